@@ -6,6 +6,30 @@ const only = (name, packages, folder) => ({
   to: { path: packages.map((each) => `(^|node_modules/)${each}(/|$)`).join('|') },
 })
 
+/** Which folders of `src` each may import, beside itself. */
+const foundations = ['domain', 'encoding', 'errors', 'events', 'runtime']
+const importsOf = {
+  encoding: [],
+  errors: ['encoding'],
+  runtime: ['errors'],
+  domain: ['errors', 'events'],
+  projections: foundations,
+  log: [...foundations, 'projections'],
+  providers: foundations,
+  reconcile: foundations,
+  audit: [...foundations, 'log', 'projections'],
+  http: [...foundations, 'projections'],
+  'read-api': [...foundations, 'audit', 'http', 'log', 'projections'],
+  administration: [...foundations, 'http', 'log', 'projections', 'read-api'],
+}
+
+const importsDownwards = Object.entries(importsOf).map(([folder, imported]) => ({
+  name: `${folder}-imports-downwards`,
+  severity: 'error',
+  from: { path: `^src/${folder}/` },
+  to: { path: '^(src|sandbox)/', pathNot: `^src/(${[folder, ...imported].join('|')})/` },
+}))
+
 module.exports = {
   forbidden: [
     {
@@ -27,17 +51,64 @@ module.exports = {
       from: { path: '^src/domain/' },
       to: { pathNot: '^src/(domain|events|errors)/' },
     },
-    {
-      name: 'foundations-import-no-role',
-      severity: 'error',
-      from: { path: '^src/(encoding|errors)/' },
-      to: { path: '^src/', pathNot: '^src/(encoding|errors|runtime)/' },
-    },
+    ...importsDownwards,
     {
       name: 'no-role-imports-a-role',
       severity: 'error',
       from: { path: '^src/roles/([^/]+)/' },
       to: { path: '^src/roles/[^/]+/', pathNot: '^src/roles/$1/' },
+    },
+    {
+      name: 'only-the-edge-serves-routes',
+      severity: 'error',
+      from: { path: '^src/roles/', pathNot: '^src/roles/edge/' },
+      to: { path: '^src/(http|read-api|administration)/', pathNot: '^src/http/error-table\\.ts$' },
+    },
+    {
+      name: 'edge-http-is-below-admission-and-surfaces',
+      severity: 'error',
+      from: { path: '^src/roles/edge/http/' },
+      to: { path: '^src/roles/edge/', pathNot: '^src/roles/edge/http/' },
+    },
+    {
+      name: 'edge-admission-is-below-surfaces',
+      severity: 'error',
+      from: { path: '^src/roles/edge/admission/' },
+      to: { path: '^src/roles/edge/', pathNot: '^src/roles/edge/(http|admission)/' },
+    },
+    {
+      name: 'edge-surfaces-know-no-server',
+      comment: 'role.ts, server.ts and operations.ts compose; of http, surfaces use what reads a request.',
+      severity: 'error',
+      from: { path: '^src/roles/edge/surfaces/' },
+      to: { path: '^src/roles/edge/([^/]+\\.ts$|http/listener)' },
+    },
+    {
+      name: 'no-client-dialect-imports-another',
+      severity: 'error',
+      from: { path: '^src/roles/edge/surfaces/(chat|messages|responses|video|native-video|models)/' },
+      to: {
+        path: '^src/roles/edge/surfaces/(chat|messages|responses|video|native-video|models)/',
+        pathNot: '^src/roles/edge/surfaces/$1/',
+      },
+    },
+    {
+      name: 'what-surfaces-share-knows-no-surface',
+      severity: 'error',
+      from: { path: '^src/roles/edge/surfaces/(idempotency|inference|streaming|tasks)/' },
+      to: { path: '^src/roles/edge/surfaces/(chat|messages|responses|video|native-video|models)/' },
+    },
+    {
+      name: 'what-dialects-share-knows-no-dialect',
+      severity: 'error',
+      from: { path: '^src/providers/(dialect|canonical)/' },
+      to: { path: '^src/providers/', pathNot: '^src/providers/(dialect|canonical)/' },
+    },
+    {
+      name: 'reading-an-invoice-knows-no-comparison',
+      severity: 'error',
+      from: { path: '^src/reconcile/invoices/' },
+      to: { path: '^src/reconcile/', pathNot: '^src/reconcile/invoices/' },
     },
     {
       name: 'only-the-command-line-imports-adapters',
@@ -58,12 +129,6 @@ module.exports = {
       to: { path: '^src/config/', dependencyTypesNot: ['type-only'] },
     },
     {
-      name: 'queries-never-write',
-      severity: 'error',
-      from: { path: '^src/projections/' },
-      to: { path: '^src/(roles|adapters|cli)/' },
-    },
-    {
       name: 'sandbox-is-a-program-of-its-own',
       severity: 'error',
       from: { path: '^sandbox/' },
@@ -75,7 +140,7 @@ module.exports = {
       from: { path: '^src/', pathNot: '^src/cli/' },
       to: { path: '^sandbox/' },
     },
-    only('koa-in-the-edge', ['koa', '@koa/router'], '^src/roles/edge/'),
+    only('koa-in-the-edge', ['koa', '@koa/router'], '^src/(http|roles/edge)/'),
     only('nats-in-its-adapter', ['@nats-io'], '^src/adapters/nats/'),
     only(
       'postgres-in-its-adapter',
@@ -87,6 +152,7 @@ module.exports = {
     only('ajv-in-one-place', ['ajv', 'ajv-formats'], '^src/encoding/'),
     only('yaml-in-the-configuration', ['yaml'], '^src/config/'),
     only('tokenizer-in-the-dialects', ['gpt-tokenizer'], '^src/providers/'),
+    only('invoice-readers-in-reconcile', ['csv-parse', '@streamparser/json'], '^src/reconcile/invoices/'),
     only('command-line-at-the-top', ['commander', 'cli-progress'], '^src/(cli/|main\\.ts$)'),
   ],
   options: {

@@ -7,11 +7,8 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 # The tests start the program some hundred times; what V8 made of its modules is kept between the starts.
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
-FAULT_TESTS := $(wildcard test/flows/sigterm* test/flows/a-full-disk* test/flows/a-clock* test/flows/a-connection* \
-  test/flows/an-upstream-that* test/flows/a-flood* test/flows/a-client-of* test/embedded/full-disk*)
-
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate clients chaos faults tamper reconcile-seeds openapi-seeds properties fuzz page structure
+.PHONY: help run test check leavers bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate clients chaos faults tamper reconcile-seeds openapi-seeds properties fuzz page oracle structure request-path
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -24,7 +21,7 @@ node_modules/.installed: package.json package-lock.json
 run: node_modules/.installed ## Start everything: PostgreSQL, NATS, the gateway, a demo workspace
 	@exec node $(NODE_FLAGS) src/main.ts serve $(ARGS)
 
-test: node_modules/.installed ## Run the tests on embedded servers
+test: node_modules/.installed ## Run the tests on embedded servers; one suite by ARGS=test/domain.test.ts, one spec by ARGS=test/domain/money.spec.ts
 	tap $(ARGS)
 
 check: node_modules/.installed ## Types, lint, format, import rules, generated files, dependencies
@@ -54,6 +51,9 @@ bench-guards: node_modules/.installed ## Measure limits, metrics and idempotency
 bench-streams: node_modules/.installed ## Measure many streams open at once against a bare relay; assert the ledger
 	node test/bench/streams/main.ts $(ARGS)
 
+leavers: node_modules/.installed ## Clients that leave at every moment: what they pay beside what the upstream bills
+	tap --timeout=600 test/leavers/main.ts $(ARGS)
+
 bench-all: node_modules/.installed ## Every bench one after another, and all that they found in bench-results.json
 	node test/bench/all.ts $(ARGS)
 
@@ -61,31 +61,37 @@ clients: node_modules/.installed ## Claude Code and the tool runners of the Anth
 	node test/clients/main.ts
 
 chaos: node_modules/.installed ## The long forms of the kill tests
-	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 test/flows/*kill* test/flows/*stopped* test/flows/three-edges* test/embedded/killed-gateway* $(ARGS)
+	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 'test/flows/{kills,outages}/**/*.spec.ts' test/embedded/killed-gateway.spec.ts $(ARGS)
 
 faults: node_modules/.installed ## The long forms of the fault tests: FAULTS_STREAMS (5000), FAULTS_EVENTS (1000000)
-	FAULTS_STREAMS=$${FAULTS_STREAMS:-5000} FAULTS_EVENTS=$${FAULTS_EVENTS:-1000000} tap -t 3600 -j 1 $(FAULT_TESTS) $(ARGS)
+	FAULTS_STREAMS=$${FAULTS_STREAMS:-5000} FAULTS_EVENTS=$${FAULTS_EVENTS:-1000000} tap -t 3600 -j 1 'test/flows/faults/**/*.spec.ts' test/embedded/full-disk.spec.ts $(ARGS)
 
 tamper: node_modules/.installed ## The long form of the tests of tampering: TAMPER_RUNS (10000), TAMPER_SEED
-	TAMPER_RUNS=$${TAMPER_RUNS:-10000} TAMPER_SEED=$${TAMPER_SEED:-$$(date +%s)} tap -t 3600 test/audit/tamper.test.ts test/audit/verify.test.ts $(ARGS)
+	TAMPER_RUNS=$${TAMPER_RUNS:-10000} TAMPER_SEED=$${TAMPER_SEED:-$$(date +%s)} tap -t 3600 test/audit/tamper.spec.ts test/audit/verify.spec.ts $(ARGS)
 
 reconcile-seeds: node_modules/.installed ## The long form of the reconciliation test: RECONCILE_SEEDS (1000), RECONCILE_SEED
-	RECONCILE_SEEDS=$${RECONCILE_SEEDS:-1000} tap -t 3600 test/reconcile/reconcile.test.ts $(ARGS)
+	RECONCILE_SEEDS=$${RECONCILE_SEEDS:-1000} tap -t 3600 test/reconcile/reconcile.spec.ts $(ARGS)
 
 openapi-seeds: node_modules/.installed ## The long form of the OpenAPI test: OPENAPI_RUNS (1000 for each operation), OPENAPI_SEED
-	OPENAPI_RUNS=$${OPENAPI_RUNS:-1000} tap -t 3600 test/flows/every-documented-operation* $(ARGS)
+	OPENAPI_RUNS=$${OPENAPI_RUNS:-1000} tap -t 3600 test/flows/contract/documented-operations-respond-as-documented.spec.ts $(ARGS)
 
 properties: node_modules/.installed ## The long form of the tests of properties: PROPERTY_TIMES (20) as many runs
-	PROPERTY_TIMES=$${PROPERTY_TIMES:-20} tap -t 3600 $$(grep -rl property-runs --include=*.test.ts test) $(ARGS)
+	PROPERTY_TIMES=$${PROPERTY_TIMES:-20} tap -t 3600 $$(grep -rl property-runs --include=*.spec.ts test) $(ARGS)
 
 fuzz: node_modules/.installed ## The long form of the fuzz: FUZZ_RUNS (100000), FUZZ_SEED
-	FUZZ_RUNS=$${FUZZ_RUNS:-100000} tap -t 3600 test/flows/whatever-is-sent* $(ARGS)
+	FUZZ_RUNS=$${FUZZ_RUNS:-100000} tap -t 3600 test/flows/contract/fuzzed-requests-get-documented-responses.spec.ts $(ARGS)
 
 page: node_modules/.installed ## The long form of the dashboard's test: DASHBOARD_ROWS (100000)
-	DASHBOARD_ROWS=$${DASHBOARD_ROWS:-100000} tap -t 3600 test/dashboard/page* $(ARGS)
+	DASHBOARD_ROWS=$${DASHBOARD_ROWS:-100000} tap -t 3600 test/dashboard/page.spec.ts $(ARGS)
+
+oracle: node_modules/.installed ## Charge usages as LiteLLM's calculator and genai-prices do, fetched from PyPI: ORACLE_USAGES (20000), ORACLE_SEED (1)
+	node test/oracle/main.ts
 
 structure: node_modules/.installed ## Print the figures of the source tree; --details by ARGS
 	node test/structure/main.ts $(ARGS)
 
-generate: node_modules/.installed ## Write the types of the schemas
+request-path: node_modules/.installed ## Print the source files that run for one chat request; into docs/architecture.md by ARGS=--write
+	node test/structure/request-path.ts $(ARGS)
+
+generate: node_modules/.installed ## Write the types of the schemas, and docs/log-events.md
 	node schemas/generate.ts

@@ -65,7 +65,7 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () =>
 
 /** @param {unknown} [reason] why somebody must sign in again */
 const showSignIn = (reason) => {
-  document.title = 'Sign in · Ledger'
+  document.title = 'Sign in · Model Gateway'
   const secret = h('input', {
     type: 'password',
     autocomplete: 'off',
@@ -94,7 +94,13 @@ const showSignIn = (reason) => {
   leave()
   replace(
     app,
-    h('header', { class: 'top' }, h('span', { class: 'brand' }, 'Ledger'), h('span', { class: 'grow' }), themeSwitch()),
+    h(
+      'header',
+      { class: 'top' },
+      h('span', { class: 'brand' }, 'Model Gateway'),
+      h('span', { class: 'grow' }),
+      themeSwitch(),
+    ),
     h(
       'main',
       { id: 'main', class: 'sign-in', tabindex: '-1' },
@@ -129,7 +135,7 @@ const refusedPanel = (refused) =>
         h(
           'p',
           { class: 'muted' },
-          'It may be mistyped, expired or revoked. Whoever administers the gateway can issue another.',
+          'It may be mistyped, expired or revoked. An administrator of the gateway can issue another.',
         ),
       )
     : errorPanel(refused, null)
@@ -186,7 +192,7 @@ const openApp = (session) => {
       'header',
       { class: 'top' },
       menu,
-      h('span', { class: 'brand' }, 'Ledger'),
+      h('span', { class: 'brand' }, 'Model Gateway'),
       session.workspace === null ? null : h('span', { class: 'where' }, session.workspace.name),
       chooser?.element ?? null,
       h('span', { class: 'grow' }),
@@ -216,7 +222,7 @@ const openApp = (session) => {
       ),
     )
     openMenu(false)
-    document.title = `${view.title} · Ledger`
+    document.title = `${view.title} · Model Gateway`
     const root = h('div', { class: `view ${view.name}` })
     replace(main, root)
     scrollTo(0, 0)

@@ -143,7 +143,7 @@ const advice = /** @type {Readonly<Record<number, string>>} */ ({
   403: 'This key may not do that.',
   404: 'It may have been typed wrongly, or the tables have not followed the log that far yet.',
   429: 'Too many requests were made with this key.',
-  503: 'Requests go on being served and billed; what was read will be here again shortly.',
+  503: 'Requests are still served and billed; the figures are available again shortly.',
 })
 
 const titles = /** @type {Readonly<Record<number, string>>} */ ({

@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Clock, NewId } from '../src/runtime/clock.ts'
-import { CallLog, type SandboxCall, type SandboxTotals } from './calls.ts'
+import { sandboxLimits } from './answers/limits.ts'
 import { chat } from './chat/dialect.ts'
 import { modelsBody } from './chat/models.ts'
-import { resetCalls, showCalls, showTotals } from './control.ts'
-import { exchange, type Handler, lookup, type SandboxParts } from './exchange.ts'
 import { contentPath, generateContent } from './generate-content/dialect.ts'
-import { sandboxLimits } from './limits.ts'
+import { CallLog, type SandboxCall, type SandboxTotals } from './http/calls.ts'
+import { resetCalls, showCalls, showTotals } from './http/control.ts'
+import { exchange, type Handler, lookup, type SandboxParts } from './http/exchange.ts'
 import { countTokens, messages } from './messages/dialect.ts'
 import { deletedBody, responses, storedBody } from './responses/dialect.ts'
 import { StoredResponses } from './responses/stored.ts'
@@ -22,8 +22,8 @@ import {
 import { filePath, sendFile } from './vv-video/files.ts'
 import { kindPath, taskPath, VideoVendorSandbox } from './vv-video/vendor.ts'
 
-export type { SandboxCall, SandboxTotals } from './calls.ts'
-export { sandboxOrganisation } from './faults.ts'
+export { sandboxOrganisation } from './answers/faults.ts'
+export type { SandboxCall, SandboxTotals } from './http/calls.ts'
 export { sandboxVideoKey } from './vv-video/authorization.ts'
 export type { SandboxVideo, SandboxVideos, SandboxVideoTotals } from './vv-video/control.ts'
 
@@ -71,13 +71,13 @@ const videoRoutes = (vendor: VideoVendorSandbox, videos: SandboxVideos, clock: C
 })
 
 const routesOf = (parts: SandboxParts, stored: StoredResponses, video: Routes, reset: () => void): Routes => {
-  const spoken = responses(stored)
+  const responseRoutes = responses(stored)
   return {
     exact: new Map([
       ['POST /v1/chat/completions', exchange(chat, parts)],
       ['POST /v1/messages', exchange(messages, parts)],
       ['POST /v1/messages/count_tokens', exchange(countTokens, parts)],
-      ['POST /v1/responses', exchange(spoken, parts)],
+      ['POST /v1/responses', exchange(responseRoutes, parts)],
       ['GET /v1/models', lookup(chat, parts, modelsBody)],
       ['GET /sandbox/calls', showCalls(parts.calls)],
       ['GET /sandbox/totals', showTotals(parts.calls)],
@@ -86,8 +86,8 @@ const routesOf = (parts: SandboxParts, stored: StoredResponses, video: Routes, r
     ]),
     matched: [
       ...video.matched,
-      ['GET', responsePath, lookup(spoken, parts, storedBody(stored))],
-      ['DELETE', responsePath, lookup(spoken, parts, deletedBody(stored))],
+      ['GET', responsePath, lookup(responseRoutes, parts, storedBody(stored))],
+      ['DELETE', responsePath, lookup(responseRoutes, parts, deletedBody(stored))],
       ['POST', contentPath, exchange(generateContent, parts)],
     ],
   }

@@ -1,6 +1,8 @@
-// Writes the TypeScript types of every schema, so that the schema stays the one contract. Run by `make generate`.
+// Writes the TypeScript types of every schema, so that the schema stays the one contract, and docs/log-events.md. Run by `make generate`.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { compile, type JSONSchema } from 'json-schema-to-typescript'
+import { logEvents } from '../src/runtime/log-events.ts'
+import { renderLogEventsPage } from './log-events-page.ts'
 
 const banner = '// Generated from schemas/ by `make generate`. Do not edit.\n'
 const options = {
@@ -45,7 +47,7 @@ const put = (target: string, source: string): void => {
     return
   }
   if (existsSync(url) && readFileSync(url, 'utf8') === source) return
-  console.error(`${target} differs from its schema: run \`make generate\``)
+  console.error(`${target} differs from its source: run \`make generate\``)
   process.exitCode = 1
 }
 
@@ -65,7 +67,7 @@ const requests: [string, string, string][] = [
   ['messages-request.v1', 'MessagesRequest', '../src/roles/edge/surfaces/messages/request.types.ts'],
   ['responses-request.v1', 'ResponsesRequest', '../src/roles/edge/surfaces/responses/request.types.ts'],
   ['video-request.v1', 'VideoGenerationRequest', '../src/roles/edge/surfaces/video/request.types.ts'],
-  ['native-video-request.v1', 'NativeVideoRequest', '../src/roles/edge/surfaces/native-video/request.types.ts'],
+  ['native-video-request.v1', 'NativeVideoRequest', '../src/roles/edge/surfaces/tasks/native-request.types.ts'],
 ]
 for (const [file, name, target] of requests) {
   const source = await compile(readSchema(`requests/${file}.json`), name, {
@@ -82,4 +84,11 @@ for (const file of adminRequests) {
   const schema = readSchema(`requests/admin/${file}`)
   adminTypes.push(await compile(schema, schema.title ?? file, { ...options, ignoreMinAndMaxItems: true }))
 }
-put('../src/roles/edge/surfaces/admin/requests.types.ts', `${banner}\n${readonly(adminTypes.join('\n'))}`)
+put('../src/administration/requests.types.ts', `${banner}\n${readonly(adminTypes.join('\n'))}`)
+
+put(
+  '../src/config/config-file.types.ts',
+  `${banner}\n${readonly(await compile(readSchema('config.json'), 'ConfigFile', { ...options, ignoreMinAndMaxItems: true }))}`,
+)
+
+put('../docs/log-events.md', renderLogEventsPage(logEvents))

@@ -107,7 +107,7 @@ const route = ({ attempts, progress }) => {
         { name: 'Percent', numeric: true, cell: ({ percent }) => percent },
       ]),
       progress,
-      'The vendor has not said anything yet.',
+      'The vendor has not reported anything yet.',
     ),
   )
 }
@@ -174,8 +174,8 @@ const proof = ({ id, proof: { sequence, checkpoint, command } }, { session, scop
       'p',
       {},
       checkpoint === null
-        ? `The charge stands in frame ${count(sequence)}, which no checkpoint seals yet: one does within a second.`
-        : `The charge stands in frame ${count(sequence)}, sealed by the checkpoint over the first ${count(checkpoint.size)} frames.`,
+        ? `The charge is in frame ${count(sequence)}, which no checkpoint seals yet: one does within a second.`
+        : `The charge is in frame ${count(sequence)}, sealed by the checkpoint over the first ${count(checkpoint.size)} frames.`,
     ),
     h(
       'p',
@@ -192,16 +192,14 @@ const proof = ({ id, proof: { sequence, checkpoint, command } }, { session, scop
 const story = (told, context) => {
   const { kind, key, asked, workspace, reservation, hold, complete } = told
   return [
-    complete
-      ? null
-      : h('p', { class: 'notice' }, 'The tables are in part of an earlier release: the log may tell more.'),
+    complete ? null : h('p', { class: 'notice' }, 'Some tables are of an earlier release: the log may have more.'),
     facts([
       ['What', kind === 'task' ? 'A video' : 'A request'],
       ['State', state(told.state, tones[told.state] ?? 'plain')],
       ['Workspace', workspace],
       ['Key', h('span', { title: key.id }, key.name ?? key.id)],
       ['Asked', asked === null ? '–' : time(String(asked['at']))],
-      ['Model asked for', String(asked?.['model'] ?? '–')],
+      ['Requested model', String(asked?.['model'] ?? '–')],
       ['Surface', words(String(asked?.['surface'] ?? '–'))],
       ...(reservation ? [/** @type {const} */ (['Reserved', usd(reservation.reserved)])] : []),
       ...(hold ? [/** @type {const} */ (['Held', usd(hold.amount)])] : []),

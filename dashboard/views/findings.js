@@ -10,25 +10,43 @@ const kinds = /** @type {const} */ ([
   [
     'open_request',
     'Requests without an end',
-    'Routed, past their deadline, and nobody recorded an end. The amount is what was reserved.',
+    'Routed, past their deadline, and without a recorded end. The amount is what was reserved.',
     'Reserved, USD',
   ],
   [
     'overdue_hold',
     'Holds past their deadline',
-    'The scheduler takes them back; one that stays here means that none runs.',
+    'The scheduler releases them; one that stays here means that no scheduler runs.',
     'Left, USD',
   ],
   [
     'late_verdict',
     'Late verdicts',
-    "The vendor's word on a video whose hold had ended. It is charged to nobody.",
+    'The vendor reported the end of a video whose hold had ended. No wallet is charged.',
     'Would have cost, USD',
   ],
   [
     'estimated_charge',
     'Estimated charges',
-    'Counted with a tokenizer, since the provider told no usage.',
+    'Counted with a tokenizer, since the provider reported no usage.',
+    'Charged, USD',
+  ],
+  [
+    'implausible_usage',
+    'Implausible usage',
+    'More than any request to the model can have: the reservation is charged until an operator confirms it.',
+    'Charged, USD',
+  ],
+  [
+    'unpriced_tier',
+    'Tiers without a price',
+    'Served in a service tier or a region without a price of its own, and charged as the standard one.',
+    'Charged, USD',
+  ],
+  [
+    'implausible_deduction',
+    'Implausible deductions',
+    "Three times what was held, or not readable: the hold's figure is charged until an operator confirms it.",
     'Charged, USD',
   ],
   [
@@ -43,7 +61,7 @@ const kinds = /** @type {const} */ ([
     'A bill without a request counts for nothing.',
     'Not charged, USD',
   ],
-  ['adjustment', 'Corrections', 'What reconciliations and undelivered answers put right.', 'Amount, USD'],
+  ['adjustment', 'Corrections', 'Made by reconciliations, and for undelivered answers.', 'Amount, USD'],
 ])
 
 /** @param {Finding} finding @param {string | null} scope @param {import('../views.d.ts').ViewContext} context */
@@ -58,16 +76,16 @@ const detailOf = ({ kind, detail }) => (kind === 'open_request' ? `deadline ${lo
 /** @type {import('../views.d.ts').View} */
 export const findings = {
   name: 'findings',
-  title: 'Findings',
+  title: 'Exceptions',
   show: (context) => {
     const { session, scope, root, signal } = context
     const body = h('div', { class: 'stack' })
     root.append(
-      heading('Reconciliation findings'),
+      heading('Exceptions'),
       h(
         'p',
         { class: 'muted' },
-        'What the ledger tells by itself. To hold it against an invoice: ',
+        'Entries of the ledger that need attention. To compare it with an invoice: ',
         h('code', {}, 'gateway reconcile --provider … --file …'),
       ),
       body,

@@ -33,7 +33,7 @@ const shown = ({ at, ready, checks, log, ledger, tables, sealed }) => [
       'Checks',
       /** @type {import('../parts.js').Column<readonly [string, { ok: boolean, reason?: string }]>[]} */ ([
         { name: 'What', cell: ([name]) => words(name) },
-        { name: 'State', cell: ([, { ok }]) => state(ok ? 'as it must be' : 'not as it must be', ok ? 'good' : 'bad') },
+        { name: 'State', cell: ([, { ok }]) => state(ok ? 'healthy' : 'unhealthy', ok ? 'good' : 'bad') },
         { name: 'Why', cell: ([, { reason = '' }]) => reason },
       ]),
       Object.entries(checks),
@@ -49,7 +49,7 @@ export const health = {
     const body = h('div', { class: 'stack' })
     root.append(
       heading('Health and lag'),
-      h('p', { class: 'muted small' }, 'Of the edge that answers this page; read again every two seconds.'),
+      h('p', { class: 'muted small' }, 'Of the edge that serves this page; refreshed every two seconds.'),
       body,
     )
     const follow = async () => {

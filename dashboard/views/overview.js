@@ -119,9 +119,9 @@ export const overview = {
               'Nothing was spent in these days. Requests appear here a moment after they are answered.',
             ),
           ]
-        const label = `Spend by day in UTC over ${duration(chartDays * dayMs)}: ${money(total)} USD together. The view Spend has it as a table.`
+        const label = `Spend by day in UTC over ${duration(chartDays * dayMs)}: ${money(total)} USD in total. The view Spend has it as a table.`
         return [
-          h('p', { class: 'muted' }, usd(total), ' USD together'),
+          h('p', { class: 'muted' }, usd(total), ' USD in total'),
           dayChart(everyDay(rows, first, utcDay(0)), { label, signal }),
         ]
       },

@@ -22,7 +22,7 @@ const byDay = (rows, first, signal) => {
   const total = sumOf(rows.map((row) => row.total))
   const requests = rows.reduce((sum, row) => sum + row.requests, 0)
   if (rows.length === 0) return [h('p', { class: 'empty' }, 'Nothing was spent in these days.')]
-  const label = `Spend by day in UTC: ${money(total)} USD together. The same is in the table below.`
+  const label = `Spend by day in UTC: ${money(total)} USD in total. The same is in the table below.`
   return [
     h('p', { class: 'muted' }, usd(total), ` USD for ${count(requests)} ${requests === 1 ? 'request' : 'requests'}`),
     dayChart(everyDay(rows, first, utcDay(0)), { label, signal }),
@@ -57,7 +57,7 @@ const byGroup = (title, nameOf, rows) => {
     `Spend by ${title.toLowerCase()}`,
     /** @type {import('../parts.js').Column<UsageRow>[]} */ ([
       { name: title, className: 'name', cell: (row) => h('span', { title: nameOf(row) }, nameOf(row)) },
-      { name: 'Part', className: 'part', cell: (row) => share(row.total, most) },
+      { name: 'Share', className: 'part', cell: (row) => share(row.total, most) },
       { name: 'Requests', numeric: true, cell: (row) => count(row.requests) },
       { name: 'USD', cell: () => null, amount: (row) => row.total },
     ]),

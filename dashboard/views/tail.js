@@ -111,8 +111,8 @@ class LiveList {
   #pauseOrGoOn() {
     this.#isPaused = !this.#isPaused
     this.toggle.setAttribute('aria-pressed', String(this.#isPaused))
-    this.toggle.textContent = this.#isPaused ? 'Go on' : 'Pause'
-    this.status.textContent = this.#isPaused ? 'Paused. Events are kept until you go on.' : 'Live.'
+    this.toggle.textContent = this.#isPaused ? 'Resume' : 'Pause'
+    this.status.textContent = this.#isPaused ? 'Paused. Events are kept until you resume.' : 'Live.'
     this.#drawSoon()
   }
 }

@@ -72,8 +72,8 @@ export const videos = {
       }
     }
     root.append(
-      heading('Videos', h('button', { type: 'button', click: () => void show() }, 'Read again')),
-      h('p', { class: 'muted small' }, 'While some are open the list is read again every few seconds.'),
+      heading('Videos', h('button', { type: 'button', click: () => void show() }, 'Refresh')),
+      h('p', { class: 'muted small' }, 'While some are open the list is refreshed every few seconds.'),
       rows,
     )
     void follow()

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/encoding/json.ts'
-import { type Asked, doneEvent, type Part, type Told } from '../dialect.ts'
-import type { Fragment, Output } from '../output.ts'
+import type { Fragment, Output } from '../answers/output.ts'
+import { type Asked, doneEvent, type Part, type ReportedUsage } from '../http/dialect.ts'
 import { audioDataOf, audioExpiry, audioIdOf, callIdOf, finishReasonOf, headOf, shownReasoning } from './head.ts'
 import type { ChatRequest } from './request.ts'
 import { chatUsageSoFar } from './usage.ts'
@@ -11,17 +11,23 @@ interface Writer {
   readonly noUsage: string
 }
 
-const usageMember = (writer: Writer, told: Told | null): string =>
-  told === null ? writer.noUsage : `,"usage":${JSON.stringify(told.usage)}`
+const usageMember = (writer: Writer, reported: ReportedUsage | null): string =>
+  reported === null ? writer.noUsage : `,"usage":${JSON.stringify(reported.usage)}`
 
-const chunk = (writer: Writer, choice: number, delta: JsonObject, finish: string | null, told: Told | null): Part => {
+const chunk = (
+  writer: Writer,
+  choice: number,
+  delta: JsonObject,
+  finish: string | null,
+  reported: ReportedUsage | null,
+): Part => {
   const member = `{"index":${choice},"delta":${JSON.stringify(delta)},"logprobs":null,"finish_reason":${JSON.stringify(finish)}}`
-  return { text: `data: ${writer.head},"choices":[${member}]${usageMember(writer, told)}}\n\n`, told }
+  return { text: `data: ${writer.head},"choices":[${member}]${usageMember(writer, reported)}}\n\n`, reported }
 }
 
-const usageChunk = (writer: Writer, told: Told): Part => ({
-  text: `data: ${writer.head},"choices":[]${usageMember(writer, told)}}\n\n`,
-  told,
+const usageChunk = (writer: Writer, reported: ReportedUsage): Part => ({
+  text: `data: ${writer.head},"choices":[]${usageMember(writer, reported)}}\n\n`,
+  reported,
 })
 
 const deltaOf = (asked: Asked, choice: number, fragment: Fragment): JsonObject => {
@@ -51,16 +57,16 @@ const roleDelta = (asked: Asked, request: ChatRequest): JsonObject => ({
   refusal: null,
 })
 
-interface Telling {
-  readonly whole: Told | null
+interface UsageReports {
+  readonly whole: ReportedUsage | null
   /** On every chunk with a choice, cumulative. */
   readonly everywhere: boolean
   /** On the last chunk with a choice, in place of a chunk of its own. */
   readonly withLastChoice: boolean
 }
 
-const tellingOf = (asked: Asked, request: ChatRequest, told: Told | null): Telling => {
-  const whole = request.includeUsage ? told : null
+const usageReportsOf = (asked: Asked, request: ChatRequest, reported: ReportedUsage | null): UsageReports => {
+  const whole = request.includeUsage ? reported : null
   const everywhere = asked.directives.profile === 'gemini'
   return { whole, everywhere, withLastChoice: everywhere || asked.directives.usage_with_choices === true }
 }
@@ -71,25 +77,25 @@ function* choiceParts(
   output: Output,
   choice: number,
   writer: Writer,
-  telling: Telling,
+  reports: UsageReports,
 ): Iterable<Part> {
   const before = choice * output.fragments.length
-  const toldAfter = (fragments: number): Told | null =>
-    telling.everywhere && telling.whole !== null
-      ? chatUsageSoFar(telling.whole, before + fragments, asked.directives)
+  const reportedAfter = (fragments: number): ReportedUsage | null =>
+    reports.everywhere && reports.whole !== null
+      ? chatUsageSoFar(reports.whole, before + fragments, asked.directives)
       : null
-  yield chunk(writer, choice, roleDelta(asked, request), null, toldAfter(0))
+  yield chunk(writer, choice, roleDelta(asked, request), null, reportedAfter(0))
   for (const text of shownReasoning(asked, output))
-    yield chunk(writer, choice, { reasoning_content: text }, null, toldAfter(0))
+    yield chunk(writer, choice, { reasoning_content: text }, null, reportedAfter(0))
   for (const [index, fragment] of output.fragments.entries())
-    yield chunk(writer, choice, deltaOf(asked, choice, fragment), null, toldAfter(index + 1))
+    yield chunk(writer, choice, deltaOf(asked, choice, fragment), null, reportedAfter(index + 1))
   if (request.audio && request.calls.length === 0) {
     const audio = { id: audioIdOf(asked, choice), expires_at: audioExpiry(asked) }
-    yield chunk(writer, choice, { audio }, null, toldAfter(output.fragments.length))
+    yield chunk(writer, choice, { audio }, null, reportedAfter(output.fragments.length))
   }
-  const last = telling.withLastChoice && choice === request.choices - 1
-  const told = last ? telling.whole : toldAfter(output.fragments.length)
-  yield chunk(writer, choice, {}, finishReasonOf(asked, output), told)
+  const last = reports.withLastChoice && choice === request.choices - 1
+  const reported = last ? reports.whole : reportedAfter(output.fragments.length)
+  yield chunk(writer, choice, {}, finishReasonOf(asked, output), reported)
 }
 
 const writerOf = (asked: Asked, request: ChatRequest): Writer => ({
@@ -101,12 +107,12 @@ export function* streamChatParts(
   asked: Asked,
   request: ChatRequest,
   output: Output,
-  told: Told | null,
+  reported: ReportedUsage | null,
 ): Iterable<Part> {
   const writer = writerOf(asked, request)
-  const telling = tellingOf(asked, request, told)
+  const reports = usageReportsOf(asked, request, reported)
   for (let choice = 0; choice < request.choices; choice += 1)
-    yield* choiceParts(asked, request, output, choice, writer, telling)
-  if (telling.whole !== null && !telling.withLastChoice) yield usageChunk(writer, telling.whole)
+    yield* choiceParts(asked, request, output, choice, writer, reports)
+  if (reports.whole !== null && !reports.withLastChoice) yield usageChunk(writer, reports.whole)
   if (!asked.directives.no_done) yield doneEvent
 }

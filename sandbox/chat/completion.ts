@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/encoding/json.ts'
-import type { Asked, Told } from '../dialect.ts'
-import type { Output } from '../output.ts'
+import type { Output } from '../answers/output.ts'
+import type { Asked, ReportedUsage } from '../http/dialect.ts'
 import { audioDataOf, audioExpiry, audioIdOf, callIdOf, finishReasonOf, headOf, shownReasoning } from './head.ts'
 import type { ChatRequest } from './request.ts'
 
@@ -34,27 +34,32 @@ const audioOf = (asked: Asked, output: Output, choice: number): JsonObject => ({
 
 const messageOf = (asked: Asked, request: ChatRequest, output: Output, choice: number): JsonObject => {
   const calls = request.calls.length === 0 ? [] : toolCalls(asked, output, choice)
-  const spoken = request.calls.length === 0 && request.audio
+  const isAudio = request.calls.length === 0 && request.audio
   const refusal = joined(output, 'refusal')
   const reasoning = shownReasoning(asked, output)
   return {
     role: 'assistant',
-    content: request.calls.length > 0 || spoken || refusal !== '' ? null : joined(output, 'content'),
+    content: request.calls.length > 0 || isAudio || refusal !== '' ? null : joined(output, 'content'),
     refusal: refusal === '' ? null : refusal,
     annotations: [],
     ...(reasoning.length > 0 ? { reasoning_content: reasoning.join('') } : {}),
     ...(calls.length > 0 ? { tool_calls: calls } : {}),
-    ...(spoken ? { audio: audioOf(asked, output, choice) } : {}),
+    ...(isAudio ? { audio: audioOf(asked, output, choice) } : {}),
   }
 }
 
-export const completionText = (asked: Asked, request: ChatRequest, output: Output, told: Told | null): string => {
+export const completionText = (
+  asked: Asked,
+  request: ChatRequest,
+  output: Output,
+  reported: ReportedUsage | null,
+): string => {
   const choices = Array.from({ length: request.choices }, (_, index) => ({
     index,
     message: messageOf(asked, request, output, index),
     logprobs: null,
     finish_reason: finishReasonOf(asked, output),
   }))
-  const usage = told === null ? {} : { usage: told.usage }
+  const usage = reported === null ? {} : { usage: reported.usage }
   return JSON.stringify({ ...headOf(asked, request, 'chat.completion'), choices, ...usage })
 }

@@ -1,4 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { type Fault, Refusal } from '../answers/faults.ts'
+import { sandboxLimits } from '../answers/limits.ts'
+import { outputOf } from '../answers/output.ts'
 import {
   type Answer,
   type Asked,
@@ -8,10 +11,7 @@ import {
   streamAnswer,
   streamsByBody,
   wholeAnswer,
-} from '../dialect.ts'
-import { type Fault, Refusal } from '../faults.ts'
-import { sandboxLimits } from '../limits.ts'
-import { outputOf } from '../output.ts'
+} from '../http/dialect.ts'
 import { streamChatParts } from './chunks.ts'
 import { completionText } from './completion.ts'
 import { readChatRequest } from './request.ts'
@@ -48,9 +48,9 @@ const check = ({ body }: Incoming): void => {
 const answer = (asked: Asked): Answer => {
   const request = readChatRequest(asked.body, asked.directives)
   const output = outputOf(request, asked.directives)
-  const told = reportedChatUsage(request, output, asked.directives)
-  if (asked.stream) return streamAnswer(streamChatParts(asked, request, output, told))
-  return wholeAnswer(completionText(asked, request, output, told), told)
+  const reported = reportedChatUsage(request, output, asked.directives)
+  if (asked.stream) return streamAnswer(streamChatParts(asked, request, output, reported))
+  return wholeAnswer(completionText(asked, request, output, reported), reported)
 }
 
 export const openaiErrorBody = ({ message, type, param, code }: Fault): string =>
@@ -67,4 +67,5 @@ export const chat: Dialect = {
   headersOf: () => ({}),
   errorBody: openaiErrorBody,
   errorEvent,
+  billsOn: ({ profile }) => profile === 'gemini',
 }

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import type { JsonObject } from '../../src/encoding/json.ts'
-import type { Asked } from '../dialect.ts'
-import type { Output } from '../output.ts'
+import type { Output } from '../answers/output.ts'
+import type { Asked } from '../http/dialect.ts'
 import type { ChatRequest } from './request.ts'
 
 export const headOf = (asked: Asked, request: ChatRequest, object: string): JsonObject => ({
@@ -21,7 +21,7 @@ const audioLifetimeSeconds = 3_600
 
 export const audioExpiry = (asked: Asked): number => Math.floor(asked.at / 1000) + audioLifetimeSeconds
 
-const audioBytesPerToken = 48
+const audioBytesPerToken = 2_400
 
 /** Silence, in base64. Of a whole number of three bytes a token, so that pieces joined are the whole. */
 export const audioDataOf = (tokens: number): string => Buffer.alloc(tokens * audioBytesPerToken).toString('base64')

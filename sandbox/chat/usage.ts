@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../src/encoding/json.ts'
-import type { Told } from '../dialect.ts'
-import type { Directives } from '../directives.ts'
-import type { Output } from '../output.ts'
-import { type Counted, type Tokens, tellsReasoningApart, tokensOf } from '../tokens.ts'
+import type { Directives } from '../answers/directives.ts'
+import type { Output } from '../answers/output.ts'
+import { type Counted, reportsReasoningSeparately, type Tokens, tokensOf } from '../answers/tokens.ts'
+import type { ReportedUsage } from '../http/dialect.ts'
 import type { ChatRequest } from './request.ts'
 
 const counted = (request: ChatRequest, output: Output): Counted => ({
@@ -30,20 +30,27 @@ const details = (tokens: Tokens): JsonObject => ({
 /** The profiles xai and gemini leave reasoning out of the completion, and only the total has it. */
 const usageOnWire = (tokens: Tokens, directives: Directives): JsonObject => ({
   prompt_tokens: tokens.prompt,
-  completion_tokens: tellsReasoningApart(directives) ? tokens.output - tokens.reasoning : tokens.output,
+  completion_tokens: reportsReasoningSeparately(directives) ? tokens.output - tokens.reasoning : tokens.output,
   total_tokens: tokens.prompt + tokens.output,
   ...(directives.profile === 'gemini' ? {} : details(tokens)),
 })
 
-const told = (tokens: Tokens, directives: Directives): Told => ({ tokens, usage: usageOnWire(tokens, directives) })
+const reportTokens = (tokens: Tokens, directives: Directives): ReportedUsage => ({
+  tokens,
+  usage: usageOnWire(tokens, directives),
+})
 
-export const reportedChatUsage = (request: ChatRequest, output: Output, directives: Directives): Told | null =>
+export const reportedChatUsage = (
+  request: ChatRequest,
+  output: Output,
+  directives: Directives,
+): ReportedUsage | null =>
   directives.no_usage
     ? null
-    : told(tokensOf(counted(request, output), directives, tellsReasoningApart(directives)), directives)
+    : reportTokens(tokensOf(counted(request, output), directives, reportsReasoningSeparately(directives)), directives)
 
-export const chatUsageSoFar = (whole: Told, fragments: number, directives: Directives): Told => {
+export const chatUsageSoFar = (whole: ReportedUsage, fragments: number, directives: Directives): ReportedUsage => {
   const { tokens } = whole
   const output = Math.min(tokens.output, tokens.reasoning + fragments)
-  return told({ ...tokens, output, audioOut: Math.min(tokens.audioOut, fragments) }, directives)
+  return reportTokens({ ...tokens, output, audioOut: Math.min(tokens.audioOut, fragments) }, directives)
 }

@@ -1,5 +1,5 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
-import { Refusal } from '../faults.ts'
+import { Refusal } from '../answers/faults.ts'
 import { assertContents } from './contents.ts'
 import { assertGenerateContentMembers, memberOf, refuseGenerateContent } from './refusing.ts'
 import { assertSchema } from './schema-check.ts'

@@ -1,15 +1,15 @@
 import { Buffer } from 'node:buffer'
 import { asObject, type JsonObject, parseJson } from '../../src/encoding/json.ts'
-import type { Asked, Told } from '../dialect.ts'
-import { callsOf, type Output, textTokensOf } from '../output.ts'
-import { queryOf, sourceOf } from '../searching.ts'
-import { signatureOf } from '../signature.ts'
+import { callsOf, type Output, textTokensOf } from '../answers/output.ts'
+import { queryOf, sourceOf } from '../answers/searching.ts'
+import { signatureOf } from '../answers/signature.ts'
+import type { Asked, ReportedUsage } from '../http/dialect.ts'
 import type { ContentRequest } from './request.ts'
 import { generateContentUsageSoFar, usageOfPrompt } from './usage.ts'
 
 export interface Chunk {
   readonly value: JsonObject
-  readonly told: Told | null
+  readonly reported: ReportedUsage | null
 }
 
 interface Piece {
@@ -66,9 +66,9 @@ const groundingOf = (request: ContentRequest, output: Output): JsonObject => {
 
 const headOf = (asked: Asked): JsonObject => ({ modelVersion: asked.model, responseId: asked.id.replaceAll('-', '') })
 
-const chunkOf = (asked: Asked, members: JsonObject, told: Told | null): Chunk => ({
-  value: { ...members, ...(told === null ? {} : { usageMetadata: told.usage }), ...headOf(asked) },
-  told,
+const chunkOf = (asked: Asked, members: JsonObject, reported: ReportedUsage | null): Chunk => ({
+  value: { ...members, ...(reported === null ? {} : { usageMetadata: reported.usage }), ...headOf(asked) },
+  reported,
 })
 
 const candidateOf = (parts: readonly JsonObject[], ending: JsonObject): JsonObject => ({
@@ -80,9 +80,9 @@ const endingOf = (asked: Asked, request: ContentRequest, output: Output): JsonOb
   ...(request.searches > 0 ? { groundingMetadata: groundingOf(request, output) } : {}),
 })
 
-export const blockedChunk = (asked: Asked, reason: string, told: Told | null): Chunk => {
+export const blockedChunk = (asked: Asked, reason: string, reported: ReportedUsage | null): Chunk => {
   const promptFeedback = { blockReason: reason, safetyRatings: [] }
-  return chunkOf(asked, { promptFeedback }, told === null ? null : usageOfPrompt(told, asked.directives))
+  return chunkOf(asked, { promptFeedback }, reported === null ? null : usageOfPrompt(reported, asked.directives))
 }
 
 const merged = (parts: readonly JsonObject[]): readonly JsonObject[] => {
@@ -96,18 +96,28 @@ const merged = (parts: readonly JsonObject[]): readonly JsonObject[] => {
   return whole
 }
 
-export const wholeChunk = (asked: Asked, request: ContentRequest, output: Output, told: Told | null): Chunk => {
+export const wholeChunk = (
+  asked: Asked,
+  request: ContentRequest,
+  output: Output,
+  reported: ReportedUsage | null,
+): Chunk => {
   const parts = merged(piecesOf(request, output).map(({ part }) => part))
-  return chunkOf(asked, candidateOf(parts, endingOf(asked, request, output)), told)
+  return chunkOf(asked, candidateOf(parts, endingOf(asked, request, output)), reported)
 }
 
 /** The answer part by part; each chunk reports the usage up to it, and the last one the finish reason. */
-export function* chunksOf(asked: Asked, request: ContentRequest, output: Output, told: Told | null): Iterable<Chunk> {
+export function* chunksOf(
+  asked: Asked,
+  request: ContentRequest,
+  output: Output,
+  reported: ReportedUsage | null,
+): Iterable<Chunk> {
   const pieces = piecesOf(request, output)
   for (const { part, tokens } of pieces.slice(0, -1)) {
-    const sofar = told === null ? null : generateContentUsageSoFar(told, tokens, asked.directives)
+    const sofar = reported === null ? null : generateContentUsageSoFar(reported, tokens, asked.directives)
     yield chunkOf(asked, candidateOf([part], {}), sofar)
   }
   const last = pieces.slice(-1).map(({ part }) => part)
-  yield chunkOf(asked, candidateOf(last, endingOf(asked, request, output)), told)
+  yield chunkOf(asked, candidateOf(last, endingOf(asked, request, output)), reported)
 }

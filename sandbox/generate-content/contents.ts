@@ -1,6 +1,6 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
-import { Refusal } from '../faults.ts'
-import { signatureOf } from '../signature.ts'
+import { Refusal } from '../answers/faults.ts'
+import { signatureOf } from '../answers/signature.ts'
 import { assertGenerateContentMembers, memberOf, refuseGenerateContent } from './refusing.ts'
 
 export interface Content {

@@ -1,5 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { asText } from '../../src/encoding/json.ts'
+import { plainModel } from '../answers/directives.ts'
+import { type Fault, Refusal } from '../answers/faults.ts'
+import { outputOf } from '../answers/output.ts'
 import {
   type Answer,
   type Asked,
@@ -8,10 +11,7 @@ import {
   type Part,
   streamAnswer,
   wholeAnswer,
-} from '../dialect.ts'
-import { plainModel } from '../directives.ts'
-import { type Fault, Refusal } from '../faults.ts'
-import { outputOf } from '../output.ts'
+} from '../http/dialect.ts'
 import { checkGenerateContent } from './check.ts'
 import { blockedChunk, type Chunk, chunksOf, wholeChunk } from './chunks.ts'
 import { readContentRequest } from './request.ts'
@@ -50,7 +50,10 @@ const streams = ({ url }: Incoming): boolean => {
 
 const check = (incoming: Incoming): void => checkGenerateContent(incoming.body, plainModel(modelOf(incoming)))
 
-const eventOf = ({ value, told }: Chunk): Part => ({ text: `data: ${JSON.stringify(value)}\n\n`, told })
+const eventOf = ({ value, reported }: Chunk): Part => ({
+  text: `data: ${JSON.stringify(value)}\n\n`,
+  reported,
+})
 
 function* events(chunks: Iterable<Chunk>): Iterable<Part> {
   for (const chunk of chunks) yield eventOf(chunk)
@@ -60,12 +63,13 @@ const answer = (asked: Asked): Answer => {
   const { directives } = asked
   const request = readContentRequest(asked.body, directives)
   const output = outputOf(request, directives)
-  const told = reportedGenerateContentUsage(request, output, directives)
+  const reported = reportedGenerateContentUsage(request, output, directives)
   const reason = directives.block_reason
-  const blocked = reason === undefined ? null : blockedChunk(asked, reason, told)
-  if (asked.stream) return streamAnswer(events(blocked === null ? chunksOf(asked, request, output, told) : [blocked]))
-  const whole = blocked ?? wholeChunk(asked, request, output, told)
-  return wholeAnswer(JSON.stringify(whole.value), whole.told)
+  const blocked = reason === undefined ? null : blockedChunk(asked, reason, reported)
+  if (asked.stream)
+    return streamAnswer(events(blocked === null ? chunksOf(asked, request, output, reported) : [blocked]))
+  const whole = blocked ?? wholeChunk(asked, request, output, reported)
+  return wholeAnswer(JSON.stringify(whole.value), whole.reported)
 }
 
 const statuses: { readonly [status: number]: string } = {
@@ -94,5 +98,6 @@ export const generateContent: Dialect = {
   answer,
   headersOf: () => ({}),
   errorBody,
+  billsOn: () => true,
   errorEvent: (fault) => `data: ${errorBody(fault)}\n\n`,
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/encoding/json.ts'
-import { Refusal } from '../faults.ts'
+import { Refusal } from '../answers/faults.ts'
 
 /** A member of the request at fault, as Google names it: `GenerateContentRequest.contents[0].parts`. */
 export const refuseGenerateContent = (place: string, problem: string): Refusal =>

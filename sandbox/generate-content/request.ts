@@ -1,8 +1,14 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
-import type { Directives } from '../directives.ts'
-import { calledOf, type FunctionTool, type Prompt, reasoningTokensOf, reasoningTokensOfBudget } from '../output.ts'
-import { audioTokens, imageTokens } from '../tokens.ts'
-import { countWords } from '../words.ts'
+import type { Directives } from '../answers/directives.ts'
+import {
+  calledOf,
+  type FunctionTool,
+  type Prompt,
+  reasoningTokensOf,
+  reasoningTokensOfBudget,
+} from '../answers/output.ts'
+import { audioTokens, imageTokens } from '../answers/tokens.ts'
+import { countWords } from '../answers/words.ts'
 import { type Content, contentsIn } from './contents.ts'
 import { memberOf } from './refusing.ts'
 

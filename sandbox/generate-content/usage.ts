@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../src/encoding/json.ts'
-import type { Told } from '../dialect.ts'
-import type { Directives } from '../directives.ts'
-import type { Output } from '../output.ts'
-import { type Tokens, tokensOf } from '../tokens.ts'
+import type { Directives } from '../answers/directives.ts'
+import type { Output } from '../answers/output.ts'
+import { type Tokens, tokensOf } from '../answers/tokens.ts'
+import type { ReportedUsage } from '../http/dialect.ts'
 import type { ContentRequest } from './request.ts'
 
 const modalities = (counts: { readonly [modality: string]: number }): readonly JsonObject[] =>
@@ -34,7 +34,7 @@ const usageOnWire = (tokens: Tokens, toolPrompt: number): JsonObject => {
   }
 }
 
-const told = (tokens: Tokens, directives: Directives): Told => ({
+const reportTokens = (tokens: Tokens, directives: Directives): ReportedUsage => ({
   tokens,
   usage: usageOnWire(tokens, directives.tool_prompt_tokens ?? 0),
 })
@@ -43,7 +43,7 @@ export const reportedGenerateContentUsage = (
   request: ContentRequest,
   output: Output,
   directives: Directives,
-): Told | null => {
+): ReportedUsage | null => {
   if (directives.no_usage) return null
   const counted = {
     words: request.words,
@@ -54,13 +54,17 @@ export const reportedGenerateContentUsage = (
     audioOut: 0,
   }
   const tokens = tokensOf(counted, directives, true)
-  return told({ ...tokens, prompt: tokens.prompt + (directives.tool_prompt_tokens ?? 0) }, directives)
+  return reportTokens({ ...tokens, prompt: tokens.prompt + (directives.tool_prompt_tokens ?? 0) }, directives)
 }
 
-export const generateContentUsageSoFar = ({ tokens }: Told, fragments: number, directives: Directives): Told => {
+export const generateContentUsageSoFar = (
+  { tokens }: ReportedUsage,
+  fragments: number,
+  directives: Directives,
+): ReportedUsage => {
   const output = Math.min(tokens.output, tokens.reasoning + fragments)
-  return told({ ...tokens, output, audioOut: Math.min(tokens.audioOut, fragments) }, directives)
+  return reportTokens({ ...tokens, output, audioOut: Math.min(tokens.audioOut, fragments) }, directives)
 }
 
-export const usageOfPrompt = ({ tokens }: Told, directives: Directives): Told =>
-  told({ ...tokens, output: 0, reasoning: 0, audioOut: 0 }, directives)
+export const usageOfPrompt = ({ tokens }: ReportedUsage, directives: Directives): ReportedUsage =>
+  reportTokens({ ...tokens, output: 0, reasoning: 0, audioOut: 0 }, directives)

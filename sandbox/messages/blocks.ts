@@ -1,5 +1,5 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
-import { redactedData, signatureOf } from '../signature.ts'
+import { redactedData, signatureOf } from '../answers/signature.ts'
 import { assertMessagesMembers, refuseMessages } from './refusing.ts'
 
 export interface Placed {

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
-import type { Incoming } from '../dialect.ts'
-import { Refusal } from '../faults.ts'
-import { openObjectIn } from '../schemas.ts'
+import { Refusal } from '../answers/faults.ts'
+import { openObjectIn } from '../answers/schemas.ts'
+import type { Incoming } from '../http/dialect.ts'
 import { assertMessagesMembers, refuseMessages } from './refusing.ts'
 import { assertMessages } from './turns.ts'
 

@@ -1,10 +1,10 @@
 import { Buffer } from 'node:buffer'
 import { asObject, type JsonObject, parseJson } from '../../src/encoding/json.ts'
-import type { Asked } from '../dialect.ts'
-import { callsOf, type Output, textTokensOf } from '../output.ts'
-import { queryOf, type Source, sourceOf } from '../searching.ts'
-import { redactedData, signatureOf } from '../signature.ts'
-import { tokensOfJson } from '../words.ts'
+import { callsOf, type Output, textTokensOf } from '../answers/output.ts'
+import { queryOf, type Source, sourceOf } from '../answers/searching.ts'
+import { redactedData, signatureOf } from '../answers/signature.ts'
+import { tokensOfJson } from '../answers/words.ts'
+import type { Asked } from '../http/dialect.ts'
 import type { MessagesRequest } from './request.ts'
 
 /** `pieces` are the deltas that a stream sends, in order. */

@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { asText, type JsonObject } from '../../src/encoding/json.ts'
+import { type Fault, Refusal } from '../answers/faults.ts'
+import { outputOf } from '../answers/output.ts'
 import {
   type Answer,
   type Asked,
@@ -9,16 +11,14 @@ import {
   streamAnswer,
   streamsByBody,
   wholeAnswer,
-} from '../dialect.ts'
-import { type Fault, Refusal } from '../faults.ts'
-import { outputOf } from '../output.ts'
+} from '../http/dialect.ts'
 import { checkCount, checkMessages } from './check.ts'
 import { contentOf, wholeBlock } from './content.ts'
 import { endingOf, messageOf } from './message.ts'
 import { refuseMessages } from './refusing.ts'
 import { promptTokensOf, readMessagesRequest } from './request.ts'
 import { streamMessagesParts } from './stream.ts'
-import { tellingOf } from './usage.ts'
+import { usageReportsOf } from './usage.ts'
 
 const keyOf = (headers: IncomingHttpHeaders): string => {
   const [, bearer] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? []
@@ -36,10 +36,10 @@ const modelOf = ({ body }: Incoming): string => {
 const answer = (asked: Asked): Answer => {
   const request = readMessagesRequest(asked.body, asked.directives)
   const output = outputOf(request, asked.directives)
-  const telling = tellingOf(asked, request, output)
+  const reports = usageReportsOf(asked, request, output)
   const content = contentOf(asked, request, output)
-  if (asked.stream) return streamAnswer(streamMessagesParts(asked, output, content, telling))
-  const whole = telling?.whole ?? null
+  if (asked.stream) return streamAnswer(streamMessagesParts(asked, output, content, reports))
+  const whole = reports?.whole ?? null
   return wholeAnswer(JSON.stringify(messageOf(asked, content.map(wholeBlock), endingOf(asked, output), whole)), whole)
 }
 
@@ -81,6 +81,7 @@ export const messages: Dialect = {
   headersOf: (id) => ({ 'request-id': requestIdOf(id) }),
   errorBody,
   errorEvent,
+  billsOn: () => false,
 }
 
 const countedAnswer = ({ body, directives }: Asked): Answer =>

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/encoding/json.ts'
-import type { Asked, Told } from '../dialect.ts'
-import type { Output } from '../output.ts'
+import type { Output } from '../answers/output.ts'
+import type { Asked, ReportedUsage } from '../http/dialect.ts'
 import { idOf } from './content.ts'
 
 const stopReasons = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' } as const
@@ -21,7 +21,7 @@ export const messageOf = (
   asked: Asked,
   content: readonly JsonObject[],
   ending: JsonObject,
-  told: Told | null,
+  reported: ReportedUsage | null,
 ): JsonObject => ({
   id: idOf('msg', asked),
   type: 'message',
@@ -31,5 +31,5 @@ export const messageOf = (
   ...ending,
   container: null,
   diagnostics: null,
-  ...(told === null ? {} : { usage: told.usage }),
+  ...(reported === null ? {} : { usage: reported.usage }),
 })

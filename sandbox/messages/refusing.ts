@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/encoding/json.ts'
-import { Refusal } from '../faults.ts'
+import { Refusal } from '../answers/faults.ts'
 
 /** A refusal of the value at `path`, in Anthropic's format. */
 export const refuseMessages = (path: string, problem: string): Refusal => new Refusal(`${path}: ${problem}`)

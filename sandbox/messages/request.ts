@@ -1,8 +1,14 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
-import type { Directives } from '../directives.ts'
-import { calledOf, type FunctionTool, type Prompt, reasoningTokensOf, reasoningTokensOfBudget } from '../output.ts'
-import { imageTokens } from '../tokens.ts'
-import { countWords } from '../words.ts'
+import type { Directives } from '../answers/directives.ts'
+import {
+  calledOf,
+  type FunctionTool,
+  type Prompt,
+  reasoningTokensOf,
+  reasoningTokensOfBudget,
+} from '../answers/output.ts'
+import { imageTokens } from '../answers/tokens.ts'
+import { countWords } from '../answers/words.ts'
 import { blocksOf } from './turns.ts'
 
 export interface MessagesRequest extends Prompt {

@@ -1,11 +1,14 @@
 import type { JsonObject } from '../../src/encoding/json.ts'
-import { type Asked, namedEvent, type Part, type Told } from '../dialect.ts'
-import type { Output } from '../output.ts'
+import type { Output } from '../answers/output.ts'
+import { type Asked, namedEvent, type Part, type ReportedUsage } from '../http/dialect.ts'
 import { type Block, deltasOf, openingBlock } from './content.ts'
 import { endingOf, messageOf, noEnding } from './message.ts'
-import type { Telling } from './usage.ts'
+import type { UsageReports } from './usage.ts'
 
-const eventOf = (event: JsonObject, told: Told | null = null): Part => ({ text: namedEvent(event), told })
+const eventOf = (event: JsonObject, reported: ReportedUsage | null = null): Part => ({
+  text: namedEvent(event),
+  reported,
+})
 
 function* blockEvents(block: Block, index: number): Iterable<Part> {
   yield eventOf({ type: 'content_block_start', index, content_block: openingBlock(block) })
@@ -18,10 +21,10 @@ export function* streamMessagesParts(
   asked: Asked,
   output: Output,
   content: readonly Block[],
-  telling: Telling | null,
+  reports: UsageReports | null,
 ): Iterable<Part> {
-  const start = telling?.start ?? null
-  const end = telling?.end ?? null
+  const start = reports?.start ?? null
+  const end = reports?.end ?? null
   yield eventOf({ type: 'message_start', message: messageOf(asked, [], noEnding, start) }, start)
   for (const [index, block] of content.entries()) yield* blockEvents(block, index)
   const usage = end === null ? {} : { usage: end.usage }

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../src/encoding/json.ts'
-import type { Asked, Told } from '../dialect.ts'
-import type { Directives } from '../directives.ts'
-import type { Output } from '../output.ts'
-import { searchTokens } from '../searching.ts'
-import type { Tokens } from '../tokens.ts'
+import type { Directives } from '../answers/directives.ts'
+import type { Output } from '../answers/output.ts'
+import { searchTokens } from '../answers/searching.ts'
+import type { Tokens } from '../answers/tokens.ts'
+import type { Asked, ReportedUsage } from '../http/dialect.ts'
 import type { MessagesRequest } from './request.ts'
 
 interface Figures {
@@ -52,10 +52,10 @@ const wholeUsage = ({ body, directives }: Asked, figures: Figures, tokens: Token
 })
 
 /** The usage of a message: at its beginning and at its end in a stream, or whole. */
-export interface Telling {
-  readonly start: Told
-  readonly end: Told
-  readonly whole: Told
+export interface UsageReports {
+  readonly start: ReportedUsage
+  readonly end: ReportedUsage
+  readonly whole: ReportedUsage
 }
 
 const figuresOf = (request: MessagesRequest, output: Output, directives: Directives): Figures => {
@@ -77,7 +77,7 @@ const startOf = (request: MessagesRequest, figures: Figures, directives: Directi
   searches: null,
 })
 
-export const tellingOf = (asked: Asked, request: MessagesRequest, output: Output): Telling | null => {
+export const usageReportsOf = (asked: Asked, request: MessagesRequest, output: Output): UsageReports | null => {
   const { directives } = asked
   if (directives.no_usage) return null
   const figures = figuresOf(request, output, directives)

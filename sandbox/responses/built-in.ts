@@ -1,5 +1,5 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
-import type { Directives } from '../directives.ts'
+import type { Directives } from '../answers/directives.ts'
 
 export interface BuiltInCalls {
   readonly searches: number

@@ -1,3 +1,5 @@
+import { type Fault, Refusal } from '../answers/faults.ts'
+import { outputOf } from '../answers/output.ts'
 import { bearerKeyOf, openaiErrorBody } from '../chat/dialect.ts'
 import {
   type Answer,
@@ -8,14 +10,12 @@ import {
   streamAnswer,
   streamsByBody,
   wholeAnswer,
-} from '../dialect.ts'
-import { type Fault, Refusal } from '../faults.ts'
-import { outputOf } from '../output.ts'
+} from '../http/dialect.ts'
 import { checkResponses } from './check.ts'
 import { conversationOf, inputItems } from './input.ts'
 import { itemsOf, wholeItem } from './items.ts'
 import { type ResponsesRequest, readResponsesRequest } from './request.ts'
-import { endOf, failedEnd, inProgress, responseIdOf, responseOf, type Standing } from './response.ts'
+import { endOf, failedEnd, inProgress, type ResponseState, responseIdOf, responseOf } from './response.ts'
 import type { StoredResponses } from './stored.ts'
 import { streamResponsesParts } from './stream.ts'
 import { reportedResponsesUsage } from './usage.ts'
@@ -25,7 +25,7 @@ const keep = (
   asked: Asked,
   request: ResponsesRequest,
   text: string,
-  { output }: Standing,
+  { output }: ResponseState,
 ): void => {
   const { input, previousId } = request
   stored.put({ id: responseIdOf(asked), text, input, output, previousId })
@@ -47,9 +47,11 @@ const answerFrom =
     const ended = responseOf(asked, request, end)
     const text = JSON.stringify(ended)
     if (request.isStored) keep(stored, asked, request, text, end)
-    if (!asked.stream) return wholeAnswer(text, end.told)
+    if (!asked.stream) return wholeAnswer(text, end.reported)
     const begun = responseOf(asked, request, inProgress)
-    return streamAnswer(streamResponsesParts({ begun, ended, told: end.told }, items, directives.no_done !== true))
+    return streamAnswer(
+      streamResponsesParts({ begun, ended, reported: end.reported }, items, directives.no_done !== true),
+    )
   }
 
 /** As OpenAI describes the event, or, before a response that fails, as it has been seen on the wire. */
@@ -72,6 +74,7 @@ export const responses = (stored: StoredResponses): Dialect => ({
   headersOf: (id) => ({ 'x-request-id': `req_${id.replaceAll('-', '')}` }),
   errorBody: openaiErrorBody,
   errorEvent: errorEvents(stored),
+  billsOn: () => false,
 })
 
 const idIn = (url: string): string => /\/responses\/([^/?]+)/.exec(url)?.[1] ?? ''

@@ -1,5 +1,5 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
-import { Refusal } from '../faults.ts'
+import { Refusal } from '../answers/faults.ts'
 import { invalid, missing, wrongType } from './refusing.ts'
 import type { StoredResponses } from './stored.ts'
 

@@ -1,4 +1,4 @@
-import { Refusal } from '../faults.ts'
+import { Refusal } from '../answers/faults.ts'
 
 export const missing = (param: string): Refusal =>
   new Refusal(`Missing required parameter: '${param}'.`, { code: 'missing_required_parameter', param })

@@ -1,8 +1,8 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
-import type { Directives } from '../directives.ts'
-import { calledOf, type FunctionTool, type Prompt, reasoningTokensOf } from '../output.ts'
-import { audioTokens, imageTokens } from '../tokens.ts'
-import { countWords } from '../words.ts'
+import type { Directives } from '../answers/directives.ts'
+import { calledOf, type FunctionTool, type Prompt, reasoningTokensOf } from '../answers/output.ts'
+import { audioTokens, imageTokens } from '../answers/tokens.ts'
+import { countWords } from '../answers/words.ts'
 import { type BuiltInCalls, builtInCallsOf, noBuiltInCalls } from './built-in.ts'
 
 export interface ResponsesRequest extends Prompt {

@@ -1,51 +1,51 @@
 import { asArray, asObject, isObject, type JsonObject } from '../../src/encoding/json.ts'
-import type { Asked, Told } from '../dialect.ts'
-import { readFault } from '../faults.ts'
-import type { Output } from '../output.ts'
-import { countWords } from '../words.ts'
+import { readFault } from '../answers/faults.ts'
+import type { Output } from '../answers/output.ts'
+import { countWords } from '../answers/words.ts'
+import type { Asked, ReportedUsage } from '../http/dialect.ts'
 import type { ResponsesRequest } from './request.ts'
 
-export interface Standing {
+export interface ResponseState {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed'
   readonly output: readonly JsonObject[]
   readonly incompleteReason: string | null
   readonly error: JsonObject | null
-  readonly told: Told | null
+  readonly reported: ReportedUsage | null
 }
 
-export const inProgress: Standing = {
+export const inProgress: ResponseState = {
   status: 'in_progress',
   output: [],
   incompleteReason: null,
   error: null,
-  told: null,
+  reported: null,
 }
 
 export const endOf = (
   { directives }: Asked,
   output: Output,
   items: readonly JsonObject[],
-  told: Told | null,
-): Standing => {
+  reported: ReportedUsage | null,
+): ResponseState => {
   const reason = directives.finish_reason ?? (output.finishReason === 'length' ? 'max_output_tokens' : null)
   return {
     ...inProgress,
     status: reason === null ? 'completed' : 'incomplete',
     output: items,
     incompleteReason: reason,
-    told,
+    reported,
   }
 }
 
 /** For the directive `failed`; usage is reported only where a directive sets it. */
-export const failedEnd = ({ directives, secrets }: Asked, told: Told | null): Standing => {
+export const failedEnd = ({ directives, secrets }: Asked, reported: ReportedUsage | null): ResponseState => {
   const { code, message } = readFault(directives, secrets)
-  const isTold = directives.prompt_tokens !== undefined || directives.completion_tokens !== undefined
+  const isReported = directives.prompt_tokens !== undefined || directives.completion_tokens !== undefined
   return {
     ...inProgress,
     status: 'failed',
     error: { code: code ?? 'server_error', message },
-    told: isTold ? told : null,
+    reported: isReported ? reported : null,
   }
 }
 
@@ -109,26 +109,26 @@ const tierOf = (asked: unknown): unknown => (typeof asked !== 'string' || asked 
 
 export const responseIdOf = ({ id }: Asked): string => `resp_${id.replaceAll('-', '')}`
 
-export const responseOf = (asked: Asked, request: ResponsesRequest, standing: Standing): JsonObject => {
+export const responseOf = (asked: Asked, request: ResponsesRequest, state: ResponseState): JsonObject => {
   const { body, directives } = asked
   const createdSeconds = Math.floor(asked.at / 1000)
-  const isOver = standing.status !== 'in_progress'
+  const isOver = state.status !== 'in_progress'
   return {
     id: responseIdOf(asked),
     object: 'response',
     created_at: createdSeconds,
-    completed_at: standing.status === 'completed' ? createdSeconds : null,
-    status: standing.status,
+    completed_at: state.status === 'completed' ? createdSeconds : null,
+    status: state.status,
     background: false,
-    error: standing.error,
-    incomplete_details: standing.incompleteReason === null ? null : { reason: standing.incompleteReason },
+    error: state.error,
+    incomplete_details: state.incompleteReason === null ? null : { reason: state.incompleteReason },
     model: asked.model,
-    output: standing.output,
+    output: state.output,
     ...repeated(body),
     presence_penalty: 0,
     frequency_penalty: 0,
     service_tier: directives.service_tier ?? (isOver ? tierOf(body['service_tier']) : 'auto'),
-    usage: standing.told?.usage ?? null,
+    usage: state.reported?.usage ?? null,
     ...(isOver && directives.profile !== 'xai' && !directives.no_usage ? { tool_usage: toolUsageOf(request) } : {}),
   }
 }

@@ -1,5 +1,5 @@
 import { asText, type JsonObject } from '../../src/encoding/json.ts'
-import { sandboxLimits } from '../limits.ts'
+import { sandboxLimits } from '../answers/limits.ts'
 
 /** A stored response, and what a later one continues from. */
 export interface Stored {

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../src/encoding/json.ts'
-import { namedEvent, type Part, type Told } from '../dialect.ts'
+import { namedEvent, type Part, type ReportedUsage } from '../http/dialect.ts'
 import { itemEvents } from './item-events.ts'
 import type { Item } from './items.ts'
 
 export interface Stations {
   readonly begun: JsonObject
   readonly ended: JsonObject
-  readonly told: Told | null
+  readonly reported: ReportedUsage | null
 }
 
 function* unnumbered({ begun }: Stations, items: readonly Item[]): Iterable<JsonObject> {
@@ -21,7 +21,7 @@ export function* streamResponsesParts(stations: Stations, items: readonly Item[]
     number += 1
     return namedEvent({ ...event, sequence_number: number - 1 })
   }
-  for (const event of unnumbered(stations, items)) yield { text: numbered(event), told: null }
-  const { ended, told } = stations
-  if (isClosed) yield { text: numbered({ type: `response.${ended['status']}`, response: ended }), told }
+  for (const event of unnumbered(stations, items)) yield { text: numbered(event), reported: null }
+  const { ended, reported } = stations
+  if (isClosed) yield { text: numbered({ type: `response.${ended['status']}`, response: ended }), reported }
 }

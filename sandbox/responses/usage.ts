@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../src/encoding/json.ts'
-import type { Asked, Told } from '../dialect.ts'
-import type { Output } from '../output.ts'
-import { searchTokens } from '../searching.ts'
-import { type Tokens, tokensOf } from '../tokens.ts'
+import type { Output } from '../answers/output.ts'
+import { searchTokens } from '../answers/searching.ts'
+import { type Tokens, tokensOf } from '../answers/tokens.ts'
+import type { Asked, ReportedUsage } from '../http/dialect.ts'
 import type { BuiltInCalls } from './built-in.ts'
 import type { ResponsesRequest } from './request.ts'
 
@@ -38,7 +38,11 @@ const usageOnWire = (tokens: Tokens, { builtIn }: ResponsesRequest, { directives
   ...(directives.profile === 'xai' ? xaiMembers(tokens, builtIn, directives.cost_ticks) : {}),
 })
 
-export const reportedResponsesUsage = (asked: Asked, request: ResponsesRequest, output: Output): Told | null => {
+export const reportedResponsesUsage = (
+  asked: Asked,
+  request: ResponsesRequest,
+  output: Output,
+): ReportedUsage | null => {
   if (asked.directives.no_usage) return null
   const { builtIn, words, images, audios } = request
   const found = (builtIn.searches + builtIn.xSearches + builtIn.fileSearches) * searchTokens

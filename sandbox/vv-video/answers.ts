@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/encoding/json.ts'
-import { jsonType } from '../dialect.ts'
-import { type Secrets, sandboxOrganisation } from '../faults.ts'
+import { type Secrets, sandboxOrganisation } from '../answers/faults.ts'
+import { jsonType } from '../http/dialect.ts'
 import type { VideoFault } from './directives.ts'
 import { signedFileUrl } from './files.ts'
 import type { VideoTask } from './records.ts'
@@ -79,7 +79,7 @@ const endOf = (task: VideoTask, state: Word, moment: Moment): JsonObject => {
 }
 
 const messageOf = ({ course }: VideoTask, state: Word): string =>
-  state === 'failed' ? (course.fail_message ?? 'The sandbox was told to fail.') : ''
+  state === 'failed' ? (course.fail_message ?? 'The sandbox was directed to fail.') : ''
 
 const updatedMs = ({ madeMs, startsMs, endsMs }: VideoTask, state: Word): number => {
   if (state === 'submitted') return madeMs
@@ -120,9 +120,9 @@ export const listAnswer = (tasks: readonly VideoTask[], moment: Moment): VideoAn
   )
 
 const faultText = ({ message, leak, status, code }: VideoFault, secrets: Secrets): string => {
-  const said = message ?? `The sandbox was told to fail with ${code ?? status}.`
-  if (leak === undefined) return said
-  return `${said} ${leak}: API key ${secrets.key}, organization ${sandboxOrganisation}, host ${secrets.host}.`
+  const failureText = message ?? `The sandbox was directed to fail with ${code ?? status}.`
+  if (leak === undefined) return failureText
+  return `${failureText} ${leak}: API key ${secrets.key}, organization ${sandboxOrganisation}, host ${secrets.host}.`
 }
 
 const htmlPage = '<!DOCTYPE html>\n<html><head><title>Sandbox</title></head><body><h1>It works</h1></body></html>\n'

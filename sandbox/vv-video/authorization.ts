@@ -25,9 +25,9 @@ const checkTimes = ({ exp, nbf }: JsonObject, nowSeconds: number): void => {
 const checkToken = (token: string, nowSeconds: number): void => {
   const [head = '', claims = '', signature = '', ...more] = token.split('.')
   if (more.length > 0 || decoded(head)['alg'] !== 'HS256') throw new VendorRefusal(1000, 'Authentication failed')
-  const told = decoded(claims)
-  if (told['iss'] !== sandboxVideoKey || !isSigned(`${head}.${claims}`, signature)) throw invalid()
-  checkTimes(told, nowSeconds)
+  const claimed = decoded(claims)
+  if (claimed['iss'] !== sandboxVideoKey || !isSigned(`${head}.${claims}`, signature)) throw invalid()
+  checkTimes(claimed, nowSeconds)
 }
 
 /** Takes the API key, or a JWT signed with the pair; throws VendorRefusal for anything else. */

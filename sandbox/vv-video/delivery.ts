@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { CallRecord } from '../calls.ts'
-import { Line } from '../line.ts'
+import type { CallRecord } from '../http/calls.ts'
+import { Line } from '../http/line.ts'
 import type { VideoAnswer } from './answers.ts'
 import type { VideoFault } from './directives.ts'
 

@@ -9,8 +9,8 @@ import {
   type Rule,
   readEntries,
   type ValuesOf,
-} from '../directive-rules.ts'
-import { sandboxLimits } from '../limits.ts'
+} from '../answers/directive-rules.ts'
+import { sandboxLimits } from '../answers/limits.ts'
 
 const ms = integer(0, sandboxLimits.sandboxDelayMsMax)
 const calls = integer(0, sandboxLimits.sandboxTokensMax)
@@ -78,7 +78,7 @@ const happening: readonly Name[] = [
   ...inPlace,
   ...(['break_body', 'delay_ms', 'trickle_ms', 'oversize_bytes', 'other_task'] as const),
 ]
-const telling: readonly Name[] = ['status', 'code']
+const onRefusal: readonly Name[] = ['status', 'code']
 
 /** A directive that shapes a failure has no effect where nothing fails. */
 const needs: { readonly [N in Name]?: readonly Name[] } = {
@@ -86,9 +86,9 @@ const needs: { readonly [N in Name]?: readonly Name[] } = {
   skip: happening,
   first: happening,
   done: inPlace,
-  message: telling,
-  leak: telling,
-  retry_after: telling,
+  message: onRefusal,
+  leak: onRefusal,
+  retry_after: onRefusal,
   fail_message: ['failed'],
 }
 

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
-import type { Handler } from '../exchange.ts'
-import { signatureOf } from '../signature.ts'
+import { signatureOf } from '../answers/signature.ts'
+import type { Handler } from '../http/exchange.ts'
 import type { Moment } from './answers.ts'
 import type { VideoTask } from './records.ts'
 

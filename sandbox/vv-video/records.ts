@@ -1,4 +1,4 @@
-import { sandboxLimits } from '../limits.ts'
+import { sandboxLimits } from '../answers/limits.ts'
 import { type Course, FaultQueue, type VideoCall, type VideoDirectives, type VideoFault } from './directives.ts'
 
 /** A created task. Times are milliseconds since the epoch. */

@@ -1,4 +1,4 @@
-import { Refusal } from '../faults.ts'
+import { Refusal } from '../answers/faults.ts'
 
 export class VendorRefusal extends Error {
   readonly status: number

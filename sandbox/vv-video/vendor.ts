@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { asObject, asText, isObject, type JsonObject, parseJson } from '../../src/encoding/json.ts'
-import type { CallRecord } from '../calls.ts'
-import { noDirectives } from '../directives.ts'
-import { type Handler, readBody, type SandboxParts } from '../exchange.ts'
+import { noDirectives } from '../answers/directives.ts'
+import type { CallRecord } from '../http/calls.ts'
+import { type Handler, readBody, type SandboxParts } from '../http/exchange.ts'
 import {
   faultAnswer,
   listAnswer,
@@ -127,9 +127,9 @@ export class VideoVendorSandbox {
       checkAuthorization(request.headers, nowMs)
       return answer({ url: request.url ?? '/', text, moment, call })
     }
-    const { answer: said, fault } = this.#orRefusal(tried, moment)
-    if (fault === null) sendPlainly(response, said, call)
-    else await sendShaped(response, said, fault, call)
+    const { answer: reply, fault } = this.#orRefusal(tried, moment)
+    if (fault === null) sendPlainly(response, reply, call)
+    else await sendShaped(response, reply, fault, call)
   }
 
   #orRefusal(tried: () => Outcome, moment: Moment): Outcome {

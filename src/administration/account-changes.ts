@@ -42,34 +42,38 @@ export const requireKey = ({ tail }: Pick<AdminContext, 'tail'>, keyId: string):
 }
 
 /** True when the workspace is new, false when it existed already. Throws `conflict` where that one differs. */
-export const executeOpenWorkspace = async (
-  books: AdminContext,
+export const openWorkspace = async (
+  context: AdminContext,
   workspace: { readonly workspaceId: string; readonly name: string; readonly creditLimitPicos: bigint },
 ): Promise<boolean> => {
-  const { facts } = await executeAccountCommand(books, workspace.workspaceId, { type: 'OpenWorkspace', ...workspace })
+  const { facts } = await executeAccountCommand(context, workspace.workspaceId, { type: 'OpenWorkspace', ...workspace })
   return facts.length > 0
 }
 
 /** True when something changed; undefined leaves a value unchanged. Throws `not_found`. */
-export const executeChangeWorkspace = async (
-  books: AdminContext,
+export const changeWorkspace = async (
+  context: AdminContext,
   workspaceId: string,
   change: { readonly name?: string | undefined; readonly creditLimitPicos?: bigint | undefined },
 ): Promise<boolean> => {
-  requireWorkspace(books, workspaceId)
-  const { facts } = await executeAccountCommand(books, workspaceId, { type: 'ChangeWorkspace', workspaceId, ...change })
+  requireWorkspace(context, workspaceId)
+  const { facts } = await executeAccountCommand(context, workspaceId, {
+    type: 'ChangeWorkspace',
+    workspaceId,
+    ...change,
+  })
   return facts.length > 0
 }
 
 /** Throws `not_found`, or `conflict` where a working key has the name. */
-export const executeIssueKey = async (
-  books: AdminContext,
+export const issueKey = async (
+  context: AdminContext,
   key: { readonly workspaceId: string; readonly name: string; readonly expiresAtMs?: number | null },
   source: KeySource,
 ): Promise<IssuedKey> => {
-  requireWorkspace(books, key.workspaceId)
+  requireWorkspace(context, key.workspaceId)
   const { fresh, issued } = makeKey(source)
-  await executeAccountCommand(books, key.workspaceId, { type: 'IssueKey', ...key, ...fresh })
+  await executeAccountCommand(context, key.workspaceId, { type: 'IssueKey', ...key, ...fresh })
   return issued
 }
 
@@ -82,28 +86,28 @@ export interface Rotation {
 
 /** Throws `not_found`, or `conflict` where the key was revoked or rotated before. */
 export const rotateKey = async (
-  books: AdminContext,
+  context: AdminContext,
   keyId: string,
   rotation: Rotation,
   source: KeySource,
 ): Promise<IssuedKey> => {
-  const { workspaceId } = requireKey(books, keyId)
+  const { workspaceId } = requireKey(context, keyId)
   const { fresh, issued } = makeKey(source)
-  await executeAccountCommand(books, workspaceId, { type: 'RotateKey', keyId, fresh, ...rotation })
+  await executeAccountCommand(context, workspaceId, { type: 'RotateKey', keyId, fresh, ...rotation })
   return issued
 }
 
 /** False when unchanged. Throws `not_found`, or `conflict` where the key was revoked. */
-export const setKeyExpiry = async (books: AdminContext, keyId: string, expiresAtMs: number): Promise<boolean> => {
-  const { workspaceId } = requireKey(books, keyId)
-  const { facts } = await executeAccountCommand(books, workspaceId, { type: 'SetKeyExpiry', keyId, expiresAtMs })
+export const setKeyExpiry = async (context: AdminContext, keyId: string, expiresAtMs: number): Promise<boolean> => {
+  const { workspaceId } = requireKey(context, keyId)
+  const { facts } = await executeAccountCommand(context, workspaceId, { type: 'SetKeyExpiry', keyId, expiresAtMs })
   return facts.length > 0
 }
 
 /** False when the key was not working. Throws `not_found`. */
-export const revokeKey = async (books: AdminContext, keyId: string): Promise<boolean> => {
-  const { workspaceId } = requireKey(books, keyId)
-  const { facts } = await executeAccountCommand(books, workspaceId, { type: 'RevokeKey', keyId })
+export const revokeKey = async (context: AdminContext, keyId: string): Promise<boolean> => {
+  const { workspaceId } = requireKey(context, keyId)
+  const { facts } = await executeAccountCommand(context, workspaceId, { type: 'RevokeKey', keyId })
   return facts.length > 0
 }
 
@@ -117,9 +121,9 @@ export interface Credit {
 }
 
 /** False when the reference had been credited before with the same amount. Throws `not_found` or `conflict`. */
-export const executeCredit = async (books: AdminContext, workspaceId: string, credit: Credit): Promise<boolean> => {
-  requireWorkspace(books, workspaceId)
-  const outcome = await walletHandlerOf(books).execute(workspaceId, { type: 'Credit', ...credit }, books.actor)
+export const creditWallet = async (context: AdminContext, workspaceId: string, credit: Credit): Promise<boolean> => {
+  requireWorkspace(context, workspaceId)
+  const outcome = await walletHandlerOf(context).execute(workspaceId, { type: 'Credit', ...credit }, context.actor)
   if ('facts' in outcome) return outcome.facts.length > 0
   const credited = outcome.refused.reason === 'reference_differs' ? formatUsd(outcome.refused.creditedPicos) : '0'
   throw new GatewayError(

@@ -48,11 +48,11 @@ export const requireWorkspace = ({ tail }: Pick<AdminContext, 'tail'>, workspace
 }
 
 export const executeAccountCommand = async (
-  books: AdminContext,
+  context: AdminContext,
   workspaceId: string,
   command: AccountCommand,
 ): Promise<Extract<AccountOutcome, { facts: unknown }>> => {
-  const outcome = await walletHandlerOf(books).executeAccount(workspaceId, command, books.actor)
+  const outcome = await walletHandlerOf(context).executeAccount(workspaceId, command, context.actor)
   if ('refused' in outcome) throw accountRefusal(outcome.refused)
   return outcome
 }
@@ -62,9 +62,9 @@ export const appendGlobalFacts = async (
   { log, tail, actor }: AdminContext,
   facts: readonly GlobalFact[],
 ): Promise<void> => {
-  const said = actor === undefined ? facts : facts.map((fact) => ({ ...fact, actor }))
-  for (let start = 0; start < said.length; start += administrationLimits.globalFactsPerFrame) {
-    const { sequence } = await log.append(said.slice(start, start + administrationLimits.globalFactsPerFrame))
-    await tail.reached(sequence)
+  const attributed = actor === undefined ? facts : facts.map((fact) => ({ ...fact, actor }))
+  for (let start = 0; start < attributed.length; start += administrationLimits.globalFactsPerFrame) {
+    const { sequence } = await log.append(attributed.slice(start, start + administrationLimits.globalFactsPerFrame))
+    await tail.waitForSequence(sequence)
   }
 }

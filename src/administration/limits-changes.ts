@@ -5,7 +5,7 @@ import {
   resolveLimitsInForce,
 } from '../domain/accounts/limits.ts'
 import { utcDayAt } from '../domain/instant.ts'
-import { walletInLedger } from '../domain/ledger/ledger.ts'
+import { findOrCreateWallet } from '../domain/ledger/ledger.ts'
 import { type KeySpending, spendingInPeriod } from '../domain/wallet/spending.ts'
 import { spendingOf } from '../domain/wallet/wallet.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
@@ -24,13 +24,17 @@ const limitsRefusal = (refused: LimitsRefusal): GatewayError =>
 
 /** False when unchanged. Throws `not_found`, or `invalid_value` for what a workspace may spend. */
 export const executeSetLimits = async (
-  books: AdminContext,
+  context: AdminContext,
   workspaceId: string,
   keyId: KeyId,
   limits: Limits,
 ): Promise<boolean> => {
-  requireWorkspace(books, workspaceId)
-  const decision = await walletHandlerOf(books).executeLimits(workspaceId, { workspaceId, keyId, limits }, books.actor)
+  requireWorkspace(context, workspaceId)
+  const decision = await walletHandlerOf(context).executeLimits(
+    workspaceId,
+    { workspaceId, keyId, limits },
+    context.actor,
+  )
   if ('refused' in decision) throw limitsRefusal(decision.refused)
   return decision.facts.length > 0
 }
@@ -46,7 +50,7 @@ export const findSpending = (
   keyId: string,
   nowMs: number,
 ): KeySpending['spent'] =>
-  spendingInPeriod(spendingOf(walletInLedger(tail.ledger, workspaceId), keyId), utcDayAt(nowMs)).spent
+  spendingInPeriod(spendingOf(findOrCreateWallet(tail.ledger, workspaceId), keyId), utcDayAt(nowMs)).spent
 
 export interface EffectiveLimits {
   readonly keyId: KeyId
@@ -77,15 +81,16 @@ export const findEffectiveLimits = (
 
 /** Of the workspace, then of each of its working keys that has limits. Throws `not_found`. */
 export const listEffectiveLimits = (
-  books: Pick<AdminContext, 'tail'>,
+  context: Pick<AdminContext, 'tail'>,
   workspaceId: string,
   requestsPerMinute: Configured,
 ): readonly EffectiveLimits[] => {
-  requireWorkspace(books, workspaceId)
-  const { accounts } = books.tail.ledger
-  const standing = (keyId: KeyId): EffectiveLimits => findEffectiveLimits(books, workspaceId, keyId, requestsPerMinute)
+  requireWorkspace(context, workspaceId)
+  const { accounts } = context.tail.ledger
+  const effectiveOf = (keyId: KeyId): EffectiveLimits =>
+    findEffectiveLimits(context, workspaceId, keyId, requestsPerMinute)
   const ofKeys = [...accounts.keys.values()]
     .filter((key) => key.workspaceId === workspaceId && !key.revoked)
-    .map(({ keyId }) => standing(keyId))
-  return [standing(null), ...ofKeys.filter(({ limits }) => isSome(limits))]
+    .map(({ keyId }) => effectiveOf(keyId))
+  return [effectiveOf(null), ...ofKeys.filter(({ limits }) => isSome(limits))]
 }

@@ -1,5 +1,5 @@
-/** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const administrationLimits = {
+  adminChangeMs: 10_000, // For a change to be stored and applied; an import of hundreds of prices is some frames.
   routingNamesMax: 1_000, // Of aliases, and of routers, that override the configuration: all are copied at each change.
   priceEntryBytesMax: 16 * 1024, // Of one row of a price file: the longest that is shipped has 5 KB.
   globalFactsPerFrame: 24, // Prices of that size fit into frameBytesMax.

@@ -1,4 +1,4 @@
-import { walletInLedger } from '../domain/ledger/ledger.ts'
+import { findOrCreateWallet } from '../domain/ledger/ledger.ts'
 import { formatUsd } from '../domain/money.ts'
 import { type Subscription, termsOf } from '../domain/plans/subscription.ts'
 import type { WalletRefusal } from '../domain/wallet/decide.ts'
@@ -21,16 +21,16 @@ export const problemsOfPlan = (plan: PlanPublished): readonly SchemaProblem[] =>
 }
 
 /** True when the plan is new, or its terms are; false when unchanged. Throws `invalid_value`. */
-export const executePublishPlan = async (books: AdminContext, plan: PlanPublished): Promise<boolean> => {
+export const publishPlan = async (context: AdminContext, plan: PlanPublished): Promise<boolean> => {
   const [problem] = problemsOfPlan(plan)
   if (problem !== undefined)
     throw new GatewayError('invalid_value', `Invalid value: '${problem.path}' ${problem.message}.`, {
       param: problem.path,
     })
-  const standing = books.tail.ledger.accounts.plans.get(plan.planId)
+  const published = context.tail.ledger.accounts.plans.get(plan.planId)
   const terms = termsOf(plan)
-  if (standing !== undefined && JSON.stringify(termsOf(standing)) === JSON.stringify(terms)) return false
-  await appendGlobalFacts(books, [{ type: 'PlanPublished', data: terms }])
+  if (published !== undefined && JSON.stringify(termsOf(published)) === JSON.stringify(terms)) return false
+  await appendGlobalFacts(context, [{ type: 'PlanPublished', data: terms }])
   return true
 }
 
@@ -54,13 +54,13 @@ const isPlanRefusal = (refused: WalletRefusal): refused is PlanRefusal =>
   refused.reason === 'insufficient' || refused.reason === 'subscription_differs' || refused.reason === 'no_subscription'
 
 const carryOut = async (
-  books: AdminContext,
+  context: AdminContext,
   workspaceId: string,
   command: PlanCommand,
   price = '0',
 ): Promise<boolean> => {
-  requireWorkspace(books, workspaceId)
-  const outcome = await walletHandlerOf(books).execute(workspaceId, command, books.actor)
+  requireWorkspace(context, workspaceId)
+  const outcome = await walletHandlerOf(context).execute(workspaceId, command, context.actor)
   if ('facts' in outcome) return outcome.facts.length > 0
   const { refused } = outcome
   if (!isPlanRefusal(refused)) throw new Error(`a plan was refused for ${refused.reason}`)
@@ -78,23 +78,23 @@ export interface SubscribeRequest {
 }
 
 /** False for a repeat. Throws `not_found`, `conflict` or `insufficient_user_quota`. */
-export const executeSubscribe = async (
-  books: AdminContext,
+export const subscribe = async (
+  context: AdminContext,
   { workspaceId, planId, ...subscribing }: SubscribeRequest,
 ): Promise<boolean> => {
-  requireWorkspace(books, workspaceId)
-  const terms = books.tail.ledger.accounts.plans.get(planId)
+  requireWorkspace(context, workspaceId)
+  const terms = context.tail.ledger.accounts.plans.get(planId)
   if (terms === undefined)
     throw new GatewayError('not_found', `There is no plan ${truncateName(planId)}.`, { param: 'plan' })
-  return carryOut(books, workspaceId, { type: 'Subscribe', terms, ...subscribing }, terms.price)
+  return carryOut(context, workspaceId, { type: 'Subscribe', terms, ...subscribing }, terms.price)
 }
 
 /** False when the plan had been cancelled before. Throws `not_found` where there is none. */
-export const executeCancelPlan = (books: AdminContext, workspaceId: string): Promise<boolean> =>
-  carryOut(books, workspaceId, { type: 'CancelPlan' })
+export const cancelPlan = (context: AdminContext, workspaceId: string): Promise<boolean> =>
+  carryOut(context, workspaceId, { type: 'CancelPlan' })
 
 /** On the terms of its period; null without a plan. Throws `not_found`. */
-export const activeSubscription = (books: Pick<AdminContext, 'tail'>, workspaceId: string): Subscription | null => {
-  requireWorkspace(books, workspaceId)
-  return walletInLedger(books.tail.ledger, workspaceId).subscription
+export const activeSubscription = (context: Pick<AdminContext, 'tail'>, workspaceId: string): Subscription | null => {
+  requireWorkspace(context, workspaceId)
+  return findOrCreateWallet(context.tail.ledger, workspaceId).subscription
 }

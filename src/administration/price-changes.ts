@@ -16,6 +16,7 @@ const publishedOf = (entry: PriceEntry): PricePublished => ({
   version: sha256Hex(canonicalPrice(entry)).slice(0, versionLength),
   effectiveFrom: entry.effective_from,
   source: entry.source,
+  ...(entry.snapshots === undefined ? {} : { snapshots: [...entry.snapshots] }),
   ...(entry.sheet === undefined ? {} : { sheet: entry.sheet }),
   ...(entry.video === undefined ? {} : { video: entry.video }),
 })
@@ -29,27 +30,28 @@ const refuseLong = ({ prices }: PriceFile): void => {
   throw new GatewayError('invalid_value', message, { param: `prices[${index}]` })
 }
 
-const publish = async (books: AdminContext, fresh: readonly PricePublished[]): Promise<readonly PricePublished[]> => {
+const publish = async (context: AdminContext, fresh: readonly PricePublished[]): Promise<readonly PricePublished[]> => {
   await appendGlobalFacts(
-    books,
+    context,
     fresh.map((data) => ({ type: 'PricePublished', data })),
   )
   return fresh
 }
 
 /** Skips sheets that are already in force from their instant; returns the new ones. Throws `invalid_value`. */
-export const publishPrices = async (books: AdminContext, file: PriceFile): Promise<readonly PricePublished[]> => {
+export const publishPrices = async (context: AdminContext, file: PriceFile): Promise<readonly PricePublished[]> => {
   refuseLong(file)
   const published = file.prices.map(publishedOf)
   return publish(
-    books,
-    published.filter((price) => !isPublished(books.tail.ledger.prices, price)),
+    context,
+    published.filter((price) => !isPublished(context.tail.ledger.prices, price)),
   )
 }
 
 export interface ImportRequest {
   readonly table: JsonObject
   readonly providers: ReadonlySet<string>
+  readonly allowFree: boolean
   readonly nowMs: number
   /** ISO 8601; undefined: now. */
   readonly effectiveFrom?: string | undefined
@@ -58,10 +60,10 @@ export interface ImportRequest {
 
 export const compareImport = (
   { tail }: Pick<AdminContext, 'tail'>,
-  { table, providers, nowMs, effectiveFrom, source }: ImportRequest,
+  { table, providers, allowFree, nowMs, effectiveFrom, source }: ImportRequest,
 ): readonly PriceChange[] => {
   const now = new Date(nowMs).toISOString()
-  return diffPrices(readLiteLlm(table, providers), {
+  return diffPrices(readLiteLlm(table, { providers, allowFree }), {
     prices: tail.ledger.prices,
     nowMs,
     effectiveFrom: effectiveFrom ?? now,
@@ -89,13 +91,13 @@ export const selectChanges = (
 
 /** Publishes only what the log has never had: a start must not revert a later correction. */
 export const publishUnknownPrices = (
-  books: AdminContext,
+  context: AdminContext,
   { prices }: PriceFile,
 ): Promise<readonly PricePublished[]> => {
   const known = (price: PricePublished): boolean =>
-    (books.tail.ledger.prices.get(price.model) ?? []).some(({ version }) => version === price.version)
+    (context.tail.ledger.prices.get(price.model) ?? []).some(({ version }) => version === price.version)
   return publish(
-    books,
+    context,
     prices.map(publishedOf).filter((price) => !known(price)),
   )
 }

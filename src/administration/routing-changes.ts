@@ -32,19 +32,19 @@ const requireRoom = (names: ReadonlyMap<string, unknown>, name: string): void =>
 
 /** Null removes the override. False when unchanged. Throws `invalid_value`. */
 export const setAlias = async (
-  books: AdminContext,
+  context: AdminContext,
   catalog: Catalog,
   alias: string,
   model: string | null,
 ): Promise<boolean> => {
-  const { aliases } = books.tail.ledger.routing
+  const { aliases } = context.tail.ledger.routing
   if ((aliases.get(alias) ?? null) === model) return false
   if (!aliasPattern.test(alias))
     throw invalid('alias', 'An alias has 1 to 200 characters, none of which is a slash or a blank.')
   if (model !== null && !namesProvider(catalog, model))
     throw invalid('model', `\`${truncateName(model)}\` names no configured provider: it must be <provider>/<model>.`)
   if (model !== null) requireRoom(aliases, alias)
-  await appendGlobalFacts(books, [{ type: 'AliasSet', data: { alias, model } }])
+  await appendGlobalFacts(context, [{ type: 'AliasSet', data: { alias, model } }])
   return true
 }
 
@@ -64,12 +64,12 @@ const checkRule = (catalog: Catalog, { candidates }: RouterRule): void => {
 
 /** Null removes the override. False when unchanged. Throws `invalid_value`. */
 export const setRouter = async (
-  books: AdminContext,
+  context: AdminContext,
   catalog: Catalog,
   router: string,
   rule: RouterRule | null,
 ): Promise<boolean> => {
-  const { routers } = books.tail.ledger.routing
+  const { routers } = context.tail.ledger.routing
   const order = rule?.order ?? 'listed'
   const candidates = rule?.candidates.map((each) => (typeof each === 'string' ? { model: each } : each)) ?? null
   if (sameRule(routers.get(router) ?? null, candidates && { candidates, order })) return false
@@ -82,6 +82,6 @@ export const setRouter = async (
     checkRule(catalog, rule)
     requireRoom(routers, router)
   }
-  await appendGlobalFacts(books, [{ type: 'RouterSet', data: { router, candidates, order } }])
+  await appendGlobalFacts(context, [{ type: 'RouterSet', data: { router, candidates, order } }])
   return true
 }

@@ -88,8 +88,8 @@ export class Alignment {
   /** The distance between where the last match was sealed and where it is found. */
   #offset = 0
 
-  constructor(ears: AlignmentCallbacks) {
-    this.#callbacks = ears
+  constructor(callbacks: AlignmentCallbacks) {
+    this.#callbacks = callbacks
   }
 
   get sealedCount(): number {

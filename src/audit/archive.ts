@@ -1,10 +1,10 @@
 import { faultText } from '../errors/gateway-error.ts'
 import type { CheckpointSealed } from '../events/types.ts'
+import { type FrameSource, FramesFault, type RawFrame } from '../log/raw-frames.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import { type IntegrityFinding, IntegrityFindings } from './findings.ts'
-import { type FrameSource, FramesFault, hashFrame, type RawFrame } from './frames.ts'
 import { auditLimits } from './limits.ts'
-import { computeRootFromPeaks, GrowingTree, type Hash } from './merkle.ts'
+import { computeRootFromPeaks, GrowingTree, type Hash, hashFrame } from './merkle.ts'
 import type { Verifier } from './note.ts'
 import { readSeal } from './seal.ts'
 import { readCheckpoints, type VerifiedSeal, verifyCheckpoint } from './verified-checkpoints.ts'
@@ -104,7 +104,7 @@ class ArchiveRun {
       }))
     } catch (fault) {
       const { sequence } = frame
-      const text = `frame ${sequence} holds a checkpoint that is not believed: ${faultText(fault)}`
+      const text = `frame ${sequence} holds a checkpoint that is not trusted: ${faultText(fault)}`
       this.findings.add({ kind: 'checkpoint-forged', sequence, toSequence: sequence, text })
       return []
     }
@@ -154,7 +154,7 @@ class ArchiveRun {
   #createConflict({ size }: VerifiedSeal, to: number): ArchiveConflict {
     const archived = this.#tree.size
     const where = to > archived ? `among the frames ${archived + 1} to ${to}` : `at frame ${archived} or before`
-    const text = `the log goes on from another history than the archive's: its checkpoint of size ${size} parts from the archive ${where}`
+    const text = `the log continues another history than the archive's: its checkpoint of size ${size} differs from the archive ${where}`
     return new ArchiveConflict('log-forked', Math.max(1, Math.min(to, archived)), text)
   }
 }
@@ -177,11 +177,7 @@ const findingOf = (fault: unknown): IntegrityFinding | null => {
   return { kind: 'frame-missing', sequence: fault.from, toSequence: fault.resumesAt - 1, text: fault.message }
 }
 
-/**
- * Copies what is sealed of a log and not archived yet. Every frame is checked against its checkpoint before it is
- * written; nothing after a conflicting one is archived. Conflicts are returned as findings; rejects when the source or
- * the target fails.
- */
+/** Frames are checked against their checkpoint first; nothing after a conflict is archived. Returns conflicts. */
 export const archiveSealedFrames = async (parts: ArchiveParts): Promise<ArchiveReport> => {
   const { source, target, onProgress } = parts
   const archiving = new ArchiveRun(parts)
@@ -202,4 +198,21 @@ export const archiveSealedFrames = async (parts: ArchiveParts): Promise<ArchiveR
   await archiving.finish()
   const { shown, total } = archiving.findings
   return { from, to: archiving.size, lastSequence: end, findings: shown, total }
+}
+
+/** Throws FramesFault where the log holds another frame than the archive at the archive's end. */
+export const assertContinues = async (archive: FrameSource, log: FrameSource): Promise<void> => {
+  const end = await archive.lastSequence()
+  if (end === 0 || (await log.lastSequence()) < end) return
+  const leaves: string[] = []
+  for (const source of [archive, log])
+    for await (const [frame] of source.read(end, end))
+      if (frame !== undefined) leaves.push(hashFrame(frame).toString('hex'))
+  if (leaves[0] !== leaves[1])
+    throw new FramesFault(
+      'missing',
+      `the log does not continue where the archive ends: its frame ${end} is another`,
+      end,
+      end + 1,
+    )
 }

@@ -1,6 +1,6 @@
 import { type Applied, initialLedger, isSealOfLog, type Ledger } from '../domain/ledger/ledger.ts'
 import type { PricePublished } from '../events/types.ts'
-import type { SealPosition } from '../projections/charge-trace.ts'
+import type { SealPosition } from '../projections/charges/charge-trace.ts'
 import {
   concernsCharge,
   type Evidence,
@@ -31,7 +31,7 @@ class Collector {
   }
 
   evidence({ accounts, sequence }: Ledger): Evidence {
-    const events = this.#events.map((told) => ({ ...told, seal: this.#sealOver(told.sequence) }))
+    const events = this.#events.map((entry) => ({ ...entry, seal: this.#sealOver(entry.sequence) }))
     const named = findSheetName(events)
     const keyId = findKeyId(events)
     return {

@@ -1,5 +1,5 @@
 import { formatUsd } from '../domain/money.ts'
-import type { StatementEntry } from '../projections/statement.ts'
+import type { StatementEntry } from '../projections/statements/queries.ts'
 
 /** A movement in its public form: amounts are decimal USD. */
 export const entryRecord = (entry: StatementEntry) => ({

@@ -2,7 +2,7 @@ import type { Key } from '../domain/accounts/accounts.ts'
 import type { Movement } from '../domain/wallet/evolve.ts'
 import type { Event, EventOf } from '../events/envelope.ts'
 import type { PricePublished } from '../events/types.ts'
-import type { SealPosition } from '../projections/charge-trace.ts'
+import type { SealPosition } from '../projections/charges/charge-trace.ts'
 
 export type RecordedMovement = Omit<Movement, 'workspaceId' | 'reference' | 'spender'>
 
@@ -35,8 +35,8 @@ export type EvidenceEventOf<T extends Event['type']> = { [K in T]: EvidenceEvent
 
 export const hasEventType =
   <T extends Event['type']>(...types: readonly T[]) =>
-  (told: EvidenceEvent): told is EvidenceEventOf<T> =>
-    types.some((type) => type === told.event.type)
+  (entry: EvidenceEvent): entry is EvidenceEventOf<T> =>
+    types.some((type) => type === entry.event.type)
 
 export const concernsCharge = ({ type, data }: Event, id: string): boolean => {
   switch (type) {
@@ -70,7 +70,6 @@ export const findOwner = (events: readonly EvidenceEvent[]): string | null => {
   return own?.event.data.workspaceId ?? null
 }
 
-/** Null if no event names a key. */
 export const findKeyId = (events: readonly EvidenceEvent[]): string | null => {
   for (const { event } of events) {
     if ('keyId' in event.data && 'requestId' in event.data) return event.data.keyId

@@ -9,7 +9,6 @@ const keepOwnWorkspace = (evidence: Evidence): Evidence => {
   return { ...evidence, events: evidence.events.filter(({ event }) => findWorkspaceId(event) === owner) }
 }
 
-/** Null if the log has no event of the request or task. */
 export const explainCharge = (evidence: Evidence): Explanation | null => {
   const own = keepOwnWorkspace(evidence)
   return explainRequest(own) ?? explainTask(own)

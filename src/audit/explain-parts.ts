@@ -32,15 +32,15 @@ const explainAdjustment = ({ sequence, event }: EvidenceEventOf<'AdjustmentPoste
   return { at: event.time, sequence, adjustment_id: adjustmentId, amount, reason, note }
 }
 
-const explainEvent = (told: EvidenceEvent, counts: boolean): ExplainedEvent => ({
-  sequence: told.sequence,
-  event_index: told.index,
-  at: told.event.time,
-  type: told.event.type,
-  id: told.event.id,
-  source: told.event.source,
+const explainEvent = (entry: EvidenceEvent, counts: boolean): ExplainedEvent => ({
+  sequence: entry.sequence,
+  event_index: entry.index,
+  at: entry.event.time,
+  type: entry.event.type,
+  id: entry.event.id,
+  source: entry.event.source,
   counts,
-  sealed_by: told.seal?.size ?? null,
+  sealed_by: entry.seal?.size ?? null,
 })
 
 const explainProof = (id: string, { sequence, seal }: EvidenceEvent): ExplainedProof => ({
@@ -70,7 +70,7 @@ export const explainCommon = (
     wallet: evidence.events.flatMap(explainMovements),
     adjustments: adjustments.map(explainAdjustment),
     net: formatUsd(chargedPicos - correctedPicos),
-    events: evidence.events.map((told) => explainEvent(told, counting.has(told) || applied.has(told))),
+    events: evidence.events.map((entry) => explainEvent(entry, counting.has(entry) || applied.has(entry))),
     proof: explainProof(evidence.id, decisive),
     log_sequence: evidence.sequence,
     complete: evidence.isComplete,

@@ -1,7 +1,14 @@
 import { formatUsd, maxOf, parseUsd } from '../domain/money.ts'
-import { ratesFor } from '../domain/pricing/charge.ts'
+import {
+  type LengthRates,
+  ratesFor,
+  regionMultiplierOf,
+  type ServedWith,
+  serviceRatesOf,
+  unpricedOf,
+} from '../domain/pricing/charge.ts'
 import type { PriceSheet, UsageRecorded } from '../events/types.ts'
-import { type UsageColumn, usageColumnNames, usageColumns } from '../projections/usage.table.ts'
+import { type UsageColumn, usageColumnNames, usageColumns } from '../projections/usage/table.ts'
 import { type Evidence, type EvidenceEventOf, hasEventType } from './evidence.ts'
 import { explainCommon, explainKey } from './explain-parts.ts'
 import type { ChargeState, ExplainedCharge, ExplainedPrice, ExplainedUsage, RequestExplanation } from './explanation.ts'
@@ -62,18 +69,32 @@ const endedOf = ({ event: { type, data, time } }: Closing): RequestExplanation['
   return { at: time, served: { level, model, provider }, outcome, status: null }
 }
 
-const usageOf = ({ source, usage }: UsageRecorded): ExplainedUsage => {
+const servedWithOf = ({ serviceTier, inferenceGeo }: ServedWith) => ({
+  ...(serviceTier === undefined ? {} : { service_tier: serviceTier }),
+  ...(inferenceGeo === undefined ? {} : { inference_geo: inferenceGeo }),
+})
+
+const rarePartsOf = ({ promptLargest, cacheReadAudio, cacheReadImage, cacheWrite12h }: UsageRecorded['usage']) => ({
+  ...(promptLargest === undefined ? {} : { prompt_largest: promptLargest }),
+  ...(cacheReadAudio === undefined ? {} : { cache_read_audio: cacheReadAudio }),
+  ...(cacheReadImage === undefined ? {} : { cache_read_image: cacheReadImage }),
+  ...(cacheWrite12h === undefined ? {} : { cache_write_12h: cacheWrite12h }),
+})
+
+const usageOf = ({ source, usage, plausible }: UsageRecorded): ExplainedUsage => {
   const counts = Object.fromEntries(usageColumnNames.map((column) => [column, usage[usageColumns[column]]]))
   return {
     source,
     ...(counts as Readonly<Record<UsageColumn, number>>),
-    ...(usage.promptLargest === undefined ? {} : { prompt_largest: usage.promptLargest }),
+    ...rarePartsOf(usage),
+    ...servedWithOf(usage),
     tool_calls: usage.toolCalls,
+    ...(plausible === false ? { plausible } : {}),
   }
 }
 
-const tierOf = (sheet: PriceSheet, rates: PriceSheet['per_million_tokens']): number | null =>
-  sheet.tiers?.find((tier) => tier.per_million_tokens === rates)?.prompt_tokens_above ?? null
+const tierOf = (lengths: LengthRates, rates: PriceSheet['per_million_tokens']): number | null =>
+  lengths.tiers?.find((tier) => tier.per_million_tokens === rates)?.prompt_tokens_above ?? null
 
 const callRates = ({ per_call = {} }: PriceSheet, { toolCalls }: UsageRecorded['usage']): ExplainedPrice['per_call'] =>
   Object.fromEntries(Object.entries(per_call).filter(([tool]) => (toolCalls[tool] ?? 0) > 0))
@@ -82,11 +103,17 @@ const priceOf = ({ sheet: found }: Evidence, { usage }: UsageRecorded): Explaine
   const sheet = found?.published.sheet
   if (found === null || sheet === undefined) return null
   const { model, version, effectiveFrom, source } = found.published
-  const rates = ratesFor(sheet, usage.promptLargest ?? usage.promptTotal)
+  const lengths = serviceRatesOf(sheet, usage)
+  const rates = ratesFor(lengths, usage.promptLargest ?? usage.promptTotal)
+  const multiplier = regionMultiplierOf(sheet, usage)
+  const unpriced = servedWithOf(unpricedOf(sheet, usage))
   return {
     ...{ model, version, effective_from: effectiveFrom, source, sequence: found.sequence },
     per_million_tokens: rates,
-    prompt_tokens_above: tierOf(sheet, rates),
+    prompt_tokens_above: tierOf(lengths, rates),
+    ...(lengths === sheet || usage.serviceTier === undefined ? {} : { service_tier: usage.serviceTier }),
+    ...(multiplier === '1' ? {} : { region_multiplier: multiplier }),
+    ...(Object.keys(unpriced).length === 0 ? {} : { unpriced }),
     per_call: callRates(sheet, usage),
     unit_price: null,
   }
@@ -107,7 +134,6 @@ const reservationOf = (
   beyond: formatUsd(maxOf(0n, parseUsd(bill?.total ?? '0') - parseUsd(data.reserved))),
 })
 
-/** Null if no event is of the request. */
 export const explainRequest = (evidence: Evidence): RequestExplanation | null => {
   const sides = findRequestEvents(evidence)
   const { routed, closing } = sides
@@ -115,7 +141,7 @@ export const explainRequest = (evidence: Evidence): RequestExplanation | null =>
   if (decisive === undefined) return null
   const state = stateOf(sides)
   const bill = billOf(closing)
-  const counting = new Set([routed, closing].filter((told) => told !== undefined))
+  const counting = new Set([routed, closing].filter((entry) => entry !== undefined))
   const chargedPicos = state === 'charged' && bill !== null ? parseUsd(bill.total) : 0n
   return {
     object: 'charge',

@@ -47,10 +47,12 @@ const holdOf = ({ placed, order }: TaskEvents): TaskExplanation['hold'] => ({
 })
 
 /** Events before the end; later status events of the vendor are only listed. */
-const selectBeforeEnd = <T extends EvidenceEvent>(told: readonly T[], { end }: TaskEvents): readonly T[] =>
+const selectBeforeEnd = <T extends EvidenceEvent>(recorded: readonly T[], { end }: TaskEvents): readonly T[] =>
   end === undefined
-    ? told
-    : told.filter(({ sequence, index }) => sequence < end.sequence || (sequence === end.sequence && index < end.index))
+    ? recorded
+    : recorded.filter(
+        ({ sequence, index }) => sequence < end.sequence || (sequence === end.sequence && index < end.index),
+      )
 
 const submittedOf = ([first]: readonly EvidenceEventOf<'TaskSubmitted'>[]): TaskExplanation['submitted'] =>
   first === undefined ? null : { at: first.event.time, vendor_task_id: first.event.data.vendorTaskId }
@@ -59,18 +61,26 @@ const sumOf = ({ movements }: End, kind: string, figure: 'amountPicos' | 'heldPi
   movements.filter((moved) => moved.kind === kind).reduce((sum, moved) => sum - moved[figure], 0n)
 
 const endedOf = (end: End): TaskExplanation['ended'] => {
-  const told = {
+  const recorded = {
     at: end.event.time,
     given_back: formatUsd(sumOf(end, 'release', 'heldPicos')),
     beyond: formatUsd(sumOf(end, 'excess', 'amountPicos')),
   }
   if (end.event.type === 'HoldReleased') {
     const { reason } = end.event.data
-    return { ...told, outcome: reason, vendor_task_id: null, deduction: null, source: null, reason, vendor_code: null }
+    return {
+      ...recorded,
+      outcome: reason,
+      vendor_task_id: null,
+      deduction: null,
+      source: null,
+      reason,
+      vendor_code: null,
+    }
   }
   const { outcome, vendorTaskId, deduction, source, failReason, vendorCode } = end.event.data
   return {
-    ...told,
+    ...recorded,
     outcome,
     vendor_task_id: vendorTaskId ?? null,
     deduction: deduction ?? null,
@@ -84,7 +94,7 @@ const endedOf = (end: End): TaskExplanation['ended'] => {
 const lateVerdicts = ({ events }: Evidence, { end }: TaskEvents): TaskExplanation['late_verdicts'] =>
   events
     .filter(hasEventType('TaskSettled', 'LateVerdictSeen'))
-    .filter((told) => told !== end)
+    .filter((recorded) => recorded !== end)
     .map(({ sequence, event: { data, time } }) => ({
       at: time,
       sequence,
@@ -113,7 +123,6 @@ const chargeOf = ({ sheet }: Evidence, { order, end }: TaskEvents): ExplainedCha
   }
 }
 
-/** Null if no event is of the task. */
 export const explainTask = (evidence: Evidence): TaskExplanation | null => {
   const course = findTaskEvents(evidence)
   if (course === null) return null

@@ -1,5 +1,5 @@
 import type { Attempt, PriceSheet, Usage } from '../events/types.ts'
-import type { UsageColumn } from '../projections/usage.table.ts'
+import type { UsageColumn } from '../projections/usage/table.ts'
 import type { Recomputed } from './recompute.ts'
 
 /** The public JSON form: amounts are decimal USD, times ISO 8601 in UTC. */
@@ -55,13 +55,10 @@ export interface RequestExplanation extends Explained {
   }[]
   readonly ended: {
     readonly at: string
-    /** Null if nothing was served. */
     readonly served: { readonly level: number; readonly model: string; readonly provider: string } | null
     readonly outcome: string
-    /** The HTTP status that the client received for a failure. */
     readonly status: number | null
   } | null
-  /** Tokens by kind, and calls by tool; null if nothing was served. */
   readonly usage: ExplainedUsage | null
   readonly reservation: {
     readonly reserved: string
@@ -117,7 +114,16 @@ export interface ExplainedUsage extends Readonly<Record<UsageColumn, number>> {
   readonly source: 'reported' | 'estimated'
   /** If one answer took several samplings: the largest prompt, which decides the price tier. */
   readonly prompt_largest?: number
+  /** Of `cache_read`. */
+  readonly cache_read_audio?: number
+  readonly cache_read_image?: number
+  readonly cache_write_12h?: number
+  /** As the provider reported them; absent: the standard ones. */
+  readonly service_tier?: string
+  readonly inference_geo?: string
   readonly tool_calls: Usage['toolCalls']
+  /** It cannot be: the reservation is charged until an operator confirms it. Absent: it can. */
+  readonly plausible?: false
 }
 
 export interface ExplainedPrice {
@@ -126,10 +132,16 @@ export interface ExplainedPrice {
   readonly effective_from: string
   readonly source: string
   readonly sequence: number
-  /** Rates of the tier of the prompt, USD per million tokens; null for a task. */
+  /** Rates of the service tier and of the tier of the prompt, USD per million tokens; null for a task. */
   readonly per_million_tokens: PriceSheet['per_million_tokens'] | null
   /** The prompt size in tokens above which they apply; null for the first tier. */
   readonly prompt_tokens_above: number | null
+  /** The service tier whose rates they are; absent: the standard one. */
+  readonly service_tier?: string
+  /** What they are multiplied by, for the region; absent: nothing. */
+  readonly region_multiplier?: string
+  /** What the provider reported and the sheet has no price for: it was charged as the standard one. */
+  readonly unpriced?: { readonly service_tier?: string; readonly inference_geo?: string }
   /** USD per call, of the tools that were called. */
   readonly per_call: Readonly<Record<string, string>>
   /** USD per unit of a task; null for a request. */

@@ -1,7 +1,7 @@
 import { isObject } from '../encoding/json.ts'
 import { decodeFrame } from '../events/codec.ts'
 import type { StoredEvent } from '../events/upcast.ts'
-import type { FrameSource, RawFrame } from './frames.ts'
+import type { FrameSource, RawFrame } from '../log/raw-frames.ts'
 import type { Verifier } from './note.ts'
 import { readCheckpoints, type VerifiedSeal, verifyCheckpoint } from './verified-checkpoints.ts'
 
@@ -37,10 +37,7 @@ const eventsIn = (frame: RawFrame, asked: string): readonly FoundEvent[] =>
     matchesId(event, asked) ? [{ frame, event, indexInFrame }] : [],
   )
 
-/**
- * The event with an id, or the one that ended the request or task with that id, preferring the charge. Reads the frames
- * `from` to `to`; null if none has it. Unreadable frames are skipped.
- */
+/** By its own id, or as the end of the request or task with that id, preferring the charge. Skips unreadable frames. */
 export const findEvent = async (
   source: Pick<FrameSource, 'read'>,
   asked: string,

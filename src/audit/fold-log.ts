@@ -1,7 +1,7 @@
 import { type Applied, applyFrame, type Ledger } from '../domain/ledger/ledger.ts'
+import type { FrameSource } from '../log/raw-frames.ts'
 import type { AllowedWriters } from '../log/read-frame.ts'
 import { frameFromRaw } from '../log/source-log.ts'
-import type { FrameSource } from './frames.ts'
 
 export interface FoldSource {
   readonly frames: Pick<FrameSource, 'read'>

@@ -1,6 +1,4 @@
-/** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const auditLimits = {
-  // Audit
   verifyUnsealedFramesMax: 250_000, // Their hashes take about 80 MB; only a log that was sealed late has so many.
   verifyMisplacedFramesMax: 16_384, // Misplaced frames that may still be found elsewhere: four full checkpoints.
   verifyRecentFramesMax: 65_536, // A copied frame is recognized within so many.

@@ -1,4 +1,5 @@
 import { createHash, hash } from 'node:crypto'
+import type { RawFrame } from '../log/raw-frames.ts'
 
 /**
  * The Merkle tree of RFC 6962 (section 2.1) over SHA-256. A range that starts at the first leaf is identified by its
@@ -31,6 +32,12 @@ export const hashLeaf = (...pieces: readonly Uint8Array[]): Hash => {
   }
   return pooled(hash('sha256', leafBuffer.subarray(0, length), 'binary'))
 }
+
+const lineFeed = Buffer.from('\n')
+
+/** The leaf of a frame in the log's tree; its index there is its sequence less one. */
+export const hashFrame = ({ subject, data }: Pick<RawFrame, 'subject' | 'data'>): Hash =>
+  hashLeaf(Buffer.from(subject), lineFeed, data)
 
 export const hashNode = (left: Hash, right: Hash): Hash => {
   nodeBuffer.set(left, 1)
@@ -72,6 +79,10 @@ export class GrowingTree {
 
   get root(): Hash {
     return computeRootFromPeaks(this.#peaks)
+  }
+
+  copy(): GrowingTree {
+    return new GrowingTree(this.#size, this.#peaks)
   }
 
   append(leaf: Hash): void {

@@ -54,7 +54,7 @@ const createMovedFinding = (sealed: SealedLeaf, found: FoundLeaf): IntegrityFind
   createFinding(
     'frame-moved',
     sealed.sequence,
-    `frame ${sealed.sequence} stands elsewhere, at sequence ${found.sequence}${describeFlaw(found.flaw)}`,
+    `frame ${sealed.sequence} is misplaced, at sequence ${found.sequence}${describeFlaw(found.flaw)}`,
   )
 
 const createDuplicatedFinding = ({ sequence, flaw }: FoundLeaf, original: number): IntegrityFinding =>
@@ -89,10 +89,7 @@ const groupConsecutive = (
   return runs
 }
 
-/**
- * Frames that are not where they were sealed. Whether one was moved, copied, changed, removed or inserted follows from
- * what is missing and unexpected elsewhere; it is decided late, and for a bounded number of frames.
- */
+/** Whether a frame was moved, copied or changed follows from what is missing elsewhere, so it is decided late. */
 export class MisplacedFrames {
   readonly #report: (finding: IntegrityFinding) => void
   readonly #gaps: Gap[] = []
@@ -103,8 +100,8 @@ export class MisplacedFrames {
   #earlier: ReadonlyMap<string, number> = new Map()
   #leaves = 0
 
-  constructor(tell: (finding: IntegrityFinding) => void) {
-    this.#report = tell
+  constructor(report: (finding: IntegrityFinding) => void) {
+    this.#report = report
   }
 
   recordMatch({ sequence, hash }: SealedLeaf): void {

@@ -1,9 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 
-/**
- * Checkpoints of the log as signed notes (C2SP `signed-note` and `tlog-checkpoint`): text that anyone can verify with
- * the public key alone. Ed25519.
- */
+/** Signed notes (C2SP `signed-note` and `tlog-checkpoint`), which anyone can verify with the public key. Ed25519. */
 export interface Checkpoint {
   /** Names the log; the same in all its checkpoints. */
   readonly origin: string

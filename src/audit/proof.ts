@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { isObject, parseJson } from '../encoding/json.ts'
 import { decodeFrame } from '../events/codec.ts'
 import type { StoredEvent } from '../events/upcast.ts'
-import { hashFrame, type RawFrame } from './frames.ts'
-import { computeRootFromPath, type Hash, inclusionPath } from './merkle.ts'
+import type { RawFrame } from '../log/raw-frames.ts'
+import { computeRootFromPath, type Hash, hashFrame, inclusionPath } from './merkle.ts'
 import type { Checkpoint, Verifier } from './note.ts'
 import { openCheckpointNote } from './published-checkpoints.ts'
 import type { Seal } from './seal.ts'
@@ -104,7 +104,7 @@ const rootOf = ({ sequence, frame, path }: Proof, { size }: Checkpoint): Hash | 
 export const checkProof = (proof: Proof, verifiers: readonly Verifier[]): Checkpoint => {
   const checkpoint = openCheckpointNote(proof.checkpoint, verifiers)
   if (rootOf(proof, checkpoint)?.equals(checkpoint.root) !== true)
-    throw new ProofFault(`the frame does not stand at sequence ${proof.sequence} of the log that the checkpoint is of`)
+    throw new ProofFault(`the frame is not at sequence ${proof.sequence} of the log that the checkpoint is of`)
   if (!isDeepStrictEqual(eventAt(proof.frame.data, proof.index_in_frame), proof.event))
     throw new ProofFault(`the event is not event ${proof.index_in_frame} of the frame`)
   return checkpoint

@@ -40,9 +40,9 @@ export class PublishedCheckpoints {
   constructor(
     checkpoints: readonly PublishedCheckpoint[],
     verifiers: readonly Verifier[],
-    tell: (finding: IntegrityFinding) => void,
+    report: (finding: IntegrityFinding) => void,
   ) {
-    this.#report = tell
+    this.#report = report
     const known = checkpoints.flatMap((each) => this.#openCheckpoint(each, verifiers))
     this.#checkpoints = known.toSorted((one, other) => one.size - other.size)
     this.#sizes = new Set(known.map(({ size }) => size))
@@ -66,10 +66,7 @@ export class PublishedCheckpoints {
     for (const known of this.#takeTo(size)) this.#compare(known, roots.get(known.size) ?? known.root, this.#agreedTo)
   }
 
-  /**
-   * The log ends at the size `end`, and its own checkpoints at `sealedTo`. Returns the last published checkpoint that
-   * covers frames after them; null if none does.
-   */
+  /** The last published checkpoint that covers frames between `sealedTo` and `end`; null if none does. */
   finishAt(end: number, sealedTo: number, roots: ReadonlyMap<number, Hash>): TreeHead | null {
     let last: TreeHead | null = null
     for (const known of this.#takeTo(Number.POSITIVE_INFINITY)) {
@@ -84,7 +81,7 @@ export class PublishedCheckpoints {
     try {
       return [{ ...openCheckpointNote(note, verifiers), place }]
     } catch (fault) {
-      const text = `${place} holds a checkpoint that is not believed: ${faultText(fault)}`
+      const text = `${place} holds a checkpoint that is not trusted: ${faultText(fault)}`
       this.#report({ kind: 'checkpoint-forged', sequence: 0, toSequence: 0, text })
       return []
     }

@@ -1,8 +1,9 @@
 import type { Key } from '../domain/accounts/accounts.ts'
 import type { Event } from '../events/envelope.ts'
+import type { FrameSource, RawFrame } from '../log/raw-frames.ts'
 import { decodeEvents, unreadable } from '../log/read-frame.ts'
-import type { ChargeTrace } from '../projections/charge-trace.ts'
-import type { WalletEntry } from '../projections/statement.ts'
+import type { ChargeTrace } from '../projections/charges/charge-trace.ts'
+import type { WalletEntry } from '../projections/statements/queries.ts'
 import {
   concernsCharge,
   type Evidence,
@@ -11,7 +12,6 @@ import {
   findKeyId,
   findSheetName,
 } from './evidence.ts'
-import type { FrameSource, RawFrame } from './frames.ts'
 
 export interface ChargeTables {
   findSheetSequence(model: string, version: string): Promise<number | undefined>

@@ -1,5 +1,5 @@
 import { formatUsd, parseUsd } from '../domain/money.ts'
-import { chargeFor } from '../domain/pricing/charge.ts'
+import { chargeFor, chargeReservation } from '../domain/pricing/charge.ts'
 import { chargeTask, isUnits, unitsPicosRoundingHalfUp } from '../domain/video/settle.ts'
 import type {
   ChargeLine,
@@ -43,11 +43,11 @@ const findArithmeticErrors = (
   ...(sumOf(lines) === parseUsd(total) ? [] : [`the lines add up to ${formatUsd(sumOf(lines))}, not to ${total}`]),
 ]
 
-const compareLines = (told: readonly Line[], computed: readonly Line[]): readonly string[] => {
-  const [toldTexts, computedTexts] = [told.map(lineText), computed.map(lineText)]
+const compareLines = (recorded: readonly Line[], computed: readonly Line[]): readonly string[] => {
+  const [recordedTexts, computedTexts] = [recorded.map(lineText), computed.map(lineText)]
   return [
-    ...toldTexts.filter((text) => !computedTexts.includes(text)).map((text) => `the bill has ${text}`),
-    ...computedTexts.filter((text) => !toldTexts.includes(text)).map((text) => `the price sheet gives ${text}`),
+    ...recordedTexts.filter((text) => !computedTexts.includes(text)).map((text) => `the bill has ${text}`),
+    ...computedTexts.filter((text) => !recordedTexts.includes(text)).map((text) => `the price sheet gives ${text}`),
   ]
 }
 
@@ -76,15 +76,20 @@ const requestLine = ({ item, quantity, unitPrice, amount }: ChargeLine): Line =>
 })
 
 export const recomputeRequest = (
-  { lines, total, usage, priceVersion }: Pick<UsageRecorded, 'lines' | 'total' | 'usage' | 'priceVersion'>,
+  bill: Pick<UsageRecorded, 'lines' | 'total' | 'usage' | 'priceVersion' | 'plausible' | 'reserved'>,
   published: PricePublished | null,
 ): Recomputed => {
-  const told = lines.map(requestLine)
-  const slips = findArithmeticErrors(told, total, ({ quantity, unitPrice }) => BigInt(quantity) * parseUsd(unitPrice))
+  const { lines, total, usage, priceVersion, plausible = true, reserved } = bill
+  const recorded = lines.map(requestLine)
+  const slips = findArithmeticErrors(
+    recorded,
+    total,
+    ({ quantity, unitPrice }) => BigInt(quantity) * parseUsd(unitPrice),
+  )
   if (published?.sheet === undefined)
     return recomputeWithoutSheet(`no price sheet ${priceVersion} was published`, slips)
-  const computed = chargeFor(published.sheet, usage)
-  return outcomeOf(total, computed.totalPicos, [...slips, ...compareLines(told, computed.lines.map(requestLine))])
+  const computed = plausible ? chargeFor(published.sheet, usage) : chargeReservation(reserved)
+  return outcomeOf(total, computed.totalPicos, [...slips, ...compareLines(recorded, computed.lines.map(requestLine))])
 }
 
 const taskLine = ({ item, quantity, unitPrice, amount }: TaskChargeLine): Line => ({
@@ -105,16 +110,21 @@ const checkUnitPrice = ({ unitPrice, priceVersion }: TaskOrder, published: Price
 }
 
 export const recomputeTask = (
-  settled: Pick<TaskSettled, 'outcome' | 'deduction' | 'lines' | 'total'>,
+  settled: Pick<TaskSettled, 'outcome' | 'deduction' | 'plausible' | 'lines' | 'total'>,
   order: TaskOrder,
   published: PricePublished | null,
 ): Recomputed => {
-  const { outcome, deduction = null, lines, total } = settled
-  const told = lines.map(taskLine)
-  const slips = findArithmeticErrors(told, total, unitsProduct)
+  const { outcome, deduction = null, plausible = true, lines, total } = settled
+  const recorded = lines.map(taskLine)
+  const slips = findArithmeticErrors(recorded, total, unitsProduct)
   if (published === null) return recomputeWithoutSheet(`no price sheet ${order.priceVersion} was published`, slips)
-  const verdict = { outcome, deduction, vendorTaskId: null, failReason: null, vendorCode: null, results: [] }
+  const counting = plausible ? deduction : null
+  const verdict = { outcome, deduction: counting, vendorTaskId: null, failReason: null, vendorCode: null, results: [] }
   const computed = chargeTask(order, verdict)
-  const findings = [...slips, ...compareLines(told, computed.lines.map(taskLine)), ...checkUnitPrice(order, published)]
+  const findings = [
+    ...slips,
+    ...compareLines(recorded, computed.lines.map(taskLine)),
+    ...checkUnitPrice(order, published),
+  ]
   return outcomeOf(total, computed.totalPicos, findings)
 }

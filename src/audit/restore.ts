@@ -1,11 +1,9 @@
-import { type FrameSource, FramesFault, hashFrame, type RawFrame } from './frames.ts'
+import { type FrameSource, FramesFault, type RawFrame } from '../log/raw-frames.ts'
 import { auditLimits } from './limits.ts'
+import { hashFrame } from './merkle.ts'
 
 export interface FrameWriter {
-  /**
-   * Stores frames in order, each at its own sequence. Resolves when all are stored; rejects only after every frame sent
-   * was acknowledged or given up. Errors other than RestoreRefused and FramesFault may be transient.
-   */
+  /** Rejects once each frame sent is acknowledged or given up. Only RestoreRefused and FramesFault are final. */
   store(frames: AsyncIterable<readonly RawFrame[]>): Promise<void>
 }
 
@@ -38,12 +36,12 @@ const firstDifference = async (one: FrameSource, other: FrameSource, to: number)
 }
 
 /** Throws RestoreRefused unless the log is empty, or holds the beginning of the archive (an interrupted restore). */
-const assertPrefix = async ({ archive, log }: RestoreParts, standing: number, size: number): Promise<void> => {
-  if (standing > size)
+const assertPrefix = async ({ archive, log }: RestoreParts, logSize: number, size: number): Promise<void> => {
+  if (logSize > size)
     throw new RestoreRefused(
-      `the log holds ${standing} frames, more than the archive's ${size}: it is not restored into`,
+      `the log holds ${logSize} frames, more than the archive's ${size}: it cannot be restored into`,
     )
-  const difference = await firstDifference(archive, log, standing)
+  const difference = await firstDifference(archive, log, logSize)
   if (difference !== null)
     throw new RestoreRefused(
       `the log is not empty, and its frame ${difference} is not the archive's: it is not restored into`,
@@ -62,10 +60,7 @@ async function* withProgressOf(
   }
 }
 
-/**
- * An interrupted restore continues. Resolves with the number of frames written. Rejects with RestoreRefused if the log
- * holds anything else.
- */
+/** An interrupted restore continues. Rejects with RestoreRefused if the log holds anything else. */
 export const restoreLog = async (parts: RestoreParts): Promise<number> => {
   const { archive, log, writer, onProgress = () => {} } = parts
   const size = await archive.lastSequence()
@@ -84,7 +79,7 @@ export const restoreLog = async (parts: RestoreParts): Promise<number> => {
     failures = now > storedTo ? 0 : failures + 1
     if (failure !== null && failures > auditLimits.restoreFailuresMax) throw failure
     if (now > size)
-      throw new RestoreRefused(`somebody else writes to the log: it holds ${now} frames, and the archive ${size}`)
+      throw new RestoreRefused(`another process writes to the log: it holds ${now} frames, and the archive ${size}`)
     storedTo = now
   }
   return size - begun

@@ -1,6 +1,6 @@
 import type { CheckpointSealed } from '../events/types.ts'
-import { hashFrame, type RawFrame } from './frames.ts'
-import { GrowingTree, type Hash } from './merkle.ts'
+import type { RawFrame } from '../log/raw-frames.ts'
+import { GrowingTree, type Hash, hashFrame } from './merkle.ts'
 import { openCheckpoint, type Signer, signCheckpoint, type Verifier } from './note.ts'
 
 const hashBytes = 32
@@ -105,7 +105,7 @@ export class SealBuilder {
     if (seal.size <= this.#sealed.size) return
     const count = seal.size - this.#sealed.size
     if (count > this.#leaves.length)
-      throw new SealFault(`a checkpoint of size ${seal.size} stands before frame ${seal.size}`)
+      throw new SealFault(`a checkpoint of size ${seal.size} precedes frame ${seal.size}`)
     const sealed = this.#treeWith(this.#leaves.slice(0, count))
     if (!sealed.root.equals(seal.root))
       throw new SealFault(`the checkpoint of size ${seal.size} seals other frames than the log has`)

@@ -1,6 +1,6 @@
 import { formatUsd } from '../domain/money.ts'
 import type { MovementKind } from '../domain/wallet/evolve.ts'
-import type { StatementEntry, WalletBalance } from '../projections/statement.ts'
+import type { StatementEntry, WalletBalance } from '../projections/statements/queries.ts'
 import { entryRecord } from './entry-record.ts'
 import type { Statement } from './statement.ts'
 
@@ -41,7 +41,7 @@ export class StatementTotals {
     if (this.#balancePicos !== entry.balanceAfterPicos || this.#heldPicos !== entry.heldAfterPicos)
       throw new StatementFault(
         `the movement at sequence ${entry.sequence} leaves a balance of ${formatUsd(entry.balanceAfterPicos)} and ` +
-          `${formatUsd(entry.heldAfterPicos)} held; what stands before it makes ${formatUsd(this.#balancePicos)} and ${formatUsd(this.#heldPicos)}`,
+          `${formatUsd(entry.heldAfterPicos)} held; the entries before it add up to ${formatUsd(this.#balancePicos)} and ${formatUsd(this.#heldPicos)}`,
       )
     const sums = this.#sums.get(entry.kind) ?? { kind: entry.kind, count: 0, amountPicos: 0n, heldPicos: 0n }
     this.#sums.set(entry.kind, sums)

@@ -1,6 +1,7 @@
 import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
 import type { Event } from '../events/envelope.ts'
-import { atCheckpoint } from '../projections/checkpoint.ts'
+import { atCheckpoint } from '../projections/checkpoint/queries.ts'
+import type { ReadModels } from '../projections/schema/tables.ts'
 import {
   findBalanceBefore,
   findSpan,
@@ -10,8 +11,7 @@ import {
   type StatementSpan,
   selectEntries,
   type WalletBalance,
-} from '../projections/statement.ts'
-import type { ReadModels } from '../projections/tables.ts'
+} from '../projections/statements/queries.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import { type FoldSource, foldLog } from './fold-log.ts'
 

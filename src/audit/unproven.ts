@@ -1,6 +1,7 @@
+import type { FrameSource, RawFrame } from '../log/raw-frames.ts'
+import { decodeStoredEvents } from '../log/read-frame.ts'
 import { sharedLimits } from '../runtime/limits.ts'
-import type { FrameSource, RawFrame } from './frames.ts'
-import { holdsOnlyCheckpoints } from './verified-checkpoints.ts'
+import { mayHoldCheckpoint } from './verified-checkpoints.ts'
 
 export interface UnprovenCheck {
   readonly source: Pick<FrameSource, 'read'>
@@ -13,6 +14,10 @@ export interface UnprovenCheck {
 const msPerSecond = 1_000
 const neverSealed =
   'no checkpoint with the signature of a known key seals any frame: the log was never sealed, or its checkpoints were removed'
+
+/** Throws if the frame cannot be read. */
+const holdsOnlyCheckpoints = (frame: Pick<RawFrame, 'data'>): boolean =>
+  mayHoldCheckpoint(frame) && decodeStoredEvents(frame.data).every(({ type }) => type === 'CheckpointSealed')
 
 /** A store time ahead of the clock does not excuse a frame. */
 const isOverdue = ({ storedMs }: RawFrame, nowMs: number | null): boolean =>

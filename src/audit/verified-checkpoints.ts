@@ -1,6 +1,8 @@
+import { faultText } from '../errors/gateway-error.ts'
 import type { CheckpointSealed } from '../events/types.ts'
+import type { RawFrame } from '../log/raw-frames.ts'
 import { decodeStoredEvents, readEvent } from '../log/read-frame.ts'
-import type { RawFrame } from './frames.ts'
+import type { Flaw } from './alignment.ts'
 import type { GrowingTree } from './merkle.ts'
 import type { Verifier } from './note.ts'
 import { checkSeal, readSeal, type Seal, SealFault } from './seal.ts'
@@ -19,10 +21,6 @@ export const readCheckpoints = (frame: Pick<RawFrame, 'data'>): readonly Checkpo
         .map((stored) => readEvent(stored).data as CheckpointSealed)
     : []
 
-/** Throws if the frame cannot be read. */
-export const holdsOnlyCheckpoints = (frame: Pick<RawFrame, 'data'>): boolean =>
-  mayHoldCheckpoint(frame) && decodeStoredEvents(frame.data).every(({ type }) => type === 'CheckpointSealed')
-
 export interface VerifiedSeal extends Seal {
   readonly tree: GrowingTree
 }
@@ -38,4 +36,38 @@ export const verifyCheckpoint = (checkpoint: CheckpointSealed, verifiers: readon
       fault = cause
     }
   throw fault
+}
+
+interface InspectedFrame {
+  readonly seals: readonly VerifiedSeal[]
+  readonly flaw: Flaw | null
+}
+
+const verifyCheckpoints = (
+  checkpoints: readonly CheckpointSealed[],
+  verifiers: readonly Verifier[],
+): InspectedFrame => {
+  const seals: VerifiedSeal[] = []
+  let flaw: Flaw | null = null
+  for (const checkpoint of checkpoints)
+    try {
+      seals.push(verifyCheckpoint(checkpoint, verifiers))
+    } catch (fault) {
+      flaw = { kind: 'checkpoint-forged', text: `holds a checkpoint that is not trusted: ${faultText(fault)}` }
+    }
+  return { seals, flaw }
+}
+
+/** `checkEvents` throws for a frame with invalid events. */
+export const inspectFrame = (
+  frame: RawFrame,
+  verifiers: readonly Verifier[],
+  checkEvents?: (frame: RawFrame) => void,
+): InspectedFrame => {
+  try {
+    checkEvents?.(frame)
+    return verifyCheckpoints(readCheckpoints(frame), verifiers)
+  } catch (fault) {
+    return { seals: [], flaw: { kind: 'frame-unreadable', text: `cannot be read: ${faultText(fault)}` } }
+  }
 }

@@ -1,6 +1,6 @@
+import { sha256Hex } from '../administration/account-changes.ts'
 import type { Administrator, Config } from '../config/config.ts'
 import { ensureAdminToken } from '../embedded/admin-token.ts'
-import { sha256Hex } from './accounts.ts'
 
 /** The actor name of the data folder's own token. */
 const ownName = 'local'

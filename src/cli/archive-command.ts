@@ -58,7 +58,7 @@ const printReport = (
   printFindings(damaged.slice(0, sharedLimits.verifyFindingsMax), damaged.length, output)
   printFindings(findings, total, output)
   if (damaged.length > 0)
-    console.error(`\`gateway verify --archive ${folder}\` checks the contents too, and tells all that is damaged`)
+    console.error(`\`gateway verify --archive ${folder}\` checks the contents too, and reports all damage`)
   if (output.json) {
     printRecords([{ archive: folder, from, to, log_ends_at: lastSequence, findings: total + damaged.length }], output)
     return
@@ -72,7 +72,7 @@ const printReport = (
 export const registerArchive = (program: Command, configOf: ConfigOf): void => {
   program
     .command('archive <folder>')
-    .description('copy what is sealed of the log to a folder, frame by frame as it was stored; run again, it goes on')
+    .description('copy what is sealed of the log to a folder, frame by frame as stored; run it again to continue')
     .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collectOption, [])
     .option('--json', 'one JSON object a line', false)
     .action(async (folder: string, options: Options, command: Command) => {

@@ -12,7 +12,7 @@ const printNewKey = ({ audit }: Config, output: OutputOptions): void => {
   if (output.json) printRecords([{ signing_key: signingKey, public_key: publicKey }], output)
   else console.log(`signing_key: ${signingKey}\npublic_key: ${publicKey}`)
   console.error(
-    'The signing key is shown this once and kept nowhere: whoever has it can seal another history. Give it to the schedulers alone, and the public key to everybody who verifies.',
+    'The signing key is shown once and not stored: its holder can seal another history. Give it to the schedulers alone, and the public key to every verifier.',
   )
 }
 
@@ -33,8 +33,8 @@ export const registerAudit = (program: Command, configOf: ConfigOf): void => {
     .command('audit')
     .description('the keys that the log is sealed with')
     .command('key')
-    .description('print the public key with which anybody can verify the log')
-    .option('--new', 'make a new key pair and print both; it is kept nowhere', false)
+    .description('print the public key that verifies the log')
+    .option('--new', 'make a new key pair and print both; it is not stored', false)
     .option('--json', 'one JSON object a line', false)
     .action((options: OutputOptions & { readonly new: boolean }, command: Command) => {
       if (options.new) printNewKey(configOf(command), options)

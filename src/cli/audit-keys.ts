@@ -20,7 +20,7 @@ export const resolveSealing = (config: Config, { logger }: Runtime): SchedulerPa
   if (!audit.sealing) return null
   const signer = external === null ? signerOfFolder(config) : audit.signer
   if (signer !== null) return { signer, previous: audit.previous }
-  logger.warn({}, 'the log is not sealed: no `audit.signing_key` is configured, see `gateway audit key --new`')
+  logger.log('audit.sealing_disabled', {})
   return null
 }
 

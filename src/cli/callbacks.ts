@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
+import { requireWorkspace } from '../administration/admin-context.ts'
 import type { Config } from '../config/config.ts'
-import { type CommandContext, workspaceRecord } from './accounts.ts'
+import type { CommandContext } from './command-context.ts'
 import { findCallbackSecret } from './platform.ts'
 import { CommandError } from './report.ts'
 
@@ -10,11 +11,11 @@ export const workspaceCallbackSecret = (secret: string, workspaceId: string): st
 
 /** Throws CommandError where there is no such workspace, or no secret to derive it from. */
 export const callbackSecretRecord = (session: CommandContext & { readonly config: Config }, workspaceId: string) => {
-  const { workspace } = workspaceRecord(session, workspaceId)
+  requireWorkspace(session, workspaceId)
   const secret = findCallbackSecret(session.config)
   if (secret === null)
     throw new CommandError(
-      'nobody is called back: the configuration has no `callbacks.secret`, and the servers are not embedded',
+      'callbacks are disabled: the configuration has no `callbacks.secret`, and the servers are not embedded',
     )
-  return { workspace, callback_secret: workspaceCallbackSecret(secret, workspaceId) }
+  return { workspace: workspaceId, callback_secret: workspaceCallbackSecret(secret, workspaceId) }
 }

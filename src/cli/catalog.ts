@@ -2,7 +2,7 @@ import { findWarnings } from '../administration/routing-changes.ts'
 import type { Config } from '../config/config.ts'
 import { effectiveCatalog } from '../domain/routing/overlay.ts'
 import type { Catalog } from '../domain/routing/plan.ts'
-import type { CommandContext } from './accounts.ts'
+import type { CommandContext } from './command-context.ts'
 import { printWarnings } from './report.ts'
 
 export interface CatalogParts extends Pick<CommandContext, 'tail'> {

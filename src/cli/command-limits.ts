@@ -1,8 +1,5 @@
 /** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const cliLimits = {
-  // Administration
-  keyGraceSecondsMax: 2_592_000, // 30 days: a replaced key is not meant to stay.
-
   // Audit
   publishedCheckpointsBytesMax: 64 * 1024 * 1024, // A file of published checkpoints: those of 200,000 segments.
   publicKeyBytesMax: 4_096,

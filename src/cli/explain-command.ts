@@ -15,7 +15,7 @@ import { createRuntime } from './runtime.ts'
 const noSuchCharge = (id: string, sequence: number): CommandError =>
   new CommandError(`no request and no task has the id ${id} in the log, which was followed to frame ${sequence}`)
 
-const evidenceByTables = async (platform: Platform, id: string): Promise<Evidence> => {
+export const evidenceByTables = async (platform: Platform, id: string): Promise<Evidence> => {
   const tables = requireTables(platform).database.readModels()
   const { sequence, value: trace } = await tables.findTrace(id)
   if (trace === undefined) throw noSuchCharge(id, sequence)
@@ -31,7 +31,7 @@ const print = (explanation: Explanation, { json }: OutputOptions, nowMs: number)
 export const registerExplain = (program: Command, configOf: ConfigOf): void => {
   program
     .command('explain <id>')
-    .description('the story of one charge, by the id of its request or task, as the log tells it')
+    .description('the events of one charge in the log, by the id of its request or task')
     .option('--from-log', 'read the whole log; no database is needed', false)
     .option('--archive <folder>', "read an archive in the log's place; no servers are needed")
     .option(

@@ -66,20 +66,42 @@ const chargeSection = (charge: ExplainedCharge | null): readonly Section[] => {
   return [['charge', [...aligned([...rows, ['total', '', `= ${charge.total} USD`]]), ...recomputedLines(charge)]]]
 }
 
-const priceSection = (price: ExplainedPrice | null): readonly Section[] => {
+const scopeOf = ({ service_tier, region_multiplier, prompt_tokens_above }: ExplainedPrice): string => {
+  const scopes = [
+    ...(service_tier === undefined ? [] : [`of the service tier ${service_tier}`]),
+    ...(prompt_tokens_above === null ? [] : [`of prompts above ${prompt_tokens_above} tokens`]),
+    ...(region_multiplier === undefined ? [] : [`× ${region_multiplier} for the region`]),
+  ]
+  return scopes.length === 0 ? '' : ` (${scopes.join(', ')})`
+}
+
+const unpricedLines = ({ unpriced }: ExplainedPrice): readonly string[] =>
+  unpriced === undefined
+    ? []
+    : [`served with ${listed({ ...unpriced })}, which the sheet has no price for: charged as the standard one`]
+
+/** A dated snapshot is charged at the price of its model where it has none of its own. */
+const snapshotLines = ({ model }: ExplainedPrice, servedModel: string | null): readonly string[] =>
+  servedModel === null || servedModel === model
+    ? []
+    : [`${escapeControls(servedModel)} is charged at the price of ${model}`]
+
+const priceSection = (price: ExplainedPrice | null, servedModel: string | null = null): readonly Section[] => {
   if (price === null) return []
-  const { version, effective_from, source, sequence, per_million_tokens, prompt_tokens_above, per_call, unit_price } =
-    price
-  const tier = prompt_tokens_above === null ? '' : ` (of prompts above ${prompt_tokens_above} tokens)`
+  const { version, effective_from, source, sequence, per_million_tokens, per_call, unit_price } = price
   return [
     [
       'price',
       [
         `${price.model}, sheet ${version}, in force from ${effective_from}, published in frame ${sequence}`,
         `source: ${escapeControls(source)}`,
-        ...(per_million_tokens === null ? [] : [`USD per million tokens${tier}: ${listed({ ...per_million_tokens })}`]),
+        ...(per_million_tokens === null
+          ? []
+          : [`USD per million tokens${scopeOf(price)}: ${listed({ ...per_million_tokens })}`]),
         ...(Object.keys(per_call).length === 0 ? [] : [`USD per call: ${listed(per_call)}`]),
         ...(unit_price === null ? [] : [`USD per unit: ${unit_price}`]),
+        ...snapshotLines(price, servedModel),
+        ...unpricedLines(price),
       ],
     ],
   ]
@@ -95,7 +117,7 @@ const movementRow = (moved: ExplainedMovement): readonly string[] => [
 const eventRow = ({ sequence, event_index, at, type, counts, sealed_by }: ExplainedEvent): readonly string[] => [
   `frame ${sequence}.${event_index}`,
   at,
-  counts ? type : `${type} (came when all was said)`,
+  counts ? type : `${type} (ignored: came after the end)`,
   sealed_by === null ? 'not sealed yet' : `sealed by checkpoint ${sealed_by}`,
 ]
 
@@ -107,21 +129,22 @@ const proofLines = ({ proof }: Explanation): readonly string[] =>
         `${proof.command} makes a proof of it`,
       ]
 
-const endSections = (told: Explanation): readonly Section[] => [
-  ['wallet', aligned(told.wallet.map(movementRow))],
+const endSections = (explanation: Explanation): readonly Section[] => [
+  ['wallet', aligned(explanation.wallet.map(movementRow))],
   [
     'adjusted',
-    told.adjustments.map(
+    explanation.adjustments.map(
       ({ amount, reason, at, sequence, note }) =>
         `${amount} USD, ${reason}, at ${at}, in frame ${sequence}${note === '' ? '' : `: ${escapeControls(note)}`}`,
     ),
   ],
-  ['events', aligned(told.events.map(eventRow))],
-  ['proof', proofLines(told)],
+  ['events', aligned(explanation.events.map(eventRow))],
+  ['proof', proofLines(explanation)],
 ]
 
-const askedLines = ({ asked, ...told }: RequestExplanation): readonly string[] => {
-  if (asked === null) return [`the log has how it ended, and not yet what was asked; ${formatCaller(told)}`]
+const askedLines = ({ asked, ...explanation }: RequestExplanation): readonly string[] => {
+  if (asked === null)
+    return [`the log has the end of the request, and not yet the request; ${formatCaller(explanation)}`]
   const how = [
     `model ${escapeControls(asked.model)}`,
     ...(asked.router === null ? [] : [`router ${escapeControls(asked.router)}`]),
@@ -130,7 +153,7 @@ const askedLines = ({ asked, ...told }: RequestExplanation): readonly string[] =
       ? []
       : [`at most ${asked.output_cap} output tokens, since the wallet pays for no more`]),
   ]
-  return [`${asked.at} on ${asked.surface}, ${formatCaller(told)}`, how.join(', ')]
+  return [`${asked.at} on ${asked.surface}, ${formatCaller(explanation)}`, how.join(', ')]
 }
 
 const planRows = ({ plan }: RequestExplanation): readonly string[] =>
@@ -166,14 +189,14 @@ const unendedLines = ({ asked, reservation }: RequestExplanation, nowMs: number)
     ...(allowance === null
       ? []
       : [
-          `what was set aside goes back with the allowance ${allowance}, at that hold's own deadline at the latest: GET /v1/ledger/holds lists it until then`,
+          `the reservation is released with the allowance ${allowance}, at that hold's own deadline at the latest: GET /v1/ledger/holds lists it until then`,
         ]),
   ]
 }
 
-const endedLines = (told: RequestExplanation, nowMs: number): readonly string[] => {
-  const { ended } = told
-  if (ended === null) return unendedLines(told, nowMs)
+const endedLines = (explanation: RequestExplanation, nowMs: number): readonly string[] => {
+  const { ended } = explanation
+  if (ended === null) return unendedLines(explanation, nowMs)
   if (ended.served === null) return [`${ended.at} with ${ended.status} ${escapeControls(ended.outcome)}`]
   const { level, model, provider } = ended.served
   return [
@@ -183,9 +206,16 @@ const endedLines = (told: RequestExplanation, nowMs: number): readonly string[] 
 
 const usageLines = ({ usage }: RequestExplanation): readonly string[] => {
   if (usage === null) return []
-  const { source, tool_calls, ...tokens } = usage
+  const { source, tool_calls, service_tier, inference_geo, plausible, ...tokens } = usage
   const counted = Object.entries({ ...tokens, ...tool_calls }).filter(([, count]) => count > 0)
-  return [`${source}: ${counted.map(([what, count]) => `${what} ${count}`).join(', ') || 'nothing'}`]
+  const served = [
+    ...(service_tier === undefined ? [] : [`service tier ${service_tier}`]),
+    ...(inference_geo === undefined ? [] : [`region ${inference_geo}`]),
+  ]
+  return [
+    `${source}: ${[...counted.map(([what, count]) => `${what} ${count}`), ...served].join(', ') || 'nothing'}`,
+    ...(plausible === false ? ['which cannot be: the reservation is charged until an operator confirms it'] : []),
+  ]
 }
 
 const reservedLines = ({ reservation }: RequestExplanation): readonly string[] => {
@@ -195,15 +225,15 @@ const reservedLines = ({ reservation }: RequestExplanation): readonly string[] =
   return [`${reserved} USD${of}${beyond === '0' ? '' : `; the charge went ${beyond} USD beyond it`}`]
 }
 
-const requestSections = (told: RequestExplanation, nowMs: number): readonly Section[] => [
-  ['asked', askedLines(told)],
-  ['plan', planRows(told)],
-  ['attempts', attemptRows(told)],
-  ['ended', endedLines(told, nowMs)],
-  ['usage', usageLines(told)],
-  ...priceSection(told.price),
-  ...chargeSection(told.charge),
-  ['reserved', reservedLines(told)],
+const requestSections = (explanation: RequestExplanation, nowMs: number): readonly Section[] => [
+  ['asked', askedLines(explanation)],
+  ['plan', planRows(explanation)],
+  ['attempts', attemptRows(explanation)],
+  ['ended', endedLines(explanation, nowMs)],
+  ['usage', usageLines(explanation)],
+  ...priceSection(explanation.price, explanation.ended?.served?.model ?? null),
+  ...chargeSection(explanation.charge),
+  ['reserved', reservedLines(explanation)],
 ]
 
 const taskEndLines = ({ ended, hold }: TaskExplanation, nowMs: number): readonly string[] => {
@@ -211,54 +241,61 @@ const taskEndLines = ({ ended, hold }: TaskExplanation, nowMs: number): readonly
     return [
       isPast(hold.deadline, nowMs)
         ? `nothing; the hold's deadline was ${hold.deadline}, and a scheduler gives it back`
-        : `nothing yet; the hold goes back at ${hold.deadline}`,
+        : `nothing yet; the hold is released at ${hold.deadline}`,
     ]
   const { at, outcome, deduction, source, reason, given_back, beyond } = ended
   return [
     `${at}, ${outcome}${reason === null || reason === outcome ? '' : `: ${escapeControls(reason)}`}`,
     ...(source === null
       ? []
-      : [`deducted by the vendor: ${escapeControls(deduction ?? 'not told')} units (${source})`]),
+      : [`deducted by the vendor: ${escapeControls(deduction ?? 'not reported')} units (${source})`]),
     `given back: ${given_back} USD${beyond === '0' ? '' : `; the charge went ${beyond} USD beyond the hold`}`,
   ]
 }
 
-const taskSections = (told: TaskExplanation, nowMs: number): readonly Section[] => [
+const taskSections = (explanation: TaskExplanation, nowMs: number): readonly Section[] => [
   [
     'asked',
     [
-      `${told.asked.at} on ${told.asked.surface}, ${formatCaller(told)}`,
-      `${told.asked.kind} by ${escapeControls(told.asked.model)}: ${escapeControls(told.asked.upstream_model)} at ${escapeControls(told.asked.provider)}`,
-      ...(told.asked.external_task_id === null
+      `${explanation.asked.at} on ${explanation.asked.surface}, ${formatCaller(explanation)}`,
+      `${explanation.asked.kind} by ${escapeControls(explanation.asked.model)}: ${escapeControls(explanation.asked.upstream_model)} at ${escapeControls(explanation.asked.provider)}`,
+      ...(explanation.asked.external_task_id === null
         ? []
-        : [`the caller's own id: ${escapeControls(told.asked.external_task_id)}`]),
+        : [`the caller's own id: ${escapeControls(explanation.asked.external_task_id)}`]),
     ],
   ],
-  ['held', [`${told.hold.amount} USD: at most ${told.hold.units_max} units at ${told.hold.unit_price} USD`]],
+  [
+    'held',
+    [
+      `${explanation.hold.amount} USD: at most ${explanation.hold.units_max} units at ${explanation.hold.unit_price} USD`,
+    ],
+  ],
   [
     'submitted',
-    told.submitted === null ? [] : [`${told.submitted.at} as ${escapeControls(told.submitted.vendor_task_id)}`],
+    explanation.submitted === null
+      ? []
+      : [`${explanation.submitted.at} as ${escapeControls(explanation.submitted.vendor_task_id)}`],
   ],
-  ['progress', aligned(told.progress.map(({ at, status, percent }) => [at, status, `${percent} %`]))],
-  ['ended', taskEndLines(told, nowMs)],
-  ...priceSection(told.price),
-  ...chargeSection(told.charge),
+  ['progress', aligned(explanation.progress.map(({ at, status, percent }) => [at, status, `${percent} %`]))],
+  ['ended', taskEndLines(explanation, nowMs)],
+  ...priceSection(explanation.price),
+  ...chargeSection(explanation.charge),
   [
     'late',
-    told.late_verdicts.map(
+    explanation.late_verdicts.map(
       ({ at, sequence, outcome, cost }) =>
-        `${at}, in frame ${sequence}: ${outcome}, which cost ${cost} USD and was charged to nobody`,
+        `${at}, in frame ${sequence}: ${outcome}, which cost ${cost} USD and was not charged`,
     ),
   ],
 ]
 
 /** For people, without what does not apply; `nowMs` decides which deadlines are past. */
-export const explanationText = (told: Explanation, nowMs: number): string => {
-  const story = told.kind === 'request' ? requestSections(told, nowMs) : taskSections(told, nowMs)
-  const sections = [...story, ...endSections(told)]
+export const explanationText = (explanation: Explanation, nowMs: number): string => {
+  const story = explanation.kind === 'request' ? requestSections(explanation, nowMs) : taskSections(explanation, nowMs)
+  const sections = [...story, ...endSections(explanation)]
   const width = Math.max(...sections.map(([title]) => title.length)) + 2
   const lines = sections.flatMap(([title, texts]) =>
     texts.map((text, place) => `${(place === 0 ? title : '').padEnd(width)}${text}`),
   )
-  return [headline(told), '', ...lines].join('\n')
+  return [headline(explanation), '', ...lines].join('\n')
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import { withoutKeys } from '../providers/scrub.ts'
+import { withoutKeys } from '../providers/dialect/scrub.ts'
 import { cliLimits } from './command-limits.ts'
 
 export interface FaultRecord {

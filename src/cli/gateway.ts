@@ -3,20 +3,21 @@ import { openCallServer } from '../adapters/nats/calls/call-server.ts'
 import { openOutcomes } from '../adapters/nats/outcomes/open.ts'
 import { type OpenRates, openRates } from '../adapters/nats/rates/open.ts'
 import { openWorkQueues, type WorkQueues } from '../adapters/nats/work-queue/open.ts'
-import { type Config, type ProviderConfig, resolveDialect, resolveProfile, sandboxVendor } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
+import { type ProviderConfig, resolveDialect, resolveProfile, sandboxVendor } from '../config/providers.ts'
 import { callableModels } from '../domain/routing/plan.ts'
 import { callableVideoModels } from '../domain/video/plan.ts'
 import type { LedgerTail } from '../log/ledger-tail.ts'
 import type { Dispatch } from '../roles/dispatch.ts'
+import type { OutcomeStore } from '../roles/edge/admission/idempotency/outcome-store.ts'
 import type { EdgeBounds } from '../roles/edge/bounds.ts'
-import type { OutcomeStore } from '../roles/edge/idempotency/outcome-store.ts'
 import type { CallSource, ProxyBounds } from '../roles/proxy/role.ts'
 import { RecentTasks } from '../roles/recent-tasks.ts'
 import type { RoleName } from '../roles/role.ts'
 import { StoredResponses } from '../roles/stored-responses.ts'
 import type { PollerBounds } from '../roles/video-poller/bounds.ts'
-import type { CommandContext } from './accounts.ts'
 import { resolveAdministrators } from './administrators.ts'
+import type { CommandContext } from './command-context.ts'
 import { openDemo } from './demo.ts'
 import { LocalCalls } from './local-calls.ts'
 import { Observation } from './observation.ts'
@@ -77,9 +78,14 @@ interface ProcessContext extends StartContext {
 
 const startProjector = async ({ platform, runtime, onFatal, stack, observation }: ProcessContext): Promise<void> => {
   const { projector } = await import('../roles/projector/role.ts')
-  const store = requireTables(platform).database.projectionStore()
-  const running = stack.push(await projector.start({ log: platform.log, store, ...runtime, onFatal }))
+  const { refillReadModels } = await import('./replay.ts')
+  const { log } = platform
+  const { database, place } = requireTables(platform)
+  const store = database.projectionStore()
+  const refill = refillReadModels({ log, place })
+  const running = stack.push(await projector.start({ log, store, refill, ...runtime, onFatal }))
   observation.watchTables(() => running.projectedSequence())
+  observation.add(() => [{ name: 'gateway_read_models_behind', value: running.modelsBehind() }])
   observation.check('projector', () => running.checks())
 }
 
@@ -112,7 +118,7 @@ const startScheduler = async (context: ProcessContext, tail: LedgerTail): Promis
 /** Null where a provider is configured. */
 const openSandbox = async ({ config, runtime, stack }: ProcessContext): Promise<string | null> => {
   if (!config.sandbox) return null
-  runtime.logger.warn({}, 'no provider is configured: the sandbox provider answers, and its answers are billed')
+  runtime.logger.log('sandbox.enabled', {})
   const { startSandbox } = await import('../../sandbox/server.ts')
   return stack.push(await startSandbox(runtime)).url
 }
@@ -234,7 +240,7 @@ const startEdge = async (
   const { database } = requireTables(platform)
   const [{ edge }, { findStoredResponse }, { listLogVerifiers }] = await Promise.all([
     import('../roles/edge/role.ts'),
-    import('../projections/stored-responses.ts'),
+    import('../projections/stored-responses/queries.ts'),
     import('./audit-keys.ts'),
   ])
   const responseOwners = new StoredResponses({
@@ -295,9 +301,9 @@ const startAll = async (context: ProcessContext): Promise<Omit<Gateway, 'stop' |
   await startProjector(context)
   const tail = await startTail(context)
   await startScheduler(context, tail)
-  const books = { log: platform.log, tail }
-  await publishUnknownPrices(books, config.prices)
-  const demoKey = config.external === null ? await openDemo(books, config.dataFolder, runtime) : null
+  const commandContext = { log: platform.log, tail }
+  await publishUnknownPrices(commandContext, config.prices)
+  const demoKey = config.external === null ? await openDemo(commandContext, config.dataFolder, runtime) : null
   const calls = new LocalCalls()
   const views = { tail, tasks: openRecentTasks(context, tail) }
   const sandboxUrl = await openSandbox(context)
@@ -306,8 +312,8 @@ const startAll = async (context: ProcessContext): Promise<Omit<Gateway, 'stop' |
   await startVideoPoller(context, views, queues, sandboxUrl)
   const { admins, newToken } = resolveAdministrators(config)
   const url = await startEdge(context, views, calls.dispatch, queues, admins)
-  const sampleModel = sampleModelOf(config, books, runtime.clock())
-  const sampleVideoModel = sampleVideoModelOf(config, books, runtime.clock())
+  const sampleModel = sampleModelOf(config, commandContext, runtime.clock())
+  const sampleVideoModel = sampleVideoModelOf(config, commandContext, runtime.clock())
   return { url, demoKey, newAdminToken: newToken, sandbox: config.sandbox, sampleModel, sampleVideoModel }
 }
 
@@ -324,13 +330,11 @@ const openCalls = async <Calls extends { close(): Promise<void> }>(
 }
 
 const warnWithoutPrices = ({ runtime }: ProcessContext, tail: LedgerTail): void => {
-  if (tail.ledger.prices.size === 0)
-    runtime.logger.warn({}, 'no price is published, so no model can be called: run `gateway prices publish`')
+  if (tail.ledger.prices.size === 0) runtime.logger.log('prices.none_published', {})
 }
 
 const warnWithoutVendors = ({ config, runtime }: ProcessContext): void => {
-  if (config.videoVendors.length === 0 && !config.sandbox)
-    runtime.logger.warn({}, 'no video vendor is configured: open tasks wait for their deadline')
+  if (config.videoVendors.length === 0 && !config.sandbox) runtime.logger.log('video.no_vendor_configured', {})
 }
 
 const roleStarters: { readonly [Role in RoleName]: (context: ProcessContext) => Promise<string | null> } = {
@@ -358,8 +362,8 @@ const roleStarters: { readonly [Role in RoleName]: (context: ProcessContext) => 
     await startProjector(context)
     return null
   },
-  scheduler: async (house) => {
-    await startScheduler(house, await startTail(house))
+  scheduler: async (context) => {
+    await startScheduler(context, await startTail(context))
     return null
   },
 }

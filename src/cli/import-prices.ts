@@ -9,6 +9,7 @@ import { CommandError, printRecords, UsageError } from './report.ts'
 
 export interface ImportOptions {
   readonly dryRun: boolean
+  readonly allowFree: boolean
   /** Undefined: all that were added or changed. */
   readonly model?: readonly string[]
   /** Undefined: now. */
@@ -56,11 +57,12 @@ export const importPrices = async (
   table: JsonObject,
   options: ImportOptions,
 ): Promise<void> => {
-  const { dryRun, model: models, from, all, json } = options
+  const { dryRun, allowFree, model: models, from, all, json } = options
   const providers = new Set(session.config.catalog.providers.keys())
   const changes = compareImport(session, {
     table,
     providers,
+    allowFree,
     nowMs: session.runtime.clock(),
     effectiveFrom: from?.toISOString(),
   })

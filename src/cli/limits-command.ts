@@ -1,21 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { modelsIn } from '../administration/limits-changes.ts'
-import type { Config } from '../config/config.ts'
+import { limitsRecords } from '../administration/operations/limits.ts'
 import { findSetLimits } from '../domain/accounts/limits.ts'
 import { parseUsd } from '../domain/money.ts'
 import type { Pace } from '../events/types.ts'
-import type { CommandContext } from './accounts.ts'
 import { warnAboutNames } from './catalog.ts'
-import { changeLimits, clearLimits, type LimitsChange, limitsInShort, limitsRecords } from './limits.ts'
+import { changeLimits, type LimitsChange } from './limits.ts'
+import { createOperationContext, type WithOperationSession } from './operations.ts'
 import { type OutputOptions, printRecords } from './report.ts'
-import type { Runtime } from './runtime.ts'
-
-interface LimitsSession extends CommandContext {
-  readonly runtime: Runtime
-  readonly config: Pick<Config, 'requestsPerMinute' | 'catalog'>
-}
-
-export type WithLimitsSession = (command: Command, work: (session: LimitsSession) => Promise<void>) => Promise<void>
 
 const countMax = 1_000_000_000
 /** A text, since the option parser takes null for an empty one. */
@@ -125,22 +117,16 @@ const changeOf = (options: SetOptions): LimitsChange => {
   }
 }
 
-const print = (session: LimitsSession, workspaceId: string, { json }: OutputOptions): void => {
-  const { config, runtime } = session
-  const records = limitsRecords(session, workspaceId, config.requestsPerMinute, runtime.clock())
-  printRecords(json ? records.map((record) => ({ ...record })) : records.map(limitsInShort), { json })
-}
-
 const json = (): Option => new Option('--json', 'one JSON object a line').default(false)
-const key = (): Option => new Option('--key <key>', 'of one key, by its id (default: of the whole workspace)')
 
-const registerSet = (group: Command, withSession: WithLimitsSession): void => {
+/** Into the group of the operations on limits. */
+export const registerLimits = (group: Command, withSession: WithOperationSession): void => {
   group
     .command('set <workspace>')
     .description('change the limits that are named and leave the others; `none` lifts one')
-    .addOption(key())
+    .option('--key <key>', 'of one key, by its id (default: of the whole workspace)')
     .option('--requests-per-minute <n>', 'requests a minute', countOrNone)
-    .option('--tokens-per-minute <n>', 'tokens a minute, input and output together', countOrNone)
+    .option('--tokens-per-minute <n>', 'tokens a minute, input plus output', countOrNone)
     .option('--concurrent-requests <n>', 'requests at once', countOrNone)
     .option('--spend-day <usd>', 'what a key may spend in a day (UTC)', usdOrNone)
     .option('--spend-month <usd>', 'what a key may spend in a month (UTC)', usdOrNone)
@@ -156,31 +142,9 @@ const registerSet = (group: Command, withSession: WithLimitsSession): void => {
     .action((id: string, options: SetOptions, command: Command) =>
       withSession(command, async (session) => {
         const fresh = await changeLimits(session, id, options.key ?? null, changeOf(options))
-        if (!fresh) console.error('the limits stood so already')
+        if (!fresh) console.error('unchanged')
         warnAboutNames(session, modelsIn(findSetLimits(session.tail.ledger.accounts, id, options.key ?? null)))
-        print(session, id, options)
-      }),
-    )
-}
-
-export const registerLimits = (program: Command, withSession: WithLimitsSession): void => {
-  const group = program.command('limits').description('what a workspace and its keys may spend, ask and use')
-  registerSet(group, withSession)
-  group
-    .command('show <workspace>')
-    .description('what limits a workspace, where that comes from, and its keys, and what of it is spent')
-    .addOption(json())
-    .action((id: string, options: OutputOptions, command: Command) =>
-      withSession(command, async (session) => print(session, id, options)),
-    )
-  group
-    .command('clear <workspace>')
-    .description('lift every limit of a workspace, or of one key')
-    .addOption(key())
-    .action((id: string, options: { readonly key?: string }, command: Command) =>
-      withSession(command, async (session) => {
-        const had = await clearLimits(session, id, options.key ?? null)
-        console.error(had ? 'lifted' : 'there were none')
+        printRecords(limitsRecords(createOperationContext(session), id, options), options)
       }),
     )
 }

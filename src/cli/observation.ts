@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { OperatorListener } from '../adapters/operators/listener.ts'
 import { PrometheusMetrics } from '../adapters/prometheus/metrics.ts'
 import type { Config } from '../config/config.ts'
@@ -12,10 +11,7 @@ import type { Logger } from '../runtime/logger.ts'
 import { noObserver, type Observer, type Readings } from '../runtime/observer.ts'
 import { cliLimits } from './command-limits.ts'
 import { withPortErrors } from './ports.ts'
-
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  readonly version: string
-}
+import { version } from './version.ts'
 
 type FollowerName = 'ledger' | 'tables'
 
@@ -95,14 +91,14 @@ export class Observation {
   async listen(observe: NonNullable<Config['observe']>, logger: Logger): Promise<void> {
     const metrics = this.#metrics
     if (metrics === null) return
-    const told = {
+    const monitored = {
       role: this.#role,
       metrics: () => metrics.render(),
       metricsType: metrics.contentType,
       alive: () => Object.assign({ process: this.#alive }, ...this.#livenessChecks.map((checks) => checks())),
       ready: () => this.#ready(),
     }
-    this.#listener = new OperatorListener(told, logger)
+    this.#listener = new OperatorListener(monitored, logger)
     const { host, port } = observe
     const settings = '--observe-port, or `observe.port` of the configuration'
     if (port !== null) this.#url = await withPortErrors({ host, port, settings }, this.#listener.listen(host, port))
@@ -120,7 +116,7 @@ export class Observation {
 
   #follow(name: FollowerName, position: () => number, withinMs: number): void {
     const watch = this.#watch
-    if (watch === null) throw new Error('what is behind the log is told once that is watched')
+    if (watch === null) throw new Error('the lag is not known yet')
     watch.follow(name, position)
     this.check(name, () => ({ [name]: watch.inStep(name, withinMs) }))
   }

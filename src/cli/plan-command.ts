@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { modelsIn } from '../administration/limits-changes.ts'
+import { termsRecord } from '../administration/operations/plans.ts'
+import { subscriptionRecords } from '../administration/operations/subscriptions.ts'
+import { problemsOfPlan, publishPlan, subscribe } from '../administration/plan-changes.ts'
+import { formatUsd, parseUsd } from '../domain/money.ts'
 import { type Period, periods } from '../domain/plans/period.ts'
+import { termsOf } from '../domain/plans/subscription.ts'
+import { problemsText } from '../encoding/schema-validation.ts'
 import type { Limits } from '../events/types.ts'
-import { amountText, type CommandContext } from './accounts.ts'
-import { type CatalogParts, warnAboutNames } from './catalog.ts'
-import { cancelPlan, planRecords, publishPlan, subscribe, subscriptionRecords } from './plans.ts'
+import { warnAboutNames } from './catalog.ts'
+import type { WithOperationSession } from './operations.ts'
+import { parseUsdOption } from './option-values.ts'
 import { printRecords, UsageError } from './report.ts'
-import type { Runtime } from './runtime.ts'
-
-export type WithPlanSession = (
-  command: Command,
-  work: (session: CommandContext & CatalogParts & { readonly runtime: Runtime }) => Promise<void>,
-) => Promise<void>
 
 interface Json {
   readonly json: boolean
@@ -39,27 +39,26 @@ interface PublishOptions extends Json {
   readonly limitsFile?: string
 }
 
-const registerPublish = (plan: Command, withSession: WithPlanSession): void => {
+const registerPublish = (plan: Command, withSession: WithOperationSession): void => {
   plan
     .command('publish <plan>')
     .description('publish a plan, or its new terms: those who have it get them with their next renewal')
     .option('--name <name>', 'display name (default: the id)')
-    .requiredOption('--price <usd>', 'the fee of a period')
+    .requiredOption('--price <usd>', 'the fee of a period', parseUsdOption)
     .addOption(new Option('--period <period>', 'how long a fee pays for').choices(periods).default('month'))
-    .option('--credit <usd>', 'credit of each period, which lapses at its end', '0')
+    .option('--credit <usd>', 'credit of each period, which lapses at its end', parseUsdOption, '0')
     .option('--limits-file <file>', 'JSON: requestsPerMinute, tokensPerMinute, concurrentRequests, models, spend, …')
     .addOption(json())
     .action((planId: string, options: PublishOptions, command: Command) => {
       const { name = planId, period } = options
-      const [price, includedCredit] = [amountText(options.price), amountText(options.credit)]
+      const [price, includedCredit] = [formatUsd(parseUsd(options.price)), formatUsd(parseUsd(options.credit))]
       const terms = { planId, name, price, period, includedCredit, limits: readLimits(options.limitsFile) }
+      const problems = problemsOfPlan(terms)
+      if (problems.length > 0) throw new UsageError(`the plan cannot be published: ${problemsText(problems)}`)
       return withSession(command, async (session) => {
-        if (!(await publishPlan(session, terms))) console.error('these terms stood already; nothing was published')
+        if (!(await publishPlan(session, terms))) console.error('unchanged: the same terms are published already')
         warnAboutNames(session, modelsIn(terms.limits))
-        printRecords(
-          planRecords(session).filter((record) => record.plan === planId),
-          options,
-        )
+        printRecords([termsRecord(termsOf(terms))], options)
       })
     })
 }
@@ -69,11 +68,11 @@ interface SubscribeOptions extends Json {
   readonly renew: boolean
 }
 
-const registerSubscribe = (plan: Command, withSession: WithPlanSession): void => {
+const registerSubscribe = (plan: Command, withSession: WithOperationSession): void => {
   plan
     .command('subscribe <workspace> <plan>')
     .description(
-      'charge the fee, give the credit; a plan that the workspace has already is not begun anew without --id',
+      'charge the fee, give the credit; a plan that the workspace already has is not started again without --id',
     )
     .option('--id <subscription>', 'names the subscription: repeated, it adds nothing')
     .option('--no-renew', 'let it end with its first period')
@@ -90,36 +89,8 @@ const registerSubscribe = (plan: Command, withSession: WithPlanSession): void =>
     )
 }
 
-export const registerPlan = (program: Command, withSession: WithPlanSession): void => {
-  const plan = program.command('plan').description('publish plans, and say which workspace has which')
+/** Into the group of the operations on plans. */
+export const registerPlan = (plan: Command, withSession: WithOperationSession): void => {
   registerPublish(plan, withSession)
-  plan
-    .command('list')
-    .description('every plan on its terms of now, in USD')
-    .addOption(json())
-    .action((options: Json, command: Command) =>
-      withSession(command, async (session) => printRecords(planRecords(session), options)),
-    )
   registerSubscribe(plan, withSession)
-  plan
-    .command('cancel <workspace>')
-    .description('do not renew the plan of a workspace; it ends with its period')
-    .addOption(json())
-    .action((workspaceId: string, options: Json, command: Command) =>
-      withSession(command, async (session) => {
-        if (!(await cancelPlan(session, workspaceId))) console.error('it was not to be renewed; nothing was added')
-        printRecords(subscriptionRecords(session, workspaceId), options)
-      }),
-    )
-  plan
-    .command('show <workspace>')
-    .description('the plan that a workspace has')
-    .addOption(json())
-    .action((workspaceId: string, options: Json, command: Command) =>
-      withSession(command, async (session) => {
-        const records = subscriptionRecords(session, workspaceId)
-        if (records.length === 0) console.error('the workspace has no plan')
-        printRecords(records, options)
-      }),
-    )
 }

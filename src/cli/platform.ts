@@ -5,7 +5,8 @@ import { ensureRates, type RatesOptions } from '../adapters/nats/rates/open.ts'
 import { ensureWorkQueues, type QueueOptions } from '../adapters/nats/work-queue/open.ts'
 import { defaultSchema, type SchemaLocation } from '../adapters/postgres/connection.ts'
 import type { Database } from '../adapters/postgres/database.ts'
-import type { Config, NatsConfig } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
+import type { NatsConfig } from '../config/servers.ts'
 import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
 import { findEmbedded, readCallbackSecret, startEmbedded } from '../embedded/embedded.ts'
 import { currentVersion, type EventType } from '../events/envelope.ts'
@@ -260,7 +261,7 @@ const loadSnapshot = async (platform: Platform, { logger }: Runtime): Promise<Le
     return found.ledger
   } catch (fault) {
     if (fault instanceof ForeignTables) throw fault
-    logger.warn({ fault }, 'the read models cannot be read; the ledger is replayed from the first frame')
+    logger.log('ledger.snapshot_unavailable', { fault })
     return initialLedger()
   }
 }
@@ -268,6 +269,6 @@ const loadSnapshot = async (platform: Platform, { logger }: Runtime): Promise<Le
 /** Resolves when the ledger has caught up with the log; it then follows it. */
 export const openTail = async (platform: Platform, runtime: Runtime): Promise<LedgerTail> => {
   const tail = new LedgerTail(await loadSnapshot(platform, runtime), platform.log)
-  await Promise.race([tail.reached(await platform.log.lastSequence()), tail.done])
+  await Promise.race([tail.waitForSequence(await platform.log.lastSequence()), tail.done])
   return tail
 }

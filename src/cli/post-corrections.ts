@@ -5,14 +5,14 @@ import { type Correction, isPostable, reconciliationId, toAdjustment } from '../
 import { cliLimits } from './command-limits.ts'
 
 /**
- * `stands`: the log had it already. `superseded`: another posting used its id with another amount. `impossible`: its id
+ * The second: the log had it already. `superseded`: another posting used its id with another amount. `impossible`: its id
  * or its amount is longer than the log takes.
  */
 export type PostingOutcome = 'posted' | 'stands' | 'superseded' | 'impossible' | 'not_posted'
 
 export interface CorrectionContext {
   readonly log: Pick<EventLog, 'postToWallet'>
-  readonly tail: Pick<LedgerTail, 'ledger' | 'reached'>
+  readonly tail: Pick<LedgerTail, 'ledger' | 'waitForSequence'>
 }
 
 type OnOutcome = (correction: Correction, outcome: PostingOutcome) => void
@@ -24,8 +24,8 @@ export class CorrectionPoster {
   readonly #onOutcome: OnOutcome
   #waiting: Correction[] = []
 
-  constructor(books: CorrectionContext, post: boolean, onOutcome: OnOutcome) {
-    this.#context = books
+  constructor(context: CorrectionContext, post: boolean, onOutcome: OnOutcome) {
+    this.#context = context
     this.#post = post
     this.#onOutcome = onOutcome
   }
@@ -51,7 +51,7 @@ export class CorrectionPoster {
     if (this.#post && fresh.length > 0) {
       const { sequence } = await this.#context.log.postToWallet(workspaceId, fresh.map(toAdjustment))
       // Another process may have posted the same ids meanwhile, and the ledger applies the first.
-      await this.#context.tail.reached(sequence)
+      await this.#context.tail.waitForSequence(sequence)
     }
     for (const each of corrections) this.#onOutcome(each, this.#resolveOutcome(each, fresh.includes(each)))
   }
@@ -59,13 +59,13 @@ export class CorrectionPoster {
   #resolveOutcome(correction: Correction, isFresh: boolean): PostingOutcome {
     if (!isPostable(correction)) return 'impossible'
     if (isFresh && !this.#post) return 'not_posted'
-    if (this.#findPostedPicos(correction) !== -correction.takesPicos) return 'superseded'
+    if (this.#findPostedPicos(correction) !== -correction.debitPicos) return 'superseded'
     return isFresh ? 'posted' : 'stands'
   }
 
   /** The amount that was posted under the correction's id; undefined where none was. */
-  #findPostedPicos({ workspaceId, corrects, before }: Correction): bigint | undefined {
+  #findPostedPicos({ workspaceId, corrects, correctionsBefore }: Correction): bigint | undefined {
     const { wallets } = this.#context.tail.ledger
-    return wallets.get(workspaceId)?.references.get(adjustmentKey(reconciliationId(corrects, before)))
+    return wallets.get(workspaceId)?.references.get(adjustmentKey(reconciliationId(corrects, correctionsBefore)))
   }
 }

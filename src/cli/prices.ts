@@ -1,6 +1,6 @@
 import { priceAt } from '../domain/pricing/price-book.ts'
 import type { PriceSheet, VideoSheet } from '../events/types.ts'
-import type { CommandContext } from './accounts.ts'
+import type { CommandContext } from './command-context.ts'
 import { CommandError } from './report.ts'
 
 export { publishPrices, publishUnknownPrices } from '../administration/price-changes.ts'
@@ -24,6 +24,7 @@ export const priceInFull = ({ price, inForce }: PriceRecord) => ({
   version: price.version,
   in_force: inForce,
   source: price.source,
+  ...(price.snapshots === undefined ? {} : { snapshots: price.snapshots }),
   ...(price.sheet === undefined ? {} : { sheet: price.sheet }),
   ...(price.video === undefined ? {} : { video: price.video }),
 })
@@ -46,14 +47,16 @@ const perCallInShort = (rates: Readonly<Record<string, string>>): string => {
   return count > perCallShownMax ? `${count} rates` : listed(rates)
 }
 
-const tokensInShort = ({ per_million_tokens, tiers = [], per_call = {} }: PriceSheet) => {
+const tokensInShort = ({ per_million_tokens, tiers = [], service_tiers = {}, per_call = {} }: PriceSheet) => {
   const { input, cached_input, cache_write_5m, output } = per_million_tokens
   return {
     input,
     cached: cached_input ?? '',
     cache_write: cache_write_5m ?? '',
     output,
-    tiers: tiers.map(({ prompt_tokens_above }) => `>${prompt_tokens_above}`).join(' '),
+    tiers: [...tiers.map(({ prompt_tokens_above }) => `>${prompt_tokens_above}`), ...Object.keys(service_tiers)].join(
+      ' ',
+    ),
     per_call: perCallInShort(per_call),
   }
 }

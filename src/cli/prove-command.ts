@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
 import { ArchiveSource } from '../adapters/archive/archive-source.ts'
 import { type FoundEvent, findEvent, findSeal, readFrameAt } from '../audit/find-frame.ts'
-import type { FrameSource } from '../audit/frames.ts'
 import type { Verifier } from '../audit/note.ts'
 import { checkProof, makeProof, type Proof } from '../audit/proof.ts'
 import type { Seal } from '../audit/seal.ts'
 import { verifyCheckpoint } from '../audit/verified-checkpoints.ts'
 import type { Config } from '../config/config.ts'
-import { findTrace } from '../projections/charge-trace.ts'
+import type { FrameSource } from '../log/raw-frames.ts'
+import { findTrace } from '../projections/charges/charge-trace.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { type Platform, withPlatform } from './platform.ts'
 import { collectOption, resolveVerifiers } from './public-keys.ts'
@@ -55,7 +55,7 @@ const sealFor = async (
   const seal = await findSeal(source, sequence, verifiers, sequence + 1, await source.lastSequence())
   if (seal !== null) return seal
   if (lastSeal !== null && lastSeal.from < sequence && sequence <= lastSeal.size) return lastSeal
-  throw new CommandError(`frame ${sequence} is not sealed yet by a checkpoint that is believed`)
+  throw new CommandError(`frame ${sequence} is not sealed yet by a trusted checkpoint`)
 }
 
 const proveEvent = async (
@@ -109,7 +109,7 @@ const fileFor = (asked: string): string => `${asked.replace(/[^\w.-]/g, '_')}.pr
 export const registerProve = (program: Command, configOf: ConfigOf): void => {
   program
     .command('prove <id>')
-    .description('write the proof that a charge stands in the log: by event id, request or task id, or sequence')
+    .description('write the proof that a charge is in the log: by event id, request or task id, or sequence')
     .option('--out <file>', 'where to (default: <id>.proof.json)')
     .option('--index <index>', 'of the events of a frame that is named by its sequence, which one, from 0', indexOf, 0)
     .option('--archive <folder>', 'from an archive, instead of the log')

@@ -44,7 +44,7 @@ export const readFromSource = async <T>(
 ): Promise<T> => {
   const { fromLog, archive } = options
   if (archive !== undefined)
-    return foldWithProgress(what, await openVerifiedArchive(archive, config, options, 'nothing is told of it'), log)
+    return foldWithProgress(what, await openVerifiedArchive(archive, config, options, 'nothing is reported of it'), log)
   return withPlatform(config(), runtime, { readOnly: true }, async (platform) => {
     if (fromLog) return foldWithProgress(what, platform.log, log)
     await catchUp(platform, runtime)

@@ -4,8 +4,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { PostgresReconcileRepository } from '../adapters/postgres/reconcile-repository.ts'
 import type { Config } from '../config/config.ts'
 import { parseUsd } from '../domain/money.ts'
-import { isDay, isZoneName } from '../reconcile/days.ts'
-import { type FormatName, formatNames, type InvoiceFile } from '../reconcile/invoice.ts'
+import { isDay, isZoneName } from '../reconcile/invoices/days.ts'
+import { type FormatName, formatNames, type InvoiceFile } from '../reconcile/invoices/invoice.ts'
 import { PeriodUnknown } from '../reconcile/reconcile.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { catchUp } from './catch-up.ts'
@@ -65,21 +65,21 @@ const fileOf = async (name: string): Promise<InvoiceFile> => {
   return { name, open: () => createReadStream(name) }
 }
 
-const optionsOf = async (told: ReconcileArguments): Promise<ReconcileOptions> => {
-  const { from = null, to = null } = told
+const optionsOf = async (input: ReconcileArguments): Promise<ReconcileOptions> => {
+  const { from = null, to = null } = input
   if (from !== null && to !== null && from > to) throw new UsageError('--from is after --to')
   return {
-    provider: told.provider,
-    format: told.format,
-    files: await Promise.all(told.file.map(fileOf)),
+    provider: input.provider,
+    format: input.format,
+    files: await Promise.all(input.file.map(fileOf)),
     from,
     to,
-    timezone: told.timezone,
-    roundingPicos: told.rounding ?? null,
-    unitPricePicos: told.unitPrice ?? null,
-    modelAliases: told.model,
-    post: told.post,
-    json: told.json,
+    timezone: input.timezone,
+    roundingPicos: input.rounding ?? null,
+    unitPricePicos: input.unitPrice ?? null,
+    modelAliases: input.model,
+    post: input.post,
+    json: input.json,
   }
 }
 
@@ -100,16 +100,20 @@ const compareInvoice = async (
   try {
     assertProviderKnown(options.provider, config, tail.ledger.prices.keys())
     await catchUp(platform, runtime)
-    return await PostgresReconcileRepository.run(requireTables(platform).place, options.provider, async (books) => {
-      if (!(await books.hasTimeZone(options.timezone)))
-        throw new UsageError(`the database knows no zone ${options.timezone}; give ${zoneExpected}`)
-      return runReconcile(
-        { repository: books, log: platform.log, tail, catalog: config.catalog, nowMs: runtime.clock() },
-        options,
-      )
-    })
+    return await PostgresReconcileRepository.run(
+      requireTables(platform).place,
+      options.provider,
+      async (repository) => {
+        if (!(await repository.hasTimeZone(options.timezone)))
+          throw new UsageError(`--timezone must be ${zoneExpected}, got '${options.timezone}'`)
+        return runReconcile(
+          { repository, log: platform.log, tail, catalog: config.catalog, nowMs: runtime.clock() },
+          options,
+        )
+      },
+    )
   } catch (fault) {
-    if (fault instanceof PeriodUnknown) throw new UsageError('the invoice tells no days: give --from and --to')
+    if (fault instanceof PeriodUnknown) throw new UsageError('the invoice has no dates: give --from and --to')
     throw fault
   } finally {
     await tail.stop()
@@ -124,12 +128,12 @@ Differences, each in one class, in the order in which they are explained; the cl
   token_drift         other quantities, at our price
   price_drift         what is left: another price
   rounding            what is left, where it is below what the invoice's way of writing amounts loses
-  missing_here, missing_there, unknown_model   what only one side knows
+  missing_here, missing_there, unknown_model   in one of the two only
 
 A quantity without an amount is valued at our price. Days are UTC unless --timezone says otherwise.
 
 --post corrects what is invoiced request by request, or task by task: token_drift, price_drift and estimated, in one adjustment for each.
-It takes from the workspace, or gives back, so that the charge equals the invoice. The rest is listed and posted by nobody: what is missing,
+It takes from the workspace, or gives back, so that the charge equals the invoice. The rest is listed and not posted: what is missing,
 unknown or without an end has no charge to correct, and a sum over a day belongs to no one workspace. Posting again posts nothing new;
 another invoice for the same request corrects what is left.
 What is \`superseded\` another reconciliation corrected in the meantime, by another amount: run again to see what is left. What was given
@@ -149,11 +153,7 @@ export const registerReconcile = (program: Command, configOf: ConfigOf): void =>
     .option('--to <day>', 'the last day, which is included (default: that of the invoice)', dayFrom)
     .option('--timezone <zone>', 'where the days of the invoice begin and end', timezoneFrom, 'UTC')
     .option('--rounding <usd>', 'how far each amount may be from the exact one (default: by the format)', usdFrom)
-    .option(
-      '--unit-price <usd>',
-      'of video tasks that the ledger does not know (default: by the price sheets)',
-      usdFrom,
-    )
+    .option('--unit-price <usd>', 'of video tasks that are not in the ledger (default: by the price sheets)', usdFrom)
     .option(
       '--model <invoice=model>',
       'a model that the invoice calls otherwise; may be repeated',
@@ -163,8 +163,8 @@ export const registerReconcile = (program: Command, configOf: ConfigOf): void =>
     .option('--post', 'post the corrections; without it they are only shown', false)
     .option('--json', 'one JSON object a line', false)
     .addHelpText('after', help)
-    .action(async (told: ReconcileArguments, command: Command) => {
-      const options = await optionsOf(told)
+    .action(async (input: ReconcileArguments, command: Command) => {
+      const options = await optionsOf(input)
       const config = configOf(command)
       const runtime = createRuntime('warn')
       process.exitCode = await withPlatform(config, runtime, {}, (platform) =>

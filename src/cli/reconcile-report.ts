@@ -2,9 +2,9 @@ import { formatUsd } from '../domain/money.ts'
 import { type Correction, toAdjustment } from '../reconcile/correction.ts'
 import { differenceClasses } from '../reconcile/decompose.ts'
 import { type DifferenceTotals, harmlessClasses, type ReconcileFinding, type RowSpan } from '../reconcile/finding.ts'
+import { videoItem } from '../reconcile/invoices/row.ts'
 import type { FaultyInvoice, Reconciliation } from '../reconcile/reconcile.ts'
 import type { InvoicePeriod, ReconcileRepository } from '../reconcile/repository.ts'
-import { videoItem } from '../reconcile/row.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import { cliLimits } from './command-limits.ts'
 import type { PostingOutcome } from './post-corrections.ts'
@@ -100,13 +100,13 @@ export const correctionRecord = (correction: Correction, outcome: PostingOutcome
 
 /** Open items beside the differences; they do not change the exit code. */
 export const reportLists = async (
-  books: ReconcileRepository,
+  repository: ReconcileRepository,
   period: InvoicePeriod,
   nowMs: number,
   shown: ReportWriter,
 ): Promise<void> => {
   const overdueMs = nowMs - sharedLimits.reconcileGraceMs
-  for await (const requests of books.openRequests(period.timezone))
+  for await (const requests of repository.openRequests(period.timezone))
     for (const { requestId, workspaceId, routedAt, deadlineMs, reservedPicos } of requests)
       if (deadlineMs < overdueMs)
         shown.add('open_request', {
@@ -116,7 +116,7 @@ export const reportLists = async (
           deadline: new Date(deadlineMs).toISOString(),
           reserved: formatUsd(reservedPicos),
         })
-  for await (const holds of books.overdueHolds(overdueMs))
+  for await (const holds of repository.overdueHolds(overdueMs))
     for (const { holdId, workspaceId, purpose, remainingPicos, deadline } of holds)
       shown.add('overdue_hold', {
         hold: holdId,
@@ -125,7 +125,7 @@ export const reportLists = async (
         remaining: formatUsd(remainingPicos),
         deadline,
       })
-  for await (const verdicts of books.lateVerdicts(period))
+  for await (const verdicts of repository.lateVerdicts(period))
     for (const { taskId, workspaceId, vendorTaskId, outcome, costPicos, time } of verdicts)
       shown.add('late_verdict', {
         task: taskId,
@@ -135,10 +135,10 @@ export const reportLists = async (
         cost: formatUsd(costPicos),
         time,
       })
-  for await (const charges of books.estimatedCharges(period))
+  for await (const charges of repository.estimatedCharges(period))
     for (const { id, workspaceId, model, totalPicos, time } of charges)
       shown.add('estimated_charge', { charge: id, workspace: workspaceId, model, total: formatUsd(totalPicos), time })
-  for await (const closings of books.secondClosings())
+  for await (const closings of repository.secondClosings())
     for (const { requestId, workspaceId, type, totalPicos, hadEnded, time } of closings)
       shown.add(hadEnded ? 'second_closing' : 'unrouted_closing', {
         request: requestId,

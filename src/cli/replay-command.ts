@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import type { ArchiveSource } from '../adapters/archive/archive-source.ts'
+import { assertContinues } from '../audit/archive.ts'
 import type { Config } from '../config/config.ts'
-import { ArchiveThenLog, assertContinues, followSource } from '../log/source-log.ts'
+import { ArchiveThenLog, followSource } from '../log/source-log.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { openVerifiedArchive, type VerifiedArchiveOptions } from './check-archive.ts'
 import { type Platform, permittedEventTypes, requireTables, withDatabaseErrors, withPlatform } from './platform.ts'
@@ -37,7 +38,7 @@ const printReport = (
     for (const { live, rebuilt } of shown)
       console.error(`${table}\n  live:    ${live ?? '(no row)'}\n  rebuilt: ${rebuilt ?? '(no row)'}`)
   }
-  console.error(`compared at frame ${sequence}, where the live tables stand; the log ends at ${lastSequence}`)
+  console.error(`compared at frame ${sequence}, the position of the live tables; the log ends at ${lastSequence}`)
   console.error(equal ? 'the rebuilt tables equal the live ones' : 'the rebuilt tables differ from the live ones')
   if (swapped) console.error('the rebuilt tables are in their place now')
 }

@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { ArchiveSource } from '../adapters/archive/archive-source.ts'
 import { openRawWriter } from '../adapters/nats/raw-writer.ts'
-import type { FrameSource } from '../audit/frames.ts'
 import { restoreLog } from '../audit/restore.ts'
 import type { Config } from '../config/config.ts'
+import type { FrameSource } from '../log/raw-frames.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { openVerifiedArchive, type VerifiedArchiveOptions, verifyWithProgress } from './check-archive.ts'
 import { printFindings } from './findings-report.ts'
@@ -36,7 +36,7 @@ const keyHint = ({ external, dataFolder }: Config): string => {
     external === null
       ? `bring audit/signing-key of the old data folder to ${join(dataFolder, 'audit')}`
       : 'configure the old `audit.signing_key`'
-  return `sealing goes on only by the key that signed the archive: ${bring} before the gateway starts, or name the old public key in \`audit.previous_public_keys\`; else nothing new is sealed`
+  return `sealing continues only with the key that signed the archive: ${bring} before the gateway starts, or name the old public key in \`audit.previous_public_keys\`; else nothing new is sealed`
 }
 
 const restoreInto = (config: Config, source: ArchiveSource, options: VerifiedArchiveOptions): Promise<number> =>

@@ -1,7 +1,8 @@
 import { type AddHelpTextContext, Command, CommanderError, InvalidArgumentError } from 'commander'
-import { ConfigError } from '../config/config.ts'
+import { ConfigError } from '../config/config-error.ts'
 import { registerCommands } from './register.ts'
 import { exitCodes, isBrokenPipe, UsageError } from './report.ts'
+import { version } from './version.ts'
 
 /** For `help` of an unknown command: commander shows the help around it, and not the error. */
 const unknownCommand = ({ error, command }: AddHelpTextContext): string => {
@@ -12,12 +13,12 @@ const unknownCommand = ({ error, command }: AddHelpTextContext): string => {
 const createProgram = (): Command => {
   const program = new Command('gateway')
     .description('A model gateway whose bill can be audited.')
-    .version('0.1.0')
+    .version(version)
     .option('--config <file>', 'configuration file (default: gateway.yaml where there is one)')
     .option('--data <folder>', 'data folder of the embedded servers (default: ./data)')
     .option(
       '--actor <name>',
-      'in whose name the log tells what a command changes (default: the user of the operating system)',
+      'the actor that the log names for the changes of a command (default: the user of the operating system)',
     )
     .showHelpAfterError('(add --help for usage)')
     .addHelpText('beforeAll', unknownCommand)

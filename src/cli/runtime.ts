@@ -1,9 +1,12 @@
 import { randomBytes, randomFillSync } from 'node:crypto'
+import { hostname } from 'node:os'
 import { pino } from 'pino'
 import { v7 } from 'uuid'
 import type { Clock, NewId } from '../runtime/clock.ts'
+import { logEvents } from '../runtime/log-events.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { faultSerializer } from './faults.ts'
+import { version } from './version.ts'
 
 export interface Runtime {
   readonly clock: Clock
@@ -44,20 +47,37 @@ const newTaskId = (): string => {
   return `task_${text}`
 }
 
-/** `secrets` are removed from logged faults. */
-export const createRuntime = (logLevel: string, secrets: readonly string[] = []): Runtime => ({
+interface LogSource {
+  /** The role that this process runs, `gateway` for all roles, or `operator` for a command. */
+  readonly role?: string
+  /** Removed from logged faults. */
+  readonly secrets?: readonly string[]
+}
+
+const createLogger = (level: string, { role = 'operator', secrets = [] }: LogSource): Logger => {
+  const output = pino(
+    {
+      level,
+      base: { role, instance: `${hostname()}:${process.pid}`, version },
+      formatters: { level: (name) => ({ level: name }) },
+      serializers: { fault: faultSerializer(secrets) },
+      timestamp: pino.stdTimeFunctions.isoTime,
+    },
+    pino.destination({ fd: 2, sync: false }),
+  )
+  return {
+    log: (event, fields) => {
+      const { level, text } = logEvents[event]
+      if (output.isLevelEnabled(level)) output[level]<object>({ event, ...fields }, text)
+    },
+  }
+}
+
+export const createRuntime = (logLevel: string, source: LogSource = {}): Runtime => ({
   clock: Date.now,
   newId: () => v7({ random: randomForId() }),
   randomText: () => randomBytes(secretBytes).toString('base64url'),
   newTaskId,
   random: Math.random,
-  logger: pino(
-    {
-      level: logLevel,
-      base: null,
-      serializers: { fault: faultSerializer(secrets) },
-      timestamp: pino.stdTimeFunctions.isoTime,
-    },
-    pino.destination({ fd: 2, sync: false }),
-  ),
+  logger: createLogger(logLevel, source),
 })

@@ -37,7 +37,7 @@ const formatGreeting = (gateway: Gateway): string => {
       ? []
       : [
           '',
-          `  Admin token, shown this once and kept in the data folder (admin-token): ${newAdminToken}`,
+          `  Admin token, shown once and stored in the data folder (admin-token): ${newAdminToken}`,
           `  curl ${url}/admin/v1/workspaces -H 'Authorization: Bearer ${newAdminToken}'`,
         ]),
     '',
@@ -48,13 +48,10 @@ const roleGreeting = ({ role, url, observeUrl }: RunningProcess): string =>
   [...observeLine(observeUrl), url === null ? `The ${role} works.` : `The ${role} answers at ${url}/v1`].join('\n')
 
 const forceExitAfterTimeout = ({ withdrawMs, drainMs }: Config, { logger }: Runtime): void => {
-  logger.info({}, 'stopping: requests in flight are finished')
+  logger.log('process.stopping', {})
   const lastMs = withdrawMs + 3 * drainMs + cliLimits.shutdownMs
   setTimeout(() => {
-    logger.error(
-      { afterMs: lastMs },
-      'the gateway does not stop by itself: it is ended, and its successor finds the rest in the log',
-    )
+    logger.log('process.stop_timed_out', { afterMs: lastMs })
     process.exit(exitCodes.failed)
   }, lastMs).unref()
 }
@@ -67,10 +64,9 @@ export const serveGateway = async (
   bounds: GatewayBounds = {},
 ): Promise<void> => {
   const { logger } = runtime
-  for (const file of config.exposedFiles)
-    logger.warn({ file }, 'every user of this machine can read a file with secrets: let only its owner (chmod 600)')
+  for (const file of config.exposedFiles) logger.log('config.secret_file_exposed', { file })
   const die = (fault: Error): never => {
-    logger.error({ fault }, 'the gateway cannot go on')
+    logger.log('process.fatal', { fault })
     process.exit(exitCodes.failed)
   }
   const untilShutdown = onShutdownSignal(() => forceExitAfterTimeout(config, runtime))
@@ -81,5 +77,5 @@ export const serveGateway = async (
   console.log('role' in running ? roleGreeting(running) : formatGreeting(running))
   await untilShutdown()
   await running.stop()
-  logger.info({}, 'stopped')
+  logger.log('process.stopped', {})
 }

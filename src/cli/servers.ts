@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import { startEmbedded } from '../embedded/embedded.ts'
+import type { ServerExit } from '../embedded/server-process.ts'
 import { CommandError } from './report.ts'
 import type { Runtime } from './runtime.ts'
 import { onShutdownSignal } from './shutdown-signal.ts'
@@ -7,8 +8,8 @@ import { onShutdownSignal } from './shutdown-signal.ts'
 /** Runs the embedded servers alone, for roles that are started on them one by one. */
 export const runServers = async (config: Config, { clock, logger }: Runtime): Promise<void> => {
   const { dataFolder, natsServerBin } = config
-  const onChildExit = (exit: object): never => {
-    logger.error(exit, 'the servers cannot go on')
+  const onChildExit = (exit: ServerExit): never => {
+    logger.log('embedded.fatal', exit)
     process.exit(1)
   }
   if (config.external !== null) throw new CommandError('external servers are configured; these are run elsewhere')

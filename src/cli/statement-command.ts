@@ -1,12 +1,12 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type { FoldSource } from '../audit/fold-log.ts'
 import { readStatementFromLog, readStatementFromTables, type Statement } from '../audit/statement.ts'
 import { StatementComparison, StatementTotals } from '../audit/statement-totals.ts'
-import { parseInstant } from '../domain/instant.ts'
-import { hasWorkspace } from '../projections/accounts.ts'
-import type { StatementRange } from '../projections/statement.ts'
+import { hasWorkspace } from '../projections/accounts/queries.ts'
+import type { StatementRange } from '../projections/statements/queries.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { cliLimits } from './command-limits.ts'
+import { parseInstantOption } from './option-values.ts'
 import { type Platform, requireTables } from './platform.ts'
 import { collectOption } from './public-keys.ts'
 import { foldWithProgress, readFromSource, type SourceOptions } from './read-source.ts'
@@ -19,14 +19,6 @@ interface Options extends SourceOptions {
   readonly to?: Date
   readonly check: boolean
   readonly csv: boolean
-}
-
-/** Throws InvalidArgumentError for text that is no instant. */
-export const parseInstantOption = (text: string): Date => {
-  const instant = parseInstant(text)
-  if (instant === null)
-    throw new InvalidArgumentError('an instant such as 2026-03-01T12:00:00Z, or a day in UTC such as 2026-03-01')
-  return instant
 }
 
 const formatOf = ({ json, csv: asCsv }: Options): StatementFormat => {

@@ -2,7 +2,7 @@ import { entryRecord } from '../audit/entry-record.ts'
 import type { KindSums } from '../audit/statement-totals.ts'
 import { formatUsd } from '../domain/money.ts'
 import { formatCsvLine } from '../encoding/csv.ts'
-import type { StatementEntry, StatementRange, WalletBalance } from '../projections/statement.ts'
+import type { StatementEntry, StatementRange, WalletBalance } from '../projections/statements/queries.ts'
 import { escapeControls } from './explanation-text.ts'
 
 export interface StatementHead extends StatementRange {

@@ -83,7 +83,7 @@ const printVerification = (found: Verification, output: OutputOptions): void => 
   }
   const { frames, checkpoints, sealedTo, unsealed } = found
   const sealed = sealedTo === 0 ? 'none of them is sealed' : `frames 1 to ${sealedTo} are sealed`
-  console.log(`${frames} frames were read, and ${checkpoints} checkpoints believed; ${sealed}`)
+  console.log(`${frames} frames were read, and ${checkpoints} checkpoints trusted; ${sealed}`)
   if (unsealed > 0 && sealedTo > 0) console.log(`not sealed yet: ${unsealed} behind them`)
   for (const line of conclusion(found)) console.log(line)
 }
@@ -141,7 +141,7 @@ const verifyProof = (file: string, verifiers: readonly Verifier[], output: Outpu
   } catch (fault) {
     if (!(fault instanceof ProofFault || fault instanceof NoteFault)) throw fault
     const keys = verifiers.map(verifierText).join(', ')
-    throw new CommandError(`${file} proves nothing to whoever believes ${keys}: ${fault.message}`)
+    throw new CommandError(`${file} is not a valid proof under ${keys}: ${fault.message}`)
   }
 }
 

@@ -1,6 +1,7 @@
 import { sandboxVideoKey } from '../../sandbox/server.ts'
 import { GuardedClient } from '../adapters/http/guarded-client.ts'
-import { type Config, sandboxVendor } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
+import { sandboxVendor } from '../config/providers.ts'
 import type { HttpClient } from '../providers/http.ts'
 import { openVideoVendor } from '../providers/vv-video/open-video-vendor.ts'
 import type { VideoVendorConfig } from '../providers/vv-video/vendor.ts'

@@ -1,4 +1,3 @@
-/** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const configLimits = {
   // Administration
   adminTokenCharactersMin: 32, // Too many to guess.

@@ -30,3 +30,9 @@ export const maxOf = (first: bigint, ...others: readonly bigint[]): bigint =>
   others.reduce((most, each) => (each > most ? each : most), first)
 export const minOf = (first: bigint, ...others: readonly bigint[]): bigint =>
   others.reduce((least, each) => (each < least ? each : least), first)
+
+const wholeDigitsMax = 15
+const tooManyPicos = 10n ** BigInt(wholeDigitsMax) * picosPerUsd
+
+/** False for an amount too large for an event. */
+export const isUsd = (picos: bigint): boolean => maxOf(picos, -picos) < tooManyPicos

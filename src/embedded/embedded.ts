@@ -31,7 +31,6 @@ export interface EmbeddedOptions {
 }
 
 export interface Embedded extends EmbeddedAddresses {
-  /** Ends both servers and unlocks the data folder. */
   stop(): Promise<void>
 }
 
@@ -53,7 +52,7 @@ const findOrphanedServers = (folder: string, recorded: readonly ServerRecord[]):
 }
 
 const stopOrphanedServer = async (server: OrphanedServer, logger: Logger): Promise<void> => {
-  logger.warn({ name: server.name, pid: server.pid }, 'stopping a server that a killed gateway left behind')
+  logger.log('embedded.orphan_server_stopped', { name: server.name, pid: server.pid })
   await endProcess(server, stopSignals[server.name])
 }
 
@@ -86,10 +85,10 @@ class EmbeddedServers {
       () => void this.#restartNatsAfterDiskFull(addresses),
       embeddedLimits.embeddedHealthMs,
     ).unref()
-    this.#options.logger.info(
-      { dataFolder: this.#folder, tookMs: this.#options.clock() - startedAtMs },
-      'the embedded servers are ready',
-    )
+    this.#options.logger.log('embedded.servers_ready', {
+      dataFolder: this.#folder,
+      tookMs: this.#options.clock() - startedAtMs,
+    })
     return addresses
   }
 
@@ -148,14 +147,14 @@ class EmbeddedServers {
       const reason = await readWriteError(addresses)
       if (reason !== null && (await hasDiskSpace(this.#folder))) await this.#restart(server, addresses, reason)
     } catch (fault) {
-      this.#options.logger.error({ fault }, 'the embedded nats-server could not be started anew')
+      this.#options.logger.log('embedded.nats_restart_failed', { fault })
     } finally {
       this.#isCheckingHealth = false
     }
   }
 
   async #restart(server: ServerProcess, addresses: EmbeddedAddresses, reason: string): Promise<void> {
-    this.#options.logger.warn({ reason }, 'the embedded nats-server is started anew: its disk has room again')
+    this.#options.logger.log('embedded.nats_restarted', { reason })
     await this.#stopForRestart(server)
     if (this.#stopped !== null) return
     try {
@@ -178,7 +177,7 @@ class EmbeddedServers {
 
   #onChildExited(exit: ServerExit): void {
     if (this.#stopped !== null) return
-    this.#options.logger.error(exit, `the embedded ${exit.name} ended unexpectedly`)
+    this.#options.logger.log('embedded.server_exited', exit)
     this.#options.onChildExit?.(exit)
   }
 
@@ -199,10 +198,7 @@ class EmbeddedServers {
   }
 }
 
-/**
- * The data folder stays locked until `stop` or the end of the process. Servers that a killed gateway left running are
- * stopped first. Throws an error with the reason: a folder in use, a missing binary, a server that does not start.
- */
+/** Locks the data folder until `stop` or the process's end, and first stops what a killed gateway left running. */
 export const startEmbedded = async (options: EmbeddedOptions): Promise<Embedded> => {
   const folder = openDataFolder(options.dataFolder)
   const servers = new EmbeddedServers(folder, lockFolder(folder), options)

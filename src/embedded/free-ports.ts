@@ -20,7 +20,6 @@ export const pickPorts = async (count: number): Promise<number[]> => {
 /** Another process bound the port between our choice and the server's bind. */
 export class PortTaken extends Error {}
 
-/** Retries on other ports after PortTaken. */
 export const withFreshPorts = async <T>(
   attempt: () => Promise<T>,
   attemptsLeft: number = embeddedLimits.embeddedPortsMax,

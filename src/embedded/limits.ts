@@ -1,4 +1,3 @@
-/** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const embeddedLimits = {
   embeddedRecoveryMs: 600_000, // After a kill a server reads its whole store before it answers; one that ends is noticed at once.
   embeddedHealthMs: 2_000, // Between two checks of whether the nats-server can write.

@@ -21,7 +21,8 @@ const oldestVersion = { major: 2, minor: 10 }
 
 const requireRecentVersion = (binary: string, version: string): string => {
   const [, major, minor] = /v(\d+)\.(\d+)\./.exec(version)?.map(Number) ?? []
-  if (major === undefined || minor === undefined) throw new Error(`${binary} is no nats-server: it says "${version}"`)
+  if (major === undefined || minor === undefined)
+    throw new Error(`${binary} is not a nats-server: it reports "${version}"`)
   if (major < oldestVersion.major || (major === oldestVersion.major && minor < oldestVersion.minor))
     throw new Error(
       `${binary} is too old (${version}): at least ${oldestVersion.major}.${oldestVersion.minor} is needed`,
@@ -48,7 +49,7 @@ const packagedServer = async (): Promise<string> => {
 export const findNatsServer = async (configured: string | undefined, logger: Logger): Promise<string> => {
   if (configured !== undefined) return checkServerBinary(configured)
   return checkServerBinary('nats-server').catch((error) => {
-    logger.debug({ why: String(error) }, 'no nats-server of use on PATH: taking the packaged one')
+    logger.log('embedded.nats_packaged_used', { reason: String(error) })
     return packagedServer()
   })
 }
@@ -86,7 +87,6 @@ export const readWriteError = async ({ natsMonitoringUrl }: NatsAddresses): Prom
   return /write error/i.test(error) ? error : null
 }
 
-/** Tried with a small file. */
 export const hasDiskSpace = async (folder: string): Promise<boolean> => {
   const path = join(folder, 'nats', 'room')
   try {

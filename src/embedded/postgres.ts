@@ -106,9 +106,9 @@ const ensureOwner = async (cluster: string, identity: Identity): Promise<void> =
 const clearStalePid = async (cluster: string): Promise<void> => {
   const path = join(cluster, 'postmaster.pid')
   if (!existsSync(path)) return
-  const pidOfNobody = 2 ** 22 + 1 // Above the largest pid_max.
+  const unusedPid = 2 ** 22 + 1 // Above the largest pid_max.
   const [, ...otherLines] = readFileSync(path, 'utf8').split('\n')
-  await writeFile(path, [pidOfNobody, ...otherLines].join('\n'))
+  await writeFile(path, [unusedPid, ...otherLines].join('\n'))
 }
 
 const settings = (port: number): string => `# Written by the gateway at every start.

@@ -28,10 +28,7 @@ interface Start {
   readonly user: { readonly uid?: number; readonly gid?: number }
 }
 
-/**
- * Without `no_setuid_fixup` the change of the user drops the capability before the file is executed, and access(2), by
- * which initdb and postgres look for their own files, ignores it.
- */
+/** Without `no_setuid_fixup` the change of user drops the capability before exec, and initdb's access(2) ignores it. */
 const withCapability = (uid: number, gid: number, capability: Capability): readonly string[] => {
   const only = `-all,+${capability}`
   return [
@@ -64,8 +61,8 @@ const createUser = async (): Promise<Identity> => {
 }
 
 const wordsOf = (fault: unknown): string => {
-  const said = fault instanceof Error && 'stderr' in fault ? String(fault.stderr).trim() : ''
-  return said === '' ? String(fault) : said
+  const output = fault instanceof Error && 'stderr' in fault ? String(fault.stderr).trim() : ''
+  return output === '' ? String(fault) : output
 }
 
 const closedFolder = (path: string): string | null => {
@@ -101,9 +98,7 @@ const findObstacle = async (identity: Identity, binary: string, folder: string):
 }
 
 /**
- * PostgreSQL refuses to run as root: then it runs as the user `postgres`, who is created where missing. Where that user
- * cannot reach `binary` or `folder`, it gets a capability to. Throws an error that names the folder when the system
- * grants none.
+ * As root PostgreSQL refuses to run: it runs as `postgres`, created where missing, with a capability if it needs one.
  */
 export const databaseIdentity = async (binary: string, folder: string): Promise<Identity> => {
   if (process.getuid?.() !== 0) return {}

@@ -100,8 +100,8 @@ export class ServerProcess {
   }
 
   #startFailure({ name, code, signal }: ServerExit): Error {
-    const said = readFileSync(this.command.logPath, 'utf8').slice(-embeddedLimits.embeddedLogTailCharsMax)
-    const message = `${name} ended while it started (${signal ?? `exit code ${code}`}); ${this.command.logPath} says:\n${said}`
-    return /address already in use/i.test(said) ? new PortTaken(message) : new Error(message)
+    const output = readFileSync(this.command.logPath, 'utf8').slice(-embeddedLimits.embeddedLogTailCharsMax)
+    const message = `${name} ended while it started (${signal ?? `exit code ${code}`}); its log, ${this.command.logPath}:\n${output}`
+    return /address already in use/i.test(output) ? new PortTaken(message) : new Error(message)
   }
 }

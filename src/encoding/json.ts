@@ -3,10 +3,8 @@ export type JsonObject = { readonly [key: string]: unknown }
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The value itself, or an empty object where it is no object. */
 export const asObject = (value: unknown): JsonObject => (isObject(value) ? value : {})
 
-/** The value itself, or an empty list where it is no list. */
 export const asArray = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 export const asText = (value: unknown): string => (typeof value === 'string' ? value : '')
@@ -18,3 +16,15 @@ export const parseJson = (text: string): unknown => {
     return undefined
   }
 }
+
+const sorted = (_name: string, value: unknown): unknown =>
+  isObject(value)
+    ? Object.fromEntries(
+        Object.keys(value)
+          .sort()
+          .map((name) => [name, value[name]]),
+      )
+    : value
+
+/** Equal values give equal text, in whichever order their members were written. */
+export const canonicalJson = (value: unknown): string => JSON.stringify(value, sorted)

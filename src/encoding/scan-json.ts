@@ -59,7 +59,7 @@ export interface JsonFindings {
   readonly members: number
 }
 
-/** What a JSON parser does not report, up to what is too deep or too many. Takes any text: the parser rejects what is not JSON. */
+/** What a JSON parser does not report, up to what is too deep or too many. Takes any text: the parser checks it. */
 export const scanJson = (text: string, { depthMax, membersMax }: JsonBounds): JsonFindings => {
   const open: (Set<string> | null)[] = []
   let names: Set<string> | null = null

@@ -11,9 +11,7 @@ export interface SchemaProblem {
 }
 
 export interface ValidationOptions {
-  /**
-   * Report every problem, for a file that a person edits. Without it the check ends at the first one, which is fast.
-   */
+  /** For a file that a person edits. Without it the check ends at the first problem, which is fast. */
   readonly allErrors?: boolean
 }
 
@@ -25,7 +23,15 @@ const options = {
   ...{ meta: false, validateSchema: false },
 } as const
 const compilers = { first: new Ajv(options), every: new Ajv({ ...options, allErrors: true }) } as const
-for (const compiler of Object.values(compilers)) formats.default(compiler)
+for (const compiler of Object.values(compilers)) {
+  formats.default(compiler)
+  compiler.addKeyword({
+    keyword: 'planned',
+    schemaType: 'boolean',
+    validate: (planned: boolean) => !planned,
+    error: { message: 'is planned, and not supported by this version' },
+  })
+}
 
 const schemasUrl = new URL('../../schemas/', import.meta.url)
 const noProblems: readonly SchemaProblem[] = Object.freeze([])
@@ -91,10 +97,7 @@ const compile = (schemaId: string, compiler: Ajv): ValidateFunction => {
 
 const validators = { first: new Map<string, Validator>(), every: new Map<string, Validator>() } as const
 
-/**
- * Compiled at the first value, so that a process compiles only what it needs. `schemaId` is the path below `schemas/`,
- * which is its `$id` too. Throws when there is no such schema.
- */
+/** Compiled at the first value: a process compiles only what it needs. `schemaId` is the path below `schemas/`. */
 export const getValidator = (schemaId: string, { allErrors = false }: ValidationOptions = {}): Validator => {
   const kind = allErrors ? 'every' : 'first'
   const known = validators[kind].get(schemaId)

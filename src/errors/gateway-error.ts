@@ -1,7 +1,5 @@
 import type { JsonObject } from '../encoding/json.ts'
-import { sharedLimits } from '../runtime/limits.ts'
 
-/** Every error code of the API. One table below maps a code to its HTTP status and type. */
 export type ErrorCode =
   | 'invalid_request'
   | 'invalid_json'
@@ -41,62 +39,13 @@ export type ErrorCode =
   | 'read_models_unavailable'
   | 'no_available_channel'
 
-export type ErrorType =
-  | 'invalid_request_error'
-  | 'authentication_error'
-  | 'insufficient_quota'
-  | 'permission_error'
-  | 'rate_limit_error'
-  | 'api_error'
-  | 'upstream_error'
-
-export const errorTable: { readonly [C in ErrorCode]: { readonly status: number; readonly type: ErrorType } } = {
-  invalid_request: { status: 400, type: 'invalid_request_error' },
-  invalid_json: { status: 400, type: 'invalid_request_error' },
-  missing_required_parameter: { status: 400, type: 'invalid_request_error' },
-  invalid_value: { status: 400, type: 'invalid_request_error' },
-  unsupported_parameter: { status: 400, type: 'invalid_request_error' },
-  unsupported_value: { status: 400, type: 'invalid_request_error' },
-  invalid_parameter_combination: { status: 400, type: 'invalid_request_error' },
-  context_length_exceeded: { status: 400, type: 'invalid_request_error' },
-  content_policy_violation: { status: 400, type: 'invalid_request_error' },
-  missing_api_key: { status: 401, type: 'authentication_error' },
-  invalid_api_key: { status: 401, type: 'authentication_error' },
-  insufficient_user_quota: { status: 402, type: 'insufficient_quota' },
-  key_spend_limit_reached: { status: 402, type: 'insufficient_quota' },
-  access_denied: { status: 403, type: 'permission_error' },
-  model_not_allowed: { status: 403, type: 'permission_error' },
-  model_not_found: { status: 404, type: 'invalid_request_error' },
-  not_found: { status: 404, type: 'invalid_request_error' },
-  task_not_exist: { status: 404, type: 'invalid_request_error' },
-  external_task_id_conflict: { status: 409, type: 'invalid_request_error' },
-  conflict: { status: 409, type: 'invalid_request_error' },
-  idempotency_key_in_use: { status: 409, type: 'invalid_request_error' },
-  idempotency_outcome_not_kept: { status: 409, type: 'invalid_request_error' },
-  idempotency_key_reused: { status: 422, type: 'invalid_request_error' },
-  method_not_allowed: { status: 405, type: 'invalid_request_error' },
-  request_too_large: { status: 413, type: 'invalid_request_error' },
-  unsupported_media_type: { status: 415, type: 'invalid_request_error' },
-  rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
-  concurrency_limit_exceeded: { status: 429, type: 'rate_limit_error' },
-  internal_error: { status: 500, type: 'api_error' },
-  not_implemented: { status: 501, type: 'api_error' },
-  upstream_error: { status: 502, type: 'upstream_error' },
-  upstream_timeout: { status: 502, type: 'upstream_error' },
-  upstream_stream_interrupted: { status: 502, type: 'upstream_error' },
-  fallback_exhausted: { status: 502, type: 'upstream_error' },
-  log_unavailable: { status: 503, type: 'api_error' },
-  read_models_unavailable: { status: 503, type: 'api_error' },
-  no_available_channel: { status: 503, type: 'api_error' },
-}
-
 export interface ErrorDetails {
   readonly cause?: unknown
   readonly param?: string
   /** Whole seconds, at least 1. */
   readonly retryAfterSeconds?: number
-  /** Set where an upstream's own 4xx status is passed on. */
-  readonly status?: number
+  /** Only where the response's status is not that of the code: an upstream's own 4xx, or a fault of the transport. */
+  readonly status?: number | undefined
   readonly failedAt?: { readonly level: number; readonly model: string }
   /** For a response that failed within its stream: the members that its upstream sent, scrubbed. */
   readonly failedResponse?: JsonObject
@@ -111,8 +60,7 @@ export class GatewayError extends Error {
   override readonly name: string = 'GatewayError'
   readonly code: ErrorCode
   readonly param: string | null
-  readonly status: number
-  readonly type: ErrorType
+  readonly status: number | undefined
   readonly retryAfterSeconds: number | undefined
   readonly failedAt: ErrorDetails['failedAt']
   readonly failedResponse: ErrorDetails['failedResponse']
@@ -123,8 +71,7 @@ export class GatewayError extends Error {
     super(message, { cause: details.cause })
     this.code = code
     this.param = details.param ?? null
-    this.status = details.status ?? errorTable[code].status
-    this.type = errorTable[code].type
+    this.status = details.status
     this.retryAfterSeconds = details.retryAfterSeconds
     this.failedAt = details.failedAt
     this.failedResponse = details.failedResponse
@@ -149,7 +96,9 @@ export const logUnavailable = (cause?: unknown): GatewayError =>
 export const clientGoneError = (): GatewayError =>
   new GatewayError('invalid_request', 'The client closed the connection before it was answered.', { status: 499 })
 
-export const truncateName = (name: string): string => name.slice(0, sharedLimits.shownNameCharactersMax).toWellFormed()
+const shownNameCharactersMax = 100 // Of a caller's name within a message: it may have megabytes.
+
+export const truncateName = (name: string): string => name.slice(0, shownNameCharactersMax).toWellFormed()
 
 export const faultCode = (fault: unknown): unknown =>
   fault instanceof Error && 'code' in fault ? fault.code : undefined

@@ -78,7 +78,7 @@ const subjectOf = (fact: Fact): string => {
   }
 }
 
-export const sealEvent = (fact: Fact, id: string, source: string, time: string): Event =>
+export const wrapEvent = (fact: Fact, id: string, source: string, time: string): Event =>
   ({
     specversion: '1.0',
     id,

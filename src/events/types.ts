@@ -16,7 +16,10 @@ export interface AdjustmentPosted {
    * USD; above zero gives money back.
    */
   readonly amount: string
-  readonly reason: 'undelivered' | 'reconciliation'
+  /**
+   * The last five are an operator's.
+   */
+  readonly reason: 'undelivered' | 'reconciliation' | 'refund' | 'write-off' | 'goodwill' | 'correction' | 'chargeback'
   /**
    * The request or task it corrects.
    */
@@ -30,6 +33,14 @@ export interface AdjustmentPosted {
    * The UTC day that the charge counted for in the key's spend limits.
    */
   readonly day?: string
+  /**
+   * The operator who posted it. Absent: the gateway itself.
+   */
+  readonly by?: string
+  /**
+   * The operator's own reference, by which it is posted once. Absent: none.
+   */
+  readonly reference?: string
 }
 
 /**
@@ -76,6 +87,17 @@ export interface CheckpointSealed {
    * The signed checkpoint (C2SP tlog-checkpoint).
    */
   readonly note: string
+  /**
+   * The snapshot of the ledger that the checkpoint confirms. Absent: none.
+   */
+  readonly snapshot?: {
+    readonly sha256: string
+    readonly format: number
+    /**
+     * The last that the snapshot contains.
+     */
+    readonly sequence: number
+  }
 }
 
 /**
@@ -549,6 +571,12 @@ export interface PricePublished {
    * Where the price was read.
    */
   readonly source: string
+  /**
+   * Names of dated snapshots that the provider sells at this price, without the provider.
+   *
+   * @maxItems 64
+   */
+  readonly snapshots?: string[]
   readonly sheet?: PriceSheet
   readonly video?: VideoSheet
 }
@@ -569,11 +597,23 @@ export interface PriceSheet {
     /**
      * USD per 1,000,000 tokens.
      */
+    readonly cached_audio_input?: string
+    /**
+     * USD per 1,000,000 tokens.
+     */
+    readonly cached_image_input?: string
+    /**
+     * USD per 1,000,000 tokens.
+     */
     readonly cache_write_5m?: string
     /**
      * USD per 1,000,000 tokens.
      */
     readonly cache_write_1h?: string
+    /**
+     * USD per 1,000,000 tokens.
+     */
+    readonly cache_write_12h?: string
     /**
      * USD per 1,000,000 tokens.
      */
@@ -619,11 +659,23 @@ export interface PriceSheet {
       /**
        * USD per 1,000,000 tokens.
        */
+      readonly cached_audio_input?: string
+      /**
+       * USD per 1,000,000 tokens.
+       */
+      readonly cached_image_input?: string
+      /**
+       * USD per 1,000,000 tokens.
+       */
       readonly cache_write_5m?: string
       /**
        * USD per 1,000,000 tokens.
        */
       readonly cache_write_1h?: string
+      /**
+       * USD per 1,000,000 tokens.
+       */
+      readonly cache_write_12h?: string
       /**
        * USD per 1,000,000 tokens.
        */
@@ -650,6 +702,136 @@ export interface PriceSheet {
       readonly image_output?: string
     }
   }[]
+  /**
+   * Rates of the service tiers that the provider reports by name in its answers, such as flex or priority.
+   */
+  readonly service_tiers?: {
+    readonly [k: string]: {
+      readonly per_million_tokens: {
+        /**
+         * USD per 1,000,000 tokens.
+         */
+        readonly input: string
+        /**
+         * USD per 1,000,000 tokens.
+         */
+        readonly cached_input?: string
+        /**
+         * USD per 1,000,000 tokens.
+         */
+        readonly cached_audio_input?: string
+        /**
+         * USD per 1,000,000 tokens.
+         */
+        readonly cached_image_input?: string
+        /**
+         * USD per 1,000,000 tokens.
+         */
+        readonly cache_write_5m?: string
+        /**
+         * USD per 1,000,000 tokens.
+         */
+        readonly cache_write_1h?: string
+        /**
+         * USD per 1,000,000 tokens.
+         */
+        readonly cache_write_12h?: string
+        /**
+         * USD per 1,000,000 tokens.
+         */
+        readonly output: string
+        /**
+         * USD per 1,000,000 tokens.
+         */
+        readonly reasoning?: string
+        /**
+         * USD per 1,000,000 tokens.
+         */
+        readonly audio_input?: string
+        /**
+         * USD per 1,000,000 tokens.
+         */
+        readonly audio_output?: string
+        /**
+         * USD per 1,000,000 tokens.
+         */
+        readonly image_input?: string
+        /**
+         * USD per 1,000,000 tokens.
+         */
+        readonly image_output?: string
+      }
+      /**
+       * @maxItems 8
+       */
+      readonly tiers?: {
+        /**
+         * The whole request takes these rates when its prompt has more tokens than this.
+         */
+        readonly prompt_tokens_above: number
+        readonly per_million_tokens: {
+          /**
+           * USD per 1,000,000 tokens.
+           */
+          readonly input: string
+          /**
+           * USD per 1,000,000 tokens.
+           */
+          readonly cached_input?: string
+          /**
+           * USD per 1,000,000 tokens.
+           */
+          readonly cached_audio_input?: string
+          /**
+           * USD per 1,000,000 tokens.
+           */
+          readonly cached_image_input?: string
+          /**
+           * USD per 1,000,000 tokens.
+           */
+          readonly cache_write_5m?: string
+          /**
+           * USD per 1,000,000 tokens.
+           */
+          readonly cache_write_1h?: string
+          /**
+           * USD per 1,000,000 tokens.
+           */
+          readonly cache_write_12h?: string
+          /**
+           * USD per 1,000,000 tokens.
+           */
+          readonly output: string
+          /**
+           * USD per 1,000,000 tokens.
+           */
+          readonly reasoning?: string
+          /**
+           * USD per 1,000,000 tokens.
+           */
+          readonly audio_input?: string
+          /**
+           * USD per 1,000,000 tokens.
+           */
+          readonly audio_output?: string
+          /**
+           * USD per 1,000,000 tokens.
+           */
+          readonly image_input?: string
+          /**
+           * USD per 1,000,000 tokens.
+           */
+          readonly image_output?: string
+        }
+      }[]
+    }
+  }
+  /**
+   * By the region that the provider reports in its answer: what every token rate is multiplied by.
+   */
+  readonly region_multipliers?: {
+    readonly [k: string]: string
+  }
   readonly per_call?: {
     /**
      * USD per call of a built-in tool, or per token that one reads beside the model.
@@ -723,6 +905,14 @@ export interface Attempt {
   readonly status: number | null
   readonly reason: string | null
   readonly durationMs: number
+  /**
+   * Which of the provider's deployments was called. Absent: the provider has one.
+   */
+  readonly deployment?: string
+  /**
+   * The provider's own id of the call. Absent: it sent none.
+   */
+  readonly upstreamRequestId?: string
 }
 
 /**
@@ -774,6 +964,16 @@ export interface RequestRouted {
    * When the proxy gives up.
    */
   readonly deadline: string
+  /**
+   * Configured names and what the client gave for them. Absent: none.
+   */
+  readonly tags?: {
+    readonly [k: string]: string
+  }
+  /**
+   * An HMAC of the client's end user, under a key of the workspace that is kept outside the log. Absent: none was named.
+   */
+  readonly endUser?: string
 }
 
 /**
@@ -855,6 +1055,10 @@ export interface TaskSettled {
    * `final_unit_deduction` as the vendor wrote it; absent where it told none.
    */
   readonly deduction?: string
+  /**
+   * False: the deduction cannot be, and the hold's figure is charged until an operator confirms it. Absent: true.
+   */
+  readonly plausible?: boolean
   /**
    * Whose figure the quantity is: the vendor's, or that of the hold.
    */
@@ -986,6 +1190,22 @@ export interface UsageRecorded {
    * The provider keeps the answer under this id, by which its workspace may name it. Absent where it keeps none.
    */
   readonly storedResponseId?: string
+  /**
+   * What the answer was served with and the price sheet has no price for: it was charged as the standard one. Absent: nothing.
+   *
+   * @minItems 1
+   * @maxItems 2
+   */
+  readonly unpriced?: ('service_tier' | 'inference_geo')[]
+  /**
+   * From the dispatch to the first token of the answer. Absent: not streamed, or not measured.
+   */
+  readonly firstTokenMs?: number
+  /**
+   * False: the reported usage cannot be, and the reservation is billed until an operator confirms. Absent: true.
+   */
+  readonly plausible?: boolean
+  readonly estimate?: HiddenEstimate
 }
 /**
  * Normalised usage; the units are tokens; tool calls are calls, and what tools read beside the model, by names that end in _tokens.
@@ -996,8 +1216,20 @@ export interface Usage {
    */
   readonly inputUncached: number
   readonly cacheRead: number
+  /**
+   * Of cacheRead, audio. Absent: none, or not reported.
+   */
+  readonly cacheReadAudio?: number
+  /**
+   * Of cacheRead, images. Absent: none, or not reported.
+   */
+  readonly cacheReadImage?: number
   readonly cacheWrite5m: number
   readonly cacheWrite1h: number
+  /**
+   * Absent: none.
+   */
+  readonly cacheWrite12h?: number
   readonly inputAudio: number
   readonly inputImage: number
   /**
@@ -1018,6 +1250,14 @@ export interface Usage {
    * Where one answer took several samplings, each with a prompt of its own: the largest, which decides the price tier.
    */
   readonly promptLargest?: number
+  /**
+   * The service tier that the provider reports, where it is not its standard one. Absent: the standard tier, or none is reported.
+   */
+  readonly serviceTier?: string
+  /**
+   * The region that the provider reports. Absent: none in particular.
+   */
+  readonly inferenceGeo?: string
 }
 /**
  * One line of a charge.
@@ -1037,6 +1277,25 @@ export interface ChargeLine {
 /**
  * One candidate of the plan, in its order: a call upstream, or one that was passed over.
  */
+/**
+ * Thinking that a cancelled stream did not show, by its time. Absent: what was produced was reported or counted.
+ */
+export interface HiddenEstimate {
+  /**
+   * What is billed in addition to what was counted, at most up to the reservation.
+   */
+  readonly hiddenTokens: number
+  /**
+   * From the call to the first visible token, or to the cancel where none had come.
+   */
+  readonly thinkingMs: number
+  readonly tokensPerMinute: number
+  /**
+   * Where the rate is from: the model's own, as observed in its last streams, or the default of a model that was not observed yet.
+   */
+  readonly basis: 'observed' | 'default'
+}
+
 /**
  * Money in.
  */

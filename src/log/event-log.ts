@@ -1,7 +1,6 @@
 import type { Event, EventType, Fact, FactOf } from '../events/envelope.ts'
 
 export interface Frame {
-  /** Stream sequence: the order. */
   readonly sequence: number
   /** The workspace whose wallet subject carries the frame; null on a journal subject. */
   readonly walletSubject: string | null
@@ -21,11 +20,7 @@ export interface Appended {
  */
 export interface EventLog {
   append(facts: readonly Fact[]): Promise<Appended>
-  /**
-   * Stores facts on the wallet subject of a workspace only if `expectedSequence` still is the subject's last one (0:
-   * none). Resolves `conflict` when another frame came first: catch up to `sequence`, the subject's last, and decide
-   * again.
-   */
+  /** Only if `expectedSequence` (0: none) is still the last. On `conflict` catch up to `sequence` and decide again. */
   appendToWallet(
     workspaceId: string,
     facts: readonly Fact[],
@@ -36,7 +31,6 @@ export interface EventLog {
   /** In order, one frame at a time, without end; rejects `done` on a gap or a frame that cannot be read. */
   follow(fromSequence: number, onFrame: (frame: Frame) => void | Promise<void>): Follower
   lastSequence(): Promise<number>
-  /** How long the oldest unacknowledged frame has waited, 0 when none waits. */
   oldestUnacknowledgedMs(): number
   readonly writer: string
 }

@@ -33,7 +33,7 @@ export class LedgerTail {
     return () => this.#listeners.delete(listener)
   }
 
-  reached(sequence: number): Promise<void> {
+  waitForSequence(sequence: number): Promise<void> {
     if (this.ledger.sequence >= sequence) return Promise.resolve()
     return new Promise((resolve) => {
       this.#waiters.push({ sequence, resolve })

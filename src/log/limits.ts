@@ -1,4 +1,3 @@
-/** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const logLimits = {
   walletCommandsMax: 256, // Decided together; each makes one event of less than 1 KB, and a frame holds 512 KB.
   walletConflictsMax: 64, // Each means that another writer made progress on the same wallet.

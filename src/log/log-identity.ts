@@ -8,7 +8,7 @@ export class ForeignTables extends Error {
 
   constructor(what: string) {
     super(
-      `${what}; bring the right log, or drop the schema with the tables and start again: they are made anew from the log`,
+      `${what}; bring the right log, or drop the schema of the tables and start again: the tables are rebuilt from the log`,
     )
   }
 }
@@ -31,13 +31,12 @@ const readFirstFrameId = async (log: Pick<EventLog, 'follow'>, signal: AbortSign
 /** Throws `ForeignTables` when the tables at the snapshot's sequence cannot be continued from the log. */
 export const assertSameLog = async (
   log: Pick<EventLog, 'follow' | 'lastSequence'>,
-  { ledger, firstFrame }: LedgerSnapshot,
+  { sequence, firstFrame }: Pick<LedgerSnapshot, 'sequence' | 'firstFrame'>,
   signal: AbortSignal,
 ): Promise<void> => {
-  if (ledger.sequence === 0) return
+  if (sequence === 0) return
   const last = await log.lastSequence()
-  if (last < ledger.sequence)
-    throw new ForeignTables(`the tables stand at sequence ${ledger.sequence}, but the log ends at ${last}`)
+  if (last < sequence) throw new ForeignTables(`the tables are at sequence ${sequence}, but the log ends at ${last}`)
   const id = await readFirstFrameId(log, signal)
   if (id !== firstFrame)
     throw new ForeignTables(`the tables were made from a log that begins with frame ${firstFrame}, this one with ${id}`)

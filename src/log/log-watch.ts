@@ -6,7 +6,7 @@ import type { EventLog } from './event-log.ts'
 import { logLimits } from './limits.ts'
 
 /** The end of the log at an instant of `performance.now()`. */
-interface Look {
+interface LogEndSample {
   readonly sequence: number
   readonly atMs: number
 }
@@ -14,16 +14,17 @@ interface Look {
 class Lag {
   readonly #position: () => number
   /** Ends of the log that the follower has not reached, the oldest first. */
-  readonly #unreached: Look[] = []
+  readonly #unreached: LogEndSample[] = []
 
   constructor(position: () => number) {
     this.#position = position
   }
 
-  note(look: Look): void {
+  addSample(sample: LogEndSample): void {
     this.#forgetReached()
     // The oldest is what counts.
-    if (look.sequence > this.#position() && this.#unreached.length < logLimits.lagSamplesMax) this.#unreached.push(look)
+    if (sample.sequence > this.#position() && this.#unreached.length < logLimits.lagSamplesMax)
+      this.#unreached.push(sample)
   }
 
   frames(last: number): number {
@@ -97,6 +98,6 @@ export class LogWatch {
     const sequence = await this.#log.lastSequence()
     this.#last = sequence
     const look = { sequence, atMs: performance.now() }
-    for (const lag of this.#lags.values()) lag.note(look)
+    for (const lag of this.#lags.values()) lag.addSample(look)
   }
 }

@@ -50,20 +50,17 @@ export const decodeEvents = (data: Uint8Array): readonly Event[] => decodeStored
 const isOnWallet = (event: Event, workspaceId: string): boolean =>
   isWorkspaceFact(event) && 'workspaceId' in event.data && event.data.workspaceId === workspaceId
 
-/**
- * The server's permissions limit each writer to its own subject; this limits what it may store there: a compromised
- * proxy must not credit a wallet. Throws for an event that does not belong on the frame's subject.
- */
+/** The server limits each writer to its subject, this what it may store there: a compromised proxy must not credit. */
 export const assertBelongs = (
   events: readonly Event[],
   { wallet, journal, subject }: SubjectOwner,
-  speakers?: AllowedWriters,
+  permittedTypes?: AllowedWriters,
 ): void => {
-  const said = journal === null ? undefined : speakers?.get(journal)
+  const permitted = journal === null ? undefined : permittedTypes?.get(journal)
   const isStray = (event: Event): boolean =>
-    wallet === null ? speakers !== undefined && !said?.has(event.type) : !isOnWallet(event, wallet)
+    wallet === null ? permittedTypes !== undefined && !permitted?.has(event.type) : !isOnWallet(event, wallet)
   const stray = events.find(isStray)
-  if (stray !== undefined) throw new Error(`${subject} holds a ${stray.type}, which nobody may say there`)
+  if (stray !== undefined) throw new Error(`${subject} holds a ${stray.type}, which no writer may put there`)
 }
 
 export const unreadable = (sequence: number, cause: unknown): Error =>

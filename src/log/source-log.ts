@@ -1,14 +1,14 @@
-import { type FrameSource, FramesFault, hashFrame, type RawFrame } from '../audit/frames.ts'
 import type { EventLog, Follower, Frame } from './event-log.ts'
+import type { FrameSource, RawFrame } from './raw-frames.ts'
 import { type AllowedWriters, assertBelongs, decodeEvents, frameIdOf, parseSubject, unreadable } from './read-frame.ts'
 
 /** Every event checked and raised to its current version, as the live log's reader does it. */
-export const frameFromRaw = ({ sequence, subject, data }: RawFrame, speakers?: AllowedWriters): Frame => {
+export const frameFromRaw = ({ sequence, subject, data }: RawFrame, permittedTypes?: AllowedWriters): Frame => {
   try {
     const events = decodeEvents(data)
-    const standing = parseSubject(subject)
-    assertBelongs(events, standing, speakers)
-    return { sequence, walletSubject: standing.wallet, ...frameIdOf(data), events }
+    const parsedSubject = parseSubject(subject)
+    assertBelongs(events, parsedSubject, permittedTypes)
+    return { sequence, walletSubject: parsedSubject.wallet, ...frameIdOf(data), events }
   } catch (cause) {
     throw unreadable(sequence, cause)
   }
@@ -47,14 +47,14 @@ class SourceFollower implements Follower {
 /** Frames that can be read again, followed like the log itself; frames added after the start are not waited for. */
 export const followSource = (
   source: FrameSource,
-  speakers?: AllowedWriters,
+  permittedTypes?: AllowedWriters,
 ): Pick<EventLog, 'follow' | 'lastSequence'> => ({
   lastSequence: () => source.lastSequence(),
   follow: (fromSequence, onFrame) => {
     async function* frames(): AsyncIterable<readonly RawFrame[]> {
       yield* source.read(fromSequence, await source.lastSequence())
     }
-    return new SourceFollower(frames(), (frame) => onFrame(frameFromRaw(frame, speakers)))
+    return new SourceFollower(frames(), (frame) => onFrame(frameFromRaw(frame, permittedTypes)))
   },
 })
 
@@ -77,21 +77,4 @@ export class ArchiveThenLog implements FrameSource {
     yield* this.#archive.read(from, Math.min(to, end))
     if (to > end) yield* this.#log.read(Math.max(from, end + 1), to)
   }
-}
-
-/** Throws FramesFault where the log holds another frame than the archive at the archive's end. */
-export const assertContinues = async (archive: FrameSource, log: FrameSource): Promise<void> => {
-  const end = await archive.lastSequence()
-  if (end === 0 || (await log.lastSequence()) < end) return
-  const leaves: string[] = []
-  for (const source of [archive, log])
-    for await (const [frame] of source.read(end, end))
-      if (frame !== undefined) leaves.push(hashFrame(frame).toString('hex'))
-  if (leaves[0] !== leaves[1])
-    throw new FramesFault(
-      'missing',
-      `the log does not go on where the archive ends: its frame ${end} is another`,
-      end,
-      end + 1,
-    )
 }

@@ -1,6 +1,6 @@
 import { type AccountCommand, type AccountDecision, decideAccounts } from '../domain/accounts/decide.ts'
 import { decideLimits, type LimitsDecision, type SetLimits } from '../domain/accounts/limits.ts'
-import { walletInLedger } from '../domain/ledger/ledger.ts'
+import { findOrCreateWallet } from '../domain/ledger/ledger.ts'
 import {
   applyToDraft,
   draftWorkspace,
@@ -29,10 +29,7 @@ interface Waiting {
   readonly reject: (fault: unknown) => void
 }
 
-/**
- * Carries out the commands of a workspace under optimistic concurrency: one frame in flight for each, and the commands
- * that wait meanwhile are decided together for the next.
- */
+/** One frame in flight for each workspace: commands that wait meanwhile are decided together for the next. */
 export class WalletCommandHandler {
   readonly #log: Pick<LogOf<WalletEventType>, 'appendToWallet'>
   readonly #tail: LedgerTail
@@ -67,7 +64,7 @@ export class WalletCommandHandler {
       const decideNow = (draft: WorkspaceDraft): Decided => {
         const decision = decide(draft)
         const facts = 'facts' in decision ? decision.facts : []
-        return { facts: saidBy(actor, facts), settle: (sequence) => resolve({ ...decision, sequence }) }
+        return { facts: attributeTo(actor, facts), settle: (sequence) => resolve({ ...decision, sequence }) }
       }
       this.#enqueue(workspaceId, { decide: decideNow, reject })
     })
@@ -100,14 +97,14 @@ export class WalletCommandHandler {
   async #carryOut(workspaceId: string, batch: readonly Waiting[]): Promise<void> {
     const { ledger } = this.#tail
     for (let conflicts = 0; conflicts < logLimits.walletConflictsMax; conflicts += 1) {
-      const wallet = walletInLedger(ledger, workspaceId)
+      const wallet = findOrCreateWallet(ledger, workspaceId)
       const decided = decideTogether(draftWorkspace(wallet, ledger.accounts), batch)
       const facts = decided.flatMap((each) => each.facts)
       const appended =
         facts.length === 0
           ? { sequence: wallet.subjectSequence }
           : await this.#log.appendToWallet(workspaceId, facts, wallet.subjectSequence)
-      await this.#tail.reached(appended.sequence)
+      await this.#tail.waitForSequence(appended.sequence)
       if ('conflict' in appended) continue
       for (const { settle } of decided) settle(appended.sequence)
       return
@@ -126,5 +123,5 @@ const decideTogether = (draft: WorkspaceDraft, batch: readonly Waiting[]): reado
     return decided
   })
 
-const saidBy = (actor: string | undefined, facts: readonly WorkspaceFact[]): readonly WorkspaceFact[] =>
+const attributeTo = (actor: string | undefined, facts: readonly WorkspaceFact[]): readonly WorkspaceFact[] =>
   actor === undefined ? facts : facts.map((fact) => ({ ...fact, actor }))

@@ -1,15 +1,18 @@
 import { sql } from 'kysely'
 import type { ClosingEvent, RoutedEvent } from '../domain/ledger/requests.ts'
 import { parseUsd } from '../domain/money.ts'
-import { parsePicos } from './columns.ts'
-import { restoredText } from './stored-text.ts'
-import type { ReadModels } from './tables.ts'
+import { parsePicos } from './schema/columns.ts'
+import { restoredText } from './schema/stored-text.ts'
+import type { ReadModels } from './schema/tables.ts'
 
 export const findingKinds = [
   'open_request',
   'overdue_hold',
   'late_verdict',
   'estimated_charge',
+  'implausible_usage',
+  'unpriced_tier',
+  'implausible_deduction',
   'second_closing',
   'unrouted_closing',
   'adjustment',
@@ -121,6 +124,51 @@ const findEstimated: Finder = async (db, { workspaceId, limit }) => {
   }))
 }
 
+const findExceptions: Finder = async (db, { workspaceId, limit }) => {
+  let query = db
+    .selectFrom('usage_entries')
+    .select(['workspace_id', 'request_id', 'model', 'total', 'time', 'exception', 'prompt_total', 'output_total'])
+    .where('exception', 'is not', null)
+    .orderBy('sequence', 'desc')
+    .orderBy('event_index', 'desc')
+    .limit(limit)
+  if (workspaceId !== null) query = query.where('workspace_id', '=', workspaceId)
+  return (await query.execute()).flatMap(({ exception, ...row }) =>
+    exception === null
+      ? []
+      : [
+          {
+            kind: exception,
+            workspaceId: row.workspace_id,
+            id: row.request_id,
+            time: row.time,
+            amountPicos: parsePicos(row.total),
+            detail: `${restoredText(row.model)}: ${row.prompt_total} tokens in, ${row.output_total} out`,
+          },
+        ],
+  )
+}
+
+/** The vendor deducted something that cannot be, or cannot be read, and the figure of the hold was charged. */
+const findDeductions: Finder = async (db, { workspaceId, limit }) => {
+  let query = db
+    .selectFrom('tasks')
+    .select(['workspace_id', 'task_id', 'deduction', 'total', 'finished_at', 'updated_at'])
+    .where('source', '=', 'estimated')
+    .where('deduction', 'is not', null)
+    .orderBy('finished_at', 'desc')
+    .limit(limit)
+  if (workspaceId !== null) query = query.where('workspace_id', '=', workspaceId)
+  return (await query.execute()).map((row) => ({
+    kind: 'implausible_deduction',
+    workspaceId: row.workspace_id,
+    id: row.task_id,
+    time: row.finished_at ?? row.updated_at,
+    amountPicos: parsePicos(row.total),
+    detail: `${restoredText(row.deduction ?? '')} units`,
+  }))
+}
+
 const closingOf = ({ type, time, data }: ClosingEvent, hadEnded: boolean): LedgerFinding => ({
   kind: hadEnded ? 'second_closing' : 'unrouted_closing',
   workspaceId: data.workspaceId,
@@ -171,6 +219,8 @@ const finders = [
   findOverdueHolds,
   findLateVerdicts,
   findEstimated,
+  findExceptions,
+  findDeductions,
   findClosings,
   findAdjustments,
 ] as const

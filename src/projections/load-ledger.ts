@@ -1,43 +1,53 @@
 import { setSubscription } from '../domain/accounts/accounts.ts'
 import {
+  findOrCreateWallet,
   initialLedger,
   type Ledger,
   restoreLedgerKeys,
   restoreLedgerLimits,
-  walletInLedger,
 } from '../domain/ledger/ledger.ts'
 import { parseUsd } from '../domain/money.ts'
 import { publishPrice } from '../domain/pricing/price-book.ts'
 import type { Grant } from '../domain/wallet/grants.ts'
-import { keyFromRow, limitsSetFromRow, workspaceFromRow } from './accounts.ts'
-import { parsePicos } from './columns.ts'
-import { subscriptionFromRow } from './plans.ts'
-import { findLastSeal } from './seals.ts'
-import { restoredText } from './stored-text.ts'
-import type { ReadModels, Snapshot } from './tables.ts'
-import { taskFromRow } from './tasks.ts'
-import type { StoredGrant } from './wallet.table.ts'
-import { keySpendingFromRow } from './wallet.ts'
+import { keyFromRow, limitsSetFromRow, workspaceFromRow } from './accounts/queries.ts'
+import { subscriptionFromRow } from './plans/queries.ts'
+import { readModels } from './read-models.ts'
+import { parsePicos } from './schema/columns.ts'
+import type { ReadModel } from './schema/read-model.ts'
+import { restoredText } from './schema/stored-text.ts'
+import type { ReadModels, Snapshot } from './schema/tables.ts'
+import { findLastSeal } from './seals/queries.ts'
+import { taskFromRow } from './tasks/queries.ts'
+import { canRestoreLedger, type ModelVersions, selectVersions } from './versions.ts'
+import { keySpendingFromRow } from './wallets/queries.ts'
+import type { StoredGrant } from './wallets/table.ts'
 
 export interface LedgerSnapshot {
+  /** At the tables' sequence; at 0, to be replayed, where other versions of the read models made these tables. */
   readonly ledger: Ledger
+  /** Of the tables. */
+  readonly sequence: number
   /** Null if no frame was applied yet. */
   readonly firstFrame: string | null
+  readonly versions: ModelVersions
 }
 
-/**
- * Reads the whole ledger state in one repeatable-read transaction: following the log from `ledger.sequence + 1` then
- * gives what replaying it from 1 gives.
- */
-export const loadLedger = (db: ReadModels): Promise<LedgerSnapshot> =>
-  db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(readSnapshot)
+/** In one repeatable-read transaction: following the log from `ledger.sequence + 1` gives what a replay gives. */
+export const loadLedger = (db: ReadModels, models: readonly ReadModel[] = readModels): Promise<LedgerSnapshot> =>
+  db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute((trx) => readSnapshot(trx, models))
 
-const readSnapshot = async (trx: Snapshot): Promise<LedgerSnapshot> => {
-  // First: a swap of rebuilt tables waits for transactions that have read the checkpoint, so names mean the same tables
-  // until the end.
+const readSnapshot = async (trx: Snapshot, models: readonly ReadModel[]): Promise<LedgerSnapshot> => {
+  // First: a swap of rebuilt tables waits for readers of the checkpoint, so names keep meaning the same tables.
   const checkpoint = await trx.selectFrom('checkpoint').selectAll().executeTakeFirstOrThrow()
+  const [sequence, firstFrame] = [Number(checkpoint.sequence), checkpoint.first_frame]
+  const versions = await selectVersions(trx)
   const ledger = initialLedger()
-  ledger.sequence = Number(checkpoint.sequence)
+  if (!canRestoreLedger(versions, models)) return { ledger, sequence, firstFrame, versions }
+  ledger.sequence = sequence
   await loadWriters(trx, ledger)
   await loadAccounts(trx, ledger)
   await loadPrices(trx, ledger)
@@ -47,7 +57,7 @@ const readSnapshot = async (trx: Snapshot): Promise<LedgerSnapshot> => {
   await loadOpenRequests(trx, ledger)
   await loadSealed(trx, ledger)
   await loadOpenTasks(trx, ledger)
-  return { ledger, firstFrame: checkpoint.first_frame }
+  return { ledger, sequence, firstFrame, versions }
 }
 
 const loadWriters = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
@@ -92,7 +102,7 @@ const grantOf = ({ reference, remaining, expiresAt }: StoredGrant): Grant => ({
 
 const loadWallets = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   for (const row of await trx.selectFrom('wallets').selectAll().execute()) {
-    const wallet = walletInLedger(ledger, row.workspace_id)
+    const wallet = findOrCreateWallet(ledger, row.workspace_id)
     wallet.creditsPicos = parsePicos(row.credits)
     wallet.chargesPicos = parsePicos(row.charges)
     wallet.feesPicos = parsePicos(row.fees)
@@ -115,13 +125,13 @@ const loadPlans = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   for (const row of await trx.selectFrom('subscriptions').selectAll().execute()) {
     const subscription = subscriptionFromRow(row)
     setSubscription(ledger.accounts, row.workspace_id, subscription)
-    walletInLedger(ledger, row.workspace_id).subscription = subscription
+    findOrCreateWallet(ledger, row.workspace_id).subscription = subscription
   }
 }
 
 const loadHolds = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   for (const row of await trx.selectFrom('holds').selectAll().execute())
-    walletInLedger(ledger, row.workspace_id).holds.set(row.hold_id, {
+    findOrCreateWallet(ledger, row.workspace_id).holds.set(row.hold_id, {
       holdId: row.hold_id,
       workspaceId: row.workspace_id,
       purpose: row.purpose,
@@ -135,17 +145,17 @@ const loadHolds = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
 
 const loadSpendings = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   for (const row of await trx.selectFrom('key_spending').selectAll().execute())
-    walletInLedger(ledger, row.workspace_id).spendings.set(row.key_id, keySpendingFromRow(row))
+    findOrCreateWallet(ledger, row.workspace_id).spendings.set(row.key_id, keySpendingFromRow(row))
 }
 
 const loadReferences = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   for (const row of await trx.selectFrom('wallet_references').selectAll().execute())
-    walletInLedger(ledger, row.workspace_id).references.set(restoredText(row.reference), parsePicos(row.amount))
+    findOrCreateWallet(ledger, row.workspace_id).references.set(restoredText(row.reference), parsePicos(row.amount))
 }
 
 const loadExternalTasks = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   for (const row of await trx.selectFrom('external_tasks').selectAll().execute())
-    walletInLedger(ledger, row.workspace_id).externalTasks.set(restoredText(row.external_task_id), {
+    findOrCreateWallet(ledger, row.workspace_id).externalTasks.set(restoredText(row.external_task_id), {
       taskId: row.task_id,
       requestDigest: row.request_digest,
     })

@@ -19,9 +19,7 @@ export interface HttpResponse {
   readonly body: AsyncIterable<Uint8Array>
   /** Takes, in order, what has arrived of the body and was not read. Not while a read is under way. */
   takeArrived(): readonly Uint8Array[]
-  /**
-   * The rest will not be read: it is drained in the background within bounds, so that the connection can be used again.
-   */
+  /** Drains the rest in the background within bounds, so that the connection can be used again. */
   discard(): void
 }
 

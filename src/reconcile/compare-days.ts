@@ -1,5 +1,4 @@
 import { type DayCell, type DayCells, type DaySeries, type Sums, sumAmounts } from './day-cells.ts'
-import { dayAfter } from './days.ts'
 import {
   type BucketState,
   type Cell,
@@ -10,14 +9,15 @@ import {
   type UnitPrice,
 } from './decompose.ts'
 import type { ReconcileFinding } from './finding.ts'
-import type { InvoiceLayout } from './formats/format.ts'
+import { dayAfter } from './invoices/days.ts'
+import type { InvoiceLayout } from './invoices/format.ts'
+import { wildcard } from './invoices/row.ts'
 import type { ModelNames } from './models.ts'
 import type { DayCorrection, InvoicePeriod, ReconcileRepository, UnendedRequest } from './repository.ts'
-import { wildcard } from './row.ts'
 import { computeTimingShifts } from './timing.ts'
 
 interface SourcedCell extends Cell {
-  readonly of: DayCell
+  readonly source: DayCell
 }
 
 const nothing = { quantity: 0n, amountPicos: 0n }
@@ -28,21 +28,21 @@ interface Measure {
   readonly name: Cell['measure']
   readonly groups: readonly string[]
   invoiced(cell: DayCell, group: string): bigint
-  of(sums: Sums | null, group: string): bigint
+  sumIn(sums: Sums | null, group: string): bigint
 }
 
 const amounts: Measure = {
   name: 'amounts',
   groups: [wholeAmount],
   invoiced: (cell) => cell.invoicedPicos,
-  of: sumAmounts,
+  sumIn: sumAmounts,
 }
 
 const quantitiesOf = (groups: readonly string[]): Measure => ({
   name: 'quantities',
   groups,
   invoiced: (cell, group) => cell.invoiced?.get(group) ?? 0n,
-  of: (sums, group) => (sums?.get(group) ?? nothing).quantity,
+  sumIn: (sums, group) => (sums?.get(group) ?? nothing).quantity,
 })
 
 const groupsIn = ({ days, edges }: DaySeries): readonly string[] => {
@@ -54,9 +54,9 @@ const groupsIn = ({ days, edges }: DaySeries): readonly string[] => {
   return [...groups]
 }
 
-const measureOf = (chain: DaySeries, layout: InvoiceLayout): Measure => {
-  const told = layout.hasQuantities && [...chain.days.values()].every(({ hasQuantities }) => hasQuantities)
-  return told ? quantitiesOf(groupsIn(chain)) : amounts
+const measureOf = (series: DaySeries, layout: InvoiceLayout): Measure => {
+  const byQuantity = layout.hasQuantities && [...series.days.values()].every(({ hasQuantities }) => hasQuantities)
+  return byQuantity ? quantitiesOf(groupsIn(series)) : amounts
 }
 
 const hasStraddles = ({ days, edges }: DaySeries): boolean =>
@@ -68,17 +68,17 @@ type Shifts = ReadonlyMap<string, bigint>
 const noShifts: Shifts = new Map()
 
 /** By day and group: what the other side has beyond a midnight. */
-const shiftsIn = (chain: DaySeries, measure: Measure, days: readonly string[]): Shifts => {
-  if (!hasStraddles(chain)) return noShifts
+const shiftsIn = (series: DaySeries, measure: Measure, days: readonly string[]): Shifts => {
+  if (!hasStraddles(series)) return noShifts
   const shifts = new Map<string, bigint>()
   for (const group of measure.groups) {
     const timed = days.map((day) => {
-      const cell = chain.days.get(day)
+      const cell = series.days.get(day)
       if (cell === undefined) return { difference: 0n, early: 0n, late: 0n }
-      const difference = measure.invoiced(cell, group) - measure.of(cell.charged, group)
-      return { difference, early: measure.of(cell.early, group), late: measure.of(cell.late, group) }
+      const difference = measure.invoiced(cell, group) - measure.sumIn(cell.charged, group)
+      return { difference, early: measure.sumIn(cell.early, group), late: measure.sumIn(cell.late, group) }
     })
-    const edges = { early: measure.of(chain.edges.early, group), late: measure.of(chain.edges.late, group) }
+    const edges = { early: measure.sumIn(series.edges.early, group), late: measure.sumIn(series.edges.late, group) }
     computeTimingShifts(timed, edges).forEach((shift, place) => {
       if (shift !== 0n) shifts.set(`${days[place]}\t${group}`, shift)
     })
@@ -104,14 +104,14 @@ const toSourcedCell = (
   shifts: Shifts,
   { layout, names }: ComparisonContext,
 ): SourcedCell => ({
-  of: cell,
+  source: cell,
   measure: measure.name,
   parts: measure.groups.map(
     (group): ComparedQuantity => ({
       item: group,
       invoiced: measure.invoiced(cell, group),
-      charged: measure.of(cell.charged, group),
-      estimated: measure.of(cell.estimated, group),
+      charged: measure.sumIn(cell.charged, group),
+      estimated: measure.sumIn(cell.estimated, group),
       shifted: shifts.get(`${cell.day}\t${group}`) ?? 0n,
       price: priceOf(cell, group, measure, names),
     }),
@@ -129,10 +129,10 @@ const bucketsOf = (
   compared: ComparisonContext,
 ): ReadonlyMap<string, readonly SourcedCell[]> => {
   const buckets = new Map<string, SourcedCell[]>()
-  for (const chain of cells.series.values()) {
-    const measure = measureOf(chain, compared.layout)
-    const shifts = shiftsIn(chain, measure, days)
-    for (const cell of chain.days.values()) {
+  for (const series of cells.series.values()) {
+    const measure = measureOf(series, compared.layout)
+    const shifts = shiftsIn(series, measure, days)
+    for (const cell of series.days.values()) {
       const name = bucketName(cell.day, cell.model)
       const bucket = buckets.get(name) ?? []
       bucket.push(toSourcedCell(cell, measure, shifts, compared))
@@ -143,11 +143,11 @@ const bucketsOf = (
 }
 
 const classifyBucket = (bucket: readonly SourcedCell[], cells: DayCells): BucketState => {
-  const isInvoiced = bucket.some(({ of }) => of.rows > 0)
-  const isCharged = bucket.some(({ of }) => of.charged !== null)
+  const isInvoiced = bucket.some(({ source }) => source.rows > 0)
+  const isCharged = bucket.some(({ source }) => source.charged !== null)
   if (isInvoiced && isCharged) return 'both'
   if (!isInvoiced) return 'missing_there'
-  return cells.isKnown(bucket[0]!.of.model) ? 'missing_here' : 'unknown_model'
+  return cells.isKnown(bucket[0]!.source.model) ? 'missing_here' : 'unknown_model'
 }
 
 const nameOrNull = (name: string): string | null => (name === wildcard ? null : name)
@@ -155,15 +155,15 @@ const nameOrNull = (name: string): string | null => (name === wildcard ? null : 
 const findingOf = ({ class: name, amountPicos, cell }: ExplainedAmount<SourcedCell>): ReconcileFinding => ({
   class: name,
   amountPicos,
-  day: cell.of.day,
-  model: nameOrNull(cell.of.model),
-  item: nameOrNull(cell.of.item),
+  day: cell.source.day,
+  model: nameOrNull(cell.source.model),
+  item: nameOrNull(cell.source.item),
   id: null,
   workspaceId: null,
   invoicedPicos: cell.invoicedPicos ?? cell.chargedPicos + amountPicos,
   ledgerPicos: cell.chargedPicos,
   quantities: cell.measure === 'amounts' ? [] : cell.parts.filter(({ invoiced, charged }) => invoiced !== charged),
-  rows: cell.of.rows === 0 ? null : { file: cell.of.file, row: cell.of.row, rows: cell.of.rows },
+  rows: cell.source.rows === 0 ? null : { file: cell.source.file, row: cell.source.row, rows: cell.source.rows },
 })
 
 const daysOf = ({ from, to }: InvoicePeriod): readonly string[] => {
@@ -184,11 +184,11 @@ interface BucketAmounts {
 const addCorrection = (
   cells: DayCells,
   { corrected }: BucketAmounts,
-  { day, model, takenPicos }: DayCorrection,
+  { day, model, correctedPicos }: DayCorrection,
 ): void => {
   const named = cells.bucketModel(model)
   cells.ensureDay(day, named)
-  addTo(corrected, bucketName(day, named), takenPicos)
+  addTo(corrected, bucketName(day, named), correctedPicos)
 }
 
 const addUnfinished = (cells: DayCells, { unfinished }: BucketAmounts, request: UnendedRequest): void => {
@@ -198,17 +198,17 @@ const addUnfinished = (cells: DayCells, { unfinished }: BucketAmounts, request: 
 
 const loadCharges = async (
   cells: DayCells,
-  books: ReconcileRepository,
+  repository: ReconcileRepository,
   period: InvoicePeriod,
 ): Promise<BucketAmounts> => {
   const beside: BucketAmounts = { corrected: new Map(), unfinished: new Map() }
   const isOfPeriod = (day: string): boolean => day >= period.from && day <= period.to
-  for await (const charges of books.charges(period)) for (const charge of charges) cells.addCharge(charge)
-  for await (const straddles of books.straddles(period))
+  for await (const charges of repository.charges(period)) for (const charge of charges) cells.addCharge(charge)
+  for await (const straddles of repository.straddles(period))
     for (const straddle of straddles) cells.addStraddle(straddle, isOfPeriod(straddle.day))
-  for await (const corrections of books.corrections(period))
+  for await (const corrections of repository.corrections(period))
     for (const correction of corrections) addCorrection(cells, beside, correction)
-  for await (const requests of books.openRequests(period.timezone))
+  for await (const requests of repository.openRequests(period.timezone))
     for (const request of requests) if (isOfPeriod(request.day)) addUnfinished(cells, beside, request)
   return beside
 }
@@ -221,16 +221,16 @@ export interface ComparedBucket {
 
 export async function* compareDays(
   cells: DayCells,
-  books: ReconcileRepository,
+  repository: ReconcileRepository,
   period: InvoicePeriod,
   compared: ComparisonContext,
 ): AsyncGenerator<ComparedBucket> {
-  const { corrected, unfinished } = await loadCharges(cells, books, period)
+  const { corrected, unfinished } = await loadCharges(cells, repository, period)
   const buckets = bucketsOf(cells, daysOf(period), compared)
   for (const name of [...buckets.keys()].sort()) {
     const bucket = buckets.get(name)!
     const { invoicedPicos, ledgerPicos, pieces } = decompose({
-      standing: classifyBucket(bucket, cells),
+      state: classifyBucket(bucket, cells),
       cells: bucket,
       correctedPicos: corrected.get(name) ?? 0n,
       unfinishedPicos: unfinished.get(name) ?? 0n,

@@ -10,10 +10,10 @@ import {
   type UnitPrice,
 } from './decompose.ts'
 import type { ReconcileFinding } from './finding.ts'
-import type { InvoiceLayout } from './formats/format.ts'
+import type { InvoiceLayout } from './invoices/format.ts'
+import { unitParts, videoItem } from './invoices/row.ts'
 import type { ModelNames } from './models.ts'
 import type { InvoicedSubject, LedgerSubject, SubjectPair } from './repository.ts'
-import { unitParts, videoItem } from './row.ts'
 
 export interface SubjectRules {
   readonly layout: InvoiceLayout
@@ -134,10 +134,7 @@ const findingOf =
 
 const correctable: ReadonlySet<ReconcileFinding['class']> = new Set(['estimated', 'token_drift', 'price_drift'])
 
-/**
- * For a subject on both sides whose amounts differ. A charge that was given back whole, since its answer was not
- * delivered, is the gateway's own loss; and no more is given back than was taken.
- */
+/** A charge given back whole, its answer undelivered, is the gateway's loss; no more is given back than was taken. */
 const correctionOf = (
   pair: SubjectPair,
   findings: readonly ReconcileFinding[],
@@ -148,10 +145,17 @@ const correctionOf = (
   if (invoiced === null || ledger === null || ledger.isUndelivered) return null
   const corrected = findings.filter((finding) => correctable.has(finding.class))
   const differencePicos = corrected.reduce((sum, { amountPicos }) => sum + amountPicos, 0n)
-  const takesPicos = maxOf(-(ledger.totalPicos + ledger.takenPicos), differencePicos)
-  if (takesPicos === 0n) return null
-  const { id: corrects, workspaceId, corrections: before } = ledger
-  return { corrects, workspaceId, before, takesPicos, differences: corrected.length, note: noteOf(invoiced, ledger) }
+  const debitPicos = maxOf(-(ledger.totalPicos + ledger.correctedPicos), differencePicos)
+  if (debitPicos === 0n) return null
+  const { id: corrects, workspaceId, corrections: correctionsBefore } = ledger
+  return {
+    corrects,
+    workspaceId,
+    correctionsBefore,
+    debitPicos,
+    differences: corrected.length,
+    note: noteOf(invoiced, ledger),
+  }
 }
 
 /** What is charged in another period, or may be invoiced in another, is of the class `timing`. */
@@ -161,18 +165,15 @@ const compareOutsidePeriod = (pair: SubjectPair, ledgerPicos: bigint, cell: Cell
   return { ...figures, findings, correction: null }
 }
 
-/**
- * Compares one request or task. A charge outside the period does not count in the ledger's total, so that an equal part
- * of the invoice is of the class `timing`; any further difference is still found.
- */
+/** A charge outside the period is not in the ledger's total: an equal part of the invoice is of the class `timing`. */
 export const compareSubject = (pair: SubjectPair, rules: SubjectRules): ComparedSubject => {
   const charged = chargedOf(pair)
   const cell = cellOf(pair, rules)
-  const correctedPicos = charged?.takenPicos ?? 0n
+  const correctedPicos = charged?.correctedPicos ?? 0n
   if (pair.invoiced === null && charged?.atEdge === true)
     return compareOutsidePeriod(pair, cell.chargedPicos + correctedPicos, cell)
   const { invoicedPicos, ledgerPicos, pieces } = decompose({
-    standing: classifySubject(pair, rules.names),
+    state: classifySubject(pair, rules.names),
     cells: [cell],
     correctedPicos,
     unfinishedPicos: 0n,

@@ -1,8 +1,8 @@
-import type { InvoiceLayout } from './formats/format.ts'
-import { reconcileLimits } from './limits.ts'
+import type { InvoiceLayout } from './invoices/format.ts'
+import { reconcileLimits } from './invoices/limits.ts'
+import { type InvoiceRow, wildcard } from './invoices/row.ts'
 import type { ModelNames } from './models.ts'
 import type { DayCharge, Straddle } from './repository.ts'
-import { type InvoiceRow, wildcard } from './row.ts'
 
 export interface Sum {
   quantity: bigint
@@ -151,11 +151,11 @@ export class DayCells {
   }
 
   #problemOf({ model, item }: InvoiceRow, cellItem: string): string | null {
-    const told = this.#itemsWithModel.get(cellItem)
-    if (told !== undefined && told !== (model !== null))
-      return told ? 'tells no model, where rows before it do' : 'tells a model, where rows before it tell none'
+    const hadModel = this.#itemsWithModel.get(cellItem)
+    if (hadModel !== undefined && hadModel !== (model !== null))
+      return hadModel ? 'has no model, and rows before it have one' : 'has a model, and rows before it have none'
     const isMixed = this.#layout.byItem && this.#itemsWithModel.size > 0 && this.#hasItems !== (item !== wildcard)
-    if (isMixed) return 'rows with and without an item cannot be compared together'
+    if (isMixed) return 'rows with an item cannot be mixed with rows without one'
     return this.isFull
       ? `there are more than ${reconcileLimits.invoiceCellsMax} days, models and items: give less at once`
       : null
@@ -182,17 +182,17 @@ export class DayCells {
 
   #ensureSeries({ model, item }: { readonly model: string; readonly item: string }): DaySeries {
     const name = place({ day: '', model, item })
-    const standing = this.series.get(name)
-    if (standing !== undefined) return standing
-    const chain: DaySeries = { model, item, days: new Map(), edges: { early: new Map(), late: new Map() } }
-    this.series.set(name, chain)
-    return chain
+    const existing = this.series.get(name)
+    if (existing !== undefined) return existing
+    const series: DaySeries = { model, item, days: new Map(), edges: { early: new Map(), late: new Map() } }
+    this.series.set(name, series)
+    return series
   }
 
   #ensureCell({ day, model, item }: { readonly day: string; readonly model: string; readonly item: string }): DayCell {
     const { days } = this.#ensureSeries({ model, item })
-    const standing = days.get(day)
-    if (standing !== undefined) return standing
+    const existing = days.get(day)
+    if (existing !== undefined) return existing
     const cell = newCell(day, model, item)
     days.set(day, cell)
     this.#count += 1

@@ -1,5 +1,5 @@
 import { maxOf, minOf } from '../domain/money.ts'
-import { productRoundingHalfUp } from './decimal.ts'
+import { productRoundingHalfUp } from './invoices/decimal.ts'
 
 /** Every difference is of one class, and all of them add up to the whole difference. */
 export const differenceClasses = [
@@ -51,7 +51,7 @@ export type BucketState = 'both' | 'missing_here' | 'missing_there' | 'unknown_m
 
 /** What is explained together: a day and model, or one request. */
 export interface Bucket<C extends Cell> {
-  readonly standing: BucketState
+  readonly state: BucketState
   readonly cells: readonly C[]
   /** What earlier reconciliations have taken beyond the charges, less what they gave back. */
   readonly correctedPicos: bigint
@@ -96,10 +96,10 @@ interface PartDraft {
   readonly unvalued: boolean
 }
 
-const decomposePart = (part: ComparedQuantity, standing: BucketState): PartDraft => {
+const decomposePart = (part: ComparedQuantity, state: BucketState): PartDraft => {
   const beyondTiming = part.invoiced - part.charged - part.shifted
   // What is not invoiced at all is missing, even if it was estimated.
-  const estimated = standing === 'missing_there' ? 0n : clamp(beyondTiming, part.estimated)
+  const estimated = state === 'missing_there' ? 0n : clamp(beyondTiming, part.estimated)
   const rest = beyondTiming - estimated
   const drift = worthOf(part, rest)
   return {
@@ -113,8 +113,8 @@ const decomposePart = (part: ComparedQuantity, standing: BucketState): PartDraft
 const sumOf = <T>(list: readonly T[], figure: (each: T) => bigint): bigint =>
   list.reduce((sum, each) => sum + figure(each), 0n)
 
-const draftOf = <C extends Cell>(cell: C, standing: BucketState): CellDraft<C> => {
-  const parts = cell.parts.map((part) => decomposePart(part, standing))
+const draftOf = <C extends Cell>(cell: C, state: BucketState): CellDraft<C> => {
+  const parts = cell.parts.map((part) => decomposePart(part, state))
   const timing = sumOf(parts, (part) => part.timing)
   const estimated = sumOf(parts, (part) => part.estimated)
   const drift = sumOf(parts, (part) => part.drift)
@@ -178,10 +178,7 @@ const reduceFigures = (figures: readonly Figure[], by: bigint): bigint => {
   return left
 }
 
-/**
- * Subtracts what earlier reconciliations explained. Each was one sum for all that it found, so the rest is netted: two
- * differences that were corrected together do not reappear as two.
- */
+/** Earlier corrections were one sum each: the rest is netted, so that two such differences do not reappear. */
 const applyCorrections = (drafts: readonly CellDraft<Cell>[], correctedPicos: bigint): void => {
   const [first] = drafts
   if (correctedPicos === 0n || first === undefined) return
@@ -189,26 +186,26 @@ const applyCorrections = (drafts: readonly CellDraft<Cell>[], correctedPicos: bi
   const unexplained = reduceFigures(figures, correctedPicos)
   first.remainder -= unexplained
   for (const { draft, name } of figures) {
-    const standing = draft[name]
+    const state = draft[name]
     draft[name] = 0n
-    draft[name] = -reduceFigures(figures, -standing)
+    draft[name] = -reduceFigures(figures, -state)
   }
 }
 
-const piecesOf = <C extends Cell>(draft: CellDraft<C>, standing: BucketState): readonly ExplainedAmount<C>[] => {
+const piecesOf = <C extends Cell>(draft: CellDraft<C>, state: BucketState): readonly ExplainedAmount<C>[] => {
   const { cell, timing, unfinished, estimated, drift, remainder, unvalued } = draft
   const figures: (readonly [DifferenceClass, bigint])[] = [
     ['timing', timing],
     ['estimated', estimated],
     ['unfinished_request', unfinished],
-    ...(standing === 'both'
+    ...(state === 'both'
       ? ([
           ['token_drift', drift],
           [classOfRemainder(draft), remainder],
         ] as const)
-      : ([[standing, drift + remainder]] as const)),
+      : ([[state, drift + remainder]] as const)),
   ]
-  const unvaluedClass = standing === 'both' ? 'token_drift' : standing
+  const unvaluedClass = state === 'both' ? 'token_drift' : state
   return figures
     .filter(([name, amountPicos]) => amountPicos !== 0n || (unvalued && name === unvaluedClass))
     .map(([name, amountPicos]) => ({ class: name, amountPicos, cell }))
@@ -221,12 +218,12 @@ const piecesOf = <C extends Cell>(draft: CellDraft<C>, standing: BucketState): r
  * precision of the invoice's amounts. What only one side has is missing, whatever its quantities.
  */
 export const decompose = <C extends Cell>(bucket: Bucket<C>): Decomposition<C> => {
-  const drafts = bucket.cells.map((cell) => draftOf(cell, bucket.standing))
+  const drafts = bucket.cells.map((cell) => draftOf(cell, bucket.state))
   explainUnfinished(drafts, bucket.unfinishedPicos)
   applyCorrections(drafts, bucket.correctedPicos)
   return {
     invoicedPicos: sumOf(drafts, ({ invoicedPicos }) => invoicedPicos),
     ledgerPicos: sumOf(bucket.cells, ({ chargedPicos }) => chargedPicos) + bucket.correctedPicos,
-    pieces: drafts.flatMap((draft) => piecesOf(draft, bucket.standing)),
+    pieces: drafts.flatMap((draft) => piecesOf(draft, bucket.state)),
   }
 }

@@ -1,10 +1,10 @@
 import { parseUsd } from '../domain/money.ts'
 import { type PriceBook, type PublishedPrice, priceAt } from '../domain/pricing/price-book.ts'
 import type { Catalog } from '../domain/routing/plan.ts'
-import { noonMs } from './days.ts'
 import type { UnitPrice } from './decompose.ts'
-import { computeUnitPicos } from './items.ts'
-import { unitParts, videoItem } from './row.ts'
+import { noonMs } from './invoices/days.ts'
+import { computeUnitPicos } from './invoices/items.ts'
+import { unitParts, videoItem } from './invoices/row.ts'
 
 export interface ModelNames {
   /** The one name for a model and its snapshots; a snapshot with its own price is a model of its own. */

@@ -4,11 +4,11 @@ import type { Correction } from './correction.ts'
 import { DayCells } from './day-cells.ts'
 import type { UnitPrice } from './decompose.ts'
 import { assertTotalsBalance, countFinding, type DifferenceTotals, noTotals, type ReconcileFinding } from './finding.ts'
-import type { Invoice } from './invoice.ts'
-import { reconcileLimits } from './limits.ts'
+import type { Invoice } from './invoices/invoice.ts'
+import { reconcileLimits } from './invoices/limits.ts'
+import { type InvoiceRow, isRowFault, type RowFault, type SubjectKind } from './invoices/row.ts'
 import type { ModelNames } from './models.ts'
 import type { InvoicedSubject, InvoicePeriod, LedgerSubject, ReconcileRepository, RepeatedRow } from './repository.ts'
-import { type InvoiceRow, isRowFault, type RowFault, type SubjectKind } from './row.ts'
 
 export class PeriodUnknown extends Error {
   override readonly name = 'PeriodUnknown'
@@ -40,7 +40,7 @@ export interface Reconciliation {
 }
 
 export interface FaultyInvoice {
-  /** At most `limits.invoiceFaultsMax` of them. */
+  /** At most `reconcileLimits.invoiceFaultsMax` of them. */
   readonly faults: readonly RowFault[]
   readonly faultsCount: number
 }
@@ -55,6 +55,9 @@ const repetition = ({ id, file, first }: RepeatedRow, sameToo: boolean): string 
   const name = JSON.stringify(id.slice(0, idShownMax))
   return sameToo ? `is of ${name}, as is ${place}` : `is of ${name}, for which ${place} has other figures`
 }
+
+const isOutsidePeriod = ({ day }: InvoiceRow, { from, to }: Pick<ReconcileParts, 'from' | 'to'>): boolean =>
+  day !== null && ((from !== null && day < from) || (to !== null && day > to))
 
 class InvoiceIntake {
   readonly #parts: ReconcileParts
@@ -89,7 +92,7 @@ class InvoiceIntake {
     const first = from ?? this.#first
     const last = to ?? this.#last
     if (first === null || last === null)
-      throw new PeriodUnknown('the invoice tells no days: give the first and the last')
+      throw new PeriodUnknown('the invoice has no dates: give the first and the last')
     return { from: first, to: last, timezone }
   }
 
@@ -107,16 +110,11 @@ class InvoiceIntake {
     if (this.faults.length < reconcileLimits.invoiceFaultsMax) this.faults.push(fault)
   }
 
-  #isOutsidePeriod({ day }: InvoiceRow): boolean {
-    const { from, to } = this.#parts
-    return day !== null && ((from !== null && day < from) || (to !== null && day > to))
-  }
-
   #add(row: InvoiceRow): string | null {
     const kind = row.subject?.kind ?? null
     if (this.kind === undefined) this.kind = kind
     if (this.kind !== kind) return `is of ${nameOf(kind)}, where rows before it are of ${nameOf(this.kind)}`
-    if (this.#isOutsidePeriod(row)) {
+    if (isOutsidePeriod(row, this.#parts)) {
       this.skippedRows += 1
       return null
     }
@@ -133,7 +131,7 @@ class InvoiceIntake {
 
   #addToDay(row: InvoiceRow): string | null {
     const { day } = row
-    if (day === null) return 'tells no day'
+    if (day === null) return 'has no date'
     return this.#ensureCells().add({ ...row, day })
   }
 

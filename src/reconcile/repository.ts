@@ -1,4 +1,4 @@
-import type { InvoiceRow, RowPlace, SubjectKind } from './row.ts'
+import type { InvoiceRow, RowPlace, SubjectKind } from './invoices/row.ts'
 
 /** In the invoice's time zone, YYYY-MM-DD, both included. */
 export interface InvoicePeriod {
@@ -27,7 +27,7 @@ export interface Straddle extends Omit<DayCharge, 'source'> {
 export interface DayCorrection {
   readonly day: string
   readonly model: string
-  readonly takenPicos: bigint
+  readonly correctedPicos: bigint
 }
 
 /** A request that has no end, and the models of the provider that it may have been sent to. */
@@ -68,7 +68,7 @@ export interface LedgerSubject {
   readonly unitPricePicos: bigint | null
   /** Reconciliations posted for it, and what they took less what they gave back. */
   readonly corrections: number
-  readonly takenPicos: bigint
+  readonly correctedPicos: bigint
   /** True if the whole charge was given back, since its answer never reached the client. */
   readonly isUndelivered: boolean
   readonly inPeriod: boolean

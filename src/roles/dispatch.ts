@@ -56,6 +56,9 @@ export class DispatchLost extends GatewayError {
   override readonly name = 'CallLost'
 }
 
+/** The reason of a `clientGone` whose request is not read on: too many of its workspace are. */
+export const cancelAtOnce = 'cancel_at_once'
+
 /**
  * The port between edge and proxy; one implementation in the same process, one over NATS. `clientGone` fires when the
  * client stops reading. A call stays in `openCalls` until it has ended, also where its client left before: an edge that

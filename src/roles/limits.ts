@@ -1,4 +1,3 @@
-/** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const roleLimits = {
   // Stored responses
   responseOwnersMax: 50_000, // That the tables may not have yet, with their owners: about 10 MB, and minutes of a busy edge.

@@ -4,16 +4,10 @@ export interface RateRecord {
   readonly value: unknown
 }
 
-/**
- * What processes share of the limits in use: one small record for each, dropped when it was not put for minutes. Not
- * worth a disk: a lost record is a limit that begins anew.
- */
+/** Dropped when not put for minutes. Not worth a disk: a lost record is a limit that begins anew. */
 export interface RateRecords {
   /** Rejects with `log_unavailable`. */
   find(name: string): Promise<RateRecord>
-  /**
-   * Resolves with the record's new sequence, or with null where its sequence is not the expected one. Rejects with
-   * `log_unavailable`: then it may be stored or not.
-   */
+  /** Null where the sequence is not the expected one. Rejects with `log_unavailable`: it may be stored or not. */
   put(name: string, value: object, expectedSequence: number): Promise<number | null>
 }

@@ -1,11 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Applied } from '../domain/ledger/ledger.ts'
 import { isEnded, type Task } from '../domain/video/task.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import type { EventLog } from '../log/event-log.ts'
 import type { LedgerTail } from '../log/ledger-tail.ts'
-import type { TaskPage } from '../projections/tasks.ts'
+import type { TaskPage } from '../projections/tasks/queries.ts'
 import { sharedLimits } from '../runtime/limits.ts'
+import { waitUntilSequence } from '../runtime/wait-until-sequence.ts'
 import { withTimeout } from '../runtime/within.ts'
 import { roleLimits } from './limits.ts'
 
@@ -18,14 +18,11 @@ export interface StoredTasks {
 }
 
 export interface RecentTasksParts {
-  readonly tail: Pick<LedgerTail, 'ledger' | 'onApplied' | 'reached'>
+  readonly tail: Pick<LedgerTail, 'ledger' | 'onApplied' | 'waitForSequence'>
   readonly log: Pick<EventLog, 'lastSequence'>
   readonly stored: StoredTasks
   readonly endedMax?: number
 }
-
-/** Checks of the tables' checkpoint, one pause of the projector apart. */
-const looksMax = Math.ceil(sharedLimits.logStalledMs / sharedLimits.tablesPollMs)
 
 interface Ended {
   readonly task: Task
@@ -109,17 +106,16 @@ export class RecentTasks {
 
   async #caughtUp(): Promise<void> {
     const { log, tail } = this.#parts
-    const reached = log.lastSequence().then((sequence) => tail.reached(sequence))
+    const reached = log.lastSequence().then((sequence) => tail.waitForSequence(sequence))
     await withTimeout(reached, sharedLimits.logStalledMs, unavailable)
   }
 
   /** Resolves once the tables have a frame. They have it within a moment, or they are failing. */
   async #tablesReach(sequence: number): Promise<void> {
-    for (let look = 0; look < looksMax; look += 1) {
-      if (sequence === 0 || (await this.#parts.stored.checkpoint()) >= sequence) return
-      await delay(sharedLimits.tablesPollMs)
-    }
-    throw new Error(`the tables do not have frame ${sequence} yet`)
+    if (sequence === 0) return
+    const read = (): Promise<number> => this.#parts.stored.checkpoint()
+    const at = await waitUntilSequence(sequence, { read, pausesMs: sharedLimits.logStalledMs })
+    if (at < sequence) throw new Error(`the tables do not have frame ${sequence} yet`)
   }
 
   #note({ event, sequence }: Applied, task: Task): void {

@@ -1,6 +1,7 @@
 import type { Candidate } from '../domain/routing/plan.ts'
 import type { EventType } from '../events/envelope.ts'
 import type { LogOf } from '../log/event-log.ts'
+import type { Checks } from '../runtime/health.ts'
 
 export const roleNames = ['edge', 'proxy', 'video-poller', 'projector', 'scheduler'] as const
 export type RoleName = (typeof roleNames)[number]
@@ -19,6 +20,10 @@ export interface Role<Emits extends EventType, Parts, Running extends RunningRol
 
 export interface RunningRole {
   stop(): Promise<void>
+}
+
+export interface WatchedRole extends RunningRole {
+  checks(): Checks
 }
 
 export const defineRole = <

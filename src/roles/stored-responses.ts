@@ -12,7 +12,7 @@ export interface StoredResponseOwner {
 }
 
 export interface StoredResponsesParts {
-  readonly tail: Pick<LedgerTail, 'onApplied' | 'reached'>
+  readonly tail: Pick<LedgerTail, 'onApplied' | 'waitForSequence'>
   readonly log: Pick<EventLog, 'lastSequence'>
   readonly findStored: (responseId: string) => Promise<StoredResponseOwner | undefined>
   readonly recentMax?: number
@@ -61,7 +61,7 @@ export class StoredResponses {
 
   async #catchUp(): Promise<void> {
     const { log, tail } = this.#parts
-    await tail.reached(await log.lastSequence())
+    await tail.waitForSequence(await log.lastSequence())
   }
 
   /** The first that has an id keeps it. */

@@ -8,8 +8,8 @@ export interface TaskResults {
 }
 
 export const encodeResults = (results: readonly TaskResult[]): Uint8Array => {
-  const told: TaskResults = { results }
-  return Buffer.from(JSON.stringify(told))
+  const stored: TaskResults = { results }
+  return Buffer.from(JSON.stringify(stored))
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string'
@@ -23,8 +23,8 @@ const isResult = (value: unknown): value is JsonRecord & TaskResult =>
   isTextOrAbsent(value['duration'])
 
 export const decodeResults = (bytes: Uint8Array): readonly TaskResult[] => {
-  const told = asArray(asObject(parseJson(Buffer.from(bytes).toString()))['results'])
-  const results = told.filter(isResult)
-  if (results.length === 0 || results.length < told.length) throw new Error('what came are no results of a task')
+  const stored = asArray(asObject(parseJson(Buffer.from(bytes).toString()))['results'])
+  const results = stored.filter(isResult)
+  if (results.length === 0 || results.length < stored.length) throw new Error('what came are no results of a task')
   return results
 }

@@ -2,15 +2,10 @@ import type { Check } from '../runtime/health.ts'
 import type { RunningRole } from './role.ts'
 
 export interface QueueConsumer extends RunningRole {
-  /** Whether the queue delivers to this consumer at the moment. */
   readonly check: Check
 }
 
-/**
- * Work that waits on the log's servers until it is done: each item is delivered to one consumer at a time, and to
- * another once that one has not renewed for longer than the lease. An item may be delivered twice: its consumer must be
- * able to detect that.
- */
+/** An item whose lease is not renewed goes to another consumer: it may arrive twice, which consumers must detect. */
 export interface WorkQueue {
   /** Resolves once the item is synced; an item with the same id stays. Rejects with `log_unavailable`. */
   put(id: string, bytes: Uint8Array): Promise<void>

@@ -1,5 +1,3 @@
-import type { RunningRole } from '../roles/role.ts'
-
 /** A dependency or capability of the process; `detail` explains a failure. */
 export interface Check {
   readonly ok: boolean
@@ -7,10 +5,6 @@ export interface Check {
 }
 
 export type Checks = Readonly<Record<string, Check>>
-
-export interface WatchedRole extends RunningRole {
-  checks(): Checks
-}
 
 export const passing: Check = { ok: true }
 

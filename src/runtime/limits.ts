@@ -3,7 +3,6 @@ export const sharedLimits = {
   // Requests
   jsonMembersMax: 100_000, // Members and elements, at any depth: each is validated, copied and serialised while all other requests wait.
   jsonDepthMax: 128, // No real request nests deeper; a serialiser's stack must not overflow.
-  shownNameCharactersMax: 100, // Of a caller's name within a message: it may have megabytes.
   headersTimeoutMs: 10_000, // A slow-loris client sends no headers.
   requestBodyTimeoutMs: 60_000, // 20 MB over a poor line.
   requestDeadlineMs: 600_000, // The default of the official SDKs.
@@ -12,8 +11,7 @@ export const sharedLimits = {
   headersBytesMax: 16 * 1024, // Of all, with the request line: Node's own bound, whatever it was started with.
   slowClientsCheckMs: 1_000, // How late a header or body time-out may be noticed.
 
-  // Calls of built-in tools that are reserved for one request whose caller sets no `max_tool_calls`; more is a line
-  // beyond the reservation.
+  // Reserved for a request whose caller sets no `max_tool_calls`; more is a line beyond the reservation.
   webSearchesMax: 16, // Agents that research make about a dozen.
 
   // Upstream

@@ -1,6 +1,6 @@
+import type { LogEvent, LogFields } from './log-events.ts'
+
 export interface Logger {
-  debug(fields: object, message: string): void
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-  error(fields: object, message: string): void
+  /** Writes a line at the level and with the text that `logEvents` lists for the event. */
+  log<Event extends LogEvent>(event: Event, fields: LogFields<Event>): void
 }

@@ -1,8 +1,8 @@
-import type { Surface } from '../roles/dispatch.ts'
-
 /** The part of the API that a request was for. An unknown path is `none`, so that clients cannot add label values. */
 export type ObservedSurface =
-  | Surface
+  | 'chat'
+  | 'messages'
+  | 'responses'
   | 'video'
   | 'native-video'
   | 'models'
@@ -37,10 +37,7 @@ export type UpstreamError =
 
 export type CallbackOutcome = 'delivered' | 'gone' | 'refused' | 'failed'
 
-/**
- * Metrics of a process as it works. Names are those of the configuration or of these lists, never a caller's text, and
- * no workspace's: so the number of series stays as bounded as they are.
- */
+/** Names are the configuration's or of these lists, never a caller's text: the number of series stays bounded. */
 export interface Observer {
   requestEnded(surface: ObservedSurface, status: ObservedStatus, seconds: number): void
   stageEnded(stage: Stage, surface: ObservedSurface, seconds: number): void
@@ -68,6 +65,7 @@ export const noObserver: Observer = {
 
 /** Read on demand, and not stored in between. */
 export type GaugeName =
+  | 'gateway_read_models_behind'
   | 'gateway_build_info'
   | 'gateway_requests_in_flight'
   | 'gateway_streams_open'

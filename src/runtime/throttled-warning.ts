@@ -1,4 +1,5 @@
 import { sharedLimits } from './limits.ts'
+import type { LogEvent, LogFields } from './log-events.ts'
 import type { Logger } from './logger.ts'
 
 /** A fault that recurs with every try is logged when it begins, once in a while, and when it is over. */
@@ -17,22 +18,22 @@ export class ThrottledWarning {
     return this.#loggedMs !== null
   }
 
-  /** `untold` in the line is how often it recurred since the last line. */
-  raise(fields: object, message: string): void {
+  /** `unlogged` in the line is how often it recurred since the last line. */
+  raise<Event extends LogEvent>(event: Event, fields: LogFields<Event>): void {
     const nowMs = performance.now()
     if (this.#loggedMs !== null && nowMs - this.#loggedMs < this.#everyMs) {
       this.#unlogged += 1
       return
     }
     this.#loggedMs = nowMs
-    this.#logger.warn(this.#unlogged === 0 ? fields : { ...fields, untold: this.#unlogged }, message)
+    this.#logger.log(event, this.#unlogged === 0 ? fields : { ...fields, unlogged: this.#unlogged })
     this.#unlogged = 0
   }
 
-  clear(fields: object, message: string): void {
+  clear<Event extends LogEvent>(event: Event, fields: LogFields<Event>): void {
     if (this.#loggedMs === null) return
     this.#loggedMs = null
     this.#unlogged = 0
-    this.#logger.info(fields, message)
+    this.#logger.log(event, fields)
   }
 }

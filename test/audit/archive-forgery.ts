@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Manifest } from '../../src/adapters/archive/manifest.ts'
 import { encodeFrameRecord } from '../../src/adapters/archive/records.ts'
-import type { RawFrame } from '../../src/audit/frames.ts'
+import type { RawFrame } from '../../src/log/raw-frames.ts'
 
 /** Puts other frames into an archive's first segment, and makes its manifest agree: what whoever lacks the key can do. */
 export const forgeArchive = async (

@@ -1,9 +1,9 @@
-import { type FrameSource, FramesFault, type RawFrame } from '../../src/audit/frames.ts'
 import { createSigner, deriveVerifier, type Signer, type Verifier } from '../../src/audit/note.ts'
 import { readSeal, SealBuilder } from '../../src/audit/seal.ts'
 import { encodeFrame, frameIdText } from '../../src/events/codec.ts'
-import { type Fact, sealEvent } from '../../src/events/envelope.ts'
+import { type Fact, wrapEvent } from '../../src/events/envelope.ts'
 import type { CheckpointSealed } from '../../src/events/types.ts'
+import { type FrameSource, FramesFault, type RawFrame } from '../../src/log/raw-frames.ts'
 import {
   adjusted,
   credited,
@@ -156,7 +156,7 @@ class LogMaking {
     const storedMs = storedFrom + this.frames.length * frameMs
     const source = `/gateway/${writer.subject}/${writer.id}`
     const lines = facts.map((fact) =>
-      JSON.stringify(sealEvent(fact, this.#id('event'), source, new Date(storedMs).toISOString())),
+      JSON.stringify(wrapEvent(fact, this.#id('event'), source, new Date(storedMs).toISOString())),
     )
     const id = { writer: writer.id, counter: writer.counter }
     const frame: RawFrame = {

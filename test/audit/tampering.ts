@@ -1,5 +1,5 @@
-import type { RawFrame } from '../../src/audit/frames.ts'
 import type { PublishedCheckpoint } from '../../src/audit/published-checkpoints.ts'
+import type { RawFrame } from '../../src/log/raw-frames.ts'
 import { type Random, renumbered, type SealedLog, sealedLog, signer, stranger } from './sealed-log.ts'
 
 export const tamperingKinds = [

@@ -36,9 +36,6 @@ const messageOf = async <Message>(child: ChildProcess): Promise<Message> => {
   }
 }
 
-/** Node's own, with which the Makefile starts the program. */
-export const programFlags = ['--max-semi-space-size=32'] as const
-
 /** Starts a script of this folder in a process of its own. */
 export const startProcess = (
   script: string,

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { endChild, programFlags } from './child.ts'
+import { programFlags } from '../support/program.ts'
+import { endChild } from './child.ts'
 import { benchModel, priceFile } from './price.ts'
 
 const program = [...programFlags, fileURLToPath(new URL('../../src/main.ts', import.meta.url))]

@@ -4,8 +4,9 @@
  */
 import { parseArgs } from 'node:util'
 import type { Addresses } from '../../src/embedded/embedded.ts'
+import { programFlags } from '../support/program.ts'
 import { casesOf, labelOf, surfacesOf } from './cases.ts'
-import { type BenchProcess, programFlags, type ServerAddress, startProcess } from './child.ts'
+import { type BenchProcess, type ServerAddress, startProcess } from './child.ts'
 import { startGateway } from './gateway.ts'
 import { type Gateway, install } from './installation.ts'
 import { countAnswered, openBooks, type Reconciliation, reconcile } from './ledger.ts'

@@ -2,7 +2,7 @@ import { v7 } from 'uuid'
 import { connectNats } from '../../src/adapters/nats/connect.ts'
 import { type OpenLog, openLog } from '../../src/adapters/nats/log.ts'
 import type { Addresses } from '../../src/embedded/embedded.ts'
-import { silent } from '../embedded/silent.ts'
+import { silentLogger } from '../support/log-lines.ts'
 
 const closeWithinMs = 2_000
 
@@ -27,7 +27,7 @@ export const openBenchLog = async (addresses: Addresses, name: string, role = 'b
     monitoringUrl: addresses.natsMonitoringUrl,
     clock: Date.now,
     newId: v7,
-    logger: silent,
+    logger: silentLogger,
     onFatal: throwFatal,
   })
   const close = async (): Promise<void> => {

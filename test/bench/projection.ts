@@ -2,6 +2,7 @@
  * How fast the tables follow the log, how far they are behind it at a pace, and how fast they are rebuilt, in a process of its own: on a log and a database made for it,
  * on the gateway's servers.
  */
+
 import pg from 'pg'
 import { defaultSchema } from '../../src/adapters/postgres/connection.ts'
 import { openDatabase } from '../../src/adapters/postgres/database.ts'
@@ -9,7 +10,7 @@ import { rebuildReadModels } from '../../src/cli/replay.ts'
 import type { Addresses } from '../../src/embedded/embedded.ts'
 import type { EventLog } from '../../src/log/event-log.ts'
 import { projector } from '../../src/roles/projector/role.ts'
-import { silent } from '../embedded/silent.ts'
+import { silentLogger } from '../support/log-lines.ts'
 import { answerQuestions } from './child.ts'
 import { type Lag, measureLag, type Pace } from './lag.ts'
 import { openBenchLog, throwFatal } from './open-log.ts'
@@ -54,8 +55,13 @@ const project = async (
 ): Promise<{ readonly seconds: number; readonly lag: Lag }> => {
   const database = openDatabase(databaseUrl)
   const fromMs = performance.now()
-  const running = await projector.start({ log, store: database.projectionStore(), logger: silent, onFatal: throwFatal })
-  await running.reached(await log.lastSequence())
+  const running = await projector.start({
+    log,
+    store: database.projectionStore(),
+    logger: silentLogger,
+    onFatal: throwFatal,
+  })
+  await running.waitForSequence(await log.lastSequence())
   const seconds = secondsSince(fromMs)
   const lag = await measureLag(log, () => database.projectionStore().checkpoint(), pace)
   await running.stop()

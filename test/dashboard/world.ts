@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Test } from 'tap'
-import { issueKey, openWorkspace } from '../../src/cli/accounts.ts'
+import { issueKey, openWorkspace } from '../../src/administration/account-changes.ts'
 import { requireTables } from '../../src/cli/platform.ts'
 import type { Fact } from '../../src/events/envelope.ts'
 import { credited } from '../roles/projector/facts.ts'
@@ -45,7 +45,7 @@ export const openWorld = async (t: Test): Promise<World> => {
   const opened = await startTestGateway(t, videoOptions({}, { admins, audit }))
   const { operator, account, gateway } = opened
   const keyId = operator.tail.ledger.accounts.keysBySha256.get(hash('sha256', account.secret))!.keyId
-  const spiteful = await issueKey(operator, account.workspaceId, spitefulName, runtime.newId, runtime.randomText)
+  const spiteful = await issueKey(operator, { ...account, name: spitefulName }, runtime)
   for (const daysAgo of daysBack)
     await sayAgo(
       opened,
@@ -56,7 +56,7 @@ export const openWorld = async (t: Test): Promise<World> => {
     ...requestFacts(account, { id: 'request-spiteful', keyId: spiteful.keyId, model: spitefulModel, tokens: 4_321 }),
     ...failedFacts(account.workspaceId, keyId, 'request-failed'),
   ])
-  await openWorkspace(operator, 'empty', 'Nothing yet', '0')
+  await openWorkspace(operator, { workspaceId: 'empty', name: 'Nothing yet', creditLimitPicos: 0n })
   await tablesCaughtUp(opened)
   return { ...opened, url: gateway.url, keyId, spitefulSecret: spiteful.secret }
 }

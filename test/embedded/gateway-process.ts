@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createConnection } from 'node:net'
 import { waitForDatabase } from '../../src/adapters/postgres/wait-for-database.ts'
 import { findEmbedded, startEmbedded } from '../../src/embedded/embedded.ts'
-import { silent } from './silent.ts'
+import { silentLogger } from '../support/log-lines.ts'
 
 const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
 
@@ -17,7 +17,7 @@ const reachesNats = async (url: string) => {
 }
 
 const serve = async () => {
-  const embedded = await startEmbedded({ dataFolder, clock: Date.now, logger: silent })
+  const embedded = await startEmbedded({ dataFolder, clock: Date.now, logger: silentLogger })
   const { databaseUrl, natsUrl, natsMonitoringUrl } = embedded
   process.once('SIGTERM', () => embedded.stop())
   process.once('SIGINT', async () => {

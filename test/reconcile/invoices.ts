@@ -1,6 +1,6 @@
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import type { DifferenceClass } from '../../src/reconcile/decompose.ts'
-import type { FormatName } from '../../src/reconcile/invoice.ts'
+import type { FormatName } from '../../src/reconcile/invoices/invoice.ts'
 import { type Charged, days, type ProviderTruth, sheet, unitPrice } from './ledger.ts'
 
 /** Tokens and what they cost. */

@@ -4,7 +4,7 @@ import type { PriceBook } from '../../src/domain/pricing/price-book.ts'
 import { publishPrice } from '../../src/domain/pricing/price-book.ts'
 import { usageOf } from '../../src/domain/usage/usage.ts'
 import { unitsPicosRoundingHalfUp } from '../../src/domain/video/settle.ts'
-import { type Fact, sealEvent } from '../../src/events/envelope.ts'
+import { type Fact, wrapEvent } from '../../src/events/envelope.ts'
 import type { ChargeLine, PriceSheet } from '../../src/events/types.ts'
 import {
   credited,
@@ -123,7 +123,7 @@ class Writing {
 
   add(atMs: number, fact: Fact, walletSubject: string | null = null): void {
     this.#counter += 1
-    const event = sealEvent(fact, `event-${this.#counter}`, '/gateway/test', isoOf(atMs))
+    const event = wrapEvent(fact, `event-${this.#counter}`, '/gateway/test', isoOf(atMs))
     const writer = walletSubject === null ? 'journal' : 'wallet'
     this.log.store({ walletSubject, writer, counter: this.#counter, events: [event] })
   }

@@ -3,9 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import { clientGoneError, GatewayError } from '../../src/errors/gateway-error.ts'
-import type { AnswerPart, Dispatch, RoutedRequest } from '../../src/roles/dispatch.ts'
+import { errorStatusOf } from '../../src/http/error-table.ts'
+import { type AnswerPart, cancelAtOnce, type Dispatch, type RoutedRequest } from '../../src/roles/dispatch.ts'
 import { OpenCalls } from '../../src/roles/open-calls.ts'
 import { streamInterrupted } from '../../src/roles/proxy/failure.ts'
+import { until } from '../support/clients.ts'
 
 /** A way from an edge to a proxy. */
 export interface Transport {
@@ -70,22 +72,13 @@ export const hear = async (answer: AsyncIterable<AnswerPart>): Promise<Heard> =>
   }
 }
 
-export const until = async (condition: () => boolean): Promise<void> => {
-  const giveUpMs = Date.now() + 15_000
-  while (!condition()) {
-    if (Date.now() > giveUpMs) throw new Error(`never: ${condition}`)
-    await delay(5)
-  }
-}
-
 const fieldsOf = (fault: unknown): object =>
   fault instanceof GatewayError
     ? {
         code: fault.code,
         message: fault.message,
         param: fault.param,
-        status: fault.status,
-        type: fault.type,
+        status: errorStatusOf(fault),
         retryAfterSeconds: fault.retryAfterSeconds,
         failedAt: fault.failedAt,
         details: fault.details,
@@ -228,6 +221,42 @@ export const callsContract = (t: Test, open: OpenTransport): void => {
     t.match(await answer.next(), { done: true })
   })
 
+  t.test(
+    'a client that goes away keeps its reader until its call has ended, and tells whether it is read on',
+    async (t) => {
+      let ending = Promise.withResolvers<void>()
+      let served: AbortSignal | undefined
+      const dispatch = await serving(t, async function* (_, clientGone) {
+        served = clientGone
+        try {
+          yield head
+          await ending.promise
+        } finally {
+          await ending.promise
+        }
+      })
+      for (const reason of [undefined, cancelAtOnce])
+        for (const how of ['next', 'return'] as const) {
+          ending = Promise.withResolvers<void>()
+          const gone = new AbortController()
+          const answer = dispatch(routedCall(), gone.signal)[Symbol.asyncIterator]()
+          await answer.next()
+          let isOver = false
+          gone.abort(reason)
+          const rest = (how === 'next' ? answer.next() : answer.return!()).catch((fault: unknown) => fault)
+          void rest.then(() => {
+            isOver = true
+          })
+          await until(() => served?.aborted === true)
+          t.equal(served?.reason === cancelAtOnce, reason === cancelAtOnce)
+          await new Promise((resolve) => setTimeout(resolve, 50))
+          t.notOk(isOver)
+          ending.resolve()
+          await rest
+        }
+    },
+  )
+
   /** Answers with its head, and then only with what ends it. */
   const untilEnded = (seen: string[]): Dispatch =>
     async function* (_, clientGone, openCalls) {
@@ -253,7 +282,7 @@ export const callsContract = (t: Test, open: OpenTransport): void => {
     for (const answer of answers) t.match(await answer.next(), { value: head })
     const ends = answers.map((answer) => answer.next().catch((fault: unknown) => fault))
     openCalls.shutDown()
-    for (const end of ends) t.match(await end, fieldsOf(streamInterrupted('shutdown', true)))
+    for (const end of ends) t.match(fieldsOf(await end), fieldsOf(streamInterrupted('shutdown', true)))
     t.same(seen, ['shutdown', 'shutdown'])
   })
 

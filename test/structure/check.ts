@@ -1,9 +1,15 @@
-/** Ends with 1 where the source tree has more of what `bounds.json` lists. Run by `make check`. */
+/**
+ * Ends with 1 where the source tree has more of what `bounds.json` lists, a spec is not run, or the documentation names what does not
+ * exist. Run by `make check`.
+ */
 import { readFileSync } from 'node:fs'
+import { listTestFiles } from '../support/suites.ts'
+import { findDocumentationProblems } from './documentation.ts'
 import {
   findFigureProblems,
   findFolderProblems,
   findNameProblems,
+  findSuiteProblems,
   findWordProblems,
   type StructureBounds,
 } from './problems.ts'
@@ -19,6 +25,8 @@ const problems = [
     ...findFolderProblems(sources, bounds),
   ]),
   ...findFigureProblems(program, bounds),
+  ...findSuiteProblems(listTestFiles()),
+  ...findDocumentationProblems(),
 ]
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) process.exitCode = 1

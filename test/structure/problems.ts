@@ -1,4 +1,5 @@
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
+import { assignSpecs } from '../support/suites.ts'
 import { measureStructure, sharedNames, twoWayFolders } from './measure.ts'
 import type { SourceFile } from './sources.ts'
 import { findBannedWords } from './words.ts'
@@ -9,7 +10,7 @@ export interface StructureBounds {
   readonly sharedNames: Readonly<Record<string, string>>
   /** Pairs of folders that import each other. */
   readonly folderPairs: readonly string[]
-  /** Uses of banned words in comments and exported names, by folder. */
+  /** Uses of banned words in comments, strings and names, by folder. */
   readonly bannedWordsMax: Readonly<Record<string, number>>
   /** Figures of `make structure`. */
   readonly figuresMax: Readonly<Record<string, number>>
@@ -17,10 +18,12 @@ export interface StructureBounds {
 
 export const findWordProblems = (sources: readonly SourceFile[], bounds: StructureBounds): readonly string[] => {
   const uses = Object.groupBy(findBannedWords(sources), ({ path }) => dirname(path))
-  return Object.entries(uses).flatMap(([folder, found = []]) => {
+  return [...new Set([...Object.keys(uses), ...Object.keys(bounds.bannedWordsMax)])].flatMap((folder) => {
+    const found = uses[folder] ?? []
     const max = bounds.bannedWordsMax[folder] ?? 0
-    if (found.length <= max) return []
-    const places = found.map(({ path, line, word }) => `  ${path}${line === 0 ? '' : `:${line}`}: ${word}`)
+    if (found.length < max) return [`${folder}: ${found.length} uses of banned words: lower the bound of ${max}`]
+    if (found.length === max) return []
+    const places = found.map(({ path, line, word }) => `  ${path}:${line}: ${word}`)
     return [`${folder}: ${found.length} uses of banned words, ${max} allowed\n${places.join('\n')}`]
   })
 }
@@ -40,4 +43,17 @@ export const findFigureProblems = (sources: readonly SourceFile[], bounds: Struc
   return Object.entries(bounds.figuresMax)
     .filter(([name, max]) => (figures[name] ?? Number.POSITIVE_INFINITY) > max)
     .map(([name, max]) => `${name}: ${figures[name] ?? 'not measured'}, ${max} allowed`)
+}
+
+/** Of paths from test/: each spec must be loaded by a suite, each suite must have specs, and no suite may lie below a folder. */
+export const findSuiteProblems = (files: readonly string[]): readonly string[] => {
+  const { specs, unloaded } = assignSpecs(files)
+  const belowFolders = files.filter((file) => file.endsWith('.test.ts') && file.includes('/'))
+  return [
+    ...belowFolders.map((file) => `test/${file} is not run: name it ${basename(file, '.test.ts')}.spec.ts`),
+    ...unloaded.map((spec) => `test/${spec} is not run: add test/${dirname(spec).replaceAll('/', '.')}.test.ts`),
+    ...[...specs]
+      .filter(([, found]) => found.length === 0)
+      .map(([folder]) => `test/${folder.replaceAll('/', '.')}.test.ts has no specs in test/${folder}`),
+  ]
 }

@@ -22,6 +22,10 @@ export interface SourceFile {
   readonly commentLines: number
   readonly comments: readonly { readonly line: number; readonly text: string }[]
   readonly exports: readonly Export[]
+  /** Of everything that is declared: parameters, locals, members, types and functions. */
+  readonly names: readonly { readonly line: number; readonly text: string }[]
+  /** String literals and the text of templates. */
+  readonly strings: readonly { readonly line: number; readonly text: string }[]
   readonly imports: readonly Import[]
   /** Members of each class and lines of each function, by name. */
   readonly classes: readonly { readonly name: string; readonly members: number }[]
@@ -98,6 +102,33 @@ const sizesOf = (source: ts.SourceFile): Pick<SourceFile, 'classes' | 'functions
   return { classes, functions }
 }
 
+/** Import and shorthand names are left out: they repeat a name that is declared elsewhere. */
+const isDeclaredName = (node: ts.Identifier | ts.PrivateIdentifier): boolean => {
+  const { parent } = node
+  const isRepeated =
+    ts.isImportSpecifier(parent) || ts.isShorthandPropertyAssignment(parent) || ts.isPropertyAccessExpression(parent)
+  return !isRepeated && 'name' in parent && parent.name === node
+}
+
+const isText = (node: ts.Node): node is ts.LiteralLikeNode =>
+  (ts.isStringLiteralLike(node) && !ts.isImportDeclaration(node.parent) && !ts.isExportDeclaration(node.parent)) ||
+  ts.isTemplateHead(node) ||
+  ts.isTemplateMiddleOrTemplateTail(node)
+
+const wordingOf = (source: ts.SourceFile): Pick<SourceFile, 'names' | 'strings'> => {
+  const names: { line: number; text: string }[] = []
+  const strings: { line: number; text: string }[] = []
+  const visit = (node: ts.Node): void => {
+    const line = source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1
+    if (isText(node)) strings.push({ line, text: node.text })
+    else if ((ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) && isDeclaredName(node))
+      names.push({ line, text: node.text })
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return { names, strings }
+}
+
 const commentsOf = (source: ts.SourceFile): SourceFile['comments'] => {
   const found = new Map<number, string>()
   const collect = (node: ts.Node): void => {
@@ -126,6 +157,7 @@ export const parseSource = (path: string, text: string): SourceFile => {
     commentLines: isGenerated ? 0 : commentLines,
     comments: isGenerated ? [] : comments,
     exports: isGenerated ? [] : exportsOf(source),
+    ...(isGenerated ? { names: [], strings: [] } : wordingOf(source)),
     imports: importsOf(path, source),
     ...sizesOf(source),
   }

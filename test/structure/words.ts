@@ -31,30 +31,36 @@ export const bannedWords = [
   'shelf',
   'trouble',
   'troubles',
+  'speaks',
+  'spoken',
+  'speaker',
+  'speakers',
+  'anybody',
+  'believed',
+  'patience',
+  'asker',
+  'keeping',
+  'books',
 ] as const
 
 const pattern = new RegExp(`\\b(${bannedWords.join('|')})\\b`, 'gi')
-const wordsOfName = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+/** `told1hTokens` is four words, and so is `told_1h_tokens`. */
+const wordsOfName = (name: string): string =>
+  name.replaceAll(/([a-z])(?=[A-Z0-9])|([0-9])(?=[A-Za-z])/g, '$& ').replaceAll('_', ' ')
+
+export const findBannedWordsIn = (text: string): readonly string[] =>
+  [...text.matchAll(pattern)].map(([word]) => word.toLowerCase())
 
 export interface BannedUse {
   readonly path: string
   readonly line: number
   readonly word: string
-  readonly text: string
 }
 
-/** Where comments and exported names use a banned word. */
+/** Where comments, strings and the names of what is declared use a banned word. */
 export const findBannedWords = (sources: readonly SourceFile[]): readonly BannedUse[] =>
-  sources.flatMap(({ path, comments, exports }) => [
-    ...comments.flatMap(({ line, text }) =>
-      [...text.matchAll(pattern)].map(([word]) => ({ path, line, word: word.toLowerCase(), text })),
-    ),
-    ...exports.flatMap(({ name }) =>
-      [...wordsOfName(name).matchAll(pattern)].map(([word]) => ({
-        path,
-        line: 0,
-        word: word.toLowerCase(),
-        text: name,
-      })),
-    ),
-  ])
+  sources.flatMap(({ path, comments, names, strings }) =>
+    [...comments, ...[...strings, ...names].map(({ line, text }) => ({ line, text: wordsOfName(text) }))]
+      .flatMap(({ line, text }) => findBannedWordsIn(text).map((word) => ({ path, line, word })))
+      .toSorted((a, b) => a.line - b.line),
+  )

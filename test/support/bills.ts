@@ -2,8 +2,8 @@ import type { Test } from 'tap'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { unitsPicosRoundingHalfUp } from '../../src/domain/video/settle.ts'
 import type { Event, EventOf } from '../../src/events/envelope.ts'
-import { until } from './clients.ts'
-import type { TestGateway } from './gateway.ts'
+import { type Seen, until } from './clients.ts'
+import type { Operator, TestGateway } from './gateway.ts'
 
 export type Bill = EventOf<'UsageRecorded'>['data']
 
@@ -70,6 +70,26 @@ export const checkCharges = async (t: Test, { operator }: Pick<TestGateway, 'ope
   }
   for (const [workspaceId, { chargesPicos }] of operator.tail.ledger.wallets)
     t.equal(formatUsd(sums.get(workspaceId) ?? 0n), formatUsd(chargesPicos), `the charges of ${workspaceId}`)
+}
+
+/** Each request that was answered whole has one bill, and no other has two; answers with the number of bills. */
+export const checkBilledOnce = async (t: Test, operator: Operator, journal: readonly Seen[]): Promise<number> => {
+  const bills = new Map<string, number>()
+  for (const { type, data } of await operator.events())
+    if (type === 'UsageRecorded') bills.set(data.requestId, (bills.get(data.requestId) ?? 0) + 1)
+  const answered = journal.filter(({ status, complete }) => status === 200 && complete)
+  t.comment(`${answered.length} responses of ${journal.length} requests, ${bills.size} bills`)
+  t.same(
+    answered.filter(({ requestId }) => !bills.has(requestId ?? '')),
+    [],
+    'every acknowledged response has its bill',
+  )
+  t.same(
+    [...bills].filter(([, count]) => count > 1),
+    [],
+    'no request has two',
+  )
+  return bills.size
 }
 
 const sumOf = (bills: readonly Bill[], figure: (usage: Bill['usage']) => number): number =>

@@ -11,6 +11,7 @@ import {
   runtime,
   type TestOptions,
   temporaryFolder,
+  untilKeyIsKnown,
 } from './gateway.ts'
 import { GatewayProcess } from './gateway-process.ts'
 
@@ -45,5 +46,7 @@ export const startGatewayApart = async (t: Test, options: ApartOptions = {}): Pr
   t.teardown(async () => {
     await process.end('SIGTERM')
   })
-  return { process, operator, servers, account: await operator.openAccount('acme', '100') }
+  const account = await operator.openAccount('acme', '100')
+  await untilKeyIsKnown(process.url, account)
+  return { process, operator, servers, account }
 }

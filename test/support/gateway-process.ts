@@ -6,14 +6,18 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { verifierText } from '../../src/audit/note.ts'
 import type { GatewayBounds } from '../../src/cli/gateway.ts'
-import type { AuditConfig, Config, External } from '../../src/config/config.ts'
+import type { AuditConfig } from '../../src/config/audit.ts'
+import type { Config } from '../../src/config/config.ts'
+import type { External } from '../../src/config/servers.ts'
 import type { RoleName } from '../../src/roles/role.ts'
-import { mainFile, programEnvironment } from './program.ts'
+import { mainFile, programEnvironment, programFlags } from './program.ts'
 
 const boundedFile = fileURLToPath(new URL('serve-with-bounds.ts', import.meta.url))
 
 const programOf = (bounds: GatewayBounds | undefined): readonly string[] =>
-  bounds === undefined ? [mainFile, 'serve'] : [boundedFile, '--bounds', JSON.stringify(bounds)]
+  bounds === undefined
+    ? [...programFlags, mainFile, 'serve']
+    : [...programFlags, boundedFile, '--bounds', JSON.stringify(bounds)]
 
 const providerOf = ({ name, dialect, profile, baseUrl, apiKey, models }: Config['providers'][number]) =>
   [name, { dialect, profile, base_url: baseUrl, api_key: apiKey, models }] as const

@@ -3,12 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Sandbox, sandboxVideoKey, startSandbox } from '../../sandbox/server.ts'
-import { type CommandContext, creditWallet, issueKey, openWorkspace } from '../../src/cli/accounts.ts'
+import { creditWallet, issueKey, openWorkspace } from '../../src/administration/account-changes.ts'
+import type { CommandContext } from '../../src/cli/command-context.ts'
 import { type Gateway, type GatewayBounds, startGateway } from '../../src/cli/gateway.ts'
 import { openOperatorPlatform, openTail, type Platform } from '../../src/cli/platform.ts'
 import { createRuntime, type Runtime } from '../../src/cli/runtime.ts'
-import { type Config, resolveSurfaces } from '../../src/config/config.ts'
+import type { Config } from '../../src/config/config.ts'
 import { configLimits } from '../../src/config/limits.ts'
+import { resolveSurfaces } from '../../src/config/providers.ts'
+import { parseUsd } from '../../src/domain/money.ts'
 import type { PriceFile } from '../../src/domain/pricing/price-file.ts'
 import type { CatalogProvider } from '../../src/domain/routing/plan.ts'
 import type { Event } from '../../src/events/envelope.ts'
@@ -130,6 +133,14 @@ export interface Account {
   readonly secret: string
 }
 
+/** Resolves when an edge has read from the log that the key was issued: until then it refuses it. */
+export const untilKeyIsKnown = (url: string, { secret }: Pick<Account, 'secret'>): Promise<void> =>
+  until(async () => {
+    const response = await fetch(`${url}/v1/videos/none`, { headers: { authorization: `Bearer ${secret}` } })
+    await response.body?.cancel()
+    return response.status !== 401
+  })
+
 /** A second process's view of the log: what an operator's command sees. */
 export class Operator implements CommandContext {
   readonly platform: Platform
@@ -146,10 +157,14 @@ export class Operator implements CommandContext {
   }
 
   async openAccount(workspaceId: string, creditUsd: string): Promise<Account> {
-    await openWorkspace(this, workspaceId, workspaceId, '0')
-    if (creditUsd !== '0') await creditWallet(this, workspaceId, creditUsd, 'test-credit', '')
-    const { secret } = await issueKey(this, workspaceId, 'test', runtime.newId, runtime.randomText)
+    await openWorkspace(this, { workspaceId, name: workspaceId, creditLimitPicos: 0n })
+    if (creditUsd !== '0') await this.credit(workspaceId, creditUsd, 'test-credit')
+    const { secret } = await issueKey(this, { workspaceId, name: 'test' }, runtime)
     return { workspaceId, secret }
+  }
+
+  async credit(workspaceId: string, usd: string, reference: string, note = '', expiresAt?: string): Promise<void> {
+    await creditWallet(this, workspaceId, { amountPicos: parseUsd(usd), reference, note, expiresAt })
   }
 
   /** Every event in the log, in its order. Each is read once, however often a condition asks. */
@@ -184,7 +199,7 @@ export class Operator implements CommandContext {
         () => false,
       ),
     )
-    await this.tail.reached(await this.log.lastSequence())
+    await this.tail.waitForSequence(await this.log.lastSequence())
   }
 
   async stop(): Promise<void> {
@@ -225,5 +240,6 @@ export const startTestGateway = async (t: Test, options: TestOptions = {}): Prom
     await gateway.stop()
   })
   const account = await operator.openAccount('acme', '100')
+  await untilKeyIsKnown(gateway.url, account)
   return { gateway, sandbox, operator, config, account }
 }

@@ -5,7 +5,7 @@ import type { Deployment } from './deployment.ts'
 
 const clients = 20
 /** Together they still ask far more often than the limits of these tests let in. */
-const refusedPauseMs = 100
+const refusedPauseMs = 200
 
 export const setLimits = async ({ operator }: Deployment, workspaceId: string, limits: Limits): Promise<void> => {
   await operator.log.append([{ type: 'LimitsSet', data: { workspaceId, limits } }])

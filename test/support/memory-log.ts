@@ -1,13 +1,16 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { RawFrame, RawFrames } from '../../src/audit/frames.ts'
+import { getValidator } from '../../src/encoding/schema-validation.ts'
 import { encodeFrame, frameIdText } from '../../src/events/codec.ts'
-import { type Event, type Fact, sealEvent } from '../../src/events/envelope.ts'
+import { type Event, type Fact, wrapEvent } from '../../src/events/envelope.ts'
 import type { Appended, EventLog, Follower, Frame } from '../../src/log/event-log.ts'
+import type { RawFrame, RawFrames } from '../../src/log/raw-frames.ts'
 
 export interface MemoryLogOptions {
   readonly writer?: string
   /** ISO 8601 time of the events of the frame with this sequence. */
   readonly timeOf?: (sequence: number) => string
+  /** Every fact is held against its schema. */
+  readonly checksSchemas?: boolean
 }
 
 const framesBetweenTurns = 256
@@ -27,30 +30,70 @@ export const rawFrameOf = ({ walletSubject, events, ...frame }: Frame): RawFrame
   ),
 })
 
-/** The log as an array, in one process: what is appended is stored at once. */
+const checkSchema = ({ type, data }: Fact): void => {
+  const problems = getValidator(`events/${type}.v1.json`, { allErrors: true })(data)
+  if (problems.length > 0) throw new Error(`${type}: ${JSON.stringify(problems)}`)
+}
+
+/** The log as an array, in one process: what is appended is stored at once, unless a test stalls it. */
 export class MemoryLog implements EventLog, RawFrames {
   readonly writer: string
   readonly frames: Frame[] = []
   readonly #timeOf: (sequence: number) => string
   readonly #counters = { journal: 0, wallet: 0 }
+  readonly #checksSchemas: boolean
   readonly #wakers = new Set<() => void>()
   #events = 0
+  #stall: { readonly sinceMs: number; readonly gate: PromiseWithResolvers<void>; waiting: number } | null = null
+  #delivering = true
+  #refusing = false
+  /** Facts that were handed over, stored or not. */
+  appended = 0
 
-  constructor({ writer = 'test-writer', timeOf }: MemoryLogOptions = {}) {
+  constructor({ writer = 'test-writer', timeOf, checksSchemas = false }: MemoryLogOptions = {}) {
     this.writer = writer
+    this.#checksSchemas = checksSchemas
     this.#timeOf = timeOf ?? ((sequence) => new Date(startOfTime + sequence * 1_000).toISOString())
   }
 
+  get events(): readonly Event[] {
+    return this.frames.flatMap(({ events }) => events)
+  }
+
+  /** Appends wait, unstored and unacknowledged, until `resume`. */
+  stall(sinceMs: number = Date.now()): void {
+    this.#stall ??= { sinceMs, gate: Promise.withResolvers(), waiting: 0 }
+  }
+
+  resume(): void {
+    this.#stall?.gate.resolve()
+    this.#stall = null
+  }
+
+  /** From here on every append is refused. */
+  refuse(): void {
+    this.#refusing = true
+  }
+
+  /** Appends are stored and acknowledged, but followers receive nothing until it is called again with true. */
+  deliver(delivering: boolean): void {
+    this.#delivering = delivering
+    for (const wake of this.#wakers) wake()
+  }
+
   async append(facts: readonly Fact[]): Promise<Appended> {
+    await this.#accept(facts)
     return this.#store(null, facts)
   }
 
   async appendToWallet(workspaceId: string, facts: readonly Fact[], expectedSequence: number) {
+    await this.#accept(facts)
     const sequence = this.frames.findLast((frame) => frame.walletSubject === workspaceId)?.sequence ?? 0
     return sequence === expectedSequence ? this.#store(workspaceId, facts) : { conflict: true as const, sequence }
   }
 
   async postToWallet(workspaceId: string, facts: readonly Fact[]): Promise<Appended> {
+    await this.#accept(facts)
     return this.#store(workspaceId, facts)
   }
 
@@ -68,10 +111,10 @@ export class MemoryLog implements EventLog, RawFrames {
     const waker = () => wake()
     const deliver = async (): Promise<void> => {
       for (let next = fromSequence - 1; !stopped; ) {
-        if (next === this.frames.length) {
+        if (next === this.frames.length || !this.#delivering) {
           await new Promise<void>((resolve) => {
             wake = resolve
-            if (stopped || next < this.frames.length) resolve()
+            if (stopped || (this.#delivering && next < this.frames.length)) resolve()
           })
           continue
         }
@@ -110,12 +153,21 @@ export class MemoryLog implements EventLog, RawFrames {
   }
 
   oldestUnacknowledgedMs(): number {
-    return 0
+    return this.#stall === null || this.#stall.waiting === 0 ? 0 : Date.now() - this.#stall.sinceMs
+  }
+
+  async #accept(facts: readonly Fact[]): Promise<void> {
+    this.appended += facts.length
+    if (this.#checksSchemas) facts.forEach(checkSchema)
+    if (this.#refusing) throw new Error('the queue is full')
+    if (this.#stall === null) return
+    this.#stall.waiting += 1
+    await this.#stall.gate.promise
   }
 
   #store(walletSubject: string | null, facts: readonly Fact[]): Appended {
     const time = this.#timeOf(this.frames.length + 1)
-    const events = facts.map((fact): Event => sealEvent(fact, this.#nextId(), `/gateway/test/${this.writer}`, time))
+    const events = facts.map((fact): Event => wrapEvent(fact, this.#nextId(), `/gateway/test/${this.writer}`, time))
     // As the log does: a journal's counters have no gaps, so wallet frames have a writer of their own.
     if (walletSubject !== null) {
       this.#counters.wallet += 1

@@ -4,6 +4,9 @@ import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
+/** Node's own, with which the Makefile starts the program. */
+export const programFlags = ['--max-semi-space-size=32'] as const
+
 export const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const hostFile = fileURLToPath(new URL('program-host.ts', import.meta.url))
 const outputBytesMax = 64 * 1024 * 1024
@@ -70,7 +73,11 @@ class Host {
   readonly #exited: Promise<readonly unknown[]>
 
   constructor() {
-    this.#child = fork(hostFile, { silent: true, env: programEnvironment({ NO_COLOR: '1' }), execArgv: [] })
+    this.#child = fork(hostFile, {
+      silent: true,
+      env: programEnvironment({ NO_COLOR: '1' }),
+      execArgv: [...programFlags],
+    })
     this.#out = this.#child.stdout as Socket
     this.#err = this.#child.stderr as Socket
     this.#out.setEncoding('utf8')

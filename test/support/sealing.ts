@@ -1,9 +1,9 @@
 import type { Test } from 'tap'
-import { hashFrame, type RawFrame, type RawFrames } from '../../src/audit/frames.ts'
-import { GrowingTree } from '../../src/audit/merkle.ts'
+import { GrowingTree, hashFrame } from '../../src/audit/merkle.ts'
 import type { Verifier } from '../../src/audit/note.ts'
 import { mayHoldCheckpoint, readCheckpoints, verifyCheckpoint } from '../../src/audit/verified-checkpoints.ts'
 import type { CheckpointSealed } from '../../src/events/types.ts'
+import type { RawFrame, RawFrames } from '../../src/log/raw-frames.ts'
 import { decodeEvents } from '../../src/log/read-frame.ts'
 
 /** A checkpoint, and the frame that holds it. */

@@ -16,4 +16,4 @@ const { values } = parseArgs({
 })
 const role = roleNames.find((name) => name === values.role)
 const config = readConfig(process.env, { file: values.config, dataFolder: values.data, role })
-await serveGateway(config, createRuntime(config.logLevel), role, JSON.parse(values.bounds))
+await serveGateway(config, createRuntime(config.logLevel, { role: role ?? 'gateway' }), role, JSON.parse(values.bounds))

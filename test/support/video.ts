@@ -6,11 +6,11 @@ import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { availablePicos, balancePicos } from '../../src/domain/wallet/wallet.ts'
 import type { Event, EventType } from '../../src/events/envelope.ts'
 import type { PriceSheet } from '../../src/events/types.ts'
-import type { StatementEntry } from '../../src/projections/statement.ts'
+import type { StatementEntry } from '../../src/projections/statements/queries.ts'
 import { sharedLimits } from '../../src/runtime/limits.ts'
 import type { NatsServer } from '../adapters/nats/server.ts'
 import { until } from './clients.ts'
-import { type Operator, pricesOf, sheetOf } from './gateway.ts'
+import { type Operator, pricesOf, sheetOf, untilKeyIsKnown } from './gateway.ts'
 
 /** Five seconds of `vv/v3` in `std` are 3 units at 0.14 USD: what a plain request holds, and what the sandbox takes. */
 export const plainUsd = '0.42'
@@ -136,7 +136,7 @@ export const openKnownAccount = async (
   creditUsd: string,
 ): Promise<string> => {
   const { secret } = await operator.openAccount(workspaceId, creditUsd)
-  for (const url of urls) await until(async () => (await pollVideo(url, secret, 'none')).status === 404)
+  for (const url of urls) await untilKeyIsKnown(url, { secret })
   return secret
 }
 

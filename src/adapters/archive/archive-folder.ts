@@ -2,11 +2,11 @@ import { mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ArchiveHead, ArchiveTarget } from '../../audit/archive.ts'
 import type { IntegrityFinding } from '../../audit/findings.ts'
-import type { RawFrame } from '../../audit/frames.ts'
 import type { GrowingTree } from '../../audit/merkle.ts'
 import { type FolderLock, lockFile } from '../../embedded/folder-lock.ts'
 import { faultText } from '../../errors/gateway-error.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
+import type { RawFrame } from '../../log/raw-frames.ts'
 import { removeLeftovers, toDraftPath } from './files.ts'
 import { archiveLimits } from './limits.ts'
 import {
@@ -42,7 +42,7 @@ const assertNoSegments = async (folder: string): Promise<void> => {
   if (segments.length === 0) return
   throw new ArchiveFault(
     `${path} holds ${segments.length} finished segments (${segments.sort()[0]} is the first), but ${manifestName}, ` +
-      `which tells what they are, is missing from ${folder}: put it back beside them, or archive into another folder; ` +
+      `which describes them, is missing from ${folder}: restore it beside them, or archive into another folder; ` +
       'nothing was removed',
   )
 }
@@ -69,7 +69,7 @@ const removeInterrupted = async (folder: string, { size }: Manifest): Promise<vo
 const damageOf = async (folder: string, { file, file_bytes }: Segment): Promise<string | null> => {
   try {
     const { size } = await stat(join(folder, file))
-    return size === file_bytes ? null : `it has ${size} bytes, the manifest says ${file_bytes}`
+    return size === file_bytes ? null : `it has ${size} bytes, the manifest lists ${file_bytes}`
   } catch (fault) {
     return faultText(fault)
   }

@@ -1,4 +1,3 @@
-/** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const archiveLimits = {
   archiveHeaderBytesMax: 4_096, // The line before a frame: sequence, subject, id, time.
   archiveFrameBytesMax: 64 * 1024 * 1024, // nats-server's own bound of max_payload.

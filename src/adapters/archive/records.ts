@@ -1,5 +1,5 @@
-import type { RawFrame } from '../../audit/frames.ts'
 import { isObject, parseJson } from '../../encoding/json.ts'
+import type { RawFrame } from '../../log/raw-frames.ts'
 import { archiveLimits } from './limits.ts'
 
 /** The frames of a segment: for each a line of JSON about it, its bytes, a line feed. */
@@ -29,7 +29,7 @@ const isHeader = (value: unknown): value is Header => {
 
 const parseHeader = (line: Buffer): Header => {
   const header = parseJson(line.toString())
-  if (!isHeader(header)) throw new Error('what stands before a frame does not tell of one')
+  if (!isHeader(header)) throw new Error('the header of a frame is malformed')
   return header
 }
 
@@ -78,7 +78,7 @@ class RecordReader {
     if (this.#header === null || this.#pieces.length <= this.#header.bytes) return null
     const { bytes, ...header } = this.#header
     const record = this.#pieces.take(bytes + 1)
-    if (record[bytes] !== lineFeed) throw new Error(`frame ${header.sequence} is longer than was told of it`)
+    if (record[bytes] !== lineFeed) throw new Error(`frame ${header.sequence} is longer than its header states`)
     this.#header = null
     return { ...header, data: record.subarray(0, bytes) }
   }
@@ -87,8 +87,7 @@ class RecordReader {
     if (this.#pieces.length === 0) return null
     const end = this.#pieces.whole().indexOf(lineFeed)
     if (end >= 0) return parseHeader(this.#pieces.take(end + 1))
-    if (this.#pieces.length > archiveLimits.archiveHeaderBytesMax)
-      throw new Error('what stands before a frame has no end')
+    if (this.#pieces.length > archiveLimits.archiveHeaderBytesMax) throw new Error('the header of a frame has no end')
     return null
   }
 }
@@ -104,7 +103,7 @@ const decodeFrames = (reader: RecordReader, first: number): DecodedFrames => {
   try {
     for (let frame = reader.next(); frame !== null; frame = reader.next()) {
       const due = first + frames.length
-      if (frame.sequence !== due) throw new Error(`frame ${frame.sequence} stands where frame ${due} should`)
+      if (frame.sequence !== due) throw new Error(`frame ${frame.sequence} is in the place of frame ${due}`)
       frames.push(frame)
     }
     return { frames, fault: null }

@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip, type Gzip } from 'node:zlib'
-import type { RawFrame } from '../../audit/frames.ts'
+import type { RawFrame } from '../../log/raw-frames.ts'
 import { publishDraft, toDraftPath } from './files.ts'
 import { archiveLimits } from './limits.ts'
 import type { Segment } from './manifest.ts'
@@ -60,7 +60,6 @@ export class SegmentWriter {
     if (!this.#gzip.write(record)) await Promise.race([once(this.#gzip, 'drain'), this.#written])
   }
 
-  /** Syncs the file and gives it its final name. */
   async finish(last: number, checkpoint: string): Promise<Segment> {
     this.#gzip.end()
     await this.#written

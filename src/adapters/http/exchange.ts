@@ -15,10 +15,7 @@ const faultOf = (error: unknown): HttpFault => {
   return new HttpFault(timeoutCodes.includes(faultCode(error)) ? 'timeout' : 'network', error)
 }
 
-/**
- * One request and its response, directly on undici's handler API: no stream object in between. The reader pulls; chunks
- * that arrive before are buffered up to a bound, then the connection is paused.
- */
+/** On undici's handler API, without a stream object between. What is not pulled yet is buffered up to a bound. */
 export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterator<Uint8Array> {
   readonly #signal: AbortSignal
   readonly #head = Promise.withResolvers<HttpResponse>()

@@ -1,4 +1,3 @@
-/** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const httpClientLimits = {
   // Upstream
   upstreamConnectMs: 10_000,

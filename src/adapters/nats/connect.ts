@@ -77,10 +77,7 @@ const codeOf = (error: Error): string => ('code' in error ? String(error.code) :
 const isOfTls = (error: Error): boolean =>
   /CERT|VERIFY|ISSUER|^ERR_(TLS|SSL|OSSL)|^EPROTO$/.test(codeOf(error)) || /\btls\b/i.test(error.message)
 
-/**
- * A server that requires a client certificate, or does not trust ours, only closes the connection, which the library
- * does not report.
- */
+/** A server that requires a client certificate, or does not trust ours, only closes the connection. */
 const describeTimeout = (usesTls: boolean): string =>
   `does not answer within ${natsLimits.natsConnectMs} ms${usesTls ? '; one that asks for a client certificate is silent to all but those it trusts' : ''}`
 

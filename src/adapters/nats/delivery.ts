@@ -10,7 +10,7 @@ export interface Delivery {
 
 const nanosecondsDigits = 6
 
-/** From the reply subject: `$JS.ACK.[domain.account.]stream.consumer.delivered.streamSequence.deliverySequence.time.pending[.…]`. */
+/** `$JS.ACK.[domain.account.]stream.consumer.delivered.streamSequence.deliverySequence.time.pending[.…]` */
 export const parseDelivery = (reply: string): Delivery => {
   const tokens = reply.split('.')
   const at = tokens.length === 9 ? 5 : 7

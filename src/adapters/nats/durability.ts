@@ -49,11 +49,7 @@ const isOnOtherServer = (connection: NatsConnection, stream: StreamInfo): boolea
   return leader !== undefined && leader !== connection.info?.server_name
 }
 
-/**
- * Why the server may acknowledge a frame before it is on disk; null when it does not. Only the monitoring port reports
- * that: `$SYS` does not answer an account's own connection, and neither INFO nor the stream's configuration carries the
- * setting.
- */
+/** Why the server may acknowledge before a frame is on disk, or null. Only the monitoring port reports that. */
 const findDurabilityProblem = async (
   connection: NatsConnection,
   stream: StreamInfo,
@@ -82,5 +78,5 @@ export const checkDurability = async (
     throw new Error(
       `${options.noun ?? 'the log'} is not known to be durable: ${reason} (\`durability: relaxed\` accepts that)`,
     )
-  options.logger.warn({ stream: stream.config.name, reason }, 'acknowledged events can be lost with the power')
+  options.logger.log('log.durability_relaxed', { stream: stream.config.name, reason })
 }

@@ -22,6 +22,10 @@ export interface StreamSpec {
   /** Only at creation: an operator may change them. */
   readonly initially?: Partial<StreamConfig>
   readonly noun: string
+}
+
+export interface StreamOptions {
+  readonly replicas: number
   /** Creates a missing stream. Roles must not: with a misspelt name, one would work alone on its own. */
   readonly create: boolean
 }
@@ -58,8 +62,8 @@ export const isApiError = (error: unknown, code: number): boolean =>
 /** Whether the error means that the cluster or stream has no leader, or too few of its servers are up. */
 export const isTransient = (error: unknown): boolean => {
   if (error instanceof JetStreamApiError) return error.status === unavailable || error.code === noSuitablePeers
-  const nobodyAnswers = error instanceof Error && error.cause instanceof RequestError && error.cause.isNoResponders()
-  return nobodyAnswers || error instanceof TimeoutError
+  const hasNoResponders = error instanceof Error && error.cause instanceof RequestError && error.cause.isNoResponders()
+  return hasNoResponders || error instanceof TimeoutError
 }
 
 const createStream = async (jsm: JetStreamManager, { config, initially, noun }: StreamSpec): Promise<void> => {
@@ -74,8 +78,8 @@ const createStream = async (jsm: JetStreamManager, { config, initially, noun }: 
 }
 
 /** Reads it first, since most roles may not create it. */
-const findOrCreate = async (jsm: JetStreamManager, wanted: StreamSpec): Promise<StreamInfo> => {
-  const { config, noun, create } = wanted
+const findOrCreate = async (jsm: JetStreamManager, wanted: StreamSpec, create: boolean): Promise<StreamInfo> => {
+  const { config, noun } = wanted
   try {
     return await jsm.streams.info(config.name)
   } catch (error) {
@@ -104,14 +108,16 @@ export const retryUntilLed = async <T>(work: () => Promise<T | null>, noLeader: 
   }
 }
 
-/**
- * With `create`, creates a missing stream. Throws when it exists with other settings, and lists them; when it does not
- * exist, or may not be created; and with the server's last error when no leader answers within `natsOpenMs`.
- */
-export const ensureStream = async (jsm: JetStreamManager, wanted: StreamSpec): Promise<StreamInfo> => {
+/** Throws with the differing settings, or with the server's last error when no leader answers within `natsOpenMs`. */
+export const ensureStream = async (
+  jsm: JetStreamManager,
+  spec: StreamSpec,
+  { replicas, create }: StreamOptions,
+): Promise<StreamInfo> => {
+  const wanted = { ...spec, config: { ...spec.config, num_replicas: replicas } }
   const { config, noun } = wanted
   const info = await retryUntilLed(async () => {
-    const found = await findOrCreate(jsm, wanted)
+    const found = await findOrCreate(jsm, wanted, create)
     return found.cluster === undefined || found.cluster.leader ? found : null
   }, `stream ${config.name} has no leader`)
   const differences = findDifferences<StreamConfig>(config, { ...defaultSettings, ...info.config }, forbidden)

@@ -89,7 +89,7 @@ export class FrameStore {
         return publisher.publish({ subject, bytes, messageId: id, expectedSequence })
       })
       this.#refusal = null
-      this.#warning.clear({}, 'the event log acknowledges frames again')
+      this.#warning.clear('log.append_recovered', {})
       observer.frameStored(frame.events.length, bytesLength, (performance.now() - frame.openedMs) / 1_000)
       return { outcome: 'stored', sequence, duplicate }
     } catch (error) {
@@ -105,13 +105,13 @@ export class FrameStore {
     throw error
   }
 
-  async #noteFailure({ id }: PendingFrame, said: string): Promise<void> {
+  async #noteFailure({ id }: PendingFrame, failure: string): Promise<void> {
     const { link, readServerError } = this.#parts
     if (link.isClosed) return
-    this.#refusal = said
-    const reason = (await readServerError()) ?? said
+    this.#refusal = failure
+    const reason = (await readServerError()) ?? failure
     if (this.#refusal === null) return // Stored meanwhile.
     this.#refusal = reason
-    this.#warning.raise({ frame: frameIdText(id), reason }, 'a frame is not acknowledged; it is sent again')
+    this.#warning.raise('log.append_unacknowledged', { frame: frameIdText(id), reason })
   }
 }

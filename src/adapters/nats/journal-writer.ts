@@ -9,10 +9,7 @@ interface QueuedFrame {
   readonly stored: PromiseWithResolvers<Appended>
 }
 
-/**
- * Group commit: what is appended while frames are in flight goes into the next frame, which is sent in the turn of the
- * event loop in which one of them is acknowledged. No frame waits for a timer.
- */
+/** Group commit: what is appended while frames are in flight goes into the next. No frame waits for a timer. */
 export class JournalWriter {
   readonly #writer: string
   readonly #subject: string

@@ -1,4 +1,3 @@
-/** Bounds of this folder: the unit in the name, the reason beside it. */
 export const natsLimits = {
   // The log
   frameEventsMax: 512, // 512 events of 1 KB stay well below the server's 1 MB.

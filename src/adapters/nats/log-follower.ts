@@ -4,11 +4,11 @@ import { faultText } from '../../errors/gateway-error.ts'
 import type { Follower } from '../../log/event-log.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { findPermissionViolation } from './connect.ts'
+import { FollowSession, LogFault } from './follow-session.ts'
 import { natsLimits } from './limits.ts'
 import type { Link } from './link.ts'
-import type { LogNames } from './log-stream.ts'
-import { LogFault, PullSession } from './pull-session.ts'
 import type { LogMessage } from './read-frame.ts'
+import type { LogNames } from './streams.ts'
 
 export interface LogFollowerParts {
   readonly connection: NatsConnection
@@ -34,7 +34,7 @@ export class LogFollower implements Follower {
   /** Expected size of the next message: that of the largest recent one. */
   #frameBytes = 1
   #received: number
-  #session: PullSession | undefined
+  #session: FollowSession | undefined
   #handling: Promise<void> | null = null
   #isScheduled = false
   #attempt = 0
@@ -74,8 +74,7 @@ export class LogFollower implements Follower {
       while (!this.#isOver) {
         const reason = await this.#runSession()
         if (this.#isOver) return
-        if (this.#attempt === 0)
-          this.#parts.logger.info({ sequence: this.#received, reason }, 'the follower of the event log starts afresh')
+        if (this.#attempt === 0) this.#parts.logger.log('log.consumer_restarted', { sequence: this.#received, reason })
         await this.#parts.link.backOff(Math.min(this.#attempt, natsLimits.followDoublingsMax))
         this.#attempt += 1
       }
@@ -103,9 +102,9 @@ export class LogFollower implements Follower {
     }
   }
 
-  #newSession(onLost: (reason: string) => void): PullSession {
+  #newSession(onLost: (reason: string) => void): FollowSession {
     const { connection, jsm, link, names, inboxPrefix } = this.#parts
-    return new PullSession({
+    return new FollowSession({
       connection,
       jsm,
       link,

@@ -1,27 +1,29 @@
 import { jetstream, jetstreamManager, type StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { RawFrame, RawFrames } from '../../audit/frames.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { Fact } from '../../events/envelope.ts'
 import type { Appended, EventLog, Follower, Frame } from '../../log/event-log.ts'
+import type { RawFrame, RawFrames } from '../../log/raw-frames.ts'
+import type { AllowedWriters } from '../../log/read-frame.ts'
 import type { Clock, NewId } from '../../runtime/clock.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { noObserver, type Observer } from '../../runtime/observer.ts'
 import { buildInboxPrefix } from './connect.ts'
 import { checkDurability, checkServer, type Durability } from './durability.ts'
+import { ensureStream } from './ensure-stream.ts'
 import { FrameStore } from './frame-store.ts'
 import { JournalWriter } from './journal-writer.ts'
 import { Link } from './link.ts'
 import { LogFollower, type LogFollowerParts, type OnMessage } from './log-follower.ts'
-import { buildLogNames, ensureLogStream, type LogNames } from './log-stream.ts'
 import { assertMayPublish } from './may-publish.ts'
 import { PendingFrames } from './pending-frames.ts'
 import { Publisher } from './publisher.ts'
 import { readFrameRange, toRawFrame } from './raw-frames.ts'
-import { FrameReader, type Speakers } from './read-frame.ts'
+import { FrameReader } from './read-frame.ts'
 import { RecentFrames } from './recent-frames.ts'
 import { createServerErrorReader } from './server-error.ts'
+import { buildLogNames, type LogNames, logStream } from './streams.ts'
 import { WalletSubjectAppender } from './wallet-subject-appender.ts'
 import { type EncodedEvents, type EnvelopeContext, wrapFacts } from './wrap-facts.ts'
 
@@ -36,7 +38,7 @@ export interface LogOptions {
   /** Creates a missing stream; true by default. */
   readonly create?: boolean
   /** Which events a follower accepts from which writer; all when absent. */
-  readonly permittedTypes?: Speakers
+  readonly permittedTypes?: AllowedWriters
   readonly durability: Durability
   readonly replicas: number
   readonly monitoringUrl?: string | undefined
@@ -191,7 +193,7 @@ class NatsLog implements OpenLog {
 const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Parts => {
   const { connection, clock, newId, logger, role, permittedTypes, monitoringUrl, observer = noObserver } = options
   const writer = newId()
-  const link = new Link(connection, ({ message }) => logger.error({ reason: message }, 'the log’s server refuses'))
+  const link = new Link(connection, ({ message }) => logger.log('log.permission_denied', { reason: message }))
   const pending = new PendingFrames()
   const onFatal = (error: Error): void => {
     link.close()
@@ -230,17 +232,14 @@ const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Part
   }
 }
 
-/**
- * With `create`, creates a missing stream. Throws, with every reason, when stream or server do not keep what they
- * acknowledge, or do not let this role do its work. Each opened log has its own writer id.
- */
+/** Throws, with every reason, when what is acknowledged is not kept, or this role may not do its work. */
 export const openLog = async (options: LogOptions): Promise<OpenLog> => {
   const { connection, name, replicas, role, readOnly = false, create = true } = options
   const names = buildLogNames(name)
   assertToken(role)
   checkServer(connection)
   const jsm = await jetstreamManager(connection, { timeout: sharedLimits.natsRequestMs, checkAPI: false })
-  await checkDurability(connection, await ensureLogStream(jsm, names, { replicas, create }), options)
+  await checkDurability(connection, await ensureStream(jsm, logStream(names), { replicas, create }), options)
   if (!readOnly)
     await assertMayPublish(jetstream(connection), `${names.journalPrefix}${role}`, 'the log cannot be appended to')
   return new NatsLog(assemble(options, names, jsm))

@@ -5,10 +5,7 @@ import { findPermissionViolation } from './connect.ts'
 /** A name that no stream can have: a message that expects it is answered but never stored. */
 const noStream = '.'
 
-/**
- * Sends a message that cannot be stored, to check whether this user may publish on a subject; if not, every message
- * would wait for ever. Throws `complaint` with the server's refusal then.
- */
+/** Throws `complaint` with the server's refusal. Without this check every such message would wait for ever. */
 export const assertMayPublish = async (client: JetStreamClient, subject: string, complaint: string): Promise<void> => {
   try {
     await client.publish(subject, '', { expect: { streamName: noStream }, timeout: sharedLimits.natsRequestMs })

@@ -56,10 +56,7 @@ const buildHeaders = (stream: string, { messageId, expectedSequence, headers = {
   return all
 }
 
-/**
- * Publishes into one stream, and receives all acknowledgements on one inbox. The library's own way creates an error
- * object, a promise and a timer for each message, which together cost more than the message does.
- */
+/** The library's own way creates an error, a promise and a timer for each message: more than the message costs. */
 export class Publisher {
   readonly #connection: NatsConnection
   readonly #stream: string

@@ -1,57 +1,34 @@
-import { AckPolicy, DeliverPolicy, type JetStreamManager, JsHeaders, ReplayPolicy } from '@nats-io/jetstream'
+import { JsHeaders } from '@nats-io/jetstream'
 import { createInbox, type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node'
-import { parseDelivery } from './delivery.ts'
 import { nanosecondsInMs } from './ensure-stream.ts'
-import { natsLimits } from './limits.ts'
-import type { Link } from './link.ts'
-import type { LogMessage } from './read-frame.ts'
-
-/** The log is incomplete or invalid; retrying does not help. */
-export class LogFault extends Error {
-  /** The missing sequences, and the sequence at which the log resumes after them. */
-  readonly gap: { readonly from: number; readonly resumesAt: number } | null
-
-  constructor(message: string, gap: LogFault['gap'] = null) {
-    super(message)
-    this.name = 'LogFault'
-    this.gap = gap
-  }
-}
 
 export interface PullSessionParts {
   readonly connection: NatsConnection
-  readonly jsm: JetStreamManager
   readonly stream: string
+  readonly consumer: string
   readonly inboxPrefix: string
-  readonly link: Link
+  /** After `expiresMs` the server ends a request; after `stallMs` without message or heartbeat the session ends. */
+  readonly pace: { readonly expiresMs: number; readonly heartbeatMs: number; readonly stallMs: number }
+  /** Of one request; absent: not bounded. */
+  readonly bytesMax?: number
   readonly room: () => number
-  readonly onMessage: (message: LogMessage) => void
+  readonly onMessage: (message: Msg) => void
   readonly onEnd: (reason: string) => void
 }
 
 const heartbeatStatus = 100
 const requestEndedStatus = 408
 const conflictStatus = 409
-/** How a pull bounded in bytes ends: the next message would exceed them, or the batch is complete. */
+/** How a request bounded in bytes ends: the next message would exceed them, or the batch is complete. */
 const requestIsDone = /exceeds maxbytes|batch completed/i
 
-/**
- * One short-lived consumer that delivers the stream in order from one sequence on. Any disturbance (a restart, a new
- * leader, a lost message, silence) ends it; its owner opens the next one after the last message received.
- */
+/** Any disturbance ends it. The library's `consume` has no bound: it requests as messages arrive, not as they end. */
 export class PullSession {
   readonly #parts: PullSessionParts
   readonly #inbox: string
   #subscription: Subscription | undefined
-  #consumer = ''
-  #delivered = 0
   #outstanding = 0
-  /** The log's last sequence, as the consumer's server reports it. */
-  #logEnd = 0
-  /** The same, as the stream's leader last reported it; 0 while no messages are requested. */
-  #leaderLogEnd = 0
   #stallTimer: NodeJS.Timeout | undefined
-  #lagTimer: NodeJS.Timeout | undefined
   #isOver = false
 
   constructor(parts: PullSessionParts) {
@@ -59,79 +36,52 @@ export class PullSession {
     this.#inbox = createInbox(parts.inboxPrefix)
   }
 
-  /** Throws a LogFault when the stream does not reach `fromSequence` or no longer holds it. */
-  async start(fromSequence: number): Promise<void> {
-    const { connection, jsm, stream } = this.#parts
-    const end = await this.#assertReaches(fromSequence - 1)
-    const info = await jsm.consumers.add(stream, {
-      ack_policy: AckPolicy.None,
-      deliver_policy: DeliverPolicy.StartSequence,
-      opt_start_seq: fromSequence,
-      replay_policy: ReplayPolicy.Instant,
-      inactive_threshold: natsLimits.followInactiveMs * nanosecondsInMs,
-      mem_storage: true,
-      num_replicas: 1,
-    })
-    this.#consumer = info.name
-    const next = info.delivered.stream_seq + 1
-    if (next > fromSequence)
-      throw new LogFault(`the log goes on at sequence ${next}, not at ${fromSequence}`, {
-        from: fromSequence,
-        resumesAt: next,
-      })
-    this.#logEnd = info.delivered.stream_seq + info.num_pending
-    if (next < fromSequence || this.#logEnd < end - natsLimits.followLagFramesMax)
-      throw new Error(this.#describeLag(end))
-    if (this.#isOver) return this.close()
-    this.#subscription = connection.subscribe(this.#inbox, { callback: (error, msg) => this.#receive(error, msg) })
-    this.#stallTimer = setTimeout(() => this.#checkStall(), natsLimits.followStallMs)
-    this.#lagTimer = setInterval(() => void this.#checkLag(), natsLimits.followLagCheckMs)
-    this.fill()
-    this.#leaderLogEnd = end
+  /** Whether the server has been asked for messages that have not come. */
+  get isWaiting(): boolean {
+    return this.#outstanding > 0
   }
 
+  start(): void {
+    this.#subscription = this.#parts.connection.subscribe(this.#inbox, {
+      callback: (error, msg) => this.#receive(error, msg),
+    })
+    this.#stallTimer = setTimeout(() => this.#checkStall(), this.#parts.pace.stallMs)
+    this.fill()
+  }
+
+  /** In few and large requests: the more is outstanding, the longer it waits for more room. */
   fill(): void {
     if (this.#isOver || this.#subscription === undefined || this.#parts.connection.isClosed()) return
     const room = this.#parts.room()
     if (room > this.#outstanding * 2) this.#request(room - this.#outstanding)
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#isOver = true
     clearTimeout(this.#stallTimer)
-    clearInterval(this.#lagTimer)
     this.#subscription?.unsubscribe()
-    const { jsm, link, stream } = this.#parts
-    if (this.#consumer === '') return
-    // A server that is not reached drops the consumer by itself after `followInactiveMs`.
-    await link.runWhileUp(() => jsm.consumers.delete(stream, this.#consumer)).catch(() => false)
   }
 
-  /**
-   * A consumer created beyond the end would skip what is stored in between. A new leader may still apply what it has
-   * committed, so a short log is checked again; one that stays short has lost its end. Resolves with the last sequence.
-   */
-  async #assertReaches(sequence: number): Promise<number> {
-    const { jsm, link, stream } = this.#parts
-    for (let attempt = 0; attempt < natsLimits.followShortLogAttemptsMax; attempt += 1) {
-      const { state } = await jsm.streams.info(stream)
-      if (state.last_seq >= sequence) return state.last_seq
-      await link.backOff(attempt)
-    }
-    throw new LogFault(`the log ends before sequence ${sequence}, which was read from it`)
+  /** Requests nothing more. Resolves when messages in flight have arrived, or cannot arrive. */
+  async drain(): Promise<void> {
+    this.#isOver = true
+    clearTimeout(this.#stallTimer)
+    const { connection } = this.#parts
+    if (this.#subscription === undefined || this.#subscription.isClosed() || connection.isClosed()) return
+    await this.#subscription.drain()
   }
 
   #request(batch: number): void {
-    if (this.#outstanding === 0) this.#leaderLogEnd = 0
     this.#outstanding += batch
+    const { connection, stream, consumer, pace, bytesMax } = this.#parts
     const request = {
       batch,
-      max_bytes: natsLimits.followPullBytesMax,
-      expires: natsLimits.followPullMs * nanosecondsInMs,
-      idle_heartbeat: natsLimits.followHeartbeatMs * nanosecondsInMs,
+      expires: pace.expiresMs * nanosecondsInMs,
+      idle_heartbeat: pace.heartbeatMs * nanosecondsInMs,
+      ...(bytesMax === undefined ? {} : { max_bytes: bytesMax }),
     }
-    const subject = `$JS.API.CONSUMER.MSG.NEXT.${this.#parts.stream}.${this.#consumer}`
-    this.#parts.connection.publish(subject, JSON.stringify(request), { reply: this.#inbox })
+    const subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`
+    connection.publish(subject, JSON.stringify(request), { reply: this.#inbox })
   }
 
   #endSession(reason: string): void {
@@ -141,34 +91,19 @@ export class PullSession {
   }
 
   #checkStall(): void {
-    // A slow reader requests nothing, and then the server sends nothing.
-    if (this.#outstanding > 0) this.#endSession(`silent for ${natsLimits.followStallMs} ms`)
+    // Without room nothing is requested, and then the server sends nothing.
+    if (this.#outstanding > 0) this.#endSession(`silent for ${this.#parts.pace.stallMs} ms`)
     else this.#stallTimer?.refresh()
   }
 
-  #describeLag(end: number): string {
-    return `the consumer's server has the log to sequence ${this.#logEnd}, the leader to ${end}`
-  }
-
-  /**
-   * A consumer may be on any server of a cluster. One that has restarted or is slow keeps sending heartbeats while it
-   * lags behind the stream's leader: what the leader had at one check must be there by the next.
-   */
-  async #checkLag(): Promise<void> {
-    const { jsm, link, stream } = this.#parts
-    if (this.#outstanding > 0 && this.#logEnd < this.#leaderLogEnd)
-      return this.#endSession(this.#describeLag(this.#leaderLogEnd))
-    // While no leader answers there is nothing to compare with.
-    const info = await link.runWhileUp(() => jsm.streams.info(stream)).catch(() => null)
-    this.#leaderLogEnd = info?.state.last_seq ?? 0
-  }
-
   #receive(error: Error | null, msg: Msg): void {
-    if (this.#isOver) return
     this.#stallTimer?.refresh()
     if (error !== null) this.#endSession(error.message)
     else if (msg.subject === this.#inbox) this.#receiveStatus(msg)
-    else this.#receiveMessage(msg)
+    else {
+      this.#outstanding -= 1
+      this.#parts.onMessage(msg)
+    }
     this.fill()
   }
 
@@ -177,15 +112,5 @@ export class PullSession {
     if (code === requestEndedStatus || (code === conflictStatus && requestIsDone.test(description)))
       this.#outstanding -= Number(msg.headers?.get(JsHeaders.PendingMessagesHdr) ?? 0)
     else if (code !== heartbeatStatus) this.#endSession(`${code} ${description}`)
-  }
-
-  #receiveMessage(msg: Msg): void {
-    const { streamSequence, deliverySequence, storedMs, pending } = parseDelivery(msg.reply ?? '')
-    this.#delivered += 1
-    this.#outstanding -= 1
-    this.#logEnd = streamSequence + pending
-    if (deliverySequence === this.#delivered)
-      this.#parts.onMessage({ sequence: streamSequence, subject: msg.subject, storedMs, data: msg.data })
-    else this.#endSession(`delivery ${this.#delivered} did not come`)
   }
 }

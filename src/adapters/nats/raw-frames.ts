@@ -1,11 +1,11 @@
-import { FramesFault, type RawFrame } from '../../audit/frames.ts'
 import { frameIdText } from '../../events/codec.ts'
 import type { Follower } from '../../log/event-log.ts'
+import { FramesFault, type RawFrame } from '../../log/raw-frames.ts'
 import { frameIdOf } from '../../log/read-frame.ts'
+import { LogFault } from './follow-session.ts'
 import { natsLimits } from './limits.ts'
-import type { LogNames } from './log-stream.ts'
-import { LogFault } from './pull-session.ts'
 import type { LogMessage } from './read-frame.ts'
+import type { LogNames } from './streams.ts'
 
 const readFrameId = (data: Uint8Array): string => {
   try {

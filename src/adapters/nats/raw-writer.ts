@@ -1,11 +1,11 @@
 import { type JetStreamClient, jetstream, type PubAck } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { RawFrame } from '../../audit/frames.ts'
 import { type FrameWriter, RestoreRefused } from '../../audit/restore.ts'
+import type { RawFrame } from '../../log/raw-frames.ts'
 import { findPermissionViolation } from './connect.ts'
 import { natsLimits } from './limits.ts'
 import { Link } from './link.ts'
-import { buildLogNames, type LogNames } from './log-stream.ts'
+import { buildLogNames, type LogNames } from './streams.ts'
 
 class InFlightFrames {
   readonly #sent = new Set<Promise<void>>()
@@ -42,10 +42,7 @@ class InFlightFrames {
   }
 }
 
-/**
- * Restores frames unchanged. Each is sent with the sequence that must be the log's last before it: none can be stored
- * out of order, twice, or after another writer's.
- */
+/** Each frame is sent with the sequence expected before it: none is stored out of order, twice, or after another's. */
 class RawWriter implements FrameWriter {
   readonly #client: JetStreamClient
   readonly #link: Link

@@ -10,10 +10,8 @@ import {
   type SubjectOwner,
   unreadable,
 } from '../../log/read-frame.ts'
-import type { LogNames } from './log-stream.ts'
 import type { RecentFrames } from './recent-frames.ts'
-
-export type { AllowedWriters as Speakers }
+import type { LogNames } from './streams.ts'
 
 export interface LogMessage {
   readonly sequence: number
@@ -30,10 +28,10 @@ export class FrameReader {
   /** In this process. With only one, decoded events need not be kept for another. */
   followers = 0
 
-  constructor(names: LogNames, recent: RecentFrames, speakers?: AllowedWriters) {
+  constructor(names: LogNames, recent: RecentFrames, permittedTypes?: AllowedWriters) {
     this.#names = names
     this.#recent = recent
-    this.#permittedTypes = speakers
+    this.#permittedTypes = permittedTypes
   }
 
   /** Validates and upcasts every event. Throws when the frame cannot be decoded or is not of its subject. */
@@ -41,9 +39,9 @@ export class FrameReader {
     try {
       const id = frameIdOf(data)
       const events = this.#decodeEvents(frameIdText(id), data)
-      const standing = this.#parseSubject(subject)
-      assertBelongs(events, standing, this.#permittedTypes)
-      return { sequence, walletSubject: standing.wallet, ...id, events }
+      const parsedSubject = this.#parseSubject(subject)
+      assertBelongs(events, parsedSubject, this.#permittedTypes)
+      return { sequence, walletSubject: parsedSubject.wallet, ...id, events }
     } catch (cause) {
       throw unreadable(sequence, cause)
     }

@@ -10,10 +10,7 @@ interface RecentFrame {
 const copyIfView = (bytes: Uint8Array): Uint8Array =>
   bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 
-/**
- * Frames that this process has just sent or read, by id. A follower that receives the same bytes reuses the events,
- * without parsing and checking them again.
- */
+/** A follower that receives bytes which this process has just sent or read reuses their events, without parsing. */
 export class RecentFrames {
   readonly #frames = new Map<string, RecentFrame>()
   #bytes = 0

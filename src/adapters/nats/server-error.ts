@@ -10,10 +10,7 @@ const readServerError = async (monitoringUrl: string | undefined): Promise<strin
   return health?.error?.replace(paths, '') ?? null
 }
 
-/**
- * Reads from a server's monitoring what is wrong with it, such as a full disk, which its clients are not sent; null
- * when it reports nothing. Many frames fail at once: concurrent calls share one request.
- */
+/** What is wrong with a server, such as a full disk, is not sent to its clients. Concurrent calls share one request. */
 export const createServerErrorReader = (monitoringUrl: string | undefined): (() => Promise<string | null>) => {
   let asked: Promise<string | null> | null = null
   return () => {

@@ -1,5 +1,5 @@
 import { getValidator, problemsText } from '../../encoding/schema-validation.ts'
-import { type Event, type Fact, schemaIdOf, sealEvent } from '../../events/envelope.ts'
+import { type Event, type Fact, schemaIdOf, wrapEvent } from '../../events/envelope.ts'
 import type { Clock, NewId } from '../../runtime/clock.ts'
 import { natsLimits } from './limits.ts'
 
@@ -32,7 +32,7 @@ export const wrapFacts = (facts: readonly Fact[], { source, clock, newId }: Enve
   const time = new Date(clock()).toISOString()
   const events = facts.map((fact) => {
     assertValid(fact)
-    return sealEvent(fact, newId(), source, time)
+    return wrapEvent(fact, newId(), source, time)
   })
   const lines = events.map((event) => JSON.stringify(event))
   const sealed = { events, lines, bytes: lines.reduce((bytes, line) => bytes + Buffer.byteLength(line) + 1, 0) }

@@ -30,14 +30,14 @@ const checksAnswer = (role: string, checks: Checks, [good, bad]: readonly [strin
 
 const notFound: Answer = { status: 404, type: 'text/plain', body: 'There are /metrics, /healthz and /readyz.\n' }
 
-const answerPath = async (path: string, told: MonitoredProcess): Promise<Answer> => {
+const answerPath = async (path: string, monitored: MonitoredProcess): Promise<Answer> => {
   switch (path) {
     case '/metrics':
-      return { status: 200, type: told.metricsType, body: await told.metrics() }
+      return { status: 200, type: monitored.metricsType, body: await monitored.metrics() }
     case '/healthz':
-      return checksAnswer(told.role, told.alive(), ['ok', 'failed'])
+      return checksAnswer(monitored.role, monitored.alive(), ['ok', 'failed'])
     case '/readyz':
-      return checksAnswer(told.role, told.ready(), ['ready', 'not_ready'])
+      return checksAnswer(monitored.role, monitored.ready(), ['ready', 'not_ready'])
     default:
       return notFound
   }
@@ -54,8 +54,8 @@ export class OperatorListener {
   readonly #process: MonitoredProcess
   readonly #logger: Logger
 
-  constructor(told: MonitoredProcess, logger: Logger) {
-    this.#process = told
+  constructor(monitored: MonitoredProcess, logger: Logger) {
+    this.#process = monitored
     this.#logger = logger
     this.#server = createServer({
       headersTimeout: sharedLimits.headersTimeoutMs,
@@ -91,9 +91,9 @@ export class OperatorListener {
     try {
       const { status, type, body } = await answerPath(path, this.#process)
       response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' }).end(body)
-      this.#logger.debug({ route: status === 404 ? null : path, status }, 'an operator asked')
+      this.#logger.log('operator.request_served', { route: status === 404 ? null : path, status })
     } catch (fault) {
-      this.#logger.error({ fault, route: path }, 'an operator could not be answered')
+      this.#logger.log('operator.request_failed', { fault, route: path })
       response.writeHead(500).end()
     }
   }

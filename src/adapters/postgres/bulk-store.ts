@@ -1,15 +1,8 @@
 import type pg from 'pg'
-import type { ProjectedRows, ProjectionBatch, ProjectionStore } from '../../roles/projector/ports.ts'
+import type { ProjectionBatch, ProjectionStore, TableChanges } from '../../roles/projector/ports.ts'
 import { onConnection } from './connection.ts'
 import { applyBatch, beginWithoutWaitingForDisk, withRowErrors } from './projection-store.ts'
-import { insertRows } from './write-rows.ts'
-
-/** The largest tables. Their rows are written once, and not read while a rebuild loads them. */
-export const bulkTables = ['requests', 'usage_entries', 'wallet_entries'] as const
-
-type BulkTable = (typeof bulkTables)[number]
-
-const nothing: Pick<ProjectedRows['inserted'], BulkTable> = { requests: [], usage_entries: [], wallet_entries: [] }
+import { writeChanges } from './write-rows.ts'
 
 /** Tables are hidden until whole, and dropped on failure: batches need no common transaction and load in parallel. */
 export class BulkStore implements Pick<ProjectionStore, 'apply'> {
@@ -21,11 +14,12 @@ export class BulkStore implements Pick<ProjectionStore, 'apply'> {
   }
 
   async apply(batch: ProjectionBatch): Promise<boolean> {
-    const { rows } = batch
-    const others = { ...batch, rows: { ...rows, inserted: { ...rows.inserted, ...nothing } } }
+    const { bulk = [], others = [] } = Object.groupBy(batch.changes, ({ definition }) =>
+      definition.isBulk === true ? 'bulk' : 'others',
+    )
     const writing = [
-      onConnection(this.#pool, (client) => applyBatch(client, others)),
-      ...bulkTables.map((table) => this.#insert(table, rows.inserted[table])),
+      onConnection(this.#pool, (client) => applyBatch(client, { ...batch, changes: others })),
+      ...bulk.map((changes) => this.#write(changes)),
     ]
     // Rejects only when all of them have ended.
     const moved = await withRowErrors(
@@ -35,10 +29,10 @@ export class BulkStore implements Pick<ProjectionStore, 'apply'> {
     return moved.every(Boolean)
   }
 
-  #insert(table: BulkTable, rows: ProjectedRows['inserted'][BulkTable]): Promise<boolean> {
+  #write(changes: TableChanges): Promise<boolean> {
     return onConnection(this.#pool, async (client) => {
       await client.query(beginWithoutWaitingForDisk)
-      await insertRows(client, table, rows)
+      await writeChanges(client, [changes])
       await client.query('commit')
       return true
     })

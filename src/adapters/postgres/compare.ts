@@ -15,7 +15,6 @@ export interface TableComparison {
   readonly rows: number
   readonly differences: number
   readonly columns: readonly string[]
-  /** The first differences, at most `postgresLimits.compareDifferencesMax`. */
   readonly shown: readonly Difference[]
   /** SHA-256 over the rebuilt rows in key order, hex: it compares two rebuilds. */
   readonly digest: string
@@ -35,7 +34,10 @@ interface KeyColumn {
 type KeyedRow = readonly [row: string, ...key: readonly string[]]
 
 /** Includes tables without a primary key. */
-export const listTables = async (client: pg.ClientBase, except: string): Promise<readonly ComparedTable[]> => {
+export const listTables = async (
+  client: pg.ClientBase,
+  except: readonly string[],
+): Promise<readonly ComparedTable[]> => {
   const { rows } = await client.query<ComparedTable>(
     `select t.relname as name,
             (select json_agg(a.attname order by a.attnum) from pg_attribute a
@@ -46,7 +48,7 @@ export const listTables = async (client: pg.ClientBase, except: string): Promise
                       join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey)
                       where i.indrelid = t.oid and i.indisprimary), '[]') as key
      from pg_class t
-     where t.relnamespace = current_schema::regnamespace and t.relkind = 'r' and t.relname <> $1
+     where t.relnamespace = current_schema::regnamespace and t.relkind = 'r' and t.relname <> all($1)
      order by 1`,
     [except],
   )

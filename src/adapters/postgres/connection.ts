@@ -3,6 +3,9 @@ import { postgresLimits } from './limits.ts'
 
 export const defaultSchema = 'ledger'
 
+/** Of tables that are made beside the live ones. */
+export const rebuildSchema = (live: string): string => `${live}_rebuild`
+
 export interface SchemaLocation {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string

@@ -1,12 +1,15 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { type LedgerSnapshot, loadLedger } from '../../projections/load-ledger.ts'
-import { findLastSeal, type SealRecord } from '../../projections/seals.ts'
-import type { ReadModels, Tables } from '../../projections/tables.ts'
-import { findTask, selectTasks } from '../../projections/tasks.ts'
-import type { EdgeReadModels } from '../../roles/edge/read-models.ts'
+import { readModels } from '../../projections/read-models.ts'
+import type { ReadModel } from '../../projections/schema/read-model.ts'
+import type { ReadModels, Tables } from '../../projections/schema/tables.ts'
+import { findLastSeal, type SealRecord } from '../../projections/seals/queries.ts'
+import { findTask, selectTasks } from '../../projections/tasks/queries.ts'
+import { type ModelVersions, selectVersions } from '../../projections/versions.ts'
+import type { EdgeReadModels } from '../../read-api/read-models.ts'
 import type { StoredTasks } from '../../roles/recent-tasks.ts'
-import { defaultSchema, openPool, type PoolOptions } from './connection.ts'
+import { defaultSchema, openPool, type PoolOptions, rebuildSchema } from './connection.ts'
 import { edgeReadModels } from './edge-read-models.ts'
 import { postgresLimits } from './limits.ts'
 import { migrate } from './migrate.ts'
@@ -15,9 +18,13 @@ import { PostgresProjectionStore } from './projection-store.ts'
 /** The read models of one schema. Connects on first use, so that processes start while the database is down. */
 export interface Database {
   readonly db: ReadModels
-  projectionStore(): PostgresProjectionStore
+  projectionStore(models?: readonly ReadModel[]): PostgresProjectionStore
   /** Sequence up to which the tables are written; 0 where there are none yet. */
   checkpoint(): Promise<number>
+  /** Of the read models' tables; empty where there are none yet. */
+  versions(): Promise<ModelVersions>
+  /** Sequence up to which tables are filled beside the live ones; null where none are. */
+  refillSequence(): Promise<number | null>
   /** The checkpoint with the greatest size that the tables have; null where there is none. */
   lastSeal(): Promise<SealRecord | null>
   /** Null where there are no tables yet. */
@@ -44,6 +51,12 @@ const checkpointOf = async (db: ReadModels): Promise<number> => {
   return Number(row?.sequence ?? 0)
 }
 
+const refillSequenceOf = async (pool: pg.Pool, schema: string): Promise<number | null> => {
+  const text = `select sequence from ${rebuildSchema(schema)}.checkpoint`
+  const found = await nullIfMissing(pool.query<{ sequence: bigint }>(text))
+  return found?.rows[0] === undefined ? null : Number(found.rows[0].sequence)
+}
+
 const servingPool: PoolOptions = {
   connectionsMax: postgresLimits.databaseConnectionsMax,
   statementMs: postgresLimits.databaseStatementMs,
@@ -59,8 +72,11 @@ export const openDatabase = (
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   return {
     db,
-    projectionStore: () => new PostgresProjectionStore({ pool, db, prepare: () => migrate(place) }),
+    projectionStore: (models = readModels) =>
+      new PostgresProjectionStore({ pool, db, models, prepare: () => migrate(place) }),
     checkpoint: () => checkpointOf(db),
+    versions: async () => (await nullIfMissing(selectVersions(db))) ?? new Map(),
+    refillSequence: () => refillSequenceOf(pool, schema),
     lastSeal: async () => (await nullIfMissing(findLastSeal(db))) ?? null,
     snapshot: () => nullIfMissing(loadLedger(db)),
     readModels: () => edgeReadModels(db),

@@ -1,22 +1,22 @@
-import { selectAdminChanges } from '../../projections/admin-changes.ts'
-import { findBalanceSnapshot } from '../../projections/balance-snapshot.ts'
-import { findKey, findSheetSequence, findTrace } from '../../projections/charge-trace.ts'
-import { selectCharges } from '../../projections/charges.ts'
-import { atCheckpoint } from '../../projections/checkpoint.ts'
+import { selectAdminChanges } from '../../projections/admin-changes/queries.ts'
+import { findKey, findSheetSequence, findTrace } from '../../projections/charges/charge-trace.ts'
+import { selectCharges } from '../../projections/charges/queries.ts'
+import { atCheckpoint } from '../../projections/checkpoint/queries.ts'
 import { selectFindings } from '../../projections/findings.ts'
-import { selectHolds } from '../../projections/holds.ts'
-import { findRequestEnd } from '../../projections/request-end.ts'
-import { readStatement } from '../../projections/statement.ts'
-import type { ReadModels } from '../../projections/tables.ts'
-import { selectAllTasks } from '../../projections/tasks.ts'
-import { selectUsage } from '../../projections/usage.ts'
-import { findBilling } from '../../projections/wallet.ts'
-import type { EdgeReadModels } from '../../roles/edge/read-models.ts'
+import { findRequestEnd } from '../../projections/requests/queries.ts'
+import type { ReadModels } from '../../projections/schema/tables.ts'
+import { readStatement } from '../../projections/statements/queries.ts'
+import { selectAllTasks } from '../../projections/tasks/queries.ts'
+import { selectUsage } from '../../projections/usage/queries.ts'
+import { selectHolds } from '../../projections/wallets/holds.ts'
+import { findBalanceSnapshot, findBilling } from '../../projections/wallets/queries.ts'
+import type { EdgeReadModels } from '../../read-api/read-models.ts'
 
 /** Each result is read from one state of the tables. */
 export const edgeReadModels = (db: ReadModels): EdgeReadModels => ({
   findBilling: (workspaceId) => atCheckpoint(db, (trx) => findBilling(trx, workspaceId)),
-  findStanding: (workspaceId, wanted) => atCheckpoint(db, (trx) => findBalanceSnapshot(trx, workspaceId, wanted)),
+  findBalanceSnapshot: (workspaceId, wanted) =>
+    atCheckpoint(db, (trx) => findBalanceSnapshot(trx, workspaceId, wanted)),
   listTasks: (workspaceId, wanted) => atCheckpoint(db, (trx) => selectAllTasks(trx, workspaceId, wanted)),
   listFindings: (wanted) => atCheckpoint(db, (trx) => selectFindings(trx, wanted)),
   findCheckpoint: () => atCheckpoint(db, async () => null),

@@ -1,17 +1,13 @@
-/** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const postgresLimits = {
-  // Reconciliation
   reconcileRowsPerRead: 2_000,
   reconcileStraddleMs: 10_800_000, // Longer than any request may take; only these are checked for a midnight between start and end.
   reconcileClockSkewMs: 5_000, // Between a provider's clock and ours.
 
-  // Projector
   mergeRowsPerStatement: 1_000, // Some 20 ms of making arrays for the widest table; then the event loop turns.
   copyRowsPerChunk: 500, // About 150 KB of text; the event loop turns between chunks.
   compareRowsPerRead: 1_000,
   compareDifferencesMax: 20, // Rows shown when a rebuilt table differs.
 
-  // Processes
   databaseConnectionsMax: 8,
   databaseConnectMs: 5_000,
   databaseStatementMs: 10_000,

@@ -1,9 +1,11 @@
 import pg from 'pg'
 import { type LedgerSnapshot, loadLedger } from '../../projections/load-ledger.ts'
-import type { ReadModels } from '../../projections/tables.ts'
+import type { ReadModel } from '../../projections/schema/read-model.ts'
+import type { ReadModels } from '../../projections/schema/tables.ts'
+import { type ModelVersions, selectVersions, versionsOf } from '../../projections/versions.ts'
 import { type ProjectionBatch, type ProjectionStore, RefusedRows } from '../../roles/projector/ports.ts'
 import { onConnection } from './connection.ts'
-import { writeRows } from './write-rows.ts'
+import { writeChanges } from './write-rows.ts'
 
 /** SQLSTATE classes that no retry mends: data exceptions, violated constraints, exceeded limits of the program. */
 const refusalClasses = ['22', '23', '54']
@@ -28,6 +30,7 @@ export const withRowErrors = async <T>(
 export interface ProjectionStoreParts {
   readonly pool: pg.Pool
   readonly db: ReadModels
+  readonly models: readonly ReadModel[]
   readonly prepare: () => Promise<void>
 }
 
@@ -42,30 +45,64 @@ export class PostgresProjectionStore implements ProjectionStore {
   async load(): Promise<LedgerSnapshot> {
     if (!this.#prepared) await this.#parts.prepare()
     this.#prepared = true
-    return loadLedger(this.#parts.db)
+    await adoptVersions(this.#parts.pool, this.#parts.models)
+    return loadLedger(this.#parts.db, this.#parts.models)
   }
 
   apply(batch: ProjectionBatch): Promise<boolean> {
-    return withRowErrors(
-      batch,
-      onConnection(this.#parts.pool, (client) => applyBatch(client, batch)),
-    )
+    return writeBatch(this.#parts.pool, batch)
   }
 
   async checkpoint(): Promise<number> {
     const { rows } = await this.#parts.pool.query<{ sequence: bigint }>('select sequence from checkpoint')
     return Number(rows[0]?.sequence)
   }
+
+  versions(): Promise<ModelVersions> {
+    return selectVersions(this.#parts.db)
+  }
 }
+
+const toJson = (versions: ModelVersions): string => JSON.stringify(Object.fromEntries(versions))
+
+/** Tables without any frame are as every version makes them. */
+const adoptVersions = async (pool: pg.Pool, models: readonly ReadModel[]): Promise<void> => {
+  await pool.query(
+    `with empty as (select from checkpoint where sequence = 0 for update)
+     insert into read_models (name, version)
+     select key, value::int4 from empty, json_each_text($1)
+     on conflict (name) do update set version = excluded.version where read_models.version < excluded.version`,
+    [toJson(versionsOf(models))],
+  )
+}
+
+export const writeVersions = async (
+  client: pg.ClientBase | pg.Pool,
+  models: readonly ReadModel[],
+  table = 'read_models',
+): Promise<void> => {
+  await client.query(
+    `insert into ${table} (name, version)
+     select key, value::int4 from json_each_text($1)
+     on conflict (name) do update set version = excluded.version`,
+    [toJson(versionsOf(models))],
+  )
+}
+
+export const writeBatch = (pool: pg.Pool, batch: ProjectionBatch): Promise<boolean> =>
+  withRowErrors(
+    batch,
+    onConnection(pool, (client) => applyBatch(client, batch)),
+  )
 
 /** A crash of the server may lose the last commits, rows and checkpoint together: the projector resumes there. */
 export const beginWithoutWaitingForDisk = 'begin; set local synchronous_commit = off'
 
-/** False, with nothing written, where the checkpoint is at another sequence. */
+/** False, with nothing written, where the checkpoint is at another sequence, or a newer program made a table. */
 export const applyBatch = async (client: pg.ClientBase, batch: ProjectionBatch): Promise<boolean> => {
   await client.query(beginWithoutWaitingForDisk)
   const moved = await moveCheckpoint(client, batch)
-  if (moved) await writeRows(client, batch.rows)
+  if (moved) await writeChanges(client, batch.changes)
   await client.query(moved ? 'commit' : 'rollback')
   return moved
 }
@@ -75,8 +112,9 @@ const moveCheckpoint = async (client: pg.ClientBase, batch: ProjectionBatch): Pr
   const { rowCount } = await client.query(
     `update checkpoint
      set sequence = $1, first_frame = coalesce(first_frame, $2), places_to = case when places_to = sequence then $1 else places_to end
-     where sequence = $3`,
-    [batch.toSequence, batch.firstFrame, batch.fromSequence],
+     where sequence = $3
+       and not exists (select from read_models where version > coalesce(($4::json ->> name)::int4, 0))`,
+    [batch.toSequence, batch.firstFrame, batch.fromSequence, toJson(batch.versions)],
   )
   return rowCount === 1
 }

@@ -1,14 +1,32 @@
 import type pg from 'pg'
-import type { ProjectionStore } from '../../roles/projector/ports.ts'
-import { BulkStore, bulkTables } from './bulk-store.ts'
+import { readModels } from '../../projections/read-models.ts'
+import type { ReadModel } from '../../projections/schema/read-model.ts'
+import { type ProjectionStore, RebuildRunning } from '../../roles/projector/ports.ts'
+import { BulkStore } from './bulk-store.ts'
 import { compareTable, listTables, type TableComparison } from './compare.ts'
-import { onConnection, openPool, type PoolOptions, type SchemaLocation } from './connection.ts'
+import { onConnection, openPool, type PoolOptions, rebuildSchema, type SchemaLocation } from './connection.ts'
 import { migrate, migrationsTable } from './migrate.ts'
+import { writeBatch, writeVersions } from './projection-store.ts'
+
+const unprojectedTables = [migrationsTable, 'read_models']
+
+const bulkTables = readModels.flatMap(({ tables }) =>
+  Object.entries(tables).flatMap(([table, { isBulk }]) => (isBulk ? [table] : [])),
+)
+
+type ModelVersion = Pick<ReadModel, 'name' | 'version'>
 
 /** Loads, index builds and comparisons take as long as they need. */
 const patientPool: PoolOptions = { connectionsMax: bulkTables.length + 1, statementMs: 0 }
 
 export type ProjectTo = (sequence: number) => Promise<void>
+
+export interface RebuildOptions {
+  /** Default: all. */
+  readonly models?: readonly ReadModel[]
+  /** Resumes what was filled before with the same versions, at the cost of slower writes. */
+  readonly isResumable?: boolean
+}
 
 /** Drops the leftovers of an interrupted rebuild; a second concurrent rebuild of a schema is refused. */
 export class Rebuild {
@@ -17,21 +35,27 @@ export class Rebuild {
   readonly #retired: string
   readonly #livePool: pg.Pool
   readonly #freshPool: pg.Pool
+  readonly #options: Required<RebuildOptions>
   #tables: readonly string[] = []
   #indexes: readonly string[] = []
 
-  private constructor(live: SchemaLocation) {
+  private constructor(live: SchemaLocation, { models = readModels, isResumable = false }: RebuildOptions) {
+    this.#options = { models, isResumable }
     this.#live = live
-    this.#fresh = { url: live.url, schema: `${live.schema}_rebuild` }
+    this.#fresh = { url: live.url, schema: rebuildSchema(live.schema) }
     this.#retired = `${live.schema}_retired`
     this.#livePool = openPool(live, patientPool)
     this.#freshPool = openPool(this.#fresh, patientPool)
   }
 
   /** Afterwards drops the fresh tables, or the retired ones after a swap. */
-  static async run<T>(live: SchemaLocation, work: (rebuild: Rebuild) => Promise<T>): Promise<T> {
+  static async run<T>(
+    live: SchemaLocation,
+    work: (rebuild: Rebuild) => Promise<T>,
+    options: RebuildOptions = {},
+  ): Promise<T> {
     await migrate(live)
-    const rebuild = new Rebuild(live)
+    const rebuild = new Rebuild(live, options)
     try {
       return await onConnection(rebuild.#livePool, async (client) => {
         await lockRebuild(client, live.schema)
@@ -47,11 +71,17 @@ export class Rebuild {
   }
 
   get store(): Pick<ProjectionStore, 'apply'> {
-    return new BulkStore(this.#freshPool)
+    return this.#options.isResumable
+      ? { apply: (batch) => writeBatch(this.#freshPool, batch) }
+      : new BulkStore(this.#freshPool)
   }
 
   async liveSequence(): Promise<number> {
     return readSequence(this.#livePool)
+  }
+
+  async freshSequence(): Promise<number> {
+    return readSequence(this.#freshPool)
   }
 
   /** Call it when most rows are loaded: it makes keys, indexes and the planner's statistics. */
@@ -74,7 +104,7 @@ export class Rebuild {
       await bringTo(await readSequence(live))
       return inSnapshot(this.#freshPool, async (fresh) => {
         const comparisons: TableComparison[] = []
-        for (const table of (await listTables(live, migrationsTable)).filter(({ name }) => names.includes(name))) {
+        for (const table of (await listTables(live, unprojectedTables)).filter(({ name }) => names.includes(name))) {
           const comparison = await compareTable(live, fresh, table)
           comparisons.push(comparison)
           onTable(comparison)
@@ -89,45 +119,38 @@ export class Rebuild {
     await bringTo(await this.liveSequence())
     await onConnection(this.#livePool, async (client) => {
       await client.query('begin')
-      // All writers, and readers of a whole ledger, use this table first: its lock is kept until their transaction
-      // ends.
+      // Writers, and readers of a whole ledger, lock this table first and until their end: this waits for them.
       await client.query('lock table checkpoint in access exclusive mode')
       await bringTo(await readSequence(client))
-      for (const statement of names === null ? this.#swapOfAll() : this.#swapOf(names)) await client.query(statement)
+      const schemas = [this.#live.schema, this.#fresh.schema, this.#retired] as const
+      for (const statement of names === null ? swapOfAll(...schemas) : swapOf(names, ...schemas))
+        await client.query(statement)
+      const { models } = this.#options
+      const swapped = names === null ? models : models.filter((model) => hasAllTables(names, model))
+      await writeVersions(client, swapped, `${this.#live.schema}.read_models`)
       await client.query('commit')
     })
   }
 
-  #swapOfAll(): readonly string[] {
-    return [
-      `alter schema ${this.#live.schema} rename to ${this.#retired}`,
-      `alter schema ${this.#fresh.schema} rename to ${this.#live.schema}`,
-    ]
-  }
-
-  /** Both sides are at one sequence, and no table refers to another: any of them can be replaced alone. */
-  #swapOf(names: readonly string[]): readonly string[] {
-    return [
-      `create schema ${this.#retired}`,
-      ...names.flatMap((name) => [
-        `alter table ${this.#live.schema}.${name} set schema ${this.#retired}`,
-        `alter table ${this.#fresh.schema}.${name} set schema ${this.#live.schema}`,
-      ]),
-    ]
-  }
-
   async #begin(): Promise<void> {
-    await this.#dropLeftovers()
-    await migrate(this.#fresh)
-    const tables = await onConnection(this.#freshPool, (client) => listTables(client, migrationsTable))
+    const { models, isResumable } = this.#options
+    await dropSchema(this.#livePool, this.#retired)
+    const [live, fresh] = [this.#live.schema, this.#fresh.schema]
+    if (!isResumable || !(await canResume(this.#livePool, live, fresh, models))) {
+      await dropSchema(this.#livePool, fresh)
+      await migrate(this.#fresh)
+      await this.#freshPool.query('delete from read_models')
+    }
+    const tables = await onConnection(this.#freshPool, (client) => listTables(client, unprojectedTables))
     this.#tables = tables.map(({ name }) => name)
-    this.#indexes = [...(await dropKeys(this.#freshPool)), ...(await dropIndexes(this.#freshPool))]
+    // Their versions mark tables whose filling can be resumed.
+    if (isResumable) await writeVersions(this.#freshPool, models)
+    else this.#indexes = [...(await dropKeys(this.#freshPool)), ...(await dropIndexes(this.#freshPool))]
   }
 
   /** Not in the transaction that renames: it waits for readers of the retired tables. */
   async #dropLeftovers(): Promise<void> {
-    for (const schema of [this.#fresh.schema, this.#retired])
-      await this.#livePool.query(`drop schema if exists ${schema} cascade`)
+    for (const schema of [this.#fresh.schema, this.#retired]) await dropSchema(this.#livePool, schema)
   }
 
   async #close(): Promise<void> {
@@ -135,12 +158,58 @@ export class Rebuild {
   }
 }
 
+type Schemas = readonly [live: string, fresh: string, retired: string]
+
+const swapOfAll = (...[live, fresh, retired]: Schemas): readonly string[] => [
+  `alter schema ${live} rename to ${retired}`,
+  `alter schema ${fresh} rename to ${live}`,
+]
+
+/** Both sides are at one sequence, and no table refers to another: any of them can be replaced alone. */
+const swapOf = (names: readonly string[], ...[live, fresh, retired]: Schemas): readonly string[] => [
+  `create schema ${retired}`,
+  ...names.flatMap((name) => [
+    `alter table ${live}.${name} set schema ${retired}`,
+    `alter table ${fresh}.${name} set schema ${live}`,
+  ]),
+]
+
+const hasAllTables = (names: readonly string[], { tables }: ReadModel): boolean =>
+  Object.keys(tables).every((table) => names.includes(table))
+
+const dropSchema = async (pool: pg.Pool, schema: string): Promise<void> => {
+  await pool.query(`drop schema if exists ${schema} cascade`)
+}
+
+/** Fresh tables of these versions, made by the live ones' migrations and from their log, and not beyond them. */
+const canResume = async (
+  pool: pg.Pool,
+  live: string,
+  fresh: string,
+  models: readonly ReadModel[],
+): Promise<boolean> => {
+  const { rowCount } = await pool.query('select where to_regclass($1) is not null', [`${fresh}.read_models`])
+  if (rowCount === 0) return false
+  const migrations = (schema: string): string =>
+    `(select array_agg(name order by id) from ${schema}.${migrationsTable})`
+  const { rows } = await pool.query<ModelVersion>(
+    `select r.name, r.version
+     from ${fresh}.read_models r, ${fresh}.checkpoint f, ${live}.checkpoint l
+     where ${migrations(fresh)} = ${migrations(live)}
+       and (f.sequence = 0 or (f.sequence <= l.sequence and f.first_frame = l.first_frame))`,
+  )
+  return (
+    rows.length === models.length &&
+    rows.every((row) => models.some(({ name, version }) => name === row.name && version === row.version))
+  )
+}
+
 const lockName = 'hashtext($1)'
 const lockRebuild = async (client: pg.ClientBase, schema: string): Promise<void> => {
   const { rows } = await client.query<{ locked: boolean }>(`select pg_try_advisory_lock(${lockName}) as locked`, [
     `rebuild of ${schema}`,
   ])
-  if (!rows[0]?.locked) throw new Error(`the schema ${schema} is being rebuilt by another process`)
+  if (!rows[0]?.locked) throw new RebuildRunning(`the schema ${schema} is being rebuilt by another process`)
 }
 
 const unlockRebuild = async (client: pg.ClientBase, schema: string): Promise<void> => {

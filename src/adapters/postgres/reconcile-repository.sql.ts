@@ -1,5 +1,5 @@
 import { adjustmentKey, undeliveredPrefix } from '../../domain/wallet/evolve.ts'
-import type { SubjectKind } from '../../reconcile/row.ts'
+import type { SubjectKind } from '../../reconcile/invoices/row.ts'
 
 /** $1: the provider, $2 and $3: the first and the last day, $4: the time zone of the days, in every query here. */
 const start = `($2::date)::timestamp at time zone $4`

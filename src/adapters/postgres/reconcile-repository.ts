@@ -6,9 +6,17 @@ import Cursor from 'pg-cursor'
 import type { ClosingEvent, RoutedEvent } from '../../domain/ledger/requests.ts'
 import { formatUsd, parseUsd } from '../../domain/money.ts'
 import { adjustmentKey } from '../../domain/wallet/evolve.ts'
-import { parsePicos } from '../../projections/columns.ts'
-import { restoredText, storedText } from '../../projections/stored-text.ts'
+import { parsePicos } from '../../projections/schema/columns.ts'
+import type { Row } from '../../projections/schema/read-model.ts'
+import { restoredText, storedText } from '../../projections/schema/stored-text.ts'
 import { reconciliationPrefix } from '../../reconcile/correction.ts'
+import {
+  type InvoiceRow,
+  type RowPlace,
+  type SubjectKind,
+  toUnitParts,
+  videoItem,
+} from '../../reconcile/invoices/row.ts'
 import type {
   DayCharge,
   DayCorrection,
@@ -23,11 +31,10 @@ import type {
   SubjectPair,
   UnendedRequest,
 } from '../../reconcile/repository.ts'
-import { type InvoiceRow, type RowPlace, type SubjectKind, toUnitParts, videoItem } from '../../reconcile/row.ts'
 import { onConnection, openPool, type PoolOptions, type SchemaLocation } from './connection.ts'
 import { postgresLimits } from './limits.ts'
 import * as sql from './reconcile-repository.sql.ts'
-import { copyLine, type Row } from './row-text.ts'
+import { copyLine } from './row-text.ts'
 
 type Values = readonly (string | number | boolean)[]
 
@@ -119,7 +126,7 @@ const ledgerOf = (row: PairRow): SubjectPair['ledger'] =>
         totalPicos: row.total === null ? 0n : parsePicos(row.total),
         unitPricePicos: row.unit_price === null ? null : parseUsd(row.unit_price),
         corrections: Number(row.corrections ?? 0),
-        takenPicos: row.taken === null ? 0n : parsePicos(row.taken),
+        correctedPicos: row.taken === null ? 0n : parsePicos(row.taken),
         isUndelivered: row.undelivered === true,
         inPeriod: row.in_period === true,
         atEdge: row.at_edge === true,
@@ -200,7 +207,7 @@ export class PostgresReconcileRepository implements ReconcileRepository {
   static async run<T>(
     place: SchemaLocation,
     provider: string,
-    work: (books: ReconcileRepository) => Promise<T>,
+    work: (repository: ReconcileRepository) => Promise<T>,
   ): Promise<T> {
     const pool = openPool(place, patientPool)
     try {
@@ -268,7 +275,7 @@ export class PostgresReconcileRepository implements ReconcileRepository {
       yield rows.map(({ day, model, amount }) => ({
         day,
         model: restoredText(model),
-        takenPicos: -parsePicos(amount),
+        correctedPicos: -parsePicos(amount),
       }))
   }
 

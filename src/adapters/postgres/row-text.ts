@@ -1,5 +1,4 @@
-export type Value = string | number | bigint | boolean | null | readonly number[]
-export type Row = { readonly [column: string]: Value }
+import type { Row, Value } from '../../projections/schema/read-model.ts'
 
 const textOfValue = (value: Exclude<Value, null>): string => {
   if (typeof value === 'string') return value

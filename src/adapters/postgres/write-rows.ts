@@ -2,35 +2,16 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import type { ProjectedRows } from '../../roles/projector/ports.ts'
-import { columns } from './columns.ts'
+import type { Row } from '../../projections/schema/read-model.ts'
+import type { TableDefinition } from '../../projections/schema/tables.ts'
+import type { TableChanges } from '../../roles/projector/ports.ts'
 import { postgresLimits } from './limits.ts'
-import { copyLine, type Row, toColumnText } from './row-text.ts'
+import { copyLine, toColumnText } from './row-text.ts'
 
-type Table = keyof typeof columns
-
-const keys = {
-  writers: ['writer'],
-  workspaces: ['workspace_id'],
-  keys: ['key_id'],
-  aliases: ['alias'],
-  routers: ['router'],
-  limits: ['workspace_id', 'key_id'],
-  plans: ['plan_id'],
-  subscriptions: ['workspace_id'],
-  wallets: ['workspace_id'],
-  holds: ['workspace_id', 'hold_id'],
-  key_spending: ['workspace_id', 'key_id'],
-  open_requests: ['request_id'],
-  usage_by_day: ['workspace_id', 'day', 'model', 'key_id', 'surface'],
-  stored_responses: ['response_id'],
-  seals: ['size'],
-  movement_minutes: ['minute'],
-  tasks: ['task_id'],
-  external_tasks: ['workspace_id', 'external_task_id'],
-} as const satisfies { readonly [T in Table]?: readonly string[] }
-
-type KeyedTable = keyof typeof keys
+interface NamedTable {
+  readonly table: string
+  readonly definition: TableDefinition
+}
 
 function* copyText(names: readonly string[], rows: readonly Row[]): Generator<Buffer> {
   for (let start = 0; start < rows.length; start += postgresLimits.copyRowsPerChunk) {
@@ -41,9 +22,12 @@ function* copyText(names: readonly string[], rows: readonly Row[]): Generator<Bu
 }
 
 /** None of the rows may exist. */
-export const insertRows = async (client: pg.ClientBase, table: Table, rows: readonly Row[]): Promise<void> => {
-  if (rows.length === 0) return
-  const names = Object.keys(columns[table])
+const insertRows = async (
+  client: pg.ClientBase,
+  { table, definition }: NamedTable,
+  rows: readonly Row[],
+): Promise<void> => {
+  const names = Object.keys(definition.columns)
   const copy = client.query(copyFrom(`copy ${table} (${names.join(', ')}) from stdin`))
   await pipeline(Readable.from(copyText(names, rows)), copy)
 }
@@ -51,9 +35,8 @@ export const insertRows = async (client: pg.ClientBase, table: Table, rows: read
 const arraysOf = (names: readonly string[], rows: readonly Row[]): readonly (string | null)[][] =>
   names.map((name) => rows.map((row) => toColumnText(row[name]!)))
 
-const buildUnnest = (table: Table, names: readonly string[]): string => {
-  const types: { readonly [column: string]: string } = columns[table]
-  const typed = names.map((name) => `${name}::${types[name]} as ${name}`)
+const buildUnnest = ({ columns }: TableDefinition, names: readonly string[]): string => {
+  const typed = names.map((name) => `${name}::${columns[name]!.sqlType} as ${name}`)
   const arrays = names.map((_, place) => `$${place + 1}::text[]`)
   return `select ${typed.join(', ')} from unnest(${arrays.join(', ')}) as given (${names.join(', ')})`
 }
@@ -66,11 +49,10 @@ const merges = {
   add: (table, column) => `${column} = ${table}.${column} + excluded.${column}`,
 } as const satisfies { readonly [verb: string]: Merge | null }
 
-const changeOf = (table: KeyedTable, names: readonly string[], merge: Merge | null): string => {
+const changeOf = ({ table, definition }: NamedTable, merge: Merge | null): string => {
   if (merge === null) return 'nothing'
-  const key: readonly string[] = keys[table]
-  const changes = names.filter((name) => !key.includes(name)).map((name) => merge(table, name))
-  return `update set ${changes.join(', ')}`
+  const changed = Object.keys(definition.columns).filter((name) => !definition.key.includes(name))
+  return `update set ${changed.map((name) => merge(table, name)).join(', ')}`
 }
 
 /** A text that never changes has a name: the server parses it once per connection, and soon stops planning it. */
@@ -92,49 +74,59 @@ const runOnRows = async (
   }
 }
 
-/** With `keep` several rows may have one key: the first of them stays. */
 const mergeRows = async (
   client: pg.ClientBase,
-  table: KeyedTable,
+  named: NamedTable,
   rows: readonly Row[],
   verb: keyof typeof merges,
 ): Promise<void> => {
-  if (rows.length === 0) return
-  const names = Object.keys(columns[table])
-  const text = `insert into ${table} (${names.join(', ')}) ${buildUnnest(table, names)}
-     on conflict (${keys[table].join(', ')}) do ${changeOf(table, names, merges[verb])}`
+  const { table, definition } = named
+  const names = Object.keys(definition.columns)
+  const text = `insert into ${table} (${names.join(', ')}) ${buildUnnest(definition, names)}
+     on conflict (${definition.key.join(', ')}) do ${changeOf(named, merges[verb])}`
   await runOnRows(client, { name: `${verb} ${table}`, text }, names, rows)
 }
 
-/** Inserts only the rows whose key is above the greatest in the table; `rows` must be in key order. */
-const insertRising = async (client: pg.ClientBase, table: KeyedTable, rows: readonly Row[]): Promise<void> => {
-  if (rows.length === 0) return
-  const names = Object.keys(columns[table])
-  const [key] = keys[table]
+const insertRising = async (
+  client: pg.ClientBase,
+  { table, definition }: NamedTable,
+  rows: readonly Row[],
+): Promise<void> => {
+  const names = Object.keys(definition.columns)
+  const [key] = definition.key
   const text = `insert into ${table} (${names.join(', ')})
-     select * from (${buildUnnest(table, names)}) as rising
+     select * from (${buildUnnest(definition, names)}) as rising
      where ${key} > coalesce((select max(${key}) from ${table}), '-infinity')`
   await runOnRows(client, { name: `rise ${table}`, text }, names, rows)
 }
 
 /** Unnamed, so that it is planned each time: the best plan depends on the table's size. */
-const deleteRows = async (client: pg.ClientBase, table: KeyedTable, rows: readonly Row[]): Promise<void> => {
-  if (rows.length === 0) return
-  const key = keys[table]
+const deleteRows = async (
+  client: pg.ClientBase,
+  { table, definition }: NamedTable,
+  rows: readonly Row[],
+): Promise<void> => {
+  const { key } = definition
   const same = key.map((name) => `${table}.${name} = gone.${name}`)
-  const text = `delete from ${table} using (${buildUnnest(table, key)}) as gone where ${same.join(' and ')}`
+  const text = `delete from ${table} using (${buildUnnest(definition, key)}) as gone where ${same.join(' and ')}`
   await runOnRows(client, { text }, key, rows)
 }
 
-const tablesOf = <T extends object>(rows: T): readonly [keyof T, T[keyof T]][] =>
-  Object.entries(rows) as [keyof T, T[keyof T]][]
+const writeRows = (client: pg.ClientBase, { written, ...named }: TableChanges): Promise<void> => {
+  switch (named.definition.write) {
+    case 'insert':
+      return insertRows(client, named, written)
+    case 'rise':
+      return insertRising(client, named, written)
+    default:
+      return mergeRows(client, named, written, named.definition.write)
+  }
+}
 
 /** Inside the caller's transaction. */
-export const writeRows = async (client: pg.ClientBase, rows: ProjectedRows): Promise<void> => {
-  for (const [table, gone] of tablesOf(rows.deleted)) await deleteRows(client, table, gone)
-  for (const [table, inserted] of tablesOf(rows.inserted)) await insertRows(client, table, inserted)
-  for (const [table, replaced] of tablesOf(rows.replaced)) await mergeRows(client, table, replaced, 'replace')
-  for (const [table, added] of tablesOf(rows.added)) await mergeRows(client, table, added, 'add')
-  for (const [table, first] of tablesOf(rows.first)) await mergeRows(client, table, first, 'keep')
-  for (const [table, rising] of tablesOf(rows.rising)) await insertRising(client, table, rising)
+export const writeChanges = async (client: pg.ClientBase, changes: readonly TableChanges[]): Promise<void> => {
+  for (const each of changes) {
+    if (each.deleted.length > 0) await deleteRows(client, each, each.deleted)
+    if (each.written.length > 0) await writeRows(client, each)
+  }
 }

@@ -8,6 +8,7 @@ export interface Definition {
 const inFloats = 'Summed exactly; a float only here.'
 
 export const gauges: { readonly [Name in GaugeName]: Definition } = {
+  gateway_read_models_behind: { help: 'Read models that are filled anew, since their version is behind.', labels: [] },
   gateway_build_info: { help: 'Always 1.', labels: ['version', 'node', 'role'] },
   gateway_requests_in_flight: { help: 'HTTP requests that this edge has not answered to their end.', labels: [] },
   gateway_streams_open: { help: 'Of those, answers that go out as server-sent events.', labels: [] },
@@ -33,7 +34,7 @@ export const gauges: { readonly [Name in GaugeName]: Definition } = {
   gateway_money_usd: { help: `Wallets, summed over all workspaces, in USD. ${inFloats}`, labels: ['state'] },
   gateway_tasks_open: { help: 'Video tasks in the ledger that have not ended.', labels: ['status'] },
   gateway_queue_items: {
-    help: 'What stands in the work queues: waiting for a taker, or in the hands of one.',
+    help: 'Items in the work queues: waiting, or leased to a video-poller.',
     labels: ['queue', 'state'],
   },
 }
@@ -42,14 +43,14 @@ export const counters = {
   gateway_requests_total: { help: 'HTTP requests that have ended.', labels: ['surface', 'status'] },
   gateway_upstream_calls_total: { help: 'Calls to providers and video vendors.', labels: ['provider', 'kind'] },
   gateway_upstream_errors_total: {
-    help: 'Of those, calls that did not bring what was asked for.',
+    help: 'Of those, calls that failed.',
     labels: ['provider', 'kind', 'error'],
   },
   gateway_fallbacks_total: {
     help: 'Requests that went on to their next candidate, by the provider that had failed.',
     labels: ['provider'],
   },
-  gateway_callbacks_total: { help: 'Attempts to call back whoever asked for a video.', labels: ['outcome'] },
+  gateway_callbacks_total: { help: 'Attempts to deliver callbacks of videos.', labels: ['outcome'] },
   gateway_tasks_settled_total: { help: 'Video tasks that this process brought to their end.', labels: ['outcome'] },
 } as const satisfies Readonly<Record<string, Definition>>
 

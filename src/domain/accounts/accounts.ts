@@ -26,7 +26,7 @@ export interface AccountsDraft {
   readonly workspaces: OverlayOf<string, Workspace>
   readonly keys: OverlayOf<string, Key>
   readonly keysBySha256: OverlayOf<string, Key>
-  /** The id of the active key with that name; see `findKeyName`. A replaced key has passed its name on. */
+  /** The id of the active key with that name; see `buildKeyNameKey`. A replaced key has passed its name on. */
   readonly keysByName: OverlayOf<string, string>
   /** For each key that replaced another, the first key of that chain; see `findLimitKey`. */
   readonly limitKeys: OverlayOf<string, string>
@@ -81,12 +81,10 @@ export const draftAccounts = (accounts: Accounts): AccountsDraft => ({
   limits: new OverlayMap(accounts.limits),
 })
 
-export const findKeyName = ({ workspaceId, name }: Pick<Key, 'workspaceId' | 'name'>): string =>
+export const buildKeyNameKey = ({ workspaceId, name }: Pick<Key, 'workspaceId' | 'name'>): string =>
   `${workspaceId} ${name}`
 
-/**
- * The key whose limits apply and whose spending is counted: the first of the chain of replaced keys, or the key itself.
- */
+/** Limits and spending belong to the first of a chain of replaced keys. */
 export const findLimitKey = ({ limitKeys }: Pick<AccountsDraft, 'limitKeys'>, keyId: string): string =>
   limitKeys.get(keyId) ?? keyId
 
@@ -99,7 +97,7 @@ export const restoreKeys = (accounts: AccountsDraft, keys: readonly Key[]): void
   const replaced = new Set(keys.map(({ replaces }) => replaces))
   for (const key of keys) {
     addKey(accounts, key)
-    if (!key.revoked && !replaced.has(key.keyId)) accounts.keysByName.set(findKeyName(key), key.keyId)
+    if (!key.revoked && !replaced.has(key.keyId)) accounts.keysByName.set(buildKeyNameKey(key), key.keyId)
   }
   for (const { keyId, replaces } of keys)
     if (replaces !== null) accounts.limitKeys.set(keyId, firstOf(accounts.keys, replaces))
@@ -116,12 +114,10 @@ const firstOf = (keys: AccountsDraft['keys'], keyId: string): string => {
 
 const giveNameAway = ({ keys, keysByName }: AccountsDraft, keyId: string): void => {
   const key = keys.get(keyId)
-  if (key !== undefined && keysByName.get(findKeyName(key)) === keyId) keysByName.delete(findKeyName(key))
+  if (key !== undefined && keysByName.get(buildKeyNameKey(key)) === keyId) keysByName.delete(buildKeyNameKey(key))
 }
 
-/**
- * Only a key of the workspace that was issued before can be replaced, so a chain of replacements cannot be circular.
- */
+/** Only an earlier key of the workspace can be replaced, so a chain cannot be circular. */
 const replacedBy = ({ keys }: AccountsDraft, { workspaceId, replaces }: KeyIssued): string | null =>
   replaces !== undefined && keys.get(replaces)?.workspaceId === workspaceId ? replaces : null
 
@@ -137,7 +133,7 @@ const issueKeyOnce = (accounts: AccountsDraft, data: KeyIssued): void => {
   const replaces = replacedBy(accounts, data)
   addKey(accounts, { keyId, workspaceId, name, sha256, prefix, revoked: false, expiresAtMs, replaces })
   if (replaces !== null) takePlaceOf(accounts, keyId, replaces)
-  accounts.keysByName.set(findKeyName(data), keyId)
+  accounts.keysByName.set(buildKeyNameKey(data), keyId)
 }
 
 const setExpiry = (accounts: AccountsDraft, keyId: string, expiresAtMs: number): void => {

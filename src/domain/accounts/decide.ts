@@ -1,5 +1,5 @@
 import { formatUsd } from '../money.ts'
-import { type AccountFact, type AccountsDraft, findKeyName, type Key } from './accounts.ts'
+import { type AccountFact, type AccountsDraft, buildKeyNameKey, type Key } from './accounts.ts'
 
 export interface FreshKey {
   readonly keyId: string
@@ -57,21 +57,21 @@ const nothing: AccountDecision = { facts: [] }
 
 const openWorkspace = (command: CommandOf<'OpenWorkspace'>, accounts: AccountsDraft): AccountDecision => {
   const { workspaceId, name, creditLimitPicos } = command
-  const standing = accounts.workspaces.get(workspaceId)
-  if (standing === undefined)
+  const existing = accounts.workspaces.get(workspaceId)
+  if (existing === undefined)
     return {
       facts: [{ type: 'WorkspaceOpened', data: { workspaceId, name, creditLimit: formatUsd(creditLimitPicos) } }],
     }
-  const same = standing.name === name && standing.creditLimitPicos === creditLimitPicos
+  const same = existing.name === name && existing.creditLimitPicos === creditLimitPicos
   return same ? nothing : { refused: 'workspace_differs' }
 }
 
 const changeWorkspace = (command: CommandOf<'ChangeWorkspace'>, accounts: AccountsDraft): AccountDecision => {
   const { workspaceId } = command
-  const standing = accounts.workspaces.get(workspaceId)
-  if (standing === undefined) return { refused: 'workspace_unknown' }
-  const { name = standing.name, creditLimitPicos = standing.creditLimitPicos } = command
-  if (standing.name === name && standing.creditLimitPicos === creditLimitPicos) return nothing
+  const existing = accounts.workspaces.get(workspaceId)
+  if (existing === undefined) return { refused: 'workspace_unknown' }
+  const { name = existing.name, creditLimitPicos = existing.creditLimitPicos } = command
+  if (existing.name === name && existing.creditLimitPicos === creditLimitPicos) return nothing
   return {
     facts: [{ type: 'WorkspaceChanged', data: { workspaceId, name, creditLimit: formatUsd(creditLimitPicos) } }],
   }
@@ -109,18 +109,21 @@ const revoked = ({ keyId, workspaceId }: Key): AccountFact => ({ type: 'KeyRevok
 /** The name is the reference: a workspace has one active key of a name. */
 const issue = (command: CommandOf<'IssueKey'>, accounts: AccountsDraft): AccountDecision => {
   if (!accounts.workspaces.has(command.workspaceId)) return { refused: 'workspace_unknown' }
-  if (accounts.keysByName.has(findKeyName(command))) return { refused: 'key_name_taken' }
+  if (accounts.keysByName.has(buildKeyNameKey(command))) return { refused: 'key_name_taken' }
   return { facts: [issued({ ...command, expiresAtMs: command.expiresAtMs ?? null })] }
 }
 
-const working = (keyId: string, accounts: AccountsDraft): Key | { readonly refused: 'key_unknown' | 'key_revoked' } => {
+const requireActiveKey = (
+  keyId: string,
+  accounts: AccountsDraft,
+): Key | { readonly refused: 'key_unknown' | 'key_revoked' } => {
   const key = accounts.keys.get(keyId)
   if (key === undefined) return { refused: 'key_unknown' }
   return key.revoked ? { refused: 'key_revoked' } : key
 }
 
 const setExpiry = ({ keyId, expiresAtMs }: CommandOf<'SetKeyExpiry'>, accounts: AccountsDraft): AccountDecision => {
-  const key = working(keyId, accounts)
+  const key = requireActiveKey(keyId, accounts)
   if ('refused' in key) return key
   return key.expiresAtMs === expiresAtMs ? nothing : { facts: [expirySet(key, expiresAtMs)] }
 }
@@ -133,9 +136,9 @@ const giveGrace = (key: Key, graceEndsAtMs: number | null): readonly AccountFact
 
 const rotate = (command: CommandOf<'RotateKey'>, accounts: AccountsDraft): AccountDecision => {
   const { keyId, fresh, graceEndsAtMs } = command
-  const key = working(keyId, accounts)
+  const key = requireActiveKey(keyId, accounts)
   if ('refused' in key) return key
-  if (accounts.keysByName.get(findKeyName(key)) !== keyId) return { refused: 'key_replaced' }
+  if (accounts.keysByName.get(buildKeyNameKey(key)) !== keyId) return { refused: 'key_replaced' }
   const { workspaceId, name } = key
   const { expiresAtMs = key.expiresAtMs } = command
   return {

@@ -54,12 +54,12 @@ export interface LimitsInForce {
 /** `configured` are the defaults for workspaces without limits of their own. */
 export const resolveLimitsInForce = (accounts: Accounts, workspaceId: string, configured: Limits): LimitsInForce => {
   const own = findSetLimits(accounts, workspaceId, null)
-  const said = workspaceLimitsOf(accounts, workspaceId)
+  const assigned = workspaceLimitsOf(accounts, workspaceId)
   const sourceOf = (member: string): LimitSource => {
     if (member in own) return 'own'
-    return member in said ? 'plan' : 'configuration'
+    return member in assigned ? 'plan' : 'configuration'
   }
-  const limits = { ...configured, ...said }
+  const limits = { ...configured, ...assigned }
   return { limits, sources: Object.fromEntries(Object.keys(limits).map((member) => [member, sourceOf(member)])) }
 }
 
@@ -77,7 +77,6 @@ export const modelPermissionOf = (accounts: Accounts, key: Pick<Key, 'keyId' | '
 
 export interface SetLimits {
   readonly workspaceId: string
-  /** Null for the limits of the workspace. */
   readonly keyId: string | null
   readonly limits: Limits
 }

@@ -20,7 +20,6 @@ const decideClaimed = (claim: ClaimedKey, { requestId, nowMs }: KeyRequest): Key
   return { type: 'refuse', reason: 'in_use', requestId: claim.requestId, runsForMs }
 }
 
-/** `record` is what is stored under the key, null where nothing is. */
 export const decideKey = (record: KeyRecord | null, ask: KeyRequest): KeyDecision => {
   if (record === null) return { type: 'claim' }
   if (record.digest !== ask.digest) return { type: 'refuse', reason: 'reused', requestId: record.requestId }
@@ -37,9 +36,7 @@ export const decideKey = (record: KeyRecord | null, ask: KeyRequest): KeyDecisio
 /** The final state of an abandoned request: its charge in USD, and the UTC day of it; null where it is free. */
 export type AbandonedOutcome = { readonly chargedUsd: string; readonly day: string } | { readonly chargedUsd: null }
 
-/**
- * A whole answer that is not stored was not delivered: its charge is refunded. The delivered part of a stream counts.
- */
+/** A whole answer that is not stored was not delivered: its charge is refunded. A stream's delivered part counts. */
 export const decideAbandoned = (
   { work }: ClaimedKey,
   { chargedUsd }: AbandonedOutcome,

@@ -86,9 +86,9 @@ export interface Applied {
   readonly task: Task | null
 }
 
-export const walletInLedger = (ledger: Ledger, workspaceId: string): Wallet => {
-  const standing = ledger.wallets.get(workspaceId)
-  if (standing !== undefined) return standing
+export const findOrCreateWallet = (ledger: Ledger, workspaceId: string): Wallet => {
+  const existing = ledger.wallets.get(workspaceId)
+  if (existing !== undefined) return existing
   const wallet = initialWallet(workspaceId)
   ledger.wallets.set(workspaceId, wallet)
   return wallet
@@ -106,9 +106,9 @@ const settle = (ledger: Ledger, { routed, closing }: ClosedRequest): readonly Mo
   if (closing.type === 'RequestFailed') return []
   const { requestId, workspaceId, total } = closing.data
   const { keyId, reserved, allowanceId } = routed.data
-  const asker = { keyId, day: utcDayOf(routed.time) }
-  const wallet = walletInLedger(ledger, workspaceId)
-  return applyCharge(wallet, requestId, parseUsd(total), parseUsd(reserved), allowanceId, asker)
+  const spender = { keyId, day: utcDayOf(routed.time) }
+  const wallet = findOrCreateWallet(ledger, workspaceId)
+  return applyCharge(wallet, requestId, parseUsd(total), parseUsd(reserved), allowanceId, spender)
 }
 
 const nothing = { movements: [], closed: null, task: null } as const
@@ -121,35 +121,36 @@ const applyRequest = (ledger: Ledger, event: RoutedEvent | ClosingEvent, sequenc
 
 const changeWorkspace = (ledger: Ledger, event: EventOf<'WorkspaceOpened'> | EventOf<'WorkspaceChanged'>): void => {
   applyToAccounts(ledger.accounts, event)
-  applyCreditLimit(walletInLedger(ledger, event.data.workspaceId), ledger.accounts)
+  applyCreditLimit(findOrCreateWallet(ledger, event.data.workspaceId), ledger.accounts)
 }
 
 const issueKey = (ledger: Ledger, event: EventOf<'KeyIssued'>): void => {
   const { keyId, workspaceId } = event.data
   applyToAccounts(ledger.accounts, event)
-  applyLimitKey(walletInLedger(ledger, workspaceId), ledger.accounts, keyId)
+  applyLimitKey(findOrCreateWallet(ledger, workspaceId), ledger.accounts, keyId)
 }
 
 export const restoreLedgerKeys = (ledger: Ledger, keys: readonly Key[]): void => {
   restoreKeys(ledger.accounts, keys)
-  for (const { keyId, workspaceId } of keys) applyLimitKey(walletInLedger(ledger, workspaceId), ledger.accounts, keyId)
+  for (const { keyId, workspaceId } of keys)
+    applyLimitKey(findOrCreateWallet(ledger, workspaceId), ledger.accounts, keyId)
 }
 
 /** Spend limits are enforced by the process that decides for the wallet. */
 export const restoreLedgerLimits = (ledger: Ledger, data: LimitsSet): void => {
   putLimits(ledger.accounts.limits, data)
-  applyToWallet(walletInLedger(ledger, data.workspaceId), { type: 'LimitsSet', data })
+  applyToWallet(findOrCreateWallet(ledger, data.workspaceId), { type: 'LimitsSet', data })
 }
 
 const moveWallet = (ledger: Ledger, fact: WalletFact): Effect => ({
   ...nothing,
-  movements: applyToWallet(walletInLedger(ledger, fact.data.workspaceId), fact),
+  movements: applyToWallet(findOrCreateWallet(ledger, fact.data.workspaceId), fact),
 })
 
 const movePlan = (ledger: Ledger, fact: PlanFact): Effect => {
   const effect = moveWallet(ledger, fact)
   const { workspaceId } = fact.data
-  setSubscription(ledger.accounts, workspaceId, walletInLedger(ledger, workspaceId).subscription)
+  setSubscription(ledger.accounts, workspaceId, findOrCreateWallet(ledger, workspaceId).subscription)
   return effect
 }
 
@@ -194,7 +195,7 @@ const settleOnce = (ledger: Ledger, event: EventOf<'TaskSettled'>): Effect => {
   if (task === null) return nothing
   return {
     ...nothing,
-    movements: applyHoldSettlement(walletInLedger(ledger, workspaceId), taskId, parseUsd(total)),
+    movements: applyHoldSettlement(findOrCreateWallet(ledger, workspaceId), taskId, parseUsd(total)),
     task,
   }
 }
@@ -274,9 +275,9 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
 /** A frame that was stored twice has no effect the second time. Throws when a frame is missing. */
 export const applyFrame = (ledger: Ledger, frame: LedgerFrame): readonly Applied[] => {
   if (frame.sequence !== ledger.sequence + 1)
-    throw new Error(`the ledger stands at sequence ${ledger.sequence}, the next frame is ${frame.sequence}`)
+    throw new Error(`the ledger is at sequence ${ledger.sequence}, the next frame is ${frame.sequence}`)
   ledger.sequence = frame.sequence
-  if (frame.walletSubject !== null) walletInLedger(ledger, frame.walletSubject).subjectSequence = frame.sequence
+  if (frame.walletSubject !== null) findOrCreateWallet(ledger, frame.walletSubject).subjectSequence = frame.sequence
   if (!isNewFrame(ledger, frame)) return []
   return frame.events.map((event, index) => ({
     event,

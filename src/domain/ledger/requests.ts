@@ -17,10 +17,7 @@ export interface ClosedRequest {
 
 export type OpenRequestMap = Map<string, OpenRequest>
 
-/**
- * Takes one side of a request and returns the whole once both are there, in whichever order writers stored them. A
- * second closing event waits for a routing event that never comes: it is never honoured, and stays listed.
- */
+/** Writers store both sides in any order. A second closing event waits for ever: not honoured, it stays listed. */
 export const pairRequest = (
   open: OpenRequestMap,
   event: RoutedEvent | ClosingEvent,

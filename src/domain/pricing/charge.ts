@@ -1,36 +1,64 @@
 import type { ChargeLine, PriceSheet, Usage } from '../../events/types.ts'
-import { divideRoundingHalfUp, formatUsd, parseUsd } from '../money.ts'
+import { divideRoundingHalfUp, formatUsd, parseUsd, picosPerUsd } from '../money.ts'
 
 type Rates = PriceSheet['per_million_tokens']
 
 /** What one request costs, in picos: the lines, whose sum is the total. */
-export interface Charge {
+interface Charge {
   readonly lines: readonly ChargeLine[]
   readonly totalPicos: bigint
 }
 
 const tokensPerRate = 1_000_000n
 
+/** True if one token costs a whole number of pico-dollars: a price of at most 6 decimals per million does. */
+export const isExactPerToken = (usdPerMillion: string, multiplier = '1'): boolean =>
+  (parseUsd(usdPerMillion) * parseUsd(multiplier)) % (tokensPerRate * picosPerUsd) === 0n
+
 const perTokenPicosByRate = new Map<string, bigint>()
 
-/** Picos for one token. Exact for every published price; a price of more than 6 decimals per million is rounded half up, once, here. */
-export const perTokenPicos = (usdPerMillion: string): bigint => {
-  const known = perTokenPicosByRate.get(usdPerMillion)
+/** Exact for all that may be published today; older prices with over 6 decimals a million are rounded half up. */
+export const perTokenPicos = (usdPerMillion: string, multiplier = '1'): bigint => {
+  const key = `${usdPerMillion} ${multiplier}`
+  const known = perTokenPicosByRate.get(key)
   if (known !== undefined) return known
-  const picos = divideRoundingHalfUp(parseUsd(usdPerMillion), tokensPerRate)
-  perTokenPicosByRate.set(usdPerMillion, picos)
+  const picos = divideRoundingHalfUp(parseUsd(usdPerMillion) * parseUsd(multiplier), tokensPerRate * picosPerUsd)
+  perTokenPicosByRate.set(key, picos)
   return picos
 }
 
+export type LengthRates = Pick<PriceSheet, 'per_million_tokens' | 'tiers'>
+
 /** The rates of the whole request: those of the highest tier that its (largest) prompt exceeds, else the base rates. */
-export const ratesFor = (sheet: PriceSheet, promptTokens: number): Rates =>
-  (sheet.tiers ?? []).reduce<{ above: number; rates: Rates }>(
+export const ratesFor = (rates: LengthRates, promptTokens: number): Rates =>
+  (rates.tiers ?? []).reduce<{ above: number; rates: Rates }>(
     (best, tier) =>
       promptTokens > tier.prompt_tokens_above && tier.prompt_tokens_above >= best.above
         ? { above: tier.prompt_tokens_above, rates: tier.per_million_tokens }
         : best,
-    { above: -1, rates: sheet.per_million_tokens },
+    { above: -1, rates: rates.per_million_tokens },
   ).rates
+
+/** The service tier and the region that an answer was served with, or that are asked for; absent: the standard ones. */
+export type ServedWith = Pick<Usage, 'serviceTier' | 'inferenceGeo'>
+
+const ownMember = <T>(members: { readonly [name: string]: T } | undefined, name: string | undefined): T | undefined =>
+  members !== undefined && name !== undefined && Object.hasOwn(members, name) ? members[name] : undefined
+
+/** Those of the service tier; without any of its own, the standard rates. */
+export const serviceRatesOf = (sheet: PriceSheet, { serviceTier }: ServedWith): LengthRates =>
+  ownMember(sheet.service_tiers, serviceTier) ?? sheet
+
+export const regionMultiplierOf = (sheet: PriceSheet, { inferenceGeo }: ServedWith): string =>
+  ownMember(sheet.region_multipliers, inferenceGeo) ?? '1'
+
+/** What was served and has no price of its own: it is charged like the standard one, and may have cost more. */
+export const unpricedOf = (sheet: PriceSheet, { serviceTier, inferenceGeo }: ServedWith): ServedWith => ({
+  ...(serviceTier === undefined || ownMember(sheet.service_tiers, serviceTier) !== undefined ? {} : { serviceTier }),
+  ...(inferenceGeo === undefined || ownMember(sheet.region_multipliers, inferenceGeo) !== undefined
+    ? {}
+    : { inferenceGeo }),
+})
 
 /** An item without a published rate is billed at the rate of the item it is a kind of. */
 const tokenItems: readonly (readonly [
@@ -39,12 +67,31 @@ const tokenItems: readonly (readonly [
   rate: (rates: Rates) => string,
 ])[] = [
   ['input', (usage) => usage.inputUncached, (rates) => rates.input],
-  ['cached_input', (usage) => usage.cacheRead, (rates) => rates.cached_input ?? rates.input],
+  [
+    'cached_input',
+    (usage) => usage.cacheRead - (usage.cacheReadAudio ?? 0) - (usage.cacheReadImage ?? 0),
+    (rates) => rates.cached_input ?? rates.input,
+  ],
+  [
+    'cached_audio_input',
+    (usage) => usage.cacheReadAudio ?? 0,
+    (rates) => rates.cached_audio_input ?? rates.cached_input ?? rates.audio_input ?? rates.input,
+  ],
+  [
+    'cached_image_input',
+    (usage) => usage.cacheReadImage ?? 0,
+    (rates) => rates.cached_image_input ?? rates.cached_input ?? rates.image_input ?? rates.input,
+  ],
   ['cache_write_5m', (usage) => usage.cacheWrite5m, (rates) => rates.cache_write_5m ?? rates.input],
   [
     'cache_write_1h',
     (usage) => usage.cacheWrite1h,
     (rates) => rates.cache_write_1h ?? rates.cache_write_5m ?? rates.input,
+  ],
+  [
+    'cache_write_12h',
+    (usage) => usage.cacheWrite12h ?? 0,
+    (rates) => rates.cache_write_12h ?? rates.cache_write_1h ?? rates.cache_write_5m ?? rates.input,
   ],
   ['audio_input', (usage) => usage.inputAudio, (rates) => rates.audio_input ?? rates.input],
   ['image_input', (usage) => usage.inputImage, (rates) => rates.image_input ?? rates.input],
@@ -68,13 +115,20 @@ const priceLine = (item: string, quantity: number, unitPricePicos: bigint): Pric
   return { line: { item, quantity, unitPrice: formatUsd(unitPricePicos), amount: formatUsd(amountPicos) }, amountPicos }
 }
 
-/** The bill of one request: quantity × published price, line by line. A tool without a published price is a line at 0. */
+/** What is charged for a usage that cannot be, until an operator confirms it. `reserved`: USD. */
+export const chargeReservation = (reserved: string): Charge => {
+  const { line, amountPicos } = priceLine('reservation', 1, parseUsd(reserved))
+  return { lines: amountPicos === 0n ? [] : [line], totalPicos: amountPicos }
+}
+
+/** Quantity × published price, line by line. A tool without a published price is a line at 0. */
 export const chargeFor = (sheet: PriceSheet, usage: Usage): Charge => {
-  const rates = ratesFor(sheet, usage.promptLargest ?? usage.promptTotal)
+  const rates = ratesFor(serviceRatesOf(sheet, usage), usage.promptLargest ?? usage.promptTotal)
+  const multiplier = regionMultiplierOf(sheet, usage)
   const priced: PricedLine[] = []
   for (const [item, quantityOf, rateOf] of tokenItems) {
     const quantity = quantityOf(usage)
-    if (quantity > 0) priced.push(priceLine(item, quantity, perTokenPicos(rateOf(rates))))
+    if (quantity > 0) priced.push(priceLine(item, quantity, perTokenPicos(rateOf(rates), multiplier)))
   }
   for (const [tool, calls] of Object.entries(usage.toolCalls))
     if (calls > 0) priced.push(priceLine(tool, calls, parseUsd(sheet.per_call?.[tool] ?? '0')))

@@ -4,7 +4,7 @@ export interface PublishedPrice extends PricePublished {
   readonly effectiveFromMs: number
 }
 
-/** Every published sheet, by public model id, in the order of taking effect; of two from the same instant the later published counts. */
+/** By public model id, in the order of taking effect; of two from the same instant the later published counts. */
 export type PriceBook = Map<string, PublishedPrice[]>
 
 export const publishPrice = (book: PriceBook, published: PricePublished): void => {
@@ -21,6 +21,6 @@ export const priceAt = (book: PriceBook, model: string, atMs: number): Published
 /** True when publishing this sheet would change nothing: the same sheet already applies from that instant. */
 export const isPublished = (book: PriceBook, price: PricePublished): boolean => {
   const effectiveFromMs = Date.parse(price.effectiveFrom)
-  const standing = book.get(price.model)?.findLast((sheet) => sheet.effectiveFromMs === effectiveFromMs)
-  return standing?.version === price.version
+  const published = book.get(price.model)?.findLast((sheet) => sheet.effectiveFromMs === effectiveFromMs)
+  return published?.version === price.version
 }

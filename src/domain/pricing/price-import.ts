@@ -33,12 +33,12 @@ const differencesOf = (before: PriceSheet | undefined, after: PriceSheet): reado
 }
 
 /** What the imported table cannot express is kept: tools that it does not price, and the length of a prompt. */
-const withStanding = (sheet: PriceSheet, standing: PriceSheet | undefined): PriceSheet => {
-  const perCall = { ...standing?.per_call, ...sheet.per_call }
+const withCurrent = (sheet: PriceSheet, current: PriceSheet | undefined): PriceSheet => {
+  const perCall = { ...current?.per_call, ...sheet.per_call }
   return {
     ...sheet,
     ...(Object.keys(perCall).length === 0 ? {} : { per_call: perCall }),
-    ...(standing?.context_tokens === undefined ? {} : { context_tokens: standing.context_tokens }),
+    ...(current?.context_tokens === undefined ? {} : { context_tokens: current.context_tokens }),
   }
 }
 
@@ -55,15 +55,16 @@ const changeOf = (imported: ImportedPrice, { prices, nowMs, effectiveFrom, sourc
   const { name, model } = imported
   const nothing = { name, model, differences: [], entry: null }
   if (!('sheet' in imported)) return { ...nothing, change: 'unsupported', leftOut: imported.unsupported }
-  const standing = priceAt(prices, imported.model, nowMs)
-  if (standing?.video !== undefined)
+  const current = priceAt(prices, imported.model, nowMs)
+  if (current?.video !== undefined)
     return { ...nothing, change: 'unsupported', leftOut: [{ field: 'mode', reason: 'the model makes videos here' }] }
-  const sheet = withStanding(imported.sheet, standing?.sheet)
-  const differences = differencesOf(standing?.sheet, sheet)
+  const sheet = withCurrent(imported.sheet, current?.sheet)
+  const differences = differencesOf(current?.sheet, sheet)
   const { leftOut } = imported
   if (differences.length === 0) return { ...nothing, change: 'unchanged', leftOut }
-  const entry = { model: imported.model, effective_from: effectiveFrom, source, sheet }
-  return { name, model, change: standing === undefined ? 'added' : 'changed', differences, leftOut, entry }
+  const snapshots = current?.snapshots === undefined ? {} : { snapshots: current.snapshots }
+  const entry = { model: imported.model, effective_from: effectiveFrom, source, ...snapshots, sheet }
+  return { name, model, change: current === undefined ? 'added' : 'changed', differences, leftOut, entry }
 }
 
 export const diffPrices = (imported: readonly ImportedPrice[], terms: ImportTerms): readonly PriceChange[] =>

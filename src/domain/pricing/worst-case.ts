@@ -1,10 +1,11 @@
-import type { PriceSheet } from '../../events/types.ts'
+import type { PriceSheet, Usage } from '../../events/types.ts'
 import { maxOf, parseUsd } from '../money.ts'
-import { perTokenPicos } from './charge.ts'
+import { type LengthRates, perTokenPicos, regionMultiplierOf, type ServedWith, serviceRatesOf } from './charge.ts'
 
 type Rates = PriceSheet['per_million_tokens']
 
-export interface UsageBounds {
+/** With the service tier and the region that are asked for. */
+export interface UsageBounds extends ServedWith {
   /** An upper bound for any tokenizer. */
   readonly inputTokensMax: number
   /** The request refers to something that cannot be measured, such as a file: it may fill the model's whole context. */
@@ -15,24 +16,20 @@ export interface UsageBounds {
   readonly choices: number
   readonly audio: boolean
   readonly image: boolean
-  /**
-   * The most calls of each tool, and the most tokens that tools read beside the model, by the names of their prices.
-   */
+  /** The most calls of each tool, and the most tokens that tools read beside the model, by price name. */
   readonly toolCallsMax: { readonly [tool: string]: number }
 }
 
 /** Where a sheet has no context size: the largest of any model. */
 const contextTokensUnknown = 2_000_000
 
-/**
- * Tools whose results go into the prompt; Google does not bill those of its searches as tokens, and uses other names.
- */
+const contextTokensOf = ({ context_tokens: context = contextTokensUnknown }: PriceSheet): number => context
+
+/** Tools whose results go into the prompt. Google's have other names, and bill no tokens for searches. */
 const searchTool = /^(?:web_search|x_search|document_search|file_search)/
 /** What one search adds to the prompt: recorded ones added up to 13,600. */
 const searchTokensMax = 14_000
-/**
- * What all searches of a request add: few requests make five, and a small wallet must not be refused for the sixteenth.
- */
+/** For all searches of a request: few requests make five, and a small wallet must not be refused for the sixteenth. */
 const searchedTokensMax = 64_000
 
 const searchedTokensOf = (sheet: PriceSheet, { toolCallsMax }: UsageBounds): number => {
@@ -45,35 +42,50 @@ const searchedTokensOf = (sheet: PriceSheet, { toolCallsMax }: UsageBounds): num
 /** Searches never add beyond the model's context; what was sent is counted in full. */
 const inputTokensOf = (sheet: PriceSheet, demand: UsageBounds): number => {
   const { inputTokensMax, unmeasured } = demand
-  const context = sheet.context_tokens ?? contextTokensUnknown
+  const context = contextTokensOf(sheet)
   const wanted = unmeasured ? context : Math.min(inputTokensMax + searchedTokensOf(sheet, demand), context)
   return Math.max(inputTokensMax, wanted)
 }
 
 /** A request may fall into any tier up to the size of its prompt: the most expensive of them counts. */
-const reachableRates = (sheet: PriceSheet, demand: UsageBounds): readonly Rates[] => [
-  sheet.per_million_tokens,
-  ...(sheet.tiers ?? [])
-    .filter((tier) => inputTokensOf(sheet, demand) > tier.prompt_tokens_above)
-    .map((tier) => tier.per_million_tokens),
+const ratesByLength = ({ per_million_tokens, tiers = [] }: LengthRates, inputTokens: number): readonly Rates[] => [
+  per_million_tokens,
+  ...tiers.filter((tier) => inputTokens > tier.prompt_tokens_above).map((tier) => tier.per_million_tokens),
 ]
 
-const dearest = (prices: readonly (string | undefined)[]): bigint =>
-  maxOf(0n, ...prices.filter((price) => price !== undefined).map(perTokenPicos))
+/** An answer may be served with the standard service tier instead of the one that was asked for. */
+const reachableRates = (sheet: PriceSheet, demand: UsageBounds): readonly Rates[] =>
+  [sheet, serviceRatesOf(sheet, demand)].flatMap((rates) => ratesByLength(rates, inputTokensOf(sheet, demand)))
+
+/** Of the region that was asked for, or of none. */
+const dearest = (sheet: PriceSheet, demand: UsageBounds, prices: readonly (string | undefined)[]): bigint => {
+  const multiplier = regionMultiplierOf(sheet, demand)
+  return maxOf(
+    0n,
+    ...prices
+      .filter((price) => price !== undefined)
+      .flatMap((price) => [perTokenPicos(price), perTokenPicos(price, multiplier)]),
+  )
+}
 
 const inputRatePicos = (sheet: PriceSheet, demand: UsageBounds): bigint =>
   dearest(
+    sheet,
+    demand,
     reachableRates(sheet, demand).flatMap((rates) => [
       rates.input,
       rates.cache_write_5m,
       rates.cache_write_1h,
-      demand.audio ? rates.audio_input : undefined,
-      demand.image ? rates.image_input : undefined,
+      rates.cache_write_12h,
+      ...(demand.audio ? [rates.audio_input, rates.cached_audio_input] : []),
+      ...(demand.image ? [rates.image_input, rates.cached_image_input] : []),
     ]),
   )
 
 const outputRatePicos = (sheet: PriceSheet, demand: UsageBounds): bigint =>
   dearest(
+    sheet,
+    demand,
     reachableRates(sheet, demand).flatMap((rates) => [
       rates.output,
       rates.reasoning,
@@ -91,7 +103,7 @@ const beforeOutputPicos = (sheet: PriceSheet, demand: UsageBounds): bigint =>
     BigInt(inputTokensOf(sheet, demand)) * inputRatePicos(sheet, demand),
   )
 
-/** The most that the request can cost with this sheet, in picos. `outputCap` bounds the output of each answer, where the wallet set one. */
+/** In picos. `outputCap` bounds the output of each answer, where the wallet set one. */
 export const worstCasePicos = (sheet: PriceSheet, demand: UsageBounds, outputCap: number | null = null): bigint => {
   const tokens = maxOutputTokens(sheet, demand)
   const capped = outputCap === null ? tokens : Math.min(tokens, outputCap * demand.choices)
@@ -105,4 +117,27 @@ export const affordableOutputTokens = (sheet: PriceSheet, demand: UsageBounds, b
   const most = maxOutputTokens(sheet, demand) / demand.choices
   const rate = outputRatePicos(sheet, demand) * BigInt(demand.choices)
   return rate === 0n ? most : Math.min(most, Number(left / rate))
+}
+
+/** Of all tokens that a model's context and output allow: their figures are not exact, and ours may be old. */
+const plausibleRatioMax = 2
+/** Tools of the provider, and samplings beside the answer, read the prompt again with each call. */
+const plausibleRatioWithToolsMax = 64
+const plausibleCallsMax = 10_000
+
+const isToolTokens = (tool: string): boolean => tool.endsWith('_tokens')
+
+const reportedTokensOf = ({ promptTotal, outputTotal, toolCalls }: Usage): number =>
+  Object.entries(toolCalls)
+    .filter(([tool]) => isToolTokens(tool))
+    .reduce((sum, [, tokens]) => sum + tokens, promptTotal + outputTotal)
+
+/** False for a usage that no request to the model can have. `choices`: how many answers were asked for. */
+export const isPlausibleUsage = (sheet: PriceSheet, usage: Usage, choices: number): boolean => {
+  const { toolCalls, promptLargest } = usage
+  const hasTools = promptLargest !== undefined || Object.keys(toolCalls).length > 0
+  const calls = Object.entries(toolCalls).filter(([tool]) => !isToolTokens(tool))
+  if (calls.some(([, count]) => count > plausibleCallsMax)) return false
+  const most = contextTokensOf(sheet) + sheet.max_output_tokens * choices
+  return reportedTokensOf(usage) <= most * (hasTools ? plausibleRatioWithToolsMax : plausibleRatioMax)
 }

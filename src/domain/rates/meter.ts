@@ -1,8 +1,4 @@
-/**
- * Usage of one limit, as the continuous-state leaky bucket of GCRA (ITU-T I.371) keeps it: units that drain at the
- * limit's pace. The equivalent theoretical arrival time depends on one pace; units remain valid when the limit is
- * changed.
- */
+/** Leaky bucket of GCRA (ITU-T I.371) that keeps units, not an arrival time: they outlive a change of the limit. */
 export interface Meter {
   /** Units admitted that have not drained yet; what is leased counts as admitted. */
   readonly level: number
@@ -33,17 +29,15 @@ const burstDivisor = 30
 /** Debt beyond so many minutes of a limit is forgiven: a mistake must not lock a caller out for a day. */
 const debtMinutesMax = 10
 
-/**
- * Hosts' clocks differ by less. What is further ahead is from a clock that was set back since: it drains from now on.
- */
+/** Hosts' clocks differ by less. What is further ahead is from a clock that was set back: it drains from now on. */
 const aheadMsMax = minuteMs
 
 /** Tolerance for rounding errors of floating-point sums. */
-const hair = 1e-6
+const epsilon = 1e-6
 
 export const emptyMeter = (nowMs: number): Meter => ({ level: 0, atMs: nowMs })
 
-const drainMs = (units: number, perMinute: number): number => Math.ceil((units * minuteMs) / perMinute - hair)
+const drainMs = (units: number, perMinute: number): number => Math.ceil((units * minuteMs) / perMinute - epsilon)
 
 export const burstCapacity = (perMinute: number): number => Math.max(1, perMinute / burstDivisor)
 
@@ -69,13 +63,13 @@ export const decideLease = (meter: Meter, nowMs: number, ask: LeaseRequest, perM
   const now = drained(meter, nowMs, perMinute)
   const level = Math.max(now.level, ask.held)
   const excess = level + Math.min(ask.least, burst) - burst
-  if (excess > hair) return { granted: null, waitMs: drainMs(excess, perMinute) }
-  const granted = Math.max(ask.least, Math.floor(Math.min(ask.wanted, burst - level + hair)))
+  if (excess > epsilon) return { granted: null, waitMs: drainMs(excess, perMinute) }
+  const granted = Math.max(ask.least, Math.floor(Math.min(ask.wanted, burst - level + epsilon)))
   return { granted, meter: filled({ ...now, level }, granted, perMinute) }
 }
 
 export const remainingUnits = (meter: Meter, nowMs: number, perMinute: number): number =>
-  Math.max(0, Math.floor(burstCapacity(perMinute) - drained(meter, nowMs, perMinute).level + hair))
+  Math.max(0, Math.floor(burstCapacity(perMinute) - drained(meter, nowMs, perMinute).level + epsilon))
 
 export const msUntilReset = (meter: Meter, nowMs: number, perMinute: number): number =>
   drainMs(drained(meter, nowMs, perMinute).level, perMinute)

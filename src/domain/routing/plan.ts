@@ -37,6 +37,8 @@ export interface Catalog {
   readonly providers: ReadonlyMap<string, CatalogProvider>
   readonly aliases: Readonly<Record<string, string>>
   readonly routers: Readonly<Record<string, RouterRule>>
+  /** True: every dated name of a model is its snapshot. Absent: only those that its price lists. */
+  readonly acceptSnapshots?: boolean
 }
 
 export interface RoutingRequest {
@@ -44,7 +46,7 @@ export interface RoutingRequest {
   readonly chain: readonly string[] | null
 }
 
-export interface Plan {
+export interface RoutePlan {
   readonly candidates: readonly Candidate[]
   /** The router the caller named, without `gateway/`. */
   readonly router: string | null
@@ -66,7 +68,7 @@ const snapshotPattern = /-(?:\d{8}|\d{4}-\d{2}-\d{2})$/
 
 export const withoutSnapshot = (name: string): string => name.replace(snapshotPattern, '')
 
-const aliased = ({ aliases }: Catalog, name: string): string => {
+const resolveAlias = ({ aliases }: Catalog, name: string): string => {
   if (Object.hasOwn(aliases, name)) return aliases[name]!
   const [snapshot = ''] = snapshotPattern.exec(name) ?? []
   const model = name.slice(0, name.length - snapshot.length)
@@ -77,7 +79,7 @@ export const candidateName = (candidate: RouterCandidate): string =>
   typeof candidate === 'string' ? candidate : candidate.model
 
 /** Drawn by weight without replacement: each waits for an exponential time, the shorter the heavier it is. */
-const drawn = (candidates: readonly RouterCandidate[], random: Random): readonly RouterCandidate[] =>
+const shuffleByWeight = (candidates: readonly RouterCandidate[], random: Random): readonly RouterCandidate[] =>
   candidates
     .map((candidate) => {
       const { weight = 1 } = typeof candidate === 'string' ? {} : candidate
@@ -86,20 +88,20 @@ const drawn = (candidates: readonly RouterCandidate[], random: Random): readonly
     .sort((one, other) => one.waits - other.waits)
     .map(({ candidate }) => candidate)
 
-const inOrder = ({ candidates, order }: RouterRule, random: Random): readonly RouterCandidate[] =>
-  order === 'weighted' ? drawn(candidates, random) : candidates
+const orderCandidates = ({ candidates, order }: RouterRule, random: Random): readonly RouterCandidate[] =>
+  order === 'weighted' ? shuffleByWeight(candidates, random) : candidates
 
-const namedBy = (catalog: Catalog, name: string, random: Random): readonly string[] => {
+const expandRouter = (catalog: Catalog, name: string, random: Random): readonly string[] => {
   const router = routerOf(name)
   if (router === null) return [name]
-  return Object.hasOwn(catalog.routers, router) ? inOrder(catalog.routers[router]!, random).map(candidateName) : []
+  return Object.hasOwn(catalog.routers, router)
+    ? orderCandidates(catalog.routers[router]!, random).map(candidateName)
+    : []
 }
 
-/**
- * A name as `<provider>/<model>` ids: aliases resolved, routers expanded to their candidates in the order of a draw.
- */
+/** As `<provider>/<model>`: aliases resolved, routers expanded to their candidates in the order of a draw. */
 export const listModelIds = (catalog: Catalog, name: string, random: Random): readonly string[] =>
-  namedBy(catalog, name, random).map((each) => aliased(catalog, each))
+  expandRouter(catalog, name, random).map((each) => resolveAlias(catalog, each))
 
 const firstInLine: Random = () => 0
 
@@ -125,10 +127,17 @@ const isRenamed = (catalog: Catalog, model: string): boolean => {
   return located !== undefined && model !== `${located.provider}/${located.upstreamModel}`
 }
 
+/** An unknown snapshot may cost anything: it is another model, unless the operator decided otherwise. */
+const isSoldAt = ({ model, snapshots = [] }: PublishedPrice, name: string, { acceptSnapshots }: Catalog): boolean =>
+  name === model || acceptSnapshots === true || snapshots.includes(name.slice(name.indexOf('/') + 1))
+
 /** A snapshot has the price of its model, unless it has one of its own. */
 const priceOf = (catalog: Catalog, prices: PriceBook, name: string, atMs: number): PublishedPrice | undefined => {
+  const own = priceAt(prices, name, atMs)
   const model = withoutSnapshot(name)
-  return priceAt(prices, name, atMs) ?? (isRenamed(catalog, model) ? undefined : priceAt(prices, model, atMs))
+  if (own !== undefined || isRenamed(catalog, model)) return own
+  const price = priceAt(prices, model, atMs)
+  return price !== undefined && isSoldAt(price, name, catalog) ? price : undefined
 }
 
 const everyOfProvider = /^[^/]+\/\*$/
@@ -137,7 +146,8 @@ const canBeCalled = (catalog: Catalog, prices: PriceBook, name: string): boolean
   if (locateModel(catalog, name) === undefined) return false
   if (everyOfProvider.test(name)) return [...prices.keys()].some((model) => model.startsWith(name.slice(0, -1)))
   const model = withoutSnapshot(name)
-  return prices.has(name) || (prices.has(model) && !isRenamed(catalog, model))
+  if (prices.has(name)) return true
+  return !isRenamed(catalog, model) && (prices.get(model) ?? []).some((price) => isSoldAt(price, name, catalog))
 }
 
 /** Names, of models and aliases, that lead to no model of a configured provider with a price, in force or future. */
@@ -217,7 +227,7 @@ export const planRequest = (
   atMs: number,
   random: Random,
   mayUse: ModelPermission = allowAllModels,
-): Plan => {
+): RoutePlan => {
   const names = ask.chain ?? [ask.model]
   const callable = names.flatMap((name, level) =>
     listModelIds(catalog, name, random)

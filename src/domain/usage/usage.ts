@@ -22,8 +22,13 @@ export const noUsage: Usage = {
 export interface PromptTokens {
   readonly total: number
   readonly cacheRead?: number
+  /** Of what was read from the cache. */
+  readonly cacheReadAudio?: number
+  readonly cacheReadImage?: number
   readonly cacheWrite5m?: number
   readonly cacheWrite1h?: number
+  readonly cacheWrite12h?: number
+  /** Without what was read from the cache, where that is reported. */
   readonly audio?: number
   readonly image?: number
 }
@@ -34,6 +39,10 @@ export interface OutputTokens {
   readonly audio?: number
   readonly image?: number
 }
+
+/** However long it is kept. */
+export const cacheWriteOf = ({ cacheWrite5m, cacheWrite1h, cacheWrite12h = 0 }: Usage): number =>
+  cacheWrite5m + cacheWrite1h + cacheWrite12h
 
 /** Takes up to `wanted` from what is left, so that parts never add up to more than their whole. */
 const allot = (left: number, wanted: number | undefined): number => Math.min(left, Math.max(0, wanted ?? 0))
@@ -49,6 +58,9 @@ export const usageOf = (prompt: PromptTokens, output: OutputTokens, toolCalls: U
   const cacheRead = take(prompt.cacheRead)
   const cacheWrite5m = take(prompt.cacheWrite5m)
   const cacheWrite1h = take(prompt.cacheWrite1h)
+  const cacheWrite12h = take(prompt.cacheWrite12h)
+  const cacheReadAudio = allot(cacheRead, prompt.cacheReadAudio)
+  const cacheReadImage = allot(cacheRead - cacheReadAudio, prompt.cacheReadImage)
   const inputAudio = take(prompt.audio)
   const inputImage = take(prompt.image)
   const outputTotal = Math.max(0, output.total)
@@ -58,8 +70,11 @@ export const usageOf = (prompt: PromptTokens, output: OutputTokens, toolCalls: U
   return {
     inputUncached: left,
     cacheRead,
+    ...(cacheReadAudio === 0 ? {} : { cacheReadAudio }),
+    ...(cacheReadImage === 0 ? {} : { cacheReadImage }),
     cacheWrite5m,
     cacheWrite1h,
+    ...(cacheWrite12h === 0 ? {} : { cacheWrite12h }),
     inputAudio,
     inputImage,
     outputTotal,

@@ -32,7 +32,7 @@ const takesItsShapeFromAnImage = ({ kind, body }: VideoRequest): boolean =>
 const shapeOf = (request: VideoRequest): Pick<VideoBody, 'aspect_ratio'> =>
   isEdit(request.body) || takesItsShapeFromAnImage(request) ? {} : { aspect_ratio: '16:9' }
 
-const saying = (request: VideoRequest, sound: Pick<VideoBody, 'sound'>): VideoBody => {
+const applyDefaults = (request: VideoRequest, sound: Pick<VideoBody, 'sound'>): VideoBody => {
   const { body } = request
   return {
     ...shapeOf(request),
@@ -45,7 +45,7 @@ const saying = (request: VideoRequest, sound: Pick<VideoBody, 'sound'>): VideoBo
 }
 
 /** The body by which two requests are compared; needs neither a known model nor a checked request. */
-export const comparableBody = (request: VideoRequest): VideoBody => saying(request, { sound: 'off' })
+export const comparableBody = (request: VideoRequest): VideoBody => applyDefaults(request, { sound: 'off' })
 
 /** For a model without a soundtrack the vendor may reject the member. */
 const soundOf = (modelName: string): Pick<VideoBody, 'sound'> =>
@@ -54,5 +54,5 @@ const soundOf = (modelName: string): Pick<VideoBody, 'sound'> =>
 /** So that the vendor makes what the hold was sized for, whatever its own defaults are. */
 export const withDefaults = (request: VideoRequest, modelName: string): VideoRequest => ({
   ...request,
-  body: saying(request, soundOf(modelName)),
+  body: applyDefaults(request, soundOf(modelName)),
 })

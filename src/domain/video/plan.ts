@@ -34,11 +34,7 @@ const planOf = (catalog: Catalog, prices: PriceBook, model: string, atMs: number
   return { model, modelName, ...located, priceVersion: price.version, sheet: price.video }
 }
 
-/**
- * The model for a video, with the price in force at `atMs`; of a router the first that makes videos. Throws
- * `model_not_found` for any other model, `invalid_value` where the price is not in force yet, and `model_not_allowed`
- * where the only models left are not allowed.
- */
+/** Of a router the first that makes videos. Throws `model_not_found`, `invalid_value` (price), `model_not_allowed`. */
 export const planVideo = (
   catalog: Catalog,
   prices: PriceBook,

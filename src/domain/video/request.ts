@@ -40,9 +40,7 @@ export interface VideoRequest {
   readonly externalTaskId: string | null
 }
 
-/**
- * An entry of the task queue, complete for the worker that submits it. Prompts are stored here and never in the log.
- */
+/** Complete for the worker that submits it. Prompts are stored here and never in the log. */
 export interface TaskPayload {
   readonly taskId: string
   readonly workspaceId: string

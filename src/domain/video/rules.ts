@@ -165,7 +165,7 @@ const checkReferences = (asked: CheckedVideoRequest): void => {
     throw videoRefusal(
       'invalid_value',
       path,
-      `At most ${countMax} images and elements together; '${path}' makes them more.`,
+      `At most ${countMax} images and elements in total; '${path}' makes them more.`,
     )
 }
 
@@ -261,11 +261,7 @@ export const checkVideoRequest = (
 ): void => {
   const model = videoModelOf(modelName)
   if (model === undefined)
-    throw videoRefusal(
-      'unsupported_value',
-      pathOf('model'),
-      `What \`${modelName}\` can be asked for is not known here.`,
-    )
+    throw videoRefusal('unsupported_value', pathOf('model'), `What \`${modelName}\` supports is not known here.`)
   const asked: CheckedVideoRequest = {
     request,
     body: request.body,

@@ -38,6 +38,15 @@ const chargeUnits = (units: Units, unitPrice: string, source: TaskCharge['source
   return { source, lines: [line], totalPicos }
 }
 
+/** A deduction beyond this many times the worst case waits for an operator. */
+const worstCasesMax = 3n
+
+const isBeyond = (units: Units, unitsMax: Units): boolean => {
+  const decimals = Math.max(units.decimals, unitsMax.decimals)
+  const scaled = (value: Units): bigint => value.digits * 10n ** BigInt(decimals - value.decimals)
+  return scaled(units) > worstCasesMax * scaled(unitsMax)
+}
+
 /** Nothing for a failure; where no readable figure was reported, the hold's figure, marked as estimated. */
 export const chargeTask = (task: Pick<Task, 'unitPrice' | 'unitsMax'>, verdict: VideoVerdict): TaskCharge => {
   if (verdict.outcome === 'FAILURE') return { source: 'reported', lines: [], totalPicos: 0n }
@@ -47,11 +56,18 @@ export const chargeTask = (task: Pick<Task, 'unitPrice' | 'unitsMax'>, verdict: 
     : chargeUnits(units, task.unitPrice, 'reported')
 }
 
+/** Not within `chargeTask`: what was settled before there was a bound is recomputed without it. */
+const isPlausibleDeduction = ({ unitsMax }: Pick<Task, 'unitsMax'>, { outcome, deduction }: VideoVerdict): boolean => {
+  const units = outcome === 'FAILURE' || deduction === null ? null : readUnits(deduction)
+  return units === null || !isBeyond(units, unitsOf(unitsMax))
+}
+
 const optional = <Name extends string, T>(name: Name, value: T | null): { readonly [N in Name]?: T } =>
   value === null ? {} : ({ [name]: value } as { readonly [N in Name]?: T })
 
 export const decideSettlement = (task: Task, verdict: VideoVerdict): FactOf<'TaskSettled'> => {
-  const { source, lines, totalPicos } = chargeTask(task, verdict)
+  const isPlausible = isPlausibleDeduction(task, verdict)
+  const { source, lines, totalPicos } = chargeTask(task, isPlausible ? verdict : { ...verdict, deduction: null })
   return {
     type: 'TaskSettled',
     data: {
@@ -62,6 +78,7 @@ export const decideSettlement = (task: Task, verdict: VideoVerdict): FactOf<'Tas
       ...optional('failReason', verdict.failReason),
       ...optional('vendorCode', verdict.vendorCode),
       ...optional('deduction', verdict.deduction),
+      ...(isPlausible ? {} : { plausible: false }),
       source,
       priceVersion: task.priceVersion,
       lines,

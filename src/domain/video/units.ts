@@ -16,10 +16,7 @@ const spelling = /^([+-]?)(?=\.?\d)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/
 
 const none: Units = { digits: 0n, decimals: 0 }
 
-/**
- * Any decimal that is not negative, in whatever spelling: `4.5`, `04.50`, ` .5 `, `45e-1`. Null for everything else
- * (`4,5`, `-1`, `NaN`), and for more digits than a deduction can have.
- */
+/** Any decimal not below zero, however spelled: `04.50`, ` .5 `, `45e-1`. Null for all else, and too many digits. */
 export const readUnits = (text: string): Units | null => {
   const match = spelling.exec(text.trim())
   if (match === null) return null
@@ -39,7 +36,7 @@ export const formatUnits = ({ digits, decimals }: Units): string => {
   return `${text.slice(0, -decimals)}.${text.slice(-decimals)}`
 }
 
-/** What units cost at `unitPrice` USD, in picos: exact, and what lies below a pico-dollar rounded half up, once, here. */
+/** What units cost at `unitPrice` USD, in picos: exact, but for what lies below a pico-dollar, rounded half up here. */
 export const priceRoundingHalfUp = ({ digits, decimals }: Units, unitPrice: string): bigint => {
   const whole = digits * parseUsd(unitPrice) * 10n ** BigInt(Math.max(0, -decimals))
   return divideRoundingHalfUp(whole, 10n ** BigInt(Math.max(0, decimals)))

@@ -64,16 +64,16 @@ const endOf = (
 /** The rest of the period of a replaced plan is not refunded; its credit stays until it lapses. */
 const subscribe = (command: PlanCommand & { type: 'Subscribe' }, wallet: WalletDraft): PlanDecision => {
   const { subscriptionId, terms, startsAtMs, renews, again } = command
-  const standing = wallet.subscription
-  const isSamePlan = standing?.terms.planId === terms.planId
-  if (standing?.subscriptionId === subscriptionId && !isSamePlan)
-    return { refused: { reason: 'subscription_differs', planId: standing.terms.planId } }
+  const current = wallet.subscription
+  const isSamePlan = current?.terms.planId === terms.planId
+  if (current?.subscriptionId === subscriptionId && !isSamePlan)
+    return { refused: { reason: 'subscription_differs', planId: current.terms.planId } }
   if (wallet.references.has(subscriptionKey(subscriptionId)) || (isSamePlan && !again)) return { facts: [] }
   const payable = shortOf(wallet, terms, startsAtMs)
   if (payable !== null) return { refused: { reason: 'insufficient', availablePicos: payable } }
   const period = periodOf(subscriptionId, wallet.workspaceId, terms, startsAtMs, dayOfMonth(startsAtMs))
   const begun: PlanFact = { type: 'PlanSubscribed', data: { ...period, renews } }
-  return { facts: standing === null ? [begun] : [endOf(standing, 'replaced'), begun] }
+  return { facts: current === null ? [begun] : [endOf(current, 'replaced'), begun] }
 }
 
 const cancel = ({ subscription }: WalletDraft): PlanDecision => {
@@ -85,11 +85,11 @@ const cancel = ({ subscription }: WalletDraft): PlanDecision => {
 /** Renews it once: a period that the next one has replaced is not ended again. */
 const endPeriod = (command: PlanCommand & { type: 'EndPeriod' }, wallet: WalletDraft): PlanDecision => {
   const { subscriptionId, expiresAtMs, terms } = command
-  const standing = wallet.subscription
-  if (standing?.subscriptionId !== subscriptionId || standing.expiresAtMs !== expiresAtMs) return { facts: [] }
-  if (!standing.renews) return { facts: [endOf(standing, 'expired')] }
-  if (shortOf(wallet, terms, expiresAtMs) !== null) return { facts: [endOf(standing, 'unpaid')] }
-  const period = periodOf(subscriptionId, wallet.workspaceId, terms, expiresAtMs, nextAnchorDay(standing))
+  const current = wallet.subscription
+  if (current?.subscriptionId !== subscriptionId || current.expiresAtMs !== expiresAtMs) return { facts: [] }
+  if (!current.renews) return { facts: [endOf(current, 'expired')] }
+  if (shortOf(wallet, terms, expiresAtMs) !== null) return { facts: [endOf(current, 'unpaid')] }
+  const period = periodOf(subscriptionId, wallet.workspaceId, terms, expiresAtMs, nextAnchorDay(current))
   return { facts: [{ type: 'PlanRenewed', data: period }] }
 }
 

@@ -7,7 +7,7 @@ import {
   availablePicos,
   expirablePicos,
   findKeyRemaining,
-  isTighter,
+  isBelowAvailable,
   spendablePicos,
   spendingOf,
   type WalletDraft,
@@ -55,24 +55,24 @@ export type WalletDecision = { readonly facts: readonly WalletFact[] } | { reado
 export type WalletRefusal =
   | PlanRefusal
   | { readonly reason: 'insufficient'; readonly availablePicos: bigint }
-  | { readonly reason: 'key_limit_reached'; readonly room: KeyRemaining }
+  | { readonly reason: 'key_limit_reached'; readonly remaining: KeyRemaining }
   | { readonly reason: 'external_task_differs'; readonly taskId: string }
   | { readonly reason: 'reference_differs'; readonly creditedPicos: bigint }
 
 /** A slice never takes more than half of what is available unless one request needs it: other edges need slices too. */
 const sliceDivisor = 2n
 
-const shortage = (wallet: WalletDraft, room: KeyRemaining | null): WalletRefusal =>
-  isTighter(room, wallet)
-    ? { reason: 'key_limit_reached', room }
+const shortage = (wallet: WalletDraft, remaining: KeyRemaining | null): WalletRefusal =>
+  isBelowAvailable(remaining, wallet)
+    ? { reason: 'key_limit_reached', remaining }
     : { reason: 'insufficient', availablePicos: availablePicos(wallet) }
 
 const placeAllowance = (command: WalletCommand & { type: 'PlaceAllowance' }, wallet: WalletDraft): WalletDecision => {
   const { holdId, keyId, minimumPicos, desiredPicos, deadline, owner } = command
-  const room = findKeyRemaining(wallet, keyId, command.day)
-  const spendable = spendablePicos(wallet, room)
+  const remaining = findKeyRemaining(wallet, keyId, command.day)
+  const spendable = spendablePicos(wallet, remaining)
   const amountPicos = maxOf(minimumPicos, minOf(desiredPicos, spendable / sliceDivisor))
-  if (spendable < minimumPicos || amountPicos <= 0n) return { refused: shortage(wallet, room) }
+  if (spendable < minimumPicos || amountPicos <= 0n) return { refused: shortage(wallet, remaining) }
   const { workspaceId } = wallet
   const amount = formatUsd(amountPicos)
   const spender = keyId === null ? {} : { keyId, day: spendDayOf(spendingOf(wallet, keyId), command.day) }
@@ -90,15 +90,15 @@ const placeAllowance = (command: WalletCommand & { type: 'PlaceAllowance' }, wal
 const placeTaskHold = (command: WalletCommand & { type: 'PlaceTaskHold' }, wallet: WalletDraft): WalletDecision => {
   const { taskId, amountPicos, deadline, owner, order } = command
   const { externalTaskId, requestDigest } = order
-  const standing = externalTaskId === undefined ? undefined : wallet.externalTasks.get(externalTaskId)
-  if (standing?.requestDigest === requestDigest || wallet.holds.has(taskId)) return { facts: [] }
-  if (standing !== undefined) return { refused: { reason: 'external_task_differs', taskId: standing.taskId } }
+  const existing = externalTaskId === undefined ? undefined : wallet.externalTasks.get(externalTaskId)
+  if (existing?.requestDigest === requestDigest || wallet.holds.has(taskId)) return { facts: [] }
+  if (existing !== undefined) return { refused: { reason: 'external_task_differs', taskId: existing.taskId } }
   const { keyId } = order
-  const room = findKeyRemaining(wallet, keyId, command.day)
-  if (spendablePicos(wallet, room) < amountPicos) return { refused: shortage(wallet, room) }
+  const remaining = findKeyRemaining(wallet, keyId, command.day)
+  if (spendablePicos(wallet, remaining) < amountPicos) return { refused: shortage(wallet, remaining) }
   const { workspaceId } = wallet
   const amount = formatUsd(amountPicos)
-  const counted = room === null ? {} : { day: spendDayOf(spendingOf(wallet, keyId), command.day) }
+  const counted = remaining === null ? {} : { day: spendDayOf(spendingOf(wallet, keyId), command.day) }
   return {
     facts: [
       {

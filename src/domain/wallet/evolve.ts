@@ -114,17 +114,17 @@ const subscribe = (wallet: WalletDraft, data: FactOf<'PlanSubscribed'>['data']):
 }
 
 const renew = (wallet: WalletDraft, data: FactOf<'PlanRenewed'>['data']): readonly Movement[] => {
-  const standing = wallet.subscription
-  const isNext = standing?.subscriptionId === data.subscriptionId && standing.expiresAtMs === Date.parse(data.startsAt)
-  return isNext ? beginPeriod(wallet, data, nextAnchorDay(standing), standing.renews) : []
+  const current = wallet.subscription
+  const isNext = current?.subscriptionId === data.subscriptionId && current.expiresAtMs === Date.parse(data.startsAt)
+  return isNext ? beginPeriod(wallet, data, nextAnchorDay(current), current.renews) : []
 }
 
-const evolvePlan = (wallet: WalletDraft, fact: PlanFact): readonly Movement[] => {
+const applyPlan = (wallet: WalletDraft, fact: PlanFact): readonly Movement[] => {
   if (fact.type === 'PlanSubscribed') return subscribe(wallet, fact.data)
   if (fact.type === 'PlanRenewed') return renew(wallet, fact.data)
-  const standing = wallet.subscription
-  if (standing?.subscriptionId === fact.data.subscriptionId)
-    wallet.subscription = fact.type === 'PlanEnded' ? null : { ...standing, renews: false }
+  const current = wallet.subscription
+  if (current?.subscriptionId === fact.data.subscriptionId)
+    wallet.subscription = fact.type === 'PlanEnded' ? null : { ...current, renews: false }
   return []
 }
 
@@ -206,7 +206,7 @@ export const applyToWallet = (wallet: WalletDraft, fact: WalletMove): readonly M
     case 'PlanRenewed':
     case 'PlanCancelled':
     case 'PlanEnded':
-      return evolvePlan(wallet, fact)
+      return applyPlan(wallet, fact)
     case 'AdjustmentPosted':
       return adjust(wallet, fact.data)
     case 'HoldPlaced':
@@ -268,7 +268,7 @@ export const applyCharge = (
   totalPicos: bigint,
   reservedPicos: bigint,
   holdId: string | null,
-  asker: KeySpendingHolder,
+  spender: KeySpendingHolder,
 ): readonly Movement[] => {
   const hold = holdId === null ? undefined : wallet.holds.get(holdId)
   return charge(
@@ -277,7 +277,7 @@ export const applyCharge = (
     totalPicos,
     reservedPicos,
     hold,
-    hold?.spender ?? spenderIn(wallet, asker.keyId, asker.day),
+    hold?.spender ?? spenderIn(wallet, spender.keyId, spender.day),
   )
 }
 

@@ -84,12 +84,12 @@ export interface KeyRemaining {
 /** Null for a key without spend limits. */
 export const remainingUnderLimits = (limits: SpendLimits, spending: KeySpending, day: string): KeyRemaining | null => {
   const { spent, held } = spendingInPeriod(spending, day)
-  const rooms = limits.map(({ period, limitPicos }): KeyRemaining => {
+  const remaining = limits.map(({ period, limitPicos }): KeyRemaining => {
     const heldPicos = held[`${period}Picos`]
     return { period, limitPicos, leftPicos: limitPicos - spent[`${period}Picos`] - heldPicos, heldPicos }
   })
-  return rooms.reduce<KeyRemaining | null>(
-    (least, room) => (least === null || room.leftPicos < least.leftPicos ? room : least),
+  return remaining.reduce<KeyRemaining | null>(
+    (least, each) => (least === null || each.leftPicos < least.leftPicos ? each : least),
     null,
   )
 }

@@ -108,15 +108,13 @@ export const findKeyRemaining = (wallet: WalletDraft, keyId: string | null, day:
   return keyId === null || limits === undefined ? null : remainingUnderLimits(limits, spendingOf(wallet, keyId), day)
 }
 
-export const isTighter = (room: KeyRemaining | null, wallet: WalletDraft): room is KeyRemaining =>
-  room !== null && room.leftPicos < availablePicos(wallet)
+export const isBelowAvailable = (remaining: KeyRemaining | null, wallet: WalletDraft): remaining is KeyRemaining =>
+  remaining !== null && remaining.leftPicos < availablePicos(wallet)
 
-export const spendablePicos = (wallet: WalletDraft, room: KeyRemaining | null): bigint =>
-  room === null ? availablePicos(wallet) : minOf(availablePicos(wallet), room.leftPicos)
+export const spendablePicos = (wallet: WalletDraft, remaining: KeyRemaining | null): bigint =>
+  remaining === null ? availablePicos(wallet) : minOf(availablePicos(wallet), remaining.leftPicos)
 
-/**
- * What a fee may take at an instant (milliseconds since the epoch): not what has lapsed by then, and not what is held.
- */
+/** What a fee may take at an instant: not what has lapsed by then, and not what is held. */
 export const payablePicos = (wallet: WalletDraft, atMs: number): bigint =>
   availablePicos(wallet) - maxOf(0n, expiredPicosAt(wallet.grants, atMs) - wallet.heldPicos)
 

@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJson } from '../../encoding/json.ts'
-import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest } from '../dialect.ts'
+import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { DeliveredBlocks } from './delivered.ts'
 import { messagesUsageOnWire, readMessagesUsage } from './usage.ts'
 

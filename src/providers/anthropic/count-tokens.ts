@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
-import type { AnswerFault, Target, UpstreamCallRequest, UpstreamRequest } from '../dialect.ts'
+import type { AnswerFault, Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { postTo } from './endpoint.ts'
 import { refuseAccountReferences } from './references.ts'
 import { ownMessages } from './request.ts'

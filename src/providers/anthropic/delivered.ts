@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asObject, asText, type JsonObject } from '../../encoding/json.ts'
-import { CollectedText } from '../delivered.ts'
+import { CollectedText } from '../dialect/delivered.ts'
 
 const inputText = (input: unknown): string =>
   Object.keys(asObject(input)).length === 0 ? '' : JSON.stringify(asObject(input))
@@ -19,9 +19,11 @@ export class DeliveredBlocks extends CollectedText {
   }
 
   addBlock(block: JsonObject): void {
-    const { text, thinking, name, input } = block
+    const { text, thinking, name, input, data, signature } = block
     this.addAnswerText(asText(text) + asText(name) + inputText(input))
     this.addReasoningText(asText(thinking))
+    if (block['type'] === 'redacted_thinking') this.addUnseen(asText(data))
+    if (typeof signature === 'string' && signature !== '') this.addSignature(signature)
     if (isSearchResult(block)) this.#searches += 1
   }
 
@@ -29,8 +31,9 @@ export class DeliveredBlocks extends CollectedText {
     this.addAnswerText(text)
   }
 
-  addDelta({ text, partial_json, thinking }: JsonObject): void {
+  addDelta({ text, partial_json, thinking, signature }: JsonObject): void {
     this.addAnswerText(asText(text) + asText(partial_json))
     this.addReasoningText(asText(thinking))
+    if (typeof signature === 'string') this.addSignature(signature)
   }
 }

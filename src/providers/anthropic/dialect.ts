@@ -1,4 +1,4 @@
-import type { UpstreamDialect } from '../dialect.ts'
+import type { UpstreamDialect } from '../dialect/dialect.ts'
 import { completeMessagesAnswer, readMessagesAnswer } from './answer.ts'
 import { countMessagesUsage } from './estimate.ts'
 import { readMessagesError } from './refusal.ts'

@@ -1,4 +1,4 @@
-import type { Target, UpstreamRequest } from '../dialect.ts'
+import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
 
 /** The version whose shapes this folder knows. */
 const defaultVersion = '2023-06-01'

@@ -1,7 +1,8 @@
-import { type Usage, usageOf } from '../../domain/usage/usage.ts'
+import { type PromptTokens, type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import type { Delivered, Target, UpstreamCallRequest } from '../dialect.ts'
-import { countOutput, countTokens, jsonText } from '../tokens.ts'
+import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
+import { countOutput, countTokens, jsonText } from '../dialect/tokens.ts'
+import { readCacheMark } from './read-blocks.ts'
 
 /** The provider publishes no count of its wrapping: about a role and two marks a message. */
 const messageTokens = 3
@@ -30,13 +31,52 @@ const promptTexts = (body: JsonObject): readonly string[] => [
 export const countMessagesPrompt = async (body: JsonObject): Promise<number> =>
   (await countTokens(promptTexts(body).join(''))) + asArray(body['messages']).length * messageTokens
 
+interface Piece {
+  readonly text: string
+  readonly mark: ReturnType<typeof readCacheMark>
+}
+
+const pieceOf = (block: JsonObject, text: string): Piece => ({ text, mark: readCacheMark(block) })
+
+const contentPieces = (content: unknown): readonly Piece[] =>
+  typeof content === 'string'
+    ? [{ text: content, mark: null }]
+    : asArray(content)
+        .filter(isObject)
+        .map((block) => pieceOf(block, blockText(block)))
+
+/** In the order in which the provider caches. */
+const piecesOf = (body: JsonObject): readonly Piece[] => [
+  ...asArray(body['tools'])
+    .filter(isObject)
+    .map((tool) => pieceOf(tool, jsonText(tool))),
+  ...contentPieces(body['system']),
+  ...asArray(body['messages']).flatMap((message) => contentPieces(asObject(message)['content'])),
+  pieceOf(body, ''),
+]
+
+/** What the request marks for the cache is written to it, as far as is known. */
+const countCacheWrites = async (body: JsonObject): Promise<Pick<PromptTokens, 'cacheWrite5m' | 'cacheWrite1h'>> => {
+  const pieces = piecesOf(body)
+  const end1h = pieces.findLastIndex(({ mark }) => mark === '1h') + 1
+  const end5m = pieces.findLastIndex(({ mark }) => mark === '5m') + 1
+  const count = (from: number, to: number): Promise<number> =>
+    countTokens(
+      pieces
+        .slice(from, to)
+        .map(({ text }) => text)
+        .join(''),
+    )
+  return { cacheWrite1h: await count(0, end1h), cacheWrite5m: await count(end1h, end5m) }
+}
+
 export const countMessagesUsage = async (
   _target: Target,
   asked: UpstreamCallRequest,
   delivered: Delivered,
 ): Promise<Usage> => {
   return usageOf(
-    { total: await countMessagesPrompt(asked.body) },
+    { total: await countMessagesPrompt(asked.body), ...(await countCacheWrites(asked.body)) },
     await countOutput(delivered),
     delivered.toolCalls ?? {},
   )

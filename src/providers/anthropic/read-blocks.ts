@@ -12,14 +12,14 @@ import { invalidMember, unsupported } from '../canonical/refuse.ts'
 import { shortened } from './present.ts'
 
 /** A block of a request, its path, and the tool calls before it. */
-interface Place {
+interface BlockContext {
   readonly block: JsonObject
   readonly path: string
   readonly callIds: ReadonlySet<string>
 }
 
 type ResultPart = TextPart | ImagePart | DocumentPart
-type BlockReader = (place: Place) => readonly ConversationPart[]
+type BlockReader = (context: BlockContext) => readonly ConversationPart[]
 
 /** Null or absent: none; the API knows five minutes and an hour. */
 export const readCacheMark = ({ cache_control: control }: JsonObject): CacheMark => {
@@ -27,7 +27,7 @@ export const readCacheMark = ({ cache_control: control }: JsonObject): CacheMark
   return control['ttl'] === '1h' ? '1h' : '5m'
 }
 
-const requiredText = ({ block, path }: Place, field: string): string => {
+const requiredText = ({ block, path }: BlockContext, field: string): string => {
   const value = block[field]
   if (typeof value !== 'string') throw invalidMember(`${path}.${field}`, 'a string is required')
   return value
@@ -35,18 +35,19 @@ const requiredText = ({ block, path }: Place, field: string): string => {
 
 export const readTextBlock = (text: string, cached: CacheMark = null): TextPart => ({ type: 'text', text, cached })
 
-const readText = (place: Place): TextPart => readTextBlock(requiredText(place, 'text'), readCacheMark(place.block))
+const readText = (context: BlockContext): TextPart =>
+  readTextBlock(requiredText(context, 'text'), readCacheMark(context.block))
 
-const sourceOf = ({ block, path }: Place): Place => {
+const sourceOf = ({ block, path }: BlockContext): BlockContext => {
   const source = block['source']
   if (!isObject(source)) throw invalidMember(`${path}.source`, 'an object is required')
   return { block: source, path: `${path}.source`, callIds: new Set() }
 }
 
-const unknownSource = ({ block, path }: Place): Error =>
+const unknownSource = ({ block, path }: BlockContext): Error =>
   unsupported(path, `of type '${shortened(block['type'])}' is not available for this model`)
 
-const readImageSource = (source: Place): ImagePart['source'] => {
+const readImageSource = (source: BlockContext): ImagePart['source'] => {
   switch (source.block['type']) {
     case 'base64':
       return { mediaType: requiredText(source, 'media_type'), base64: requiredText(source, 'data') }
@@ -57,14 +58,14 @@ const readImageSource = (source: Place): ImagePart['source'] => {
   }
 }
 
-const readImage = (place: Place): ImagePart => ({
+const readImage = (context: BlockContext): ImagePart => ({
   type: 'image',
-  source: readImageSource(sourceOf(place)),
+  source: readImageSource(sourceOf(context)),
   detail: null,
-  cached: readCacheMark(place.block),
+  cached: readCacheMark(context.block),
 })
 
-const blocksText = ({ block, path }: Place): string => {
+const blocksText = ({ block, path }: BlockContext): string => {
   const { content } = block
   if (typeof content === 'string') return content
   const readOne = (each: unknown, index: number): string => {
@@ -75,7 +76,7 @@ const blocksText = ({ block, path }: Place): string => {
   return asArray(content).map(readOne).join('\n')
 }
 
-const readDocumentSource = (source: Place): DocumentPart['source'] => {
+const readDocumentSource = (source: BlockContext): DocumentPart['source'] => {
   switch (source.block['type']) {
     case 'base64':
       return { mediaType: requiredText(source, 'media_type'), base64: requiredText(source, 'data') }
@@ -93,52 +94,52 @@ const readDocumentSource = (source: Place): DocumentPart['source'] => {
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 
 /** The caller's context of a document comes before it. */
-const readDocument = (place: Place): readonly (TextPart | DocumentPart)[] => {
-  const context = textOrNull(place.block['context'])
+const readDocument = (context: BlockContext): readonly (TextPart | DocumentPart)[] => {
+  const preface = textOrNull(context.block['context'])
   const document: DocumentPart = {
     type: 'document',
-    source: readDocumentSource(sourceOf(place)),
-    title: textOrNull(place.block['title']),
-    cached: readCacheMark(place.block),
+    source: readDocumentSource(sourceOf(context)),
+    title: textOrNull(context.block['title']),
+    cached: readCacheMark(context.block),
   }
-  return context === null ? [document] : [readTextBlock(context), document]
+  return preface === null ? [document] : [readTextBlock(preface), document]
 }
 
-const readSearchResult = (place: Place): DocumentPart => ({
+const readSearchResult = (context: BlockContext): DocumentPart => ({
   type: 'document',
-  source: { text: blocksText(place) },
-  title: `${asText(place.block['title'])} (${requiredText(place, 'source')})`,
-  cached: readCacheMark(place.block),
+  source: { text: blocksText(context) },
+  title: `${asText(context.block['title'])} (${requiredText(context, 'source')})`,
+  cached: readCacheMark(context.block),
 })
 
-const readToolUse = (place: Place): ToolCallPart => ({
+const readToolUse = (context: BlockContext): ToolCallPart => ({
   type: 'tool_call',
-  id: requiredText(place, 'id'),
-  name: requiredText(place, 'name'),
-  arguments: JSON.stringify(asObject(place.block['input'])),
-  signature: textOrNull(place.block['signature']),
-  cached: readCacheMark(place.block),
+  id: requiredText(context, 'id'),
+  name: requiredText(context, 'name'),
+  arguments: JSON.stringify(asObject(context.block['input'])),
+  signature: textOrNull(context.block['signature']),
+  cached: readCacheMark(context.block),
 })
 
 /** The tools that a tool search has found: here all are offered from the start. */
-const readToolReference = (place: Place): TextPart =>
-  readTextBlock(`The tool \`${requiredText(place, 'tool_name')}\` can be called now.`)
+const readToolReference = (context: BlockContext): TextPart =>
+  readTextBlock(`The tool \`${requiredText(context, 'tool_name')}\` can be called now.`)
 
-type ResultReader = (place: Place) => readonly ResultPart[]
+type ResultReader = (context: BlockContext) => readonly ResultPart[]
 
 const contentReaders: ReadonlyMap<unknown, ResultReader> = new Map([
-  ['text', (place: Place): readonly ResultPart[] => [readText(place)]],
-  ['image', (place: Place) => [readImage(place)]],
+  ['text', (context: BlockContext): readonly ResultPart[] => [readText(context)]],
+  ['image', (context: BlockContext) => [readImage(context)]],
   ['document', readDocument],
-  ['search_result', (place: Place) => [readSearchResult(place)]],
+  ['search_result', (context: BlockContext) => [readSearchResult(context)]],
 ])
 
 const resultReaders: ReadonlyMap<unknown, ResultReader> = new Map([
   ...contentReaders,
-  ['tool_reference', (place: Place) => [readToolReference(place)]],
+  ['tool_reference', (context: BlockContext) => [readToolReference(context)]],
 ])
 
-const readResultContent = ({ block, path }: Place): readonly ResultPart[] => {
+const readResultContent = ({ block, path }: BlockContext): readonly ResultPart[] => {
   const { content } = block
   if (typeof content === 'string') return [readTextBlock(content)]
   return asArray(content).flatMap((each, index) => {
@@ -149,16 +150,16 @@ const readResultContent = ({ block, path }: Place): readonly ResultPart[] => {
   })
 }
 
-const readToolResult = (place: Place): ToolResultPart => {
-  const toolCallId = requiredText(place, 'tool_use_id')
-  if (!place.callIds.has(toolCallId))
-    throw invalidMember(`${place.path}.tool_use_id`, 'no tool_use block before it has this id')
+const readToolResult = (context: BlockContext): ToolResultPart => {
+  const toolCallId = requiredText(context, 'tool_use_id')
+  if (!context.callIds.has(toolCallId))
+    throw invalidMember(`${context.path}.tool_use_id`, 'no tool_use block before it has this id')
   return {
     type: 'tool_result',
     toolCallId,
-    parts: readResultContent(place),
-    isError: place.block['is_error'] === true,
-    cached: readCacheMark(place.block),
+    parts: readResultContent(context),
+    isError: context.block['is_error'] === true,
+    cached: readCacheMark(context.block),
   }
 }
 
@@ -166,26 +167,26 @@ const nothing: BlockReader = () => []
 
 const userReaders: ReadonlyMap<unknown, BlockReader> = new Map<unknown, BlockReader>([
   ...contentReaders,
-  ['tool_result', (place) => [readToolResult(place)]],
+  ['tool_result', (context) => [readToolResult(context)]],
 ])
 
 const assistantReaders: ReadonlyMap<unknown, BlockReader> = new Map<unknown, BlockReader>([
-  ['text', (place) => [readText(place)]],
+  ['text', (context) => [readText(context)]],
   [
     'thinking',
-    (place) => [
-      { type: 'thinking', text: requiredText(place, 'thinking'), signature: textOrNull(place.block['signature']) },
+    (context) => [
+      { type: 'thinking', text: requiredText(context, 'thinking'), signature: textOrNull(context.block['signature']) },
     ],
   ],
-  ['redacted_thinking', (place) => [{ type: 'redacted_thinking', data: requiredText(place, 'data') }]],
-  ['tool_use', (place) => [readToolUse(place)]],
+  ['redacted_thinking', (context) => [{ type: 'redacted_thinking', data: requiredText(context, 'data') }]],
+  ['tool_use', (context) => [readToolUse(context)]],
   // Search results are encrypted for the provider that searched; the text that cites them is kept.
   ['server_tool_use', nothing],
   ['web_search_tool_result', nothing],
   ['web_fetch_tool_result', nothing],
 ])
 
-const unknownBlock = ({ block, path }: Place): Error =>
+const unknownBlock = ({ block, path }: BlockContext): Error =>
   unsupported(`${path}.type`, `'${shortened(block['type'])}' is not available here for this model`)
 
 /** Throws `unsupported_parameter` or `invalid_value` with the field's path. */
@@ -199,10 +200,10 @@ export const readBlocks = (
   if (!Array.isArray(content)) throw invalidMember(path, 'a string or a list of blocks is required')
   const readers = role === 'user' ? userReaders : assistantReaders
   return content.flatMap((block: unknown, index) => {
-    const place = { block: asObject(block), path: `${path}[${index}]`, callIds }
-    const read = readers.get(place.block['type'])
-    if (read === undefined) throw unknownBlock(place)
-    return read(place)
+    const context = { block: asObject(block), path: `${path}[${index}]`, callIds }
+    const read = readers.get(context.block['type'])
+    if (read === undefined) throw unknownBlock(context)
+    return read(context)
   })
 }
 
@@ -214,16 +215,14 @@ export const readInstructions = (
 ): readonly TextPart[] => {
   if (typeof content === 'string') return content === '' ? [] : [readTextBlock(content)]
   return asArray(content).flatMap((block, index) => {
-    const place = { block: asObject(block), path: `${path}[${index}]`, callIds: new Set<string>() }
-    const type = place.block['type']
-    if (type !== 'text' && !wordless.includes(type)) throw unknownBlock(place)
-    return type === 'text' ? [readText(place)] : []
+    const context = { block: asObject(block), path: `${path}[${index}]`, callIds: new Set<string>() }
+    const type = context.block['type']
+    if (type !== 'text' && !wordless.includes(type)) throw unknownBlock(context)
+    return type === 'text' ? [readText(context)] : []
   })
 }
 
-/**
- * JSON text of a tool call's arguments as the object that a block holds; the API's own wrapping for what is no object.
- */
+/** Arguments as the object that a block holds; the API's own wrapping for what is no object. */
 export const inputOf = (argumentsText: string): JsonObject => {
   if (argumentsText.trim() === '') return {}
   const input = parseJson(argumentsText)

@@ -1,6 +1,6 @@
 import { asArray, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { Citation, Reply, ReplyPart } from '../canonical/reply.ts'
-import type { AnswerFault, Target } from '../dialect.ts'
+import type { AnswerFault, Target } from '../dialect/dialect.ts'
 import { readCitation } from './citation.ts'
 import { countSearchCalls, isSearchResult } from './delivered.ts'
 import { stopReason } from './stop-reason.ts'

@@ -23,7 +23,7 @@ const refuseForeign = (body: JsonObject): void => {
     throw unsupported('inference_geo', 'must be global')
 }
 
-interface Told {
+interface ReadMessages {
   readonly system: readonly TextPart[]
   readonly turns: readonly ConversationTurn[]
 }
@@ -31,7 +31,7 @@ interface Told {
 const callIdsOf = (parts: readonly ConversationPart[]): readonly string[] =>
   parts.flatMap((part) => (part.type === 'tool_call' ? [part.id] : []))
 
-const readMessages = (messages: readonly unknown[]): Told => {
+const readMessages = (messages: readonly unknown[]): ReadMessages => {
   const system: TextPart[] = []
   const turns: ConversationTurn[] = []
   const callIds = new Set<string>()

@@ -25,8 +25,8 @@ const locationFields = ['city', 'region', 'country', 'timezone'] as const
 
 const readLocation = (value: unknown): WebSearch['userLocation'] => {
   if (!isObject(value)) return null
-  const told = locationFields.filter((field) => typeof value[field] === 'string')
-  return Object.fromEntries(told.map((field) => [field, asText(value[field])]))
+  const present = locationFields.filter((field) => typeof value[field] === 'string')
+  return Object.fromEntries(present.map((field) => [field, asText(value[field])]))
 }
 
 const readWebSearch = (tool: JsonObject): WebSearch => ({

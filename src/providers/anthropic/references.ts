@@ -22,11 +22,7 @@ const refuseFiles = ({ system, messages }: JsonObject): void => {
     refuseInBlocks(asObject(message)['content'], `messages[${index}].content`)
 }
 
-/**
- * Throws `unsupported_parameter` for a conversation that the provider would keep in the gateway's account. The tool
- * runners of the official SDKs begin with one, and send the whole conversation instead where the error has these
- * details.
- */
+/** Official SDKs' tool runners begin with a thread; this error's details make them send the whole conversation. */
 export const refuseThread = ({ thread }: JsonObject): void => {
   if (!isPresent(thread)) return
   const message = '`thread` is not available: send the whole conversation with every request.'

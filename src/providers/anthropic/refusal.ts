@@ -1,14 +1,12 @@
 import { asObject, asText, isObject, parseJson } from '../../encoding/json.ts'
-import type { UpstreamRefusal } from '../dialect.ts'
-import type { Provider } from '../provider.ts'
-import { errorWord, refusalText } from '../refusal-text.ts'
+import type { UpstreamRefusal } from '../dialect/dialect.ts'
+import type { Provider } from '../dialect/provider.ts'
+import { errorWord, refusalText } from '../dialect/refusal-text.ts'
 
 /** Clients of the other surfaces detect an overlong prompt by its code; here only the message shows it. */
 const tooLong = /\bprompt is too long\b|\bexceeds? (?:the )?context (?:limit|window)\b/i
 
-/**
- * The upstream's error about the caller's request, scrubbed of our account; null where it is no error of the dialect.
- */
+/** The upstream's error about the request, scrubbed of our account; null where it is no error of the dialect. */
 export const readMessagesError = (provider: Provider, body: Uint8Array): UpstreamRefusal | null => {
   const error = asObject(parseJson(Buffer.from(body).toString()))['error']
   if (!isObject(error)) return null

@@ -1,9 +1,9 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asObject, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
-import type { Delivered } from '../dialect.ts'
-import { EventRelay } from '../event-relay.ts'
-import type { SseEvent } from '../sse.ts'
-import { sseEvent } from '../sse-event.ts'
+import type { Delivered } from '../dialect/dialect.ts'
+import { EventRelay } from '../dialect/event-relay.ts'
+import type { SseEvent } from '../dialect/sse.ts'
+import { sseEvent } from '../dialect/sse-event.ts'
 import { DeliveredBlocks } from './delivered.ts'
 import { StreamedBlocks } from './streamed-blocks.ts'
 import { finalUsageOnWire, hasOutputTokens, mergeUsage, readMessagesUsage, readUsageSoFar } from './usage.ts'
@@ -23,7 +23,7 @@ interface Withheld {
 const noMessage: JsonObject = {}
 
 /** An end whose usage is missing waits for the counted one. */
-const isUntoldEnd = (json: JsonObject): boolean => json['type'] === 'message_delta' && !hasOutputTokens(json)
+const isEndWithoutUsage = (json: JsonObject): boolean => json['type'] === 'message_delta' && !hasOutputTokens(json)
 
 const withUsage = (json: JsonObject, counted: Usage): Uint8Array =>
   Buffer.from(sseEvent({ ...json, usage: { ...asObject(json['usage']), ...finalUsageOnWire(counted) } }))
@@ -66,7 +66,7 @@ export class MessagesRelay extends EventRelay {
 
   override closing(counted: Usage | null): Uint8Array {
     const pieces = this.#withheld.map(({ raw, json }) =>
-      counted !== null && isUntoldEnd(json) ? withUsage(json, counted) : raw,
+      counted !== null && isEndWithoutUsage(json) ? withUsage(json, counted) : raw,
     )
     const hasStop = this.#withheld.some(({ json }) => json['type'] === 'message_stop')
     return withWholeEnd(Buffer.concat(hasStop ? pieces : [...pieces, Buffer.from(stopEvent)]))
@@ -125,13 +125,13 @@ export class MessagesRelay extends EventRelay {
     this.#usage = mergeUsage(this.#usage, json['usage'])
     if (hasOutputTokens(json)) {
       this.#outputReported = true
-      this.noteUsageTold()
+      this.noteUsageReported()
     }
     if (typeof asObject(json['delta'])['stop_reason'] === 'string') this.#stopped = true
   }
 
   #keepOrWithhold({ raw }: SseEvent, json: JsonObject): void {
-    const staysBack = this.#withheld.length > 0 || json['type'] === 'message_stop' || isUntoldEnd(json)
+    const staysBack = this.#withheld.length > 0 || json['type'] === 'message_stop' || isEndWithoutUsage(json)
     if (staysBack) this.#withhold({ raw, json })
     else this.keep(raw)
   }

@@ -1,8 +1,8 @@
 import { asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 import type { ReplyReader } from '../canonical/format.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
-import type { AnswerFault } from '../dialect.ts'
-import type { SseEvent } from '../sse.ts'
+import type { AnswerFault } from '../dialect/dialect.ts'
+import type { SseEvent } from '../dialect/sse.ts'
 import { readCitation } from './citation.ts'
 import { countSearchCalls, isSearchResult } from './delivered.ts'
 import { bareId } from './read-reply.ts'
@@ -139,14 +139,14 @@ export class MessagesReader implements ReplyReader {
 
   /** An end without figures has no usage: that of the start is not final. */
   #readEnd(json: JsonObject): Events {
-    const { delta, usage: told } = json
-    this.#usage = mergeUsage(this.#usage, told)
+    const { delta, usage: reported } = json
+    this.#usage = mergeUsage(this.#usage, reported)
     const usage = hasOutputTokens(json) ? readMessagesUsage(this.#usage) : null
-    const { stop_reason: word, stop_sequence: stopSequence } = asObject(delta)
-    const tellsEnd = typeof word === 'string' && !this.#isFinished
-    if (tellsEnd) this.#isFinished = true
-    const stop: Events = tellsEnd
-      ? [{ type: 'stop', reason: stopReason(word), stopSequence: asText(stopSequence) || null }]
+    const { stop_reason: reportedReason, stop_sequence: stopSequence } = asObject(delta)
+    const isEnd = typeof reportedReason === 'string' && !this.#isFinished
+    if (isEnd) this.#isFinished = true
+    const stop: Events = isEnd
+      ? [{ type: 'stop', reason: stopReason(reportedReason), stopSequence: asText(stopSequence) || null }]
       : []
     return usage === null ? stop : [...stop, { type: 'usage', usage }]
   }

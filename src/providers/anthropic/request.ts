@@ -1,6 +1,6 @@
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
 import { unsupported } from '../canonical/refuse.ts'
-import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect.ts'
+import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { fitBudget } from './budget.ts'
 import { postTo } from './endpoint.ts'
 import { isPresent } from './present.ts'
@@ -17,9 +17,9 @@ const refusedFields: readonly (readonly [field: string, why: string])[] = [
 
 const refuseUnpriced = (body: JsonObject, { sheet }: Target): void => {
   for (const [field, why] of refusedFields) if (isPresent(body[field])) throw unsupported(field, why)
-  // Inference in one region costs more than the sheet, and such a request must not be served elsewhere.
-  if (isPresent(body['inference_geo']) && body['inference_geo'] !== 'global')
-    throw unsupported('inference_geo', 'must be global')
+  const { inference_geo: region } = body
+  if (isPresent(region) && region !== 'global' && !Object.hasOwn(sheet.region_multipliers ?? {}, String(region)))
+    throw unsupported('inference_geo', 'must be global: this model has no published price for another region')
   refuseUnpricedMessagesTools(body, sheet)
 }
 
@@ -38,9 +38,7 @@ const capOutput = (draft: Draft, outputCap: number): void => {
   capThinking(draft, outputCap)
 }
 
-/**
- * Thinking without a signature, and calls with one, were written by us for another model: this upstream refuses both.
- */
+/** Unsigned thinking, and calls with a signature, were written by us for another model: this upstream refuses both. */
 const isForeign = (block: unknown): boolean =>
   isObject(block) &&
   ((block['type'] === 'thinking' && block['signature'] === '') ||

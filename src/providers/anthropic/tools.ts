@@ -3,9 +3,7 @@ import type { PriceSheet } from '../../events/types.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import { shortened } from './present.ts'
 
-/**
- * The caller runs these: they cost only their tokens. A new version has a new date; any other type is an unknown tool.
- */
+/** The caller runs these: they cost only tokens. A new version has a new date; any other type is an unknown tool. */
 const callersTypes = /^(?:custom|(?:bash|text_editor|computer|computer_toolset|browser_toolset|memory)_\d{8})$/
 
 /** Run by the provider, or by a server of the caller's, with results billed as tokens. Read 2026-11. */
@@ -31,7 +29,7 @@ const refuseUnpricedTool = (tool: JsonObject, path: string, { per_call: prices }
 const refuseAddition = (block: JsonObject, path: string): void => {
   const definition = asObject(block['tool'])['definition']
   if (isObject(definition) && !callersTypes.test(typeOf(definition)))
-    throw unsupported(`${path}.tool.definition.type`, `'${shortened(typeOf(definition))}' belongs into tools`)
+    throw unsupported(`${path}.tool.definition.type`, `'${shortened(typeOf(definition))}' must be in tools`)
 }
 
 /** A compacted conversation repeats the additions that were made in it. */

@@ -1,5 +1,7 @@
-import { type Usage, usageOf } from '../../domain/usage/usage.ts'
+import type { ServedWith } from '../../domain/pricing/charge.ts'
+import { cacheWriteOf, type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
+import { readServedWith } from '../dialect/served-with.ts'
 
 /** Tokens of one sampling, or of several together; NaN where the provider reports no valid figure. */
 interface Tokens {
@@ -20,11 +22,11 @@ const optional = (value: unknown): number => (value === undefined || value === n
 /** The part of the total that the split leaves out was cached for five minutes. */
 const tokensOf = (raw: JsonObject): Tokens => {
   const split = asObject(raw['cache_creation'])
-  const told1h = optional(split['ephemeral_1h_input_tokens'])
+  const reported1h = optional(split['ephemeral_1h_input_tokens'])
   const total = raw['cache_creation_input_tokens']
-  const isUntold = total === undefined || total === null
-  const written = isUntold ? optional(split['ephemeral_5m_input_tokens']) + told1h : required(total)
-  const cacheWrite1h = Math.min(told1h, written)
+  const isTotalAbsent = total === undefined || total === null
+  const written = isTotalAbsent ? optional(split['ephemeral_5m_input_tokens']) + reported1h : required(total)
+  const cacheWrite1h = Math.min(reported1h, written)
   return {
     input: required(raw['input_tokens']),
     cacheRead: optional(raw['cache_read_input_tokens']),
@@ -59,6 +61,10 @@ const promptOf = ({ input, cacheRead, cacheWrite5m, cacheWrite1h }: Tokens): num
 const largestOf = (samplings: readonly Tokens[]): Pick<Usage, 'promptLargest'> =>
   samplings.length > 1 ? { promptLargest: Math.max(...samplings.map(promptOf)) } : {}
 
+/** Fast inference has a price of its own, like a service tier. */
+const servedWithOf = ({ service_tier, speed, inference_geo }: JsonObject): ServedWith =>
+  readServedWith(speed === 'fast' ? speed : service_tier, inference_geo)
+
 /** Null where it is no usage, or an impossible one. */
 export const readMessagesUsage = (raw: unknown): Usage | null => {
   if (!isObject(raw)) return null
@@ -75,21 +81,21 @@ export const readMessagesUsage = (raw: unknown): Usage | null => {
     { total: output, reasoning: Number.isNaN(thinking) ? 0 : thinking },
     searches > 0 ? { web_search: searches } : {},
   )
-  return { ...usage, ...largestOf(samplings) }
+  return { ...usage, ...largestOf(samplings), ...servedWithOf(raw) }
 }
 
 /** Before its end a stream reports the input. The output figure of its start is not billed. */
 export const readUsageSoFar = (raw: unknown): Usage | null => {
-  const told = readMessagesUsage({ ...asObject(raw), output_tokens: 0 })
-  return told === null ? null : { ...told, outputTotal: 0, outputReasoning: 0 }
+  const reported = readMessagesUsage({ ...asObject(raw), output_tokens: 0 })
+  return reported === null ? null : { ...reported, outputTotal: 0, outputReasoning: 0 }
 }
 
 /** True for the end of a stream that reports its output, and so its whole usage. */
 export const hasOutputTokens = ({ usage }: JsonObject): boolean => typeof asObject(usage)['output_tokens'] === 'number'
 
 /** Later figures are for the whole answer and replace earlier ones, null and absent ones do not. */
-export const mergeUsage = (known: JsonObject, told: unknown): JsonObject => {
-  const news = Object.entries(asObject(told)).filter(([, value]) => value !== null && value !== undefined)
+export const mergeUsage = (known: JsonObject, reported: unknown): JsonObject => {
+  const news = Object.entries(asObject(reported)).filter(([, value]) => value !== null && value !== undefined)
   // An iteration of the answer that is not repeated is out of date; the new figures include its totals.
   const iterations = asArray(known['iterations']).filter((iteration) => isObject(iteration) && isBeside(iteration))
   return { ...known, iterations, ...Object.fromEntries(news) }
@@ -106,10 +112,10 @@ const serverToolUse = (usage: Usage): JsonObject | null => {
 }
 
 export const finalUsageOnWire = (usage: Usage): JsonObject => {
-  const { promptTotal, cacheRead, cacheWrite5m, cacheWrite1h, outputTotal, outputReasoning } = usage
+  const { promptTotal, cacheRead, outputTotal, outputReasoning } = usage
   return {
-    input_tokens: promptTotal - cacheRead - cacheWrite5m - cacheWrite1h,
-    cache_creation_input_tokens: cacheWrite5m + cacheWrite1h,
+    input_tokens: promptTotal - cacheRead - cacheWriteOf(usage),
+    cache_creation_input_tokens: cacheWriteOf(usage),
     cache_read_input_tokens: cacheRead,
     output_tokens: outputTotal,
     output_tokens_details: { thinking_tokens: outputReasoning },

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../encoding/json.ts'
 import type { AnswerFormat, Conversation } from '../canonical/conversation.ts'
 import type { ReplyRequest } from '../canonical/format.ts'
 import { unsupported } from '../canonical/refuse.ts'
-import type { Target, UpstreamRequest } from '../dialect.ts'
+import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
 import { capabilitiesOf, type ModelCapabilities } from './capabilities.ts'
 import { postTo } from './endpoint.ts'
 import { type Message, writeMessagesTurns, writeText } from './write-messages.ts'
@@ -26,9 +26,7 @@ const isForced = ({ toolChoice }: Conversation): boolean =>
 
 const thinkingTypes: readonly unknown[] = ['thinking', 'redacted_thinking']
 
-/**
- * With a budget, a turn whose calls are being answered must begin with its thinking, which other formats do not carry.
- */
+/** With a budget, a turn whose calls are answered must begin with its thinking, which other formats do not carry. */
 const hasLostThinking = (messages: readonly Message[]): boolean => {
   const last = messages.findLast(({ role }) => role === 'assistant')?.content ?? []
   return last.some(({ type }) => type === 'tool_use') && !thinkingTypes.includes(last[0]?.['type'])

@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { CollectedText } from '../delivered.ts'
+import { CollectedText } from '../dialect/delivered.ts'
 import type { Reply, ReplyEvent, ReplyPart } from './reply.ts'
 
 export class DeliveredReply extends CollectedText {
@@ -17,13 +17,21 @@ export class DeliveredReply extends CollectedText {
   addEvent(event: ReplyEvent): void {
     if (event.type === 'text' || event.type === 'arguments') this.addAnswerText(event.text)
     else if (event.type === 'thinking') this.addReasoningText(event.text)
+    else if (event.type === 'signature') this.addSignature(event.signature)
+    else if (event.type === 'redacted_thinking') this.addUnseen(event.data)
     else if (event.type === 'tool_call') this.addAnswerText(event.name)
     else if (event.type === 'built_in_calls') this.#toolCalls = event.toolCalls
   }
 
+  #addThinking(text: string, signature: string | null): void {
+    this.addReasoningText(text)
+    this.addSignature(signature ?? '')
+  }
+
   #addPart(part: ReplyPart): void {
     if (part.type === 'text') this.addAnswerText(part.text)
-    else if (part.type === 'thinking') this.addReasoningText(part.text)
-    else if (part.type === 'tool_call') this.addAnswerText(part.name + part.arguments)
+    else if (part.type === 'thinking') this.#addThinking(part.text, part.signature)
+    else if (part.type === 'redacted_thinking') this.addUnseen(part.data)
+    else this.addAnswerText(part.name + part.arguments)
   }
 }

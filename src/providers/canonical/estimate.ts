@@ -1,7 +1,7 @@
-import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import type { Delivered } from '../dialect.ts'
-import { countOutput, countTokens, wrappingTokens } from '../tokens.ts'
-import type { Conversation, ConversationPart, ToolDefinition } from './conversation.ts'
+import { type PromptTokens, type Usage, usageOf } from '../../domain/usage/usage.ts'
+import type { Delivered } from '../dialect/dialect.ts'
+import { countOutput, countTokens, wrappingTokens } from '../dialect/tokens.ts'
+import type { CacheMark, Conversation, ConversationPart, ToolDefinition } from './conversation.ts'
 
 /** Images, audio and documents that are no text are not counted; earlier thinking is not sent again, or not billed. */
 const partText = (part: ConversationPart): string => {
@@ -38,13 +38,31 @@ export const countPrompt = async (conversation: Conversation): Promise<number> =
   return (await countTokens(promptText(conversation))) + wrappingTokens(messages)
 }
 
+const markOf = (part: ConversationPart): CacheMark => ('cached' in part ? part.cached : null)
+
+/** What the conversation marks for the cache is written to it, as far as is known. */
+const countCacheWrites = async ({
+  system,
+  turns,
+}: Conversation): Promise<Pick<PromptTokens, 'cacheWrite5m' | 'cacheWrite1h'>> => {
+  const parts = [...system, ...turns.flatMap(({ parts: turnParts }) => turnParts)]
+  const end1h = parts.findLastIndex((part) => markOf(part) === '1h') + 1
+  const end5m = parts.findLastIndex((part) => markOf(part) === '5m') + 1
+  const count = (from: number, to: number): Promise<number> => countTokens(parts.slice(from, to).map(partText).join(''))
+  return { cacheWrite1h: await count(0, end1h), cacheWrite5m: await count(end1h, end5m) }
+}
+
 export const countConversationUsage = async (
   conversation: Conversation,
   delivered: Delivered,
   toolCalls: Usage['toolCalls'],
 ): Promise<Usage> => {
-  return usageOf({ total: await countPrompt(conversation) }, await countOutput(delivered), {
-    ...toolCalls,
-    ...delivered.toolCalls,
-  })
+  return usageOf(
+    { total: await countPrompt(conversation), ...(await countCacheWrites(conversation)) },
+    await countOutput(delivered),
+    {
+      ...toolCalls,
+      ...delivered.toolCalls,
+    },
+  )
 }

@@ -1,8 +1,8 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import type { JsonObject } from '../../encoding/json.ts'
-import type { AnswerFault, Target, UpstreamRefusal, UpstreamRequest } from '../dialect.ts'
-import type { Provider } from '../provider.ts'
-import type { SseEvent } from '../sse.ts'
+import type { AnswerFault, Target, UpstreamRefusal, UpstreamRequest } from '../dialect/dialect.ts'
+import type { Provider } from '../dialect/provider.ts'
+import type { SseEvent } from '../dialect/sse.ts'
 import type { Conversation } from './conversation.ts'
 import type { Reply, ReplyEvent } from './reply.ts'
 

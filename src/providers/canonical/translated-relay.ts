@@ -1,7 +1,7 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import type { Delivered } from '../dialect.ts'
-import { EventRelay } from '../event-relay.ts'
-import type { SseEvent } from '../sse.ts'
+import type { Delivered } from '../dialect/dialect.ts'
+import { EventRelay } from '../dialect/event-relay.ts'
+import type { SseEvent } from '../dialect/sse.ts'
 import { DeliveredReply } from './delivered.ts'
 import type { ReplyReader, ReplyWriter } from './format.ts'
 import type { ReplyEvent } from './reply.ts'
@@ -12,12 +12,12 @@ const isContent = ({ type }: ReplyEvent): boolean => type !== 'start' && type !=
 export class TranslatedRelay extends EventRelay {
   readonly #reader: ReplyReader
   readonly #writer: ReplyWriter
-  readonly #billed: (told: Usage) => Usage
+  readonly #billed: (reported: Usage) => Usage
   readonly #delivered = new DeliveredReply()
   #reportedUsage: Usage | null = null
 
   /** `billed` adds to a usage what the upstream charges for without reporting it. */
-  constructor(reader: ReplyReader, writer: ReplyWriter, billed: (told: Usage) => Usage) {
+  constructor(reader: ReplyReader, writer: ReplyWriter, billed: (reported: Usage) => Usage) {
     super()
     this.#reader = reader
     this.#writer = writer
@@ -49,15 +49,15 @@ export class TranslatedRelay extends EventRelay {
 
   protected override take(event: SseEvent): void {
     if (this.state !== 'open' || event.data === null) return
-    const said = this.#reader.read(event)
-    if ('fault' in said) this.break(said.fault)
-    else this.#write(said)
+    const events = this.#reader.read(event)
+    if ('fault' in events) this.break(events.fault)
+    else this.#write(events)
     if (this.state === 'open' && this.#reader.isDone) this.conclude()
   }
 
-  #write(said: readonly ReplyEvent[]): void {
+  #write(events: readonly ReplyEvent[]): void {
     let text = ''
-    for (const event of said) {
+    for (const event of events) {
       this.#note(event)
       text += this.#writer.write(event)
     }
@@ -67,12 +67,12 @@ export class TranslatedRelay extends EventRelay {
   #note(event: ReplyEvent): void {
     if (isContent(event)) this.answer()
     if (event.type === 'usage' || event.type === 'start') this.#noteUsage(event.usage)
-    if (event.type === 'usage') this.noteUsageTold()
+    if (event.type === 'usage') this.noteUsageReported()
     this.#delivered.addEvent(event)
   }
 
-  #noteUsage(told: Usage | null): void {
-    if (told !== null) this.#reportedUsage = this.#billed(told)
+  #noteUsage(reported: Usage | null): void {
+    if (reported !== null) this.#reportedUsage = this.#billed(reported)
   }
 
   /** Some upstreams close without a closing event: a finished answer is an end all the same. */

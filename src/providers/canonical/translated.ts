@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
-import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect.ts'
+import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import type { Conversation, ConversationPart } from './conversation.ts'
 import { DeliveredReply } from './delivered.ts'
 import { countConversationUsage } from './estimate.ts'
@@ -20,11 +20,11 @@ const deliveredBy = (reply: Reply): DeliveredReply => {
   return delivered
 }
 
-const isSaid = (part: ConversationPart): boolean => part.type !== 'text' || part.text !== ''
+const isNonEmpty = (part: ConversationPart): boolean => part.type !== 'text' || part.text !== ''
 
 /** OpenAI answers instructions alone; others need a turn, so the instructions become user text. */
 const withTurn = (conversation: Conversation): Conversation =>
-  conversation.turns.some(({ parts }) => parts.some(isSaid))
+  conversation.turns.some(({ parts }) => parts.some(isNonEmpty))
     ? conversation
     : { ...conversation, system: [], turns: [{ role: 'user', parts: conversation.system }] }
 
@@ -65,13 +65,13 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Upst
     readAnswer,
     completeAnswer: (answer, counted, target, asked) => {
       const reply = upstream.readReply(target, answer.json)
-      if ('fault' in reply) throw new Error('an answer that was read once is read again')
+      if ('fault' in reply) throw new Error('a response can be read only once')
       return written(target, asked, reply, counted)
     },
     openRelay: (target, asked) => {
       const implied = impliedBy(target, asked)
       const writer = client.openWriter(servedBy(target, asked), asked.body)
-      return new TranslatedRelay(upstream.openReader(target), writer, (told) => withToolCalls(told, implied))
+      return new TranslatedRelay(upstream.openReader(target), writer, (reported) => withToolCalls(reported, implied))
     },
     countUsage: (target, asked, delivered) =>
       countConversationUsage(client.readRequest(asked.body), delivered, impliedBy(target, asked)),

@@ -62,11 +62,10 @@ const resultPart = (part: TextPart | ImagePart | DocumentPart): JsonObject => {
 const resultParts = (result: ToolResultPart, names: CallNames, generation: number): readonly JsonObject[] => {
   const { toolCallId: id, isError } = result
   const name = names.get(id)
-  if (name === undefined)
-    throw invalidMember('messages', `the result of the tool call \`${id}\` stands without the call`)
-  const said = result.parts.map(resultPart)
-  const text = said.flatMap(({ text }) => (text === undefined ? [] : [text])).join('\n')
-  const media = said.filter((part) => part['text'] === undefined)
+  if (name === undefined) throw invalidMember('messages', `the result of the tool call \`${id}\` has no call before it`)
+  const rendered = result.parts.map(resultPart)
+  const text = rendered.flatMap(({ text }) => (text === undefined ? [] : [text])).join('\n')
+  const media = rendered.filter((part) => part['text'] === undefined)
   const response = isError ? { error: text } : { output: text }
   return generation >= 3 && media.length > 0
     ? [{ functionResponse: { id, name, response, parts: media } }]

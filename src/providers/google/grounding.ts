@@ -31,9 +31,9 @@ const offsetOf = (value: unknown): number => (typeof value === 'number' && value
 const rangeOf = (text: string, segment: JsonObject): Range | null => {
   const wanted = asText(segment['text'])
   if (wanted === '') return null
-  const told = characterAt(text, offsetOf(segment['startIndex']))
-  const start = text.startsWith(wanted, told) ? told : text.indexOf(wanted)
-  return start === told || isOnlyAt(text, wanted, start) ? { start, end: start + wanted.length } : null
+  const reported = characterAt(text, offsetOf(segment['startIndex']))
+  const start = text.startsWith(wanted, reported) ? reported : text.indexOf(wanted)
+  return start === reported || isOnlyAt(text, wanted, start) ? { start, end: start + wanted.length } : null
 }
 
 const citationOf = (chunk: unknown, range: Range | null): readonly Citation[] => {
@@ -68,9 +68,7 @@ export class GroundingNotes implements GroundingUse {
     return this.#isGrounded
   }
 
-  /**
-   * One for the whole answer, or one for each query; Google charges a repeated query once, and an empty one not at all.
-   */
+  /** One for the answer, or one for each query; Google charges a repeated query once, and an empty one not at all. */
   get toolCalls(): GroundingUse['toolCalls'] {
     if (!this.#isGrounded) return {}
     const item = groundingItemOf(this.#upstreamModel)

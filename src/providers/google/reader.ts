@@ -2,9 +2,9 @@ import type { Usage } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 import type { ReplyReader } from '../canonical/format.ts'
 import type { Citation, ReplyEvent, StopReason } from '../canonical/reply.ts'
-import type { AnswerFault, Target } from '../dialect.ts'
-import { providerLimits } from '../limits.ts'
-import type { SseEvent } from '../sse.ts'
+import type { AnswerFault, Target } from '../dialect/dialect.ts'
+import { providerLimits } from '../dialect/limits.ts'
+import type { SseEvent } from '../dialect/sse.ts'
 import { GroundingNotes } from './grounding.ts'
 import { readGenerateContentUsage } from './usage.ts'
 
@@ -84,11 +84,11 @@ export class GenerateContentReader implements ReplyReader {
     const candidate = asObject(asArray(json['candidates'])[0])
     const parts = asArray(asObject(candidate['content'])['parts'])
     if (parts.some(isNamelessCall)) return { fault: 'nameless_tool_call' }
-    const isTold = this.#note(json, candidate)
+    const isReported = this.#note(json, candidate)
     const start = this.#start(json)
     const content = parts.flatMap((part) => this.#part(asObject(part)))
     if (this.#finished && content.length > 0) return { fault: 'content_after_end' }
-    const usage = isTold ? this.#usageEvents() : []
+    const usage = isReported ? this.#usageEvents() : []
     return [...start, ...content, ...this.#end(json, asText(candidate['finishReason'])), ...usage]
   }
 

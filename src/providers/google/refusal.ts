@@ -1,7 +1,7 @@
 import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
-import type { UpstreamRefusal } from '../dialect.ts'
-import type { Provider } from '../provider.ts'
-import { refusalText } from '../refusal-text.ts'
+import type { UpstreamRefusal } from '../dialect/dialect.ts'
+import type { Provider } from '../dialect/provider.ts'
+import { refusalText } from '../dialect/refusal-text.ts'
 
 const gone = '[redacted]'
 
@@ -28,11 +28,7 @@ const codeOf = (error: JsonObject): string | null => {
 
 const errorIn = (json: unknown): unknown => asObject(Array.isArray(json) ? json[0] : json)['error']
 
-/**
- * `{"error": {code, message, status, details}}`, in a list or not, scrubbed of our account. Null where it is no error
- * of the dialect, and for a failed precondition: that is the billing or the country of our account, not the caller's
- * request.
- */
+/** Null also for a failed precondition: that is the billing or the country of our account, not the caller's request. */
 export const readGoogleError = (provider: Provider, body: Uint8Array): UpstreamRefusal | null => {
   const error = errorIn(parseJson(Buffer.from(body).toString()))
   if (!isObject(error) || error['status'] === 'FAILED_PRECONDITION') return null

@@ -1,6 +1,6 @@
 import { asArray, type JsonObject } from '../../encoding/json.ts'
 import type { Citation, Reply, ReplyEvent, ReplyPart } from '../canonical/reply.ts'
-import type { AnswerFault, Target } from '../dialect.ts'
+import type { AnswerFault, Target } from '../dialect/dialect.ts'
 import { GenerateContentReader } from './reader.ts'
 
 type Draft =

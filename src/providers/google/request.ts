@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../encoding/json.ts'
 import type { AnswerFormat, Conversation } from '../canonical/conversation.ts'
 import type { ReplyRequest } from '../canonical/format.ts'
-import type { Target, UpstreamRequest } from '../dialect.ts'
+import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
 import { contentsFor } from './contents.ts'
 import { thinkingConfigFor } from './thinking.ts'
 import { toolFieldsFor } from './tools.ts'

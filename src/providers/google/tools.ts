@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../encoding/json.ts'
 import type { Conversation, ToolChoice, ToolDefinition } from '../canonical/conversation.ts'
 import { invalidMember, unsupported } from '../canonical/refuse.ts'
-import type { Target } from '../dialect.ts'
+import type { Target } from '../dialect/dialect.ts'
 import { generationOf, groundingItemOf } from './generation.ts'
 
 const reservedNames: readonly string[] = ['googleSearch', 'codeExecution', 'urlContext']

@@ -1,6 +1,7 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
-import { countOf } from '../count.ts'
+import { countOf } from '../dialect/count.ts'
+import { readServedWith } from '../dialect/served-with.ts'
 
 export interface GroundingUse {
   readonly isGrounded: boolean
@@ -38,19 +39,18 @@ const uncachedTokens = (raw: JsonObject, modality: string): number =>
     modalityTokens(raw['promptTokensDetails'], modality) - modalityTokens(raw['cacheTokensDetails'], modality),
   )
 
-/**
- * Null where `usageMetadata` has no usage. Google's candidates exclude thoughts. What a tool read is input in addition
- * to the prompt, except for what Google Search found: that is charged by the search alone.
- */
+/** Candidates exclude thoughts. What a tool read is input too, except what Google Search found: its call is charged. */
 export const readGenerateContentUsage = (raw: unknown, { isGrounded, toolCalls }: GroundingUse): Usage | null => {
   const figures = isObject(raw) ? figuresOf(raw) : null
   if (!isObject(raw) || figures === null) return null
   const { prompt, toolUse, candidates, thoughts } = figures
   const output = raw['candidatesTokensDetails']
-  return usageOf(
+  const usage = usageOf(
     {
       total: prompt + (isGrounded ? 0 : toolUse),
       cacheRead: countOf(raw['cachedContentTokenCount']) ?? 0,
+      cacheReadAudio: modalityTokens(raw['cacheTokensDetails'], 'AUDIO'),
+      cacheReadImage: modalityTokens(raw['cacheTokensDetails'], 'IMAGE'),
       audio: uncachedTokens(raw, 'AUDIO'),
       image: uncachedTokens(raw, 'IMAGE'),
     },
@@ -62,4 +62,5 @@ export const readGenerateContentUsage = (raw: unknown, { isGrounded, toolCalls }
     },
     toolCalls,
   )
+  return { ...usage, ...readServedWith(raw['serviceTier'] ?? raw['trafficType']) }
 }

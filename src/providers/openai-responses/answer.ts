@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
-import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest } from '../dialect.ts'
+import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { DeliveredOutput } from './delivered.ts'
 import { countToolCalls } from './tool-calls.ts'
 import { readResponsesUsage, responsesUsageOnWire } from './usage.ts'
@@ -22,14 +22,14 @@ export const readResponsesAnswer = (
 ): UpstreamAnswer | AnswerFault => {
   const json = parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
   if (!isObject(json)) return { fault: 'not_json' }
-  const { status, output, usage } = json
+  const { status, output } = json
   if (noAnswers.includes(status)) return { fault: `response_${status}` }
   if (json['error']) return { fault: 'error_in_answer' }
   if (!Array.isArray(output)) return { fault: 'no_output' }
   const toolCalls = countToolCalls(asked.body, output, json['tool_usage'])
   const delivered = new DeliveredOutput(() => toolCalls)
   for (const [index, item] of output.entries()) if (isObject(item)) delivered.setItem(index, item)
-  const reportedUsage = readResponsesUsage(usage, target.provider.profile, toolCalls)
+  const reportedUsage = readResponsesUsage(json, target.provider.profile, toolCalls)
   return { json, reportedUsage, delivered, storedId: storedIdOf(asked, json) }
 }
 

@@ -1,10 +1,11 @@
 import { asArray, asObject, asText, type JsonObject } from '../../encoding/json.ts'
-import type { Delivered } from '../dialect.ts'
-import { providerLimits } from '../limits.ts'
+import type { Delivered } from '../dialect/dialect.ts'
+import { providerLimits } from '../dialect/limits.ts'
 
 interface ItemText {
   answer: string
   reasoning: string
+  unseen: number
   beyond: number
 }
 
@@ -29,6 +30,9 @@ export const answerTextOf = (item: JsonObject): string =>
 
 export const reasoningTextOf = (item: JsonObject): string =>
   item['type'] === 'reasoning' ? contentText(item['summary']) + contentText(item['content']) : ''
+
+const unseenOf = (item: JsonObject): number =>
+  item['type'] === 'reasoning' && reasoningTextOf(item) === '' ? asText(item['encrypted_content']).length : 0
 
 /** The text that a stream's event adds, and its kind; null where it adds none. Audio is no text. */
 const deltaOf = ({ type, delta }: JsonObject): readonly [Kind, string] | null => {
@@ -66,6 +70,10 @@ export class DeliveredOutput implements Delivered {
     return this.#toolCalls() ?? {}
   }
 
+  get unseenCharacters(): number {
+    return [...this.#items.values()].reduce((sum, { unseen }) => sum + unseen, 0)
+  }
+
   addDelta(event: JsonObject): void {
     const added = deltaOf(event)
     if (added !== null) this.#append(this.#itemAt(event['output_index']), ...added)
@@ -75,7 +83,7 @@ export class DeliveredOutput implements Delivered {
   setItem(index: unknown, item: JsonObject): void {
     const text = this.#itemAt(index)
     this.#characters -= text.answer.length + text.reasoning.length
-    Object.assign(text, { answer: '', reasoning: '', beyond: 0 })
+    Object.assign(text, { answer: '', reasoning: '', unseen: unseenOf(item), beyond: 0 })
     this.#append(text, 'answer', answerTextOf(item))
     this.#append(text, 'reasoning', reasoningTextOf(item))
   }
@@ -89,9 +97,9 @@ export class DeliveredOutput implements Delivered {
 
   #itemAt(index: unknown): ItemText {
     const place = typeof index === 'number' ? Math.min(index, providerLimits.upstreamOutputItemsMax - 1) : 0
-    const standing = this.#items.get(place)
-    if (standing !== undefined) return standing
-    const text = { answer: '', reasoning: '', beyond: 0 }
+    const existing = this.#items.get(place)
+    if (existing !== undefined) return existing
+    const text = { answer: '', reasoning: '', unseen: 0, beyond: 0 }
     if (this.#items.size < providerLimits.upstreamOutputItemsMax) this.#items.set(place, text)
     return text
   }

@@ -1,4 +1,4 @@
-import type { UpstreamDialect } from '../dialect.ts'
+import type { UpstreamDialect } from '../dialect/dialect.ts'
 import { readOpenAIError } from '../openai/refusal.ts'
 import { completeResponsesAnswer, readResponsesAnswer } from './answer.ts'
 import { countResponsesUsage } from './estimate.ts'

@@ -1,7 +1,8 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject } from '../../encoding/json.ts'
-import type { Delivered, Target, UpstreamCallRequest } from '../dialect.ts'
-import { countOutput, countTokens, jsonText, wrappingTokens } from '../tokens.ts'
+import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
+import { countOutput, countTokens, jsonText, wrappingTokens } from '../dialect/tokens.ts'
+import { requestedTier } from '../openai/members.ts'
 import { answerTextOf, reasoningTextOf } from './delivered.ts'
 
 const inputText = (input: unknown): string =>
@@ -24,9 +25,10 @@ const countPrompt = async ({ body }: UpstreamCallRequest): Promise<number> => {
 
 /** For an answer whose upstream reported no usage; its tool calls are those in the answer. */
 export const countResponsesUsage = async (
-  _target: Target,
+  target: Target,
   asked: UpstreamCallRequest,
   delivered: Delivered,
 ): Promise<Usage> => {
-  return usageOf({ total: await countPrompt(asked) }, await countOutput(delivered), delivered.toolCalls ?? {})
+  const usage = usageOf({ total: await countPrompt(asked) }, await countOutput(delivered), delivered.toolCalls ?? {})
+  return { ...usage, ...requestedTier(target, asked.body['service_tier']) }
 }

@@ -1,7 +1,7 @@
 import { asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import { providerLimits } from '../limits.ts'
-import type { Provider } from '../provider.ts'
-import { errorWord, refusalText } from '../refusal-text.ts'
+import { providerLimits } from '../dialect/limits.ts'
+import type { Provider } from '../dialect/provider.ts'
+import { errorWord, refusalText } from '../dialect/refusal-text.ts'
 
 /** Members that are of the failure; the client got the others at the start of the stream. */
 const essentials = ['id', 'error', 'incomplete_details', 'usage'] as const

@@ -1,7 +1,7 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import { countOf } from '../count.ts'
-import { providerLimits } from '../limits.ts'
+import { countOf } from '../dialect/count.ts'
+import { providerLimits } from '../dialect/limits.ts'
 
 type ToolCalls = Usage['toolCalls']
 
@@ -48,18 +48,18 @@ const figure = (figures: unknown, name: string): number => countOf(asObject(figu
 
 /** Null where `toolUsage` has no figures. Input of an unreported kind counts as images, the more expensive kind. */
 export const reportedReading = (body: JsonObject, toolUsage: unknown): ToolCalls | null => {
-  const told = asObject(asObject(toolUsage)['image_gen'])
-  const input = figure(told, 'input_tokens')
+  const reported = asObject(asObject(toolUsage)['image_gen'])
+  const input = figure(reported, 'input_tokens')
   if (input === 0) return null
-  const text = Math.min(input, figure(told['input_tokens_details'], 'text_tokens'))
-  const cachedText = Math.min(text, figure(told['cached_tokens_details'], 'cached_text_tokens'))
-  const cachedImage = Math.min(input - text, figure(told['cached_tokens_details'], 'cached_image_tokens'))
+  const text = Math.min(input, figure(reported['input_tokens_details'], 'text_tokens'))
+  const cachedText = Math.min(text, figure(reported['cached_tokens_details'], 'cached_text_tokens'))
+  const cachedImage = Math.min(input - text, figure(reported['cached_tokens_details'], 'cached_image_tokens'))
   return asCalls(imageToolsOf(body)[0] ?? {}, {
     input_text: text - cachedText,
     cached_input_text: cachedText,
     input_image: input - text - cachedImage,
     cached_input_image: cachedImage,
-    output_text: figure(told['output_tokens_details'], 'text_tokens'),
+    output_text: figure(reported['output_tokens_details'], 'text_tokens'),
   })
 }
 
@@ -104,9 +104,7 @@ const imagesReadMax = (given: number, calls: number): number => {
   return growing * given + (growing * (growing - 1)) / 2 + (calls - growing) * most
 }
 
-/**
- * The most that `calls` images can read, in tokens by the names of their prices; nothing where no image was asked for.
- */
+/** The most tokens that `calls` images can read, by price name; nothing where no image was asked for. */
 export const imageInputMax = (body: JsonObject, calls: number): ToolCalls => {
   const tools = imageToolsOf(body)
   const [tool] = tools

@@ -72,10 +72,7 @@ const withoutFiles = (item: JsonObject): JsonObject => ({
 export const namesContainer = ({ type, container_id }: JsonObject): boolean =>
   type === 'code_interpreter_call' && asText(container_id) !== ''
 
-/**
- * A run that names its container would continue in it, in whichever workspace it was made; the type requires the name,
- * and an unknown container is refused. The code and its outputs can be sent as text instead.
- */
+/** A run that names its container would continue in it, in whichever workspace it was made: only its text is sent. */
 const runInWords = ({ code, outputs }: JsonObject): JsonObject => {
   const logs = asArray(outputs).map((output) => asText(asObject(output)['logs']))
   const text = ['Ran this code:', asText(code), ...(logs.length > 0 ? ['It wrote:', ...logs] : [])].join('\n')
@@ -85,10 +82,7 @@ const runInWords = ({ code, outputs }: JsonObject): JsonObject => {
 const detached = (item: JsonObject, inlineIds: ReadonlySet<unknown>): JsonObject =>
   namesContainer(item) ? runInWords(item) : withLink(withoutFiles(withoutOwnId(item)), item, inlineIds)
 
-/**
- * The input without the ids of the account that every workspace shares. A provider looks a given id up, and then uses,
- * or requires, the stored item, whatever the item itself contains.
- */
+/** A provider looks a given id up in the shared account and uses the stored item, whatever the item itself contains. */
 export const detachedInput = (input: unknown): unknown => {
   if (!Array.isArray(input)) return input
   const inlineIds = inlineIdsOf(input)

@@ -66,10 +66,7 @@ const inApprovals = ({ input, previous_response_id: previous }: JsonObject): Fou
   )
 }
 
-/**
- * Throws `unsupported_parameter`: every workspace shares the account, and what it keeps has no known owner. An item's
- * own content is sent without its id: see `detachedInput`.
- */
+/** Every workspace shares the account, and what it keeps has no known owner. For an item's id see `detachedInput`. */
 export const refuseResponsesAccountReferences = (body: JsonObject): void => {
   const { conversation, prompt, input, tools } = body
   const [param] = [

@@ -1,9 +1,9 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
-import type { Delivered, Target, UpstreamCallRequest } from '../dialect.ts'
-import { EventRelay } from '../event-relay.ts'
-import type { SseEvent } from '../sse.ts'
-import { sseEvent } from '../sse-event.ts'
+import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
+import { EventRelay } from '../dialect/event-relay.ts'
+import type { SseEvent } from '../dialect/sse.ts'
+import { sseEvent } from '../dialect/sse-event.ts'
 import { storedIdOf, withUsage } from './answer.ts'
 import { DeliveredOutput } from './delivered.ts'
 import { readErrorEvent, readFailedResponse } from './failure.ts'
@@ -157,7 +157,7 @@ export class ResponsesRelay extends EventRelay {
 
   #noteUsage(response: JsonObject): void {
     this.#tools.conclude(response)
-    this.#reportedUsage = readResponsesUsage(response['usage'], this.#target.provider.profile, this.#tools.calls)
+    this.#reportedUsage = readResponsesUsage(response, this.#target.provider.profile, this.#tools.calls)
     // The last event may be the only one that has the output.
     if ((this.#reportedUsage?.outputTotal ?? 0) === 0)
       for (const [index, item] of asArray(response['output']).entries())

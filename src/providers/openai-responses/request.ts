@@ -1,27 +1,22 @@
 import { GatewayError } from '../../errors/gateway-error.ts'
-import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect.ts'
+import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
+import { fitMembers } from '../openai/members.ts'
 import { detachedInput } from './input-ids.ts'
 import { refuseResponsesAccountReferences } from './references.ts'
 import { priceableTools, refuseUnpricedResponsesTools } from './tools.ts'
 
 type Draft = Record<string, unknown>
 
-const servedTiers: readonly unknown[] = ['default', 'auto']
-
-/** Other tiers have other prices. */
-const dropUnpricedTier = (draft: Draft): void => {
-  if (!servedTiers.includes(draft['service_tier'])) delete draft['service_tier']
-}
-
 const capOutput = (draft: Draft, outputCap: number): void => {
   const own = draft['max_output_tokens']
   draft['max_output_tokens'] = typeof own === 'number' ? Math.min(own, outputCap) : outputCap
 }
 
-const bodyOf = ({ provider, upstreamModel }: Target, { body, outputCap }: UpstreamCallRequest): Draft => {
+const bodyOf = (target: Target, { body, outputCap }: UpstreamCallRequest): Draft => {
+  const { provider, upstreamModel } = target
   const draft: Draft = { ...body, model: upstreamModel }
   if ('input' in draft) draft['input'] = detachedInput(draft['input'])
-  if ('service_tier' in draft) dropUnpricedTier(draft)
+  fitMembers(draft, target)
   if (outputCap !== null) capOutput(draft, outputCap)
   if ('tools' in draft) draft['tools'] = priceableTools(draft['tools'])
   // xAI charges for these searches, and its answers do not report the charge in a way that we bill.

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors/gateway-error.ts'
-import type { UpstreamRequest } from '../dialect.ts'
-import type { Provider } from '../provider.ts'
+import type { UpstreamRequest } from '../dialect/dialect.ts'
+import type { Provider } from '../dialect/provider.ts'
 
 export interface StoredResponseQuestion {
   readonly responseId: string

@@ -1,5 +1,5 @@
 import { asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import { providerLimits } from '../limits.ts'
+import { providerLimits } from '../dialect/limits.ts'
 import { itemTypeOf } from './tool-calls.ts'
 
 /** The types an answer may end with. After thinking, a search or a run of code more content follows. */

@@ -1,13 +1,13 @@
 import { asArray, asObject, asText, type JsonObject } from '../../encoding/json.ts'
-import { providerLimits } from '../limits.ts'
+import { providerLimits } from '../dialect/limits.ts'
 import { isBilledType, itemTypeOf, type ToolCalls, ToolTally } from './tool-calls.ts'
 
-type Place = number | string
+type ItemKey = number | string
 
 /** `response.web_search_call.completed`, `response.code_interpreter_call_code.delta` */
 const toolEvent = /^response\.(\w+_call)(?:_code)?\.(\w+)$/
 
-const placeOf = ({ output_index: index, item_id, item }: JsonObject): Place =>
+const itemKeyOf = ({ output_index: index, item_id, item }: JsonObject): ItemKey =>
   typeof index === 'number' ? index : asText(item_id ?? asObject(item)['id'])
 
 const sketchOf = ({ type, name, id, container_id, action, quality, size }: JsonObject): JsonObject => ({
@@ -20,16 +20,12 @@ const sketchOf = ({ type, name, id, container_id, action, quality, size }: JsonO
   ...(action === undefined ? {} : { action: { type: asObject(action)['type'] } }),
 })
 
-/**
- * Counts the calls of built-in tools during a stream, which may break off at any event: a container is charged from its
- * first event on, a search or an image once it is reported complete. A whole item replaces what its earlier events
- * added.
- */
+/** A stream may break off anywhere: a container is charged from its first event, a search or an image once complete. */
 export class StreamedTools {
   readonly #body: JsonObject
   #whole: ToolTally
-  readonly #open = new Map<Place, JsonObject>()
-  readonly #ended = new Set<Place>()
+  readonly #open = new Map<ItemKey, JsonObject>()
+  readonly #ended = new Set<ItemKey>()
 
   constructor(body: JsonObject) {
     this.#body = body
@@ -60,29 +56,28 @@ export class StreamedTools {
 
   #begin(event: JsonObject): void {
     const item = asObject(event['item'])
-    const place = placeOf(event)
-    if (isBilledType(itemTypeOf(item)) && !this.#ended.has(place)) this.#keep(place, sketchOf(item))
+    const key = itemKeyOf(event)
+    if (isBilledType(itemTypeOf(item)) && !this.#ended.has(key)) this.#keep(key, sketchOf(item))
   }
 
   #end(event: JsonObject): void {
     const item = asObject(event['item'])
-    const place = placeOf(event)
-    this.#open.delete(place)
-    if (isBilledType(itemTypeOf(item)) && this.#ended.size < providerLimits.upstreamOutputItemsMax)
-      this.#ended.add(place)
+    const key = itemKeyOf(event)
+    this.#open.delete(key)
+    if (isBilledType(itemTypeOf(item)) && this.#ended.size < providerLimits.upstreamOutputItemsMax) this.#ended.add(key)
     this.#whole.add(item)
   }
 
   #noteToolEvent(event: JsonObject, type: string): void {
     const [, itemType = '', phase] = toolEvent.exec(type) ?? []
-    const place = placeOf(event)
-    if (!isBilledType(itemType) || this.#ended.has(place)) return
-    const item = this.#open.get(place) ?? { type: itemType, id: event['item_id'] }
-    this.#keep(place, phase === 'completed' ? { ...item, status: 'completed' } : item)
+    const key = itemKeyOf(event)
+    if (!isBilledType(itemType) || this.#ended.has(key)) return
+    const item = this.#open.get(key) ?? { type: itemType, id: event['item_id'] }
+    this.#keep(key, phase === 'completed' ? { ...item, status: 'completed' } : item)
   }
 
-  #keep(place: Place, item: JsonObject): void {
-    if (this.#open.has(place) || this.#open.size < providerLimits.upstreamOutputItemsMax) this.#open.set(place, item)
+  #keep(key: ItemKey, item: JsonObject): void {
+    if (this.#open.has(key) || this.#open.size < providerLimits.upstreamOutputItemsMax) this.#open.set(key, item)
   }
 
   #replace(items: readonly unknown[]): void {

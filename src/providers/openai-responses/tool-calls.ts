@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import { providerLimits } from '../limits.ts'
+import { providerLimits } from '../dialect/limits.ts'
 import { imageCallType, imageInputMin, reportedReading } from './image-tool.ts'
 import { type BilledTool, billedTool, billedToolsOf } from './tools.ts'
 
@@ -45,9 +45,7 @@ const itemsOf = (item: JsonObject, { items }: BilledTool): readonly string[] => 
   return narrowed(ofQuality, asText(item['size']))
 }
 
-/**
- * An answer may contain calls of an undeclared tool: they are billed like that tool declared without further members.
- */
+/** An answer may call an undeclared tool: it is billed like that tool declared without further members. */
 const undeclared = (itemType: string): BilledTool | null => billedTool({ type: itemType.slice(0, -callSuffix.length) })
 
 const addTo = (sums: Map<string, number>, added: ToolCalls): void => {
@@ -60,7 +58,7 @@ export class ToolTally {
   readonly #calls = new Map<string, number>()
   readonly #sessions = new Set<string>()
   readonly #leastRead = new Map<string, number>()
-  #toldRead: ToolCalls | null = null
+  #reportedCalls: ToolCalls | null = null
 
   constructor(body: JsonObject) {
     this.#body = body
@@ -68,7 +66,7 @@ export class ToolTally {
   }
 
   get calls(): ToolCalls {
-    return { ...Object.fromEntries(this.#calls), ...(this.#toldRead ?? Object.fromEntries(this.#leastRead)) }
+    return { ...Object.fromEntries(this.#calls), ...(this.#reportedCalls ?? Object.fromEntries(this.#leastRead)) }
   }
 
   /** An item at its end: what it leaves open is billed as the most expensive. */
@@ -83,7 +81,7 @@ export class ToolTally {
   }
 
   addUsage(toolUsage: unknown): void {
-    this.#toldRead = reportedReading(this.#body, toolUsage)
+    this.#reportedCalls = reportedReading(this.#body, toolUsage)
   }
 
   copy(): ToolTally {
@@ -91,7 +89,7 @@ export class ToolTally {
     addTo(tally.#calls, Object.fromEntries(this.#calls))
     addTo(tally.#leastRead, Object.fromEntries(this.#leastRead))
     for (const session of this.#sessions) tally.#sessions.add(session)
-    tally.#toldRead = this.#toldRead
+    tally.#reportedCalls = this.#reportedCalls
     return tally
   }
 

@@ -2,8 +2,8 @@ import { asArray, asObject, asText, isObject, type JsonObject } from '../../enco
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { PriceSheet } from '../../events/types.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
-import { providerLimits } from '../limits.ts'
-import type { Profile } from '../provider.ts'
+import { providerLimits } from '../dialect/limits.ts'
+import type { Profile } from '../dialect/provider.ts'
 import { imageCallType, imageInputItems, imageInputMax, imageItems, priceableImageTool } from './image-tool.ts'
 
 export interface BilledTool {
@@ -83,7 +83,7 @@ const isPriced = (sheet: PriceSheet, items: readonly string[]): boolean =>
 const refuseUnlike = (billed: BilledTool, declared: Declared, known: Map<string, string>): void => {
   const items = billed.items.join()
   if ((known.get(billed.itemType) ?? items) !== items)
-    refuse(declared, 'cannot be told apart from another tool of the request in the answer')
+    refuse(declared, 'cannot be distinguished from another tool of the request in the answer')
   known.set(billed.itemType, items)
 }
 
@@ -105,10 +105,10 @@ export const refuseUnpricedResponsesTools = (sheet: PriceSheet, profile: Profile
     const declared = { tool: asObject(value), path: `tools[${index}]` }
     const billed = billedTool(declared.tool)
     if (billed === null ? !isFree(declared.tool) : !isPriced(sheet, [...billed.items, ...billed.reads]))
-      refuse(declared, 'has no published price for this model as it is asked for')
+      refuse(declared, 'has no published price for this model and these settings')
     if (billed !== null) refuseUnlike(billed, declared, known)
   }
-  for (const declared of nestedTools(body)) if (!isFree(declared.tool)) refuse(declared, 'belongs into `tools`')
+  for (const declared of nestedTools(body)) if (!isFree(declared.tool)) refuse(declared, 'must be in `tools`')
   if (profile === 'xai') refuseUnpricedFiles(sheet, body)
 }
 

@@ -1,33 +1,33 @@
-import { type Usage, usageOf } from '../../domain/usage/usage.ts'
+import { cacheWriteOf, type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asObject, isObject, type JsonObject } from '../../encoding/json.ts'
-import { countOf } from '../count.ts'
+import { countOf } from '../dialect/count.ts'
+import type { Profile } from '../dialect/provider.ts'
+import { readServedWith } from '../dialect/served-with.ts'
 import { serverToolCalls } from '../openai/server-tools.ts'
-import type { Profile } from '../provider.ts'
+import { readInputParts } from '../openai/usage.ts'
 import type { ToolCalls } from './tool-calls.ts'
 
 const detail = (details: unknown, name: string): number => countOf(asObject(details)[name]) ?? 0
 
-/** The input includes what was read from and written to the cache, the output includes reasoning. */
-export const readResponsesUsage = (raw: unknown, profile: Profile, seen: ToolCalls): Usage | null => {
+/** Of a response. The input includes what was read from and written to the cache, the output includes reasoning. */
+export const readResponsesUsage = (response: JsonObject, profile: Profile, seen: ToolCalls): Usage | null => {
+  const { usage: raw, service_tier: serviceTier } = response
   if (!isObject(raw)) return null
   const input = countOf(raw['input_tokens'])
   const output = countOf(raw['output_tokens'])
   if (input === undefined || output === undefined) return null
-  const { input_tokens_details: ofInput, output_tokens_details: ofOutput } = raw
-  return usageOf(
-    {
-      total: input,
-      cacheRead: detail(ofInput, 'cached_tokens'),
-      cacheWrite5m: detail(ofInput, 'cache_write_tokens'),
-    },
-    { total: output, reasoning: detail(ofOutput, 'reasoning_tokens') },
+  const ofOutput = raw['output_tokens_details']
+  const usage = usageOf(
+    { total: input, ...readInputParts(asObject(raw['input_tokens_details'])) },
+    { total: output, reasoning: detail(ofOutput, 'reasoning_tokens'), audio: detail(ofOutput, 'audio_tokens') },
     (profile === 'xai' ? serverToolCalls(raw) : null) ?? seen,
   )
+  return { ...usage, ...readServedWith(serviceTier) }
 }
 
 export const responsesUsageOnWire = (usage: Usage): JsonObject => ({
   input_tokens: usage.promptTotal,
-  input_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: usage.cacheWrite5m + usage.cacheWrite1h },
+  input_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: cacheWriteOf(usage) },
   output_tokens: usage.outputTotal,
   output_tokens_details: { reasoning_tokens: usage.outputReasoning },
   total_tokens: usage.promptTotal + usage.outputTotal,

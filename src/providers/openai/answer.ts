@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJson } from '../../encoding/json.ts'
-import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest } from '../dialect.ts'
+import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { DeliveredText } from './delivered.ts'
 import { chatUsageOnWire, countChatSearchCalls, readChatUsage } from './usage.ts'
 
@@ -19,7 +19,10 @@ export const readChatAnswer = (
   if (!Array.isArray(choices)) return { fault: 'no_choices' }
   const delivered = new DeliveredText()
   delivered.add(choices, 'message')
-  const reportedUsage = readChatUsage(json['usage'], target.provider.profile, countChatSearchCalls(target, asked))
+  const reportedUsage = readChatUsage(json['usage'], target.provider.profile, {
+    toolCalls: countChatSearchCalls(target, asked),
+    serviceTier: json['service_tier'],
+  })
   return { json, reportedUsage, delivered }
 }
 

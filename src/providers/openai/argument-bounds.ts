@@ -22,14 +22,11 @@ const argumentsIn = ({ tool_calls, function_call }: JsonObject, path: string): r
 const tooMany = (param: string): GatewayError =>
   new GatewayError(
     'request_too_large',
-    `The arguments of the request's tool calls have more than ${sharedLimits.jsonMembersMax} members and elements together. Send fewer or smaller calls in one request.`,
+    `The arguments of the request's tool calls have more than ${sharedLimits.jsonMembersMax} members and elements in total. Send fewer or smaller calls in one request.`,
     { param },
   )
 
-/**
- * Arguments are JSON in a text, which was only a string to the bounds of the body. What is parsed of them has the same bounds, all of a
- * request together. Throws `request_too_large`, or `invalid_value` for a nest without bound.
- */
+/** Arguments were one string to the body's bounds: parsed, those of a request together have the same bounds. */
 export const refuseLargeArguments = (messages: readonly unknown[]): void => {
   const { jsonDepthMax: depthMax } = sharedLimits
   let membersMax: number = sharedLimits.jsonMembersMax

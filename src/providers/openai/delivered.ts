@@ -1,6 +1,6 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import type { Delivered } from '../dialect.ts'
-import { providerLimits } from '../limits.ts'
+import type { Delivered } from '../dialect/dialect.ts'
+import { providerLimits } from '../dialect/limits.ts'
 
 interface ChoiceText {
   answer: string
@@ -20,17 +20,24 @@ const toolText = (call: unknown): string => {
 
 const answerText = (message: JsonObject): string => {
   const text = asText(message['content']) + asText(message['refusal'])
-  const spoken = message['audio'] === undefined ? '' : asText(asObject(message['audio'])['transcript'])
+  const transcript = message['audio'] === undefined ? '' : asText(asObject(message['audio'])['transcript'])
   const called = message['function_call'] === undefined ? '' : functionText(message['function_call'])
   const tools = message['tool_calls']
-  return text + spoken + called + (tools === undefined ? '' : asArray(tools).map(toolText).join(''))
+  return text + transcript + called + (tools === undefined ? '' : asArray(tools).map(toolText).join(''))
 }
 
 const reasoningText = (message: JsonObject): string => asText(message['reasoning_content'] ?? message['reasoning'])
 
+/** Base64 of 50 ms at 24 kHz and 16 bits, one token by OpenAI's count; formats other than a stream's are smaller. */
+const audioCharactersPerToken = 3_200
+/** As Google publishes of its own, up to 1024 pixels. */
+const tokensPerImage = 1_290
+
 export class DeliveredText implements Delivered {
   readonly #choices = new Map<number, ChoiceText>()
   #characters = 0
+  #audioCharacters = 0
+  #images = 0
   charactersBeyond = 0
 
   get texts(): readonly string[] {
@@ -39,6 +46,14 @@ export class DeliveredText implements Delivered {
 
   get reasoningTexts(): readonly string[] {
     return [...this.#choices.values()].map(({ reasoning }) => reasoning)
+  }
+
+  get audioTokens(): number {
+    return Math.ceil(this.#audioCharacters / audioCharactersPerToken)
+  }
+
+  get imageTokens(): number {
+    return this.#images * tokensPerImage
   }
 
   get characters(): number {
@@ -63,13 +78,15 @@ export class DeliveredText implements Delivered {
     const text = this.#textOf(choice['index'])
     text.answer += this.#bounded(answerText(message))
     text.reasoning += this.#bounded(reasoningText(message))
+    if (message['audio'] !== undefined) this.#audioCharacters += asText(asObject(message['audio'])['data']).length
+    if (message['images'] !== undefined) this.#images += asArray(message['images']).length
     if (typeof choice['finish_reason'] === 'string') text.finished = true
   }
 
   #textOf(index: unknown): ChoiceText {
     const place = typeof index === 'number' ? Math.min(index, providerLimits.upstreamChoicesMax - 1) : 0
-    const standing = this.#choices.get(place)
-    if (standing !== undefined) return standing
+    const existing = this.#choices.get(place)
+    if (existing !== undefined) return existing
     const text = { answer: '', reasoning: '', finished: false }
     if (this.#choices.size < providerLimits.upstreamChoicesMax) this.#choices.set(place, text)
     return text

@@ -1,4 +1,4 @@
-import type { UpstreamDialect } from '../dialect.ts'
+import type { UpstreamDialect } from '../dialect/dialect.ts'
 import { completeChatAnswer, readChatAnswer } from './answer.ts'
 import { countChatUsage } from './estimate.ts'
 import { readOpenAIError } from './refusal.ts'

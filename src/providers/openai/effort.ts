@@ -20,9 +20,7 @@ export const leastEffortOf = (upstreamModel: string): string | null =>
 /** OpenAI refuses an effort of these. */
 const withoutReasoning = /^(?:gpt-3\.5|gpt-4|gpt-5-chat)/
 
-/**
- * From these on OpenAI takes functions on its chat endpoint only with the effort `none`, sent explicitly. Read 2026-11.
- */
+/** From these on OpenAI takes functions on its chat endpoint only with the effort `none`, sent explicitly (2026-11). */
 const reasonsWithoutFunctions = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])/
 
 export const effortFor = (upstreamModel: string, wanted: string | null, hasFunctions: boolean): string | null => {

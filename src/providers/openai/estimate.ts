@@ -1,7 +1,8 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import type { Delivered, Target, UpstreamCallRequest } from '../dialect.ts'
-import { countOutput, countTokens, jsonText, wrappingTokens } from '../tokens.ts'
+import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
+import { countOutput, countTokens, jsonText, wrappingTokens } from '../dialect/tokens.ts'
+import { requestedTier } from './members.ts'
 import { countChatSearchCalls } from './usage.ts'
 
 const partText = (part: unknown): string => {
@@ -42,5 +43,7 @@ export const countChatUsage = async (
   asked: UpstreamCallRequest,
   delivered: Delivered,
 ): Promise<Usage> => {
-  return usageOf({ total: await countPrompt(asked) }, await countOutput(delivered), countChatSearchCalls(target, asked))
+  const prompt = { total: await countPrompt(asked) }
+  const usage = usageOf(prompt, await countOutput(delivered), countChatSearchCalls(target, asked))
+  return { ...usage, ...requestedTier(target, asked.body['service_tier']) }
 }

@@ -68,10 +68,7 @@ const readUser = ({ user, safety_identifier }: JsonObject): string | null => {
   return word === '' ? null : word
 }
 
-/**
- * Parameters that only tune an answer and have no canonical form are dropped, unknown members too. Throws
- * `unsupported_parameter` for what would change the answer's kind, `invalid_value` for what contradicts itself.
- */
+/** Unknown members, and those that only tune an answer, are dropped; what would change the answer's kind throws. */
 export const readConversation = (body: JsonObject): Conversation => {
   refuseUnsayable(body)
   return {

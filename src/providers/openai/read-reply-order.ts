@@ -1,6 +1,6 @@
 import { asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
-import { providerLimits } from '../limits.ts'
+import { providerLimits } from '../dialect/limits.ts'
 import { toolCallIdOf } from './read-reply.ts'
 import { readSignature } from './signature.ts'
 
@@ -27,11 +27,7 @@ export class ReplyDisorder extends Error {
 
 const isComplete = (call: Call): boolean => isObject(parseJson(call.arguments))
 
-/**
- * Puts the pieces of an answer in order, part after part: those of several tool calls may be interleaved. One call is
- * passed on as it arrives; what arrives while its arguments are incomplete waits for the end. Throws ReplyDisorder
- * beyond the bounds.
- */
+/** Pieces of calls may be interleaved: one call is passed on at once, others wait for its end. Throws ReplyDisorder. */
 export class PartOrder {
   readonly #answerId: string
   readonly #calls: Call[] = []
@@ -55,10 +51,10 @@ export class PartOrder {
   }
 
   addCall(fragment: JsonObject): readonly ReplyEvent[] {
-    const standing = this.#find(fragment)
-    if (standing === undefined) return this.#begin(fragment)
-    this.#extend(standing, fragment)
-    return standing === this.#open ? this.#pass(standing) : []
+    const existing = this.#find(fragment)
+    if (existing === undefined) return this.#begin(fragment)
+    this.#extend(existing, fragment)
+    return existing === this.#open ? this.#pass(existing) : []
   }
 
   end(): readonly ReplyEvent[] {

@@ -1,9 +1,9 @@
 import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 import type { ReplyReader } from '../canonical/format.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
-import type { AnswerFault, Target } from '../dialect.ts'
-import type { Profile } from '../provider.ts'
-import type { SseEvent } from '../sse.ts'
+import type { AnswerFault, Target } from '../dialect/dialect.ts'
+import type { Profile } from '../dialect/provider.ts'
+import type { SseEvent } from '../dialect/sse.ts'
 import { contentText, readCitations, reasoningText, replyId, stopReasonOf } from './read-reply.ts'
 import { PartOrder, ReplyDisorder } from './read-reply-order.ts'
 import { readChatUsage } from './usage.ts'
@@ -18,6 +18,7 @@ export class ChatReplyReader implements ReplyReader {
   #refused = false
   #finished = false
   #done = false
+  #serviceTier: unknown
 
   constructor({ provider }: Target) {
     this.#profile = provider.profile
@@ -63,7 +64,7 @@ export class ChatReplyReader implements ReplyReader {
 
   #readPieces(order: PartOrder, chunk: JsonObject): readonly ReplyEvent[] {
     const choice = asArray(chunk['choices']).find((each) => (asObject(each)['index'] ?? 0) === 0)
-    return [...this.#readChoice(order, asObject(choice)), ...this.#readUsage(chunk['usage'])]
+    return [...this.#readChoice(order, asObject(choice)), ...this.#readUsage(chunk)]
   }
 
   #readChoice(order: PartOrder, choice: JsonObject): readonly ReplyEvent[] {
@@ -97,8 +98,9 @@ export class ChatReplyReader implements ReplyReader {
     return [...rest, { type: 'stop', reason, stopSequence: null }]
   }
 
-  #readUsage(raw: unknown): readonly ReplyEvent[] {
-    const usage = readChatUsage(raw, this.#profile)
+  #readUsage(chunk: JsonObject): readonly ReplyEvent[] {
+    this.#serviceTier = chunk['service_tier'] ?? this.#serviceTier
+    const usage = readChatUsage(chunk['usage'], this.#profile, { serviceTier: this.#serviceTier })
     return usage === null ? [] : [{ type: 'usage', usage }]
   }
 }

@@ -1,6 +1,6 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { Citation, Reply, ReplyPart, StopReason } from '../canonical/reply.ts'
-import type { AnswerFault, Target } from '../dialect.ts'
+import type { AnswerFault, Target } from '../dialect/dialect.ts'
 import { readSignature } from './signature.ts'
 import { readChatUsage } from './usage.ts'
 
@@ -17,12 +17,12 @@ const stopReasons = new Map<string, StopReason>([
 /** Some upstreams report `stop` where the answer calls tools. */
 export const stopReasonOf = (
   finishReason: string,
-  said: { readonly calls: boolean; readonly refusal: boolean },
+  content: { readonly calls: boolean; readonly refusal: boolean },
 ): StopReason => {
   const reason = stopReasons.get(finishReason) ?? 'end'
   if (reason !== 'end') return reason
-  if (said.refusal) return 'filtered'
-  return said.calls ? 'tool_calls' : 'end'
+  if (content.refusal) return 'filtered'
+  return content.calls ? 'tool_calls' : 'end'
 }
 
 const partText = (part: unknown): string => asText(asObject(part)['text'])
@@ -81,12 +81,12 @@ export const readChatReply = ({ provider }: Target, json: JsonObject): Reply | A
   const message = asObject(choice['message'])
   const id = replyId(json)
   const parts = readParts(message, id)
-  const said = { calls: parts.some(({ type }) => type === 'tool_call'), refusal: asText(message['refusal']) !== '' }
+  const content = { calls: parts.some(({ type }) => type === 'tool_call'), refusal: asText(message['refusal']) !== '' }
   return {
     id,
     parts,
-    stop: stopReasonOf(asText(choice['finish_reason']), said),
+    stop: stopReasonOf(asText(choice['finish_reason']), content),
     stopSequence: null,
-    usage: readChatUsage(json['usage'], provider.profile),
+    usage: readChatUsage(json['usage'], provider.profile, { serviceTier: json['service_tier'] }),
   }
 }

@@ -1,7 +1,7 @@
 import { asText, isObject, parseJson } from '../../encoding/json.ts'
-import type { UpstreamRefusal } from '../dialect.ts'
-import type { Provider } from '../provider.ts'
-import { errorWord, refusalText } from '../refusal-text.ts'
+import type { UpstreamRefusal } from '../dialect/dialect.ts'
+import type { Provider } from '../dialect/provider.ts'
+import { errorWord, refusalText } from '../dialect/refusal-text.ts'
 
 /** `{"error": {message, code, param}}`; some upstreams wrap it in a list, or send a bare text. */
 const errorIn = (json: unknown): unknown => {

@@ -1,8 +1,8 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asArray, asObject, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
-import type { Delivered, Target, UpstreamCallRequest } from '../dialect.ts'
-import { EventRelay, joined } from '../event-relay.ts'
-import type { SseEvent } from '../sse.ts'
+import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
+import { EventRelay, joined } from '../dialect/event-relay.ts'
+import type { SseEvent } from '../dialect/sse.ts'
 import { DeliveredText } from './delivered.ts'
 import { chatUsageOnWire, countChatSearchCalls, readChatUsage } from './usage.ts'
 import { withoutUsage } from './without-usage.ts'
@@ -20,6 +20,7 @@ export class ChatRelay extends EventRelay {
   readonly #wantsUsage: boolean
   readonly #delivered = new DeliveredText()
   #reportedUsage: Usage | null = null
+  #serviceTier: unknown
   #withheld: Uint8Array[] = []
   /** False where the last event was dropped or rewritten: then a line feed cut off from it is dropped too. */
   #rawKept = true
@@ -73,6 +74,7 @@ export class ChatRelay extends EventRelay {
   #relay(event: SseEvent, chunk: JsonObject): void {
     const choices = asArray(chunk['choices'])
     const usage = chunk['usage']
+    this.#serviceTier = chunk['service_tier'] ?? this.#serviceTier
     if (choices.length > 0) this.#delivered.add(choices, 'delta')
     if (isObject(usage)) this.#noteUsage(usage)
     if (usage === undefined || this.#wantsUsage) this.#keepRaw(event)
@@ -106,10 +108,11 @@ export class ChatRelay extends EventRelay {
 
   #noteUsage(raw: JsonObject): void {
     const { profile } = this.#target.provider
-    const told = readChatUsage(raw, profile, countChatSearchCalls(this.#target, this.#asked))
-    if (told === null) return
-    this.#reportedUsage = told
-    this.noteUsageTold()
+    const toolCalls = countChatSearchCalls(this.#target, this.#asked)
+    const reported = readChatUsage(raw, profile, { toolCalls, serviceTier: this.#serviceTier })
+    if (reported === null) return
+    this.#reportedUsage = reported
+    this.noteUsageReported()
   }
 
   #end(event: SseEvent): void {

@@ -1,21 +1,18 @@
 import { asArray, asObject, isObject } from '../../encoding/json.ts'
-import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect.ts'
-import type { Profile, Provider } from '../provider.ts'
+import { providerCapabilities } from '../dialect/capabilities.ts'
+import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
+import type { Profile, Provider } from '../dialect/provider.ts'
+import { fitMembers } from './members.ts'
 import { refuseChatAccountReferences } from './references.ts'
 import { refuseUnpricedChatTools } from './usage.ts'
 
 type Draft = Record<string, unknown>
 
-const servedTiers: readonly unknown[] = ['default', 'auto']
 const capFields = ['max_completion_tokens', 'max_tokens'] as const
 
-/** Other tiers have other prices. */
-const dropUnpricedTier = (draft: Draft): void => {
-  if (!servedTiers.includes(draft['service_tier'])) delete draft['service_tier']
-}
-
-const askUsage = (draft: Draft): void => {
-  draft['stream_options'] = { ...asObject(draft['stream_options']), include_usage: true }
+const askUsage = (draft: Draft, provider: Provider): void => {
+  if (!providerCapabilities(provider).stream_options) delete draft['stream_options']
+  else draft['stream_options'] = { ...asObject(draft['stream_options']), include_usage: true }
 }
 
 /** The provider's newest models take this name of the output limit. */
@@ -46,10 +43,11 @@ const dropUnbillable = (draft: Draft): void => {
   delete draft['search_parameters']
 }
 
-const bodyOf = ({ provider, upstreamModel }: Target, { body, stream, outputCap }: UpstreamCallRequest): Draft => {
+const bodyOf = (target: Target, { body, stream, outputCap }: UpstreamCallRequest): Draft => {
+  const { provider, upstreamModel } = target
   const draft: Draft = { ...body, model: upstreamModel }
-  if ('service_tier' in draft) dropUnpricedTier(draft)
-  if (stream) askUsage(draft)
+  fitMembers(draft, target)
+  if (stream) askUsage(draft, provider)
   if (outputCap !== null) capOutput(draft, outputCap, provider.profile)
   if (provider.profile !== 'openai') renameDeveloper(draft)
   if (provider.profile === 'xai') dropUnbillable(draft)

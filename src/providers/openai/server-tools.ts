@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject } from '../../encoding/json.ts'
-import { countOf } from '../count.ts'
+import { countOf } from '../dialect/count.ts'
 
 /** xAI counts the successful calls of its tools in the usage, under these names. */
 const serverTools = ['web_search', 'x_search', 'code_interpreter', 'file_search', 'document_search', 'image_generation']

@@ -1,9 +1,10 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import { unsupported } from '../canonical/refuse.ts'
-import { countOf } from '../count.ts'
-import type { Target, UpstreamCallRequest } from '../dialect.ts'
-import type { Profile } from '../provider.ts'
+import { countOf } from '../dialect/count.ts'
+import type { Target, UpstreamCallRequest } from '../dialect/dialect.ts'
+import type { Profile } from '../dialect/provider.ts'
+import { readServedWith } from '../dialect/served-with.ts'
 import { serverToolCalls } from './server-tools.ts'
 
 type ToolCalls = Usage['toolCalls']
@@ -48,26 +49,44 @@ const figuresOf = (raw: JsonObject): Figures | null => {
 
 const part = (details: JsonObject, name: string): number => countOf(details[name]) ?? 0
 
-export const readChatUsage = (raw: unknown, profile: Profile, toolCalls: ToolCalls = {}): Usage | null => {
+/** The parts of the input, as chat completions and responses report them. */
+export const readInputParts = (details: JsonObject) => {
+  const cached = asObject(details['cached_tokens_details'])
+  const cacheReadAudio = part(cached, 'audio_tokens')
+  const cacheReadImage = part(cached, 'image_tokens')
+  const cacheWrite = part(details, 'cache_write_tokens')
+  const cacheWrite12h = Math.min(cacheWrite, part(asObject(details['cache_write_tokens_details']), 'ttl_12h_tokens'))
+  return {
+    cacheRead: part(details, 'cached_tokens'),
+    cacheReadAudio,
+    cacheReadImage,
+    cacheWrite5m: cacheWrite - cacheWrite12h,
+    cacheWrite12h,
+    audio: Math.max(0, part(details, 'audio_tokens') - cacheReadAudio),
+    image: Math.max(0, part(details, 'image_tokens') - cacheReadImage),
+  }
+}
+
+interface ReportedBeside {
+  readonly toolCalls?: ToolCalls
+  /** `service_tier` of the answer. */
+  readonly serviceTier?: unknown
+}
+
+export const readChatUsage = (raw: unknown, profile: Profile, beside: ReportedBeside = {}): Usage | null => {
   const figures = isObject(raw) ? figuresOf(raw) : null
   if (!isObject(raw) || figures === null) return null
-  const input = asObject(raw['prompt_tokens_details'])
   const output = asObject(raw['completion_tokens_details'])
-  return usageOf(
-    {
-      total: figures.prompt,
-      cacheRead: part(input, 'cached_tokens'),
-      cacheWrite5m: part(input, 'cache_write_tokens'),
-      audio: part(input, 'audio_tokens'),
-      image: part(input, 'image_tokens'),
-    },
+  const usage = usageOf(
+    { total: figures.prompt, ...readInputParts(asObject(raw['prompt_tokens_details'])) },
     {
       ...outputOf[profile](figures),
       audio: part(output, 'audio_tokens'),
       image: part(output, 'image_tokens'),
     },
-    { ...toolCalls, ...(profile === 'xai' ? serverToolCalls(raw) : {}) },
+    { ...beside.toolCalls, ...(profile === 'xai' ? serverToolCalls(raw) : {}) },
   )
+  return { ...usage, ...readServedWith(beside.serviceTier) }
 }
 
 const searchModel = /search-(?:preview|api)/
@@ -99,9 +118,16 @@ export const refuseUnpricedSearch = (target: Target, contextSize: string | null,
     throw unsupported(param, 'asks for a web search, which has no published price for this model')
 }
 
+/** Aggregators charge for them by request, and do not report it in the usage. */
+const chargedMembers: readonly string[] = ['plugins', 'enable_search']
+
+const isAskedFor = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : Boolean(value))
+
 /** As `refuseUnpricedSearch`, and with the tool's path for a tool of the provider that has no price. */
 export const refuseUnpricedChatTools = (target: Target, asked: UpstreamCallRequest): void => {
   refuseUnpricedSearch(target, contextSizeOf(asked), isObject(asked.body[searchField]) ? searchField : 'model')
+  for (const member of chargedMembers)
+    if (isAskedFor(asked.body[member])) throw unsupported(member, 'has no published price for this model')
   for (const [index, tool] of asArray(asked.body['tools']).entries()) {
     const type = asText(asObject(tool)['type'])
     if (!callersTools.includes(type) && !Object.hasOwn(target.sheet.per_call ?? {}, type))

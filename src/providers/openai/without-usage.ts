@@ -58,9 +58,7 @@ const valueEnd = (bytes: Uint8Array, from: number): number => {
   return -1
 }
 
-/**
- * The bytes before and after the member `usage` of an event's object; null where it is not proved to be that member.
- */
+/** The bytes before and after an event's member `usage`; null where it is not proved to be that member. */
 export const withoutUsage = (event: Uint8Array): readonly [Uint8Array, Uint8Array] | null => {
   const start = lastKey(event)
   if (start < 0 || !startsWith(event, 0, field)) return null

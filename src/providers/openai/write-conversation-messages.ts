@@ -7,7 +7,7 @@ import type {
   ToolResultPart,
 } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
-import type { Profile } from '../provider.ts'
+import type { Profile } from '../dialect/provider.ts'
 import { writeSignature } from './signature.ts'
 import {
   type ContentPart,

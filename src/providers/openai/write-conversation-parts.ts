@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../encoding/json.ts'
 import type { AudioPart, ConversationPart, DocumentPart, ImagePart, TextPart } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
-import type { Profile } from '../provider.ts'
+import type { Profile } from '../dialect/provider.ts'
 
 export type ContentPart = TextPart | ImagePart | DocumentPart | AudioPart
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../encoding/json.ts'
 import type { Conversation, ToolChoice, ToolDefinition } from '../canonical/conversation.ts'
-import type { Profile } from '../provider.ts'
+import type { Profile } from '../dialect/provider.ts'
 
 /** Gemini's chat endpoint refuses members that it does not know. */
 const strictOf = (strict: boolean | null, profile: Profile): JsonObject =>

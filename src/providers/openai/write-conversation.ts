@@ -2,8 +2,9 @@ import type { JsonObject } from '../../encoding/json.ts'
 import type { AnswerFormat, Conversation, Reasoning, WebSearch } from '../canonical/conversation.ts'
 import type { ReplyRequest } from '../canonical/format.ts'
 import { unsupported } from '../canonical/refuse.ts'
-import type { Target, UpstreamRequest } from '../dialect.ts'
-import type { Profile } from '../provider.ts'
+import { providerCapabilities } from '../dialect/capabilities.ts'
+import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
+import type { Profile, Provider } from '../dialect/provider.ts'
 import { effortFor, leastEffortOf } from './effort.ts'
 import { capFieldOf, chatCall } from './request.ts'
 import { isSearchModel, refuseUnpricedSearch } from './usage.ts'
@@ -81,6 +82,11 @@ const userCharactersMax = 64
 const userOf = (user: string | null, profile: Profile): JsonObject =>
   profile === 'gemini' || (user ?? '').length > userCharactersMax ? {} : present('user', user)
 
+const streamOf = (provider: Provider): JsonObject => ({
+  stream: true,
+  ...(providerCapabilities(provider).stream_options ? { stream_options: { include_usage: true } } : {}),
+})
+
 const bodyOf = (conversation: Conversation, { provider, upstreamModel }: Target, asking: ReplyRequest): JsonObject => {
   const { profile } = provider
   const { temperature, topP, stopSequences, format, webSearch, user } = conversation
@@ -96,7 +102,8 @@ const bodyOf = (conversation: Conversation, { provider, upstreamModel }: Target,
     ...present('reasoning_effort', effortOf(conversation, upstreamModel)),
     ...webSearchOf(webSearch, upstreamModel),
     ...userOf(user, profile),
-    ...(asking.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+    ...(providerCapabilities(provider).service_tiers.includes('default') ? { service_tier: 'default' } : {}),
+    ...(asking.stream ? streamOf(provider) : {}),
   }
 }
 

@@ -2,7 +2,7 @@ import type { Usage } from '../../domain/usage/usage.ts'
 import { asObject, type JsonObject } from '../../encoding/json.ts'
 import type { ReplyWriter, Served } from '../canonical/format.ts'
 import type { Citation, ReplyEvent, StopReason } from '../canonical/reply.ts'
-import { providerLimits } from '../limits.ts'
+import { providerLimits } from '../dialect/limits.ts'
 import { usesFunctions } from './read-conversation-tools.ts'
 import { writeSignature } from './signature.ts'
 import { chatUsageOnWire } from './usage.ts'
@@ -38,8 +38,8 @@ export class ChatReplyWriter implements ReplyWriter {
   }
 
   close(usage: Usage): string {
-    const told = this.#wantsUsage ? this.#chunk([], { usage: chatUsageOnWire(usage) }) : ''
-    return told + doneEvent
+    const usageEvent = this.#wantsUsage ? this.#chunk([], { usage: chatUsageOnWire(usage) }) : ''
+    return usageEvent + doneEvent
   }
 
   #writeDelta(event: ReplyEvent): string {

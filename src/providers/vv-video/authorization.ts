@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { createHmac } from 'node:crypto'
-import { providerLimits } from '../limits.ts'
+import { vendorLimits } from './limits.ts'
 import type { VendorCredential } from './vendor.ts'
 
 export interface Authorization {
@@ -34,7 +34,7 @@ const keyAuthorization = (apiKey: string): Authorization => ({
 })
 
 const tokenAuthorization = (pair: Pair, clock: () => number): Authorization => {
-  const keptMs = tokenSeconds * 1_000 - providerLimits.videoTokenRenewMs
+  const keptMs = tokenSeconds * 1_000 - vendorLimits.videoTokenRenewMs
   let token = ''
   let madeMs = Number.NEGATIVE_INFINITY
   const isFresh = (nowMs: number): boolean => nowMs >= madeMs && nowMs < madeMs + keptMs

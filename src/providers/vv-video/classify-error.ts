@@ -7,7 +7,7 @@ import type { VendorReply } from './reply.ts'
  */
 export type VendorErrorClass = 'done' | 'busy' | 'put_off' | 'refused' | 'absent' | 'failed' | 'unclear'
 
-interface Said {
+interface ClassifiedReply {
   readonly meaning: VendorErrorClass
   readonly reason: string
 }
@@ -53,14 +53,14 @@ const byStatus = (status: number): VendorErrorClass => {
   return status >= 400 ? 'refused' : 'unclear'
 }
 
-const withoutEnvelope = ({ status, fault }: VendorReply): Said => {
+const withoutEnvelope = ({ status, fault }: VendorReply): ClassifiedReply => {
   if (status === null) return { meaning: 'unclear', reason: fault }
   if (status === 413) return { meaning: 'refused', reason: 'http_413' }
   return { meaning: idle[status] ?? 'unclear', reason: `http_${status} ${fault}` }
 }
 
 /** The code is more specific than the status, except that after a 5xx it is unknown what was done. */
-export const classifyError = (reply: VendorReply): Said => {
+export const classifyError = (reply: VendorReply): ClassifiedReply => {
   const { status, envelope } = reply
   if (status === null || envelope === null) return withoutEnvelope(reply)
   const { code } = envelope

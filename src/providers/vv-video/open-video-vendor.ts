@@ -1,10 +1,10 @@
 import type { TaskPayload, VideoKind } from '../../domain/video/request.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
+import { scrub } from '../dialect/scrub.ts'
 import type { HttpClient } from '../http.ts'
-import { providerLimits } from '../limits.ts'
-import { scrub } from '../scrub.ts'
 import { type Authorization, authorizationOf } from './authorization.ts'
 import { classifyError, type VendorErrorClass } from './classify-error.ts'
+import { vendorLimits } from './limits.ts'
 import { type ExpectedTask, parseTask, readTaskId, type VendorIds } from './parse-task.ts'
 import { callVendor, type VendorReply } from './reply.ts'
 import type { SubmittedTask, VendorFailure, VendorStatus, VideoVendor, VideoVendorConfig } from './vendor.ts'
@@ -81,11 +81,11 @@ const readSubmitted = (reply: VendorReply, taskId: string, clean: VendorIds): Su
   }
 }
 
-const saysAbsent = (message: string): boolean => /\bnot[\s_-]*(?:be[\s_-]*)?(?:found|exists?)\b/i.test(message)
+const describesAbsence = (message: string): boolean => /\bnot[\s_-]*(?:be[\s_-]*)?(?:found|exists?)\b/i.test(message)
 
 /** Some vendors report an unknown id as an invalid parameter. */
 const isAbsent = (meaning: VendorErrorClass, { envelope }: VendorReply): boolean =>
-  meaning === 'absent' || (meaning === 'refused' && saysAbsent(envelope?.message ?? ''))
+  meaning === 'absent' || (meaning === 'refused' && describesAbsence(envelope?.message ?? ''))
 
 const readAnswer = (reply: VendorReply, expected: ExpectedTask, clean: VendorIds): VendorStatus => {
   const { meaning, reason } = classifyError(reply)
@@ -100,8 +100,8 @@ export const openVideoVendor = ({
   config,
   http,
   clock,
-  submitMs = providerLimits.videoSubmitMs,
-  queryMs = providerLimits.videoQueryMs,
+  submitMs = vendorLimits.videoSubmitMs,
+  queryMs = vendorLimits.videoQueryMs,
 }: VideoVendorParts): VideoVendor & { readonly callsPerSecond: number } => {
   const { credential, callsPerSecond } = config
   const baseUrl = config.baseUrl.replace(/\/+$/, '')
@@ -111,7 +111,7 @@ export const openVideoVendor = ({
     authorization: `Bearer ${authorization.token()}`,
     accept: 'application/json',
   })
-  const heard = (reply: VendorReply): VendorReply => {
+  const observed = (reply: VendorReply): VendorReply => {
     if (reply.status === 401) authorization.forget()
     return reply
   }
@@ -123,7 +123,7 @@ export const openVideoVendor = ({
   ): Promise<VendorStatus> => {
     const url = `${baseUrl}/videos/${kind}/${encodeURIComponent(id)}`
     const call = { url, method: 'GET', headers: headers(), timeoutMs: queryMs } as const
-    const reply = heard(await callVendor(http, clock, call, signal))
+    const reply = observed(await callVendor(http, clock, call, signal))
     return readAnswer(reply, expected, clean)
   }
   return {
@@ -136,7 +136,7 @@ export const openVideoVendor = ({
         body: bodyOf(payload),
         timeoutMs: submitMs,
       } as const
-      const reply = heard(await callVendor(http, clock, call, signal))
+      const reply = observed(await callVendor(http, clock, call, signal))
       return readSubmitted(reply, payload.taskId, clean)
     },
     query: (kind, vendorTaskId, signal) => ask(kind, vendorTaskId, { vendorTaskId }, signal),

@@ -1,7 +1,7 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { TaskResult } from '../../events/types.ts'
-import { providerLimits } from '../limits.ts'
 import type { Envelope } from './envelope.ts'
+import { vendorLimits } from './limits.ts'
 import type { VendorFailure, VendorStatus } from './vendor.ts'
 
 export type ExpectedTask = { readonly vendorTaskId: string } | { readonly taskId: string }
@@ -11,7 +11,7 @@ export type VendorIds = (message: string, ids: readonly string[]) => string
 const unknown = (reason: string): VendorFailure => ({ type: 'unknown', reason })
 
 /** Printable, and no step up a path. */
-const idPattern = new RegExp(`^(?!\\.)[!-~]{1,${providerLimits.videoIdCharactersMax}}$`)
+const idPattern = new RegExp(`^(?!\\.)[!-~]{1,${vendorLimits.videoIdCharactersMax}}$`)
 
 const externalIdOf = (data: JsonObject): string =>
   asText(asObject(data['task_info'])['external_task_id']) || asText(data['external_task_id'])
@@ -51,14 +51,14 @@ const cut = (text: string, charactersMax: number): string => text.slice(0, chara
 /** As written; a cut number would be another number: it is marked, so that it cannot be read as one. */
 const deductionOf = (data: JsonObject): string | null => {
   const text = asText(data['final_unit_deduction'])
-  const most = providerLimits.videoDeductionCharactersMax
+  const most = vendorLimits.videoDeductionCharactersMax
   return (text.length > most ? `${cut(text, most - 1)}…` : cut(text, most)) || null
 }
 
 const addressOf = (value: unknown): string | null => {
   const url = URL.parse(asText(value))
   if (url === null || !/^https?:$/.test(url.protocol)) return null
-  return url.href.length <= providerLimits.videoUrlCharactersMax ? url.href : null
+  return url.href.length <= vendorLimits.videoUrlCharactersMax ? url.href : null
 }
 
 const resultOf = (value: unknown, index: number): readonly TaskResult[] => {
@@ -66,10 +66,10 @@ const resultOf = (value: unknown, index: number): readonly TaskResult[] => {
   const url = addressOf(video['url'])
   if (url === null) return []
   const watermarkUrl = addressOf(video['watermark_url'])
-  const duration = cut(asText(video['duration']), providerLimits.videoDurationCharactersMax)
+  const duration = cut(asText(video['duration']), vendorLimits.videoDurationCharactersMax)
   return [
     {
-      id: cut(asText(video['id']), providerLimits.videoIdCharactersMax) || String(index + 1),
+      id: cut(asText(video['id']), vendorLimits.videoIdCharactersMax) || String(index + 1),
       url,
       ...(watermarkUrl === null ? {} : { watermarkUrl }),
       ...(duration === '' ? {} : { duration }),
@@ -78,10 +78,10 @@ const resultOf = (value: unknown, index: number): readonly TaskResult[] => {
 }
 
 const resultsOf = (data: JsonObject): readonly TaskResult[] =>
-  asArray(asObject(data['task_result'])['videos']).slice(0, providerLimits.videoResultsMax).flatMap(resultOf)
+  asArray(asObject(data['task_result'])['videos']).slice(0, vendorLimits.videoResultsMax).flatMap(resultOf)
 
 const reasonOf = (data: JsonObject, ids: readonly string[], clean: VendorIds): string =>
-  clean(asText(data['task_status_msg']), ids) || 'The video vendor told no reason.'
+  clean(asText(data['task_status_msg']), ids) || 'The video vendor gave no reason.'
 
 /** An unknown status does not end the task. */
 export const parseTask = (envelope: Envelope, expected: ExpectedTask, clean: VendorIds): VendorStatus => {

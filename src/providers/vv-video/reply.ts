@@ -1,8 +1,19 @@
 import { Buffer } from 'node:buffer'
+import { sharedLimits } from '../../runtime/limits.ts'
 import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse } from '../http.ts'
-import { providerLimits } from '../limits.ts'
 import { type Envelope, readEnvelope } from './envelope.ts'
-import { readRetryAfterMs } from './retry-after.ts'
+import { vendorLimits } from './limits.ts'
+
+const bounded = (delayMs: number): number =>
+  Math.min(sharedLimits.upstreamRetryAfterSecondsMax * 1_000, Math.max(0, Math.ceil(delayMs)))
+
+/** Milliseconds, of a `Retry-After` in seconds or as an HTTP date; null where it has no usable value. */
+const readRetryAfterMs = (header: string | string[] | undefined, nowMs: number): number | null => {
+  const text = (Array.isArray(header) ? header[0] : header)?.trim() ?? ''
+  if (/^\d+(?:\.\d+)?$/.test(text)) return bounded(Number(text) * 1_000)
+  const dateMs = Date.parse(text)
+  return Number.isNaN(dateMs) ? null : bounded(dateMs - nowMs)
+}
 
 export interface VendorReply {
   readonly status: number | null
@@ -12,7 +23,7 @@ export interface VendorReply {
   readonly fault: string
 }
 
-export interface VendorCall extends Pick<HttpRequest, 'url' | 'method' | 'headers' | 'body'> {
+interface VendorCall extends Pick<HttpRequest, 'url' | 'method' | 'headers' | 'body'> {
   /** From the first byte sent to the last one read. */
   readonly timeoutMs: number
 }
@@ -24,7 +35,7 @@ const readText = async ({ body }: HttpResponse): Promise<string | null> => {
   let bytes = 0
   for await (const chunk of body) {
     bytes += chunk.length
-    if (bytes > providerLimits.videoAnswerBytesMax) return null
+    if (bytes > vendorLimits.videoAnswerBytesMax) return null
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()
@@ -36,30 +47,30 @@ const readBody = async (response: HttpResponse): Promise<Pick<VendorReply, 'enve
   return { envelope: readEnvelope(text), fault: 'no_envelope' }
 }
 
-class Patience {
+class RequestTimeout {
   readonly #cancel = new AbortController()
   readonly #giveUp = (): void => this.#cancel.abort()
-  readonly #asked: AbortSignal
+  readonly #callerSignal: AbortSignal
   readonly #timer: NodeJS.Timeout
 
-  constructor(asked: AbortSignal, timeoutMs: number) {
-    this.#asked = asked
+  constructor(callerSignal: AbortSignal, timeoutMs: number) {
+    this.#callerSignal = callerSignal
     this.#timer = setTimeout(this.#giveUp, timeoutMs)
-    if (asked.aborted) this.#giveUp()
-    else asked.addEventListener('abort', this.#giveUp, { once: true })
+    if (callerSignal.aborted) this.#giveUp()
+    else callerSignal.addEventListener('abort', this.#giveUp, { once: true })
   }
 
   get signal(): AbortSignal {
     return this.#cancel.signal
   }
 
-  wordFor({ kind }: HttpFault): string {
-    return kind === 'aborted' && !this.#asked.aborted ? 'timeout' : kind
+  reasonFor({ kind }: HttpFault): string {
+    return kind === 'aborted' && !this.#callerSignal.aborted ? 'timeout' : kind
   }
 
   end(): void {
     clearTimeout(this.#timer)
-    this.#asked.removeEventListener('abort', this.#giveUp)
+    this.#callerSignal.removeEventListener('abort', this.#giveUp)
   }
 }
 
@@ -68,19 +79,19 @@ export const callVendor = async (
   http: HttpClient,
   clock: () => number,
   { timeoutMs, ...request }: VendorCall,
-  asked: AbortSignal,
+  callerSignal: AbortSignal,
 ): Promise<VendorReply> => {
-  const patience = new Patience(asked, timeoutMs)
+  const timeout = new RequestTimeout(callerSignal, timeoutMs)
   let head = noReply('')
   try {
-    const response = await http.request({ ...request, signal: patience.signal, firstByteTimeoutMs: timeoutMs })
+    const response = await http.request({ ...request, signal: timeout.signal, firstByteTimeoutMs: timeoutMs })
     const retryAfterMs = readRetryAfterMs(response.headers['retry-after'], clock())
     head = { status: response.status, retryAfterMs, envelope: null, fault: '' }
     return { ...head, ...(await readBody(response)) }
   } catch (fault) {
     if (!(fault instanceof HttpFault)) throw fault
-    return { ...head, fault: patience.wordFor(fault) }
+    return { ...head, fault: timeout.reasonFor(fault) }
   } finally {
-    patience.end()
+    timeout.end()
   }
 }

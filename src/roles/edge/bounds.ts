@@ -1,5 +1,7 @@
 import { sharedLimits } from '../../runtime/limits.ts'
-import { edgeLimits } from './limits.ts'
+import { admissionLimits } from './admission/limits.ts'
+import { listenerLimits } from './http/limits.ts'
+import { surfaceLimits } from './surfaces/limits.ts'
 
 export type EdgeBounds = {
   readonly [Name in
@@ -28,22 +30,8 @@ export type EdgeBounds = {
 
 export const edgeBoundsWith = (own: Partial<EdgeBounds> = {}): EdgeBounds => ({
   ...sharedLimits,
-  ...edgeLimits,
+  ...listenerLimits,
+  ...admissionLimits,
+  ...surfaceLimits,
   ...own,
 })
-
-export interface SliceTimes {
-  /** How long after its placement requests are admitted against a slice. */
-  readonly renewMs: number
-  /** The slice's deadline: the scheduler then releases what is left of it. */
-  readonly lifetimeMs: number
-}
-
-/**
- * A slice outlives its requests: the last one runs for `requestDeadlineMs`, and its bill is logged within
- * `closingAckMs`.
- */
-export const sliceTimesOf = (requestDeadlineMs: number): SliceTimes => {
-  const renewMs = requestDeadlineMs
-  return { renewMs, lifetimeMs: renewMs + requestDeadlineMs + sharedLimits.closingAckMs + edgeLimits.allowanceMarginMs }
-}

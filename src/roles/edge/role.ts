@@ -1,13 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { FrameSource } from '../../audit/frames.ts'
 import type { Verifier } from '../../audit/note.ts'
 import { liveCatalog } from '../../domain/routing/overlay.ts'
 import type { Catalog, Random } from '../../domain/routing/plan.ts'
 import type { LogOf } from '../../log/event-log.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
+import type { FrameSource } from '../../log/raw-frames.ts'
 import { WalletCommandHandler, type WalletEventType } from '../../log/wallet-command-handler.ts'
+import { LiveTails } from '../../read-api/live-tails.ts'
+import type { EdgeReadModels } from '../../read-api/read-models.ts'
 import type { Clock, NewId } from '../../runtime/clock.ts'
-import { type Checks, checkOf, type WatchedRole } from '../../runtime/health.ts'
+import { type Checks, checkOf } from '../../runtime/health.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { noObserver, type Observer, type Readings } from '../../runtime/observer.ts'
@@ -16,25 +18,23 @@ import type { Dispatch } from '../dispatch.ts'
 import { manifests } from '../manifests.ts'
 import { OpenCalls } from '../open-calls.ts'
 import type { RateRecords } from '../rate-records.ts'
-import { defineRole } from '../role.ts'
+import { defineRole, type WatchedRole } from '../role.ts'
 import type { WorkQueue } from '../work-queue.ts'
-import { Allowances } from './allowances.ts'
+import { Allowances } from './admission/allowances.ts'
+import { IdempotencyKeys } from './admission/idempotency/idempotency-keys.ts'
+import { OrphanedRequestResolver } from './admission/idempotency/orphaned-request-resolver.ts'
+import type { OutcomeStore } from './admission/idempotency/outcome-store.ts'
+import { LeftStreams } from './admission/open-requests.ts'
+import { Rates } from './admission/rates/rates.ts'
 import { type EdgeBounds, edgeBoundsWith } from './bounds.ts'
-import type { HttpListener } from './http-listener.ts'
-import { IdempotencyKeys } from './idempotency/idempotency-keys.ts'
-import { OrphanedRequestResolver } from './idempotency/orphaned-request-resolver.ts'
-import type { OutcomeStore } from './idempotency/outcome-store.ts'
-import { type EdgeEvent, Inference } from './inference.ts'
-import type { AdminIdentity } from './middleware/authenticate-admin.ts'
-import { Rates } from './rates/rates.ts'
-import type { EdgeReadModels } from './read-models.ts'
-import { RequestWatch } from './request-watch.ts'
-import type { ResponseOwners } from './response-owners.ts'
-import { ResultUrlRefresher } from './result-url-refresher.ts'
+import type { AdminIdentity } from './http/authenticate-admin.ts'
+import type { HttpListener } from './http/listener.ts'
+import { RequestWatch } from './http/request-watch.ts'
 import { createServer } from './server.ts'
-import { LiveTails } from './surfaces/ledger/live-tails.ts'
-import type { EdgeTasks } from './tasks.ts'
-import { VideoTasks } from './video-tasks.ts'
+import { type EdgeEvent, Inference } from './surfaces/inference/inference.ts'
+import type { ResponseOwners } from './surfaces/responses/stored.ts'
+import { ResultUrlRefresher } from './surfaces/tasks/result-url-refresher.ts'
+import { type EdgeTasks, VideoTasks } from './surfaces/tasks/video-tasks.ts'
 
 export interface EdgeParts {
   readonly log: LogOf<EdgeEvent>
@@ -43,7 +43,6 @@ export interface EdgeParts {
   readonly dispatch: Dispatch
   /** From the configuration; settings in the log override it. */
   readonly catalog: Catalog
-  /** Empty where no caller may administer. */
   readonly admins: readonly AdminIdentity[]
   readonly readModels: EdgeReadModels
   readonly frames: Pick<FrameSource, 'read'>
@@ -53,7 +52,6 @@ export interface EdgeParts {
   readonly taskQueue: Pick<WorkQueue, 'put' | 'withdraw'>
   readonly outcomes: OutcomeStore
   readonly tasks: EdgeTasks
-  /** Whether callbacks are sent for finished tasks. */
   readonly callbacks: boolean
   readonly taskDeadlineMs: number
   readonly rateRecords: RateRecords
@@ -95,10 +93,7 @@ interface Stoppable {
   readonly requestWatch: RequestWatch
 }
 
-/**
- * Leaves, then finishes requests in flight. What outlives the drain, also where its client has left, is ended at its
- * proxy, so that the log has its end while this edge can still return what it held.
- */
+/** What outlives the drain is ended at its proxy: the log has its end while this edge can still return what it held. */
 const stopWithin = async (
   { withdrawMs, stopMs, lastAnswerMs, closingAckMs, allowanceReturnMs }: EdgeBounds,
   { server, tails, openCalls, allowances, rates, inference, videoTasks, requestWatch }: Stoppable,
@@ -138,10 +133,11 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const openCalls = new OpenCalls()
   const dispatch: Dispatch = (call, clientGone) => parts.dispatch(call, clientGone, openCalls)
   const rates = new Rates({ ...parts, records: rateRecords, owner, requestDeadlineMs })
-  const inference = new Inference({ ...parts, catalog, dispatch, allowances, rates, requestDeadlineMs })
+  const leftStreams = new LeftStreams()
+  const inference = new Inference({ ...parts, leftStreams, catalog, dispatch, allowances, rates, requestDeadlineMs })
   const freshResults = new ResultUrlRefresher({ ...parts, inference })
   const videoTasks = new VideoTasks({ ...parts, catalog, writer, owner, freshResults })
-  const keys = new IdempotencyKeys({ ...parts, ...bounds, leftBehind: new OrphanedRequestResolver(parts) })
+  const keys = new IdempotencyKeys({ ...parts, ...bounds, orphanedRequests: new OrphanedRequestResolver(parts) })
   const requestWatch = new RequestWatch({ ...parts, observer, requestLines })
   const tails = new LiveTails(tail)
   const checks = (): Checks => ({
@@ -151,7 +147,7 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const server = createServer({
     ...parts,
     catalog,
-    administration: { ...parts, books: { log, tail, writer }, configured: parts.catalog, catalog },
+    administration: { ...parts, log, tail, writer, configured: parts.catalog, catalog },
     inference,
     videoTasks,
     keys,

@@ -1,61 +1,57 @@
 import type { RequestListener } from 'node:http'
 import { Router } from '@koa/router'
 import Koa from 'koa'
-import type { FrameSource } from '../../audit/frames.ts'
+import { readAll, readNamed } from '../../administration/http/read-ledger.ts'
+import { serveOperation } from '../../administration/http/serve-operation.ts'
+import { changesLog, type OperationContext } from '../../administration/operation.ts'
+import { adminOperations } from '../../administration/operations/table.ts'
 import type { Verifier } from '../../audit/note.ts'
 import type { Catalog } from '../../domain/routing/plan.ts'
 import { videoKinds } from '../../domain/video/request.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import type { HttpMiddleware, HttpState } from '../../http/context.ts'
+import { FaultReporter } from '../../http/errors.ts'
 import type { EventLog } from '../../log/event-log.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
+import type { FrameSource } from '../../log/raw-frames.ts'
+import { showBillingSubscription, showBillingUsage } from '../../read-api/billing.ts'
+import { serveDashboard } from '../../read-api/dashboard/page.ts'
+import { showHealth, showReadiness } from '../../read-api/health.ts'
+import type { LiveTails } from '../../read-api/live-tails.ts'
+import { showOpenapi } from '../../read-api/openapi/document.ts'
+import type { EdgeReadModels } from '../../read-api/read-models.ts'
+import { ledgerPrefixes, ledgerRoutes } from '../../read-api/routes.ts'
 import type { Clock, NewId } from '../../runtime/clock.ts'
 import type { Checks } from '../../runtime/health.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { boundByMoney } from './admission/body-bound.ts'
+import type { IdempotencyKeys } from './admission/idempotency/idempotency-keys.ts'
+import { limitOpenRequests, OpenRequestCounter } from './admission/open-requests.ts'
+import type { Rates } from './admission/rates/rates.ts'
+import { limitRate } from './admission/rates/request-rates.ts'
 import { type EdgeBounds, edgeBoundsWith } from './bounds.ts'
-import { HttpListener, type ListenerPhase } from './http-listener.ts'
-import type { IdempotencyKeys } from './idempotency/idempotency-keys.ts'
-import type { Inference } from './inference.ts'
-import { authenticate } from './middleware/authenticate.ts'
-import { type AdminIdentity, authenticateAdmin } from './middleware/authenticate-admin.ts'
-import { boundAt, boundByMoney } from './middleware/body-bound.ts'
-import type { EdgeContext, EdgeMiddleware, EdgeState } from './middleware/context.ts'
-import { FaultReporter } from './middleware/errors.ts'
-import { readJson } from './middleware/json-body.ts'
-import { limitOpenRequests } from './middleware/limit-open-requests.ts'
-import { limitRate } from './middleware/limit-rate.ts'
-import { normalizeTarget } from './middleware/normalize-target.ts'
-import { readAll, readNamed } from './middleware/read-ledger.ts'
-import { refuseAmbiguous } from './middleware/refuse-ambiguous.ts'
-import { refuseExpectation } from './middleware/refuse-expectation.ts'
-import { refusePipelined } from './middleware/refuse-pipelined.ts'
-import { refuseUnrouted } from './middleware/refuse-unrouted.ts'
-import { refuseWhileStopping } from './middleware/refuse-while-stopping.ts'
-import { renderErrors } from './middleware/render-errors.ts'
-import { identifyRequest } from './middleware/request-id.ts'
-import { requireLog } from './middleware/require-log.ts'
-import { OpenRequestCounter } from './open-requests.ts'
-import { operations } from './openapi/operations.ts'
-import type { Rates } from './rates/rates.ts'
-import type { EdgeReadModels } from './read-models.ts'
-import type { RequestWatch } from './request-watch.ts'
-import type { ResponseOwners } from './response-owners.ts'
-import type { AdminParts, PathNames } from './surfaces/admin/route.ts'
-import { adminRoutes } from './surfaces/admin/routes.ts'
+import { authenticate } from './http/authenticate.ts'
+import { type AdminIdentity, authenticateAdmin } from './http/authenticate-admin.ts'
+import { readJson } from './http/json-body.ts'
+import { HttpListener, type ListenerPhase, refuseWhileStopping } from './http/listener.ts'
+import { boundAt } from './http/read-body.ts'
+import { normalizeTarget, refuseAmbiguous, refuseExpectation, refusePipelined } from './http/refuse-malformed.ts'
+import { renderErrors } from './http/render-errors.ts'
+import { identifyRequest } from './http/request-id.ts'
+import type { RequestWatch } from './http/request-watch.ts'
+import { openapiDocument, operations } from './operations.ts'
 import { completeChat } from './surfaces/chat/handler.ts'
-import { showBillingSubscription, showBillingUsage } from './surfaces/dashboard/billing.ts'
-import { serveDashboard } from './surfaces/dashboard/page.ts'
-import { showHealth, showReadiness } from './surfaces/health/health.ts'
-import type { LiveTails } from './surfaces/ledger/live-tails.ts'
-import { ledgerPrefixes, ledgerRoutes } from './surfaces/ledger/routes.ts'
+import type { Inference } from './surfaces/inference/inference.ts'
 import { createMessage, serveTokenCount } from './surfaces/messages/handler.ts'
 import { requireVersion } from './surfaces/messages/version.ts'
 import { listModels, showModel } from './surfaces/models/models.ts'
 import { listNative, showNative, submitNative } from './surfaces/native-video/handler.ts'
-import { showOpenapi } from './surfaces/openapi/openapi.ts'
 import { createResponse, serveStoredResponse } from './surfaces/responses/handler.ts'
+import type { ResponseOwners } from './surfaces/responses/stored.ts'
+import type { VideoTasks } from './surfaces/tasks/video-tasks.ts'
 import { readJsonOrForm } from './surfaces/video/form.ts'
 import { showGeneration, submitGeneration } from './surfaces/video/handler.ts'
 import { createVideo, downloadVideo, retrieveVideo } from './surfaces/video/openai.ts'
-import type { VideoTasks } from './video-tasks.ts'
 
 export interface ServerParts {
   readonly inference: Inference
@@ -73,7 +69,7 @@ export interface ServerParts {
   readonly tails: LiveTails
   readonly responseOwners: ResponseOwners
   readonly catalog: () => Catalog
-  readonly administration: AdminParts
+  readonly administration: OperationContext
   readonly admins: readonly AdminIdentity[]
   readonly clock: Clock
   readonly newId: NewId
@@ -82,7 +78,7 @@ export interface ServerParts {
   readonly bounds?: Partial<EdgeBounds>
 }
 
-const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): Router<EdgeState, object> => {
+const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): Router<HttpState, object> => {
   const { inference, videoTasks, keys, tail, rates, readModels, catalog, clock, logger } = parts
   const authenticated = authenticate(tail.ledger.accounts)
   const recorded = requireLog(inference)
@@ -97,7 +93,7 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   const responses = { ...surface, owners: parts.responseOwners, clock }
   const models = { catalog, prices: tail.ledger.prices, accounts: tail.ledger.accounts, clock }
 
-  const router = new Router<EdgeState, object>()
+  const router = new Router<HttpState, object>()
   router.post('/v1/chat/completions', ...called, json, completeChat(surface))
   router.post('/v1/messages', ...called, version, json, createMessage(surface))
   router.post('/v1/messages/count_tokens', ...called, version, json, serveTokenCount(surface))
@@ -126,13 +122,13 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   serveAdministration(router, parts, { recorded, json: readJson(boundAt(bounds.requestBodyBytesMax)) })
   router.get('/healthz', showHealth())
   router.get('/readyz', showReadiness(parts.ready))
-  router.get('/openapi.json', showOpenapi())
+  router.get('/openapi.json', showOpenapi(openapiDocument()))
   checkDescribed(router)
   return router
 }
 
 /** Throws where a route is not in the OpenAPI document, or an operation of the document has no route. */
-const checkDescribed = (router: Router<EdgeState, object>): void => {
+const checkDescribed = (router: Router<HttpState, object>): void => {
   const routed = router.stack.flatMap(({ methods, path }) =>
     methods.filter((method) => method !== 'HEAD').map((method) => `${method.toLowerCase()} ${path}`),
   )
@@ -145,26 +141,26 @@ const checkDescribed = (router: Router<EdgeState, object>): void => {
 }
 
 const serveAdministration = (
-  router: Router<EdgeState, object>,
+  router: Router<HttpState, object>,
   { admins, administration }: ServerParts,
-  { recorded, json }: { readonly recorded: EdgeMiddleware; readonly json: EdgeMiddleware },
+  { recorded, json }: { readonly recorded: HttpMiddleware; readonly json: HttpMiddleware },
 ): void => {
   const administered = authenticateAdmin(admins)
-  for (const { method, path, changes, request, serve } of adminRoutes)
-    router[method](
-      path,
+  for (const operation of adminOperations)
+    router[operation.http.method](
+      operation.http.path,
       administered,
-      ...(changes ? [recorded] : []),
-      ...(request === null ? [] : [json]),
-      (ctx: EdgeContext & { readonly params: PathNames }) => serve(ctx, ctx.params, administration),
+      ...(changesLog(operation) ? [recorded] : []),
+      ...(operation.request === null ? [] : [json]),
+      serveOperation(operation, administration),
     )
 }
 
 const serveLedger = (
-  router: Router<EdgeState, object>,
+  router: Router<HttpState, object>,
   parts: ServerParts,
   bounds: EdgeBounds,
-  authenticated: EdgeMiddleware,
+  authenticated: HttpMiddleware,
 ): void => {
   const administered = authenticateAdmin(parts.admins)
   const named = readNamed(parts.tail.ledger.accounts)
@@ -182,14 +178,14 @@ const brokenConnection: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', '
 const reportFault =
   (logger: Logger) =>
   (fault: NodeJS.ErrnoException): void => {
-    if (brokenConnection.has(fault.code)) logger.debug({ fault }, 'a client connection broke')
-    else logger.error({ fault }, 'a response could not be sent')
+    if (brokenConnection.has(fault.code)) logger.log('client.connection_broken', { fault })
+    else logger.log('response.send_failed', { fault })
   }
 
 const createApp = (parts: ServerParts, bounds: EdgeBounds, phase: () => ListenerPhase): RequestListener => {
   const faults = new FaultReporter(parts.logger)
   const router = routes(parts, bounds, faults)
-  const app = new Koa<EdgeState, object>()
+  const app = new Koa<HttpState, object>()
   app.on('error', reportFault(parts.logger))
   app.use(identifyRequest(parts.newId))
   app.use(parts.requestWatch.watch)
@@ -199,8 +195,8 @@ const createApp = (parts: ServerParts, bounds: EdgeBounds, phase: () => Listener
   app.use(refuseExpectation())
   app.use(refusePipelined(bounds.pipelinedRequestsMax))
   app.use(refuseWhileStopping(phase))
-  app.use(serveDashboard())
   app.use(router.routes())
+  app.use(serveDashboard())
   app.use(refuseUnrouted(router))
   return app.callback()
 }
@@ -213,3 +209,22 @@ export const createServer = (parts: ServerParts): HttpListener => {
     newId: parts.newId,
   })
 }
+
+/** Mounted after the routes. Throws `not_found`, or `method_not_allowed` where another method has a route. */
+export const refuseUnrouted =
+  (router: Router<HttpState, object>): HttpMiddleware =>
+  (ctx) => {
+    const methods = new Set(router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods))
+    if (methods.size === 0) throw new GatewayError('not_found', 'There is nothing at this path.')
+    const allowed = [...methods].join(', ')
+    ctx.set('Allow', allowed)
+    throw new GatewayError('method_not_allowed', `This path takes ${allowed}.`)
+  }
+
+/** Refuses at once what could not be billed. */
+export const requireLog =
+  (inference: Inference): HttpMiddleware =>
+  (_ctx, next) => {
+    inference.requireLog()
+    return next()
+  }

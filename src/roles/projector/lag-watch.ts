@@ -14,11 +14,11 @@ export class LagWatch {
   readonly #parts: LagWatchParts
   readonly #timer: NodeJS.Timeout
   #ended = 0
-  readonly #trouble: ThrottledWarning
+  readonly #warning: ThrottledWarning
 
   constructor(parts: LagWatchParts, everyMs: number = sharedLimits.projectionLagMs) {
     this.#parts = parts
-    this.#trouble = new ThrottledWarning(parts.logger)
+    this.#warning = new ThrottledWarning(parts.logger)
     this.#timer = setInterval(() => void this.#look(everyMs), everyMs)
   }
 
@@ -30,8 +30,8 @@ export class LagWatch {
     const { log, projectedSequence } = this.#parts
     const sequence = projectedSequence()
     const frames = this.#ended - sequence
-    if (frames > 0) this.#trouble.raise({ sequence, frames, forMs: everyMs }, 'the tables are behind the log')
-    else this.#trouble.clear({ sequence }, 'the tables have caught up with the log')
+    if (frames > 0) this.#warning.raise('projection.lagging', { sequence, frames, forMs: everyMs })
+    else this.#warning.clear('projection.caught_up', { sequence })
     // Without an answer there is no lag to measure; the followers report a log that is away.
     this.#ended = await log.lastSequence().catch(() => 0)
   }

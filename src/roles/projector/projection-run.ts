@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { applyFrame, type Ledger } from '../../domain/ledger/ledger.ts'
 import type { EventLog, Follower, Frame } from '../../log/event-log.ts'
+import type { ReadModel } from '../../projections/schema/read-model.ts'
 import { type AccumulatedRows, accumulate, finishBatch, startBatch } from './accumulate.ts'
 import { projectorLimits } from './limits.ts'
 import { type ProjectionBatch, type ProjectionStore, RefusedRows } from './ports.ts'
@@ -16,22 +17,24 @@ export type RunEnd =
   | { readonly reason: 'unavailable'; readonly cause: unknown }
 
 export interface ProjectionRunParts {
-  /** As the tables have it; the run owns it and changes it in place. */
+  /** At the tables' sequence or before it; the run owns it and changes it in place. */
   readonly ledger: Ledger
+  /** Of the tables; default: that of the ledger. */
+  readonly writtenSequence?: number
   readonly log: Pick<EventLog, 'follow'>
   readonly store: Pick<ProjectionStore, 'apply'>
+  /** Default: all. */
+  readonly models?: readonly ReadModel[] | undefined
   readonly batchEventsMax: number
   readonly toSequence?: number
   readonly onProjected?: (sequence: number) => void
 }
 
-/**
- * Projects from the tables' checkpoint on until its ledger and the tables may differ; the next run loads them anew.
- * Frames accumulate while a batch commits; when one is full, the log's follower waits.
- */
+/** Ends once its ledger and the tables may differ. When the next batch is full, the log's follower waits. */
 export class ProjectionRun {
   readonly #parts: ProjectionRunParts
   readonly #toSequence: number
+  readonly #writtenSequence: number
   readonly #follower: Follower
   readonly #ended = Promise.withResolvers<RunEnd>()
   #accumulated: AccumulatedRows
@@ -44,10 +47,11 @@ export class ProjectionRun {
   #over = false
 
   constructor(parts: ProjectionRunParts) {
-    const { ledger, log, toSequence = Number.POSITIVE_INFINITY } = parts
+    const { ledger, log, writtenSequence = 0, toSequence = Number.POSITIVE_INFINITY, models } = parts
     this.#parts = parts
     this.#toSequence = toSequence
-    this.#accumulated = startBatch(ledger.sequence)
+    this.#writtenSequence = Math.max(ledger.sequence, writtenSequence)
+    this.#accumulated = startBatch(this.#writtenSequence, models)
     this.#follower = log.follow(ledger.sequence + 1, (frame) => this.#take(frame))
     this.#follower.done.catch((fault) => this.#fail(fault))
     this.#endIfDone()
@@ -72,7 +76,8 @@ export class ProjectionRun {
   #take(frame: Frame): Promise<void> | undefined {
     if (this.#over || this.#stopping || frame.sequence > this.#toSequence) return undefined
     try {
-      accumulate(this.#accumulated, frame, applyFrame(this.#parts.ledger, frame))
+      const applied = applyFrame(this.#parts.ledger, frame)
+      if (frame.sequence > this.#writtenSequence) accumulate(this.#accumulated, frame, applied)
     } catch (fault) {
       this.#fail(fault)
       return undefined
@@ -119,7 +124,7 @@ export class ProjectionRun {
   #takeBatch(): ProjectionBatch | null {
     try {
       const batch = finishBatch(this.#accumulated, this.#parts.ledger)
-      this.#accumulated = startBatch(batch.toSequence)
+      this.#accumulated = startBatch(batch.toSequence, this.#parts.models)
       this.#makeRoom()
       return batch
     } catch (fault) {

@@ -3,18 +3,27 @@ import { faultText } from '../../errors/gateway-error.ts'
 import type { EventLog } from '../../log/event-log.ts'
 import { assertSameLog, ForeignTables } from '../../log/log-identity.ts'
 import type { LedgerSnapshot } from '../../projections/load-ledger.ts'
-import { type Checks, checkOf, type WatchedRole } from '../../runtime/health.ts'
+import { readModels } from '../../projections/read-models.ts'
+import type { ReadModel } from '../../projections/schema/read-model.ts'
+import { findAhead } from '../../projections/versions.ts'
+import { type Checks, checkOf } from '../../runtime/health.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { Probe } from '../../runtime/probe.ts'
 import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
+import type { WatchedRole } from '../role.ts'
 import { projectorLimits } from './limits.ts'
-import { type ProjectionStore, RefusedRows } from './ports.ts'
+import { type ProjectionStore, type RefillReadModels, RefusedRows } from './ports.ts'
 import { ProjectionRun } from './projection-run.ts'
+import { Refill } from './refill.ts'
 
 export interface ProjectorParts {
   readonly log: Pick<EventLog, 'follow' | 'lastSequence'>
   readonly store: ProjectionStore
+  /** Default: those of this program. */
+  readonly models?: readonly ReadModel[]
+  /** Absent: read models that are behind stay so. */
+  readonly refill?: RefillReadModels
   readonly logger: Logger
   /** Called once with the fault that ended the projector: nothing is projected from then on. */
   readonly onFatal: (fault: Error) => void
@@ -26,10 +35,7 @@ interface Waiter {
   readonly reject: (fault: unknown) => void
 }
 
-/**
- * Keeps the tables at the end of the log: from its own batches, or, while another projector writes them, by watching.
- * Unreachable tables are waited for; an event that cannot be projected ends it.
- */
+/** Watches while another projector writes; waits for unreachable tables. An event that cannot be projected ends it. */
 export class Projector implements WatchedRole {
   /** Resolves after `stop`; rejects with the fault that ended the projector. */
   readonly done: Promise<void>
@@ -42,12 +48,17 @@ export class Projector implements WatchedRole {
   readonly #warning: ThrottledWarning
   #warningCause: unknown
   readonly #database: Probe
-  #isStandingBy = false
+  readonly #models: readonly ReadModel[]
+  readonly #refill: Refill | null
+  #isStandby = false
 
   constructor(parts: ProjectorParts) {
     this.#parts = parts
     this.#warning = new ThrottledWarning(parts.logger)
     this.#database = new Probe(() => this.#probe())
+    const { models = readModels, refill } = parts
+    this.#models = models
+    this.#refill = refill === undefined ? null : new Refill({ ...parts, models, refill })
     this.done = this.#run()
     this.done.catch(parts.onFatal)
   }
@@ -56,18 +67,22 @@ export class Projector implements WatchedRole {
     return this.#sequence
   }
 
+  modelsBehind(): number {
+    return this.#refill?.behind ?? 0
+  }
+
   /** Whether it writes the tables or could at once, and whether these can be reached. */
   checks(): Checks {
     return {
       database: this.#database.check,
-      projecting: this.#isStandingBy
-        ? { ok: true, reason: 'stands by: another projector writes the tables' }
+      projecting: this.#isStandby
+        ? { ok: true, reason: 'on standby: another projector writes the tables' }
         : checkOf(!this.#warning.isOn, `the tables cannot be brought up to date: ${faultText(this.#warningCause)}`),
     }
   }
 
   /** Resolves once the tables have the frame of this sequence; rejects when the projector ends before. */
-  reached(sequence: number): Promise<void> {
+  waitForSequence(sequence: number): Promise<void> {
     if (this.#sequence >= sequence) return Promise.resolve()
     if (this.#over !== null) return Promise.reject(this.#over.fault)
     return new Promise((resolve, reject) => {
@@ -79,6 +94,7 @@ export class Projector implements WatchedRole {
     this.#stopping.abort(new Error('the projector was stopped'))
     await this.#database.stop()
     this.#projection?.stop()
+    await this.#refill?.stop()
     // The fault went to `onFatal`.
     await this.done.catch(() => {})
   }
@@ -104,7 +120,7 @@ export class Projector implements WatchedRole {
         if (!(fault instanceof Unreachable)) throw fault
         if (this.#sequence > before) waitMs = projectorLimits.projectionRetryMs
         this.#warningCause = fault.cause
-        this.#warning.raise({ fault: fault.cause }, 'the tables cannot be brought up to date, trying again')
+        this.#warning.raise('projection.unavailable', { fault: fault.cause })
         await this.#pause(waitMs)
         waitMs = Math.min(2 * waitMs, projectorLimits.projectionRetryMaxMs)
       }
@@ -114,10 +130,15 @@ export class Projector implements WatchedRole {
   async #project(): Promise<void> {
     const { log, store } = this.#parts
     const snapshot = await reaching(() => this.#load())
-    this.#advance(snapshot.ledger.sequence)
+    this.#advance(snapshot.sequence)
+    const ahead = findAhead(snapshot.versions, this.#models)
+    if (ahead.length > 0) return reaching(() => this.#runAsStandby(() => this.#watchNewer(ahead)))
+    this.#refill?.startIfBehind(snapshot.versions)
     if (this.#warning.isOn) await reaching(() => this.#clearWarningAtEnd())
     this.#projection = new ProjectionRun({
       ledger: snapshot.ledger,
+      writtenSequence: snapshot.sequence,
+      models: this.#models,
       log,
       store,
       batchEventsMax: sharedLimits.projectionBatchEventsMax,
@@ -129,7 +150,7 @@ export class Projector implements WatchedRole {
     if (this.#stopping.signal.aborted) this.#projection.stop()
     const end = await this.#projection.ended
     if (end.reason === 'unavailable') throw new Unreachable(end.cause)
-    if (end.reason === 'overtaken') await reaching(() => this.#standBy())
+    if (end.reason === 'overtaken') await reaching(() => this.#runAsStandby(() => this.#watchOther()))
   }
 
   /** A crash of the server takes back the last commit, which without a next frame would go unnoticed. */
@@ -150,22 +171,33 @@ export class Projector implements WatchedRole {
   }
 
   #clearWarning(): void {
-    this.#warning.clear({ sequence: this.#sequence }, 'the tables can be brought up to date again')
+    this.#warning.clear('projection.available', { sequence: this.#sequence })
   }
 
-  async #standBy(): Promise<void> {
-    this.#isStandingBy = true
+  async #runAsStandby(watch: () => Promise<void>): Promise<void> {
+    this.#isStandby = true
     try {
-      await this.#watchOther()
+      await watch()
     } finally {
-      this.#isStandingBy = false
+      this.#isStandby = false
+    }
+  }
+
+  /** An older program never replaces what a newer one made: the newest version wins. */
+  async #watchNewer(ahead: readonly string[]): Promise<void> {
+    const { store, logger } = this.#parts
+    logger.log('projection.newer_release', { models: ahead })
+    while (!this.#stopping.signal.aborted && findAhead(await store.versions(), this.#models).length > 0) {
+      this.#advance(await store.checkpoint())
+      this.#clearWarning()
+      await this.#pause(sharedLimits.projectionStandbyMs)
     }
   }
 
   /** Watches the checkpoint until it stops moving while the log grows. */
   async #watchOther(): Promise<void> {
     const { log, store, logger } = this.#parts
-    logger.info({}, 'another projector writes the tables, standing by')
+    logger.log('projection.standby', {})
     for (;;) {
       const before = await store.checkpoint()
       this.#advance(before)

@@ -1,8 +1,14 @@
 import { GatewayError } from '../../errors/gateway-error.ts'
-import type { StreamRelay, Target, UpstreamAnswer, UpstreamDialect, UpstreamRequest } from '../../providers/dialect.ts'
+import type {
+  StreamRelay,
+  Target,
+  UpstreamAnswer,
+  UpstreamDialect,
+  UpstreamRequest,
+} from '../../providers/dialect/dialect.ts'
+import type { Provider, Providers } from '../../providers/dialect/provider.ts'
 import { dialects } from '../../providers/dialects.ts'
 import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/http.ts'
-import type { Provider, Providers } from '../../providers/provider.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Observer } from '../../runtime/observer.ts'
 import type { AnswerRequest } from '../dispatch.ts'
@@ -39,7 +45,7 @@ export interface UpstreamTranslation {
   readonly target: Target
 }
 
-export interface Prepared extends UpstreamTranslation {
+interface Prepared extends UpstreamTranslation {
   readonly type: 'prepared'
   readonly request: UpstreamRequest
 }
@@ -64,7 +70,7 @@ interface Failed {
   readonly failure: CandidateFailure
 }
 
-export type AttemptOutcome = WholeAnswer | OpenStream | Failed
+type AttemptOutcome = WholeAnswer | OpenStream | Failed
 
 const failed = (failure: CandidateFailure): Failed => ({ type: 'failed', failure })
 
@@ -81,17 +87,17 @@ export const readUpstreamBody = async ({ body }: HttpResponse, bytesMax: number)
 }
 
 const readWhole = async (
-  spoken: UpstreamTranslation,
+  translation: UpstreamTranslation,
   call: AnswerRequest,
   response: HttpResponse,
 ): Promise<AttemptOutcome> => {
   const { status } = response
   const bytes = await readUpstreamBody(response, proxyLimits.upstreamBodyBytesMax)
   if (bytes === null) return failed({ status, reason: 'answer_too_large' })
-  const answer = spoken.dialect.readAnswer(spoken.target, call, bytes)
+  const answer = translation.dialect.readAnswer(translation.target, call, bytes)
   return 'fault' in answer
     ? failed({ status, reason: answer.fault })
-    : { type: 'whole', ...spoken, response, answer, bytes }
+    : { type: 'whole', ...translation, response, answer, bytes }
 }
 
 /** Some upstreams answer a stream's request with a page or a JSON body; a response without a type is inspected. */
@@ -99,7 +105,7 @@ const isNoStream = ({ headers }: HttpResponse): boolean => /json|html/i.test(Str
 
 /** The first complete event decides: until then another candidate may serve. */
 const openStream = async (
-  spoken: UpstreamTranslation,
+  translation: UpstreamTranslation,
   call: AnswerRequest,
   response: HttpResponse,
 ): Promise<AttemptOutcome> => {
@@ -107,7 +113,7 @@ const openStream = async (
     response.discard()
     return failed({ status: response.status, reason: 'not_a_stream' })
   }
-  const relay = spoken.dialect.openRelay(spoken.target, call)
+  const relay = translation.dialect.openRelay(translation.target, call)
   const chunks = response.body[Symbol.asyncIterator]()
   let first: Uint8Array | null = null
   while (!relay.answering && relay.state === 'open') {
@@ -115,7 +121,7 @@ const openStream = async (
     first = done === true ? relay.end() : relay.push(value)
   }
   if (relay.answering && (first !== null || relay.state !== 'broken'))
-    return { type: 'stream', ...spoken, relay, chunks, response, first }
+    return { type: 'stream', ...translation, relay, chunks, response, first }
   response.discard()
   return failed({ status: response.status, reason: relay.fault ?? 'empty_answer' })
 }
@@ -128,14 +134,14 @@ const readError = async ({ dialect, target }: UpstreamTranslation, response: Htt
 export const isSuccess = ({ status }: HttpResponse): boolean => status >= 200 && status <= 299
 
 export const readFailure = async (
-  spoken: UpstreamTranslation,
+  translation: UpstreamTranslation,
   response: HttpResponse,
   nowMs: number,
 ): Promise<CandidateFailure> => {
   const { status, headers } = response
   if (status === 429)
-    return rateLimitFailure(await readError(spoken, response), retryAfterSecondsOf(headers['retry-after'], nowMs))
-  const refusal = blamesCaller(status) ? await readError(spoken, response) : null
+    return rateLimitFailure(await readError(translation, response), retryAfterSecondsOf(headers['retry-after'], nowMs))
+  const refusal = blamesCaller(status) ? await readError(translation, response) : null
   if (refusal !== null) return refusalFailure(status, refusal)
   response.discard()
   return statusFailure(status)
@@ -147,9 +153,9 @@ const send = async (
   call: AnswerRequest,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> => {
-  const spoken = { dialect, target }
-  const askedMs = performance.now()
-  observer.upstreamCalled(spoken.target.provider.name, 'answer')
+  const translation = { dialect, target }
+  const startedMs = performance.now()
+  observer.upstreamCalled(translation.target.provider.name, 'answer')
   const response = await http.request({
     url,
     method: 'POST',
@@ -159,9 +165,9 @@ const send = async (
     firstByteTimeoutMs: call.stream ? firstByteMs : wholeAnswerMs,
     idleTimeoutMs: idleMs,
   })
-  observer.stageEnded('upstream_first_byte', call.surface, (performance.now() - askedMs) / 1_000)
-  if (!isSuccess(response)) return failed(await readFailure(spoken, response, clock()))
-  return call.stream ? openStream(spoken, call, response) : readWhole(spoken, call, response)
+  observer.stageEnded('upstream_first_byte', call.surface, (performance.now() - startedMs) / 1_000)
+  if (!isSuccess(response)) return failed(await readFailure(translation, response, clock()))
+  return call.stream ? openStream(translation, call, response) : readWhole(translation, call, response)
 }
 
 export const targetOf = (provider: Provider, { model, upstreamModel, sheet }: Candidate, nowMs: number): Target => ({
@@ -175,7 +181,7 @@ export const targetOf = (provider: Provider, { model, upstreamModel, sheet }: Ca
 const notImplemented = ({ model }: Candidate, { surface }: AnswerRequest): GatewayError =>
   new GatewayError('not_implemented', `The model \`${model}\` is not available on the ${surface} surface.`)
 
-export const prepare = (
+const prepare = (
   { providers, clock }: UpstreamAttemptParts,
   call: AnswerRequest,
   candidate: Candidate,
@@ -193,13 +199,24 @@ export const prepare = (
   }
 }
 
+interface CandidateTurn {
+  readonly candidate: Candidate
+  readonly failedProvider: string | null
+  /** Called right before the upstream is. */
+  readonly onAsked: (translation: UpstreamTranslation) => void
+}
+
 /** Calls one candidate. A failure of the upstream is returned; only faults of our own are thrown. */
 export const attemptUpstream = async (
   parts: UpstreamAttemptParts,
-  prepared: Prepared,
   call: AnswerRequest,
+  { candidate, failedProvider, onAsked }: CandidateTurn,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> => {
+  const prepared = prepare(parts, call, candidate)
+  if (prepared.type === 'failed') return prepared
+  if (failedProvider !== null) parts.observer.fellBack(failedProvider)
+  onAsked(prepared)
   const fail = (failure: CandidateFailure): AttemptOutcome => {
     parts.observer.upstreamFailed(prepared.target.provider.name, 'answer', upstreamErrorOf(failure))
     return failed(failure)

@@ -3,13 +3,13 @@ import {
   clientGoneError,
   type ErrorCode,
   type ErrorDetails,
-  errorTable,
   failureReason,
   GatewayError,
 } from '../../errors/gateway-error.ts'
-import type { UpstreamRefusal } from '../../providers/dialect.ts'
+import { errorStatusOf, errorTable, isErrorCode } from '../../http/error-table.ts'
+import type { UpstreamRefusal } from '../../providers/dialect/dialect.ts'
+import { withoutKeys } from '../../providers/dialect/scrub.ts'
 import type { HttpFault } from '../../providers/http.ts'
-import { withoutKeys } from '../../providers/scrub.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
 import type { UpstreamError } from '../../runtime/observer.ts'
 import type { RoutedRequest } from '../dispatch.ts'
@@ -85,7 +85,7 @@ const codeByStatus: { readonly [status: number]: ErrorCode } = {
 }
 
 const isKnownRefusal = (code: string | null): code is ErrorCode =>
-  code !== null && Object.hasOwn(errorTable, code) && errorTable[code as ErrorCode].type === 'invalid_request_error'
+  isErrorCode(code) && errorTable[code].type === 'invalid_request_error'
 
 /** Some upstreams send 400 where our key there is wrong. */
 const blamesOurKey = ({ code, message }: UpstreamRefusal): boolean =>
@@ -119,9 +119,9 @@ export const passedOver = (unaskable: GatewayError): CandidateFailure => ({
 })
 
 /** An upstream's 4xx as the caller gets it: its status, its scrubbed message, its code where that is one of ours. */
-export const refusalFailure = (status: number, said: UpstreamRefusal): CandidateFailure => {
-  if (blamesOurKey(said)) return { status, reason: 'account' }
-  const { code, message, param } = said
+export const refusalFailure = (status: number, upstream: UpstreamRefusal): CandidateFailure => {
+  if (blamesOurKey(upstream)) return { status, reason: 'account' }
+  const { code, message, param } = upstream
   const known = isKnownRefusal(code) ? code : (codeByStatus[status] ?? 'invalid_request')
   const refusal = new GatewayError(known, message, { status, ...(param === null ? {} : { param }) })
   return { status, reason: 'refused', refusal }
@@ -156,10 +156,7 @@ const stopping = (details: ErrorDetails = {}): GatewayError =>
     retryAfterSeconds: 1,
   })
 
-/**
- * The error of an open stream that ended early. `delivered`: a part of it is out. `brokenBy`: how, where it was not
- * stopped by us; `failedResponse`: the upstream's own, where it sent one.
- */
+/** `delivered`: a part is out. `brokenBy`: how, if not stopped by us. `failedResponse`: the upstream's own, if any. */
 export const streamInterrupted = (
   stopped: RunStopReason | null,
   delivered: boolean,
@@ -185,7 +182,8 @@ export const streamInterrupted = (
 
 /** Of several refusals of ours, one that names what to change is of more use than a missing surface. */
 const firstUnaskable = (unserved: readonly Unserved[]): Unserved | undefined =>
-  unserved.find(({ failure }) => failure.unaskable !== undefined && failure.unaskable.status < 500) ?? unserved[0]
+  unserved.find(({ failure }) => failure.unaskable !== undefined && errorStatusOf(failure.unaskable) < 500) ??
+  unserved[0]
 
 const detailsOf = (deciding: Unserved | undefined): ErrorDetails => {
   if (deciding === undefined) return {}

@@ -1,21 +1,24 @@
-import type { LogOf } from '../../log/event-log.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import type { Providers } from '../../providers/dialect/provider.ts'
 import type { HttpClient } from '../../providers/http.ts'
-import type { Providers } from '../../providers/provider.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { noObserver, type Observer } from '../../runtime/observer.ts'
 import { type AnswerPart, type AnswerRequest, asksForAnswer, type Dispatch } from '../dispatch.ts'
 import type { OpenCalls } from '../open-calls.ts'
+import { AbortedUsageEstimator } from './aborted-usage-estimator.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
-import type { ProxyEvent } from './closing.ts'
+import type { ClosingParts } from './closing.ts'
 import { proxyLimits } from './limits.ts'
 import { QueryPace } from './query-pace.ts'
 import { answerQuestion, type QuestionParts, type Vendors } from './question.ts'
 import { RequestRun, type RunParts } from './request-run.ts'
+import { isStreamOver } from './run-state.ts'
+import { headOf } from './served-request.ts'
 
 export interface ForwardParts {
-  readonly log: LogOf<ProxyEvent>
+  readonly log: ClosingParts['log']
   readonly providers: Providers
   readonly vendors: Vendors
   readonly http: HttpClient
@@ -47,6 +50,7 @@ export const createForward = (parts: ForwardParts): Dispatch => {
     closingAckMs: sharedLimits.closingAckMs,
     questionMs: proxyLimits.upstreamQuestionMs,
     vendorTurns: new QueryPace(parts.clock),
+    estimator: new AbortedUsageEstimator(),
     ...parts,
   }
   return (call, clientGone, openCalls) =>
@@ -61,21 +65,20 @@ async function* forward(
 ): AsyncGenerator<AnswerPart, void, undefined> {
   const run = new RequestRun(parts, call, clientGone, openCalls)
   try {
-    const { answered, ...serving } = await run.serve()
+    const { answered, ...served } = await run.serve()
     if (answered.type === 'whole') {
-      for (const part of await run.settleWhole({ ...serving, answered })) yield part
+      for (const part of await run.settleWhole({ ...served, answered })) yield part
       return
     }
-    yield run.openStream({ ...serving, answered })
-    let bytes = answered.first
-    for (;;) {
-      if (run.release(bytes)) yield { type: 'bytes', bytes }
-      if (run.streamIsOver) break
-      bytes = await run.read(answered)
+    const stream = run.openStream({ ...served, answered })
+    yield headOf({ ...served, answered })
+    while (!isStreamOver(run.state)) {
+      const bytes = await stream.read()
+      if (bytes !== null) yield { type: 'bytes', bytes }
     }
-    yield await run.closeStream(answered)
+    yield await run.closeStream(answered.relay)
   } catch (fault) {
-    run.recordFault()
+    run.apply({ type: 'fault', error: new GatewayError('internal_error', '') })
     throw fault
   } finally {
     await run.end()

@@ -1,10 +1,11 @@
-/** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const proxyLimits = {
-  // Upstream
   upstreamFirstByteMs: 120_000, // Of a stream: reasoning models think before the first byte.
   upstreamWholeAnswerMs: 300_000, // Without a stream the first byte comes with the last; another candidate still has as long.
   upstreamIdleMs: 300_000, // Between two chunks: some models think as long as a whole response takes.
   closingUsageMs: 5_000, // After its client left, for a stream's usage, sent right after the last chunk.
+  observedThinkingMsMin: 20, // A shorter time to the first visible token is the network's, not the model's.
+  observedModelsMax: 1_000, // Whose rate of thinking is kept: 100 bytes each.
+  thinkingTokensPerMinute: 3_600, // Of a model that was not observed yet: 60 a second, as common ones think.
   upstreamQuestionMs: 30_000, // A count, or a stored response: nothing is generated.
   upstreamBodyBytesMax: 64 * 1024 * 1024, // Generated audio and images come inline.
   upstreamErrorBodyBytesMax: 64 * 1024,

@@ -5,11 +5,11 @@ import { countTokensRequest, readTokenCount } from '../../providers/anthropic/co
 import { anthropicMessages } from '../../providers/anthropic/dialect.ts'
 import { countMessagesPrompt } from '../../providers/anthropic/estimate.ts'
 import { countPrompt } from '../../providers/canonical/estimate.ts'
-import type { Target } from '../../providers/dialect.ts'
+import type { Target } from '../../providers/dialect/dialect.ts'
+import type { Providers } from '../../providers/dialect/provider.ts'
 import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/http.ts'
 import { readOpenAIError } from '../../providers/openai/refusal.ts'
 import { type StoredResponseQuestion, storedResponseRequest } from '../../providers/openai-responses/stored.ts'
-import type { Providers } from '../../providers/provider.ts'
 import type { VendorStatus, VideoVendor } from '../../providers/vv-video/vendor.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -52,7 +52,7 @@ type Replied = { readonly bytes: Uint8Array } | { readonly failure: CandidateFai
 const failed = (failure: CandidateFailure): Replied => ({ failure })
 const unusable = ({ status }: HttpResponse, reason: string): Replied => failed({ status, reason })
 
-const tellCount = (tokens: number): Replied => ({ bytes: Buffer.from(JSON.stringify({ input_tokens: tokens })) })
+const replyWithCount = (tokens: number): Replied => ({ bytes: Buffer.from(JSON.stringify({ input_tokens: tokens })) })
 
 /** The statuses of an upstream that does not have the address. */
 const absentStatuses: readonly number[] = [404, 405, 501]
@@ -64,10 +64,10 @@ const noTask = (): GatewayError =>
 const noTurn = (): GatewayError =>
   new GatewayError('rate_limit_exceeded', 'The video vendor is asked too often.', { retryAfterSeconds: 1 })
 
-const tellResults = (told: VendorStatus): Replied => {
-  switch (told.type) {
+const replyWithResults = (status: VendorStatus): Replied => {
+  switch (status.type) {
     case 'ended':
-      if (told.verdict.results.length > 0) return { bytes: encodeResults(told.verdict.results) }
+      if (status.verdict.results.length > 0) return { bytes: encodeResults(status.verdict.results) }
       return failed({ status: null, reason: 'no_results' })
     case 'open':
       return failed({ status: null, reason: 'task_is_open' })
@@ -75,7 +75,7 @@ const tellResults = (told: VendorStatus): Replied => {
       return failed(refused(noTask()))
     case 'busy':
     case 'unknown':
-      return failed({ status: null, reason: told.reason, timedOut: told.reason === 'timeout' })
+      return failed({ status: null, reason: status.reason, timedOut: status.reason === 'timeout' })
   }
 }
 
@@ -140,7 +140,7 @@ class QuestionRun implements EndableCall {
   #logFailure({ model, provider }: Candidate, { reason, status, detail, refusal }: CandidateFailure): void {
     if (refusal !== undefined || reason === 'aborted') return
     const { requestId } = this.#call
-    this.#parts.logger.warn({ requestId, model, provider, status, reason, detail }, 'a provider did not answer')
+    this.#parts.logger.log('upstream.attempt_failed', { requestId, model, provider, status, reason, detail })
   }
 
   async #put(question: Question, candidate: Candidate): Promise<Replied> {
@@ -169,23 +169,24 @@ class QuestionRun implements EndableCall {
     if (vendor === undefined) return notConfigured
     if (!vendorTurns.next(name)) return failed(refused(noTurn()))
     this.#asked = true
-    return tellResults(await vendor.query(kind, vendorTaskId, this.#cancel.signal))
+    return replyWithResults(await vendor.query(kind, vendorTaskId, this.#cancel.signal))
   }
 
   /** Upstreams of the format count, where they can; for all others a tokenizer does. */
   async #countTokens(target: Target): Promise<Replied> {
     const { body } = this.#call
-    if (target.provider.dialect !== 'anthropic') return tellCount(await countPrompt(messagesClient.readRequest(body)))
+    if (target.provider.dialect !== 'anthropic')
+      return replyWithCount(await countPrompt(messagesClient.readRequest(body)))
     const response = await this.#request({ ...countTokensRequest(target, this.#call), method: 'POST' })
     if (absentStatuses.includes(response.status)) {
       response.discard()
-      return tellCount(await countMessagesPrompt(body))
+      return replyWithCount(await countMessagesPrompt(body))
     }
-    const spoken = { dialect: anthropicMessages, target }
-    if (!isSuccess(response)) return failed(await readFailure(spoken, response, this.#parts.clock()))
+    const translation = { dialect: anthropicMessages, target }
+    if (!isSuccess(response)) return failed(await readFailure(translation, response, this.#parts.clock()))
     const bytes = await readUpstreamBody(response, proxyLimits.upstreamErrorBodyBytesMax)
     const count = bytes === null ? { fault: 'answer_too_large' } : readTokenCount(bytes)
-    return 'fault' in count ? unusable(response, count.fault) : tellCount(count.inputTokens)
+    return 'fault' in count ? unusable(response, count.fault) : replyWithCount(count.inputTokens)
   }
 
   async #fetchStored({ provider }: Target, stored: StoredResponseQuestion, method: 'GET' | 'DELETE'): Promise<Replied> {

@@ -1,8 +1,9 @@
-import type { Check, WatchedRole } from '../../runtime/health.ts'
+import type { Check } from '../../runtime/health.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
 import { withTimeout } from '../../runtime/within.ts'
 import type { Dispatch } from '../dispatch.ts'
 import { manifests } from '../manifests.ts'
+import type { WatchedRole } from '../role.ts'
 import { defineRole, type RunningRole } from '../role.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
 import { createForward, type ForwardParts } from './forward.ts'
@@ -29,10 +30,7 @@ export interface ProxyParts extends Omit<ForwardParts, 'inFlight'> {
   readonly drainMs?: number
 }
 
-/**
- * Takes no more calls, lets those in flight finish, and ends the rest after `drainMs`; their readers have a moment to
- * take the error. Rejects when their ends could not be recorded.
- */
+/** What does not finish within `drainMs` is ended; its readers have a moment to take the error. */
 const drain = async (serving: ServedCalls, inFlight: CallsInFlight, drainMs: number, endMs: number): Promise<void> => {
   // The source may wait for calls that only the timers end.
   const shutDown = setTimeout(() => inFlight.shutDown(), drainMs)

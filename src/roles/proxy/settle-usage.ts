@@ -1,17 +1,14 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import type { ServedBill } from './billing.ts'
+import type { UsageRecorded } from '../../events/types.ts'
 
-type Settled = Pick<ServedBill, 'usage' | 'source'>
+type Settled = Pick<UsageRecorded, 'usage' | 'source'>
 
 const larger = (reported: Usage['toolCalls'], seen: Usage['toolCalls']): Usage['toolCalls'] => ({
   ...reported,
   ...Object.fromEntries(Object.entries(seen).map(([tool, calls]) => [tool, Math.max(calls, reported[tool] ?? 0)])),
 })
 
-/**
- * Reported usage may not cover the whole response: it lags behind what was delivered, or contradicts it. The larger
- * output counts, and for each built-in tool the larger number of calls. Null when no usage was reported.
- */
+/** Reported usage may lag behind what was delivered, or contradict it: the larger counts. Null without a report. */
 export const settleUsage = (reported: Usage | null, counted: Usage): Settled => {
   if (reported === null) return { usage: counted, source: 'estimated' }
   const toolCalls = larger(reported.toolCalls, counted.toolCalls)

@@ -7,8 +7,8 @@ export type DeadlineSource = Pick<LedgerTail, 'ledger' | 'onApplied'>
 /** How items of a kind and their deadlines are read. Deadlines are milliseconds since the epoch. */
 interface Kind<Item> {
   /** ISO 8601; undefined for an event without a deadline. */
-  readonly told: (event: Event) => string | undefined
-  readonly standing: (ledger: Ledger) => Iterable<Item>
+  readonly deadlineIn: (event: Event) => string | undefined
+  readonly openItems: (ledger: Ledger) => Iterable<Item>
   readonly deadlineMsOf: (item: Item) => number | null
 }
 
@@ -25,7 +25,7 @@ export class DeadlineIndex<Item> {
     this.#kind = kind
     this.#unlisten = tail.onApplied((applied) => {
       for (const { event } of applied) {
-        const deadline = kind.told(event)
+        const deadline = kind.deadlineIn(event)
         if (deadline !== undefined) this.#expect(Date.parse(deadline))
       }
     })
@@ -33,10 +33,10 @@ export class DeadlineIndex<Item> {
 
   at(nowMs: number): readonly Item[] {
     if (nowMs < this.#earliestMs) return []
-    const { standing, deadlineMsOf } = this.#kind
+    const { openItems, deadlineMsOf } = this.#kind
     const overdue: Item[] = []
     this.#earliestMs = Number.POSITIVE_INFINITY
-    for (const item of standing(this.#tail.ledger)) {
+    for (const item of openItems(this.#tail.ledger)) {
       const deadlineMs = deadlineMsOf(item)
       if (deadlineMs === null) continue
       this.#expect(deadlineMs)

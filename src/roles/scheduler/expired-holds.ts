@@ -8,7 +8,7 @@ function* openHolds({ wallets }: Ledger): Generator<Hold> {
 
 export const expiredHolds = (tail: DeadlineSource): DeadlineIndex<Hold> =>
   new DeadlineIndex(tail, {
-    told: (event) => (event.type === 'HoldPlaced' ? event.data.deadline : undefined),
-    standing: openHolds,
+    deadlineIn: (event) => (event.type === 'HoldPlaced' ? event.data.deadline : undefined),
+    openItems: openHolds,
     deadlineMsOf: ({ deadlineMs }) => deadlineMs,
   })

@@ -3,7 +3,7 @@ import { DeadlineIndex, type DeadlineSource } from './deadline-index.ts'
 
 export const expiringKeys = (tail: DeadlineSource): DeadlineIndex<Key> =>
   new DeadlineIndex(tail, {
-    told: ({ type, data }) => (type === 'KeyIssued' || type === 'KeyExpirySet' ? data.expiresAt : undefined),
-    standing: ({ accounts }) => accounts.keysBySha256.values(),
+    deadlineIn: ({ type, data }) => (type === 'KeyIssued' || type === 'KeyExpirySet' ? data.expiresAt : undefined),
+    openItems: ({ accounts }) => accounts.keysBySha256.values(),
     deadlineMsOf: ({ expiresAtMs }) => expiresAtMs,
   })

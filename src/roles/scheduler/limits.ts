@@ -1,4 +1,3 @@
-/** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const schedulerLimits = {
   sealTickMs: 100,
   sealEveryMs: 600, // With a tick and the append: a checkpoint at least every second under load.

@@ -1,15 +1,15 @@
-import type { RawFrames } from '../../audit/frames.ts'
 import type { Key } from '../../domain/accounts/accounts.ts'
 import type { Hold } from '../../domain/wallet/wallet.ts'
 import type { LogOf } from '../../log/event-log.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
+import type { RawFrames } from '../../log/raw-frames.ts'
 import { WalletCommandHandler } from '../../log/wallet-command-handler.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { WatchedRole } from '../../runtime/health.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
 import { waitAtMost } from '../../runtime/within.ts'
 import { manifests } from '../manifests.ts'
+import type { WatchedRole } from '../role.ts'
 import { defineRole, type RunningRole } from '../role.ts'
 import { type DueWallet, DueWallets } from './due-wallets.ts'
 import { expiredHolds } from './expired-holds.ts'
@@ -39,18 +39,18 @@ const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger 
   const expiring = expiringKeys(tail)
   const due = new DueWallets(tail)
   const settled = new SettledClock(clock, settleMs, steadyClock)
-  const trouble = new ThrottledWarning(logger)
+  const warning = new ThrottledWarning(logger)
   let ending: Promise<void> = Promise.resolve()
   let busy = false
 
   const release = async ({ workspaceId, holdId }: Hold): Promise<void> => {
     await writer.execute(workspaceId, { type: 'ReleaseHold', holdId, reason: 'expired' })
-    logger.info({ workspaceId, holdId }, 'a hold past its deadline was released')
+    logger.log('hold.expired', { workspaceId, holdId })
   }
 
   const revoke = async ({ workspaceId, keyId }: Key, nowMs: number): Promise<void> => {
     await writer.executeAccount(workspaceId, { type: 'ExpireKey', keyId, nowMs })
-    logger.info({ workspaceId, keyId }, 'a key past its expiry was revoked')
+    logger.log('key.expired', { workspaceId, keyId })
   }
 
   /** In order: credits lapse before the next fee is taken. */
@@ -58,7 +58,7 @@ const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger 
     const outcomes = await Promise.all(commands.map((command) => writer.execute(workspaceId, command)))
     for (const outcome of outcomes)
       if ('facts' in outcome)
-        for (const { type } of outcome.facts) logger.info({ workspaceId, type }, 'a wallet was moved by time')
+        for (const { type } of outcome.facts) logger.log('wallet.expiry_applied', { workspaceId, type })
   }
 
   const endOverdue = async (): Promise<void> => {
@@ -70,9 +70,9 @@ const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger 
         ...expiring.at(nowMs).map((key) => revoke(key, nowMs)),
         ...due.at(nowMs).map(carryOut),
       ])
-      trouble.clear({}, 'what time causes is stored again')
+      warning.clear('scheduler.available', {})
     } catch (fault) {
-      trouble.raise({ fault }, 'what time causes was not stored; it is tried again')
+      warning.raise('scheduler.unavailable', { fault })
     } finally {
       busy = false
     }

@@ -1,5 +1,4 @@
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
-import type { RawFrame, RawFrames } from '../../audit/frames.ts'
 import { GrowingTree } from '../../audit/merkle.ts'
 import { deriveVerifier, type Signer, type Verifier } from '../../audit/note.ts'
 import { readSeal, SealBuilder, SealFault } from '../../audit/seal.ts'
@@ -8,6 +7,7 @@ import type { LastSeal } from '../../domain/ledger/ledger.ts'
 import { faultText } from '../../errors/gateway-error.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
 import type { Follower, LogOf } from '../../log/event-log.ts'
+import type { RawFrame, RawFrames } from '../../log/raw-frames.ts'
 import { decodeEvents } from '../../log/read-frame.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Check, checkOf } from '../../runtime/health.ts'
@@ -28,7 +28,7 @@ export interface SealerParts {
 
 const readFrame = async ({ log }: SealerParts, sequence: number): Promise<RawFrame> => {
   for await (const [frame] of log.read(sequence, sequence)) if (frame !== undefined) return frame
-  throw new SealFault(`frame ${sequence}, which holds the last checkpoint, is gone`)
+  throw new SealFault(`frame ${sequence}, which holds the last checkpoint, is missing`)
 }
 
 const atFrame = <T>({ sequence }: RawFrame, read: () => T): T => {
@@ -40,7 +40,7 @@ const atFrame = <T>({ sequence }: RawFrame, read: () => T): T => {
 }
 
 /** The tree at the last checkpoint of the log. Throws where that is not signed by a known key, or is inconsistent. */
-const standingTree = async (parts: SealerParts, verifiers: readonly Verifier[]): Promise<GrowingTree> => {
+const loadSealedTree = async (parts: SealerParts, verifiers: readonly Verifier[]): Promise<GrowingTree> => {
   const { sealed } = parts
   if (sealed === null) return new GrowingTree()
   const frame = await readFrame(parts, sealed.sequence)
@@ -53,7 +53,9 @@ const standingTree = async (parts: SealerParts, verifiers: readonly Verifier[]):
 
 const nothing = { checkpoints: [], isNews: true } as const
 
-const heardIn = (frame: RawFrame): { readonly checkpoints: readonly CheckpointSealed[]; readonly isNews: boolean } => {
+const scanFrame = (
+  frame: RawFrame,
+): { readonly checkpoints: readonly CheckpointSealed[]; readonly isNews: boolean } => {
   if (!mayHoldCheckpoint(frame)) return nothing
   const events = decodeEvents(frame.data)
   const checkpoints = events.flatMap((event) => (event.type === 'CheckpointSealed' ? [event.data] : []))
@@ -64,7 +66,7 @@ const heardIn = (frame: RawFrame): { readonly checkpoints: readonly CheckpointSe
  * Seals the log: a signed checkpoint over all its frames at least every `sealEveryMs` while there is anything new. Of
  * several sealers one works and the others wait until its checkpoints stop; two checkpoints of one log never contradict
  * each other. A checkpoint in the log that is not signed by a known key, or that contradicts the frames, ends the
- * sealing with an error: what is signed on top of it would be believed.
+ * sealing with an error: what is signed on top of it would be trusted.
  */
 class Sealer implements RunningRole {
   readonly #parts: SealerParts
@@ -131,11 +133,11 @@ class Sealer implements RunningRole {
   }
 
   #warnUnsealed(fault: unknown): void {
-    if (!this.#isOver) this.#parts.logger.warn({ fault }, 'the last frames are not sealed: the next start seals them')
+    if (!this.#isOver) this.#parts.logger.log('seal.last_frames_unsealed', { fault })
   }
 
   async #start(): Promise<void> {
-    this.#sealing = new SealBuilder(await standingTree(this.#parts, this.#verifiers))
+    this.#sealing = new SealBuilder(await loadSealedTree(this.#parts, this.#verifiers))
     if (this.#isOver) return
     this.#follower = this.#parts.log.followRaw(this.#sealing.size + 1, (frame) => this.#take(frame))
     this.#follower.done.catch((fault: unknown) => this.#fail(fault))
@@ -153,8 +155,7 @@ class Sealer implements RunningRole {
     this.#end()
     this.#failure = faultText(fault)
     const { logger } = this.#parts
-    const complain = (): void =>
-      logger.error({ fault, sealedTo: this.#sealing.sealedSize }, 'the log is not sealed any further')
+    const complain = (): void => logger.log('seal.stopped', { fault, sealedTo: this.#sealing.sealedSize })
     complain()
     this.#timer = setInterval(complain, schedulerLimits.sealFaultMs)
     void this.#follower?.stop()
@@ -163,7 +164,7 @@ class Sealer implements RunningRole {
   #take(frame: RawFrame): Promise<void> | undefined {
     if (this.#isOver) return undefined
     this.#sealing.take(frame)
-    const { checkpoints, isNews } = heardIn(frame)
+    const { checkpoints, isNews } = scanFrame(frame)
     if (isNews) this.#lastProgress = frame.sequence
     for (const checkpoint of checkpoints) this.#checkSeal(checkpoint, frame)
     if (this.#awaited !== null && this.#awaited.sequence <= frame.sequence) this.#awaited.taken()
@@ -191,10 +192,10 @@ class Sealer implements RunningRole {
 
   #sealIfDue(): void {
     const hasNews = this.#lastProgress > this.#sealing.sealedSize
-    const patienceMs = this.#isLeading
+    const dueAfterMs = this.#isLeading
       ? schedulerLimits.sealEveryMs
       : schedulerLimits.sealEveryMs + schedulerLimits.sealStandbyMs
-    const isDue = Math.abs(this.#parts.clock() - this.#lastSealMs) >= patienceMs // A clock may be set back.
+    const isDue = Math.abs(this.#parts.clock() - this.#lastSealMs) >= dueAfterMs // A clock may be set back.
     if (hasNews && isDue) void this.#seal()
   }
 
@@ -220,8 +221,7 @@ class Sealer implements RunningRole {
       await log.append([{ type: 'CheckpointSealed', data }])
       this.#isRefused = false
     } catch (fault) {
-      if (!this.#isRefused && !this.#isOver)
-        logger.warn({ fault }, 'a checkpoint was not stored; the next one seals as much')
+      if (!this.#isRefused && !this.#isOver) logger.log('seal.checkpoint_not_stored', { fault })
       this.#isRefused = true
     }
     return !this.#isRefused

@@ -3,13 +3,13 @@ import { schedulerLimits } from './limits.ts'
 
 /**
  * The wall clock for expiry and renewal: when it is set forward, the skipped time counts only once the allowances that
- * were open then have had their time. A clock that is wrong from the start is believed.
+ * were open then have had their time. A clock that is wrong from the start is accepted.
  */
 export class SettledClock {
   readonly #clock: Clock
   readonly #settleMs: number
   readonly #steadyMs: () => number
-  /** The wall clock's offset from the steady one, as far as it is believed. */
+  /** The wall clock's offset from the steady one, as far as it is accepted. */
   #offsetMs: number
   #aheadSinceMs: number | null = null
 

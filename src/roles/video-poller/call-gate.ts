@@ -73,10 +73,7 @@ class PermitQueue {
   }
 }
 
-/**
- * Keeps the calls of one vendor account under its cap: evenly spaced, so that no second has more, and few at a time.
- * Submits go first, but waiting polls are never starved.
- */
+/** Calls are evenly spaced, so that no second has more. Submits go first, but waiting polls are never starved. */
 export class CallGate {
   readonly #intervalMs: number
   readonly #most: { readonly [K in CallKind]: number }

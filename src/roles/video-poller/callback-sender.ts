@@ -88,14 +88,14 @@ export class CallbackSender {
       const bytes = await item.bytes()
       const message = bytes === null ? null : decodeCallback(bytes)
       if (message === null) {
-        logger.error({ taskId: item.id }, 'a callback is gone or cannot be read: it is dropped')
+        logger.log('callback.unreadable', { taskId: item.id })
         return await item.done()
       }
       const tried = await this.#post(item.id, message)
       observer.callbackTried(tried.outcome)
       await this.#conclude(item, message, tried)
     } catch (fault) {
-      logger.warn({ fault, taskId: item.id }, 'a callback could not be handled; it is tried again')
+      logger.log('callback.handling_failed', { fault, taskId: item.id })
       item.again(this.#delayMs(item.deliveries))
     }
   }
@@ -106,7 +106,7 @@ export class CallbackSender {
     const triesMax = outcome === 'refused' ? pollerLimits.callbackRefusedTriesMax : bounds.callbackTriesMax
     if (item.deliveries < triesMax) return item.again(this.#delayMs(item.deliveries))
     const host = hostOf(message)
-    logger.warn({ taskId: item.id, outcome, host, reason }, 'a callback was not delivered and is given up')
+    logger.log('callback.given_up', { taskId: item.id, outcome, host, reason })
     return item.done()
   }
 
@@ -138,7 +138,7 @@ export class CallbackSender {
       return { outcome: outcomeOf(response.status), reason: `status ${response.status}` }
     } catch (fault) {
       // The fault may quote the address, in which its owner may have put a secret.
-      if (!(fault instanceof HttpFault)) this.#parts.logger.error({ taskId }, 'a callback cannot be sent')
+      if (!(fault instanceof HttpFault)) this.#parts.logger.log('callback.send_failed', { taskId })
       return unsent(fault)
     }
   }

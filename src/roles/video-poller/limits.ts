@@ -1,4 +1,3 @@
-/** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const pollerLimits = {
   // Work queues
   queueRenewMs: 10_000, // How often a consumer renews its leases.

@@ -72,11 +72,11 @@ const awaitHold = ({ deliveries, holdUntilMs, absentMs }: PollState, nowMs: numb
 const find = (findFromMs: number, nowMs: number): PollStep => (nowMs < findFromMs ? wait(findFromMs) : { type: 'find' })
 
 /** Submits the task once, then polls it. */
-const towardsEnd = (standing: PollState, task: Known, nowMs: number): PollStep => {
-  const { verdict, verdictRecorded, failure, findFromMs, submittedRecorded } = standing
+const towardsEnd = (state: PollState, task: Known, nowMs: number): PollStep => {
+  const { verdict, verdictRecorded, failure, findFromMs, submittedRecorded } = state
   if (verdictRecorded) return wait(Number.POSITIVE_INFINITY) // Until the tail delivers it.
   if (verdict !== null) return { type: 'settle', verdict }
-  const vendorTaskId = task.vendorTaskId ?? standing.vendorTaskId
+  const vendorTaskId = task.vendorTaskId ?? state.vendorTaskId
   if (vendorTaskId !== null)
     return task.vendorTaskId === null && !submittedRecorded
       ? { type: 'record_submitted', vendorTaskId }
@@ -86,20 +86,20 @@ const towardsEnd = (standing: PollState, task: Known, nowMs: number): PollStep =
 }
 
 /** The callback goes first. A verdict after the hold's end is still awaited: the vendor may bill us. */
-const afterEnd = (standing: PollState, task: Known, nowMs: number): PollStep => {
-  if (!standing.callbackQueued) return { type: 'queue_callback' }
-  const { verdict, verdictRecorded, lateUntilMs, findFromMs } = standing
+const afterEnd = (state: PollState, task: Known, nowMs: number): PollStep => {
+  if (!state.callbackQueued) return { type: 'queue_callback' }
+  const { verdict, verdictRecorded, lateUntilMs, findFromMs } = state
   if (task.source !== null || verdictRecorded) return { type: 'finish' }
   if (verdict !== null) return { type: 'record_late', verdict }
   if (nowMs >= lateUntilMs) return { type: 'finish' }
-  const vendorTaskId = task.vendorTaskId ?? standing.vendorTaskId
+  const vendorTaskId = task.vendorTaskId ?? state.vendorTaskId
   if (vendorTaskId !== null) return { type: 'query', vendorTaskId }
   return findFromMs === null ? { type: 'finish' } : find(findFromMs, nowMs)
 }
 
-export const nextStep = (standing: PollState, nowMs: number): PollStep => {
-  const { task, notBeforeMs } = standing
+export const nextStep = (state: PollState, nowMs: number): PollStep => {
+  const { task, notBeforeMs } = state
   if (nowMs < notBeforeMs) return wait(notBeforeMs)
-  if (task === null) return awaitHold(standing, nowMs)
-  return isEnded(task) ? afterEnd(standing, task, nowMs) : towardsEnd(standing, task, nowMs)
+  if (task === null) return awaitHold(state, nowMs)
+  return isEnded(task) ? afterEnd(state, task, nowMs) : towardsEnd(state, task, nowMs)
 }

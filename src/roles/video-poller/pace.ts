@@ -1,3 +1,4 @@
+import type { Task } from '../../domain/video/task.ts'
 import type { PollerBounds } from './bounds.ts'
 import { pollerLimits } from './limits.ts'
 
@@ -23,9 +24,21 @@ export const latePollDelayMs = (
   random: PaceRandom,
 ): number => spaced(ageMs, latePollMs, latePollMaxMs, random)
 
-/** Until the next try, after `troubles` failures in a row, the last of which may have named its own delay. */
+/** Until the next poll of a task that the vendor works on, or has forgotten. */
+export const nextPollDelayMs = (
+  task: Pick<Task, 'submittedMs' | 'finishedMs'> | null,
+  nowMs: number,
+  bounds: PollerBounds,
+  random: PaceRandom,
+): number => {
+  const { finishedMs, submittedMs } = task ?? { finishedMs: null, submittedMs: null }
+  if (finishedMs !== null) return latePollDelayMs(nowMs - finishedMs, bounds, random)
+  return pollDelayMs(submittedMs === null ? 0 : nowMs - submittedMs, bounds, random)
+}
+
+/** Until the next try, after `failures` failed tries in a row, the last of which may have named its own delay. */
 export const retryDelayMs = (
-  troubles: number,
+  failures: number,
   retryAfterMs: number | null,
   {
     taskRetryMs,
@@ -34,6 +47,6 @@ export const retryDelayMs = (
   }: Pick<PollerBounds, 'taskRetryMs' | 'taskRetryMaxMs' | 'taskRetryAfterMaxMs'>,
   random: PaceRandom,
 ): number => {
-  const backOffMs = Math.min(taskRetryMaxMs, taskRetryMs * 2 ** Math.min(troubles - 1, 30)) * (0.5 + random() / 2)
+  const backOffMs = Math.min(taskRetryMaxMs, taskRetryMs * 2 ** Math.min(failures - 1, 30)) * (0.5 + random() / 2)
   return Math.max(backOffMs, Math.min(retryAfterMs ?? 0, taskRetryAfterMaxMs) * (1 + pollSpread * random()))
 }

@@ -2,16 +2,16 @@ import type { Applied } from '../../domain/ledger/ledger.ts'
 import type { Event } from '../../events/envelope.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
 import type { Check } from '../../runtime/health.ts'
+import { Semaphore } from '../../runtime/semaphore.ts'
 import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
 import { waitAtMost } from '../../runtime/within.ts'
 import type { QueueConsumer, WorkItem, WorkQueue } from '../work-queue.ts'
 import { pollerLimits } from './limits.ts'
-import { Semaphore } from './semaphore.ts'
 import { TaskRun, type TaskRunParts } from './task-run.ts'
 import { VendorAccount, type VideoVendorAccount } from './vendor-account.ts'
 
 export interface PollerParts
-  extends Omit<TaskRunParts, 'accountOf' | 'payloadReads' | 'signal' | 'tail' | 'logTrouble'> {
+  extends Omit<TaskRunParts, 'accountOf' | 'payloadReads' | 'signal' | 'tail' | 'logUnavailableWarning'> {
   readonly tail: Pick<LedgerTail, 'ledger' | 'onApplied'>
   readonly tasks: Pick<WorkQueue, 'take'>
   readonly vendors: ReadonlyMap<string, VideoVendorAccount>
@@ -53,7 +53,7 @@ export class Poller {
       ...parts,
       accountOf: (provider) => this.#accountOf(provider),
       payloadReads: new Semaphore(pollerLimits.payloadReadsMax),
-      logTrouble: new ThrottledWarning(parts.logger),
+      logUnavailableWarning: new ThrottledWarning(parts.logger),
       signal: this.#giveUp.signal,
     }
     this.#unlisten = tail.onApplied((applied) => this.#onApplied(applied))
@@ -98,11 +98,7 @@ export class Poller {
   #keepLeases(): void {
     const { bounds, logger, steadyMs } = this.#parts
     const pausedMs = steadyMs() - this.#leasesKeptMs
-    if (pausedMs >= bounds.queueLeaseMs)
-      logger.warn(
-        { pausedMs, tasks: this.#runs.size },
-        'this process was paused for longer than the leases of its tasks',
-      )
+    if (pausedMs >= bounds.queueLeaseMs) logger.log('video.poller_paused', { pausedMs, tasks: this.#runs.size })
     this.#leasesKeptMs = steadyMs()
     for (const run of this.#runs.values()) run.keepLease()
   }
@@ -115,8 +111,8 @@ export class Poller {
   }
 
   #accountOf(provider: string): VendorAccount {
-    const standing = this.#accounts.get(provider)
-    if (standing !== undefined) return standing
+    const existing = this.#accounts.get(provider)
+    if (existing !== undefined) return existing
     const account = new VendorAccount(provider, this.#parts.vendors.get(provider), this.#parts)
     this.#accounts.set(provider, account)
     return account

@@ -14,12 +14,12 @@ const percentAfter = (ms: number): number => marks.findLast(({ fromMs }) => ms >
 /** Null where the vendor's state changes nothing. Milliseconds since the epoch. */
 export const progressOf = (
   task: Pick<Task, 'taskId' | 'workspaceId' | 'status' | 'progress' | 'startedMs'>,
-  told: 'SUBMITTED' | 'IN_PROGRESS' | null,
+  status: 'SUBMITTED' | 'IN_PROGRESS' | null,
   nowMs: number,
 ): FactOf<'TaskProgressed'> | null => {
-  if (told !== 'IN_PROGRESS') return null
+  if (status !== 'IN_PROGRESS') return null
   const { taskId, workspaceId, startedMs } = task
   const progress = percentAfter(nowMs - (startedMs ?? nowMs))
   if (task.status === 'IN_PROGRESS' && progress <= task.progress) return null
-  return { type: 'TaskProgressed', data: { taskId, workspaceId, status: told, progress } }
+  return { type: 'TaskProgressed', data: { taskId, workspaceId, status, progress } }
 }

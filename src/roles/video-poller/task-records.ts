@@ -34,38 +34,23 @@ const record = async <V extends VideoVerdict>(
     await log.append([fact])
   } catch (fault) {
     if (fault instanceof GatewayError) throw fault
-    logger.error(
-      { fault, taskId: fact.data.taskId },
-      'a verdict breaks its schema; its outcome and its figure are recorded',
-    )
+    logger.log('video.verdict_invalid', { fault, taskId: fact.data.taskId })
     await log.append([factOf(bareOf(verdict))])
   }
 }
 
-/** Each resolves once the log has acknowledged it, and rejects with `log_unavailable`. */
-export const recordSubmitted = async (
-  { log }: RecordParts,
-  { taskId, workspaceId }: Task,
-  vendorTaskId: string,
-): Promise<void> => {
-  await log.append([{ type: 'TaskSubmitted', data: { taskId, workspaceId, vendorTaskId } }])
-}
-
+/** Resolves once the log has acknowledged it, and rejects with `log_unavailable`. */
 export const recordSettled = async (parts: RecordParts, task: Task, verdict: VideoVerdict): Promise<void> => {
-  await record(parts, verdict, (told) => decideSettlement(task, told))
+  await record(parts, verdict, (reported) => decideSettlement(task, reported))
   const { taskId } = task
   const { outcome, results } = verdict
   parts.observer.taskSettled(outcome)
-  parts.logger.info({ taskId, outcome }, 'a video task was settled')
-  if (outcome === 'SUCCESS' && results.length === 0)
-    parts.logger.warn(
-      { taskId },
-      'a video task was charged without a result: whoever polls it has the vendor asked for one',
-    )
+  parts.logger.log('video.task_settled', { taskId, outcome })
+  if (outcome === 'SUCCESS' && results.length === 0) parts.logger.log('video.results_missing', { taskId })
 }
 
 export const recordLate = async (parts: RecordParts, task: Task, verdict: VendorVerdict): Promise<void> => {
-  await record(parts, verdict, (told) => lateVerdict(task, told))
+  await record(parts, verdict, (reported) => lateVerdict(task, reported))
   const { taskId } = task
-  parts.logger.warn({ taskId, outcome: verdict.outcome }, 'the video vendor told of a task whose hold had ended')
+  parts.logger.log('video.verdict_late', { taskId, outcome: verdict.outcome })
 }

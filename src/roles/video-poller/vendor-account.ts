@@ -11,11 +11,11 @@ export type VideoVendorAccount = VideoVendor & {
   readonly callsPerSecond: number
 }
 
-const isTrouble = (answer: SubmittedTask | VendorStatus): answer is VendorFailure =>
+const isVendorFailure = (answer: SubmittedTask | VendorStatus): answer is VendorFailure =>
   answer.type === 'busy' || answer.type === 'unknown'
 
 const errorOf = (answer: SubmittedTask | VendorStatus): UpstreamError | null => {
-  if (isTrouble(answer)) return answer.type
+  if (isVendorFailure(answer)) return answer.type
   return answer.type === 'refused' ? 'refused' : null
 }
 
@@ -67,7 +67,7 @@ export class VendorAccount {
   onSubmitted(answer: SubmittedTask): void {
     this.onCall(answer)
     if (answer.type === 'busy' && answer.scope === 'account') this.#holdSubmits(answer.retryAfterMs)
-    else if (!isTrouble(answer)) {
+    else if (!isVendorFailure(answer)) {
       this.#busy = 0
       this.gate.freeSubmits()
     }
@@ -76,12 +76,12 @@ export class VendorAccount {
   /** Thousands of tasks meet the same failure: the warning is throttled. */
   onCall(answer: SubmittedTask | VendorStatus): void {
     this.#observe(errorOf(answer))
-    if (!isTrouble(answer)) return
+    if (!isVendorFailure(answer)) return
     const { logger, steadyMs } = this.#parts
     if (steadyMs() - this.#loggedMs < pollerLimits.vendorWarningRepeatMs) return
     this.#loggedMs = steadyMs()
     const { type, reason } = answer
-    logger.warn({ provider: this.#provider, answer: type, reason }, 'the video vendor does not answer as it should')
+    logger.log('video.vendor_failed', { provider: this.#provider, answer: type, reason })
   }
 
   #observe(error: UpstreamError | null): void {

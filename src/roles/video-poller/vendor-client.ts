@@ -56,9 +56,9 @@ export class VendorClient {
     look: (vendor: VideoVendor, signal: AbortSignal) => Promise<VendorStatus>,
   ): Promise<VendorStatus | null> {
     return this.#withPermit(kind, called, async (account) => {
-      const told = await this.#call(called, () => look(account.vendor, this.#parts.signal))
-      account.onCall(told)
-      return told
+      const status = await this.#call(called, () => look(account.vendor, this.#parts.signal))
+      account.onCall(status)
+      return status
     })
   }
 
@@ -85,7 +85,7 @@ export class VendorClient {
     try {
       return await call()
     } catch (fault) {
-      this.#parts.logger.error({ fault, taskId }, 'a call to the video vendor broke down')
+      this.#parts.logger.log('video.vendor_call_failed', { fault, taskId })
       return { type: 'unknown', reason: 'fault' }
     }
   }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { OpenLog } from '../../../src/adapters/nats/log.ts'
-import { adjustment, adjustmentIdsOf, hold, readAll, until } from './open.ts'
+import { until } from '../../support/clients.ts'
+import { adjustment, adjustmentIdsOf, hold, readAll } from './open.ts'
 
 const appenders = 20
 const pollMs = 10

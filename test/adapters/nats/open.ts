@@ -4,25 +4,8 @@ import { connectNats } from '../../../src/adapters/nats/connect.ts'
 import { type LogOptions, type OpenLog, openLog } from '../../../src/adapters/nats/log.ts'
 import type { EventOf, Fact, FactOf } from '../../../src/events/envelope.ts'
 import type { Frame } from '../../../src/log/event-log.ts'
-import type { Logger } from '../../../src/runtime/logger.ts'
+import { recordingLogger } from '../../support/log-lines.ts'
 import type { NatsServer } from './server.ts'
-
-export interface Line {
-  readonly level: 'debug' | 'info' | 'warn' | 'error'
-  readonly fields: object
-  readonly message: string
-}
-
-/** A logger that keeps its lines. */
-export const keepingLogger = (): Logger & { readonly lines: readonly Line[] } => {
-  const lines: Line[] = []
-  const at =
-    (level: Line['level']) =>
-    (fields: object, message: string): void => {
-      lines.push({ level, fields, message })
-    }
-  return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
-}
 
 export interface Opened {
   readonly connection: NatsConnection
@@ -49,7 +32,7 @@ export const openOn = async (
     monitoringUrl: server.monitoringUrl,
     clock: Date.now,
     newId: v7,
-    logger: keepingLogger(),
+    logger: recordingLogger(),
     onFatal: (error) => fatal.push(error),
     ...overrides,
   }
@@ -151,12 +134,3 @@ export const adjustmentIdsOf = (frame: Frame): readonly string[] =>
   frame.events
     .filter((event): event is EventOf<'AdjustmentPosted'> => event.type === 'AdjustmentPosted')
     .map(({ data }) => data.adjustmentId)
-
-/** Resolves when the condition holds, asking often; rejects after ten seconds. */
-export const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
-  const giveUpMs = Date.now() + 10_000
-  while (!(await condition())) {
-    if (Date.now() > giveUpMs) throw new Error(`never: ${condition}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}

@@ -1,4 +1,4 @@
-import { edgeLimits } from '../../../src/roles/edge/limits.ts'
+import { listenerLimits } from '../../../src/roles/edge/http/limits.ts'
 import type { BenchProcess } from '../child.ts'
 import type { Gateway } from '../installation.ts'
 import { ordinaryShape } from '../shape.ts'
@@ -8,7 +8,7 @@ import { addressOf } from './rounds.ts'
 
 const beside = 1_024 // Bytes of a body that are no prompt, and room.
 /** Characters of one byte each: a request's body just fits. */
-export const largeCharacters = edgeLimits.requestBodyBytesMax - beside
+export const largeCharacters = listenerLimits.requestBodyBytesMax - beside
 
 const request = { promptCharacters: largeCharacters, answerCharacters: ordinaryShape.characters }
 const answer = { promptCharacters: ordinaryShape.characters, answerCharacters: largeCharacters }

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { defaultSchema } from '../../../src/adapters/postgres/connection.ts'
-import type { RawFrames } from '../../../src/audit/frames.ts'
+import type { RawFrames } from '../../../src/log/raw-frames.ts'
 
 const tables = ['requests', 'usage_entries', 'charge_places'] as const
 

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { formatUsd } from '../../../src/domain/money.ts'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
 import { usageOf } from '../../../src/domain/usage/usage.ts'
-import { type Event, type Fact, sealEvent } from '../../../src/events/envelope.ts'
+import { type Event, type Fact, wrapEvent } from '../../../src/events/envelope.ts'
 import type { EventLog, Follower, Frame } from '../../../src/log/event-log.ts'
 import { courseOf, holdOf } from './task-facts.ts'
 
@@ -160,6 +160,6 @@ export class GeneratedLog implements Pick<EventLog, 'follow'> {
   #event(fact: Fact, request: number, place: number): Event {
     const { requests, days } = this.#shape
     const ms = firstDayMs + Math.floor((request * days * dayMs) / requests) + scattered(request + 3, jitterMs)
-    return sealEvent(fact, `${request}-${place}`, '/gateway/bench/bench', new Date(ms).toISOString())
+    return wrapEvent(fact, `${request}-${place}`, '/gateway/bench/bench', new Date(ms).toISOString())
   }
 }

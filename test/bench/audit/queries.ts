@@ -4,9 +4,9 @@
  */
 import pg from 'pg'
 import { openDatabase } from '../../../src/adapters/postgres/database.ts'
-import type { EntryPosition, StatementRange } from '../../../src/projections/statement.ts'
-import type { UsageGroup } from '../../../src/projections/usage.ts'
-import type { EdgeReadModels } from '../../../src/roles/edge/read-models.ts'
+import type { EntryPosition, StatementRange } from '../../../src/projections/statements/queries.ts'
+import type { UsageGroup } from '../../../src/projections/usage/queries.ts'
+import type { EdgeReadModels } from '../../../src/read-api/read-models.ts'
 import { ProjectionRun } from '../../../src/roles/projector/projection-run.ts'
 import { sharedLimits } from '../../../src/runtime/limits.ts'
 import { startPostgres } from '../../support/postgres.ts'

@@ -1,8 +1,9 @@
-import { creditWallet, issueKey, openWorkspace } from '../../../src/cli/accounts.ts'
+import { creditWallet, issueKey, openWorkspace } from '../../../src/administration/account-changes.ts'
 import { openPlatform, openTail } from '../../../src/cli/platform.ts'
 import { publishPrices } from '../../../src/cli/prices.ts'
 import { createRuntime, type Runtime } from '../../../src/cli/runtime.ts'
 import { readConfig } from '../../../src/config/config.ts'
+import { parseUsd } from '../../../src/domain/money.ts'
 import type { LedgerTail } from '../../../src/log/ledger-tail.ts'
 import type { Installation } from '../installation.ts'
 import { throwFatal } from '../open-log.ts'
@@ -37,9 +38,9 @@ export const openAccounts = (installation: Installation, count: number): Promise
     Promise.all(
       Array.from({ length: count }, async (_, index) => {
         const workspaceId = `bench-${index}`
-        await openWorkspace(books, workspaceId, workspaceId, '0')
-        await creditWallet(books, workspaceId, creditUsd, 'bench', '')
-        return (await issueKey(books, workspaceId, 'bench', runtime.newId, runtime.randomText)).secret
+        await openWorkspace(books, { workspaceId, name: workspaceId, creditLimitPicos: 0n })
+        await creditWallet(books, workspaceId, { amountPicos: parseUsd(creditUsd), reference: 'bench', note: '' })
+        return (await issueKey(books, { workspaceId, name: 'bench' }, runtime)).secret
       }),
     ),
   )

@@ -1,4 +1,4 @@
-import { type Applied, type LedgerFrame, walletInLedger } from '../../../src/domain/ledger/ledger.ts'
+import { type Applied, findOrCreateWallet, type LedgerFrame } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import type { TaskStatus } from '../../../src/domain/video/task.ts'
 import { availablePicos, balancePicos } from '../../../src/domain/wallet/wallet.ts'
@@ -49,7 +49,9 @@ const costOf = (told: VendorTask | undefined, held: bigint): bigint => {
   if (told?.status !== 'ENDED') throw new Breach('a task is settled on which the vendor has said nothing')
   const { outcome, deduction } = told.verdict
   if (outcome === 'FAILURE') return 0n
-  return deduction === null || !/^[0-9.]+$/.test(deduction) ? held : (parseUsd(deduction) * 14n) / 100n
+  if (deduction === null || !/^[0-9.]+$/.test(deduction)) return held
+  const cost = (parseUsd(deduction) * 14n) / 100n
+  return cost > 3n * held ? held : cost
 }
 
 /** The rules as a bookkeeper would keep them by hand, out of the log's frames alone. */
@@ -195,7 +197,7 @@ export class Audit {
   }
 
   #checkWallet(workspaceId: string, { credits, charges, adjustments, open }: Account): void {
-    const wallet = walletInLedger(this.#observer.ledger, workspaceId)
+    const wallet = findOrCreateWallet(this.#observer.ledger, workspaceId)
     const balance = credits - charges + adjustments
     const held = [...open.values()].reduce((sum, each) => sum + each, 0n)
     const shown = balancePicos(wallet)

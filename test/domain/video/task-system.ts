@@ -2,10 +2,10 @@ import { utcDayAt } from '../../../src/domain/instant.ts'
 import {
   type Applied,
   applyFrame,
+  findOrCreateWallet,
   initialLedger,
   type Ledger,
   type LedgerFrame,
-  walletInLedger,
 } from '../../../src/domain/ledger/ledger.ts'
 import {
   decideSettlement,
@@ -17,7 +17,7 @@ import type { Task } from '../../../src/domain/video/task.ts'
 import { decideWallet, type WalletCommand, type WalletDecision } from '../../../src/domain/wallet/decide.ts'
 import { applyToWallet } from '../../../src/domain/wallet/evolve.ts'
 import { draftWallet } from '../../../src/domain/wallet/wallet.ts'
-import { type Event, type Fact, sealEvent } from '../../../src/events/envelope.ts'
+import { type Event, type Fact, wrapEvent } from '../../../src/events/envelope.ts'
 import { orderOf, startMs } from './tasks.ts'
 
 /** What the system is made of; a test replaces one to plant a defect. */
@@ -171,7 +171,7 @@ export class TaskSystem {
     edge.process.catchUp(this.frames, framesMax)
     const workspaceId = edge.waiting[0]?.workspaceId
     if (edge.flight !== null || workspaceId === undefined) return
-    const wallet = walletInLedger(edge.process.ledger, workspaceId)
+    const wallet = findOrCreateWallet(edge.process.ledger, workspaceId)
     const draft = draftWallet(wallet)
     const decided = edge.waiting
       .filter((submit) => submit.workspaceId === workspaceId)
@@ -287,7 +287,7 @@ export class TaskSystem {
 
   #seal(fact: Fact): Event {
     this.#ids += 1
-    return sealEvent(fact, `id-${this.#ids}`, '/gateway/test', new Date(this.#clockMs).toISOString())
+    return wrapEvent(fact, `id-${this.#ids}`, '/gateway/test', new Date(this.#clockMs).toISOString())
   }
 
   #placing({ taskId, unitsMax, requestDigest, externalTaskId }: Submit): WalletCommand {
@@ -309,7 +309,7 @@ export class TaskSystem {
   }
 
   #answer({ process }: Edge, { decided, workspaceId }: Flight): void {
-    const { externalTasks } = walletInLedger(process.ledger, workspaceId)
+    const { externalTasks } = findOrCreateWallet(process.ledger, workspaceId)
     for (const { submit, decision } of decided) {
       const standing = submit.externalTaskId === null ? undefined : externalTasks.get(submit.externalTaskId)
       const answer =
@@ -363,7 +363,7 @@ export class TaskSystem {
   /** Whoever releases does not wait until its own ledger has it: it may do so again. */
   #release(process: Process, workspaceId: string, holdId: string, reason: 'expired' | 'submit_failed'): void {
     for (;;) {
-      const wallet = walletInLedger(process.ledger, workspaceId)
+      const wallet = findOrCreateWallet(process.ledger, workspaceId)
       const decision = this.#parts.decide({ type: 'ReleaseHold', holdId, reason }, draftWallet(wallet))
       const facts = 'facts' in decision ? decision.facts : []
       if (facts.length === 0) return

@@ -1,11 +1,11 @@
-import { type Event, type EventOf, type Fact, type FactOf, sealEvent } from '../../../src/events/envelope.ts'
+import { type Event, type EventOf, type Fact, type FactOf, wrapEvent } from '../../../src/events/envelope.ts'
 import type { TaskOrder } from '../../../src/events/types.ts'
 
 export const startMs = Date.parse('2026-11-21T10:00:00.000Z')
 
 /** An event so many milliseconds after the start. */
 export const sealAt = (fact: Fact, afterMs = 0): Event =>
-  sealEvent(fact, '00000000-0000-7000-8000-000000000000', '/gateway/test', new Date(startMs + afterMs).toISOString())
+  wrapEvent(fact, '00000000-0000-7000-8000-000000000000', '/gateway/test', new Date(startMs + afterMs).toISOString())
 
 export const orderOf = (members: Partial<TaskOrder> = {}): TaskOrder => ({
   keyId: 'key_1',

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../src/encoding/json.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
 import type { Conversation } from '../../../src/providers/canonical/conversation.ts'
 import type { Served } from '../../../src/providers/canonical/format.ts'
-import type { Target, UpstreamCallRequest } from '../../../src/providers/dialect.ts'
+import type { Target, UpstreamCallRequest } from '../../../src/providers/dialect/dialect.ts'
 
 /** claude-sonnet-4-5, as published. */
 export const sheet: PriceSheet = {

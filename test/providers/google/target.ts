@@ -1,6 +1,6 @@
 import type { PriceSheet } from '../../../src/events/types.ts'
 import type { Conversation } from '../../../src/providers/canonical/conversation.ts'
-import type { Target } from '../../../src/providers/dialect.ts'
+import type { Target } from '../../../src/providers/dialect/dialect.ts'
 
 /** As prices.json has them. */
 export const sheets = {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { JsonObject } from '../../../src/encoding/json.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
-import type { Target, UpstreamCallRequest } from '../../../src/providers/dialect.ts'
-import type { Profile } from '../../../src/providers/provider.ts'
+import type { Target, UpstreamCallRequest } from '../../../src/providers/dialect/dialect.ts'
+import type { Profile } from '../../../src/providers/dialect/provider.ts'
 import { targetOf as targetOfSheet } from '../openai/target.ts'
 
 const { prices } = JSON.parse(readFileSync(new URL('../../../prices.json', import.meta.url), 'utf8'))

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../src/encoding/json.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
-import type { Target, UpstreamCallRequest } from '../../../src/providers/dialect.ts'
-import type { Profile } from '../../../src/providers/provider.ts'
+import type { Target, UpstreamCallRequest } from '../../../src/providers/dialect/dialect.ts'
+import type { Profile } from '../../../src/providers/dialect/provider.ts'
 
 export const sheet: PriceSheet = {
   currency: 'USD',

@@ -1,6 +1,5 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import type { FrameSource } from '../../../src/audit/frames.ts'
 import type { Verifier } from '../../../src/audit/note.ts'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd } from '../../../src/domain/money.ts'
@@ -10,19 +9,20 @@ import { usageOf } from '../../../src/domain/usage/usage.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
 import type { PriceSheet, VideoSheet } from '../../../src/events/types.ts'
 import { LedgerTail } from '../../../src/log/ledger-tail.ts'
-import type { AtSequence } from '../../../src/projections/checkpoint.ts'
+import type { FrameSource } from '../../../src/log/raw-frames.ts'
+import type { AtSequence } from '../../../src/projections/checkpoint/queries.ts'
+import type { EdgeReadModels } from '../../../src/read-api/read-models.ts'
 import { type AnswerPart, asksForAnswer, type Dispatch, type RoutedRequest } from '../../../src/roles/dispatch.ts'
 import type { EdgeBounds } from '../../../src/roles/edge/bounds.ts'
-import type { AdminIdentity } from '../../../src/roles/edge/middleware/authenticate-admin.ts'
-import type { EdgeReadModels } from '../../../src/roles/edge/read-models.ts'
-import type { ResponseOwners } from '../../../src/roles/edge/response-owners.ts'
+import type { AdminIdentity } from '../../../src/roles/edge/http/authenticate-admin.ts'
 import { edge } from '../../../src/roles/edge/role.ts'
-import type { EdgeTasks } from '../../../src/roles/edge/tasks.ts'
+import type { ResponseOwners } from '../../../src/roles/edge/surfaces/responses/stored.ts'
+import type { EdgeTasks } from '../../../src/roles/edge/surfaces/tasks/video-tasks.ts'
 import type { RateRecords } from '../../../src/roles/rate-records.ts'
 import type { WorkQueue } from '../../../src/roles/work-queue.ts'
-import type { Logger } from '../../../src/runtime/logger.ts'
+import { type LogLine, recordingLogger } from '../../support/log-lines.ts'
+import { MemoryLog } from '../../support/memory-log.ts'
 import { failed } from '../projector/facts.ts'
-import { MemoryLog } from './memory-log.ts'
 import { MemoryOutcomes } from './memory-outcomes.ts'
 import { MemoryRates } from './memory-rates.ts'
 
@@ -37,20 +37,6 @@ export const sheetOf = (sheet: Partial<PriceSheet> = {}): PriceSheet => ({
   max_output_tokens: 1_000,
   ...sheet,
 })
-
-export interface LogLine {
-  readonly level: string
-  readonly fields: object
-  readonly message: string
-}
-
-export const recordingLogger = (lines: LogLine[]): Logger => {
-  const at =
-    (level: string) =>
-    (fields: object, message: string): void =>
-      void lines.push({ level, fields, message })
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
-}
 
 const keyFact = (keyId: string, key: string): Fact => ({
   type: 'KeyIssued',
@@ -164,7 +150,7 @@ export interface EdgeOptions {
 const empty = async <T>(value: T): Promise<AtSequence<T>> => ({ sequence: 0, value })
 export const noReadModels: EdgeReadModels = {
   findBilling: () => empty(undefined),
-  findStanding: () => empty(undefined),
+  findBalanceSnapshot: () => empty(undefined),
   listTasks: () => empty([]),
   listFindings: () => empty({ findings: [], isComplete: true }),
   findCheckpoint: () => empty(null),
@@ -223,7 +209,7 @@ const catalogWith = (own: Partial<Catalog> = {}): Catalog => ({
 })
 
 const openLog = async ({ creditUsd = '100', sheets = {}, videoSheets = {} }: EdgeOptions): Promise<MemoryLog> => {
-  const log = new MemoryLog()
+  const log = new MemoryLog({ timeOf: () => new Date().toISOString() })
   const all = { 'openai/plain': sheetOf(), 'openai/other': sheetOf(), 'grok/plain': sheetOf(), ...sheets }
   await log.append([
     ...accountFacts,
@@ -248,7 +234,7 @@ const endCalls = async (log: MemoryLog, calls: readonly RoutedRequest[]): Promis
 export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<TestEdge> => {
   const log = await openLog(options)
   const tail = new LedgerTail(initialLedger(), log)
-  await tail.reached(await log.lastSequence())
+  await tail.waitForSequence(await log.lastSequence())
   const calls: RoutedRequest[] = []
   const logged: LogLine[] = []
   const queued = new Map<string, Uint8Array>()

@@ -4,7 +4,7 @@ import type {
   OutcomeStore,
   PutOutcome,
   StoredOutcome,
-} from '../../../src/roles/edge/idempotency/outcome-store.ts'
+} from '../../../src/roles/edge/admission/idempotency/outcome-store.ts'
 
 /** The port of outcomes over a map, which can be away, full, or lose an acknowledgement. */
 export class MemoryOutcomes implements OutcomeStore {

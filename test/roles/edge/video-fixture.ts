@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Test } from 'tap'
-import { walletInLedger } from '../../../src/domain/ledger/ledger.ts'
+import { findOrCreateWallet } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd } from '../../../src/domain/money.ts'
 import type { TaskPayload } from '../../../src/domain/video/request.ts'
 import { decideSettlement, type VideoVerdict } from '../../../src/domain/video/settle.ts'
@@ -10,8 +10,8 @@ import type { EventOf, Fact } from '../../../src/events/envelope.ts'
 import type { VideoSheet } from '../../../src/events/types.ts'
 import type { LedgerTail } from '../../../src/log/ledger-tail.ts'
 import { RecentTasks } from '../../../src/roles/recent-tasks.ts'
+import type { MemoryLog } from '../../support/memory-log.ts'
 import { type EdgeOptions, secret, startEdge, type TestEdge, workspaceId } from './edge-fixture.ts'
-import type { MemoryLog } from './memory-log.ts'
 
 export const otherSecret = 'sk-test-other'
 
@@ -98,13 +98,13 @@ export const startVideoEdge = async (t: Test, options: EdgeOptions = {}): Promis
   const { log, tail, url, queued } = edge
   const tell = async (...facts: Fact[]): Promise<void> => {
     const { sequence } = await log.append(facts)
-    await tail.reached(sequence)
+    await tail.waitForSequence(sequence)
   }
   await tell(...otherWorkspace)
   return {
     ...edge,
     holds: () => log.events.filter((event) => event.type === 'HoldPlaced'),
-    availableUsd: () => formatUsd(availablePicos(walletInLedger(tail.ledger, workspaceId))),
+    availableUsd: () => formatUsd(availablePicos(findOrCreateWallet(tail.ledger, workspaceId))),
     payloadOf: (taskId) => JSON.parse(Buffer.from(queued.get(taskId) ?? '').toString()),
     get: (path, key = secret) => fetch(url + path, { headers: { authorization: `Bearer ${key}` }, redirect: 'manual' }),
     tell,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { Fact } from '../../../src/events/envelope.ts'
-import { sealEvent } from '../../../src/events/envelope.ts'
+import { wrapEvent } from '../../../src/events/envelope.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
 import {
   adjusted,
@@ -289,7 +289,7 @@ export const logOf = (history: History): MemoryLog => {
     counters.set(writer, counter)
     const time = new Date(firstDay + log.frames.length * stepMs).toISOString()
     const events = routedOnce(facts, routedIds).map((fact, index) =>
-      sealEvent(fact, `${log.frames.length}-${index}`, '/gateway/test', time),
+      wrapEvent(fact, `${log.frames.length}-${index}`, '/gateway/test', time),
     )
     log.store({ walletSubject: wallet ? workspaceId : null, writer, counter, events })
     const journal = log.frames.filter((frame) => frame.walletSubject === null)

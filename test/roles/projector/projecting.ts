@@ -3,44 +3,13 @@ import { defaultSchema, openPool, type SchemaLocation } from '../../../src/adapt
 import { type Database, openDatabase } from '../../../src/adapters/postgres/database.ts'
 import type { Ledger } from '../../../src/domain/ledger/ledger.ts'
 import { applyFrame, initialLedger } from '../../../src/domain/ledger/ledger.ts'
+import { readModels } from '../../../src/projections/read-models.ts'
 import type { ProjectionStore } from '../../../src/roles/projector/ports.ts'
 import { ProjectionRun, type RunEnd } from '../../../src/roles/projector/projection-run.ts'
-import type { Logger } from '../../../src/runtime/logger.ts'
 import type { MemoryLog } from '../../support/memory-log.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 
-export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
-
-export const tables = [
-  'checkpoint',
-  'writers',
-  'workspaces',
-  'keys',
-  'limits',
-  'prices',
-  'aliases',
-  'routers',
-  'plans',
-  'subscriptions',
-  'wallets',
-  'holds',
-  'key_spending',
-  'wallet_references',
-  'wallet_entries',
-  'requests',
-  'open_requests',
-  'usage_entries',
-  'usage_by_day',
-  'stored_responses',
-  'seals',
-  'charge_places',
-  'movement_minutes',
-  'tasks',
-  'task_charges',
-  'external_tasks',
-  'late_verdicts',
-  'admin_changes',
-] as const
+export const tables: readonly string[] = ['checkpoint', ...readModels.flatMap((model) => Object.keys(model.tables))]
 
 /** A database of a test: the store, and what is in its tables. */
 export class Projected {
@@ -69,7 +38,7 @@ export class Projected {
   }
 
   /** Every row of a table, each column as its text. */
-  async rows(table: (typeof tables)[number], order: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  async rows(table: string, order: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
     const { rows } = await this.#pool.query(`select to_jsonb(t) as row from ${table} t order by ${order}`)
     return rows.map(({ row }) => row)
   }

@@ -4,8 +4,10 @@ import { type Sandbox, sandboxVideoKey, startSandbox } from '../../../sandbox/se
 import { UndiciClient } from '../../../src/adapters/http/client.ts'
 import type { JsonObject } from '../../../src/encoding/json.ts'
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
+import type { Event } from '../../../src/events/envelope.ts'
 import type { RequestFailed, UsageRecorded } from '../../../src/events/types.ts'
-import type { Profile, Provider, ProviderDialect } from '../../../src/providers/provider.ts'
+import { errorStatusOf } from '../../../src/http/error-table.ts'
+import type { Profile, Provider, ProviderDialect } from '../../../src/providers/dialect/provider.ts'
 import { openVideoVendor } from '../../../src/providers/vv-video/open-video-vendor.ts'
 import type { VideoVendorConfig } from '../../../src/providers/vv-video/vendor.ts'
 import type { AnswerPart, Dispatch, RoutedRequest } from '../../../src/roles/dispatch.ts'
@@ -13,21 +15,24 @@ import { CallsInFlight } from '../../../src/roles/proxy/calls-in-flight.ts'
 import { createForward } from '../../../src/roles/proxy/forward.ts'
 import type { Candidate } from '../../../src/roles/role.ts'
 import { sheet } from '../../providers/openai/target.ts'
-import { StubLog } from './stub-log.ts'
+import { type LogLine, recordingLogger } from '../../support/log-lines.ts'
+import { MemoryLog } from '../../support/memory-log.ts'
 
 export interface Bench {
   readonly sandbox: Sandbox
-  readonly log: StubLog
+  readonly log: MemoryLog
   readonly inFlight: CallsInFlight
   readonly dispatch: Dispatch
-  /** What was logged at `error`. */
-  readonly errors: string[]
+  readonly lines: readonly LogLine[]
 }
 
 export interface BenchOptions {
   readonly firstByteMs?: number
   readonly wholeAnswerMs?: number
   readonly closingUsageMs?: number
+  /** Of every provider. */
+  readonly drainMs?: number
+  readonly cancelStopsBilling?: boolean
   readonly closingAckMs?: number
   readonly questionMs?: number
   /** In place of the sandbox. */
@@ -63,19 +68,16 @@ const speakers: readonly (readonly [name: string, ProviderDialect, Profile])[] =
 export const startBench = async (t: Test, options: BenchOptions = {}): Promise<Bench> => {
   const sandbox = await startSandbox({ clock: Date.now, newId: randomUUID })
   const http = new UndiciClient()
-  const log = new StubLog()
+  const log = new MemoryLog({ checksSchemas: true })
   const inFlight = new CallsInFlight()
-  const errors: string[] = []
-  const ignore = (): void => undefined
-  const logger = {
-    debug: ignore,
-    info: ignore,
-    warn: ignore,
-    error: (_: object, text: string) => void errors.push(text),
+  const logger = recordingLogger()
+  const { baseUrl = sandbox.url, drainMs, cancelStopsBilling, ...bounds } = options
+  const drain = {
+    ...(drainMs === undefined ? {} : { drainMs }),
+    ...(cancelStopsBilling === undefined ? {} : { cancelStopsBilling }),
   }
-  const { baseUrl = sandbox.url, ...bounds } = options
   const providers = new Map(
-    speakers.map(([name, dialect, profile]) => [name, { ...providerOf(name, profile, baseUrl), dialect }]),
+    speakers.map(([name, dialect, profile]) => [name, { ...providerOf(name, profile, baseUrl), ...drain, dialect }]),
   )
   const vendors = new Map([['vv', openVideoVendor({ config: vendorOf(baseUrl), http, clock: Date.now })]])
   const dispatch = createForward({ log, providers, vendors, http, clock: Date.now, logger, inFlight, ...bounds })
@@ -83,7 +85,7 @@ export const startBench = async (t: Test, options: BenchOptions = {}): Promise<B
     await http.stop()
     await sandbox.stop()
   })
-  return { sandbox, log, inFlight, dispatch, errors }
+  return { sandbox, log, inFlight, dispatch, lines: logger.lines }
 }
 
 /** `openai/gpt-4o-mini;status=503`: a public id with the sandbox's directives behind it. */
@@ -132,7 +134,7 @@ export const hear = async (answer: AsyncIterable<AnswerPart>): Promise<Heard> =>
       else bytes.push(part.bytes)
   } catch (fault) {
     if (!(fault instanceof GatewayError)) throw fault
-    return heard(fault)
+    return heard(Object.assign(fault, { status: errorStatusOf(fault) }))
   }
   return heard(null)
 }
@@ -144,9 +146,9 @@ export const ask = (
 ): Promise<Heard> => hear(bench.dispatch(callOf(models, call), stay()))
 
 /** The one closing event of the one call. */
-export const onlyFact = (t: Test, { log }: Bench): StubLog['facts'][number] => {
-  t.equal(log.facts.length, 1, 'one closing event')
-  return log.facts[0] as StubLog['facts'][number]
+export const onlyFact = (t: Test, { log }: Bench): Event => {
+  t.equal(log.events.length, 1, 'one closing event')
+  return log.events[0]!
 }
 
 export const billOf = (t: Test, bench: Bench): UsageRecorded => {

@@ -1,7 +1,9 @@
 /** Measures one poller with many open tasks: `node test/roles/video-poller/ten-thousand-tasks.ts [tasks] [calls a second] [seconds]`. */
+
 import { setTimeout as delay } from 'node:timers/promises'
 import { LedgerTail } from '../../../src/log/ledger-tail.ts'
 import { videoPoller } from '../../../src/roles/video-poller/role.ts'
+import { silentLogger } from '../../support/log-lines.ts'
 import { success } from './scripted-vendor.ts'
 import { World } from './world.ts'
 
@@ -40,7 +42,6 @@ const vendor = {
 for (let n = 0; n < tasks; n += 1) await world.order({ taskId: `task_${n}`, callbackUrl: null })
 const tail = new LedgerTail(world.folded().ledger, world.log)
 const before = collect()
-const ignore = (): void => undefined
 const running = await videoPoller.start({
   log: world.log,
   tail,
@@ -50,7 +51,7 @@ const running = await videoPoller.start({
   vendors: new Map([['vv', vendor]]),
   webhooks: null,
   clock: Date.now,
-  logger: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+  logger: silentLogger,
 })
 let last = { calls: 0, cpu: process.cpuUsage(), atMs: performance.now() }
 while (world.tasks.done.length < tasks) {

@@ -14,6 +14,8 @@ import type { Webhooks } from '../../../src/roles/video-poller/callback-sender.t
 import { type VideoPollerParts, videoPoller } from '../../../src/roles/video-poller/role.ts'
 import type { PollerEvent } from '../../../src/roles/video-poller/task-records.ts'
 import type { WorkItem } from '../../../src/roles/work-queue.ts'
+import type { LogEvent } from '../../../src/runtime/log-events.ts'
+import { type LogLine, recordingLogger } from '../../support/log-lines.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
 import { FakeQueue } from './fake-queue.ts'
 import { ScriptedVendor } from './scripted-vendor.ts'
@@ -69,7 +71,7 @@ export class World {
   readonly callbacks = new FakeQueue()
   readonly vendor = new ScriptedVendor()
   /** Lines that processes logged. */
-  readonly lines: { readonly level: string; readonly fields: object; readonly message: string }[] = []
+  readonly lines: LogLine[] = []
   readonly #payloads = new Map<string, Uint8Array>()
 
   constructor() {
@@ -185,8 +187,8 @@ export class World {
     return task?.workspaceId === workspace ? task : null
   }
 
-  logged(message: RegExp): number {
-    return this.lines.filter((line) => message.test(line.message)).length
+  logged(event: LogEvent): number {
+    return this.lines.filter((line) => line.event === event).length
   }
 }
 
@@ -279,9 +281,6 @@ const logOf = ({ log }: World, life: Life, beforeAppend: ProcessOptions['beforeA
 export const startProcess = async (t: Test, world: World, options: ProcessOptions = {}) => {
   const { life = new Life(), bounds, webhooks = friendly, steadyMs, beforeAppend } = options
   const tail = new LedgerTail(world.folded().ledger, world.log)
-  const say = (level: string) => (fields: object, message: string) => {
-    world.lines.push({ level, fields, message })
-  }
   const { vendor } = world
   const running = await videoPoller.start({
     log: logOf(world, life, beforeAppend),
@@ -303,7 +302,7 @@ export const startProcess = async (t: Test, world: World, options: ProcessOption
     webhooks,
     clock: Date.now,
     random: () => 0.5,
-    logger: { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') },
+    logger: recordingLogger(world.lines),
     bounds: { ...quick, ...bounds },
     ...(steadyMs === undefined ? {} : { steadyMs }),
   })

@@ -127,7 +127,7 @@ class NatsCallClient implements CallClient {
     const call = this.#pending.get(number)?.call
     if (refusal === null) call?.refuse()
     else if (isVersionRefusal(refusal)) call?.refuse(otherVersion(openingVersion(refusal)))
-    else this.#options.logger.warn({ number, bytes: refusal.length }, 'a malformed refusal was dropped')
+    else this.#options.logger.log('dispatch.malformed_refusal', { number, bytes: refusal.length })
   }
 
   #tick(): void {

@@ -24,6 +24,7 @@ class CallAcceptor implements ServedCalls {
   readonly #subscription: Subscription
   readonly #onIdle: (() => void)[] = []
   readonly #open = new Set<ServedCall>()
+  #hasGivenUp = false
 
   constructor(options: CallOptions, subjects: CallSubjects, links: Links, dispatch: Dispatch) {
     this.#options = options
@@ -49,6 +50,7 @@ class CallAcceptor implements ServedCalls {
   }
 
   giveUp(): void {
+    this.#hasGivenUp = true
     for (const served of [...this.#open]) served.giveUp()
   }
 
@@ -58,7 +60,7 @@ class CallAcceptor implements ServedCalls {
       if (error !== null) throw error
       this.#take(msg)
     } catch (fault) {
-      this.#options.logger.error({ fault }, 'a routed call could not be taken')
+      this.#options.logger.log('dispatch.call_rejected', { fault })
     }
   }
 
@@ -70,11 +72,11 @@ class CallAcceptor implements ServedCalls {
     }
     const opening = decodeOpening(data)
     if (edge !== undefined && opening !== null) this.#accept(this.#links.ensureLink(edge), opening)
-    else this.#options.logger.warn({ reply, bytes: data.length }, 'a malformed opening was dropped')
+    else this.#options.logger.log('dispatch.malformed_opening', { reply, bytes: data.length })
   }
 
   #refuse(edge: string, reply: string, opening: Uint8Array): void {
-    this.#options.logger.warn({ edge, version: openingVersion(opening) }, 'a call of another version was refused')
+    this.#options.logger.log('dispatch.version_mismatch', { edge, protocolVersion: openingVersion(opening) })
     this.#links.publish(reply, encodeRefusal(), this.#links.subjectOf(edge))
   }
 
@@ -86,6 +88,7 @@ class CallAcceptor implements ServedCalls {
     link.calls.set(call, served)
     link.write({ call, kind: 'accepted', payload: encodeCredit(natsLimits.callsWindowBytes) })
     served.addPiece(firstPiece)
+    if (this.#hasGivenUp) served.giveUp() // It came while the subscription drained.
   }
 
   #onCallEnded(served: ServedCall): void {

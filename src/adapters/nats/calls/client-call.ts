@@ -1,9 +1,8 @@
 import { clientGoneError, GatewayError } from '../../../errors/gateway-error.ts'
-import { type AnswerPart, DispatchLost, type RoutedRequest } from '../../../roles/dispatch.ts'
+import { type AnswerPart, cancelAtOnce, DispatchLost, type RoutedRequest } from '../../../roles/dispatch.ts'
 import type { EndableCall, OpenCalls } from '../../../roles/open-calls.ts'
 import { sharedLimits } from '../../../runtime/limits.ts'
 import { natsLimits } from '../limits.ts'
-import { AbandonedCall } from './abandoned-call.ts'
 import { decodeFault, decodeHead, encodeCall } from './contents.ts'
 import { Inflow, Outflow } from './flow.ts'
 import type { CallLink, LinkedCall } from './link.ts'
@@ -37,7 +36,7 @@ const noProxy = (cause?: unknown): DispatchLost =>
   })
 
 const proxyGone = (): DispatchLost =>
-  new DispatchLost('upstream_stream_interrupted', 'The proxy that served the request is gone.')
+  new DispatchLost('upstream_stream_interrupted', 'The connection to the proxy that served the request was lost.')
 
 const proxyLate = (): DispatchLost =>
   new DispatchLost('upstream_timeout', 'The proxy that served the request did not finish it in time.')
@@ -69,6 +68,8 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   #arrived: AnswerPart[] = []
   #reader: Reader | null = null
   #fault: Error | null = null
+  #hasLeft = false
+  readonly #ended = Promise.withResolvers<void>()
 
   constructor(parts: ClientCallParts, call: RoutedRequest, clientGone: AbortSignal, openCalls?: OpenCalls) {
     this.#parts = parts
@@ -98,12 +99,18 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     })
   }
 
-  return(): Promise<Result> {
-    this.#cancel()
+  /** Resolves when the proxy has ended the call: until it is billed the request keeps what it holds. */
+  async return(): Promise<Result> {
+    if (this.#state === 'answering') {
+      this.#leave()
+      await this.#ended.promise
+    } else {
+      this.#cancel()
+      this.#finish(null)
+    }
     this.#arrived = []
-    this.#finish(null)
     this.#fault = null
-    return Promise.resolve(nothing)
+    return nothing
   }
 
   accept(link: CallLink, creditBytes: number): void {
@@ -118,7 +125,8 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
 
   receive({ kind, payload }: Packet): void {
     try {
-      if (kind === 'bytes') this.#deliver({ type: 'bytes', bytes: payload })
+      if (this.#hasLeft) this.#receiveEnd(kind)
+      else if (kind === 'bytes') this.#deliver({ type: 'bytes', bytes: payload })
       else if (kind === 'head') this.#deliver(decodeHead(payload))
       else if (kind === 'end') this.#finish(null)
       else if (kind === 'fault') this.#finish(decodeFault(payload))
@@ -132,7 +140,7 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   }
 
   connectionLost(): void {
-    this.#finish(proxyGone())
+    this.#finish(this.#hasLeft ? clientGoneError() : proxyGone())
   }
 
   refuse(cause?: unknown): void {
@@ -186,11 +194,20 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   #onClientLeft(): void {
     // Whether a proxy has the call decides who records its end, and will be known shortly.
     if (this.#state === 'opening') return
-    const isTaken = this.#state === 'answering'
+    if (this.#state === 'answering') this.#leave()
+    else this.#abort(clientGoneError(), createClientGoneBeforeAccept())
+  }
+
+  /** The proxy may read the answer on; only its end is of interest here. */
+  #leave(): void {
+    if (this.#hasLeft) return
+    this.#hasLeft = true
     this.#arrived = []
-    this.#abort(clientGoneError(), createClientGoneBeforeAccept())
-    if (isTaken && this.#link !== null && this.#openCalls !== undefined)
-      this.#link.calls.set(this.#number, new AbandonedCall(this.#link, this.#number, this.#openCalls))
+    this.#cancel()
+  }
+
+  #receiveEnd(kind: Packet['kind']): void {
+    if (kind === 'end' || kind === 'fault') this.#finish(clientGoneError())
   }
 
   /** Only a proxy that has the whole call records its end. */
@@ -203,7 +220,8 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   /** Sends nothing before a proxy has accepted: a late acceptance is answered with `cancel` too. */
   #cancel(): void {
     if (this.#state === 'over') return
-    this.#link?.write({ call: this.#number, kind: 'cancel', payload: cancelReasons.clientGone })
+    const payload = this.#clientGone.reason === cancelAtOnce ? cancelReasons.cancelAtOnce : cancelReasons.clientGone
+    this.#link?.write({ call: this.#number, kind: 'cancel', payload })
   }
 
   #deliver(part: AnswerPart): void {
@@ -228,6 +246,7 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     this.#link?.calls.delete(this.#number)
     this.#outflow?.stop()
     this.#parts.forget(this)
+    this.#ended.resolve()
     const reader = this.#reader
     this.#reader = null
     if (reader !== null) this.#conclude().then(reader.resolve, reader.reject)

@@ -1,5 +1,6 @@
 import { asObject, asText, isObject, type JsonObject } from '../../../encoding/json.ts'
-import { type ErrorCode, type ErrorDetails, errorTable, GatewayError } from '../../../errors/gateway-error.ts'
+import { type ErrorCode, type ErrorDetails, GatewayError } from '../../../errors/gateway-error.ts'
+import { errorStatusOf, isErrorCode } from '../../../http/error-table.ts'
 import type { AnswerPart, RoutedRequest } from '../../../roles/dispatch.ts'
 
 export type AnswerHead = Extract<AnswerPart, { type: 'head' }>
@@ -38,12 +39,20 @@ export const decodeHead = (payload: Uint8Array): AnswerHead => {
 
 /** Without the cause, which is logged only by the process in which it occurred. */
 export const encodeFault = (fault: GatewayError): Buffer => {
-  const { code, message, param, status, retryAfterSeconds, failedAt, details, failedResponse } = fault
-  return encodeJson({ code, message, param, status, retryAfterSeconds, failedAt, details, failedResponse })
+  const { code, message, param, retryAfterSeconds, failedAt, details, failedResponse } = fault
+  return encodeJson({
+    code,
+    message,
+    param,
+    status: errorStatusOf(fault),
+    retryAfterSeconds,
+    failedAt,
+    details,
+    failedResponse,
+  })
 }
 
-const codeOf = (value: unknown): ErrorCode =>
-  typeof value === 'string' && Object.hasOwn(errorTable, value) ? (value as ErrorCode) : 'internal_error'
+const codeOf = (value: unknown): ErrorCode => (isErrorCode(value) ? value : 'internal_error')
 
 const failedAtOf = (value: unknown): Pick<ErrorDetails, 'failedAt'> => {
   const { level, model } = asObject(value)

@@ -12,7 +12,7 @@ export class Outflow {
   #creditBytes: number
   #isStopped = false
   #skipsWaiting = false
-  #isCut = false
+  #isAborted = false
   #wake: (() => void) | null = null
 
   constructor(link: CallLink, call: number, kind: PacketKind, creditBytes: number) {
@@ -23,7 +23,7 @@ export class Outflow {
   }
 
   get isTruncated(): boolean {
-    return this.#isCut
+    return this.#isAborted
   }
 
   /** Null when all was sent at once; else resolves when it was sent or the flow was stopped. One at a time. */
@@ -63,7 +63,7 @@ export class Outflow {
   }
 
   #truncate(): void {
-    this.#isCut ||= !this.#isStopped
+    this.#isAborted ||= !this.#isStopped
     this.#isStopped = true
   }
 

@@ -20,10 +20,7 @@ export interface LinkParts {
   readonly onUnknownCall: (link: CallLink, packet: Packet) => void
 }
 
-/**
- * One end of the link between an edge and a proxy process. Packets arrive in order and without loss, whatever messages
- * NATS loses, as long as both processes run.
- */
+/** One end, at an edge or a proxy. Packets arrive in order and without loss, whatever messages NATS loses. */
 export class CallLink {
   readonly peer: string
   readonly incarnation: number

@@ -83,7 +83,7 @@ export class Links {
       return true
     } catch (fault) {
       // The connection is draining, or now to a server with a smaller max_payload: treated as a lost message.
-      logger.warn({ fault, subject }, 'a message of a link could not be sent')
+      logger.log('dispatch.publish_failed', { fault, subject })
       return false
     }
   }
@@ -117,7 +117,7 @@ export class Links {
     try {
       await withTimeout(connection.flush(), natsLimits.callsCloseMs, () => new Error('the server does not answer'))
     } catch (fault) {
-      logger.warn({ fault }, 'the last messages of the links may not have been sent')
+      logger.log('dispatch.flush_failed', { fault })
     }
   }
 
@@ -165,16 +165,16 @@ export class Links {
       if (error !== null) throw error
       this.#take(msg)
     } catch (fault) {
-      this.#parts.logger.error({ fault }, 'a message to this process could not be taken')
+      this.#parts.logger.log('dispatch.receive_failed', { fault })
     }
   }
 
   #take(msg: Msg): void {
     const { subjects, side, onOpeningRefused } = this.#parts
     const sender = subjects.parse(side, msg.subject)?.sender ?? ''
-    const isNobody = msg.data.length === 0 && msg.headers?.code === noRespondersStatus
-    if (isCallNumber(sender)) onOpeningRefused?.(Number(sender), isNobody ? null : msg.data)
-    else if (isNobody) this.#onNoResponders(sender)
+    const hasNoResponders = msg.data.length === 0 && msg.headers?.code === noRespondersStatus
+    if (isCallNumber(sender)) onOpeningRefused?.(Number(sender), hasNoResponders ? null : msg.data)
+    else if (hasNoResponders) this.#onNoResponders(sender)
     else this.#onMessage(sender, msg.data)
     if (this.#onSettled.size > 0 && this.#isSettled()) this.#notifySettled()
   }
@@ -192,7 +192,7 @@ export class Links {
 
   #onMessage(peer: string, bytes: Uint8Array): void {
     const message = decodeMessage(bytes)
-    if (message === null) this.#parts.logger.warn({ peer, bytes: bytes.length }, 'a malformed message was dropped')
+    if (message === null) this.#parts.logger.log('dispatch.malformed_message', { peer, bytes: bytes.length })
     else if (message.type === 'reset') this.#onReset(peer, message)
     else this.#resolveLink(peer, message)?.receive(message, bytes.length)
   }
@@ -224,7 +224,7 @@ export class Links {
   }
 
   #dropUnresponsive(link: CallLink): void {
-    this.#parts.logger.warn({ peer: link.peer, calls: link.calls.size }, 'a peer does not answer any more')
+    this.#parts.logger.log('dispatch.peer_lost', { peer: link.peer, calls: link.calls.size })
     this.#end(link)
   }
 

@@ -38,12 +38,15 @@ export interface LinkMessage extends MessageHeader {
 
 export const noBytes = new Uint8Array(0)
 
-export const cancelReasons: { readonly [Reason in 'clientGone' | 'shutdown']: Uint8Array } = {
+/** A proxy of another release takes a reason that it does not know for that of a client that is gone. */
+export const cancelReasons = {
   clientGone: noBytes,
+  cancelAtOnce: Buffer.from('cancel_at_once'),
   shutdown: Buffer.from('shutdown'),
-}
+} as const satisfies { readonly [reason: string]: Uint8Array }
 
-export const isShutdown = (payload: Uint8Array): boolean => Buffer.compare(payload, cancelReasons.shutdown) === 0
+export const isCancelReason = (payload: Uint8Array, reason: keyof typeof cancelReasons): boolean =>
+  Buffer.compare(payload, cancelReasons[reason]) === 0
 
 export const headerBytes = 22
 export const packetHeaderBytes = 9
@@ -125,12 +128,10 @@ export const decodeMessage = (bytes: Uint8Array): LinkMessage | null => {
   }
 }
 
-/** Offers a call to the proxies' queue group. */
 export interface Opening {
   readonly call: number
   /** Bytes of the answer that may be sent before more are granted. */
   readonly creditBytes: number
-  /** Of the encoded call. */
   readonly totalBytes: number
   readonly firstPiece: Uint8Array
 }

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../errors/gateway-error.ts'
-import type { AnswerPart, Dispatch } from '../../../roles/dispatch.ts'
+import { type AnswerPart, cancelAtOnce, type Dispatch } from '../../../roles/dispatch.ts'
 import { OpenCalls } from '../../../roles/open-calls.ts'
 import { streamInterrupted } from '../../../roles/proxy/failure.ts'
 import type { Clock } from '../../../runtime/clock.ts'
@@ -7,7 +7,7 @@ import type { Logger } from '../../../runtime/logger.ts'
 import { decodeCall, encodeFault, encodeHead } from './contents.ts'
 import { Inflow, Outflow } from './flow.ts'
 import type { CallLink, LinkedCall } from './link.ts'
-import { decodeCredit, isShutdown, noBytes, type Opening, type Packet, type PacketKind } from './message.ts'
+import { decodeCredit, isCancelReason, noBytes, type Opening, type Packet, type PacketKind } from './message.ts'
 
 export interface ServedCallParts {
   readonly dispatch: Dispatch
@@ -45,11 +45,11 @@ export class ServedCall implements LinkedCall {
   receive({ kind, payload }: Packet): void {
     if (kind === 'credit') this.#outflow.grant(decodeCredit(payload))
     else if (kind === 'piece') this.addPiece(payload)
-    else if (kind === 'cancel') this.#cancel(isShutdown(payload))
+    else if (kind === 'cancel') this.#cancel(payload)
   }
 
   connectionLost(): void {
-    this.#cancel(false)
+    this.#cancel(noBytes)
   }
 
   /** Stops waiting for its reader. The edge of an incomplete call is notified when the link ends. */
@@ -104,16 +104,16 @@ export class ServedCall implements LinkedCall {
 
   #toGatewayError(fault: unknown): GatewayError {
     if (fault instanceof GatewayError) return fault
-    this.#parts.logger.error({ fault, requestId: this.#requestId }, 'a routed call failed')
+    this.#parts.logger.log('dispatch.call_failed', { fault, requestId: this.#requestId })
     return ourFault()
   }
 
   /** On shutdown the reader is still present and receives how the call ended. */
-  #cancel(isShutdown: boolean): void {
+  #cancel(reason: Uint8Array): void {
     if (!this.#isServing) this.#end()
-    else if (isShutdown) this.#openCalls.shutDown()
+    else if (isCancelReason(reason, 'shutdown')) this.#openCalls.shutDown()
     else {
-      this.#clientGone.abort()
+      this.#clientGone.abort(isCancelReason(reason, 'cancelAtOnce') ? cancelAtOnce : undefined)
       this.#outflow.stop()
     }
   }

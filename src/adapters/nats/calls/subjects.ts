@@ -1,11 +1,8 @@
-import { buildLogNames } from '../log-stream.ts'
+import { buildLogNames } from '../streams.ts'
 
 export type Side = 'edge' | 'proxy'
 
-/**
- * A link's messages go to `<prefix>.<side>.<id of the receiver>.<id of the sender>`, with the opposite subject for
- * replies: the subject alone identifies both, also in the server's own reply that there are no responders.
- */
+/** `<prefix>.<side>.<receiver>.<sender>`: identifies both, also in the server's reply that there are no responders. */
 export interface CallSubjects {
   /** Openings; proxies share them in one queue group. */
   readonly openings: string

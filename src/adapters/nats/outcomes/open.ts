@@ -1,16 +1,17 @@
 import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { OutcomeStore } from '../../../roles/edge/idempotency/outcome-store.ts'
+import type { OutcomeStore } from '../../../roles/edge/admission/idempotency/outcome-store.ts'
 import type { NewId } from '../../../runtime/clock.ts'
 import { sharedLimits } from '../../../runtime/limits.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import { buildInboxPrefix } from '../connect.ts'
 import { checkDurability, checkServer, type Durability } from '../durability.ts'
+import { ensureStream } from '../ensure-stream.ts'
 import { Link } from '../link.ts'
 import { assertMayPublish } from '../may-publish.ts'
 import { Publisher } from '../publisher.ts'
+import { buildOutcomeNames, outcomesStream } from '../streams.ts'
 import { NatsOutcomes } from './outcomes.ts'
-import { buildOutcomeNames, ensureOutcomesStream } from './stream.ts'
 
 export interface OutcomesOptions {
   /** Closed by the caller, afterwards. Not the log's connection: large answers would delay its frames. */
@@ -35,7 +36,7 @@ export const ensureOutcomes = async (options: OutcomesOptions): Promise<JetStrea
   const { connection, name } = options
   checkServer(connection)
   const jsm = await jetstreamManager(connection, { timeout: sharedLimits.natsRequestMs, checkAPI: false })
-  const stream = await ensureOutcomesStream(jsm, buildOutcomeNames(name), options)
+  const stream = await ensureStream(jsm, outcomesStream(buildOutcomeNames(name)), options)
   await checkDurability(connection, stream, { ...options, noun: 'the stream of outcomes' })
   return jsm
 }
@@ -45,10 +46,8 @@ export const openOutcomes = async (options: OutcomesOptions): Promise<OpenOutcom
   const { connection, name, role, logger } = options
   const jsm = await ensureOutcomes(options)
   const names = buildOutcomeNames(name)
-  await assertMayPublish(jetstream(connection), `${names.prefix}new.new`, 'no outcome can be kept')
-  const link = new Link(connection, ({ message }) =>
-    logger.error({ reason: message }, 'the server of the outcomes refuses'),
-  )
+  await assertMayPublish(jetstream(connection), `${names.prefix}new.new`, 'no outcome can be stored')
+  const link = new Link(connection, ({ message }) => logger.log('outcomes.permission_denied', { reason: message }))
   const publisher = new Publisher(connection, names.stream, buildInboxPrefix(role))
   return new NatsOutcomes({ ...options, names, jsm, link, publisher })
 }

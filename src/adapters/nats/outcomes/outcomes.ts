@@ -5,7 +5,7 @@ import type {
   OutcomeStore,
   PutOutcome,
   StoredOutcome,
-} from '../../../roles/edge/idempotency/outcome-store.ts'
+} from '../../../roles/edge/admission/idempotency/outcome-store.ts'
 import type { NewId } from '../../../runtime/clock.ts'
 import { sharedLimits } from '../../../runtime/limits.ts'
 import { withTimeout } from '../../../runtime/within.ts'
@@ -13,10 +13,10 @@ import { findPermissionViolation } from '../connect.ts'
 import { isApiError } from '../ensure-stream.ts'
 import type { Link } from '../link.ts'
 import type { Publisher } from '../publisher.ts'
-import type { OutcomeNames } from './stream.ts'
+import type { RecordNames } from '../streams.ts'
 
 export interface OutcomesParts {
-  readonly names: OutcomeNames
+  readonly names: RecordNames
   readonly publisher: Publisher
   readonly jsm: JetStreamManager
   readonly link: Link
@@ -35,7 +35,7 @@ const isTaken = (error: unknown): boolean =>
 const isFull = (error: unknown): boolean => error instanceof JetStreamApiError && noRoom.test(error.message)
 
 const createUnavailable = (cause?: unknown): GatewayError =>
-  new GatewayError('log_unavailable', 'Idempotency keys cannot be kept right now. Try again shortly.', {
+  new GatewayError('log_unavailable', 'Idempotency keys cannot be stored right now. Try again shortly.', {
     cause,
     retryAfterSeconds: 1,
   })

@@ -6,12 +6,12 @@ import type { RateRecord, RateRecords } from '../../../roles/rate-records.ts'
 import { sharedLimits } from '../../../runtime/limits.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import { buildInboxPrefix } from '../connect.ts'
-import { isApiError } from '../ensure-stream.ts'
+import { ensureStream, isApiError } from '../ensure-stream.ts'
 import { isSequenceConflict } from '../frame-store.ts'
 import { Link } from '../link.ts'
 import { assertMayPublish } from '../may-publish.ts'
 import { NoSuchStream, Publisher } from '../publisher.ts'
-import { buildRatesNames, ensureRatesStream, type RatesNames } from './stream.ts'
+import { buildRatesNames, type RecordNames, ratesStream } from '../streams.ts'
 
 export interface RatesOptions {
   /** Closed by the caller, afterwards. */
@@ -30,7 +30,7 @@ export interface OpenRates extends RateRecords {
 interface Parts {
   readonly jsm: JetStreamManager
   readonly publisher: Publisher
-  readonly names: RatesNames
+  readonly names: RecordNames
   readonly replicas: number
   readonly link: Link
   readonly logger: Logger
@@ -113,19 +113,18 @@ class NatsRates implements OpenRates {
     } catch (error) {
       if (!isStreamMissing(error)) throw error
     }
-    await link.runWhileUp(() => ensureRatesStream(jsm, names, { replicas, create: true }))
+    await link.runWhileUp(() => ensureStream(jsm, ratesStream(names), { replicas, create: true }))
     return link.runWhileUp(work)
   }
 
   #noteSuccess(): void {
-    if (this.#isFailing) this.#parts.logger.info({}, 'limited requests can be counted again')
+    if (this.#isFailing) this.#parts.logger.log('rates.store_available', {})
     this.#isFailing = false
   }
 
   #noteFailure(error: unknown): void {
     const reason = faultText(error)
-    if (!this.#isFailing && !this.#parts.link.isClosed)
-      this.#parts.logger.warn({ reason }, 'limited requests cannot be counted, and are refused')
+    if (!this.#isFailing && !this.#parts.link.isClosed) this.#parts.logger.log('rates.store_unavailable', { reason })
     this.#isFailing = true
   }
 }
@@ -133,7 +132,7 @@ class NatsRates implements OpenRates {
 /** Creates the stream if absent. Throws when it exists with other settings, or may not be created. */
 export const ensureRates = async ({ connection, name, replicas }: RatesOptions): Promise<JetStreamManager> => {
   const jsm = await jetstreamManager(connection, { timeout: sharedLimits.natsRequestMs, checkAPI: false })
-  await ensureRatesStream(jsm, buildRatesNames(name), { replicas, create: true })
+  await ensureStream(jsm, ratesStream(buildRatesNames(name)), { replicas, create: true })
   return jsm
 }
 
@@ -143,7 +142,7 @@ export const openRates = async (options: RatesOptions): Promise<OpenRates> => {
   const jsm = await ensureRates(options)
   const names = buildRatesNames(name)
   await assertMayPublish(jetstream(connection), `${names.prefix}new`, 'no limited request can be counted')
-  const link = new Link(connection, ({ message }) => logger.error({ reason: message }, 'the rates’ server refuses'))
+  const link = new Link(connection, ({ message }) => logger.log('rates.permission_denied', { reason: message }))
   const publisher = new Publisher(connection, names.stream, buildInboxPrefix(role))
   return new NatsRates({ jsm, publisher, names, replicas, link, logger })
 }

@@ -2,8 +2,15 @@ import { createHash } from 'node:crypto'
 import type { MsgHdrs } from '@nats-io/transport-node'
 import type { Clock } from '../../../runtime/clock.ts'
 import { natsLimits } from '../limits.ts'
-import { assertId, type QueueNames } from './names.ts'
+import type { QueueNames } from '../streams.ts'
 import type { QueueStore } from './store.ts'
+
+const idPattern = /^[A-Za-z0-9_-]{1,64}$/
+
+/** An id is one token of a subject. */
+const assertId = (id: string): void => {
+  if (!idPattern.test(id)) throw new Error(`${JSON.stringify(id)} cannot be the id of an item: ${idPattern}`)
+}
 
 const piecesHeader = 'Gateway-Pieces'
 const sha256Header = 'Gateway-Sha256'

@@ -13,10 +13,10 @@ export class QueueHealth {
 
   reportFailure(error: unknown): void {
     const reason = faultText(error)
-    this.#warning.raise({ stream: this.#stream, reason }, 'the work queue does not answer')
+    this.#warning.raise('queue.unavailable', { stream: this.#stream, reason })
   }
 
   reportSuccess(): void {
-    this.#warning.clear({ stream: this.#stream }, 'the work queue answers again')
+    this.#warning.clear('queue.available', { stream: this.#stream })
   }
 }

@@ -7,16 +7,17 @@ import type { Logger } from '../../../runtime/logger.ts'
 import type { Reading } from '../../../runtime/observer.ts'
 import { buildInboxPrefix } from '../connect.ts'
 import { checkDurability, checkServer, type Durability } from '../durability.ts'
+import { ensureStream } from '../ensure-stream.ts'
 import { natsLimits } from '../limits.ts'
 import { Link } from '../link.ts'
 import { assertMayPublish } from '../may-publish.ts'
 import { Publisher } from '../publisher.ts'
+import { buildQueuesNames, type QueueNames, queueStream } from '../streams.ts'
+import { type ConsumerSpec, ensureConsumer } from './consumer.ts'
 import { QueueContents } from './contents.ts'
 import { QueueHealth } from './health.ts'
-import { buildQueuesNames, type QueueNames } from './names.ts'
 import { PullConsumer, type PullConsumerParts } from './pull-consumer.ts'
 import { QueueStore, type QueueStoreParts } from './store.ts'
-import { type ConsumerSpec, ensureConsumer, ensureQueueStream } from './stream.ts'
 
 export interface QueueOptions {
   /** Closed by the caller, afterwards. Not the log's connection: large payloads would delay its frames. */
@@ -91,9 +92,7 @@ const assemble = (options: QueueOptions, jsm: JetStreamManager): WorkQueues => {
   const { connection, clock, create, logger, role } = options
   const { tasks, callbacks } = consumersOf(options)
   const { stream } = tasks
-  const link = new Link(connection, ({ message }) =>
-    logger.error({ reason: message }, 'the work queue’s server refuses'),
-  )
+  const link = new Link(connection, ({ message }) => logger.log('queue.permission_denied', { reason: message }))
   const health = new QueueHealth(logger, stream)
   const inboxPrefix = buildInboxPrefix(role)
   const publisher = new Publisher(connection, stream, inboxPrefix)
@@ -113,16 +112,13 @@ const assemble = (options: QueueOptions, jsm: JetStreamManager): WorkQueues => {
   }
 }
 
-/**
- * With `create`, creates a missing stream and consumers. Throws, with every reason, when they do not keep what they
- * acknowledge, or do not let this role do its work.
- */
+/** Throws, with every reason, when what is acknowledged is not kept, or this role may not do its work. */
 export const ensureWorkQueues = async (options: QueueOptions): Promise<JetStreamManager> => {
   const { connection, name, create, puts = false, takes = false } = options
   const names = buildQueuesNames(name)
   checkServer(connection)
   const jsm = await jetstreamManager(connection, { timeout: sharedLimits.natsRequestMs, checkAPI: false })
-  const stream = await ensureQueueStream(jsm, names, options)
+  const stream = await ensureStream(jsm, queueStream(names), options)
   await checkDurability(connection, stream, { ...options, noun: 'the work queue' })
   const consumers = consumersOf(options)
   if (create || takes) for (const consumer of Object.values(consumers)) await ensureConsumer(jsm, consumer, create)

@@ -9,11 +9,11 @@ import { waitAtMost } from '../../../runtime/within.ts'
 import { parseDelivery } from '../delivery.ts'
 import { natsLimits } from '../limits.ts'
 import type { Link } from '../link.ts'
+import { PullSession } from '../pull-session.ts'
+import { type ConsumerSpec, ensureConsumer } from './consumer.ts'
 import { parseItemLocation, type QueueContents } from './contents.ts'
 import type { QueueHealth } from './health.ts'
-import { ItemSession } from './item-session.ts'
 import { formatNak, LeasedItem, type LeasedItemParts } from './leased-item.ts'
-import { type ConsumerSpec, ensureConsumer } from './stream.ts'
 
 export interface PullConsumerParts {
   readonly connection: NatsConnection
@@ -25,6 +25,12 @@ export interface PullConsumerParts {
   readonly contents: QueueContents
   readonly health: QueueHealth
   readonly logger: Logger
+}
+
+const pace = {
+  expiresMs: natsLimits.queuePullMs,
+  heartbeatMs: natsLimits.queueHeartbeatMs,
+  stallMs: natsLimits.queueStallMs,
 }
 
 export class PullConsumer implements QueueConsumer {
@@ -39,7 +45,7 @@ export class PullConsumer implements QueueConsumer {
    */
   readonly #completing = new Map<string, LeasedItem>()
   readonly #sweepTimer: NodeJS.Timeout
-  #session: ItemSession | undefined
+  #session: PullSession | undefined
   #attempt = 0
   #isOver = false
   #isPulling = false
@@ -74,7 +80,7 @@ export class PullConsumer implements QueueConsumer {
   async #nakAll(): Promise<void> {
     const { connection, link } = this.#parts
     for (const item of this.#leased.values()) item.again(0)
-    await this.#session?.close().catch(() => {}) // The connection is gone: nothing more arrives.
+    await this.#session?.drain().catch(() => {}) // The connection is gone: nothing more arrives.
     if (link.isUp) await connection.flush().catch(() => {})
   }
 
@@ -84,7 +90,7 @@ export class PullConsumer implements QueueConsumer {
       const reason = await this.#runSession()
       if (this.#isOver || link.isClosed) return
       if (this.#attempt === 0)
-        logger.info({ stream: consumer.stream, queue: consumer.queue.consumer, reason }, 'work is asked for afresh')
+        logger.log('queue.consumer_restarted', { stream: consumer.stream, queue: consumer.queue.consumer, reason })
       await link.backOff(Math.min(this.#attempt, natsLimits.followDoublingsMax)).catch(() => {}) // Closed: the loop ends.
       this.#attempt += 1
     }
@@ -110,19 +116,20 @@ export class PullConsumer implements QueueConsumer {
       return faultText(error)
     } finally {
       this.#isPulling = false
-      if (!this.#isOver) void session.close().catch(() => {}) // The connection is gone, and the subscription with it.
+      if (!this.#isOver) void session.drain().catch(() => {}) // The connection is gone, and the subscription with it.
     }
   }
 
-  #newSession(onLost: (reason: string) => void): ItemSession {
+  #newSession(onLost: (reason: string) => void): PullSession {
     const { connection, consumer, inboxPrefix } = this.#parts
-    return new ItemSession({
+    return new PullSession({
+      pace,
       connection,
       stream: consumer.stream,
       consumer: consumer.queue.consumer,
       inboxPrefix,
       room: () => (this.#isOver ? 0 : this.#itemsMax - this.#leased.size),
-      onItem: (message) => this.#receive(message),
+      onMessage: (message) => this.#receive(message),
       onEnd: onLost,
     })
   }
@@ -161,8 +168,7 @@ export class PullConsumer implements QueueConsumer {
     try {
       await contents.sweep()
     } catch (error) {
-      if (!link.isClosed)
-        logger.warn({ stream: consumer.stream, fault: error }, 'pieces without an item are not removed')
+      if (!link.isClosed) logger.log('queue.sweep_failed', { stream: consumer.stream, fault: error })
     }
   }
 }

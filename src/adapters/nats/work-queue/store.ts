@@ -34,10 +34,7 @@ export class QueueStore {
     this.#parts = parts
   }
 
-  /**
-   * Resolves when this message, or an earlier one, is stored and synced under the subject. Rejects with
-   * `log_unavailable` when the queue is closed, or has not answered for `routedAckMs`.
-   */
+  /** Resolves when this message, or an earlier one, is stored and synced. Rejects with `log_unavailable`. */
   async put(message: QueueMessage): Promise<void> {
     const publication = { ...message, messageId: message.subject }
     await this.#retryUntilAnswered(sharedLimits.routedAckMs, async () => {
@@ -49,10 +46,7 @@ export class QueueStore {
     })
   }
 
-  /**
-   * Null when there is none. A new leader may still apply what it has committed, so it is asked more than once. Rejects
-   * with `log_unavailable` when the queue is closed, or has not answered for `natsOpenMs`: readers can wait.
-   */
+  /** A new leader may still apply what it has committed: it is asked more than once. Rejects with `log_unavailable`. */
   async find(query: SeqMsgRequest | LastForMsgRequest): Promise<StoredMsg | null> {
     const { jsm, link, stream } = this.#parts
     for (let attempt = 0; ; attempt += 1) {

@@ -5,15 +5,12 @@ import { type CallServer, openCallServer } from '../../../../src/adapters/nats/c
 import { connectNats } from '../../../../src/adapters/nats/connect.ts'
 import type { Dispatch } from '../../../../src/roles/dispatch.ts'
 import type { ServedCalls } from '../../../../src/roles/proxy/role.ts'
-import type { Logger } from '../../../../src/runtime/logger.ts'
-import { keepingLogger, type Line } from '../open.ts'
-
-export type KeptLogger = Logger & { readonly lines: readonly Line[] }
+import { type RecordingLogger, recordingLogger } from '../../../support/log-lines.ts'
 
 interface Opened {
   readonly connection: NatsConnection
   readonly id: string
-  readonly logger: KeptLogger
+  readonly logger: RecordingLogger
   close(): Promise<void>
 }
 
@@ -30,7 +27,7 @@ export interface OpenedProxy extends Opened {
 const start = async (url: string, overrides: Partial<CallOptions>) => {
   const connection = await connectNats({ url, name: 'test' })
   const id = v7()
-  const logger = keepingLogger()
+  const logger = recordingLogger()
   const options = { connection, name: 'GATEWAY', clock: Date.now, newId: () => id, logger, ...overrides }
   return { connection, id, logger, options }
 }

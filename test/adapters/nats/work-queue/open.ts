@@ -6,7 +6,7 @@ import { connectNats } from '../../../../src/adapters/nats/connect.ts'
 import { openWorkQueues, type QueueOptions, type WorkQueues } from '../../../../src/adapters/nats/work-queue/open.ts'
 import type { RunningRole } from '../../../../src/roles/role.ts'
 import type { WorkItem, WorkQueue } from '../../../../src/roles/work-queue.ts'
-import { keepingLogger } from '../open.ts'
+import { recordingLogger } from '../../../support/log-lines.ts'
 import { NatsServer } from '../server.ts'
 
 export interface QueueServer {
@@ -46,7 +46,7 @@ export const openQueues = async (
     puts: true,
     takes: true,
     clock: Date.now,
-    logger: keepingLogger(),
+    logger: recordingLogger(),
     ...overrides,
   })
   t.teardown(() => queues.close())

@@ -1,19 +1,20 @@
-import { type EdgeMiddleware, jsonOfContext, keyOfContext } from '../../middleware/context.ts'
-import { errorBody } from '../../middleware/errors.ts'
-import { routingRequestOf } from '../request.ts'
-import { type SurfaceParts, serveRequest } from '../serve-request.ts'
-import { keepAliveComment, type StreamFormat } from '../stream-format.ts'
-import { readChatRequest } from './request.ts'
+import { type HttpMiddleware, jsonOfContext, keyOfContext } from '../../../../http/context.ts'
+import { errorBody } from '../../../../http/errors.ts'
+import { requestReader, routingRequestOf } from '../inference/request.ts'
+import { type SurfaceParts, serveRequest } from '../inference/serve-request.ts'
+import { keepAliveComment, type StreamFormat } from '../streaming/stream-format.ts'
+import type { ChatCompletionRequest } from './request.types.ts'
 import { boundChatUsage } from './usage-bounds.ts'
 
-const voice: StreamFormat = {
+export const readChatRequest = requestReader<ChatCompletionRequest>('requests/chat-completion-request.json')
+
+const streamFormat: StreamFormat = {
   keepAlive: keepAliveComment,
   errorEvent: (error) => Buffer.from(`data: ${JSON.stringify(errorBody(error))}\n\ndata: [DONE]\n\n`),
 }
 
-/** POST /v1/chat/completions */
 export const completeChat =
-  (parts: SurfaceParts): EdgeMiddleware =>
+  (parts: SurfaceParts): HttpMiddleware =>
   async (ctx) => {
     const { value, bytesLength } = jsonOfContext(ctx)
     const request = readChatRequest(value)
@@ -23,6 +24,6 @@ export const completeChat =
       request,
       plan,
       demand: boundChatUsage(request, bytesLength),
-      voice,
+      streamFormat: streamFormat,
     })
   }

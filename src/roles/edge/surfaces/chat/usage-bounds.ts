@@ -1,6 +1,6 @@
 import type { UsageBounds } from '../../../../domain/pricing/worst-case.ts'
-import { encodedAudio, linkedImage, type Media, noMedia, sumOfMedia, unmeasured } from '../media.ts'
-import { builtInSearch, webSearches } from '../web-searches.ts'
+import { encodedAudio, linkedImage, type Media, noMedia, sumOfMedia, unmeasured } from '../inference/media.ts'
+import { builtInSearch, webSearches } from '../inference/web-searches.ts'
 import type { ChatCompletionRequest, ContentPart } from './request.types.ts'
 
 /** Only the member that the part's type names is measured as media: anything else in it counts as text. */
@@ -38,6 +38,7 @@ export const boundChatUsage = (request: ChatCompletionRequest, bodyBytes: number
     choices: request.n ?? 1,
     audio: media.audio || (request.modalities ?? []).includes('audio') || Boolean(request.audio),
     image: media.image,
+    ...(typeof request.service_tier === 'string' ? { serviceTier: request.service_tier } : {}),
     toolCallsMax: {
       ...builtInSearch(search?.search_context_size),
       ...(search === undefined ? {} : webSearches()),

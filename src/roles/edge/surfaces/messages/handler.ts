@@ -1,15 +1,42 @@
-import { type EdgeMiddleware, jsonOfContext, keyOfContext } from '../../middleware/context.ts'
-import { serveQuestion } from '../ask-question.ts'
-import { routingRequestOf } from '../request.ts'
-import { type SurfaceParts, serveRequest } from '../serve-request.ts'
-import { countedBody, readCountRequest, readMessagesRequest } from './request.ts'
-import { messagesStreamFormat } from './stream-format.ts'
+import { isObject, type JsonObject } from '../../../../encoding/json.ts'
+import { type HttpMiddleware, jsonOfContext, keyOfContext } from '../../../../http/context.ts'
+import { messagesErrorBody } from '../../../../http/errors.ts'
+import { refuseThread } from '../../../../providers/anthropic/references.ts'
+import { serveQuestion } from '../inference/ask-question.ts'
+import { requestReader, routingRequestOf, withoutRouting } from '../inference/request.ts'
+import { type SurfaceParts, serveRequest } from '../inference/serve-request.ts'
+import type { StreamFormat } from '../streaming/stream-format.ts'
+import type { MessagesRequest } from './request.types.ts'
 import { boundMessagesUsage } from './usage-bounds.ts'
 import { headersToForward } from './version.ts'
 
-/** POST /v1/messages */
+const ping = Buffer.from('event: ping\ndata: {"type": "ping"}\n\n')
+
+const messagesStreamFormat = (requestId: string): StreamFormat => ({
+  keepAlive: ping,
+  errorEvent: (error) => Buffer.from(`event: error\ndata: ${JSON.stringify(messagesErrorBody(error, requestId))}\n\n`),
+})
+
+const read = requestReader<MessagesRequest>('requests/messages-request.v1.json')
+
+/** A thread is refused here, since no model of the surface supports one. */
+export const readMessagesRequest = (value: unknown): MessagesRequest => {
+  const request = read(value)
+  refuseThread(request)
+  return request
+}
+
+/** A request to count tokens has no `max_tokens`. */
+const readCountRequest = (value: unknown): MessagesRequest =>
+  readMessagesRequest(isObject(value) ? { ...value, max_tokens: 1 } : value)
+
+export const countedBody = (request: MessagesRequest): JsonObject => {
+  const { max_tokens: _ofAnswer, stream: _howAnswered, ...body } = withoutRouting(request)
+  return body
+}
+
 export const createMessage =
-  (parts: SurfaceParts): EdgeMiddleware =>
+  (parts: SurfaceParts): HttpMiddleware =>
   async (ctx) => {
     const { value, bytesLength } = jsonOfContext(ctx)
     const request = readMessagesRequest(value)
@@ -19,13 +46,13 @@ export const createMessage =
       plan: parts.inference.plan(routingRequestOf(request), keyOfContext(ctx)),
       demand: boundMessagesUsage(request, bytesLength),
       headers: headersToForward(ctx.req.headers),
-      voice: messagesStreamFormat(ctx.state.requestId),
+      streamFormat: messagesStreamFormat(ctx.state.requestId),
     })
   }
 
-/** POST /v1/messages/count_tokens: forwarded to the first candidate. */
+/** Forwarded to the first candidate. */
 export const serveTokenCount =
-  (parts: SurfaceParts): EdgeMiddleware =>
+  (parts: SurfaceParts): HttpMiddleware =>
   async (ctx) => {
     const request = readCountRequest(jsonOfContext(ctx).value)
     const [candidate] = parts.inference.plan(routingRequestOf(request), keyOfContext(ctx)).candidates

@@ -2,8 +2,8 @@ import type { UsageBounds } from '../../../../domain/pricing/worst-case.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../../../encoding/json.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { sharedLimits } from '../../../../runtime/limits.ts'
-import { encodedImage, linkedImage, type Media, noMedia, sumOfMedia, unmeasured } from '../media.ts'
-import { builtInSearch, webSearches } from '../web-searches.ts'
+import { encodedImage, linkedImage, type Media, noMedia, sumOfMedia, unmeasured } from '../inference/media.ts'
+import { builtInSearch, webSearches } from '../inference/web-searches.ts'
 import type { MessagesRequest } from './request.types.ts'
 
 const imageOf = ({ type, data, url }: JsonObject): Media => {
@@ -68,6 +68,7 @@ export const boundMessagesUsage = (request: MessagesRequest, bodyBytes: number):
     choices: 1,
     audio: false,
     image: media.image,
+    ...(typeof request['inference_geo'] === 'string' ? { inferenceGeo: request['inference_geo'] } : {}),
     toolCallsMax: { ...builtInSearch(), ...searchCallsOf(request) },
   }
 }

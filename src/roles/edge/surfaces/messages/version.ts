@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
-import type { EdgeMiddleware } from '../../middleware/context.ts'
+import type { HttpMiddleware } from '../../../../http/context.ts'
 
 const versionPattern = /^\d{4}-\d{2}-\d{2}$/
 
@@ -12,7 +12,7 @@ const wrongVersion = (message: string): GatewayError =>
   new GatewayError('invalid_request', message, { param: 'anthropic-version' })
 
 /** Throws `invalid_request` where no header names the version of the format. */
-export const requireVersion = (): EdgeMiddleware => (ctx, next) => {
+export const requireVersion = (): HttpMiddleware => (ctx, next) => {
   const version = versionOf(ctx.req.headers)
   if (version === undefined)
     throw wrongVersion('The header `anthropic-version` (or `api-version`) is required, such as `2023-06-01`.')

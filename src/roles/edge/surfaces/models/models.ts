@@ -5,9 +5,9 @@ import type { PriceBook } from '../../../../domain/pricing/price-book.ts'
 import { allowAllModels, type Catalog, callableModels, type ModelPermission } from '../../../../domain/routing/plan.ts'
 import { callableVideoModels } from '../../../../domain/video/plan.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
+import type { HttpMiddleware } from '../../../../http/context.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
-import { readCredential } from '../../middleware/authenticate.ts'
-import type { EdgeMiddleware } from '../../middleware/context.ts'
+import { readCredential } from '../../http/authenticate.ts'
 import {
   answeringModel,
   anthropicShapes,
@@ -67,9 +67,8 @@ const findModel = (parts: ModelsParts, name: string, headers: IncomingHttpHeader
   return found
 }
 
-/** GET /v1/models */
 export const listModels =
-  (parts: ModelsParts): EdgeMiddleware =>
+  (parts: ModelsParts): HttpMiddleware =>
   (ctx) => {
     ctx.body = shapesFor(ctx.req.headers).list(listedModels(parts, ctx.req.headers))
   }
@@ -84,9 +83,9 @@ const decode = (text: string): string => {
   }
 }
 
-/** GET /v1/models/{id}, whose slash may be sent as it is or as %2F. */
+/** The slash of an id may be sent as it is or as %2F. */
 export const showModel =
-  (parts: ModelsParts): EdgeMiddleware =>
+  (parts: ModelsParts): HttpMiddleware =>
   (ctx) => {
     const name = decode(modelPath.exec(ctx.path)?.[1] ?? '')
     ctx.body = shapesFor(ctx.req.headers).one(findModel(parts, name, ctx.req.headers))

@@ -25,6 +25,8 @@ const pricingOf = ({ priceVersion, sheet }: CallableModel) => ({
   currency: sheet.currency,
   per_million_tokens: sheet.per_million_tokens,
   ...(sheet.tiers === undefined ? {} : { tiers: sheet.tiers }),
+  ...(sheet.service_tiers === undefined ? {} : { service_tiers: sheet.service_tiers }),
+  ...(sheet.region_multipliers === undefined ? {} : { region_multipliers: sheet.region_multipliers }),
   ...(sheet.per_call === undefined ? {} : { per_call: sheet.per_call }),
 })
 

@@ -1,21 +1,35 @@
-import type { VideoKind } from '../../../../domain/video/request.ts'
-import type { JsonObject } from '../../../../encoding/json.ts'
+import type { VideoKind, VideoRequest } from '../../../../domain/video/request.ts'
+import { isObject, type JsonObject } from '../../../../encoding/json.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
-import { genericStatus, nativeAccepted, nativeTask } from '../../../task-views.ts'
 import {
   callerOfContext,
-  type EdgeContext,
-  type EdgeMiddleware,
+  type HttpContext,
+  type HttpMiddleware,
   jsonOfContext,
   keyOfContext,
-} from '../../middleware/context.ts'
-import type { EdgeTaskPage } from '../../tasks.ts'
-import type { VideoTasks } from '../../video-tasks.ts'
-import { idIn } from '../path-id.ts'
-import { type SubmitParts, submitTask } from '../submit-task.ts'
-import { readNativeRequest } from './request.ts'
+} from '../../../../http/context.ts'
+import { genericStatus, nativeAccepted, nativeTask } from '../../../task-views.ts'
+import { idIn } from '../tasks/path-id.ts'
+import { type SubmitParts, submitTask } from '../tasks/submit-task.ts'
+import { isEmpty, type PathOf, readVideo } from '../tasks/video-request.ts'
+import type { EdgeTaskPage, VideoTasks } from '../tasks/video-tasks.ts'
 
-const envelope = ({ state }: EdgeContext, data: object): JsonObject => ({
+interface ReadNative {
+  readonly request: VideoRequest
+  readonly pathOf: PathOf
+}
+
+/** Clients of the generic surface name the model `model`. */
+const readNativeRequest = (value: unknown, kind: VideoKind): ReadNative => {
+  if (!isObject(value)) throw new GatewayError('invalid_value', 'Invalid request body: must be object.')
+  const { model_name, model } = value
+  const modelPath = isEmpty(model_name) && !isEmpty(model) ? 'model' : 'model_name'
+  // The body is flat: paths are as the caller wrote them.
+  const pathOf: PathOf = (path) => (path === 'model' || path === 'model_name' ? modelPath : path)
+  return { request: { kind, ...readVideo({ ...value, model_name: value[modelPath] }, pathOf) }, pathOf }
+}
+
+const envelope = ({ state }: HttpContext, data: object): JsonObject => ({
   code: 0,
   message: 'SUCCEED',
   request_id: state.requestId,
@@ -25,9 +39,8 @@ const envelope = ({ state }: EdgeContext, data: object): JsonObject => ({
 /** Clients of the generic surface expect these beside the vendor's members. */
 const besides = (taskId: string, status: string): JsonObject => ({ id: taskId, task_id: taskId, status })
 
-/** POST /vv/v1/videos/{kind} */
 export const submitNative =
-  (kind: VideoKind, parts: SubmitParts): EdgeMiddleware =>
+  (kind: VideoKind, parts: SubmitParts): HttpMiddleware =>
   async (ctx) => {
     const { rates } = ctx.state
     const asked = {
@@ -46,7 +59,7 @@ const nativePath = /^\/vv\/v1\/videos\/[^/]+\/([^/]+)\/?$/i
 
 /** GET /vv/v1/videos/{kind}/{id}: by our id or the caller's, of whichever kind the task is. */
 export const showNative =
-  (tasks: VideoTasks): EdgeMiddleware =>
+  (tasks: VideoTasks): HttpMiddleware =>
   async (ctx) => {
     const task = await tasks.findByAnyId(callerOfContext(ctx), idIn(ctx, nativePath))
     ctx.body = { ...envelope(ctx, nativeTask(task)), ...besides(task.taskId, genericStatus(task)) }
@@ -67,7 +80,7 @@ export const nativeListParameters = {
   },
 }
 
-const wholeNumber = ({ query }: EdgeContext, name: string, max: number, otherwise: number): number => {
+const wholeNumber = ({ query }: HttpContext, name: string, max: number, otherwise: number): number => {
   const { [name]: text = String(otherwise) } = query
   const value = typeof text === 'string' && /^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : 0
   if (value < 1 || value > max)
@@ -77,14 +90,14 @@ const wholeNumber = ({ query }: EdgeContext, name: string, max: number, otherwis
   return value
 }
 
-const pageOf = (ctx: EdgeContext): EdgeTaskPage => ({
+const pageOf = (ctx: HttpContext): EdgeTaskPage => ({
   page: wholeNumber(ctx, 'pageNum', pageNumberMax, 1),
   pageSize: wholeNumber(ctx, 'pageSize', pageSizeMax, pageSizeDefault),
 })
 
 /** GET /vv/v1/videos/{kind}: the workspace's tasks of the kind, newest first. */
 export const listNative =
-  (kind: VideoKind, tasks: VideoTasks): EdgeMiddleware =>
+  (kind: VideoKind, tasks: VideoTasks): HttpMiddleware =>
   async (ctx) => {
     const listed = await tasks.list(keyOfContext(ctx).workspaceId, kind, pageOf(ctx))
     ctx.body = envelope(ctx, listed.map(nativeTask))

@@ -1,12 +1,9 @@
 import type { JsonObject } from '../../../../encoding/json.ts'
 import type { GatewayError } from '../../../../errors/gateway-error.ts'
-import { sseEvent } from '../../../../providers/sse-event.ts'
-import { errorBody } from '../../middleware/errors.ts'
+import { errorBody } from '../../../../http/errors.ts'
+import { sseEvent } from '../../../../providers/dialect/sse-event.ts'
 
-/**
- * An error inside a stream, in both forms that clients read: flat, and under `error`. `sequence` is the number of the
- * event in the stream, from 0.
- */
+/** In both forms that clients read: flat, and under `error`. `sequence` is its number in the stream, from 0. */
 export const responsesErrorEvent = (failure: GatewayError, sequence: number): string => {
   const { error } = errorBody(failure)
   const { code, message, param } = error

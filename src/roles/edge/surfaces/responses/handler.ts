@@ -1,13 +1,12 @@
 import { GatewayError } from '../../../../errors/gateway-error.ts'
+import { type HttpContext, type HttpMiddleware, jsonOfContext, keyOfContext } from '../../../../http/context.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
-import { candidateAt } from '../../inference.ts'
-import { type EdgeContext, type EdgeMiddleware, jsonOfContext, keyOfContext } from '../../middleware/context.ts'
-import type { ResponseOwners } from '../../response-owners.ts'
-import { serveQuestion } from '../ask-question.ts'
-import { routingRequestOf } from '../request.ts'
-import { type SurfaceParts, serveRequest } from '../serve-request.ts'
+import { serveQuestion } from '../inference/ask-question.ts'
+import { candidateAt } from '../inference/inference.ts'
+import { routingRequestOf } from '../inference/request.ts'
+import { type SurfaceParts, serveRequest } from '../inference/serve-request.ts'
 import { readResponsesRequest } from './request.ts'
-import { candidateOfResponse, providerOfResponse, requireOwner } from './stored.ts'
+import { candidateOfResponse, providerOfResponse, type ResponseOwners, requireOwner } from './stored.ts'
 import { ResponsesStreamFormat } from './stream-format.ts'
 import { boundResponsesUsage } from './usage-bounds.ts'
 
@@ -16,9 +15,8 @@ export interface ResponsesParts extends SurfaceParts {
   readonly clock: Clock
 }
 
-/** POST /v1/responses */
 export const createResponse =
-  (parts: ResponsesParts): EdgeMiddleware =>
+  (parts: ResponsesParts): HttpMiddleware =>
   async (ctx) => {
     const { value, bytesLength } = jsonOfContext(ctx)
     const request = readResponsesRequest(value)
@@ -30,8 +28,8 @@ export const createResponse =
       surface: 'responses',
       request,
       plan,
-      demand: boundResponsesUsage(request, bytesLength, parts.inference.hasOpenAIHabits(plan)),
-      voice: new ResponsesStreamFormat({
+      demand: boundResponsesUsage(request, bytesLength, parts.inference.isOpenAIOnly(plan)),
+      streamFormat: new ResponsesStreamFormat({
         requestId: ctx.state.requestId,
         model: request.model,
         createdSeconds: Math.floor(parts.clock() / 1_000),
@@ -47,18 +45,16 @@ const notFound = (): GatewayError => new GatewayError('not_found', 'There is no 
 const isPlain = (value: string | readonly string[] | undefined): boolean =>
   [value].flat().every((each) => !each || each === 'false')
 
-const refuseStream = ({ query }: EdgeContext): void => {
+const refuseStream = ({ query }: HttpContext): void => {
   if (!isPlain(query['stream']))
-    throw new GatewayError('unsupported_parameter', '`stream` is not available: a kept response is told whole.', {
+    throw new GatewayError('unsupported_parameter', '`stream` is not available: a stored response is returned whole.', {
       param: 'stream',
     })
 }
 
-/**
- * GET and DELETE /v1/responses/{id}, at the provider that stores it. Throws `not_found` but for the owning workspace.
- */
+/** GET and DELETE, at the provider that stores it. Throws `not_found` but for the owning workspace. */
 export const serveStoredResponse =
-  (type: 'get_response' | 'delete_response', parts: ResponsesParts): EdgeMiddleware =>
+  (type: 'get_response' | 'delete_response', parts: ResponsesParts): HttpMiddleware =>
   async (ctx) => {
     refuseStream(ctx)
     const responseId = responsePath.exec(ctx.path)?.[1] ?? ''

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../../errors/gateway-error.ts'
-import { requestReader } from '../request.ts'
+import { requestReader } from '../inference/request.ts'
 import type { ResponsesRequest } from './request.types.ts'
 
 const read = requestReader<ResponsesRequest>('requests/responses-request.v1.json')

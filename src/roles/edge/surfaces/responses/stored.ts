@@ -1,8 +1,17 @@
-import type { Plan } from '../../../../domain/routing/plan.ts'
+import type { RoutePlan } from '../../../../domain/routing/plan.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { referencedResponseOf } from '../../../../providers/openai-responses/references.ts'
-import type { ResponseOwner, ResponseOwners } from '../../response-owners.ts'
 import type { ResponsesRequest } from './request.types.ts'
+
+export interface ResponseOwner {
+  readonly workspaceId: string
+  readonly provider: string
+}
+
+export interface ResponseOwners {
+  /** Undefined for an unknown id. Rejects with `read_models_unavailable` while it cannot be looked up. */
+  find(responseId: string): Promise<ResponseOwner | undefined>
+}
 
 const shownIdMax = 256
 /** Ids of all providers match it; the id becomes part of a path. */
@@ -40,12 +49,12 @@ export const providerOfResponse = async (
 }
 
 /** Throws `invalid_value` where no candidate of the provider is left. */
-export const candidateOfResponse = (plan: Plan, provider: string): Plan => {
+export const candidateOfResponse = (plan: RoutePlan, provider: string): RoutePlan => {
   const candidates = plan.candidates.filter((candidate) => candidate.provider === provider)
   if (candidates.length === 0)
     throw new GatewayError(
       'invalid_value',
-      `The previous response is kept by \`${provider}\`: name one of its models.`,
+      `The previous response is stored by \`${provider}\`: name one of its models.`,
       {
         param: 'model',
       },

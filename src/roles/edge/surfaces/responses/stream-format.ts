@@ -1,7 +1,7 @@
 import { asObject, type JsonObject, parseJson } from '../../../../encoding/json.ts'
 import type { GatewayError } from '../../../../errors/gateway-error.ts'
-import { SseSplitter } from '../../../../providers/sse.ts'
-import { keepAliveComment, type StreamFormat } from '../stream-format.ts'
+import { SseSplitter } from '../../../../providers/dialect/sse.ts'
+import { keepAliveComment, type StreamFormat } from '../streaming/stream-format.ts'
 import { failedResponseEvent, responsesErrorEvent } from './error-event.ts'
 
 /** The member as written in an event; within a text its quotes are escaped. */

@@ -1,7 +1,15 @@
 import type { UsageBounds } from '../../../../domain/pricing/worst-case.ts'
 import { asArray, asObject, asText, isObject } from '../../../../encoding/json.ts'
 import { toolCallsMaxOf } from '../../../../providers/openai-responses/tools.ts'
-import { encodedAudio, encodedImage, linkedImage, type Media, noMedia, sumOfMedia, unmeasured } from '../media.ts'
+import {
+  encodedAudio,
+  encodedImage,
+  linkedImage,
+  type Media,
+  noMedia,
+  sumOfMedia,
+  unmeasured,
+} from '../inference/media.ts'
 import type { ResponsesRequest } from './request.types.ts'
 
 const mediaOfPart = (part: unknown): Media => {
@@ -51,6 +59,7 @@ export const boundResponsesUsage = (
     choices: 1,
     audio: media.audio,
     image: media.image,
+    ...(typeof request.service_tier === 'string' ? { serviceTier: request.service_tier } : {}),
     toolCallsMax: toolCallsMaxOf(request, isBoundObeyed),
   }
 }

@@ -1,11 +1,11 @@
 import { MIMEType } from 'node:util'
 import type { JsonObject } from '../../../../encoding/json.ts'
 import { GatewayError, truncateName } from '../../../../errors/gateway-error.ts'
-import { edgeLimits } from '../../limits.ts'
-import type { BodyBoundOf } from '../../middleware/body-bound.ts'
-import type { EdgeMiddleware } from '../../middleware/context.ts'
-import { readJson, refuseEncoded } from '../../middleware/json-body.ts'
-import { readRequestBody } from '../../middleware/read-body.ts'
+import type { HttpMiddleware } from '../../../../http/context.ts'
+import { readJson, refuseEncoded } from '../../http/json-body.ts'
+import type { BodyBoundOf } from '../../http/read-body.ts'
+import { readRequestBody } from '../../http/read-body.ts'
+import { surfaceLimits } from '../limits.ts'
 
 const formType = /^multipart\/form-data\s*;/i
 /** `size`, `metadata[mode]`, `images[]`: the nesting that OpenAI's clients use. */
@@ -15,7 +15,7 @@ const invalidForm = (cause: unknown): GatewayError =>
   new GatewayError('invalid_request', 'The request body is not valid form data.', { cause })
 
 const tooMany = (): GatewayError =>
-  new GatewayError('invalid_request', `The form has more than ${edgeLimits.formPartsMax} parts.`)
+  new GatewayError('invalid_request', `The form has more than ${surfaceLimits.formPartsMax} parts.`)
 
 const boundaryOf = (contentType: string): string => {
   try {
@@ -31,7 +31,7 @@ const refuseManyParts = (bytes: Buffer, contentType: string): void => {
   let parts = 0
   for (let at = bytes.indexOf(end); at >= 0; at = bytes.indexOf(end, at + end.length)) {
     parts += 1
-    if (parts > edgeLimits.formPartsMax) throw tooMany()
+    if (parts > surfaceLimits.formPartsMax) throw tooMany()
   }
 }
 
@@ -64,14 +64,14 @@ const tooDeep = (param: string): GatewayError =>
 /** What was sent under one name: its last value, or the items or members, as the last of its parts has it. */
 type Field = { readonly value: unknown } | { readonly items: unknown[] } | { readonly members: Map<string, unknown> }
 
-const added = (standing: Field | undefined, member: string | undefined, value: unknown): Field => {
+const added = (existing: Field | undefined, member: string | undefined, value: unknown): Field => {
   if (member === undefined) return { value }
   if (member === '') {
-    const field = standing !== undefined && 'items' in standing ? standing : { items: [] }
+    const field = existing !== undefined && 'items' in existing ? existing : { items: [] }
     field.items.push(value)
     return field
   }
-  const field = standing !== undefined && 'members' in standing ? standing : { members: new Map() }
+  const field = existing !== undefined && 'members' in existing ? existing : { members: new Map() }
   field.members.set(member, value)
   return field
 }
@@ -92,7 +92,7 @@ const objectOfForm = async (form: FormData): Promise<JsonObject> => {
 }
 
 /** Reads the body as JSON, or as the form that OpenAI's clients send with or without a file. Throws like `readJson`. */
-export const readJsonOrForm = (boundOf: BodyBoundOf): EdgeMiddleware => {
+export const readJsonOrForm = (boundOf: BodyBoundOf): HttpMiddleware => {
   const json = readJson(boundOf)
   return async (ctx, next) => {
     const { 'content-type': contentType = '' } = ctx.req.headers

@@ -1,13 +1,12 @@
+import { callerOfContext, type HttpMiddleware, jsonOfContext, keyOfContext } from '../../../../http/context.ts'
 import { genericAccepted, genericTask } from '../../../task-views.ts'
-import { callerOfContext, type EdgeMiddleware, jsonOfContext, keyOfContext } from '../../middleware/context.ts'
-import type { VideoTasks } from '../../video-tasks.ts'
-import { idIn } from '../path-id.ts'
-import { type SubmitParts, submitTask } from '../submit-task.ts'
+import { idIn } from '../tasks/path-id.ts'
+import { type SubmitParts, submitTask } from '../tasks/submit-task.ts'
+import type { VideoTasks } from '../tasks/video-tasks.ts'
 import { readGeneration } from './request.ts'
 
-/** POST /v1/video/generations */
 export const submitGeneration =
-  (parts: SubmitParts): EdgeMiddleware =>
+  (parts: SubmitParts): HttpMiddleware =>
   async (ctx) => {
     const { rates } = ctx.state
     const asked = {
@@ -21,9 +20,8 @@ export const submitGeneration =
 
 const generationPath = /^\/v1\/video\/generations\/([^/]+)\/?$/i
 
-/** GET /v1/video/generations/{id} */
 export const showGeneration =
-  (tasks: VideoTasks): EdgeMiddleware =>
+  (tasks: VideoTasks): HttpMiddleware =>
   async (ctx) => {
     const task = await tasks.find(callerOfContext(ctx), idIn(ctx, generationPath))
     ctx.body = { code: 'success', message: '', data: genericTask(task) }

@@ -1,21 +1,21 @@
 import type { Task } from '../../../../domain/video/task.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
-import { openaiAccepted, openaiVideo } from '../../../task-views.ts'
 import {
   callerOfContext,
-  type EdgeContext,
-  type EdgeMiddleware,
+  type HttpContext,
+  type HttpMiddleware,
   jsonOfContext,
   keyOfContext,
-} from '../../middleware/context.ts'
-import type { VideoTasks } from '../../video-tasks.ts'
-import { idIn } from '../path-id.ts'
-import { type SubmitParts, submitTask } from '../submit-task.ts'
+} from '../../../../http/context.ts'
+import { openaiAccepted, openaiVideo } from '../../../task-views.ts'
+import { idIn } from '../tasks/path-id.ts'
+import { type SubmitParts, submitTask } from '../tasks/submit-task.ts'
+import type { VideoTasks } from '../tasks/video-tasks.ts'
 import { readGeneration } from './request.ts'
 
 /** POST /v1/videos: POST /v1/video/generations in OpenAI's format. */
 export const createVideo =
-  (parts: SubmitParts): EdgeMiddleware =>
+  (parts: SubmitParts): HttpMiddleware =>
   async (ctx) => {
     const { rates } = ctx.state
     const asked = {
@@ -29,21 +29,20 @@ export const createVideo =
 
 const videoPath = /^\/v1\/videos\/([^/]+)(?:\/content)?\/?$/i
 
-const taskAt = (ctx: EdgeContext, tasks: VideoTasks): Promise<Task> =>
+const taskAt = (ctx: HttpContext, tasks: VideoTasks): Promise<Task> =>
   tasks.find(callerOfContext(ctx), idIn(ctx, videoPath))
 
-/** GET /v1/videos/{id} */
 export const retrieveVideo =
-  (tasks: VideoTasks): EdgeMiddleware =>
+  (tasks: VideoTasks): HttpMiddleware =>
   async (ctx) => {
     ctx.body = openaiVideo(await taskAt(ctx, tasks))
   }
 
 export const videoListParameters = { variant: { form: 'the file itself', schema: { enum: ['video'] } } }
 
-const refuseVariant = ({ query }: EdgeContext): void => {
+const refuseVariant = ({ query }: HttpContext): void => {
   if ((query['variant'] ?? 'video') !== 'video')
-    throw new GatewayError('unsupported_value', 'Of a video only itself is kept.', { param: 'variant' })
+    throw new GatewayError('unsupported_value', 'Only the video itself can be downloaded.', { param: 'variant' })
 }
 
 /** Throws `not_found` as long as there is no result. */
@@ -53,9 +52,9 @@ const resultOf = ({ status, results }: Task): string => {
   return url.href
 }
 
-/** GET /v1/videos/{id}/content: redirects to the vendor's copy. */
+/** Redirects to the vendor's copy. */
 export const downloadVideo =
-  (tasks: VideoTasks): EdgeMiddleware =>
+  (tasks: VideoTasks): HttpMiddleware =>
   async (ctx) => {
     refuseVariant(ctx)
     const url = resultOf(await taskAt(ctx, tasks))

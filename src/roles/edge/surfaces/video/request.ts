@@ -2,9 +2,9 @@ import type { VideoBody, VideoKind, VideoRequest } from '../../../../domain/vide
 import { asObject, isObject, type JsonObject } from '../../../../encoding/json.ts'
 import { getValidator } from '../../../../encoding/schema-validation.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
-import { parseJsonBody } from '../../middleware/json-body.ts'
-import { refuseInvalid } from '../../middleware/validate.ts'
-import { isEmpty, type PathOf, readVideo, videoMemberNames } from '../video-request.ts'
+import { refuseInvalid } from '../../../../http/validate.ts'
+import { parseJsonBody } from '../../http/json-body.ts'
+import { isEmpty, type PathOf, readVideo, videoMemberNames } from '../tasks/video-request.ts'
 import type { VideoGenerationRequest } from './request.types.ts'
 
 export interface ReadGeneration {
@@ -54,7 +54,7 @@ const referenceOf = (reference: VideoGenerationRequest['input_reference']): unkn
   if (typeof reference === 'string' || isEmpty(reference)) return reference
   const { image_url, file_id } = asObject(reference)
   if (!isEmpty(file_id))
-    throw new GatewayError('unsupported_parameter', 'No files are kept here: send the image, or its URL.', {
+    throw new GatewayError('unsupported_parameter', 'Files are not stored here: send the image, or its URL.', {
       param: 'input_reference.file_id',
     })
   return typeof image_url === 'string' ? image_url.replace(dataUrl, '') : image_url
@@ -82,10 +82,7 @@ const shapeOf = (size: string | null | undefined): string | undefined => {
 const members = (from: JsonObject, prefix: string): readonly Given[] =>
   videoMemberNames.map((name) => ({ name, path: `${prefix}${name}`, value: from[name] }))
 
-/**
- * Later entries override earlier ones: `metadata` the top-level members, both of them the aliases. A model in
- * `metadata` would be billed as another.
- */
+/** Later entries override earlier ones, `metadata` the top level. A model in `metadata` would be billed as another. */
 const givenIn = (outer: VideoGenerationRequest): readonly Given[] =>
   [
     { name: 'model_name', path: 'model', value: outer.model },

@@ -1,0 +1,151 @@
+import type { Catalog } from '../domain/routing/plan.ts'
+import { getValidator } from '../encoding/schema-validation.ts'
+import { GatewayError } from '../errors/gateway-error.ts'
+import { type QueryParameters, readQuery } from '../http/query.ts'
+import { refuseInvalid } from '../http/validate.ts'
+import type { EdgeReadModels } from '../read-api/read-models.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { KeySource } from './account-changes.ts'
+import type { AdminContext } from './admin-context.ts'
+
+export interface OperationContext extends AdminContext, KeySource {
+  readonly readModels: Pick<EdgeReadModels, 'listAdminChanges'>
+  /** From the configuration, without the overrides in the log. */
+  readonly configured: Catalog
+  readonly catalog: () => Catalog
+  /** For workspaces whose limits do not set one; null for no limit. */
+  readonly requestsPerMinute: number | null
+  readonly clock: Clock
+}
+
+interface PathIds {
+  /** The id in the path; empty where there is none. */
+  readonly id: string
+  /** The id of a key in the path; empty where there is none. */
+  readonly key: string
+}
+
+/** As received: `run` validates it. */
+interface ReceivedInput extends PathIds {
+  readonly body: unknown
+  readonly querystring: string
+  readonly idempotencyKey?: string | undefined
+}
+
+export interface OperationInput<Body = undefined, Query extends QueryParameters = QueryParameters> extends PathIds {
+  readonly body: Body
+  readonly query: ReturnType<typeof readQuery<Query>>
+  readonly idempotencyKey?: string | undefined
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+export interface OperationResult {
+  readonly body: Members
+  /** Whether something was written to the log; absent where nothing is changed. */
+  readonly changed?: boolean
+  /** Of a change that is done and may be a mistake. */
+  readonly warnings?: readonly string[]
+  /** The sequence of the log that the body reflects, where it was read from the tables. */
+  readonly sequence?: number
+}
+
+type Awaitable<T> = T | Promise<T>
+
+interface OperationDescription {
+  /** Noun and verb, such as `workspace.open`. */
+  readonly name: string
+  readonly summary: string
+  /** The `$id` of the body's schema; null where no body is read. */
+  readonly request: string | null
+  readonly query?: QueryParameters
+  /** The name of the answered object, or of the objects of a list. */
+  readonly answer: string
+  readonly http: {
+    readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+    /** `:id` is one segment, `*id` all remaining ones; `:key` is the id of a key. */
+    readonly path: string
+  }
+  readonly cli?: CommandDescription
+}
+
+interface MemberDescription {
+  /** Such as `--credit <usd>`. Default: from the member's name and schema. */
+  readonly flags?: string
+  /** Default: that of the schema. */
+  readonly description?: string
+  readonly default?: string
+  /** Of a flag that takes no argument. */
+  readonly value?: unknown
+  /** Of each element, where the member is a list. */
+  readonly parse?: (text: string) => unknown
+  readonly required?: true
+}
+
+/** How the command line renders an operation: the members of the body are options, unless they are arguments. */
+export interface CommandDescription {
+  /** Default: the operation's name, `workspace.open` as `workspace open`. */
+  readonly words?: string
+  /** In their order, `id` and `key` of the path and members of the body: `{ id: '<workspace>', amount: '<usd>' }`. */
+  readonly arguments: Readonly<Record<string, string>>
+  /** Describes `--key`, which is the path's `key`; absent: there is no such option. */
+  readonly keyOption?: string
+  /** What their schema does not have. */
+  readonly members?: Readonly<Record<string, MemberDescription>>
+  /** What is printed, and with `--json` as one object a line. Absent: `reports` alone. */
+  readonly records?: (
+    context: OperationContext,
+    path: PathIds,
+    body: Members,
+    output: { readonly json: boolean },
+  ) => readonly Members[]
+  /** On standard error; `absent` where there is nothing of the kind, which is no refusal then. */
+  readonly reports?: { readonly changed?: string; readonly unchanged?: string; readonly absent?: string }
+}
+
+/** One row of the table of operations: HTTP, OpenAPI and command line render it. */
+export interface AdminOperation extends OperationDescription {
+  /** Throws `missing_required_parameter`, `invalid_value` or `unsupported_parameter` for input that is not valid. */
+  readonly run: (context: OperationContext, input: ReceivedInput) => Awaitable<OperationResult>
+}
+
+interface OperationDefinition<Body, Query extends QueryParameters> extends Omit<OperationDescription, 'request'> {
+  readonly request?: string
+  readonly query?: Query
+  readonly run: (context: OperationContext, input: OperationInput<Body, Query>) => Awaitable<OperationResult>
+}
+
+const readBody = <Body>(schemaId: string | null, value: unknown): Body => {
+  const problems = schemaId === null ? [] : getValidator(schemaId)(value)
+  const isValid = (_value: unknown): _value is Body => problems.length === 0
+  if (isValid(value)) return value
+  refuseInvalid(problems, (path) => path)
+  throw new Error('a request without problems is valid')
+}
+
+export const defineOperation = <Body = undefined, Query extends QueryParameters = Record<never, never>>({
+  request,
+  query,
+  run,
+  ...description
+}: OperationDefinition<Body, Query>): AdminOperation => ({
+  ...description,
+  request: request ?? null,
+  ...(query === undefined ? {} : { query }),
+  run: (context, { body, querystring, ...input }) =>
+    run(context, {
+      ...input,
+      body: readBody<Body>(request ?? null, body),
+      query: (query === undefined ? {} : readQuery({ querystring }, query)) as ReturnType<typeof readQuery<Query>>,
+    }),
+})
+
+/** Whether it writes to the log. */
+export const changesLog = ({ http }: AdminOperation): boolean => http.method !== 'get'
+
+/** Milliseconds since the epoch. Throws `invalid_value` for an instant in the past. */
+export const futureMs = (text: string, param: string, { clock }: Pick<OperationContext, 'clock'>): number => {
+  const ms = Date.parse(text)
+  if (!(ms > clock())) throw new GatewayError('invalid_value', `Invalid value for '${param}': it is over.`, { param })
+  return ms
+}

@@ -1,0 +1,90 @@
+import { formatUsd, parseUsd } from '../../domain/money.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import { placeCursor } from '../../http/page.ts'
+import * as parameters from '../../http/parameters.ts'
+import type { AdminChange } from '../../projections/admin-changes/queries.ts'
+import { creditWallet } from '../account-changes.ts'
+import { requireWorkspace } from '../admin-context.ts'
+import { type AdminOperation, defineOperation, futureMs, type OperationInput } from '../operation.ts'
+import type { CreditRequest } from '../requests.types.ts'
+import { listEvents } from './events.ts'
+import { showWorkspace, workspaceRecord } from './workspaces.ts'
+
+const referenceCharactersMax = 200
+
+const requireReference = ({ body, idempotencyKey }: OperationInput<CreditRequest>): string => {
+  const { reference = idempotencyKey ?? '' } = body
+  if (reference === '')
+    throw new GatewayError(
+      'missing_required_parameter',
+      "Missing required parameter: 'reference', or the header Idempotency-Key in its place.",
+      { param: 'reference' },
+    )
+  if (reference.length > referenceCharactersMax)
+    throw new GatewayError('invalid_value', `A reference has at most ${referenceCharactersMax} characters.`, {
+      param: 'reference',
+    })
+  return reference
+}
+
+const parseAmount = ({ amount }: CreditRequest): bigint => {
+  const picos = parseUsd(amount)
+  if (picos === 0n)
+    throw new GatewayError('invalid_value', "Invalid value for 'amount': must be above zero.", { param: 'amount' })
+  return picos
+}
+
+const renderCredit = ({ sequence, actor, time, detail }: AdminChange) => ({
+  object: 'credit',
+  reference: detail['reference'],
+  amount: detail['amount'],
+  note: detail['note'],
+  expires_at: detail['expiresAt'] ?? null,
+  sequence,
+  actor,
+  time,
+})
+
+const cursor = placeCursor('credits')
+
+export const creditOperations: readonly AdminOperation[] = [
+  defineOperation({
+    name: 'credit.add',
+    summary: 'Add money, once for each reference',
+    request: 'requests/admin/credit.json',
+    answer: 'credit',
+    http: { method: 'post', path: '/admin/v1/workspaces/:id/credits' },
+    cli: {
+      words: 'credit',
+      arguments: { id: '<workspace>', amount: '<usd>' },
+      members: {
+        reference: { required: true, description: 'What the money is for, such as an invoice number.' },
+      },
+      records: (context, { id }) => [workspaceRecord(context, id)],
+      reports: { unchanged: 'the reference was credited before; nothing was added' },
+    },
+    run: async (context, input: OperationInput<CreditRequest>) => {
+      const { id, body } = input
+      const { note = '', expires_at } = body
+      const reference = requireReference(input)
+      const amountPicos = parseAmount(body)
+      const expiresAt =
+        expires_at === undefined ? undefined : new Date(futureMs(expires_at, 'expires_at', context)).toISOString()
+      const changed = await creditWallet(context, id, { amountPicos, reference, note, expiresAt })
+      const credit = { object: 'credit', reference, amount: formatUsd(amountPicos) }
+      return { changed, body: { ...credit, workspace: showWorkspace(context, id) } }
+    },
+  }),
+  defineOperation({
+    name: 'credit.list',
+    summary: 'Money that was added, newest first',
+    query: { cursor: cursor.parameter, limit: parameters.limitParameter },
+    answer: 'list of credit',
+    http: { method: 'get', path: '/admin/v1/workspaces/:id/credits' },
+    run: (context, { id, query }) => {
+      requireWorkspace(context, id)
+      const wanted = { workspaceId: id, types: ['WalletCredited'], readOn: query.cursor, limit: query.limit }
+      return listEvents(context, { wanted, cursor, render: renderCredit })
+    },
+  }),
+]

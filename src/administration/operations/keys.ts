@@ -1,0 +1,158 @@
+import { findLimitKey, type Key } from '../../domain/accounts/accounts.ts'
+import { pageOf } from '../../http/page.ts'
+import { issueKey, requireKey, revokeKey, rotateKey, setKeyExpiry } from '../account-changes.ts'
+import { type AdminContext, requireWorkspace } from '../admin-context.ts'
+import {
+  type AdminOperation,
+  defineOperation,
+  futureMs,
+  type OperationContext,
+  type OperationInput,
+} from '../operation.ts'
+import type { IssueKeyRequest, RotateKeyRequest, SetKeyExpiryRequest } from '../requests.types.ts'
+import { spentRecord } from './limits.ts'
+import { workspaceParameter } from './parameters.ts'
+
+const page = pageOf('keys')
+
+const renderKey = ({ keyId, workspaceId, name, prefix, revoked, expiresAtMs, replaces }: Key) => ({
+  object: 'key',
+  id: keyId,
+  workspace: workspaceId,
+  name,
+  prefix,
+  state: revoked ? 'revoked' : 'active',
+  expires_at: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
+  replaces,
+})
+
+const showKey = (context: AdminContext, keyId: string) => renderKey(requireKey(context, keyId))
+
+const expiryMs = (text: string | null | undefined, context: OperationContext): number | null | undefined =>
+  typeof text === 'string' ? futureMs(text, 'expires_at', context) : text
+
+/** Keys that replaced each other share limits and spending: the figures are in the row of the last one. */
+const findSpenders = ({ tail }: AdminContext): ReadonlyMap<string, string> => {
+  const { accounts } = tail.ledger
+  const replaced = new Set([...accounts.keys.values()].map(({ replaces }) => replaces))
+  const last = [...accounts.keys.keys()].filter((keyId) => !replaced.has(keyId))
+  return new Map(last.map((keyId) => [findLimitKey(accounts, keyId), keyId]))
+}
+
+const findKeys = ({ tail }: AdminContext, workspaceId: string | undefined): readonly Key[] => {
+  if (workspaceId !== undefined) requireWorkspace({ tail }, workspaceId)
+  const keys = [...tail.ledger.accounts.keys.values()]
+  return keys.filter((key) => workspaceId === undefined || key.workspaceId === workspaceId)
+}
+
+const nothingSpent = { spent_day: null, spent_month: null, spent_total: null }
+
+/** USD spent on the UTC day of now, in its month and ever; of rotated keys in the row that `spent_with` names. */
+const keyRecords = (context: OperationContext, workspaceId: string | undefined) => {
+  const spenders = findSpenders(context)
+  const spenderOf = (keyId: string): string => spenders.get(findLimitKey(context.tail.ledger.accounts, keyId)) ?? keyId
+  return findKeys(context, workspaceId).map((key) => {
+    const { id, workspace, name, prefix, expires_at } = renderKey(key)
+    const state = key.revoked ? 'revoked' : 'works'
+    return {
+      ...{ key: id, workspace, name, prefix, state, expires_at },
+      ...(spenderOf(id) === id
+        ? { ...spentRecord(context, workspace, id, context.clock()), spent_with: null }
+        : { ...nothingSpent, spent_with: spenderOf(id) }),
+    }
+  })
+}
+
+const msPerSecond = 1_000
+
+const revoke = defineOperation({
+  name: 'key.revoke',
+  summary: 'End a key; ending it again does nothing',
+  answer: 'key',
+  http: { method: 'post', path: '/admin/v1/keys/:id/revoke' },
+  cli: { arguments: { id: '<key>' }, reports: { changed: 'revoked', unchanged: 'it was revoked before' } },
+  run: async (context, { id }) => ({ changed: await revokeKey(context, id), body: showKey(context, id) }),
+})
+
+const { cli: _commandOfRevoke, ...revokeByHttp } = revoke
+
+export const keyOperations: readonly AdminOperation[] = [
+  defineOperation({
+    name: 'key.issue',
+    summary: 'Issue a key and show its secret, this once',
+    request: 'requests/admin/issue-key.json',
+    answer: 'key',
+    http: { method: 'post', path: '/admin/v1/keys' },
+    cli: {
+      arguments: { workspace: '<workspace>' },
+      members: { name: { default: 'default' }, expires_at: { description: 'When it stops. Default: never.' } },
+      records: (_context, _path, { id, workspace, name, secret }) => [{ key: id, workspace, name, secret }],
+    },
+    run: async (context, { body }: OperationInput<IssueKeyRequest>) => {
+      const { workspace: workspaceId, name, expires_at } = body
+      const expiresAtMs = expiryMs(expires_at, context) ?? null
+      const { keyId, secret } = await issueKey(context, { workspaceId, name, expiresAtMs }, context)
+      return { changed: true, body: { ...showKey(context, keyId), secret } }
+    },
+  }),
+  defineOperation({
+    name: 'key.list',
+    summary: 'Every key, or those of a workspace',
+    query: { ...page.known, workspace: workspaceParameter },
+    answer: 'list of key',
+    http: { method: 'get', path: '/admin/v1/keys' },
+    cli: {
+      arguments: { id: '[workspace]' },
+      records: (context, { id }) => keyRecords(context, id === '' ? undefined : id),
+    },
+    run: (context, { query: { workspace: workspaceId, ...wanted } }) => {
+      const found = findKeys(context, workspaceId)
+      return { body: page.show(found, ({ keyId }) => keyId, renderKey, wanted) }
+    },
+  }),
+  defineOperation({
+    name: 'key.show',
+    summary: 'One key',
+    answer: 'key',
+    http: { method: 'get', path: '/admin/v1/keys/:id' },
+    run: (context, { id }) => ({ body: showKey(context, id) }),
+  }),
+  defineOperation({
+    name: 'key.expire',
+    summary: 'Set when a key stops',
+    request: 'requests/admin/set-key-expiry.json',
+    answer: 'key',
+    http: { method: 'patch', path: '/admin/v1/keys/:id' },
+    cli: {
+      arguments: { id: '<key>', expires_at: '<instant>' },
+      reports: { changed: 'set', unchanged: 'unchanged' },
+    },
+    run: async (context, { id, body }: OperationInput<SetKeyExpiryRequest>) => {
+      const changed = await setKeyExpiry(context, id, futureMs(body.expires_at, 'expires_at', context))
+      return { changed, body: showKey(context, id) }
+    },
+  }),
+  defineOperation({
+    name: 'key.rotate',
+    summary: 'Put a fresh key in its place and show its secret, this once',
+    request: 'requests/admin/rotate-key.json',
+    answer: 'key',
+    http: { method: 'post', path: '/admin/v1/keys/:id/rotate' },
+    cli: {
+      arguments: { id: '<key>' },
+      members: {
+        expires_at: { description: 'When the fresh key stops. Default: when the one that it replaces would have.' },
+      },
+      records: (_context, _path, { id, replaces, secret }) => [{ key: id, replaces, secret }],
+    },
+    run: async (context, { id, body }: OperationInput<RotateKeyRequest>) => {
+      const { grace_seconds: graceSeconds, expires_at } = body
+      const graceEndsAtMs = graceSeconds === 0 ? null : context.clock() + graceSeconds * msPerSecond
+      const expiresAtMs = expiryMs(expires_at, context)
+      const { keyId, secret } = await rotateKey(context, id, { graceEndsAtMs, expiresAtMs }, context)
+      return { changed: true, body: { ...showKey(context, keyId), secret } }
+    },
+  }),
+  revoke,
+  { ...revokeByHttp, name: 'key.delete', summary: 'The same', http: { method: 'delete', path: '/admin/v1/keys/:id' } },
+]

@@ -1,0 +1,73 @@
+import { formatUsd, parseUsd } from '../../domain/money.ts'
+import type { PlanPublished } from '../../events/types.ts'
+import { pageOf } from '../../http/page.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { modelsIn } from '../limits-changes.ts'
+import { type AdminOperation, defineOperation, type OperationInput } from '../operation.ts'
+import { publishPlan } from '../plan-changes.ts'
+import type { PublishPlanRequest } from '../requests.types.ts'
+import { findWarnings } from '../routing-changes.ts'
+import { limitsOfRequest, renderLimits } from './limits.ts'
+
+const page = pageOf('plans')
+
+export const renderTerms = ({ name, price, period, includedCredit, limits }: PlanPublished) => ({
+  name,
+  price: formatUsd(parseUsd(price)),
+  period,
+  included_credit: formatUsd(parseUsd(includedCredit)),
+  limits: renderLimits(limits),
+})
+
+const renderPlan = (terms: PlanPublished) => ({ object: 'plan', id: terms.planId, ...renderTerms(terms) })
+
+/** The terms of a plan as commands print them, with its limits in one column. */
+export const termsRecord = (plan: PlanPublished) => {
+  const { name, price, period, included_credit } = renderTerms(plan)
+  return { plan: plan.planId, name, price, period, credit: included_credit, limits: JSON.stringify(plan.limits) }
+}
+
+const planRecords = ({ tail }: Pick<AdminContext, 'tail'>) =>
+  [...tail.ledger.accounts.plans.values()]
+    .toSorted((one, other) => (one.planId < other.planId ? -1 : 1))
+    .map(termsRecord)
+
+const termsOfRequest = (planId: string, body: PublishPlanRequest): PlanPublished => {
+  const { name = planId, price, period = 'month', included_credit: includedCredit = '0', limits = {} } = body
+  return {
+    planId,
+    name,
+    price: formatUsd(parseUsd(price)),
+    period,
+    includedCredit: formatUsd(parseUsd(includedCredit)),
+    limits: limitsOfRequest(limits),
+  }
+}
+
+export const planOperations: readonly AdminOperation[] = [
+  defineOperation({
+    name: 'plan.list',
+    summary: 'Every plan on its terms of now',
+    query: page.known,
+    answer: 'list of plan',
+    http: { method: 'get', path: '/admin/v1/plans' },
+    cli: { arguments: {}, records: planRecords },
+    run: ({ tail }, { query }) => {
+      const plans = [...tail.ledger.accounts.plans.values()]
+      return { body: page.show(plans, ({ planId }) => planId, renderPlan, query) }
+    },
+  }),
+  defineOperation({
+    name: 'plan.publish',
+    summary: 'Publish a plan, or its new terms',
+    request: 'requests/admin/publish-plan.json',
+    answer: 'plan',
+    http: { method: 'put', path: '/admin/v1/plans/:id' },
+    run: async (context, { id, body }: OperationInput<PublishPlanRequest>) => {
+      const terms = termsOfRequest(id, body)
+      const changed = await publishPlan(context, terms)
+      const warnings = findWarnings(context, context.catalog(), modelsIn(terms.limits))
+      return { changed, warnings, body: renderPlan(terms) }
+    },
+  }),
+]

@@ -1,0 +1,24 @@
+import type { AdminOperation } from '../operation.ts'
+import { aliasOperations } from './aliases.ts'
+import { creditOperations } from './credits.ts'
+import { eventOperations } from './events.ts'
+import { keyOperations } from './keys.ts'
+import { limitOperations } from './limits.ts'
+import { planOperations } from './plans.ts'
+import { priceOperations } from './prices.ts'
+import { routerOperations } from './routers.ts'
+import { subscriptionOperations } from './subscriptions.ts'
+import { workspaceOperations } from './workspaces.ts'
+
+export const adminOperations: readonly AdminOperation[] = [
+  ...workspaceOperations,
+  ...creditOperations,
+  ...keyOperations,
+  ...priceOperations,
+  ...aliasOperations,
+  ...routerOperations,
+  ...limitOperations,
+  ...planOperations,
+  ...subscriptionOperations,
+  ...eventOperations,
+]

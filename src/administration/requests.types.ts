@@ -1,0 +1,322 @@
+// Generated from schemas/ by `make generate`. Do not edit.
+
+/**
+ * What is absent stays as it is.
+ */
+export interface ChangeWorkspaceRequest {
+  /**
+   * Display name.
+   */
+  readonly name?: string
+  /**
+   * How far below zero the balance may go, USD.
+   */
+  readonly credit_limit?: string
+}
+
+/**
+ * Money in, once for each reference.
+ */
+export interface CreditRequest {
+  /**
+   * USD, above zero.
+   */
+  readonly amount: string
+  /**
+   * What the money is for, such as an invoice number. Absent: the Idempotency-Key header.
+   */
+  readonly reference?: string
+  /**
+   * A remark for the statement.
+   */
+  readonly note?: string
+  /**
+   * When what is left of it lapses. Absent: never.
+   */
+  readonly expires_at?: string
+}
+
+/**
+ * Prices as another table tells them.
+ */
+export interface ImportPricesRequest {
+  /**
+   * model_prices_and_context_window.json of LiteLLM.
+   */
+  readonly format?: 'litellm'
+  /**
+   * The table, as it is.
+   */
+  readonly table: {
+    readonly [k: string]: unknown
+  }
+  /**
+   * True: only tells what would change. Default false.
+   */
+  readonly dry_run?: boolean
+  /**
+   * True: rows whose input and output cost nothing are prices too. Default false: they are unsupported.
+   */
+  readonly allow_free?: boolean
+  /**
+   * Those that are to be published, as they are named here. Absent: all that were added or changed.
+   *
+   * @maxItems 10000
+   */
+  readonly models?: string[]
+  /**
+   * From when on the prices count. Default: now.
+   */
+  readonly effective_from?: string
+  /**
+   * Where the table was read. Default: LiteLLM's table and the time.
+   */
+  readonly source?: string
+}
+
+/**
+ * A key for a workspace.
+ */
+export interface IssueKeyRequest {
+  readonly workspace: string
+  /**
+   * What it is for; a workspace has one working key of a name.
+   */
+  readonly name: string
+  /**
+   * When it stops. Absent or null: never.
+   */
+  readonly expires_at?: string | null
+}
+
+/**
+ * A workspace that is to exist. Asked for again, nothing changes.
+ */
+export interface OpenWorkspaceRequest {
+  /**
+   * 1 to 63 lower-case letters, digits and hyphens; the first is no hyphen.
+   */
+  readonly id: string
+  /**
+   * Display name. Default: the id.
+   */
+  readonly name?: string
+  /**
+   * How far below zero the balance may go, USD. Default 0.
+   */
+  readonly credit_limit?: string
+}
+
+/**
+ * A plan that can be subscribed to, or its new terms: those who have it get them with their next renewal.
+ */
+export interface PublishPlanRequest {
+  /**
+   * Display name. Default: the id.
+   */
+  readonly name?: string
+  /**
+   * The fee of one period, USD, zero or more.
+   */
+  readonly price: string
+  /**
+   * How long a fee pays for. Default month.
+   */
+  readonly period?: 'day' | 'month' | 'year'
+  /**
+   * Credit of each period, USD, zero or more; what is left of it lapses at its end. Default 0.
+   */
+  readonly included_credit?: string
+  /**
+   * Of who has the plan, where nothing else is set of the workspace, member by member.
+   */
+  readonly limits?: {
+    /**
+     * Requests a minute.
+     */
+    readonly requests_per_minute?: number
+    /**
+     * Tokens a minute, input and output together.
+     */
+    readonly tokens_per_minute?: number
+    /**
+     * Requests at once.
+     */
+    readonly concurrent_requests?: number
+    /**
+     * By `<provider>/<model>`.
+     */
+    readonly models?: {
+      readonly [k: string]: {
+        /**
+         * Requests a minute.
+         */
+        readonly requests_per_minute?: number
+        /**
+         * Tokens a minute, input and output together.
+         */
+        readonly tokens_per_minute?: number
+        /**
+         * Requests at once.
+         */
+        readonly concurrent_requests?: number
+      }
+    }
+    /**
+     * Refused: spend limits are those of a key.
+     */
+    readonly spend?: {
+      /**
+       * In a day.
+       */
+      readonly day?: string
+      /**
+       * In a month.
+       */
+      readonly month?: string
+      /**
+       * Ever.
+       */
+      readonly total?: string
+    }
+    /**
+     * `<provider>/<model>`, or `<provider>/*`. Absent: every model.
+     *
+     * @maxItems 200
+     */
+    readonly allowed_models?: string[]
+  }
+}
+
+/**
+ * A fresh key in the place of one that works.
+ */
+export interface RotateKeyRequest {
+  /**
+   * How long the key that is replaced goes on; 0: not at all.
+   */
+  readonly grace_seconds: number
+  /**
+   * When the fresh key stops; null: never. Absent: when the one that it replaces would have.
+   */
+  readonly expires_at?: string | null
+}
+
+/**
+ * What a bare name leads to.
+ */
+export interface SetAliasRequest {
+  /**
+   * `<provider>/<model>`.
+   */
+  readonly model: string
+}
+
+/**
+ * When a key stops.
+ */
+export interface SetKeyExpiryRequest {
+  readonly expires_at: string
+}
+
+/**
+ * The limits of a workspace or of a key, whole: what is absent is not limited. The members are those of the event LimitsSet, written as the admin API writes its own.
+ */
+export interface SetLimitsRequest {
+  /**
+   * Requests a minute.
+   */
+  readonly requests_per_minute?: number
+  /**
+   * Tokens a minute, input and output together.
+   */
+  readonly tokens_per_minute?: number
+  /**
+   * Requests at once.
+   */
+  readonly concurrent_requests?: number
+  /**
+   * By `<provider>/<model>`.
+   */
+  readonly models?: {
+    readonly [k: string]: {
+      /**
+       * Requests a minute.
+       */
+      readonly requests_per_minute?: number
+      /**
+       * Tokens a minute, input and output together.
+       */
+      readonly tokens_per_minute?: number
+      /**
+       * Requests at once.
+       */
+      readonly concurrent_requests?: number
+    }
+  }
+  /**
+   * USD that a key may spend; days and months are those of UTC. Of a key alone: a workspace spends what its wallet has.
+   */
+  readonly spend?: {
+    /**
+     * In a day.
+     */
+    readonly day?: string
+    /**
+     * In a month.
+     */
+    readonly month?: string
+    /**
+     * Ever.
+     */
+    readonly total?: string
+  }
+  /**
+   * `<provider>/<model>`, or `<provider>/*`. Absent: every model.
+   *
+   * @maxItems 200
+   */
+  readonly allowed_models?: string[]
+}
+
+/**
+ * What gateway/<router> tries.
+ */
+export interface SetRouterRequest {
+  /**
+   * @minItems 1
+   * @maxItems 16
+   */
+  readonly candidates: (
+    | string
+    | {
+        readonly model: string
+        /**
+         * Its part of the sum of all weights, where the order is weighted. Default 1.
+         */
+        readonly weight?: number
+      }
+  )[]
+  /**
+   * listed: tried in this order. weighted: the first is drawn by weight, the others follow likewise. Default listed.
+   */
+  readonly order?: 'listed' | 'weighted'
+}
+
+/**
+ * A plan from now on. One that the workspace has already is not begun anew without a subscription_id that is new.
+ */
+export interface SubscribeRequest {
+  /**
+   * Its id.
+   */
+  readonly plan: string
+  /**
+   * Names the subscription: repeated, it adds nothing. Default: one is made.
+   */
+  readonly subscription_id?: string
+  /**
+   * Whether it is renewed at its end. Default true.
+   */
+  readonly renews?: boolean
+}

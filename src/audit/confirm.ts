@@ -1,0 +1,49 @@
+import { formatUsd, parseUsd } from '../domain/money.ts'
+import { chargeFor } from '../domain/pricing/charge.ts'
+import { isUnits, unitsPicosRoundingHalfUp } from '../domain/video/settle.ts'
+import type { FactOf } from '../events/envelope.ts'
+import { type Evidence, hasEventType } from './evidence.ts'
+
+interface Waiting {
+  readonly workspaceId: string
+  readonly totalUsd: string
+  readonly reportedPicos: bigint
+  readonly figure: string
+}
+
+const findUsage = ({ events, sheet }: Evidence): Waiting | null => {
+  const bill = events.find(hasEventType('UsageRecorded'))?.event.data
+  if (bill === undefined || bill.plausible !== false || sheet?.published.sheet === undefined) return null
+  const { workspaceId, total, usage } = bill
+  const figure = `${usage.promptTotal} tokens in, ${usage.outputTotal} out`
+  return { workspaceId, totalUsd: total, reportedPicos: chargeFor(sheet.published.sheet, usage).totalPicos, figure }
+}
+
+const findDeduction = ({ events }: Evidence): Waiting | null => {
+  const settled = events.find(hasEventType('TaskSettled'))?.event.data
+  if (settled?.plausible !== false || settled.deduction === undefined || !isUnits(settled.deduction)) return null
+  const [line] = settled.lines
+  if (line === undefined) return null
+  const { workspaceId, total, deduction } = settled
+  const reportedPicos = unitsPicosRoundingHalfUp(deduction, line.unitPrice)
+  return { workspaceId, totalUsd: total, reportedPicos, figure: `a deduction of ${deduction.trim()} units` }
+}
+
+/** Debits what an implausible figure of an upstream exceeds its charge by; null where none waits. Posted once. */
+export const confirmReported = (evidence: Evidence, operator: string): FactOf<'AdjustmentPosted'> | null => {
+  const waiting = findUsage(evidence) ?? findDeduction(evidence)
+  if (waiting === null) return null
+  const restPicos = waiting.reportedPicos - parseUsd(waiting.totalUsd)
+  return {
+    type: 'AdjustmentPosted',
+    data: {
+      adjustmentId: `confirmed:${evidence.id}`,
+      workspaceId: waiting.workspaceId,
+      amount: formatUsd(-restPicos),
+      reason: 'correction',
+      corrects: evidence.id,
+      note: `An operator confirmed what the upstream reported: ${waiting.figure}.`,
+      by: operator,
+    },
+  }
+}

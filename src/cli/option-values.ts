@@ -1,0 +1,21 @@
+import { InvalidArgumentError } from 'commander'
+import { parseInstant } from '../domain/instant.ts'
+import { parseUsd } from '../domain/money.ts'
+
+/** Throws InvalidArgumentError. */
+export const parseUsdOption = (text: string): string => {
+  try {
+    if (parseUsd(text) >= 0n) return text
+  } catch {
+    throw new InvalidArgumentError('an amount in USD is such as 12.50, with at most 12 decimals')
+  }
+  throw new InvalidArgumentError('the amount must be zero or more')
+}
+
+/** Throws InvalidArgumentError for text that is no instant. */
+export const parseInstantOption = (text: string): Date => {
+  const instant = parseInstant(text)
+  if (instant === null)
+    throw new InvalidArgumentError('an instant such as 2026-03-01T12:00:00Z, or a day in UTC such as 2026-03-01')
+  return instant
+}

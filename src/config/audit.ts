@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseSigningKey } from '../audit/keys.ts'
+import { deriveVerifier, parseVerifier, type Signer, type Verifier, verifierText } from '../audit/note.ts'
+import { faultText } from '../errors/gateway-error.ts'
+import type { ProcessRole } from '../roles/role.ts'
+import type { ConfigProblem } from './config-error.ts'
+import type { ConfigFile } from './config-file.types.ts'
+import { seals } from './roles.ts'
+
+export interface AuditConfig {
+  readonly sealing: boolean
+  /** The log's name in its checkpoints. */
+  readonly origin: string
+  /** For the roles that seal; null where none is configured. Other roles never hold it. */
+  readonly signer: Signer | null
+  /** The signer's, for every role; null where none is configured. */
+  readonly verifier: Verifier | null
+  /** Of earlier keys. */
+  readonly previous: readonly Verifier[]
+}
+
+/** Null, and a problem, where the text cannot be parsed. */
+const parsedAt = <T>(path: string, problems: ConfigProblem[], parse: () => T): T | null => {
+  try {
+    return parse()
+  } catch (fault) {
+    problems.push({ path, message: faultText(fault) })
+    return null
+  }
+}
+
+interface AuditReading {
+  readonly folder: string
+  readonly role: ProcessRole
+  readonly logName: string
+  readonly problems: ConfigProblem[]
+}
+
+const signerFrom = (
+  { signing_key: key, signing_key_file: file }: NonNullable<ConfigFile['audit']>,
+  origin: string,
+  { folder, role, problems }: AuditReading,
+): Signer | null => {
+  if (key !== undefined && file !== undefined)
+    problems.push({ path: 'audit.signing_key_file', message: 'excludes signing_key: give one of them' })
+  if (!seals(role)) return null
+  if (key !== undefined) return parsedAt('audit.signing_key', problems, () => parseSigningKey(origin, key))
+  if (file === undefined) return null
+  return parsedAt('audit.signing_key_file', problems, () =>
+    parseSigningKey(origin, readFileSync(resolve(folder, file), 'utf8')),
+  )
+}
+
+/** The keys must be one pair: checkpoints are signed with one and checked with the other. */
+const problemsOfPublicKey = (
+  verifier: Verifier | null,
+  origin: string,
+  signer: Signer | null,
+): readonly ConfigProblem[] => {
+  const path = 'audit.public_key'
+  if (verifier === null) return []
+  if (verifier.name !== origin) return [{ path, message: `is of the log ${verifier.name}, not of ${origin}` }]
+  if (signer === null || deriveVerifier(signer).publicKey.equals(verifier.publicKey)) return []
+  return [{ path, message: `is not that of the signing key, which is ${verifierText(deriveVerifier(signer))}` }]
+}
+
+export const auditFrom = ({ audit = {} }: ConfigFile, reading: AuditReading): AuditConfig => {
+  const { problems, logName } = reading
+  const { sealing = true, public_key: publicKey, previous_public_keys: previous = [] } = audit
+  const verifier =
+    publicKey === undefined ? null : parsedAt('audit.public_key', problems, () => parseVerifier(publicKey))
+  const origin = audit.origin ?? verifier?.name ?? `gateway.local/${logName.toLowerCase()}`
+  const signer = signerFrom(audit, origin, reading)
+  problems.push(...problemsOfPublicKey(verifier, origin, signer))
+  return {
+    sealing,
+    origin,
+    signer,
+    verifier: signer === null ? verifier : deriveVerifier(signer),
+    previous: previous.flatMap(
+      (text, place) => parsedAt(`audit.previous_public_keys[${place}]`, problems, () => parseVerifier(text)) ?? [],
+    ),
+  }
+}

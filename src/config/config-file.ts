@@ -1,0 +1,199 @@
+import { readFileSync } from 'node:fs'
+import { type Document, Lexer, parseDocument } from 'yaml'
+import { candidateName } from '../domain/routing/plan.ts'
+import { getValidator } from '../encoding/schema-validation.ts'
+import type { ProcessRole } from '../roles/role.ts'
+import { ConfigError, type ConfigProblem } from './config-error.ts'
+import type { ConfigFile } from './config-file.types.ts'
+import type { EnvironmentVariables } from './environment.ts'
+import { videoDialect } from './providers.ts'
+import { administers, callsUpstream, callsVendors, readsDatabase, seals } from './roles.ts'
+
+interface SecretReader {
+  readonly role: ProcessRole
+  /** Whether the process signs callbacks. */
+  readonly signs: boolean
+}
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined
+
+/** True for a path of the file that holds a secret which this process does not use. */
+const createUnusedSecretFilter = (content: unknown, { role, signs }: SecretReader): ((path: string) => boolean) => {
+  const providers = memberOf(content, 'providers')
+  return (path) => {
+    if (path === 'callbacks.secret') return !signs
+    if (path === 'audit.signing_key') return !seals(role)
+    if (/^admin\.tokens\[\d+\]\.token$/.test(path)) return !administers(role)
+    const [, provider] = /^providers\.([^.]+)\.(?:api|access|secret)_key$/.exec(path) ?? []
+    if (provider === undefined) return false
+    const isOfVendor = memberOf(memberOf(providers, provider), 'dialect') === videoDialect
+    return isOfVendor ? !callsVendors(role) : !callsUpstream(role)
+  }
+}
+
+/** Where the file holds secrets; an address can hold a password too. */
+const secretPath =
+  /^(?:callbacks\.secret|audit\.signing_key|nats\.password|admin\.tokens\[\d+\]\.token|providers\.[^.]+\.(?:api|access|secret)_key)$/
+const passwordInAddress = /:\/\/[^/\s]*:[^/\s]*@/
+
+interface Filling {
+  readonly file: string
+  readonly variables: EnvironmentVariables
+  readonly isUnusedSecret: (path: string) => boolean
+  readonly problems: ConfigProblem[]
+}
+
+const fillText = (text: string, path: string, { file, variables, problems }: Filling): string => {
+  if (!text.includes('${') && (secretPath.test(path) || passwordInAddress.test(text))) variables.noteSecretFile(file)
+  return text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (match, name: string) => {
+    const found = variables.read(name)
+    if (found === undefined) problems.push({ path, message: `the environment variable ${name} is not set` })
+    return found ?? match // One problem per missing variable.
+  })
+}
+
+/** Fills `${NAME}` in every text of the file; an unset variable is a problem at its path. */
+const fillVariables = (value: unknown, path: string, filling: Filling): unknown => {
+  const { isUnusedSecret } = filling
+  if (isUnusedSecret(path)) return value
+  if (typeof value === 'string') return fillText(value, path, filling)
+  if (Array.isArray(value)) return value.map((each, index) => fillVariables(each, `${path}[${index}]`, filling))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [
+      key,
+      fillVariables(each, path === '' ? key : `${path}.${key}`, filling),
+    ]),
+  )
+}
+
+const variableName = /^\w+$/
+/** The lexer's marks between pieces of the text: begin of a document, a broken flow, a scalar. */
+const lexerMarks: ReadonlySet<string> = new Set(['\u0002', '\u0018', '\u001f'])
+
+/** A bare `${NAME}` would open a map in YAML's flow style. Elsewhere, in quotes and in comments it is text. */
+const quoteVariables = (text: string): string => {
+  const tokens = [...new Lexer().lex(text)]
+  for (const at of tokens.keys()) {
+    const [dollar, open, , name = '', close] = tokens.slice(at, at + 5)
+    if (dollar === '$' && open === '{' && variableName.test(name) && close === '}')
+      tokens.splice(at, 5, '"', dollar, open, name, '}"')
+  }
+  return tokens.filter((token) => !lexerMarks.has(token)).join('')
+}
+
+interface ParsedConfigFile {
+  /** Without the sections that have a problem; `providers` is then empty, so that none comes from the environment. */
+  readonly content: ConfigFile
+  readonly problems: readonly ConfigProblem[]
+  /** Of the sections that have a problem: what follows from their absence is no mistake of its own. */
+  readonly invalidSections: ReadonlySet<string>
+}
+
+export const sectionOf = (path: string): string => path.split(/[.[:]/, 1)[0]!
+
+/** Throws ConfigError where the file is not a YAML object; all other problems are returned. */
+export const parseConfigFile = (
+  file: string,
+  variables: EnvironmentVariables,
+  reader: SecretReader,
+): ParsedConfigFile => {
+  const document = parseDocument(quoteVariables(readFileSync(file, 'utf8')), { prettyErrors: true })
+  const [broken] = document.errors // The others follow from the first.
+  if (broken !== undefined)
+    throw new ConfigError(file, [{ path: '', message: `not YAML: ${broken.message.split('\n')[0]}` }])
+  if (!readsDatabase(reader.role)) document.delete('database_url')
+  const found = contentOf(document, file)
+  const unset: ConfigProblem[] = []
+  const filled = fillVariables(found, '', {
+    file,
+    variables,
+    isUnusedSecret: createUnusedSecretFilter(found, reader),
+    problems: unset,
+  })
+  const unsetPaths = new Set(unset.map(({ path }) => path))
+  const invalid = [...getValidator('config.json', { allErrors: true })(filled), ...problemsOfKeys(filled)].filter(
+    ({ path }) => !unsetPaths.has(path),
+  )
+  if (invalid.some(({ path }) => path === '')) throw new ConfigError(file, invalid)
+  const invalidSections = new Set([...unset, ...invalid].map(({ path }) => sectionOf(path)))
+  const content = withoutSections(withoutEmptyProviders(filled as ConfigFile), invalidSections)
+  return { content, problems: [...unset, ...invalid, ...problemsOfNames(content, invalidSections)], invalidSections }
+}
+
+const withoutSections = (content: ConfigFile, sections: ReadonlySet<string>): ConfigFile => ({
+  ...Object.fromEntries(Object.entries(content).filter(([section]) => !sections.has(section))),
+  ...(sections.has('providers') ? { providers: {} } : {}),
+})
+
+/** The library's own error shows the text, which may be a password. */
+const contentOf = (document: Document, file: string): unknown => {
+  try {
+    return document.toJS() ?? {}
+  } catch {
+    throw new ConfigError(file, [{ path: '', message: 'not YAML: a text that begins with * needs quotes' }])
+  }
+}
+
+const withoutEmptyProviders = ({ providers, ...content }: ConfigFile): ConfigFile =>
+  providers === undefined || Object.keys(providers).length === 0 ? content : { ...content, providers }
+
+/** Each dialect has its own kind of credentials. */
+const problemsOfKeys = (content: unknown): readonly ConfigProblem[] =>
+  Object.entries(memberOf(content, 'providers') ?? {}).flatMap(([name, entry]) => {
+    const has = (member: string): boolean => memberOf(entry, member) !== undefined
+    const problems = memberOf(entry, 'dialect') === videoDialect ? vendorKeyProblems(has) : providerKeyProblems(has)
+    return problems.map(([member, message]) => ({ path: `providers.${name}.${member}`, message }))
+  })
+
+type KeyProblem = readonly [member: string, message: string]
+
+const providerKeyProblems = (has: (member: string) => boolean): readonly KeyProblem[] => [
+  ...(has('api_key') ? [] : [['api_key', 'is required'] as const]),
+  ...['access_key', 'secret_key', 'calls_per_second']
+    .filter(has)
+    .map((member) => [member, `is only for the dialect ${videoDialect}`] as const),
+]
+
+const vendorKeyProblems = (has: (member: string) => boolean): readonly KeyProblem[] => {
+  const pair = ['access_key', 'secret_key']
+  const problems: KeyProblem[] = ['profile', 'capabilities']
+    .filter(has)
+    .map((member) => [member, `is not for the dialect ${videoDialect}`])
+  if (has('api_key') && pair.some(has))
+    problems.push(['api_key', 'excludes access_key and secret_key: give one or the other'])
+  else if (pair.some(has)) {
+    const missing = pair.find((member) => !has(member))
+    if (missing !== undefined) problems.push([missing, 'is required beside the other of the pair'])
+  } else if (!has('api_key')) problems.push(['api_key', 'is required, or access_key and secret_key'])
+  return problems
+}
+
+const problemsOfNames = (
+  { providers, aliases = {}, routers = {} }: ConfigFile,
+  invalidSections: ReadonlySet<string>,
+): readonly ConfigProblem[] => {
+  if (providers === undefined || invalidSections.has('providers')) return []
+  const known = (model: string): boolean => Object.hasOwn(providers, model.slice(0, model.indexOf('/')))
+  const unknown = (path: string, model: string): ConfigProblem => ({
+    path,
+    message: `\`${model}\` names no configured provider`,
+  })
+  return [
+    ...Object.entries(aliases)
+      .filter(([, model]) => !known(model))
+      .map(([alias, model]) => unknown(`aliases.${alias}`, model)),
+    ...Object.entries(routers).flatMap(([router, { candidates }]) =>
+      candidates
+        .map(candidateName)
+        .flatMap((candidate, index) =>
+          known(candidate) || Object.hasOwn(aliases, candidate) || invalidSections.has('aliases')
+            ? []
+            : [unknown(`routers.${router}.candidates[${index}]`, candidate)],
+        ),
+    ),
+  ]
+}

@@ -1,0 +1,338 @@
+// Generated from schemas/ by `make generate`. Do not edit.
+
+/**
+ * gateway.yaml, after ${ENV_NAME} was filled in. A member that is `planned` is refused until it is built.
+ */
+export interface ConfigFile {
+  readonly listen?: {
+    /**
+     * Default 127.0.0.1.
+     */
+    readonly host?: string
+    /**
+     * Default 8787; 0 takes a free one.
+     */
+    readonly port?: number
+  }
+  /**
+   * Where the embedded servers keep their state. Default ./data.
+   */
+  readonly data_folder?: string
+  /**
+   * An external PostgreSQL; DATABASE_URL overrides it. Without one, an embedded server is started.
+   */
+  readonly database_url?: string
+  readonly nats?: {
+    /**
+     * External NATS servers, comma separated; NATS_URL overrides it.
+     */
+    readonly url?: string
+    /**
+     * Where the server answers /jsz, to check that it syncs every write.
+     */
+    readonly monitoring_url?: string
+    readonly user?: string
+    readonly password?: string
+    readonly credentials_file?: string
+    /**
+     * PEM files; an empty object trusts the system's authorities.
+     */
+    readonly tls?: {
+      /**
+       * Who signed the servers' certificates.
+       */
+      readonly ca_file?: string
+      /**
+       * Our certificate, where servers ask for one.
+       */
+      readonly cert_file?: string
+      readonly key_file?: string
+    }
+  }
+  readonly log?: {
+    /**
+     * Prefix of the stream and its subjects. Default GATEWAY.
+     */
+    readonly name?: string
+    /**
+     * Default 1.
+     */
+    readonly replicas?: 1 | 3 | 5
+    /**
+     * relaxed: warn instead of refusing when a single replica is not synced.
+     */
+    readonly durability?: 'synced' | 'relaxed'
+  }
+  readonly providers?: {
+    readonly [k: string]: {
+      /**
+       * How the provider speaks.
+       */
+      readonly dialect: 'openai' | 'anthropic' | 'google' | 'vv-video'
+      /**
+       * How it counts usage. Default: by the provider's name, else openai.
+       */
+      readonly profile?: 'openai' | 'xai' | 'gemini'
+      /**
+       * Everything before /chat/completions, /messages, /responses, /models or /videos.
+       */
+      readonly base_url: string
+      /**
+       * A video vendor can have a pair instead.
+       */
+      readonly api_key?: string
+      /**
+       * Of a video vendor, with secret_key.
+       */
+      readonly access_key?: string
+      readonly secret_key?: string
+      /**
+       * What one process asks of a video vendor in a second, at most. Default 10.
+       */
+      readonly calls_per_second?: number
+      /**
+       * Public name to upstream name, where they differ.
+       */
+      readonly models?: {
+        readonly [k: string]: string
+      }
+      /**
+       * Keys, regions and endpoints among which the requests of the provider's models are divided. What one leaves out is the provider's.
+       *
+       * @minItems 1
+       * @maxItems 64
+       */
+      readonly deployments?: {
+        readonly name: string
+        readonly base_url?: string
+        readonly api_key?: string
+        readonly region?: string
+        /**
+         * Default 1.
+         */
+        readonly weight?: number
+        readonly requests_per_minute?: number
+        readonly tokens_per_minute?: number
+        readonly models?: {
+          readonly [k: string]: string
+        }
+      }[]
+      /**
+       * What a provider with the dialect openai accepts beyond it. Default: by its name and its host.
+       */
+      readonly capabilities?: {
+        /**
+         * The values of service_tier that the provider accepts.
+         */
+        readonly service_tiers?: string[]
+        /**
+         * Whether it accepts stream_options.
+         */
+        readonly stream_options?: boolean
+        /**
+         * What it does with request members that it does not know.
+         */
+        readonly unknown_members?: 'accepted' | 'refused'
+      }
+      readonly timeouts?: {
+        readonly connect_seconds?: number
+        readonly first_byte_seconds?: number
+        readonly idle_seconds?: number
+        readonly answer_seconds?: number
+      }
+      /**
+       * Attempts on the same deployment before the next candidate.
+       */
+      readonly retries?: {
+        readonly max?: number
+        readonly budget_seconds?: number
+      }
+      /**
+       * How long a stream is read on for its usage after its client has left. Default 15; 60 where a cancel does not stop the provider's billing.
+       */
+      readonly drain_seconds?: number
+      /**
+       * Whether the provider bills only what it produced until a stream is cancelled. Default: true for OpenAI, Azure, Anthropic and xAI, by the name or the host, else false.
+       */
+      readonly cancel_stops_billing?: boolean
+    }
+  }
+  /**
+   * Whether the sandbox provider answers, and is billed, where no provider is configured. Default true with embedded servers, false on external ones.
+   */
+  readonly sandbox?: boolean
+  readonly callbacks?: {
+    /**
+     * What callbacks are signed with, by a secret of each workspace that is made of it. Without one there are none, unless the servers are embedded: then one is made and kept in the data folder.
+     */
+    readonly secret?: string
+    /**
+     * Whether callbacks may go to addresses that are not public. Default false.
+     */
+    readonly allow_private_addresses?: boolean
+  }
+  readonly models?: {
+    /**
+     * True: every dated name of a model is its snapshot, at the model's price. Default false: only those that the price file lists.
+     */
+    readonly accept_snapshots?: boolean
+  }
+  /**
+   * Bare name to <provider>/<model>.
+   */
+  readonly aliases?: {
+    readonly [k: string]: string
+  }
+  /**
+   * gateway/<name>: what it tries.
+   */
+  readonly routers?: {
+    readonly [k: string]: {
+      /**
+       * @minItems 1
+       * @maxItems 16
+       */
+      readonly candidates: (
+        | string
+        | {
+            readonly model: string
+            /**
+             * Its part of the sum of all weights, where the order is weighted. Default 1.
+             */
+            readonly weight?: number
+          }
+      )[]
+      /**
+       * listed: tried in this order. weighted: the first is drawn by weight, the others follow likewise. Default listed.
+       */
+      readonly order?: 'listed' | 'weighted'
+    }
+  }
+  /**
+   * The price file. Default: the one that comes with the gateway.
+   */
+  readonly prices?: string
+  readonly limits?: {
+    /**
+     * For each workspace. Off by default.
+     */
+    readonly requests_per_minute?: number
+    /**
+     * Open connections of one client address (of IPv6: of one /64) at one edge. Off by default: behind a load balancer all come from one.
+     */
+    readonly connections_per_address?: number
+    /**
+     * From admission to the end of the answer. Default 600.
+     */
+    readonly request_deadline_seconds?: number
+    /**
+     * From the submit of a video task to its end; then its money goes back. Default 86400.
+     */
+    readonly task_deadline_seconds?: number
+    /**
+     * How long an edge that is stopping still takes requests while /readyz answers 503, so that a load balancer removes it first. Default 0.
+     */
+    readonly withdraw_seconds?: number
+    /**
+     * How long requests in flight may run on when the process is stopped. Default 15.
+     */
+    readonly drain_seconds?: number
+  }
+  readonly audit?: {
+    /**
+     * Whether the log is sealed by signed checkpoints. Default true; on external servers that takes a signing key.
+     */
+    readonly sealing?: boolean
+    /**
+     * Names the log in its checkpoints and is the name of its keys, such as gateway.example.com/ledger. Default: that of public_key, else gateway.local/ and the log's name in lower case.
+     */
+    readonly origin?: string
+    /**
+     * The private key that signs checkpoints: 32 bytes in base64, as `gateway audit key --new` makes them, or an Ed25519 key as PEM (PKCS #8). Embedded servers without one have a key of their own in the data folder.
+     */
+    readonly signing_key?: string
+    /**
+     * A file that holds it.
+     */
+    readonly signing_key_file?: string
+    /**
+     * The public key beside it, as `gateway audit key` prints it.
+     */
+    readonly public_key?: string
+    /**
+     * The file with the size and root that were signed last. Default: audit.state in the data folder.
+     */
+    readonly state?: string
+    /**
+     * Who cosigns checkpoints, by C2SP tlog-witness.
+     */
+    readonly witnesses?: {
+      /**
+       * How many of them must have cosigned a checkpoint.
+       */
+      readonly quorum: number
+      /**
+       * @minItems 1
+       * @maxItems 16
+       */
+      readonly list: {
+        readonly url: string
+        readonly public_key: string
+      }[]
+    }
+    /**
+     * Seconds between two checkpoints that are cosigned. Default 60.
+     */
+    readonly witness_every?: number
+    /**
+     * The public keys of all that have signed checkpoints of this log before.
+     */
+    readonly previous_public_keys?: string[]
+  }
+  /**
+   * Who may call /admin/v1. Without tokens all calls are refused, unless the servers are embedded: then one is made and kept in the data folder.
+   */
+  readonly admin?: {
+    /**
+     * @maxItems 64
+     */
+    readonly tokens?: {
+      /**
+       * Who it is given to: what is changed with it is recorded as by admin:<name>.
+       */
+      readonly name: string
+      /**
+       * At least 32 characters.
+       */
+      readonly token: string
+    }[]
+  }
+  readonly observe?: {
+    /**
+     * Default 127.0.0.1. Metrics and health are for operators, not for the public.
+     */
+    readonly host?: string
+    /**
+     * Of /metrics, /healthz and /readyz of every process. Default 9464, or a free one where that is taken; 0 takes a free one; off.
+     */
+    readonly port?: number | 'off'
+  }
+  /**
+   * The names of tags that a request may carry, such as team and env.
+   *
+   * @maxItems 32
+   */
+  readonly tags?: string[]
+  /**
+   * How many processes answer clients; auto: one for each core. Default 1.
+   */
+  readonly workers?: number | 'auto'
+  /**
+   * Whether each request has a line at the level info. Default true.
+   */
+  readonly log_requests?: boolean
+  /**
+   * Default info.
+   */
+  readonly log_level?: 'debug' | 'info' | 'warn' | 'error' | 'silent'
+}

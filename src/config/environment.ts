@@ -1,0 +1,80 @@
+import { readFileSync, realpathSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { faultCode } from '../errors/gateway-error.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+interface VariableProblem {
+  readonly path: string
+  readonly message: string
+}
+
+const othersRead = 0o004
+const othersEnter = 0o001
+
+const hasMode = (path: string, bit: number): boolean => (statSync(path).mode & bit) !== 0
+
+const canBeEntered = (folder: string): boolean =>
+  hasMode(folder, othersEnter) && (folder === dirname(folder) || canBeEntered(dirname(folder)))
+
+/** By its own mode and those of all folders above it. */
+const isReadByAll = (file: string): boolean => {
+  const real = realpathSync(file)
+  return hasMode(real, othersRead) && canBeEntered(dirname(real))
+}
+
+/** Variables, or the files that `<NAME>_FILE` names. Problems are collected, to report all mistakes at once. */
+export class EnvironmentVariables {
+  readonly #env: Environment
+  readonly #problems: VariableProblem[] = []
+  readonly #exposed = new Set<string>()
+
+  constructor(env: Environment) {
+    this.#env = env
+  }
+
+  get problems(): readonly VariableProblem[] {
+    return this.#problems
+  }
+
+  get exposed(): readonly string[] {
+    return [...this.#exposed]
+  }
+
+  /** Does not read the value. */
+  has(name: string): boolean {
+    return Boolean(this.#env[name] || this.#env[`${name}_FILE`])
+  }
+
+  /** Undefined where the variable is not set; one that cannot be read is a problem, and stays `${NAME}`. */
+  read(name: string): string | undefined {
+    const value = this.#env[name] || undefined
+    const file = this.#env[`${name}_FILE`] || undefined
+    if (file === undefined) return value
+    if (value === undefined) return this.#contentOf(name, file)
+    return this.#fail(name, `excludes ${name}: give one of them`)
+  }
+
+  /** A file that cannot be inspected is skipped: reading it reports the fault. */
+  noteSecretFile(file: string): void {
+    try {
+      if (isReadByAll(file)) this.#exposed.add(file)
+    } catch {}
+  }
+
+  #contentOf(name: string, file: string): string {
+    try {
+      const content = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+      this.noteSecretFile(file)
+      return content === '' ? this.#fail(name, `the file ${file} is empty`) : content
+    } catch (fault) {
+      return this.#fail(name, `the file ${file} cannot be read: ${faultCode(fault)}`)
+    }
+  }
+
+  #fail(name: string, message: string): string {
+    const path = `${name}_FILE`
+    if (!this.#problems.some((problem) => problem.path === path)) this.#problems.push({ path, message })
+    return `\${${name}}`
+  }
+}

@@ -1,0 +1,215 @@
+import type { PriceFile } from '../domain/pricing/price-file.ts'
+import type { Catalog, CatalogProvider } from '../domain/routing/plan.ts'
+import type { ProviderCapabilities } from '../providers/dialect/capabilities.ts'
+import type { ProviderDialect } from '../providers/dialect/provider.ts'
+import type { VendorCredential, VideoVendorConfig } from '../providers/vv-video/vendor.ts'
+import type { ProcessRole } from '../roles/role.ts'
+import { sharedLimits } from '../runtime/limits.ts'
+import type { ConfigProblem } from './config-error.ts'
+import type { ConfigFile } from './config-file.types.ts'
+import type { EnvironmentVariables } from './environment.ts'
+import { callsUpstream, callsVendors } from './roles.ts'
+
+export type UsageProfile = 'openai' | 'xai' | 'gemini'
+
+export interface ProviderConfig {
+  readonly name: string
+  readonly dialect: ProviderDialect
+  readonly profile: UsageProfile
+  readonly baseUrl: string
+  readonly apiKey: string
+  readonly models: Readonly<Record<string, string>>
+  readonly capabilities?: ProviderCapabilities
+  /** Absent: see `readDrainPolicy`. */
+  readonly drainMs?: number
+  readonly cancelStopsBilling?: boolean
+}
+
+export interface ConfiguredProviders {
+  /** With their keys, for the roles that call them. Other roles never hold one. */
+  readonly providers: readonly ProviderConfig[]
+  readonly videoVendors: readonly VideoVendorConfig[]
+  /** No provider is configured and the sandbox plays each; on external servers only with `sandbox: true`. */
+  readonly sandbox: boolean
+  readonly catalog: Catalog
+}
+
+/** Credentials are checked by dialect when the file is read. */
+type Entry = NonNullable<ConfigFile['providers']>[string]
+type VendorEntry = Entry & { readonly dialect: typeof videoDialect }
+type ProviderEntry = Entry & { readonly dialect: ProviderDialect }
+
+export const videoDialect = 'vv-video'
+
+const isVendor = (entry: Entry): entry is VendorEntry => entry.dialect === videoDialect
+
+/** Providers that need nothing but a key, by the variable that holds it. */
+const knownProviders: readonly (ProviderEntry & { readonly name: string; readonly variable: string })[] = [
+  { name: 'openai', variable: 'OPENAI_API_KEY', dialect: 'openai', base_url: 'https://api.openai.com/v1', api_key: '' },
+  {
+    name: 'anthropic',
+    variable: 'ANTHROPIC_API_KEY',
+    dialect: 'anthropic',
+    base_url: 'https://api.anthropic.com/v1',
+    api_key: '',
+  },
+  { name: 'grok', variable: 'XAI_API_KEY', dialect: 'openai', base_url: 'https://api.x.ai/v1', api_key: '' },
+  {
+    name: 'google',
+    variable: 'GEMINI_API_KEY',
+    dialect: 'google',
+    base_url: 'https://generativelanguage.googleapis.com/v1beta',
+    api_key: '',
+  },
+]
+
+const defaultProfiles: Readonly<Record<string, UsageProfile>> = {
+  grok: 'xai',
+  xai: 'xai',
+  google: 'gemini',
+  gemini: 'gemini',
+}
+
+const defaultRouters: Catalog['routers'] = {
+  auto: { candidates: ['openai/gpt-5-mini', 'google/gemini-2.5-flash', 'grok/grok-4.3'] },
+}
+
+export const resolveProfile = (name: string): UsageProfile => defaultProfiles[name] ?? 'openai'
+
+export const resolveDialect = (name: string): ProviderDialect =>
+  knownProviders.find((provider) => provider.name === name)?.dialect ?? 'openai'
+
+/** Google's OpenAI-compatible API has no Responses API. */
+export const resolveSurfaces = (
+  dialect: ProviderDialect,
+  profile: UsageProfile,
+): NonNullable<CatalogProvider['surfaces']> =>
+  dialect === 'openai' && profile !== 'gemini' ? ['chat', 'messages', 'responses'] : ['chat', 'messages']
+
+const withKeysFrom = (variables: EnvironmentVariables): Readonly<Record<string, ProviderEntry>> =>
+  Object.fromEntries(
+    knownProviders
+      .filter(({ variable }) => variables.has(variable))
+      .map(({ name, variable, ...entry }) => [name, { ...entry, api_key: variables.read(variable)! }]),
+  )
+
+const urlOf = ({ base_url }: Entry): string => base_url.replace(/\/+$/, '')
+
+const drainOf = ({
+  drain_seconds: drainSeconds,
+  cancel_stops_billing: cancelStopsBilling,
+}: Entry): Pick<ProviderConfig, 'drainMs' | 'cancelStopsBilling'> => ({
+  ...(drainSeconds === undefined ? {} : { drainMs: drainSeconds * 1_000 }),
+  ...(cancelStopsBilling === undefined ? {} : { cancelStopsBilling }),
+})
+
+const callableProviders = (
+  file: ConfigFile,
+  variables: EnvironmentVariables,
+  role: ProcessRole,
+): readonly ProviderConfig[] => {
+  if (!callsUpstream(role)) return []
+  return Object.entries(file.providers ?? withKeysFrom(variables)).flatMap(([name, entry]) =>
+    isVendor(entry)
+      ? []
+      : [
+          {
+            name,
+            dialect: entry.dialect as ProviderDialect,
+            profile: entry.profile ?? resolveProfile(name),
+            baseUrl: urlOf(entry),
+            apiKey: entry.api_key!,
+            models: entry.models ?? {},
+            ...(entry.capabilities === undefined ? {} : { capabilities: entry.capabilities }),
+            ...drainOf(entry),
+          },
+        ],
+  )
+}
+
+const credentialOf = ({ api_key, access_key, secret_key }: VendorEntry): VendorCredential =>
+  api_key === undefined
+    ? { type: 'pair', accessKey: access_key!, secretKey: secret_key! }
+    : { type: 'key', apiKey: api_key }
+
+const videoVendorsFrom = ({ providers = {} }: ConfigFile, role: ProcessRole): readonly VideoVendorConfig[] => {
+  if (!callsVendors(role)) return []
+  return Object.entries(providers).flatMap(([name, entry]) => {
+    if (!isVendor(entry)) return []
+    const { calls_per_second: callsPerSecond = sharedLimits.vendorCallsPerSecond } = entry
+    return [{ name, baseUrl: urlOf(entry), credential: credentialOf(entry), callsPerSecond }]
+  })
+}
+
+const catalogProviderOf = (name: string, entry: Entry): CatalogProvider => {
+  const { models = {} } = entry
+  if (isVendor(entry)) return { models, surfaces: ['video'] }
+  const { profile = resolveProfile(name) } = entry
+  return { models, surfaces: resolveSurfaces(entry.dialect as ProviderDialect, profile), profile }
+}
+
+const catalogProviderNamed = (name: string): CatalogProvider => {
+  const profile = resolveProfile(name)
+  return { models: {}, surfaces: resolveSurfaces(resolveDialect(name), profile), profile }
+}
+
+/** Under this name the sandbox plays a video vendor. */
+export const sandboxVendor = 'vv'
+
+/** The models that can be called here; without keys of our own, all that other processes may be able to call. */
+const modelsByProvider = (
+  file: ConfigFile,
+  providers: readonly ProviderConfig[],
+  sandbox: boolean,
+): Catalog['providers'] => {
+  if (file.providers !== undefined)
+    return new Map(Object.entries(file.providers).map(([name, entry]) => [name, catalogProviderOf(name, entry)]))
+  const names = (providers.length > 0 ? providers : knownProviders).map(({ name }) => name)
+  return new Map<string, CatalogProvider>([
+    ...names.map((name) => [name, catalogProviderNamed(name)] as const),
+    ...(sandbox ? [[sandboxVendor, { models: {}, surfaces: ['video'] }] as const] : []),
+  ])
+}
+
+/** A deployment without its keys must not answer with the sandbox's text, and bill it. */
+const problemsOfProviders = (isConfigured: boolean, isSandboxAllowed: boolean): readonly ConfigProblem[] => {
+  if (isConfigured || isSandboxAllowed) return []
+  const variables = knownProviders.map(({ variable }) => variable).join(', ')
+  const message = `none is configured: set one of ${variables}, or name them in the file; \`sandbox: true\` answers without any`
+  return [{ path: 'providers', message }]
+}
+
+interface ProvidersReading {
+  readonly role: ProcessRole
+  readonly variables: EnvironmentVariables
+  /** Used where the file has no `sandbox`. */
+  readonly isSandboxDefault: boolean
+  readonly prices: PriceFile
+  readonly problems: ConfigProblem[]
+}
+
+/** Every model is also known by its bare name, unless the file lists aliases. */
+const bareNames = (prices: PriceFile): Readonly<Record<string, string>> =>
+  Object.fromEntries(prices.prices.map(({ model }) => [model.slice(model.indexOf('/') + 1), model]))
+
+export const providersFrom = (
+  file: ConfigFile,
+  { role, variables, isSandboxDefault, prices, problems }: ProvidersReading,
+): ConfiguredProviders => {
+  const isConfigured = file.providers !== undefined || knownProviders.some(({ variable }) => variables.has(variable))
+  const isSandboxAllowed = file.sandbox ?? isSandboxDefault
+  problems.push(...problemsOfProviders(isConfigured, !callsUpstream(role) || isSandboxAllowed))
+  const sandbox = !isConfigured && isSandboxAllowed
+  const providers = callableProviders(file, variables, role)
+  return {
+    providers,
+    videoVendors: videoVendorsFrom(file, role),
+    sandbox,
+    catalog: {
+      providers: modelsByProvider(file, providers, sandbox),
+      aliases: file.aliases ?? bareNames(prices),
+      routers: file.routers ?? (file.providers === undefined ? defaultRouters : {}),
+      acceptSnapshots: file.models?.accept_snapshots ?? false,
+    },
+  }
+}

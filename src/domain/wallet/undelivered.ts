@@ -1,0 +1,21 @@
+import type { FactOf } from '../../events/envelope.ts'
+import type { UsageRecorded } from '../../events/types.ts'
+import { undeliveredPrefix } from './evolve.ts'
+import type { KeySpendingHolder } from './spending.ts'
+
+/** Reverses a whole charge, also in what its key has spent. */
+export const undeliveredFact = (
+  { requestId, workspaceId, total }: Pick<UsageRecorded, 'requestId' | 'workspaceId' | 'total'>,
+  spender: KeySpendingHolder | null,
+): FactOf<'AdjustmentPosted'> => ({
+  type: 'AdjustmentPosted',
+  data: {
+    adjustmentId: undeliveredPrefix + requestId,
+    workspaceId,
+    amount: total,
+    reason: 'undelivered',
+    corrects: requestId,
+    note: 'The answer was charged and, by a fault of the gateway, did not reach its caller.',
+    ...spender,
+  },
+})

@@ -1,0 +1,64 @@
+import type { DefaultState, Next, ParameterizedContext } from 'koa'
+import type { Key } from '../domain/accounts/accounts.ts'
+import type { UsageBounds } from '../domain/pricing/worst-case.ts'
+import type { RoutePlan } from '../domain/routing/plan.ts'
+import type { RequestTrace } from './request-trace.ts'
+
+export interface ReceivedJson {
+  readonly value: unknown
+  readonly bytesLength: number
+}
+
+/** Counts a request against its limits. Both throw `rate_limit_exceeded` or `concurrency_limit_exceeded`. */
+export interface RateLimiter {
+  /** Resolves with the candidates that the limits of their models admit. */
+  admit(plan: RoutePlan, demand: UsageBounds): Promise<RoutePlan>
+  /** Counts the submit of a task against its model's limits. */
+  admitTask(model: string): Promise<void>
+}
+
+/** Set by the middleware, in this order. */
+export interface HttpState extends DefaultState {
+  requestId: string
+  trace: RequestTrace
+  key?: Key
+  admin?: string
+  /** The workspace whose ledger an administrator reads; null for all. */
+  reads?: string | null
+  rates?: RateLimiter
+  json?: ReceivedJson
+}
+
+export type HttpContext = ParameterizedContext<HttpState, object>
+export type HttpMiddleware = (ctx: HttpContext, next: Next) => Promise<void> | void
+
+/** Throws where the endpoint does not authenticate. */
+export const keyOfContext = ({ state }: HttpContext): Key => {
+  if (state.key === undefined) throw new Error('the endpoint does not authenticate')
+  return state.key
+}
+
+/** The key's, or the one that an administrator named; null for all. */
+export const canRead = (ctx: HttpContext): string | null => {
+  const { reads } = ctx.state
+  return reads === undefined ? keyOfContext(ctx).workspaceId : reads
+}
+
+/** Throws where the endpoint names no workspace. */
+export const readableWorkspace = (ctx: HttpContext): string => {
+  const workspaceId = canRead(ctx)
+  if (workspaceId === null) throw new Error('the endpoint reads the ledger of one workspace')
+  return workspaceId
+}
+
+/** Throws where the endpoint does not authenticate. */
+export const callerOfContext = (ctx: HttpContext): { readonly requestId: string; readonly key: Key } => ({
+  requestId: ctx.state.requestId,
+  key: keyOfContext(ctx),
+})
+
+/** Throws where the endpoint reads no body. */
+export const jsonOfContext = ({ state }: HttpContext): ReceivedJson => {
+  if (state.json === undefined) throw new Error('the endpoint reads no body')
+  return state.json
+}

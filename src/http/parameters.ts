@@ -1,0 +1,68 @@
+import { parseDay, parseInstant } from '../domain/instant.ts'
+import { sharedLimits } from '../runtime/limits.ts'
+import { invalidParameter, type Parameter } from './query.ts'
+
+const matching = (pattern: RegExp, form: string): Parameter<string> => ({
+  read: (text) => (pattern.test(text) ? text : undefined),
+  form,
+  schema: { type: 'string', pattern: pattern.source },
+})
+
+export const dayParameter: Parameter<string> = {
+  read: (text) => parseDay(text) ?? undefined,
+  form: 'a day in UTC such as 2026-03-01',
+  schema: { type: 'string', format: 'date' },
+}
+
+export const instantParameter: Parameter<Date> = {
+  read: (text) => parseInstant(text) ?? undefined,
+  form: 'an instant such as 2026-03-01T12:00:00Z, or a day in UTC such as 2026-03-01',
+  schema: {
+    anyOf: [
+      { type: 'string', format: 'date-time' },
+      { type: 'string', format: 'date' },
+    ],
+  },
+}
+
+export const excludedParameter = <Value>(end: Parameter<Value>): Parameter<Value> => ({
+  ...end,
+  form: `${end.form}, which is no longer in it`,
+})
+
+export const limitParameter: Parameter<number> = {
+  read: (text) => {
+    const value = /^[0-9]{1,4}$/.test(text) ? Number(text) : 0
+    return value >= 1 && value <= sharedLimits.pageRowsMax ? value : undefined
+  },
+  form: `a whole number from 1 to ${sharedLimits.pageRowsMax}`,
+  schema: { type: 'integer', minimum: 1, maximum: sharedLimits.pageRowsMax },
+}
+
+export const modelParameter = matching(/^\S{1,256}$/, 'a model as it was billed, such as openai/gpt-4o-mini')
+export const keyParameter = matching(/^[A-Za-z0-9_:-]{1,64}$/, "a key's id")
+
+export const oneOfParameter = <Word extends string>(words: readonly Word[]): Parameter<Word> => ({
+  read: (text) => words.find((word) => word === text),
+  form: `one of ${words.join(', ')}`,
+  schema: { enum: words },
+})
+
+/** The surfaces on which requests are charged. */
+export const surfaceParameter = oneOfParameter(['chat', 'messages', 'responses', 'video', 'native-video'])
+
+/** A comma-separated list of distinct values. */
+export const someOfParameter = <Word extends string>(words: readonly Word[]): Parameter<readonly Word[]> => ({
+  read: (text) => {
+    const given = text.split(',')
+    const known = given.flatMap((each) => words.find((word) => word === each) ?? [])
+    return known.length === given.length && new Set(known).size === known.length ? known : undefined
+  },
+  form: `one or more of ${words.join(', ')}, each once, with commas between them`,
+  schema: { type: 'string', pattern: `^(?:${words.join('|')})(?:,(?:${words.join('|')}))*$` },
+})
+
+/** Throws where a range ends before it begins. */
+export const checkRange = (from: Date | string | undefined, to: Date | string | undefined): void => {
+  if (from !== undefined && to !== undefined && from > to) throw invalidParameter('to', 'at `from` or after it')
+}

@@ -1,0 +1,73 @@
+import { sql } from 'kysely'
+import type { EventType } from '../../events/envelope.ts'
+import { restoredOrNull, restoredText, storedText } from '../schema/stored-text.ts'
+import type { ReadModels, StoredRow } from '../schema/tables.ts'
+
+/** Administrative events, and those that the passage of time causes. */
+export const administrativeTypes = [
+  'WorkspaceOpened',
+  'WorkspaceChanged',
+  'KeyIssued',
+  'KeyExpirySet',
+  'KeyRevoked',
+  'LimitsSet',
+  'PlanPublished',
+  'PlanSubscribed',
+  'PlanRenewed',
+  'PlanCancelled',
+  'PlanEnded',
+  'PricePublished',
+  'AliasSet',
+  'RouterSet',
+  'WalletCredited',
+  'CreditExpired',
+] as const satisfies readonly EventType[]
+
+export interface AdminChange {
+  readonly sequence: number
+  readonly eventIndex: number
+  readonly type: string
+  readonly workspaceId: string | null
+  readonly subject: string
+  /** Null if no one asked for it, such as an expiry. */
+  readonly actor: string | null
+  readonly detail: Readonly<Record<string, unknown>>
+  readonly time: Date
+}
+
+export type AdminChangeCursor = Pick<AdminChange, 'sequence' | 'eventIndex'>
+
+export interface AdminChangeQuery {
+  readonly workspaceId?: string | undefined
+  readonly types?: readonly string[] | undefined
+  readonly actor?: string | undefined
+  readonly after?: number | undefined
+  readonly readOn?: AdminChangeCursor | undefined
+  readonly limit: number
+}
+
+const changeOf = (row: StoredRow<'admin_changes'>): AdminChange => ({
+  sequence: Number(row.sequence),
+  eventIndex: row.event_index,
+  type: row.type,
+  workspaceId: row.workspace_id,
+  subject: restoredText(row.subject),
+  actor: restoredOrNull(row.actor),
+  detail: row.detail,
+  time: row.time,
+})
+
+/** Newest first. */
+export const selectAdminChanges = async (
+  db: ReadModels,
+  { workspaceId, types, actor, after, readOn, limit }: AdminChangeQuery,
+): Promise<readonly AdminChange[]> => {
+  let query = db.selectFrom('admin_changes').selectAll().orderBy('sequence', 'desc').orderBy('event_index', 'desc')
+  if (workspaceId !== undefined) query = query.where('workspace_id', '=', workspaceId)
+  if (types !== undefined) query = query.where('type', 'in', types)
+  if (actor !== undefined) query = query.where('actor', '=', storedText(actor))
+  if (after !== undefined) query = query.where('sequence', '>', BigInt(after))
+  if (readOn !== undefined)
+    query = query.where(sql<boolean>`(sequence, event_index) < (${BigInt(readOn.sequence)}, ${readOn.eventIndex})`)
+  return (await query.limit(limit).execute()).map(changeOf)
+}

@@ -1,0 +1,4 @@
+export const projectionLimits = {
+  chargesScannedMax: 5_000, // Requests, and tasks, that one page of filtered charges scans: about 7 ms together.
+  chargePlacesMax: 1_000, // Events listed of one task: a vendor's state and percentage advance about a hundred times.
+} as const

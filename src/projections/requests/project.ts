@@ -1,0 +1,95 @@
+import type { Applied, Ledger } from '../../domain/ledger/ledger.ts'
+import type { ClosedRequest, ClosingEvent, OpenRequest, RoutedEvent } from '../../domain/ledger/requests.ts'
+import { defineReadModel } from '../schema/read-model.ts'
+import { storedOrNull, storedText } from '../schema/stored-text.ts'
+import type { RowOf } from '../schema/tables.ts'
+import { requestTables } from './table.ts'
+
+type Ending = Pick<RowOf<'requests'>, 'status' | 'error_status' | 'error_reason' | 'served_model' | 'level' | 'total'>
+
+const endingOf = ({ closing }: ClosedRequest): Ending =>
+  closing.type === 'RequestFailed'
+    ? {
+        status: 'failed',
+        error_status: closing.data.status,
+        error_reason: storedText(closing.data.reason),
+        served_model: null,
+        level: null,
+        total: '0',
+      }
+    : {
+        status: 'ok',
+        error_status: null,
+        error_reason: null,
+        served_model: storedText(closing.data.model),
+        level: closing.data.level,
+        total: closing.data.total,
+      }
+
+const requestRow = ({ sequence, index }: Applied, closed: ClosedRequest): RowOf<'requests'> => {
+  const { data, time } = closed.routed
+  return {
+    request_id: data.requestId,
+    sequence,
+    event_index: index,
+    first_sequence: closed.firstSequence,
+    workspace_id: data.workspaceId,
+    key_id: data.keyId,
+    surface: data.surface,
+    model: storedText(data.model),
+    router: storedOrNull(data.router),
+    stream: data.stream,
+    attempts: JSON.stringify(closed.closing.data.attempts),
+    reserved: data.reserved,
+    routed_at: time,
+    closed_at: closed.closing.time,
+    ...endingOf(closed),
+  }
+}
+
+const openRequestRow = (requestId: string, { sequence, routed, closing }: OpenRequest): RowOf<'open_requests'> => ({
+  request_id: requestId,
+  sequence,
+  routed: routed === null ? null : JSON.stringify(routed),
+  closing: closing === null ? null : JSON.stringify(closing),
+})
+
+type Side = RoutedEvent | ClosingEvent
+
+/** An event of a request that is open in the ledger was opened by this batch; any other was ignored. */
+const openRequestRows = (sides: ReadonlySet<Side>, { openRequests }: Ledger): readonly RowOf<'open_requests'>[] =>
+  Array.from(sides).flatMap((side) => {
+    const open = openRequests.get(side.data.requestId)
+    return open !== undefined && (open.routed === side || open.closing === side)
+      ? [openRequestRow(side.data.requestId, open)]
+      : []
+  })
+
+export const requestsReadModel = defineReadModel({
+  name: 'requests',
+  version: 1,
+  restoresLedger: true,
+  tables: requestTables,
+  startBatch: () => {
+    const rows: RowOf<'requests'>[] = []
+    const sides = new Set<Side>()
+    const completedOpen: { readonly request_id: string }[] = []
+    return {
+      addEvent: (applied) => {
+        const { event, closed } = applied
+        if (event.type !== 'RequestRouted' && event.type !== 'UsageRecorded' && event.type !== 'RequestFailed') return
+        if (closed === null) {
+          sides.add(event)
+          return
+        }
+        const first = event === closed.routed ? closed.closing : closed.routed
+        if (!sides.delete(first)) completedOpen.push({ request_id: closed.routed.data.requestId })
+        rows.push(requestRow(applied, closed))
+      },
+      finish: (ledger) => ({
+        written: { requests: rows, open_requests: openRequestRows(sides, ledger) },
+        deleted: { open_requests: completedOpen },
+      }),
+    }
+  },
+})

@@ -1,0 +1,73 @@
+import type { Applied } from '../../domain/ledger/ledger.ts'
+import type { EventOf } from '../../events/envelope.ts'
+import type { UsageRecorded } from '../../events/types.ts'
+import { defineReadModel } from '../schema/read-model.ts'
+import { storedText } from '../schema/stored-text.ts'
+import type { RowOf } from '../schema/tables.ts'
+import { addTaskToDay, addToDay, type Days, dayRows } from './days.ts'
+import { usageTables } from './table.ts'
+
+const exceptionOf = ({
+  plausible = true,
+  unpriced,
+}: UsageRecorded): NonNullable<RowOf<'usage_entries'>['exception']> | null => {
+  if (!plausible) return 'implausible_usage'
+  return unpriced === undefined ? null : 'unpriced_tier'
+}
+
+const usageEntryRow = (
+  { sequence, index }: Applied,
+  { data, time }: EventOf<'UsageRecorded'>,
+): RowOf<'usage_entries'> => {
+  const { usage } = data
+  return {
+    workspace_id: data.workspaceId,
+    sequence,
+    event_index: index,
+    request_id: data.requestId,
+    key_id: data.keyId,
+    surface: data.surface,
+    model: storedText(data.model),
+    provider: storedText(data.provider),
+    level: data.level,
+    price_version: data.priceVersion,
+    prompt_total: usage.promptTotal,
+    input_uncached: usage.inputUncached,
+    cache_read: usage.cacheRead,
+    cache_write_5m: usage.cacheWrite5m,
+    cache_write_1h: usage.cacheWrite1h,
+    input_audio: usage.inputAudio,
+    input_image: usage.inputImage,
+    output_total: usage.outputTotal,
+    output_reasoning: usage.outputReasoning,
+    output_audio: usage.outputAudio,
+    output_image: usage.outputImage,
+    tool_calls: JSON.stringify(usage.toolCalls),
+    source: data.source,
+    outcome: data.outcome,
+    lines: JSON.stringify(data.lines),
+    total: data.total,
+    exception: exceptionOf(data),
+    time,
+  }
+}
+
+export const usageReadModel = defineReadModel({
+  name: 'usage',
+  version: 1,
+  tables: usageTables,
+  startBatch: () => {
+    const entries: RowOf<'usage_entries'>[] = []
+    const days: Days = new Map()
+    return {
+      addEvent: (applied) => {
+        const { event, closed, task } = applied
+        if (closed?.closing.type === 'UsageRecorded') {
+          entries.push(usageEntryRow(applied, closed.closing))
+          addToDay(days, closed.closing)
+        } else if (event.type === 'TaskSettled' && task?.status === 'SUCCESS') addTaskToDay(days, event.time, task)
+      },
+      finish: () => ({ written: { usage_entries: entries, usage_by_day: dayRows(days) } }),
+    }
+  },
+})

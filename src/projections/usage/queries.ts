@@ -1,0 +1,71 @@
+import { sql } from 'kysely'
+import { parsePicos } from '../schema/columns.ts'
+import { restoredText, storedText } from '../schema/stored-text.ts'
+import type { ReadModels } from '../schema/tables.ts'
+import { type UsageColumn, usageColumnNames, usageColumns } from './table.ts'
+
+const groupColumns = { day: 'day', model: 'model', key: 'key_id', surface: 'surface' } as const
+
+export type UsageGroup = keyof typeof groupColumns
+export const usageGroups = Object.keys(groupColumns) as readonly UsageGroup[]
+
+export interface UsageQuery {
+  /** YYYY-MM-DD, UTC, included; null for no bound. */
+  readonly from: string | null
+  /** YYYY-MM-DD, UTC, excluded; null for no bound. */
+  readonly to: string | null
+  /** At least one, each once; also the order of the sums. */
+  readonly groupBy: readonly UsageGroup[]
+  readonly model?: string | undefined
+  readonly key?: string | undefined
+  readonly surface?: string | undefined
+  readonly after?: readonly string[] | undefined
+  readonly limit: number
+}
+
+export interface UsageSums {
+  readonly group: readonly string[]
+  readonly requests: bigint
+  readonly usage: { readonly [C in UsageColumn as (typeof usageColumns)[C]]: bigint }
+  readonly totalPicos: bigint
+}
+
+const usageOf = (row: { readonly [C in UsageColumn]: string | number | bigint }): UsageSums['usage'] =>
+  Object.fromEntries(
+    usageColumnNames.map((column) => [usageColumns[column], BigInt(row[column])]),
+  ) as UsageSums['usage']
+
+const buildUsageQuery = (db: ReadModels, workspaceId: string, wanted: UsageQuery) => {
+  const { from, to, model, key, surface, groupBy, after } = wanted
+  let query = db.selectFrom('usage_by_day').where('workspace_id', '=', workspaceId)
+  if (from !== null) query = query.where('day', '>=', from)
+  if (to !== null) query = query.where('day', '<', to)
+  if (model !== undefined) query = query.where('model', '=', storedText(model))
+  if (key !== undefined) query = query.where('key_id', '=', key)
+  if (surface !== undefined) query = query.where('surface', '=', surface)
+  if (after === undefined) return query
+  const columns = groupBy.map((group) => sql.ref(groupColumns[group]))
+  return query.where(sql<boolean>`(${sql.join(columns)}) > (${sql.join(after.map(storedText))})`)
+}
+
+/** Ordered by the groups' values. */
+export const selectUsage = async (
+  db: ReadModels,
+  workspaceId: string,
+  wanted: UsageQuery,
+): Promise<readonly UsageSums[]> => {
+  const columns = wanted.groupBy.map((group) => groupColumns[group])
+  let query = buildUsageQuery(db, workspaceId, wanted)
+    .select(columns)
+    .select(({ fn }) => usageColumnNames.map((column) => fn.sum(column).as(column)))
+    .select(({ fn }) => [fn.sum<string>('requests').as('requests'), fn.sum<string>('total').as('total')])
+    .groupBy(columns)
+    .limit(wanted.limit)
+  for (const column of columns) query = query.orderBy(column)
+  return (await query.execute()).map((row) => ({
+    group: columns.map((column) => restoredText(row[column] ?? '')),
+    requests: BigInt(row.requests),
+    usage: usageOf(row),
+    totalPicos: parsePicos(row.total),
+  }))
+}

@@ -1,0 +1,84 @@
+import type { ChargeLine, Usage } from '../../events/types.ts'
+import {
+  type Column,
+  date,
+  decimal,
+  freeText,
+  instant,
+  int4,
+  int8,
+  json,
+  nullable,
+  text,
+  textOf,
+} from '../schema/columns.ts'
+import { defineTables, type TablesOf } from '../schema/tables.ts'
+
+export const usageColumns = {
+  prompt_total: 'promptTotal',
+  input_uncached: 'inputUncached',
+  cache_read: 'cacheRead',
+  cache_write_5m: 'cacheWrite5m',
+  cache_write_1h: 'cacheWrite1h',
+  input_audio: 'inputAudio',
+  input_image: 'inputImage',
+  output_total: 'outputTotal',
+  output_reasoning: 'outputReasoning',
+  output_audio: 'outputAudio',
+  output_image: 'outputImage',
+} as const satisfies { readonly [column: string]: Exclude<keyof Usage, 'toolCalls'> }
+
+export type UsageColumn = keyof typeof usageColumns
+export const usageColumnNames = Object.keys(usageColumns) as readonly UsageColumn[]
+
+/** Why an operator must look at a bill. */
+type UsageException = 'implausible_usage' | 'unpriced_tier'
+
+const countsAs = <T>(column: Column<T>) =>
+  Object.fromEntries(usageColumnNames.map((name) => [name, column])) as { readonly [C in UsageColumn]: Column<T> }
+
+export const usageTables = defineTables({
+  usage_entries: {
+    key: ['workspace_id', 'sequence', 'event_index'],
+    write: 'insert',
+    isBulk: true,
+    columns: {
+      workspace_id: text(),
+      sequence: int8(),
+      event_index: int4(),
+      request_id: text(),
+      key_id: text(),
+      surface: text(),
+      model: freeText(),
+      provider: freeText(),
+      level: int8(),
+      price_version: text(),
+      ...countsAs(int8()),
+      tool_calls: json<Usage['toolCalls']>(),
+      source: text(),
+      outcome: text(),
+      lines: json<readonly ChargeLine[]>(),
+      total: decimal(),
+      exception: nullable(textOf<UsageException>()),
+      time: instant(),
+    },
+  },
+  usage_by_day: {
+    key: ['workspace_id', 'day', 'model', 'key_id', 'surface'],
+    write: 'add',
+    columns: {
+      day: date(),
+      workspace_id: text(),
+      model: freeText(),
+      key_id: text(),
+      surface: text(),
+      requests: decimal(),
+      ...countsAs(decimal()),
+      total: decimal(),
+    },
+  },
+})
+
+declare module '../schema/tables.ts' {
+  interface Tables extends TablesOf<typeof usageTables> {}
+}

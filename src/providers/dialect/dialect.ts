@@ -1,0 +1,95 @@
+import type { JsonObject } from '../../encoding/json.ts'
+import type { PriceSheet, Usage } from '../../events/types.ts'
+import type { Provider } from './provider.ts'
+
+export interface UpstreamCallRequest {
+  readonly requestId: string
+  readonly body: JsonObject
+  readonly stream: boolean
+  /** Output tokens of each answer that the wallet can pay for; null when the wallet is not the limit. */
+  readonly outputCap: number | null
+  /** The caller's headers that may be forwarded to an upstream of the surface's own format, by lower-case name. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Target {
+  readonly provider: Provider
+  readonly model: string
+  readonly upstreamModel: string
+  readonly sheet: PriceSheet
+  /** Seconds since the epoch. */
+  readonly askedSeconds: number
+}
+
+export interface UpstreamRequest {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** The text that was delivered to the client: counted where the upstream reports no usage. */
+export interface Delivered {
+  readonly texts: readonly string[]
+  readonly reasoningTexts: readonly string[]
+  readonly charactersBeyond: number
+  readonly characters: number
+  /** Of data in place of thinking which is not shown. */
+  readonly unseenCharacters?: number
+  readonly audioTokens?: number
+  readonly imageTokens?: number
+  /** Calls of built-in tools that had ended by then, where they are counted in the answer itself. */
+  readonly toolCalls?: Usage['toolCalls']
+}
+
+export interface UpstreamAnswer {
+  readonly json: JsonObject
+  readonly reportedUsage: Usage | null
+  readonly delivered: Delivered
+  /** The id under which the upstream keeps the answer, for later requests; null or absent where it keeps none. */
+  readonly storedId?: string | null
+  /** The client's body where we write the answer; absent where the upstream's bytes are forwarded. */
+  readonly body?: Uint8Array
+}
+
+export interface AnswerFault {
+  readonly fault: string
+}
+
+export interface UpstreamRefusal {
+  readonly message: string
+  readonly code: string | null
+  readonly param: string | null
+}
+
+/** `push`, `end`: the bytes that may be sent now, or null; the closing event waits until the charge is acknowledged. */
+export interface StreamRelay {
+  readonly state: 'open' | 'done' | 'broken'
+  /** True from the first event that is an answer: no other candidate can serve then. */
+  readonly answering: boolean
+  readonly fault: string | null
+  /** Every answer asked for has ended, and no content followed the reported usage: it is final. */
+  readonly isFinished: boolean
+  /** No more content is expected, though that is not certain: only the end, and the usage with it. */
+  readonly contentIsOver: boolean
+  readonly reportedUsage: Usage | null
+  readonly delivered: Delivered
+  /** As in UpstreamAnswer; known from the first event on. */
+  readonly storedId?: string | null
+  /** The failed response that the upstream sent, on a surface whose streams end with one: see ErrorDetails. */
+  readonly failedResponse?: JsonObject | null
+  /** The upstream has sent an error, and its failed response may follow. */
+  readonly isFailing?: boolean
+  push(bytes: Uint8Array): Uint8Array | null
+  end(): Uint8Array | null
+  /** The closing bytes; `counted` where the upstream reported no usage. */
+  closing(counted: Usage | null): Uint8Array
+}
+
+export interface UpstreamDialect {
+  buildRequest(target: Target, asked: UpstreamCallRequest): UpstreamRequest
+  readAnswer(target: Target, asked: UpstreamCallRequest, body: Uint8Array): UpstreamAnswer | AnswerFault
+  completeAnswer(answer: UpstreamAnswer, counted: Usage, target: Target, asked: UpstreamCallRequest): Uint8Array
+  openRelay(target: Target, asked: UpstreamCallRequest): StreamRelay
+  countUsage(target: Target, asked: UpstreamCallRequest, delivered: Delivered): Promise<Usage>
+  readRefusal(provider: Provider, body: Uint8Array): UpstreamRefusal | null
+}

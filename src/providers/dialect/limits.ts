@@ -1,0 +1,24 @@
+export const providerLimits = {
+  // Reserved for a request whose caller sets no `max_tool_calls`; more is a line beyond the reservation.
+  xSearchesMax: 16, // Of the same kind.
+  fileSearchesMax: 16, // Of the same kind, over the caller's own files.
+  codeRunsMax: 8, // xAI bills each run; OpenAI bills the container, and a container outlives the request.
+  generatedImagesMax: 4, // One is usual; each costs as much as thousands of tokens.
+  imageToolPromptTokensMax: 8_000, // Of each image: OpenAI's own bound is 32,000 characters.
+  imageToolImagesMax: 16, // That one image is made from: OpenAI's own bound.
+  imageToolImageTokensMax: 1_100, // For each of those: 65, and 129 for a tile of 512 pixels, of which a short side of 512 leaves few.
+  imageToolFidelityTokensMax: 6_240, // What `input_fidelity: high` adds to each of those, a square apart.
+
+  // Upstream
+  sseEventBytesMax: 16 * 1024 * 1024, // One event may hold one generated image.
+  failedResponseCharactersMax: 64 * 1024, // It is sent to an edge with its error, in one message.
+  upstreamOutputItemsMax: 4_096, // Of a response: a research answer has hundreds; text of any more is kept with the last.
+  upstreamChoicesMax: 128, // OpenAI's own bound of `n`; text of any more is counted with the last.
+  replyToolCallsMax: 128, // Of a translated stream: OpenAI's own bound of tools, and that of its SDK.
+  replyHeldCharactersMax: 4 * 1024 * 1024, // Of tool calls that are put in order; an answer of text is not held.
+  replyCitationsMax: 1_024, // Of a translated stream: an answer with web search has dozens; the rest is dropped.
+  deliveredCharactersMax: 4 * 1024 * 1024, // Of a stream's text kept for an estimate; the rest is counted by its length.
+  estimateCharactersMax: 256 * 1024, // A tokenizer's time is ours: beyond this the count is extrapolated.
+  estimateSliceCharacters: 512, // The tokenizer is quadratic in a run without spaces: 60,000 CJK characters took 13 s.
+  estimateYieldCharacters: 16 * 1024, // Other requests get their turn after so many.
+} as const

@@ -1,0 +1,78 @@
+import { asArray, asObject, asText, isObject, type JsonObject } from '../encoding/json.ts'
+import { capabilitiesOf } from './anthropic/capabilities.ts'
+import type { Target, UpstreamCallRequest } from './dialect/dialect.ts'
+import { leastEffortOf } from './openai/effort.ts'
+import { isSearchModel } from './openai/usage.ts'
+
+type Surface = 'chat' | 'messages' | 'responses'
+
+/** What a stream that is cancelled may have cost without having shown it. */
+interface HiddenOutput {
+  /** Before its visible answer. */
+  readonly thinking: boolean
+  /** At any time: a built-in tool, or audio or images. */
+  readonly beyondText: boolean
+}
+
+const thinkingModels =
+  /(?:^|[/._-])(?:o[1-9](?:-|$)|gpt-(?:[6-9]|5(?!.*chat)|oss)|gemini-(?:2\.5|[3-9])|grok-(?:3-mini|[4-9])|r1(?:-|$)|qwq|magistral)|reasoner|reasoning|thinking/
+const plainModels = /non-?reasoning|-chat(?:-|$)/
+const searchingModels = /(?:^|\/)(?:sonar|compound)/
+const mediaModels = /-(?:audio|image|tts)(?:-|$)/
+
+const offEfforts: readonly unknown[] = ['none', 'off']
+
+const effortOf = (body: JsonObject): unknown => body['reasoning_effort'] ?? asObject(body['reasoning'])['effort']
+
+/** Null where the request leaves it to the model. */
+const asksToThink = (body: JsonObject): boolean | null => {
+  const { type } = asObject(body['thinking'])
+  if (type === 'disabled') return false
+  if (typeof type === 'string') return true
+  const effort = effortOf(body)
+  return typeof effort === 'string' ? !offEfforts.includes(effort) : null
+}
+
+const thinksByItself = (upstreamModel: string): boolean => {
+  if (upstreamModel.includes('claude-')) return !capabilitiesOf(upstreamModel).canDisableThinking
+  if (plainModels.test(upstreamModel)) return false
+  return thinkingModels.test(upstreamModel) || leastEffortOf(upstreamModel) !== null
+}
+
+/** Those that the caller runs, on any surface. */
+const callersTypes =
+  /^(?:function|custom|namespace|local_shell|apply_patch|computer(?:_use\w*)?|(?:bash|text_editor|computer|computer_toolset|browser_toolset|memory)_\d{8})$/
+
+/** On one surface a caller's own tool has no type. */
+const hasBuiltInTool = ({ tools }: JsonObject): boolean =>
+  asArray(tools).some((tool) => isObject(tool) && !callersTypes.test(asText(tool['type'] ?? 'custom')))
+
+const hasFiles = ({ input }: JsonObject): boolean =>
+  asArray(input)
+    .flatMap((item) => asArray(asObject(item)['content']))
+    .some((part) => asObject(part)['type'] === 'input_file')
+
+const hidesBeyondText: { readonly [S in Surface]: (body: JsonObject) => boolean } = {
+  chat: (body) =>
+    isObject(body['web_search_options']) ||
+    isObject(body['audio']) ||
+    asArray(body['modalities']).some((modality) => modality !== 'text'),
+  messages: (body) => asArray(body['mcp_servers']).length > 0,
+  responses: hasFiles,
+}
+
+/** `hasThought`: the model was seen to think, asked or not. */
+export const readHiddenOutput = (
+  surface: Surface,
+  { upstreamModel }: Pick<Target, 'upstreamModel'>,
+  { body }: Pick<UpstreamCallRequest, 'body'>,
+  hasThought: boolean,
+): HiddenOutput => ({
+  thinking: asksToThink(body) ?? (hasThought || thinksByItself(upstreamModel)),
+  beyondText:
+    isSearchModel(upstreamModel) ||
+    searchingModels.test(upstreamModel) ||
+    mediaModels.test(upstreamModel) ||
+    hasBuiltInTool(body) ||
+    hidesBeyondText[surface](body),
+})

@@ -1,0 +1,26 @@
+import type { Key } from '../domain/accounts/accounts.ts'
+import type { Ledger } from '../domain/ledger/ledger.ts'
+import { type HttpMiddleware, readableWorkspace } from '../http/context.ts'
+import { pageOf } from '../http/page.ts'
+import { readQuery } from '../http/query.ts'
+
+const page = pageOf('ledger-keys')
+
+export const { known } = page
+
+const toKeyResponse = ({ keyId, name, prefix, revoked, expiresAtMs }: Key) => ({
+  id: keyId,
+  name,
+  prefix,
+  state: revoked ? 'revoked' : 'active',
+  expires_at: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
+})
+
+export const showKeys =
+  ({ tail }: { readonly tail: { readonly ledger: Ledger } }): HttpMiddleware =>
+  (ctx) => {
+    const wanted = readQuery(ctx, known)
+    const workspaceId = readableWorkspace(ctx)
+    const keys = [...tail.ledger.accounts.keys.values()].filter((key) => key.workspaceId === workspaceId)
+    ctx.body = page.show(keys, ({ keyId }) => keyId, toKeyResponse, wanted)
+  }

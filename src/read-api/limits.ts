@@ -1,0 +1,15 @@
+export const readLimits = {
+  // Charges
+  explainMs: 5_000, // For the log to return the frames of one charge.
+  explainsAtOnceMax: 4, // Per edge; each creates a consumer of the log. The others wait.
+
+  // Dashboard
+  runwayDays: 7, // Of spending: a week includes its weekend.
+  findingsPerKind: 100, // A person reads them; a healthy ledger has none.
+  healthMs: 2_000, // For the log to return its last sequence.
+  healthFreshMs: 1_000, // How long the computed age of missing frames is reused: computing it takes a consumer of the log.
+  tailsMax: 100, // Live tails of one edge: each receives every event of its workspace.
+  tailsOfOneMax: 20, // Of them, those of one workspace: it must leave room for others.
+  tailTextCharactersMax: 200, // Of one member of an event in a live tail.
+  dashboardFileBytesMax: 512 * 1024, // All are held in memory.
+} as const

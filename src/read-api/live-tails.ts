@@ -1,0 +1,151 @@
+import type { ServerResponse } from 'node:http'
+import type { Applied } from '../domain/ledger/ledger.ts'
+import { GatewayError } from '../errors/gateway-error.ts'
+import type { LedgerTail } from '../log/ledger-tail.ts'
+import { readLimits } from './limits.ts'
+import { type LoggedEvent, loggedEventOf } from './logged-event.ts'
+
+export interface TailBounds {
+  readonly keepAliveCommentMs: number
+  readonly clientStallMs: number
+}
+
+export interface TailRequest {
+  /** Null for every workspace. */
+  readonly workspaceId: string | null
+  /** Whether events name the administrator who caused them. */
+  readonly includesActors: boolean
+  /** Checked before each event is sent. */
+  readonly mayGoOn: () => boolean
+}
+
+export const tailHeaders = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Cache-Control': 'no-store',
+  'X-Accel-Buffering': 'no',
+} as const
+
+const sseEvent = (name: string, data: object, id?: string): string =>
+  `${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+
+/** Events that the reader is too slow for are counted and dropped. */
+class LiveTail {
+  readonly ended: Promise<void>
+  readonly #response: ServerResponse
+  readonly #wanted: TailRequest
+  readonly #stallMs: number
+  readonly #keepAlive: NodeJS.Timeout
+  #isFull = false
+  #missed = 0
+
+  constructor(response: ServerResponse, wanted: TailRequest, bounds: TailBounds) {
+    this.#response = response
+    this.#wanted = wanted
+    this.#stallMs = bounds.clientStallMs
+    this.ended = new Promise((resolve) => response.once('close', resolve))
+    this.#keepAlive = setInterval(() => this.#write(': keep-alive\n\n'), bounds.keepAliveCommentMs)
+    response.once('close', () => clearInterval(this.#keepAlive))
+    response.on('drain', () => this.#drained())
+  }
+
+  get workspaceId(): string | null {
+    return this.#wanted.workspaceId
+  }
+
+  begin(sequence: number): void {
+    this.#response.writeHead(200, tailHeaders)
+    this.#write(sseEvent('position', { sequence }))
+  }
+
+  send(events: readonly LoggedEvent[]): void {
+    for (const event of events) {
+      const { workspaceId, includesActors } = this.#wanted
+      if (workspaceId !== null && event.workspace !== workspaceId) continue
+      if (this.#isFull) this.#missed += 1
+      else
+        this.#write(
+          sseEvent('event', includesActors ? event : { ...event, actor: null }, `${event.sequence}-${event.index}`),
+        )
+    }
+  }
+
+  /** `key`: it is no longer valid; `stop`: this edge is stopping. */
+  end(reason: 'key' | 'stop'): void {
+    if (this.#response.writableEnded || this.#response.closed) return
+    clearInterval(this.#keepAlive)
+    this.#response.end(sseEvent('end', { reason }))
+  }
+
+  #write(text: string): void {
+    if (this.#response.writableEnded || this.#isFull) return
+    if (!this.#wanted.mayGoOn()) {
+      this.end('key')
+      return
+    }
+    this.#isFull = !this.#response.write(text)
+    // For a reader that reads nothing at all.
+    if (this.#isFull) this.#response.setTimeout(this.#stallMs)
+  }
+
+  #drained(): void {
+    this.#isFull = false
+    this.#response.setTimeout(0)
+    const missed = this.#missed
+    this.#missed = 0
+    if (missed > 0) this.#write(sseEvent('missed', { events: missed }))
+  }
+}
+
+const retryAfterSeconds = 5
+
+const tooMany = (most: number): GatewayError =>
+  new GatewayError('concurrency_limit_exceeded', `${most} tails are open already.`, { retryAfterSeconds })
+
+/** Subscribed to the ledger only while there are any. */
+export class LiveTails {
+  readonly #tail: Pick<LedgerTail, 'ledger' | 'onApplied'>
+  readonly #open = new Set<LiveTail>()
+  #unlisten: (() => void) | null = null
+
+  constructor(tail: Pick<LedgerTail, 'ledger' | 'onApplied'>) {
+    this.#tail = tail
+  }
+
+  /** Resolves when the reader has disconnected. Throws `concurrency_limit_exceeded`. */
+  open(
+    response: ServerResponse,
+    wanted: TailRequest,
+    bounds: ConstructorParameters<typeof LiveTail>[2],
+  ): Promise<void> {
+    this.#assertRoom(wanted)
+    const live = new LiveTail(response, wanted, bounds)
+    this.#open.add(live)
+    this.#unlisten ??= this.#tail.onApplied((applied) => this.#send(applied))
+    response.once('close', () => this.#forget(live))
+    live.begin(this.#tail.ledger.sequence)
+    return live.ended
+  }
+
+  /** Open tails would keep an edge from stopping. */
+  close(): void {
+    for (const live of this.#open) live.end('stop')
+  }
+
+  #assertRoom({ workspaceId }: TailRequest): void {
+    if (this.#open.size >= readLimits.tailsMax) throw tooMany(readLimits.tailsMax)
+    const ofOne = [...this.#open].filter((live) => live.workspaceId === workspaceId).length
+    if (ofOne >= readLimits.tailsOfOneMax) throw tooMany(readLimits.tailsOfOneMax)
+  }
+
+  #send(applied: readonly Applied[]): void {
+    const events = applied.map(loggedEventOf)
+    for (const live of this.#open) live.send(events)
+  }
+
+  #forget(live: LiveTail): void {
+    this.#open.delete(live)
+    if (this.#open.size > 0) return
+    this.#unlisten?.()
+    this.#unlisten = null
+  }
+}

@@ -1,0 +1,51 @@
+import type { Key } from '../domain/accounts/accounts.ts'
+import type { Subscription } from '../domain/plans/subscription.ts'
+import type { Task } from '../domain/video/task.ts'
+import type { AdminChange, AdminChangeQuery } from '../projections/admin-changes/queries.ts'
+import type { ChargeTrace } from '../projections/charges/charge-trace.ts'
+import type { ChargePage, ChargeQuery } from '../projections/charges/queries.ts'
+import type { AtSequence } from '../projections/checkpoint/queries.ts'
+import type { LedgerFindingQuery, LedgerFindings } from '../projections/findings.ts'
+import type { RequestEnd } from '../projections/requests/queries.ts'
+import type { StatementPage, StatementQuery } from '../projections/statements/queries.ts'
+import type { TaskQuery } from '../projections/tasks/queries.ts'
+import type { UsageQuery, UsageSums } from '../projections/usage/queries.ts'
+import type { HoldQuery, OpenHold } from '../projections/wallets/holds.ts'
+import type { BalanceSnapshot } from '../projections/wallets/queries.ts'
+
+export interface Billing {
+  readonly creditsPicos: bigint
+  readonly chargedPicos: bigint
+  /** Negative where corrections charged more than they credited. */
+  readonly adjustmentsPicos: bigint
+  readonly feesPicos: bigint
+  readonly lapsedPicos: bigint
+  readonly creditLimitPicos: bigint
+  readonly subscription: Subscription | null
+}
+
+/** Reads of the tables, with the sequence of the log that they reflect. All reject while they cannot be read. */
+export interface EdgeReadModels {
+  /** Undefined where the tables do not have the workspace yet. */
+  findBilling(workspaceId: string): Promise<AtSequence<Billing | undefined>>
+  /** `from` is a day in UTC. */
+  findBalanceSnapshot(
+    workspaceId: string,
+    wanted: { readonly from: string; readonly daysMax: number },
+  ): Promise<AtSequence<BalanceSnapshot | undefined>>
+  listTasks(workspaceId: string, wanted: TaskQuery): Promise<AtSequence<readonly Task[]>>
+  listFindings(wanted: LedgerFindingQuery): Promise<AtSequence<LedgerFindings>>
+  /** Only the sequence that the tables reflect. */
+  findCheckpoint(): Promise<AtSequence<null>>
+  listUsage(workspaceId: string, wanted: UsageQuery): Promise<AtSequence<readonly UsageSums[]>>
+  readStatement(workspaceId: string, wanted: StatementQuery): Promise<AtSequence<StatementPage>>
+  listHolds(workspaceId: string, wanted: HoldQuery): Promise<AtSequence<readonly OpenHold[]>>
+  listCharges(workspaceId: string, wanted: ChargeQuery): Promise<AtSequence<ChargePage>>
+  /** Positions in the log, for any workspace; undefined for an id that the tables do not have (yet). */
+  findTrace(id: string): Promise<AtSequence<ChargeTrace | undefined>>
+  /** Undefined for a request that has not ended, or that the tables do not have yet. */
+  findRequestEnd(requestId: string): Promise<AtSequence<RequestEnd | undefined>>
+  findSheetSequence(model: string, version: string): Promise<number | undefined>
+  findKey(keyId: string): Promise<Key | undefined>
+  listAdminChanges(wanted: AdminChangeQuery): Promise<AtSequence<readonly AdminChange[]>>
+}

@@ -1,0 +1,128 @@
+import type { ErrorCode } from '../errors/gateway-error.ts'
+import type { HttpMiddleware } from '../http/context.ts'
+import type { Operation, ResponseDescription } from '../http/operation.ts'
+import { type ChargeParts, showCharge } from './charge.ts'
+import * as charges from './charges.ts'
+import { showFindings } from './findings.ts'
+import { type HealthParts, showLedgerHealth } from './health.ts'
+import * as holds from './holds.ts'
+import * as keys from './keys.ts'
+import { type ProofParts, showProof } from './proof.ts'
+import * as statement from './statement.ts'
+import { followLedger, type LedgerTailParts } from './tail.ts'
+import * as tasks from './tasks.ts'
+import * as usage from './usage.ts'
+import { showWallet, type WalletParts } from './wallet.ts'
+
+export type LedgerParts = ChargeParts & HealthParts & ProofParts & LedgerTailParts & WalletParts
+
+export interface LedgerRoute {
+  /** Appended to each of `ledgerPrefixes`. */
+  readonly path: string
+  readonly summary: string
+  /** A file of `schemas/responses`; null for a stream of server-sent events. */
+  readonly answer: string | null
+  readonly query?: NonNullable<Operation['query']>
+  /** Beyond those of every read of the tables. */
+  readonly refusals?: readonly ErrorCode[]
+  /** Whether an administrator may read it for all workspaces at once. */
+  readonly ofAll?: true
+  readonly serve: (parts: LedgerParts) => HttpMiddleware
+}
+
+export const ledgerRoutes: readonly LedgerRoute[] = [
+  {
+    path: '/wallet',
+    summary: 'Balance, holds and how long the money lasts',
+    answer: 'ledger-wallet',
+    serve: showWallet,
+  },
+  {
+    path: '/usage',
+    summary: 'What was used and charged, summed by day, model, key or surface',
+    answer: 'ledger-usage',
+    query: usage.usageParameters,
+    serve: ({ readModels }) => usage.showLedgerUsage(readModels),
+  },
+  {
+    path: '/statement',
+    summary: 'Every movement of the wallet, in the order of the log or newest first',
+    answer: 'ledger-statement',
+    query: statement.statementParameters,
+    serve: ({ readModels }) => statement.showStatement(readModels),
+  },
+  {
+    path: '/holds',
+    summary: "What of the wallet's money is set aside",
+    answer: 'ledger-holds',
+    query: holds.holdsParameters,
+    serve: ({ readModels }) => holds.showHolds(readModels),
+  },
+  {
+    path: '/charges',
+    summary: 'What was charged, newest first',
+    answer: 'ledger-charges',
+    query: charges.chargesParameters,
+    serve: ({ readModels }) => charges.showCharges(readModels),
+  },
+  {
+    path: '/charges/:id',
+    summary: 'One charge explained, from the events of the log',
+    answer: 'ledger-charge',
+    refusals: ['not_found', 'log_unavailable'],
+    serve: showCharge,
+  },
+  {
+    path: '/charges/:id/proof',
+    summary: 'A file that proves one charge; to a key where its frame holds events of its workspace alone',
+    answer: 'ledger-proof',
+    refusals: ['not_found', 'access_denied', 'conflict', 'not_implemented', 'log_unavailable'],
+    serve: showProof,
+  },
+  {
+    path: '/tasks',
+    summary: 'Video tasks and their states, newest first',
+    answer: 'ledger-tasks',
+    query: tasks.tasksParameters,
+    serve: tasks.showTasks,
+  },
+  {
+    path: '/keys',
+    summary: 'The names of keys by id',
+    answer: 'ledger-keys',
+    query: keys.known,
+    serve: keys.showKeys,
+  },
+  {
+    path: '/findings',
+    summary: 'What a reconciliation looks at that is in the ledger alone: open, overdue, late, estimated, corrected',
+    answer: 'ledger-findings',
+    ofAll: true,
+    serve: showFindings,
+  },
+  {
+    path: '/health',
+    summary: 'Whether requests can be served, and how far what is read is behind the log',
+    answer: 'ledger-health',
+    ofAll: true,
+    serve: showLedgerHealth,
+  },
+  {
+    path: '/tail',
+    summary: 'What is written to the log from now on, as server-sent events',
+    answer: null,
+    refusals: ['concurrency_limit_exceeded'],
+    ofAll: true,
+    serve: followLedger,
+  },
+]
+
+export const describeRoute = ({ answer }: LedgerRoute): ResponseDescription =>
+  answer === null ? { schema: null, streams: true } : { schema: { $ref: `responses/${answer}.json` } }
+
+/** The key's own workspace, one that an administrator names, or all. */
+export const ledgerPrefixes = {
+  own: '/v1/ledger',
+  named: '/admin/v1/workspaces/:workspace/ledger',
+  all: '/admin/v1/ledger',
+} as const

@@ -1,0 +1,199 @@
+import { hash } from 'node:crypto'
+import { decideAbandoned, decideKey, type KeyDecision } from '../../../../domain/idempotency/decide.ts'
+import type { ClaimedKey, KeyedOperation, KeyRecord } from '../../../../domain/idempotency/key.ts'
+import { canonicalJson } from '../../../../encoding/json.ts'
+import { GatewayError } from '../../../../errors/gateway-error.ts'
+import { sharedLimits } from '../../../../runtime/limits.ts'
+import { admissionLimits } from '../limits.ts'
+import { KeyLease, type KeyLeaseParts, type RequestOutcome } from './key-lease.ts'
+import { decodeKeyRecord, encodeKeyRecord } from './key-record.ts'
+import type { OrphanedRequestResolver } from './orphaned-request-resolver.ts'
+import type { OutcomeAddress } from './outcome-store.ts'
+
+export interface IdempotencyKeyParts extends KeyLeaseParts {
+  readonly orphanedRequests: Pick<OrphanedRequestResolver, 'end' | 'refund'>
+}
+
+export interface KeyedRequest {
+  readonly requestId: string
+  readonly workspaceId: string
+  /** As its client sent it. */
+  readonly key: string
+  readonly endpoint: string
+  readonly body: unknown
+  readonly work: KeyedOperation
+}
+
+export type StartedKey =
+  | {
+      readonly type: 'run'
+      readonly held: KeyLease
+      /** Its own, or that of an abandoned request with the key, which may have begun. */
+      readonly work: KeyedOperation
+    }
+  | { readonly type: 'replay'; readonly requestId: string; readonly outcome: RequestOutcome }
+
+interface Asked extends KeyedRequest {
+  readonly place: OutcomeAddress
+  readonly digest: string
+}
+
+type RequestClaim = ClaimedKey & { readonly work: Extract<KeyedOperation, { type: 'request' }> }
+
+const full = (): GatewayError =>
+  new GatewayError(
+    'log_unavailable',
+    'No more idempotency keys can be stored right now. Try again later, or send the request without one.',
+    { retryAfterSeconds: admissionLimits.outcomeRetryAfterSecondsMax },
+  )
+
+const inUse = (requestId: string, runsForMs: number): GatewayError =>
+  new GatewayError('idempotency_key_in_use', `The request ${requestId} has this idempotency key, and has not ended.`, {
+    retryAfterSeconds: Math.min(Math.max(Math.ceil(runsForMs / 1_000), 1), admissionLimits.outcomeRetryAfterSecondsMax),
+    repeats: { requestId, isRetryable: true },
+  })
+
+const final = (code: GatewayError['code'], requestId: string, message: string): GatewayError =>
+  new GatewayError(code, message, { param: 'Idempotency-Key', repeats: { requestId, isRetryable: false } })
+
+const reused = (requestId: string): GatewayError =>
+  final(
+    'idempotency_key_reused',
+    requestId,
+    `The request ${requestId} has this idempotency key and another body. Use another key.`,
+  )
+
+const notKept = (requestId: string): GatewayError =>
+  final(
+    'idempotency_outcome_not_kept',
+    requestId,
+    `The request ${requestId} has this idempotency key, was answered, and its answer is not stored, since it was a stream or too large. Send the request again with a new key.`,
+  )
+
+const refusalOf = (refusal: Extract<KeyDecision, { type: 'refuse' }>): GatewayError => {
+  switch (refusal.reason) {
+    case 'in_use':
+      return inUse(refusal.requestId, refusal.runsForMs)
+    case 'reused':
+      return reused(refusal.requestId)
+    case 'not_kept':
+      return notKept(refusal.requestId)
+  }
+}
+
+/** The digest of the body is stored: it includes the key, so that it cannot be used to test guessed bodies. */
+const askedOf = (request: KeyedRequest): Asked => {
+  const { workspaceId, key, endpoint, body } = request
+  return {
+    ...request,
+    place: { workspaceId, keyDigest: hash('sha256', key) },
+    digest: hash('sha256', canonicalJson([key, endpoint, body])),
+  }
+}
+
+const isOfRequest = (claim: ClaimedKey): claim is RequestClaim => claim.work.type === 'request'
+
+export class IdempotencyKeys {
+  readonly #parts: IdempotencyKeyParts
+
+  constructor(parts: IdempotencyKeyParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Claims the key of a request, or returns the stored outcome. Throws `idempotency_key_reused`,
+   * `idempotency_key_in_use` or `idempotency_outcome_not_kept`; `log_unavailable` where nothing can be claimed; and
+   * what `OrphanedRequestResolver` throws.
+   */
+  async begin(request: KeyedRequest): Promise<StartedKey> {
+    const asked = askedOf(request)
+    let begun = await this.#claim(asked, request.work, 0)
+    for (let race = 0; begun === null && race < admissionLimits.outcomeRacesMax; race += 1)
+      begun = await this.#repeat(asked)
+    if (begun === null) throw inUse(request.requestId, 0)
+    return begun
+  }
+
+  /** Null where another request was faster; likewise in the methods below. */
+  async #repeat(asked: Asked): Promise<StartedKey | null> {
+    const { revision, bytes } = await this.#parts.outcomes.find(asked.place)
+    const kept = decodeKeyRecord(bytes)
+    const decision = decideKey(kept?.record ?? null, { ...asked, nowMs: this.#parts.clock() })
+    switch (decision.type) {
+      case 'claim':
+        return this.#claim(asked, asked.work, revision)
+      case 'run':
+        return this.#run(asked, decision.claim, revision)
+      case 'take_over':
+        return this.#resumeAbandoned(asked, decision.claim, revision)
+      case 'replay': {
+        const { requestId, status, headers } = decision.record
+        return { type: 'replay', requestId, outcome: { status, headers, body: kept?.body ?? bytes } }
+      }
+      case 'refuse':
+        throw refusalOf(decision)
+    }
+  }
+
+  async #claim(
+    { requestId, digest, place }: Asked,
+    work: KeyedOperation,
+    revision: number,
+  ): Promise<StartedKey | null> {
+    const claimedMs = this.#parts.clock()
+    const leaseUntilMs = claimedMs + this.#parts.outcomeLeaseMs
+    const claim: ClaimedKey = {
+      state: 'claimed',
+      requestId,
+      holder: requestId,
+      digest,
+      work,
+      claimedMs,
+      leaseUntilMs,
+    }
+    const claimed = await this.#put(place, claim, revision)
+    return claimed === null ? null : this.#run({ place }, claim, claimed)
+  }
+
+  #run({ place }: Pick<Asked, 'place'>, claim: ClaimedKey, revision: number): StartedKey {
+    return { type: 'run', held: new KeyLease(this.#parts, place, claim, revision), work: claim.work }
+  }
+
+  /**
+   * The claim is taken over before the state of the request is looked up: its previous holder, if it is merely slow,
+   * delivers nothing from then on, so that a refunded answer was never received. A task keeps its id, under which it is
+   * created once.
+   */
+  async #resumeAbandoned(asked: Asked, claim: ClaimedKey, revision: number): Promise<StartedKey | null> {
+    if (!isOfRequest(claim)) return this.#claim(asked, claim.work, revision)
+    const leaseUntilMs = this.#parts.clock() + this.#parts.outcomeLeaseMs
+    const taken = await this.#put(asked.place, { ...claim, holder: asked.requestId, leaseUntilMs }, revision)
+    if (taken === null) return null
+    const isFree = await this.#settle(asked, claim).catch(async (fault: unknown) => {
+      await this.#put(asked.place, { ...claim, holder: asked.requestId, leaseUntilMs: 0 }, taken)
+      throw fault
+    })
+    if (isFree) return this.#claim(asked, asked.work, taken)
+    const { requestId, digest } = claim
+    await this.#put(asked.place, { state: 'unkept', requestId, digest, why: 'stream' }, taken)
+    throw notKept(requestId)
+  }
+
+  /** False where the request stays charged. */
+  async #settle({ workspaceId }: Asked, claim: RequestClaim): Promise<boolean> {
+    const { orphanedRequests } = this.#parts
+    const { keyId, surface } = claim.work
+    const abandoned = { requestId: claim.requestId, workspaceId, keyId, surface }
+    const left = await orphanedRequests.end(abandoned)
+    const decision = decideAbandoned(claim, left)
+    if (decision === 'give_back' && left.chargedUsd !== null) await orphanedRequests.refund(abandoned, left)
+    return decision !== 'stays_charged'
+  }
+
+  async #put(place: OutcomeAddress, record: KeyRecord, revision: number): Promise<number | null> {
+    const put = await this.#parts.outcomes.put(place, encodeKeyRecord(record), revision, sharedLimits.outcomeWriteMs)
+    if ('revision' in put) return put.revision
+    if (put.refused === 'full') throw full()
+    return null
+  }
+}

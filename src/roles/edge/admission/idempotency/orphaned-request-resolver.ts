@@ -1,0 +1,124 @@
+import type { AbandonedOutcome } from '../../../../domain/idempotency/decide.ts'
+import { utcDayOf } from '../../../../domain/instant.ts'
+import type { Applied } from '../../../../domain/ledger/ledger.ts'
+import { undeliveredFact } from '../../../../domain/wallet/undelivered.ts'
+import { GatewayError, logUnavailable } from '../../../../errors/gateway-error.ts'
+import type { FactOf } from '../../../../events/envelope.ts'
+import type { RequestFailed } from '../../../../events/types.ts'
+import { errorTable } from '../../../../http/error-table.ts'
+import type { LogOf } from '../../../../log/event-log.ts'
+import type { LedgerTail } from '../../../../log/ledger-tail.ts'
+import type { EdgeReadModels } from '../../../../read-api/read-models.ts'
+import { sharedLimits } from '../../../../runtime/limits.ts'
+import { waitUntilSequence } from '../../../../runtime/wait-until-sequence.ts'
+import { withTimeout } from '../../../../runtime/within.ts'
+
+export interface OrphanedRequestParts {
+  readonly log: Pick<LogOf<'RequestFailed' | 'AdjustmentPosted'>, 'append' | 'postToWallet' | 'lastSequence'>
+  readonly tail: LedgerTail
+  readonly readModels: Pick<EdgeReadModels, 'findRequestEnd'>
+}
+
+/** A request whose edge stopped before it was answered. */
+export type AbandonedRequest = Pick<RequestFailed, 'requestId' | 'workspaceId' | 'keyId' | 'surface'>
+
+type Closed = NonNullable<Applied['closed']>
+type Charged = Extract<AbandonedOutcome, { chargedUsd: string }>
+
+const unknown = (cause?: unknown): GatewayError =>
+  new GatewayError(
+    'read_models_unavailable',
+    'A request with this idempotency key broke off, and what it cost cannot be looked up right now. Try again shortly.',
+    { cause, retryAfterSeconds: 1 },
+  )
+
+export class OrphanedRequestResolver {
+  readonly #parts: OrphanedRequestParts
+
+  constructor(parts: OrphanedRequestParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * The final state of the request in the log: one without an end is failed here, so that no later bill of it counts.
+   * Rejects with `log_unavailable`, and with `read_models_unavailable` where memory does not have it and the tables
+   * cannot be read.
+   */
+  async end(abandoned: AbandonedRequest): Promise<AbandonedOutcome> {
+    const seen: Closed[] = []
+    const unlisten = this.#parts.tail.onApplied((applied) => {
+      for (const { closed } of applied) if (closed?.routed.data.requestId === abandoned.requestId) seen.push(closed)
+    })
+    try {
+      const stored = await this.#findEnd(abandoned, seen)
+      return stored ?? outcomeOf(seen[0])
+    } finally {
+      unlisten()
+    }
+  }
+
+  /** Resolves once the charge is refunded; a repeat counts once. Rejects with `log_unavailable`. */
+  async refund({ requestId, workspaceId, keyId }: AbandonedRequest, { chargedUsd, day }: Charged): Promise<void> {
+    const fact = undeliveredFact({ requestId, workspaceId, total: chargedUsd }, { keyId, day })
+    await withTimeout(this.#parts.log.postToWallet(workspaceId, [fact]), sharedLimits.routedAckMs, () =>
+      logUnavailable(),
+    )
+  }
+
+  /** Null where the end is among those seen, or none will ever count. */
+  async #findEnd(abandoned: AbandonedRequest, seen: readonly Closed[]): Promise<AbandonedOutcome | null> {
+    const sequence = await this.#catchUp()
+    const routed = this.#parts.tail.ledger.openRequests.get(abandoned.requestId)?.routed ?? null
+    // Not open: it ended, or was never routed. A second end of an ended request is open too, without `routed`.
+    const stored = routed === null && seen.length === 0 ? await this.#findStored(abandoned.requestId, sequence) : null
+    if (stored === null && seen.length === 0) await this.#fail(abandoned, routed?.data.allowanceId ?? null)
+    return stored
+  }
+
+  async #catchUp(): Promise<number> {
+    const { log, tail } = this.#parts
+    const sequence = await withTimeout(log.lastSequence(), sharedLimits.logStalledMs, () => logUnavailable())
+    await withTimeout(tail.waitForSequence(sequence), sharedLimits.logStalledMs, () => logUnavailable())
+    return sequence
+  }
+
+  /** Null where the tables, which have every frame up to `sequence`, have no end of the request. */
+  async #findStored(requestId: string, sequence: number): Promise<AbandonedOutcome | null> {
+    let stored: AbandonedOutcome | undefined
+    const read = async (): Promise<number> => {
+      const found = await this.#parts.readModels.findRequestEnd(requestId)
+      stored = found.value
+      return stored === undefined ? found.sequence : Number.POSITIVE_INFINITY
+    }
+    const at = await waitUntilSequence(sequence, { read, pausesMs: sharedLimits.logStalledMs }).catch((fault) => {
+      throw unknown(fault)
+    })
+    if (at < sequence) throw unknown()
+    return stored ?? null
+  }
+
+  /** Fails a request that was never routed too: should its edge resume and route it, it has already ended. */
+  async #fail(abandoned: AbandonedRequest, allowanceId: string | null): Promise<void> {
+    const { log, tail } = this.#parts
+    const ended = log
+      .append([abandonedFact(abandoned, allowanceId)])
+      .then(({ sequence }) => tail.waitForSequence(sequence))
+    await withTimeout(ended, sharedLimits.routedAckMs, () => logUnavailable())
+  }
+}
+
+const outcomeOf = (closed: Closed | undefined): AbandonedOutcome =>
+  closed?.closing.type === 'UsageRecorded' && closed.closing.data.total !== '0'
+    ? { chargedUsd: closed.closing.data.total, day: utcDayOf(closed.routed.time) }
+    : { chargedUsd: null }
+
+const abandonedFact = (abandoned: AbandonedRequest, allowanceId: string | null): FactOf<'RequestFailed'> => ({
+  type: 'RequestFailed',
+  data: {
+    ...abandoned,
+    status: errorTable.internal_error.status,
+    reason: 'internal_error',
+    allowanceId,
+    attempts: [],
+  },
+})

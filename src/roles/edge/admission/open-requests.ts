@@ -1,0 +1,104 @@
+import { GatewayError } from '../../../errors/gateway-error.ts'
+import { type HttpMiddleware, keyOfContext } from '../../../http/context.ts'
+import { cancelAtOnce } from '../../dispatch.ts'
+import { admissionLimits } from './limits.ts'
+
+export interface OpenRequestBounds {
+  readonly openRequestsMax: number
+  readonly workspaceOpenRequestsMax: number
+}
+
+const retryAfterSeconds = 1
+
+const edgeIsFull = (): GatewayError =>
+  new GatewayError('no_available_channel', 'The gateway serves as many requests as it can. Send the request again.', {
+    retryAfterSeconds,
+  })
+
+const workspaceIsFull = (max: number): GatewayError =>
+  new GatewayError('concurrency_limit_exceeded', `A workspace has at most ${max} requests open here at once.`, {
+    retryAfterSeconds,
+  })
+
+/** Bounds memory, and keeps one workspace from using all of it. */
+export class OpenRequestCounter {
+  readonly #bounds: OpenRequestBounds
+  readonly #byWorkspace = new Map<string, number>()
+  #all = 0
+
+  constructor(bounds: OpenRequestBounds) {
+    this.#bounds = bounds
+  }
+
+  /** Throws `concurrency_limit_exceeded` or `no_available_channel`; each call needs its `leave`. */
+  enter(workspaceId: string): void {
+    const { openRequestsMax, workspaceOpenRequestsMax } = this.#bounds
+    const open = this.#byWorkspace.get(workspaceId) ?? 0
+    if (open >= workspaceOpenRequestsMax) throw workspaceIsFull(workspaceOpenRequestsMax)
+    if (this.#all >= openRequestsMax) throw edgeIsFull()
+    this.#all += 1
+    this.#byWorkspace.set(workspaceId, open + 1)
+  }
+
+  leave(workspaceId: string): void {
+    const open = this.#byWorkspace.get(workspaceId) ?? 0
+    this.#all -= 1
+    if (open > 1) this.#byWorkspace.set(workspaceId, open - 1)
+    else this.#byWorkspace.delete(workspaceId)
+  }
+}
+
+/** A request is open until its response is sent or its client has left, and all work for it is over. */
+export const limitOpenRequests =
+  (requests: OpenRequestCounter): HttpMiddleware =>
+  async (ctx, next) => {
+    const { workspaceId } = keyOfContext(ctx)
+    requests.enter(workspaceId)
+    const closed = new Promise<void>((resolve) => ctx.res.once('close', resolve))
+    try {
+      await next()
+    } finally {
+      void closed.then(() => requests.leave(workspaceId))
+    }
+  }
+
+interface FollowedClient {
+  /** Fires when the client leaves; with `cancelAtOnce` where its workspace has too many streams that are read on. */
+  readonly gone: AbortSignal
+  readonly end: () => void
+}
+
+/** Streams that are read on after their clients have left, by workspace. */
+export class LeftStreams {
+  readonly #max: number
+  readonly #byWorkspace = new Map<string, number>()
+
+  constructor(max: number = admissionLimits.leftStreamsMax) {
+    this.#max = max
+  }
+
+  follow(workspaceId: string, clientGone: AbortSignal): FollowedClient {
+    const followed = new AbortController()
+    let isCounted = false
+    const leave = (): void => {
+      const left = this.#byWorkspace.get(workspaceId) ?? 0
+      isCounted = left < this.#max
+      if (isCounted) this.#byWorkspace.set(workspaceId, left + 1)
+      followed.abort(isCounted ? clientGone.reason : cancelAtOnce)
+    }
+    const end = (): void => {
+      clientGone.removeEventListener('abort', leave)
+      if (isCounted) this.#end(workspaceId)
+      isCounted = false
+    }
+    if (clientGone.aborted) leave()
+    else clientGone.addEventListener('abort', leave, { once: true })
+    return { gone: followed.signal, end }
+  }
+
+  #end(workspaceId: string): void {
+    const left = (this.#byWorkspace.get(workspaceId) ?? 0) - 1
+    if (left > 0) this.#byWorkspace.set(workspaceId, left)
+    else this.#byWorkspace.delete(workspaceId)
+  }
+}

@@ -1,0 +1,204 @@
+import type { UsageBounds } from '../../../../domain/pricing/worst-case.ts'
+import { type RateLimit, type RateLimits, rateLimitText } from '../../../../domain/rates/rate-limits.ts'
+import type { RoutePlan } from '../../../../domain/routing/plan.ts'
+import { GatewayError } from '../../../../errors/gateway-error.ts'
+import { type HttpMiddleware, keyOfContext, type RateLimiter } from '../../../../http/context.ts'
+import { admissionLimits } from '../limits.ts'
+import type { RateView } from './rate-share.ts'
+import type { RateRefusal, Rates, TakenUnits } from './rates.ts'
+
+/** In OpenAI's format: `120ms`, `6s`, `1m0s`. */
+const durationText = (ms: number): string => {
+  if (ms > 0 && ms < 1_000) return `${ms}ms`
+  const minutes = Math.floor(ms / 60_000)
+  const seconds = `${(ms % 60_000) / 1_000}s`
+  return minutes === 0 ? seconds : `${minutes}m${seconds}`
+}
+
+const tighter = (one: RateView, other: RateView): RateView => {
+  if (one.remaining !== other.remaining) return one.remaining < other.remaining ? one : other
+  return one.resetMs >= other.resetMs ? one : other
+}
+
+/** Headers of the tightest of the limits. */
+const rateHeaders = (noun: 'Requests' | 'Tokens', views: readonly RateView[]): Readonly<Record<string, string>> => {
+  if (views.length === 0) return {}
+  const { perMinute, remaining, resetMs } = views.reduce(tighter)
+  return {
+    [`X-RateLimit-Limit-${noun}`]: String(perMinute),
+    [`X-RateLimit-Remaining-${noun}`]: String(remaining),
+    [`X-RateLimit-Reset-${noun}`]: durationText(resetMs),
+  }
+}
+
+interface RequestRatesParts {
+  readonly rates: Rates
+  readonly limits: RateLimits
+  readonly requestId: string
+  /** Called with the response headers whenever they change. */
+  readonly setHeaders: (headers: Readonly<Record<string, string>>) => void
+}
+
+const refusal = ({ limit, waitMs }: RateRefusal): GatewayError =>
+  new GatewayError(
+    limit.measure === 'slots' ? 'concurrency_limit_exceeded' : 'rate_limit_exceeded',
+    rateLimitText(limit),
+    { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) },
+  )
+
+const isRefused = (result: readonly TakenUnits[] | RateRefusal): result is RateRefusal => 'waitMs' in result
+
+const giveBack = (taken: readonly TakenUnits[]): void => {
+  for (const each of taken) each.giveBack()
+}
+
+export class RequestRates implements RateLimiter {
+  readonly #parts: RequestRatesParts
+  /** Of the limits that every request counts against. */
+  #entered: readonly TakenUnits[] = []
+  #slots: readonly TakenUnits[] = []
+  /** The limits that the response headers report. */
+  #headers: readonly RateLimit[]
+  #areHeadersSent = false
+
+  constructor(parts: RequestRatesParts) {
+    this.#parts = parts
+    this.#headers = parts.limits.ofAll
+  }
+
+  /** Throws `rate_limit_exceeded` or `concurrency_limit_exceeded`, and takes nothing then. */
+  async enter(): Promise<void> {
+    const wanted = this.#parts.limits.ofAll.filter(({ measure }) => measure !== 'tokens')
+    const result = await this.#takeAll(wanted, () => 1)
+    if (isRefused(result)) throw refusal(result)
+    this.#entered = result
+    this.#keepSlots(result)
+  }
+
+  /** Counts the submit of a task against its model's limits. Throws like `enter`. */
+  async admitTask(model: string): Promise<void> {
+    const ofModel = this.#parts.limits.ofModel(model).filter(({ measure }) => measure !== 'tokens')
+    const result = await this.#takeAll(ofModel, () => 1)
+    this.#headersOf(ofModel)
+    if (isRefused(result)) throw this.#refuse(result)
+    this.#keepSlots(result)
+  }
+
+  /** Returns the plan without the models whose limits are reached. Throws like `enter` where none is left. */
+  async admit(plan: RoutePlan, demand: UsageBounds): Promise<RoutePlan> {
+    const { rates, limits: inForce, requestId } = this.#parts
+    const units = (limit: RateLimit): number => (limit.measure === 'tokens' ? this.#tokensOf(limit, demand) : 1)
+    const ofAll = await this.#takeAll(
+      inForce.ofAll.filter(({ measure }) => measure === 'tokens'),
+      units,
+    )
+    if (isRefused(ofAll)) throw this.#refuse(ofAll)
+    const { byModel, refused } = await this.#takeModels(plan, units)
+    if (byModel.size === 0 && refused.length > 0) {
+      giveBack(ofAll)
+      throw this.#refuse(refused.reduce((one, other) => (one.waitMs <= other.waitMs ? one : other)))
+    }
+    rates.open(requestId, { ofAll, byModel })
+    this.#sendHeaders()
+    if (refused.length === 0) return plan
+    return { ...plan, candidates: plan.candidates.filter(({ model }) => byModel.has(model)) }
+  }
+
+  /** Call it when the request has ended or was refused. */
+  leave(): void {
+    if (!this.#areHeadersSent) this.#sendHeaders()
+    giveBack(this.#slots)
+    this.#slots = []
+  }
+
+  async #takeModels(
+    plan: RoutePlan,
+    units: (limit: RateLimit) => number,
+  ): Promise<{ readonly byModel: Map<string, readonly TakenUnits[]>; readonly refused: readonly RateRefusal[] }> {
+    const byModel = new Map<string, readonly TakenUnits[]>()
+    const refused: RateRefusal[] = []
+    for (const model of new Set(plan.candidates.map((candidate) => candidate.model))) {
+      const ofModel = this.#parts.limits.ofModel(model)
+      this.#headers = [...this.#headers, ...ofModel]
+      const result = await this.#takeAll(ofModel, units)
+      if (isRefused(result)) refused.push(result)
+      else {
+        byModel.set(model, result)
+        this.#keepSlots(result)
+      }
+    }
+    return { byModel, refused }
+  }
+
+  /** All or nothing. */
+  async #takeAll(
+    wanted: readonly RateLimit[],
+    units: (limit: RateLimit) => number,
+  ): Promise<readonly TakenUnits[] | RateRefusal> {
+    const all: TakenUnits[] = []
+    try {
+      for (const limit of wanted) {
+        const result = await this.#parts.rates.take(limit, units(limit))
+        if ('waitMs' in result) {
+          giveBack(all)
+          return result
+        }
+        all.push(result)
+      }
+    } catch (fault) {
+      giveBack(all)
+      throw fault
+    }
+    return all
+  }
+
+  /** Estimated from the bytes of the request, and from the last answers unless the caller asks for less. */
+  #tokensOf(limit: RateLimit, { inputTokensMax, outputTokensMax, choices }: UsageBounds): number {
+    const output = this.#parts.rates.expectedOutput(limit)
+    const outputMax = outputTokensMax === null ? output : outputTokensMax * choices
+    return Math.ceil(inputTokensMax / admissionLimits.rateBytesPerToken + Math.min(output, outputMax))
+  }
+
+  #keepSlots(taken: readonly TakenUnits[]): void {
+    this.#slots = [...this.#slots, ...taken.filter(({ limit }) => limit.measure === 'slots')]
+  }
+
+  /** A refused request does not count. */
+  #refuse(refused: RateRefusal): GatewayError {
+    giveBack(this.#entered.filter(({ limit }) => limit.measure === 'requests'))
+    this.#sendHeaders()
+    return refusal(refused)
+  }
+
+  #headersOf(more: readonly RateLimit[]): void {
+    this.#headers = [...this.#headers, ...more]
+    this.#sendHeaders()
+  }
+
+  #sendHeaders(): void {
+    this.#areHeadersSent = true
+    const viewsOf = (measure: RateLimit['measure']) =>
+      this.#headers.filter((limit) => limit.measure === measure).map((limit) => this.#parts.rates.view(limit))
+    this.#parts.setHeaders({
+      ...rateHeaders('Requests', viewsOf('requests')),
+      ...rateHeaders('Tokens', viewsOf('tokens')),
+    })
+  }
+}
+
+/** Counts the request against the limits of its key and workspace, and reports them in the response headers. */
+export const limitRate =
+  (rates: Rates): HttpMiddleware =>
+  async (ctx, next) => {
+    const limits = rates.limitsOf(keyOfContext(ctx))
+    if (limits === null) return next()
+    const { requestId } = ctx.state
+    const request = new RequestRates({ rates, limits, requestId, setHeaders: (headers) => ctx.set(headers) })
+    try {
+      await request.enter()
+      ctx.state.rates = request
+      await next()
+    } finally {
+      request.leave()
+    }
+  }

@@ -1,0 +1,98 @@
+import { utcDayAt } from '../../../domain/instant.ts'
+import { findOrCreateWallet } from '../../../domain/ledger/ledger.ts'
+import { formatUsd } from '../../../domain/money.ts'
+import { dayEndsMs } from '../../../domain/wallet/spending.ts'
+import type { Hold } from '../../../domain/wallet/wallet.ts'
+import type { LedgerTail } from '../../../log/ledger-tail.ts'
+import type { WalletCommandHandler } from '../../../log/wallet-command-handler.ts'
+import type { Clock, NewId } from '../../../runtime/clock.ts'
+import { sharedLimits } from '../../../runtime/limits.ts'
+import type { Logger } from '../../../runtime/logger.ts'
+import { admissionLimits } from './limits.ts'
+import type { SpenderId } from './spender-funds.ts'
+
+export interface Slice {
+  readonly hold: Hold
+  /** Milliseconds since the epoch: from then on no request is admitted against it. */
+  readonly renewAtMs: number
+  reservedPicos: bigint
+  requests: number
+  usedAtMs: number
+}
+
+interface SliceStoreParts {
+  readonly tail: Pick<LedgerTail, 'ledger'>
+  readonly writer: Pick<WalletCommandHandler, 'execute'>
+  readonly owner: string
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly logger: Logger
+  readonly requestDeadlineMs: number
+}
+
+/**
+ * The slice's deadline, from its placement: the scheduler then releases what is left of it. A slice outlives its
+ * requests: the last one runs for `requestDeadlineMs`, and its bill is logged within `closingAckMs`.
+ */
+const lifetimeMsOf = (requestDeadlineMs: number): number =>
+  2 * requestDeadlineMs + sharedLimits.closingAckMs + admissionLimits.allowanceMarginMs
+
+/** A slice that counts against a day's limit is not used on the next day. */
+const untilDayEnds = ({ spender }: Hold, renewAtMs: number): number =>
+  spender === null ? renewAtMs : Math.min(renewAtMs, dayEndsMs(spender.day))
+
+/** Places slices of wallets in the log, and returns them. */
+export class SliceStore {
+  readonly #parts: SliceStoreParts
+  readonly #onNotReturned: (slice: Slice) => void
+  readonly #returns = new Map<Slice, Promise<void>>()
+
+  constructor(parts: SliceStoreParts, onNotReturned: (slice: Slice) => void) {
+    this.#parts = parts
+    this.#onNotReturned = onNotReturned
+  }
+
+  /** Null when the wallet has less than the minimum. */
+  async place({ workspaceId, keyId }: SpenderId, minimumPicos: bigint, desiredPicos: bigint): Promise<Slice | null> {
+    const { clock, newId, owner, writer, tail, requestDeadlineMs } = this.#parts
+    const placedAtMs = clock()
+    const holdId = newId()
+    const deadline = new Date(placedAtMs + lifetimeMsOf(requestDeadlineMs)).toISOString()
+    const asked = { holdId, minimumPicos, desiredPicos, keyId, day: utcDayAt(placedAtMs), deadline, owner }
+    const outcome = await writer.execute(workspaceId, { type: 'PlaceAllowance', ...asked })
+    const hold = findOrCreateWallet(tail.ledger, workspaceId).holds.get(holdId)
+    if ('refused' in outcome || hold === undefined) return null
+    const renewAtMs = untilDayEnds(hold, placedAtMs + requestDeadlineMs)
+    return { hold, renewAtMs, reservedPicos: 0n, requests: 0, usedAtMs: placedAtMs }
+  }
+
+  return(slice: Slice): Promise<void> {
+    const returned = this.#release(slice).finally(() => this.#returns.delete(slice))
+    this.#returns.set(slice, returned)
+    return returned
+  }
+
+  get beingReturned(): readonly Slice[] {
+    return [...this.#returns.keys()]
+  }
+
+  async returned(): Promise<void> {
+    await Promise.all(this.#returns.values())
+  }
+
+  reportHeld({ hold, requests }: Slice): void {
+    const { workspaceId, holdId, remainingPicos, deadlineMs } = hold
+    const fields = { workspaceId, holdId, requests, amount: formatUsd(remainingPicos), deadline: new Date(deadlineMs) }
+    this.#parts.logger.log('allowance.held_at_stop', fields)
+  }
+
+  async #release(slice: Slice): Promise<void> {
+    const { workspaceId, holdId } = slice.hold
+    try {
+      await this.#parts.writer.execute(workspaceId, { type: 'ReleaseHold', holdId, reason: 'returned' })
+    } catch (fault) {
+      this.#parts.logger.log('allowance.not_returned', { fault, holdId })
+      this.#onNotReturned(slice)
+    }
+  }
+}

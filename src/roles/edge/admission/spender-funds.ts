@@ -1,0 +1,91 @@
+import { findLimitKey } from '../../../domain/accounts/accounts.ts'
+import { utcDayAt } from '../../../domain/instant.ts'
+import { findOrCreateWallet } from '../../../domain/ledger/ledger.ts'
+import type { KeyRemaining } from '../../../domain/wallet/spending.ts'
+import {
+  findKeyRemaining,
+  isBelowAvailable,
+  isLimited,
+  spendablePicos,
+  type Wallet,
+} from '../../../domain/wallet/wallet.ts'
+import { GatewayError } from '../../../errors/gateway-error.ts'
+import type { LedgerTail } from '../../../log/ledger-tail.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import type { Slice } from './slice-store.ts'
+import { keyLimitReached } from './spend-limit.ts'
+
+/** A key that has spend limits, or the keys of a workspace that have none: null. */
+export interface SpenderId {
+  readonly workspaceId: string
+  readonly keyId: string | null
+}
+
+const insufficient = (): GatewayError =>
+  new GatewayError(
+    'insufficient_user_quota',
+    'The workspace has no money left for this request. Add credit and try again.',
+  )
+
+/** What spenders have left, by this edge's ledger. */
+export class SpenderFunds {
+  readonly #tail: Pick<LedgerTail, 'ledger'>
+  readonly #clock: Clock
+
+  constructor(tail: Pick<LedgerTail, 'ledger'>, clock: Clock) {
+    this.#tail = tail
+    this.#clock = clock
+  }
+
+  spenderOf({ workspaceId, keyId }: { readonly workspaceId: string; readonly keyId: string }): SpenderId {
+    const wallet = this.#walletOf(workspaceId)
+    return { workspaceId, keyId: isLimited(wallet, keyId) ? findLimitKey(wallet, keyId) : null }
+  }
+
+  spendablePicos(spender: SpenderId): bigint {
+    return spendablePicos(this.#walletOf(spender.workspaceId), this.#remainingOf(spender))
+  }
+
+  /** 0 once the hold has ended, is due for renewal, or exceeds what its key may still spend. */
+  freePicos(slice: Slice): bigint {
+    return this.isOpen(slice) && this.#clock() < slice.renewAtMs && !this.isBeyondLimit(slice)
+      ? slice.hold.remainingPicos - slice.reservedPicos
+      : 0n
+  }
+
+  isOpen({ hold }: Slice): boolean {
+    return this.#walletOf(hold.workspaceId).holds.has(hold.holdId)
+  }
+
+  isBeyondLimit({ hold: { workspaceId, spender } }: Slice): boolean {
+    if (spender === null) return false
+    const remaining = this.#remainingOf({ workspaceId, keyId: spender.keyId })
+    return remaining !== null && remaining.leftPicos < 0n
+  }
+
+  /** Whether holds take part of what is short: of the key's limit, or of the wallet. */
+  isHeld(spender: SpenderId): boolean {
+    const wallet = this.#walletOf(spender.workspaceId)
+    const remaining = this.#remainingOf(spender)
+    return isBelowAvailable(remaining, wallet) ? remaining.heldPicos > 0n : wallet.heldPicos > 0n
+  }
+
+  shortageError(spender: SpenderId): GatewayError {
+    const remaining = this.#remainingOf(spender)
+    return isBelowAvailable(remaining, this.#walletOf(spender.workspaceId))
+      ? keyLimitReached(remaining, this.#today())
+      : insufficient()
+  }
+
+  #walletOf(workspaceId: string): Wallet {
+    return findOrCreateWallet(this.#tail.ledger, workspaceId)
+  }
+
+  #remainingOf({ workspaceId, keyId }: SpenderId): KeyRemaining | null {
+    return keyId === null ? null : findKeyRemaining(this.#walletOf(workspaceId), keyId, this.#today())
+  }
+
+  #today(): string {
+    return utcDayAt(this.#clock())
+  }
+}

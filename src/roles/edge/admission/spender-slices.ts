@@ -1,0 +1,144 @@
+import type { AllowanceView } from './allowance-step.ts'
+import { admissionLimits } from './limits.ts'
+import type { Slice, SliceStore } from './slice-store.ts'
+import type { SpenderFunds, SpenderId } from './spender-funds.ts'
+
+const isOver = (slice: Slice, nowMs: number): boolean =>
+  nowMs >= slice.renewAtMs || (slice.requests === 0 && nowMs - slice.usedAtMs >= admissionLimits.allowanceIdleMs)
+
+/** In the current second and the one before. */
+class RecentSpending {
+  #picos = 0n
+  #beforePicos = 0n
+
+  get totalPicos(): bigint {
+    return this.#picos + this.#beforePicos
+  }
+
+  get isZero(): boolean {
+    return this.#picos === 0n && this.#beforePicos === 0n
+  }
+
+  add(picos: bigint): void {
+    this.#picos += picos
+  }
+
+  turn(): void {
+    this.#beforePicos = this.#picos
+    this.#picos = 0n
+  }
+}
+
+/** The slices shared by the keys of a workspace, or those of one key that has spend limits. */
+export class SpenderSlices {
+  readonly #spender: SpenderId
+  readonly #funds: SpenderFunds
+  readonly #store: SliceStore
+  /** Slices returned when their last request ends. They admit more requests only while no other money is available. */
+  readonly #draining = new Set<Slice>()
+  #current: Slice | null = null
+  readonly spending = new RecentSpending()
+
+  constructor(spender: SpenderId, funds: SpenderFunds, store: SliceStore) {
+    this.#spender = spender
+    this.#funds = funds
+    this.#store = store
+  }
+
+  get all(): readonly Slice[] {
+    return this.#current === null ? [...this.#draining] : [this.#current, ...this.#draining]
+  }
+
+  /** None, and nothing spent of late. */
+  get isUnused(): boolean {
+    return this.#current === null && this.#draining.size === 0 && this.spending.isZero
+  }
+
+  /** The current slice where so much of it is free. */
+  covering(amountPicos: bigint): Slice | null {
+    return this.#current !== null && this.#funds.freePicos(this.#current) >= amountPicos ? this.#current : null
+  }
+
+  describe(): Omit<AllowanceView, 'first' | 'waitingPicos' | 'refused'> {
+    const current = this.#current
+    return {
+      current:
+        current === null
+          ? null
+          : {
+              freePicos: this.#funds.freePicos(current),
+              reservedPicos: current.reservedPicos,
+              requests: current.requests,
+            },
+      drainingPicos: [...this.#draining].map((slice) => this.#funds.freePicos(slice)),
+      spentPicos: this.spending.totalPicos,
+      spendablePicos: this.#funds.spendablePicos(this.#spender),
+      isHeld: this.#funds.isHeld(this.#spender),
+    }
+  }
+
+  activate(slice: Slice): void {
+    this.retireCurrent()
+    this.#current = slice
+  }
+
+  /** To be returned once nothing uses it. */
+  drain(slice: Slice): void {
+    this.#draining.add(slice)
+  }
+
+  reuse(index: number): void {
+    const slice = [...this.#draining][index]
+    if (slice === undefined) return
+    this.#draining.delete(slice)
+    this.activate(slice)
+  }
+
+  async returnCurrent(): Promise<void> {
+    const current = this.#current
+    this.#current = null
+    if (current !== null) await this.#store.return(current)
+  }
+
+  settle(slice: Slice, reservedPicos: bigint, chargedPicos: bigint): void {
+    slice.reservedPicos -= reservedPicos
+    slice.requests -= 1
+    this.spending.add(chargedPicos)
+    if (slice.requests === 0 && this.#draining.delete(slice)) this.#store.return(slice)
+  }
+
+  /** The slice of a hold that has ended: it covers nothing more. */
+  drop(holdId: string): Slice | undefined {
+    const ended = this.all.find(({ hold }) => hold.holdId === holdId)
+    if (ended === undefined) return undefined
+    this.#draining.delete(ended)
+    if (ended === this.#current) this.#current = null
+    return ended
+  }
+
+  retireCurrent(): void {
+    const current = this.#current
+    this.#current = null
+    if (current === null) return
+    if (current.requests === 0) this.#store.return(current)
+    else this.#draining.add(current)
+  }
+
+  /** Retries returns that failed. */
+  returnUnused(): void {
+    for (const slice of this.#draining)
+      if (slice.requests === 0) {
+        this.#draining.delete(slice)
+        this.#store.return(slice)
+      }
+  }
+
+  /** The current one is over, or more of it is unused than others have left, and than a second of spending needs. */
+  isToRetire(nowMs: number): boolean {
+    const current = this.#current
+    if (current === null) return false
+    const unusedPicos = this.#funds.freePicos(current)
+    const isTooLarge = unusedPicos > this.#funds.spendablePicos(this.#spender) && unusedPicos > this.spending.totalPicos
+    return isOver(current, nowMs) || isTooLarge || this.#funds.isBeyondLimit(current)
+  }
+}

@@ -1,0 +1,41 @@
+import { hash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Accounts, Key } from '../../../domain/accounts/accounts.ts'
+import { GatewayError } from '../../../errors/gateway-error.ts'
+import type { HttpMiddleware } from '../../../http/context.ts'
+
+const bearerPattern = /^bearer +(\S+) *$/i
+const keyPrefix = 'sk-'
+
+/** Undefined where no key was presented, empty where it is malformed. A bearer token takes precedence. */
+const presentedKey = ({ authorization, 'x-api-key': apiKey }: IncomingHttpHeaders): string | undefined => {
+  if (authorization) return bearerPattern.exec(authorization)?.[1] ?? ''
+  return typeof apiKey === 'string' && apiKey !== '' ? apiKey : undefined
+}
+
+const findKey = (accounts: Accounts, presented: string): Key | undefined =>
+  presented.startsWith(keyPrefix) ? accounts.keysBySha256.get(hash('sha256', presented)) : undefined
+
+/** Undefined for a caller without a valid key, who may read what is public. */
+export const readCredential = (accounts: Accounts, headers: IncomingHttpHeaders): Key | undefined => {
+  const presented = presentedKey(headers)
+  return presented === undefined ? undefined : findKey(accounts, presented)
+}
+
+const identify = (accounts: Accounts, headers: IncomingHttpHeaders): Key => {
+  const presented = presentedKey(headers)
+  if (presented === undefined)
+    throw new GatewayError('missing_api_key', 'No API key was sent. Send it as `Authorization: Bearer sk-…`.')
+  const key = findKey(accounts, presented)
+  if (key === undefined) throw new GatewayError('invalid_api_key', 'The API key is malformed, unknown or revoked.')
+  return key
+}
+
+/** Requires a valid key. Throws `missing_api_key` or `invalid_api_key`. */
+export const authenticate =
+  (accounts: Accounts): HttpMiddleware =>
+  (ctx, next) => {
+    ctx.state.key = identify(accounts, ctx.req.headers)
+    ctx.state.trace.authenticated()
+    return next()
+  }

@@ -1,0 +1,10 @@
+export const listenerLimits = {
+  requestBodyBytesMax: 20 * 1024 * 1024, // Images and audio travel inline; OpenAI's own bound is 20 MB an image.
+  discardPiecesMax: 4, // In one turn, of all of these, 64 KB each: with the next line 25 MB/s, some 5 % of a core.
+  discardTurnMs: 10,
+  headersCountMax: 100,
+  pipelinedRequestsMax: 16, // Unanswered requests of one connection; no SDK sends a second one before its first is answered.
+  idleConnectionMs: 65_000, // Load balancers reuse a connection for 60 s; it must not be closed while they do.
+  requestLineWaitMs: 1_000, // How long the request line waits for its charge to be in the ledger.
+  requestLineSweepMs: 250,
+} as const

@@ -1,0 +1,96 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { GatewayError } from '../../../errors/gateway-error.ts'
+import type { HttpMiddleware } from '../../../http/context.ts'
+
+/** Of duplicates Node takes the first or joins them, and a proxy in front of the gateway may take the other. */
+const single: ReadonlySet<string> = new Set([
+  'authorization',
+  'content-encoding',
+  'content-type',
+  'host',
+  'idempotency-key',
+  'x-api-key',
+])
+
+const repeatedIn = (rawHeaders: readonly string[]): string | null => {
+  const seen = new Set<string>()
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!.toLowerCase()
+    if (!single.has(name)) continue
+    if (seen.has(name)) return name
+    seen.add(name)
+  }
+  return null
+}
+
+/** With a second transfer coding the body is not what its headers declare; HTTP/1.0 has no transfer codings. */
+const isFramedOddly = ({ headers, httpVersion }: IncomingMessage): boolean => {
+  const coding = headers['transfer-encoding']
+  return coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0')
+}
+
+const ambiguityIn = (request: IncomingMessage, headersCountMax: number): string | null => {
+  if (request.rawHeaders.length > 2 * headersCountMax) return `The request has more than ${headersCountMax} headers.`
+  if (request.headers.host === undefined && request.httpVersion !== '1.0') return 'The request has no header `Host`.'
+  const repeated = repeatedIn(request.rawHeaders)
+  if (repeated !== null) return `The request has the header \`${repeated}\` twice.`
+  return isFramedOddly(request) ? 'The only transfer coding that is understood is `chunked`.' : null
+}
+
+/** Ends the connection on what two parsers can read differently: the next request may begin elsewhere. */
+export const refuseAmbiguous =
+  (headersCountMax: number): HttpMiddleware =>
+  (ctx, next) => {
+    const ambiguity = ambiguityIn(ctx.req, headersCountMax)
+    if (ambiguity === null) return next()
+    ctx.set('Connection', 'close')
+    throw new GatewayError('invalid_request', ambiguity)
+  }
+
+/** The path of a target in absolute form, as proxies get it; null for anything else that is no path. */
+const pathOf = (target: string): string | null => {
+  const url = URL.parse(target)
+  return url !== null && /^https?:$/.test(url.protocol) ? url.pathname + url.search : null
+}
+
+/** After it every request has a path. Throws `invalid_request`. */
+export const normalizeTarget = (): HttpMiddleware => (ctx, next) => {
+  if (ctx.url.startsWith('/')) return next()
+  const path = pathOf(ctx.url)
+  ctx.url = path ?? '/'
+  if (path !== null) return next()
+  throw new GatewayError('invalid_request', 'The target of the request must be a path, or an http:// or https:// URL.')
+}
+
+/** As Node, which answers it, understands it. */
+const isContinue = /(?:^|\W)100-continue(?:$|\W)/i
+
+/** Throws `invalid_request`, 417, for a request that expects what there is not; HTTP/1.0 knows no expectations. */
+export const refuseExpectation = (): HttpMiddleware => (ctx, next) => {
+  const { headers, httpVersion } = ctx.req
+  if (headers.expect === undefined || isContinue.test(headers.expect) || httpVersion === '1.0') return next()
+  throw new GatewayError('invalid_request', 'The only expectation that is understood is `100-continue`.', {
+    status: 417,
+  })
+}
+
+/** Node hands on every request that it reads. A refusal is answered in its turn, so reading stops meanwhile. */
+export const refusePipelined = (requestsMax: number): HttpMiddleware => {
+  const open = new WeakMap<Socket, number>()
+  const add = (socket: Socket, change: 1 | -1): number => {
+    const count = (open.get(socket) ?? 0) + change
+    open.set(socket, count)
+    return count
+  }
+  return ({ req: { socket }, res }, next) => {
+    const count = add(socket, 1)
+    res.once('close', () => add(socket, -1))
+    if (count <= requestsMax) return next()
+    throw new GatewayError(
+      'concurrency_limit_exceeded',
+      `The connection has more than ${requestsMax} requests that are not answered.`,
+      { retryAfterSeconds: 1 },
+    )
+  }
+}

@@ -1,0 +1,160 @@
+import type { Applied } from '../../../domain/ledger/ledger.ts'
+import type { HttpContext, HttpMiddleware } from '../../../http/context.ts'
+import type { RequestTrace } from '../../../http/request-trace.ts'
+import type { LedgerTail } from '../../../log/ledger-tail.ts'
+import type { Logger } from '../../../runtime/logger.ts'
+import type { ObservedStatus, ObservedSurface, Observer, Reading } from '../../../runtime/observer.ts'
+import { listenerLimits } from './limits.ts'
+
+export interface RequestWatchParts {
+  readonly tail: Pick<LedgerTail, 'onApplied'>
+  readonly observer: Observer
+  readonly logger: Logger
+  /** Whether each request has a line in our own log. */
+  readonly requestLines: boolean
+}
+
+/** Left there by the router, where a route matches. */
+type RoutedContext = HttpContext & { readonly _matchedRoute?: string | RegExp }
+
+const surfacesByStart: readonly (readonly [string, ObservedSurface])[] = [
+  ['/v1/chat/', 'chat'],
+  ['/v1/messages', 'messages'],
+  ['/v1/responses', 'responses'],
+  ['/v1/video', 'video'],
+  ['/vv/', 'native-video'],
+  ['/v1/models', 'models'],
+  ['/v1/dashboard/', 'dashboard'],
+  ['/dashboard/', 'dashboard'],
+  ['/v1/ledger/', 'ledger'],
+  ['/healthz', 'health'],
+  ['/readyz', 'health'],
+]
+
+/** Of a route's pattern, not of a path. */
+const surfaceOf = (route: string | null): ObservedSurface => {
+  if (route === null) return 'none'
+  return surfacesByStart.find(([start]) => route.startsWith(start))?.[1] ?? 'other'
+}
+
+const statuses: Readonly<Record<number, ObservedStatus>> = { 1: '1xx', 2: '2xx', 3: '3xx', 4: '4xx', 5: '5xx' }
+
+const statusOf = ({ ctx, trace }: Watched): ObservedStatus =>
+  trace.isClientGone ? 'cut' : (statuses[Math.floor(ctx.res.statusCode / 100)] ?? '5xx')
+
+const isStream = ({ res }: HttpContext): boolean =>
+  res.headersSent && String(res.getHeader('content-type') ?? '').startsWith('text/event-stream')
+
+interface Watched {
+  readonly ctx: RoutedContext
+  readonly trace: RequestTrace
+}
+
+/** Counts an edge's requests, from their heads to the ends of their answers, and writes a line for each. */
+export class RequestWatch {
+  readonly #parts: RequestWatchParts
+  readonly #open = new Map<string, Watched>()
+  /** Answered, and their lines wait for what the ledger makes of them; the oldest first. */
+  readonly #unclosed = new Map<string, Watched>()
+  readonly #unlisten: () => void
+  readonly #sweepTimer: NodeJS.Timeout
+
+  constructor(parts: RequestWatchParts) {
+    this.#parts = parts
+    this.#unlisten = parts.requestLines ? parts.tail.onApplied((applied) => this.#onApplied(applied)) : () => undefined
+    this.#sweepTimer = setInterval(() => this.#sweep(performance.now()), listenerLimits.requestLineSweepMs).unref()
+  }
+
+  readonly watch: HttpMiddleware = (ctx, next) => {
+    const { trace } = ctx.state
+    this.#open.set(trace.requestId, { ctx, trace })
+    ctx.res.once('close', () => this.#end(trace.requestId))
+    return next()
+  }
+
+  readings(connections: number): readonly Reading[] {
+    const streams = [...this.#open.values()].filter(({ ctx }) => isStream(ctx)).length
+    return [
+      { name: 'gateway_requests_in_flight', value: this.#open.size },
+      { name: 'gateway_streams_open', value: streams },
+      { name: 'gateway_connections_open', value: connections },
+    ]
+  }
+
+  close(): void {
+    clearInterval(this.#sweepTimer)
+    this.#sweep(Number.POSITIVE_INFINITY)
+    this.#unlisten()
+  }
+
+  #onApplied(applied: readonly Applied[]): void {
+    for (const { closed } of applied) {
+      if (closed === null) continue
+      const { requestId } = closed.routed.data
+      const watched = this.#open.get(requestId) ?? this.#unclosed.get(requestId)
+      if (watched === undefined) continue
+      watched.trace.isClosed = true
+      if (closed.closing.type === 'UsageRecorded') watched.trace.charge = closed.closing.data.total
+      if (this.#unclosed.delete(requestId)) this.#write(watched)
+    }
+  }
+
+  #end(requestId: string): void {
+    const watched = this.#open.get(requestId)
+    if (watched === undefined) return
+    this.#open.delete(requestId)
+    watched.trace.ended(!watched.ctx.res.writableFinished)
+    this.#observe(watched)
+    if (!this.#parts.requestLines) return
+    if (watched.trace.routedMs === null || watched.trace.isClosed) this.#write(watched)
+    else this.#unclosed.set(requestId, watched)
+  }
+
+  #observe(watched: Watched): void {
+    const { ctx, trace } = watched
+    const { observer } = this.#parts
+    const { startedMs, authenticatedMs, admittedMs, routedMs, endedMs } = trace
+    const surface = surfaceOf(routeOf(ctx))
+    observer.requestEnded(surface, statusOf(watched), ((endedMs ?? startedMs) - startedMs) / 1_000)
+    if (authenticatedMs === null || admittedMs === null) return
+    observer.stageEnded('admit', surface, (admittedMs - authenticatedMs) / 1_000)
+    if (routedMs !== null) observer.stageEnded('route', surface, (routedMs - admittedMs) / 1_000)
+  }
+
+  #sweep(nowMs: number): void {
+    for (const [requestId, watched] of this.#unclosed) {
+      if (nowMs - (watched.trace.endedMs ?? 0) < listenerLimits.requestLineWaitMs) return
+      this.#unclosed.delete(requestId)
+      this.#write(watched)
+    }
+  }
+
+  #write({ ctx, trace }: Watched): void {
+    const { logger } = this.#parts
+    const { requestId, startedMs, endedMs, isClientGone, server, taskId, charge, code, bytes } = trace
+    const route = routeOf(ctx)
+    const surface = surfaceOf(route)
+    const line = {
+      requestId,
+      method: ctx.method,
+      route,
+      surface,
+      workspaceId: ctx.state.key?.workspaceId,
+      keyId: ctx.state.key?.keyId,
+      model: server?.model,
+      provider: server?.provider,
+      fallbackLevel: server?.level,
+      taskId,
+      stream: isStream(ctx),
+      cut: isClientGone || undefined,
+      status: isClientGone ? undefined : ctx.res.statusCode,
+      ms: Math.round((endedMs ?? startedMs) - startedMs),
+      bytes,
+      chargeUsd: charge,
+      code,
+    }
+    logger.log(surface === 'health' ? 'request.health_checked' : 'request.served', line)
+  }
+}
+
+const routeOf = ({ _matchedRoute: route }: RoutedContext): string | null => (typeof route === 'string' ? route : null)

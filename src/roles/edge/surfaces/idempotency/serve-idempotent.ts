@@ -1,0 +1,83 @@
+import type { KeyedOperation } from '../../../../domain/idempotency/key.ts'
+import { clientGoneError, GatewayError } from '../../../../errors/gateway-error.ts'
+import { type HttpContext, jsonOfContext, keyOfContext } from '../../../../http/context.ts'
+import { errorStatusOf } from '../../../../http/error-table.ts'
+import { sharedLimits } from '../../../../runtime/limits.ts'
+import type { Logger } from '../../../../runtime/logger.ts'
+import { waitAtMost } from '../../../../runtime/within.ts'
+import type { IdempotencyKeys, StartedKey } from '../../admission/idempotency/idempotency-keys.ts'
+import type { KeyLease, RequestOutcome } from '../../admission/idempotency/key-lease.ts'
+import { originalRequestHeader, requestIdHeaders } from '../../http/request-id.ts'
+
+export interface IdempotentParts {
+  readonly keys: IdempotencyKeys
+  readonly logger: Logger
+}
+
+type Running = Extract<StartedKey, { type: 'run' }>
+
+const ownHeader = /^x-gateway-(?!request-id$)/
+
+export const headersToStore = (ctx: HttpContext, contentType: string): RequestOutcome['headers'] => ({
+  'content-type': contentType,
+  ...Object.fromEntries(
+    Object.entries(ctx.res.getHeaders())
+      .filter(([name]) => ownHeader.test(name))
+      .map(([name, value]) => [name, String(value)]),
+  ),
+})
+
+/** Under the id of the request that was charged. */
+const replay = (ctx: HttpContext, requestId: string, { status, headers, body }: RequestOutcome): void => {
+  ctx.status = status
+  for (const [name, value] of Object.entries(headers)) ctx.set(name, value)
+  for (const name of requestIdHeaders) ctx.set(name, requestId)
+  ctx.set(originalRequestHeader, requestId)
+  ctx.set('Idempotent-Replayed', 'true')
+  ctx.body = Buffer.from(body)
+}
+
+const clientGoneStatus = errorStatusOf(clientGoneError())
+
+const isLeftStream = (work: KeyedOperation, fault: unknown): boolean =>
+  work.type === 'request' && work.stream && fault instanceof GatewayError && errorStatusOf(fault) === clientGoneStatus
+
+/**
+ * A task whose submit broke off, here or before, may exist, and a stream whose client left may have been charged; any
+ * other failure costs nothing.
+ */
+const releaseOrExpireKey = async (
+  { held, work }: Running,
+  asked: KeyedOperation,
+  fault: unknown,
+  logger: Logger,
+): Promise<void> => {
+  const isRefused = work === asked && fault instanceof GatewayError && errorStatusOf(fault) < 500
+  const isUnknown = (work.type === 'task' && !isRefused) || isLeftStream(work, fault)
+  const left = (isUnknown ? held.expire() : held.release()).catch((later: unknown) =>
+    logger.log('idempotency.key_not_released', { fault: later }),
+  )
+  await waitAtMost(left, sharedLimits.natsRequestMs)
+}
+
+/** `run` sends the answer, and stores it before its end is sent. Throws what `IdempotencyKeys` and `run` throw. */
+export const serveIdempotent = async (
+  ctx: HttpContext,
+  { keys, logger }: IdempotentParts,
+  asked: { readonly key: string; readonly work: KeyedOperation },
+  run: (held: KeyLease, work: KeyedOperation) => Promise<void>,
+): Promise<void> => {
+  const { requestId } = ctx.state
+  const { workspaceId } = keyOfContext(ctx)
+  const endpoint = ctx.path.toLowerCase().replace(/\/$/, '')
+  const begun = await keys.begin({ ...asked, requestId, workspaceId, endpoint, body: jsonOfContext(ctx).value })
+  if (begun.type === 'replay') return replay(ctx, begun.requestId, begun.outcome)
+  try {
+    await run(begun.held, begun.work)
+    // A body too large to be stored, whose client left before its end.
+    if (!begun.held.isEnded) await begun.held.storeNothing('size')
+  } catch (fault) {
+    await releaseOrExpireKey(begun, asked.work, fault, logger)
+    throw fault
+  }
+}

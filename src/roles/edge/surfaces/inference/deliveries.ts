@@ -1,0 +1,98 @@
+import type { Applied } from '../../../../domain/ledger/ledger.ts'
+import type { KeySpendingHolder } from '../../../../domain/wallet/spending.ts'
+import { undeliveredFact } from '../../../../domain/wallet/undelivered.ts'
+import type { UsageRecorded } from '../../../../events/types.ts'
+import type { LogOf } from '../../../../log/event-log.ts'
+import type { LedgerTail } from '../../../../log/ledger-tail.ts'
+import type { Logger } from '../../../../runtime/logger.ts'
+import { surfaceLimits } from '../limits.ts'
+
+export interface DeliveryParts {
+  readonly log: Pick<LogOf<'AdjustmentPosted'>, 'postToWallet'>
+  readonly tail: LedgerTail
+  readonly logger: Logger
+}
+
+/** The closing event that the ledger honoured, and the key and day that its charge counts against. */
+interface End {
+  readonly closing: NonNullable<Applied['closed']>['closing']
+  readonly spender: KeySpendingHolder | null
+}
+
+interface Delivery {
+  /** Null until the ledger has honoured a closing event. */
+  end: End | null
+  isLost: boolean
+}
+
+/** Only the edge knows both what was delivered and which closing event counted, so refunds are made here. */
+export class Deliveries {
+  readonly #parts: DeliveryParts
+  readonly #deliveries = new Map<string, Delivery>()
+  readonly #posting = new Set<Promise<unknown>>()
+  readonly #stopListening: () => void
+
+  constructor(parts: DeliveryParts) {
+    this.#parts = parts
+    this.#stopListening = parts.tail.onApplied((applied) => {
+      for (const { closed, movements } of applied)
+        if (closed !== null)
+          this.#close(closed.routed.data.requestId, {
+            closing: closed.closing,
+            spender: movements[0]?.spender ?? null,
+          })
+    })
+  }
+
+  /** Call it when the request is dispatched. */
+  open(requestId: string): void {
+    this.#deliveries.set(requestId, { end: null, isLost: false })
+  }
+
+  end(requestId: string): void {
+    if (this.#deliveries.get(requestId)?.isLost === false) this.#deliveries.delete(requestId)
+  }
+
+  /** The caller did not get its answer, whether the ledger has the charge already or not. */
+  markUndelivered(requestId: string): void {
+    const delivery = this.#deliveries.get(requestId)
+    if (delivery === undefined) return
+    delivery.isLost = true
+    if (delivery.end !== null) this.#close(requestId, delivery.end)
+    else if (this.#deliveries.size > surfaceLimits.deliveriesMax) this.#forgetOldestUndelivered()
+  }
+
+  async close(): Promise<void> {
+    this.#stopListening()
+    await Promise.all(this.#posting)
+  }
+
+  #close(requestId: string, end: End): void {
+    const delivery = this.#deliveries.get(requestId)
+    if (delivery === undefined) return
+    delivery.end = end
+    if (!delivery.isLost) return
+    this.#deliveries.delete(requestId)
+    const { closing, spender } = end
+    if (closing.type === 'UsageRecorded' && closing.data.total !== '0') this.#refund(closing.data, spender)
+  }
+
+  #refund(bill: UsageRecorded, spender: KeySpendingHolder | null): void {
+    const { log, logger } = this.#parts
+    const { requestId } = bill
+    const posting = log.postToWallet(bill.workspaceId, [undeliveredFact(bill, spender)]).catch((fault: unknown) => {
+      logger.log('response.refund_failed', { fault, requestId })
+    })
+    this.#posting.add(posting)
+    void posting.finally(() => this.#posting.delete(posting))
+  }
+
+  /** Its end may never come: its proxy died while the log was away. */
+  #forgetOldestUndelivered(): void {
+    for (const [requestId, { isLost }] of this.#deliveries)
+      if (isLost) {
+        this.#deliveries.delete(requestId)
+        return
+      }
+  }
+}

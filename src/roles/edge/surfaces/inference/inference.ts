@@ -1,0 +1,378 @@
+import type { Key } from '../../../../domain/accounts/accounts.ts'
+import { modelPermissionOf } from '../../../../domain/accounts/limits.ts'
+import { formatUsd, maxOf } from '../../../../domain/money.ts'
+import { affordableOutputTokens, type UsageBounds, worstCasePicos } from '../../../../domain/pricing/worst-case.ts'
+import {
+  type Candidate,
+  type Catalog,
+  planRequest,
+  type Random,
+  type RoutePlan,
+  type RoutingRequest,
+} from '../../../../domain/routing/plan.ts'
+import { failureReason, GatewayError, logUnavailable } from '../../../../errors/gateway-error.ts'
+import type { FactOf } from '../../../../events/envelope.ts'
+import { errorStatusOf } from '../../../../http/error-table.ts'
+import type { RequestTrace } from '../../../../http/request-trace.ts'
+import type { LogOf } from '../../../../log/event-log.ts'
+import type { LedgerTail } from '../../../../log/ledger-tail.ts'
+import type { Clock } from '../../../../runtime/clock.ts'
+import { type Check, checkOf } from '../../../../runtime/health.ts'
+import { sharedLimits } from '../../../../runtime/limits.ts'
+import type { Logger } from '../../../../runtime/logger.ts'
+import { withTimeout } from '../../../../runtime/within.ts'
+import {
+  type AnswerPart,
+  type AnswerRequest,
+  asksForAnswer,
+  type Dispatch,
+  DispatchLost,
+  type JsonRecord,
+  type Question,
+  type RoutedRequest,
+  type Surface,
+} from '../../../dispatch.ts'
+import type { manifests } from '../../../manifests.ts'
+import type { Admission, Allowances, Reservation } from '../../admission/allowances.ts'
+import { admissionLimits } from '../../admission/limits.ts'
+import type { LeftStreams } from '../../admission/open-requests.ts'
+import type { Rates } from '../../admission/rates/rates.ts'
+import { surfaceLimits } from '../limits.ts'
+import { Deliveries } from './deliveries.ts'
+
+export type EdgeEvent = (typeof manifests.edge)[number]
+
+type FollowedClient = ReturnType<LeftStreams['follow']>
+
+/** A whole answer is always read to its end. */
+const unfollowed = (gone: AbortSignal): FollowedClient => ({ gone, end: () => undefined })
+
+export interface InferenceParts {
+  readonly log: LogOf<EdgeEvent>
+  readonly tail: LedgerTail
+  readonly allowances: Allowances
+  readonly rates: Pick<Rates, 'cancel'>
+  readonly dispatch: Dispatch
+  readonly leftStreams: LeftStreams
+  readonly catalog: () => Catalog
+  readonly random: Random
+  readonly requestDeadlineMs: number
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+export interface InferenceRequest {
+  readonly requestId: string
+  readonly key: Key
+  readonly surface: Surface
+  /** In the surface's own format, routing extensions removed. */
+  readonly body: JsonRecord
+  readonly model: string
+  readonly stream: boolean
+  readonly demand: UsageBounds
+  /** Those of the caller's that may be forwarded, by lower-case name. */
+  readonly headers?: RoutedRequest['headers'] | undefined
+  /** What it throws counts as a fault of the answer. */
+  readonly capture?: ((parts: AsyncIterable<AnswerPart>) => AsyncIterable<AnswerPart>) | undefined
+  readonly trace?: Pick<RequestTrace, 'admitted' | 'routed'>
+}
+
+/** A validated question of any surface: free, and not recorded in the log. */
+export interface InferenceQuestion {
+  readonly requestId: string
+  readonly key: Key
+  readonly surface: RoutedRequest['surface']
+  readonly body: JsonRecord
+  readonly question: Question
+  readonly candidate: Candidate
+  readonly headers?: RoutedRequest['headers'] | undefined
+}
+
+export interface InferenceAnswer {
+  readonly head: Extract<AnswerPart, { type: 'head' }>
+  /** Output tokens the wallet could pay for, where the wallet was the limit. */
+  readonly outputCap: number | null
+  /** Throws GatewayError when the answer breaks off. */
+  readonly bytes: AsyncIterable<Uint8Array>
+}
+
+export class Inference {
+  readonly #parts: InferenceParts
+  /** An acknowledged frame of ours that has not come back through the tail yet. */
+  #awaited: { readonly sequence: number; readonly sinceMs: number } | null = null
+
+  readonly #deliveries: Deliveries
+
+  constructor(parts: InferenceParts) {
+    this.#parts = parts
+    this.#deliveries = new Deliveries(parts)
+  }
+
+  /** Call it when every request has ended, or never will. */
+  close(): Promise<void> {
+    return this.#deliveries.close()
+  }
+
+  /** Throws `log_unavailable` while requests cannot be recorded. */
+  requireLog(): void {
+    if (!this.check.ok) throw logUnavailable()
+  }
+
+  /** Whether the log acknowledges, and our own frames come back through the tail. */
+  get check(): Check {
+    const { log, tail } = this.#parts
+    if (this.#awaited !== null && tail.ledger.sequence >= this.#awaited.sequence) this.#awaited = null
+    const tailStalled = this.#awaited !== null && performance.now() - this.#awaited.sinceMs > sharedLimits.logStalledMs
+    if (tailStalled) return checkOf(false, 'frames that were acknowledged do not come back')
+    return checkOf(log.oldestUnacknowledgedMs() <= sharedLimits.logStalledMs, 'the log does not acknowledge')
+  }
+
+  plan(routing: RoutingRequest, key: Key): RoutePlan {
+    const { catalog, tail, clock, random } = this.#parts
+    const { prices, accounts } = tail.ledger
+    return planRequest(catalog(), prices, routing, clock(), random, modelPermissionOf(accounts, key))
+  }
+
+  /** Whether every candidate is known to observe the same limits as OpenAI. */
+  isOpenAIOnly({ candidates }: RoutePlan): boolean {
+    const { providers } = this.#parts.catalog()
+    return candidates.every(({ provider }) => providers.get(provider)?.profile === 'openai')
+  }
+
+  /** Resolves with the head of the answer; throws GatewayError where there is no byte to send. */
+  async run(request: InferenceRequest, plan: RoutePlan, clientGone: AbortSignal): Promise<InferenceAnswer> {
+    const { reservation, outputCap } = await this.#reserve(request, plan).catch((fault: unknown) => {
+      this.#parts.rates.cancel(request.requestId)
+      throw fault
+    })
+    request.trace?.admitted()
+    const call = this.#callOf(request, plan, reservation, outputCap)
+    await this.#record(request, plan, call)
+    request.trace?.routed()
+    return { ...(await this.#dispatch(call, clientGone, request.capture)), outputCap }
+  }
+
+  /** Resolves with the head of the provider's response; throws GatewayError where there is none. */
+  async ask(asked: InferenceQuestion, clientGone: AbortSignal): Promise<InferenceAnswer> {
+    const deadlineMs = this.#parts.clock() + this.#parts.requestDeadlineMs
+    return { ...(await this.#dispatch(questionCall(asked, deadlineMs), clientGone)), outputCap: null }
+  }
+
+  async #dispatch(
+    call: RoutedRequest,
+    clientGone: AbortSignal,
+    capture?: InferenceRequest['capture'],
+  ): Promise<Omit<InferenceAnswer, 'outputCap'>> {
+    if (call.question === undefined) this.#deliveries.open(call.requestId)
+    const client = call.stream ? this.#parts.leftStreams.follow(call.workspaceId, clientGone) : unfollowed(clientGone)
+    try {
+      const dispatched = this.#parts.dispatch(call, client.gone)
+      const parts = (capture === undefined ? dispatched : capture(dispatched))[Symbol.asyncIterator]()
+      const first = await parts.next()
+      if (first.done === true || first.value.type !== 'head') throw new Error('an answer starts with its head')
+      return { head: first.value, bytes: this.#bytesOf(call, parts, client) }
+    } catch (fault) {
+      client.end()
+      this.#endWith(call, fault, !clientGone.aborted)
+      throw fault
+    }
+  }
+
+  async *#bytesOf(
+    call: RoutedRequest,
+    parts: AsyncIterator<AnswerPart>,
+    client: FollowedClient,
+  ): AsyncGenerator<Uint8Array> {
+    let released = false
+    try {
+      try {
+        for (let part = await parts.next(); part.done !== true; part = await parts.next()) {
+          if (part.value.type !== 'bytes') continue
+          released = true
+          yield part.value.bytes
+        }
+      } finally {
+        await parts.return?.()
+      }
+    } catch (fault) {
+      // Part of a stream counts as an answer; part of a body does not.
+      this.#endWith(call, fault, !client.gone.aborted && !(call.stream && released))
+      throw fault
+    } finally {
+      client.end()
+      this.#deliveries.end(call.requestId)
+    }
+  }
+
+  #endWith(call: RoutedRequest, fault: unknown, isUndelivered: boolean): void {
+    this.#closeUndispatched(call, fault)
+    if (isUndelivered) this.#deliveries.markUndelivered(call.requestId)
+    this.#deliveries.end(call.requestId)
+  }
+
+  /** Ends the reservation at once. Should there be two ends, the ledger honours the first. A question has none. */
+  #closeUndispatched(call: RoutedRequest, fault: unknown): void {
+    if (!(fault instanceof DispatchLost) || !asksForAnswer(call)) return
+    const { log, logger } = this.#parts
+    log.append([unservedFact(call, fault)]).catch((later: unknown) => {
+      logger.log('request.lost_not_closed', { fault: later, requestId: call.requestId })
+    })
+  }
+
+  async #reserve(
+    request: InferenceRequest,
+    plan: RoutePlan,
+  ): Promise<{ reservation: Reservation; outputCap: number | null }> {
+    const { requestId, demand, key } = request
+    const costPicos = (outputCap: number | null): bigint =>
+      maxOf(0n, ...plan.candidates.map(({ sheet }) => worstCasePicos(sheet, demand, outputCap)))
+    const wantedPicos = costPicos(null)
+    const floorPicos = costPicos(surfaceLimits.outputTokensFloor)
+    const { workspaceId, keyId } = key
+    const reservation = await this.#admit({ requestId, workspaceId, keyId, wantedPicos, floorPicos })
+    if (reservation.reservedPicos >= wantedPicos) return { reservation, outputCap: null }
+    return { reservation, outputCap: affordableCap(plan, demand, reservation.reservedPicos) }
+  }
+
+  async #admit(admission: Admission): Promise<Reservation> {
+    const { allowances } = this.#parts
+    const admitted = allowances.admit(admission)
+    try {
+      return await withTimeout(admitted, admissionLimits.admissionWaitMs + sharedLimits.routedAckMs, () =>
+        logUnavailable(),
+      )
+    } catch (fault) {
+      admitted.then(
+        () => allowances.cancel(admission.requestId),
+        () => undefined,
+      )
+      throw fault
+    }
+  }
+
+  #callOf(
+    request: InferenceRequest,
+    plan: RoutePlan,
+    reservation: Reservation,
+    outputCap: number | null,
+  ): AnswerRequest {
+    const { requestId, key, surface, body, stream, headers } = request
+    return {
+      requestId,
+      workspaceId: key.workspaceId,
+      keyId: key.keyId,
+      surface,
+      body,
+      stream,
+      ...(headers === undefined ? {} : { headers }),
+      candidates: plan.candidates,
+      chain: plan.chain || plan.router !== null,
+      allowanceId: reservation.allowanceId,
+      reserved: formatUsd(reservation.reservedPicos),
+      outputCap,
+      deadlineMs: this.#parts.clock() + this.#parts.requestDeadlineMs,
+    }
+  }
+
+  /** Runs before dispatch: no upstream may cost money for a request that is not in the log. */
+  async #record(request: InferenceRequest, plan: RoutePlan, call: AnswerRequest): Promise<void> {
+    const { log, allowances, rates } = this.#parts
+    const appended = log.append([routedFact(request, plan, call)])
+    try {
+      const { sequence } = await withTimeout(appended, sharedLimits.routedAckMs, () => logUnavailable())
+      this.#awaitReturn(sequence)
+    } catch (fault) {
+      appended
+        .then(
+          () => log.append([unservedFact(call, logUnavailable())]),
+          () => {
+            allowances.cancel(call.requestId)
+            rates.cancel(call.requestId)
+          },
+        )
+        .catch((later: unknown) =>
+          this.#parts.logger.log('request.undispatched_not_closed', { fault: later, requestId: call.requestId }),
+        )
+      throw fault instanceof GatewayError ? fault : logUnavailable(fault)
+    }
+  }
+
+  #awaitReturn(sequence: number): void {
+    if (this.#awaited === null && this.#parts.tail.ledger.sequence < sequence)
+      this.#awaited = { sequence, sinceMs: performance.now() }
+  }
+}
+
+/** For a question: it costs nothing, and names no model. */
+export const candidateAt = (provider: string): Candidate => ({
+  model: provider,
+  provider,
+  upstreamModel: provider,
+  priceVersion: '',
+  sheet: { currency: 'USD', per_million_tokens: { input: '0', output: '0' }, max_output_tokens: 1 },
+  level: 0,
+})
+
+const questionCall = (asked: InferenceQuestion, deadlineMs: number): RoutedRequest => {
+  const { requestId, key, surface, body, question, candidate, headers } = asked
+  return {
+    requestId,
+    workspaceId: key.workspaceId,
+    keyId: key.keyId,
+    surface,
+    body,
+    stream: false,
+    ...(headers === undefined ? {} : { headers }),
+    question,
+    candidates: [candidate],
+    chain: false,
+    allowanceId: null,
+    reserved: '0',
+    outputCap: null,
+    deadlineMs,
+  }
+}
+
+const affordableCap = (plan: RoutePlan, demand: UsageBounds, budgetPicos: bigint): number =>
+  Math.min(...plan.candidates.map(({ sheet }) => affordableOutputTokens(sheet, demand, budgetPicos)))
+
+const routedFact = (request: InferenceRequest, plan: RoutePlan, call: AnswerRequest): FactOf<'RequestRouted'> => ({
+  type: 'RequestRouted',
+  data: {
+    requestId: call.requestId,
+    workspaceId: call.workspaceId,
+    keyId: call.keyId,
+    surface: call.surface,
+    model: request.model,
+    router: plan.router,
+    stream: call.stream,
+    candidates: plan.candidates.map(({ model, provider, upstreamModel, priceVersion }) => ({
+      model,
+      provider,
+      upstreamModel,
+      priceVersion,
+    })),
+    allowanceId: call.allowanceId,
+    reserved: call.reserved,
+    outputCap: call.outputCap,
+    deadline: new Date(call.deadlineMs).toISOString(),
+  },
+})
+
+/** `error`: as it was sent to the client. */
+const unservedFact = (
+  { requestId, workspaceId, keyId, surface, allowanceId }: AnswerRequest,
+  error: Pick<GatewayError, 'status' | 'code'>,
+): FactOf<'RequestFailed'> => ({
+  type: 'RequestFailed',
+  data: {
+    requestId,
+    workspaceId,
+    keyId,
+    surface,
+    status: errorStatusOf(error),
+    reason: failureReason(error),
+    allowanceId,
+    attempts: [],
+  },
+})

@@ -1,0 +1,18 @@
+export const surfaceLimits = {
+  // Requests
+  formPartsMax: 256, // Of a video's form: the native format has some thirty members, and lists of a few items.
+  imageTokensMax: 50_000, // Some small models count one image as tens of thousands of tokens.
+  audioBytesPerTokenMin: 64, // Of base64. Audio models make 10 tokens of a second, and poor MP3 has 1 KB a second.
+  audioTokensMin: 100, // The shortest clip.
+  outputTokensFloor: 16, // A lower cap gives no useful answer: 402 instead.
+
+  // Answers
+  clientStallMs: 60_000, // A client that reads nothing for this long is gone.
+  keepAliveCommentMs: 15_000, // Proxies on the way drop connections that are idle for longer.
+  deliveriesMax: 20_000, // Requests in flight, and undelivered ones whose end is awaited.
+
+  // Tasks
+  resultRefreshMs: 3_000, // For a vendor to re-sign a result; then the poll is answered with the URL as stored.
+  resultRefreshRetryMs: 10_000, // How long a vendor is not asked again for a task after it failed to re-sign.
+  refreshedResultsMax: 1_000, // Tasks with re-signed URLs: 1 KB each, 130 KB at the very worst.
+} as const

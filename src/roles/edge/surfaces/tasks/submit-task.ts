@@ -1,0 +1,41 @@
+import type { JsonObject } from '../../../../encoding/json.ts'
+import type { HttpContext } from '../../../../http/context.ts'
+import type { AcceptedTask } from '../../../task-views.ts'
+import { readIdempotencyKey } from '../../admission/idempotency/key-header.ts'
+import { headersToStore, type IdempotentParts, serveIdempotent } from '../idempotency/serve-idempotent.ts'
+import { clientGoneOf } from '../streaming/client-gone.ts'
+import type { VideoSubmit, VideoTasks } from './video-tasks.ts'
+
+export interface SubmitParts extends IdempotentParts {
+  readonly videoTasks: VideoTasks
+}
+
+const contentType = 'application/json; charset=utf-8'
+
+/** Submits a task, once per idempotency key. */
+export const submitTask = async (
+  ctx: HttpContext,
+  parts: SubmitParts,
+  asked: VideoSubmit,
+  show: (accepted: AcceptedTask) => JsonObject,
+): Promise<void> => {
+  const { videoTasks } = parts
+  const clientGone = clientGoneOf(ctx.res)
+  const key = readIdempotencyKey(ctx.req.headers)
+  if (key === null) {
+    const accepted = await videoTasks.submit(asked, clientGone)
+    ctx.state.trace.accepted(accepted)
+    ctx.body = show(accepted)
+    return
+  }
+  const taskId = videoTasks.newTaskId()
+  await serveIdempotent(ctx, parts, { key, work: { type: 'task', taskId } }, async (held, work) => {
+    const named = work.type === 'task' ? work.taskId : taskId
+    const accepted = await videoTasks.submit(asked, clientGone, { taskId: named, mayExist: named !== taskId })
+    ctx.state.trace.accepted(accepted)
+    const body = Buffer.from(JSON.stringify(show(accepted)))
+    await held.store({ status: 200, headers: headersToStore(ctx, contentType), body })
+    ctx.set('Content-Type', contentType)
+    ctx.body = body
+  })
+}

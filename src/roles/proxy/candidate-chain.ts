@@ -1,0 +1,94 @@
+import type { Attempt } from '../../events/types.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { AnswerRequest } from '../dispatch.ts'
+import type { Candidate } from '../role.ts'
+import { attemptUpstream, type UpstreamAttemptParts, type UpstreamTranslation } from './attempt.ts'
+import type { CandidateFailure, Unserved } from './failure.ts'
+import { type RunHandle, stopReasonFor } from './run-state.ts'
+import type { CalledUpstream, ServedRequest } from './served-request.ts'
+
+type CandidateParts = UpstreamAttemptParts & { readonly logger: Logger }
+
+const attemptOf = (
+  { model, provider }: Candidate,
+  { outcome, status, reason }: Pick<Attempt, 'outcome' | 'status' | 'reason'>,
+  elapsedMs: number,
+): Attempt => {
+  const isStatus = status !== null && status >= 100 && status <= 599 // An upstream may send any number.
+  const durationMs = Math.max(0, Math.round(elapsedMs))
+  return { model, provider, outcome, status: isStatus ? status : null, reason, durationMs }
+}
+
+/** Tries the candidates of a request in order, and keeps the record of each failed attempt. */
+export class CandidateChain {
+  readonly #parts: CandidateParts
+  readonly #call: AnswerRequest
+  readonly #signal: AbortSignal
+  readonly #run: RunHandle
+  readonly #attempts: Attempt[] = []
+  readonly #unserved: Unserved[] = []
+  #asked: CalledUpstream | null = null
+
+  constructor(parts: CandidateParts, call: AnswerRequest, signal: AbortSignal, run: RunHandle) {
+    this.#parts = parts
+    this.#call = call
+    this.#signal = signal
+    this.#run = run
+  }
+
+  get failedAttempts(): readonly Attempt[] {
+    return this.#attempts
+  }
+
+  attemptsWith({ candidate, calledAtMs, answered }: ServedRequest, brokenBy: string | null): readonly Attempt[] {
+    const end = { outcome: 'served', status: answered.response.status, reason: brokenBy } as const
+    return [...this.#attempts, attemptOf(candidate, end, this.#parts.clock() - calledAtMs)]
+  }
+
+  get unserved(): readonly Unserved[] {
+    return this.#unserved
+  }
+
+  get asked(): CalledUpstream {
+    if (this.#asked === null) throw new Error('no upstream was called')
+    return this.#asked
+  }
+
+  get isAborted(): boolean {
+    return this.#unserved.at(-1)?.failure.reason === 'aborted'
+  }
+
+  /** Null where none answers, or the run was stopped. */
+  async findServing(): Promise<ServedRequest | null> {
+    for (const candidate of this.#call.candidates) {
+      if (stopReasonFor(this.#run.state) !== null) return null
+      const calledAtMs = this.#parts.clock()
+      const failedProvider = this.#attempts.findLast(({ outcome }) => outcome === 'failed')?.provider ?? null
+      const onAsked = ({ dialect, target }: UpstreamTranslation): void => {
+        this.#asked = { candidate, calledAtMs, dialect, target }
+        this.#run.apply({ type: 'upstream_asked' })
+      }
+      const turn = { candidate, failedProvider, onAsked }
+      const answered = await attemptUpstream(this.#parts, this.#call, turn, this.#signal)
+      if (answered.type !== 'failed') return { candidate, calledAtMs, answered }
+      this.#onFailure(candidate, calledAtMs, answered.failure)
+      if (answered.failure.refusal !== undefined) return null
+    }
+    return null
+  }
+
+  #onFailure(candidate: Candidate, calledAtMs: number, failure: CandidateFailure): void {
+    this.#unserved.push({ candidate, failure })
+    const { status, unaskable } = failure
+    const outcome = unaskable === undefined ? 'failed' : 'passed_over'
+    const reason = failure.reason === 'aborted' ? stopReasonFor(this.#run.state) : failure.reason
+    this.#attempts.push(attemptOf(candidate, { outcome, status, reason }, this.#parts.clock() - calledAtMs))
+    this.#logFailure(candidate, failure)
+  }
+
+  #logFailure({ model, provider }: Candidate, { reason, status, detail, refusal, unaskable }: CandidateFailure): void {
+    if (refusal !== undefined || unaskable !== undefined || reason === 'aborted') return
+    const { requestId } = this.#call
+    this.#parts.logger.log('upstream.attempt_failed', { requestId, model, provider, status, reason, detail })
+  }
+}

@@ -1,0 +1,731 @@
+import { hash } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { adminOperations } from '../../../src/administration/operations/table.ts'
+import { parseUsd } from '../../../src/domain/money.ts'
+import { getValidator } from '../../../src/encoding/schema-validation.ts'
+import type { Event, EventOf, EventType } from '../../../src/events/envelope.ts'
+import type { AdminChange, AdminChangeQuery } from '../../../src/projections/admin-changes/queries.ts'
+import {
+  type EdgeOptions,
+  errorOf,
+  plainAsk,
+  secret,
+  sheetOf,
+  startEdge,
+  type TestEdge,
+  workspaceId,
+} from '../../roles/edge/edge-fixture.ts'
+
+const token = 'a-token-of-ana-that-nobody-can-guess'
+const admins = [
+  { name: 'bob', sha256: hash('sha256', 'a-token-of-bob-that-nobody-can-guess') },
+  { name: 'ana', sha256: hash('sha256', token) },
+]
+
+interface Answer {
+  readonly status: number
+  readonly body: Record<string, unknown>
+}
+
+type Ask = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>
+
+const asking =
+  (edge: TestEdge): Ask =>
+  async (method, path, body, headers = {}) => {
+    const response = await fetch(`${edge.url}/admin/v1/${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+  }
+
+const start = async (
+  t: Test,
+  options: EdgeOptions = {},
+): Promise<{ edge: TestEdge; ask: Ask; said: () => readonly Event[] }> => {
+  const edge = await startEdge(t, { admins, ...options })
+  const before = edge.log.events.length
+  return { edge, ask: asking(edge), said: () => edge.log.events.slice(before) }
+}
+
+const only = <T extends EventType>(events: readonly Event[], type: T): EventOf<T>[] =>
+  events.filter((event): event is Event & EventOf<T> => event.type === type)
+
+const refused = (status: number, code: string, param?: string) => ({
+  status,
+  body: { error: { code, ...(param === undefined ? {} : { param }) } },
+})
+
+t.test('every route asks for an admin token, and takes nothing else for one', async (t) => {
+  const { edge } = await start(t)
+  for (const { http } of adminOperations) {
+    const { method, path } = http
+    const at = (headers: Record<string, string>) =>
+      fetch(edge.url + path.replaceAll(/[:*](?:id|key)/g, 'acme'), { method: method.toUpperCase(), headers })
+    const statuses = async (headers: Record<string, string>) => {
+      const response = await at(headers)
+      return { status: response.status, ...(await errorOf(response)) }
+    }
+    t.match(await statuses({}), { status: 401, code: 'missing_api_key' }, `${method} ${path}`)
+    t.match(
+      await statuses({ authorization: `Bearer ${secret}` }),
+      { status: 401, code: 'invalid_api_key' },
+      "a workspace's key",
+    )
+    t.match(await statuses({ 'x-api-key': token }), { status: 401, code: 'missing_api_key' })
+    for (const wrong of [`Bearer ${token}x`, `Bearer ${token.slice(1)}`, token, 'Bearer', `Basic ${token}`])
+      t.match(await statuses({ authorization: wrong }), { status: 401, code: 'invalid_api_key' }, wrong)
+  }
+  const asWorkspace = await edge.post(plainAsk, { authorization: `Bearer ${token}` })
+  t.match({ status: asWorkspace.status, ...(await errorOf(asWorkspace)) }, { status: 401, code: 'invalid_api_key' })
+  t.notMatch(JSON.stringify(edge.logged), token)
+})
+
+t.test('without tokens the admin API is closed, and says so', async (t) => {
+  const { ask } = await start(t, { admins: [] })
+  t.match(await ask('GET', 'workspaces'), {
+    status: 403,
+    body: { error: { code: 'access_denied', message: /No admin token is configured/ } },
+  })
+})
+
+t.test('workspaces', async (t) => {
+  const { ask, said } = await start(t)
+  const open = { id: 'globex', name: 'Globex', credit_limit: '5.5' }
+  const shown = { object: 'workspace', ...open, balance: '0', held: '0', available: '5.5' }
+  t.same(await ask('POST', 'workspaces', open), { status: 201, body: shown })
+  t.same(await ask('POST', 'workspaces', open), { status: 200, body: shown }, 'opened before')
+  t.match(await ask('POST', 'workspaces', { ...open, name: 'Other' }), refused(409, 'conflict'))
+  t.match(await ask('POST', 'workspaces', { id: 'initech' }), {
+    status: 201,
+    body: { name: 'initech', credit_limit: '0' },
+  })
+  t.match(await ask('PATCH', 'workspaces/globex', { credit_limit: '7' }), {
+    status: 200,
+    body: { name: 'Globex', available: '7' },
+  })
+  t.match(await ask('PATCH', 'workspaces/globex', { name: 'New' }), {
+    status: 200,
+    body: { name: 'New', credit_limit: '7' },
+  })
+  t.match(await ask('GET', 'workspaces/globex'), { status: 200, body: { name: 'New' } })
+  for (const path of ['workspaces/nobody', 'workspaces/Nobody', 'workspaces/%00'])
+    t.match(await ask('GET', path), refused(404, 'not_found'))
+  t.match(await ask('PATCH', 'workspaces/nobody', { name: 'x' }), refused(404, 'not_found'))
+  const first = await ask('GET', 'workspaces?limit=2')
+  t.match(first.body, { object: 'list', data: [{ id: 'acme', balance: '100' }, { id: 'globex' }] })
+  const rest = await ask('GET', `workspaces?limit=2&cursor=${first.body['next_cursor']}`)
+  t.match(rest.body, { data: [{ id: 'initech' }], next_cursor: null })
+  t.match(await ask('GET', 'workspaces?limit=0'), refused(400, 'invalid_value', 'limit'))
+  t.match(await ask('GET', 'workspaces?page=2'), refused(400, 'unsupported_parameter', 'page'))
+
+  t.same(
+    said().map(({ type, actor }) => [type, actor]),
+    [
+      ['WorkspaceOpened', 'admin:ana'],
+      ['WorkspaceOpened', 'admin:ana'],
+      ['WorkspaceChanged', 'admin:ana'],
+      ['WorkspaceChanged', 'admin:ana'],
+    ],
+  )
+})
+
+t.test('a credit limit that is taken away is obeyed by the next hold', async (t) => {
+  const { edge, ask } = await start(t, { creditUsd: '0.000001' })
+  t.match(await ask('PATCH', `workspaces/${workspaceId}`, { credit_limit: '1' }), { status: 200 })
+  t.equal((await edge.post(plainAsk)).status, 200)
+  t.match(await ask('PATCH', `workspaces/${workspaceId}`, { credit_limit: '0' }), { status: 200 })
+  t.equal(edge.tail.ledger.wallets.get(workspaceId)?.creditLimitPicos, 0n)
+})
+
+t.test('keys', async (t) => {
+  const { edge, ask, said } = await start(t)
+  const status = async (key: unknown): Promise<number> =>
+    (await edge.post(plainAsk, { authorization: `Bearer ${key}` })).status
+  const expiresAt = '2099-01-01T00:00:00.000Z'
+
+  const issued = await ask('POST', 'keys', { workspace: workspaceId, name: 'ci', expires_at: expiresAt })
+  t.match(issued, {
+    status: 201,
+    body: { object: 'key', workspace: workspaceId, name: 'ci', state: 'active', expires_at: expiresAt },
+  })
+  const { id, secret: first } = issued.body
+  t.match(first, /^sk-[\w-]{48}$/)
+  t.equal(await status(first), 200)
+  t.match(await ask('POST', 'keys', { workspace: workspaceId, name: 'ci' }), refused(409, 'conflict'))
+  t.match(await ask('POST', 'keys', { workspace: 'nobody', name: 'ci' }), refused(404, 'not_found'))
+  const { secret: _, ...withoutSecret } = issued.body
+  t.same((await ask('GET', `keys/${id}`)).body, withoutSecret, 'the secret is shown once')
+  t.match(await ask('PATCH', `keys/${id}`, { expires_at: '2098-01-01T00:00:00Z' }), {
+    status: 200,
+    body: { expires_at: '2098-01-01T00:00:00.000Z' },
+  })
+  t.match(
+    await ask('PATCH', `keys/${id}`, { expires_at: '2020-01-01T00:00:00Z' }),
+    refused(400, 'invalid_value', 'expires_at'),
+  )
+
+  const rotated = await ask('POST', `keys/${id}/rotate`, { grace_seconds: 3600 })
+  t.match(rotated, {
+    status: 201,
+    body: { name: 'ci', replaces: id, expires_at: '2098-01-01T00:00:00.000Z', secret: /^sk-/ },
+  })
+  t.same([await status(first), await status(rotated.body['secret'])], [200, 200], 'both work for a while')
+  const [graceEnds] = only(said(), 'KeyExpirySet').slice(-1)
+  t.ok(Math.abs(Date.parse(graceEnds!.data.expiresAt) - Date.now() - 3_600_000) < 60_000)
+  t.match(await ask('POST', `keys/${id}/rotate`, { grace_seconds: 0 }), refused(409, 'conflict'))
+  const again = await ask('POST', `keys/${rotated.body['id']}/rotate`, { grace_seconds: 0, expires_at: null })
+  t.match(again, { status: 201, body: { expires_at: null } })
+  t.same([await status(rotated.body['secret']), await status(again.body['secret'])], [401, 200], 'no grace: at once')
+
+  t.match(await ask('DELETE', `keys/${id}`), { status: 200, body: { state: 'revoked' } })
+  t.match(
+    await ask('POST', `keys/${id}/revoke`),
+    { status: 200, body: { state: 'revoked' } },
+    'once more changes nothing',
+  )
+  t.equal(await status(first), 401)
+  t.match(await ask('DELETE', 'keys/key_x'), refused(404, 'not_found'))
+  t.match(await ask('POST', `keys/${id}/rotate`, { grace_seconds: 0 }), refused(409, 'conflict'))
+
+  const listed = await ask('GET', `keys?workspace=${workspaceId}`)
+  t.equal((listed.body['data'] as unknown[]).length, 5)
+  t.notMatch(JSON.stringify(listed.body), /sha256|secret/)
+  t.match(await ask('GET', 'keys?workspace=nobody'), refused(404, 'not_found'))
+  const sequences = edge.log.frames.filter(({ events }) => events.some(({ type }) => type === 'KeyExpirySet'))
+  t.ok(
+    sequences.some(({ events, walletSubject }) => events[0]?.type === 'KeyIssued' && walletSubject === workspaceId),
+    "a rotation is one frame, on the workspace's subject",
+  )
+  t.equal(only(said(), 'KeyRevoked').length, 2)
+  t.ok(only(said(), 'KeyIssued').every(({ actor }) => actor === 'admin:ana'))
+})
+
+t.test('credits: once for each reference, which may be the header', async (t) => {
+  const { edge, ask, said } = await start(t)
+  const path = `workspaces/${workspaceId}/credits`
+  const body = { amount: '2.5', reference: 'invoice-7', note: 'a test', expires_at: '2099-01-01T00:00:00Z' }
+  t.match(await ask('POST', path, body), {
+    status: 201,
+    body: { object: 'credit', amount: '2.5', workspace: { balance: '102.5' } },
+  })
+  t.match(await ask('POST', path, body), { status: 200, body: { workspace: { balance: '102.5' } } })
+  t.match(await ask('POST', path, { ...body, amount: '3' }), refused(409, 'conflict', 'reference'))
+  t.match(await ask('POST', path, { amount: '1' }, { 'idempotency-key': 'payment-1' }), {
+    status: 201,
+    body: { reference: 'payment-1' },
+  })
+  t.match(await ask('POST', path, { amount: '1' }, { 'idempotency-key': 'payment-1' }), { status: 200 })
+  t.match(await ask('POST', path, { amount: '1' }), refused(400, 'missing_required_parameter', 'reference'))
+  t.match(
+    await ask('POST', path, { amount: '1' }, { 'idempotency-key': 'x'.repeat(201) }),
+    refused(400, 'invalid_value', 'reference'),
+  )
+  for (const amount of ['0', '0.00'])
+    t.match(await ask('POST', path, { ...body, amount }), refused(400, 'invalid_value', 'amount'))
+  t.match(await ask('POST', 'workspaces/nobody/credits', body), refused(404, 'not_found'))
+  t.equal(edge.tail.ledger.wallets.has('nobody'), false, 'nothing is made for a workspace that nobody opened')
+  t.match(only(said(), 'WalletCredited'), [
+    { actor: 'admin:ana', data: { ...body, expiresAt: '2099-01-01T00:00:00.000Z', expires_at: undefined } },
+    { data: { reference: 'payment-1', amount: '1' } },
+  ])
+  t.equal(edge.tail.ledger.wallets.get(workspaceId)?.creditsPicos, parseUsd('103.5'))
+})
+
+t.test('lists from the tables: credits and events', async (t) => {
+  const asked: AdminChangeQuery[] = []
+  const changes: AdminChange[] = [9, 8, 7].map((sequence) => ({
+    sequence,
+    eventIndex: 0,
+    type: 'WalletCredited',
+    workspaceId,
+    subject: workspaceId,
+    actor: 'admin:ana',
+    detail: { reference: `r-${sequence}`, amount: '1', note: '' },
+    time: new Date('2026-11-01T00:00:00Z'),
+  }))
+  const listAdminChanges = async (wanted: AdminChangeQuery) => {
+    asked.push(wanted)
+    return {
+      sequence: 9,
+      value: changes.filter(({ sequence }) => sequence < (wanted.readOn?.sequence ?? 10)).slice(0, wanted.limit),
+    }
+  }
+  const { ask } = await start(t, { readModels: { listAdminChanges } })
+  const credits = await ask('GET', `workspaces/${workspaceId}/credits?limit=2`)
+  t.match(credits.body, { data: [{ reference: 'r-9', actor: 'admin:ana', expires_at: null }, { reference: 'r-8' }] })
+  const rest = await ask('GET', `workspaces/${workspaceId}/credits?limit=2&cursor=${credits.body['next_cursor']}`)
+  t.match(rest.body, { data: [{ reference: 'r-7' }], next_cursor: null })
+  const events = await ask(
+    'GET',
+    `events?workspace=${workspaceId}&type=WalletCredited,KeyIssued&after=3&actor=admin:ana`,
+  )
+  t.match(events.body, {
+    data: [
+      {
+        object: 'event',
+        sequence: 9,
+        type: 'WalletCredited',
+        workspace: workspaceId,
+        actor: 'admin:ana',
+        time: '2026-11-01T00:00:00.000Z',
+      },
+    ],
+  })
+  t.match(asked.at(-1), {
+    workspaceId,
+    types: ['WalletCredited', 'KeyIssued'],
+    after: 3,
+    actor: 'admin:ana',
+    limit: 101,
+  })
+  t.match(await ask('GET', 'events?type=Nonsense'), refused(400, 'invalid_value', 'type'))
+  t.match(await ask('GET', `events?cursor=${credits.body['next_cursor']}`), refused(400, 'invalid_value', 'cursor'))
+  t.match(await ask('GET', 'workspaces/nobody/credits'), refused(404, 'not_found'))
+})
+
+t.test('with the tables away administration goes on', async (t) => {
+  const listAdminChanges = () => Promise.reject(new Error('connect ECONNREFUSED'))
+  const { ask } = await start(t, { readModels: { listAdminChanges } })
+  t.match(await ask('GET', 'events'), refused(503, 'read_models_unavailable'))
+  t.match(await ask('POST', 'workspaces', { id: 'globex' }), { status: 201 })
+  for (const path of ['workspaces', 'keys', 'prices', 'aliases', 'routers'])
+    t.match(await ask('GET', path), { status: 200 })
+})
+
+t.test('with the log away a change is refused', async (t) => {
+  const { edge, ask } = await start(t)
+  edge.log.stall(Date.now() - 60_000)
+  void edge.log.append([{ type: 'AliasSet', data: { alias: 'x', model: null } }])
+  t.match(await ask('POST', 'workspaces', { id: 'globex' }), refused(503, 'log_unavailable'))
+  t.match(await ask('GET', 'workspaces'), { status: 200 })
+  edge.log.resume()
+})
+
+const row = (model: string, input: string) => ({
+  model,
+  effective_from: '2026-02-01T00:00:00Z',
+  source: 'a test',
+  sheet: sheetOf({ per_million_tokens: { input, output: '9' } }),
+})
+
+t.test('prices', async (t) => {
+  const { edge, ask, said } = await start(t)
+  t.match(await ask('POST', 'prices', { prices: [row('openai/new', '3')] }), {
+    status: 201,
+    body: { data: [{ object: 'price', model: 'openai/new' }] },
+  })
+  t.match(
+    await ask('POST', 'prices', { prices: [row('openai/new', '3')] }),
+    { status: 200, body: { data: [] } },
+    'it stands already',
+  )
+  t.equal((await edge.post({ ...plainAsk, model: 'openai/new' })).status, 200)
+  t.match(await ask('POST', 'prices', { prices: [row('new', '3')] }), refused(400, 'invalid_value', 'prices[0].model'))
+  t.match(
+    await ask('POST', 'prices', { prices: [row('openai/new', '-3')] }),
+    refused(400, 'invalid_value', 'prices[0].sheet.per_million_tokens.input'),
+  )
+  const long = { ...row('openai/long', '3'), sheet: sheetOf({ per_call: { ['x'.repeat(20_000)]: '1' } }) }
+  t.match(await ask('POST', 'prices', { prices: [long] }), refused(400, 'invalid_value', 'prices[0]'))
+  const listed = await ask('GET', 'prices?limit=2')
+  t.match(listed.body, { data: [{ model: 'grok/plain' }, { model: 'openai/new' }] })
+  await ask('POST', 'prices', { prices: [{ ...row('openai/new', '4'), effective_from: '2026-03-01T00:00:00Z' }] })
+  t.match(await ask('GET', 'prices/openai/new'), {
+    status: 200,
+    body: { data: [{ sheet: { per_million_tokens: { input: '3' } }, in_force: false }, { in_force: true }] },
+  })
+  t.match(await ask('GET', 'prices/openai%2Fnew'), { status: 200 })
+  t.match(await ask('GET', 'prices/openai/none'), refused(404, 'not_found'))
+  t.match(only(said(), 'PricePublished'), [{ actor: 'admin:ana' }, { actor: 'admin:ana' }])
+})
+
+t.test('prices of LiteLLM: first the difference, then what is asked', async (t) => {
+  const { ask, said } = await start(t)
+  const chat = { litellm_provider: 'openai', mode: 'chat', max_output_tokens: 1_000, output_cost_per_token: 2e-6 }
+  const table = {
+    sample_spec: {},
+    plain: { ...chat, input_cost_per_token: 1e-6, input_cost_per_token_batches: 5e-7 },
+    other: { ...chat, input_cost_per_token: 1.5e-6 },
+    fresh: { ...chat, input_cost_per_token: 3e-6 },
+    drawn: { ...chat, input_cost_per_token: 3e-6, input_cost_per_image: 0.01 },
+    'bedrock/x': { ...chat, litellm_provider: 'bedrock', input_cost_per_token: 1e-6 },
+  }
+  const dry = await ask('POST', 'prices/import', { format: 'litellm', table, dry_run: true })
+  t.match(dry, {
+    status: 200,
+    body: {
+      dry_run: true,
+      counts: { added: 1, changed: 1, unchanged: 1, unsupported: 2 },
+      changes: [
+        { change: 'unchanged', left_out: [{ field: 'service tier batch' }] },
+        {
+          change: 'changed',
+          model: 'openai/other',
+          differences: [{ item: 'per_million_tokens.input', from: '1', to: '1.5' }],
+        },
+        { change: 'added', model: 'openai/fresh' },
+        { change: 'unsupported', left_out: [{ field: 'input_cost_per_image', reason: /cannot be expressed/ }] },
+        { change: 'unsupported', name: 'bedrock/x', left_out: [{ field: 'litellm_provider' }] },
+      ],
+      published: [],
+    },
+  })
+  t.same(said(), [], 'a dry run says nothing')
+  t.match(
+    await ask('POST', 'prices/import', { table, models: ['openai/drawn'] }),
+    refused(400, 'invalid_value', 'models[0]'),
+  )
+  t.match(await ask('POST', 'prices/import', { table, models: ['openai/fresh'] }), {
+    status: 201,
+    body: { published: [{ model: 'openai/fresh' }] },
+  })
+  t.match(await ask('POST', 'prices/import', { table, effective_from: '2026-05-01T00:00:00Z', source: 'mine' }), {
+    status: 201,
+    body: { published: [{ model: 'openai/other', effective_from: '2026-05-01T00:00:00Z' }] },
+  })
+  t.match(await ask('POST', 'prices/import', { table }), {
+    status: 200,
+    body: { counts: { unchanged: 3 }, published: [] },
+  })
+  t.match(only(said(), 'PricePublished'), [
+    { data: { source: /LiteLLM/ }, actor: 'admin:ana' },
+    { data: { source: 'mine' } },
+  ])
+  t.match(await ask('POST', 'prices/import', { format: 'csv', table }), refused(400, 'invalid_value', 'format'))
+})
+
+t.test('aliases and routers count at once, over the configuration', async (t) => {
+  const { edge, ask, said } = await start(t)
+  const modelsOf = async (model: string): Promise<readonly string[] | number> => {
+    const response = await edge.post({ ...plainAsk, model })
+    await response.text()
+    return response.status === 200 ? edge.calls.at(-1)!.candidates.map((each) => each.model) : response.status
+  }
+  t.match((await ask('GET', 'aliases')).body, {
+    data: [{ alias: 'plain', model: 'openai/plain', source: 'configuration' }],
+  })
+  t.same(await ask('PUT', 'aliases/plain', { model: 'grok/plain' }), {
+    status: 200,
+    body: {
+      object: 'alias',
+      alias: 'plain',
+      model: 'grok/plain',
+      source: 'administration',
+      configured: 'openai/plain',
+    },
+  })
+  t.same(await modelsOf('plain'), ['grok/plain'])
+  t.equal(
+    (await fetch(`${edge.url}/v1/models/plain`).then((each) => each.json() as Promise<{ id: string }>)).id,
+    'grok/plain',
+  )
+  t.match(await ask('PUT', 'aliases/fast', { model: 'openai/other' }), { body: { configured: null } })
+  t.same(await modelsOf('fast'), ['openai/other'])
+  t.match(await ask('DELETE', 'aliases/plain'), {
+    status: 200,
+    body: { model: 'openai/plain', source: 'configuration' },
+  })
+  t.same(await modelsOf('plain'), ['openai/plain'])
+  t.match(await ask('DELETE', 'aliases/plain'), refused(404, 'not_found'))
+  t.match(await ask('DELETE', 'aliases/fast'), { body: { model: null } })
+  t.same(await modelsOf('fast'), 404)
+  t.match(await ask('PUT', 'aliases/a%2Fb', { model: 'openai/other' }), refused(400, 'invalid_value', 'alias'))
+  for (const model of ['nobody/x', 'plain', 'openai/'])
+    t.match(await ask('PUT', 'aliases/fast', { model }), refused(400, 'invalid_value', 'model'), model)
+
+  const candidates = [{ model: 'openai/other', weight: 3 }, 'plain']
+  t.match(await ask('PUT', 'routers/auto', { candidates, order: 'weighted' }), {
+    status: 200,
+    body: {
+      object: 'router',
+      router: 'auto',
+      candidates: [
+        { model: 'openai/other', weight: 3 },
+        { model: 'plain', weight: 1 },
+      ],
+      order: 'weighted',
+      source: 'administration',
+      configured: { order: 'listed' },
+    },
+  })
+  const orders = new Set<string>()
+  for (let asked = 0; asked < 60 && orders.size < 2; asked += 1) orders.add(String(await modelsOf('gateway/auto')))
+  t.same([...orders].sort(), ['openai/other,openai/plain', 'openai/plain,openai/other'])
+  const planned = only(edge.log.events, 'RequestRouted').at(-1)
+  t.same(
+    planned?.data.candidates.map(({ model }) => model),
+    edge.calls.at(-1)?.candidates.map(({ model }) => model),
+  )
+  t.match(await ask('PUT', 'routers/mine', { candidates: ['openai/other'] }), {
+    status: 200,
+    body: { order: 'listed' },
+  })
+  t.same(await modelsOf('gateway/mine'), ['openai/other'])
+  t.match((await ask('GET', 'routers')).body, { data: [{ router: 'auto' }, { router: 'mine', configured: null }] })
+  t.match(await ask('DELETE', 'routers/auto'), { body: { order: 'listed', source: 'configuration' } })
+  t.same(await modelsOf('gateway/auto'), ['openai/plain', 'openai/other'])
+  t.match(await ask('PUT', 'routers/Bad', { candidates }), refused(400, 'invalid_value', 'router'))
+  t.match(
+    await ask('PUT', 'routers/mine', { candidates: ['openai/other', 'nobody/x'] }),
+    refused(400, 'invalid_value', 'candidates[1]'),
+  )
+  const before = said().length
+  await ask('PUT', 'routers/mine', { candidates: ['openai/other'] })
+  t.equal(said().length, before, 'what is set already is not said again')
+  t.ok(only(said(), 'AliasSet').every(({ actor }) => actor === 'admin:ana'))
+})
+
+t.test('limits of a workspace and of its keys', async (t) => {
+  const { ask, said } = await start(t)
+  const ofKey = 'workspaces/acme/keys/key-1/limits'
+  const pace = {
+    requests_per_minute: 600,
+    models: { 'openai/plain': { tokens_per_minute: 9, concurrent_requests: 2 } },
+  }
+  t.same(await ask('PUT', 'workspaces/acme/limits', pace), {
+    status: 200,
+    body: {
+      object: 'limits',
+      workspace: 'acme',
+      key: null,
+      limits: pace,
+      in_force: pace,
+      sources: { requests_per_minute: 'own', models: 'own' },
+    },
+  })
+  const spend = { spend: { day: '1.50', total: '9' }, allowed_models: ['openai/*'] }
+  const shown = { ...spend, spend: { day: '1.5', total: '9' } }
+  const spent = { day: '0', month: '0', total: '0' }
+  t.same((await ask('PUT', ofKey, spend)).body, {
+    object: 'limits',
+    workspace: 'acme',
+    key: 'key-1',
+    limits: shown,
+    spent,
+  })
+  t.match((await ask('GET', 'workspaces/acme/limits')).body, {
+    object: 'list',
+    data: [
+      { key: null, limits: pace },
+      { key: 'key-1', limits: shown, spent },
+    ],
+    next_cursor: null,
+  })
+  const first = await ask('GET', 'workspaces/acme/limits?limit=1')
+  const rest = await ask('GET', `workspaces/acme/limits?limit=1&cursor=${first.body['next_cursor']}`)
+  t.match(rest.body, { data: [{ key: 'key-1' }], next_cursor: null })
+  t.equal((await ask('PUT', ofKey, shown)).status, 200)
+  t.equal(said().length, 2, 'what stands already is not said again')
+  t.match((await ask('PUT', ofKey, { concurrent_requests: 3 })).body, {
+    limits: { concurrent_requests: 3, spend: undefined },
+  })
+  for (const path of ['workspaces/acme/limits', ofKey, ofKey])
+    t.match(await ask('DELETE', path), { status: 200, body: { limits: {} } }, 'lifting them again does nothing')
+  t.match((await ask('GET', 'workspaces/acme/limits')).body, { data: [{ key: null, limits: {} }] })
+  for (const path of [
+    'workspaces/nobody/limits',
+    'workspaces/acme/keys/key-9/limits',
+    'workspaces/nobody/keys/key-1/limits',
+  ]) {
+    t.match(await ask('PUT', path, {}), refused(404, 'not_found'), path)
+    t.match(await ask('DELETE', path), refused(404, 'not_found'), path)
+  }
+  t.match(await ask('GET', 'workspaces/nobody/limits'), refused(404, 'not_found'))
+  t.match(
+    said().map(({ type, actor }) => [type, actor]),
+    Array.from({ length: 5 }, () => ['LimitsSet', 'admin:ana']),
+  )
+})
+
+t.test('limits of a plan and of the configuration are shown where they bind', async (t) => {
+  const { ask } = await start(t, { requestsPerMinute: 1000 })
+  const at = 'workspaces/acme/limits'
+  const whole = async () => {
+    const { body } = await ask('GET', at)
+    return (body as { data: object[] }).data[0]
+  }
+  const bound = (limits: object, in_force: object, sources: object) => ({
+    ...{ object: 'limits', workspace: 'acme', key: null },
+    ...{ limits, in_force, sources },
+  })
+  t.same(await whole(), bound({}, { requests_per_minute: 1000 }, { requests_per_minute: 'configuration' }))
+  const limits = { requests_per_minute: 10, allowed_models: ['openai/*'], tokens_per_minute: 7 }
+  await ask('PUT', 'plans/pro', { price: '0', limits })
+  await ask('PUT', 'workspaces/acme/subscription', { plan: 'pro' })
+  const ofPlan = { requests_per_minute: 'plan', allowed_models: 'plan', tokens_per_minute: 'plan' }
+  t.same(await whole(), bound({}, limits, ofPlan))
+  const own = { tokens_per_minute: 9, concurrent_requests: 2 }
+  const both = bound(own, { ...limits, ...own }, { ...ofPlan, tokens_per_minute: 'own', concurrent_requests: 'own' })
+  t.same((await ask('PUT', at, own)).body, both)
+  t.same(await whole(), both)
+})
+
+t.test('names that lead to no model are taken, and told', async (t) => {
+  const { ask } = await start(t)
+  const told = async (path: string, body: object): Promise<unknown> => {
+    const { status, body: answer } = await ask('PUT', path, body)
+    t.equal(status, 200, path)
+    return answer['warnings']
+  }
+  const nothing = [/^`openai\/nope` leads to no model yet/]
+  const candidates = ['plain', 'openai/nope', { model: 'openai/plain-2026-01-01' }]
+  t.match(await told('aliases/fast', { model: 'openai/nope' }), nothing)
+  t.match(await told('routers/mine', { candidates }), nothing)
+  const limits = { allowed_models: ['openai/*', 'openai/plain'], models: { 'openai/nope': { tokens_per_minute: 1 } } }
+  t.match(await told('workspaces/acme/limits', limits), nothing)
+  t.match(await told('plans/pro', { price: '1', limits }), nothing)
+  t.match(await told('workspaces/acme/keys/key-1/limits', { allowed_models: ['nope/x', 'nope/*'] }), [
+    /nope\/x/,
+    /nope\/\*/,
+  ])
+  t.equal(await told('aliases/fast', { model: 'openai/plain' }), undefined)
+  t.equal(await told('routers/mine', { candidates: ['plain', 'fast'] }), undefined)
+  t.equal(await told('workspaces/acme/limits', { allowed_models: ['openai/*', 'openai/plain'] }), undefined)
+})
+
+t.test('a rotated key is still refused beyond the limit, and so is the one that it replaces', async (t) => {
+  const { edge, ask } = await start(t)
+  const askWith = async (key: unknown) => {
+    const response = await edge.post(plainAsk, { authorization: `Bearer ${key}` })
+    return response.status === 200 ? 200 : (await errorOf(response)).code
+  }
+  await ask('PUT', 'workspaces/acme/keys/key-1/limits', { spend: { total: '0.1' } })
+  t.equal(await askWith(secret), 200)
+  const rotated = await ask('POST', 'keys/key-1/rotate', { grace_seconds: 3600 })
+  const fresh = rotated.body['secret']
+  t.equal(await askWith(fresh), 200)
+  const { data } = (await ask('GET', 'workspaces/acme/limits')).body as { data: { key: string; spent: object }[] }
+  t.match(data, [{ key: null }, { key: 'key-1' }, { key: rotated.body['id'], limits: { spend: { total: '0.1' } } }])
+  t.same(data[2]?.spent, data[1]?.spent)
+  t.match(data[1]?.spent, { total: '0.00004' }, 'both spend one limit')
+  await ask('PUT', `workspaces/acme/keys/${rotated.body['id']}/limits`, { spend: { total: '0.00004' } })
+  t.same([await askWith(fresh), await askWith(secret)], ['key_spend_limit_reached', 'key_spend_limit_reached'])
+  const again = await ask('POST', `keys/${rotated.body['id']}/rotate`, { grace_seconds: 0 })
+  t.equal(await askWith(again.body['secret']), 'key_spend_limit_reached')
+  await ask('DELETE', `workspaces/acme/keys/${again.body['id']}/limits`)
+  t.equal(await askWith(secret), 200)
+})
+
+t.test('plans and subscriptions', async (t) => {
+  const { ask, said } = await start(t)
+  const pro = { name: 'Pro', price: '20.00', included_credit: '5', limits: { requests_per_minute: 60 } }
+  const terms = { ...pro, price: '20', period: 'month' }
+  for (let times = 0; times < 2; times += 1)
+    t.same(await ask('PUT', 'plans/pro', pro), { status: 200, body: { object: 'plan', id: 'pro', ...terms } })
+  t.match(await ask('PUT', 'plans/dear', { price: '1000' }), {
+    body: { name: 'dear', period: 'month', included_credit: '0', limits: {} },
+  })
+  t.match((await ask('GET', 'plans')).body, { object: 'list', data: [{ id: 'dear' }, { id: 'pro' }] })
+
+  const at = 'workspaces/acme/subscription'
+  t.match(await ask('GET', at), refused(404, 'not_found'))
+  t.match(await ask('DELETE', at), refused(404, 'not_found'))
+  for (const method of ['GET', 'DELETE'])
+    t.match(await ask(method, 'workspaces/nobody/subscription'), refused(404, 'not_found'))
+  t.match(await ask('PUT', 'workspaces/nobody/subscription', { plan: 'pro' }), refused(404, 'not_found'))
+  t.match(await ask('PUT', at, { plan: 'none' }), refused(404, 'not_found', 'plan'))
+  t.match(await ask('PUT', at, { plan: 'dear' }), refused(402, 'insufficient_user_quota'))
+  const named = { plan: 'pro', subscription_id: 'sub_1' }
+  const begun = await ask('PUT', at, named)
+  t.match(begun, {
+    status: 200,
+    body: { object: 'subscription', id: 'sub_1', workspace: 'acme', plan: 'pro', ...terms, renews: true },
+  })
+  t.match((await ask('GET', 'workspaces/acme')).body, { balance: '85' }, 'the fee is charged, the credit given')
+  t.same(await ask('PUT', at, named), begun, 'once')
+  t.same(await ask('PUT', at, { plan: 'pro' }), begun)
+  t.same(await ask('GET', at), begun)
+  await ask('PUT', 'plans/free', { price: '0' })
+  t.match(await ask('PUT', at, { plan: 'free', subscription_id: 'sub_1' }), refused(409, 'conflict', 'subscription_id'))
+  for (let times = 0; times < 2; times += 1)
+    t.match(await ask('DELETE', at), { status: 200, body: { id: 'sub_1', renews: false } })
+  t.match(await ask('PUT', at, { plan: 'free', renews: false }), { body: { id: /^sub_/, plan: 'free', renews: false } })
+  t.match(await ask('PUT', at, named), refused(409, 'conflict', 'subscription_id'), 'it has ended')
+  t.same(
+    said().map(({ type, actor }) => `${type} ${actor}`),
+    [
+      ...['PlanPublished', 'PlanPublished', 'PlanSubscribed', 'PlanPublished'],
+      ...['PlanCancelled', 'PlanEnded', 'PlanSubscribed'],
+    ].map((type) => `${type} admin:ana`),
+  )
+})
+
+t.test('bad bodies name the field', async (t) => {
+  const { edge, ask, said } = await start(t)
+  const rows: readonly (readonly [method: string, path: string, body: unknown, param: string | null, code?: string])[] =
+    [
+      ['POST', 'workspaces', {}, 'id', 'missing_required_parameter'],
+      ['POST', 'workspaces', { id: 'No Spaces' }, 'id'],
+      ['POST', 'workspaces', { id: 'globex', credit_limit: 5 }, 'credit_limit'],
+      ['POST', 'workspaces', { id: 'globex', credit_limit: '-5' }, 'credit_limit'],
+      ['POST', 'workspaces', { id: 'globex', colour: 'blue' }, 'colour'],
+      ['POST', 'workspaces', [], null],
+      ['PATCH', 'workspaces/acme', {}, null],
+      ['POST', 'keys', { workspace: 'acme', name: '' }, 'name'],
+      ['POST', 'keys', { workspace: 'acme', name: 'x', expires_at: 'tomorrow' }, 'expires_at'],
+      ['POST', 'keys/key-1/rotate', {}, 'grace_seconds', 'missing_required_parameter'],
+      ['POST', 'keys/key-1/rotate', { grace_seconds: -1 }, 'grace_seconds'],
+      ['POST', 'keys/key-1/rotate', { grace_seconds: 1.5 }, 'grace_seconds'],
+      ['POST', 'workspaces/acme/credits', { reference: 'x' }, 'amount', 'missing_required_parameter'],
+      ['POST', 'workspaces/acme/credits', { reference: 'x', amount: '1.1234567890123' }, 'amount'],
+      ['PUT', 'workspaces/acme/limits', { requests_per_minute: 0 }, 'requests_per_minute'],
+      ['PUT', 'workspaces/acme/limits', { requestsPerMinute: 5 }, 'requestsPerMinute'],
+      ['PUT', 'workspaces/acme/limits', { spend: { day: '1' } }, 'spend'],
+      ['PUT', 'workspaces/acme/limits', { models: { plain: { requests_per_minute: 1 } } }, 'models'],
+      ['PUT', 'workspaces/acme/keys/key-1/limits', { spend: { day: '-1' } }, 'spend.day'],
+      ['PUT', 'workspaces/acme/keys/key-1/limits', { spend: { week: '1' } }, 'spend.week'],
+      ['PUT', 'workspaces/acme/keys/key-1/limits', { allowed_models: ['gateway/auto'] }, 'allowed_models[0]'],
+      ['PUT', 'plans/pro', {}, 'price', 'missing_required_parameter'],
+      ['PUT', 'plans/pro', { price: '-1' }, 'price'],
+      ['PUT', 'plans/pro', { price: '1', period: 'week' }, 'period'],
+      ['PUT', 'plans/pro', { price: '1', limits: { spend: { day: '1' } } }, 'limits.spend'],
+      ['PUT', 'plans/a%20plan', { price: '1' }, 'planId'],
+      ['PUT', 'workspaces/acme/subscription', {}, 'plan', 'missing_required_parameter'],
+      ['PUT', 'workspaces/acme/subscription', { plan: 'pro', subscription_id: 'a b' }, 'subscription_id'],
+      ['PUT', 'aliases/fast', { model: null }, 'model'],
+      ['PUT', 'routers/auto', { candidates: [] }, 'candidates'],
+      ['PUT', 'routers/auto', { candidates: [{ model: 'openai/other', weight: 0 }] }, 'candidates[0].weight'],
+      ['PUT', 'routers/auto', { candidates: ['openai/other'], order: 'random' }, 'order'],
+      ['POST', 'prices', { prices: [] }, 'prices'],
+      ['POST', 'prices/import', {}, 'table', 'missing_required_parameter'],
+    ]
+  for (const [method, path, body, param, code = 'invalid_value'] of rows)
+    t.match(
+      await ask(method, path, body),
+      { status: 400, body: { error: { code, param } } },
+      `${method} ${path} ${JSON.stringify(body)}`,
+    )
+  t.same(said(), [])
+  const raw = (body: string, type = 'application/json') =>
+    fetch(`${edge.url}/admin/v1/workspaces`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': type },
+      body,
+    })
+  t.match(await errorOf(await raw('{"id":"a","id":"b"}')), { code: 'invalid_json' })
+  t.match(await errorOf(await raw('{')), { code: 'invalid_json' })
+  t.equal((await raw('{}', 'text/plain')).status, 415)
+  t.match(await ask('PUT', 'workspaces/acme', {}), refused(405, 'method_not_allowed'))
+  t.match(await ask('GET', 'nothing'), refused(404, 'not_found'))
+})
+
+t.test('keys of one name that are asked for at the same time: one is issued', async (t) => {
+  const { edge, ask } = await start(t)
+  const names = Array.from({ length: 12 }, (_, index) => `n-${index % 3}`)
+  const answers = await Promise.all(names.map((name) => ask('POST', 'keys', { workspace: workspaceId, name })))
+  t.equal(answers.filter(({ status }) => status === 201).length, 3)
+  t.equal(answers.filter(({ status }) => status === 409).length, 9)
+  t.equal(only(edge.log.events, 'KeyIssued').filter(({ data }) => data.name.startsWith('n-')).length, 3)
+})
+
+t.test('the table of routes names schemas that are there', async (t) => {
+  for (const { request } of adminOperations) if (request !== null) t.type(getValidator(request), 'function')
+  const lines = adminOperations.map(({ http: { method, path } }) => `${method} ${path}`)
+  t.equal(new Set(lines).size, lines.length)
+})

@@ -1,3 +1,0 @@
-import { runTogether } from '../support/run-together.ts'
-
-await runTogether('test/roles/edge/**/*.test.ts', { part: 1, of: 3 })

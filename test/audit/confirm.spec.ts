@@ -1,0 +1,37 @@
+import t from 'tap'
+import { confirmReported } from '../../src/audit/confirm.ts'
+import type { Evidence, EvidenceEvent } from '../../src/audit/evidence.ts'
+import { usageOf } from '../../src/domain/usage/usage.ts'
+
+const evidenceOf = (type: string, data: object): Evidence => ({
+  id: 'x',
+  events: [{ sequence: 1, index: 0, event: { type, data }, movements: [], seal: null } as unknown as EvidenceEvent],
+  sheet: {
+    sequence: 1,
+    published: {
+      sheet: { currency: 'USD', per_million_tokens: { input: '1', output: '2' }, max_output_tokens: 100 },
+    } as NonNullable<Evidence['sheet']>['published'],
+  },
+  key: null,
+  sequence: 2,
+  isComplete: true,
+})
+
+t.test('the rest of a usage that cannot be, and of a deduction, is debited once an operator confirms it', async (t) => {
+  const usage = usageOf({ total: 1_000_000 }, { total: 1e9 })
+  const bill = { workspaceId: 'acme', total: '0.5', usage, plausible: false }
+  t.match(confirmReported(evidenceOf('UsageRecorded', bill), 'operator:ana'), {
+    data: { adjustmentId: 'confirmed:x', amount: '-2000.5', reason: 'correction', by: 'operator:ana' },
+  })
+  const { plausible: _plausible, ...plain } = bill
+  t.equal(confirmReported(evidenceOf('UsageRecorded', plain), 'operator:ana'), null)
+
+  const lines = [{ item: 'video', quantity: '45', unitPrice: '0.14', amount: '6.3' }]
+  const deduction = '999999999'
+  const settled = { workspaceId: 'acme', total: '6.3', lines, source: 'estimated', deduction, plausible: false }
+  t.match(confirmReported(evidenceOf('TaskSettled', settled), 'operator:ana'), {
+    data: { amount: '-139999993.56', note: /999999999 units/ },
+  })
+  for (const other of [{ source: 'reported', plausible: undefined }, { deduction: undefined }, { deduction: 'three' }])
+    t.equal(confirmReported(evidenceOf('TaskSettled', { ...settled, ...other }), 'operator:ana'), null)
+})

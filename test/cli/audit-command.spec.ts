@@ -1,0 +1,67 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { parseSigningKey } from '../../src/audit/keys.ts'
+import { deriveVerifier, parseVerifier, verifierText } from '../../src/audit/note.ts'
+import { resolveSealing } from '../../src/cli/audit-keys.ts'
+import { startGateway } from '../../src/cli/gateway.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { until } from '../support/clients.ts'
+import { runtime, temporaryFolder } from '../support/gateway.ts'
+import { recordingLogger } from '../support/log-lines.ts'
+import { type Ended, runProgram } from '../support/program.ts'
+
+const gateway = (folder: string, ...words: readonly string[]): Promise<Ended> =>
+  runProgram(folder, join(folder, 'data'), ...words)
+
+t.test('a new key pair, and the public key of the one that is configured', async (t) => {
+  const folder = await temporaryFolder(t)
+  t.match(await gateway(folder, 'audit', 'key'), { code: 1, err: /no key: .*`--new` makes a pair/ })
+  const made = await gateway(folder, 'audit', 'key', '--new', '--json')
+  t.match(made, { code: 0, err: /shown once/ })
+  const { signing_key: signingKey, public_key: publicKey } = JSON.parse(made.out)
+  t.equal(verifierText(deriveVerifier(parseSigningKey('gateway.local/gateway', signingKey))), publicKey)
+  const other = await gateway(folder, 'audit', 'key', '--new')
+  t.match(other.out, /^signing_key: \S{44}\npublic_key: gateway\.local\/gateway\+\S+\n$/)
+  t.notMatch(other.out, signingKey)
+
+  const file = join(folder, 'gateway.yaml')
+  await writeFile(file, JSON.stringify({ audit: { signing_key: signingKey } }))
+  t.match(await gateway(folder, 'audit', 'key'), { code: 0, out: `${publicKey}\n` }, 'from the private one')
+  await writeFile(file, JSON.stringify({ audit: { public_key: publicKey, signing_key: '${NOT_HERE}' } }))
+  const printed = await gateway(folder, 'audit', 'key', '--json')
+  t.same(JSON.parse(printed.out), { public_key: publicKey }, 'without it')
+  await writeFile(file, JSON.stringify({ audit: { signing_key: '${NOT_HERE}' } }))
+  t.match(await gateway(folder, 'audit', 'key'), { code: 2, err: /NOT_HERE is not set/ })
+})
+
+t.test('an embedded gateway makes a key of its own, seals, and tells how far', { timeout: 120_000 }, async (t) => {
+  const folder = await temporaryFolder(t)
+  const config = readConfig({}, { dataFolder: join(folder, 'data'), port: 0 })
+  const running = await startGateway(config, runtime, (fault) => t.fail(fault.message))
+  t.teardown(() => running.stop())
+  const { out } = await gateway(folder, 'audit', 'key')
+  t.equal(parseVerifier(out).name, 'gateway.local/gateway')
+  const statusOf = async () => JSON.parse((await gateway(folder, 'status', '--json')).out)
+  await until(async () => (await statusOf()).unsealed === 1, 60_000)
+  t.match(await statusOf(), { sealed_to: Number, unsealed: 1 }, 'the last checkpoint is the only frame after itself')
+})
+
+t.test('external servers without a key: a warning, and nothing is sealed', async (t) => {
+  const env = { DATABASE_URL: 'postgres://u@db/gateway', NATS_URL: 'nats://h', OPENAI_API_KEY: 'sk-one' }
+  const folder = await temporaryFolder(t)
+  const file = join(folder, 'gateway.yaml')
+  const sealingWith = async (audit: object) => {
+    await writeFile(file, JSON.stringify({ audit }))
+    const logger = recordingLogger()
+    return { sealing: resolveSealing(readConfig(env, { file }), { ...runtime, logger }), lines: logger.lines }
+  }
+  t.match(await sealingWith({}), {
+    sealing: null,
+    lines: [{ level: 'warn', event: 'audit.sealing_disabled' }],
+  })
+  t.same(await sealingWith({ sealing: false }), { sealing: null, lines: [] })
+  const key = Buffer.alloc(32, 7).toString('base64')
+  t.match(await sealingWith({ signing_key: key }), { sealing: { signer: { name: String } }, lines: [] })
+  t.equal((await sealingWith({ signing_key: key, sealing: false })).sealing, null)
+})

@@ -1,0 +1,112 @@
+import { Command } from 'commander'
+import t from 'tap'
+import { registerLimits } from '../../src/cli/limits-command.ts'
+import { findGroup, registerOperations, type WithOperationSession } from '../../src/cli/operations.ts'
+import { initialLedger } from '../../src/domain/ledger/ledger.ts'
+import { LedgerTail } from '../../src/log/ledger-tail.ts'
+import { credited, keyIssued, opened, planSubscribed, pricePublished, workspaceId } from '../roles/projector/facts.ts'
+import { runtime } from '../support/gateway.ts'
+import { MemoryLog } from '../support/memory-log.ts'
+
+const log = new MemoryLog()
+await log.append([opened(), keyIssued('key-1')])
+await log.postToWallet(workspaceId, [credited('invoice-1')])
+const tail = new LedgerTail(initialLedger(), log)
+await tail.waitForSequence(await log.lastSequence())
+t.teardown(() => tail.stop())
+
+const catalog = { providers: new Map([['openai', { models: {} }]]), aliases: {}, routers: {} }
+
+/** What a command prints; throws what it is refused with. */
+const limits = async (...words: readonly string[]): Promise<string> => {
+  const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined })
+  const withSession: WithOperationSession = (_command, work) =>
+    work({ log, tail, runtime, config: { requestsPerMinute: 100, catalog } })
+  registerOperations(program, withSession)
+  registerLimits(findGroup(program, 'limits'), withSession)
+  for (const command of program.commands.flatMap((group) => [group, ...group.commands]))
+    command.exitOverride().configureOutput({ writeErr: () => undefined })
+  const printed = t.capture(console, 'log')
+  const errors = t.capture(console, 'error')
+  try {
+    await program.parseAsync(['limits', ...words], { from: 'user' })
+  } finally {
+    printed.restore()
+    errors.restore()
+  }
+  return [...printed(), ...errors()].map(({ args }) => args.join(' ')).join('\n')
+}
+const ofKey = ['acme', '--key', 'key-1', '--json']
+const limitsOfKey = async (...words: readonly string[]): Promise<unknown> => {
+  const lines = (await limits('set', ...ofKey, ...words)).split('\n')
+  return JSON.parse(lines.find((line) => line.includes('"key":"key-1"')) ?? '{}').limits
+}
+
+t.test('what is named is changed, the rest stays', async (t) => {
+  t.same(await limitsOfKey('--spend-day', '1.50', '--allow-model', 'openai/*', '--allow-model', 'x/y'), {
+    spend: { day: '1.50' },
+    allowedModels: ['openai/*', 'x/y'],
+  })
+  t.same(await limitsOfKey('--spend-day', 'none', '--spend-total', '9', '--requests-per-minute', '5', '--any-model'), {
+    spend: { total: '9' },
+    requestsPerMinute: 5,
+  })
+  const paces = ['--model-limit', 'x/a,requests-per-minute=1', '--model-limit', 'x/b,concurrent-requests=2']
+  t.match(await limitsOfKey(...paces), {
+    models: { 'x/a': { requestsPerMinute: 1 }, 'x/b': { concurrentRequests: 2 } },
+  })
+  t.same(await limitsOfKey('--model-limit', 'x/a', '--model-limit', 'x/b', '--requests-per-minute', 'none'), {
+    spend: { total: '9' },
+  })
+  t.match(await limits('set', ...ofKey, '--spend-total', '9.0'), /unchanged/)
+  t.match(
+    await limits('set', 'acme', '--tokens-per-minute', '7', '--concurrent-requests', '3'),
+    /7 tokens\/min, 3 at once/,
+  )
+  t.match(await limits('show', 'acme'), /key-1 +0 of 9/)
+  t.match(await limits('clear', 'acme', '--key', 'key-1'), /^lifted/)
+  t.match(await limits('clear', 'acme', '--key', 'key-1'), /none/)
+  t.notMatch(await limits('show', 'acme'), /key-1/)
+})
+
+t.test('what is in force is shown, with where it comes from', async (t) => {
+  t.match(await limits('show', 'acme'), /100 requests\/min \(configuration\)/)
+  const ofPlan = { requestsPerMinute: 10, allowedModels: ['openai/*'] }
+  const days = ['2026-01-01', '2099-01-01'] as const
+  await log.postToWallet(workspaceId, [planSubscribed('subscription-1', days, { limits: ofPlan })])
+  await tail.waitForSequence(await log.lastSequence())
+  await limits('set', 'acme', '--tokens-per-minute', '9')
+  t.match(await limits('show', 'acme'), /10 requests\/min \(plan\), 9 tokens\/min, .* openai\/\* \(plan\)/)
+  t.match(JSON.parse((await limits('show', 'acme', '--json')).split('\n')[0] ?? ''), {
+    in_force: { requestsPerMinute: 10, tokensPerMinute: 9 },
+    sources: { requestsPerMinute: 'plan', tokensPerMinute: 'own' },
+  })
+})
+
+t.test('a model that nobody has is allowed, with a warning', async (t) => {
+  await log.append([pricePublished('v1', '2099-01-01T00:00:00Z', 'openai/later')])
+  await tail.waitForSequence(await log.lastSequence())
+  const names = ['openai/later', 'openai/*', 'openai/later-2026-01-01', 'openai/nope', 'nope/x', 'nope/*']
+  const told = await limits('set', ...ofKey, ...names.flatMap((name) => ['--allow-model', name]))
+  t.same(
+    [...told.matchAll(/^warning: `(.*)` leads to no model yet/gm)].map(([, name]) => name),
+    ['openai/later-2026-01-01', 'openai/nope', 'nope/x', 'nope/*'],
+  )
+  t.notMatch(await limits('set', ...ofKey, '--any-model'), 'warning')
+})
+
+t.test('what makes no sense is refused, and nothing is set', async (t) => {
+  const { sequence } = tail.ledger
+  const refused: readonly (readonly [words: readonly string[], RegExp])[] = [
+    [['set', 'acme', '--spend-day', '1'], /--key/],
+    [['set', 'nobody', '--requests-per-minute', '1'], /no such workspace/],
+    [['set', 'acme', '--key', 'key-9', '--spend-day', '1'], /no such key/],
+    [['set', ...ofKey, '--spend-day', '-1'], /--spend-day/],
+    [['set', ...ofKey, '--requests-per-minute', '0'], /--requests-per-minute/],
+    [['set', ...ofKey, '--allow-model', 'gateway/auto'], /--allow-model/],
+    [['set', ...ofKey, '--model-limit', 'x/a,rpm=1'], /--model-limit/],
+    [['show', 'nobody'], /no such workspace/],
+  ]
+  for (const [words, message] of refused) await t.rejects(limits(...words), { message }, words.join(' '))
+  t.equal(tail.ledger.sequence, sequence)
+})

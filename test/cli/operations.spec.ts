@@ -1,0 +1,53 @@
+import { Command } from 'commander'
+import t from 'tap'
+import { adminOperations } from '../../src/administration/operations/table.ts'
+import { registerOperations } from '../../src/cli/operations.ts'
+
+const program = new Command()
+registerOperations(program, () => Promise.resolve())
+
+/** `workspace open <workspace> --name --credit-limit --json`, for each command. */
+const describeCommands = (command: Command, words: readonly string[] = []): readonly string[] => {
+  const here = [...words, command.name()]
+  if (command.commands.length > 0) return command.commands.flatMap((each) => describeCommands(each, here))
+  const names = command.registeredArguments.map((argument) => {
+    const name = argument.variadic ? `${argument.name()}...` : argument.name()
+    return argument.required ? `<${name}>` : `[${name}]`
+  })
+  const options = command.options.map(({ long, mandatory }) => (mandatory ? `${long}!` : `${long}`))
+  return [[...here, ...names, ...options].join(' ')]
+}
+
+t.test('commands take what the requests of their operations have', (t) => {
+  t.same(program.commands.flatMap((command) => describeCommands(command)).toSorted(), [
+    'alias list --json',
+    'alias set <alias> <model>',
+    'alias unset <alias>',
+    'credit <workspace> <usd> --reference! --note --expires --json',
+    'key expire <key> <instant>',
+    'key issue <workspace> --name --expires --json',
+    'key list [workspace] --json',
+    'key revoke <key>',
+    'key rotate <key> --grace! --expires --json',
+    'limits clear <workspace> --key',
+    'limits show <workspace> --json',
+    'plan cancel <workspace> --json',
+    'plan list --json',
+    'plan show <workspace> --json',
+    'router list --json',
+    'router set <router> <candidates...> --weighted',
+    'router unset <router>',
+    'workspace change <workspace> --name --credit-limit --json',
+    'workspace list --json',
+    'workspace open <workspace> --name --credit-limit --json',
+    'workspace show <workspace> --json',
+  ])
+  t.end()
+})
+
+t.test('operations have names of their own, and commands too', (t) => {
+  const names = adminOperations.map(({ name }) => name)
+  t.equal(new Set(names).size, names.length)
+  for (const name of names) t.match(name, /^[a-z]+\.[a-z-]+$/)
+  t.end()
+})

@@ -1,0 +1,573 @@
+import { hash } from 'node:crypto'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { signingKeyText } from '../../src/audit/keys.ts'
+import { createSigner, deriveVerifier, verifierText } from '../../src/audit/note.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { ConfigError } from '../../src/config/config-error.ts'
+import { configLimits } from '../../src/config/limits.ts'
+import { resolveSurfaces } from '../../src/config/providers.ts'
+import { readSchema } from '../../src/encoding/schema-validation.ts'
+import { dialects } from '../../src/providers/dialects.ts'
+import { roleNames } from '../../src/roles/role.ts'
+import { sharedLimits } from '../../src/runtime/limits.ts'
+
+const example = fileURLToPath(new URL('../../deploy/gateway.yaml', import.meta.url))
+const planned = fileURLToPath(new URL('../../deploy/gateway.planned.yaml', import.meta.url))
+const nats = { GATEWAY_NATS_USER: 'someone', GATEWAY_NATS_PASSWORD: 'something' }
+const database = { DATABASE_URL: 'postgres://someone@db/gateway' }
+const seed = Buffer.alloc(32, 7)
+const signingKey = { GATEWAY_SIGNING_KEY: signingKeyText(seed) }
+const adminToken = { GATEWAY_ADMIN_TOKEN: 'a-token-of-ana-that-nobody-can-guess' }
+const vendorKeys = { VV_ACCESS_KEY: 'ak-one', VV_SECRET_KEY: 'sk-vendor' }
+const callbackSecret = { GATEWAY_CALLBACK_SECRET: 'a-secret-that-nobody-guesses' }
+const keys = { OPENAI_API_KEY: 'sk-one', GEMINI_API_KEY: 'sk-two' }
+
+const fileWith = (t: Test, content: object): string =>
+  join(t.testdir({ 'gateway.yaml': JSON.stringify(content) }), 'gateway.yaml')
+
+const thrownBy = (work: () => unknown): Error => {
+  try {
+    work()
+  } catch (fault) {
+    return fault as Error
+  }
+  throw new Error('nothing was thrown')
+}
+
+t.test('the example of a deployment holds for each role with the secrets of that role alone', async (t) => {
+  for (const role of roleNames) {
+    const env = {
+      ...nats,
+      ...(role === 'proxy' ? keys : database),
+      ...(role === 'video-poller' || role === 'proxy' ? vendorKeys : {}),
+      ...(role === 'video-poller' ? callbackSecret : {}),
+      ...(role === 'scheduler' ? signingKey : {}),
+      ...(role === 'edge' ? adminToken : {}),
+    }
+    const config = readConfig(env, { file: example, role })
+    t.equal(config.external?.databaseUrl, role === 'proxy' ? null : database.DATABASE_URL)
+    t.same(
+      config.providers.map(({ apiKey }) => apiKey),
+      role === 'proxy' ? Object.values(keys) : [],
+      `${role} holds no key that it does not use`,
+    )
+    t.equal(config.audit.signer === null, role !== 'scheduler')
+    t.same(
+      config.admins,
+      role === 'edge' ? [{ name: 'ana', sha256: hash('sha256', adminToken.GATEWAY_ADMIN_TOKEN) }] : [],
+    )
+    t.notMatch(JSON.stringify(config.admins), adminToken.GATEWAY_ADMIN_TOKEN)
+    t.equal(config.audit.origin, 'gateway.example.com/ledger')
+    t.same(
+      config.videoVendors.map(({ credential }) => credential),
+      role === 'video-poller' || role === 'proxy'
+        ? [{ type: 'pair', accessKey: 'ak-one', secretKey: 'sk-vendor' }]
+        : [],
+    )
+    t.same(config.callbacks, {
+      secret: role === 'video-poller' ? callbackSecret.GATEWAY_CALLBACK_SECRET : null,
+      allowPrivateAddresses: false,
+    })
+    t.same([...config.catalog.providers.keys()], ['openai', 'google', 'vv'])
+    t.match(config.external?.nats, {
+      user: 'someone',
+      tls: { caFile: fileURLToPath(new URL('../../deploy/ca.pem', import.meta.url)) },
+    })
+  }
+})
+
+t.test('a role that misses a secret it needs says which', async (t) => {
+  t.throws(() => readConfig({ ...nats, ...database }, { file: example, role: 'proxy' }), {
+    message:
+      /4 problems\n.*openai\.api_key: the environment variable OPENAI_API_KEY is not set\n.*GEMINI_API_KEY.*\n.*VV_ACCESS_KEY/,
+  })
+  t.throws(() => readConfig({ ...nats, ...database, ...keys }, { file: example, role: 'video-poller' }), {
+    message:
+      /3 problems\n.*VV_ACCESS_KEY is not set\n.*VV_SECRET_KEY.*\n.*callbacks\.secret: .* GATEWAY_CALLBACK_SECRET/,
+  })
+  t.throws(() => readConfig({ ...nats, ...keys }, { file: example, role: 'edge' }), {
+    message: /DATABASE_URL is not set/,
+  })
+  t.throws(() => readConfig({ ...nats, ...database }, { file: example, role: 'scheduler' }), {
+    message: /audit\.signing_key: the environment variable GATEWAY_SIGNING_KEY is not set/,
+  })
+})
+
+t.test('a variable needs no quotes, whatever stands beside it', (t) => {
+  const keyOf = (entry: string): string | undefined => {
+    const file = join(t.testdir({ 'gateway.yaml': `providers:\n  openai: ${entry}\n` }), 'gateway.yaml')
+    return readConfig({ MINE: `it's "one" #` }, { file, role: 'proxy' }).providers[0]?.apiKey
+  }
+  const flows = [
+    '{ dialect: openai, base_url: "https://api.openai.com/v1", api_key: ${MINE} }',
+    "{ api_key: ${MINE}, dialect: 'openai', base_url: https://api.openai.com/v1 } # ana's, { x: ${NOBODY} }",
+    '{dialect: openai, # it\'s [${NOBODY}]\n    base_url: "https://api.openai.com/v1","api_key":${MINE}}',
+    '{ dialect: openai, base_url: https://api.openai.com/v1, api_key: "${MINE}" }',
+    '\n    { dialect: openai, base_url: https://api.openai.com/v1, api_key:\n      ${MINE} }',
+    "\n    dialect: openai\n    base_url: 'https://api.openai.com/v1'\n    api_key: ${MINE} # { a: ${NOBODY} }",
+  ]
+  for (const flow of flows) t.equal(keyOf(flow), `it's "one" #`, flow)
+  const text = keyOf('{ dialect: openai, base_url: "https://api.openai.com/v1", api_key: "{ a: ${MINE} }" }')
+  t.equal(text, `{ a: it's "one" # }`, 'what is in quotes is a text')
+  t.end()
+})
+
+t.test('a key that stands in the file or the environment stays out of an edge', async (t) => {
+  const provider = { dialect: 'openai', base_url: 'https://api.example/v1', api_key: 'sk-literal', models: { a: 'b' } }
+  const file = fileWith(t, { providers: { mine: provider } })
+  const edge = readConfig({ ...keys }, { file, role: 'edge' })
+  t.notMatch(JSON.stringify(edge), /sk-/)
+  t.same(
+    [...edge.catalog.providers],
+    [['mine', { models: { a: 'b' }, surfaces: ['chat', 'messages', 'responses'], profile: 'openai' }]],
+  )
+  const bare = readConfig({ OPENAI_API_KEY: 'sk-one' }, { file: fileWith(t, {}), role: 'edge' })
+  t.notMatch(JSON.stringify(bare), /sk-/)
+  t.same(
+    [...bare.catalog.providers.keys()],
+    ['openai', 'anthropic', 'grok', 'google'],
+    'the proxies may have any of the known keys',
+  )
+})
+
+t.test('how long a stream is read on after its client has left', async (t) => {
+  const provider = { dialect: 'openai', base_url: 'https://api.example', api_key: 'k' }
+  const providers = { a: { ...provider, drain_seconds: 30, cancel_stops_billing: true }, b: provider }
+  const [a, b] = readConfig({}, { file: fileWith(t, { providers }) }).providers
+  t.match(a, { drainMs: 30_000, cancelStopsBilling: true })
+  t.notOk('drainMs' in b! || 'cancelStopsBilling' in b!)
+})
+
+const vendor = { dialect: 'vv-video', base_url: 'https://vendor.example/v1/', api_key: 'ak-literal' }
+
+t.test('a video vendor, by its key or its pair, for those who call it', async (t) => {
+  const pair = { ...vendor, api_key: undefined, access_key: 'ak-a', secret_key: 'sk-b', calls_per_second: 2.5 }
+  const providers = { mine: { ...vendor, models: { v3: 'vendor-v3' } }, other: pair }
+  const file = fileWith(t, { providers })
+  for (const role of ['gateway', 'video-poller', 'proxy'] as const) {
+    const config = readConfig({}, { file, role })
+    t.same(config.providers, [])
+    t.equal(config.sandbox, false)
+    t.same(config.videoVendors, [
+      {
+        name: 'mine',
+        baseUrl: 'https://vendor.example/v1',
+        credential: { type: 'key', apiKey: 'ak-literal' },
+        callsPerSecond: sharedLimits.vendorCallsPerSecond,
+      },
+      {
+        name: 'other',
+        baseUrl: 'https://vendor.example/v1',
+        credential: { type: 'pair', accessKey: 'ak-a', secretKey: 'sk-b' },
+        callsPerSecond: 2.5,
+      },
+    ])
+  }
+  for (const role of ['edge', 'projector', 'scheduler', 'operator'] as const) {
+    const config = readConfig({}, { file, role })
+    t.notMatch(JSON.stringify(config), /ak-|sk-/)
+    t.same(
+      [...config.catalog.providers],
+      [
+        ['mine', { models: { v3: 'vendor-v3' }, surfaces: ['video'] }],
+        ['other', { models: {}, surfaces: ['video'] }],
+      ],
+    )
+  }
+})
+
+t.test('keys that do not fit their dialect are told all at once', async (t) => {
+  const bare = { dialect: 'vv-video', base_url: 'https://vendor.example/v1' }
+  const file = fileWith(t, {
+    providers: {
+      a: bare,
+      b: { ...bare, access_key: 'x' },
+      c: { ...bare, secret_key: 'x' },
+      d: { ...vendor, access_key: 'x' },
+      e: { ...vendor, profile: 'openai' },
+      f: { dialect: 'openai', base_url: 'https://api.example', access_key: 'x', secret_key: 'y', calls_per_second: 1 },
+      g: { dialect: 'other', base_url: 'https://api.example', api_key: 'x' },
+    },
+  })
+  const { problems } = thrownBy(() => readConfig({}, { file })) as ConfigError
+  t.same(
+    problems.map(({ path, message }) => `${path} ${message}`),
+    [
+      'providers.g.dialect must be one of "openai", "anthropic", "google", "vv-video"',
+      'providers.a.api_key is required, or access_key and secret_key',
+      'providers.b.secret_key is required beside the other of the pair',
+      'providers.c.access_key is required beside the other of the pair',
+      'providers.d.api_key excludes access_key and secret_key: give one or the other',
+      'providers.e.profile is not for the dialect vv-video',
+      'providers.f.api_key is required',
+      'providers.f.access_key is only for the dialect vv-video',
+      'providers.f.secret_key is only for the dialect vv-video',
+      'providers.f.calls_per_second is only for the dialect vv-video',
+    ],
+  )
+})
+
+t.test('the sandbox plays a video vendor only where it plays every provider', async (t) => {
+  for (const role of roleNames) {
+    const none = readConfig({}, { file: fileWith(t, {}), role })
+    t.equal(none.sandbox, true)
+    t.same(none.catalog.providers.get('vv'), { models: {}, surfaces: ['video'] })
+    for (const [env, content] of [
+      [keys, {}],
+      [{}, { providers: { mine: { ...vendor, dialect: 'openai' } } }],
+      [{}, { sandbox: false, providers: { mine: vendor } }],
+    ] as const) {
+      const config = readConfig(env, { file: fileWith(t, content), role })
+      t.equal(config.sandbox, false)
+      t.notOk(config.catalog.providers.has('vv'))
+    }
+  }
+})
+
+t.test('callbacks have a secret, or servers that keep one', async (t) => {
+  const external = { ...database, NATS_URL: 'nats://one:4222' }
+  const secret = 'a-secret-that-nobody-guesses'
+  const file = fileWith(t, { callbacks: { secret, allow_private_addresses: true }, sandbox: true })
+  for (const env of [{}, external]) {
+    t.same(readConfig(env, { file }).callbacks, { secret, allowPrivateAddresses: true })
+    t.same(readConfig(env, { file, role: 'edge' }).callbacks, { secret: null, allowPrivateAddresses: true })
+    t.same(readConfig(env, { file, role: 'operator' }).callbacks?.secret, null)
+    t.same(readConfig(env, { file, role: 'operator', callbackSecret: true }).callbacks?.secret, secret)
+  }
+  const without = fileWith(t, { sandbox: true })
+  t.same(readConfig({}, { file: without }).callbacks, { secret: null, allowPrivateAddresses: false })
+  t.equal(readConfig(external, { file: without }).callbacks, null)
+  t.throws(() => readConfig({}, { file: fileWith(t, { callbacks: { secret: 'short' } }) }), {
+    message: /callbacks.secret/,
+  })
+})
+
+t.test('the surfaces of a provider are those that its dialect has', async (t) => {
+  for (const dialect of ['openai', 'anthropic', 'google'] as const)
+    t.same(resolveSurfaces(dialect, 'openai'), Object.keys(dialects[dialect]), dialect)
+  t.same(resolveSurfaces('openai', 'gemini'), ['chat', 'messages'])
+})
+
+t.test('limits in seconds, and their bounds', async (t) => {
+  const bounds = { request_deadline_seconds: 30, task_deadline_seconds: 60, withdraw_seconds: 5, drain_seconds: 0 }
+  t.match(readConfig({}, { file: fileWith(t, { limits: bounds }) }), {
+    requestDeadlineMs: 30_000,
+    taskDeadlineMs: 60_000,
+    withdrawMs: 5_000,
+    drainMs: 0,
+  })
+  t.equal(readConfig({}, { file: fileWith(t, {}) }).taskDeadlineMs, configLimits.taskDeadlineMs)
+  const file = fileWith(t, { limits: { request_deadline_seconds: 0, drain_seconds: 1.5 } })
+  t.throws(() => readConfig({}, { file }), ConfigError)
+  t.throws(() => readConfig({}, { file }), { message: /2 problems/ })
+})
+
+t.test('a certificate without its key is refused', async (t) => {
+  const file = fileWith(t, { nats: { url: 'tls://one:4222', tls: { cert_file: 'a.pem' } } })
+  t.throws(() => readConfig(database, { file }), { message: /key_file/ })
+})
+
+t.test('without a provider only embedded servers let the sandbox answer unasked', async (t) => {
+  const external = { ...database, NATS_URL: 'nats://one:4222' }
+  const none = { message: /providers: none is configured: set one of OPENAI_API_KEY.*`sandbox: true`/ }
+  for (const role of ['gateway', 'proxy'] as const)
+    for (const providers of [{}, { providers: {} }]) {
+      const file = fileWith(t, providers)
+      t.throws(() => readConfig(external, { file, role }), none, role)
+      t.throws(() => readConfig({}, { file: fileWith(t, { ...providers, sandbox: false }), role }), none, role)
+      t.same(readConfig(external, { file: fileWith(t, { ...providers, sandbox: true }), role }).providers, [])
+      t.same(readConfig({}, { file, role }).providers, [])
+      t.equal(readConfig({ ...external, OPENAI_API_KEY: 'sk-one' }, { file, role }).providers.length, 1)
+    }
+  for (const role of ['edge', 'video-poller', 'projector', 'scheduler', 'operator'] as const)
+    t.equal(readConfig(external, { file: fileWith(t, {}), role }).external?.nats.url, 'nats://one:4222')
+})
+
+t.test('an address that is wrong is told by where it stands, without what it says', async (t) => {
+  const natsUrls = [
+    'nats://u:se#cret@h:1',
+    'nats://u:12#cret@h:1',
+    'nats://u:12/cret@h:1',
+    'nats://u:12?cret@h:1',
+    'nats://u:cret%zz@h:1',
+    'nats://one:1,u:cret@two:1',
+    'https://u:cret@h',
+    'nats://',
+  ]
+  const databaseUrls = [
+    'postgres://u:se#cret@h:1/db',
+    'postgres://u:12#cret@h:1/db',
+    'postgres://u:12/cret@h:1/db',
+    'postgres://u:12?cret@h:1/db',
+    'postgres://u:cret%zz@h/db',
+    'mysql://u:cret@h/db',
+    'cret',
+  ]
+  const monitoringUrls = ['http://u:cret@h', 'ftp://cret', 'cret']
+  const right = { ...database, NATS_URL: 'nats://h:1', NATS_MONITORING_URL: 'http://h:2' }
+  const cases = { NATS_URL: natsUrls, DATABASE_URL: databaseUrls, NATS_MONITORING_URL: monitoringUrls }
+  for (const [variable, texts] of Object.entries(cases))
+    for (const text of texts) {
+      const fault = thrownBy(() => readConfig({ ...right, [variable]: text }, { file: fileWith(t, {}), role: 'edge' }))
+      t.match(fault, { name: 'ConfigError', problems: [{ path: variable }] }, text)
+      t.notMatch(fault.message, /cret/)
+    }
+  const file = fileWith(t, { nats: { url: 'nats://u:se#cret@h:1' }, database_url: 'postgres://u:se#cret@h/db' })
+  const inFile = thrownBy(() => readConfig({}, { file, role: 'edge' }))
+  t.match(inFile, { problems: [{ path: 'database_url' }, { path: 'nats.url' }] })
+  t.notMatch(inFile.message, /cret/)
+})
+
+t.test('addresses as people write them', async (t) => {
+  const env = {
+    DATABASE_URL: 'postgresql://u%40x:p%23w@db:5432/gateway?sslmode=verify-full&sslrootcert=/etc/ca.pem',
+    NATS_URL: 'tls://u:p%2F%40@one:4222, tls://two:4222,nats://[::1]:4222/',
+    NATS_MONITORING_URL: 'http://127.0.0.1:8222',
+  }
+  const { external } = readConfig(env, { file: fileWith(t, {}), role: 'edge' })
+  t.match(external, { databaseUrl: env.DATABASE_URL, nats: { url: env.NATS_URL } })
+  t.throws(() => readConfig({ NATS_URL: 'nats://h' }, { file: fileWith(t, {}), role: 'edge' }), {
+    message: /database_url: set both DATABASE_URL and NATS_URL/,
+  })
+})
+
+t.test('a password that YAML takes for an alias is not shown', async (t) => {
+  const file = join(t.testdir({ 'gateway.yaml': 'nats:\n  url: nats://h\n  password: *cret\n' }), 'gateway.yaml')
+  const fault = thrownBy(() => readConfig({}, { file }))
+  t.match(fault, { name: 'ConfigError', message: /begins with \* needs quotes/ })
+  t.notMatch(fault.message, /cret/)
+})
+
+const publicKeyOf = (name: string, byte = 7): string =>
+  verifierText(deriveVerifier(createSigner(name, Buffer.alloc(32, byte))))
+
+t.test('the key that seals the log: as text or in a file, for the roles that seal', async (t) => {
+  const pem = String(createSigner('any', seed).privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  const files = { seed: `${signingKeyText(seed)}\n`, pem }
+  const origin = 'example.com/log'
+  for (const role of ['scheduler', 'gateway', 'edge', 'operator'] as const)
+    for (const audit of [
+      { origin, signing_key: '${GATEWAY_SIGNING_KEY}' },
+      { origin, signing_key: pem },
+      { origin, signing_key_file: 'seed' },
+      { origin, signing_key_file: './pem' },
+    ]) {
+      const seals = role === 'scheduler' || role === 'gateway'
+      const env = seals ? { ...signingKey, OPENAI_API_KEY: 'sk-one' } : {}
+      const folder = t.testdir({ ...files, 'gateway.yaml': JSON.stringify({ audit }) })
+      const config = readConfig(env, { file: join(folder, 'gateway.yaml'), role })
+      t.equal(config.audit.signer !== null, seals, role)
+      t.equal(
+        config.audit.verifier === null ? null : verifierText(config.audit.verifier),
+        seals ? publicKeyOf(origin) : null,
+      )
+      t.notMatch(JSON.stringify(config), signingKeyText(seed))
+    }
+})
+
+t.test('what names the log, and what is believed, where nothing is said and where it is', async (t) => {
+  const without = readConfig({}, { file: fileWith(t, { log: { name: 'OURS' } }) }).audit
+  t.same(without, { sealing: true, origin: 'gateway.local/ours', signer: null, verifier: null, previous: [] })
+  t.equal(readConfig({}, { file: fileWith(t, { audit: { sealing: false } }) }).audit.sealing, false)
+  const previous = [publicKeyOf('example.com/log', 8), publicKeyOf('example.com/before', 9)]
+  const audit = { public_key: publicKeyOf('example.com/log'), previous_public_keys: previous }
+  const known = readConfig({}, { file: fileWith(t, { audit }), role: 'operator' }).audit
+  t.equal(known.origin, 'example.com/log', 'the name of the public key')
+  t.equal(verifierText(known.verifier!), audit.public_key)
+  t.same(known.previous.map(verifierText), previous)
+})
+
+t.test('keys that are none, or do not belong together, are told with their paths and without their text', async (t) => {
+  const origin = 'example.com/log'
+  const cases: readonly (readonly [object, RegExp])[] = [
+    [{ signing_key: 'cret' }, /audit\.signing_key: not a private key/],
+    [{ signing_key_file: 'nowhere' }, /audit\.signing_key_file: ENOENT/],
+    [{ signing_key: signingKeyText(seed), signing_key_file: 'cret' }, /audit\.signing_key_file: excludes signing_key/],
+    [{ public_key: 'cret' }, /audit\.public_key: not a public key/],
+    [{ origin, public_key: publicKeyOf('example.com/other') }, /audit\.public_key: is of the log example.com\/other/],
+    [
+      { origin, signing_key: signingKeyText(seed), public_key: publicKeyOf(origin, 8) },
+      /audit\.public_key: is not that of the signing key, which is example.com\/log\+/,
+    ],
+    [{ previous_public_keys: [publicKeyOf(origin), 'cret'] }, /audit\.previous_public_keys\[1\]: not a public key/],
+    [{ origin: 'two words' }, /audit\.origin/],
+    [{ key: 'cret' }, /audit\.key: is not known/],
+  ]
+  for (const [audit, message] of cases) {
+    const fault = thrownBy(() => readConfig({}, { file: fileWith(t, { audit }) }))
+    t.match(fault, { name: 'ConfigError', message })
+    t.notMatch(fault.message, /: cret|"cret"/)
+    t.notMatch(fault.message, signingKeyText(seed))
+  }
+})
+
+t.test('where operators ask, and whether requests have lines', async (t) => {
+  const read = (content: object, observePort?: number | 'off') =>
+    readConfig({}, { file: fileWith(t, content), observePort })
+  t.match(read({}), { observe: { host: '127.0.0.1', port: null }, logRequests: true })
+  t.same(read({ observe: { host: '0.0.0.0', port: 9000 } }).observe, { host: '0.0.0.0', port: 9000 })
+  t.equal(read({ observe: { port: 'off' } }).observe, null)
+  t.same(read({ observe: { port: 'off' } }, 0).observe, { host: '127.0.0.1', port: 0 }, 'the command line wins')
+  t.equal(read({ observe: { port: 9000 } }, 'off').observe, null)
+  t.equal(read({ log_requests: false }).logRequests, false)
+  for (const content of [
+    { listen: { port: 9000 }, observe: { port: 9000 } },
+    { listen: { host: '127.0.0.1', port: 9000 }, observe: { host: '0.0.0.0', port: 9000 } },
+  ])
+    t.match(thrownBy(() => read(content)).message, /observe\.port: is the port of the API, 9000/)
+  const apart = { listen: { host: '127.0.0.1', port: 9000 }, observe: { host: '127.0.0.2', port: 9000 } }
+  t.match(read(apart), apart)
+  t.match(read({ listen: { port: 0 }, observe: { port: 0 } }).observe, { port: 0 }, 'each takes a free one')
+
+  const wrong = thrownBy(() => read({ observe: { port: 'of', hosts: [] } }))
+  t.match(wrong, ConfigError)
+  t.match(wrong.message, /observe\.port/)
+  t.match(wrong.message, /observe\.hosts/)
+})
+
+t.test('admin tokens: long enough, one for each, and never shown', async (t) => {
+  const token = 'cret'.repeat(8)
+  const ana = { name: 'ana', token }
+  const cases: readonly (readonly [readonly object[], RegExp])[] = [
+    [[{ name: 'ana', token: 'cret' }], /admin\.tokens\[0\]\.token: has fewer than 32 characters/],
+    [[ana, { ...ana, token: `${token}x` }], /admin\.tokens\[1\]\.name: is listed twice/],
+    [[ana, { ...ana, name: 'bob' }], /admin\.tokens\[1\]\.token: is listed twice/],
+    [[{ ...ana, name: 'Ana Maria' }], /admin\.tokens\[0\]\.name/],
+    [[{ token }], /admin\.tokens\[0\]\.name: is required/],
+  ]
+  for (const [tokens, message] of cases) {
+    const fault = thrownBy(() => readConfig({}, { file: fileWith(t, { admin: { tokens } }) }))
+    t.match(fault, { name: 'ConfigError', message })
+    t.notMatch(fault.message, /cretcret|"cret"/)
+  }
+  t.match(readConfig({}, { file: fileWith(t, { admin: { tokens: [ana] } }) }).admins, [
+    { name: 'ana', sha256: /^[0-9a-f]{64}$/ },
+  ])
+  t.same(readConfig({}, { file: fileWith(t, {}) }).admins, [])
+})
+
+t.test('a weighted router', async (t) => {
+  const providers = { a: { dialect: 'openai', base_url: 'https://x', api_key: 'k' } }
+  const candidates = [{ model: 'a/x', weight: 3 }, 'a/y']
+  const routers = { auto: { candidates, order: 'weighted' } }
+  t.same(readConfig({}, { file: fileWith(t, { providers, routers }) }).catalog.routers, routers)
+  const wrong: readonly (readonly [object, RegExp])[] = [
+    [{ candidates: [{ model: 'b/x' }] }, /routers\.auto\.candidates\[0\]: `b\/x` names no configured provider/],
+    [{ candidates: [{ model: 'a/x', weight: 0 }] }, /routers\.auto\.candidates\[0\]\.weight/],
+    [{ candidates, order: 'random' }, /routers\.auto\.order: must be one of "listed", "weighted"/],
+  ]
+  for (const [auto, message] of wrong)
+    t.throws(() => readConfig({}, { file: fileWith(t, { providers, routers: { auto } }) }), { message })
+})
+
+t.test('a secret comes from the file that its variable names with _FILE, for the role that uses it', async (t) => {
+  const content = {
+    providers: { mine: { dialect: 'openai', base_url: 'https://api.example/v1', api_key: '${MINE}' } },
+  }
+  const folder = t.testdir({
+    'gateway.yaml': JSON.stringify(content),
+    'bare.yaml': '{}',
+    mine: 'sk-from-a-file\n',
+    url: database.DATABASE_URL,
+  })
+  const file = join(folder, 'gateway.yaml')
+  const env = {
+    MINE_FILE: join(folder, 'mine'),
+    DATABASE_URL_FILE: join(folder, 'url'),
+    NATS_URL: 'nats://one:4222',
+  }
+  const config = readConfig(env, { file })
+  t.equal(config.providers[0]?.apiKey, 'sk-from-a-file')
+  t.equal(config.external?.databaseUrl, database.DATABASE_URL)
+  t.doesNotThrow(() => readConfig({ ...env, MINE_FILE: join(folder, 'absent') }, { file, role: 'edge' }))
+  const bare = readConfig({ OPENAI_API_KEY_FILE: join(folder, 'mine') }, { file: join(folder, 'bare.yaml') })
+  t.equal(bare.sandbox, false)
+  t.match(bare.providers, [{ name: 'openai', apiKey: 'sk-from-a-file' }])
+})
+
+t.test('a file of a secret that cannot be had is told, and never what is in it', async (t) => {
+  const folder = t.testdir({ 'gateway.yaml': '{}', some: 'sk-from-a-file', none: '\n' })
+  const at = (name: string): string => join(folder, name)
+  const file = at('gateway.yaml')
+  const rows: readonly (readonly [env: Readonly<Record<string, string>>, problem: RegExp])[] = [
+    [{ OPENAI_API_KEY_FILE: at('absent') }, /OPENAI_API_KEY_FILE: the file .*absent cannot be read: ENOENT$/],
+    [{ OPENAI_API_KEY_FILE: at('none') }, /OPENAI_API_KEY_FILE: the file .*none is empty$/],
+    [
+      { OPENAI_API_KEY_FILE: at('some'), OPENAI_API_KEY: 'sk-other' },
+      /OPENAI_API_KEY_FILE: excludes OPENAI_API_KEY: give one of them$/,
+    ],
+  ]
+  for (const [env, problem] of rows) {
+    const { message } = thrownBy(() => readConfig(env, { file }))
+    t.match(message, /gateway\.yaml: 1 problem\n/)
+    t.match(message, problem)
+    t.notMatch(message, /sk-/)
+  }
+})
+
+t.test('files with secrets that everybody can read are known', async (t) => {
+  const provider = { dialect: 'openai', base_url: 'https://api.example/v1', api_key: 'sk-literal' }
+  const external = { database_url: '${DATABASE_URL}', nats: { url: 'nats://one:4222', credentials_file: 'creds' } }
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-secrets-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  const write = (name: string, text: string, mode: number): void => {
+    writeFileSync(join(folder, name), text, { mode })
+    chmodSync(join(folder, name), mode)
+  }
+  write('gateway.yaml', JSON.stringify({ providers: { mine: provider }, ...external }), 0o644)
+  write('creds', 'a secret', 0o644)
+  write('url', database.DATABASE_URL, 0o640)
+  const exposed = (folderMode: number, role?: 'edge'): readonly string[] => {
+    chmodSync(folder, folderMode)
+    const env = { DATABASE_URL_FILE: join(folder, 'url') }
+    return readConfig(env, { file: join(folder, 'gateway.yaml'), ...(role && { role }) }).exposedFiles
+  }
+  t.same(exposed(0o755), [join(folder, 'gateway.yaml'), join(folder, 'creds')])
+  t.same(exposed(0o755, 'edge'), [join(folder, 'creds')], 'the key in the file is not the secret of an edge')
+  t.same(exposed(0o700), [], 'nobody else comes into the folder')
+})
+
+t.test(
+  'all mistakes of a file and of the environment are reported in one run, and nothing that follows from them',
+  (t) => {
+    const file = fileWith(t, {
+      listen: { port: 'x' },
+      providers: { openai: { dialect: 'openai', base_url: 'ftp://x', api_key: '${A_KEY}' } },
+      aliases: { a: 'openai/b', b: 'other/b' },
+      audit: { public_key: 'x' },
+      admin: { tokens: [{ name: 'ana', token: 'short' }] },
+      prices: 'missing.json',
+      unknown: 1,
+    })
+    const { problems } = thrownBy(() => readConfig({ NATS_URL: 'http://x' }, { file })) as ConfigError
+    t.same(
+      problems.map(({ path }) => path.replace(/ .*/, '')),
+      [
+        'providers.openai.api_key',
+        'providers.openai.base_url',
+        'listen.port',
+        'unknown',
+        'prices:',
+        'NATS_URL',
+        'database_url',
+        'audit.public_key',
+        'admin.tokens[0].token',
+      ],
+    )
+    t.end()
+  },
+)
+
+t.test('what the schema plans is refused by name until it is built, and the example of it fits the schema', (t) => {
+  const { problems } = thrownBy(() => readConfig({}, { file: planned })) as ConfigError
+  const refused = problems.filter(({ message }) => message === 'is planned, and not supported by this version')
+  t.same(problems, refused, 'nothing else is wrong in the example')
+  const schema = JSON.stringify(readSchema('config.json'))
+  t.equal(refused.length, schema.split('"planned":true').length - 1, 'the example has every planned member')
+  t.end()
+})

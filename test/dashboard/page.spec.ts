@@ -1,0 +1,503 @@
+import { readFile } from 'node:fs/promises'
+import type { Browser, Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { issueKey } from '../../src/administration/account-changes.ts'
+import { checkProof, readProof } from '../../src/audit/proof.ts'
+import { listLogVerifiers } from '../../src/cli/audit-keys.ts'
+import { chat, chatBody, until } from '../support/clients.ts'
+import { runtime } from '../support/gateway.ts'
+import { newVideo } from '../support/video.ts'
+import {
+  axeViolations,
+  findChromium,
+  goTo,
+  openBrowser,
+  openVisitor,
+  signIn,
+  toHash,
+  withoutChromium,
+} from './browser.ts'
+import { adminToken, openCrowd, openWorld, spitefulModel, spitefulName, tablesCaughtUp, type World } from './world.ts'
+
+/** The long form, `make page`, has 100,000, and the machine for itself. */
+const crowdRows = Number(process.env['DASHBOARD_ROWS'] ?? 20_000)
+const isAlone = crowdRows >= 100_000
+/** What the page promises on a machine that has time; beside other tests it has little. */
+const patience = isAlone ? 1 : 4
+
+const rowsOf = (page: Page) => page.locator('.virtual tbody:not([aria-hidden]) tr')
+const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })
+
+/** What runs in the page is text here: its world has other types. */
+const everythingKept = `JSON.stringify([
+  location.href,
+  document.cookie,
+  { ...localStorage },
+  { ...sessionStorage },
+  document.documentElement.outerHTML,
+  performance.getEntriesByType('resource').map(({ name }) => name),
+])`
+
+/** Everything that a page could keep, or give away in its address. */
+const kept = (page: Page): Promise<string> => page.evaluate(everythingKept)
+const focused = (page: Page, member: 'id' | 'textContent'): Promise<unknown> =>
+  page.evaluate(`document.activeElement.${member}`)
+
+const signInAndOut = (world: World, browser: Browser) => async (t: Test) => {
+  const { page, complaints, context } = await openVisitor(t, browser)
+  await page.goto(`${world.url}/dashboard#/statement`)
+  await page.getByLabel('Key or admin token').fill('sk-nobody-has-this')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  t.match(await page.getByRole('alert').innerText(), 'This key does not work')
+  await page.getByLabel('Key or admin token').fill(world.account.secret)
+  await page.keyboard.press('Enter')
+  await heading(page, 'Statement').waitFor()
+  for (const name of ['Overview', 'Charges', 'Videos', 'Live tail']) {
+    await goTo(page, name)
+    await heading(page, name).waitFor()
+    t.notMatch(await kept(page), world.account.secret)
+  }
+  t.same((await context.cookies()).length, 0)
+  t.same(await page.evaluate('indexedDB.databases().then(({ length }) => length)'), 0)
+  await page.reload()
+  await page.getByLabel('Key or admin token').waitFor()
+  t.pass('a reload asks again')
+  await signIn(page, world.url, world.account.secret)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Key or admin token').waitFor()
+  await page.goBack()
+  t.equal(await page.getByRole('navigation').count(), 0, 'nobody comes back without a key')
+  t.same(complaints, [])
+}
+
+const expiredKey = (world: World, browser: Browser) => async (t: Test) => {
+  const { operator, account, url } = world
+  const expiresAtMs = Date.now() + 4_000
+  const { secret } = await issueKey(operator, { workspaceId: account.workspaceId, name: 'brief', expiresAtMs }, runtime)
+  const { page } = await openVisitor(t, browser)
+  await signIn(page, url, secret)
+  await goTo(page, 'Health')
+  await page.getByText('This key does not work').waitFor({ timeout: 20_000 * patience })
+  t.match(await page.getByRole('alert').innerText(), 'expired')
+  t.ok(Date.now() >= expiresAtMs)
+}
+
+const drawnPixels = `(() => {
+  const canvas = document.querySelector('.chart canvas')
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+  return data.filter((value, place) => place % 4 === 3 && value > 0).length
+})()`
+
+const overview = (world: World, browser: Browser) => async (t: Test) => {
+  const { page } = await openVisitor(t, browser)
+  await signIn(page, world.url, world.account.secret)
+  await page.locator('.chart canvas').waitFor()
+  const headers = { authorization: `Bearer ${world.account.secret}` }
+  const wallet = await fetch(`${world.url}/v1/ledger/wallet`, { headers })
+  const { balance, available } = (await wallet.json()) as { readonly balance: string; readonly available: string }
+  t.equal(await page.locator('.hero .amount').innerText(), available)
+  t.match(await page.locator('.facts').innerText(), balance)
+  t.match(await page.locator('.runway').innerText(), /^About \d+ days, until .* USD a day$/)
+  await until(async () => Number(await page.evaluate(drawnPixels)) > 5_000)
+  t.match(await page.getByRole('img').getAttribute('aria-label'), /USD in total/)
+}
+
+const spend = (world: World, browser: Browser) => async (t: Test) => {
+  const { page } = await openVisitor(t, browser)
+  await signIn(page, world.url, world.account.secret)
+  await goTo(page, 'Spend')
+  const byModel = page.getByRole('table', { name: 'Spend by model' })
+  await byModel.getByText('openai/gpt-5-mini').waitFor()
+  t.ok(await byModel.getByText(spitefulModel, { exact: true }).isVisible(), 'markup in a name is text')
+  t.ok(await page.getByRole('table', { name: 'Spend by key' }).getByText(spitefulName, { exact: true }).isVisible())
+  t.equal(await page.title(), 'Spend · Model Gateway')
+  await page.getByLabel('Model', { exact: true }).selectOption('openai/gpt-5-mini')
+  await page.getByText('for 15 requests').waitFor()
+  await byModel.getByRole('row').nth(1).waitFor()
+  t.equal(await byModel.getByRole('row').count(), 2)
+  await page.getByText('Days as a table').click()
+  t.equal(await page.getByRole('table', { name: 'Spend by day, UTC' }).getByRole('row').count(), 16)
+  await page.getByLabel('Days (UTC)', { exact: true }).selectOption('7')
+  await page.getByText('for 6 requests').waitFor()
+}
+
+const statement = (world: World, browser: Browser) => async (t: Test) => {
+  await world.operator.credit(world.account.workspaceId, '1', '=1+1', '=HYPERLINK("http://x")')
+  await tablesCaughtUp(world)
+  const { page } = await openVisitor(t, browser)
+  await signIn(page, world.url, world.account.secret)
+  await goTo(page, 'Statement')
+  await rowsOf(page).first().waitFor()
+  const time = rowsOf(page).first().locator('time')
+  t.match(await time.getAttribute('title'), /^\d{4}-\d{2}-\d{2} .* UTC$/)
+  t.match(await time.getAttribute('datetime'), /Z$/)
+  await page.getByLabel('Kind').selectOption('credit')
+  await page.getByText('2 rows', { exact: true }).waitFor()
+  t.match(await rowsOf(page).first().innerText(), /Credit\s+=1\+1 · =HYPERLINK\("http:\/\/x"\)\s+1\.00/)
+  t.match(await rowsOf(page).nth(1).innerText(), /Credit\s+test-credit\s+100\.00/)
+  const saved = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Export CSV' }).click()
+  const download = await saved
+  t.equal(download.suggestedFilename(), 'statement-acme.csv')
+  const [head, guarded, line, end] = (await readFile(await download.path(), 'utf8')).split('\r\n')
+  t.equal(head, 'at,sequence,event_index,line,kind,reference,amount,held,balance_after,held_after,note')
+  t.match(guarded, /,credit,'=1\+1,1,0,[0-9.]+,[0-9.]+,"'=HYPERLINK\(""http:\/\/x""\)"$/)
+  t.match(line, /^\d{4}-.*Z,\d+,0,0,credit,test-credit,100,0,[0-9.]+,[0-9.]+,$/)
+  t.equal(end, '')
+}
+
+const explained = (world: World, browser: Browser) => async (t: Test) => {
+  const { url, account, config } = world
+  const { requestId } = await chat(url, account.secret, chatBody('openai/plain', false))
+  await tablesCaughtUp(world)
+  const { page } = await openVisitor(t, browser)
+  await signIn(page, url, account.secret)
+  await goTo(page, 'Charges')
+  await page.getByLabel('Explain by id').fill(requestId!)
+  await page.getByRole('button', { name: 'Explain' }).click()
+  await page.getByText('Computed again from the usage and the published price: the same').waitFor()
+  t.match(await page.getByRole('table', { name: 'The bill, line by line' }).innerText(), /Input[\s\S]*Output/)
+  let saved: string | null = null
+  page.on('download', async (download) => {
+    saved = await readFile(await download.path(), 'utf8')
+  })
+  await until(async () => {
+    if (saved === null) await page.getByRole('button', { name: 'Download the proof' }).click()
+    await page.waitForTimeout(500)
+    return saved !== null
+  })
+  const proof = readProof(saved!)
+  t.match(proof.event, { type: 'UsageRecorded', data: { requestId } })
+  t.ok(checkProof(proof, listLogVerifiers(config)).size >= proof.sequence)
+  await page.goto(`${url}/dashboard`)
+  await signIn(page, url, account.secret)
+  await toHash(page, '#/charges/%3Cimg%20src%3Dx%3E')
+  await page.getByText('Nothing found').waitFor()
+}
+
+const videos = (world: World, browser: Browser) => async (t: Test) => {
+  const { url, account } = world
+  const ended = await newVideo(url, account.secret, { prompt: '[[run_ms=0;queue_ms=0]] A cat' })
+  await newVideo(url, account.secret, { prompt: '[[never]] A dog' })
+  await newVideo(url, account.secret, { prompt: '[[failed;fail_message=<b>no</b>;run_ms=0]] A bird' })
+  const { page } = await openVisitor(t, browser)
+  await signIn(page, url, account.secret)
+  await goTo(page, 'Videos')
+  await page.getByText('Success').first().waitFor()
+  await page.getByText('Failure').first().waitFor()
+  await page
+    .getByText(/Queued|Submitted|In progress/)
+    .last()
+    .waitFor()
+  t.equal(await page.locator('.virtual b').count(), 0, 'what a vendor says is text')
+  const narrowest = "Math.min(...[...document.querySelectorAll('.virtual th')].map(({ clientWidth }) => clientWidth))"
+  t.ok(Number(await page.evaluate(narrowest)) > 64, 'every column has its room')
+  await page.getByRole('link', { name: ended.slice(-8) }).click()
+  await page.getByText('A video', { exact: true }).waitFor()
+}
+
+const liveTail = (world: World, browser: Browser) => async (t: Test) => {
+  const { url, account } = world
+  const { page } = await openVisitor(t, browser)
+  await signIn(page, url, account.secret)
+  await goTo(page, 'Live tail')
+  await page.getByText('Live. Waiting for the next event.').waitFor()
+  const { requestId } = await chat(url, account.secret, chatBody('openai/plain', false))
+  const line = page.getByRole('listitem').filter({ hasText: 'UsageRecorded' })
+  await line.getByTitle(requestId!).waitFor()
+  await page.getByText(/Live\. \d+ events? in the last 5 s/).waitFor()
+  await page.getByRole('button', { name: 'Pause' }).click()
+  const before = await page.locator('.tail li').count()
+  await chat(url, account.secret, chatBody('openai/plain', false))
+  await page.waitForTimeout(500)
+  t.equal(await page.locator('.tail li').count(), before)
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await until(async () => (await page.locator('.tail li').count()) > before)
+}
+
+const states = (world: World, browser: Browser) => async (t: Test) => {
+  const { page } = await openVisitor(t, browser)
+  await signIn(page, world.url, world.account.secret)
+  await heading(page, 'Overview').waitFor()
+  const rows: readonly (readonly [status: number, title: string])[] = [
+    [403, 'Not allowed'],
+    [429, 'Too many requests'],
+    [503, 'Not available right now'],
+    [0, 'The gateway cannot be reached'],
+  ]
+  for (const [status, title] of rows) {
+    await page.route('**/v1/ledger/findings', (route) =>
+      status === 0
+        ? route.abort()
+        : route.fulfill({
+            status,
+            headers: { 'retry-after': '7' },
+            json: { error: { message: 'The reason of a test.', code: null, param: null, type: 'api_error' } },
+          }),
+    )
+    await goTo(page, 'Exceptions')
+    const alert = page.getByRole('alert')
+    await alert.waitFor()
+    t.match(await alert.innerText(), title)
+    if (status !== 0) t.match(await alert.innerText(), /The reason of a test\. It can be tried again in 7 s\./)
+    t.same(await axeViolations(page), [], title)
+    await page.unroute('**/v1/ledger/findings')
+    await alert.getByRole('button', { name: 'Try again' }).click()
+    await page.locator('.empty, table').first().waitFor()
+    await goTo(page, 'Overview')
+  }
+}
+
+const administrator = (world: World, browser: Browser) => async (t: Test) => {
+  const { url, operator } = world
+  const { page } = await openVisitor(t, browser)
+  await signIn(page, url, adminToken)
+  await page.getByRole('link', { name: 'Nothing yet' }).click()
+  await page.getByText('Nothing was spent in these days.').waitFor()
+  await page.getByText('Nothing was spent lately').waitFor()
+  for (const [view, words] of [
+    ['Statement', 'No movement in these days'],
+    ['Charges', 'No charge here'],
+    ['Videos', 'No video yet'],
+    ['Exceptions', 'Nothing was found'],
+    ['Keys and limits', 'No key yet'],
+  ] as const) {
+    await goTo(page, view)
+    await page.getByText(words).waitFor()
+    t.pass(`${view} of an empty workspace`)
+  }
+  await page.getByRole('button', { name: 'Issue a key' }).click()
+  await page.getByLabel('Name').fill('from the page')
+  await page.getByRole('button', { name: 'Issue', exact: true }).click()
+  const shown = page.getByLabel('Key', { exact: true })
+  await shown.waitFor()
+  const secret = await shown.inputValue()
+  t.equal((await fetch(`${url}/v1/ledger/wallet`, { headers: { authorization: `Bearer ${secret}` } })).status, 200)
+  await page.getByRole('button', { name: 'Done' }).click()
+  t.notMatch(await kept(page), secret)
+
+  await page.getByRole('button', { name: 'Limits of from the page' }).click()
+  await page.getByLabel('Requests a minute').fill('60')
+  await page.getByLabel('USD in a UTC day').fill('0.000000000001')
+  await page.getByRole('button', { name: 'Set the limits' }).click()
+  await page.getByText('requests a minute 60 · 0.000000000001 USD a UTC day').waitFor()
+
+  const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' }
+  const put = (path: string, body: object) =>
+    fetch(`${url}/admin/v1/${path}`, { method: 'PUT', headers, body: JSON.stringify(body) })
+  await page.getByText('Limits: none').waitFor()
+  await put('plans/free', { price: '0', limits: { requests_per_minute: 600 } })
+  await put('workspaces/empty/subscription', { plan: 'free' })
+  await goTo(page, 'Overview')
+  await goTo(page, 'Keys and limits')
+  await page.getByText('Limits: requests a minute 600 (from the plan)').waitFor()
+
+  await page.getByRole('button', { name: 'Rotate from the page' }).click()
+  await page.getByLabel('Both work for, seconds').fill('0')
+  await page.getByRole('button', { name: 'Rotate', exact: true }).click()
+  await page.getByRole('button', { name: 'Done' }).click()
+  await page.getByText('Revoked keys (1)').waitFor()
+
+  await page.getByRole('button', { name: 'Revoke from the page' }).click()
+  await page.keyboard.press('Escape')
+  t.equal(await page.getByRole('dialog').count(), 0)
+  await page.getByRole('button', { name: 'Revoke from the page' }).click()
+  await page.getByRole('button', { name: 'Revoke the key' }).click()
+  await page.getByText('Revoked keys (2)').waitFor()
+  await operator.caughtUp()
+  t.ok(
+    [...operator.tail.ledger.accounts.keys.values()]
+      .filter((key) => key.workspaceId === 'empty')
+      .every(({ revoked }) => revoked),
+  )
+  await page.getByLabel('Workspace').selectOption('acme')
+  await heading(page, 'Overview').waitFor()
+  await page.locator('.hero').waitFor()
+}
+
+const newSecret = (world: World, browser: Browser) => async (t: Test) => {
+  const { page } = await openVisitor(t, browser)
+  await signIn(page, world.url, adminToken)
+  await page.getByRole('link', { name: 'acme' }).click()
+  await goTo(page, 'Keys and limits')
+  await page.getByRole('button', { name: 'Issue a key' }).click()
+  await page.getByLabel('Name').fill('kept')
+  await page.route('**/admin/v1/keys', async (route) => {
+    await page.keyboard.press('Escape')
+    await route.continue()
+  })
+  await page.getByRole('button', { name: 'Issue', exact: true }).click()
+  const shown = page.getByLabel('Key', { exact: true })
+  await shown.waitFor()
+  const secret = await shown.inputValue()
+  t.same(await axeViolations(page), [])
+  const attempts: readonly (readonly [what: string, attempt: () => Promise<unknown>])[] = [
+    ['Escape', () => page.keyboard.press('Escape')],
+    ['Escape four times more', () => pressEscape(page, 4)],
+    ['a click outside', () => page.mouse.click(5, 5)],
+    ['Escape after it', () => page.keyboard.press('Escape')],
+    ['the way back', () => page.goBack()],
+    ['a reload that is called off', () => reloadCalledOff(page)],
+  ]
+  for (const [what, attempt] of attempts) {
+    await attempt()
+    t.ok(await page.getByRole('dialog').isVisible(), `${what} leaves the dialog open`)
+    t.equal(await shown.inputValue(), secret)
+  }
+  await page.getByRole('button', { name: 'Copy' }).focus()
+  await page.keyboard.press('Tab')
+  t.equal(await focused(page, 'textContent'), 'Done')
+  await page.keyboard.press('Enter')
+  t.equal(await page.getByRole('dialog').count(), 0)
+  t.notMatch(await kept(page), secret)
+  await page.reload()
+  await page.getByLabel('Key or admin token').waitFor()
+  t.pass('a reload asks nothing any more')
+}
+
+const pressEscape = async (page: Page, times: number): Promise<void> => {
+  for (let time = 0; time < times; time += 1) await page.keyboard.press('Escape')
+}
+
+/** The browser asks before it leaves the page, and the answer is to stay. */
+const reloadCalledOff = async (page: Page): Promise<void> => {
+  const asked = page.waitForEvent('dialog')
+  await page.evaluate('void setTimeout(() => location.reload())')
+  await (await asked).dismiss()
+}
+
+const keyboard = (world: World, browser: Browser) => async (t: Test) => {
+  const { page } = await openVisitor(t, browser)
+  await signIn(page, world.url, world.account.secret)
+  await heading(page, 'Overview').waitFor()
+  const skip = page.getByRole('link', { name: 'Skip to the content' })
+  await skip.focus()
+  await until(async () => ((await skip.boundingBox())?.y ?? -1) >= 0)
+  await page.keyboard.press('Enter')
+  t.equal(await focused(page, 'id'), 'main')
+  await page.getByRole('navigation').getByRole('link', { name: 'Spend' }).focus()
+  await page.keyboard.press('Enter')
+  await heading(page, 'Spend').waitFor()
+  t.equal(await focused(page, 'textContent'), 'Spend', 'where one is, is said')
+  t.equal(await page.locator('nav a[aria-current=page]').innerText(), 'Spend')
+}
+
+const ownViews = ['Overview', 'Spend', 'Statement', 'Charges', 'Videos', 'Live tail', 'Exceptions', 'Health'] as const
+
+const accessible = (world: World, browser: Browser, theme: 'light' | 'dark') => async (t: Test) => {
+  for (const width of theme === 'light' ? [1_280, 375] : [1_280]) {
+    const { page, complaints } = await openVisitor(t, browser, { width, theme })
+    const check = async (what: string): Promise<void> => {
+      const tooWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
+      t.notOk(tooWide, `${what} fits ${width} pixels`)
+      if (width > 375) t.same(await axeViolations(page), [], what)
+    }
+    const view = async (hash: string, settled: string): Promise<void> => {
+      await toHash(page, hash)
+      await page.locator(settled).first().waitFor()
+      await check(hash)
+    }
+    await page.goto(`${world.url}/dashboard`)
+    await check('sign in')
+    await signIn(page, world.url, world.account.secret)
+    await heading(page, 'Overview').waitFor()
+    for (const name of ownViews)
+      await view(
+        `#/${name === 'Live tail' ? 'tail' : name.toLowerCase()}`,
+        name === 'Live tail' ? '.tail' : 'table:visible, .empty',
+      )
+    await view('#/charges/request-3-1', 'table')
+    await signIn(page, world.url, adminToken)
+    await view('#/workspaces', 'table')
+    await view('#/w/acme/keys', 'table')
+    await page.getByRole('button', { name: 'Limits of test' }).click()
+    await check('a dialog')
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: /^Show in/ }).click()
+    await check('the other colours')
+    t.same(complaints, [])
+  }
+}
+
+/** Tasks that held the page up for 50 ms and longer, of the page's whole life; in milliseconds. */
+const watching = `
+  globalThis.longTasks = []
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) globalThis.longTasks.push(Math.round(duration))
+  }).observe({ type: 'longtask', buffered: true })`
+
+const firstPaint = `performance.getEntriesByName('first-contentful-paint')[0].startTime`
+
+/** Seconds of a processor that the page's thread has worked: unlike the length of a task, they do not grow where others work too. */
+const workClock = async (page: Page): Promise<() => Promise<number>> => {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' })
+  return async () => {
+    const { metrics } = await session.send('Performance.getMetrics')
+    return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN
+  }
+}
+
+/** To the end of what is loaded; answers with what the table tells of itself then. */
+const scrollDown = `(async () => {
+  const element = document.querySelector('.virtual')
+  element.scrollTop = element.scrollHeight
+  await new Promise((resolve) => requestAnimationFrame(resolve))
+  return element.parentElement.querySelector('p').textContent
+})()`
+
+const crowd = (world: World, browser: Browser) => async (t: Test) => {
+  const secret = await openCrowd(world, crowdRows)
+  const { page } = await openVisitor(t, browser)
+  await page.addInitScript(watching)
+  const worked = await workClock(page)
+  await page.goto(`${world.url}/dashboard#/statement`)
+  await page.getByLabel('Key or admin token').fill(secret)
+  const pressedMs = Date.now()
+  await page.keyboard.press('Enter')
+  await rowsOf(page).first().waitFor()
+  const rowsMs = Date.now() - pressedMs
+  const workedBefore = await worked()
+  let inDocument = 0
+  let frames = 0
+  for (let told: unknown = ''; told !== `${(crowdRows + 1).toLocaleString('en-GB')} rows`; frames += 1) {
+    if (frames % 20 === 0) inDocument = Math.max(inDocument, await rowsOf(page).count())
+    told = await page.evaluate(scrollDown)
+  }
+  t.match(await rowsOf(page).last().innerText(), 'test-credit', 'the first movement is the last row')
+  const workMs = ((await worked()) - workedBefore) * 1_000
+  const longTasks: readonly number[] = await page.evaluate('longTasks')
+  const paintMs: number = await page.evaluate(firstPaint)
+  t.comment(
+    `first paint ${Math.round(paintMs)} ms, first rows ${rowsMs} ms after the key; ${crowdRows} rows in ${frames} frames of ` +
+      `${(workMs / frames).toFixed(1)} ms of work, ${longTasks.length} tasks of 50 ms and more, the longest ${Math.max(0, ...longTasks)} ms; ` +
+      `at most ${inDocument} rows in the document`,
+  )
+  t.ok(paintMs <= 1_000 * patience)
+  t.ok(rowsMs <= 1_000 * patience)
+  t.ok(workMs / frames <= 1_000 / 60, 'a frame is done before the next one is due')
+  if (isAlone) t.ok(longTasks.length <= frames / 4)
+  t.ok(inDocument < 60)
+}
+
+const chromium = findChromium()
+
+t.test('the dashboard', { skip: chromium === null && withoutChromium, timeout: 240_000 + crowdRows }, async (t) => {
+  const world = await openWorld(t)
+  const browser = await openBrowser(t, chromium!)
+  await t.test('who signs in leaves nothing of the key behind', signInAndOut(world, browser))
+  await t.test('a key that expires meanwhile is asked for again', expiredKey(world, browser))
+  await t.test('balance, runway and a chart', overview(world, browser))
+  await t.test('spend, with its filters; names are never markup', spend(world, browser))
+  await t.test('the statement, filtered and exported to the digit', statement(world, browser))
+  await t.test('a charge explained, and its proof', explained(world, browser))
+  await t.test('videos with their states', videos(world, browser))
+  await t.test('the live tail, and its pause', liveTail(world, browser))
+  await t.test('what went wrong is said, with a way on', states(world, browser))
+  await t.test('an empty workspace, its keys and limits', administrator(world, browser))
+  await t.test('a new secret is shown until it is acknowledged', newSecret(world, browser))
+  await t.test('by keyboard alone', keyboard(world, browser))
+  await t.test('nothing that axe-core finds, in light', accessible(world, browser, 'light'))
+  await t.test('nothing that axe-core finds, in dark', accessible(world, browser, 'dark'))
+  await t.test(`${crowdRows} rows`, crowd(world, browser))
+})

@@ -1,0 +1,283 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import type { SandboxCall } from '../../../sandbox/http/calls.ts'
+import { publishPlan, subscribe } from '../../../src/administration/plan-changes.ts'
+import { findOrCreateWallet } from '../../../src/domain/ledger/ledger.ts'
+import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
+import { balancePicos } from '../../../src/domain/wallet/wallet.ts'
+import { chat, until } from '../../support/clients.ts'
+import { type Account, runtime, startTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { type Ended, mainFile, programEnvironment, runProgram } from '../../support/program.ts'
+
+const credit = '100'
+const requestsOfEach = 6
+
+interface Asked {
+  readonly requestId: string
+  readonly prompt: string
+}
+
+/** A request with a prompt of its own, by which the sandbox's call is known again. */
+const ask = async ({ gateway }: TestGateway, { workspaceId, secret }: Account, number: number): Promise<Asked> => {
+  const prompt = `question ${number} of ${workspaceId}`
+  const body = { model: 'openai/plain', max_tokens: 20 + number, messages: [{ role: 'user', content: prompt }] }
+  const { requestId, complete } = await chat(gateway.url, secret, JSON.stringify(body))
+  if (requestId === null || !complete) throw new Error(`${prompt} was not answered`)
+  return { requestId, prompt }
+}
+
+/** What the provider counted of one request. */
+interface Line {
+  readonly requestId: string
+  readonly workspaceId: string
+  readonly time: string
+  readonly input: number
+  readonly output: number
+  readonly amountPicos: bigint
+}
+
+/** 1 USD per million tokens in, 2 out. */
+const costOf = (input: number, output: number): bigint => BigInt(input) * 1_000_000n + BigInt(output) * 2_000_000n
+
+const promptOf = ({ body }: SandboxCall): string => (body as { messages: [{ content: string }] }).messages[0].content
+
+const linesOf = (calls: readonly SandboxCall[], asked: readonly Asked[]): readonly Line[] =>
+  calls.map((call) => {
+    const prompt = promptOf(call)
+    const { requestId } = asked.find((each) => each.prompt === prompt)!
+    const { prompt: input, output } = call.tokens!
+    const workspaceId = prompt.split(' ').at(-1)!
+    return {
+      requestId,
+      workspaceId,
+      time: new Date(call.at).toISOString(),
+      input,
+      output,
+      amountPicos: costOf(input, output),
+    }
+  })
+
+const csvOf = (lines: readonly Line[]): string =>
+  [
+    'provider,model,time,request_id,input,output,amount',
+    ...lines.map(
+      ({ requestId, time, input, output, amountPicos }) =>
+        `openai,plain,${time},${requestId},${input},${output},${formatUsd(amountPicos).padEnd(14, '0')}`,
+    ),
+  ].join('\n')
+
+const usageReportOf = (lines: readonly Line[]): string => {
+  const [day] = lines.map(({ time }) => Date.parse(`${time.slice(0, 10)}T00:00:00Z`) / 1_000)
+  const sum = (figure: (line: Line) => number): number => lines.reduce((total, line) => total + figure(line), 0)
+  const result = {
+    object: 'organization.usage.completions.result',
+    input_tokens: sum(({ input }) => input),
+    output_tokens: sum(({ output }) => output),
+    num_model_requests: lines.length,
+    model: 'plain',
+  }
+  return JSON.stringify({
+    object: 'page',
+    data: [{ object: 'bucket', start_time: day, end_time: day! + 86_400, results: [result] }],
+    has_more: false,
+  })
+}
+
+interface Scene {
+  readonly running: TestGateway
+  readonly accounts: readonly Account[]
+  readonly lines: readonly Line[]
+  reconcile(name: string, text: string, ...words: readonly string[]): Promise<Ended>
+}
+
+const setScene = async (t: Parameters<typeof startTestGateway>[0], workspaces: number): Promise<Scene> => {
+  const running = await startTestGateway(t)
+  const { operator, sandbox, account, config } = running
+  const accounts = [account]
+  for (let each = 1; each < workspaces; each += 1)
+    accounts.push(await operator.openAccount(`workspace-${each}`, credit))
+  // Its fee and its credit are between us and the workspace: no provider invoices them.
+  const terms = { planId: 'pro', name: 'Pro', price: '3', period: 'month', includedCredit: '3', limits: {} } as const
+  await publishPlan(operator, terms)
+  const subscribing = { subscriptionId: 'sub_1', startsAtMs: runtime.clock(), renews: true, again: true }
+  await subscribe(operator, { workspaceId: account.workspaceId, planId: 'pro', ...subscribing })
+  const asked: Asked[] = []
+  for (const each of accounts)
+    for (let number = 0; number < requestsOfEach; number += 1) asked.push(await ask(running, each, number))
+  await operator.caughtUp()
+  const lines = linesOf(sandbox.calls(), asked)
+  return {
+    running,
+    accounts,
+    lines,
+    reconcile: async (name, text, ...words) => {
+      const file = join(config.dataFolder, name)
+      await writeFile(file, text)
+      return runProgram(
+        config.dataFolder,
+        config.dataFolder,
+        'reconcile',
+        '--provider',
+        'openai',
+        '--file',
+        file,
+        '--json',
+        ...words,
+      )
+    },
+  }
+}
+
+interface Said {
+  readonly type: string
+  readonly [name: string]: unknown
+}
+
+const saidIn = ({ out }: Ended): readonly Said[] =>
+  out
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Said)
+
+const ofType = (ended: Ended, type: string): readonly Said[] => saidIn(ended).filter((said) => said.type === type)
+
+const balancesOf = async ({ running, accounts }: Scene): Promise<readonly string[]> => {
+  await running.operator.caughtUp()
+  return accounts.map(({ workspaceId }) =>
+    formatUsd(balancePicos(findOrCreateWallet(running.operator.tail.ledger, workspaceId))),
+  )
+}
+
+/** Every wallet, had each request cost what the invoice says. */
+const balancesAfter = ({ accounts }: Scene, lines: readonly Line[]): readonly string[] =>
+  accounts.map(({ workspaceId }) =>
+    formatUsd(
+      lines
+        .filter((line) => line.workspaceId === workspaceId)
+        .reduce((left, { amountPicos }) => left - amountPicos, parseUsd(credit)),
+    ),
+  )
+
+const adjustmentsIn = async ({ running }: Scene) =>
+  (await running.operator.events()).flatMap((event) => (event.type === 'AdjustmentPosted' ? [event.data] : []))
+
+/** More tokens, another price, a call that we know nothing of, and one that is not invoiced. */
+const tamper = (lines: readonly Line[]): readonly Line[] =>
+  lines.slice(0, -1).map((line, place) => {
+    if (place === 0) return { ...line, output: line.output + 5, amountPicos: costOf(line.input, line.output + 5) }
+    if (place === 1) return { ...line, amountPicos: line.amountPicos + 12_345n }
+    return place === 2 ? { ...line, amountPicos: line.amountPicos - 1_000_000n } : line
+  })
+
+t.test(
+  "the provider's own count is compared, corrected once, and then equals the wallet",
+  { timeout: 120_000 },
+  async (t) => {
+    const scene = await setScene(t, 2)
+    const { lines } = scene
+
+    const clean = await scene.reconcile('clean.csv', csvOf(lines), '--format', 'csv')
+    t.equal(clean.code, 0, clean.err)
+    t.match(ofType(clean, 'summary'), [{ rows: lines.length, difference: '0', differences: 0 }])
+    t.same(ofType(clean, 'difference'), [])
+    t.equal((await scene.reconcile('usage.json', usageReportOf(lines), '--format', 'openai-usage')).code, 0)
+
+    const unknown = { ...lines[0]!, requestId: 'nobody-asked', amountPicos: 77n }
+    const tampered = [...tamper(lines), unknown]
+    const before = await balancesOf(scene)
+    const shown = await scene.reconcile('march.csv', csvOf(tampered), '--format', 'csv')
+    t.equal(shown.code, 1)
+    t.same(
+      ofType(shown, 'class').map(({ class: name, count, amount }) => `${name} ${count} ${amount}`),
+      [
+        'missing_here 1 0.000000000077',
+        `missing_there 1 ${formatUsd(-lines.at(-1)!.amountPicos)}`,
+        'token_drift 1 0.00001',
+        'price_drift 2 -0.000000987655',
+      ],
+    )
+    t.same(
+      ofType(shown, 'correction').map(({ outcome }) => outcome),
+      ['not_posted', 'not_posted', 'not_posted'],
+    )
+    t.same(await balancesOf(scene), before, 'a dry run moves nothing')
+
+    const posted = await scene.reconcile('march.csv', csvOf(tampered), '--format', 'csv', '--post')
+    t.equal(posted.code, 1, 'what is missing is left')
+    const adjustments = await adjustmentsIn(scene)
+    t.same(
+      adjustments.map(({ corrects, reason, amount }) => `${corrects} ${reason} ${amount}`).sort(),
+      [
+        `${lines[0]!.requestId} reconciliation -0.00001`,
+        `${lines[1]!.requestId} reconciliation -0.000000012345`,
+        `${lines[2]!.requestId} reconciliation 0.000001`,
+      ].sort(),
+    )
+    const charged = [...tampered.slice(0, -1), lines.at(-1)!]
+    t.same(await balancesOf(scene), balancesAfter(scene, charged), 'each charge is what is invoiced')
+
+    const again = await scene.reconcile('march.csv', csvOf(tampered), '--format', 'csv', '--post')
+    t.same(ofType(again, 'correction'), [])
+    t.same((await adjustmentsIn(scene)).length, 3, 'posting again posts nothing')
+    t.same(
+      ofType(again, 'class').map(({ class: name }) => name),
+      ['missing_here', 'missing_there'],
+    )
+
+    const second = charged.map((line, place) =>
+      place === 0 ? { ...line, amountPicos: line.amountPicos + 500n } : line,
+    )
+    const later = await scene.reconcile('april.csv', csvOf(second), '--format', 'csv', '--post')
+    t.equal(later.code, 0, 'all that differed was corrected')
+    t.same(
+      ofType(later, 'correction').map(({ amount }) => amount),
+      ['-0.0000000005'],
+      'another invoice corrects what is left',
+    )
+    t.same(await balancesOf(scene), balancesAfter(scene, second))
+
+    const bad = await scene.reconcile(
+      'bad.csv',
+      `${csvOf(tampered)}\nopenai,plain,yesterday,x,1,1,1`,
+      '--format',
+      'csv',
+      '--post',
+    )
+    t.equal(bad.code, 1)
+    t.match(ofType(bad, 'bad_row'), [{ row: tampered.length + 2, problem: /time is no instant/ }])
+    t.equal((await adjustmentsIn(scene)).length, 4)
+    t.equal((await scene.reconcile('x.csv', 'x', '--format', 'guess')).code, 2)
+    const offset = await scene.reconcile('x.csv', csvOf(lines), '--format', 'csv', '--timezone', '+08:00')
+    t.match(offset, { code: 2, err: /a name such as Asia\/Shanghai/ })
+  },
+)
+
+t.test('a posting that is killed is finished by the next', { timeout: 120_000 }, async (t) => {
+  const scene = await setScene(t, 6)
+  const dearer = scene.lines.map((line) => ({ ...line, amountPicos: line.amountPicos + 3_000_000n }))
+  const { dataFolder } = scene.running.config
+  const file = join(dataFolder, 'dearer.csv')
+  await writeFile(file, csvOf(dearer))
+  const words = ['reconcile', '--provider', 'openai', '--format', 'csv', '--file', file, '--post', '--data', dataFolder]
+  const child = spawn(process.execPath, [mainFile, ...words], {
+    cwd: dataFolder,
+    env: programEnvironment(),
+    stdio: 'ignore',
+  })
+  const { ledger } = scene.running.operator.tail
+  const ended = once(child, 'exit')
+  await Promise.race([
+    until(() => [...ledger.wallets.values()].some((wallet) => wallet.adjustmentsPicos !== 0n)),
+    ended,
+  ])
+  child.kill('SIGKILL')
+  await ended
+  t.comment(`${(await adjustmentsIn(scene)).length} of ${dearer.length} were posted when it was killed`)
+  const finished = await scene.reconcile('dearer.csv', csvOf(dearer), '--format', 'csv', '--post')
+  t.equal(finished.code, 0, finished.err)
+  t.same(await balancesOf(scene), balancesAfter(scene, dearer))
+  t.equal((await adjustmentsIn(scene)).length, dearer.length, 'each was posted once')
+})

@@ -1,0 +1,140 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { documentationInOrder } from '../../structure/documentation.ts'
+import { until } from '../../support/clients.ts'
+import { prepareDataFolder } from '../../support/clusters.ts'
+import { temporaryFolder } from '../../support/gateway.ts'
+import { mainFile, programEnvironment, runWords } from '../../support/program.ts'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const printedAddress = 'http://127.0.0.1:8787'
+
+/** What no test runs, by a part of it. */
+const notRun: readonly (readonly [part: string, reason: string])[] = [
+  ['make test', 'this test starts the gateway itself, without the installation'],
+  ['raw.githubusercontent.com', 'it downloads a file'],
+  ['costs.json', 'the file comes from a provider'],
+  ['-- servers', 'it takes a terminal of its own'],
+  ['-- serve --role', 'it takes the port 8787; the roles run apart in `Deployment`'],
+]
+
+const shellBlocks = (markdown: string): readonly string[] =>
+  Array.from(markdown.matchAll(/^```sh\n(.*?)^```$/gms), ([, block = '']) => block)
+
+/**
+ * npm's own start costs a second for each command, so the words go to a process that runs one command after the other: over the file
+ * descriptor 3, ended by an empty word; its exit code comes back over 4. An HTTP answer that is an error is a failure.
+ */
+const prelude = `
+  npm() {
+    [ "$1 $2 $3 $4" = 'run -s gateway --' ] || return 127
+    shift 4
+    printf '%s\\0' "$@" '' >&3
+    read -r code <&4
+    cat .out
+    cat .err >&2
+    return "$code"
+  }
+  curl() { command curl -sS --fail-with-body "$@"; }
+  set -ex
+`
+
+const runCommands = async (folder: string, asked: Readable, codes: Writable): Promise<void> => {
+  let words = ''
+  for await (const part of asked.setEncoding('utf8')) {
+    words += part
+    if (!words.endsWith('\0\0')) continue
+    const { code, out, err } = await runWords(folder, words.slice(0, -2).split('\0'))
+    words = ''
+    await Promise.all([writeFile(join(folder, '.out'), out), writeFile(join(folder, '.err'), err)])
+    codes.write(`${code}\n`)
+  }
+}
+
+interface ShellEnd {
+  readonly code: number
+  readonly out: string
+  /** Each command, and what it wrote there. */
+  readonly err: string
+}
+
+const runShell = async (folder: string, script: string): Promise<ShellEnd> => {
+  const child = spawn('sh', ['-c', `${prelude}\n${script}`], {
+    cwd: folder,
+    env: programEnvironment(),
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
+  })
+  const [, , , asked, codes] = child.stdio
+  const commands = runCommands(folder, asked as Readable, codes as Writable)
+  const [out, err, [code]] = await Promise.all([
+    text(child.stdout!),
+    text(child.stderr!),
+    once(child, 'exit'),
+    commands,
+  ])
+  return { code, out, err }
+}
+
+/** What the commands find in a checkout: the data folder is filled by the gateway. */
+const openCheckout = async (t: Test): Promise<string> => {
+  const folder = await temporaryFolder(t)
+  await symlink(join(root, 'prices.json'), join(folder, 'prices.json'))
+  await mkdir(join(folder, 'data'))
+  await prepareDataFolder(join(folder, 'data'))
+  return folder
+}
+
+const lastLineOfBanner = /\/admin\/v1\/workspaces .*\n/
+
+/** Starts the gateway as `make run` does, on a free port, and resolves with what it prints. */
+const startGateway = async (t: Test, folder: string): Promise<string> => {
+  const words = [mainFile, 'serve', '--port', '0', '--observe-port', 'off']
+  const child = spawn(process.execPath, words, {
+    cwd: folder,
+    env: programEnvironment(),
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const exited = once(child, 'exit')
+  t.teardown(async () => {
+    child.kill()
+    await exited
+  })
+  let banner = ''
+  for await (const part of child.stdout!.setEncoding('utf8')) {
+    banner += part
+    if (lastLineOfBanner.test(banner)) return banner
+  }
+  throw new Error(`the gateway ended before it answered: ${banner}`)
+}
+
+t.test('every command of the documentation and of the banner runs as printed', { timeout: 120_000 }, async (t) => {
+  const folder = await openCheckout(t)
+  const banner = await startGateway(t, folder)
+
+  await t.test('the banner', async (t) => {
+    const [ask = '', usage = '', admin = '', ...more] = banner.match(/^ {2}curl (?:.*\\\n)*.*$/gm) ?? []
+    t.same(more, [])
+    t.match(await runShell(folder, `${ask}\n${admin}`), { code: 0, out: /"chat.completion".*"demo"/s })
+    t.match(banner, /after its end, as measured\.\n {2}curl \S+\/billing\/usage/, 'it tells how late the tables are')
+    await until(async () => JSON.parse((await runShell(folder, usage)).out).total_usage > 0)
+  })
+
+  await t.test('the README and docs/', async (t) => {
+    const pages = documentationInOrder()
+    t.ok(pages.length > 20, `${pages.length} pages`)
+    const blocks = pages.flatMap(({ text }) => shellBlocks(text))
+    for (const [part, reason] of notRun)
+      t.equal(blocks.filter((block) => block.includes(part)).length, 1, `one block is not run: ${reason}`)
+    const run = blocks.filter((block) => !notRun.some(([part]) => block.includes(part)))
+    t.ok(run.length > 0, `${run.length} blocks are run`)
+    const url = /answers at (http:\S+)\/v1/.exec(banner)?.[1]
+    const { code, err } = await runShell(folder, run.join('\n').replaceAll(printedAddress, url!))
+    t.equal(code, 0, 'every command', { lastCommands: err.slice(-2_000) })
+  })
+})

@@ -1,0 +1,68 @@
+import { hash } from 'node:crypto'
+import t from 'tap'
+import { createSigner, deriveVerifier } from '../../../src/audit/note.ts'
+import { documentedModels, documentedOperations } from '../../support/documented-operations.ts'
+import { sheetOf, startTestGateway } from '../../support/gateway.ts'
+import { invalidOf } from '../../support/invalid-input.ts'
+import type { Documented, Sent } from '../../support/openapi-client.ts'
+import { randomOf } from '../../support/random.ts'
+import { videoOptions } from '../../support/video.ts'
+
+const seed = Number(process.env['OPENAPI_SEED'] ?? Date.now() % 100_000)
+/** Invalid requests to each operation. */
+const runs = Number(process.env['OPENAPI_RUNS'] ?? 4)
+/** Until the tables have followed, and a video is made. */
+const followedMs = 60_000
+const signer = createSigner('gateway.test/ledger', Buffer.alloc(32, 7))
+const audit = { sealing: true, origin: signer.name, signer, verifier: deriveVerifier(signer), previous: [] }
+const token = 'a-token-of-ana-that-nobody-can-guess'
+
+const sheets = Object.fromEntries(documentedModels.map((model) => [model, sheetOf()]))
+
+const start = async (t: Parameters<typeof startTestGateway>[0]) => {
+  const admins = [{ name: 'ana', sha256: hash('sha256', token) }]
+  const { gateway, account } = await startTestGateway(t, videoOptions(sheets, { admins, audit }))
+  const { secret, workspaceId } = account
+  return documentedOperations({ url: gateway.url, secret, adminToken: token, workspaceId })
+}
+
+t.test('valid requests are served, invalid ones refused, each as the document says', async (t) => {
+  t.comment(`OPENAPI_SEED=${seed} OPENAPI_RUNS=${runs}`)
+  const { client, send, validOf, credentialsOf } = await start(t)
+  const valid = new Map<Documented, Sent>()
+
+  /** As often as it takes for what was made to be there, and to be sealed. */
+  const served = async (operation: Documented, sent: Sent): Promise<string> => {
+    const giveUpAtMs = Date.now() + followedMs
+    for (;;) {
+      const received = await send(operation, sent)
+      const undocumented = client.undocumented(operation, received)
+      if (undocumented !== '') return undocumented
+      if (received.status < 400) return ''
+      const comes = received.status === 404 || (received.status === 409 && sent.path.endsWith('/proof'))
+      if (!comes || Date.now() > giveUpAtMs) return `${received.status}: ${received.text}`
+    }
+  }
+  for (const operation of client.operations) {
+    const sent = await validOf(operation)
+    valid.set(operation, sent)
+    t.equal(await served(operation, sent), '', `${operation.name} ${sent.path}`)
+  }
+
+  const random = randomOf(seed)
+  const statuses = new Map<number, number>()
+  for (const [operation, sent] of valid)
+    for (let run = 0; run < runs; run += 1) {
+      const invalid = invalidOf(client, operation, sent, credentialsOf(operation), random)
+      const received = await send(operation, invalid.sent)
+      statuses.set(received.status, (statuses.get(received.status) ?? 0) + 1)
+      const undocumented = client.undocumented(operation, received)
+      if (undocumented !== '') t.fail(`${operation.name}, ${invalid.what}: ${undocumented}`)
+      else if (invalid.status !== undefined && invalid.status !== received.status)
+        t.fail(`${operation.name}, ${invalid.what}: ${received.status} and not ${invalid.status}`)
+      else if (invalid.mustBeRefused === true && received.status < 400)
+        t.fail(`${operation.name}, ${invalid.what}: ${received.status}, though it is not what the document asks for`)
+    }
+  t.comment(JSON.stringify(Object.fromEntries([...statuses].sort(([a], [b]) => a - b))))
+  t.ok([400, 401, 404].every((status) => runs < 6 || statuses.has(status)))
+})

@@ -1,0 +1,89 @@
+"""Charges usages with LiteLLM's calculator and genai-prices: a JSON object a line in, one a line out, in the same order."""
+
+import json
+import os
+import sys
+from decimal import Decimal
+
+os.environ['LITELLM_LOCAL_MODEL_COST_MAP'] = 'True'
+
+import litellm  # noqa: E402
+from genai_prices.data import providers  # noqa: E402
+from genai_prices.types import ModelPrice, Tier, TieredPrices  # noqa: E402
+from litellm.cost_calculator import cost_per_token  # noqa: E402
+from litellm.llms.anthropic.chat.transformation import AnthropicConfig  # noqa: E402
+from litellm.llms.vertex_ai.gemini.vertex_and_google_ai_studio_gemini import VertexGeminiConfig  # noqa: E402
+from litellm.responses.utils import ResponseAPILoggingUtils  # noqa: E402
+from litellm.types.utils import Usage  # noqa: E402
+
+GEMINI = {'google': 'gemini'}
+GENAI = {'xai': 'x-ai'}
+FLAVORS = {'messages': 'default', 'gemini': 'default'}
+PRICES = {
+    'input': 'input_mtok',
+    'cached_input': 'cache_read_mtok',
+    'cached_audio_input': 'cache_audio_read_mtok',
+    'cached_image_input': 'cache_image_read_mtok',
+    'cache_write_5m': 'cache_write_mtok',
+    'cache_write_1h': 'cache_write_1h_mtok',
+    'output': 'output_mtok',
+    'reasoning': 'output_reasoning_mtok',
+    'audio_input': 'input_audio_mtok',
+    'audio_output': 'output_audio_mtok',
+    'image_input': 'input_image_mtok',
+    'image_output': 'output_image_mtok',
+}
+extracting = {provider.id: provider for provider in providers}
+
+
+def litellm_usage(case):
+    body, flavor = case['answer'], case['flavor']
+    if flavor == 'messages':
+        return AnthropicConfig().calculate_usage(usage_object=body['usage'], reasoning_content=None)
+    if flavor == 'gemini':
+        return VertexGeminiConfig._calculate_usage(completion_response=body)
+    if flavor == 'responses':
+        return ResponseAPILoggingUtils.transform_response_api_usage_to_chat_usage(body['usage'])
+    return Usage(**body['usage'])
+
+
+def litellm_charge(case):
+    provider = case['provider']
+    prompt, completion = cost_per_token(
+        model=case['model'],
+        custom_llm_provider=GEMINI.get(provider, provider),
+        usage_object=litellm_usage(case),
+        service_tier=case['tier'],
+    )
+    return repr(prompt + completion)
+
+
+def price_of(item, rates):
+    tiers = [
+        Tier(start=tier['prompt_tokens_above'], price=Decimal(tier['per_million_tokens'][item]))
+        for tier in rates.get('tiers', [])
+        if item in tier['per_million_tokens']
+    ]
+    base = Decimal(rates['per_million_tokens'][item])
+    return TieredPrices(base=base, tiers=tiers) if tiers else base
+
+
+def genai_charge(case):
+    provider = extracting[GENAI.get(case['provider'], case['provider'])]
+    flavor = FLAVORS.get(case['flavor'], case['flavor'])
+    _, usage = provider.extract_usage({'model': case['model'], **case['answer']}, api_flavor=flavor)
+    rates = case['rates']
+    prices = {PRICES[item]: price_of(item, rates) for item in rates['per_million_tokens'] if item in PRICES}
+    return str(ModelPrice(**prices).calc_price(usage)['total_price'])
+
+
+def attempt(charge, case):
+    try:
+        return {'charge': charge(case)}
+    except Exception as error:
+        return {'error': f'{type(error).__name__}: {error}'[:200]}
+
+
+for line in sys.stdin:
+    case = json.loads(line)
+    print(json.dumps({'litellm': attempt(litellm_charge, case), 'genai': attempt(genai_charge, case)}))

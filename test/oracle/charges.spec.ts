@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { formatUsd } from '../../src/domain/money.ts'
+import type { PriceSheet } from '../../src/events/types.ts'
+import { chargeCase } from './charges.ts'
+import { compareCharge, reasons } from './differences.ts'
+import { recordedUsages } from './recorded.ts'
+import { createCase, createRandom, type OracleCase, type OracleModel } from './usages.ts'
+
+const sheet: PriceSheet = {
+  currency: 'USD',
+  per_million_tokens: {
+    input: '2',
+    cached_input: '0.2',
+    cached_audio_input: '0.4',
+    cache_write_5m: '2.5',
+    cache_write_1h: '4',
+    cache_write_12h: '5',
+    audio_input: '4',
+    output: '10',
+    audio_output: '20',
+  },
+  service_tiers: { flex: { per_million_tokens: { input: '1', output: '5' } } },
+  region_multipliers: { us: '1.1' },
+  max_output_tokens: 1_000,
+}
+const models: readonly OracleModel[] = (['openai', 'anthropic', 'google', 'xai'] as const).map((provider) => ({
+  name: 'm',
+  provider,
+  sheet,
+}))
+
+t.test('generated usages are read, whole and streamed alike, and none of their tokens is lost', async (t) => {
+  const random = createRandom(1)
+  for (let index = 0; index < 1_000; index += 1) {
+    const each = createCase(random, models)
+    const { usage } = chargeCase(each)
+    const { inputUncached, cacheRead, cacheWrite5m, cacheWrite1h, cacheWrite12h = 0, inputAudio, inputImage } = usage
+    const parts = inputUncached + cacheRead + cacheWrite5m + cacheWrite1h + cacheWrite12h + inputAudio + inputImage
+    if (parts !== usage.promptTotal) t.fail(JSON.stringify(each))
+    if (usage.serviceTier !== (each.tier ?? undefined)) t.fail(`the tier is not read: ${JSON.stringify(each)}`)
+  }
+})
+
+t.test('recorded usages cost what they did by hand', async (t) => {
+  const costs = recordedUsages.map(({ model: name, flavor, usage }) => {
+    const provider = flavor === 'messages' ? 'anthropic' : flavor === 'gemini' ? 'google' : 'openai'
+    const model: OracleModel = { name, provider: name.startsWith('xai/') ? 'xai' : provider, sheet }
+    return formatUsd(chargeCase({ model, flavor, usage, tier: null }).picos)
+  })
+  // 3 × 2 + 9511 × 0.2 + 1956 × 2.5 + 44 × 10 = 7238.2 for a million; 13 × 2 + 44 × 10 = 466.
+  t.equal(costs[0], '0.0072382')
+  t.equal(costs[2], '0.000466')
+  // 58 text + 37 audio fresh, 2634 + 284 audio cached, 150 out: 342 × 2 + 37 × 4 + 2634 × 0.2 + 284 × 0.4 + 150 × 10 = 2972.4.
+  t.equal(costs[6], '0.0029724')
+  // xAI: 12 × 2 + 291 × 10, reasoning beside the completion.
+  t.equal(costs[15], '0.002934')
+})
+
+const caseOf = (usage: OracleCase['usage']): OracleCase => ({ model: models[0]!, flavor: 'chat', usage, tier: null })
+
+t.test('a difference is explained only by a charge that is equal without it', async (t) => {
+  const each = caseOf({
+    prompt_tokens: 100,
+    completion_tokens: 0,
+    prompt_tokens_details: { cache_write_tokens: 100, cache_write_tokens_details: { ttl_12h_tokens: 100 } },
+  })
+  const ours = chargeCase(each)
+  const classesOf = (answered: Parameters<typeof compareCharge>[3]) =>
+    compareCharge(each, ours, 'genai', answered).classes
+  t.equal(classesOf({ charge: '0.0005' }), null, 'equal')
+  t.same(classesOf({ charge: '0.00025' }), ['writes-for-twelve-hours-as-others'])
+  t.same(classesOf({ charge: '0.00026' }), [])
+  t.same(classesOf({ error: 'KeyError: x' }), [])
+})
+
+t.test('every known difference has a reason', async (t) => {
+  const known: object = JSON.parse(readFileSync(new URL('known-differences.json', import.meta.url), 'utf8'))
+  for (const classes of Object.values(known)) for (const name of Object.keys(classes)) t.ok(reasons.has(name), name)
+})

@@ -1,0 +1,131 @@
+import { chargeFor } from '../../src/domain/pricing/charge.ts'
+import type { Usage } from '../../src/domain/usage/usage.ts'
+import type { JsonObject } from '../../src/encoding/json.ts'
+import type { Target, UpstreamCallRequest, UpstreamDialect } from '../../src/providers/dialect/dialect.ts'
+import type { Provider } from '../../src/providers/dialect/provider.ts'
+import { dialects } from '../../src/providers/dialects.ts'
+import type { Flavor, OracleCase, OracleModel } from './usages.ts'
+
+const providers: { readonly [P in OracleModel['provider']]: Pick<Provider, 'dialect' | 'profile'> } = {
+  openai: { dialect: 'openai', profile: 'openai' },
+  xai: { dialect: 'openai', profile: 'xai' },
+  anthropic: { dialect: 'anthropic', profile: 'openai' },
+  google: { dialect: 'google', profile: 'openai' },
+}
+
+const dialectOf: { readonly [F in Flavor]: UpstreamDialect } = {
+  chat: dialects.openai.chat!,
+  responses: dialects.openai.responses!,
+  messages: dialects.anthropic.messages!,
+  gemini: dialects.google.chat!,
+}
+
+const targetOf = ({ name, provider, sheet }: OracleModel): Target => ({
+  provider: { name: provider, baseUrl: 'https://provider.example/v1', apiKey: 'a-key', ...providers[provider] },
+  model: `${provider}/${name}`,
+  upstreamModel: name,
+  sheet,
+  askedSeconds: 1_760_000_000,
+})
+
+const asked = (stream: boolean): UpstreamCallRequest => ({
+  requestId: 'request-1',
+  body: { model: 'm', messages: [{ role: 'user', content: 'Hi' }], input: 'Hi', max_tokens: 10 },
+  stream,
+  outputCap: null,
+})
+
+const chat = { id: 'a', created: 1, model: 'm' }
+const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_reason: 'end_turn' }
+const item = { id: 'i', type: 'message', role: 'assistant', status: 'completed' }
+const outputText = { ...item, content: [{ type: 'output_text', text: 'a', annotations: [] }] }
+
+/** The body of a whole answer. */
+export const wholeAnswer = ({ flavor, usage, tier }: OracleCase): JsonObject => {
+  const service_tier = tier ?? 'default'
+  switch (flavor) {
+    case 'chat': {
+      const choices = [{ index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' }]
+      return { ...chat, object: 'chat.completion', choices, usage, service_tier }
+    }
+    case 'responses':
+      return { id: 'resp_1', object: 'response', status: 'completed', output: [outputText], usage, service_tier }
+    case 'messages':
+      return { ...message, content: [{ type: 'text', text: 'a' }], usage }
+    case 'gemini': {
+      const candidates = [{ index: 0, content: { role: 'model', parts: [{ text: 'a' }] }, finishReason: 'STOP' }]
+      return { candidates, usageMetadata: usage, modelVersion: 'm', responseId: 'a' }
+    }
+  }
+}
+
+const chatChunk = (more: JsonObject) => ({ ...chat, object: 'chat.completion.chunk', choices: [], ...more })
+
+/** Anthropic reports the input first, and the output as one token; its end replaces both. */
+const messagesEvents = (usage: JsonObject): readonly JsonObject[] => [
+  { type: 'message_start', message: { ...message, content: [], usage: { ...usage, output_tokens: 1 } } },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a' } },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage },
+  { type: 'message_stop' },
+]
+
+const eventsOf = (each: OracleCase): readonly JsonObject[] => {
+  const { flavor, usage, tier } = each
+  const service_tier = tier ?? 'default'
+  switch (flavor) {
+    case 'chat':
+      return [
+        chatChunk({ service_tier, choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }] }),
+        chatChunk({ service_tier, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }),
+        chatChunk({ service_tier, usage }),
+      ]
+    case 'responses': {
+      const response = wholeAnswer(each)
+      return [
+        { type: 'response.created', response: { ...response, status: 'in_progress', output: [], usage: null } },
+        { type: 'response.output_item.added', output_index: 0, item: { ...item, content: [] } },
+        { type: 'response.output_item.done', output_index: 0, item: outputText },
+        { type: 'response.completed', response },
+      ]
+    }
+    case 'messages':
+      return messagesEvents(usage)
+    case 'gemini':
+      return [wholeAnswer(each)]
+  }
+}
+
+const eventText = (flavor: Flavor, json: JsonObject): string =>
+  `${flavor === 'messages' || flavor === 'responses' ? `event: ${String(json['type'])}\n` : ''}data: ${JSON.stringify(json)}\n\n`
+
+const readWhole = (each: OracleCase): Usage | null => {
+  const body = Buffer.from(JSON.stringify(wholeAnswer(each)))
+  const answer = dialectOf[each.flavor].readAnswer(targetOf(each.model), asked(false), body)
+  if ('fault' in answer) throw new Error(answer.fault)
+  return answer.reportedUsage
+}
+
+const readStream = (each: OracleCase): Usage | null => {
+  const relay = dialectOf[each.flavor].openRelay(targetOf(each.model), asked(true))
+  const text = eventsOf(each).map((json) => eventText(each.flavor, json))
+  relay.push(Buffer.from(text.join('') + (each.flavor === 'chat' ? 'data: [DONE]\n\n' : '')))
+  relay.end()
+  if (relay.fault !== null) throw new Error(relay.fault)
+  return relay.reportedUsage
+}
+
+export interface OurCharge {
+  readonly usage: Usage
+  readonly picos: bigint
+}
+
+/** Throws where a usage is not read, or a stream is charged otherwise than the same answer as a whole. */
+export const chargeCase = (each: OracleCase): OurCharge => {
+  const [usage, streamed] = [readWhole(each), readStream(each)]
+  if (usage === null || streamed === null) throw new Error(`usage is not read: ${JSON.stringify(each)}`)
+  const [picos, streamedPicos] = [usage, streamed].map((one) => chargeFor(each.model.sheet, one).totalPicos)
+  if (picos !== streamedPicos) throw new Error(`a stream is charged otherwise: ${JSON.stringify(each)}`)
+  return { usage, picos: picos! }
+}

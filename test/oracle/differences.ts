@@ -1,0 +1,132 @@
+import { picosPerUsd } from '../../src/domain/money.ts'
+import { chargeFor } from '../../src/domain/pricing/charge.ts'
+import type { Usage } from '../../src/domain/usage/usage.ts'
+import type { PriceSheet } from '../../src/events/types.ts'
+import type { OurCharge } from './charges.ts'
+import type { OracleCase } from './usages.ts'
+
+export type Calculator = 'litellm' | 'genai'
+
+/** What a calculator does otherwise: the usage or the sheet with which we would charge what it does. */
+interface Deviation {
+  readonly name: string
+  readonly calculators: readonly Calculator[]
+  readonly reason: string
+  readonly applies: (each: OracleCase, usage: Usage) => boolean
+  readonly alter: (charged: Charged) => Charged
+}
+
+interface Charged {
+  readonly sheet: PriceSheet
+  readonly usage: Usage
+}
+
+const withUsage = ({ sheet, usage }: Charged, changes: Partial<Usage>): Charged => ({
+  sheet,
+  usage: { ...usage, ...changes },
+})
+
+const asText = (charged: Charged): Charged => {
+  const { inputUncached, inputAudio, cacheReadAudio: _cached, ...usage } = charged.usage
+  return { ...charged, usage: { ...usage, inputUncached: inputUncached + inputAudio, inputAudio: 0, outputAudio: 0 } }
+}
+
+const hasAudio = ({ inputAudio, outputAudio, cacheReadAudio = 0 }: Usage): boolean =>
+  inputAudio + outputAudio + cacheReadAudio > 0
+
+const deviations: readonly Deviation[] = [
+  {
+    name: 'writes-for-twelve-hours-as-others',
+    calculators: ['litellm', 'genai'],
+    reason:
+      'LiteLLM reads cache_write_tokens_details of responses alone, genai-prices of nothing: writes for twelve hours cost what others do.',
+    applies: ({ flavor }, { cacheWrite12h = 0 }) => cacheWrite12h > 0 && (flavor === 'chat' || flavor === 'responses'),
+    alter: (charged) => {
+      const { cacheWrite12h = 0, cacheWrite5m } = charged.usage
+      return withUsage(charged, { cacheWrite5m: cacheWrite5m + cacheWrite12h, cacheWrite12h: 0 })
+    },
+  },
+  {
+    name: 'region-without-multiplier',
+    calculators: ['genai'],
+    reason: 'genai-prices has no price for a region: Anthropic charges 1.1 times as much where inference_geo is us.',
+    applies: (_, { inferenceGeo }) => inferenceGeo !== undefined,
+    alter: ({ sheet, usage: { inferenceGeo: _region, ...usage } }) => ({ sheet, usage }),
+  },
+  {
+    name: 'audio-in-responses-as-text',
+    calculators: ['genai'],
+    reason: 'genai-prices reads no audio from the usage of a response.',
+    applies: ({ flavor }, usage) => flavor === 'responses' && hasAudio(usage),
+    alter: asText,
+  },
+  {
+    name: 'row-of-the-same-model',
+    calculators: ['litellm'],
+    reason: 'LiteLLM has two rows of the model: it charges by the one named gemini/, which is free, we by the other.',
+    applies: ({ model }) => model.name === 'gemini-exp-1206',
+    alter: ({ sheet, usage }) => ({ sheet: { ...sheet, per_million_tokens: { input: '0', output: '0' } }, usage }),
+  },
+]
+
+/** What a calculator refuses to charge. */
+const refusals: readonly { readonly name: string; readonly reason: string; readonly error: RegExp }[] = [
+  {
+    name: 'refuses-audio-beside-cache',
+    reason:
+      'genai-prices charges no audio beside cached tokens where the usage does not say how much of it was cached.',
+    error: /^ValueError: Missing usage for cache_audio_read_tokens/,
+  },
+]
+
+export const reasons: ReadonlyMap<string, string> = new Map(
+  [...deviations, ...refusals].map(({ name, reason }) => [name, reason]),
+)
+
+/** Searches are charged by the call beside the tokens: this compares the tokens. */
+const tokenPicos = ({ sheet, usage }: Charged): bigint => chargeFor(sheet, { ...usage, toolCalls: {} }).totalPicos
+
+const toleranceRatio = 1e-9
+const tolerancePicos = 1
+
+/** LiteLLM calculates with floating point. */
+const isEqual = (picos: bigint, theirPicos: number): boolean =>
+  Math.abs(Number(picos) - theirPicos) <= Math.max(tolerancePicos, Number(picos) * toleranceRatio)
+
+/** The smallest first. */
+const subsetsOf = <T>(items: readonly T[]): readonly (readonly T[])[] =>
+  Array.from({ length: 2 ** items.length }, (_, chosen) =>
+    items.filter((_item, index) => Math.floor(chosen / 2 ** index) % 2 === 1),
+  ).toSorted((one, other) => one.length - other.length)
+
+interface Verdict {
+  /** Null: equal. Empty: nothing explains the difference. */
+  readonly classes: readonly string[] | null
+  readonly differencePicos: number
+}
+
+export type Answered = { readonly charge: string } | { readonly error: string }
+
+/** Explained is what our own charge becomes equal to theirs with, to the pico-dollar. */
+export const compareCharge = (
+  each: OracleCase,
+  { usage }: OurCharge,
+  calculator: Calculator,
+  answered: Answered,
+): Verdict => {
+  const charged: Charged = { sheet: each.model.sheet, usage }
+  if ('error' in answered) {
+    const known = refusals.find(({ error }) => error.test(answered.error))
+    return { classes: known === undefined ? [] : [known.name], differencePicos: 0 }
+  }
+  const theirPicos = Number(answered.charge) * Number(picosPerUsd)
+  const differencePicos = Math.abs(Number(tokenPicos(charged)) - theirPicos)
+  const applying = deviations.filter(
+    ({ calculators, applies }) => calculators.includes(calculator) && applies(each, usage),
+  )
+  const explaining = subsetsOf(applying).find((some) =>
+    isEqual(tokenPicos(some.reduce((altered, { alter }) => alter(altered), charged)), theirPicos),
+  )
+  if (explaining === undefined) return { classes: [], differencePicos }
+  return { classes: explaining.length === 0 ? null : explaining.map(({ name }) => name), differencePicos }
+}

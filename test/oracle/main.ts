@@ -1,0 +1,155 @@
+/**
+ * `make oracle`: usages in the shapes of the providers, whole and streamed, charged through our readers and the sheets
+ * that are imported from LiteLLM's table, against LiteLLM's calculator and genai-prices on the same table. Exits with 1
+ * where a difference has no reason, or a reason explains more than `known-differences.json` allows.
+ *
+ * ORACLE_USAGES (20000), ORACLE_SEED (1); the bounds hold for these defaults.
+ */
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { formatUsd } from '../../src/domain/money.ts'
+import { serviceRatesOf } from '../../src/domain/pricing/charge.ts'
+import { readLiteLlm } from '../../src/domain/pricing/litellm.ts'
+import type { JsonObject } from '../../src/encoding/json.ts'
+import { chargeCase, wholeAnswer } from './charges.ts'
+import { type Answered, type Calculator, compareCharge, reasons } from './differences.ts'
+import { type Calculators, installCalculators } from './install.ts'
+import { recordedUsages } from './recorded.ts'
+import { createCase, createRandom, type OracleCase, type OracleModel } from './usages.ts'
+
+const count = Number(process.env['ORACLE_USAGES'] ?? 20_000)
+const seed = Number(process.env['ORACLE_SEED'] ?? 1)
+const calculators: readonly Calculator[] = ['litellm', 'genai']
+const providers = new Set(['openai', 'anthropic', 'google', 'xai'])
+const outputBytesMax = 256 * 1024 * 1024
+
+type Known = Readonly<Record<Calculator, Readonly<Record<string, { readonly count: number; readonly usd: string }>>>>
+
+const readJson = (path: string | URL) => JSON.parse(readFileSync(path, 'utf8'))
+const known: Known = readJson(new URL('known-differences.json', import.meta.url))
+
+const modelsOf = (table: JsonObject): readonly OracleModel[] =>
+  readLiteLlm(table, { providers, allowFree: false }).flatMap((row) =>
+    'sheet' in row
+      ? [
+          {
+            name: row.name,
+            provider: row.model.slice(0, row.model.indexOf('/')) as OracleModel['provider'],
+            sheet: row.sheet,
+          },
+        ]
+      : [],
+  )
+
+const recordedCases = (models: readonly OracleModel[]): readonly OracleCase[] =>
+  recordedUsages.map(({ model: name, flavor, usage }) => {
+    const model = models.find((each) => each.name === name)
+    if (model === undefined) throw new Error(`the table has no row ${name} that can be imported`)
+    return { model, flavor, usage, tier: null }
+  })
+
+/** genai-prices wants a rate for each kind of token; the sheet's own rule gives it. */
+const completeRates = ({ model: { sheet }, tier }: OracleCase) => {
+  const { per_million_tokens, tiers = [] } = serviceRatesOf(sheet, tier === null ? {} : { serviceTier: tier })
+  const complete = (rates: typeof per_million_tokens) => ({
+    ...rates,
+    ...(rates.audio_input === undefined || rates.cached_input === undefined
+      ? {}
+      : { cached_audio_input: rates.cached_audio_input ?? rates.cached_input }),
+  })
+  return {
+    per_million_tokens: complete(per_million_tokens),
+    tiers: tiers.map((each) => ({ ...each, per_million_tokens: complete(each.per_million_tokens) })),
+  }
+}
+
+type Answers = Readonly<Record<Calculator, Answered>>
+
+const calculate = ({ python }: Calculators, cases: readonly OracleCase[]): readonly Answers[] => {
+  const input = cases
+    .map((each) => {
+      const { model, flavor, tier } = each
+      const { name, provider } = model
+      return JSON.stringify({
+        model: name,
+        provider,
+        flavor,
+        tier,
+        answer: wholeAnswer(each),
+        rates: completeRates(each),
+      })
+    })
+    .join('\n')
+  const script = fileURLToPath(new URL('calculate.py', import.meta.url))
+  const { status, stdout, stderr } = spawnSync(python, [script], {
+    input,
+    encoding: 'utf8',
+    maxBuffer: outputBytesMax,
+  })
+  if (status !== 0) throw new Error(`the calculators ended with ${status}:\n${stderr.slice(-4_000)}`)
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+interface Found {
+  count: number
+  picos: bigint
+}
+
+const compareAll = (cases: readonly OracleCase[], answers: readonly Answers[], calculator: Calculator) => {
+  const classes = new Map<string, Found>()
+  const unexplained: string[] = []
+  let equal = 0
+  for (const [index, each] of cases.entries()) {
+    const ours = chargeCase(each)
+    const answered = answers[index]![calculator]
+    const { classes: names, differencePicos } = compareCharge(each, ours, calculator, answered)
+    if (names === null) equal += 1
+    else if (names.length === 0)
+      unexplained.push(
+        JSON.stringify({ ...each, model: each.model.name, ours: formatUsd(ours.picos), theirs: answered }),
+      )
+    for (const name of names ?? []) {
+      const found = classes.get(name) ?? { count: 0, picos: 0n }
+      classes.set(name, { count: found.count + 1, picos: found.picos + BigInt(Math.round(differencePicos)) })
+    }
+  }
+  return { equal, classes, unexplained }
+}
+
+/** Bounds are in millionths of a dollar. */
+const picosPerMicro = 1_000_000n
+
+const reportCalculator = (
+  cases: readonly OracleCase[],
+  answers: readonly Answers[],
+  calculator: Calculator,
+): boolean => {
+  const { equal, classes, unexplained } = compareAll(cases, answers, calculator)
+  console.log(`${calculator}: ${equal} of ${cases.length} charges are equal, ${unexplained.length} differ unexplained`)
+  for (const line of unexplained.slice(0, 10)) console.log(`  ${line}`)
+  let isGrown = false
+  for (const [name, { count: found, picos }] of [...classes].toSorted()) {
+    const bound = known[calculator][name]
+    const usd = formatUsd((picos / picosPerMicro) * picosPerMicro)
+    const grown = bound === undefined || found > bound.count || Number(usd) > Number(bound.usd)
+    isGrown ||= grown
+    console.log(`  ${name}: ${found}, $${usd}${grown ? ` (${bound?.count ?? 0}, $${bound?.usd ?? 0} allowed)` : ''}`)
+    console.log(`    ${reasons.get(name)}`)
+  }
+  return unexplained.length === 0 && !isGrown
+}
+
+const installed = installCalculators()
+const models = modelsOf(readJson(installed.table))
+const random = createRandom(seed)
+const cases = [...recordedCases(models), ...Array.from({ length: count }, () => createCase(random, models))]
+console.log(
+  `${count} usages of ${models.length} models, whole and streamed, and ${recordedUsages.length} recorded ones`,
+)
+const answers = calculate(installed, cases)
+const agreed = calculators.map((calculator) => reportCalculator(cases, answers, calculator))
+if (agreed.includes(false)) process.exitCode = 1

@@ -1,0 +1,192 @@
+import type { JsonObject } from '../../src/encoding/json.ts'
+import type { PriceSheet } from '../../src/events/types.ts'
+
+/** The wire format of the answer, as the provider of the model has it. */
+export type Flavor = 'chat' | 'responses' | 'messages' | 'gemini'
+
+export interface OracleModel {
+  /** Its name in LiteLLM's table. */
+  readonly name: string
+  readonly provider: 'openai' | 'anthropic' | 'google' | 'xai'
+  readonly sheet: PriceSheet
+}
+
+/** A usage as a provider reports it, and what it reports beside it. */
+export interface OracleCase {
+  readonly model: OracleModel
+  readonly flavor: Flavor
+  readonly usage: JsonObject
+  readonly tier: string | null
+}
+
+export type Random = () => number
+
+/** The same sequence for the same seed. */
+export const createRandom = (seed: number): Random => {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+const pick = <T>(random: Random, items: readonly T[]): T => items[Math.floor(random() * items.length)]!
+const upTo = (random: Random, most: number): number => Math.floor(random() * (most + 1))
+const sometimes = (random: Random, most: number, chance = 0.4): number => (random() < chance ? upTo(random, most) : 0)
+
+/** Short and long prompts, and those at the very length where the rates change. */
+const promptTokens = (random: Random, { tiers = [] }: PriceSheet): number => {
+  const lengths = tiers.flatMap(({ prompt_tokens_above: above }) => [above, above + 1, above * 2])
+  if (lengths.length > 0 && random() < 0.3) return pick(random, lengths)
+  return Math.max(1, Math.floor(10 ** (random() * 5.3)))
+}
+
+interface Parts {
+  readonly prompt: number
+  readonly cached: number
+  readonly written: number
+  readonly writtenLong: number
+  readonly audio: number
+  readonly image: number
+  readonly cachedAudio: number
+  readonly output: number
+  readonly reasoning: number
+  readonly outputAudio: number
+}
+
+/** Parts never exceed their whole: what overlaps is read in the tests of the readers. */
+const partsOf = (random: Random, sheet: PriceSheet): Parts => {
+  const rates = sheet.per_million_tokens
+  const prompt = promptTokens(random, sheet)
+  const cached = rates.cached_input === undefined ? 0 : sometimes(random, prompt)
+  const written = rates.cache_write_5m === undefined ? 0 : sometimes(random, prompt - cached)
+  const audio = rates.audio_input === undefined ? 0 : sometimes(random, prompt - cached - written)
+  const image = rates.image_input === undefined ? 0 : sometimes(random, prompt - cached - written - audio)
+  const output = upTo(random, 8_000)
+  const outputAudio = rates.audio_output === undefined ? 0 : sometimes(random, output)
+  return {
+    prompt,
+    cached,
+    written,
+    writtenLong: sometimes(random, written),
+    audio,
+    image,
+    cachedAudio: rates.audio_input === undefined ? 0 : sometimes(random, cached),
+    output,
+    reasoning: sometimes(random, output - outputAudio),
+    outputAudio,
+  }
+}
+
+const cachedDetails = ({ cached, cachedAudio }: Parts): JsonObject =>
+  cachedAudio === 0
+    ? {}
+    : { cached_tokens_details: { text_tokens: cached - cachedAudio, audio_tokens: cachedAudio, image_tokens: 0 } }
+
+const writeDetails = ({ written, writtenLong }: Parts, sheet: PriceSheet): JsonObject =>
+  written === 0
+    ? {}
+    : {
+        cache_write_tokens: written,
+        ...(sheet.per_million_tokens.cache_write_12h === undefined
+          ? {}
+          : {
+              cache_write_tokens_details: { ttl_30m_tokens: written - writtenLong, ttl_12h_tokens: writtenLong },
+            }),
+      }
+
+/** xAI's completion leaves reasoning out, its total has it. */
+const chatUsage = (parts: Parts, { provider, sheet }: OracleModel): JsonObject => ({
+  prompt_tokens: parts.prompt,
+  completion_tokens: provider === 'xai' ? parts.output - parts.reasoning : parts.output,
+  total_tokens: parts.prompt + parts.output,
+  prompt_tokens_details: {
+    cached_tokens: parts.cached,
+    ...cachedDetails(parts),
+    ...writeDetails(parts, sheet),
+    audio_tokens: parts.audio + parts.cachedAudio,
+    image_tokens: parts.image,
+  },
+  completion_tokens_details: { reasoning_tokens: parts.reasoning, audio_tokens: parts.outputAudio },
+})
+
+const responsesUsage = (parts: Parts, { sheet }: OracleModel): JsonObject => ({
+  input_tokens: parts.prompt,
+  input_tokens_details: {
+    cached_tokens: parts.cached,
+    ...cachedDetails(parts),
+    ...writeDetails(parts, sheet),
+    audio_tokens: parts.audio + parts.cachedAudio,
+    image_tokens: parts.image,
+  },
+  output_tokens: parts.output,
+  output_tokens_details: { reasoning_tokens: parts.reasoning, audio_tokens: parts.outputAudio },
+  total_tokens: parts.prompt + parts.output,
+})
+
+const messagesUsage = (parts: Parts, region: string): JsonObject => ({
+  input_tokens: parts.prompt - parts.cached - parts.written,
+  cache_read_input_tokens: parts.cached,
+  cache_creation_input_tokens: parts.written,
+  cache_creation: {
+    ephemeral_5m_input_tokens: parts.written - parts.writtenLong,
+    ephemeral_1h_input_tokens: parts.writtenLong,
+  },
+  output_tokens: parts.output,
+  output_tokens_details: { thinking_tokens: parts.reasoning },
+  service_tier: 'standard',
+  inference_geo: region,
+})
+
+const modality = (name: string, tokenCount: number) => (tokenCount === 0 ? [] : [{ modality: name, tokenCount }])
+
+const geminiUsage = (parts: Parts): JsonObject => {
+  const { prompt, cached, cachedAudio, audio, image, output, reasoning } = parts
+  return {
+    promptTokenCount: prompt,
+    candidatesTokenCount: output - reasoning,
+    totalTokenCount: prompt + output,
+    ...(reasoning === 0 ? {} : { thoughtsTokenCount: reasoning }),
+    promptTokensDetails: [
+      ...modality('TEXT', prompt - audio - cachedAudio - image),
+      ...modality('AUDIO', audio + cachedAudio),
+      ...modality('IMAGE', image),
+    ],
+    candidatesTokensDetails: [...modality('TEXT', output - reasoning)],
+    ...(cached === 0
+      ? {}
+      : {
+          cachedContentTokenCount: cached,
+          cacheTokensDetails: [...modality('TEXT', cached - cachedAudio), ...modality('AUDIO', cachedAudio)],
+        }),
+  }
+}
+
+const tierOf = (random: Random, { provider, sheet }: OracleModel): string | null => {
+  const priced = Object.keys(sheet.service_tiers ?? {}).filter((tier) => tier !== 'batch')
+  return provider === 'anthropic' || priced.length === 0 || random() < 0.5 ? null : pick(random, priced)
+}
+
+const flavorsOf: { readonly [P in OracleModel['provider']]: readonly Flavor[] } = {
+  openai: ['chat', 'responses'],
+  xai: ['chat', 'responses'],
+  anthropic: ['messages'],
+  google: ['gemini'],
+}
+
+export const createCase = (random: Random, models: readonly OracleModel[]): OracleCase => {
+  const model = pick(random, models)
+  const flavor = pick(random, flavorsOf[model.provider])
+  const parts = partsOf(random, model.sheet)
+  const tier = tierOf(random, model)
+  const region = model.sheet.region_multipliers !== undefined && random() < 0.3 ? 'us' : 'global'
+  const usage: { readonly [F in Flavor]: () => JsonObject } = {
+    chat: () => chatUsage(parts, model),
+    responses: () => responsesUsage(parts, model),
+    messages: () => messagesUsage(parts, region),
+    gemini: () => ({ ...geminiUsage(parts), serviceTier: tier ?? 'standard' }),
+  }
+  return { model, flavor, usage: usage[flavor](), tier }
+}

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { parseUsd } from '../../../src/domain/money.ts'
+import { atCheckpoint } from '../../../src/projections/checkpoint/queries.ts'
+import {
+  findSpan,
+  positionAfter,
+  readStatement,
+  type StatementEntry,
+  type StatementQuery,
+  type StatementRange,
+  selectEntries,
+} from '../../../src/projections/statements/queries.ts'
+import { adjusted, credited, holdPlaced, holdReleased, opened, routed, used } from '../../roles/projector/facts.ts'
+import { ledgerOf, openProjected, project } from '../../roles/projector/projecting.ts'
+import { MemoryLog } from '../../support/memory-log.ts'
+import { startPostgres } from '../../support/postgres.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
+
+const postgres = await startPostgres(t)
+const projected = await openProjected(t, postgres)
+const { db } = projected.database
+
+const startMs = Date.parse('2026-03-01T00:00:00.000Z')
+const at = (ms: number): Date => new Date(startMs + ms)
+
+/** A log of credits of 1 whose times are these; every fifth is another workspace's. */
+const logAt = async (times: readonly number[]): Promise<MemoryLog> => {
+  const log = new MemoryLog({ timeOf: (sequence) => at(times[sequence - 1] ?? 0).toISOString() })
+  for (const place of times.keys()) {
+    const workspaceId = place % 5 === 4 ? 'beta' : 'acme'
+    await log.postToWallet(workspaceId, [credited(`credit-${place}`, '1', workspaceId)])
+  }
+  return log
+}
+
+const read = (range: StatementRange, wanted: Partial<StatementQuery> = {}) =>
+  atCheckpoint(db, (trx, sequence) => readStatement(trx, 'acme', { ...range, limit: 1_000, ...wanted }, sequence))
+
+const everything = { from: null, to: null }
+const sequences = (entries: readonly StatementEntry[]): readonly number[] => entries.map(({ sequence }) => sequence)
+
+t.test('a range is cut where the log first tells its instant, whatever comes behind', async (t) => {
+  await projected.empty()
+  await project(await logAt([0, 10_000, 70_000, 60_000, 0, 65_000, 200_000, 90_000]), projected.store, 3)
+  const cases: readonly (readonly [
+    from: number | null,
+    to: number | null,
+    entries: readonly number[],
+    final: boolean,
+  ])[] = [
+    [null, null, [1, 2, 3, 4, 6, 7, 8], false],
+    [0, 10_000, [1], true],
+    [10_000, 60_000, [2], true],
+    [60_000, 70_001, [3, 4, 6], true],
+    [70_001, null, [7, 8], false],
+    [90_000, 200_001, [7, 8], false],
+    [200_001, null, [], false],
+    [-1, 0, [], true],
+  ]
+  for (const [from, to, entries, final] of cases) {
+    const { sequence, value } = await read({ from: from === null ? null : at(from), to: to === null ? null : at(to) })
+    t.same([sequences(value.entries), value.isFinal], [entries, final], `${from} to ${to}`)
+    t.equal(value.closing.balancePicos - value.opening.balancePicos, BigInt(entries.length) * parseUsd('1'))
+    t.equal(sequence, 8)
+  }
+})
+
+/** By the definition alone: the first entry whose time is the instant or later. */
+const cutOf = (entries: readonly StatementEntry[], instant: Date): number => {
+  const place = entries.findIndex(({ time }) => time >= instant)
+  return place < 0 ? entries.length : place
+}
+
+t.test('of any times: consecutive statements have every movement once', async () => {
+  const ms = fc.nat({ max: 400_000 })
+  const times = fc.array(ms, { minLength: 1, maxLength: 40, size: 'max' })
+  await fc.assert(
+    fc.asyncProperty(
+      times,
+      fc.array(ms, { maxLength: 4 }),
+      fc.integer({ min: 1, max: 9 }),
+      async (told, cuts, batch) => {
+        await projected.empty()
+        await project(await logAt(told), projected.store, batch)
+        const { entries } = (await read(everything)).value
+        const edges = [null, ...cuts.toSorted((one, other) => one - other).map(at), null]
+        const parts = []
+        for (const [place, from] of edges.slice(0, -1).entries())
+          parts.push((await read({ from, to: edges[place + 1] ?? null })).value)
+        assert.deepEqual(
+          parts.flatMap((part) => part.entries),
+          entries,
+        )
+        for (const [place, part] of parts.entries()) {
+          const [from, to] = [edges[place], edges[place + 1]]
+          const first = from ? cutOf(entries, from) : 0
+          assert.deepEqual(part.entries, entries.slice(first, to ? cutOf(entries, to) : undefined))
+          if (place > 0) assert.deepEqual(part.opening, parts[place - 1]?.closing)
+        }
+      },
+    ),
+    propertyRuns(8),
+  )
+})
+
+t.test('minutes are the same whatever the batches, and as the migration makes them', async (t) => {
+  const log = await logAt([0, 130_000, 61_000, 59_000, 125_000, 300_000, 299_000, 301_000])
+  const minutes = 'select minute::text from movement_minutes order by 1'
+  for (const batch of [1, 3, 100]) {
+    await projected.empty()
+    await project(log, projected.store, batch)
+    t.same(await projected.values(minutes), [
+      '2026-03-01 00:00:00+00',
+      '2026-03-01 00:02:00+00',
+      '2026-03-01 00:05:00+00',
+    ])
+  }
+  const made = await projected.texts()
+  await projected.query(`
+    delete from movement_minutes;
+    insert into movement_minutes (minute, sequence)
+    select latest, min(sequence)
+    from (
+      select date_trunc('minute', max(time) over (order by sequence, event_index, line)) as latest, sequence
+      from wallet_entries
+    ) as running
+    group by latest`)
+  t.same(await projected.texts(), made)
+})
+
+t.test('pages of one kind or all, read on while the log goes on', async (t) => {
+  await projected.empty()
+  const log = new MemoryLog()
+  await log.append([opened()])
+  await log.postToWallet('acme', [credited('first', '100'), holdPlaced('hold-1', '2')])
+  for (let each = 0; each < 5; each += 1)
+    await log.append([
+      routed(`request-${each}`, { allowanceId: 'hold-1', reserved: '0.1' }),
+      used(`request-${each}`, { total: '0.25' }),
+    ])
+  await project(log, projected.store, 500)
+  const seen: StatementEntry[] = []
+  let readOn: StatementQuery['readOn']
+  for (let page = 0; page < 20; page += 1) {
+    const { entries, next } = (await read(everything, { limit: 2, readOn })).value
+    seen.push(...entries)
+    if (next === null) break
+    readOn = next
+    if (page === 1) {
+      await log.postToWallet('acme', [adjusted('adjustment-1', '0.25'), holdReleased('hold-1')])
+      await project(log, projected.store, 500)
+    }
+  }
+  t.same(seen, (await read(everything)).value.entries)
+  t.same(
+    seen.map(({ kind }) => kind),
+    [
+      ...['credit', 'hold'],
+      ...Array.from({ length: 5 }, () => ['charge', 'excess']).flat(),
+      ...['adjustment', 'release'],
+    ],
+  )
+  for (const kind of ['credit', 'charge', 'excess', 'adjustment', 'hold', 'release'] as const)
+    t.same(
+      (await read(everything, { kind })).value.entries,
+      seen.filter((entry) => entry.kind === kind),
+      kind,
+    )
+  const { value: excesses } = await read(everything, { kind: 'excess', limit: 2 })
+  t.match(excesses, { entries: { length: 2 }, next: { line: 1 } })
+  const readOnAfter = await read(everything, { kind: 'excess', readOn: excesses.next ?? undefined })
+  t.equal(readOnAfter.value.entries.length, 3)
+  const wallet = ledgerOf(log).wallets.get('acme')
+  t.equal((await read(everything)).value.closing.heldPicos, wallet?.heldPicos)
+})
+
+t.test('a statement is read on from any entry', async (t) => {
+  const { value } = await read(everything)
+  const span = await findSpan(db, 'acme', everything, 1_000)
+  for (const [place, entry] of value.entries.entries())
+    t.same(
+      await selectEntries(db, 'acme', { ...span, from: positionAfter(entry), limit: 50 }),
+      value.entries.slice(place + 1),
+    )
+  t.match(
+    (await atCheckpoint(db, (trx, sequence) => readStatement(trx, 'nobody', { ...everything, limit: 5 }, sequence)))
+      .value,
+    {
+      entries: { length: 0 },
+      opening: { balancePicos: 0n },
+      closing: { balancePicos: 0n },
+    },
+  )
+})

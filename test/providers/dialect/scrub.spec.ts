@@ -1,0 +1,42 @@
+import t from 'tap'
+import { scrub } from '../../../src/providers/dialect/scrub.ts'
+import { sharedLimits } from '../../../src/runtime/limits.ts'
+
+t.test('what must go', async (t) => {
+  const table: readonly [string, RegExp][] = [
+    ['Incorrect API key provided: sk-proj-ab****************wxyz.', /sk-proj|wxyz/],
+    ['Incorrect API key provided: xai-Ab12Cd34.', /xai-/],
+    ['key=AIzaSyA-1234567890abcdef', /AIza/],
+    ['header Authorization: Bearer abc.def-ghi', /abc\.def/],
+    ['connect to https://eu.api.vendor.com:8443/v1/x?key=1 failed', /vendor|8443|key=1/],
+    ['upstream vendor-gw-7.prod.internal:9000 refused', /vendor-gw|9000/],
+    ['connect ECONNREFUSED 10.1.2.3:443', /10\.1/],
+    ['connect ECONNREFUSED [2001:db8::1]:443', /2001|db8/],
+    ['getaddrinfo ENOTFOUND localhost:11434', /11434|localhost/],
+    ['model not available in organization org-Ab12Cd34Ef', /Ab12/],
+    ['Rate limit reached in organization acme on tokens', /acme/],
+    ['for organization "Acme Widgets GmbH" on requests', /Acme|Widgets/],
+    ['project proj_abcDEF123 has no access', /abcDEF/],
+    ['Account: acme-widgets is limited', /acme/],
+    ['contact ops@acme.example for help', /acme|ops/],
+    ['request req_0123456789abcdef failed', /0123456789/],
+    ['key hunter2 is wrong', /hunter2/],
+  ]
+  for (const [message, leak] of table) t.notMatch(scrub(message, ['hunter2', '']), leak, message)
+})
+
+t.test('what must stay', async (t) => {
+  const kept = [
+    "This model's maximum context length is 128000 tokens. However, your messages resulted in 130001 tokens.",
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+    "Invalid type for 'messages[0].content': expected one of a string or array of objects, but got an integer instead.",
+    'Your organization must be verified to stream this model.',
+    'The model `gpt-4.1-mini` does not exist or you do not have access to it.',
+    "Invalid schema for response_format 'answer': In context=(), 'required' is required to be supplied.",
+  ]
+  for (const message of kept) t.equal(scrub(message, []), message)
+})
+
+t.test('a message is bounded', async (t) => {
+  t.ok(scrub('a. '.repeat(100_000), []).length <= sharedLimits.upstreamMessageCharactersMax)
+})

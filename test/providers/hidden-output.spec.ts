@@ -1,0 +1,50 @@
+import t from 'tap'
+import type { JsonObject } from '../../src/encoding/json.ts'
+import { readHiddenOutput } from '../../src/providers/hidden-output.ts'
+
+type Surface = Parameters<typeof readHiddenOutput>[0]
+type Row = readonly [surface: Surface, upstreamModel: string, body: JsonObject, thinking: boolean, beyondText: boolean]
+
+const table: readonly Row[] = [
+  ['chat', 'gpt-4o', {}, false, false],
+  ['chat', 'gpt-5-mini', {}, true, false],
+  ['chat', 'gpt-5.1', { reasoning_effort: 'none' }, false, false],
+  ['chat', 'gpt-5-chat-latest', {}, false, false],
+  ['chat', 'o3', {}, true, false],
+  ['chat', 'gemini-2.5-flash', {}, true, false],
+  ['chat', 'gemini-2.0-flash', {}, false, false],
+  ['chat', 'grok-4-fast-non-reasoning', {}, false, false],
+  ['chat', 'grok-4-fast-reasoning', {}, true, false],
+  ['chat', 'deepseek-r1', {}, true, false],
+  ['chat', 'claude-opus-4-5', {}, false, false],
+  ['chat', 'claude-opus-4-5', { reasoning_effort: 'low' }, true, false],
+  ['chat', 'gpt-4o', { tools: [{ type: 'function', function: { name: 'f' } }] }, false, false],
+  ['chat', 'gpt-4o-search-preview', {}, false, true],
+  ['chat', 'sonar-pro', {}, false, true],
+  ['chat', 'gpt-4o', { web_search_options: {} }, false, true],
+  ['chat', 'gpt-4o', { tools: [{ type: 'google_search' }] }, false, true],
+  ['chat', 'gpt-4o', { modalities: ['text', 'audio'] }, false, true],
+  ['chat', 'gemini-2.5-flash-image', { reasoning_effort: 'none' }, false, true],
+  ['messages', 'claude-sonnet-4-5', { thinking: { type: 'enabled', budget_tokens: 2_000 } }, true, false],
+  ['messages', 'claude-opus-5-5', { thinking: { type: 'disabled' } }, false, false],
+  ['messages', 'claude-opus-5-5', {}, true, false],
+  ['messages', 'claude-sonnet-4-5', { tools: [{ name: 'f', input_schema: {} }] }, false, false],
+  ['messages', 'claude-sonnet-4-5', { tools: [{ type: 'bash_20250124', name: 'bash' }] }, false, false],
+  ['messages', 'claude-sonnet-4-5', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, false, true],
+  ['messages', 'claude-sonnet-4-5', { mcp_servers: [{}] }, false, true],
+  ['responses', 'gpt-4o', { tools: [{ type: 'function', name: 'f' }] }, false, false],
+  ['responses', 'gpt-4o', { tools: [{ type: 'image_generation' }] }, false, true],
+  ['responses', 'gpt-4o', { reasoning: { effort: 'low' } }, true, false],
+  ['responses', 'grok-4', { input: [{ content: [{ type: 'input_file' }] }] }, true, true],
+]
+
+for (const [surface, upstreamModel, body, thinking, beyondText] of table)
+  t.test(`${surface}, ${upstreamModel}, ${JSON.stringify(body)}`, async (t) => {
+    t.same(readHiddenOutput(surface, { upstreamModel }, { body }, false), { thinking, beyondText })
+  })
+
+t.test('a model that was seen to think thinks, unless it is asked not to', async (t) => {
+  t.match(readHiddenOutput('chat', { upstreamModel: 'mine' }, { body: {} }, true), { thinking: true })
+  const body = { reasoning_effort: 'none' }
+  t.match(readHiddenOutput('chat', { upstreamModel: 'mine' }, { body }, true), { thinking: false })
+})

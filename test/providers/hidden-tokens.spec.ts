@@ -1,0 +1,62 @@
+import t from 'tap'
+import { DeliveredBlocks } from '../../src/providers/anthropic/delivered.ts'
+import { countMessagesUsage } from '../../src/providers/anthropic/estimate.ts'
+import { DeliveredReply } from '../../src/providers/canonical/delivered.ts'
+import { countOutput } from '../../src/providers/dialect/tokens.ts'
+import { DeliveredText } from '../../src/providers/openai/delivered.ts'
+import { DeliveredOutput } from '../../src/providers/openai-responses/delivered.ts'
+import { askedOf, targetOf } from './openai/target.ts'
+
+const data = 'x'.repeat(400)
+
+t.test('redacted thinking, and a signature whose thinking is not shown, count a quarter of their length', async (t) => {
+  const blocks = new DeliveredBlocks()
+  blocks.addBlock({ type: 'redacted_thinking', data })
+  blocks.addBlock({ type: 'thinking', thinking: '', signature: '' })
+  blocks.addDelta({ type: 'signature_delta', signature: data })
+  t.match(await countOutput(blocks), { total: 200, reasoning: 200 })
+  blocks.addBlock({ type: 'thinking', thinking: '', signature: '' })
+  blocks.addDelta({ type: 'thinking_delta', thinking: 'one two three' })
+  blocks.addDelta({ type: 'signature_delta', signature: data })
+  t.match(await countOutput(blocks), { total: 203, reasoning: 203 }, 'shown thinking is counted itself')
+
+  const reply = new DeliveredReply()
+  reply.addEvent({ type: 'redacted_thinking', data })
+  reply.addEvent({ type: 'signature', signature: data })
+  reply.addEvent({ type: 'thinking', text: 'one two three' })
+  reply.addEvent({ type: 'signature', signature: data })
+  t.match(await countOutput(reply), { total: 203, reasoning: 203 })
+
+  const output = new DeliveredOutput(() => ({}))
+  output.setItem(0, { type: 'reasoning', summary: [], encrypted_content: data })
+  output.setItem(1, { type: 'reasoning', summary: [{ type: 'summary_text', text: 'one' }], encrypted_content: data })
+  t.match(await countOutput(output), { total: 101, reasoning: 101 })
+})
+
+t.test('audio and images count', async (t) => {
+  const text = new DeliveredText()
+  text.add([{ index: 0, delta: { audio: { data: 'x'.repeat(6_400), transcript: 'one' } } }], 'delta')
+  text.add([{ index: 0, delta: { images: [{ type: 'image_url', image_url: { url: 'data:' } }] } }], 'delta')
+  t.match(await countOutput(text), { total: 1 + 2 + 1_290, audio: 2, image: 1_290 })
+})
+
+t.test('what a messages request marks for the cache is counted as written to it', async (t) => {
+  const long = 'one two three four five '.repeat(20)
+  const mark = (ttl?: string) => ({ cache_control: { type: 'ephemeral', ...(ttl === undefined ? {} : { ttl }) } })
+  const body = {
+    system: [{ type: 'text', text: long, ...mark('1h') }],
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: long, ...mark() }] },
+      { role: 'user', content: 'and now?' },
+    ],
+  }
+  const usage = await countMessagesUsage(targetOf(), askedOf(body), new DeliveredBlocks())
+  t.ok(usage.cacheWrite1h >= 100 && usage.cacheWrite1h <= 102, `${usage.cacheWrite1h} of an hour`)
+  t.ok(usage.cacheWrite5m >= 100 && usage.cacheWrite5m <= 102, `${usage.cacheWrite5m} of five minutes`)
+  t.ok(usage.inputUncached > 0 && usage.inputUncached < 20)
+  const unmarked = { messages: [{ role: 'user', content: long }] }
+  t.match(await countMessagesUsage(targetOf(), askedOf(unmarked), new DeliveredBlocks()), {
+    cacheWrite5m: 0,
+    cacheWrite1h: 0,
+  })
+})

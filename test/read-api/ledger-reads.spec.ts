@@ -1,0 +1,259 @@
+import { hash } from 'node:crypto'
+import t from 'tap'
+import { checkProof, readProof } from '../../src/audit/proof.ts'
+import { SealBuilder } from '../../src/audit/seal.ts'
+import { parseUsd } from '../../src/domain/money.ts'
+import type { FrameSource } from '../../src/log/raw-frames.ts'
+import { readLimits } from '../../src/read-api/limits.ts'
+import { signer, verifier } from '../audit/sealed-log.ts'
+import { errorOf, secret, startEdge, workspaceId } from '../roles/edge/edge-fixture.ts'
+import {
+  adjusted,
+  credited,
+  holdPlaced,
+  keyIssued,
+  lateVerdict,
+  opened,
+  pricePublished,
+  routed,
+  taskFailed,
+  taskPlaced,
+  taskProgressed,
+  taskSettled,
+  taskSubmitted,
+  used,
+} from '../roles/projector/facts.ts'
+import { openProjected, project } from '../roles/projector/projecting.ts'
+import { until } from '../support/clients.ts'
+import { MemoryLog, rawFrameOf } from '../support/memory-log.ts'
+import { startPostgres } from '../support/postgres.ts'
+
+const token = 'a-token-of-ana-that-nobody-can-guess'
+const admins = [{ name: 'ana', sha256: hash('sha256', token) }]
+const deadline = new Date(Date.now() + 3_600_000).toISOString()
+
+const postgres = await startPostgres(t)
+const projected = await openProjected(t, postgres)
+/** Long enough ago for what waits to be found. */
+const said = new Date(Date.now() - 300_000).toISOString()
+const log = new MemoryLog({ timeOf: () => said })
+await log.append([opened(), opened('beta'), keyIssued('key-1'), pricePublished('v1')])
+await log.postToWallet(workspaceId, [credited('first', '100'), holdPlaced('hold-1', '2')])
+await log.append([routed('request-alone'), used('request-alone'), pricePublished('v2')])
+await log.append([
+  routed('request-shared'),
+  used('request-shared'),
+  routed('request-of-beta', { workspaceId: 'beta' }),
+  used('request-of-beta', { workspaceId: 'beta' }),
+])
+await log.append([routed('request-estimated'), used('request-estimated', { source: 'estimated' })])
+await log.append([used('request-estimated', { total: '9', lines: [] }), used('request-unheard')])
+await log.append([routed('request-late'), routed('request-open', { deadline })])
+await log.postToWallet(workspaceId, [
+  taskPlaced('task-1', {}, workspaceId),
+  taskPlaced('task-2', { kind: 'image2video' }, workspaceId),
+  taskPlaced('task-3', {}, workspaceId),
+  adjusted('adjustment-1', '0.25', workspaceId),
+])
+await log.append([
+  taskSubmitted('task-1'),
+  taskProgressed('task-1', 40),
+  taskSubmitted('task-2'),
+  taskSettled('task-2'),
+])
+await log.append([taskFailed('task-3'), lateVerdict('task-3')])
+const sealing = new SealBuilder()
+for (const frame of log.frames) sealing.take(rawFrameOf(frame))
+await log.append([{ type: 'CheckpointSealed', data: sealing.seal(signer) }])
+await log.append([routed('request-unsealed'), used('request-unsealed')])
+await project(log, projected.store, 500)
+
+const readModels = projected.database.readModels()
+const { url } = await startEdge(t, { readModels, frames: log, admins, verifiers: [verifier] })
+const own = '/v1/ledger'
+const named = `/admin/v1/workspaces/${workspaceId}/ledger`
+
+const get = (path: string, bearer = secret, from = url): Promise<Response> =>
+  fetch(from + path, { headers: { authorization: `Bearer ${bearer}` } })
+type Json = ReturnType<JSON['parse']>
+const read = async (path: string, bearer = secret, from = url): Promise<Json> => (await get(path, bearer, from)).json()
+
+t.test('an administrator reads of any workspace what its key reads', async (t) => {
+  const paths = [
+    'wallet',
+    'usage',
+    'statement',
+    'holds',
+    'charges',
+    'charges/request-alone',
+    'tasks',
+    'keys',
+    'findings',
+  ]
+  for (const path of paths) {
+    const [keyed, administered] = [await read(`${own}/${path}`), await read(`${named}/${path}`, token)]
+    if (path === 'wallet') keyed.runway = administered.runway // It is told as of now.
+    t.same(administered, keyed, path)
+  }
+  t.match(await read('/admin/v1/workspaces/beta/ledger/charges', 'nobody'), { error: { code: 'invalid_api_key' } })
+})
+
+t.test('and nobody else does', async (t) => {
+  for (const path of ['wallet', 'tasks', 'findings', 'health', 'tail', 'keys', 'charges/request-alone/proof']) {
+    t.equal((await fetch(url + own + path.padStart(path.length + 1, '/'))).status, 401, path)
+    t.equal((await get(`${named}/${path}`)).status, 401, 'a key is no admin token')
+    t.equal((await get(`${own}/${path}`, token)).status, 401, 'and an admin token no key')
+  }
+  t.equal((await get('/admin/v1/workspaces/nobody/ledger/wallet', token)).status, 404)
+  for (const path of ['findings', 'health', 'tail']) t.equal((await get(`/admin/v1/ledger/${path}`)).status, 401)
+})
+
+t.test('the wallet, and how long it lasts', async (t) => {
+  const wallet = await read(`${own}/wallet`)
+  t.match(wallet, {
+    object: 'wallet',
+    workspace: { id: workspaceId, name: 'Acme' },
+    credits: '100',
+    adjustments: '0.25',
+    credit_limit: '5',
+    runway: { spent: '0.6322' },
+  })
+  t.equal(parseUsd(wallet.available), parseUsd(wallet.balance) - parseUsd(wallet.held) + parseUsd('5'))
+  t.ok(Date.parse(wallet.runway.until) > Date.now())
+  const empty = await startEdge(t, {})
+  t.match(await read(`${own}/wallet`, secret, empty.url), {
+    balance: '0',
+    runway: { spent: '0', until: null },
+  })
+})
+
+t.test('video tasks of every kind, newest first, page by page', async (t) => {
+  const { data } = await read(`${own}/tasks`)
+  t.match(data, [
+    { id: 'task-3', status: 'FAILURE', fail_reason: 'refused', total: '0' },
+    { id: 'task-2', kind: 'image2video', status: 'SUCCESS', total: '0.63' },
+    { id: 'task-1', status: 'IN_PROGRESS', progress: 40, held: '0.84', finished_at: null },
+  ])
+  const first = await read(`${own}/tasks?limit=2`)
+  const second = await read(`${own}/tasks?limit=2&cursor=${first.next_cursor}`)
+  t.same([...first.data, ...second.data], data)
+  t.equal(second.next_cursor, null)
+  t.match(await errorOf(await get(`${own}/tasks?cursor=WyJ0YXNrcyIsIngiLCJ5Il0`)), { param: 'cursor' })
+})
+
+t.test('a statement read backwards is the statement, backwards', async (t) => {
+  const forwards = (await read(`${own}/statement`)).data
+  const all = []
+  for (let cursor = ''; ; ) {
+    const page = await read(`${own}/statement?order=newest&limit=4${cursor}`)
+    all.push(...page.data)
+    if (page.next_cursor === null) break
+    cursor = `&cursor=${page.next_cursor}`
+  }
+  t.same(all, forwards.toReversed())
+  t.ok(all.length > 8)
+})
+
+t.test('what a reconciliation looks at', async (t) => {
+  const { data, complete } = await read(`${own}/findings`)
+  const found = data.map(({ kind, id }: { kind: string; id: string }) => `${kind} ${id}`).toSorted()
+  t.same(found, [
+    'adjustment adjustment-1',
+    'estimated_charge request-estimated',
+    'late_verdict task-3',
+    'open_request request-late',
+    'overdue_hold hold-1',
+    'overdue_hold task-1',
+    'second_closing request-estimated',
+    'unrouted_closing request-unheard',
+  ])
+  t.equal(complete, true)
+  const everybody = await read('/admin/v1/ledger/findings', token)
+  t.same(
+    everybody.data.filter(({ workspace }: { workspace: string }) => workspace === workspaceId),
+    data,
+    'an administrator finds the same',
+  )
+  t.equal(everybody.complete, true)
+})
+
+t.test('a proof holds with the public key alone', async (t) => {
+  const response = await get(`${own}/charges/request-alone/proof`)
+  t.match(response.headers.get('content-disposition'), /attachment; filename="request-alone\.proof\.json"/)
+  const proof = readProof(await response.text())
+  t.ok(checkProof(proof, [verifier]).size >= proof.sequence)
+  t.match(proof.event, { type: 'UsageRecorded', data: { requestId: 'request-alone' } })
+})
+
+t.test('a frame in which others have events is proved to an administrator alone', async (t) => {
+  const refused = await get(`${own}/charges/request-shared/proof`)
+  t.equal(refused.status, 403)
+  t.notMatch(await refused.text(), 'beta')
+  t.equal((await get(`${named}/charges/request-shared/proof`, token)).status, 200)
+  t.equal((await get(`${own}/charges/request-of-beta/proof`)).status, 404)
+})
+
+t.test('what is not sealed yet, and what nobody can believe, is not proved', async (t) => {
+  const refused = await get(`${own}/charges/request-unsealed/proof`)
+  t.match({ status: refused.status, ...(await errorOf(refused)) }, { status: 409, code: 'conflict' })
+  const keyless = await startEdge(t, { readModels, frames: log })
+  const impossible = await get(`${own}/charges/request-alone/proof`, secret, keyless.url)
+  t.equal(impossible.status, 501)
+  t.equal(impossible.headers.get('x-should-retry'), 'false')
+})
+
+t.test(
+  'a proof that is given up keeps its turn until the log has answered; one that waited in vain is not read for',
+  async (t) => {
+    const answered = Promise.withResolvers<void>()
+    const reads: string[] = []
+    const frames: Pick<FrameSource, 'read'> = {
+      read: async function* (from, to) {
+        reads.push(`${from}-${to}`)
+        await answered.promise
+        yield* log.read(from, to)
+      },
+    }
+    const slow = await startEdge(t, { readModels, frames, verifiers: [verifier] })
+    const ask = (id: string): Promise<Response> => get(`${own}/charges/${id}/proof`, secret, slow.url)
+    const asked = Array.from({ length: readLimits.explainsAtOnceMax }, () => ask('request-alone'))
+    await until(() => reads.length === readLimits.explainsAtOnceMax)
+    asked.push(ask('request-shared'), ask('request-shared'))
+    for (const { status } of await Promise.all(asked)) t.equal(status, 503)
+    t.equal(reads.length, readLimits.explainsAtOnceMax)
+    answered.resolve()
+    t.equal((await ask('request-alone')).status, 200)
+    const readUntilThen = new Set(reads.splice(0))
+    t.equal((await ask('request-alone')).status, 200)
+    t.same(readUntilThen, new Set(reads))
+  },
+)
+
+t.test('health: however many ask, the log is asked for few consumers', async (t) => {
+  let reads = 0
+  const frames: Pick<FrameSource, 'read'> = {
+    read: (from, to) => {
+      reads += 1
+      return log.read(from, to)
+    },
+  }
+  const findCheckpoint = async () => ({ sequence: 1, value: null })
+  const behind = await startEdge(t, { readModels: { findCheckpoint }, frames })
+  const asked = Array.from({ length: 40 }, () => read(`${own}/health`, secret, behind.url))
+  for (const { tables } of await Promise.all(asked)) t.ok(tables.behind_seconds >= 300)
+  t.ok(reads >= 1 && reads <= 4, `${reads} for 40`)
+})
+
+t.test('health: how far the tables are behind the log', async (t) => {
+  const behind = await startEdge(t, { readModels: { findCheckpoint: async () => ({ sequence: 1, value: null }) } })
+  const health = await read(`${own}/health`, secret, behind.url)
+  const last = behind.log.frames.length
+  t.match(health, { ready: true, log: { sequence: last }, ledger: { sequence: last }, tables: { sequence: 1 } })
+  t.equal(health.tables.behind_frames, last - 1)
+  const away = await startEdge(t, { readModels: { findCheckpoint: () => Promise.reject(new Error('away')) } })
+  t.match(await read(`${own}/health`, secret, away.url), {
+    ready: true,
+    tables: { sequence: null, behind_frames: null },
+  })
+  t.match(await read('/admin/v1/ledger/health', token), { object: 'health' })
+})

@@ -1,0 +1,245 @@
+import t from 'tap'
+import type { RawFrame } from '../../src/log/raw-frames.ts'
+import { readLimits } from '../../src/read-api/limits.ts'
+import type { EdgeReadModels } from '../../src/read-api/read-models.ts'
+import { errorOf, secret, startEdge, workspaceId } from '../roles/edge/edge-fixture.ts'
+import {
+  credited,
+  failed,
+  holdPlaced,
+  keyIssued,
+  opened,
+  pricePublished,
+  routed,
+  taskPlaced,
+  taskSettled,
+  taskSubmitted,
+  used,
+} from '../roles/projector/facts.ts'
+import { openProjected, project } from '../roles/projector/projecting.ts'
+import { until } from '../support/clients.ts'
+import { MemoryLog } from '../support/memory-log.ts'
+import { startPostgres } from '../support/postgres.ts'
+
+const headers = { authorization: `Bearer ${secret}` }
+
+const postgres = await startPostgres(t)
+const projected = await openProjected(t, postgres)
+
+const log = new MemoryLog()
+await log.append([opened(), opened('beta'), keyIssued('key-1'), pricePublished('v1')])
+await log.postToWallet(workspaceId, [credited('first', '100'), holdPlaced('hold-1', '2'), holdPlaced('hold-2', '1')])
+for (let each = 0; each < 25; each += 1)
+  await log.append([
+    routed(`request-${each}`, { allowanceId: 'hold-1', reserved: '0.0005' }),
+    used(`request-${each}`, { model: each % 5 === 0 ? 'openai/rare' : 'openai/gpt-4o-mini' }),
+  ])
+await log.append([routed('request-of-beta', { workspaceId: 'beta' }), used('request-of-beta', { workspaceId: 'beta' })])
+await log.append([routed('request-failed'), failed('request-failed'), routed('request-open')])
+await project(log, projected.store, 500)
+const lastSequence = log.frames.length
+
+const tables = projected.database.readModels()
+const edge = await startEdge(t, { readModels: tables, frames: log })
+const get = (path: string, from = edge.url): Promise<Response> => fetch(`${from}/v1/ledger/${path}`, { headers })
+
+interface Page {
+  readonly data: readonly Readonly<Record<string, unknown>>[]
+  readonly next_cursor: string | null
+}
+
+const pageOf = async (path: string): Promise<Page> => (await get(path)).json() as Promise<Page>
+
+/** Every page of a list, one after the other. */
+const readAll = async (path: string, afterPage = async (_page: number): Promise<void> => {}): Promise<Page['data']> => {
+  const all: Page['data'][number][] = []
+  let cursor = ''
+  for (let page = 0; page < 100; page += 1) {
+    const { data, next_cursor } = await pageOf(`${path}${cursor}`)
+    all.push(...data)
+    if (next_cursor === null) return all
+    cursor = `&cursor=${next_cursor}`
+    await afterPage(page)
+  }
+  throw new Error('the list does not end')
+}
+
+t.test('every answer tells the sequence that it reflects, to whom has a key', async (t) => {
+  for (const path of ['usage', 'statement', 'holds', 'charges', 'charges/request-1']) {
+    const response = await get(path)
+    t.equal(response.status, 200, path)
+    t.equal(response.headers.get('x-gateway-ledger-sequence'), String(lastSequence))
+    t.equal((await fetch(`${edge.url}/v1/ledger/${path}`)).status, 401)
+  }
+})
+
+t.test('what a client asks for wrongly is named', async (t) => {
+  const place = Buffer.from(JSON.stringify(['statement', 1, 2 ** 31, 0])).toString('base64url')
+  const { next_cursor: charges } = await pageOf('charges?limit=1')
+  const { next_cursor: days } = await pageOf('usage?group_by=model&limit=1')
+  const rows: readonly (readonly [path: string, param: string, code?: string])[] = [
+    ['usage?form=2026-03-01', 'form', 'unsupported_parameter'],
+    ['usage?from=yesterday', 'from'],
+    ['usage?from=2026-02-30', 'from'],
+    ['usage?to=2026-03-01T00:00:00Z', 'to'],
+    ['usage?from=2026-03-02&to=2026-03-01', 'to'],
+    ['usage?from=0000-01-01', 'from'],
+    ['usage?from=', 'from'],
+    ['usage?group_by=', 'group_by'],
+    ['usage?group_by=day,week', 'group_by'],
+    ['usage?group_by=day,day', 'group_by'],
+    ['usage?surface=fax', 'surface'],
+    ['usage?key=a%00b', 'key'],
+    ['usage?model=', 'model'],
+    ['usage?limit=0', 'limit'],
+    ['usage?limit=1001', 'limit'],
+    ['usage?limit=1e2', 'limit'],
+    ['usage?limit=1&limit=2', 'limit'],
+    ['usage?cursor=x', 'cursor'],
+    [`usage?cursor=${charges}`, 'cursor'],
+    [`usage?group_by=day&cursor=${days}`, 'cursor'],
+    [`usage?group_by=model,key&cursor=${days}`, 'cursor'],
+    ['statement?kind=gift', 'kind'],
+    ['statement?from=2026-03-01T00:00', 'from'],
+    ['statement?to=2026-03-01T25:00:00Z', 'to'],
+    ['statement?from=2026-03-02&to=2026-03-01', 'to'],
+    [`statement?cursor=${place}`, 'cursor'],
+    [`statement?cursor=${charges}`, 'cursor'],
+    ['statement?cursor=W10', 'cursor'],
+    ['holds?kind=task', 'kind', 'unsupported_parameter'],
+    ['holds?cursor=WyJob2xkcyJd', 'cursor'],
+    ['charges?cursor=%00', 'cursor'],
+    ['charges?status=ok', 'status', 'unsupported_parameter'],
+    ['charges/request-1?verbose=1', 'verbose', 'unsupported_parameter'],
+  ]
+  for (const [path, param, code = 'invalid_value'] of rows) {
+    const response = await get(path)
+    t.match({ status: response.status, ...(await errorOf(response)) }, { status: 400, code, param }, path)
+  }
+})
+
+t.test('usage, summed and read on', async (t) => {
+  const { data } = await pageOf('usage?group_by=model&from=2026-03-01&to=2026-03-02')
+  t.match(data, [
+    { model: 'openai/gpt-4o-mini', requests: 20, total: '0.011', tokens: { prompt_total: 2_400, output_total: 600 } },
+    { model: 'openai/rare', requests: 5, total: '0.00275' },
+  ])
+  t.same(await readAll('usage?group_by=model&limit=1'), (await pageOf('usage?group_by=model')).data)
+  t.same((await pageOf('usage?from=2026-03-02')).data, [])
+  t.match((await pageOf('usage?key=key-1&surface=chat&group_by=key,surface')).data, [
+    { key: 'key-1', surface: 'chat', requests: 25 },
+  ])
+})
+
+t.test('a statement over many pages, while movements come', async (t) => {
+  const whole = await pageOf('statement?limit=1000')
+  t.match(whole, {
+    from: null,
+    final: false,
+    opening: { balance: '0', held: '0' },
+    closing: { balance: '99.98625', held: '2.98625' },
+    data: [{ kind: 'credit', amount: '100', at: '2026-03-01T00:00:02.000Z', sequence: 2, reference: 'first' }, {}, {}],
+  })
+  const seen = await readAll('statement?limit=7', async (page) => {
+    if (page !== 1) return
+    await log.postToWallet(workspaceId, [credited('second', '1')])
+    await project(log, projected.store, 500)
+  })
+  t.same(seen.slice(0, -1), whole.data)
+  t.match(seen.at(-1), { kind: 'credit', reference: 'second', balance_after: '100.98625' })
+  t.match(await readAll('statement?kind=excess&limit=2'), { length: 25 })
+  const range = 'from=2026-03-01T00:00:05Z&to=2026-03-01T00:00:07.000Z'
+  t.match(await pageOf(`statement?${range}`), { final: true, data: { length: 4 } })
+  t.match(await pageOf(`charges?${range}`), { data: [{ id: 'request-3' }, { id: 'request-2' }] })
+})
+
+t.test('charges, newest first, and holds', async (t) => {
+  const all = await readAll('charges?limit=4')
+  t.same(
+    all.map(({ id }) => id),
+    Array.from({ length: 25 }, (_, place) => `request-${24 - place}`),
+  )
+  t.match(all[0], { model: 'openai/gpt-4o-mini', prompt_tokens: 120, total: '0.00055', at: /^2026-03-01T.*Z$/ })
+  t.match(await readAll('charges?model=openai/rare&limit=2'), { length: 5 })
+  t.match(await readAll('holds?limit=1'), [
+    { id: 'hold-1', amount: '2', remaining: '1.98625', deadline: '2026-03-01T01:00:00.000Z' },
+    { id: 'hold-2', amount: '1' },
+  ])
+})
+
+t.test('one charge explained; of another workspace there is none', async (t) => {
+  t.match(await (await get('charges/request-3')).json(), {
+    object: 'charge',
+    id: 'request-3',
+    state: 'charged',
+    key: { id: 'key-1', name: 'key key-1' },
+    plan: [{ price_version: 'v1' }],
+    reservation: { reserved: '0.0005', beyond: '0.00005' },
+    wallet: [{ kind: 'charge' }, { kind: 'excess' }],
+  })
+  t.match(await (await get('charges/request-failed')).json(), { state: 'failed', net: '0' })
+  t.match(await (await get('charges/request-open')).json(), { state: 'open' })
+  for (const id of ['request-of-beta', 'nobody', 'a%20b', 'x'.repeat(65)]) {
+    const response = await get(`charges/${id}`)
+    t.match({ status: response.status, ...(await errorOf(response)) }, { status: 404, code: 'not_found' }, id)
+  }
+})
+
+t.test('a video task is charged as a request is', async (t) => {
+  await log.postToWallet(workspaceId, [taskPlaced('task-1', { surface: 'native-video' }, workspaceId)])
+  await log.append([taskSubmitted('task-1', 'vendor-1', workspaceId), taskSettled('task-1', { workspaceId })])
+  await log.append([routed('request-last'), used('request-last')])
+  await project(log, projected.store, 500)
+  const { data } = await pageOf('charges?limit=2')
+  t.match(data[0], { kind: 'request', id: 'request-last', surface: 'chat', level: 0 })
+  t.same(data[1], {
+    ...{ kind: 'task', id: 'task-1', at: data[1]?.['at'], sequence: log.frames.length - 1, key: 'key-1' },
+    ...{ surface: 'native-video', model: 'vv/v3', provider: 'vv', level: null, price_version: 'v1' },
+    ...{ source: 'reported', outcome: 'SUCCESS', prompt_tokens: null, output_tokens: null, total: '0.63' },
+  })
+  for (const query of ['surface=native-video', 'model=vv/v3', 'model=vv/v3&key=key-1', 'limit=1&surface=native-video'])
+    t.same(await readAll(`charges?${query}`), [data[1]], query)
+  t.same((await pageOf('charges?surface=video')).data, [])
+  t.match(await (await get('charges/task-1')).json(), { kind: 'task', state: 'charged', net: '0.63' })
+})
+
+t.test('with the tables away: 503, and when to come again', async (t) => {
+  const away = (): Promise<never> => Promise.reject(new Error('connect ECONNREFUSED 10.0.0.1'))
+  const readModels: EdgeReadModels = {
+    ...{ findBilling: away, listUsage: away, readStatement: away, listHolds: away, listCharges: away, findTrace: away },
+    ...{ findSheetSequence: away, findKey: away, findRequestEnd: away, listAdminChanges: away },
+    ...{ findBalanceSnapshot: away, listTasks: away, listFindings: away, findCheckpoint: away },
+  }
+  const { url } = await startEdge(t, { readModels })
+  for (const path of ['usage', 'statement', 'holds', 'charges', 'charges/request-1']) {
+    const response = await get(path, url)
+    t.match(response.headers.get('retry-after'), /^[1-9][0-9]*$/)
+    t.match({ status: response.status, ...(await errorOf(response)) }, { status: 503, code: 'read_models_unavailable' })
+  }
+  const halfAway = await startEdge(t, { readModels: { ...tables, findKey: away }, frames: log })
+  t.match(await errorOf(await get('charges/request-1', halfAway.url)), { code: 'read_models_unavailable' })
+})
+
+t.test('with the log away: 503; so many wait and no more ask it at once', async (t) => {
+  let reading = 0
+  let most = 0
+  const broken = Promise.withResolvers<never>()
+  broken.promise.catch(() => {})
+  const frames = {
+    async *read(): AsyncIterable<readonly RawFrame[]> {
+      reading += 1
+      most = Math.max(most, reading)
+      yield await broken.promise.finally(() => {
+        reading -= 1
+      })
+    },
+  }
+  const { url } = await startEdge(t, { readModels: tables, frames })
+  const asked = Array.from({ length: 2 * readLimits.explainsAtOnceMax }, () => get('charges/request-1', url))
+  await until(() => most === readLimits.explainsAtOnceMax)
+  t.equal((await get('holds', url)).status, 200, 'others do not wait')
+  t.equal(most, readLimits.explainsAtOnceMax)
+  broken.reject(new Error('no answer'))
+  for (const response of await Promise.all(asked))
+    t.match({ status: response.status, ...(await errorOf(response)) }, { status: 503, code: 'log_unavailable' })
+})

@@ -1,0 +1,165 @@
+import { hash } from 'node:crypto'
+import { get, type IncomingMessage } from 'node:http'
+import t from 'tap'
+import type { Fact } from '../../src/events/envelope.ts'
+import { readLimits } from '../../src/read-api/limits.ts'
+import { errorOf, secret, startEdge, type TestEdge, workspaceId } from '../roles/edge/edge-fixture.ts'
+import { credited, keyIssued, opened } from '../roles/projector/facts.ts'
+import { until } from '../support/clients.ts'
+
+const token = 'a-token-of-ana-that-nobody-can-guess'
+const admins = [{ name: 'ana', sha256: hash('sha256', token) }]
+
+interface Follower {
+  readonly status: number
+  /** What came, as it is written. */
+  text: string
+  isOver: boolean
+  leave(): void
+}
+
+const follow = async (from: string, bearer: string): Promise<Follower> => {
+  const leaving = new AbortController()
+  const response = await fetch(from, { headers: { authorization: `Bearer ${bearer}` }, signal: leaving.signal })
+  const follower: Follower = { status: response.status, text: '', isOver: false, leave: () => leaving.abort() }
+  const read = async (): Promise<void> => {
+    for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) follower.text += piece
+  }
+  void read()
+    .catch(() => undefined)
+    .finally(() => {
+      follower.isOver = true
+    })
+  return follower
+}
+
+const ownTail = ({ url }: TestEdge): string => `${url}/v1/ledger/tail`
+const sold = (model: string): Fact => ({
+  type: 'PricePublished',
+  data: {
+    model,
+    version: 'v9',
+    effectiveFrom: '2026-01-01T00:00:00Z',
+    source: 'a test',
+    sheet: { currency: 'USD', per_million_tokens: { input: '1', output: '2' }, max_output_tokens: 10 },
+  },
+})
+
+t.test('what is written is told to whom it concerns, and no secret of it', async (t) => {
+  const edge = await startEdge(t, { admins })
+  const mine = await follow(ownTail(edge), secret)
+  const every = await follow(`${edge.url}/admin/v1/ledger/tail`, token)
+  await edge.log.append([opened('beta'), keyIssued('key-9')])
+  await edge.log.postToWallet('beta', [credited('of-beta', '5', 'beta')])
+  await edge.log.append([sold('openai/new')])
+  await edge.log.postToWallet(workspaceId, [credited('of-acme', '0.000000000001')])
+  await until(() => mine.text.includes('of-acme') && every.text.includes('of-acme'))
+  t.match(mine.text, /^event: position\ndata: \{"sequence":\d+\}\n\n/)
+  t.match(mine.text, /id: \d+-0\nevent: event\ndata: \{.*"type":"WalletCredited".*"amount":"0\.000000000001"/)
+  t.match(mine.text, /"type":"KeyIssued"/)
+  t.notMatch(mine.text, 'beta')
+  t.notMatch(mine.text, 'openai/new')
+  t.notMatch(mine.text, 'sha256')
+  t.match(every.text, 'of-beta')
+  t.match(every.text, 'openai/new')
+  mine.leave()
+  every.leave()
+})
+
+t.test('who administers is told to administrators alone', async (t) => {
+  const edge = await startEdge(t, { admins })
+  const mine = await follow(ownTail(edge), secret)
+  const administered = await follow(`${edge.url}/admin/v1/workspaces/${workspaceId}/ledger/tail`, token)
+  const issued = await fetch(`${edge.url}/admin/v1/keys`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ workspace: workspaceId, name: 'another' }),
+  })
+  t.equal(issued.ok, true)
+  await until(() => mine.text.includes('KeyIssued') && administered.text.includes('KeyIssued'))
+  t.match(mine.text, /"type":"KeyIssued".*"actor":null/)
+  t.notMatch(mine.text, 'admin:ana')
+  t.match(administered.text, /"type":"KeyIssued".*"actor":"admin:ana"/)
+  mine.leave()
+  administered.leave()
+})
+
+t.test('a key that is revoked meanwhile is told nothing more', async (t) => {
+  const edge = await startEdge(t)
+  const tail = await follow(ownTail(edge), secret)
+  await edge.log.append([{ type: 'KeyRevoked', data: { keyId: 'key-1', workspaceId } }])
+  await edge.log.postToWallet(workspaceId, [credited('later')])
+  await until(() => tail.isOver)
+  t.match(tail.text, /event: end\ndata: \{"reason":"key"\}/)
+  t.notMatch(tail.text, 'later')
+})
+
+t.test('an edge that stops does not wait for who follows it', async (t) => {
+  const edge = await startEdge(t, { bounds: { stopMs: 60_000 } })
+  const tail = await follow(ownTail(edge), secret)
+  await edge.stop()
+  await until(() => tail.isOver)
+  t.match(tail.text, /event: end\ndata: \{"reason":"stop"\}/)
+})
+
+t.test('who reads too slowly is told how much was left out, and nothing is kept for them', async (t) => {
+  const edge = await startEdge(t)
+  const response = await new Promise<IncomingMessage>((resolve) =>
+    get(ownTail(edge), { headers: { authorization: `Bearer ${secret}` } }, resolve),
+  )
+  const frames = 100
+  const eventsOfFrame = 500
+  for (let frame = 0; frame < frames; frame += 1)
+    await edge.log.postToWallet(
+      workspaceId,
+      Array.from({ length: eventsOfFrame }, (_, place) => credited(`${'x'.repeat(150)}-${frame}-${place}`, '0.1')),
+    )
+  await edge.tail.waitForSequence(await edge.log.lastSequence())
+  let text = ''
+  response.setEncoding('utf8').on('data', (piece: string) => {
+    text += piece
+  })
+  await until(() => text.includes('event: missed'))
+  const missed = Number(/event: missed\ndata: \{"events":(\d+)\}/.exec(text)?.[1])
+  const told = text.split('event: event\n').length - 1
+  t.ok(missed > 0)
+  t.equal(told + missed, frames * eventsOfFrame)
+  response.destroy()
+})
+
+t.test('it stays open while nothing happens', async (t) => {
+  const edge = await startEdge(t, { bounds: { keepAliveCommentMs: 20 } })
+  const tail = await follow(ownTail(edge), secret)
+  await until(() => tail.text.includes(': keep-alive'))
+  t.notOk(tail.isOver)
+  tail.leave()
+})
+
+t.test('whoever asks for the head alone has it, and follows nothing', async (t) => {
+  const { url } = await startEdge(t)
+  for (let asked = 0; asked <= readLimits.tailsOfOneMax; asked += 1) {
+    const response = await fetch(`${url}/v1/ledger/tail`, {
+      method: 'HEAD',
+      headers: { authorization: `Bearer ${secret}` },
+      signal: AbortSignal.timeout(30_000),
+    })
+    t.equal(response.status, 200)
+    t.match(response.headers.get('content-type'), 'text/event-stream')
+  }
+})
+
+t.test('so many of a workspace follow at once and no more, and others may still', async (t) => {
+  const edge = await startEdge(t, { admins })
+  const tails = await Promise.all(Array.from({ length: readLimits.tailsOfOneMax }, () => follow(ownTail(edge), secret)))
+  const refused = await fetch(ownTail(edge), { headers: { authorization: `Bearer ${secret}` } })
+  t.match({ status: refused.status, ...(await errorOf(refused)) }, { status: 429, code: 'concurrency_limit_exceeded' })
+  const other = await follow(`${edge.url}/admin/v1/ledger/tail`, token)
+  t.equal(other.status, 200)
+  tails[0]!.leave()
+  let again = await follow(ownTail(edge), secret)
+  await until(async () => {
+    if (again.status !== 200) again = await follow(ownTail(edge), secret)
+    return again.status === 200
+  })
+  for (const tail of [...tails, again, other]) tail.leave()
+})

@@ -1,0 +1,34 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import t from 'tap'
+import { getValidator, readSchema } from '../../../src/encoding/schema-validation.ts'
+import { openapiDocument, operations } from '../../../src/roles/edge/operations.ts'
+import { startEdge } from '../../roles/edge/edge-fixture.ts'
+
+t.test('the document is OpenAPI 3.1', async (t) => {
+  const document: Record<string, unknown> = JSON.parse(JSON.stringify(openapiDocument()))
+  const validator = new Validator()
+  t.match(await validator.validate(document), { valid: true })
+  t.equal(validator.version, '3.1')
+})
+
+t.test('anybody may read it, and keep it', async (t) => {
+  const { url } = await startEdge(t)
+  const first = await fetch(`${url}/openapi.json`)
+  t.equal(first.status, 200)
+  t.match(first.headers.get('content-type'), /^application\/json/)
+  t.match(first.headers.get('cache-control'), /max-age/)
+  t.same(await first.json(), JSON.parse(JSON.stringify(openapiDocument())))
+  const kept = { 'if-none-match': first.headers.get('etag') ?? '', 'cache-control': 'max-age=0' }
+  const again = await fetch(`${url}/openapi.json`, { headers: kept })
+  t.equal(again.status, 304)
+  t.equal(await again.text(), '')
+})
+
+t.test('the examples of a request are valid requests', async (t) => {
+  const requests = new Set(operations.flatMap(({ request }) => request ?? []))
+  requests.delete('requests/count-tokens-request.v1.json') // Of two files: it is checked where it is sent.
+  for (const request of requests) {
+    const { examples = [] } = readSchema(request)
+    for (const example of Array.isArray(examples) ? examples : []) t.same(getValidator(request)(example), [], request)
+  }
+})

@@ -1,0 +1,273 @@
+import { once } from 'node:events'
+import { Agent, request } from 'node:http'
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import {
+  answerJson,
+  completionText,
+  jsonHead,
+  plainAsk,
+  type Serve,
+  secret,
+  startEdge,
+  textBytes,
+} from '../edge-fixture.ts'
+
+const headOf = (length: number): string =>
+  `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
+
+/** All that a connection answers to these bytes until it ends. */
+const exchange = async (port: number, bytes: string): Promise<string> => {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk.toString()
+  })
+  socket.write(bytes)
+  await once(socket, 'close')
+  return text
+}
+
+const shortBounds = { headersTimeoutMs: 100, requestBodyTimeoutMs: 200, slowClientsCheckMs: 20 }
+
+t.test('slow and broken requests end with an error object and an id', async (t) => {
+  const { port, post, logged } = await startEdge(t, { bounds: shortBounds })
+  const rows: readonly (readonly [what: string, bytes: string, status: number])[] = [
+    ['headers that never end', 'GET /v1/models HTTP/1.1\r\nHost: x\r\nX-A: ', 408],
+    ['a body that never ends', `${headOf(100)}{"model":`, 408],
+    ['no HTTP', 'hello\r\n\r\n', 400],
+    ['headers without bound', `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+  ]
+  for (const [what, bytes, status] of rows) {
+    const [head = '', body = ''] = (await exchange(port, bytes)).split('\r\n\r\n')
+    t.ok(head.startsWith(`HTTP/1.1 ${status} `), `${what}: ${head.split('\r\n')[0]}`)
+    t.match(head, /x-gateway-request-id: \S+/i)
+    t.match(JSON.parse(body), { error: { type: 'invalid_request_error', code: null } })
+  }
+  t.equal((await post(plainAsk)).status, 200)
+  t.same(logged, [])
+})
+
+t.test('a slow request to the messages surface ends in the words of that surface', async (t) => {
+  const { port } = await startEdge(t, { bounds: shortBounds })
+  const head = headOf(100)
+    .replace('/v1/chat/completions', '/v1/messages?beta=true')
+    .replace('Host: x', 'anthropic-version: 2023-06-01\r\nHost: x')
+  const [answered = '', body = ''] = (await exchange(port, `${head}{"model":`)).split('\r\n\r\n')
+  t.match(answered, /^HTTP\/1\.1 408 /)
+  t.match(JSON.parse(body), { type: 'error', error: { type: 'invalid_request_error' }, request_id: String })
+})
+
+t.test(
+  'a request without host, and one that expects what there is not, end with an error object and an id',
+  async (t) => {
+    const { port, logged } = await startEdge(t, { requestLines: true })
+    const rest = 'Connection: close\r\n\r\n'
+    const rows: readonly (readonly [bytes: string, status: number, words: RegExp])[] = [
+      [`GET /healthz HTTP/1.1\r\n${rest}`, 400, /`Host`/],
+      [`POST /v1/messages HTTP/1.1\r\n${rest}`, 400, /`Host`.*"request_id"/],
+      [`GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: a-pony\r\n${rest}`, 417, /`100-continue`/],
+      [`POST /v1/messages HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\nContent-Length: 9\r\n${rest}`, 417, /"request_id"/],
+    ]
+    for (const [bytes, status, words] of rows) {
+      const [head = '', body = ''] = (await exchange(port, bytes)).split('\r\n\r\n')
+      t.ok(head.startsWith(`HTTP/1.1 ${status} `), `${bytes.split('\r\n')[0]}: ${head.split('\r\n')[0]}`)
+      const [, requestId] = /x-gateway-request-id: (\S+)/i.exec(head) ?? []
+      t.match(head, new RegExp(`\\bx-request-id: ${requestId}`, 'i'))
+      t.match(JSON.parse(body), { error: { type: 'invalid_request_error', code: null } })
+      t.match(body, words)
+      t.match(logged.at(-1), { event: 'request.served', fields: { requestId, status } })
+    }
+    t.match(await exchange(port, `GET /healthz HTTP/1.0\r\n${rest}`), /^HTTP\/1\.1 200 /, 'which needs no host')
+    t.match(
+      await exchange(port, `GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: 100-Continue\r\n${rest}`),
+      /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /,
+    )
+  },
+)
+
+t.test('an upload that is given up', async (t) => {
+  const { port, post, logged } = await startEdge(t)
+  const socket = connect(port, '127.0.0.1')
+  socket.write(`${headOf(1_000)}{"model"`)
+  await once(socket, 'connect')
+  socket.destroy()
+  t.equal((await post(plainAsk)).status, 200)
+  t.same(
+    logged.filter(({ level }) => level !== 'debug'),
+    [],
+  )
+})
+
+t.test('more connections than the limit are not taken', async (t) => {
+  const { port } = await startEdge(t, { bounds: { connectionsMax: 1 } })
+  const first = connect(port, '127.0.0.1')
+  t.teardown(() => first.destroy())
+  await once(first, 'connect')
+  const second = connect(port, '127.0.0.1')
+  second.on('error', () => undefined)
+  await once(second, 'close')
+  t.equal(first.destroyed, false)
+})
+
+interface Received {
+  readonly status: number | undefined
+  readonly connection: string | undefined
+  readonly text: string
+}
+
+const ask = (port: number, agent: Agent): Promise<Received> =>
+  new Promise((resolve, reject) => {
+    const body = JSON.stringify(plainAsk)
+    const headers = {
+      authorization: `Bearer ${secret}`,
+      'content-type': 'application/json',
+      'content-length': body.length,
+    }
+    const sent = request(
+      { port, host: '127.0.0.1', agent, method: 'POST', path: '/v1/chat/completions', headers },
+      async (response) => {
+        const chunks = await response.toArray()
+        resolve({
+          status: response.statusCode,
+          connection: response.headers.connection,
+          text: Buffer.concat(chunks).toString(),
+        })
+      },
+    )
+    sent.on('error', reject)
+    sent.end(body)
+  })
+
+t.test('stop finishes what is in flight, ends its connection, and gives the allowance back', async (t) => {
+  const { promise: goOn, resolve: finish } = Promise.withResolvers<void>()
+  const { promise: called, resolve: onCalled } = Promise.withResolvers<void>()
+  const serve: Serve = async function* (call, bill) {
+    onCalled()
+    await goOn
+    yield* answerJson(call, bill)
+  }
+  const { port, stop, log, url } = await startEdge(t, { serve })
+  const agent = new Agent({ keepAlive: true })
+  t.teardown(() => agent.destroy())
+  const answered = ask(port, agent)
+  await called
+  const stopped = stop()
+  await t.rejects(fetch(`${url}/healthz`), 'no new connection is taken')
+  finish()
+  t.match(await answered, { status: 200, connection: 'close', text: completionText })
+  await stopped
+  t.equal(log.events.at(-1)?.type, 'HoldReleased')
+})
+
+t.test('a new request on a connection that is kept alive is refused while stopping', async (t) => {
+  const { promise: goOn, resolve: finish } = Promise.withResolvers<void>()
+  const serve: Serve = async function* (call, bill) {
+    await bill()
+    yield { type: 'head', contentType: 'text/event-stream', level: 0, model: call.candidates[0]!.model }
+    yield textBytes('data: {}\n\n')
+    await goOn
+    yield textBytes('data: [DONE]\n\n')
+  }
+  const { port, stop } = await startEdge(t, { serve })
+  const body = JSON.stringify(plainAsk)
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk.toString()
+  })
+  socket.write(headOf(body.length) + body)
+  while (!text.includes('data: {}')) await once(socket, 'data')
+  const stopped = stop()
+  socket.write(`GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`)
+  finish()
+  await once(socket, 'close')
+  await stopped
+  t.match(text, /\[DONE\]/)
+  t.match(text, /HTTP\/1\.1 503 .*connection: close/is)
+})
+
+t.test('an edge that leaves is not ready, and serves who comes all the same, on a last connection', async (t) => {
+  const { port, stop, url } = await startEdge(t, { bounds: { withdrawMs: 1_000 } })
+  const agent = new Agent({ keepAlive: true })
+  t.teardown(() => agent.destroy())
+  t.match(await ask(port, agent), { status: 200, connection: 'keep-alive' })
+  const stopped = stop()
+  const ready = await fetch(`${url}/readyz`)
+  t.equal(ready.status, 503)
+  t.match(await ready.json(), { checks: { accepting: { ok: false, reason: 'is stopping' } } })
+  t.match(await ask(port, agent), { status: 200, connection: 'close', text: completionText })
+  await stopped
+  await t.rejects(fetch(`${url}/readyz`))
+})
+
+t.test('more requests than there is room for, of all or of one workspace, are refused', async (t) => {
+  for (const [bounds, status, code] of [
+    [{ workspaceOpenRequestsMax: 2 }, 429, 'concurrency_limit_exceeded'],
+    [{ openRequestsMax: 2 }, 503, 'no_available_channel'],
+  ] as const) {
+    const { promise: goOn, resolve: finish } = Promise.withResolvers<void>()
+    let open = 0
+    const serve: Serve = async function* (call, bill) {
+      open += 1
+      await goOn
+      yield* answerJson(call, bill)
+    }
+    const { post, url } = await startEdge(t, { serve, bounds })
+    const served = [post(plainAsk), post(plainAsk)]
+    while (open < 2) await pause(5)
+    const refused = await post(plainAsk)
+    t.equal(refused.status, status)
+    t.ok(Number(refused.headers.get('retry-after')) >= 1)
+    t.match(await refused.json(), { error: { code } })
+    t.equal((await fetch(`${url}/healthz`)).status, 200, 'what costs nothing is answered')
+    finish()
+    for (const each of await Promise.all(served)) t.match(await each.text(), completionText)
+    t.equal((await post(plainAsk)).status, 200, 'there is room again')
+  }
+})
+
+t.test('a request whose client has left takes its room for as long as it goes on', async (t) => {
+  const { promise: goOn, resolve: finish } = Promise.withResolvers<void>()
+  const { promise: called, resolve: onCalled } = Promise.withResolvers<void>()
+  const { promise: gone, resolve: onGone } = Promise.withResolvers<void>()
+  const serve: Serve = async function* (call, bill, clientGone) {
+    onCalled()
+    clientGone.addEventListener('abort', () => onGone(), { once: true })
+    await goOn
+    yield* answerJson(call, bill)
+  }
+  const { post, url } = await startEdge(t, { serve, bounds: { workspaceOpenRequestsMax: 1 } })
+  const leave = new AbortController()
+  const left = fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify(plainAsk),
+    signal: leave.signal,
+  })
+  await called
+  leave.abort()
+  await t.rejects(left)
+  await gone
+  t.equal((await post(plainAsk)).status, 429)
+  finish()
+  while ((await post(plainAsk)).status !== 200) await pause(5)
+})
+
+t.test('what outlives the stop limit is broken off', async (t) => {
+  const { promise: called, resolve: onCalled } = Promise.withResolvers<void>()
+  const serve: Serve = async function* (call, _bill, clientGone) {
+    onCalled()
+    await once(clientGone, 'abort')
+    yield jsonHead(call)
+  }
+  const { port, stop } = await startEdge(t, { serve, bounds: { stopMs: 100 } })
+  const agent = new Agent()
+  const answered = ask(port, agent)
+  answered.catch(() => undefined)
+  await called
+  await stop()
+  await t.rejects(answered)
+})

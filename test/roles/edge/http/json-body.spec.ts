@@ -1,0 +1,45 @@
+import t from 'tap'
+import type { UsageBounds } from '../../../../src/domain/pricing/worst-case.ts'
+import { parseJsonBody } from '../../../../src/roles/edge/http/json-body.ts'
+import { readChatRequest } from '../../../../src/roles/edge/surfaces/chat/handler.ts'
+import { boundChatUsage as chatDemand } from '../../../../src/roles/edge/surfaces/chat/usage-bounds.ts'
+import { readMessagesRequest } from '../../../../src/roles/edge/surfaces/messages/handler.ts'
+import { boundMessagesUsage as messagesDemand } from '../../../../src/roles/edge/surfaces/messages/usage-bounds.ts'
+import { readResponsesRequest } from '../../../../src/roles/edge/surfaces/responses/request.ts'
+import { boundResponsesUsage as responsesDemand } from '../../../../src/roles/edge/surfaces/responses/usage-bounds.ts'
+import { sharedLimits } from '../../../../src/runtime/limits.ts'
+import { cpuMsOf } from '../../../support/cpu-time.ts'
+import { type WorstBodies, worstChats, worstMessages, worstResponses } from '../../../support/worst-bodies.ts'
+
+/** As many as there may be, with those around them. */
+const members = sharedLimits.jsonMembersMax - 500
+/** Of the time that it takes to parse and write the same JSON. */
+const timesMax = 6
+
+interface Reading {
+  readonly bodies: WorstBodies
+  readonly read: (value: unknown, bytes: number) => UsageBounds
+}
+
+const surfaces: Readonly<Record<string, Reading>> = {
+  chat: { bodies: worstChats(members), read: (value, bytes) => chatDemand(readChatRequest(value), bytes) },
+  messages: {
+    bodies: worstMessages(members),
+    read: (value, bytes) => messagesDemand(readMessagesRequest(value), bytes),
+  },
+  responses: {
+    bodies: worstResponses(members),
+    read: (value, bytes) => responsesDemand(readResponsesRequest(value), bytes, true),
+  },
+}
+
+t.test('no body that is accepted takes an edge long to read', async (t) => {
+  for (const [surface, { bodies, read }] of Object.entries(surfaces))
+    for (const [what, text] of Object.entries(bodies)) {
+      const bytes = Buffer.from(text)
+      const parsedMs = cpuMsOf(() => JSON.stringify(JSON.parse(text)))
+      const ms = cpuMsOf(() => read(parseJsonBody(bytes), bytes.length))
+      const times = ms / parsedMs
+      t.ok(times < timesMax, `${surface}, ${what}: ${ms.toFixed(0)} ms, ${times.toFixed(1)} times`)
+    }
+})

@@ -1,0 +1,116 @@
+import t from 'tap'
+import { findOrCreateWallet } from '../../../../../src/domain/ledger/ledger.ts'
+import { logUnavailable } from '../../../../../src/errors/gateway-error.ts'
+import { DispatchLost } from '../../../../../src/roles/dispatch.ts'
+import { until } from '../../../../support/clients.ts'
+import {
+  jsonHead,
+  plainAsk,
+  type Serve,
+  secret,
+  startEdge,
+  streamHead,
+  type TestEdge,
+  textBytes,
+} from '../../edge-fixture.ts'
+
+const gone = (): DispatchLost => new DispatchLost('upstream_stream_interrupted', 'The proxy is gone.')
+
+const used = { input: 10, output: 5 }
+const chargePicos = 20_000_000n
+
+const adjustmentsOf = ({ log }: TestEdge): readonly object[] =>
+  log.events.filter(({ type }) => type === 'AdjustmentPosted').map(({ data }) => data)
+
+const balanceOf = ({ tail }: TestEdge): readonly bigint[] => {
+  const { chargesPicos, adjustmentsPicos } = findOrCreateWallet(tail.ledger, 'acme')
+  return [chargesPicos, adjustmentsPicos]
+}
+
+const billedThenLost = (pieces: number): Serve =>
+  async function* (call, bill) {
+    await bill(used)
+    if (pieces > 0) yield call.stream ? streamHead(call) : jsonHead(call)
+    for (let piece = 0; piece < pieces; piece += 1) yield textBytes('{"half":')
+    throw gone()
+  }
+
+t.test('charged and not delivered: taken back, once', async (t) => {
+  for (const [what, pieces, stream] of [
+    ['a body that never came', 0, false],
+    ['a body that came in part', 3, false],
+    ['a stream of which nothing came', 0, true],
+  ] as const) {
+    const edge = await startEdge(t, { serve: billedThenLost(pieces) })
+    await edge.post({ ...plainAsk, stream }).then(
+      (response) => response.text().catch(() => ''),
+      () => '',
+    )
+    await until(() => adjustmentsOf(edge).length > 0)
+    await edge.stop()
+    t.same(balanceOf(edge), [chargePicos, chargePicos], what)
+    t.match(adjustmentsOf(edge), [{ reason: 'undelivered', workspaceId: 'acme', corrects: edge.calls[0]?.requestId }])
+  }
+})
+
+t.test('a bill that is stored after its caller was told that there is no answer', async (t) => {
+  const late = Promise.withResolvers<void>()
+  const serve: Serve = async function* (_call, bill) {
+    void late.promise.then(() => bill(used))
+    throw logUnavailable()
+  }
+  const edge = await startEdge(t, { serve })
+  t.equal((await edge.post(plainAsk)).status, 503)
+  t.same(adjustmentsOf(edge), [], 'nothing was charged yet')
+  late.resolve()
+  await until(() => adjustmentsOf(edge).length > 0)
+  t.same(balanceOf(edge), [chargePicos, chargePicos])
+})
+
+t.test(
+  'a bill that comes after the edge has ended the request counts for nothing, and nothing is given for it',
+  async (t) => {
+    const late = Promise.withResolvers<void>()
+    const billed = Promise.withResolvers<void>()
+    const serve: Serve = async function* (_call, bill) {
+      void late.promise.then(() => bill(used)).then(billed.resolve)
+      throw gone()
+    }
+    const edge = await startEdge(t, { serve })
+    t.equal((await edge.post(plainAsk)).status, 502)
+    await until(() => edge.log.events.some(({ type }) => type === 'RequestFailed'))
+    late.resolve()
+    await billed.promise
+    await edge.stop()
+    t.same(adjustmentsOf(edge), [])
+    t.same(balanceOf(edge), [0n, 0n])
+  },
+)
+
+t.test('what was delivered, or left alone by its caller, stays charged', async (t) => {
+  const delivered = await startEdge(t, { serve: billedThenLost(1) })
+  await (await delivered.post({ ...plainAsk, stream: true })).text()
+  await delivered.stop()
+  t.same(balanceOf(delivered), [chargePicos, 0n], 'a stream of which something came')
+
+  const left = await startEdge(t, {
+    serve: async function* (_call, bill, clientGone) {
+      await new Promise((resolve) => clientGone.addEventListener('abort', resolve))
+      await bill(used)
+      throw gone()
+    },
+  })
+  const leaving = new AbortController()
+  const asked = fetch(`${left.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify(plainAsk),
+    signal: leaving.signal,
+  }).catch(() => null)
+  await until(() => left.calls.length > 0)
+  leaving.abort()
+  await asked
+  await until(() => balanceOf(left)[0] === chargePicos)
+  await left.stop()
+  t.same(balanceOf(left), [chargePicos, 0n], 'a caller that went first')
+})

@@ -1,0 +1,114 @@
+import t from 'tap'
+import { GatewayError } from '../../../src/errors/gateway-error.ts'
+import { errorStatusOf } from '../../../src/http/error-table.ts'
+import {
+  blamesCaller,
+  type CandidateFailure,
+  finalFailure,
+  passedOver,
+  rateLimitFailure,
+  refusalFailure,
+  retryAfterSecondsOf,
+  statusFailure,
+  type Unserved,
+} from '../../../src/roles/proxy/failure.ts'
+import { sharedLimits } from '../../../src/runtime/limits.ts'
+import { callOf } from './forwarding.ts'
+
+t.test('who is at fault', async (t) => {
+  for (const status of [400, 404, 405, 409, 413, 415, 422]) t.ok(blamesCaller(status), `${status}`)
+  for (const status of [301, 401, 402, 403, 408, 429, 500, 502, 503, 504, 529])
+    t.notOk(blamesCaller(status), `${status}`)
+})
+
+t.test('Retry-After', async (t) => {
+  const now = Date.parse('2026-11-21T09:00:00.250Z')
+  const table: readonly [string | string[] | undefined, number][] = [
+    ['7', 7],
+    ['1.2', 2],
+    ['0.01', 1],
+    ['0', 0],
+    [['5', '9'], 5],
+    ['Sat, 21 Nov 2026 09:00:10 GMT', 10],
+    ['Sat, 21 Nov 2026 08:00:00 GMT', 0],
+    ['soon', 0],
+    ['', 0],
+    [undefined, 0],
+    ['999999', sharedLimits.upstreamRetryAfterSecondsMax],
+  ]
+  for (const [header, seconds] of table) t.equal(retryAfterSecondsOf(header, now), seconds, `${header}`)
+})
+
+const limited = (seconds: number): CandidateFailure => rateLimitFailure(null, seconds)
+const failedAt = { level: 0, model: 'openai/a' }
+const unservedOf = (failures: readonly CandidateFailure[]): readonly Unserved[] =>
+  failures.map((failure) => ({ candidate: failedAt, failure }))
+const withStatus = (error: GatewayError): GatewayError => Object.assign(error, { status: errorStatusOf(error) })
+
+const judge = (
+  failures: readonly CandidateFailure[],
+  models: string | readonly string[] = 'openai/a',
+  chain = models !== 'openai/a',
+) => withStatus(finalFailure(callOf(models, { chain }), { unserved: unservedOf(failures), stopped: null }))
+
+t.test('the verdict', async (t) => {
+  const two = ['openai/a', 'openai/b']
+  const table: readonly [string, GatewayError, object][] = [
+    ['all limited', judge([limited(9), limited(4)], two), { status: 429, retryAfterSeconds: 4 }],
+    ['limited, no delay told', judge([limited(0)]), { status: 429, code: 'rate_limit_exceeded', retryAfterSeconds: 1 }],
+    ['one delay told', judge([limited(0), limited(6)], two), { status: 429, retryAfterSeconds: 6 }],
+    ['limited, then down', judge([limited(9), statusFailure(503)], two), { status: 502, code: 'fallback_exhausted' }],
+    ['down, then limited', judge([statusFailure(503), limited(9)], two), { status: 502, code: 'fallback_exhausted' }],
+    ['single', judge([statusFailure(500)]), { status: 502, code: 'upstream_error' }],
+    ['single in a chain', judge([statusFailure(500)], 'openai/a', true), { status: 502, code: 'fallback_exhausted' }],
+    ['too late', judge([statusFailure(504)]), { status: 502, code: 'upstream_timeout' }],
+    ['our key', judge([statusFailure(401)]), { status: 502, code: 'upstream_error' }],
+    [
+      'our account is empty',
+      judge([rateLimitFailure({ code: 'insufficient_quota', message: '', param: null }, 5)]),
+      { status: 502, code: 'upstream_error' },
+    ],
+  ]
+  for (const [name, error, expected] of table) {
+    t.match(error, expected, name)
+    t.strictSame(error.failedAt, failedAt)
+  }
+})
+
+t.test('candidates that could not be asked decide only where none was', async (t) => {
+  const two = ['openai/a', 'openai/b']
+  const over = passedOver(new GatewayError('unsupported_parameter', 'Not n.', { param: 'n' }))
+  const refusal = { status: 400, code: 'unsupported_parameter', param: 'n' }
+  t.match(judge([over]), refusal)
+  t.match(judge([passedOver(new GatewayError('not_implemented', 'Not here.')), over], two), refusal)
+  t.match(judge([over, limited(9)], two), { status: 429, retryAfterSeconds: 9 })
+  t.match(judge([statusFailure(503), over], two), { status: 502, code: 'fallback_exhausted' })
+  const stopped = withStatus(finalFailure(callOf(two), { unserved: unservedOf([over]), stopped: 'shutdown' }))
+  t.match(stopped, { status: 503 }, 'the other one might have been asked')
+})
+
+t.test('what is passed on', async (t) => {
+  const pass = (status: number, code: string | null, message = 'm', param: string | null = null) =>
+    refusalFailure(status, { code, message, param })
+  t.match(pass(400, 'context_length_exceeded', 'Too long', 'messages').refusal, {
+    status: 400,
+    code: 'context_length_exceeded',
+    param: 'messages',
+    message: 'Too long',
+  })
+  t.match(pass(404, 'model_not_found').refusal, { status: 404, code: 'model_not_found' })
+  t.match(pass(404, null).refusal, { status: 404, code: 'not_found' })
+  t.match(pass(413, 'string_above_max_length').refusal, { status: 413, code: 'request_too_large' })
+  t.match(pass(422, 'access_denied').refusal, { status: 422, code: 'invalid_request' })
+  t.match(pass(409, null).refusal, { status: 409, code: 'invalid_request' })
+  for (const message of [
+    'API key not valid. Please pass a valid API key.',
+    'Incorrect API key provided: [redacted].',
+  ]) {
+    const failure = pass(400, null, message)
+    t.strictSame([failure.refusal, failure.reason], [undefined, 'account'])
+  }
+  const error = finalFailure(callOf('openai/a'), { unserved: unservedOf([pass(400, null)]), stopped: null })
+  t.ok(error instanceof GatewayError)
+  t.strictSame(error.failedAt, failedAt)
+})

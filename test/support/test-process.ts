@@ -1,0 +1,23 @@
+import { statfsSync } from 'node:fs'
+
+/**
+ * Loaded before a suite or spec. The runner would record every module that a test loads, for coverage and `--changed`, which are not used
+ * here: `test-env` in package.json excludes all of them. No program that a test starts loads the recorder either.
+ */
+delete process.env.NODE_OPTIONS
+
+/** In memory, where a sync costs nothing. What a killed process had written stays there as on a disk, and no test cuts the power. */
+const memoryFolder = '/dev/shm'
+/** More than all test files at once take. */
+const memoryBytesMin = 4 * 1024 ** 3
+
+const freeBytesOf = (folder: string): number => {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
+
+try {
+  if (freeBytesOf(memoryFolder) > memoryBytesMin) process.env['TMPDIR'] = memoryFolder
+} catch {
+  // There is no such folder here: temporary files are on the disk.
+}
