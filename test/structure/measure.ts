@@ -45,10 +45,10 @@ const exportsWithOneImporter = (sources: readonly SourceFile[]): number => {
   )
 }
 
-const smallFilesWithOneImporter = (sources: readonly SourceFile[]): number =>
-  count(sources, ({ path, codeLines, commentLines }) => {
+export const smallFilesWithOneImporter = (sources: readonly SourceFile[]): readonly SourceFile[] =>
+  sources.filter(({ path, codeLines, commentLines }) => {
     const importers = sources.filter(({ imports }) => imports.some(({ file }) => file === path))
-    return codeLines + commentLines < smallFileLinesMax && importers.length === 1 ? 1 : 0
+    return codeLines + commentLines < smallFileLinesMax && importers.length === 1
   })
 
 /** The figures of a tree, in the order in which they are printed. */
@@ -62,7 +62,7 @@ export const measureStructure = (sources: readonly SourceFile[]): Readonly<Recor
     'exported names': count(sources, ({ exports }) => exports.length),
     'exported names declared in several files': sharedNames(sources).size,
     'exports with one importer': exportsWithOneImporter(sources),
-    [`files under ${smallFileLinesMax} lines with one importer`]: smallFilesWithOneImporter(sources),
+    [`files under ${smallFileLinesMax} lines with one importer`]: smallFilesWithOneImporter(sources).length,
     [`files under ${smallFileLinesMax} lines`]: sources.filter(
       (each) => each.codeLines + each.commentLines < smallFileLinesMax,
     ).length,
