@@ -1,24 +1,21 @@
 import type { Applied } from '../domain/ledger/ledger.ts'
 import { applyFrame, type Ledger } from '../domain/ledger/ledger.ts'
+import { Watermark } from '../runtime/watermark.ts'
 import type { EventLog, Follower } from './event-log.ts'
-
-interface Waiter {
-  readonly sequence: number
-  readonly resolve: () => void
-}
 
 export class LedgerTail {
   readonly ledger: Ledger
   readonly #follower: Follower
   readonly #listeners = new Set<(applied: readonly Applied[]) => void>()
-  #waiters: Waiter[] = []
+  readonly #applied: Watermark
 
   constructor(ledger: Ledger, log: Pick<EventLog, 'follow'>) {
     this.ledger = ledger
+    this.#applied = new Watermark(ledger.sequence)
     this.#follower = log.follow(ledger.sequence + 1, (frame) => {
-      const applied = applyFrame(this.ledger, frame)
+      const applied = applyFrame(ledger, frame)
       for (const listener of this.#listeners) listener(applied)
-      this.#wake()
+      this.#applied.moveTo(ledger.sequence)
     })
   }
 
@@ -34,22 +31,10 @@ export class LedgerTail {
   }
 
   waitForSequence(sequence: number): Promise<void> {
-    if (this.ledger.sequence >= sequence) return Promise.resolve()
-    return new Promise((resolve) => {
-      this.#waiters.push({ sequence, resolve })
-    })
+    return this.#applied.waitFor(sequence)
   }
 
   stop(): Promise<void> {
     return this.#follower.stop()
-  }
-
-  #wake(): void {
-    if (this.#waiters.length === 0) return
-    const { sequence } = this.ledger
-    const ready = this.#waiters.filter((waiter) => waiter.sequence <= sequence)
-    if (ready.length === 0) return
-    this.#waiters = this.#waiters.filter((waiter) => waiter.sequence > sequence)
-    for (const waiter of ready) waiter.resolve()
   }
 }

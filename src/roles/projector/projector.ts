@@ -11,6 +11,7 @@ import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { Probe } from '../../runtime/probe.ts'
 import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
+import { Watermark } from '../../runtime/watermark.ts'
 import type { WatchedRole } from '../role.ts'
 import { projectorLimits } from './limits.ts'
 import { type ProjectionStore, type RefillReadModels, RefusedRows } from './ports.ts'
@@ -29,12 +30,6 @@ export interface ProjectorParts {
   readonly onFatal: (fault: Error) => void
 }
 
-interface Waiter {
-  readonly sequence: number
-  readonly resolve: () => void
-  readonly reject: (fault: unknown) => void
-}
-
 /** Watches while another projector writes; waits for unreachable tables. An event that cannot be projected ends it. */
 export class Projector implements WatchedRole {
   /** Resolves after `stop`; rejects with the fault that ended the projector. */
@@ -42,9 +37,7 @@ export class Projector implements WatchedRole {
   readonly #parts: ProjectorParts
   readonly #stopping = new AbortController()
   #projection: ProjectionRun | null = null
-  #sequence = 0
-  #waiters: Waiter[] = []
-  #over: { readonly fault: unknown } | null = null
+  readonly #projected = new Watermark()
   readonly #warning: ThrottledWarning
   #warningCause: unknown
   readonly #database: Probe
@@ -64,7 +57,7 @@ export class Projector implements WatchedRole {
   }
 
   projectedSequence(): number {
-    return this.#sequence
+    return this.#projected.sequence
   }
 
   modelsBehind(): number {
@@ -83,11 +76,7 @@ export class Projector implements WatchedRole {
 
   /** Resolves once the tables have the frame of this sequence; rejects when the projector ends before. */
   waitForSequence(sequence: number): Promise<void> {
-    if (this.#sequence >= sequence) return Promise.resolve()
-    if (this.#over !== null) return Promise.reject(this.#over.fault)
-    return new Promise((resolve, reject) => {
-      this.#waiters.push({ sequence, resolve, reject })
-    })
+    return this.#projected.waitFor(sequence)
   }
 
   async stop(): Promise<void> {
@@ -102,9 +91,9 @@ export class Projector implements WatchedRole {
   async #run(): Promise<void> {
     try {
       await this.#projectForEver()
-      this.#dismiss(this.#stopping.signal.reason)
+      this.#projected.close(this.#stopping.signal.reason)
     } catch (fault) {
-      this.#dismiss(fault)
+      this.#projected.close(fault)
       throw fault
     }
   }
@@ -112,13 +101,13 @@ export class Projector implements WatchedRole {
   async #projectForEver(): Promise<void> {
     let waitMs: number = projectorLimits.projectionRetryMs
     while (!this.#stopping.signal.aborted) {
-      const before = this.#sequence
+      const before = this.#projected.sequence
       try {
         await this.#project()
       } catch (fault) {
         if (this.#stopping.signal.aborted) return
         if (!(fault instanceof Unreachable)) throw fault
-        if (this.#sequence > before) waitMs = projectorLimits.projectionRetryMs
+        if (this.#projected.sequence > before) waitMs = projectorLimits.projectionRetryMs
         this.#warningCause = fault.cause
         this.#warning.raise('projection.unavailable', { fault: fault.cause })
         await this.#pause(waitMs)
@@ -130,7 +119,7 @@ export class Projector implements WatchedRole {
   async #project(): Promise<void> {
     const { log, store } = this.#parts
     const snapshot = await reaching(() => this.#load())
-    this.#advance(snapshot.sequence)
+    this.#projected.moveTo(snapshot.sequence)
     const ahead = findAhead(snapshot.versions, this.#models)
     if (ahead.length > 0) return reaching(() => this.#runAsStandby(() => this.#watchNewer(ahead)))
     this.#refill?.startIfBehind(snapshot.versions)
@@ -143,7 +132,7 @@ export class Projector implements WatchedRole {
       store,
       batchEventsMax: sharedLimits.projectionBatchEventsMax,
       onProjected: (sequence) => {
-        this.#advance(sequence)
+        this.#projected.moveTo(sequence)
         this.#clearWarning()
       },
     })
@@ -155,7 +144,7 @@ export class Projector implements WatchedRole {
 
   /** A crash of the server takes back the last commit, which without a next frame would go unnoticed. */
   async #probe(): Promise<void> {
-    const committed = this.#sequence
+    const committed = this.#projected.sequence
     if ((await this.#parts.store.checkpoint()) < committed) this.#projection?.abandon()
   }
 
@@ -167,11 +156,11 @@ export class Projector implements WatchedRole {
 
   /** With nothing left to write, nothing else shows that the tables are writable again. */
   async #clearWarningAtEnd(): Promise<void> {
-    if ((await this.#parts.log.lastSequence()) <= this.#sequence) this.#clearWarning()
+    if ((await this.#parts.log.lastSequence()) <= this.#projected.sequence) this.#clearWarning()
   }
 
   #clearWarning(): void {
-    this.#warning.clear('projection.available', { sequence: this.#sequence })
+    this.#warning.clear('projection.available', { sequence: this.#projected.sequence })
   }
 
   async #runAsStandby(watch: () => Promise<void>): Promise<void> {
@@ -188,7 +177,7 @@ export class Projector implements WatchedRole {
     const { store, logger } = this.#parts
     logger.log('projection.newer_release', { models: ahead })
     while (!this.#stopping.signal.aborted && findAhead(await store.versions(), this.#models).length > 0) {
-      this.#advance(await store.checkpoint())
+      this.#projected.moveTo(await store.checkpoint())
       this.#clearWarning()
       await this.#pause(sharedLimits.projectionStandbyMs)
     }
@@ -200,12 +189,12 @@ export class Projector implements WatchedRole {
     logger.log('projection.standby', {})
     for (;;) {
       const before = await store.checkpoint()
-      this.#advance(before)
+      this.#projected.moveTo(before)
       this.#clearWarning()
       await this.#pause(sharedLimits.projectionStandbyMs)
       if (this.#stopping.signal.aborted) return
       const after = await store.checkpoint()
-      this.#advance(after)
+      this.#projected.moveTo(after)
       if (after === before && (await log.lastSequence()) > after) return
     }
   }
@@ -213,20 +202,6 @@ export class Projector implements WatchedRole {
   async #pause(ms: number): Promise<void> {
     // Only `stop` ends a pause early, and callers check for that.
     await delay(ms, undefined, { signal: this.#stopping.signal }).catch(() => {})
-  }
-
-  #advance(sequence: number): void {
-    this.#sequence = sequence
-    const ready = this.#waiters.filter((waiter) => waiter.sequence <= sequence)
-    if (ready.length === 0) return
-    this.#waiters = this.#waiters.filter((waiter) => waiter.sequence > sequence)
-    for (const { resolve } of ready) resolve()
-  }
-
-  #dismiss(fault: unknown): void {
-    this.#over = { fault }
-    for (const { reject } of this.#waiters) reject(fault)
-    this.#waiters = []
   }
 }
 
