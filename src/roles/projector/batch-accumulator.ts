@@ -5,31 +5,15 @@ import type { ReadModel, RowAccumulator } from '../../projections/schema/read-mo
 import { versionsOf } from '../../projections/versions.ts'
 import type { ProjectionBatch, TableChanges } from './ports.ts'
 
-export interface AccumulatedRows {
-  readonly fromSequence: number
-  firstFrame: string | null
-  /** Events, and frames without effect: what bounds a batch. */
-  size: number
-  readonly models: readonly { readonly model: ReadModel; readonly rows: RowAccumulator }[]
+interface ModelRows {
+  readonly model: ReadModel
+  readonly rows: RowAccumulator
 }
 
-export const startBatch = (sequence: number, models: readonly ReadModel[] = readModels): AccumulatedRows => ({
-  fromSequence: sequence,
-  firstFrame: null,
-  size: 0,
-  models: models.map((model) => ({ model, rows: model.startBatch() })),
-})
+const startRows = (models: readonly ReadModel[]): readonly ModelRows[] =>
+  models.map((model) => ({ model, rows: model.startBatch() }))
 
-export const accumulate = (batch: AccumulatedRows, frame: LedgerFrame, applied: readonly Applied[]): void => {
-  if (frame.sequence === 1) batch.firstFrame = frameIdText(frame)
-  batch.size += Math.max(1, applied.length)
-  for (const { rows } of batch.models) {
-    rows.addFrame?.(frame)
-    for (const each of applied) rows.addEvent(each)
-  }
-}
-
-const changesOf = ({ model, rows }: AccumulatedRows['models'][number], ledger: Ledger): readonly TableChanges[] => {
+const changesOf = ({ model, rows }: ModelRows, ledger: Ledger): readonly TableChanges[] => {
   const { written, deleted = {} } = rows.finish(ledger)
   return Object.entries(model.tables).map(([table, definition]) => ({
     table,
@@ -39,10 +23,65 @@ const changesOf = ({ model, rows }: AccumulatedRows['models'][number], ledger: L
   }))
 }
 
-export const finishBatch = (batch: AccumulatedRows, ledger: Ledger): ProjectionBatch => ({
-  fromSequence: batch.fromSequence,
-  toSequence: ledger.sequence,
-  firstFrame: batch.firstFrame,
-  versions: versionsOf(batch.models.map(({ model }) => model)),
-  changes: batch.models.flatMap((each) => changesOf(each, ledger)),
-})
+/** The rows of frames that are not committed yet. */
+export class BatchAccumulator {
+  readonly #models: readonly ReadModel[]
+  readonly #eventsMax: number
+  #fromSequence: number
+  #firstFrame: string | null = null
+  /** Events, and frames without effect. */
+  #size = 0
+  #rows: readonly ModelRows[]
+  #room = Promise.withResolvers<void>()
+
+  constructor(sequence: number, models: readonly ReadModel[] = readModels, eventsMax = Number.POSITIVE_INFINITY) {
+    this.#fromSequence = sequence
+    this.#models = models
+    this.#eventsMax = eventsMax
+    this.#rows = startRows(models)
+  }
+
+  get isEmpty(): boolean {
+    return this.#size === 0
+  }
+
+  get isFull(): boolean {
+    return this.#size >= this.#eventsMax
+  }
+
+  add(frame: LedgerFrame, applied: readonly Applied[]): void {
+    if (frame.sequence === 1) this.#firstFrame = frameIdText(frame)
+    this.#size += Math.max(1, applied.length)
+    for (const { rows } of this.#rows) {
+      rows.addFrame?.(frame)
+      for (const each of applied) rows.addEvent(each)
+    }
+  }
+
+  /** What was added since the last one; the ledger has all of it. */
+  takeBatch(ledger: Ledger): ProjectionBatch {
+    const batch: ProjectionBatch = {
+      fromSequence: this.#fromSequence,
+      toSequence: ledger.sequence,
+      firstFrame: this.#firstFrame,
+      versions: versionsOf(this.#models),
+      changes: this.#rows.flatMap((each) => changesOf(each, ledger)),
+    }
+    this.#fromSequence = ledger.sequence
+    this.#firstFrame = null
+    this.#size = 0
+    this.#rows = startRows(this.#models)
+    this.makeRoom()
+    return batch
+  }
+
+  /** Until a batch is taken, or `makeRoom`. */
+  waitForRoom(): Promise<void> {
+    return this.#room.promise
+  }
+
+  makeRoom(): void {
+    this.#room.resolve()
+    this.#room = Promise.withResolvers()
+  }
+}

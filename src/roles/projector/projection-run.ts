@@ -1,8 +1,8 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { applyFrame, type Ledger } from '../../domain/ledger/ledger.ts'
 import type { EventLog, Follower, Frame } from '../../log/event-log.ts'
 import type { ReadModel } from '../../projections/schema/read-model.ts'
-import { type AccumulatedRows, accumulate, finishBatch, startBatch } from './accumulate.ts'
+import { yieldEvery } from '../../runtime/yield-every.ts'
+import { BatchAccumulator } from './batch-accumulator.ts'
 import { projectorLimits } from './limits.ts'
 import { type ProjectionBatch, type ProjectionStore, RefusedRows } from './ports.ts'
 
@@ -32,27 +32,24 @@ export interface ProjectionRunParts {
 
 /** Ends once its ledger and the tables may differ. When the next batch is full, the log's follower waits. */
 export class ProjectionRun {
-  readonly #parts: ProjectionRunParts
-  readonly #toSequence: number
-  readonly #writtenSequence: number
+  readonly #parts: ProjectionRunParts & { readonly toSequence: number }
+  readonly #accumulated: BatchAccumulator
   readonly #follower: Follower
   readonly #ended = Promise.withResolvers<RunEnd>()
-  #accumulated: AccumulatedRows
-  #room = Promise.withResolvers<void>()
-  /** Events since the last yield to the event loop. */
-  #slice = 0
-  #wake: () => void = () => undefined
+  #phase: 'running' | 'stopping' | 'over' = 'running'
   #committing = false
-  #stopping = false
-  #over = false
+  #wake: () => void = () => undefined
 
   constructor(parts: ProjectionRunParts) {
-    const { ledger, log, writtenSequence = 0, toSequence = Number.POSITIVE_INFINITY, models } = parts
-    this.#parts = parts
-    this.#toSequence = toSequence
-    this.#writtenSequence = Math.max(ledger.sequence, writtenSequence)
-    this.#accumulated = startBatch(this.#writtenSequence, models)
-    this.#follower = log.follow(ledger.sequence + 1, (frame) => this.#take(frame))
+    const { ledger, log, models, batchEventsMax, writtenSequence = 0, toSequence = Number.POSITIVE_INFINITY } = parts
+    const fromSequence = Math.max(ledger.sequence, writtenSequence)
+    const yieldAfter = yieldEvery(projectorLimits.projectionSliceEventsMax)
+    this.#parts = { ...parts, toSequence }
+    this.#accumulated = new BatchAccumulator(fromSequence, models, batchEventsMax)
+    this.#follower = log.follow(
+      ledger.sequence + 1,
+      (frame) => this.#take(frame, fromSequence) ?? yieldAfter(frame.events.length),
+    )
     this.#follower.done.catch((fault) => this.#fail(fault))
     this.#endIfDone()
   }
@@ -63,7 +60,7 @@ export class ProjectionRun {
   }
 
   stop(): void {
-    this.#stopping = true
+    if (this.#phase === 'running') this.#phase = 'stopping'
     this.#wake()
     this.#endIfDone()
   }
@@ -73,29 +70,24 @@ export class ProjectionRun {
     if (!this.#committing) this.#end({ reason: 'lost' })
   }
 
-  #take(frame: Frame): Promise<void> | undefined {
-    if (this.#over || this.#stopping || frame.sequence > this.#toSequence) return undefined
+  #take(frame: Frame, writtenSequence: number): Promise<void> | undefined {
+    if (this.#phase !== 'running' || frame.sequence > this.#parts.toSequence) return undefined
     try {
       const applied = applyFrame(this.#parts.ledger, frame)
-      if (frame.sequence > this.#writtenSequence) accumulate(this.#accumulated, frame, applied)
+      if (frame.sequence > writtenSequence) this.#accumulated.add(frame, applied)
     } catch (fault) {
       this.#fail(fault)
       return undefined
     }
     if (!this.#committing) void this.#commitAccumulated()
-    if (this.#isFull()) {
-      this.#wake()
-      return this.#room.promise
-    }
-    this.#slice += frame.events.length
-    if (this.#slice < projectorLimits.projectionSliceEventsMax) return undefined
-    this.#slice = 0
-    return turn()
+    if (!this.#accumulated.isFull) return undefined
+    this.#wake()
+    return this.#accumulated.waitForRoom()
   }
 
   async #commitAccumulated(): Promise<void> {
     this.#committing = true
-    while (this.#accumulated.size > 0 && !this.#over) {
+    while (!this.#accumulated.isEmpty && this.#phase !== 'over') {
       const batch = this.#takeBatch()
       if (batch !== null) await this.#commit(batch)
       await this.#throttle()
@@ -104,14 +96,11 @@ export class ProjectionRun {
     this.#endIfDone()
   }
 
-  #isFull(): boolean {
-    return this.#accumulated.size >= this.#parts.batchEventsMax
-  }
-
   /** A commit costs much the same for one event as for hundreds: under load they accumulate for a moment. */
   #throttle(): Promise<void> {
-    const hurried = this.#stopping || this.#over || this.#isFull() || this.#toSequence !== Number.POSITIVE_INFINITY
-    if (hurried) return Promise.resolve()
+    const isHurried =
+      this.#phase !== 'running' || this.#accumulated.isFull || this.#parts.toSequence !== Number.POSITIVE_INFINITY
+    if (isHurried) return Promise.resolve()
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#wake(), projectorLimits.projectionRestMs)
       this.#wake = () => {
@@ -123,10 +112,7 @@ export class ProjectionRun {
 
   #takeBatch(): ProjectionBatch | null {
     try {
-      const batch = finishBatch(this.#accumulated, this.#parts.ledger)
-      this.#accumulated = startBatch(batch.toSequence, this.#parts.models)
-      this.#makeRoom()
-      return batch
+      return this.#accumulated.takeBatch(this.#parts.ledger)
     } catch (fault) {
       this.#fail(fault)
       return null
@@ -145,13 +131,8 @@ export class ProjectionRun {
 
   #endIfDone(): void {
     if (this.#committing) return
-    if (this.#parts.ledger.sequence >= this.#toSequence) this.#end({ reason: 'reached' })
-    else if (this.#stopping) this.#end({ reason: 'stopped' })
-  }
-
-  #makeRoom(): void {
-    this.#room.resolve()
-    this.#room = Promise.withResolvers()
+    if (this.#parts.ledger.sequence >= this.#parts.toSequence) this.#end({ reason: 'reached' })
+    else if (this.#phase === 'stopping') this.#end({ reason: 'stopped' })
   }
 
   #end(end: RunEnd): void {
@@ -163,10 +144,10 @@ export class ProjectionRun {
   }
 
   #close(settle: () => void): void {
-    if (this.#over) return
-    this.#over = true
+    if (this.#phase === 'over') return
+    this.#phase = 'over'
     this.#wake()
-    this.#makeRoom()
+    this.#accumulated.makeRoom()
     // A fault of the follower is reported by its `done`.
     this.#follower.stop().then(settle, settle)
   }

@@ -3,7 +3,7 @@ import { openPool } from '../../../src/adapters/postgres/connection.ts'
 import { openDatabase } from '../../../src/adapters/postgres/database.ts'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import { walletTables } from '../../../src/projections/wallets/table.ts'
-import { finishBatch, startBatch } from '../../../src/roles/projector/accumulate.ts'
+import { BatchAccumulator } from '../../../src/roles/projector/batch-accumulator.ts'
 import { RefusedRows } from '../../../src/roles/projector/ports.ts'
 import { startPostgres } from '../../support/postgres.ts'
 
@@ -54,9 +54,9 @@ t.test('a batch from elsewhere than the checkpoint writes nothing', async (t) =>
   t.teardown(() => database.close())
   const store = database.projectionStore()
   const ledger = { ...initialLedger(), sequence: 5 }
-  t.equal(await store.apply(finishBatch(startBatch(1), ledger)), false)
+  t.equal(await store.apply(new BatchAccumulator(1).takeBatch(ledger)), false)
   t.equal(await store.checkpoint(), 0)
-  t.equal(await store.apply(finishBatch(startBatch(0), ledger)), true)
+  t.equal(await store.apply(new BatchAccumulator(0).takeBatch(ledger)), true)
   t.equal(await store.checkpoint(), 5)
 })
 
@@ -69,16 +69,16 @@ t.test('a row that a table refuses leaves nothing of its batch, and the store wo
   const reference = { workspace_id: 'acme', reference: 'twice', amount: '1' }
   const definition = walletTables.wallet_references
   const changes = [{ table: 'wallet_references', definition, written: [reference, reference], deleted: [] }]
-  await t.rejects(store.apply({ ...finishBatch(startBatch(0), ledger), changes }), RefusedRows)
+  await t.rejects(store.apply({ ...new BatchAccumulator(0).takeBatch(ledger), changes }), RefusedRows)
   t.equal(await store.checkpoint(), 0)
-  t.equal(await store.apply(finishBatch(startBatch(0), ledger)), true)
+  t.equal(await store.apply(new BatchAccumulator(0).takeBatch(ledger)), true)
 })
 
 t.test('a database that is away rejects, and refuses nothing', async (t) => {
   const database = openDatabase('postgres://nobody@127.0.0.1:1/nothing')
   t.teardown(() => database.close())
   await t.rejects(database.projectionStore().load(), { code: 'ECONNREFUSED' })
-  await t.rejects(database.projectionStore().apply(finishBatch(startBatch(0), initialLedger())), {
+  await t.rejects(database.projectionStore().apply(new BatchAccumulator(0).takeBatch(initialLedger())), {
     code: 'ECONNREFUSED',
   })
 })

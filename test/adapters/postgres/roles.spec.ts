@@ -4,7 +4,7 @@ import { openPool } from '../../../src/adapters/postgres/connection.ts'
 import { openDatabase } from '../../../src/adapters/postgres/database.ts'
 import { Rebuild } from '../../../src/adapters/postgres/rebuild.ts'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
-import { finishBatch, startBatch } from '../../../src/roles/projector/accumulate.ts'
+import { BatchAccumulator } from '../../../src/roles/projector/batch-accumulator.ts'
 import { startPostgres } from '../../support/postgres.ts'
 
 const postgres = await startPostgres(t)
@@ -54,7 +54,7 @@ t.test('what is made later can be read too', async (t) => {
 
 t.test('the operator rebuilds and swaps what the projector goes on writing and the others reading', async (t) => {
   await Rebuild.run({ url: urlOf('gateway_operator'), schema: 'ledger' }, async (rebuild) => {
-    await rebuild.store.apply(finishBatch(startBatch(0), initialLedger()))
+    await rebuild.store.apply(new BatchAccumulator(0).takeBatch(initialLedger()))
     await rebuild.finishLoading()
     await rebuild.swap(async () => {})
   })
