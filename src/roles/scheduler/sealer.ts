@@ -1,20 +1,22 @@
-import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { GrowingTree } from '../../audit/merkle.ts'
 import { deriveVerifier, type Signer, type Verifier } from '../../audit/note.ts'
-import { readSeal, SealBuilder, SealFault } from '../../audit/seal.ts'
-import { mayHoldCheckpoint, readCheckpoints, verifyCheckpoint } from '../../audit/verified-checkpoints.ts'
+import { SealFault } from '../../audit/seal.ts'
+import { readCheckpoints, verifyCheckpoint } from '../../audit/verified-checkpoints.ts'
 import type { LastSeal } from '../../domain/ledger/ledger.ts'
 import { faultText } from '../../errors/gateway-error.ts'
-import type { CheckpointSealed } from '../../events/types.ts'
 import type { Follower, LogOf } from '../../log/event-log.ts'
 import type { RawFrame, RawFrames } from '../../log/raw-frames.ts'
-import { decodeEvents } from '../../log/read-frame.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Check, checkOf } from '../../runtime/health.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { Watermark } from '../../runtime/watermark.ts'
 import { waitAtMost } from '../../runtime/within.ts'
+import { yieldEvery } from '../../runtime/yield-every.ts'
 import type { RunningRole } from '../role.ts'
+import { CheckpointWriter } from './checkpoint-writer.ts'
 import { schedulerLimits } from './limits.ts'
+import { atFrame, SealState } from './seal-state.ts'
 
 export interface SealerParts {
   readonly log: Pick<LogOf<'CheckpointSealed'>, 'append' | 'writer'> & RawFrames
@@ -31,14 +33,6 @@ const readFrame = async ({ log }: SealerParts, sequence: number): Promise<RawFra
   throw new SealFault(`frame ${sequence}, which holds the last checkpoint, is missing`)
 }
 
-const atFrame = <T>({ sequence }: RawFrame, read: () => T): T => {
-  try {
-    return read()
-  } catch (cause) {
-    throw new SealFault(`the checkpoint in frame ${sequence} cannot be built on: ${faultText(cause)}`, { cause })
-  }
-}
-
 /** The tree at the last checkpoint of the log. Throws where that is not signed by a known key, or is inconsistent. */
 const loadSealedTree = async (parts: SealerParts, verifiers: readonly Verifier[]): Promise<GrowingTree> => {
   const { sealed } = parts
@@ -51,17 +45,6 @@ const loadSealedTree = async (parts: SealerParts, verifiers: readonly Verifier[]
   })
 }
 
-const nothing = { checkpoints: [], isNews: true } as const
-
-const scanFrame = (
-  frame: RawFrame,
-): { readonly checkpoints: readonly CheckpointSealed[]; readonly isNews: boolean } => {
-  if (!mayHoldCheckpoint(frame)) return nothing
-  const events = decodeEvents(frame.data)
-  const checkpoints = events.flatMap((event) => (event.type === 'CheckpointSealed' ? [event.data] : []))
-  return { checkpoints, isNews: checkpoints.length < events.length }
-}
-
 /**
  * Seals the log: a signed checkpoint over all its frames at least every `sealEveryMs` while there is anything new. Of
  * several sealers one works and the others wait until its checkpoints stop; two checkpoints of one log never contradict
@@ -70,31 +53,33 @@ const scanFrame = (
  */
 class Sealer implements RunningRole {
   readonly #parts: SealerParts
-  readonly #verifiers: readonly Verifier[]
   readonly #started: Promise<void>
   readonly #over = Promise.withResolvers<void>()
   #isOver = false
   /** Why sealing ended; null while it runs. */
   #failure: string | null = null
-  #sealing = new SealBuilder()
+  #state: SealState
+  readonly #taken = new Watermark()
+  readonly #writer: CheckpointWriter
   #follower: Follower | null = null
   #timer: NodeJS.Timeout | undefined
-  /** The sequence of the last frame that holds something besides checkpoints. */
-  #lastProgress = 0
-  #lastSealMs: number
-  /** The last checkpoint in the log is one of ours. */
-  #isLeading = false
-  #appending: Promise<void> | null = null
-  #isRefused = false
-  #awaited: { readonly sequence: number; readonly taken: () => void } | null = null
-  /** Bytes hashed since the last yield to the event loop. */
-  #slice = 0
 
   constructor(parts: SealerParts) {
+    const { log, signer, previous, clock, logger } = parts
     this.#parts = parts
-    this.#verifiers = [deriveVerifier(parts.signer), ...parts.previous]
-    this.#lastSealMs = parts.clock()
-    this.#started = this.#start().catch((fault: unknown) => this.#fail(fault))
+    this.#writer = new CheckpointWriter({
+      ...{ log, signer, clock },
+      onRefused: (fault) => {
+        if (!this.#isOver) logger.log('seal.checkpoint_not_stored', { fault })
+      },
+      onFault: (fault) => this.#fail(fault),
+    })
+    const verifiers = [deriveVerifier(signer), ...previous]
+    const state = { verifiers, writer: log.writer, nowMs: clock() }
+    this.#state = new SealState({ ...state, sealed: new GrowingTree() })
+    this.#started = loadSealedTree(parts, verifiers)
+      .then((sealed) => this.#follow(new SealState({ ...state, sealed })))
+      .catch((fault: unknown) => this.#fail(fault))
   }
 
   get check(): Check {
@@ -110,38 +95,35 @@ class Sealer implements RunningRole {
 
   async #finish(): Promise<void> {
     await this.#started
-    if (!this.#isOver) await this.#sealRest().catch((fault: unknown) => this.#warnUnsealed(fault))
+    await this.#sealRest().catch((fault: unknown) => {
+      if (!this.#isOver) this.#parts.logger.log('seal.last_frames_unsealed', { fault })
+    })
     this.#end()
-    await Promise.all([this.#appending, this.#follower?.stop()])
+    await Promise.all([this.#writer.appending, this.#follower?.stop()])
   }
 
   async #sealRest(): Promise<void> {
+    if (this.#isOver) return
     const last = await this.#parts.log.lastSequence()
-    await Promise.race([this.#taken(last), this.#over.promise])
-    const news = this.#lastProgress // Frames stored meanwhile by others are sealed by the next sealer.
-    while (!this.#isOver && this.#sealing.sealedSize < news) {
-      await this.#seal()
-      if (this.#isRefused) return
+    await Promise.race([this.#taken.waitFor(last), this.#over.promise])
+    const news = this.#state.lastNews // Frames stored meanwhile by others are sealed by the next sealer.
+    while (!this.#isOver && this.#state.sealedSize < news) {
+      await this.#writer.write(this.#state)
+      if (this.#writer.isRefused) return
     }
   }
 
-  #taken(sequence: number): Promise<void> {
-    if (this.#sealing.size >= sequence) return Promise.resolve()
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#awaited = { sequence, taken: resolve }
-    return promise
-  }
-
-  #warnUnsealed(fault: unknown): void {
-    if (!this.#isOver) this.#parts.logger.log('seal.last_frames_unsealed', { fault })
-  }
-
-  async #start(): Promise<void> {
-    this.#sealing = new SealBuilder(await loadSealedTree(this.#parts, this.#verifiers))
+  #follow(state: SealState): void {
+    const { log, clock } = this.#parts
+    this.#state = state
+    this.#taken.moveTo(state.size)
     if (this.#isOver) return
-    this.#follower = this.#parts.log.followRaw(this.#sealing.size + 1, (frame) => this.#take(frame))
+    const yieldAfter = yieldEvery(schedulerLimits.sealSliceBytesMax)
+    this.#follower = log.followRaw(state.size + 1, (frame) => this.#take(frame) ?? yieldAfter(frame.data.length))
     this.#follower.done.catch((fault: unknown) => this.#fail(fault))
-    this.#timer = setInterval(() => this.#sealIfDue(), schedulerLimits.sealTickMs)
+    this.#timer = setInterval(() => {
+      if (state.isDue(clock())) void this.#writer.write(state)
+    }, schedulerLimits.sealTickMs)
   }
 
   #end(): void {
@@ -155,7 +137,7 @@ class Sealer implements RunningRole {
     this.#end()
     this.#failure = faultText(fault)
     const { logger } = this.#parts
-    const complain = (): void => logger.log('seal.stopped', { fault, sealedTo: this.#sealing.sealedSize })
+    const complain = (): void => logger.log('seal.stopped', { fault, sealedTo: this.#state.sealedSize })
     complain()
     this.#timer = setInterval(complain, schedulerLimits.sealFaultMs)
     void this.#follower?.stop()
@@ -163,68 +145,17 @@ class Sealer implements RunningRole {
 
   #take(frame: RawFrame): Promise<void> | undefined {
     if (this.#isOver) return undefined
-    this.#sealing.take(frame)
-    const { checkpoints, isNews } = scanFrame(frame)
-    if (isNews) this.#lastProgress = frame.sequence
-    for (const checkpoint of checkpoints) this.#checkSeal(checkpoint, frame)
-    if (this.#awaited !== null && this.#awaited.sequence <= frame.sequence) this.#awaited.taken()
-    if (this.#sealing.unsealed >= schedulerLimits.sealLeavesMax) return this.#makeRoom()
-    this.#slice += frame.data.length
-    if (this.#slice < schedulerLimits.sealSliceBytesMax) return undefined
-    this.#slice = 0
-    return turn()
-  }
-
-  #checkSeal(checkpoint: CheckpointSealed, frame: RawFrame): void {
-    const { log, clock } = this.#parts
-    atFrame(frame, () => this.#sealing.advanceTo(verifyCheckpoint(checkpoint, this.#verifiers)))
-    this.#isLeading = frame.id.startsWith(`${log.writer}:`)
-    this.#lastSealMs = clock()
+    this.#state.take(frame, this.#parts.clock())
+    this.#taken.moveTo(frame.sequence)
+    return this.#state.isFull ? this.#makeRoom() : undefined
   }
 
   /** A long backlog is sealed in parts that fit into a frame, and read no faster. */
   async #makeRoom(): Promise<void> {
-    while (!this.#isOver && this.#sealing.unsealed >= schedulerLimits.sealLeavesMax) {
-      await Promise.race([this.#seal(), this.#over.promise])
-      if (this.#isRefused) await Promise.race([delay(schedulerLimits.sealTickMs), this.#over.promise])
+    while (!this.#isOver && this.#state.isFull) {
+      await Promise.race([this.#writer.write(this.#state), this.#over.promise])
+      if (this.#writer.isRefused) await Promise.race([delay(schedulerLimits.sealTickMs), this.#over.promise])
     }
-  }
-
-  #sealIfDue(): void {
-    const hasNews = this.#lastProgress > this.#sealing.sealedSize
-    const dueAfterMs = this.#isLeading
-      ? schedulerLimits.sealEveryMs
-      : schedulerLimits.sealEveryMs + schedulerLimits.sealStandbyMs
-    const isDue = Math.abs(this.#parts.clock() - this.#lastSealMs) >= dueAfterMs // A clock may be set back.
-    if (hasNews && isDue) void this.#seal()
-  }
-
-  #seal(): Promise<void> {
-    this.#appending ??= this.#append()
-      .catch((fault: unknown) => this.#fail(fault))
-      .finally(() => {
-        this.#appending = null
-      })
-    return this.#appending
-  }
-
-  async #append(): Promise<void> {
-    const data = this.#sealing.seal(this.#parts.signer, schedulerLimits.sealLeavesMax)
-    if (!(await this.#isStored(data))) return
-    this.#sealing.advanceTo(readSeal(data))
-    this.#lastSealMs = this.#parts.clock()
-  }
-
-  async #isStored(data: CheckpointSealed): Promise<boolean> {
-    const { log, logger } = this.#parts
-    try {
-      await log.append([{ type: 'CheckpointSealed', data }])
-      this.#isRefused = false
-    } catch (fault) {
-      if (!this.#isRefused && !this.#isOver) logger.log('seal.checkpoint_not_stored', { fault })
-      this.#isRefused = true
-    }
-    return !this.#isRefused
   }
 }
 

@@ -1,0 +1,103 @@
+import type { GrowingTree } from '../../audit/merkle.ts'
+import type { Signer, Verifier } from '../../audit/note.ts'
+import { readSeal, SealBuilder, SealFault } from '../../audit/seal.ts'
+import { mayHoldCheckpoint, verifyCheckpoint } from '../../audit/verified-checkpoints.ts'
+import { faultText } from '../../errors/gateway-error.ts'
+import type { CheckpointSealed } from '../../events/types.ts'
+import type { RawFrame } from '../../log/raw-frames.ts'
+import { decodeEvents } from '../../log/read-frame.ts'
+import { schedulerLimits } from './limits.ts'
+
+const { sealEveryMs, sealStandbyMs, sealLeavesMax } = schedulerLimits
+
+export const atFrame = <T>({ sequence }: RawFrame, read: () => T): T => {
+  try {
+    return read()
+  } catch (cause) {
+    throw new SealFault(`the checkpoint in frame ${sequence} cannot be built on: ${faultText(cause)}`, { cause })
+  }
+}
+
+const nothing = { checkpoints: [], isNews: true } as const
+
+const scanFrame = (
+  frame: RawFrame,
+): { readonly checkpoints: readonly CheckpointSealed[]; readonly isNews: boolean } => {
+  if (!mayHoldCheckpoint(frame)) return nothing
+  const events = decodeEvents(frame.data)
+  const checkpoints = events.flatMap((event) => (event.type === 'CheckpointSealed' ? [event.data] : []))
+  return { checkpoints, isNews: checkpoints.length < events.length }
+}
+
+export interface SealStateParts {
+  /** The tree at the last checkpoint of the log. */
+  readonly sealed: GrowingTree
+  readonly verifiers: readonly Verifier[]
+  /** Of the log: what its frames' ids begin with. */
+  readonly writer: string
+  readonly nowMs: number
+}
+
+/** Which frames of the log are sealed and which are not, and when the next checkpoint is due. */
+export class SealState {
+  readonly #builder: SealBuilder
+  readonly #verifiers: readonly Verifier[]
+  readonly #ownIdPrefix: string
+  #lastNews = 0
+  #lastSealMs: number
+  /** The last checkpoint in the log is one of ours. */
+  #isLeading = false
+
+  constructor({ sealed, verifiers, writer, nowMs }: SealStateParts) {
+    this.#builder = new SealBuilder(sealed)
+    this.#verifiers = verifiers
+    this.#ownIdPrefix = `${writer}:`
+    this.#lastSealMs = nowMs
+  }
+
+  /** The sequence of the last frame that was taken. */
+  get size(): number {
+    return this.#builder.size
+  }
+
+  get sealedSize(): number {
+    return this.#builder.sealedSize
+  }
+
+  /** The sequence of the last frame that holds something besides checkpoints. */
+  get lastNews(): number {
+    return this.#lastNews
+  }
+
+  /** No further frame fits into one checkpoint. */
+  get isFull(): boolean {
+    return this.#builder.unsealed >= sealLeavesMax
+  }
+
+  isDue(nowMs: number): boolean {
+    if (this.#lastNews <= this.sealedSize) return false
+    const dueAfterMs = this.#isLeading ? sealEveryMs : sealEveryMs + sealStandbyMs
+    return Math.abs(nowMs - this.#lastSealMs) >= dueAfterMs // A clock may be set back.
+  }
+
+  /** Throws SealFault where the frame holds a checkpoint that is not trusted, or that contradicts the frames. */
+  take(frame: RawFrame, nowMs: number): void {
+    this.#builder.take(frame)
+    const { checkpoints, isNews } = scanFrame(frame)
+    if (isNews) this.#lastNews = frame.sequence
+    for (const checkpoint of checkpoints) {
+      atFrame(frame, () => this.#builder.advanceTo(verifyCheckpoint(checkpoint, this.#verifiers)))
+      this.#isLeading = frame.id.startsWith(this.#ownIdPrefix)
+      this.#lastSealMs = nowMs
+    }
+  }
+
+  sign(signer: Signer): CheckpointSealed {
+    return this.#builder.seal(signer, sealLeavesMax)
+  }
+
+  markStored(checkpoint: CheckpointSealed, nowMs: number): void {
+    this.#builder.advanceTo(readSeal(checkpoint))
+    this.#lastSealMs = nowMs
+  }
+}
