@@ -99,6 +99,33 @@ t.test('silence between two pieces, where it is bounded: of the upstream, not of
   t.equal(await faultOf(chunks.next()), 'timeout')
 })
 
+const blockEventLoop = (ms: number): void => {
+  for (const startedMs = performance.now(); performance.now() - startedMs < ms; );
+}
+
+t.test('bytes that wait in the socket when a time-out fires late count: the event loop was blocked', async (t) => {
+  const timeoutMs = 200
+  const upstream = Promise.withResolvers<Socket>()
+  const writeAndBlock = (socket: Socket, text: string): void => {
+    socket.write(text)
+    blockEventLoop(2 * timeoutMs)
+  }
+  const { request } = await benchOf(
+    t,
+    createTcpServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => writeAndBlock(socket, 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\na'))
+      upstream.resolve(socket)
+    }),
+  )
+  const { body } = await request({ firstByteTimeoutMs: timeoutMs, idleTimeoutMs: timeoutMs })
+  const chunks = body[Symbol.asyncIterator]()
+  t.equal((await chunks.next()).value?.toString(), 'a')
+  const waiting = chunks.next()
+  writeAndBlock(await upstream.promise, 'b')
+  t.equal((await waiting).value?.toString(), 'b')
+})
+
 t.test('aborted: before, without a head, inside the body', async (t) => {
   const { request } = await serve(t, (asked, answer) => {
     if (asked.headers['x-body'] !== undefined) answer.write('a')

@@ -36,7 +36,8 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   constructor({ signal, firstByteTimeoutMs, idleTimeoutMs }: HttpRequest) {
     this.#signal = signal
     this.#idleTimeoutMs = idleTimeoutMs
-    this.#firstByteTimer = setTimeout(() => this.#fail(new HttpFault('timeout')), firstByteTimeoutMs)
+    const isSilent = (): boolean => this.#firstByteTimer !== undefined
+    this.#firstByteTimer = setTimeout(() => this.#timeOut(isSilent), firstByteTimeoutMs)
     if (signal.aborted) this.#onAbort()
     else signal.addEventListener('abort', this.#onAbort, { once: true })
   }
@@ -130,8 +131,16 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     if (this.#idleTimer !== undefined) this.#idleTimer.refresh()
     else if (this.#idleTimeoutMs !== undefined)
       this.#idleTimer = setTimeout(() => {
-        if (this.#waiter !== null) this.#fail(new HttpFault('timeout'))
+        const waiter = this.#waiter
+        if (waiter !== null) this.#timeOut(() => this.#waiter === waiter)
       }, this.#idleTimeoutMs)
+  }
+
+  /** A timer can fire late, when the event loop was blocked: the sockets are read first. */
+  #timeOut(isSilent: () => boolean): void {
+    setImmediate(() => {
+      if (isSilent()) this.#fail(new HttpFault('timeout'))
+    })
   }
 
   #buffer(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
