@@ -14,7 +14,7 @@ const importsOf = {
   runtime: ['errors'],
   domain: ['errors', 'events'],
   projections: foundations,
-  log: [...foundations, 'projections'],
+  log: foundations,
   providers: foundations,
   reconcile: foundations,
   audit: [...foundations, 'log', 'projections'],

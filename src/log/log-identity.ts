@@ -1,6 +1,12 @@
 import { frameIdText } from '../events/codec.ts'
-import type { LedgerSnapshot } from '../projections/load-ledger.ts'
 import type { EventLog } from './event-log.ts'
+
+/** What the tables were made from. */
+interface TablesPosition {
+  readonly sequence: number
+  /** Null if no frame was applied yet. */
+  readonly firstFrame: string | null
+}
 
 /** The tables were made from another log, or from more of this one than there is. */
 export class ForeignTables extends Error {
@@ -16,7 +22,7 @@ export class ForeignTables extends Error {
 const readFirstFrameId = async (log: Pick<EventLog, 'follow'>, signal: AbortSignal): Promise<string> => {
   const first = Promise.withResolvers<string>()
   const follower = log.follow(1, (frame) => first.resolve(frameIdText(frame)))
-  follower.done.catch(first.reject)
+  follower.done.then(() => first.reject(new Error('the log was closed while it was read')), first.reject)
   const abort = () => first.reject(signal.reason)
   signal.addEventListener('abort', abort, { once: true })
   try {
@@ -28,10 +34,10 @@ const readFirstFrameId = async (log: Pick<EventLog, 'follow'>, signal: AbortSign
   }
 }
 
-/** Throws `ForeignTables` when the tables at the snapshot's sequence cannot be continued from the log. */
+/** Throws `ForeignTables` when tables at that position cannot be continued from the log. */
 export const assertSameLog = async (
   log: Pick<EventLog, 'follow' | 'lastSequence'>,
-  { sequence, firstFrame }: Pick<LedgerSnapshot, 'sequence' | 'firstFrame'>,
+  { sequence, firstFrame }: TablesPosition,
   signal: AbortSignal,
 ): Promise<void> => {
   if (sequence === 0) return
