@@ -36,6 +36,7 @@ export interface EventLog {
 }
 
 export interface Follower {
+  /** Resolves when it was stopped, or the log closed. */
   readonly done: Promise<void>
   stop(): Promise<void>
 }

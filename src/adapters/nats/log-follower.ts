@@ -70,14 +70,17 @@ export class LogFollower implements Follower {
   }
 
   async #run(): Promise<void> {
+    const { link, logger } = this.#parts
     try {
-      while (!this.#isOver) {
+      while (!this.#isOver && !link.isClosed) {
         const reason = await this.#runSession()
         if (this.#isOver) return
-        if (this.#attempt === 0) this.#parts.logger.log('log.consumer_restarted', { sequence: this.#received, reason })
-        await this.#parts.link.backOff(Math.min(this.#attempt, natsLimits.followDoublingsMax))
+        await link.backOff(Math.min(this.#attempt, natsLimits.followDoublingsMax)).catch(() => {}) // Closed: the loop ends.
+        if (this.#attempt === 0 && !link.isClosed)
+          logger.log('log.consumer_restarted', { sequence: this.#received, reason })
         this.#attempt += 1
       }
+      if (!this.#isOver) await this.stop()
     } catch (error) {
       if (!this.#isOver) this.#fail(error)
     }

@@ -116,6 +116,19 @@ t.test('stop waits for the frame in hand', async (t) => {
   t.same(begun, [1])
 })
 
+t.test('a follower whose connection is closed before it is stopped ends without a fault', async (t) => {
+  const logger = recordingLogger()
+  const opened = await openOn(server, { name: 'CLOSED', logger })
+  await opened.log.append([adjustment('a')])
+  const seen: number[] = []
+  const follower = opened.log.follow(1, ({ sequence }) => void seen.push(sequence))
+  await until(() => seen.length === 1)
+  await opened.connection.close()
+  await follower.done
+  await follower.stop()
+  t.same(reasons(logger), [])
+})
+
 t.test('what cannot be read ends the follower', async (t) => {
   const event = JSON.parse(line('x'))
   const cases = {
