@@ -53,7 +53,7 @@ export interface FailedCandidate {
 
 /** No proxy will close this request in the log: none took it, or the one that did is gone. Its dispatcher closes it. */
 export class DispatchLost extends GatewayError {
-  override readonly name = 'CallLost'
+  override readonly name = 'DispatchLost'
 }
 
 /** The reason of a `clientGone` whose request is not read on: too many of its workspace are. */
@@ -63,7 +63,7 @@ export const cancelAtOnce = 'cancel_at_once'
  * The port between edge and proxy; one implementation in the same process, one over NATS. `clientGone` fires when the
  * client stops reading. A call stays in `openCalls` until it has ended, also where its client left before: an edge that
  * stops shuts them down, and each is closed in the log at once, as far as it came. The answer throws GatewayError, and
- * `CallLost` where the proxy that would record the request's end is not there.
+ * `DispatchLost` where the proxy that would record the request's end is not there.
  */
 export type Dispatch = (
   call: RoutedRequest,

@@ -22,6 +22,10 @@ const nothingStaysHeld = async (t: Test, { stop, tail }: TestEdge): Promise<void
   t.equal(findOrCreateWallet(tail.ledger, 'acme').holds.size, 0)
 }
 
+t.test('a lost call is printed by the name of its class', async (t) => {
+  t.match(String(noProxy()), /^DispatchLost: /)
+})
+
 t.test('a call that no proxy takes is closed by the edge, and its money is free again', async (t) => {
   for (const refuse of [
     (): never => {
