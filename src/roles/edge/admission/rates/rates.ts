@@ -162,11 +162,14 @@ export class Rates {
     if (open === undefined) return
     this.#open.delete(data.requestId)
     const usage = type === 'UsageRecorded' ? data.usage : null
+    const isPlausible = type === 'RequestFailed' || data.plausible !== false
     const tokens = usage === null ? 0 : usage.promptTotal + usage.outputTotal
     const count = (taken: TakenUnits, served: boolean): void => {
       const { measure } = taken.limit
-      taken.settle(!served ? 0 : measure === 'tokens' ? tokens : 1)
-      if (served && usage !== null && measure === 'tokens') this.#rateOf(taken.limit).learn(usage.outputTotal)
+      // What cannot be counts as what was reserved, and teaches nothing.
+      taken.settle(!served ? 0 : !isPlausible ? taken.units : measure === 'tokens' ? tokens : 1)
+      const counts = served && isPlausible && measure === 'tokens'
+      if (counts && usage !== null) this.#rateOf(taken.limit).learn(usage.outputTotal)
     }
     for (const taken of open.ofAll) count(taken, true)
     for (const [model, ofModel] of open.byModel)

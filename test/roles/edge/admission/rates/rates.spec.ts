@@ -26,6 +26,17 @@ const openRates = (clock: () => number, records: MemoryRates) => {
   return { rates, apply: (applied: unknown[]) => listener(applied as Parameters<Listener>[0]) }
 }
 
+t.test('a usage that cannot be counts as what was reserved', async (t) => {
+  const { rates, apply } = openRates(() => 0, new MemoryRates())
+  const taken = (await rates.take(limit, 100)) as TakenUnits
+  rates.open('request-1', { ofAll: [taken], byModel: new Map() })
+  const [{ remaining }, expected] = [rates.view(limit), rates.expectedOutput(limit)]
+  const usage = { promptTotal: 1e15, outputTotal: 1e15 }
+  apply([{ closed: { closing: { type: 'UsageRecorded', data: { requestId: 'request-1', usage, plausible: false } } } }])
+  t.equal(rates.view(limit).remaining, remaining)
+  t.equal(rates.expectedOutput(limit), expected)
+})
+
 t.test('the tokens of a long request are counted, though nobody asked meanwhile', async (t) => {
   let nowMs = 0
   const records = new MemoryRates()
