@@ -187,7 +187,12 @@ export interface Explanation {
     duration_ms: number
   }[]
   ended: Record<string, unknown> | null
-  usage?: Record<string, unknown> | null
+  usage?: {
+    source: 'reported' | 'estimated'
+    plausible?: false
+    negative?: Record<string, number>
+    estimate?: { hidden_tokens: number; thinking_ms: number; tokens_per_minute: number; basis: 'observed' | 'default' }
+  } | null
   reservation?: { reserved: string; allowance: string | null; beyond: string } | null
   hold?: { amount: string; units_max: string; unit_price: string; deadline: string }
   progress?: { at: string; status: string; percent: number }[]

@@ -16,8 +16,28 @@ const tones = /** @type {Readonly<Record<string, 'plain' | 'good' | 'bad' | 'bus
   open: 'busy',
 })
 
+/** Where the quantities of a bill are from, unless the provider reported them. @param {Explanation} told */
+const basis = ({ usage }) => {
+  if (!usage) return []
+  const { source, plausible, negative = {}, estimate } = usage
+  const below = Object.entries(negative).map(([name, value]) => `${name} ${value}`)
+  return [
+    ...(source === 'estimated' ? ['Counted with a tokenizer: the provider reported no usage, or not all.'] : []),
+    ...(estimate === undefined
+      ? []
+      : [
+          `${count(estimate.hidden_tokens)} tokens of it are estimated thinking that was not shown: ${count(estimate.thinking_ms)} ms at ${count(estimate.tokens_per_minute)} tokens a minute, ${estimate.basis === 'observed' ? 'as in the last streams of the model' : 'the default of a model that was not observed yet'}.`,
+        ]),
+    ...(below.length === 0 ? [] : [`Reported below zero, and counted as 0: ${below.join(', ')}.`]),
+    ...(plausible === false
+      ? ['The reported usage cannot be: the reservation is charged until an operator confirms it.']
+      : []),
+  ].map((text) => h('p', { class: 'notice' }, text))
+}
+
 /** @param {Explanation} told */
-const bill = ({ charge, net }) => {
+const bill = (told) => {
+  const { charge, net } = told
   if (charge === null) return [h('p', { class: 'empty' }, 'Nothing was charged.')]
   /** @type {Column<(typeof charge.lines)[number]>[]} */
   const columns = [
@@ -41,6 +61,7 @@ const bill = ({ charge, net }) => {
       ' USD',
       net === charge.total ? null : h('span', {}, ', after corrections ', usd(net), ' USD'),
     ),
+    ...basis(told),
     h(
       'p',
       { class: 'muted' },

@@ -15,7 +15,8 @@ const findUsage = ({ events, sheet }: Evidence): Waiting | null => {
   const bill = events.find(hasEventType('UsageRecorded'))?.event.data
   if (bill === undefined || bill.plausible !== false || sheet?.published.sheet === undefined) return null
   const { workspaceId, total, usage } = bill
-  const figure = `${usage.promptTotal} tokens in, ${usage.outputTotal} out`
+  const below = Object.entries(usage.negative ?? {}).map(([name, value]) => `; ${name} ${value}, counted as 0`)
+  const figure = `${usage.promptTotal} tokens in, ${usage.outputTotal} out${below.join('')}`
   return { workspaceId, totalUsd: total, reportedPicos: chargeFor(sheet.published.sheet, usage).totalPicos, figure }
 }
 
@@ -29,7 +30,7 @@ const findDeduction = ({ events }: Evidence): Waiting | null => {
   return { workspaceId, totalUsd: total, reportedPicos, figure: `a deduction of ${deduction.trim()} units` }
 }
 
-/** Debits what an implausible figure of an upstream exceeds its charge by; null where none waits. Posted once. */
+/** Debits what an implausible figure exceeds its charge by, or credits it back; null where none waits. Posted once. */
 export const confirmReported = (evidence: Evidence, operator: string): FactOf<'AdjustmentPosted'> | null => {
   const waiting = findUsage(evidence) ?? findDeduction(evidence)
   if (waiting === null) return null

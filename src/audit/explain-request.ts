@@ -8,7 +8,7 @@ import {
   unpricedOf,
 } from '../domain/pricing/charge.ts'
 import type { PriceSheet, UsageRecorded } from '../events/types.ts'
-import { type UsageColumn, usageColumnNames, usageColumns } from '../projections/usage/table.ts'
+import { countInColumn, type UsageColumn, usageColumnNames } from '../projections/usage/table.ts'
 import { type Evidence, type EvidenceEventOf, hasEventType } from './evidence.ts'
 import { explainCommon, explainKey } from './explain-parts.ts'
 import type { ChargeState, ExplainedCharge, ExplainedPrice, ExplainedUsage, RequestExplanation } from './explanation.ts'
@@ -74,22 +74,27 @@ const servedWithOf = ({ serviceTier, inferenceGeo }: ServedWith) => ({
   ...(inferenceGeo === undefined ? {} : { inference_geo: inferenceGeo }),
 })
 
-const rarePartsOf = ({ promptLargest, cacheReadAudio, cacheReadImage, cacheWrite12h }: UsageRecorded['usage']) => ({
-  ...(promptLargest === undefined ? {} : { prompt_largest: promptLargest }),
-  ...(cacheReadAudio === undefined ? {} : { cache_read_audio: cacheReadAudio }),
-  ...(cacheReadImage === undefined ? {} : { cache_read_image: cacheReadImage }),
-  ...(cacheWrite12h === undefined ? {} : { cache_write_12h: cacheWrite12h }),
-})
+const explainEstimate = ({ estimate }: UsageRecorded): Pick<ExplainedUsage, 'estimate'> => {
+  if (estimate === undefined) return {}
+  const { hiddenTokens, thinkingMs, tokensPerMinute, basis } = estimate
+  return {
+    estimate: { hidden_tokens: hiddenTokens, thinking_ms: thinkingMs, tokens_per_minute: tokensPerMinute, basis },
+  }
+}
 
-const usageOf = ({ source, usage, plausible }: UsageRecorded): ExplainedUsage => {
-  const counts = Object.fromEntries(usageColumnNames.map((column) => [column, usage[usageColumns[column]]]))
+const usageOf = (bill: UsageRecorded): ExplainedUsage => {
+  const { source, usage, plausible } = bill
+  const { promptLargest, negative } = usage
+  const counts = Object.fromEntries(usageColumnNames.map((column) => [column, countInColumn(usage, column)]))
   return {
     source,
     ...(counts as Readonly<Record<UsageColumn, number>>),
-    ...rarePartsOf(usage),
+    ...(promptLargest === undefined ? {} : { prompt_largest: promptLargest }),
     ...servedWithOf(usage),
     tool_calls: usage.toolCalls,
     ...(plausible === false ? { plausible } : {}),
+    ...(negative === undefined ? {} : { negative }),
+    ...explainEstimate(bill),
   }
 }
 

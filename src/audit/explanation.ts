@@ -114,16 +114,22 @@ export interface ExplainedUsage extends Readonly<Record<UsageColumn, number>> {
   readonly source: 'reported' | 'estimated'
   /** If one answer took several samplings: the largest prompt, which decides the price tier. */
   readonly prompt_largest?: number
-  /** Of `cache_read`. */
-  readonly cache_read_audio?: number
-  readonly cache_read_image?: number
-  readonly cache_write_12h?: number
   /** As the provider reported them; absent: the standard ones. */
   readonly service_tier?: string
   readonly inference_geo?: string
   readonly tool_calls: Usage['toolCalls']
   /** It cannot be: the reservation is charged until an operator confirms it. Absent: it can. */
   readonly plausible?: false
+  /** Figures that the provider reported below zero, by its own names; they count as 0. Absent: none. */
+  readonly negative?: Readonly<Record<string, number>>
+  /** Of an answer that was left before its thinking was reported: how much of it is estimated, and from what. */
+  readonly estimate?: {
+    readonly hidden_tokens: number
+    readonly thinking_ms: number
+    readonly tokens_per_minute: number
+    /** Where the rate is from: the model's last streams, or the default of a model that was not observed yet. */
+    readonly basis: 'observed' | 'default'
+  }
 }
 
 export interface ExplainedPrice {

@@ -3,6 +3,7 @@ import type {
   ExplainedEvent,
   ExplainedMovement,
   ExplainedPrice,
+  ExplainedUsage,
   Explanation,
   RequestExplanation,
   TaskExplanation,
@@ -25,7 +26,7 @@ const aligned = (rows: readonly (readonly string[])[]): readonly string[] => {
   )
 }
 
-const listed = (rates: Readonly<Record<string, string>>): string =>
+const listed = (rates: Readonly<Record<string, string | number>>): string =>
   Object.entries(rates)
     .map(([item, rate]) => `${item} ${rate}`)
     .join(', ')
@@ -204,9 +205,19 @@ const endedLines = (explanation: RequestExplanation, nowMs: number): readonly st
   ]
 }
 
+const rateBases = { observed: "the model's last streams", default: 'the default of a model not observed yet' }
+
+const estimateText = ({
+  hidden_tokens,
+  thinking_ms,
+  tokens_per_minute,
+  basis,
+}: NonNullable<ExplainedUsage['estimate']>): string =>
+  `of it ${hidden_tokens} tokens are estimated thinking that was not shown: ${thinking_ms} ms at ${tokens_per_minute} tokens a minute (${rateBases[basis]})`
+
 const usageLines = ({ usage }: RequestExplanation): readonly string[] => {
   if (usage === null) return []
-  const { source, tool_calls, service_tier, inference_geo, plausible, ...tokens } = usage
+  const { source, tool_calls, service_tier, inference_geo, plausible, negative, estimate, ...tokens } = usage
   const counted = Object.entries({ ...tokens, ...tool_calls }).filter(([, count]) => count > 0)
   const served = [
     ...(service_tier === undefined ? [] : [`service tier ${service_tier}`]),
@@ -214,6 +225,8 @@ const usageLines = ({ usage }: RequestExplanation): readonly string[] => {
   ]
   return [
     `${source}: ${[...counted.map(([what, count]) => `${what} ${count}`), ...served].join(', ') || 'nothing'}`,
+    ...(negative === undefined ? [] : [`reported below zero, and counted as 0: ${listed(negative)}`]),
+    ...(estimate === undefined ? [] : [estimateText(estimate)]),
     ...(plausible === false ? ['which cannot be: the reservation is charged until an operator confirms it'] : []),
   ]
 }

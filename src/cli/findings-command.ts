@@ -33,7 +33,9 @@ export const registerFindings = (program: Command, configOf: ConfigOf): void => 
     .command('findings')
     .description('what waits for an operator')
     .command('confirm <id>')
-    .description('debit the rest of what an upstream reported and cannot be: of a request, or of a video task')
+    .description(
+      'charge what an upstream reported and cannot be, in place of the reservation: of a request, or of a video task',
+    )
     .option('--json', 'one JSON object a line', false)
     .action(async (id: string, options: OutputOptions, command: Command) => {
       const runtime = createRuntime('warn')

@@ -1258,6 +1258,12 @@ export interface Usage {
    * The region that the provider reports. Absent: none in particular.
    */
   readonly inferenceGeo?: string
+  /**
+   * The figures that the provider reported below zero, by its own names for them; each counts as 0 above. Absent: none.
+   */
+  readonly negative?: {
+    readonly [k: string]: number
+  }
 }
 /**
  * One line of a charge.

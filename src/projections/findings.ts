@@ -127,7 +127,8 @@ const findEstimated: Finder = async (db, { workspaceId, limit }) => {
 const findExceptions: Finder = async (db, { workspaceId, limit }) => {
   let query = db
     .selectFrom('usage_entries')
-    .select(['workspace_id', 'request_id', 'model', 'total', 'time', 'exception', 'prompt_total', 'output_total'])
+    .select(['workspace_id', 'request_id', 'model', 'total', 'time', 'exception'])
+    .select(['prompt_total', 'output_total', 'negative'])
     .where('exception', 'is not', null)
     .orderBy('sequence', 'desc')
     .orderBy('event_index', 'desc')
@@ -143,7 +144,7 @@ const findExceptions: Finder = async (db, { workspaceId, limit }) => {
             id: row.request_id,
             time: row.time,
             amountPicos: parsePicos(row.total),
-            detail: `${restoredText(row.model)}: ${row.prompt_total} tokens in, ${row.output_total} out`,
+            detail: `${restoredText(row.model)}: ${row.prompt_total} tokens in, ${row.output_total} out${row.negative === null ? '' : `; ${row.negative}`}`,
           },
         ],
   )

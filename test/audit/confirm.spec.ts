@@ -26,6 +26,11 @@ t.test('the rest of a usage that cannot be, and of a deduction, is debited once 
   const { plausible: _plausible, ...plain } = bill
   t.equal(confirmReported(evidenceOf('UsageRecorded', plain), 'operator:ana'), null)
 
+  const negative = { ...bill, usage: { ...usageOf({ total: 0 }, { total: 5 }), negative: { prompt_tokens: -5 } } }
+  t.match(confirmReported(evidenceOf('UsageRecorded', negative), 'operator:ana'), {
+    data: { amount: '0.49999', note: /0 tokens in, 5 out; prompt_tokens -5, counted as 0/ },
+  })
+
   const lines = [{ item: 'video', quantity: '45', unitPrice: '0.14', amount: '6.3' }]
   const deduction = '999999999'
   const settled = { workspaceId: 'acme', total: '6.3', lines, source: 'estimated', deduction, plausible: false }

@@ -117,6 +117,35 @@ t.test('a usage that cannot be: the reservation is charged, and recomputed so', 
   t.match(explanationText(told, 0), /which cannot be: the reservation is charged until an operator confirms it/)
 })
 
+t.test('a usage with figures below zero says which', async (t) => {
+  const log = await openedLog()
+  const usage = { ...used('').data.usage, toolCalls: {}, negative: { 'prompt_tokens_details.cached_tokens': -7 } }
+  await log.append([routed('request-1'), used('request-1', { usage, lines: [], total: '0', plausible: false })])
+  const told = await explainFrom<RequestExplanation>(log, 'request-1')
+  t.match(told.usage, { negative: { 'prompt_tokens_details.cached_tokens': -7 } })
+  t.match(explanationText(told, 0), 'reported below zero, and counted as 0: prompt_tokens_details.cached_tokens -7')
+})
+
+t.test('an answer that was left says how much thinking is estimated, and from what', async (t) => {
+  const log = await openedLog()
+  const estimate = { hiddenTokens: 120, thinkingMs: 3_000, tokensPerMinute: 2_400 }
+  for (const basis of ['observed', 'default'] as const)
+    await log.append([routed(basis), billed(basis, { source: 'estimated', estimate: { ...estimate, basis } })])
+  const observed = await explainFrom<RequestExplanation>(log, 'observed')
+  t.same(observed.usage?.estimate, {
+    hidden_tokens: 120,
+    thinking_ms: 3_000,
+    tokens_per_minute: 2_400,
+    basis: 'observed',
+  })
+  t.match(
+    explanationText(observed, 0),
+    "of it 120 tokens are estimated thinking that was not shown: 3000 ms at 2400 tokens a minute (the model's last streams)",
+  )
+  const byDefault = await explainFrom<RequestExplanation>(log, 'default')
+  t.match(explanationText(byDefault, 0), /a minute \(the default of a model not observed yet\)/)
+})
+
 t.test('a request that was charged, in full', async (t) => {
   const log = await openedLog()
   await log.append([routed('request-1', { allowanceId: 'hold-1', reserved: '0.0005' })])
@@ -160,8 +189,11 @@ t.test('a request that was charged, in full', async (t) => {
       prompt_total: 120,
       input_uncached: 100,
       cache_read: 20,
+      cache_read_audio: 0,
+      cache_read_image: 0,
       cache_write_5m: 0,
       cache_write_1h: 0,
+      cache_write_12h: 0,
       input_audio: 0,
       input_image: 0,
       output_total: 30,

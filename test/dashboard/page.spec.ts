@@ -17,6 +17,7 @@ import {
   toHash,
   withoutChromium,
 } from './browser.ts'
+import { requestFacts, sayAgo } from './seed.ts'
 import { adminToken, openCrowd, openWorld, spitefulModel, spitefulName, tablesCaughtUp, type World } from './world.ts'
 
 /** The long form, `make page`, has 100,000, and the machine for itself. */
@@ -173,6 +174,15 @@ const explained = (world: World, browser: Browser) => async (t: Test) => {
   await signIn(page, url, account.secret)
   await toHash(page, '#/charges/%3Cimg%20src%3Dx%3E')
   await page.getByText('Nothing found').waitFor()
+  const estimate = { hiddenTokens: 1_200, thinkingMs: 3_000, tokensPerMinute: 24_000, basis: 'observed' } as const
+  const facts = requestFacts(account, { id: 'left-early', keyId: 'key-1', model: 'openai/plain', tokens: 9 })
+  const left = facts.map((fact) =>
+    fact.type === 'UsageRecorded' ? { ...fact, data: { ...fact.data, source: 'estimated' as const, estimate } } : fact,
+  )
+  await sayAgo(world, 0, left)
+  await tablesCaughtUp(world)
+  await toHash(page, '#/charges/left-early')
+  await page.getByText(/1.200 tokens of it are estimated thinking that was not shown: 3.000 ms/).waitFor()
 }
 
 const videos = (world: World, browser: Browser) => async (t: Test) => {

@@ -159,11 +159,12 @@ t.test(
   'an estimate and a correction are found behind any number of bills, by their workspace and by everybody',
   async (t) => {
     const log = new MemoryLog()
+    const belowZero = { ...used('').data.usage, negative: { prompt_tokens: -5, completion_tokens: -1 } }
     await log.append([opened('acme'), opened('beta')])
     await log.append([routed('request-1'), used('request-1', { source: 'estimated', total: '0.5' })])
     await log.append([
       routed('request-2'),
-      used('request-2', { total: '0.1', plausible: false, unpriced: ['service_tier'] }),
+      used('request-2', { total: '0.1', plausible: false, usage: belowZero, unpriced: ['service_tier'] }),
       routed('request-3'),
       used('request-3', { total: '0.2', unpriced: ['service_tier'] }),
     ])
@@ -191,7 +192,12 @@ t.test(
           amountPicos: parseUsd('0.2'),
           detail: 'openai/gpt-4o-mini: 120 tokens in, 30 out',
         },
-        { kind: 'implausible_usage', id: 'request-2', amountPicos: parseUsd('0.1') },
+        {
+          kind: 'implausible_usage',
+          id: 'request-2',
+          amountPicos: parseUsd('0.1'),
+          detail: 'openai/gpt-4o-mini: 120 tokens in, 30 out; prompt_tokens -5, completion_tokens -1',
+        },
         { kind: 'estimated_charge', workspaceId: 'acme', id: 'request-1', amountPicos: parseUsd('0.5') },
       ],
     })

@@ -134,7 +134,8 @@ const reportedTokensOf = ({ promptTotal, outputTotal, toolCalls }: Usage): numbe
 
 /** False for a usage that no request to the model can have. `choices`: how many answers were asked for. */
 export const isPlausibleUsage = (sheet: PriceSheet, usage: Usage, choices: number): boolean => {
-  const { toolCalls, promptLargest } = usage
+  const { toolCalls, promptLargest, negative } = usage
+  if (negative !== undefined) return false
   const hasTools = promptLargest !== undefined || Object.keys(toolCalls).length > 0
   const calls = Object.entries(toolCalls).filter(([tool]) => !isToolTokens(tool))
   if (calls.some(([, count]) => count > plausibleCallsMax)) return false

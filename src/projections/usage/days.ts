@@ -3,7 +3,7 @@ import type { Task } from '../../domain/video/task.ts'
 import type { EventOf } from '../../events/envelope.ts'
 import { storedText } from '../schema/stored-text.ts'
 import type { RowOf } from '../schema/tables.ts'
-import { type UsageColumn, usageColumnNames, usageColumns } from './table.ts'
+import { countInColumn, type UsageColumn, usageColumnNames } from './table.ts'
 
 type Group = Pick<RowOf<'usage_by_day'>, 'day' | 'workspace_id' | 'model' | 'key_id' | 'surface'>
 
@@ -51,7 +51,7 @@ export const addToDay = (days: Days, { time, data }: EventOf<'UsageRecorded'>): 
   sums.requests += 1
   sums.totalPicos += parseUsd(total)
   usageColumnNames.forEach((column, place) => {
-    const count = usage[usageColumns[column]]
+    const count = countInColumn(usage, column)
     if (count > 0) sums.counts[place]! += BigInt(count)
   })
 }

@@ -1,11 +1,11 @@
 import type { Applied } from '../../domain/ledger/ledger.ts'
 import type { EventOf } from '../../events/envelope.ts'
-import type { UsageRecorded } from '../../events/types.ts'
+import type { Usage, UsageRecorded } from '../../events/types.ts'
 import { defineReadModel } from '../schema/read-model.ts'
 import { storedText } from '../schema/stored-text.ts'
 import type { RowOf } from '../schema/tables.ts'
 import { addTaskToDay, addToDay, type Days, dayRows } from './days.ts'
-import { usageTables } from './table.ts'
+import { countInColumn, type UsageColumn, usageColumnNames, usageTables } from './table.ts'
 
 const exceptionOf = ({
   plausible = true,
@@ -14,6 +14,16 @@ const exceptionOf = ({
   if (!plausible) return 'implausible_usage'
   return unpriced === undefined ? null : 'unpriced_tier'
 }
+
+const describeNegative = (figures: NonNullable<Usage['negative']>): string =>
+  Object.entries(figures)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ')
+
+const countsOf = (usage: Usage) =>
+  Object.fromEntries(usageColumnNames.map((column) => [column, countInColumn(usage, column)])) as {
+    readonly [C in UsageColumn]: number
+  }
 
 const usageEntryRow = (
   { sequence, index }: Applied,
@@ -31,30 +41,21 @@ const usageEntryRow = (
     provider: storedText(data.provider),
     level: data.level,
     price_version: data.priceVersion,
-    prompt_total: usage.promptTotal,
-    input_uncached: usage.inputUncached,
-    cache_read: usage.cacheRead,
-    cache_write_5m: usage.cacheWrite5m,
-    cache_write_1h: usage.cacheWrite1h,
-    input_audio: usage.inputAudio,
-    input_image: usage.inputImage,
-    output_total: usage.outputTotal,
-    output_reasoning: usage.outputReasoning,
-    output_audio: usage.outputAudio,
-    output_image: usage.outputImage,
+    ...countsOf(usage),
     tool_calls: JSON.stringify(usage.toolCalls),
     source: data.source,
     outcome: data.outcome,
     lines: JSON.stringify(data.lines),
     total: data.total,
     exception: exceptionOf(data),
+    negative: usage.negative === undefined ? null : describeNegative(usage.negative),
     time,
   }
 }
 
 export const usageReadModel = defineReadModel({
   name: 'usage',
-  version: 1,
+  version: 2,
   tables: usageTables,
   startBatch: () => {
     const entries: RowOf<'usage_entries'>[] = []

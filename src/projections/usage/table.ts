@@ -18,18 +18,26 @@ export const usageColumns = {
   prompt_total: 'promptTotal',
   input_uncached: 'inputUncached',
   cache_read: 'cacheRead',
+  cache_read_audio: 'cacheReadAudio',
+  cache_read_image: 'cacheReadImage',
   cache_write_5m: 'cacheWrite5m',
   cache_write_1h: 'cacheWrite1h',
+  cache_write_12h: 'cacheWrite12h',
   input_audio: 'inputAudio',
   input_image: 'inputImage',
   output_total: 'outputTotal',
   output_reasoning: 'outputReasoning',
   output_audio: 'outputAudio',
   output_image: 'outputImage',
-} as const satisfies { readonly [column: string]: Exclude<keyof Usage, 'toolCalls'> }
+} as const satisfies {
+  readonly [column: string]: Exclude<keyof Usage, 'toolCalls' | 'serviceTier' | 'inferenceGeo' | 'negative'>
+}
 
 export type UsageColumn = keyof typeof usageColumns
 export const usageColumnNames = Object.keys(usageColumns) as readonly UsageColumn[]
+
+/** Tokens of a part of the usage; 0 where the event has no such member. */
+export const countInColumn = (usage: Usage, column: UsageColumn): number => usage[usageColumns[column]] ?? 0
 
 /** Why an operator must look at a bill. */
 type UsageException = 'implausible_usage' | 'unpriced_tier'
@@ -60,6 +68,7 @@ export const usageTables = defineTables({
       lines: json<readonly ChargeLine[]>(),
       total: decimal(),
       exception: nullable(textOf<UsageException>()),
+      negative: nullable(text()),
       time: instant(),
     },
   },

@@ -1,9 +1,10 @@
 import type { ServedWith } from '../../domain/pricing/charge.ts'
 import { cacheWriteOf, type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
+import { readNegativeFigures } from '../dialect/count.ts'
 import { readServedWith } from '../dialect/served-with.ts'
 
-/** Tokens of one sampling, or of several together; NaN where the provider reports no valid figure. */
+/** Tokens of one sampling, or of several together; NaN where the provider reports no whole number. */
 interface Tokens {
   readonly input: number
   readonly cacheRead: number
@@ -15,7 +16,7 @@ interface Tokens {
 const noTokens: Tokens = { input: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0 }
 
 const required = (value: unknown): number =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : Number.NaN
+  typeof value === 'number' && Number.isSafeInteger(value) ? Math.max(0, value) : Number.NaN
 
 const optional = (value: unknown): number => (value === undefined || value === null ? 0 : required(value))
 
@@ -73,15 +74,17 @@ export const readMessagesUsage = (raw: unknown): Usage | null => {
   const { cacheRead, cacheWrite5m, cacheWrite1h, output } = tokens
   const prompt = promptOf(tokens)
   const searches = optional(asObject(raw['server_tool_use'])['web_search_requests'])
+  const negatives = readNegativeFigures(raw)
   // No request has an empty prompt.
-  if (!Number.isSafeInteger(prompt + output + searches) || prompt === 0) return null
+  const isEmpty = prompt === 0 && negatives.negative === undefined
+  if (!Number.isSafeInteger(prompt + output + searches) || isEmpty) return null
   const thinking = optional(asObject(raw['output_tokens_details'])['thinking_tokens'])
   const usage = usageOf(
     { total: prompt, cacheRead, cacheWrite5m, cacheWrite1h },
     { total: output, reasoning: Number.isNaN(thinking) ? 0 : thinking },
     searches > 0 ? { web_search: searches } : {},
   )
-  return { ...usage, ...largestOf(samplings), ...servedWithOf(raw) }
+  return { ...usage, ...largestOf(samplings), ...servedWithOf(raw), ...negatives }
 }
 
 /** Before its end a stream reports the input. The output figure of its start is not billed. */

@@ -1,6 +1,34 @@
+import type { Usage } from '../../domain/usage/usage.ts'
+import type { JsonObject } from '../../encoding/json.ts'
+import { providerLimits } from './limits.ts'
+
 /** A whole number, zero or above; undefined for anything else. */
 export const countOf = (value: unknown): number | undefined => {
   if (typeof value !== 'number' || !Number.isFinite(value)) return undefined
   const whole = Math.trunc(value)
   return Number.isSafeInteger(whole) && whole >= 0 ? whole : undefined
+}
+
+/** As `countOf`, but 0 for what is below zero: `readNegativeFigures` reports that. */
+export const tokensOf = (value: unknown): number | undefined =>
+  countOf(typeof value === 'number' && value < 0 ? 0 : value)
+
+const figureName = /^(?:\w+\.)*\w*(?:tokens?|tokencount|requests|calls)$/i
+
+const addNegative = (found: Map<string, number>, figures: object, prefix: string): void => {
+  for (const [member, value] of Object.entries(figures)) {
+    const name = prefix + member
+    if (name.length > providerLimits.figureNameCharactersMax) continue
+    if (typeof value === 'object' && value !== null) addNegative(found, value, `${name}.`)
+    else if (typeof value === 'number' && value <= -1 && figureName.test(name))
+      found.set(name, Math.max(Math.trunc(value), -Number.MAX_SAFE_INTEGER))
+  }
+}
+
+/** The figures of a usage that are below zero, by the provider's names, such as `details.cached_tokens`. */
+export const readNegativeFigures = (usage: JsonObject): Pick<Usage, 'negative'> => {
+  const found = new Map<string, number>()
+  addNegative(found, usage, '')
+  if (found.size === 0) return {}
+  return { negative: Object.fromEntries([...found].slice(0, providerLimits.negativeFiguresMax)) }
 }

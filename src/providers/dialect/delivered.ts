@@ -62,4 +62,4 @@ export class CollectedText implements Delivered {
 }
 
 export const contradicts = (usage: Usage, delivered: Delivered): boolean =>
-  usage.outputTotal === 0 && delivered.characters > 0
+  usage.negative === undefined && usage.outputTotal === 0 && delivered.characters > 0

@@ -18,6 +18,8 @@ export const providerLimits = {
   replyHeldCharactersMax: 4 * 1024 * 1024, // Of tool calls that are put in order; an answer of text is not held.
   replyCitationsMax: 1_024, // Of a translated stream: an answer with web search has dozens; the rest is dropped.
   deliveredCharactersMax: 4 * 1024 * 1024, // Of a stream's text kept for an estimate; the rest is counted by its length.
+  negativeFiguresMax: 16, // Of a usage, recorded in its event.
+  figureNameCharactersMax: 128, // With its path in the usage: longer names are no figures.
   estimateCharactersMax: 256 * 1024, // A tokenizer's time is ours: beyond this the count is extrapolated.
   estimateSliceCharacters: 512, // The tokenizer is quadratic in a run without spaces: 60,000 CJK characters took 13 s.
   estimateYieldCharacters: 16 * 1024, // Other requests get their turn after so many.

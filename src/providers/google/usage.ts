@@ -1,6 +1,6 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
-import { countOf } from '../dialect/count.ts'
+import { readNegativeFigures, tokensOf } from '../dialect/count.ts'
 import { readServedWith } from '../dialect/served-with.ts'
 
 export interface GroundingUse {
@@ -16,13 +16,13 @@ interface Figures {
 }
 
 const figuresOf = (raw: JsonObject): Figures | null => {
-  const prompt = countOf(raw['promptTokenCount'])
+  const prompt = tokensOf(raw['promptTokenCount'])
   if (prompt === undefined) return null
-  const toolUse = countOf(raw['toolUsePromptTokenCount']) ?? 0
-  const thoughts = countOf(raw['thoughtsTokenCount']) ?? 0
-  const total = countOf(raw['totalTokenCount'])
+  const toolUse = tokensOf(raw['toolUsePromptTokenCount']) ?? 0
+  const thoughts = tokensOf(raw['thoughtsTokenCount']) ?? 0
+  const total = tokensOf(raw['totalTokenCount'])
   const rest = total === undefined ? undefined : Math.max(0, total - prompt - toolUse - thoughts)
-  const candidates = countOf(raw['candidatesTokenCount']) ?? rest // A figure of zero is omitted.
+  const candidates = tokensOf(raw['candidatesTokenCount']) ?? rest // A figure of zero is omitted.
   return candidates === undefined ? null : { prompt, toolUse, candidates, thoughts }
 }
 
@@ -30,7 +30,7 @@ const modalityTokens = (details: unknown, modality: string): number =>
   asArray(details)
     .map(asObject)
     .filter((detail) => detail['modality'] === modality)
-    .reduce((sum, detail) => sum + (countOf(detail['tokenCount']) ?? 0), 0)
+    .reduce((sum, detail) => sum + (tokensOf(detail['tokenCount']) ?? 0), 0)
 
 /** The part of the prompt in a modality that was not cached: the prompt's details include what was. */
 const uncachedTokens = (raw: JsonObject, modality: string): number =>
@@ -48,7 +48,7 @@ export const readGenerateContentUsage = (raw: unknown, { isGrounded, toolCalls }
   const usage = usageOf(
     {
       total: prompt + (isGrounded ? 0 : toolUse),
-      cacheRead: countOf(raw['cachedContentTokenCount']) ?? 0,
+      cacheRead: tokensOf(raw['cachedContentTokenCount']) ?? 0,
       cacheReadAudio: modalityTokens(raw['cacheTokensDetails'], 'AUDIO'),
       cacheReadImage: modalityTokens(raw['cacheTokensDetails'], 'IMAGE'),
       audio: uncachedTokens(raw, 'AUDIO'),
@@ -62,5 +62,5 @@ export const readGenerateContentUsage = (raw: unknown, { isGrounded, toolCalls }
     },
     toolCalls,
   )
-  return { ...usage, ...readServedWith(raw['serviceTier'] ?? raw['trafficType']) }
+  return { ...usage, ...readServedWith(raw['serviceTier'] ?? raw['trafficType']), ...readNegativeFigures(raw) }
 }

@@ -1,20 +1,20 @@
 import { cacheWriteOf, type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asObject, isObject, type JsonObject } from '../../encoding/json.ts'
-import { countOf } from '../dialect/count.ts'
+import { readNegativeFigures, tokensOf } from '../dialect/count.ts'
 import type { Profile } from '../dialect/provider.ts'
 import { readServedWith } from '../dialect/served-with.ts'
 import { serverToolCalls } from '../openai/server-tools.ts'
 import { readInputParts } from '../openai/usage.ts'
 import type { ToolCalls } from './tool-calls.ts'
 
-const detail = (details: unknown, name: string): number => countOf(asObject(details)[name]) ?? 0
+const detail = (details: unknown, name: string): number => tokensOf(asObject(details)[name]) ?? 0
 
 /** Of a response. The input includes what was read from and written to the cache, the output includes reasoning. */
 export const readResponsesUsage = (response: JsonObject, profile: Profile, seen: ToolCalls): Usage | null => {
   const { usage: raw, service_tier: serviceTier } = response
   if (!isObject(raw)) return null
-  const input = countOf(raw['input_tokens'])
-  const output = countOf(raw['output_tokens'])
+  const input = tokensOf(raw['input_tokens'])
+  const output = tokensOf(raw['output_tokens'])
   if (input === undefined || output === undefined) return null
   const ofOutput = raw['output_tokens_details']
   const usage = usageOf(
@@ -22,7 +22,7 @@ export const readResponsesUsage = (response: JsonObject, profile: Profile, seen:
     { total: output, reasoning: detail(ofOutput, 'reasoning_tokens'), audio: detail(ofOutput, 'audio_tokens') },
     (profile === 'xai' ? serverToolCalls(raw) : null) ?? seen,
   )
-  return { ...usage, ...readServedWith(serviceTier) }
+  return { ...usage, ...readServedWith(serviceTier), ...readNegativeFigures(raw) }
 }
 
 export const responsesUsageOnWire = (usage: Usage): JsonObject => ({

@@ -1,7 +1,7 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import { unsupported } from '../canonical/refuse.ts'
-import { countOf } from '../dialect/count.ts'
+import { readNegativeFigures, tokensOf } from '../dialect/count.ts'
 import type { Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import type { Profile } from '../dialect/provider.ts'
 import { readServedWith } from '../dialect/served-with.ts'
@@ -37,17 +37,17 @@ const outputOf: { readonly [P in Profile]: (figures: Figures) => OutputFigures }
 }
 
 const figuresOf = (raw: JsonObject): Figures | null => {
-  const prompt = countOf(raw['prompt_tokens'])
-  const total = countOf(raw['total_tokens'])
+  const prompt = tokensOf(raw['prompt_tokens'])
+  const total = tokensOf(raw['total_tokens'])
   if (prompt === undefined) return null
   const beyondPrompt = total === undefined ? undefined : Math.max(0, total - prompt)
-  const completion = countOf(raw['completion_tokens']) ?? beyondPrompt
+  const completion = tokensOf(raw['completion_tokens']) ?? beyondPrompt
   if (completion === undefined) return null
-  const reasoning = countOf(asObject(raw['completion_tokens_details'])['reasoning_tokens'])
+  const reasoning = tokensOf(asObject(raw['completion_tokens_details'])['reasoning_tokens'])
   return { prompt, completion, beyondPrompt, reasoning }
 }
 
-const part = (details: JsonObject, name: string): number => countOf(details[name]) ?? 0
+const part = (details: JsonObject, name: string): number => tokensOf(details[name]) ?? 0
 
 /** The parts of the input, as chat completions and responses report them. */
 export const readInputParts = (details: JsonObject) => {
@@ -86,7 +86,7 @@ export const readChatUsage = (raw: unknown, profile: Profile, beside: ReportedBe
     },
     { ...beside.toolCalls, ...(profile === 'xai' ? serverToolCalls(raw) : {}) },
   )
-  return { ...usage, ...readServedWith(beside.serviceTier) }
+  return { ...usage, ...readServedWith(beside.serviceTier), ...readNegativeFigures(raw) }
 }
 
 const searchModel = /search-(?:preview|api)/

@@ -11,6 +11,7 @@ const larger = (reported: Usage['toolCalls'], seen: Usage['toolCalls']): Usage['
 /** Reported usage may lag behind what was delivered, or contradict it: the larger counts. Null without a report. */
 export const settleUsage = (reported: Usage | null, counted: Usage): Settled => {
   if (reported === null) return { usage: counted, source: 'estimated' }
+  if (reported.negative !== undefined) return { usage: reported, source: 'reported' }
   const toolCalls = larger(reported.toolCalls, counted.toolCalls)
   const covers = reported.outputTotal > 0 && reported.outputTotal >= counted.outputTotal
   if (covers && reported.promptTotal > 0) return { usage: { ...reported, toolCalls }, source: 'reported' }

@@ -28,6 +28,7 @@ t.test('a usage is plausible up to twice what the model can take and give', asyn
     ['tools read the prompt again', usageOf(600_000, 40_000, { toolCalls: { web_search: 9 } }), 1, true],
     ['not that often', usageOf(600_000, 40_001, { toolCalls: { web_search: 9 } }), 1, false],
     ['so do iterations', usageOf(600_000, 40_000, { promptLargest: 9_000 }), 1, true],
+    ['a figure below zero', usageOf(10, 0, { negative: { completion_tokens: -5 } }), 1, false],
     ['calls without end', usageOf(10, 10, { toolCalls: { web_search: 1e15 } }), 1, false],
     ['tokens that tools read', usageOf(10, 10, { toolCalls: { image_input_tokens: 1e15 } }), 1, false],
   ]

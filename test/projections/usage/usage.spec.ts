@@ -1,7 +1,9 @@
 import t from 'tap'
-import { parseUsd } from '../../../src/domain/money.ts'
+import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
+import { chargeFor } from '../../../src/domain/pricing/charge.ts'
+import { usageOf } from '../../../src/domain/usage/usage.ts'
 import { selectUsage, type UsageQuery } from '../../../src/projections/usage/queries.ts'
-import { routed, used } from '../../roles/projector/facts.ts'
+import { routed, sheet, used } from '../../roles/projector/facts.ts'
 import { openProjected, project } from '../../roles/projector/projecting.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
 import { startPostgres } from '../../support/postgres.ts'
@@ -54,6 +56,50 @@ t.test('summed by what is asked for, in the order of its values', async (t) => {
   t.equal((await sums({ groupBy: ['day', 'model', 'key', 'surface'] })).length, 5)
   const [first] = await selectUsage(db, 'acme', wanted)
   t.match(first?.usage, { promptTotal: 240n, cacheRead: 40n, outputTotal: 60n, outputReasoning: 20n, inputAudio: 0n })
+})
+
+t.test('the sums of every kind of token equal the lines of the bills', async (t) => {
+  const usage = {
+    ...usageOf(
+      { total: 1_000, cacheRead: 300, cacheReadAudio: 40, cacheReadImage: 50, cacheWrite5m: 60, cacheWrite1h: 70 },
+      { total: 200, reasoning: 30, audio: 40, image: 50 },
+    ),
+  }
+  const parts = {
+    ...usage,
+    cacheWrite12h: 80,
+    inputUncached: usage.inputUncached - 80 - 9,
+    inputAudio: 4,
+    inputImage: 5,
+  }
+  const { lines, totalPicos } = chargeFor(sheet, parts)
+  const bill = { workspaceId: 'gamma', usage: parts, lines: [...lines], total: formatUsd(totalPicos) }
+  for (const id of ['request-of-gamma', 'other-of-gamma'])
+    await log.append([routed(id, { workspaceId: 'gamma' }), used(id, bill)])
+  await project(log, projected.store, 500)
+  const [sums] = await selectUsage(db, 'gamma', { ...wanted, groupBy: ['key'] })
+  const billedOf = (...items: readonly string[]): bigint =>
+    2n * lines.filter(({ item }) => items.includes(item)).reduce((sum, { quantity }) => sum + BigInt(quantity), 0n)
+  const cached = ['cached_input', 'cached_audio_input', 'cached_image_input']
+  const written = ['cache_write_5m', 'cache_write_1h', 'cache_write_12h']
+  t.same(sums?.usage, {
+    promptTotal: billedOf('input', ...cached, ...written, 'audio_input', 'image_input'),
+    inputUncached: billedOf('input'),
+    cacheRead: billedOf(...cached),
+    cacheReadAudio: billedOf('cached_audio_input'),
+    cacheReadImage: billedOf('cached_image_input'),
+    cacheWrite5m: billedOf('cache_write_5m'),
+    cacheWrite1h: billedOf('cache_write_1h'),
+    cacheWrite12h: billedOf('cache_write_12h'),
+    inputAudio: billedOf('audio_input'),
+    inputImage: billedOf('image_input'),
+    outputTotal: billedOf('output', 'reasoning', 'audio_output', 'image_output'),
+    outputReasoning: billedOf('reasoning'),
+    outputAudio: billedOf('audio_output'),
+    outputImage: billedOf('image_output'),
+  })
+  t.equal(sums?.usage.cacheWrite12h, 160n)
+  t.equal(sums?.totalPicos, 2n * totalPicos)
 })
 
 t.test('filtered; the last day is not in it', async (t) => {

@@ -245,14 +245,24 @@ t.test('what is no usage', async (t) => {
     { output_tokens: 3 },
     { input_tokens: 0, output_tokens: 3 },
     { input_tokens: '3', output_tokens: 4 },
-    { input_tokens: -3, output_tokens: 4 },
     { input_tokens: 3.5, output_tokens: 4 },
     { input_tokens: 3, output_tokens: 4, cache_read_input_tokens: '9' },
     { input_tokens: 3, output_tokens: 4, cache_creation_input_tokens: {} },
     { input_tokens: 3, output_tokens: 4, iterations: [{ type: 'compaction' }] },
-    { input_tokens: 3, output_tokens: 4, server_tool_use: { web_search_requests: -1 } },
   ]
   for (const raw of wrong) t.equal(readMessagesUsage(raw), null, JSON.stringify(raw))
+})
+
+t.test('a figure below zero counts as zero, and is reported as it is', async (t) => {
+  t.match(readMessagesUsage({ input_tokens: -3, output_tokens: 4 }), {
+    promptTotal: 0,
+    outputTotal: 4,
+    negative: { input_tokens: -3 },
+  })
+  t.match(readMessagesUsage({ input_tokens: 3, output_tokens: 4, server_tool_use: { web_search_requests: -1 } }), {
+    toolCalls: {},
+    negative: { 'server_tool_use.web_search_requests': -1 },
+  })
 })
 
 t.test('thinking is never more than the output', async (t) => {

@@ -113,6 +113,19 @@ for (const [name, model, raw, expected, charge] of table)
     t.equal(chargeFor(sheets[model], usage ?? noUsage).totalPicos, parseUsd(charge))
   })
 
+t.test('a figure below zero counts as zero, and is reported as it is', async (t) => {
+  const raw = {
+    promptTokenCount: 9,
+    candidatesTokenCount: -4,
+    promptTokensDetails: [{ modality: 'AUDIO', tokenCount: -2 }],
+  }
+  t.match(readGenerateContentUsage(raw, ungrounded), {
+    promptTotal: 9,
+    outputTotal: 0,
+    negative: { candidatesTokenCount: -4, 'promptTokensDetails.0.tokenCount': -2 },
+  })
+})
+
 t.test('what is no usage', async (t) => {
   const none: readonly unknown[] = [
     undefined,
@@ -121,7 +134,6 @@ t.test('what is no usage', async (t) => {
     {},
     { trafficType: 'PROVISIONED_THROUGHPUT' },
     { promptTokenCount: 5 },
-    { promptTokenCount: -1, totalTokenCount: 5 },
     { promptTokenCount: '5', totalTokenCount: 5 },
     { promptTokenCount: 5, candidatesTokenCount: Number.NaN },
   ]

@@ -55,7 +55,7 @@ const table: readonly (readonly [string, unknown, Partial<Usage> | null])[] = [
   ['no input', { output_tokens: 4, total_tokens: 9 }, null],
   ['no output', { input_tokens: 4, total_tokens: 9 }, null],
   ['no numbers', { input_tokens: '3', output_tokens: 4 }, null],
-  ['no counts', { input_tokens: -3, output_tokens: 4 }, null],
+  ['below zero is zero', { input_tokens: -3, output_tokens: 4 }, { outputTotal: 4, negative: { input_tokens: -3 } }],
   ['no whole counts', { input_tokens: 3.5, output_tokens: 4 }, { inputUncached: 3, outputTotal: 4, promptTotal: 3 }],
   ['null', null, null],
   [

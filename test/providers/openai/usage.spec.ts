@@ -79,7 +79,26 @@ const table: readonly (readonly [string, Profile, unknown, Partial<Usage> | null
     { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7, prompt_tokens_details: null },
     { inputUncached: 3, outputTotal: 4, promptTotal: 3 },
   ],
-  ['below zero is zero', 'openai', chat(10, -5, 5, { cached_tokens: -3 }), { inputUncached: 10, promptTotal: 10 }],
+  [
+    'below zero is zero',
+    'openai',
+    chat(10, -5, 5, { cached_tokens: -3 }),
+    {
+      inputUncached: 10,
+      promptTotal: 10,
+      negative: { completion_tokens: -5, 'prompt_tokens_details.cached_tokens': -3 },
+    },
+  ],
+  [
+    'a sentinel of another member is no figure',
+    'openai',
+    { ...chat(10, 5, 15), queue_time: -1 },
+    {
+      inputUncached: 10,
+      outputTotal: 5,
+      promptTotal: 10,
+    },
+  ],
   [
     'xAI: the completion leaves reasoning out',
     'xai',

@@ -11,6 +11,7 @@ const usageOf = (prompt: number, output: number, toolCalls: Usage['toolCalls'] =
 })
 
 const counted = usageOf(10, 30)
+const belowZero: Usage = { ...usageOf(12, 0), negative: { completion_tokens: -5 } }
 
 t.test('usage that may not be that of the whole answer', async (t) => {
   const table: readonly [string, Usage | null, Usage, 'reported' | 'estimated'][] = [
@@ -21,6 +22,7 @@ t.test('usage that may not be that of the whole answer', async (t) => {
     ['as much as was said', usageOf(12, 30), usageOf(12, 30), 'reported'],
     ['more than was said', usageOf(12, 900), usageOf(12, 900), 'reported'],
     ['no input', usageOf(0, 900), counted, 'estimated'],
+    ['a figure below zero', belowZero, belowZero, 'reported'],
   ]
   for (const [name, told, usage, source] of table) t.same(settleUsage(told, counted), { usage, source }, name)
 })
