@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { faultText } from '../../errors/gateway-error.ts'
 import type { EventLog } from '../../log/event-log.ts'
 import { assertSameLog, ForeignTables } from '../../log/log-identity.ts'
@@ -17,6 +16,7 @@ import { projectorLimits } from './limits.ts'
 import { type ProjectionStore, type RefillReadModels, RefusedRows } from './ports.ts'
 import { ProjectionRun } from './projection-run.ts'
 import { Refill } from './refill.ts'
+import { pause, Standby } from './standby.ts'
 
 export interface ProjectorParts {
   readonly log: Pick<EventLog, 'follow' | 'lastSequence'>
@@ -34,26 +34,35 @@ export interface ProjectorParts {
 export class Projector implements WatchedRole {
   /** Resolves after `stop`; rejects with the fault that ended the projector. */
   readonly done: Promise<void>
-  readonly #parts: ProjectorParts
+  readonly #parts: ProjectorParts & { readonly models: readonly ReadModel[] }
   readonly #stopping = new AbortController()
-  #projection: ProjectionRun | null = null
   readonly #projected = new Watermark()
   readonly #warning: ThrottledWarning
   #warningCause: unknown
   readonly #database: Probe
-  readonly #models: readonly ReadModel[]
   readonly #refill: Refill | null
-  #isStandby = false
+  readonly #standby: Standby
+  #projection: ProjectionRun | null = null
 
   constructor(parts: ProjectorParts) {
-    this.#parts = parts
-    this.#warning = new ThrottledWarning(parts.logger)
+    const { models = readModels, refill, logger, onFatal } = parts
+    this.#parts = { ...parts, models }
+    this.#warning = new ThrottledWarning(logger)
     this.#database = new Probe(() => this.#probe())
-    const { models = readModels, refill } = parts
-    this.#models = models
     this.#refill = refill === undefined ? null : new Refill({ ...parts, models, refill })
-    this.done = this.#run()
-    this.done.catch(parts.onFatal)
+    this.#standby = new Standby({
+      ...this.#parts,
+      signal: this.#stopping.signal,
+      onCheckpoint: (sequence) => this.#advance(sequence),
+    })
+    this.done = this.#projectForEver().then(
+      () => this.#projected.close(this.#stopping.signal.reason),
+      (fault: unknown) => {
+        this.#projected.close(fault)
+        throw fault
+      },
+    )
+    this.done.catch(onFatal)
   }
 
   projectedSequence(): number {
@@ -68,7 +77,7 @@ export class Projector implements WatchedRole {
   checks(): Checks {
     return {
       database: this.#database.check,
-      projecting: this.#isStandby
+      projecting: this.#standby.isWatching
         ? { ok: true, reason: 'on standby: another projector writes the tables' }
         : checkOf(!this.#warning.isOn, `the tables cannot be brought up to date: ${faultText(this.#warningCause)}`),
     }
@@ -88,64 +97,47 @@ export class Projector implements WatchedRole {
     await this.done.catch(() => {})
   }
 
-  async #run(): Promise<void> {
-    try {
-      await this.#projectForEver()
-      this.#projected.close(this.#stopping.signal.reason)
-    } catch (fault) {
-      this.#projected.close(fault)
-      throw fault
-    }
-  }
-
   async #projectForEver(): Promise<void> {
+    const { signal } = this.#stopping
     let waitMs: number = projectorLimits.projectionRetryMs
-    while (!this.#stopping.signal.aborted) {
+    while (!signal.aborted) {
       const before = this.#projected.sequence
       try {
         await this.#project()
       } catch (fault) {
-        if (this.#stopping.signal.aborted) return
+        if (signal.aborted) return
         if (!(fault instanceof Unreachable)) throw fault
         if (this.#projected.sequence > before) waitMs = projectorLimits.projectionRetryMs
         this.#warningCause = fault.cause
         this.#warning.raise('projection.unavailable', { fault: fault.cause })
-        await this.#pause(waitMs)
+        await pause(waitMs, signal)
         waitMs = Math.min(2 * waitMs, projectorLimits.projectionRetryMaxMs)
       }
     }
   }
 
   async #project(): Promise<void> {
-    const { log, store } = this.#parts
+    const { log, store, models } = this.#parts
+    const { signal } = this.#stopping
     const snapshot = await reaching(() => this.#load())
     this.#projected.moveTo(snapshot.sequence)
-    const ahead = findAhead(snapshot.versions, this.#models)
-    if (ahead.length > 0) return reaching(() => this.#runAsStandby(() => this.#watchNewer(ahead)))
+    const ahead = findAhead(snapshot.versions, models)
+    if (ahead.length > 0) return reaching(() => this.#standby.watchNewer(ahead))
     this.#refill?.startIfBehind(snapshot.versions)
     if (this.#warning.isOn) await reaching(() => this.#clearWarningAtEnd())
     this.#projection = new ProjectionRun({
       ledger: snapshot.ledger,
       writtenSequence: snapshot.sequence,
-      models: this.#models,
+      models,
       log,
       store,
       batchEventsMax: sharedLimits.projectionBatchEventsMax,
-      onProjected: (sequence) => {
-        this.#projected.moveTo(sequence)
-        this.#clearWarning()
-      },
+      onProjected: (sequence) => this.#advance(sequence),
     })
-    if (this.#stopping.signal.aborted) this.#projection.stop()
+    if (signal.aborted) this.#projection.stop()
     const end = await this.#projection.ended
     if (end.reason === 'unavailable') throw new Unreachable(end.cause)
-    if (end.reason === 'overtaken') await reaching(() => this.#runAsStandby(() => this.#watchOther()))
-  }
-
-  /** A crash of the server takes back the last commit, which without a next frame would go unnoticed. */
-  async #probe(): Promise<void> {
-    const committed = this.#projected.sequence
-    if ((await this.#parts.store.checkpoint()) < committed) this.#projection?.abandon()
+    if (end.reason === 'overtaken') await reaching(() => this.#standby.watchWriter())
   }
 
   async #load(): Promise<LedgerSnapshot> {
@@ -154,54 +146,22 @@ export class Projector implements WatchedRole {
     return snapshot
   }
 
+  /** A crash of the server takes back the last commit, which without a next frame would go unnoticed. */
+  async #probe(): Promise<void> {
+    const committed = this.#projected.sequence
+    if ((await this.#parts.store.checkpoint()) < committed) this.#projection?.abandon()
+  }
+
   /** With nothing left to write, nothing else shows that the tables are writable again. */
   async #clearWarningAtEnd(): Promise<void> {
-    if ((await this.#parts.log.lastSequence()) <= this.#projected.sequence) this.#clearWarning()
+    const { sequence } = this.#projected
+    if ((await this.#parts.log.lastSequence()) <= sequence) this.#advance(sequence)
   }
 
-  #clearWarning(): void {
-    this.#warning.clear('projection.available', { sequence: this.#projected.sequence })
-  }
-
-  async #runAsStandby(watch: () => Promise<void>): Promise<void> {
-    this.#isStandby = true
-    try {
-      await watch()
-    } finally {
-      this.#isStandby = false
-    }
-  }
-
-  /** An older program never replaces what a newer one made: the newest version wins. */
-  async #watchNewer(ahead: readonly string[]): Promise<void> {
-    const { store, logger } = this.#parts
-    logger.log('projection.newer_release', { models: ahead })
-    while (!this.#stopping.signal.aborted && findAhead(await store.versions(), this.#models).length > 0) {
-      this.#projected.moveTo(await store.checkpoint())
-      this.#clearWarning()
-      await this.#pause(sharedLimits.projectionStandbyMs)
-    }
-  }
-
-  /** Watches the checkpoint until it stops moving while the log grows. */
-  async #watchOther(): Promise<void> {
-    const { log, store, logger } = this.#parts
-    logger.log('projection.standby', {})
-    for (;;) {
-      const before = await store.checkpoint()
-      this.#projected.moveTo(before)
-      this.#clearWarning()
-      await this.#pause(sharedLimits.projectionStandbyMs)
-      if (this.#stopping.signal.aborted) return
-      const after = await store.checkpoint()
-      this.#projected.moveTo(after)
-      if (after === before && (await log.lastSequence()) > after) return
-    }
-  }
-
-  async #pause(ms: number): Promise<void> {
-    // Only `stop` ends a pause early, and callers check for that.
-    await delay(ms, undefined, { signal: this.#stopping.signal }).catch(() => {})
+  /** The tables were written, or read, at this sequence. */
+  #advance(sequence: number): void {
+    this.#projected.moveTo(sequence)
+    this.#warning.clear('projection.available', { sequence })
   }
 }
 
