@@ -69,36 +69,75 @@ export const sumAmounts = (sums: Sums | null): bigint => {
   return sum
 }
 
-const place = ({ day, model, item }: { readonly day: string; readonly model: string; readonly item: string }) =>
-  `${day}\t${model}\t${item}`
+/** What the rows of an invoice distinguish: items or none, and for each item whether it has models. */
+class InvoiceItems {
+  readonly #layout: InvoiceLayout
+  /** By item: whether the invoice has a model for it. */
+  readonly #withModel = new Map<string, boolean>()
+
+  constructor(layout: InvoiceLayout) {
+    this.#layout = layout
+  }
+
+  get hasModels(): boolean {
+    return this.#withModel.size === 0 || [...this.#withModel.values()].includes(true)
+  }
+
+  itemOf({ item }: InvoiceRow): string {
+    return this.#layout.byItem ? (item ?? wildcard) : wildcard
+  }
+
+  /** Returns why the row is inconsistent with earlier rows, else null. */
+  problemOf(row: InvoiceRow): string | null {
+    const item = this.itemOf(row)
+    const hadModel = this.#withModel.get(item)
+    if (hadModel !== undefined && hadModel !== (row.model !== null))
+      return hadModel ? 'has no model, and rows before it have one' : 'has a model, and rows before it have none'
+    const isMixed = this.#layout.byItem && this.#withModel.size > 0 && this.#hasItems !== (item !== wildcard)
+    return isMixed ? 'rows with an item cannot be mixed with rows without one' : null
+  }
+
+  add(row: InvoiceRow): void {
+    this.#withModel.set(this.itemOf(row), row.model !== null)
+  }
+
+  groupOf(item: string): string {
+    return this.#layout.byItem && !this.#hasItems && this.#withModel.size > 0 ? wildcard : this.#layout.groupOf(item)
+  }
+
+  /** The model and item under which the invoice has a charge. */
+  placeOf(model: string, group: string): { readonly model: string; readonly item: string } {
+    const item = this.#layout.byItem ? group : wildcard
+    return { model: (this.#withModel.get(item) ?? this.hasModels) ? model : wildcard, item }
+  }
+
+  get #hasItems(): boolean {
+    return !this.#withModel.has(wildcard)
+  }
+}
 
 /** Memory grows with the cells, not with the rows. */
 export class DayCells {
   readonly series = new Map<string, DaySeries>()
-  readonly #layout: InvoiceLayout
+  readonly #items: InvoiceItems
   readonly #names: ModelNames
-  /** By item: whether the invoice has a model for it. */
-  readonly #itemsWithModel = new Map<string, boolean>()
   readonly #chargedModels = new Set<string>()
   #count = 0
 
   constructor(layout: InvoiceLayout, names: ModelNames) {
-    this.#layout = layout
+    this.#items = new InvoiceItems(layout)
     this.#names = names
   }
 
-  get isFull(): boolean {
-    return this.#count >= reconcileLimits.invoiceCellsMax
-  }
-
-  /** Returns why the row is inconsistent with earlier rows, else null. */
+  /** Returns why the row cannot be added, else null. */
   add(row: InvoiceRow & { readonly day: string }): string | null {
-    const item = this.#layout.byItem ? (row.item ?? wildcard) : wildcard
-    const problem = this.#problemOf(row, item)
+    const problem = this.#items.problemOf(row)
     if (problem !== null) return problem
-    this.#itemsWithModel.set(item, row.model !== null)
+    if (this.#count >= reconcileLimits.invoiceCellsMax)
+      return `there are more than ${reconcileLimits.invoiceCellsMax} days, models and items: give less at once`
+    this.#items.add(row)
     const model = row.model === null ? wildcard : this.#names.canonical(row.model)
-    const cell = this.#ensureCell({ day: row.day, model, item })
+    const cell = this.#ensureCell({ day: row.day, model, item: this.#items.itemOf(row) })
     if (cell.rows === 0) Object.assign(cell, { file: row.file, row: row.row })
     cell.rows += 1
     cell.invoicedPicos += row.amountPicos ?? 0n
@@ -114,16 +153,16 @@ export class DayCells {
   addCharge({ day, model, item, source, ...sum }: DayCharge): void {
     const canonical = this.#names.canonicalOfPublic(model)
     this.#chargedModels.add(canonical)
-    const group = this.#groupOf(item)
-    const cell = this.#ensureCell({ day, ...this.#placeOf(canonical, group) })
+    const group = this.#items.groupOf(item)
+    const cell = this.#ensureCell({ day, ...this.#items.placeOf(canonical, group) })
     cell.charged = addSum(cell.charged ?? new Map(), group, sum)
     if (source === 'estimated') cell.estimated = addSum(cell.estimated ?? new Map(), group, sum)
   }
 
   /** On a day outside of `isOfPeriod` it is at the edge. */
   addStraddle({ day, model, item, direction, ...sum }: Straddle, isOfPeriod: boolean): void {
-    const group = this.#groupOf(item)
-    const named = this.#placeOf(this.#names.canonicalOfPublic(model), group)
+    const group = this.#items.groupOf(item)
+    const named = this.#items.placeOf(this.#names.canonicalOfPublic(model), group)
     if (!isOfPeriod) {
       addSum(this.#ensureSeries(named).edges[direction], group, sum)
       return
@@ -134,12 +173,12 @@ export class DayCells {
 
   /** The name for a public model's differences on a day: its own, or that of all models if the invoice has none. */
   bucketModel(model: string): string {
-    return this.#hasModels ? this.#names.canonicalOfPublic(model) : wildcard
+    return this.#items.hasModels ? this.#names.canonicalOfPublic(model) : wildcard
   }
 
   /** The same for a model as the provider calls it. */
   bucketUpstream(upstreamModel: string): string {
-    return this.#hasModels ? this.#names.canonical(upstreamModel) : wildcard
+    return this.#items.hasModels ? this.#names.canonical(upstreamModel) : wildcard
   }
 
   isKnown(model: string): boolean {
@@ -150,38 +189,8 @@ export class DayCells {
     this.#ensureCell({ day, model, item: wildcard })
   }
 
-  #problemOf({ model, item }: InvoiceRow, cellItem: string): string | null {
-    const hadModel = this.#itemsWithModel.get(cellItem)
-    if (hadModel !== undefined && hadModel !== (model !== null))
-      return hadModel ? 'has no model, and rows before it have one' : 'has a model, and rows before it have none'
-    const isMixed = this.#layout.byItem && this.#itemsWithModel.size > 0 && this.#hasItems !== (item !== wildcard)
-    if (isMixed) return 'rows with an item cannot be mixed with rows without one'
-    return this.isFull
-      ? `there are more than ${reconcileLimits.invoiceCellsMax} days, models and items: give less at once`
-      : null
-  }
-
-  get #hasItems(): boolean {
-    return !this.#itemsWithModel.has(wildcard)
-  }
-
-  get #hasModels(): boolean {
-    return this.#itemsWithModel.size === 0 || [...this.#itemsWithModel.values()].includes(true)
-  }
-
-  #groupOf(item: string): string {
-    return this.#layout.byItem && !this.#hasItems && this.#itemsWithModel.size > 0
-      ? wildcard
-      : this.#layout.groupOf(item)
-  }
-
-  #placeOf(canonical: string, group: string): { readonly model: string; readonly item: string } {
-    const item = this.#layout.byItem ? group : wildcard
-    return { model: (this.#itemsWithModel.get(item) ?? this.#hasModels) ? canonical : wildcard, item }
-  }
-
   #ensureSeries({ model, item }: { readonly model: string; readonly item: string }): DaySeries {
-    const name = place({ day: '', model, item })
+    const name = `${model}\t${item}`
     const existing = this.series.get(name)
     if (existing !== undefined) return existing
     const series: DaySeries = { model, item, days: new Map(), edges: { early: new Map(), late: new Map() } }
