@@ -73,6 +73,51 @@ class PermitQueue {
   }
 }
 
+/** After the vendor had no room for a submit: none for a while, then one at a time until it accepts one. */
+class SubmitPause {
+  readonly #steadyMs: () => number
+  readonly #onEnd: () => void
+  #untilMs = Number.NEGATIVE_INFINITY
+  #timer: NodeJS.Timeout | undefined
+  #oneAtATime = false
+
+  constructor(steadyMs: () => number, onEnd: () => void) {
+    this.#steadyMs = steadyMs
+    this.#onEnd = onEnd
+  }
+
+  get isOn(): boolean {
+    return this.#steadyMs() < this.#untilMs
+  }
+
+  get oneAtATime(): boolean {
+    return this.#oneAtATime
+  }
+
+  start(delayMs: number): void {
+    this.#oneAtATime = true
+    this.#untilMs = this.#steadyMs() + delayMs
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#resume(), Math.ceil(delayMs))
+  }
+
+  /** The vendor accepted one. */
+  end(): void {
+    this.#oneAtATime = false
+    this.stop()
+    this.#resume()
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #resume(): void {
+    this.#untilMs = Number.NEGATIVE_INFINITY
+    this.#onEnd()
+  }
+}
+
 /** Calls are evenly spaced, so that no second has more. Submits go first, but waiting polls are never starved. */
 export class CallGate {
   readonly #intervalMs: number
@@ -83,16 +128,13 @@ export class CallGate {
   #submitsInRow = 0
   #nextMs = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
-  /** Set after the vendor had no room for a submit. */
-  #submitsFromMs = Number.NEGATIVE_INFINITY
-  #submitsTimer: NodeJS.Timeout | undefined
-  /** Until the vendor accepts one. */
-  #oneSubmitAtATime = false
+  readonly #submitPause: SubmitPause
 
   constructor({ callsPerSecond, submitsMax, pollsMax, steadyMs }: CallGateParts) {
     this.#intervalMs = 1_000 / callsPerSecond
     this.#most = { submit: submitsMax, poll: pollsMax }
     this.#steadyMs = steadyMs
+    this.#submitPause = new SubmitPause(steadyMs, () => this.#grantDue())
   }
 
   /** The caller must `leave` a permit that was granted. */
@@ -104,31 +146,20 @@ export class CallGate {
   }
 
   get holdsSubmits(): boolean {
-    return this.#steadyMs() < this.#submitsFromMs
+    return this.#submitPause.isOn
   }
 
-  /** The vendor has no room: nothing is submitted for a while, and then one by one until it accepts one. */
   holdSubmits(delayMs: number): void {
-    this.#oneSubmitAtATime = true
-    this.#submitsFromMs = this.#steadyMs() + delayMs
-    clearTimeout(this.#submitsTimer)
-    this.#submitsTimer = setTimeout(() => this.#resumeSubmits(), Math.ceil(delayMs))
+    this.#submitPause.start(delayMs)
   }
 
   freeSubmits(): void {
-    this.#oneSubmitAtATime = false
-    clearTimeout(this.#submitsTimer)
-    this.#resumeSubmits()
+    this.#submitPause.end()
   }
 
   stop(): void {
     clearTimeout(this.#timer)
-    clearTimeout(this.#submitsTimer)
-  }
-
-  #resumeSubmits(): void {
-    this.#submitsFromMs = Number.NEGATIVE_INFINITY
-    this.#grantDue()
+    this.#submitPause.stop()
   }
 
   #leave(kind: CallKind): void {
@@ -141,17 +172,18 @@ export class CallGate {
     const nowMs = this.#steadyMs()
     for (let kind = this.#nextKind(); kind !== null; kind = this.#nextKind()) {
       if (nowMs < this.#nextMs) {
-        this.#timer = setTimeout(() => this.#onTimer(), Math.ceil(this.#nextMs - nowMs))
+        this.#timer = setTimeout(
+          () => {
+            this.#timer = undefined
+            this.#grantDue()
+          },
+          Math.ceil(this.#nextMs - nowMs),
+        )
         return
       }
       this.#nextMs = Math.max(this.#nextMs, nowMs - pollerLimits.vendorCallsLateMs) + this.#intervalMs
       this.#grant(kind)
     }
-  }
-
-  #onTimer(): void {
-    this.#timer = undefined
-    this.#grantDue()
   }
 
   #grant(kind: CallKind): void {
@@ -161,7 +193,7 @@ export class CallGate {
   }
 
   #nextKind(): CallKind | null {
-    const submits = !this.holdsSubmits && this.#isDue('submit', this.#oneSubmitAtATime ? 1 : this.#most.submit)
+    const submits = !this.holdsSubmits && this.#isDue('submit', this.#submitPause.oneAtATime ? 1 : this.#most.submit)
     const polls = this.#isDue('poll', this.#most.poll)
     if (submits && polls) return this.#submitsInRow < pollerLimits.vendorSubmitsInRowMax ? 'submit' : 'poll'
     if (submits) return 'submit'
