@@ -119,20 +119,22 @@ export class Projector implements WatchedRole {
   async #project(): Promise<void> {
     const { log, store, models } = this.#parts
     const { signal } = this.#stopping
-    const snapshot = await reaching(() => this.#load())
-    this.#projected.moveTo(snapshot.sequence)
+    const snapshot = await reaching(() => loadSnapshot(this.#parts, signal))
+    const { sequence } = snapshot
+    this.#projected.moveTo(sequence)
     const ahead = findAhead(snapshot.versions, models)
     if (ahead.length > 0) return reaching(() => this.#standby.watchNewer(ahead))
     this.#refill?.startIfBehind(snapshot.versions)
-    if (this.#warning.isOn) await reaching(() => this.#clearWarningAtEnd())
+    // With nothing left to write, nothing else shows that the tables are writable again.
+    if (this.#warning.isOn && (await reaching(() => log.lastSequence())) <= sequence) this.#advance(sequence)
     this.#projection = new ProjectionRun({
       ledger: snapshot.ledger,
-      writtenSequence: snapshot.sequence,
+      writtenSequence: sequence,
       models,
       log,
       store,
       batchEventsMax: sharedLimits.projectionBatchEventsMax,
-      onProjected: (sequence) => this.#advance(sequence),
+      onProjected: (projected) => this.#advance(projected),
     })
     if (signal.aborted) this.#projection.stop()
     const end = await this.#projection.ended
@@ -140,22 +142,10 @@ export class Projector implements WatchedRole {
     if (end.reason === 'overtaken') await reaching(() => this.#standby.watchWriter())
   }
 
-  async #load(): Promise<LedgerSnapshot> {
-    const snapshot = await this.#parts.store.load()
-    await assertSameLog(this.#parts.log, snapshot, this.#stopping.signal)
-    return snapshot
-  }
-
   /** A crash of the server takes back the last commit, which without a next frame would go unnoticed. */
   async #probe(): Promise<void> {
     const committed = this.#projected.sequence
     if ((await this.#parts.store.checkpoint()) < committed) this.#projection?.abandon()
-  }
-
-  /** With nothing left to write, nothing else shows that the tables are writable again. */
-  async #clearWarningAtEnd(): Promise<void> {
-    const { sequence } = this.#projected
-    if ((await this.#parts.log.lastSequence()) <= sequence) this.#advance(sequence)
   }
 
   /** The tables were written, or read, at this sequence. */
@@ -182,4 +172,10 @@ const reaching = async <T>(ask: () => Promise<T>): Promise<T> => {
     if (fault instanceof ForeignTables || fault instanceof RefusedRows) throw fault
     throw new Unreachable(fault)
   }
+}
+
+const loadSnapshot = async ({ log, store }: ProjectorParts, signal: AbortSignal): Promise<LedgerSnapshot> => {
+  const snapshot = await store.load()
+  await assertSameLog(log, snapshot, signal)
+  return snapshot
 }
