@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asObject, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
-import type { Delivered } from '../dialect/dialect.ts'
+import type { StreamRelay } from '../dialect/dialect.ts'
 import { EventRelay } from '../dialect/event-relay.ts'
 import type { SseEvent } from '../dialect/sse.ts'
 import { sseEvent } from '../dialect/sse-event.ts'
@@ -11,7 +11,7 @@ import { finalUsageOnWire, hasOutputTokens, mergeUsage, readMessagesUsage, readU
 const stopEvent = sseEvent({ type: 'message_stop' })
 
 /** Most events of most streams have text without escapes. Read without parsing, which costs six times as much. */
-const wordsPattern =
+const textPattern =
   /^\{"type":"content_block_delta","index":\d{1,4},"delta":\{"type":"text_delta","text":"([^"\\\p{Cc}]*)"\} *\} *$/u
 
 /** An event that is held until the charge is acknowledged. */
@@ -37,8 +37,8 @@ const withWholeEnd = (bytes: Uint8Array): Uint8Array =>
 const isError = (json: JsonObject, name: string | null): boolean =>
   json['type'] === 'error' || name === 'error' || Boolean(json['error'])
 
-export class MessagesRelay extends EventRelay {
-  readonly #delivered = new DeliveredBlocks()
+export class MessagesRelay extends EventRelay implements StreamRelay {
+  readonly delivered = new DeliveredBlocks()
   readonly #blocks = new StreamedBlocks()
   #started = false
   #usage: JsonObject = {}
@@ -47,24 +47,20 @@ export class MessagesRelay extends EventRelay {
   #withheld: Withheld[] = []
 
   /** An end without figures does not finish it. */
-  override get isFinished(): boolean {
+  get isFinished(): boolean {
     return (this.state === 'done' || this.#stopped) && this.isUsageOfAll
   }
 
-  override get contentIsOver(): boolean {
+  get contentIsOver(): boolean {
     return this.#stopped || this.#blocks.areOver
   }
 
   /** Before the end, the input reported by the start. */
-  override get reportedUsage(): Usage | null {
+  get reportedUsage(): Usage | null {
     return this.#outputReported ? readMessagesUsage(this.#usage) : readUsageSoFar(this.#usage)
   }
 
-  override get delivered(): Delivered {
-    return this.#delivered
-  }
-
-  override closing(counted: Usage | null): Uint8Array {
+  closing(counted: Usage | null): Uint8Array {
     const pieces = this.#withheld.map(({ raw, json }) =>
       counted !== null && isEndWithoutUsage(json) ? withUsage(json, counted) : raw,
     )
@@ -76,15 +72,15 @@ export class MessagesRelay extends EventRelay {
     if (this.state === 'broken') return
     if (event.tail) this.#keepTail(event)
     else if (event.data === null || this.state === 'done') this.#keepOrWithhold(event, noMessage)
-    else if (!this.#takeEvent(event, event.data)) this.#takeMessage(event, parseJson(event.data))
+    else if (!this.#takeText(event, event.data)) this.#takeMessage(event, parseJson(event.data))
   }
 
   /** False for an event that may be anything else. */
-  #takeEvent(event: SseEvent, data: string): boolean {
-    const words = this.#started && event.name !== 'error' ? wordsPattern.exec(data)?.[1] : undefined
-    if (words === undefined) return false
-    this.answer()
-    this.#delivered.addText(words)
+  #takeText(event: SseEvent, data: string): boolean {
+    const text = this.#started && event.name !== 'error' ? textPattern.exec(data)?.[1] : undefined
+    if (text === undefined) return false
+    this.answering = true
+    this.delivered.addText(text)
     this.#keepOrWithhold(event, noMessage)
     return true
   }
@@ -101,7 +97,7 @@ export class MessagesRelay extends EventRelay {
     this.#read(json)
     this.#keepOrWithhold(event, json)
     if (json['type'] !== 'message_stop') return
-    if (this.answering) this.finish()
+    if (this.answering) this.state = 'done'
     else this.break('empty_answer')
   }
 
@@ -114,10 +110,10 @@ export class MessagesRelay extends EventRelay {
       return
     }
     // An overloaded provider reports it right after the start: anything else is an answer.
-    this.answer()
+    this.answering = true
     this.#blocks.note(json)
-    if (type === 'content_block_start') this.#delivered.addBlock(asObject(json['content_block']))
-    else if (type === 'content_block_delta') this.#delivered.addDelta(asObject(json['delta']))
+    if (type === 'content_block_start') this.delivered.addBlock(asObject(json['content_block']))
+    else if (type === 'content_block_delta') this.delivered.addDelta(asObject(json['delta']))
     else if (type === 'message_delta') this.#readEnd(json)
   }
 
@@ -131,14 +127,11 @@ export class MessagesRelay extends EventRelay {
   }
 
   #keepOrWithhold({ raw }: SseEvent, json: JsonObject): void {
-    const staysBack = this.#withheld.length > 0 || json['type'] === 'message_stop' || isEndWithoutUsage(json)
-    if (staysBack) this.#withhold({ raw, json })
-    else this.keep(raw)
-  }
-
-  #withhold(event: Withheld): void {
-    this.#withheld.push(event)
-    this.hold(event.raw.length)
+    if (this.#withheld.length === 0 && json['type'] !== 'message_stop' && !isEndWithoutUsage(json)) this.keep(raw)
+    else {
+      this.#withheld.push({ raw, json })
+      this.hold(raw.length)
+    }
   }
 
   /** The line feed follows the event that it was cut off from. */
@@ -150,7 +143,7 @@ export class MessagesRelay extends EventRelay {
 
   /** Some upstreams close without a closing event: a stop reason counts as an end all the same. */
   protected override conclude(): void {
-    if (this.#stopped) this.finish()
+    if (this.#stopped) this.state = 'done'
     else this.breakEarly()
   }
 }

@@ -20,25 +20,17 @@ const signatureEvents = (signature: unknown): Events =>
 
 /** See ReplyReader. Blocks of the provider's own tools are skipped. */
 export class MessagesReader implements ReplyReader {
+  isDone = false
+  isFinished = false
   readonly #blocks = new StreamedBlocks()
   #usage: JsonObject = {}
   /** A call whose arguments are still to come. */
   #callIsBare = false
   #isSkipped = false
   #searches = 0
-  #isDone = false
-  #isFinished = false
-
-  get isDone(): boolean {
-    return this.#isDone
-  }
-
-  get isFinished(): boolean {
-    return this.#isFinished
-  }
 
   get contentIsOver(): boolean {
-    return this.#isFinished || this.#blocks.areOver
+    return this.isFinished || this.#blocks.areOver
   }
 
   read({ data, name }: SseEvent): Events | AnswerFault {
@@ -63,7 +55,7 @@ export class MessagesReader implements ReplyReader {
       case 'message_delta':
         return this.#readEnd(json)
       case 'message_stop':
-        this.#isDone = true
+        this.isDone = true
         return []
       default:
         return []
@@ -143,8 +135,8 @@ export class MessagesReader implements ReplyReader {
     this.#usage = mergeUsage(this.#usage, reported)
     const usage = hasOutputTokens(json) ? readMessagesUsage(this.#usage) : null
     const { stop_reason: reportedReason, stop_sequence: stopSequence } = asObject(delta)
-    const isEnd = typeof reportedReason === 'string' && !this.#isFinished
-    if (isEnd) this.#isFinished = true
+    const isEnd = typeof reportedReason === 'string' && !this.isFinished
+    if (isEnd) this.isFinished = true
     const stop: Events = isEnd
       ? [{ type: 'stop', reason: stopReason(reportedReason), stopSequence: asText(stopSequence) || null }]
       : []

@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import type { Delivered } from '../dialect/dialect.ts'
+import type { StreamRelay } from '../dialect/dialect.ts'
 import { EventRelay } from '../dialect/event-relay.ts'
 import type { SseEvent } from '../dialect/sse.ts'
 import { DeliveredReply } from './delivered.ts'
@@ -9,12 +9,12 @@ import type { ReplyEvent } from './reply.ts'
 /** Before the first other event another candidate may still serve. */
 const isContent = ({ type }: ReplyEvent): boolean => type !== 'start' && type !== 'usage' && type !== 'built_in_calls'
 
-export class TranslatedRelay extends EventRelay {
+export class TranslatedRelay extends EventRelay implements StreamRelay {
   readonly #reader: ReplyReader
   readonly #writer: ReplyWriter
   readonly #billed: (reported: Usage) => Usage
-  readonly #delivered = new DeliveredReply()
-  #reportedUsage: Usage | null = null
+  readonly delivered = new DeliveredReply()
+  reportedUsage: Usage | null = null
 
   /** `billed` adds to a usage what the upstream charges for without reporting it. */
   constructor(reader: ReplyReader, writer: ReplyWriter, billed: (reported: Usage) => Usage) {
@@ -25,23 +25,15 @@ export class TranslatedRelay extends EventRelay {
   }
 
   /** Usage that was reported at the start alone is not final. */
-  override get isFinished(): boolean {
+  get isFinished(): boolean {
     return (this.state === 'done' || this.#reader.isFinished) && this.isUsageOfAll
   }
 
-  override get contentIsOver(): boolean {
+  get contentIsOver(): boolean {
     return this.#reader.contentIsOver
   }
 
-  override get reportedUsage(): Usage | null {
-    return this.#reportedUsage
-  }
-
-  override get delivered(): Delivered {
-    return this.#delivered
-  }
-
-  override closing(counted: Usage | null): Uint8Array {
+  closing(counted: Usage | null): Uint8Array {
     const usage = counted ?? this.reportedUsage
     if (usage === null) throw new Error('a stream is closed with the usage that is billed')
     return Buffer.from(this.#writer.close(usage))
@@ -65,19 +57,19 @@ export class TranslatedRelay extends EventRelay {
   }
 
   #note(event: ReplyEvent): void {
-    if (isContent(event)) this.answer()
+    if (isContent(event)) this.answering = true
     if (event.type === 'usage' || event.type === 'start') this.#noteUsage(event.usage)
     if (event.type === 'usage') this.noteUsageReported()
-    this.#delivered.addEvent(event)
+    this.delivered.addEvent(event)
   }
 
   #noteUsage(reported: Usage | null): void {
-    if (reported !== null) this.#reportedUsage = this.#billed(reported)
+    if (reported !== null) this.reportedUsage = this.#billed(reported)
   }
 
   /** Some upstreams close without a closing event: a finished answer is an end all the same. */
   protected override conclude(): void {
-    if (this.answering && (this.#reader.isDone || this.#reader.isFinished)) this.finish()
+    if (this.answering && (this.#reader.isDone || this.#reader.isFinished)) this.state = 'done'
     else this.breakEarly()
   }
 }

@@ -1,4 +1,3 @@
-import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJson } from '../../encoding/json.ts'
 import type { Delivered, StreamRelay } from './dialect.ts'
 import { providerLimits } from './limits.ts'
@@ -19,37 +18,22 @@ export const joined = (pieces: readonly Uint8Array[]): Uint8Array | null => {
 }
 
 /** See StreamRelay. A format's subclass interprets its events and decides what is forwarded. */
-export abstract class EventRelay implements StreamRelay {
+export abstract class EventRelay
+  implements Pick<StreamRelay, 'state' | 'fault' | 'answering' | 'delivered' | 'push' | 'end'>
+{
+  state: StreamRelay['state'] = 'open'
+  fault: string | null = null
+  answering = false
+  abstract readonly delivered: Delivered
   readonly #splitter = new SseSplitter()
-  #state: StreamRelay['state'] = 'open'
-  #fault: string | null = null
-  #answering = false
   /** The characters delivered when usage was last reported; null before. */
   #charactersAtUsage: number | null = null
   #ready: Uint8Array[] = []
   /** Of what came before the first event that is an answer, and of what is withheld. */
   #heldBytes = 0
 
-  get state(): StreamRelay['state'] {
-    return this.#state
-  }
-
-  get fault(): string | null {
-    return this.#fault
-  }
-
-  get answering(): boolean {
-    return this.#answering
-  }
-
-  abstract get isFinished(): boolean
-  abstract get contentIsOver(): boolean
-  abstract get reportedUsage(): Usage | null
-  abstract get delivered(): Delivered
-  abstract closing(counted: Usage | null): Uint8Array
-
   push(bytes: Uint8Array): Uint8Array | null {
-    if (this.#state !== 'open') return null
+    if (this.state !== 'open') return null
     try {
       for (const event of this.#splitter.push(bytes)) this.take(event)
     } catch (fault) {
@@ -60,10 +44,10 @@ export abstract class EventRelay implements StreamRelay {
   }
 
   end(): Uint8Array | null {
-    if (this.#state !== 'open') return null
+    if (this.state !== 'open') return null
     const last = this.#splitter.end()
     if (last !== null && this.isWhole(last)) this.take({ ...last, raw: Buffer.concat([last.raw, blankLine]) })
-    if (this.#state === 'open') this.conclude()
+    if (this.state === 'open') this.conclude()
     return this.#release()
   }
 
@@ -78,13 +62,9 @@ export abstract class EventRelay implements StreamRelay {
     return data !== null && isObject(parseJson(data))
   }
 
-  protected answer(): void {
-    this.#answering = true
-  }
-
   protected keep(bytes: Uint8Array): void {
     this.#ready.push(bytes)
-    if (!this.#answering) this.hold(bytes.length)
+    if (!this.answering) this.hold(bytes.length)
   }
 
   /** The usage just reported covers all content so far. */
@@ -102,22 +82,18 @@ export abstract class EventRelay implements StreamRelay {
     if (this.#heldBytes > providerLimits.sseEventBytesMax) this.break('event_too_large')
   }
 
-  protected finish(): void {
-    this.#state = 'done'
-  }
-
   protected break(fault: string): void {
-    this.#state = 'broken'
-    this.#fault = fault
+    this.state = 'broken'
+    this.fault = fault
   }
 
   protected breakEarly(): void {
-    this.break(this.#answering ? 'ended_early' : 'empty_answer')
+    this.break(this.answering ? 'ended_early' : 'empty_answer')
   }
 
   /** Nothing is released before the first event that is an answer: until then another candidate may serve. */
   #release(): Uint8Array | null {
-    if (!this.#answering) return null
+    if (!this.answering) return null
     const bytes = joined(this.#ready)
     this.#ready = []
     return bytes

@@ -1,5 +1,6 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { Citation } from '../canonical/reply.ts'
+import { providerLimits } from '../dialect/limits.ts'
 import { groundingItemOf } from './generation.ts'
 import type { GroundingUse } from './usage.ts'
 
@@ -42,7 +43,7 @@ const citationOf = (chunk: unknown, range: Range | null): readonly Citation[] =>
   return [{ url: asText(uri), title: asText(title) === '' ? null : asText(title), citedText: null, range }]
 }
 
-export const groundingCitations = (metadata: JsonObject, text: string): readonly Citation[] => {
+const groundingCitations = (metadata: JsonObject, text: string): readonly Citation[] => {
   const chunks = asArray(metadata['groundingChunks'])
   const supports = asArray(metadata['groundingSupports']).map(asObject)
   if (supports.length === 0) return chunks.flatMap((chunk) => citationOf(chunk, null))
@@ -54,23 +55,28 @@ export const groundingCitations = (metadata: JsonObject, text: string): readonly
   })
 }
 
-export class GroundingNotes implements GroundingUse {
+/** Of a text whose last part begins at `partStart`: null for a range before it. */
+const rangeWithin = (range: Citation['range'], partStart: number): Citation['range'] =>
+  range === null || range.start < partStart ? null : { start: range.start - partStart, end: range.end - partStart }
+
+/** The text of an answer, and what the answer reports of the searches that it is based on. */
+export class GroundedText implements GroundingUse {
+  isGrounded = false
   readonly #upstreamModel: string
   readonly #queries = new Set<string>()
   #metadata: JsonObject = {}
-  #isGrounded = false
+  /** Thinking left out, within bounds. */
+  #text = ''
+  /** Where in the text its last part began; null while the last part is of another kind. */
+  #partStart: number | null = null
 
   constructor(upstreamModel: string) {
     this.#upstreamModel = upstreamModel
   }
 
-  get isGrounded(): boolean {
-    return this.#isGrounded
-  }
-
   /** One for the answer, or one for each query; Google charges a repeated query once, and an empty one not at all. */
   get toolCalls(): GroundingUse['toolCalls'] {
-    if (!this.#isGrounded) return {}
+    if (!this.isGrounded) return {}
     const item = groundingItemOf(this.#upstreamModel)
     const calls = item === 'grounded_prompt' ? 1 : this.#queries.size
     return calls === 0 ? {} : { [item]: calls }
@@ -78,12 +84,27 @@ export class GroundingNotes implements GroundingUse {
 
   note(metadata: unknown): void {
     if (!isObject(metadata) || !hasSearched(metadata)) return
-    this.#isGrounded = true
+    this.isGrounded = true
     for (const query of queriesOf(metadata)) this.#queries.add(query)
     if (asArray(metadata['groundingChunks']).length > 0) this.#metadata = metadata
   }
 
-  citations(text: string): readonly Citation[] {
-    return groundingCitations(this.#metadata, text)
+  addText(text: string): void {
+    this.#partStart ??= this.#text.length
+    this.#text += text.slice(0, providerLimits.deliveredCharactersMax - this.#text.length)
+  }
+
+  endPart(): void {
+    this.#partStart = null
+  }
+
+  /** Only the last text part can still be cited. */
+  citations(): readonly Citation[] {
+    const start = this.#partStart
+    if (start === null) return []
+    return groundingCitations(this.#metadata, this.#text).map((citation) => ({
+      ...citation,
+      range: rangeWithin(citation.range, start),
+    }))
   }
 }

@@ -1,11 +1,10 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 import type { ReplyReader } from '../canonical/format.ts'
-import type { Citation, ReplyEvent, StopReason } from '../canonical/reply.ts'
+import type { ReplyEvent, StopReason } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect/dialect.ts'
-import { providerLimits } from '../dialect/limits.ts'
 import type { SseEvent } from '../dialect/sse.ts'
-import { GroundingNotes } from './grounding.ts'
+import { GroundedText } from './grounding.ts'
 import { readGenerateContentUsage } from './usage.ts'
 
 const filteredReasons: readonly string[] = [
@@ -35,41 +34,36 @@ const isBlocked = (json: JsonObject): boolean => asText(asObject(json['promptFee
 const isAnswer = (json: JsonObject): boolean =>
   Array.isArray(json['candidates']) || isObject(json['promptFeedback']) || isObject(json['usageMetadata'])
 
+/** The same whenever the answer is read again, and unique to the answer. */
+const makeCallId = (answerId: string, { askedSeconds }: Target, place: number): string => {
+  const answer = answerId.replaceAll(/[^\w-]/g, '').slice(0, 40)
+  return `call_${answer === '' ? askedSeconds : answer}_${place}`
+}
+
 /** Each event of a stream is an answer of `generateContent`, and a whole answer is a stream of one. */
 export class GenerateContentReader implements ReplyReader {
   /** The dialect has no closing event, and charged usage may come after the last text. */
   readonly isDone = false
+  isFinished = false
+  usage: Usage | null = null
   readonly #target: Target
-  readonly #grounding: GroundingNotes
+  readonly #grounded: GroundedText
   #rawUsage: unknown = null
   #id = ''
   #started = false
-  #finished = false
   #calls = 0
-  /** The answer's text, thinking left out, within bounds. */
-  #text = ''
-  /** Where in the text its last part began; null while the last part is of another kind. */
-  #partStart: number | null = null
 
   constructor(target: Target) {
     this.#target = target
-    this.#grounding = new GroundingNotes(target.upstreamModel)
-  }
-
-  get isFinished(): boolean {
-    return this.#finished
+    this.#grounded = new GroundedText(target.upstreamModel)
   }
 
   get contentIsOver(): boolean {
-    return this.#finished
-  }
-
-  get usage(): Usage | null {
-    return readGenerateContentUsage(this.#rawUsage, this.#grounding)
+    return this.isFinished
   }
 
   get toolCalls(): Usage['toolCalls'] {
-    return this.#grounding.toolCalls
+    return this.#grounded.toolCalls
   }
 
   read({ data }: SseEvent): readonly ReplyEvent[] | AnswerFault {
@@ -87,17 +81,19 @@ export class GenerateContentReader implements ReplyReader {
     const isReported = this.#note(json, candidate)
     const start = this.#start(json)
     const content = parts.flatMap((part) => this.#part(asObject(part)))
-    if (this.#finished && content.length > 0) return { fault: 'content_after_end' }
+    if (this.isFinished && content.length > 0) return { fault: 'content_after_end' }
     const usage = isReported ? this.#usageEvents() : []
     return [...start, ...content, ...this.#end(json, asText(candidate['finishReason'])), ...usage]
   }
 
   /** Usage is repeated and cumulative: the last one counts. True where a charged figure was reported. */
   #note({ usageMetadata }: JsonObject, { groundingMetadata }: JsonObject): boolean {
-    const isUsage = readGenerateContentUsage(usageMetadata, this.#grounding) !== null
-    if (isUsage) this.#rawUsage = usageMetadata
-    this.#grounding.note(groundingMetadata)
-    return isUsage || isObject(groundingMetadata)
+    this.#grounded.note(groundingMetadata)
+    const reported = readGenerateContentUsage(usageMetadata, this.#grounded)
+    if (reported !== null) this.#rawUsage = usageMetadata
+    if (reported !== null || isObject(groundingMetadata))
+      this.usage = reported ?? readGenerateContentUsage(this.#rawUsage, this.#grounded)
+    return reported !== null || isObject(groundingMetadata)
   }
 
   #usageEvents(): readonly ReplyEvent[] {
@@ -118,58 +114,28 @@ export class GenerateContentReader implements ReplyReader {
     if (isObject(part['functionCall'])) return this.#call(part['functionCall'], part['thoughtSignature'])
     const text = asText(part['text'])
     if (text === '') return []
-    return part['thought'] === true ? this.#addThinking(text) : this.#addText(text)
-  }
-
-  #addText(text: string): readonly ReplyEvent[] {
-    this.#partStart ??= this.#text.length
-    this.#text += text.slice(0, providerLimits.deliveredCharactersMax - this.#text.length)
-    return [{ type: 'text', text }]
-  }
-
-  #addThinking(text: string): readonly ReplyEvent[] {
-    this.#partStart = null
-    return [{ type: 'thinking', text }]
+    const type = part['thought'] === true ? 'thinking' : 'text'
+    if (type === 'text') this.#grounded.addText(text)
+    else this.#grounded.endPart()
+    return [{ type, text }]
   }
 
   #call({ id, name, args }: JsonObject, signature: unknown): readonly ReplyEvent[] {
-    this.#partStart = null
-    const callId = asText(id) === '' ? this.#ownCallId() : asText(id)
+    this.#grounded.endPart()
+    const callId = asText(id) || makeCallId(this.#id, this.#target, this.#calls)
     this.#calls += 1
     return [
-      {
-        type: 'tool_call',
-        id: callId,
-        name: asText(name),
-        signature: asText(signature) === '' ? null : asText(signature),
-      },
+      { type: 'tool_call', id: callId, name: asText(name), signature: asText(signature) || null },
       { type: 'arguments', text: JSON.stringify(asObject(args)) },
     ]
   }
 
-  /** The same whenever the answer is read again, and unique to the answer. */
-  #ownCallId(): string {
-    const answer = this.#id.replaceAll(/[^\w-]/g, '').slice(0, 40)
-    return `call_${answer === '' ? this.#target.askedSeconds : answer}_${this.#calls}`
-  }
-
   #end(json: JsonObject, finishReason: string): readonly ReplyEvent[] {
     const isEnd = finishReason !== '' && finishReason !== 'FINISH_REASON_UNSPECIFIED'
-    if (this.#finished || !(isEnd || isBlocked(json))) return []
-    this.#finished = true
+    if (this.isFinished || !(isEnd || isBlocked(json))) return []
+    this.isFinished = true
     const reason = isEnd ? stopReasonOf(finishReason, this.#calls > 0) : 'filtered'
-    return [...this.#citations(), { type: 'stop', reason, stopSequence: null }]
-  }
-
-  /** Only the last text part can still be cited. */
-  #citations(): readonly ReplyEvent[] {
-    const start = this.#partStart
-    if (start === null) return []
-    return this.#grounding
-      .citations(this.#text)
-      .map((citation) => ({ type: 'citation', citation: { ...citation, range: rangeWithin(citation.range, start) } }))
+    const citations = this.#grounded.citations().map((citation) => ({ type: 'citation', citation }) as const)
+    return [...citations, { type: 'stop', reason, stopSequence: null }]
   }
 }
-
-const rangeWithin = (range: Citation['range'], partStart: number): Citation['range'] =>
-  range === null || range.start < partStart ? null : { start: range.start - partStart, end: range.end - partStart }

@@ -28,7 +28,7 @@ export const readResponsesAnswer = (
   if (!Array.isArray(output)) return { fault: 'no_output' }
   const toolCalls = countToolCalls(asked.body, output, json['tool_usage'])
   const delivered = new DeliveredOutput(() => toolCalls)
-  for (const [index, item] of output.entries()) if (isObject(item)) delivered.setItem(index, item)
+  delivered.setItems(output)
   const reportedUsage = readResponsesUsage(json, target.provider.profile, toolCalls)
   return { json, reportedUsage, delivered, storedId: storedIdOf(asked, json) }
 }

@@ -1,4 +1,4 @@
-import { asArray, asObject, asText, type JsonObject } from '../../encoding/json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { Delivered } from '../dialect/dialect.ts'
 import { providerLimits } from '../dialect/limits.ts'
 
@@ -74,9 +74,16 @@ export class DeliveredOutput implements Delivered {
     return [...this.#items.values()].reduce((sum, { unseen }) => sum + unseen, 0)
   }
 
-  addDelta(event: JsonObject): void {
-    const added = deltaOf(event)
-    if (added !== null) this.#append(this.#itemAt(event['output_index']), ...added)
+  note(event: JsonObject): void {
+    const { type, output_index: index, item } = event
+    const added = isObject(item) ? null : deltaOf(event)
+    if (added !== null) this.#append(this.#itemAt(index), ...added)
+    else if (isObject(item) && (type === 'response.output_item.added' || type === 'response.output_item.done'))
+      this.setItem(index, item)
+  }
+
+  setItems(output: unknown): void {
+    for (const [index, item] of asArray(output).entries()) if (isObject(item)) this.setItem(index, item)
   }
 
   /** A whole item replaces what its earlier events added. */

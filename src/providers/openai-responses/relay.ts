@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
-import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
+import { asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
+import type { StreamRelay, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { EventRelay } from '../dialect/event-relay.ts'
 import type { SseEvent } from '../dialect/sse.ts'
 import { sseEvent } from '../dialect/sse-event.ts'
@@ -18,6 +18,8 @@ const carriageReturn = 13
 const promises = ['response.created', 'response.queued', 'response.in_progress', 'keepalive']
 const ends = ['response.completed', 'response.incomplete']
 
+const isStart = (type: string): boolean => promises.includes(type) || type.startsWith('response.')
+
 /** The line feed of a CRLF may have been cut off the last event. */
 const withLineEnd = (raw: Uint8Array): Uint8Array =>
   raw.at(-1) === carriageReturn && raw.includes(lineFeed[0] ?? 0) ? Buffer.concat([raw, lineFeed]) : raw
@@ -27,15 +29,15 @@ interface Terminal {
   readonly event: JsonObject
 }
 
-export class ResponsesRelay extends EventRelay {
+export class ResponsesRelay extends EventRelay implements StreamRelay {
+  readonly delivered: DeliveredOutput
+  reportedUsage: Usage | null = null
+  storedId: string | null = null
+  failedResponse: JsonObject | null = null
   readonly #target: Target
   readonly #asked: UpstreamCallRequest
   readonly #tools: StreamedTools
-  readonly #delivered: DeliveredOutput
   readonly #items = new StreamedItems()
-  #reportedUsage: Usage | null = null
-  #storedId: string | null = null
-  #failedResponse: JsonObject | null = null
   #terminal: Terminal | null = null
 
   constructor(target: Target, asked: UpstreamCallRequest) {
@@ -43,56 +45,35 @@ export class ResponsesRelay extends EventRelay {
     this.#target = target
     this.#asked = asked
     this.#tools = new StreamedTools(asked.body)
-    this.#delivered = new DeliveredOutput(() => this.#tools.calls)
+    this.delivered = new DeliveredOutput(() => this.#tools.calls)
   }
 
   /** A failed response is at its end too, and may report its usage. */
-  override get isFinished(): boolean {
-    return this.state === 'done' || this.#reportedUsage !== null
+  get isFinished(): boolean {
+    return this.state === 'done' || this.reportedUsage !== null
   }
 
-  override get contentIsOver(): boolean {
+  get contentIsOver(): boolean {
     return this.#items.areOver
   }
 
-  override get reportedUsage(): Usage | null {
-    return this.#reportedUsage
-  }
-
-  override get delivered(): Delivered {
-    return this.#delivered
-  }
-
-  get storedId(): string | null {
-    return this.#storedId
-  }
-
-  get failedResponse(): JsonObject | null {
-    return this.#failedResponse
-  }
-
   get isFailing(): boolean {
-    return this.state === 'open' && this.#failedResponse !== null
+    return this.state === 'open' && this.failedResponse !== null
   }
 
-  override closing(counted: Usage | null): Uint8Array {
+  closing(counted: Usage | null): Uint8Array {
     if (this.#terminal === null) throw new Error('a stream is closed after its last event has come')
     const { raw, event } = this.#terminal
     if (counted === null) return withLineEnd(raw)
     return Buffer.from(sseEvent({ ...event, response: withUsage(asObject(event['response']), counted) }))
   }
 
-  /** Events after the end, such as a `[DONE]`, are not forwarded. */
+  /** Events after the end, such as a `[DONE]`, are not forwarded. Comments do not delay the end of a failing stream. */
   protected override take(event: SseEvent): void {
+    const { data, raw, tail } = event
     if (this.state !== 'open') return
-    if (event.data === null) this.#takeBlank(event)
-    else if (event.data === doneData) this.breakEarly()
-    else this.#takeEvent(event, parseJson(event.data))
-  }
-
-  /** Comments do not delay the end of a stream that fails. */
-  #takeBlank({ raw, tail }: SseEvent): void {
-    if (this.isFailing && !tail) this.breakEarly()
+    if (data !== null && data !== doneData) this.#takeEvent(event, parseJson(data))
+    else if (data === doneData || (this.isFailing && !tail)) this.breakEarly()
     else this.keep(raw)
   }
 
@@ -100,52 +81,34 @@ export class ResponsesRelay extends EventRelay {
     if (!isObject(json)) this.break('not_json')
     else if (json['type'] === 'response.failed') this.#fail(asObject(json['response']))
     else if (this.isFailing) this.breakEarly()
-    else if (json['type'] === 'error' || json['error'] || event.name === 'error') this.#takeError(json)
-    else if (!this.answering && !this.#startsWith(asText(json['type']))) this.break('not_a_responses_stream')
-    else this.#relay(event, json)
+    else if (json['type'] === 'error' || json['error'] || event.name === 'error') {
+      if (this.answering) this.failedResponse = readErrorEvent(json, this.#target.provider)
+      else this.break('error_in_stream')
+    } else if (!this.answering && !isStart(asText(json['type']))) this.break('not_a_responses_stream')
+    else this.#relay(event, json, asText(json['type']))
   }
 
-  #startsWith(type: string): boolean {
-    if (promises.includes(type)) return true
-    if (type.startsWith('response.')) this.answer()
-    return this.answering
-  }
-
-  #relay(event: SseEvent, json: JsonObject): void {
+  #relay(event: SseEvent, json: JsonObject, type: string): void {
+    this.answering ||= !promises.includes(type)
     const response = asObject(json['response'])
-    this.#storedId ??= storedIdOf(this.#asked, response)
-    if (ends.includes(asText(json['type']))) this.#end(event, json, response)
-    else {
-      this.#note(json)
+    this.storedId ??= storedIdOf(this.#asked, response)
+    if (ends.includes(type)) {
+      this.#noteUsage(response)
+      this.#terminal = { raw: event.raw, event: json }
+      this.state = 'done'
+    } else {
+      this.delivered.note(json)
+      this.#tools.note(json)
+      this.#items.note(json)
       this.keep(event.raw)
     }
-  }
-
-  #note(json: JsonObject): void {
-    const { type, output_index: index, item } = json
-    if (!isObject(item)) this.#delivered.addDelta(json)
-    else if (type === 'response.output_item.added' || type === 'response.output_item.done')
-      this.#delivered.setItem(index, item)
-    this.#tools.note(json)
-    this.#items.note(json)
-  }
-
-  #end(event: SseEvent, json: JsonObject, response: JsonObject): void {
-    this.#noteUsage(response)
-    this.#terminal = { raw: event.raw, event: json }
-    this.finish()
-  }
-
-  #takeError(json: JsonObject): void {
-    if (this.answering) this.#failedResponse = readErrorEvent(json, this.#target.provider)
-    else this.break('error_in_stream')
   }
 
   /** A failure before the start costs nothing; a later one may report its usage. */
   #fail(response: JsonObject): void {
     if (this.answering) {
       this.#noteUsage(response)
-      this.#failedResponse = { ...this.#failedResponse, ...readFailedResponse(response, this.#target.provider) }
+      this.failedResponse = { ...this.failedResponse, ...readFailedResponse(response, this.#target.provider) }
     }
     this.break('response_failed')
   }
@@ -157,10 +120,8 @@ export class ResponsesRelay extends EventRelay {
 
   #noteUsage(response: JsonObject): void {
     this.#tools.conclude(response)
-    this.#reportedUsage = readResponsesUsage(response, this.#target.provider.profile, this.#tools.calls)
+    this.reportedUsage = readResponsesUsage(response, this.#target.provider.profile, this.#tools.calls)
     // The last event may be the only one that has the output.
-    if ((this.#reportedUsage?.outputTotal ?? 0) === 0)
-      for (const [index, item] of asArray(response['output']).entries())
-        if (isObject(item)) this.#delivered.setItem(index, item)
+    if ((this.reportedUsage?.outputTotal ?? 0) === 0) this.delivered.setItems(response['output'])
   }
 }

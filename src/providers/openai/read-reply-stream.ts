@@ -13,27 +13,19 @@ const doneData = '[DONE]'
 const isFunctionCall = (call: JsonObject): boolean => isObject(call['function'])
 
 export class ChatReplyReader implements ReplyReader {
+  isDone = false
+  isFinished = false
   readonly #profile: Profile
   #order: PartOrder | null = null
   #refused = false
-  #finished = false
-  #done = false
   #serviceTier: unknown
 
   constructor({ provider }: Target) {
     this.#profile = provider.profile
   }
 
-  get isDone(): boolean {
-    return this.#done
-  }
-
-  get isFinished(): boolean {
-    return this.#finished
-  }
-
   get contentIsOver(): boolean {
-    return this.#finished
+    return this.isFinished
   }
 
   read({ data, name }: SseEvent): readonly ReplyEvent[] | AnswerFault {
@@ -48,7 +40,7 @@ export class ChatReplyReader implements ReplyReader {
 
   #readDone(): readonly ReplyEvent[] | AnswerFault {
     if (this.#order === null) return { fault: 'empty_answer' }
-    this.#done = true
+    this.isDone = true
     return this.#finish(this.#order, '')
   }
 
@@ -68,7 +60,7 @@ export class ChatReplyReader implements ReplyReader {
   }
 
   #readChoice(order: PartOrder, choice: JsonObject): readonly ReplyEvent[] {
-    if (this.#finished) return []
+    if (this.isFinished) return []
     const finishReason = asText(choice['finish_reason'])
     const pieces = this.#readDelta(order, asObject(choice['delta']))
     return finishReason === '' ? pieces : [...pieces, ...this.#finish(order, finishReason)]
@@ -91,8 +83,8 @@ export class ChatReplyReader implements ReplyReader {
   }
 
   #finish(order: PartOrder, finishReason: string): readonly ReplyEvent[] {
-    if (this.#finished) return []
-    this.#finished = true
+    if (this.isFinished) return []
+    this.isFinished = true
     const rest = order.end()
     const reason = stopReasonOf(finishReason, { calls: order.hasCalls, refusal: this.#refused })
     return [...rest, { type: 'stop', reason, stopSequence: null }]

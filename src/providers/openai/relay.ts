@@ -1,89 +1,91 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { asArray, asObject, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
-import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
+import { asArray, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
+import type { StreamRelay, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { EventRelay, joined } from '../dialect/event-relay.ts'
 import type { SseEvent } from '../dialect/sse.ts'
 import { DeliveredText } from './delivered.ts'
-import { chatUsageOnWire, countChatSearchCalls, readChatUsage } from './usage.ts'
+import { chatUsageOnWire, countChatSearchCalls, readChatUsage, wantsUsage } from './usage.ts'
 import { withoutUsage } from './without-usage.ts'
 
 const doneData = '[DONE]'
 const doneEvent = Buffer.from(`data: ${doneData}\n\n`)
 
-const withoutMember = ({ usage: _usage, ...chunk }: JsonObject): JsonObject => chunk
-
 const asEvent = (json: JsonObject): Uint8Array => Buffer.from(`data: ${JSON.stringify(json)}\n\n`)
 
-export class ChatRelay extends EventRelay {
+const withoutMember = ({ usage: _usage, ...chunk }: JsonObject): JsonObject => chunk
+
+const usageEvent = (identity: JsonObject, usage: Usage): Uint8Array =>
+  asEvent({ ...identity, object: 'chat.completion.chunk', choices: [], usage: chatUsageOnWire(usage) })
+
+export class ChatRelay extends EventRelay implements StreamRelay {
+  readonly delivered = new DeliveredText()
+  reportedUsage: Usage | null = null
   readonly #target: Target
   readonly #asked: UpstreamCallRequest
   readonly #wantsUsage: boolean
-  readonly #delivered = new DeliveredText()
-  #reportedUsage: Usage | null = null
   #serviceTier: unknown
+  #identity: JsonObject = {}
   #withheld: Uint8Array[] = []
   /** False where the last event was dropped or rewritten: then a line feed cut off from it is dropped too. */
   #rawKept = true
-  #identity: JsonObject = {}
 
   constructor(target: Target, asked: UpstreamCallRequest) {
     super()
     this.#target = target
     this.#asked = asked
-    this.#wantsUsage = asObject(asked.body['stream_options'])['include_usage'] === true
+    this.#wantsUsage = wantsUsage(asked.body)
   }
 
-  override get isFinished(): boolean {
+  get isFinished(): boolean {
     return (this.state === 'done' || this.contentIsOver) && this.isUsageOfAll
   }
 
-  override get contentIsOver(): boolean {
-    const asked = this.#asked.body['n']
-    return this.#delivered.finishedChoices >= (typeof asked === 'number' ? asked : 1)
+  get contentIsOver(): boolean {
+    const choices = this.#asked.body['n']
+    return this.delivered.finishedChoices >= (typeof choices === 'number' ? choices : 1)
   }
 
-  override get reportedUsage(): Usage | null {
-    return this.#reportedUsage
-  }
-
-  override get delivered(): Delivered {
-    return this.#delivered
-  }
-
-  override closing(counted: Usage | null): Uint8Array {
-    const own = counted !== null && this.#wantsUsage ? [this.#usageChunk(counted)] : []
+  closing(counted: Usage | null): Uint8Array {
+    const own = counted !== null && this.#wantsUsage ? [usageEvent(this.#identity, counted)] : []
     return joined([...own, ...(this.#withheld.length === 0 ? [doneEvent] : this.#withheld)]) ?? doneEvent
   }
 
   protected override take(event: SseEvent): void {
     if (this.state === 'broken') return
     if (this.state === 'done') this.#withheld.push(event.raw)
-    else if (event.tail) this.#takeTail(event)
-    else if (event.data === null) this.#keepRaw(event)
-    else if (event.data === doneData) this.#end(event)
-    else this.#takeChunk(event, parseJson(event.data))
+    else if (event.tail) {
+      if (this.#rawKept) this.keep(event.raw)
+    } else if (event.data === null) this.#keepRaw(event)
+    else if (event.data !== doneData) this.#takeChunk(event, parseJson(event.data))
+    else {
+      if (this.answering) this.state = 'done'
+      else this.break('empty_answer')
+      this.#withheld.push(event.raw)
+    }
   }
 
   #takeChunk(event: SseEvent, chunk: unknown): void {
     if (!isObject(chunk)) this.break('not_json')
     else if (chunk['error'] || event.name === 'error') this.break('error_in_stream')
-    else if (!this.answering && !this.#startsWith(chunk)) this.break('not_a_chat_stream')
+    else if (!this.answering && !Array.isArray(chunk['choices'])) this.break('not_a_chat_stream')
     else this.#relay(event, chunk)
   }
 
   #relay(event: SseEvent, chunk: JsonObject): void {
+    if (!this.answering) this.#identity = { id: chunk['id'], created: chunk['created'], model: chunk['model'] }
+    this.answering = true
     const choices = asArray(chunk['choices'])
-    const usage = chunk['usage']
+    const { usage } = chunk
     this.#serviceTier = chunk['service_tier'] ?? this.#serviceTier
-    if (choices.length > 0) this.#delivered.add(choices, 'delta')
+    if (choices.length > 0) this.delivered.add(choices, 'delta')
     if (isObject(usage)) this.#noteUsage(usage)
     if (usage === undefined || this.#wantsUsage) this.#keepRaw(event)
-    else if (isObject(usage) && choices.length === 0) this.#rawKept = false
-    else this.#keepWithoutUsage(event, chunk)
-  }
-
-  #takeTail(event: SseEvent): void {
-    if (this.#rawKept) this.keep(event.raw)
+    else {
+      // Clients that did not ask for usage expect no such member, not even null.
+      const rest = isObject(usage) && choices.length === 0 ? [] : withoutUsage(event.raw)
+      this.#rawKept = rest !== null && rest.length > 0
+      for (const bytes of rest ?? [asEvent(withoutMember(chunk))]) this.keep(bytes)
+    }
   }
 
   #keepRaw(event: SseEvent): void {
@@ -91,34 +93,13 @@ export class ChatRelay extends EventRelay {
     this.keep(event.raw)
   }
 
-  /** Clients that did not ask for usage expect no such member, not even null. */
-  #keepWithoutUsage({ raw }: SseEvent, chunk: JsonObject): void {
-    const rest = withoutUsage(raw)
-    this.#rawKept = rest !== null
-    for (const bytes of rest ?? [asEvent(withoutMember(chunk))]) this.keep(bytes)
-  }
-
-  #startsWith(chunk: JsonObject): boolean {
-    if (!Array.isArray(chunk['choices'])) return false
-    const { id, created, model } = chunk
-    this.#identity = { id, created, model }
-    this.answer()
-    return true
-  }
-
   #noteUsage(raw: JsonObject): void {
     const { profile } = this.#target.provider
     const toolCalls = countChatSearchCalls(this.#target, this.#asked)
     const reported = readChatUsage(raw, profile, { toolCalls, serviceTier: this.#serviceTier })
     if (reported === null) return
-    this.#reportedUsage = reported
+    this.reportedUsage = reported
     this.noteUsageReported()
-  }
-
-  #end(event: SseEvent): void {
-    if (this.answering) this.finish()
-    else this.break('empty_answer')
-    this.#withheld.push(event.raw)
   }
 
   protected override isWhole(event: SseEvent): boolean {
@@ -127,16 +108,7 @@ export class ChatRelay extends EventRelay {
 
   /** Some upstreams close without a closing event: every answer finished is an end all the same. */
   protected override conclude(): void {
-    if (this.contentIsOver) this.finish()
+    if (this.contentIsOver) this.state = 'done'
     else this.breakEarly()
-  }
-
-  #usageChunk(usage: Usage): Uint8Array {
-    return asEvent({
-      ...this.#identity,
-      object: 'chat.completion.chunk',
-      choices: [],
-      usage: chatUsageOnWire(usage),
-    })
   }
 }

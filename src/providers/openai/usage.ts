@@ -135,6 +135,10 @@ export const refuseUnpricedChatTools = (target: Target, asked: UpstreamCallReque
   }
 }
 
+/** Whether the client of a stream asked for a chunk with its usage. */
+export const wantsUsage = ({ stream_options }: JsonObject): boolean =>
+  asObject(stream_options)['include_usage'] === true
+
 export const chatUsageOnWire = (usage: Usage): JsonObject => ({
   prompt_tokens: usage.promptTotal,
   completion_tokens: usage.outputTotal,

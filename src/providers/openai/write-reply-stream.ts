@@ -1,11 +1,11 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { asObject, type JsonObject } from '../../encoding/json.ts'
+import type { JsonObject } from '../../encoding/json.ts'
 import type { ReplyWriter, Served } from '../canonical/format.ts'
 import type { Citation, ReplyEvent, StopReason } from '../canonical/reply.ts'
 import { providerLimits } from '../dialect/limits.ts'
 import { usesFunctions } from './read-conversation-tools.ts'
 import { writeSignature } from './signature.ts'
-import { chatUsageOnWire } from './usage.ts'
+import { chatUsageOnWire, wantsUsage } from './usage.ts'
 import { annotationOf, answerId, chatFinishReason } from './write-reply.ts'
 
 const doneEvent = 'data: [DONE]\n\n'
@@ -17,7 +17,7 @@ interface PlacedCitation {
 
 export class ChatReplyWriter implements ReplyWriter {
   readonly #served: Served
-  readonly #body: JsonObject
+  readonly #usesFunctions: boolean
   readonly #wantsUsage: boolean
   #begun = false
   #calls = 0
@@ -27,14 +27,14 @@ export class ChatReplyWriter implements ReplyWriter {
 
   constructor(served: Served, body: JsonObject) {
     this.#served = served
-    this.#body = body
-    this.#wantsUsage = asObject(body['stream_options'])['include_usage'] === true
+    this.#usesFunctions = usesFunctions(body)
+    this.#wantsUsage = wantsUsage(body)
   }
 
   write(event: ReplyEvent): string {
-    const first = this.#begun ? '' : this.#delta({ role: 'assistant', content: '' })
+    if (this.#begun) return this.#writeDelta(event)
     this.#begun = true
-    return first + this.#writeDelta(event)
+    return this.#delta({ role: 'assistant', content: '' }) + this.#writeDelta(event)
   }
 
   close(usage: Usage): string {
@@ -47,7 +47,10 @@ export class ChatReplyWriter implements ReplyWriter {
       case 'text':
         return this.#addText(event.text)
       case 'citation':
-        return this.#cite(event.citation)
+        // Readers of chunks keep the last list of annotations: all of them are sent together, at the end.
+        if (this.#citations.length < providerLimits.replyCitationsMax)
+          this.#citations.push({ citation: event.citation, span: this.#openSpan() })
+        return ''
       case 'thinking':
         this.#span = null
         return this.#delta({ reasoning_content: event.text })
@@ -80,23 +83,16 @@ export class ChatReplyWriter implements ReplyWriter {
     return this.#delta({ content: text })
   }
 
-  /** Readers of chunks keep the last list of annotations: all of them are sent together, at the end. */
-  #cite(citation: Citation): string {
-    if (this.#citations.length < providerLimits.replyCitationsMax)
-      this.#citations.push({ citation, span: this.#openSpan() })
-    return ''
-  }
-
   #beginCall({ id, name, signature }: Extract<ReplyEvent, { type: 'tool_call' }>): string {
     this.#span = null
     this.#calls += 1
-    if (!usesFunctions(this.#body))
+    if (!this.#usesFunctions)
       return this.#callDelta({ id, type: 'function', function: { name, arguments: '' }, ...writeSignature(signature) })
     return this.#calls === 1 ? this.#delta({ function_call: { name, arguments: '' } }) : ''
   }
 
   #continueCall(text: string): string {
-    if (!usesFunctions(this.#body)) return this.#callDelta({ function: { arguments: text } })
+    if (!this.#usesFunctions) return this.#callDelta({ function: { arguments: text } })
     return this.#calls === 1 ? this.#delta({ function_call: { arguments: text } }) : ''
   }
 
@@ -107,7 +103,7 @@ export class ChatReplyWriter implements ReplyWriter {
   #finish(reason: StopReason): string {
     const annotations = this.#citations.map(({ citation, span }) => annotationOf(citation, span))
     const cited = annotations.length === 0 ? '' : this.#delta({ annotations })
-    return cited + this.#delta({}, chatFinishReason(reason, this.#body))
+    return cited + this.#delta({}, chatFinishReason(reason, this.#usesFunctions))
   }
 
   #delta(delta: JsonObject, finishReason: string | null = null): string {

@@ -19,8 +19,9 @@ const finishReasons: { readonly [S in StopReason]: string } = {
   filtered: 'content_filter',
 }
 
-export const chatFinishReason = (stop: StopReason, body: JsonObject): string =>
-  stop === 'tool_calls' && usesFunctions(body) ? 'function_call' : finishReasons[stop]
+/** `withFunctions`: the client uses the deprecated form of tools. */
+export const chatFinishReason = (stop: StopReason, withFunctions: boolean): string =>
+  stop === 'tool_calls' && withFunctions ? 'function_call' : finishReasons[stop]
 
 export interface Span {
   readonly start: number
@@ -91,7 +92,12 @@ export const writeChatReply = (
   created: served.createdSeconds,
   model: served.model,
   choices: [
-    { index: 0, message: messageOf(reply, body), logprobs: null, finish_reason: chatFinishReason(reply.stop, body) },
+    {
+      index: 0,
+      message: messageOf(reply, body),
+      logprobs: null,
+      finish_reason: chatFinishReason(reply.stop, usesFunctions(body)),
+    },
   ],
   usage: chatUsageOnWire(reply.usage),
   system_fingerprint: null,
