@@ -143,6 +143,10 @@ export const defineOperation = <Body = undefined, Query extends QueryParameters 
 /** Whether it writes to the log. */
 export const changesLog = ({ http }: AdminOperation): boolean => http.method !== 'get'
 
+/** A POST with a body creates. */
+export const successStatus = ({ http, request }: AdminOperation, changed: boolean): 200 | 201 =>
+  http.method === 'post' && request !== null && changed ? 201 : 200
+
 /** Milliseconds since the epoch. Throws `invalid_value` for an instant in the past. */
 export const futureMs = (text: string, param: string, { clock }: Pick<OperationContext, 'clock'>): number => {
   const ms = Date.parse(text)

@@ -3,7 +3,7 @@ import { type HttpContext, jsonOfContext } from '../../http/context.ts'
 import { sequenceHeader } from '../../read-api/read-tables.ts'
 import { withTimeout } from '../../runtime/within.ts'
 import { administrationLimits } from '../limits.ts'
-import type { AdminOperation, OperationContext, OperationResult } from '../operation.ts'
+import { type AdminOperation, type OperationContext, successStatus } from '../operation.ts'
 
 type NamedContext = HttpContext & { readonly params: { readonly id?: string; readonly key?: string } }
 
@@ -24,10 +24,6 @@ const readInput = (ctx: NamedContext, request: string | null): Parameters<AdminO
   }
 }
 
-/** A POST with a body creates. */
-const statusOf = ({ http, request }: AdminOperation, { changed }: OperationResult): 200 | 201 =>
-  http.method === 'post' && request !== null && changed === true ? 201 : 200
-
 /** After `authenticateAdmin`, and `readJson` where the operation has a body. */
 export const serveOperation =
   (operation: AdminOperation, context: OperationContext) =>
@@ -37,6 +33,6 @@ export const serveOperation =
     const result = await withTimeout(running(), administrationLimits.adminChangeMs, () => logUnavailable())
     const { warnings = [] } = result
     if (result.sequence !== undefined) ctx.set(sequenceHeader, String(result.sequence))
-    ctx.status = statusOf(operation, result)
+    ctx.status = successStatus(operation, result.changed === true)
     ctx.body = { ...result.body, ...(warnings.length === 0 ? {} : { warnings }) }
   }

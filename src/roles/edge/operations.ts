@@ -1,4 +1,4 @@
-import { type AdminOperation, changesLog } from '../../administration/operation.ts'
+import { type AdminOperation, changesLog, successStatus } from '../../administration/operation.ts'
 import { adminOperations } from '../../administration/operations/table.ts'
 import { type VideoKind, videoKinds } from '../../domain/video/request.ts'
 import type { JsonObject } from '../../encoding/json.ts'
@@ -302,7 +302,7 @@ const describeAdministration = (operation: AdminOperation): Operation => {
     security: 'admin',
     request,
     query,
-    answers: { 200: shows, ...(method === 'post' ? { 201: shows } : {}) },
+    answers: Object.fromEntries([false, true].map((changed) => [successStatus(operation, changed), shows])),
     refusals: [
       ...administered,
       ...(request === null ? [] : read),

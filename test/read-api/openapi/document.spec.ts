@@ -32,3 +32,18 @@ t.test('the examples of a request are valid requests', async (t) => {
     for (const example of Array.isArray(examples) ? examples : []) t.same(getValidator(request)(example), [], request)
   }
 })
+
+t.test('a revocation creates nothing, so it has no 201', async (t) => {
+  const statuses = operations
+    .filter(({ method, path }) => method === 'post' && path.startsWith('/admin/'))
+    .map(({ path, answers }) => [path, Object.keys(answers)])
+  t.same(Object.fromEntries(statuses), {
+    '/admin/v1/workspaces': ['200', '201'],
+    '/admin/v1/workspaces/:id/credits': ['200', '201'],
+    '/admin/v1/keys': ['200', '201'],
+    '/admin/v1/keys/:id/rotate': ['200', '201'],
+    '/admin/v1/keys/:id/revoke': ['200'],
+    '/admin/v1/prices': ['200', '201'],
+    '/admin/v1/prices/import': ['200', '201'],
+  })
+})
