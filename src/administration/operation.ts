@@ -1,3 +1,4 @@
+import type { PriceFile } from '../domain/pricing/price-file.ts'
 import type { Catalog } from '../domain/routing/plan.ts'
 import { getValidator } from '../encoding/schema-validation.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
@@ -18,7 +19,12 @@ export interface OperationContext extends AdminContext, KeySource {
   readonly clock: Clock
 }
 
-interface PathIds {
+export interface CommandOperationContext extends OperationContext {
+  /** From the configuration. */
+  readonly prices: PriceFile
+}
+
+export interface PathIds {
   /** The id in the path; empty where there is none. */
   readonly id: string
   /** The id of a key in the path; empty where there is none. */
@@ -69,38 +75,62 @@ interface OperationDescription {
   readonly cli?: CommandDescription
 }
 
-interface MemberDescription {
+/** How a file that an argument names has the value of a member. */
+export type MemberFile = 'json' | 'litellm-table' | 'price-file'
+
+export interface MemberDescription {
   /** Such as `--credit <usd>`. Default: from the member's name and schema. */
   readonly flags?: string
+  readonly file?: MemberFile
   /** Default: that of the schema. */
   readonly description?: string
   readonly default?: string
-  /** Of a flag that takes no argument. */
+  /** Of a flag that takes no argument; null lifts the member. */
   readonly value?: unknown
-  /** Of each element, where the member is a list. */
+  /** Of each element, where the member is a list; of some members, where it is an object. */
   readonly parse?: (text: string) => unknown
   readonly required?: true
 }
+
+/** The body is what the options name; `key` is that of the option `--key`. */
+interface CommandInput extends PathIds {
+  readonly body: Members
+}
+
+export interface CommandOutput {
+  readonly json: boolean
+  /** Whether `--all` was given. */
+  readonly all: boolean
+}
+
+type Records = readonly Members[]
 
 /** How the command line renders an operation: the members of the body are options, unless they are arguments. */
 export interface CommandDescription {
   /** Default: the operation's name, `workspace.open` as `workspace open`. */
   readonly words?: string
+  /** Default: that of the operation. */
+  readonly summary?: string
   /** In their order, `id` and `key` of the path and members of the body: `{ id: '<workspace>', amount: '<usd>' }`. */
   readonly arguments: Readonly<Record<string, string>>
   /** Describes `--key`, which is the path's `key`; absent: there is no such option. */
   readonly keyOption?: string
-  /** What their schema does not have. */
-  readonly members?: Readonly<Record<string, MemberDescription>>
+  /** Describes `--all`; absent: there is no such option. */
+  readonly allOption?: string
+  /** What their schema does not have; `spend.day` is a member of a member. Several are several options of one member. */
+  readonly members?: Readonly<Record<string, MemberDescription | readonly MemberDescription[]>>
+  /** The body, where it is not what the options name. Throws `invalid_value`. */
+  readonly body?: (path: PathIds, named: Members) => Members
+  /** The body without any option, where options change it in part; `none` lifts a member. */
+  readonly current?: (context: CommandOperationContext, path: PathIds) => Members
   /** What is printed, and with `--json` as one object a line. Absent: `reports` alone. */
-  readonly records?: (
-    context: OperationContext,
-    path: PathIds,
-    body: Members,
-    output: { readonly json: boolean },
-  ) => readonly Members[]
+  readonly records?: (context: OperationContext, input: CommandInput, body: Members, output: CommandOutput) => Records
+  /** A second table, without `--json`. */
+  readonly details?: (context: OperationContext, path: PathIds) => Records
   /** On standard error; `absent` where there is nothing of the kind, which is no refusal then. */
   readonly reports?: { readonly changed?: string; readonly unchanged?: string; readonly absent?: string }
+  /** On standard error, after what is printed. */
+  readonly notes?: (body: Members, input: CommandInput, output: CommandOutput) => readonly string[]
 }
 
 /** One row of the table of operations: HTTP, OpenAPI and command line render it. */

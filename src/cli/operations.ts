@@ -2,24 +2,29 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
   type AdminOperation,
   type CommandDescription,
+  type CommandOperationContext,
+  type CommandOutput,
   changesLog,
+  type MemberDescription,
   type OperationContext,
+  type PathIds,
 } from '../administration/operation.ts'
 import { adminOperations } from '../administration/operations/table.ts'
 import type { Config } from '../config/config.ts'
+import { effectiveCatalog } from '../domain/routing/overlay.ts'
 import { isObject, type JsonObject } from '../encoding/json.ts'
 import { getValidator, readSchema, type SchemaProblem } from '../encoding/schema-validation.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
-import { resolveCatalog } from './catalog.ts'
+import { bodyFiles } from './body-files.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseInstantOption, parseUsdOption } from './option-values.ts'
-import { printRecords, printWarnings, UsageError } from './report.ts'
+import { CommandError, printRecords, printWarnings, UsageError } from './report.ts'
 import type { Runtime } from './runtime.ts'
 
 /** What a command on operations works with. */
 export interface OperationSession extends CommandContext {
   readonly runtime: Runtime
-  readonly config: Pick<Config, 'requestsPerMinute' | 'catalog'>
+  readonly config: Pick<Config, 'requestsPerMinute' | 'catalog' | 'prices'>
 }
 
 export type WithOperationSession = (
@@ -31,12 +36,13 @@ const noTables: OperationContext['readModels'] = {
   listAdminChanges: () => Promise.reject(new Error('commands read no tables')),
 }
 
-export const createOperationContext = ({ log, tail, actor, config, runtime }: OperationSession): OperationContext => ({
+const createOperationContext = ({ log, tail, actor, config, runtime }: OperationSession): CommandOperationContext => ({
   ...runtime,
   ...{ log, tail, readModels: noTables },
   ...(actor === undefined ? {} : { actor }),
   configured: config.catalog,
-  catalog: () => resolveCatalog({ config, tail }),
+  catalog: () => effectiveCatalog(config.catalog, tail.ledger.routing),
+  prices: config.prices,
   requestsPerMinute: config.requestsPerMinute,
 })
 
@@ -62,79 +68,121 @@ const instant: ValueKind = {
 const count: ValueKind = { placeholder: '<n>', parse: parseCount, isOfForm: true }
 const words: ValueKind = { placeholder: '<text>', parse: (text) => text, isOfForm: false }
 
-const listOf = (parse: (text: string) => unknown): ValueKind => ({
+const flag: ValueKind = { placeholder: '', parse: (text) => text, isOfForm: true }
+
+/** Of a list, each option adds an element; of an object, some members. */
+const collecting = (parse: (text: string) => unknown, { type }: JsonObject): ValueKind => ({
   placeholder: '<text>',
-  parse: (text, before) => [...(Array.isArray(before) ? before : []), parse(text)],
+  parse: (text, before) =>
+    type === 'object'
+      ? { ...(isObject(before) ? before : {}), ...Object(parse(text)) }
+      : [...(Array.isArray(before) ? before : []), parse(text)],
   isOfForm: false,
 })
 
-const kindOf = (property: JsonObject): ValueKind => {
+const kindOf = (property: JsonObject, { parse, file }: MemberDescription): ValueKind => {
+  if (file !== undefined) return { ...words, parse: bodyFiles[file] }
+  if (parse !== undefined) return collecting(parse, property)
   const [alternative] = Array.isArray(property['anyOf']) ? property['anyOf'] : []
   const { type, pattern, format } = isObject(alternative) ? alternative : property
   if (pattern === usdPattern) return usd
   if (format === 'date-time') return instant
+  if (type === 'boolean') return flag
   return type === 'integer' ? count : words
 }
 
-interface Member extends NonNullable<Required<CommandDescription>['members'][string]> {
+interface Member extends MemberDescription {
+  /** Of a member of a member: `spend.day`. */
   readonly name: string
   readonly description: string
   readonly kind: ValueKind
+  readonly choices: readonly string[]
 }
 
-/** The members of an operation's body, by its schema and its command. */
-const listMembers = ({ request }: AdminOperation, { members = {} }: CommandDescription): readonly Member[] => {
-  if (request === null) return []
-  const { properties, required } = readSchema(request)
-  return Object.entries(isObject(properties) ? properties : {}).map(([name, schema]) => {
-    const property = isObject(schema) ? schema : {}
-    const isRequired = Array.isArray(required) && required.includes(name)
-    const description = String(property['description'] ?? '')
-    const { parse, ...described } = members[name] ?? {}
-    const kind = parse === undefined ? kindOf(property) : listOf(parse)
-    return { name, description, ...(isRequired ? { required: true } : {}), ...described, kind }
+/** What lifts a member, where a command changes what is set; commander takes null for no value. */
+const lifted = Symbol('none')
+
+const orNone = ({ placeholder, parse, isOfForm }: ValueKind): ValueKind => ({
+  ...{ placeholder, isOfForm },
+  parse: (text, before) => (text === 'none' ? lifted : parse(text, before)),
+})
+
+const choicesOf = ({ enum: values, const: only }: JsonObject): readonly string[] =>
+  (Array.isArray(values) ? values : [only]).flatMap((value) => (typeof value === 'string' ? [value] : []))
+
+const schemaOf = (properties: JsonObject, name: string): JsonObject => {
+  const schema = properties[name]
+  return isObject(schema) ? schema : {}
+}
+
+/** The members of a body, or of a member of it, by their schema and the command. */
+const membersOf = ({ properties, required }: JsonObject, cli: CommandDescription, prefix = ''): readonly Member[] => {
+  const schemas = isObject(properties) ? properties : {}
+  return Object.keys(schemas).flatMap((own) => {
+    const [name, property] = [prefix + own, schemaOf(schemas, own)]
+    const described = cli.members?.[name]
+    if (described === undefined && isObject(property['properties'])) return membersOf(property, cli, `${name}.`)
+    return [described ?? {}].flat().map((each: MemberDescription) => {
+      const kind = kindOf(property, each)
+      return {
+        ...{ name, description: String(property['description'] ?? ''), choices: choicesOf(property) },
+        ...(Array.isArray(required) && required.includes(own) ? { required: true as const } : {}),
+        ...each,
+        kind: cli.current !== undefined && kind.isOfForm ? orNone(kind) : kind,
+      }
+    })
   })
 }
 
 const unitPattern = /_(?:at|seconds)$/
 
 /** `credit_limit` as `--credit-limit <usd>`; a unit at the end is the placeholder: `grace_seconds` as `--grace <seconds>`. */
-const flagsOf = ({ name, kind }: Member): string => {
+const flagsOf = ({ name, kind, flags }: Member): string => {
+  if (flags !== undefined) return flags
   const placeholder = name.endsWith('_seconds') ? '<seconds>' : kind.placeholder
-  return `--${name.replace(unitPattern, '').replaceAll('_', '-')} ${placeholder}`
+  return `--${name.replace(unitPattern, '').replaceAll(/[_.]/g, '-')} ${placeholder}`.trimEnd()
 }
 
 const createOption = (member: Member): Option => {
-  const { flags = flagsOf(member), description, required = false, kind } = member
-  const option = new Option(flags, description)
-  if (member.value !== undefined) return option.preset(member.value)
+  const { description, required = false, kind, choices } = member
+  const option = new Option(flagsOf(member), description)
+  if (member.value !== undefined) return option.preset(member.value ?? lifted)
+  if (kind === flag) return option
   option.argParser(kind.parse)
+  if (choices.length > 0) option.choices(choices)
   return member.default === undefined ? option.makeOptionMandatory(required) : option.default(member.default)
 }
 
 const describeProblem = (members: readonly Member[], { path, message }: SchemaProblem): string => {
-  const description = members.find(({ name }) => name === path)?.description ?? ''
-  return `${path} ${message}${description === '' ? '' : ` (${description})`}`
+  const member = members.findLast(({ name }) => path.startsWith(name))
+  return `${path} ${message}${member === undefined ? '' : ` (${flagsOf(member)}: ${member.description})`}`
 }
 
 /** Whether the body names nothing to change. Throws UsageError for a body that is not valid. */
-const isEmptyChange = ({ request }: AdminOperation, body: JsonObject, members: readonly Member[]): boolean => {
+const isEmptyChange = ({ operation: { request }, members }: Call, body: JsonObject): boolean => {
   const problems = request === null ? [] : getValidator(request, { allErrors: true })(body)
-  const wrong = problems.filter(({ keyword }) => keyword !== 'minProperties')
+  const wrong = problems.filter(({ path, keyword }) => path !== '' || keyword !== 'minProperties')
   if (wrong.length > 0) throw new UsageError(wrong.map((each) => describeProblem(members, each)).join('; '))
   return problems.length > 0
 }
 
-const isRefusedForm = (fault: unknown, members: readonly Member[]): fault is GatewayError =>
-  fault instanceof GatewayError &&
-  fault.code === 'invalid_value' &&
-  members.some(({ name, kind }) => name === fault.param && kind.isOfForm)
+const isRefusedForm = ({ param }: GatewayError, members: readonly Member[]): boolean =>
+  members.some(({ name, kind }) => name === param && kind.isOfForm)
+
+/** A refusal of what an option names is a wrong use, where it would be refused whatever the log has. */
+const commandErrorOf = (fault: unknown, members: readonly Member[]): unknown => {
+  if (!(fault instanceof GatewayError) || fault.code !== 'invalid_value') return fault
+  if (isRefusedForm(fault, members)) return new UsageError(fault.message, { cause: fault })
+  const part = members.find(({ name }) => name.startsWith(`${fault.param}.`))
+  return part === undefined ? fault : new CommandError(`${fault.message} ${flagsOf(part)}: ${part.description}`)
+}
 
 interface Call {
   readonly operation: AdminOperation
   readonly cli: CommandDescription
   readonly members: readonly Member[]
-  readonly path: { readonly id: string; readonly key: string }
+  readonly path: PathIds
+  /** What the arguments and options name. */
   readonly body: JsonObject
 }
 
@@ -142,14 +190,30 @@ const report = (text: string | undefined): void => {
   if (text !== undefined) console.error(text)
 }
 
+/** Null and empty members are dropped. */
+const changeMembers = (current: JsonObject, change: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries({ ...current, ...change }).filter(
+      ([, value]) => value !== null && !(isObject(value) && Object.keys(value).length === 0),
+    ),
+  )
+
+/** A member that is an object is changed member by member. */
+const applyChange = (current: JsonObject, change: JsonObject): JsonObject => {
+  const inner = Object.entries(change).map(([name, value]) => [
+    name,
+    isObject(value) ? changeMembers(schemaOf(current, name), value) : value,
+  ])
+  return changeMembers(current, Object.fromEntries(inner))
+}
+
 /** Prints what is reported on standard error; returns the body of the result. */
-const runChange = async (
-  context: OperationContext,
-  { operation, cli, members, path, body }: Call,
-): Promise<Readonly<Record<string, unknown>>> => {
+const runChange = async (context: CommandOperationContext, call: Call): Promise<Readonly<Record<string, unknown>>> => {
+  const { operation, cli, members, path } = call
   const { changed, unchanged, absent } = cli.reports ?? {}
+  const body = cli.current === undefined ? call.body : applyChange(cli.current(context, path), call.body)
   try {
-    if (isEmptyChange(operation, body, members)) {
+    if (isEmptyChange(call, body)) {
       report(unchanged)
       return {}
     }
@@ -158,19 +222,25 @@ const runChange = async (
     printWarnings(result.warnings ?? [])
     return result.body
   } catch (fault) {
-    if (isRefusedForm(fault, members)) throw new UsageError(fault.message, { cause: fault })
-    if (absent === undefined || !(fault instanceof GatewayError) || fault.code !== 'not_found') throw fault
+    if (absent === undefined || !(fault instanceof GatewayError) || fault.code !== 'not_found')
+      throw commandErrorOf(fault, members)
     report(absent)
     return {}
   }
 }
 
-const runCommand = async (session: OperationSession, call: Call, output: { readonly json: boolean }): Promise<void> => {
+const runCommand = async (session: OperationSession, call: Call, output: CommandOutput): Promise<void> => {
+  const { operation, cli, path, body } = call
   const context = createOperationContext(session)
-  const body = changesLog(call.operation) ? await runChange(context, call) : {}
-  const records = call.cli.records?.(context, call.path, body, output) ?? []
-  if (records.length === 0 && !changesLog(call.operation)) report(call.cli.reports?.absent)
+  const input = { ...path, body }
+  const result = changesLog(operation) ? await runChange(context, call) : {}
+  const records = cli.records?.(context, input, result, output) ?? []
+  if (records.length === 0 && !changesLog(operation)) report(cli.reports?.absent)
   printRecords(records, output)
+  const details = output.json ? [] : (cli.details?.(context, path) ?? [])
+  if (details.length > 0) console.log()
+  printRecords(details, output)
+  for (const note of cli.notes?.(result, input, output) ?? []) report(note)
 }
 
 const groups: Readonly<Record<string, string>> = {
@@ -179,12 +249,34 @@ const groups: Readonly<Record<string, string>> = {
   alias: 'what bare names resolve to, at every edge at once; an override in the log precedes the configuration',
   limits: 'what a workspace and its keys may spend, ask and use',
   router: 'what gateway/<router> tries, at every edge at once; an override in the log precedes the configuration',
+  prices: 'publish, import and show price sheets',
   plan: 'publish plans, and assign them to workspaces',
 }
 
 /** The command that has those of a noun. */
 export const findGroup = (program: Command, name: string): Command =>
   program.commands.find((command) => command.name() === name) ?? program.command(name).description(groups[name] ?? '')
+
+/** `spend.day` is a member of the object `spend`; one that an option lifts is null. */
+const setMember = (body: JsonObject, [name, named]: readonly [name: string, value: unknown]): JsonObject => {
+  const [outer = '', inner] = name.split('.')
+  const value = named === lifted ? null : named
+  return { ...body, [outer]: inner === undefined ? value : { ...schemaOf(body, outer), [inner]: value } }
+}
+
+/** The body that a command's own options describe. Throws UsageError. */
+const bodyOfCommand = ({ body }: CommandDescription, path: PathIds, named: JsonObject): JsonObject => {
+  try {
+    return { ...(body?.(path, named) ?? named) }
+  } catch (fault) {
+    throw fault instanceof GatewayError ? new UsageError(fault.message, { cause: fault }) : fault
+  }
+}
+
+const addArgument = (command: Command, placeholder: string, member: Member | undefined): void => {
+  if (member === undefined) command.argument(placeholder)
+  else command.argument(placeholder, member.description, member.kind.parse)
+}
 
 const registerOperation = (
   program: Command,
@@ -194,29 +286,35 @@ const registerOperation = (
 ): void => {
   const [noun = '', verb] = (cli.words ?? operation.name.replace('.', ' ')).split(' ')
   const command = verb === undefined ? program.command(noun) : findGroup(program, noun).command(verb)
-  command.description(`${operation.summary[0]?.toLowerCase()}${operation.summary.slice(1)}`)
-  const members = listMembers(operation, cli)
+  command.description(cli.summary ?? `${operation.summary[0]?.toLowerCase()}${operation.summary.slice(1)}`)
+  const members = operation.request === null ? [] : membersOf(readSchema(operation.request), cli)
   const positional = Object.entries(cli.arguments)
-  for (const [name, placeholder] of positional) {
-    const member = members.find((each) => each.name === name)
-    if (member === undefined) command.argument(placeholder)
-    else command.argument(placeholder, member.description, member.kind.parse)
-  }
+  for (const [name, placeholder] of positional)
+    addArgument(
+      command,
+      placeholder,
+      members.find((each) => each.name === name),
+    )
   const optional = members.filter(({ name }) => !Object.hasOwn(cli.arguments, name))
   const options = optional.map((member) => ({ name: member.name, option: createOption(member) }))
   for (const { option } of options) command.addOption(option)
   if (cli.keyOption !== undefined) command.option('--key <key>', cli.keyOption)
+  if (cli.allOption !== undefined) command.option('--all', cli.allOption)
   if (cli.records !== undefined) command.option('--json', 'one JSON object a line', false)
   command.action(() => {
     const given = command.opts()
-    const values = Object.fromEntries([
-      ...positional.map(([name], index) => [name, command.processedArgs[index]]),
-      ...options.map(({ name, option }) => [name, given[option.attributeName()]]),
-    ])
-    const { id = '', key = given['key'] ?? '' } = values
-    const named = members.filter(({ name }) => values[name] !== undefined).map(({ name }) => [name, values[name]])
-    const call = { operation, cli, members, path: { id, key }, body: Object.fromEntries(named) }
-    return withSession(command, (session) => runCommand(session, call, { json: given['json'] === true }))
+    const values = [
+      ...positional.map(([name], index) => [name, command.processedArgs[index]] as const),
+      ...options.map(({ name, option }) => [name, given[option.attributeName()]] as const),
+    ].filter(([, value]) => value !== undefined)
+    const { id = '', key = given['key'] ?? '' } = Object.fromEntries(values)
+    const named = values.filter(([name]) => members.some((member) => member.name === name))
+    const path = { id, key }
+    const body = bodyOfCommand(cli, path, named.reduce(setMember, {}))
+    const call: Call = { operation, cli, members, path, body }
+    if (cli.current === undefined) isEmptyChange(call, body)
+    const output = { json: given['json'] === true, all: given['all'] === true }
+    return withSession(command, (session) => runCommand(session, call, output))
   })
 }
 

@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Config, readConfig } from '../config/config.ts'
-import { readPriceFile } from '../config/price-file.ts'
 import { type ProcessRole, type RoleName, roleNames } from '../roles/role.ts'
 import { registerArchive } from './archive-command.ts'
 import { registerAudit } from './audit-command.ts'
@@ -9,14 +8,9 @@ import type { CommandContext } from './command-context.ts'
 import { registerExplain } from './explain-command.ts'
 import { listSecrets } from './faults.ts'
 import { registerFindings } from './findings-command.ts'
-import { type ImportOptions, importPrices, readTable } from './import-prices.ts'
-import { registerLimits } from './limits-command.ts'
 import { findGroup, registerOperations } from './operations.ts'
 import { resolveOperator } from './operator.ts'
-import { parseInstantOption } from './option-values.ts'
-import { registerPlan } from './plan-command.ts'
 import { openTail, type Platform, withPlatform } from './platform.ts'
-import { perCallRecords, priceInFull, priceInShort, priceRecords, publishPrices } from './prices.ts'
 import { registerProve } from './prove-command.ts'
 import { registerReconcile } from './reconcile-command.ts'
 import { registerReplay } from './replay-command.ts'
@@ -99,64 +93,6 @@ const registerCallbackSecret = (workspace: Command): void => {
     )
 }
 
-/** For a single model also the prices of its tools, those in force. */
-const printPrices = (records: ReturnType<typeof priceRecords>, model: string | undefined): void => {
-  const asText = { json: false }
-  printRecords(records.map(priceInShort), asText)
-  const calls = records.filter(({ inForce }) => inForce && model !== undefined).flatMap(perCallRecords)
-  if (calls.length > 0) console.log()
-  printRecords(calls, asText)
-}
-
-const registerPrices = (program: Command): void => {
-  const prices = program.command('prices').description('publish, import and show price sheets')
-  prices
-    .command('publish [file]')
-    .description('publish a price file (default: the configured one); rows that are published already are skipped')
-    .addOption(json())
-    .action((file: string | undefined, options: { json: boolean }, command: Command) => {
-      const named = file === undefined ? undefined : readPriceFile(file)
-      return withSession(command, async (session) => {
-        const fresh = await publishPrices(session, named ?? session.config.prices)
-        printRecords(
-          fresh.map(({ model, effectiveFrom, version }) => ({ model, effective_from: effectiveFrom, version })),
-          options,
-        )
-        console.error(`${fresh.length} published`)
-      })
-    })
-  prices
-    .command('import <file>')
-    .description(
-      'compare another table of prices with those in force, print every difference, and publish the chosen ones',
-    )
-    .addOption(new Option('--format <format>', 'whose table it is').choices(['litellm']).default('litellm'))
-    .option('--dry-run', 'publish nothing', false)
-    .option('--allow-free', 'take rows whose input and output cost nothing for prices', false)
-    .option(
-      '--model <models...>',
-      'publish these alone, as they are named here (default: all that were added or changed)',
-    )
-    .option('--from <instant>', 'from when on the prices count (default: now)', parseInstantOption)
-    .option('--all', 'also show what is of providers that are not configured', false)
-    .addOption(json())
-    .action((file: string, options: ImportOptions, command: Command) => {
-      const table = readTable(file)
-      return withSession(command, (session) => importPrices(session, table, options))
-    })
-  prices
-    .command('show [model]')
-    .description('every sheet, by model and instant; USD per million tokens, and per call of a tool; whole with --json')
-    .addOption(json())
-    .action((model: string | undefined, options: { json: boolean }, command: Command) =>
-      withSession(command, async (session) => {
-        const records = priceRecords(session, model, session.runtime.clock())
-        if (options.json) printRecords(records.map(priceInFull), options)
-        else printPrices(records, model)
-      }),
-    )
-}
-
 interface ServeOptions {
   readonly port?: number
   readonly observePort?: number | 'off'
@@ -196,10 +132,7 @@ export const registerCommands = (program: Command): void => {
       printStatus(configOf(command), createRuntime('warn'), options),
     )
   registerOperations(program, withSession)
-  registerLimits(findGroup(program, 'limits'), withSession)
   registerCallbackSecret(findGroup(program, 'workspace'))
-  registerPlan(findGroup(program, 'plan'), withSession)
-  registerPrices(program)
   registerReplay(program, configOf)
   registerAudit(program, configOf)
   registerVerify(program, configOf)

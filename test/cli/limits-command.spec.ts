@@ -1,7 +1,6 @@
 import { Command } from 'commander'
 import t from 'tap'
-import { registerLimits } from '../../src/cli/limits-command.ts'
-import { findGroup, registerOperations, type WithOperationSession } from '../../src/cli/operations.ts'
+import { registerOperations, type WithOperationSession } from '../../src/cli/operations.ts'
 import { initialLedger } from '../../src/domain/ledger/ledger.ts'
 import { LedgerTail } from '../../src/log/ledger-tail.ts'
 import { credited, keyIssued, opened, planSubscribed, pricePublished, workspaceId } from '../roles/projector/facts.ts'
@@ -21,9 +20,8 @@ const catalog = { providers: new Map([['openai', { models: {} }]]), aliases: {},
 const limits = async (...words: readonly string[]): Promise<string> => {
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined })
   const withSession: WithOperationSession = (_command, work) =>
-    work({ log, tail, runtime, config: { requestsPerMinute: 100, catalog } })
+    work({ log, tail, runtime, config: { requestsPerMinute: 100, catalog, prices: { prices: [] } } })
   registerOperations(program, withSession)
-  registerLimits(findGroup(program, 'limits'), withSession)
   for (const command of program.commands.flatMap((group) => [group, ...group.commands]))
     command.exitOverride().configureOutput({ writeErr: () => undefined })
   const printed = t.capture(console, 'log')

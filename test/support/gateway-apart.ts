@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { startSandbox } from '../../sandbox/server.ts'
-import { publishPrices } from '../../src/cli/prices.ts'
+import { publishPrices } from '../../src/administration/price-changes.ts'
 import type { Config } from '../../src/config/config.ts'
 import { type ExternalServers, startExternalServers } from './external-servers.ts'
 import {

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts'
+import { publishPrices } from '../../src/administration/price-changes.ts'
 import { type RunningProcess, startRole } from '../../src/cli/gateway.ts'
-import { publishPrices } from '../../src/cli/prices.ts'
 import type { Config } from '../../src/config/config.ts'
 import { roleNames } from '../../src/roles/role.ts'
 import type { DeploymentOptions } from './deployment.ts'

@@ -1,4 +1,4 @@
-import type { LimitsInForce } from '../../domain/accounts/limits.ts'
+import { findSetLimits, type LimitsInForce } from '../../domain/accounts/limits.ts'
 import { formatUsd, parseUsd } from '../../domain/money.ts'
 import type { Limits, Pace } from '../../events/types.ts'
 import { pageOf } from '../../http/page.ts'
@@ -167,9 +167,16 @@ const summarizeRecord = ({ key, limits, in_force = limits, sources = {}, ...spen
 })
 
 /** Whole as JSON; in words for a table. */
-export const limitsRecords = (context: OperationContext, workspaceId: string, { json }: { readonly json: boolean }) => {
+const limitsRecords = (context: OperationContext, workspaceId: string, { json }: { readonly json: boolean }) => {
   const records = listRecords(context, workspaceId)
   return json ? records.map((record) => ({ ...record })) : records.map(summarizeRecord)
+}
+
+/** `openai/gpt-4o,requests-per-minute=10`; null for a model alone. */
+const parseModelPace = (text: string) => {
+  const [model = '', ...paces] = text.split(',')
+  const limits = paces.map((each) => each.split('=')).map(([name = '', n]) => [name.replaceAll('-', '_'), Number(n)])
+  return { [model]: paces.length === 0 ? null : Object.fromEntries(limits) }
 }
 
 const page = pageOf('limits')
@@ -224,6 +231,35 @@ export const limitOperations: readonly AdminOperation[] = [
     name: 'limits.set',
     summary: 'Set the limits of a workspace, whole',
     http: { method: 'put', path },
+    cli: {
+      summary: 'change the limits that are named and leave the others; `none` lifts one',
+      arguments: { id: '<workspace>' },
+      keyOption: 'Of one key, by its id. Default: of the whole workspace.',
+      members: {
+        models: {
+          flags: '--model-limit <model,…>',
+          description:
+            '<model>,requests-per-minute=N,tokens-per-minute=N,concurrent-requests=N limits one model; a model alone lifts it.',
+          parse: parseModelPace,
+        },
+        'spend.day': { description: 'What a key may spend in a day (UTC), see --key.' },
+        'spend.month': { description: 'What a key may spend in a month (UTC), see --key.' },
+        'spend.total': { description: 'What a key may spend ever, see --key.' },
+        allowed_models: [
+          { flags: '--any-model', value: null, description: 'Allow every model again.' },
+          {
+            flags: '--allow-model <model>',
+            description: 'Allow this <provider>/<model>, or <provider>/*, and no others; repeatable.',
+            parse: (text) => text,
+          },
+        ],
+      },
+      current: ({ tail }, { id, key }) => ({
+        ...renderLimits(findSetLimits(tail.ledger.accounts, id, key === '' ? null : key)),
+      }),
+      records: (context, { id }, _body, output) => limitsRecords(context, id, output),
+      reports: { unchanged: 'unchanged' },
+    },
   }),
   defineOperation({
     ...clear,

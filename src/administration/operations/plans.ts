@@ -1,10 +1,12 @@
 import { formatUsd, parseUsd } from '../../domain/money.ts'
-import type { PlanPublished } from '../../events/types.ts'
+import { problemsText } from '../../encoding/schema-validation.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import type { Limits, PlanPublished } from '../../events/types.ts'
 import { pageOf } from '../../http/page.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { modelsIn } from '../limits-changes.ts'
 import { type AdminOperation, defineOperation, type OperationInput } from '../operation.ts'
-import { publishPlan } from '../plan-changes.ts'
+import { problemsOfPlan, publishPlan } from '../plan-changes.ts'
 import type { PublishPlanRequest } from '../requests.types.ts'
 import { findWarnings } from '../routing-changes.ts'
 import { limitsOfRequest, renderLimits } from './limits.ts'
@@ -44,6 +46,18 @@ const termsOfRequest = (planId: string, body: PublishPlanRequest): PlanPublished
   }
 }
 
+/** Limits are those of the event, as commands print them. */
+interface PublishPlanCommand extends Omit<PublishPlanRequest, 'limits'> {
+  readonly limits?: Limits
+}
+
+const requestOfCommand = (planId: string, { limits = {}, ...terms }: PublishPlanCommand) => {
+  const problems = problemsOfPlan({ ...termsOfRequest(planId, terms), limits })
+  if (problems.length > 0)
+    throw new GatewayError('invalid_value', `the plan cannot be published: ${problemsText(problems)}`)
+  return { ...terms, limits: renderLimits(limits) }
+}
+
 export const planOperations: readonly AdminOperation[] = [
   defineOperation({
     name: 'plan.list',
@@ -63,6 +77,21 @@ export const planOperations: readonly AdminOperation[] = [
     request: 'requests/admin/publish-plan.json',
     answer: 'plan',
     http: { method: 'put', path: '/admin/v1/plans/:id' },
+    cli: {
+      summary: 'publish a plan, or its new terms: those who have it get them with their next renewal',
+      arguments: { id: '<plan>' },
+      members: {
+        included_credit: { flags: '--credit <usd>' },
+        limits: {
+          flags: '--limits-file <file>',
+          description: 'JSON: requestsPerMinute, tokensPerMinute, concurrentRequests, models, allowedModels.',
+          file: 'json',
+        },
+      },
+      body: ({ id }, named) => requestOfCommand(id, named as unknown as PublishPlanCommand),
+      records: ({ tail }, { id }) => planRecords({ tail }).filter(({ plan }) => plan === id),
+      reports: { unchanged: 'unchanged: the same terms are published already' },
+    },
     run: async (context, { id, body }: OperationInput<PublishPlanRequest>) => {
       const terms = termsOfRequest(id, body)
       const changed = await publishPlan(context, terms)

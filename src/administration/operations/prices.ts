@@ -1,11 +1,13 @@
-import { type PublishedPrice, priceAt } from '../../domain/pricing/price-book.ts'
+import { isProviderName } from '../../domain/pricing/litellm.ts'
+import { type PriceBook, type PublishedPrice, priceAt } from '../../domain/pricing/price-book.ts'
 import { type PriceFile, problemsOfPriceFile } from '../../domain/pricing/price-file.ts'
 import type { PriceChange } from '../../domain/pricing/price-import.ts'
-import { GatewayError } from '../../errors/gateway-error.ts'
-import type { PricePublished } from '../../events/types.ts'
+import { GatewayError, truncateName } from '../../errors/gateway-error.ts'
+import type { PricePublished, PriceSheet, VideoSheet } from '../../events/types.ts'
 import { pageOf } from '../../http/page.ts'
 import {
   type AdminOperation,
+  type CommandDescription,
   defineOperation,
   type OperationContext,
   type OperationInput,
@@ -16,16 +18,20 @@ import type { ImportPricesRequest } from '../requests.types.ts'
 
 const page = pageOf('prices')
 
-const renderPrice = ({ model, effectiveFrom, version, source, snapshots, sheet, video }: PricePublished) => ({
-  object: 'price',
+const renderReference = ({ model, effectiveFrom, version }: PricePublished) => ({
   model,
   effective_from: effectiveFrom,
   version,
+})
+
+const renderTerms = ({ source, snapshots, sheet, video }: PricePublished) => ({
   source,
   ...(snapshots === undefined ? {} : { snapshots }),
   ...(sheet === undefined ? {} : { sheet }),
   ...(video === undefined ? {} : { video }),
 })
+
+const renderPrice = (price: PricePublished) => ({ object: 'price', ...renderReference(price), ...renderTerms(price) })
 
 const checkFile = (file: PriceFile): void => {
   const [problem] = problemsOfPriceFile(file)
@@ -39,12 +45,6 @@ const countChanges = (changes: readonly PriceChange[]): object => {
   for (const { change } of changes) counts[change] += 1
   return counts
 }
-
-const renderReference = ({ model, effectiveFrom, version }: PricePublished) => ({
-  model,
-  effective_from: effectiveFrom,
-  version,
-})
 
 const importPrices = async (
   context: OperationContext,
@@ -70,6 +70,126 @@ const importPrices = async (
   }
 }
 
+interface DatedPrice {
+  readonly price: PublishedPrice
+  readonly inForce: boolean
+}
+
+const requireSheets = (prices: PriceBook, model: string): readonly PublishedPrice[] => {
+  const sheets = prices.get(model)
+  if (sheets === undefined)
+    throw new GatewayError('not_found', `There is no price of ${truncateName(model)}: none was ever published.`)
+  return sheets
+}
+
+/** Every sheet by model and instant, of one model or, where it is empty, of all. */
+const listPrices = ({ tail, clock }: OperationContext, model: string): readonly DatedPrice[] => {
+  const { prices } = tail.ledger
+  const nowMs = clock()
+  return (model === '' ? [...prices.values()].flat() : requireSheets(prices, model))
+    .toSorted((a, b) => (a.model < b.model ? -1 : a.model > b.model ? 1 : a.effectiveFromMs - b.effectiveFromMs))
+    .map((price) => ({ price, inForce: priceAt(prices, price.model, nowMs) === price }))
+}
+
+const priceInFull = ({ price, inForce }: DatedPrice) => ({
+  ...renderReference(price),
+  in_force: inForce,
+  ...renderTerms(price),
+})
+
+const listRates = (rates: Readonly<Record<string, string>>): string =>
+  Object.entries(rates)
+    .map(([item, rate]) => `${item}=${rate}`)
+    .join(' ')
+
+const videoInShort = ({ unit_price, units_per_second }: VideoSheet) => ({
+  unit: unit_price,
+  units_per_second: listRates(units_per_second),
+})
+
+/** More would make the line too long to read. */
+const perCallShownMax = 4
+
+const perCallInShort = (rates: Readonly<Record<string, string>>): string => {
+  const count = Object.keys(rates).length
+  return count > perCallShownMax ? `${count} rates` : listRates(rates)
+}
+
+const tokensInShort = ({ per_million_tokens, tiers = [], service_tiers = {}, per_call = {} }: PriceSheet) => {
+  const { input, cached_input, cache_write_5m, output } = per_million_tokens
+  return {
+    input,
+    cached: cached_input ?? '',
+    cache_write: cache_write_5m ?? '',
+    output,
+    tiers: [...tiers.map(({ prompt_tokens_above }) => `>${prompt_tokens_above}`), ...Object.keys(service_tiers)].join(
+      ' ',
+    ),
+    per_call: perCallInShort(per_call),
+  }
+}
+
+const priceInShort = ({ price, inForce }: DatedPrice) => ({
+  model: price.model,
+  effective_from: price.effectiveFrom,
+  in_force: inForce ? 'yes' : '',
+  ...(price.sheet === undefined ? {} : tokensInShort(price.sheet)),
+  ...(price.video === undefined ? {} : videoInShort(price.video)),
+  version: price.version,
+})
+
+/** One line per tool, USD per call; empty where the short form has them all. */
+const perCallRecords = ({ price }: DatedPrice) => {
+  const rates = Object.entries(price.sheet?.per_call ?? {})
+  return rates.length > perCallShownMax ? rates.map(([per_call, usd]) => ({ per_call, usd })) : []
+}
+
+type ChangeRecord = ReturnType<typeof changeRecord>
+
+const joined = <T>(items: readonly T[], text: (item: T) => string): string => items.map(text).join('; ')
+
+const changeInShort = ({ change, name, model, differences, left_out }: ChangeRecord) => ({
+  change,
+  model: model ?? name,
+  differences:
+    change === 'added' ? '' : joined(differences, ({ item, from, to }) => `${item} ${from ?? '-'} -> ${to ?? '-'}`),
+  left_out: joined(left_out, ({ field, reason }) => `${field} ${reason}`),
+})
+
+type ImportCommand = Pick<ImportPricesRequest, 'table' | 'dry_run'>
+type ImportResult = { readonly changes: readonly ChangeRecord[]; readonly published: readonly object[] }
+
+/** Without the rows of unconfigured providers; other rows without a model are always shown. */
+const shownChanges = ({ changes }: ImportResult, { table }: ImportCommand, all: boolean): readonly ChangeRecord[] =>
+  changes.filter(({ model, name }) => all || model !== null || !isProviderName(table[name]))
+
+const importCommand: CommandDescription = {
+  words: 'prices import',
+  summary: 'compare another table of prices with those in force, print every difference, and publish the chosen ones',
+  arguments: { table: '<file>' },
+  allOption: 'Also show what is of providers that are not configured.',
+  members: {
+    format: { default: 'litellm' },
+    table: { file: 'litellm-table' },
+    models: { flags: '--model <models...>', parse: (text) => text },
+    effective_from: { flags: '--from <instant>' },
+  },
+  records: (_context, { body }, result, { json, all }) => {
+    const shown = shownChanges(result as ImportResult, body as ImportCommand, all)
+    return json ? shown : shown.map(changeInShort)
+  },
+  notes: (result, { body }, { all }) => {
+    const { changes, published } = result as ImportResult
+    const hidden = changes.length - shownChanges(result as ImportResult, body as ImportCommand, all).length
+    return [
+      ...(hidden === 0 ? [] : [`${hidden} of providers that are not configured are not shown: see --all`]),
+      ...(body['dry_run'] === true ? [] : [`${published.length} published`]),
+    ]
+  },
+}
+
+type PublishedList = readonly ReturnType<typeof renderPrice>[]
+
 export const priceOperations: readonly AdminOperation[] = [
   defineOperation({
     name: 'price.publish',
@@ -77,6 +197,15 @@ export const priceOperations: readonly AdminOperation[] = [
     request: 'price-file.json',
     answer: 'list of price',
     http: { method: 'post', path: '/admin/v1/prices' },
+    cli: {
+      words: 'prices publish',
+      arguments: { prices: '[file]' },
+      members: { prices: { file: 'price-file', description: 'Default: the configured one.' } },
+      current: ({ prices }) => ({ ...prices }),
+      records: (_context, _input, { data }) =>
+        (data as PublishedList).map(({ model, effective_from, version }) => ({ model, effective_from, version })),
+      notes: ({ data }) => [`${(data as PublishedList).length} published`],
+    },
     run: async (context, { body }: OperationInput<PriceFile>) => {
       checkFile(body)
       const published = await publishPrices(context, body)
@@ -90,6 +219,21 @@ export const priceOperations: readonly AdminOperation[] = [
     query: page.known,
     answer: 'list of price',
     http: { method: 'get', path: '/admin/v1/prices' },
+    cli: {
+      words: 'prices show',
+      summary: 'every sheet, by model and instant; USD per million tokens, and per call of a tool; whole with --json',
+      arguments: { id: '[model]' },
+      records: (context, { id }, _body, { json }) => {
+        const prices = listPrices(context, id)
+        return json ? prices.map(priceInFull) : prices.map(priceInShort)
+      },
+      details: (context, { id }) =>
+        id === ''
+          ? []
+          : listPrices(context, id)
+              .filter(({ inForce }) => inForce)
+              .flatMap(perCallRecords),
+    },
     run: ({ tail, clock }, { query }) => {
       const { prices } = tail.ledger
       const nowMs = clock()
@@ -103,6 +247,7 @@ export const priceOperations: readonly AdminOperation[] = [
     request: 'requests/admin/import-prices.json',
     answer: 'price_import',
     http: { method: 'post', path: '/admin/v1/prices/import' },
+    cli: importCommand,
     run: importPrices,
   }),
   defineOperation({
@@ -112,8 +257,7 @@ export const priceOperations: readonly AdminOperation[] = [
     http: { method: 'get', path: '/admin/v1/prices/*id' },
     run: ({ tail, clock }, { id }) => {
       const { prices } = tail.ledger
-      const sheets = prices.get(id)
-      if (sheets === undefined) throw new GatewayError('not_found', 'No price of this model was ever published.')
+      const sheets = requireSheets(prices, id)
       const inForce = priceAt(prices, id, clock())
       const render = (price: PublishedPrice) => ({ ...renderPrice(price), in_force: price === inForce })
       return { body: { object: 'list', data: sheets.map(render), next_cursor: null } }

@@ -24,7 +24,7 @@ const showSubscription = (context: AdminContext, workspaceId: string) => {
 }
 
 /** Empty without a plan. */
-export const subscriptionRecords = (context: Pick<AdminContext, 'tail'>, workspaceId: string) => {
+const subscriptionRecords = (context: Pick<AdminContext, 'tail'>, workspaceId: string) => {
   const active = activeSubscription(context, workspaceId)
   if (active === null) return []
   const { id, starts_at, expires_at, renews } = renderSubscription(active)
@@ -61,6 +61,18 @@ export const subscriptionOperations: readonly AdminOperation[] = [
     request: 'requests/admin/subscribe.json',
     answer: 'subscription',
     http: { method: 'put', path },
+    cli: {
+      words: 'plan subscribe',
+      summary:
+        'charge the fee, give the credit; a plan that the workspace already has is not started again without --id',
+      arguments: { id: '<workspace>', plan: '<plan>' },
+      members: {
+        subscription_id: { flags: '--id <subscription>' },
+        renews: { flags: '--no-renew', description: 'Let it end with its first period.' },
+      },
+      records: (context, { id }) => subscriptionRecords(context, id),
+      reports: { unchanged: 'this was subscribed to before; nothing was added' },
+    },
     run: async (context, { id: workspaceId, body }: OperationInput<SubscribeRequest>) => {
       const { plan: planId, subscription_id: named, renews = true } = body
       const subscriptionId = named ?? `sub_${context.newId()}`

@@ -1,6 +1,6 @@
 import { creditWallet, issueKey, openWorkspace } from '../../../src/administration/account-changes.ts'
+import { publishPrices } from '../../../src/administration/price-changes.ts'
 import { openPlatform, openTail } from '../../../src/cli/platform.ts'
-import { publishPrices } from '../../../src/cli/prices.ts'
 import { createRuntime, type Runtime } from '../../../src/cli/runtime.ts'
 import { readConfig } from '../../../src/config/config.ts'
 import { parseUsd } from '../../../src/domain/money.ts'

@@ -1,10 +1,11 @@
 import t from 'tap'
 import { issueKey } from '../../../src/administration/account-changes.ts'
-import { changeLimits, type LimitsChange } from '../../../src/cli/limits.ts'
+import { executeSetLimits } from '../../../src/administration/limits-changes.ts'
 import { requireTables } from '../../../src/cli/platform.ts'
 import { rebuildReadModels } from '../../../src/cli/replay.ts'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { spendingOf } from '../../../src/domain/wallet/wallet.ts'
+import type { Spend } from '../../../src/events/types.ts'
 import { checkCharges } from '../../support/bills.ts'
 import { Clients, chat, chatBody, type Seen, until } from '../../support/clients.ts'
 import { startExternalServers } from '../../support/external-servers.ts'
@@ -43,9 +44,12 @@ const modelsOf = async (url: string, { secret }: TestKey): Promise<readonly stri
   return data.map(({ id }) => id)
 }
 
+const setSpend = (key: TestKey, spend: Spend): Promise<boolean> =>
+  executeSetLimits(operator, 'acme', key.keyId, { spend, allowedModels: ['openai/exact', 'vv/*'] })
+
 /** Every edge knows them by then: it lists no other models to the key. */
-const limit = async (key: TestKey, change: LimitsChange): Promise<void> => {
-  await changeLimits(operator, 'acme', key.keyId, { ...change, allowedModels: ['openai/exact', 'vv/*'] })
+const limit = async (key: TestKey, spend: Spend): Promise<void> => {
+  await setSpend(key, spend)
   for (const url of urls) await until(async () => !(await modelsOf(url, key)).includes('openai/plain'))
 }
 
@@ -98,7 +102,7 @@ t.test('a limit for exactly N requests lets exactly N through, and the other key
     [20, { month: usdTimes(answerUsd, 20), total: usdTimes(answerUsd, 21) }],
   ] as const) {
     const key = await openKey(`limited-${paidFor}`)
-    await limit(key, { spend })
+    await limit(key, spend)
     t.equal(await askUntilRefused(key), paidFor)
     t.equal(spentUsd(key), usdTimes(answerUsd, paidFor))
   }
@@ -112,7 +116,7 @@ t.test('a limit for exactly N requests lets exactly N through, and the other key
 
 t.test('a limit that is raised lets the key go on within a second, and tells what it is', async (t) => {
   const key = await openKey('raised')
-  await limit(key, { spend: { total: usdTimes(answerUsd, 3) } })
+  await limit(key, { total: usdTimes(answerUsd, 3) })
   t.equal(await askUntilRefused(key), 3)
   t.match(await errorOf(key), {
     status: 402,
@@ -120,10 +124,10 @@ t.test('a limit that is raised lets the key go on within a second, and tells wha
     type: 'insufficient_quota',
     message: /may spend 0\.12 USD in total/,
   })
-  await changeLimits(operator, 'acme', key.keyId, { spend: { total: usdTimes(answerUsd, 10) } })
+  await setSpend(key, { total: usdTimes(answerUsd, 10) })
   await until(async () => (await ask(key)).status === 200, withinMs)
   t.equal(await askUntilRefused(key), 6)
-  await changeLimits(operator, 'acme', key.keyId, { spend: { total: null } })
+  await setSpend(key, {})
   await until(async () => (await ask(key)).status === 200, withinMs)
 })
 
@@ -131,13 +135,13 @@ t.test('what was spent before a limit was set counts', async (t) => {
   const key = await openKey('later')
   for (let each = 0; each < 5; each += 1) t.equal((await ask(key)).status, 200)
   await until(() => spentUsd(key) === usdTimes(answerUsd, 5))
-  await limit(key, { spend: { month: usdTimes(answerUsd, 8) } })
+  await limit(key, { month: usdTimes(answerUsd, 8) })
   t.equal(await askUntilRefused(key), 3)
 })
 
 t.test('a limit that covers a part of an answer caps it, and says so', async (t) => {
   const key = await openKey('capped')
-  await limit(key, { spend: { total: '0.05' } })
+  await limit(key, { total: '0.05' })
   t.equal((await ask(key)).status, 200)
   await until(() => spentUsd(key) === answerUsd && spendingOf(wallet, key.keyId).held.totalPicos === 0n)
   const askForMuch = (edge: number) => post(key, chatBody('openai/exact', false, 60), urls[edge])
@@ -145,7 +149,7 @@ t.test('a limit that covers a part of an answer caps it, and says so', async (t)
   const refused = await askForMuch(0)
   t.equal(refused.status, 402)
   await refused.arrayBuffer()
-  await changeLimits(operator, 'acme', key.keyId, { spend: { total: '0.1' } })
+  await setSpend(key, { total: '0.1' })
   let capped = await askForMuch(1)
   for (; capped.status === 402; capped = await askForMuch(1)) await capped.arrayBuffer()
   t.match([capped.status, capped.headers.get('x-gateway-output-cap')], [200, '30'])
@@ -154,7 +158,7 @@ t.test('a limit that covers a part of an answer caps it, and says so', async (t)
 
 t.test('videos count for the key too, whole or not at all', async (t) => {
   const key = await openKey('films')
-  await limit(key, { spend: { total: usdTimes(plainUsd, 5) } })
+  await limit(key, { total: usdTimes(plainUsd, 5) })
   const films = await Promise.all(
     Array.from({ length: 16 }, (_, index) =>
       submitVideo(urls[index % urls.length]!, key.secret, {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { revokeKey } from '../../../src/administration/account-changes.ts'
-import { publishPrices } from '../../../src/cli/prices.ts'
+import { publishPrices } from '../../../src/administration/price-changes.ts'
 import { chat, chatBody, until } from '../../support/clients.ts'
 import { Deployment } from '../../support/deployment.ts'
 import { startExternalServers } from '../../support/external-servers.ts'
