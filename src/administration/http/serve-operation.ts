@@ -1,11 +1,15 @@
+import type { Accounts } from '../../domain/accounts/accounts.ts'
 import { logUnavailable } from '../../errors/gateway-error.ts'
-import { type HttpContext, jsonOfContext } from '../../http/context.ts'
+import { type HttpContext, type HttpMiddleware, jsonOfContext } from '../../http/context.ts'
 import { sequenceHeader } from '../../read-api/read-tables.ts'
 import { withTimeout } from '../../runtime/within.ts'
+import { accountRefusal } from '../admin-context.ts'
 import { administrationLimits } from '../limits.ts'
 import { type AdminOperation, type OperationContext, successStatus } from '../operation.ts'
 
-type NamedContext = HttpContext & { readonly params: { readonly id?: string; readonly key?: string } }
+type NamedContext = HttpContext & {
+  readonly params: { readonly id?: string; readonly key?: string; readonly workspace?: string }
+}
 
 const actorOf = ({ state }: HttpContext): string => {
   if (state.admin === undefined) throw new Error('the endpoint does not authenticate administrators')
@@ -36,3 +40,19 @@ export const serveOperation =
     ctx.status = successStatus(operation, result.changed === true)
     ctx.body = { ...result.body, ...(warnings.length === 0 ? {} : { warnings }) }
   }
+
+/** After `authenticateAdmin`: reads the ledger of the workspace that the path names. Throws `not_found`. */
+export const readNamed =
+  ({ workspaces }: Pick<Accounts, 'workspaces'>) =>
+  (ctx: NamedContext, next: Parameters<HttpMiddleware>[1]): Promise<void> => {
+    const { workspace = '' } = ctx.params
+    if (!workspaces.has(workspace)) throw accountRefusal('workspace_unknown')
+    ctx.state.reads = workspace
+    return next()
+  }
+
+/** After `authenticateAdmin`: reads the ledgers of all workspaces. */
+export const readAll: HttpMiddleware = (ctx, next) => {
+  ctx.state.reads = null
+  return next()
+}

@@ -1,8 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { Router } from '@koa/router'
 import Koa from 'koa'
-import { readAll, readNamed } from '../../administration/http/read-ledger.ts'
-import { serveOperation } from '../../administration/http/serve-operation.ts'
+import { readAll, readNamed, serveOperation } from '../../administration/http/serve-operation.ts'
 import { changesLog, type OperationContext } from '../../administration/operation.ts'
 import { adminOperations } from '../../administration/operations/table.ts'
 import type { Verifier } from '../../audit/note.ts'
@@ -168,7 +167,7 @@ const serveLedger = (
     const served = serve({ ...parts, bounds })
     router.get(ledgerPrefixes.own + path, authenticated, served)
     router.get(ledgerPrefixes.named + path, administered, named, served)
-    if (ofAll) router.get(ledgerPrefixes.all + path, administered, readAll(), served)
+    if (ofAll) router.get(ledgerPrefixes.all + path, administered, readAll, served)
   }
 }
 
