@@ -86,7 +86,7 @@ const startProjector = async ({ platform, runtime, onFatal, stack, observation }
   const running = stack.push(await projector.start({ log, store, refill, ...runtime, onFatal }))
   observation.watchTables(() => running.projectedSequence())
   observation.add(() => [{ name: 'gateway_read_models_behind', value: running.modelsBehind() }])
-  observation.check('projector', () => running.checks())
+  observation.health.check('projector', () => running.checks())
 }
 
 const startTail = async ({ platform, runtime, onFatal, stack, observation }: ProcessContext): Promise<LedgerTail> => {
@@ -112,7 +112,7 @@ const startScheduler = async (context: ProcessContext, tail: LedgerTail): Promis
       ...runtime,
     }),
   )
-  observation.addLivenessCheck('scheduler', () => running.checks())
+  observation.health.addLivenessCheck('scheduler', () => running.checks())
 }
 
 /** Null where a provider is configured. */
@@ -157,7 +157,7 @@ const startProxy = async (context: ProcessContext, calls: CallSource, sandboxUrl
       ...runtime,
     }),
   )
-  observation.check('proxy', () => running.checks())
+  observation.health.check('proxy', () => running.checks())
 }
 
 const openRecentTasks = ({ platform, stack }: ProcessContext, tail: LedgerTail): RecentTasks =>
@@ -193,7 +193,7 @@ const startVideoPoller = async (
       ...runtime,
     }),
   )
-  observation.check('video-poller', () => running.checks())
+  observation.health.check('video-poller', () => running.checks())
   observation.add(() => queues.readings())
 }
 
@@ -270,7 +270,7 @@ const startEdge = async (
     listen,
     observer: observation.observer,
     requestLines: config.logRequests && ['debug', 'info'].includes(config.logLevel),
-    checks: observation.baseChecks,
+    checks: observation.health.baseChecks,
     bounds: {
       withdrawMs,
       stopMs: drainMs,
@@ -279,7 +279,7 @@ const startEdge = async (
     },
     ...runtime,
   })
-  observation.check('edge', () => running.checks())
+  observation.health.check('edge', () => running.checks())
   observation.add(running.readings)
   return stack.push(running).url
 }
@@ -378,7 +378,7 @@ const startOnPlatform = async <Started extends object>(
   const observation = stack.push(new Observation(role, config.observe !== null))
   const { observer } = observation
   const onFatal = (fault: Error): void => {
-    observation.fail(fault)
+    observation.health.fail(fault)
     ground.onFatal(fault)
   }
   try {
@@ -392,9 +392,9 @@ const startOnPlatform = async <Started extends object>(
     )
     observation.watchLog(platform.log)
     const started = await start({ ...ground, onFatal, platform, stack, observation })
-    observation.started()
+    observation.health.enter('started')
     const stop = (): Promise<void> => {
-      observation.stopping()
+      observation.health.enter('stopping')
       return stack.stop()
     }
     return { ...started, observeUrl: observation.url, stop }

@@ -1,6 +1,7 @@
 import { OperatorListener } from '../adapters/operators/listener.ts'
 import { PrometheusMetrics } from '../adapters/prometheus/metrics.ts'
 import type { Config } from '../config/config.ts'
+import { faultCode } from '../errors/gateway-error.ts'
 import { ledgerReadings } from '../log/ledger-readings.ts'
 import type { LedgerTail } from '../log/ledger-tail.ts'
 import { LogWatch, type WatchedLog } from '../log/log-watch.ts'
@@ -17,16 +18,56 @@ type FollowerName = 'ledger' | 'tables'
 
 type Phase = 'starting' | 'started' | 'stopping'
 
-export class Observation {
-  readonly observer: Observer
-  readonly #metrics: PrometheusMetrics | null
-  readonly #role: RoleName | 'gateway'
+/** What the health endpoints of a process answer. */
+class ProcessHealth {
   readonly #checks = new Map<string, () => Checks>()
   readonly #livenessChecks: (() => Checks)[] = []
-  #watch: LogWatch | null = null
-  #listener: OperatorListener | null = null
   #phase: Phase = 'starting'
   #fault: string | null = null
+
+  /** Counts for readiness. */
+  check(name: string, checks: () => Checks): void {
+    this.#checks.set(name, checks)
+  }
+
+  /** For failures that a role does not recover from by itself: counts for liveness, too. */
+  addLivenessCheck(name: string, checks: () => Checks): void {
+    this.check(name, checks)
+    this.#livenessChecks.push(checks)
+  }
+
+  readonly baseChecks = (): Checks => ({ ...this.#checks.get('log')?.(), ...this.#checks.get('ledger')?.() })
+
+  enter(phase: Phase): void {
+    this.#phase = phase
+  }
+
+  /** Fatal: the process is no longer alive. */
+  fail(fault: Error): void {
+    this.#fault ??= fault.message
+  }
+
+  alive(): Checks {
+    return Object.assign({ process: this.#process() }, ...this.#livenessChecks.map((checks) => checks()))
+  }
+
+  ready(): Checks {
+    const own = { process: this.#process(), phase: checkOf(this.#phase === 'started', `is ${this.#phase}`) }
+    return Object.assign(own, ...[...this.#checks.values()].map((checks) => checks()))
+  }
+
+  #process(): Check {
+    return this.#fault === null ? passing : { ok: false, reason: this.#fault }
+  }
+}
+
+export class Observation {
+  readonly observer: Observer
+  readonly health = new ProcessHealth()
+  readonly #metrics: PrometheusMetrics | null
+  readonly #role: RoleName | 'gateway'
+  #watch: LogWatch | null = null
+  #listener: OperatorListener | null = null
   #url: string | null = null
 
   constructor(role: RoleName | 'gateway', isAsked: boolean) {
@@ -44,22 +85,11 @@ export class Observation {
     this.#metrics?.add(readings)
   }
 
-  /** Counts for readiness. */
-  check(name: string, checks: () => Checks): void {
-    this.#checks.set(name, checks)
-  }
-
-  /** For failures that a role does not recover from by itself: counts for liveness, too. */
-  addLivenessCheck(name: string, checks: () => Checks): void {
-    this.check(name, checks)
-    this.#livenessChecks.push(checks)
-  }
-
   watchLog(log: WatchedLog): LogWatch {
     const watch = new LogWatch(log)
     this.#watch = watch
     this.add(() => watch.readings())
-    this.check('log', () => ({ log: watch.check }))
+    this.health.check('log', () => ({ log: watch.check }))
     return watch
   }
 
@@ -72,21 +102,6 @@ export class Observation {
     this.#follow('tables', position, sharedLimits.projectionLagMs)
   }
 
-  readonly baseChecks = (): Checks => ({ ...this.#checks.get('log')?.(), ...this.#checks.get('ledger')?.() })
-
-  started(): void {
-    this.#phase = 'started'
-  }
-
-  stopping(): void {
-    this.#phase = 'stopping'
-  }
-
-  /** Fatal: the process is no longer alive. */
-  fail(fault: Error): void {
-    this.#fault ??= fault.message
-  }
-
   /** A default port that is taken gives way to a free one. */
   async listen(observe: NonNullable<Config['observe']>, logger: Logger): Promise<void> {
     const metrics = this.#metrics
@@ -95,8 +110,8 @@ export class Observation {
       role: this.#role,
       metrics: () => metrics.render(),
       metricsType: metrics.contentType,
-      alive: () => Object.assign({ process: this.#alive }, ...this.#livenessChecks.map((checks) => checks())),
-      ready: () => this.#ready(),
+      alive: () => this.health.alive(),
+      ready: () => this.health.ready(),
     }
     this.#listener = new OperatorListener(monitored, logger)
     const { host, port } = observe
@@ -110,30 +125,19 @@ export class Observation {
     await this.#listener?.stop()
   }
 
-  get #alive(): Check {
-    return this.#fault === null ? passing : { ok: false, reason: this.#fault }
-  }
-
   #follow(name: FollowerName, position: () => number, withinMs: number): void {
     const watch = this.#watch
     if (watch === null) throw new Error('the lag is not known yet')
     watch.follow(name, position)
-    this.check(name, () => ({ [name]: watch.inStep(name, withinMs) }))
-  }
-
-  #ready(): Checks {
-    const own = { process: this.#alive, phase: checkOf(this.#phase === 'started', `is ${this.#phase}`) }
-    return Object.assign(own, ...[...this.#checks.values()].map((checks) => checks()))
+    this.health.check(name, () => ({ [name]: watch.inStep(name, withinMs) }))
   }
 }
-
-const isTaken = (fault: unknown): boolean => fault instanceof Error && 'code' in fault && fault.code === 'EADDRINUSE'
 
 const listenOnFreePort = async (listener: OperatorListener, host: string): Promise<string> => {
   try {
     return await listener.listen(host, cliLimits.observePort)
   } catch (fault) {
-    if (!isTaken(fault)) throw fault
+    if (faultCode(fault) !== 'EADDRINUSE') throw fault
     return listener.listen(host, 0)
   }
 }
