@@ -50,6 +50,12 @@ const kinds = /** @type {const} */ ([
     'Charged, USD',
   ],
   [
+    'unknown_delivery',
+    'Answers with unknown delivery',
+    'Charged when the edge ended without a shutdown: they may not have reached their callers.',
+    'Charged, USD',
+  ],
+  [
     'second_closing',
     'Second closings',
     'An end that came when the request had ended. It charges nothing.',

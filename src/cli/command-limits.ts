@@ -9,6 +9,9 @@ export const cliLimits = {
   reconcileShownMax: 50, // Findings of a kind that are shown to people; `--json` has them all.
   correctionsPerPost: 256, // Below frameEventsMax.
 
+  // Findings
+  findingsPerKindMax: 1_000, // Listed of a kind.
+
   // Projector
   statementChunkCharacters: 64 * 1024, // Written at once.
 

@@ -1,12 +1,39 @@
 import type { Command } from 'commander'
 import { confirmReported } from '../audit/confirm.ts'
+import { formatUsd } from '../domain/money.ts'
 import { adjustmentKey } from '../domain/wallet/evolve.ts'
+import { undeliveredFact } from '../domain/wallet/undelivered.ts'
+import type { FactOf } from '../events/envelope.ts'
+import { selectUnknownDeliveries } from '../projections/lost-writers/queries.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 import type { ConfigOf } from './audit-command.ts'
+import { cliLimits } from './command-limits.ts'
 import { evidenceByTables } from './explain-command.ts'
 import { resolveOperator } from './operator.ts'
-import { openTail, type Platform, withPlatform } from './platform.ts'
+import { openTail, type Platform, requireTables, withPlatform } from './platform.ts'
 import { CommandError, type OutputOptions, printRecords } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
+
+interface ListOptions extends OutputOptions {
+  readonly workspace?: string
+}
+
+const postOnce = async (
+  platform: Platform,
+  runtime: Runtime,
+  fact: FactOf<'AdjustmentPosted'>,
+  options: OutputOptions,
+): Promise<void> => {
+  const { workspaceId, adjustmentId, amount, corrects } = fact.data
+  const tail = await openTail(platform, runtime)
+  try {
+    const isPosted = tail.ledger.wallets.get(workspaceId)?.references.has(adjustmentKey(adjustmentId)) === true
+    if (!isPosted) await platform.log.postToWallet(workspaceId, [fact])
+    printRecords([{ charge: corrects, workspace: workspaceId, amount, posted: isPosted ? 'before' : 'now' }], options)
+  } finally {
+    await tail.stop()
+  }
+}
 
 const confirm = async (
   platform: Platform,
@@ -17,31 +44,79 @@ const confirm = async (
 ): Promise<void> => {
   const fact = confirmReported(await evidenceByTables(platform, id), operator)
   if (fact === null) throw new CommandError(`nothing of ${id} waits for a confirmation`)
-  const { workspaceId, adjustmentId, amount } = fact.data
-  const tail = await openTail(platform, runtime)
-  try {
-    const isPosted = tail.ledger.wallets.get(workspaceId)?.references.has(adjustmentKey(adjustmentId)) === true
-    if (!isPosted) await platform.log.postToWallet(workspaceId, [fact])
-    printRecords([{ charge: id, workspace: workspaceId, amount, posted: isPosted ? 'before' : 'now' }], options)
-  } finally {
-    await tail.stop()
-  }
+  await postOnce(platform, runtime, fact, options)
+}
+
+/** Takes back a charge whose delivery is unknown, as a repeat with its idempotency key does, and not again after that. */
+const refund = async (
+  platform: Platform,
+  runtime: Runtime,
+  id: string,
+  operator: string,
+  options: OutputOptions,
+): Promise<void> => {
+  const { database } = requireTables(platform)
+  const [charge] = await selectUnknownDeliveries(database.db, { workspaceId: null, requestId: id, limit: 1 })
+  const { value: end } = await database.readModels().findRequestEnd(id)
+  if (charge === undefined || end === undefined)
+    throw new CommandError(`the delivery of ${id} is not in doubt: \`gateway findings\` lists those that are`)
+  const { workspaceId, keyId, totalPicos } = charge
+  const undelivered = undeliveredFact(
+    { requestId: id, workspaceId, total: formatUsd(totalPicos) },
+    { keyId, day: end.day },
+  )
+  const note = 'The edge ended without a shutdown when the answer was charged; an operator took the charge back.'
+  await postOnce(platform, runtime, { ...undelivered, data: { ...undelivered.data, note, by: operator } }, options)
+}
+
+const list = async (platform: Platform, { clock }: Runtime, { workspace, ...options }: ListOptions): Promise<void> => {
+  const { value: found } = await requireTables(platform)
+    .database.readModels()
+    .listFindings({
+      workspaceId: workspace ?? null,
+      overdueBefore: new Date(clock() - sharedLimits.reconcileGraceMs),
+      limit: cliLimits.findingsPerKindMax,
+    })
+  const records = found.findings.map(({ kind, workspaceId, id, time, amountPicos, detail }) => ({
+    finding: kind,
+    workspace: workspaceId,
+    id,
+    at: time.toISOString(),
+    amount: formatUsd(amountPicos),
+    detail,
+  }))
+  printRecords(records, options)
+  if (!found.isComplete)
+    console.error(`… there are more: these are the newest ${cliLimits.findingsPerKindMax} of a kind`)
 }
 
 export const registerFindings = (program: Command, configOf: ConfigOf): void => {
-  program
-    .command('findings')
-    .description('what waits for an operator')
-    .command('confirm <id>')
-    .description(
-      'charge what an upstream reported and cannot be, in place of the reservation: of a request, or of a video task',
-    )
+  const findings = program.command('findings').description('what waits for an operator')
+  findings
+    .command('list', { isDefault: true })
+    .description('the newest of each kind, as the page and the read API show them (default)')
+    .option('--workspace <id>', 'of one workspace alone')
     .option('--json', 'one JSON object a line', false)
-    .action(async (id: string, options: OutputOptions, command: Command) => {
+    .action(async (options: ListOptions, command: Command) => {
       const runtime = createRuntime('warn')
-      const operator = resolveOperator(command.optsWithGlobals<{ actor?: string }>().actor)
-      await withPlatform(configOf(command), runtime, {}, (platform) =>
-        confirm(platform, runtime, id, operator, options),
-      )
+      await withPlatform(configOf(command), runtime, {}, (platform) => list(platform, runtime, options))
     })
+  const decisions = [
+    [
+      'confirm',
+      'charge what an upstream reported and cannot be, in place of the reservation: of a request, or of a video task',
+      confirm,
+    ],
+    ['refund', 'take back a charge whose edge ended without a shutdown, so that its delivery is unknown', refund],
+  ] as const
+  for (const [name, description, run] of decisions)
+    findings
+      .command(`${name} <id>`)
+      .description(description)
+      .option('--json', 'one JSON object a line', false)
+      .action(async (id: string, options: OutputOptions, command: Command) => {
+        const runtime = createRuntime('warn')
+        const operator = resolveOperator(command.optsWithGlobals<{ actor?: string }>().actor)
+        await withPlatform(configOf(command), runtime, {}, (platform) => run(platform, runtime, id, operator, options))
+      })
 }

@@ -90,3 +90,6 @@ export const wrapEvent = (fact: Fact, id: string, source: string, time: string):
     ...(fact.actor === undefined ? {} : { actor: fact.actor }),
     data: fact.data,
   }) as Event
+
+/** The process that appended an event, as the `owner` of a hold names it. */
+export const writerOf = ({ source }: Pick<Event, 'source'>): string => source.slice(source.lastIndexOf('/') + 1)

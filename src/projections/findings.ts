@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { ClosingEvent, RoutedEvent } from '../domain/ledger/requests.ts'
 import { parseUsd } from '../domain/money.ts'
+import { selectUnknownDeliveries } from './lost-writers/queries.ts'
 import { parsePicos } from './schema/columns.ts'
 import { restoredText } from './schema/stored-text.ts'
 import type { ReadModels } from './schema/tables.ts'
@@ -13,6 +14,7 @@ export const findingKinds = [
   'implausible_usage',
   'unpriced_tier',
   'implausible_deduction',
+  'unknown_delivery',
   'second_closing',
   'unrouted_closing',
   'adjustment',
@@ -28,7 +30,7 @@ export interface LedgerFinding {
   readonly time: Date
   /** What is reserved, left, not charged, charged or corrected. */
   readonly amountPicos: bigint
-  /** A deadline, an outcome, a model or a type of event. */
+  /** A deadline, an outcome, a model, a type of event, or how it was settled. */
   readonly detail: string
 }
 
@@ -170,6 +172,18 @@ const findDeductions: Finder = async (db, { workspaceId, limit }) => {
   }))
 }
 
+const findUnknownDeliveries: Finder = async (db, { workspaceId, limit }) =>
+  (await selectUnknownDeliveries(db, { workspaceId, limit })).map(
+    ({ requestId, edgeSeenAt, isSettled, ...charge }) => ({
+      kind: 'unknown_delivery',
+      workspaceId: charge.workspaceId,
+      id: requestId,
+      time: charge.time,
+      amountPicos: charge.totalPicos,
+      detail: isSettled ? 'settled' : `edge last seen ${edgeSeenAt.toISOString()}`,
+    }),
+  )
+
 const closingOf = ({ type, time, data }: ClosingEvent, hadEnded: boolean): LedgerFinding => ({
   kind: hadEnded ? 'second_closing' : 'unrouted_closing',
   workspaceId: data.workspaceId,
@@ -222,6 +236,7 @@ const finders = [
   findEstimated,
   findExceptions,
   findDeductions,
+  findUnknownDeliveries,
   findClosings,
   findAdjustments,
 ] as const

@@ -2,6 +2,7 @@ import { accountsReadModel } from './accounts/project.ts'
 import { adminChangesReadModel } from './admin-changes/project.ts'
 import { chargesReadModel } from './charges/project.ts'
 import { writersReadModel } from './checkpoint/project.ts'
+import { lostWritersReadModel } from './lost-writers/project.ts'
 import { plansReadModel } from './plans/project.ts'
 import { pricesReadModel } from './prices/project.ts'
 import { requestsReadModel } from './requests/project.ts'
@@ -18,6 +19,7 @@ export const readModels: readonly ReadModel[] = [
   accountsReadModel,
   adminChangesReadModel,
   chargesReadModel,
+  lostWritersReadModel,
   plansReadModel,
   pricesReadModel,
   requestsReadModel,

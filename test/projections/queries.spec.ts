@@ -1,5 +1,6 @@
 import t from 'tap'
 import { parseUsd } from '../../src/domain/money.ts'
+import { type Fact, wrapEvent } from '../../src/events/envelope.ts'
 import { selectKeys, selectWorkspaces } from '../../src/projections/accounts/queries.ts'
 import { selectFindings } from '../../src/projections/findings.ts'
 import { selectPrices } from '../../src/projections/prices/queries.ts'
@@ -21,6 +22,7 @@ import {
   taskSettled,
   taskSubmitted,
   used,
+  workspaceId,
 } from '../roles/projector/facts.ts'
 import { openProjected, project } from '../roles/projector/projecting.ts'
 import { MemoryLog } from '../support/memory-log.ts'
@@ -203,5 +205,66 @@ t.test(
     })
     t.same(await selectFindings(projected.database.db, { ...wanted, workspaceId: null }), acme)
     t.same((await selectFindings(projected.database.db, { ...wanted, workspaceId: 'beta' })).findings, [])
+  },
+)
+
+const minute = (seconds: number): string => new Date(Date.parse('2026-03-01T00:00:00Z') + seconds * 1_000).toISOString()
+
+t.test(
+  'charges of the last minute of an edge that ended without a shutdown are found until they are settled',
+  async (t) => {
+    const log = new MemoryLog()
+    let counter = 0
+    const write = (writer: string, seconds: number, ...facts: readonly Fact[]): void => {
+      counter += 1
+      const events = facts.map((fact, n) =>
+        wrapEvent(fact, `event-${counter}-${n}`, `/gateway/edge/${writer}`, minute(seconds)),
+      )
+      const isWallet = facts.some(({ type }) => type.startsWith('Hold') || type === 'AdjustmentPosted')
+      log.store({ walletSubject: isWallet ? workspaceId : null, writer: `${writer}-${counter}`, counter: 1, events })
+    }
+    const place = (holdId: string, owner: string): Fact => {
+      const { type, data } = holdPlaced(holdId, '1')
+      return { type, data: { ...data, owner } }
+    }
+    const serve = (edge: string, seconds: number, requestId: string, total = '0.01'): void => {
+      write(edge, seconds, routed(requestId, { allowanceId: `hold-${edge}` }))
+      write('proxy', seconds, used(requestId, { total }))
+    }
+    write('admin', 0, opened(workspaceId))
+    for (const edge of ['killed', 'stopped', 'slow']) write(edge, 0, place(`hold-${edge}`, edge))
+    serve('killed', 10, 'long-before')
+    for (const edge of ['killed', 'stopped', 'slow']) serve(edge, 100, `${edge}-1`)
+    serve('killed', 101, 'free', '0')
+    serve('killed', 102, 'refunded')
+    write('killed', 120, routed('late', { allowanceId: 'hold-killed' }))
+    write('stopped', 121, holdReleased('hold-stopped', workspaceId, 'returned'))
+    write('proxy', 125, used('late', { total: '0.02' }))
+    for (const edge of ['killed', 'slow'])
+      write('scheduler', 1_500, holdReleased(`hold-${edge}`, workspaceId, 'expired'))
+    serve('slow', 1_600, 'slow-2')
+    const { type, data } = adjusted('undelivered:refunded', '0.01')
+    write('edge', 1_700, { type, data: { ...data, corrects: 'refunded' } })
+
+    const [small, large] = [await openProjected(t, postgres), await openProjected(t, postgres)]
+    await project(log, small.store, 1)
+    await project(log, large.store, 500)
+    t.same(await small.texts(), await large.texts())
+    const wanted = { workspaceId: null, overdueBefore: new Date(0), limit: 10 }
+    const { findings } = await selectFindings(large.database.db, wanted)
+    t.match(
+      findings.filter(({ kind }) => kind === 'unknown_delivery'),
+      [
+        {
+          id: 'late',
+          amountPicos: parseUsd('0.02'),
+          time: new Date(minute(125)),
+          detail: `edge last seen ${minute(120)}`,
+        },
+        { id: 'refunded', detail: 'settled' },
+        { id: 'killed-1', workspaceId, amountPicos: parseUsd('0.01') },
+      ],
+    )
+    t.equal(findings.filter(({ kind }) => kind === 'unknown_delivery').length, 3)
   },
 )

@@ -7,11 +7,14 @@ import type { Operator, TestGateway } from './gateway.ts'
 
 export type Bill = EventOf<'UsageRecorded'>['data']
 
-const allBills = async ({ operator }: TestGateway): Promise<readonly Bill[]> =>
+const allBills = async ({ operator }: Pick<TestGateway, 'operator'>): Promise<readonly Bill[]> =>
   (await operator.events()).flatMap((event) => (event.type === 'UsageRecorded' ? [event.data] : []))
 
 /** The bill of one request, once the log has it. */
-export const billOf = async (running: TestGateway, requestId: string | null | undefined): Promise<Bill> => {
+export const billOf = async (
+  running: Pick<TestGateway, 'operator'>,
+  requestId: string | null | undefined,
+): Promise<Bill> => {
   let found: Bill | undefined
   await until(async () => {
     found = (await allBills(running)).find((bill) => bill.requestId === requestId)

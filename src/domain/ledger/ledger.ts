@@ -22,7 +22,7 @@ import {
   type PlanFact,
   type WalletFact,
 } from '../wallet/evolve.ts'
-import { initialWallet, type Wallet } from '../wallet/wallet.ts'
+import { type Hold, initialWallet, type Wallet } from '../wallet/wallet.ts'
 import { admitFrame, type FrameWindow, initialFrameWindow } from './frame-window.ts'
 import {
   type ClosedRequest,
@@ -84,6 +84,8 @@ export interface Applied {
   readonly closed: ClosedRequest | null
   /** The task that the event changed, in its new state; null where it changed none, as a second end of a task does. */
   readonly task: Task | null
+  /** The hold that the event released. */
+  readonly released: Hold | null
 }
 
 export const findOrCreateWallet = (ledger: Ledger, workspaceId: string): Wallet => {
@@ -111,8 +113,8 @@ const settle = (ledger: Ledger, { routed, closing }: ClosedRequest): readonly Mo
   return applyCharge(wallet, requestId, parseUsd(total), parseUsd(reserved), allowanceId, spender)
 }
 
-const nothing = { movements: [], closed: null, task: null } as const
-type Effect = Pick<Applied, 'movements' | 'closed' | 'task'>
+const nothing = { movements: [], closed: null, task: null, released: null } as const
+type Effect = Pick<Applied, 'movements' | 'closed' | 'task' | 'released'>
 
 const applyRequest = (ledger: Ledger, event: RoutedEvent | ClosingEvent, sequence: number): Effect => {
   const closed = pairRequest(ledger.openRequests, event, sequence)
@@ -183,9 +185,10 @@ const endTask = (
 }
 
 const releaseHold = (ledger: Ledger, event: EventOf<'HoldReleased'>): Effect => {
-  const effect = moveWallet(ledger, event)
   const { holdId: taskId, workspaceId } = event.data
-  return { ...effect, task: endTask(ledger, { taskId, workspaceId }, (task) => expireTask(task, event)) }
+  const released = findOrCreateWallet(ledger, workspaceId).holds.get(taskId) ?? null
+  const effect = moveWallet(ledger, event)
+  return { ...effect, released, task: endTask(ledger, { taskId, workspaceId }, (task) => expireTask(task, event)) }
 }
 
 /** The first end of a task counts: a second one changes nothing, whatever it contains. */

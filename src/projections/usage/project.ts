@@ -1,5 +1,5 @@
 import type { Applied } from '../../domain/ledger/ledger.ts'
-import type { EventOf } from '../../events/envelope.ts'
+import { type EventOf, writerOf } from '../../events/envelope.ts'
 import type { Usage, UsageRecorded } from '../../events/types.ts'
 import { defineReadModel } from '../schema/read-model.ts'
 import { storedText } from '../schema/stored-text.ts'
@@ -27,6 +27,7 @@ const countsOf = (usage: Usage) =>
 
 const usageEntryRow = (
   { sequence, index }: Applied,
+  routed: EventOf<'RequestRouted'>,
   { data, time }: EventOf<'UsageRecorded'>,
 ): RowOf<'usage_entries'> => {
   const { usage } = data
@@ -50,12 +51,13 @@ const usageEntryRow = (
     exception: exceptionOf(data),
     negative: usage.negative === undefined ? null : describeNegative(usage.negative),
     time,
+    edge: storedText(writerOf(routed)),
   }
 }
 
 export const usageReadModel = defineReadModel({
   name: 'usage',
-  version: 2,
+  version: 3,
   tables: usageTables,
   startBatch: () => {
     const entries: RowOf<'usage_entries'>[] = []
@@ -64,7 +66,7 @@ export const usageReadModel = defineReadModel({
       addEvent: (applied) => {
         const { event, closed, task } = applied
         if (closed?.closing.type === 'UsageRecorded') {
-          entries.push(usageEntryRow(applied, closed.closing))
+          entries.push(usageEntryRow(applied, closed.routed, closed.closing))
           addToDay(days, closed.closing)
         } else if (event.type === 'TaskSettled' && task?.status === 'SUCCESS') addTaskToDay(days, event.time, task)
       },

@@ -70,6 +70,8 @@ export const usageTables = defineTables({
       exception: nullable(textOf<UsageException>()),
       negative: nullable(text()),
       time: instant(),
+      /** The writer that routed the request; null in rows that an earlier release wrote. */
+      edge: nullable(text()),
     },
   },
   usage_by_day: {
