@@ -118,6 +118,7 @@ export const readRequest = (body: JsonObject): Conversation => {
     stopSequences: asArray(body['stop_sequences']).filter((each) => typeof each === 'string'),
     format: readFormat(body),
     reasoning: readReasoning(body),
+    serviceTier: null,
     user: userOf(body),
   }
 }

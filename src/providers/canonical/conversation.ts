@@ -17,6 +17,8 @@ export interface Conversation {
   readonly format: AnswerFormat
   readonly reasoning: Reasoning | null
   readonly webSearch: WebSearch | null
+  /** As the caller asks for it; null for the standard one. */
+  readonly serviceTier: string | null
   /** The caller's identifier of its own end user. */
   readonly user: string | null
 }

@@ -1,5 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
+import { requestedTier } from '../dialect/capabilities.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import type { Conversation, ConversationPart } from './conversation.ts'
 import { DeliveredReply } from './delivered.ts'
@@ -73,8 +74,11 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Upst
       const writer = client.openWriter(servedBy(target, asked), asked.body)
       return new TranslatedRelay(upstream.openReader(target), writer, (reported) => withToolCalls(reported, implied))
     },
-    countUsage: (target, asked, delivered) =>
-      countConversationUsage(client.readRequest(asked.body), delivered, impliedBy(target, asked)),
+    countUsage: async (target, asked, delivered) => {
+      const conversation = client.readRequest(asked.body)
+      const counted = await countConversationUsage(conversation, delivered, impliedBy(target, asked))
+      return { ...counted, ...requestedTier(target, conversation.serviceTier) }
+    },
     // The field that an upstream names is one of its own format.
     readRefusal: (provider, body) => {
       const refusal = upstream.readRefusal(provider, body)

@@ -1,3 +1,5 @@
+import type { ServedWith } from '../../domain/pricing/charge.ts'
+import type { PriceSheet } from '../../events/types.ts'
 import type { Provider } from './provider.ts'
 
 /** What a provider accepts beyond its dialect. */
@@ -18,6 +20,9 @@ const known: readonly (readonly [pattern: RegExp, capabilities: ProviderCapabili
   [/^groq$|(?:^|\.)groq\.com$/, { unknown_members: 'refused' }],
 ]
 
+/** Of `generateContent`: Google's endpoint for OpenAI clients does not document them. */
+const google: ProviderCapabilities = { service_tiers: ['flex', 'priority'] }
+
 const unlessKnown = {
   service_tiers: [],
   stream_options: true,
@@ -26,8 +31,21 @@ const unlessKnown = {
 
 const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(baseUrl).hostname : '')
 
-export const providerCapabilities = ({ name, baseUrl, capabilities }: Provider): Required<ProviderCapabilities> => {
+export const providerCapabilities = (provider: Provider): Required<ProviderCapabilities> => {
+  const { name, baseUrl, dialect, capabilities } = provider
+  if (dialect === 'google') return { ...unlessKnown, ...google, ...capabilities }
   const names = [name, hostOf(baseUrl)]
   const ofName = known.find(([pattern]) => names.some((each) => pattern.test(each)))?.[1]
   return { ...unlessKnown, ...ofName, ...capabilities }
 }
+
+/** The service tier that is asked for, where it has a price and the provider accepts it; else the standard one: nothing. */
+export const requestedTier = (
+  { provider, sheet }: { readonly provider: Provider; readonly sheet: PriceSheet },
+  asked: unknown,
+): Pick<ServedWith, 'serviceTier'> =>
+  typeof asked === 'string' &&
+  Object.hasOwn(sheet.service_tiers ?? {}, asked) &&
+  providerCapabilities(provider).service_tiers.includes(asked)
+    ? { serviceTier: asked }
+    : {}

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../encoding/json.ts'
 import type { AnswerFormat, Conversation } from '../canonical/conversation.ts'
 import type { ReplyRequest } from '../canonical/format.ts'
+import { requestedTier } from '../dialect/capabilities.ts'
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
 import { contentsFor } from './contents.ts'
 import { thinkingConfigFor } from './thinking.ts'
@@ -64,6 +65,7 @@ export const generateContentRequest = (
       accept: stream ? 'text/event-stream' : 'application/json',
     },
     body: JSON.stringify({
+      ...requestedTier(target, conversation.serviceTier),
       ...systemFields(conversation),
       contents: contentsFor(conversation.turns, upstreamModel),
       ...toolFieldsFor(conversation, target),

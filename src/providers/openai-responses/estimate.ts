@@ -1,8 +1,8 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject } from '../../encoding/json.ts'
+import { requestedTier } from '../dialect/capabilities.ts'
 import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { countOutput, countTokens, jsonText, wrappingTokens } from '../dialect/tokens.ts'
-import { requestedTier } from '../openai/members.ts'
 import { answerTextOf, reasoningTextOf } from './delivered.ts'
 
 const inputText = (input: unknown): string =>

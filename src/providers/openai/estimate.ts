@@ -1,8 +1,8 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
+import { requestedTier } from '../dialect/capabilities.ts'
 import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { countOutput, countTokens, jsonText, wrappingTokens } from '../dialect/tokens.ts'
-import { requestedTier } from './members.ts'
 import { countChatSearchCalls } from './usage.ts'
 
 const partText = (part: unknown): string => {

@@ -1,17 +1,8 @@
-import type { ServedWith } from '../../domain/pricing/charge.ts'
-import { providerCapabilities } from '../dialect/capabilities.ts'
+import { providerCapabilities, requestedTier } from '../dialect/capabilities.ts'
 import type { Target } from '../dialect/dialect.ts'
 
 /** Those of OpenAI that providers with this dialect may refuse. */
 const refusedMembers = ['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention', 'safety_identifier']
-
-/** The service tier that is asked for, where it has a price and the provider accepts it; else the standard one: nothing. */
-export const requestedTier = ({ provider, sheet }: Target, asked: unknown): Pick<ServedWith, 'serviceTier'> =>
-  typeof asked === 'string' &&
-  Object.hasOwn(sheet.service_tiers ?? {}, asked) &&
-  providerCapabilities(provider).service_tiers.includes(asked)
-    ? { serviceTier: asked }
-    : {}
 
 /**
  * The standard tier is named, so that an account's own default does not reach the bill; no member is sent where the

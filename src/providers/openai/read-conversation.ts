@@ -84,6 +84,7 @@ export const readConversation = (body: JsonObject): Conversation => {
     format: readFormat(body),
     reasoning: readReasoning(body['reasoning_effort']),
     webSearch: readWebSearch(body['web_search_options']),
+    serviceTier: typeof body['service_tier'] === 'string' ? body['service_tier'] : null,
     user: readUser(body),
   }
 }

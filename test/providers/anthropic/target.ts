@@ -82,6 +82,7 @@ export const conversationOf = (given: Partial<Conversation> = {}): Conversation 
   format: { type: 'text' },
   reasoning: null,
   webSearch: null,
+  serviceTier: null,
   user: null,
   ...given,
 })

@@ -55,6 +55,7 @@ export const conversation = (given: Partial<Conversation> = {}): Conversation =>
   format: { type: 'text' },
   reasoning: null,
   webSearch: null,
+  serviceTier: null,
   user: null,
   ...given,
 })

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
+import type { PriceSheet } from '../../../src/events/types.ts'
 import { errorStatusOf } from '../../../src/http/error-table.ts'
 import type {
   Conversation,
@@ -416,4 +417,18 @@ t.test('a search that has no price is not asked for', async (t) => {
     ['gemini-3.7-flash', 'gemini-2.5-flash'],
   ] as const)
     t.throws(() => sent({ webSearch: search }, model, upstreamModel), { code: 'unsupported_parameter', param: 'tools' })
+})
+
+t.test('a service tier is requested where it has a price, and Google has it', async (t) => {
+  const flex = { per_million_tokens: { input: '0.375', output: '1.875' } }
+  const bodyFor = (serviceTier: string | null, sold: PriceSheet['service_tiers']): JsonObject => {
+    const target = targetOf('gemini-3.7-flash', 'gemini-3.7-flash')
+    const priced = { ...target, sheet: { ...target.sheet, ...(sold === undefined ? {} : { service_tiers: sold }) } }
+    const asking = { stream: false, outputCap: null }
+    return JSON.parse(generateContentRequest(conversationOf({ serviceTier }), priced, asking).body) as JsonObject
+  }
+  t.equal(bodyFor('flex', { flex })['serviceTier'], 'flex')
+  t.equal(bodyFor('priority', { flex })['serviceTier'], undefined, 'without a price: the standard one')
+  t.equal(bodyFor('ultrafast', { ultrafast: flex })['serviceTier'], undefined, 'a tier that Google does not have')
+  t.equal(bodyFor(null, { flex })['serviceTier'], undefined)
 })
