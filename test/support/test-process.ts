@@ -1,10 +1,18 @@
 import { statfsSync } from 'node:fs'
+import { registerHooks } from 'node:module'
 
 /**
  * Loaded before a suite or spec. The runner would record every module that a test loads, for coverage and `--changed`, which are not used
  * here: `test-env` in package.json excludes all of them. No program that a test starts loads the recorder either.
  */
 delete process.env.NODE_OPTIONS
+
+const faultDomainUrl = new URL('fault-domain.ts', import.meta.url).href
+
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === 'async-hook-domain' ? { url: faultDomainUrl, shortCircuit: true } : next(specifier, context),
+})
 
 /** In memory, where a sync costs nothing. What a killed process had written stays there as on a disk, and no test cuts the power. */
 const memoryFolder = '/dev/shm'
