@@ -213,7 +213,7 @@ t.test('a frame that is not the one that was sealed stops it there', async (t) =
   t.match(await archiveTo(folder, gap), { to: sealed, findings: [{ kind: 'frame-missing', sequence }] })
 })
 
-t.test('more frames before a checkpoint than are kept waiting', { timeout: 120_000 }, async (t) => {
+t.test('more frames before a checkpoint than are kept waiting', async (t) => {
   const sealing = new SealBuilder()
   const frames: RawFrame[] = []
   const add = (data: Buffer): void => {

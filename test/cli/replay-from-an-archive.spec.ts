@@ -63,7 +63,7 @@ const cases = [
 ]
 
 for (const [index, { events, batches }] of cases.entries())
-  t.test(`the digests of ${events} events, in batches of ${batches.join(', ')}`, { timeout: 280_000 }, async (t) => {
+  t.test(`the digests of ${events} events, in batches of ${batches.join(', ')}`, async (t) => {
     const log = sealedLog({ frames: events / 10, random: randomOf(51 + index), eventsMax: 20, sealEveryMax: 10 })
     const live = await liveLogOf(log, `DIGESTS${index}`)
     const source = new ArchiveThenLog(await archiveOf(log), live)

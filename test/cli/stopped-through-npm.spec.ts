@@ -69,7 +69,7 @@ const stops = [
 ] as const
 
 for (const { name, group, signal } of stops)
-  t.test(`run by npm: ${name}, lets an answer end and leaves no process`, { timeout: 120_000 }, async (t) => {
+  t.test(`run by npm: ${name}, lets an answer end and leaves no process`, async (t) => {
     const run = await startByNpm(t)
     const exited = once(run.npm, 'exit')
     const pieces = await openStream(run)

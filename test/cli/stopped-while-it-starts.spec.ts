@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/gateway.ts'
 import { mainFile, programEnvironment } from '../support/program.ts'
 
 for (const words of [['serve', '--port', '0'], ['servers']])
-  t.test(`${words[0]}: SIGTERM while the embedded servers start leaves none behind`, { timeout: 60_000 }, async (t) => {
+  t.test(`${words[0]}: SIGTERM while the embedded servers start leaves none behind`, async (t) => {
     const dataFolder = join(await temporaryFolder(t), 'data')
     const child = spawn(process.execPath, [mainFile, ...words, '--data', dataFolder], {
       stdio: 'ignore',

@@ -48,7 +48,7 @@ export const openVisitor = async (
   })
   t.teardown(() => context.close())
   const page = await context.newPage()
-  page.setDefaultTimeout(20_000)
+  page.setDefaultTimeout(120_000)
   const complaints: string[] = []
   page.on('pageerror', (fault) => complaints.push(String(fault)))
   page.on('console', (message) => {

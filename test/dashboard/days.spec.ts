@@ -203,7 +203,7 @@ const axisLabels = (world: World, browser: Browser, width: number, locale: strin
 
 const chromium = findChromium()
 
-t.test('days on the page', { skip: chromium === null && withoutChromium, timeout: 240_000 }, async (t) => {
+t.test('days on the page', { skip: chromium === null && withoutChromium }, async (t) => {
   const world = await openWorld(t)
   const browser = await openBrowser(t, chromium!)
   for (const timeZone of timeZones)

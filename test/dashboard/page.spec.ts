@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { issueKey } from '../../src/administration/account-changes.ts'
+import { issueKey, setKeyExpiry } from '../../src/administration/account-changes.ts'
 import { checkProof, readProof } from '../../src/audit/proof.ts'
 import { listLogVerifiers } from '../../src/cli/audit-keys.ts'
 import { chat, chatBody, until } from '../support/clients.ts'
@@ -23,8 +23,6 @@ import { adminToken, openCrowd, openWorld, spitefulModel, spitefulName, tablesCa
 /** The long form, `make page`, has 100,000, and the machine for itself. */
 const crowdRows = Number(process.env['DASHBOARD_ROWS'] ?? 20_000)
 const isAlone = crowdRows >= 100_000
-/** What the page promises on a machine that has time; beside other tests it has little. */
-const patience = isAlone ? 1 : 4
 
 const rowsOf = (page: Page) => page.locator('.virtual tbody:not([aria-hidden]) tr')
 const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })
@@ -73,12 +71,13 @@ const signInAndOut = (world: World, browser: Browser) => async (t: Test) => {
 
 const expiredKey = (world: World, browser: Browser) => async (t: Test) => {
   const { operator, account, url } = world
-  const expiresAtMs = Date.now() + 4_000
-  const { secret } = await issueKey(operator, { workspaceId: account.workspaceId, name: 'brief', expiresAtMs }, runtime)
+  const { secret, keyId } = await issueKey(operator, { workspaceId: account.workspaceId, name: 'brief' }, runtime)
   const { page } = await openVisitor(t, browser)
   await signIn(page, url, secret)
   await goTo(page, 'Health')
-  await page.getByText('This key does not work').waitFor({ timeout: 20_000 * patience })
+  const expiresAtMs = Date.now() + 1_000
+  await setKeyExpiry(operator, keyId, expiresAtMs)
+  await page.getByText('This key does not work').waitFor()
   t.match(await page.getByRole('alert').innerText(), 'expired')
   t.ok(Date.now() >= expiresAtMs)
 }
@@ -468,6 +467,7 @@ const crowd = (world: World, browser: Browser) => async (t: Test) => {
   await rowsOf(page).first().waitFor()
   const rowsMs = Date.now() - pressedMs
   const workedBefore = await worked()
+  const openingWorkMs = workedBefore * 1_000
   let inDocument = 0
   let frames = 0
   for (let told: unknown = ''; told !== `${(crowdRows + 1).toLocaleString('en-GB')} rows`; frames += 1) {
@@ -483,8 +483,9 @@ const crowd = (world: World, browser: Browser) => async (t: Test) => {
       `${(workMs / frames).toFixed(1)} ms of work, ${longTasks.length} tasks of 50 ms and more, the longest ${Math.max(0, ...longTasks)} ms; ` +
       `at most ${inDocument} rows in the document`,
   )
-  t.ok(paintMs <= 1_000 * patience)
-  t.ok(rowsMs <= 1_000 * patience)
+  // What the page promises in time needs a machine that has time; beside other tests its own work is what counts.
+  if (isAlone) t.ok(paintMs <= 1_000 && rowsMs <= 1_000)
+  else t.ok(openingWorkMs <= 1_000, `${Math.round(openingWorkMs)} ms of work until the first rows`)
   t.ok(workMs / frames <= 1_000 / 60, 'a frame is done before the next one is due')
   if (isAlone) t.ok(longTasks.length <= frames / 4)
   t.ok(inDocument < 60)
@@ -492,7 +493,7 @@ const crowd = (world: World, browser: Browser) => async (t: Test) => {
 
 const chromium = findChromium()
 
-t.test('the dashboard', { skip: chromium === null && withoutChromium, timeout: 240_000 + crowdRows }, async (t) => {
+t.test('the dashboard', { skip: chromium === null && withoutChromium }, async (t) => {
   const world = await openWorld(t)
   const browser = await openBrowser(t, chromium!)
   await t.test('who signs in leaves nothing of the key behind', signInAndOut(world, browser))

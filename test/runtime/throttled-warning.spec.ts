@@ -5,7 +5,7 @@ import { type LogLine, recordingLogger } from '../support/log-lines.ts'
 
 t.test('a recurring fault is logged when it begins, once in a while, and when it is over', async (t) => {
   const lines: LogLine[] = []
-  const everyMs = 50
+  const everyMs = 1_000
   const warning = new ThrottledWarning(recordingLogger(lines), everyMs)
   const raise = (reason: string): void => warning.raise('queue.unavailable', { stream: 'Q', reason })
   const clear = (): void => warning.clear('queue.available', { stream: 'Q' })

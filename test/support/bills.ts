@@ -10,6 +10,10 @@ export type Bill = EventOf<'UsageRecorded'>['data']
 const allBills = async ({ operator }: Pick<TestGateway, 'operator'>): Promise<readonly Bill[]> =>
   (await operator.events()).flatMap((event) => (event.type === 'UsageRecorded' ? [event.data] : []))
 
+/** How many events the log has, less the returns of allowances, which come when their time comes. */
+export const countLasting = async (operator: Operator): Promise<number> =>
+  (await operator.events()).filter(({ type }) => type !== 'HoldReleased').length
+
 /** The bill of one request, once the log has it. */
 export const billOf = async (
   running: Pick<TestGateway, 'operator'>,

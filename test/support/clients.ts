@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Test } from 'tap'
+import { startTurnClock } from './turn-clock.ts'
 
 /** What a client saw of one request. */
 export interface Seen {
@@ -100,14 +101,20 @@ export const checkRefused = async (t: Test, url: string, secret: string): Promis
 const lookAgainMsMin = 10
 const lookAgainMsMax = 250
 
-/** Resolves when the condition holds; rejects after a bound. What is dear to look at is looked at more seldom: the load shares the machine. */
+/**
+ * Resolves when the condition holds; rejects after a bound, of the time in which this process has its turn. What is dear to look at is
+ * looked at more seldom: the load shares the machine.
+ */
 export const until = async (holds: () => boolean | Promise<boolean>, boundMs = 60_000): Promise<void> => {
-  const startedMs = performance.now()
-  for (;;) {
-    const lookedMs = performance.now()
-    if (await holds()) return
-    const nowMs = performance.now()
-    if (nowMs - startedMs > boundMs) throw new Error(`not within ${boundMs} ms: ${holds.toString()}`)
-    await pause(Math.min(lookAgainMsMax, Math.max(lookAgainMsMin, 3 * (nowMs - lookedMs))))
+  const clock = startTurnClock()
+  try {
+    for (;;) {
+      const lookedMs = performance.now()
+      if (await holds()) return
+      if (clock.elapsedMs() > boundMs) throw new Error(`not within ${boundMs} ms: ${holds.toString()}`)
+      await pause(Math.min(lookAgainMsMax, Math.max(lookAgainMsMin, 3 * (performance.now() - lookedMs))))
+    }
+  } finally {
+    clock.stop()
   }
 }

@@ -8,9 +8,11 @@ import { connectNats } from '../../../src/adapters/nats/connect.ts'
 import { type LogOptions, type OpenLog, openLog } from '../../../src/adapters/nats/log.ts'
 import { openRawWriter } from '../../../src/adapters/nats/raw-writer.ts'
 import { hashFrame } from '../../../src/audit/merkle.ts'
+import { DispatchLost } from '../../../src/roles/dispatch.ts'
 import { MemorySource, sealedLog } from '../../audit/sealed-log.ts'
 import { answerOf, hear, routedCall, stay } from '../../roles/calls-contract.ts'
 import { makeCertificates } from '../../support/certificates.ts'
+import { until } from '../../support/clients.ts'
 import { recordingLogger } from '../../support/log-lines.ts'
 import { randomOf } from '../../support/random.ts'
 import { framesOf } from '../../support/sealing.ts'
@@ -219,8 +221,13 @@ t.test('a call of the edge is answered by a proxy, and refused at once where the
   t.match((await hear(edge.dispatch(routedCall(), stay()))).fault, { code: 'no_available_channel' })
   const chunks = [randomBytes(10), randomBytes(300_000)]
   const serving = proxy.serve(() => answerOf(chunks))
-  await proxyConnection.flush()
-  const { bytes, fault } = await hear(edge.dispatch(routedCall(), stay()))
+  let answered: Awaited<ReturnType<typeof hear>> | undefined
+  // The nodes hear of each other's subscriptions in their own time.
+  await until(async () => {
+    answered = await hear(edge.dispatch(routedCall(), stay()))
+    return !(answered.fault instanceof DispatchLost)
+  })
+  const { bytes, fault } = answered!
   t.equal(fault, undefined)
   t.ok(bytes.equals(Buffer.concat(chunks)))
   await serving.stop()

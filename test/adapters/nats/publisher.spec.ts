@@ -97,7 +97,7 @@ t.test('an acknowledgement that does not come is given up, and a late one moves 
   t.ok(one.status === 'rejected' && one.reason instanceof TimeoutError)
   t.ok(other.status === 'rejected' && other.reason instanceof TimeoutError)
   const tookMs = performance.now() - fromMs
-  t.ok(tookMs >= natsLimits.frameAckMs - 5 && tookMs < natsLimits.frameAckMs + 2_000, `${tookMs} ms`)
+  t.ok(tookMs >= natsLimits.frameAckMs - 5 && tookMs < 5 * natsLimits.frameAckMs, `${tookMs} ms`)
   wire.passReplies()
   t.equal((await publisher.publish(publication('a.lost'))).duplicate, true, 'it had been stored')
 })

@@ -172,90 +172,84 @@ const tamper = (lines: readonly Line[]): readonly Line[] =>
     return place === 2 ? { ...line, amountPicos: line.amountPicos - 1_000_000n } : line
   })
 
-t.test(
-  "the provider's own count is compared, corrected once, and then equals the wallet",
-  { timeout: 120_000 },
-  async (t) => {
-    const scene = await setScene(t, 2)
-    const { lines } = scene
+t.test("the provider's own count is compared, corrected once, and then equals the wallet", async (t) => {
+  const scene = await setScene(t, 2)
+  const { lines } = scene
 
-    const clean = await scene.reconcile('clean.csv', csvOf(lines), '--format', 'csv')
-    t.equal(clean.code, 0, clean.err)
-    t.match(ofType(clean, 'summary'), [{ rows: lines.length, difference: '0', differences: 0 }])
-    t.same(ofType(clean, 'difference'), [])
-    t.equal((await scene.reconcile('usage.json', usageReportOf(lines), '--format', 'openai-usage')).code, 0)
+  const clean = await scene.reconcile('clean.csv', csvOf(lines), '--format', 'csv')
+  t.equal(clean.code, 0, clean.err)
+  t.match(ofType(clean, 'summary'), [{ rows: lines.length, difference: '0', differences: 0 }])
+  t.same(ofType(clean, 'difference'), [])
+  t.equal((await scene.reconcile('usage.json', usageReportOf(lines), '--format', 'openai-usage')).code, 0)
 
-    const unknown = { ...lines[0]!, requestId: 'nobody-asked', amountPicos: 77n }
-    const tampered = [...tamper(lines), unknown]
-    const before = await balancesOf(scene)
-    const shown = await scene.reconcile('march.csv', csvOf(tampered), '--format', 'csv')
-    t.equal(shown.code, 1)
-    t.same(
-      ofType(shown, 'class').map(({ class: name, count, amount }) => `${name} ${count} ${amount}`),
-      [
-        'missing_here 1 0.000000000077',
-        `missing_there 1 ${formatUsd(-lines.at(-1)!.amountPicos)}`,
-        'token_drift 1 0.00001',
-        'price_drift 2 -0.000000987655',
-      ],
-    )
-    t.same(
-      ofType(shown, 'correction').map(({ outcome }) => outcome),
-      ['not_posted', 'not_posted', 'not_posted'],
-    )
-    t.same(await balancesOf(scene), before, 'a dry run moves nothing')
+  const unknown = { ...lines[0]!, requestId: 'nobody-asked', amountPicos: 77n }
+  const tampered = [...tamper(lines), unknown]
+  const before = await balancesOf(scene)
+  const shown = await scene.reconcile('march.csv', csvOf(tampered), '--format', 'csv')
+  t.equal(shown.code, 1)
+  t.same(
+    ofType(shown, 'class').map(({ class: name, count, amount }) => `${name} ${count} ${amount}`),
+    [
+      'missing_here 1 0.000000000077',
+      `missing_there 1 ${formatUsd(-lines.at(-1)!.amountPicos)}`,
+      'token_drift 1 0.00001',
+      'price_drift 2 -0.000000987655',
+    ],
+  )
+  t.same(
+    ofType(shown, 'correction').map(({ outcome }) => outcome),
+    ['not_posted', 'not_posted', 'not_posted'],
+  )
+  t.same(await balancesOf(scene), before, 'a dry run moves nothing')
 
-    const posted = await scene.reconcile('march.csv', csvOf(tampered), '--format', 'csv', '--post')
-    t.equal(posted.code, 1, 'what is missing is left')
-    const adjustments = await adjustmentsIn(scene)
-    t.same(
-      adjustments.map(({ corrects, reason, amount }) => `${corrects} ${reason} ${amount}`).sort(),
-      [
-        `${lines[0]!.requestId} reconciliation -0.00001`,
-        `${lines[1]!.requestId} reconciliation -0.000000012345`,
-        `${lines[2]!.requestId} reconciliation 0.000001`,
-      ].sort(),
-    )
-    const charged = [...tampered.slice(0, -1), lines.at(-1)!]
-    t.same(await balancesOf(scene), balancesAfter(scene, charged), 'each charge is what is invoiced')
+  const posted = await scene.reconcile('march.csv', csvOf(tampered), '--format', 'csv', '--post')
+  t.equal(posted.code, 1, 'what is missing is left')
+  const adjustments = await adjustmentsIn(scene)
+  t.same(
+    adjustments.map(({ corrects, reason, amount }) => `${corrects} ${reason} ${amount}`).sort(),
+    [
+      `${lines[0]!.requestId} reconciliation -0.00001`,
+      `${lines[1]!.requestId} reconciliation -0.000000012345`,
+      `${lines[2]!.requestId} reconciliation 0.000001`,
+    ].sort(),
+  )
+  const charged = [...tampered.slice(0, -1), lines.at(-1)!]
+  t.same(await balancesOf(scene), balancesAfter(scene, charged), 'each charge is what is invoiced')
 
-    const again = await scene.reconcile('march.csv', csvOf(tampered), '--format', 'csv', '--post')
-    t.same(ofType(again, 'correction'), [])
-    t.same((await adjustmentsIn(scene)).length, 3, 'posting again posts nothing')
-    t.same(
-      ofType(again, 'class').map(({ class: name }) => name),
-      ['missing_here', 'missing_there'],
-    )
+  const again = await scene.reconcile('march.csv', csvOf(tampered), '--format', 'csv', '--post')
+  t.same(ofType(again, 'correction'), [])
+  t.same((await adjustmentsIn(scene)).length, 3, 'posting again posts nothing')
+  t.same(
+    ofType(again, 'class').map(({ class: name }) => name),
+    ['missing_here', 'missing_there'],
+  )
 
-    const second = charged.map((line, place) =>
-      place === 0 ? { ...line, amountPicos: line.amountPicos + 500n } : line,
-    )
-    const later = await scene.reconcile('april.csv', csvOf(second), '--format', 'csv', '--post')
-    t.equal(later.code, 0, 'all that differed was corrected')
-    t.same(
-      ofType(later, 'correction').map(({ amount }) => amount),
-      ['-0.0000000005'],
-      'another invoice corrects what is left',
-    )
-    t.same(await balancesOf(scene), balancesAfter(scene, second))
+  const second = charged.map((line, place) => (place === 0 ? { ...line, amountPicos: line.amountPicos + 500n } : line))
+  const later = await scene.reconcile('april.csv', csvOf(second), '--format', 'csv', '--post')
+  t.equal(later.code, 0, 'all that differed was corrected')
+  t.same(
+    ofType(later, 'correction').map(({ amount }) => amount),
+    ['-0.0000000005'],
+    'another invoice corrects what is left',
+  )
+  t.same(await balancesOf(scene), balancesAfter(scene, second))
 
-    const bad = await scene.reconcile(
-      'bad.csv',
-      `${csvOf(tampered)}\nopenai,plain,yesterday,x,1,1,1`,
-      '--format',
-      'csv',
-      '--post',
-    )
-    t.equal(bad.code, 1)
-    t.match(ofType(bad, 'bad_row'), [{ row: tampered.length + 2, problem: /time is no instant/ }])
-    t.equal((await adjustmentsIn(scene)).length, 4)
-    t.equal((await scene.reconcile('x.csv', 'x', '--format', 'guess')).code, 2)
-    const offset = await scene.reconcile('x.csv', csvOf(lines), '--format', 'csv', '--timezone', '+08:00')
-    t.match(offset, { code: 2, err: /a name such as Asia\/Shanghai/ })
-  },
-)
+  const bad = await scene.reconcile(
+    'bad.csv',
+    `${csvOf(tampered)}\nopenai,plain,yesterday,x,1,1,1`,
+    '--format',
+    'csv',
+    '--post',
+  )
+  t.equal(bad.code, 1)
+  t.match(ofType(bad, 'bad_row'), [{ row: tampered.length + 2, problem: /time is no instant/ }])
+  t.equal((await adjustmentsIn(scene)).length, 4)
+  t.equal((await scene.reconcile('x.csv', 'x', '--format', 'guess')).code, 2)
+  const offset = await scene.reconcile('x.csv', csvOf(lines), '--format', 'csv', '--timezone', '+08:00')
+  t.match(offset, { code: 2, err: /a name such as Asia\/Shanghai/ })
+})
 
-t.test('a posting that is killed is finished by the next', { timeout: 120_000 }, async (t) => {
+t.test('a posting that is killed is finished by the next', async (t) => {
   const scene = await setScene(t, 6)
   const dearer = scene.lines.map((line) => ({ ...line, amountPicos: line.amountPicos + 3_000_000n }))
   const { dataFolder } = scene.running.config

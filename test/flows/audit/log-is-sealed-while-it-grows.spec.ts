@@ -74,7 +74,7 @@ const chatThenPause = async (url: string, secret: string): Promise<Seen> => {
 const quantile = (values: readonly number[], part: number): number =>
   values.toSorted((one, other) => one - other)[Math.floor(part * (values.length - 1))] ?? 0
 
-t.test('a gateway under load, twice: every frame is sealed within about a second', { timeout: 120_000 }, async (t) => {
+t.test('a gateway under load, twice: every frame is sealed within about a second', async (t) => {
   const dataFolder = await temporaryFolder(t)
   await prepareDataFolder(dataFolder)
   const sandbox = await startSandbox(runtime)
@@ -129,7 +129,7 @@ t.test('a gateway under load, twice: every frame is sealed within about a second
   t.equal(publicKey, `${listLogVerifiers(config).map(verifierText)[0]}\n`)
 })
 
-t.test('two schedulers, and the one that seals is killed', { timeout: 240_000 }, async (t) => {
+t.test('two schedulers, and the one that seals is killed', async (t) => {
   const { direct } = await startExternalServers(t)
   const signer = createSigner(origin, Buffer.alloc(32, 7))
   const audit = { sealing: true, origin, signer, verifier: deriveVerifier(signer), previous: [] }
@@ -166,7 +166,7 @@ t.test('two schedulers, and the one that seals is killed', { timeout: 240_000 },
   t.notMatch(deployment.logged, /"event":"(audit|seal)\./)
 })
 
-t.test('a gateway that is stopped leaves a log that is sealed to its end', { timeout: 60_000 }, async (t) => {
+t.test('a gateway that is stopped leaves a log that is sealed to its end', async (t) => {
   const { direct } = await startExternalServers(t)
   const signer = createSigner(origin, Buffer.alloc(32, 7))
   const audit = { sealing: true, origin, signer, verifier: deriveVerifier(signer), previous: [] }

@@ -49,51 +49,46 @@ const runTasks = async ({ log }: Operator, round: number): Promise<void> => {
   await log.append(courses.flatMap((course, index) => course(taskIds[index]!)))
 }
 
-t.test(
-  'the tables are rebuilt from the log under load, compared row by row, and swapped',
-  { timeout: 120_000 },
-  async (t) => {
-    const models = { broken: 'broken;break_after=4', down: 'down;status=503' }
-    const running = await startTestGateway(t, { models })
-    const { gateway, operator, account } = running
-    const kinds = ['openai/plain', 'openai/plain', 'openai/broken', 'openai/down']
-    let turn = 0
-    const ask = async () => {
-      turn += 1
-      const seen = await chat(gateway.url, account.secret, chatBody(kinds[turn % kinds.length]!, turn % 3 === 0))
-      await pause(20) // The rebuild runs in the same process.
-      return seen
-    }
-    const clients = new Clients(8, ask)
-    await operator.openAccount(films, '100')
-    for (let round = 0; round < 5; round += 1) await runTasks(operator, round)
-    await until(() => clients.journal.length > 200)
+t.test('the tables are rebuilt from the log under load, compared row by row, and swapped', async (t) => {
+  const models = { broken: 'broken;break_after=4', down: 'down;status=503' }
+  const running = await startTestGateway(t, { models })
+  const { gateway, operator, account } = running
+  const kinds = ['openai/plain', 'openai/plain', 'openai/broken', 'openai/down']
+  let turn = 0
+  const ask = async () => {
+    turn += 1
+    const seen = await chat(gateway.url, account.secret, chatBody(kinds[turn % kinds.length]!, turn % 3 === 0))
+    await pause(20) // The rebuild runs in the same process.
+    return seen
+  }
+  const clients = new Clients(8, ask)
+  await operator.openAccount(films, '100')
+  for (let round = 0; round < 5; round += 1) await runTasks(operator, round)
+  await until(() => clients.journal.length > 200)
 
-    const parts = { log: operator.log, place: requireTables(operator.platform).place }
-    const first = await rebuildReadModels({ ...parts, swap: false })
-    t.same(
-      first.comparisons.filter(({ differences }) => differences > 0),
-      [],
-    )
-    const requests = first.comparisons.find(({ table }) => table === 'requests')
-    t.ok((requests?.rows ?? 0) > 100, `${requests?.rows} requests were compared`)
-    const rows = Object.fromEntries(first.comparisons.map((compared) => [compared.table, compared.rows]))
-    t.match(rows, { tasks: 30, external_tasks: 30, late_verdicts: 15 })
+  const parts = { log: operator.log, place: requireTables(operator.platform).place }
+  const first = await rebuildReadModels({ ...parts, swap: false })
+  t.same(
+    first.comparisons.filter(({ differences }) => differences > 0),
+    [],
+  )
+  const requests = first.comparisons.find(({ table }) => table === 'requests')
+  t.ok((requests?.rows ?? 0) > 100, `${requests?.rows} requests were compared`)
+  const rows = Object.fromEntries(first.comparisons.map((compared) => [compared.table, compared.rows]))
+  t.match(rows, { tasks: 30, external_tasks: 30, late_verdicts: 15 })
 
-    const swapped = await rebuildReadModels({ ...parts, swap: true })
-    t.match(swapped, { equal: true, swapped: true })
-    const before = clients.journal.length
-    await runTasks(operator, 5)
-    await until(() => clients.journal.length > before + 100)
-    await clients.stop()
-    await operator.caughtUp()
-    await until(
-      async () =>
-        (await requireTables(operator.platform).database.checkpoint()) === (await operator.log.lastSequence()),
-    )
-    const last = await rebuildReadModels({ ...parts, swap: false })
-    t.ok(last.equal, 'the projector went on in the swapped tables')
-    t.ok(last.sequence > swapped.sequence)
-    await checkCharges(t, running)
-  },
-)
+  const swapped = await rebuildReadModels({ ...parts, swap: true })
+  t.match(swapped, { equal: true, swapped: true })
+  const before = clients.journal.length
+  await runTasks(operator, 5)
+  await until(() => clients.journal.length > before + 100)
+  await clients.stop()
+  await operator.caughtUp()
+  await until(
+    async () => (await requireTables(operator.platform).database.checkpoint()) === (await operator.log.lastSequence()),
+  )
+  const last = await rebuildReadModels({ ...parts, swap: false })
+  t.ok(last.equal, 'the projector went on in the swapped tables')
+  t.ok(last.sequence > swapped.sequence)
+  await checkCharges(t, running)
+})

@@ -150,7 +150,7 @@ const requestIdOf = ({ headers }: IncomingMessage): string => String(headers['x-
 const nothingIsHeld = (operator: Operator): Promise<void> =>
   until(() => operator.tail.ledger.wallets.get('acme')!.heldPicos === 0n)
 
-t.test('clients that read all of the text and leave before the usage comes', { timeout: 60_000 }, async (t) => {
+t.test('clients that read all of the text and leave before the usage comes', async (t) => {
   const running = await start(t, 30_000)
   for (const surface of surfaces) {
     const answers = await Promise.all(Array.from({ length: 20 }, () => running.open(surface)))
@@ -177,7 +177,7 @@ t.test('clients that read all of the text and leave before the usage comes', { t
 
 const estimated = { outcome: 'client_gone', source: 'estimated', usage: { outputTotal: 3 } }
 
-t.test('an upstream that stays silent is cut at the bound', { timeout: 60_000 }, async (t) => {
+t.test('an upstream that stays silent is cut at the bound', async (t) => {
   const running = await start(t, 300)
   for (const surface of surfaces) {
     const answer = await running.open(surface)
@@ -187,7 +187,7 @@ t.test('an upstream that stays silent is cut at the bound', { timeout: 60_000 },
   await nothingIsHeld(running.operator)
 })
 
-t.test('a gateway that stops cuts it, too', { timeout: 60_000 }, async (t) => {
+t.test('a gateway that stops cuts it, too', async (t) => {
   const { direct } = await startExternalServers(t)
   const running = await start(t, 60_000, { external: direct, drainMs: 200 })
   for (const surface of surfaces) await readAndLeave(await running.open(surface), surface)

@@ -8,7 +8,7 @@ import { startTestGateway } from '../../support/gateway.ts'
 const ofRequest = (events: readonly Event[], type: Event['type'], requestId: string | null): readonly Event[] =>
   events.filter((event) => event.type === type && 'requestId' in event.data && event.data.requestId === requestId)
 
-t.test('the acknowledgement of a bill comes late, never, or after another writer', { timeout: 120_000 }, async (t) => {
+t.test('the acknowledgement of a bill comes late, never, or after another writer', async (t) => {
   const { wire, throughWire, direct } = await startExternalServers(t)
   const { gateway, operator, account, sandbox } = await startTestGateway(t, {
     models: { slow: 'slow;delay_ms=400', quick: 'quick' },

@@ -21,8 +21,8 @@ import { openKnownAccount, statementOf, usdTimes, walletFigures, watchAvailable 
 const answerUsd = '0.04'
 const dayMs = 86_400_000
 /** Long enough for all that is looked at in a period. */
-const periodMs = 12_000
-const soonMs = 3_000
+const periodMs = 15_000
+const soonMs = 5_000
 const daily: PlanPublished = {
   ...{ planId: 'daily', name: 'Daily', price: '2', period: 'day', includedCredit: '0.5' },
   limits: { requestsPerMinute: 60 },
@@ -123,10 +123,10 @@ t.test('fee, credit, requests, lapse and renewal, with two schedulers', async (t
 t.test('every one of 20 periods that end at once is renewed once', async (t) => {
   const names = Array.from({ length: 20 }, (_, index) => `many-${index}`)
   for (const name of names) await operator.openAccount(name, '3')
-  const endsAtMs = runtime.clock() + soonMs
-  for (const name of names) await subscribeUntil(endsAtMs, name)
   // The second fee is not covered: 3 - 2 + 0.5, of which 0.5 has lapsed.
   await operator.credit(names[0]!, '1', 'more')
+  const endsAtMs = runtime.clock() + soonMs
+  await Promise.all(names.map((name) => subscribeUntil(endsAtMs, name)))
   for (const name of names) await saidTimes(1, name, 'PlanRenewed', 'PlanEnded')
   for (const [index, name] of names.entries()) {
     const ends = (await said(name, 'PlanRenewed', 'PlanEnded', 'CreditExpired')).map(({ type }) => type)

@@ -113,7 +113,7 @@ const startGateway = async (t: Test, folder: string): Promise<string> => {
   throw new Error(`the gateway ended before it answered: ${banner}`)
 }
 
-t.test('every command of the documentation and of the banner runs as printed', { timeout: 120_000 }, async (t) => {
+t.test('every command of the documentation and of the banner runs as printed', async (t) => {
   const folder = await openCheckout(t)
   const banner = await startGateway(t, folder)
 

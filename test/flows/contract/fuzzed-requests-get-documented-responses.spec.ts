@@ -28,12 +28,12 @@ const measuredRunsMin = 20_000
 const growthBytesMax = 8 * megabyte
 /** And what may be resident more: a later peak, of which V8 and the allocator keep what nothing holds. */
 const residentGrowthBytesMax = 64 * megabyte
-const answerMs = 20_000
+const answerMs = 120_000
 const settledMs = 120_000
 
 const bounds = {
   ...quick,
-  edge: { headersTimeoutMs: 1_000, requestBodyTimeoutMs: 2_000, slowClientsCheckMs: 100, clientStallMs: 5_000 },
+  edge: { headersTimeoutMs: 3_000, requestBodyTimeoutMs: 4_000, slowClientsCheckMs: 100, clientStallMs: 5_000 },
 }
 
 const start = async (t: Test) => {
@@ -124,7 +124,7 @@ t.test(
       answerMs,
     })
     t.teardown(() => fuzz.stop())
-    t.match(await chat(url, secret, uncounted), { status: 200 })
+    await until(async () => (await chat(url, secret, uncounted)).status === 200)
     const startedMs = performance.now()
     await fuzz.send(0, runs * warmUp)
     if (runs >= measuredRunsMin) await settle(gateway, operator)

@@ -94,7 +94,7 @@ const withStoreOf = async ({ nats }: ExternalServers, bytesMax: number): Promise
   await nats.start()
 }
 
-t.test('JetStream has reached its max_file_store', { timeout: 90_000 }, async (t) => {
+t.test('JetStream has reached its max_file_store', async (t) => {
   const servers = await startExternalServers(t)
   const running = await startGatewayApart(t, { servers })
   await onNats(servers, async (connection) => {
@@ -122,7 +122,7 @@ t.test('JetStream has reached its max_file_store', { timeout: 90_000 }, async (t
   })
 })
 
-t.test('the disk under NATS is full, and NATS is started anew once there is room', { timeout: 90_000 }, async (t) => {
+t.test('the disk under NATS is full, and NATS is started anew once there is room', async (t) => {
   const disk = await mountSmallDisk(t, 48)
   if (disk === null) return t.plan(0, noSmallDisk)
   const servers = await startExternalServers(t, { natsBelow: disk.folder })

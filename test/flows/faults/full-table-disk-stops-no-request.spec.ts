@@ -13,7 +13,7 @@ import { mountSmallDisk, noSmallDisk } from '../../support/small-disk.ts'
 const diskMegabytes = 160
 const growthBytesMax = 128 * 1024 * 1024
 
-t.test('the disk under PostgreSQL is full, and has room again', { timeout: 90_000 }, async (t) => {
+t.test('the disk under PostgreSQL is full, and has room again', async (t) => {
   const disk = await mountSmallDisk(t, diskMegabytes)
   if (disk === null) return t.plan(0, noSmallDisk)
   const servers = await startExternalServers(t, { postgresBelow: disk.folder })

@@ -53,13 +53,17 @@ const billsAreRight = (t: Test, charged: ReadonlyMap<string, number>, journal: r
   )
   const begun = new Set(journal.filter(({ status }) => status === 200).map(({ requestId }) => requestId))
   t.same(
-    [...charged.keys()].filter((requestId) => !begun.has(requestId)),
+    [...charged.keys()]
+      .filter((requestId) => !begun.has(requestId))
+      .map(
+        (requestId) => `${requestId}: ${journal.find((seen) => seen.requestId === requestId)?.status ?? 'no answer'}`,
+      ),
     [],
     'nobody else is charged',
   )
 }
 
-t.test('SIGTERM under load, of each process in turn, and then of the last edge', { timeout: 150_000 }, async (t) => {
+t.test('SIGTERM under load, of each process in turn, and then of the last edge', async (t) => {
   const { direct } = await startExternalServers(t)
   const deployment = await Deployment.start(t, {
     external: direct,
@@ -135,7 +139,7 @@ t.test('SIGTERM under load, of each process in turn, and then of the last edge',
   nothingIsHeld(t, operator)
 })
 
-t.test('a second SIGTERM is quick, and loses nothing that was acknowledged', { timeout: 60_000 }, async (t) => {
+t.test('a second SIGTERM is quick, and loses nothing that was acknowledged', async (t) => {
   const { direct } = await startExternalServers(t)
   const deployment = await Deployment.start(t, {
     external: direct,
@@ -158,13 +162,13 @@ t.test('a second SIGTERM is quick, and loses nothing that was acknowledged', { t
     const repeated = setInterval(() => process.tell('SIGTERM'), cliLimits.signalEchoMs)
     t.equal(await process.ended(), 3, `the exit code of the ${role}`)
     clearInterval(repeated)
-    t.ok(performance.now() - toldMs < 5_000, `within ${Math.round(performance.now() - toldMs)} ms`)
+    t.ok(performance.now() - toldMs < cliLimits.shutdownMs / 2, `within ${Math.round(performance.now() - toldMs)} ms`)
   }
   t.match(await hanging, { complete: false })
   billsAreRight(t, await chargedIn(operator), journal)
 })
 
-t.test('nothing hangs where NATS or PostgreSQL is away during the stop', { timeout: 120_000 }, async (t) => {
+t.test('nothing hangs where NATS or PostgreSQL is away during the stop', async (t) => {
   const { direct, nats, postgres } = await startExternalServers(t)
   const deployment = await Deployment.start(t, {
     external: direct,

@@ -40,7 +40,7 @@ const startUpstream = async (t: Test) => {
 
 const isKilled = (role: RoleName, index: number): boolean => role === 'edge' && index === 0
 
-t.test('20 clients of two edges, and an edge that dies', { timeout: 250_000 }, async (t) => {
+t.test('20 clients of two edges, and an edge that dies', async (t) => {
   const { direct } = await startExternalServers(t)
   const { seen, url } = await startUpstream(t)
   const provider = { name: 'openai', dialect: 'openai', profile: 'openai', apiKey: 'sk-upstream', models: {} } as const

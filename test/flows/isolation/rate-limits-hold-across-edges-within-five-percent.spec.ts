@@ -28,7 +28,7 @@ const askFor = async (deployment: Deployment, name: string, limits: Limits, body
   }
 }
 
-t.test('20 clients of two edges', { timeout: 250_000 }, async (t) => {
+t.test('20 clients of two edges', async (t) => {
   const { direct } = await startExternalServers(t)
   const models = { words: `words;output_tokens=${answerTokens}` }
   const deployment = await Deployment.start(t, { external: direct, counts: { edge: 2 }, apart: () => false, models })

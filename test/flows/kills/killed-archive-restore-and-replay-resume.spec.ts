@@ -82,7 +82,7 @@ await fill(source.log, 'GATEWAY')
 
 const run = (...words: readonly string[]): Promise<Ended> => runProgram(folder, folder, ...words)
 
-t.test('an archive', { timeout: 280_000 }, async (t) => {
+t.test('an archive', async (t) => {
   const segments = join(archived, 'segments')
   const isAtWork = (): boolean => existsSync(segments) && readdirSync(segments).some((name) => name.endsWith('.draft'))
   let kills = 0
@@ -102,30 +102,26 @@ t.test('an archive', { timeout: 280_000 }, async (t) => {
   })
 })
 
-t.test(
-  'an archive that lacks a segment, or holds a part of one, is not taken for whole',
-  { timeout: 120_000 },
-  async (t) => {
-    const copy = join(folder, 'copy')
-    await cp(archived, copy, { recursive: true })
-    const [first] = (await ArchiveSource.open(copy)).manifest.segments.map(({ file }) => join(copy, file))
-    const words = ['archive', copy, ...source.config]
-    await truncate(first!, 100)
-    const cut =
-      /segment-damaged: .*0000000000000001-.*holds frames 1 to \d+, is damaged: it has 100 bytes, the manifest lists/
-    t.match(await run(...words), {
-      code: 1,
-      out: cut,
-      err: /`gateway verify --archive .*copy` checks the contents too/,
-    })
-    await rm(first!)
-    const gone = await run(...words, '--json')
-    t.match(gone, { code: 1, out: /"finding":"segment-damaged","sequence":1,.*ENOENT/ })
-    t.match(gone.out, /"findings":1\}/)
-  },
-)
+t.test('an archive that lacks a segment, or holds a part of one, is not taken for whole', async (t) => {
+  const copy = join(folder, 'copy')
+  await cp(archived, copy, { recursive: true })
+  const [first] = (await ArchiveSource.open(copy)).manifest.segments.map(({ file }) => join(copy, file))
+  const words = ['archive', copy, ...source.config]
+  await truncate(first!, 100)
+  const cut =
+    /segment-damaged: .*0000000000000001-.*holds frames 1 to \d+, is damaged: it has 100 bytes, the manifest lists/
+  t.match(await run(...words), {
+    code: 1,
+    out: cut,
+    err: /`gateway verify --archive .*copy` checks the contents too/,
+  })
+  await rm(first!)
+  const gone = await run(...words, '--json')
+  t.match(gone, { code: 1, out: /"finding":"segment-damaged","sequence":1,.*ENOENT/ })
+  t.match(gone.out, /"findings":1\}/)
+})
 
-t.test('a restore', { timeout: 280_000 }, async (t) => {
+t.test('a restore', async (t) => {
   const { log, config } = await logNamed('RESTORED')
   let kills = 0
   for (let round = 0; round < rounds; round += 1) {
@@ -147,7 +143,7 @@ t.test('a restore', { timeout: 280_000 }, async (t) => {
   t.match(await run('restore', archived, ...source.config), { code: 1, err: /more than the archive's/ })
 })
 
-t.test('a replay of an archive that reaches further than the log', { timeout: 120_000 }, async (t) => {
+t.test('a replay of an archive that reaches further than the log', async (t) => {
   const { config } = await logNamed('EMPTY')
   for (const words of [[], ['--swap']])
     t.match(await run('replay', '--archive', archived, ...words, ...config), {
@@ -157,7 +153,7 @@ t.test('a replay of an archive that reaches further than the log', { timeout: 12
     })
 })
 
-t.test('a refill of read models that are behind', { timeout: 280_000 }, async (t) => {
+t.test('a refill of read models that are behind', async (t) => {
   const schemas = () => projected.values("select nspname from pg_namespace where nspname like 'ledger%' order by 1")
   await projected.query(`update checkpoint set sequence = ${await source.log.lastSequence()}`)
   await rebuildReadModels({ log: source.log, place: projected.place, swap: true })
@@ -175,7 +171,7 @@ t.test('a refill of read models that are behind', { timeout: 280_000 }, async (t
   t.match(await run('status', ...source.config), { code: 0, out: /read_models_behind .*\n.* none / })
 })
 
-t.test('a replay', { timeout: 280_000 }, async (t) => {
+t.test('a replay', async (t) => {
   const schemas = () => projected.values("select nspname from pg_namespace where nspname like 'ledger%' order by 1")
   await projected.query(`update checkpoint set sequence = ${await source.log.lastSequence()}`)
   await rebuildReadModels({ log: source.log, place: projected.place, swap: true })

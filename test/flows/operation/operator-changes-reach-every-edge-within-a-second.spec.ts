@@ -4,7 +4,8 @@ import { publishPrices } from '../../../src/administration/price-changes.ts'
 import { chat, chatBody, until } from '../../support/clients.ts'
 import { Deployment } from '../../support/deployment.ts'
 import { startExternalServers } from '../../support/external-servers.ts'
-import { pricesOf, runtime, sheetOf } from '../../support/gateway.ts'
+import { pricesOf, sheetOf } from '../../support/gateway.ts'
+import { turnMsOf } from '../../support/turn-clock.ts'
 
 const withinMs = 1_000
 
@@ -29,8 +30,9 @@ t.test('keys, prices and credit at three edges', async (t) => {
   await until(everywhere(poor.secret, 'openai/plain', 200), withinMs)
 
   const key = [...operator.tail.ledger.accounts.keys.values()].find(({ workspaceId }) => workspaceId === 'acme')!
-  const revokedAtMs = runtime.clock()
-  await revokeKey(operator, key.keyId)
-  await until(everywhere(secret, 'openai/plain', 401), withinMs)
-  t.ok(runtime.clock() - revokedAtMs < withinMs, 'a revoked key works nowhere')
+  const tookMs = await turnMsOf(async () => {
+    await revokeKey(operator, key.keyId)
+    await until(everywhere(secret, 'openai/plain', 401), withinMs)
+  })
+  t.ok(tookMs < withinMs, 'a revoked key works nowhere')
 })

@@ -21,7 +21,7 @@ const strangeCheckpoint = () => {
 /** What each process says is wrong, by its role; a second one of a role behind it. */
 type Standing = Readonly<Record<string, readonly string[]>>
 
-t.test('each role says when it cannot work, and why', { timeout: 180_000 }, async (t) => {
+t.test('each role says when it cannot work, and why', async (t) => {
   const { direct, nats, postgres } = await startExternalServers(t)
   const together = await startRolesTogether(t, {
     external: direct,

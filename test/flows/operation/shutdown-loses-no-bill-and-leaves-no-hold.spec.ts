@@ -22,7 +22,7 @@ const nothingIsHeld = async (t: Test, operator: Operator, chargedPicos: (picos: 
 
 const isFree = (picos: bigint): boolean => picos === 0n
 
-t.test('a client leaves a call that still runs, and the gateway is stopped', { timeout: 60_000 }, async (t) => {
+t.test('a client leaves a call that still runs, and the gateway is stopped', async (t) => {
   const { direct } = await startExternalServers(t)
   const { gateway, operator, sandbox, account } = await startTestGateway(t, {
     models: { slow: 'slow;delay_ms=4000' },
@@ -41,7 +41,7 @@ t.test('a client leaves a call that still runs, and the gateway is stopped', { t
   )
 })
 
-t.test('a call outlives the drain of one process, its client there or gone', { timeout: 60_000 }, async (t) => {
+t.test('a call outlives the drain of one process, its client there or gone', async (t) => {
   for (const leaves of [false, true]) {
     const { direct } = await startExternalServers(t)
     const { gateway, operator, sandbox, account } = await startTestGateway(t, {
@@ -59,7 +59,7 @@ t.test('a call outlives the drain of one process, its client there or gone', { t
   }
 })
 
-t.test('a call outlives the drain of its edge, its client there or gone', { timeout: 120_000 }, async (t) => {
+t.test('a call outlives the drain of its edge, its client there or gone', async (t) => {
   const { direct } = await startExternalServers(t)
   const deployment = await Deployment.start(t, {
     external: direct,
@@ -77,7 +77,7 @@ t.test('a call outlives the drain of its edge, its client there or gone', { time
   leaving.abort()
   const stoppedMs = Date.now()
   t.equal(await deployment.end('edge', 0, 'SIGTERM'), 0)
-  t.ok(Date.now() - stoppedMs < 10_000, `stopped in ${Date.now() - stoppedMs} ms`)
+  t.ok(Date.now() - stoppedMs < 30_000, `stopped in ${Date.now() - stoppedMs} ms`)
   t.equal(await left, null)
   t.equal((await kept)?.status, 503)
   await until(() => sandbox.totals().open === 0)

@@ -5,7 +5,7 @@ import { checkRefused, startClients, until } from '../../support/clients.ts'
 import { startExternalServers } from '../../support/external-servers.ts'
 import { startTestGateway } from '../../support/gateway.ts'
 
-t.test('NATS stops and starts under load', { timeout: 90_000 }, async (t) => {
+t.test('NATS stops and starts under load', async (t) => {
   const { direct, nats } = await startExternalServers(t)
   const { gateway, operator, account } = await startTestGateway(t, { config: { external: direct } })
   const clients = startClients(t, gateway.url, account.secret)

@@ -73,5 +73,5 @@ t.test('with the edge apart, which holds no key; without a proxy a poll tells th
   const askedMs = Date.now()
   // A poll of a slow machine, behind the first expiry, may have been told a URL for the rest of a second.
   await until(async () => !(await isGood(await resultUrl(stage, other))))
-  t.ok(Date.now() - askedMs < 2 * surfaceLimits.resultRefreshMs, 'within moments')
+  t.ok(Date.now() - askedMs < 5 * surfaceLimits.resultRefreshMs, 'within moments')
 })

@@ -81,7 +81,7 @@ const explained = async (name: Name, ...words: readonly string[]): Promise<TaskE
   return JSON.parse(out)
 }
 
-t.test('each is explained, from the tables as from the log', { timeout: 120_000 }, async (t) => {
+t.test('each is explained, from the tables as from the log', async (t) => {
   const expected: Readonly<Record<Name, object>> = {
     plain: { state: 'charged', ended: { deduction: '3', source: 'reported', given_back: '0', beyond: '0' } },
     failed: { state: 'failed', net: '0', ended: { outcome: 'FAILURE', given_back: '0.42' } },
@@ -109,7 +109,7 @@ t.test('each is explained, from the tables as from the log', { timeout: 120_000 
     t.match(out, part)
 })
 
-t.test('each has a proof that needs no database', { timeout: 120_000 }, async (t) => {
+t.test('each has a proof that needs no database', async (t) => {
   for (const name of ['beyond', 'failed'] as const) {
     const file = join(config.dataFolder, `${name}.json`)
     t.match(await command('prove', ids[name], '--out', file), { code: 0, out: /proves TaskSettled/ })
@@ -132,7 +132,7 @@ interface Listed {
 const listed = async (query = ''): Promise<readonly Listed[]> =>
   ((await (await get(`charges?limit=100${query}`)).json()) as { data: readonly Listed[] }).data
 
-t.test('the statement, the list of charges and the usage tell one sum', { timeout: 60_000 }, async (t) => {
+t.test('the statement, the list of charges and the usage tell one sum', async (t) => {
   const { balance, held } = await walletFigures(operator, workspaceId)
   t.same([balance, held], [formatUsd(parseUsd('100') - parseUsd(chargedUsd)), '0'])
   const checked = await command('statement', workspaceId, '--json', '--check')
@@ -191,7 +191,7 @@ const reconcile = async (deductions: Readonly<Record<string, string>>, ...words:
 const classesIn = (ended: Ended): readonly string[] =>
   ofType(ended, 'class').map((record) => `${record['class']} ${record['count']} ${record['amount']}`)
 
-t.test("the vendor's own count is compared, and corrected once", { timeout: 120_000 }, async (t) => {
+t.test("the vendor's own count is compared, and corrected once", async (t) => {
   const same = await reconcile({ [ids.untold]: '3' })
   t.match(same, { code: 0 }, same.err)
   t.match(ofType(same, 'summary'), [{ difference: '0', differences: 0, invoiced: chargedUsd, ledger: chargedUsd }])

@@ -112,7 +112,7 @@ t.test('a stream with other settings is refused, and one that is not there', asy
     t.ok(message.includes(part), part)
 })
 
-t.test('an acknowledgement that is lost, and a server that is away', { timeout: 60_000 }, async (t) => {
+t.test('an acknowledgement that is lost, and a server that is away', async (t) => {
   const wire = await LossyProxy.create(server.port)
   t.teardown(() => wire.close())
   const outcomes = await open(t, { url: wire.url })
@@ -135,7 +135,7 @@ t.test('an acknowledgement that is lost, and a server that is away', { timeout: 
     retryAfterSeconds: 1,
   })
   await t.rejects(outcomes.find(placeOf('away')), { code: 'log_unavailable' })
-  t.ok(Date.now() - askedMs < 2 * sharedLimits.outcomeWriteMs + 5_000, 'nothing hangs')
+  t.ok(Date.now() - askedMs < 5 * sharedLimits.outcomeWriteMs, 'nothing hangs')
   wire.admit()
   await outcomes.close()
   t.ok(outcomes.isClosed)

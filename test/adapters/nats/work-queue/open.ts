@@ -67,7 +67,7 @@ export class Taker implements RunningRole {
   }
 
   /** Resolves with the item that came as the so-manieth, counted from 1; rejects after so long. */
-  async has(count: number, withinMs = 20_000): Promise<WorkItem> {
+  async has(count: number, withinMs = 120_000): Promise<WorkItem> {
     const come = Promise.withResolvers<void>()
     const waiter = { count, resolve: come.resolve }
     this.#waiting.add(waiter)

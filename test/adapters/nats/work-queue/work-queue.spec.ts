@@ -126,7 +126,7 @@ t.test('a taker gets no more than it has room for', async (t) => {
 })
 
 t.test('a lease that is not renewed ends, and another goes on', async (t) => {
-  const options = { name: 'LEASE', leaseMs: 1_000 }
+  const options = { name: 'LEASE', leaseMs: 2_500 }
   const { tasks } = await openQueues(t, server, options)
   await tasks.put('task_renewed', bytesOf('r'))
   await tasks.put('task_lost', bytesOf('l'))
@@ -143,7 +143,7 @@ t.test('a lease that is not renewed ends, and another goes on', async (t) => {
   t.equal(await textOf(lost), 'l')
   const renewingToo = setInterval(() => lost.renew(), 300)
   t.teardown(() => clearInterval(renewingToo))
-  await delay(2_500)
+  await delay(4_000)
   t.same([first.items.length, second.items.length], [2, 1], 'what is renewed stays where it is')
   await lost.done()
   await first.items.find(({ id }) => id === 'task_lost')!.done()
@@ -176,9 +176,9 @@ t.test('what is handed back comes again, not before its time', async (t) => {
   t.equal(first.renew(), false, 'it is held no more')
   t.equal((await taker.has(2)).deliveries, 2)
   const waitedMs = Date.now() - beforeMs
-  t.ok(waitedMs >= 950 && waitedMs < 5_000, `${waitedMs} ms`)
+  t.ok(waitedMs >= 950 && waitedMs < 20_000, `${waitedMs} ms`)
   taker.items[1]!.again(0)
-  t.match(await taker.has(3, 2_000), { id: 'task_a', deliveries: 3 })
+  t.match(await taker.has(3), { id: 'task_a', deliveries: 3 })
 })
 
 t.test('what is not done when its taker stops goes to another at once', async (t) => {
@@ -192,7 +192,7 @@ t.test('what is not done when its taker stops goes to another at once', async (t
   const beforeMs = Date.now()
   await first.stop()
   await second.has(99)
-  t.ok(Date.now() - beforeMs < 2_000, `${Date.now() - beforeMs} ms`)
+  t.ok(Date.now() - beforeMs < sharedLimits.queueLeaseMs, `${Date.now() - beforeMs} ms`)
   t.equal(new Set(second.items.map(({ id }) => id)).size, 99)
   const has = first.items.length
   await delay(200)
@@ -211,7 +211,7 @@ t.test('two takers share', async (t) => {
 })
 
 t.test('5,000 open items are held and renewed', async (t) => {
-  const leaseMs = 3_000
+  const leaseMs = 6_000
   const { tasks } = await openQueues(t, server, { name: 'MANY', leaseMs })
   const count = 5_000
   for (let n = 0; n < count; n += 500)
@@ -224,7 +224,7 @@ t.test('5,000 open items are held and renewed', async (t) => {
   const cpuBefore = process.cpuUsage()
   for (let round = 0; round < 6; round += 1) {
     for (const item of all()) item.renew()
-    await delay(1_000)
+    await delay(leaseMs / 3)
   }
   const { user, system } = process.cpuUsage(cpuBefore)
   t.equal(all().length, count, 'over two leases none was handed out again')
@@ -291,7 +291,7 @@ t.test('a put is refused when the queue is away for too long, or closed', async 
   const beforeMs = Date.now()
   await t.rejects(queues.tasks.put('task_a', bytesOf('a')), { code: 'log_unavailable' })
   const waitedMs = Date.now() - beforeMs
-  t.ok(waitedMs >= sharedLimits.routedAckMs && waitedMs < sharedLimits.routedAckMs + 3_000, `${waitedMs} ms`)
+  t.ok(waitedMs >= sharedLimits.routedAckMs && waitedMs < 4 * sharedLimits.routedAckMs, `${waitedMs} ms`)
   const waiting = t.rejects(queues.tasks.put('task_b', bytesOf('b')), { code: 'log_unavailable' })
   await delay(50)
   await queues.close()

@@ -25,7 +25,7 @@ const letters = (text: string): (() => string) => {
 
 const models = { trickle: 'trickle', endless: 'endless', comments: 'comments', silent: 'silent', whole: 'whole' }
 
-t.test('streams and bodies that do not end: a deadline for silence, one for all', { timeout: 60_000 }, async (t) => {
+t.test('streams and bodies that do not end: a deadline for silence, one for all', async (t) => {
   const begin = (response: ServerResponse): void => {
     beginStream(response)
     response.write(wordsEvent('one two three four five '))

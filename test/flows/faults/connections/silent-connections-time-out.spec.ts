@@ -23,7 +23,7 @@ const wireTo = async (t: Test, url: string): Promise<{ readonly wire: LossyProxy
   return { wire, url: place.href.replace(/\/$/, '') }
 }
 
-t.test('a client, and an upstream, vanish without a word', { timeout: 60_000 }, async (t) => {
+t.test('a client, and an upstream, vanish without a word', async (t) => {
   const models = { flood: 'flood', silent: 'silent' }
   let floods = 0
   const upstreamUrl = await startHostileUpstream(t, {
@@ -90,7 +90,7 @@ t.test('a client, and an upstream, vanish without a word', { timeout: 60_000 }, 
   t.equal(metrics.value('gateway_requests_in_flight'), 0)
 })
 
-t.test('the connections to NATS and PostgreSQL go silent under load', { timeout: 90_000 }, async (t) => {
+t.test('the connections to NATS and PostgreSQL go silent under load', async (t) => {
   const servers = await startExternalServers(t)
   const { direct, wire, throughWire } = servers
   const postgres = await wireTo(t, direct.databaseUrl!)

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { Agent, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import t from 'tap'
 import { admissionLimits } from '../../../../src/roles/edge/admission/limits.ts'
-
 import { residentBytes } from '../../../bench/procfs.ts'
 import { chatBody, until } from '../../../support/clients.ts'
 import { startGatewayApart } from '../../../support/gateway-apart.ts'
@@ -17,7 +16,7 @@ const own = { openRequestsMax: 200, workspaceOpenRequestsMax: 150 }
 const { openRequestsMax, workspaceOpenRequestsMax } = isShort ? own : admissionLimits
 const bytesPerStreamMax = 512 * 1024
 
-t.test(`one workspace opens ${streams} streams`, { timeout: 60_000 + streams * 20 }, async (t) => {
+t.test(`one workspace opens ${streams} streams`, async (t) => {
   const held = new Set<ServerResponse>()
   const upstreamUrl = await startHostileUpstream(t, {
     held: (response) => {
@@ -56,10 +55,17 @@ t.test(`one workspace opens ${streams} streams`, { timeout: 60_000 + streams * 2
   const textOf = async (answer: IncomingMessage): Promise<string> => Buffer.concat(await answer.toArray()).toString()
 
   const beforeBytes = residentBytes(gateway.pid)
-  const answers = await openMany(streams, account.secret)
+  const room = openRequestsMax - workspaceOpenRequestsMax
+  const answers: IncomingMessage[] = []
+  // No more at once than the edge has room for: beyond, what it answers is that it is full.
+  while (answers.length < streams) {
+    const count = answers.length === 0 ? openRequestsMax : room
+    answers.push(...(await openMany(Math.min(count, streams - answers.length), account.secret)))
+  }
   const refused = answers.filter(({ statusCode }) => statusCode === 429)
   t.equal(countOf(answers, 200), workspaceOpenRequestsMax)
-  t.equal(refused.length, streams - workspaceOpenRequestsMax, 'the others are refused')
+  const unexpected = answers.filter(({ statusCode }) => statusCode !== 200 && statusCode !== 429)
+  t.same(await Promise.all(unexpected.map(textOf)), [], 'the others are refused')
   t.ok(refused.every(({ headers }) => Number(headers['retry-after']) >= 1))
   for (const text of await Promise.all(refused.map(textOf)))
     if (!text.includes('"concurrency_limit_exceeded"')) t.fail(text)
@@ -78,7 +84,6 @@ t.test(`one workspace opens ${streams} streams`, { timeout: 60_000 + streams * 2
   }
   t.match(await textOf(await open(other.secret, 'plain')), /\[DONE\]/, 'another workspace is served meanwhile')
 
-  const room = openRequestsMax - workspaceOpenRequestsMax
   const others = isShort ? await openMany(room + 10, other.secret) : []
   if (isShort) {
     t.equal(countOf(others, 200), room, 'a full edge serves as many as it can')

@@ -67,7 +67,6 @@ const nodeVictims = (cluster: NatsCluster): readonly Victim[] => {
 
 t.test(
   `kill -9 of each role and each NATS node in turn, and PostgreSQL stopped, rounds: ${rounds || 'a short one'}, seed ${seed}`,
-  { timeout: 200_000 + rounds * 200_000 },
   async (t) => {
     const cluster = await NatsCluster.create()
     t.teardown(() => cluster.remove())

@@ -3,6 +3,7 @@ import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
+import { until } from '../../../support/clients.ts'
 import {
   answerJson,
   completionText,
@@ -46,7 +47,7 @@ t.test('slow and broken requests end with an error object and an id', async (t) 
     t.match(head, /x-gateway-request-id: \S+/i)
     t.match(JSON.parse(body), { error: { type: 'invalid_request_error', code: null } })
   }
-  t.equal((await post(plainAsk)).status, 200)
+  await until(async () => (await post(plainAsk)).status === 200) // Of a busy machine even this may be slow.
   t.same(logged, [])
 })
 

@@ -207,7 +207,7 @@ t.test('what is remembered is bounded', async (t) => {
   t.equal(asked.length, length + 1, 'the oldest was forgotten')
 })
 
-t.test('a poll waits for a silent vendor no longer than it should', { timeout: 20_000 }, async (t) => {
+t.test('a poll waits for a silent vendor no longer than it should', async (t) => {
   const silent: Serve = async function* (call, _bill, clientGone): AsyncGenerator<AnswerPart> {
     await new Promise((resolve) => clientGone.addEventListener('abort', resolve))
     yield jsonHead(call)
@@ -216,6 +216,6 @@ t.test('a poll waits for a silent vendor no longer than it should', { timeout: 2
   const startMs = Date.now()
   const response = await edge.get(`/v1/videos/${taskId}/content`)
   t.match([response.status, response.headers.get('location')], [302, stale])
-  t.ok(Date.now() - startMs < surfaceLimits.resultRefreshMs + 2_000)
+  t.ok(Date.now() - startMs < 5 * surfaceLimits.resultRefreshMs)
   t.match(await errorOf(await edge.get('/v1/videos/task_none/content')), { code: 'task_not_exist' })
 })

@@ -32,11 +32,14 @@ const withSlice = async (
   return edge
 }
 
-t.test('two hundred at once, money for exactly a hundred: exactly a hundred', async (t) => {
-  const edge = await startVideoEdge(t, { creditUsd: '42' })
-  edge.log.stall()
-  const asked = Array.from({ length: 200 }, () => edge.post(plainBody, {}, generations))
-  await until(() => edge.queued.size === 200, 5_000)
+/** The log counts as stalled only after a while, however slowly the requests come. */
+const stalledSoonMs = (): number => Date.now() + 60_000
+
+t.test('sixty at once, money for exactly thirty: exactly thirty', async (t) => {
+  const edge = await startVideoEdge(t, { creditUsd: '12.6' })
+  edge.log.stall(stalledSoonMs())
+  const asked = Array.from({ length: 60 }, () => edge.post(plainBody, {}, generations))
+  await until(() => edge.queued.size === 60)
   edge.log.resume()
   const answers = await Promise.all(asked)
   const ids = new Set<unknown>()
@@ -44,12 +47,12 @@ t.test('two hundred at once, money for exactly a hundred: exactly a hundred', as
   for (const response of answers)
     if (response.status === 200) ids.add((await bodyOf(response))['id'])
     else refusals.push(`${response.status} ${(await errorOf(response)).code}`)
-  t.equal(ids.size, 100)
+  t.equal(ids.size, 30)
   t.same(new Set(refusals), new Set(['402 insufficient_user_quota']))
-  t.equal(edge.holds().length, 100)
+  t.equal(edge.holds().length, 30)
   t.equal(edge.availableUsd(), '0')
   for (const { data } of edge.holds()) t.ok(ids.has(data.holdId) && edge.queued.has(data.holdId))
-  t.equal(edge.queued.size, 100, 'of those that were refused nothing is kept')
+  t.equal(edge.queued.size, 30, 'of those that were refused nothing is kept')
   const frames = edge.log.frames.filter(({ events }) => events.some(({ type }) => type === 'HoldPlaced'))
   t.ok(frames.length <= 4, `those that wait are decided together: ${frames.length} frames`)
 })
@@ -99,7 +102,7 @@ t.test('slices that do not come back in time, or that would not do, are no cover
   const edge = await withSlice(t, '0.5', '0.3')
   const startedMs = performance.now()
   t.equal((await edge.post({ ...plainBody, mode: 'pro' }, {}, generations)).status, 402, '0.56 is more than all')
-  t.ok(performance.now() - startedMs < 1_000, 'so nothing is waited for')
+  t.ok(performance.now() - startedMs < admissionLimits.admissionWaitMs, 'so nothing is waited for')
   t.equal((await edge.post(plainBody, {}, generations)).status, 402)
   t.ok(performance.now() - startedMs >= admissionLimits.admissionWaitMs - 100)
   t.equal(edge.queued.size, 0)
@@ -134,7 +137,7 @@ t.test('a submit that the log does not acknowledge in time is taken back, unless
     t.match({ status: response.status, ...(await errorOf(response)) }, { status: 503, code: 'log_unavailable' })
   t.equal(edge.queued.size, 2, 'their payloads stay: their holds may be placed yet')
   edge.log.resume()
-  await until(() => edge.log.events.some(({ type }) => type === 'HoldReleased'), 5_000)
+  await until(() => edge.log.events.some(({ type }) => type === 'HoldReleased'))
   const released = edge.log.events.filter((event) => event.type === 'HoldReleased').map(({ data }) => data)
   const [unnamed] = edge.holds().filter(({ data }) => data.task?.externalTaskId === undefined)
   t.match(released, [{ holdId: unnamed?.data.holdId, reason: 'submit_failed' }])
@@ -163,15 +166,15 @@ t.test('while holds do not come back through the tail, nothing more is queued', 
 t.test('of a submit that came second under its id nothing is kept, whether it was the same or another', async (t) => {
   const edge = await startVideoEdge(t)
   const named = (prompt: string) => ({ ...plainBody, prompt, metadata: { external_task_id: 'mine' } })
-  edge.log.stall()
+  edge.log.stall(stalledSoonMs())
   const asked = ['A cat.', 'A cat.', 'A dog.', 'A cat.'].map((prompt) => edge.post(named(prompt), {}, generations))
-  await until(() => edge.queued.size === 4, 5_000)
+  await until(() => edge.queued.size === 4)
   edge.log.resume()
   const answers = await Promise.all(asked)
   const statuses = answers.map(({ status }) => status)
   t.ok(statuses.filter((status) => status === 409).length >= 1, String(statuses))
   t.equal(edge.holds().length, 1)
-  await until(() => edge.queued.size === 1, 5_000)
+  await until(() => edge.queued.size === 1)
   t.same([...edge.queued.keys()], [edge.holds()[0]?.data.holdId])
 })
 
@@ -180,9 +183,9 @@ t.test('a queue that does not take back what was refused is no fault of the call
     throw logUnavailable()
   }
   const edge = await startVideoEdge(t, { creditUsd: '0.42', taskQueue: { withdraw } })
-  edge.log.stall()
+  edge.log.stall(stalledSoonMs())
   const asked = [edge.post(plainBody, {}, generations), edge.post(plainBody, {}, generations)]
-  await until(() => edge.queued.size === 2, 5_000)
+  await until(() => edge.queued.size === 2)
   edge.log.resume()
   t.same((await Promise.all(asked)).map(({ status }) => status).toSorted(), [200, 402])
   t.equal(edge.queued.size, 2)
@@ -203,5 +206,5 @@ t.test('what is held for a task is held until its deadline', async (t) => {
   await submitted(edge)
   const [hold] = edge.holds()
   const lastsMs = Date.parse(hold?.data.deadline ?? '') - Date.parse(hold?.time ?? '')
-  t.ok(Math.abs(lastsMs - 3_600_000) < 1_000)
+  t.ok(Math.abs(lastsMs - 3_600_000) < 60_000)
 })
