@@ -20,6 +20,7 @@ export const providerLimits = {
   deliveredCharactersMax: 4 * 1024 * 1024, // Of a stream's text kept for an estimate; the rest is counted by its length.
   negativeFiguresMax: 16, // Of a usage, recorded in its event.
   figureNameCharactersMax: 128, // With its path in the usage: longer names are no figures.
+  cachedPromptTokensMin: 1_024, // OpenAI caches no shorter prompt.
   estimateCharactersMax: 256 * 1024, // A tokenizer's time is ours: beyond this the count is extrapolated.
   estimateSliceCharacters: 512, // The tokenizer is quadratic in a run without spaces: 60,000 CJK characters took 13 s.
   estimateYieldCharacters: 16 * 1024, // Other requests get their turn after so many.

@@ -1,8 +1,9 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import { asArray, asObject, asText, isObject } from '../../encoding/json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import { requestedTier } from '../dialect/capabilities.ts'
 import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { countOutput, countTokens, jsonText, wrappingTokens } from '../dialect/tokens.ts'
+import { contentPieces, countMarkedWrites, type PromptPiece, unmarked } from '../openai/cache-marks.ts'
 import { answerTextOf, reasoningTextOf } from './delivered.ts'
 
 const inputText = (input: unknown): string =>
@@ -23,12 +24,30 @@ const countPrompt = async ({ body }: UpstreamCallRequest): Promise<number> => {
   return (await countTokens(words)) + wrappingTokens(messagesOf(input))
 }
 
+const inputPieces = (input: unknown, body: JsonObject): readonly PromptPiece[] =>
+  typeof input === 'string'
+    ? [unmarked(input)]
+    : asArray(input)
+        .filter(isObject)
+        .flatMap((item) =>
+          item['content'] === undefined
+            ? [unmarked(inputText([item]))]
+            : [unmarked(asText(item['role'])), ...contentPieces(item['content'], body)],
+        )
+
+const promptPieces = ({ body }: UpstreamCallRequest): readonly PromptPiece[] => [
+  unmarked(jsonText(body['tools']) + asText(body['instructions'])),
+  ...inputPieces(body['input'], body),
+]
+
 /** For an answer whose upstream reported no usage; its tool calls are those in the answer. */
 export const countResponsesUsage = async (
   target: Target,
   asked: UpstreamCallRequest,
   delivered: Delivered,
 ): Promise<Usage> => {
-  const usage = usageOf({ total: await countPrompt(asked) }, await countOutput(delivered), delivered.toolCalls ?? {})
+  const written = await countMarkedWrites(target, promptPieces(asked))
+  const prompt = { total: await countPrompt(asked), ...written }
+  const usage = usageOf(prompt, await countOutput(delivered), delivered.toolCalls ?? {})
   return { ...usage, ...requestedTier(target, asked.body['service_tier']) }
 }

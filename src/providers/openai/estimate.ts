@@ -3,6 +3,7 @@ import { asArray, asObject, asText, isObject, type JsonObject } from '../../enco
 import { requestedTier } from '../dialect/capabilities.ts'
 import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { countOutput, countTokens, jsonText, wrappingTokens } from '../dialect/tokens.ts'
+import { contentPieces, countMarkedWrites, type PromptPiece, unmarked } from './cache-marks.ts'
 import { countChatSearchCalls } from './usage.ts'
 
 const partText = (part: unknown): string => {
@@ -35,6 +36,19 @@ const promptTexts = ({ body }: UpstreamCallRequest): readonly string[] => [
   jsonText(asObject(body['response_format'])['json_schema']),
 ]
 
+const messagePieces = (message: JsonObject, body: JsonObject): readonly PromptPiece[] => [
+  unmarked(asText(message['role']) + asText(message['name'])),
+  ...contentPieces(message['content'], body),
+  unmarked(asText(message['reasoning_content']) + asArray(message['tool_calls']).map(callText).join('')),
+]
+
+const promptPieces = ({ body }: UpstreamCallRequest): readonly PromptPiece[] => [
+  unmarked(jsonText(body['tools']) + jsonText(body['functions'])),
+  ...asArray(body['messages'])
+    .filter(isObject)
+    .flatMap((message) => messagePieces(message, body)),
+]
+
 const countPrompt = async (asked: UpstreamCallRequest): Promise<number> =>
   (await countTokens(promptTexts(asked).join(''))) + wrappingTokens(asArray(asked.body['messages']).length)
 
@@ -43,7 +57,8 @@ export const countChatUsage = async (
   asked: UpstreamCallRequest,
   delivered: Delivered,
 ): Promise<Usage> => {
-  const prompt = { total: await countPrompt(asked) }
+  const written = await countMarkedWrites(target, promptPieces(asked))
+  const prompt = { total: await countPrompt(asked), ...written }
   const usage = usageOf(prompt, await countOutput(delivered), countChatSearchCalls(target, asked))
   return { ...usage, ...requestedTier(target, asked.body['service_tier']) }
 }

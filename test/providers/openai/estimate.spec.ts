@@ -1,9 +1,11 @@
 import { performance } from 'node:perf_hooks'
 import { countTokens as reference } from 'gpt-tokenizer/encoding/o200k_base'
 import t from 'tap'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import { providerLimits } from '../../../src/providers/dialect/limits.ts'
 import { countTokens } from '../../../src/providers/dialect/tokens.ts'
 import { countChatUsage } from '../../../src/providers/openai/estimate.ts'
+import { countResponsesUsage } from '../../../src/providers/openai-responses/estimate.ts'
 import { askedOf, sheet, targetOf } from './target.ts'
 
 t.test('tokens are those of o200k', async (t) => {
@@ -64,4 +66,35 @@ t.test('an estimate is at the service tier that the provider was asked for', asy
   t.equal(await tierOf('openai', 'flex'), 'flex')
   t.equal(await tierOf('openai', 'priority'), undefined, 'it has no price')
   t.equal(await tierOf('alpha', 'flex'), undefined, 'the provider does not accept it')
+})
+
+t.test('what the request marks for the cache counts as written, and nothing else of it is known', async (t) => {
+  const delivered = { texts: ['Hello'], reasoningTexts: [], charactersBeyond: 0, characters: 5 }
+  const rates = { ...sheet.per_million_tokens, cache_write_5m: '2.5', cache_write_12h: '5' }
+  const target = targetOf('openai', 'gpt-5.6-luna', { ...sheet, per_million_tokens: rates })
+  const long = 'The quick brown fox. '.repeat(400)
+  const marked = (text: string, mark: object = {}) => ({ type: 'text', text, ...mark })
+  const breakpoint = (ttl?: string) => ({ prompt_cache_breakpoint: ttl === undefined ? {} : { ttl } })
+  const body = (mark: object, more: object = {}): JsonObject => ({
+    messages: [{ role: 'user', content: [marked(long, mark), marked('Now answer.')] }],
+    ...more,
+  })
+  const written = reference(`user${long}`)
+  const chat = async (asked: JsonObject, of = target) => countChatUsage(of, askedOf(asked), delivered)
+  const isNear = (actual: number, what: string) =>
+    t.ok(Math.abs(actual - written) < 0.01 * written, `${what}: ${actual}`)
+
+  isNear((await chat(body(breakpoint()))).cacheWrite5m, 'for 30 minutes')
+  isNear((await chat(body(breakpoint('12h')))).cacheWrite12h ?? 0, 'for twelve hours')
+  isNear(
+    (await chat(body(breakpoint(), { prompt_cache_options: { ttl: '12h' } }))).cacheWrite12h ?? 0,
+    'by the options',
+  )
+  t.match(await chat(body({})), { cacheWrite5m: 0, cacheRead: 0 }, 'without a mark')
+  t.match(await chat(body(breakpoint()), targetOf()), { cacheWrite5m: 0 }, 'a model whose writes have no price')
+  const short = { messages: [{ role: 'user', content: [marked('Hi', breakpoint())] }] }
+  t.match(await chat(short), { cacheWrite5m: 0 }, 'OpenAI caches no short prompt')
+
+  const input = [{ role: 'user', content: [{ type: 'input_text', text: long, ...breakpoint() }] }]
+  isNear((await countResponsesUsage(target, askedOf({ input }), delivered)).cacheWrite5m, 'in a response')
 })
