@@ -2,7 +2,7 @@ import type { DefaultState, Next, ParameterizedContext } from 'koa'
 import type { Key } from '../domain/accounts/accounts.ts'
 import type { UsageBounds } from '../domain/pricing/worst-case.ts'
 import type { RoutePlan } from '../domain/routing/plan.ts'
-import type { RequestTrace } from './request-trace.ts'
+import type { ErrorCode } from '../errors/gateway-error.ts'
 
 export interface ReceivedJson {
   readonly value: unknown
@@ -15,6 +15,18 @@ export interface RateLimiter {
   admit(plan: RoutePlan, demand: UsageBounds): Promise<RoutePlan>
   /** Counts the submit of a task against its model's limits. */
   admitTask(model: string): Promise<void>
+}
+
+/** What middleware and handlers note of a request for its line in the log; instants are those of `performance.now()`. */
+export interface RequestTrace {
+  authenticatedMs: number | null
+  admittedMs: number | null
+  routedMs: number | null
+  /** Who answered, by the names of the catalogue: what the caller wrote stays out. */
+  server: { readonly model: string; readonly provider?: string | undefined; readonly level?: number } | null
+  taskId?: string
+  /** Of the error that the client received. */
+  code?: ErrorCode
 }
 
 /** Set by the middleware, in this order. */

@@ -36,6 +36,6 @@ export const authenticate =
   (accounts: Accounts): HttpMiddleware =>
   (ctx, next) => {
     ctx.state.key = identify(accounts, ctx.req.headers)
-    ctx.state.trace.authenticated()
+    ctx.state.trace.authenticatedMs = performance.now()
     return next()
   }

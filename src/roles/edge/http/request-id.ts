@@ -1,5 +1,4 @@
 import type { HttpMiddleware } from '../../../http/context.ts'
-import { RequestTrace } from '../../../http/request-trace.ts'
 import type { NewId } from '../../../runtime/clock.ts'
 
 /** OpenAI's SDKs expose the second one, Anthropic's the third. */
@@ -13,7 +12,6 @@ export const identifyRequest =
   (newId: NewId): HttpMiddleware =>
   (ctx, next) => {
     ctx.state.requestId = newId()
-    ctx.state.trace = new RequestTrace(ctx.state.requestId, ctx.req.socket)
     for (const name of requestIdHeaders) ctx.res.setHeader(name, ctx.state.requestId)
     ctx.res.setHeader('Cache-Control', 'no-store')
     ctx.res.setHeader('X-Content-Type-Options', 'nosniff')

@@ -1,6 +1,5 @@
 import type { Applied } from '../../../domain/ledger/ledger.ts'
 import type { HttpContext, HttpMiddleware } from '../../../http/context.ts'
-import type { RequestTrace } from '../../../http/request-trace.ts'
 import type { LedgerTail } from '../../../log/ledger-tail.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import type { ObservedStatus, ObservedSurface, Observer, Reading } from '../../../runtime/observer.ts'
@@ -39,15 +38,24 @@ const surfaceOf = (route: string | null): ObservedSurface => {
 
 const statuses: Readonly<Record<number, ObservedStatus>> = { 1: '1xx', 2: '2xx', 3: '3xx', 4: '4xx', 5: '5xx' }
 
-const statusOf = ({ ctx, trace }: Watched): ObservedStatus =>
-  trace.isClientGone ? 'cut' : (statuses[Math.floor(ctx.res.statusCode / 100)] ?? '5xx')
+const statusOf = ({ ctx, isClientGone }: Watched): ObservedStatus =>
+  isClientGone ? 'cut' : (statuses[Math.floor(ctx.res.statusCode / 100)] ?? '5xx')
 
 const isStream = ({ res }: HttpContext): boolean =>
   res.headersSent && String(res.getHeader('content-type') ?? '').startsWith('text/event-stream')
 
 interface Watched {
   readonly ctx: RoutedContext
-  readonly trace: RequestTrace
+  readonly startedMs: number
+  /** That the connection had carried when the request came. */
+  readonly bytesBefore: number
+  endedMs: number
+  /** The connection went before the answer had its end. */
+  isClientGone: boolean
+  /** Its end is in the ledger. */
+  isClosed: boolean
+  /** USD, as the ledger has it; undefined where it has none. */
+  charge: string | undefined
 }
 
 /** Counts an edge's requests, from their heads to the ends of their answers, and writes a line for each. */
@@ -66,9 +74,13 @@ export class RequestWatch {
   }
 
   readonly watch: HttpMiddleware = (ctx, next) => {
-    const { trace } = ctx.state
-    this.#open.set(trace.requestId, { ctx, trace })
-    ctx.res.once('close', () => this.#end(trace.requestId))
+    const { requestId } = ctx.state
+    ctx.state.trace = { authenticatedMs: null, admittedMs: null, routedMs: null, server: null }
+    const startedMs = performance.now()
+    const bytesBefore = ctx.req.socket.bytesWritten
+    const ended = { endedMs: startedMs, isClientGone: false, isClosed: false, charge: undefined }
+    this.#open.set(requestId, { ctx, startedMs, bytesBefore, ...ended })
+    ctx.res.once('close', () => this.#end(requestId))
     return next()
   }
 
@@ -93,8 +105,8 @@ export class RequestWatch {
       const { requestId } = closed.routed.data
       const watched = this.#open.get(requestId) ?? this.#unclosed.get(requestId)
       if (watched === undefined) continue
-      watched.trace.isClosed = true
-      if (closed.closing.type === 'UsageRecorded') watched.trace.charge = closed.closing.data.total
+      watched.isClosed = true
+      if (closed.closing.type === 'UsageRecorded') watched.charge = closed.closing.data.total
       if (this.#unclosed.delete(requestId)) this.#write(watched)
     }
   }
@@ -103,19 +115,20 @@ export class RequestWatch {
     const watched = this.#open.get(requestId)
     if (watched === undefined) return
     this.#open.delete(requestId)
-    watched.trace.ended(!watched.ctx.res.writableFinished)
+    watched.endedMs = performance.now()
+    watched.isClientGone = !watched.ctx.res.writableFinished
     this.#observe(watched)
     if (!this.#parts.requestLines) return
-    if (watched.trace.routedMs === null || watched.trace.isClosed) this.#write(watched)
+    if (watched.ctx.state.trace.routedMs === null || watched.isClosed) this.#write(watched)
     else this.#unclosed.set(requestId, watched)
   }
 
   #observe(watched: Watched): void {
-    const { ctx, trace } = watched
+    const { ctx, startedMs, endedMs } = watched
     const { observer } = this.#parts
-    const { startedMs, authenticatedMs, admittedMs, routedMs, endedMs } = trace
+    const { authenticatedMs, admittedMs, routedMs } = ctx.state.trace
     const surface = surfaceOf(routeOf(ctx))
-    observer.requestEnded(surface, statusOf(watched), ((endedMs ?? startedMs) - startedMs) / 1_000)
+    observer.requestEnded(surface, statusOf(watched), (endedMs - startedMs) / 1_000)
     if (authenticatedMs === null || admittedMs === null) return
     observer.stageEnded('admit', surface, (admittedMs - authenticatedMs) / 1_000)
     if (routedMs !== null) observer.stageEnded('route', surface, (routedMs - admittedMs) / 1_000)
@@ -123,15 +136,16 @@ export class RequestWatch {
 
   #sweep(nowMs: number): void {
     for (const [requestId, watched] of this.#unclosed) {
-      if (nowMs - (watched.trace.endedMs ?? 0) < listenerLimits.requestLineWaitMs) return
+      if (nowMs - watched.endedMs < listenerLimits.requestLineWaitMs) return
       this.#unclosed.delete(requestId)
       this.#write(watched)
     }
   }
 
-  #write({ ctx, trace }: Watched): void {
+  #write({ ctx, startedMs, endedMs, bytesBefore, isClientGone, charge }: Watched): void {
     const { logger } = this.#parts
-    const { requestId, startedMs, endedMs, isClientGone, server, taskId, charge, code, bytes } = trace
+    const { requestId, trace, key } = ctx.state
+    const { server, taskId, code } = trace
     const route = routeOf(ctx)
     const surface = surfaceOf(route)
     const line = {
@@ -139,8 +153,8 @@ export class RequestWatch {
       method: ctx.method,
       route,
       surface,
-      workspaceId: ctx.state.key?.workspaceId,
-      keyId: ctx.state.key?.keyId,
+      workspaceId: key?.workspaceId,
+      keyId: key?.keyId,
       model: server?.model,
       provider: server?.provider,
       fallbackLevel: server?.level,
@@ -148,8 +162,8 @@ export class RequestWatch {
       stream: isStream(ctx),
       cut: isClientGone || undefined,
       status: isClientGone ? undefined : ctx.res.statusCode,
-      ms: Math.round((endedMs ?? startedMs) - startedMs),
-      bytes,
+      ms: Math.round(endedMs - startedMs),
+      bytes: ctx.req.socket.bytesWritten - bytesBefore,
       chargeUsd: charge,
       code,
     }

@@ -12,8 +12,8 @@ import {
 } from '../../../../domain/routing/plan.ts'
 import { failureReason, GatewayError, logUnavailable } from '../../../../errors/gateway-error.ts'
 import type { FactOf } from '../../../../events/envelope.ts'
+import type { RequestTrace } from '../../../../http/context.ts'
 import { errorStatusOf } from '../../../../http/error-table.ts'
-import type { RequestTrace } from '../../../../http/request-trace.ts'
 import type { LogOf } from '../../../../log/event-log.ts'
 import type { LedgerTail } from '../../../../log/ledger-tail.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
@@ -74,7 +74,7 @@ export interface InferenceRequest {
   readonly headers?: RoutedRequest['headers'] | undefined
   /** What it throws counts as a fault of the answer. */
   readonly capture?: ((parts: AsyncIterable<AnswerPart>) => AsyncIterable<AnswerPart>) | undefined
-  readonly trace?: Pick<RequestTrace, 'admitted' | 'routed'>
+  readonly trace: Pick<RequestTrace, 'admittedMs' | 'routedMs'>
 }
 
 /** A validated question of any surface: free, and not recorded in the log. */
@@ -145,10 +145,10 @@ export class Inference {
       this.#parts.rates.cancel(request.requestId)
       throw fault
     })
-    request.trace?.admitted()
+    request.trace.admittedMs = performance.now()
     const call = this.#callOf(request, plan, reservation, outputCap)
     await this.#record(request, plan, call)
-    request.trace?.routed()
+    request.trace.routedMs = performance.now()
     return { ...(await this.#dispatch(call, clientGone, request.capture)), outputCap }
   }
 

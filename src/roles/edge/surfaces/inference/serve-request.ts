@@ -30,11 +30,13 @@ const setChainHeaders = (ctx: HttpContext, { level, model }: Served): void => {
 
 /** Reports which model of the plan served: the level where a chain was named, the resolved model where a router was. */
 const setRouteHeaders = (ctx: HttpContext, plan: RoutePlan, served: Served): void => {
-  ctx.state.trace.servedBy(plan, served)
+  const { model, level } = served
+  const provider = plan.candidates.find((candidate) => candidate.level === level)?.provider
+  ctx.state.trace.server = { model, provider, level }
   if (plan.chain) setChainHeaders(ctx, served)
   if (plan.router === null) return
   ctx.set('X-Gateway-Router', plan.router)
-  ctx.set('X-Gateway-Resolved-Model', headerText(served.model))
+  ctx.set('X-Gateway-Resolved-Model', headerText(model))
 }
 
 /** Reports the last model that was tried, where the fault has one, and rethrows the fault. */

@@ -12,6 +12,11 @@ export interface SubmitParts extends IdempotentParts {
 
 const contentType = 'application/json; charset=utf-8'
 
+const noteTask = ({ state }: HttpContext, { taskId, model }: AcceptedTask): void => {
+  state.trace.taskId = taskId
+  state.trace.server = { model }
+}
+
 /** Submits a task, once per idempotency key. */
 export const submitTask = async (
   ctx: HttpContext,
@@ -24,7 +29,7 @@ export const submitTask = async (
   const key = readIdempotencyKey(ctx.req.headers)
   if (key === null) {
     const accepted = await videoTasks.submit(asked, clientGone)
-    ctx.state.trace.accepted(accepted)
+    noteTask(ctx, accepted)
     ctx.body = show(accepted)
     return
   }
@@ -32,7 +37,7 @@ export const submitTask = async (
   await serveIdempotent(ctx, parts, { key, work: { type: 'task', taskId } }, async (held, work) => {
     const named = work.type === 'task' ? work.taskId : taskId
     const accepted = await videoTasks.submit(asked, clientGone, { taskId: named, mayExist: named !== taskId })
-    ctx.state.trace.accepted(accepted)
+    noteTask(ctx, accepted)
     const body = Buffer.from(JSON.stringify(show(accepted)))
     await held.store({ status: 200, headers: headersToStore(ctx, contentType), body })
     ctx.set('Content-Type', contentType)
