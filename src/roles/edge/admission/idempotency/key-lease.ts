@@ -29,24 +29,79 @@ const takenOver = (requestId: string): GatewayError =>
     { retryAfterSeconds: 1, repeats: { requestId, isRetryable: true } },
   )
 
+/** The record of a claimed key, written under its revision. */
+class ClaimedRecord {
+  readonly #outcomes: OutcomeStore
+  readonly #place: OutcomeAddress
+  readonly #claim: Pick<ClaimedKey, 'requestId' | 'holder'>
+  readonly #lost = new AbortController()
+  #revision: number
+  /** One write at a time: each names the revision before it. */
+  #writing: Promise<unknown> = Promise.resolve()
+
+  constructor(outcomes: OutcomeStore, place: OutcomeAddress, claim: ClaimedKey, revision: number) {
+    this.#outcomes = outcomes
+    this.#place = place
+    this.#claim = claim
+    this.#revision = revision
+  }
+
+  /** Fires when another request has taken over the key. */
+  get lost(): AbortSignal {
+    return this.#lost.signal
+  }
+
+  /** False where the store is full. Throws `idempotency_key_in_use` where the key is lost, or `log_unavailable`. */
+  write(bytes: Uint8Array): Promise<boolean> {
+    const written = this.#writing.then(() => this.#replace(bytes))
+    this.#writing = written.catch(() => undefined)
+    return written
+  }
+
+  async #replace(bytes: Uint8Array): Promise<boolean> {
+    for (;;) {
+      const put = await this.#outcomes.put(this.#place, bytes, this.#revision, sharedLimits.closingAckMs)
+      if ('revision' in put) {
+        this.#revision = put.revision
+        return true
+      }
+      if (put.refused === 'full') return false
+      if (await this.#isCurrent(bytes)) return true
+    }
+  }
+
+  /** The stored record may be our own, since an acknowledgement can be lost. Throws where it is another's. */
+  async #isCurrent(bytes: Uint8Array): Promise<boolean> {
+    const existing = await this.#outcomes.find(this.#place)
+    const isThis = Buffer.compare(existing.bytes, bytes) === 0
+    if (!isThis && !isOwn(existing.bytes, this.#claim)) {
+      this.#lost.abort()
+      throw takenOver(this.#claim.requestId)
+    }
+    this.#revision = existing.revision
+    return isThis
+  }
+}
+
+const isOwn = (bytes: Uint8Array, { requestId, holder }: Pick<ClaimedKey, 'requestId' | 'holder'>): boolean => {
+  const existing = decodeKeyRecord(bytes)?.record
+  if (existing?.requestId !== requestId) return false
+  return existing.state !== 'claimed' || existing.holder === holder
+}
+
 /** The claim is renewed while the request runs. */
 export class KeyLease {
   readonly #parts: KeyLeaseParts
-  readonly #place: OutcomeAddress
-  readonly #lost = new AbortController()
+  readonly #record: ClaimedRecord
   #claim: ClaimedKey
-  #revision: number
   #renewal: NodeJS.Timeout | undefined
-  /** One write at a time: each names the revision before it. */
-  #writing: Promise<unknown> = Promise.resolve()
   #isEnded = false
   #isStored = false
 
   constructor(parts: KeyLeaseParts, place: OutcomeAddress, claim: ClaimedKey, revision: number) {
     this.#parts = parts
-    this.#place = place
+    this.#record = new ClaimedRecord(parts.outcomes, place, claim, revision)
     this.#claim = claim
-    this.#revision = revision
     this.#renewLater()
   }
 
@@ -56,7 +111,7 @@ export class KeyLease {
 
   /** Fires when another request has taken over the key: nothing may be delivered any more. */
   get lost(): AbortSignal {
-    return this.#lost.signal
+    return this.#record.lost
   }
 
   /**
@@ -69,7 +124,7 @@ export class KeyLease {
     const bytes = encodeKeyRecord({ state: 'answered', requestId, digest, status, headers }, body)
     if (bytes.length > admissionLimits.outcomeBytesMax) return this.storeNothing('size')
     this.#end()
-    this.#isStored = await this.#write(bytes)
+    this.#isStored = await this.#record.write(bytes)
     if (this.#isStored) return
     this.#parts.logger.log('idempotency.store_full', { requestId })
     await this.storeNothing('size')
@@ -79,7 +134,7 @@ export class KeyLease {
   async storeNothing(why: UnstoredKey['why']): Promise<void> {
     const { requestId, digest } = this.#claim
     this.#end()
-    await this.#write(encodeKeyRecord({ state: 'unkept', requestId, digest, why }))
+    await this.#record.write(encodeKeyRecord({ state: 'unkept', requestId, digest, why }))
     this.#isStored = true
   }
 
@@ -100,9 +155,9 @@ export class KeyLease {
 
   async #leave(bytes: Uint8Array): Promise<void> {
     this.#end()
-    while (!this.#lost.signal.aborted && !this.#isStored)
+    while (!this.lost.aborted && !this.#isStored)
       try {
-        await this.#write(bytes)
+        await this.#record.write(bytes)
         return
       } catch (fault) {
         if (!(fault instanceof GatewayError) || fault.code !== 'log_unavailable') throw fault
@@ -120,49 +175,11 @@ export class KeyLease {
     const { clock, outcomeLeaseMs, logger } = this.#parts
     const claim = { ...this.#claim, leaseUntilMs: clock() + outcomeLeaseMs }
     try {
-      await this.#write(encodeKeyRecord(claim))
+      await this.#record.write(encodeKeyRecord(claim))
       this.#claim = claim
     } catch (fault) {
       logger.log('idempotency.claim_not_renewed', { fault, requestId: claim.requestId })
     }
     if (!this.#isEnded && !this.lost.aborted && !this.#parts.outcomes.isClosed) this.#renewLater()
-  }
-
-  /** False where the store is full. */
-  #write(bytes: Uint8Array): Promise<boolean> {
-    const written = this.#writing.then(() => this.#replace(bytes))
-    this.#writing = written.catch(() => undefined)
-    return written
-  }
-
-  async #replace(bytes: Uint8Array): Promise<boolean> {
-    const { outcomes } = this.#parts
-    for (;;) {
-      const put = await outcomes.put(this.#place, bytes, this.#revision, sharedLimits.closingAckMs)
-      if ('revision' in put) {
-        this.#revision = put.revision
-        return true
-      }
-      if (put.refused === 'full') return false
-      if (await this.#isCurrent(bytes)) return true
-    }
-  }
-
-  /** The stored record may be our own, since an acknowledgement can be lost. Throws where it is another's. */
-  async #isCurrent(bytes: Uint8Array): Promise<boolean> {
-    const existing = await this.#parts.outcomes.find(this.#place)
-    const isThis = Buffer.compare(existing.bytes, bytes) === 0
-    if (!isThis && !this.#isOwn(existing.bytes)) {
-      this.#lost.abort()
-      throw takenOver(this.#claim.requestId)
-    }
-    this.#revision = existing.revision
-    return isThis
-  }
-
-  #isOwn(bytes: Uint8Array): boolean {
-    const existing = decodeKeyRecord(bytes)?.record
-    if (existing?.requestId !== this.#claim.requestId) return false
-    return existing.state !== 'claimed' || existing.holder === this.#claim.holder
   }
 }
