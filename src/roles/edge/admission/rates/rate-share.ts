@@ -7,20 +7,11 @@ import {
   settleMeter,
 } from '../../../../domain/rates/meter.ts'
 import { isObject } from '../../../../encoding/json.ts'
-import { logUnavailable } from '../../../../errors/gateway-error.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
 import type { RateRecords } from '../../../rate-records.ts'
 import { admissionLimits } from '../limits.ts'
 import { SharedRecord } from './shared-record.ts'
-import { SingleFlight } from './single-flight.ts'
-
-interface Waiter {
-  readonly units: number
-  /** By `performance.now()`: setting the wall clock must not refuse a waiter. */
-  readonly sinceMs: number
-  readonly resolve: (waitMs: number | null) => void
-  readonly reject: (fault: unknown) => void
-}
+import { type Waiter, WaitQueue } from './wait-queue.ts'
 
 export interface RateView {
   readonly perMinute: number
@@ -32,55 +23,111 @@ export interface RateView {
 const isMeter = (value: unknown): value is Meter =>
   isObject(value) && Number.isFinite(value['level']) && Number.isFinite(value['atMs'])
 
+/** Units leased from the record, to be spent here for a short time. */
+class LeasedUnits {
+  #units = 0
+  #sinceMs = 0
+
+  get units(): number {
+    return this.#units
+  }
+
+  spend(units: number): boolean {
+    if (units > this.#units) return false
+    this.#units -= units
+    return true
+  }
+
+  giveBack(units: number): void {
+    this.#units += units
+  }
+
+  add(units: number, nowMs: number): void {
+    this.#units += units
+    this.#sinceMs = nowMs
+  }
+
+  /** Takes out units leased too long ago, which must not be spent: they would come on top of a whole minute. */
+  expire(nowMs: number): number {
+    const agoMs = nowMs - this.#sinceMs
+    return agoMs >= 0 && agoMs < admissionLimits.rateLeaseMs ? 0 : this.clear() // A clock may be set back.
+  }
+
+  clear(): number {
+    const units = this.#units
+    this.#units = 0
+    return units
+  }
+}
+
+/** Units that were asked for in the present window of `rateLeaseAheadMs` and the one before. */
+class RecentDemand {
+  #units = 0
+  #unitsBefore = 0
+  #sinceMs: number
+  #lastMs: number
+
+  constructor(nowMs: number) {
+    this.#sinceMs = nowMs
+    this.#lastMs = nowMs
+  }
+
+  get lastMs(): number {
+    return this.#lastMs
+  }
+
+  get most(): number {
+    return Math.max(this.#units, this.#unitsBefore)
+  }
+
+  add(units: number, nowMs: number): void {
+    const windows = Math.floor((nowMs - this.#sinceMs) / admissionLimits.rateLeaseAheadMs)
+    if (windows > 0) {
+      this.#unitsBefore = windows === 1 ? this.#units : 0
+      this.#units = 0
+      this.#sinceMs = nowMs
+    }
+    this.#units += units
+    this.#lastMs = nowMs
+  }
+}
+
 /** One limit of requests or tokens a minute, shared with other edges: units are leased briefly and spent locally. */
 export class RateShare {
   readonly #record: SharedRecord<Meter>
   readonly #clock: Clock
-  #perMinute: number
-  #expectedOutput = 0
-  #held = 0
-  #heldSinceMs = 0
+  readonly #leased = new LeasedUnits()
+  readonly #demand: RecentDemand
   /** Units not in the record yet: positive for those admitted without a lease, negative for those to return. */
   #owed = 0
-  #waiters: Waiter[] = []
-  readonly #pump = new SingleFlight({
-    hasWork: () => this.#waiters.length > 0 || this.#owed !== 0,
-    step: () => this.#step(),
-    fail: (fault) => this.#fail(fault),
+  #perMinute: number
+  #expectedOutput = 0
+  readonly #queue = new WaitQueue<number | null>({
+    tryTake: (units) => {
+      this.#owed -= this.#leased.expire(this.#clock())
+      return this.#leased.spend(units) ? null : undefined
+    },
+    hasMore: () => this.#owed !== 0,
+    step: (first) => this.#step(first),
   })
-  #taken = 0
-  #takenBefore = 0
-  #takenSinceMs: number
-  #usedAtMs: number
 
   constructor(records: RateRecords, name: string, perMinute: number, clock: Clock) {
     this.#perMinute = perMinute
     this.#clock = clock
     const parse = (value: unknown): Meter => (isMeter(value) ? value : emptyMeter(clock()))
     this.#record = new SharedRecord({ records, name, parse, clock })
-    this.#takenSinceMs = clock()
-    this.#usedAtMs = clock()
+    this.#demand = new RecentDemand(clock())
   }
 
   /** Null, or milliseconds until there are units. Rejects with `log_unavailable` where that is not learnt in time. */
   take(units: number, perMinute: number): Promise<number | null> {
-    const nowMs = this.#clock()
     this.#perMinute = perMinute
-    this.#usedAtMs = nowMs
-    this.#count(units, nowMs)
-    this.#expire(nowMs)
-    if (this.#waiters.length === 0 && this.#held >= units) {
-      this.#held -= units
-      return Promise.resolve(null)
-    }
-    return new Promise((resolve, reject) => {
-      this.#waiters.push({ units, sinceMs: performance.now(), resolve, reject })
-      void this.#pump.run()
-    })
+    this.#demand.add(units, this.#clock())
+    return this.#queue.take(units)
   }
 
   giveBack(units: number): void {
-    this.#held += units
+    this.#leased.giveBack(units)
   }
 
   /** Counts with the next write what was taken too little, or below zero too much. */
@@ -99,7 +146,7 @@ export class RateShare {
 
   view(perMinute: number): RateView {
     const nowMs = this.#clock()
-    const meter = settleMeter(this.#record.value, nowMs, this.#owed - this.#held, perMinute)
+    const meter = settleMeter(this.#record.value, nowMs, this.#owed - this.#leased.units, perMinute)
     return {
       perMinute,
       remaining: remainingUnits(meter, nowMs, perMinute),
@@ -107,94 +154,45 @@ export class RateShare {
     }
   }
 
-  /** Returns unused units, and records what is owed. */
+  /** Returns unused units, and records what is owed; what fails is recorded with the next sweep. */
   sweep(): void {
-    this.#expire(this.#clock())
-    if (this.#owed !== 0) void this.#pump.run()
+    this.#owed -= this.#leased.expire(this.#clock())
+    void this.#queue.run()
   }
 
   /** Resolves when this edge holds no units any more, or they cannot be returned. */
   async close(): Promise<void> {
-    this.#owed -= this.#held
-    this.#held = 0
-    await this.#pump.run()
+    this.#owed -= this.#leased.clear()
+    await this.#queue.run()
   }
 
   /** Unused, and without anything that is not in the record. */
   get isIdle(): boolean {
-    const isQuiet = this.#clock() - this.#usedAtMs > admissionLimits.rateIdleMs
-    return isQuiet && !this.#pump.isRunning && this.#held === 0 && this.#owed === 0
+    const isQuiet = this.#clock() - this.#demand.lastMs > admissionLimits.rateIdleMs
+    return isQuiet && !this.#queue.isRunning && this.#leased.units === 0 && this.#owed === 0
   }
 
-  #count(units: number, nowMs: number): void {
-    const windows = Math.floor((nowMs - this.#takenSinceMs) / admissionLimits.rateLeaseAheadMs)
-    if (windows > 0) {
-      this.#takenBefore = windows === 1 ? this.#taken : 0
-      this.#taken = 0
-      this.#takenSinceMs = nowMs
-    }
-    this.#taken += units
-  }
-
-  /** Units leased too long ago must not be spent: they would come on top of a whole minute. */
-  #expire(nowMs: number): void {
-    const agoMs = nowMs - this.#heldSinceMs
-    if (agoMs >= 0 && agoMs < admissionLimits.rateLeaseMs) return // A clock may be set back.
-    this.#owed -= this.#held
-    this.#held = 0
-  }
-
-  /** What is owed is recorded with the next sweep. */
-  #fail(fault: unknown): void {
-    const failed = this.#waiters
-    this.#waiters = []
-    for (const { reject } of failed) reject(fault)
-  }
-
-  async #step(): Promise<void> {
+  async #step(first: Waiter | undefined): Promise<void> {
     const nowMs = this.#clock()
-    this.#expire(nowMs)
-    const [first] = this.#waiters
+    this.#owed -= this.#leased.expire(nowMs)
     const meter = settleMeter(this.#record.value, nowMs, this.#owed, this.#perMinute)
     if (first === undefined) return this.#write(meter, 0, nowMs)
-    if (first.units <= this.#held) return this.#serve()
-    if (performance.now() - first.sinceMs > admissionLimits.rateWaitMs) return this.#failWaiters(first)
-    const least = first.units - this.#held
-    const ask = { held: this.#held, least, wanted: this.#wanted(least) }
-    const decision = decideLease(meter, nowMs, ask, this.#perMinute)
+    const held = this.#leased.units
+    const least = first.units - held
+    // For the waiters, and as many as came lately; a small part of the limit: other edges need units too.
+    const most = Math.floor(this.#perMinute / admissionLimits.rateLeaseDivisor)
+    const wanted = Math.max(least, Math.min(this.#queue.units + this.#demand.most - held, most))
+    const decision = decideLease(meter, nowMs, { held, least, wanted }, this.#perMinute)
     if (decision.granted !== null) return this.#write(decision.meter, decision.granted, nowMs)
     if (!this.#record.isFresh()) return this.#record.read()
-    this.#waiters.shift()
-    first.resolve(decision.waitMs)
-  }
-
-  #failWaiters(first: Waiter): void {
-    this.#waiters.shift()
-    first.reject(logUnavailable())
-  }
-
-  /** For the waiters, and as many requests as came lately; a small part of the limit: other edges need units too. */
-  #wanted(least: number): number {
-    const waiting = this.#waiters.reduce((sum, { units }) => sum + units, 0)
-    const lately = Math.max(this.#taken, this.#takenBefore)
-    const most = Math.floor(this.#perMinute / admissionLimits.rateLeaseDivisor)
-    return Math.max(least, Math.min(waiting + lately - this.#held, most))
+    this.#queue.answerFirst(decision.waitMs)
   }
 
   async #write(meter: Meter, granted: number, nowMs: number): Promise<void> {
     const reported = this.#owed
     if (!(await this.#record.write(meter))) return
     this.#owed -= reported
-    this.#held += granted
-    this.#heldSinceMs = nowMs
-    this.#serve()
-  }
-
-  #serve(): void {
-    for (let [first] = this.#waiters; first !== undefined && first.units <= this.#held; [first] = this.#waiters) {
-      this.#waiters.shift()
-      this.#held -= first.units
-      first.resolve(null)
-    }
+    this.#leased.add(granted, nowMs)
+    this.#queue.serve()
   }
 }

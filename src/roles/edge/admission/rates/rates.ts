@@ -39,11 +39,6 @@ export interface MeteredRequest {
   readonly byModel: ReadonlyMap<string, readonly TakenUnits[]>
 }
 
-interface Known {
-  readonly binding: BindingLimits
-  readonly limits: RateLimits | null
-}
-
 const slotWaitMs = 1_000
 
 const nameOf = ({ scope, id, measure, model }: RateLimit): string => `${scope}:${id}:${measure}:${model ?? ''}`
@@ -53,10 +48,38 @@ const takenOf = ({ ofAll, byModel }: MeteredRequest): readonly TakenUnits[] => [
   ...[...byModel.values()].flat(),
 ]
 
+/** The limits of keys, computed again where one of them has changed. */
+class KeyLimits {
+  readonly #parts: Pick<RatesParts, 'tail' | 'requestsPerMinute'>
+  /** By key, of those that sent a request since the last `forget`. */
+  readonly #known = new Map<string, { readonly binding: BindingLimits; readonly limits: RateLimits | null }>()
+
+  constructor(parts: Pick<RatesParts, 'tail' | 'requestsPerMinute'>) {
+    this.#parts = parts
+  }
+
+  /** Null where nothing limits the key. */
+  find({ workspaceId, keyId }: Key): RateLimits | null {
+    const { accounts } = this.#parts.tail.ledger
+    const binding = resolveLimits(accounts, { workspaceId, keyId })
+    const { workspace, key } = binding
+    const known = this.#known.get(keyId)
+    if (known?.binding.workspace === workspace && known.binding.key === key) return known.limits
+    const { requestsPerMinute } = this.#parts
+    const existing = requestsPerMinute === null ? workspace : { requestsPerMinute, ...workspace }
+    const limits = rateLimitsOf({ workspace: existing, key }, workspaceId, findLimitKey(accounts, keyId))
+    this.#known.set(keyId, { binding, limits })
+    return limits
+  }
+
+  forget(): void {
+    this.#known.clear()
+  }
+}
+
 export class Rates {
   readonly #parts: RatesParts
-  /** By key, of those that sent a request since the last sweep. */
-  readonly #limitsByKey = new Map<string, Known>()
+  readonly limits: KeyLimits
   readonly #rates = new Map<string, RateShare>()
   readonly #slots = new Map<string, SlotShare>()
   readonly #open = new Map<string, MeteredRequest & { readonly untilMs: number }>()
@@ -65,24 +88,11 @@ export class Rates {
 
   constructor(parts: RatesParts) {
     this.#parts = parts
+    this.limits = new KeyLimits(parts)
     this.#stopListening = parts.tail.onApplied((applied) => {
       for (const { closed } of applied) if (closed !== null) this.#settle(closed.closing)
     })
     this.#sweepTimer = setInterval(() => this.#sweep(), admissionLimits.rateSweepMs)
-  }
-
-  /** Null where nothing limits the key. */
-  limitsOf({ workspaceId, keyId }: Key): RateLimits | null {
-    const { accounts } = this.#parts.tail.ledger
-    const binding = resolveLimits(accounts, { workspaceId, keyId })
-    const { workspace, key } = binding
-    const known = this.#limitsByKey.get(keyId)
-    if (known?.binding.workspace === workspace && known.binding.key === key) return known.limits
-    const { requestsPerMinute } = this.#parts
-    const existing = requestsPerMinute === null ? workspace : { requestsPerMinute, ...workspace }
-    const limits = rateLimitsOf({ workspace: existing, key }, workspaceId, findLimitKey(accounts, keyId))
-    this.#limitsByKey.set(keyId, { binding, limits })
-    return limits
   }
 
   /** Rejects with `log_unavailable` where the units of other edges cannot be learnt in time. */
@@ -178,7 +188,7 @@ export class Rates {
 
   #sweep(): void {
     const nowMs = this.#parts.clock()
-    this.#limitsByKey.clear()
+    this.limits.forget()
     for (const shares of [this.#rates, this.#slots])
       for (const [name, share] of shares) {
         share.sweep()

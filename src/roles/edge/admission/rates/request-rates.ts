@@ -190,7 +190,7 @@ export class RequestRates implements RateLimiter {
 export const limitRate =
   (rates: Rates): HttpMiddleware =>
   async (ctx, next) => {
-    const limits = rates.limitsOf(keyOfContext(ctx))
+    const limits = rates.limits.find(keyOfContext(ctx))
     if (limits === null) return next()
     const { requestId } = ctx.state
     const request = new RequestRates({ rates, limits, requestId, setHeaders: (headers) => ctx.set(headers) })

@@ -1,19 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { allottedSlots, heldByOthers, heldSlots, noSlots, type Slots } from '../../../../domain/rates/slots.ts'
 import { isObject } from '../../../../encoding/json.ts'
-import { logUnavailable } from '../../../../errors/gateway-error.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
 import type { RateRecords } from '../../../rate-records.ts'
 import { admissionLimits } from '../limits.ts'
 import { SharedRecord } from './shared-record.ts'
-import { SingleFlight } from './single-flight.ts'
-
-interface Waiter {
-  /** By `performance.now()`: setting the wall clock must not refuse a waiter. */
-  readonly sinceMs: number
-  readonly resolve: (taken: boolean) => void
-  readonly reject: (fault: unknown) => void
-}
+import { type Waiter, WaitQueue } from './wait-queue.ts'
 
 interface SlotsRecord {
   readonly slots: Slots
@@ -26,7 +18,45 @@ const isSlotsRecord = (value: unknown): value is SlotsRecord =>
     (each) => isObject(each) && Number.isFinite(each['slots']) && Number.isFinite(each['untilMs']),
   )
 
+/** A slot that lapses sooner is to be renewed. */
+const renewAheadMs = admissionLimits.slotLeaseMs - admissionLimits.slotRenewMs
+
 const parse = (value: unknown): SlotsRecord => (isSlotsRecord(value) ? value : { slots: noSlots })
+
+/** Slots in use, and their peaks since the last sweep and between that and the one before. */
+class SlotUse {
+  #now = 0
+  #most = 0
+  #mostBefore = 0
+
+  get now(): number {
+    return this.#now
+  }
+
+  /** With those used lately, as far as they are spare. */
+  withSpare(spare: number): number {
+    return Math.max(this.#now, Math.min(Math.max(this.#most, this.#mostBefore), this.#now + spare))
+  }
+
+  begin(): void {
+    this.#now += 1
+    this.#most = Math.max(this.#most, this.#now)
+  }
+
+  end(): void {
+    this.#now -= 1
+  }
+
+  turn(): void {
+    this.#mostBefore = this.#most
+    this.#most = this.#now
+  }
+
+  forgetPeaks(): void {
+    this.#mostBefore = 0
+    this.#most = 0
+  }
+}
 
 /**
  * One limit of concurrent requests, shared with other edges. The record has a slot for each request before it begins;
@@ -37,20 +67,16 @@ export class SlotShare {
   readonly #record: SharedRecord<SlotsRecord>
   readonly #holder: string
   readonly #clock: Clock
+  readonly #use = new SlotUse()
   #max = 1
-  #used = 0
   /** Our slots in the record that no write under way releases. */
   #covered = 0
-  /** Peak use since the last sweep, and between that and the one before. */
-  #most = 0
-  #mostBefore = 0
-  #waiters: Waiter[] = []
-  readonly #pump = new SingleFlight({
-    hasWork: () => this.#waiters.length > 0 || this.#recorded() < this.#used || this.#recordedSlots() > this.#kept(),
-    step: () => this.#step(),
-    fail: (fault) => this.#fail(fault),
-  })
   #usedAtMs: number
+  readonly #queue = new WaitQueue<boolean>({
+    tryTake: () => this.#begin() || undefined,
+    hasMore: () => this.#recorded(renewAheadMs) < this.#use.now || this.#recorded(0) > this.#kept(),
+    step: (first) => this.#step(first),
+  })
 
   /** `holder` is this edge's name in the record. */
   constructor(records: RateRecords, name: string, holder: string, clock: Clock) {
@@ -64,92 +90,60 @@ export class SlotShare {
   take(max: number): Promise<boolean> {
     this.#max = max
     this.#usedAtMs = this.#clock()
-    if (this.#waiters.length === 0 && this.#free() > 0) {
-      this.#use()
-      return Promise.resolve(true)
-    }
-    return new Promise((resolve, reject) => {
-      this.#waiters.push({ sinceMs: performance.now(), resolve, reject })
-      void this.#pump.run()
-    })
+    return this.#queue.take(1)
   }
 
   release(): void {
-    this.#used -= 1
+    this.#use.end()
     this.#usedAtMs = this.#clock()
-    this.#serve()
-    void this.#pump.run()
+    this.#queue.serve()
+    void this.#queue.run()
   }
 
   /** Renews used slots, and releases those that were not used lately. */
   sweep(): void {
-    this.#mostBefore = this.#most
-    this.#most = this.#used
-    void this.#pump.run()
+    this.#use.turn()
+    void this.#queue.run()
   }
 
   /** Resolves when the record has all slots back but those in use, or cannot be written. */
   close(): Promise<void> {
-    this.#mostBefore = 0
-    this.#most = 0
-    return this.#pump.run()
+    this.#use.forgetPeaks()
+    return this.#queue.run()
   }
 
   get isIdle(): boolean {
     const isQuiet = this.#clock() - this.#usedAtMs > admissionLimits.rateIdleMs
-    return isQuiet && !this.#pump.isRunning && this.#used === 0 && this.#recordedSlots() === 0
+    return isQuiet && !this.#queue.isRunning && this.#use.now === 0 && this.#recorded(0) === 0
   }
 
-  #use(): void {
-    this.#used += 1
-    this.#most = Math.max(this.#most, this.#used)
+  /** False where no slot of ours is free. */
+  #begin(): boolean {
+    const isFree = Math.min(this.#covered, this.#recorded(renewAheadMs), this.#max) > this.#use.now
+    if (isFree) this.#use.begin()
+    return isFree
   }
 
   /** The used slots, and of those used lately a small part of the limit, for the next requests. */
   #kept(): number {
-    const spare = Math.floor(this.#max / admissionLimits.slotSpareDivisor)
-    return Math.max(this.#used, Math.min(Math.max(this.#most, this.#mostBefore), this.#used + spare))
-  }
-
-  #free(): number {
-    return Math.min(this.#covered, this.#recorded(), this.#max) - this.#used
-  }
-
-  /** Our slots in the record that do not lapse soon. */
-  #recorded(): number {
-    return this.#recordedSlots(admissionLimits.slotLeaseMs - admissionLimits.slotRenewMs)
+    return this.#use.withSpare(Math.floor(this.#max / admissionLimits.slotSpareDivisor))
   }
 
   /** Our slots in the record that lapse after more than `ms`. */
-  #recordedSlots(ms = 0): number {
+  #recorded(ms: number): number {
     const holding = this.#record.value.slots[this.#holder]
     return holding !== undefined && holding.untilMs - this.#clock() > ms ? holding.slots : 0
   }
 
-  /** The record is corrected with the next sweep. */
-  #fail(fault: unknown): void {
-    const failed = this.#waiters
-    this.#waiters = []
-    for (const { reject } of failed) reject(fault)
-  }
-
-  async #step(): Promise<void> {
+  /** What fails is corrected with the next sweep. */
+  async #step(first: Waiter | undefined): Promise<void> {
     const nowMs = this.#clock()
-    const [first] = this.#waiters
-    if (first !== undefined && performance.now() - first.sinceMs > admissionLimits.rateWaitMs)
-      return this.#failWaiters(first)
-    if (first !== undefined && this.#free() > 0) return this.#serve()
-    const wanted = Math.max(this.#used + this.#waiters.length, this.#kept())
-    const asked = { holder: this.#holder, used: this.#used, wanted }
+    const wanted = Math.max(this.#use.now + this.#queue.length, this.#kept())
+    const asked = { holder: this.#holder, used: this.#use.now, wanted }
     const slots = allottedSlots(this.#record.value.slots, nowMs, asked, this.#max)
-    const isRecorded = slots === this.#recorded() && slots === this.#recordedSlots()
+    const isRecorded = slots === this.#recorded(renewAheadMs) && slots === this.#recorded(0)
     if (!isRecorded || slots > this.#covered) await this.#write(slots, nowMs)
     else if (first !== undefined) await this.#whileFull(first, nowMs)
-  }
-
-  #failWaiters(first: Waiter): void {
-    this.#waiters.shift()
-    first.reject(logUnavailable())
   }
 
   async #write(slots: number, nowMs: number): Promise<void> {
@@ -157,25 +151,15 @@ export class SlotShare {
     const untilMs = nowMs + admissionLimits.slotLeaseMs
     const value = { slots: heldSlots(this.#record.value.slots, nowMs, this.#holder, { slots, untilMs }) }
     const isWritten = await this.#record.write(value)
-    this.#covered = isWritten ? slots : this.#recorded()
-    if (isWritten) this.#serve()
-  }
-
-  #serve(): void {
-    while (this.#free() > 0) {
-      const first = this.#waiters.shift()
-      if (first === undefined) return
-      this.#use()
-      first.resolve(true)
-    }
+    this.#covered = isWritten ? slots : this.#recorded(renewAheadMs)
+    if (isWritten) this.#queue.serve()
   }
 
   /** A client can have its answer before its slot is released: its next request elsewhere must not be refused. */
   async #whileFull(first: Waiter, nowMs: number): Promise<void> {
     const othersHold = heldByOthers(this.#record.value.slots, this.#holder, nowMs) > 0
     if (performance.now() - first.sinceMs >= admissionLimits.slotWaitMs && (this.#record.isFresh() || !othersHold)) {
-      this.#waiters.shift()
-      first.resolve(false)
+      this.#queue.answerFirst(false)
       return
     }
     await pause(admissionLimits.slotPauseMs)
