@@ -8,11 +8,12 @@ import {
   jsonOfContext,
   keyOfContext,
 } from '../../../../http/context.ts'
+import type { TaskPage } from '../../../../projections/tasks/queries.ts'
 import { genericStatus, nativeAccepted, nativeTask } from '../../../task-views.ts'
 import { idIn } from '../tasks/path-id.ts'
 import { type SubmitParts, submitTask } from '../tasks/submit-task.ts'
 import { isEmpty, type PathOf, readVideo } from '../tasks/video-request.ts'
-import type { EdgeTaskPage, VideoTasks } from '../tasks/video-tasks.ts'
+import type { VideoTasks } from '../tasks/video-tasks.ts'
 
 interface ReadNative {
   readonly request: VideoRequest
@@ -90,7 +91,7 @@ const wholeNumber = ({ query }: HttpContext, name: string, max: number, otherwis
   return value
 }
 
-const pageOf = (ctx: HttpContext): EdgeTaskPage => ({
+const pageOf = (ctx: HttpContext): TaskPage => ({
   page: wholeNumber(ctx, 'pageNum', pageNumberMax, 1),
   pageSize: wholeNumber(ctx, 'pageSize', pageSizeMax, pageSizeDefault),
 })

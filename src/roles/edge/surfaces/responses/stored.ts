@@ -1,17 +1,10 @@
 import type { RoutePlan } from '../../../../domain/routing/plan.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { referencedResponseOf } from '../../../../providers/openai-responses/references.ts'
+import type { StoredResponseOwner, StoredResponses } from '../../../stored-responses.ts'
 import type { ResponsesRequest } from './request.types.ts'
 
-export interface ResponseOwner {
-  readonly workspaceId: string
-  readonly provider: string
-}
-
-export interface ResponseOwners {
-  /** Undefined for an unknown id. Rejects with `read_models_unavailable` while it cannot be looked up. */
-  find(responseId: string): Promise<ResponseOwner | undefined>
-}
+export type ResponseOwners = Pick<StoredResponses, 'find'>
 
 const shownIdMax = 256
 /** Ids of all providers match it; the id becomes part of a path. */
@@ -22,7 +15,7 @@ export const requireOwner = async (
   owners: ResponseOwners,
   workspaceId: string,
   responseId: string,
-): Promise<ResponseOwner | undefined> => {
+): Promise<StoredResponseOwner | undefined> => {
   const owner = idPattern.test(responseId) ? await owners.find(responseId) : undefined
   return owner?.workspaceId === workspaceId ? owner : undefined
 }

@@ -4,7 +4,8 @@ import type { AcceptedTask } from '../../../task-views.ts'
 import { readIdempotencyKey } from '../../admission/idempotency/key-header.ts'
 import { headersToStore, type IdempotentParts, serveIdempotent } from '../idempotency/serve-idempotent.ts'
 import { clientGoneOf } from '../streaming/client-gone.ts'
-import type { VideoSubmit, VideoTasks } from './video-tasks.ts'
+import type { VideoSubmission } from './draft-task.ts'
+import type { VideoTasks } from './video-tasks.ts'
 
 export interface SubmitParts extends IdempotentParts {
   readonly videoTasks: VideoTasks
@@ -21,14 +22,14 @@ const noteTask = ({ state }: HttpContext, { taskId, model }: AcceptedTask): void
 export const submitTask = async (
   ctx: HttpContext,
   parts: SubmitParts,
-  asked: VideoSubmit,
+  submission: VideoSubmission,
   show: (accepted: AcceptedTask) => JsonObject,
 ): Promise<void> => {
   const { videoTasks } = parts
   const clientGone = clientGoneOf(ctx.res)
   const key = readIdempotencyKey(ctx.req.headers)
   if (key === null) {
-    const accepted = await videoTasks.submit(asked, clientGone)
+    const accepted = await videoTasks.submit(submission, clientGone)
     noteTask(ctx, accepted)
     ctx.body = show(accepted)
     return
@@ -36,7 +37,7 @@ export const submitTask = async (
   const taskId = videoTasks.newTaskId()
   await serveIdempotent(ctx, parts, { key, work: { type: 'task', taskId } }, async (held, work) => {
     const named = work.type === 'task' ? work.taskId : taskId
-    const accepted = await videoTasks.submit(asked, clientGone, { taskId: named, mayExist: named !== taskId })
+    const accepted = await videoTasks.submit(submission, clientGone, { taskId: named, mayExist: named !== taskId })
     noteTask(ctx, accepted)
     const body = Buffer.from(JSON.stringify(show(accepted)))
     await held.store({ status: 200, headers: headersToStore(ctx, contentType), body })

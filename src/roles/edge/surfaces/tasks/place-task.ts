@@ -1,0 +1,176 @@
+import { findOrCreateWallet } from '../../../../domain/ledger/ledger.ts'
+import { formatUsd } from '../../../../domain/money.ts'
+import type { WalletRefusal } from '../../../../domain/wallet/decide.ts'
+import { availablePicos, findKeyRemaining, isBelowAvailable, type Wallet } from '../../../../domain/wallet/wallet.ts'
+import { clientGoneError, GatewayError, logUnavailable } from '../../../../errors/gateway-error.ts'
+import type { LedgerTail } from '../../../../log/ledger-tail.ts'
+import type { WalletCommandHandler, WalletOutcome } from '../../../../log/wallet-command-handler.ts'
+import { sharedLimits } from '../../../../runtime/limits.ts'
+import type { Logger } from '../../../../runtime/logger.ts'
+import { waitAtMost, withTimeout } from '../../../../runtime/within.ts'
+import type { WorkQueue } from '../../../work-queue.ts'
+import { admissionLimits } from '../../admission/limits.ts'
+import { keyLimitReached } from '../../admission/spend-limit.ts'
+import type { PlaceTaskHold, TaskDraft } from './draft-task.ts'
+import { WalletWatch, type WantedAmount } from './wallet-watch.ts'
+
+export interface TaskPlacementParts {
+  readonly tail: LedgerTail
+  readonly writer: Pick<WalletCommandHandler, 'execute'>
+  readonly taskQueue: Pick<WorkQueue, 'put' | 'withdraw'>
+  readonly logger: Logger
+}
+
+/** Queues the payloads of tasks and places their holds, or takes back what it stored. */
+export class TaskPlacement {
+  readonly #parts: TaskPlacementParts
+  readonly #watch: WalletWatch
+  /** When the placement of each hold began, the oldest first. */
+  readonly #placing = new Map<string, number>()
+  /** Releases of holds that no caller learnt of, and withdrawals of refused payloads. */
+  readonly #returns = new Set<Promise<void>>()
+
+  constructor(parts: TaskPlacementParts) {
+    this.#parts = parts
+    this.#watch = new WalletWatch(parts.tail)
+  }
+
+  /** If the oldest hold is neither placed nor comes back through the tail, later ones would not either. */
+  refuseWhileStalled(): void {
+    const [oldestMs] = this.#placing.values()
+    if (oldestMs !== undefined && performance.now() - oldestMs > sharedLimits.logStalledMs) throw logUnavailable()
+  }
+
+  /**
+   * Queues the payload, then places the hold: a hold without its payload could not be processed. `repeated`: the task
+   * existed, under its id or the caller's. Throws `insufficient_user_quota`, `key_spend_limit_reached`,
+   * `external_task_id_conflict` or `log_unavailable`.
+   */
+  async place(draft: TaskDraft, clientGone: AbortSignal): Promise<'placed' | 'repeated'> {
+    const { command, payload } = draft
+    const untilMs = performance.now() + admissionLimits.admissionWaitMs
+    await this.#requireCover(draft, untilMs, clientGone)
+    await this.#queue(command.taskId, payload)
+    for (;;) {
+      const outcome = await this.#placeHold(draft)
+      if ('refused' in outcome) await this.#coveredAfter(outcome.refused, draft, untilMs, clientGone)
+      else if (outcome.facts.length > 0) return 'placed'
+      else {
+        if (this.#belongsToAnother(draft)) this.#withdraw(command.taskId)
+        return 'repeated'
+      }
+    }
+  }
+
+  /** Call it after the last placement. A hold not released within `waitMs` stays until the task's end. */
+  async close(waitMs: number): Promise<void> {
+    this.#watch.close()
+    await waitAtMost(Promise.all(this.#returns), waitMs)
+  }
+
+  /** Another request was faster: waits for money once more, and withdraws the payload where none is freed. */
+  async #coveredAfter(
+    { reason }: WalletRefusal,
+    draft: TaskDraft,
+    untilMs: number,
+    clientGone: AbortSignal,
+  ): Promise<void> {
+    const { taskId, order } = draft.command
+    try {
+      if (reason === 'external_task_differs') throw conflict(order.externalTaskId ?? '', draft.externalIdPath)
+      await this.#requireCover(draft, untilMs, clientGone)
+    } catch (fault) {
+      this.#withdraw(taskId)
+      throw fault
+    }
+  }
+
+  /** The caller's id names another task than this one, which then has no hold and never gets one. */
+  #belongsToAnother({ workspaceId, command }: TaskDraft): boolean {
+    const { externalTaskId = '' } = command.order
+    const existing = findOrCreateWallet(this.#parts.tail.ledger, workspaceId).externalTasks.get(externalTaskId)
+    return existing !== undefined && existing.taskId !== command.taskId
+  }
+
+  /** Only for a task that has no hold for certain. The worker drops a payload that cannot be withdrawn. */
+  #withdraw(taskId: string): void {
+    const { taskQueue, logger } = this.#parts
+    const withdrawn = taskQueue.withdraw(taskId).catch((fault: unknown) => {
+      logger.log('video.withdraw_failed', { fault, taskId })
+    })
+    this.#awaitAtClose(withdrawn)
+  }
+
+  #awaitAtClose(work: Promise<void>): void {
+    const ended = work.finally(() => this.#returns.delete(ended))
+    this.#returns.add(ended)
+  }
+
+  async #requireCover({ workspaceId, command }: TaskDraft, untilMs: number, clientGone: AbortSignal): Promise<void> {
+    const { amountPicos, day, order } = command
+    const wanted = { workspaceId, keyId: order.keyId, day, amountPicos }
+    const isCovered = await this.#watch.covers(wanted, Math.ceil(untilMs - performance.now()))
+    if (clientGone.aborted) throw clientGoneError()
+    if (!isCovered) throw shortage(findOrCreateWallet(this.#parts.tail.ledger, workspaceId), wanted)
+  }
+
+  async #queue(taskId: string, payload: Uint8Array): Promise<void> {
+    try {
+      await withTimeout(this.#parts.taskQueue.put(taskId, payload), sharedLimits.routedAckMs, () => logUnavailable())
+    } catch (fault) {
+      throw fault instanceof GatewayError ? fault : logUnavailable(fault)
+    }
+  }
+
+  async #placeHold({ workspaceId, command, isFound }: TaskDraft): Promise<WalletOutcome> {
+    const placed = this.#execute(workspaceId, command)
+    try {
+      return await withTimeout(placed, sharedLimits.routedAckMs, () => logUnavailable())
+    } catch (fault) {
+      if (!isFound) this.#releaseOnceKnown(workspaceId, command.taskId, placed)
+      throw fault instanceof GatewayError ? fault : logUnavailable(fault)
+    }
+  }
+
+  async #execute(workspaceId: string, command: PlaceTaskHold): Promise<WalletOutcome> {
+    this.#placing.set(command.taskId, performance.now())
+    try {
+      return await this.#parts.writer.execute(workspaceId, command)
+    } finally {
+      this.#placing.delete(command.taskId)
+    }
+  }
+
+  /** No caller knows the id of this task. A task that a retry finds is kept. */
+  #releaseOnceKnown(workspaceId: string, taskId: string, placed: Promise<WalletOutcome>): void {
+    const returned = this.#release(workspaceId, taskId, placed).catch((fault: unknown) => {
+      this.#parts.logger.log('video.orphan_task_resumed', { fault, taskId })
+    })
+    this.#awaitAtClose(returned)
+  }
+
+  async #release(workspaceId: string, taskId: string, placed: Promise<WalletOutcome>): Promise<void> {
+    // A rejected command was never stored, or the log is closed: there is nothing to release.
+    const outcome = await placed.catch(() => null)
+    if (outcome === null || 'refused' in outcome) return
+    await this.#parts.writer.execute(workspaceId, { type: 'ReleaseHold', holdId: taskId, reason: 'submit_failed' })
+  }
+}
+
+export const conflict = (externalTaskId: string, param: string): GatewayError =>
+  new GatewayError(
+    'external_task_id_conflict',
+    `The id \`${externalTaskId}\` was used for a task with another request. Use another id.`,
+    { param },
+  )
+
+const shortage = (wallet: Wallet, { keyId, day, amountPicos }: WantedAmount): GatewayError => {
+  const room = findKeyRemaining(wallet, keyId, day)
+  return isBelowAvailable(room, wallet) ? keyLimitReached(room, day) : insufficient(amountPicos, availablePicos(wallet))
+}
+
+const insufficient = (neededPicos: bigint, leftPicos: bigint): GatewayError =>
+  new GatewayError(
+    'insufficient_user_quota',
+    `The task may cost up to ${formatUsd(neededPicos)} USD, and ${formatUsd(leftPicos)} USD is available. Add credit and try again.`,
+  )
