@@ -29,14 +29,17 @@ import { limitOpenRequests, OpenRequestCounter } from './admission/open-requests
 import type { Rates } from './admission/rates/rates.ts'
 import { limitRate } from './admission/rates/request-rates.ts'
 import { type EdgeBounds, edgeBoundsWith } from './bounds.ts'
-import { authenticate } from './http/authenticate.ts'
-import { type AdminIdentity, authenticateAdmin } from './http/authenticate-admin.ts'
-import { readJson } from './http/json-body.ts'
+import { type AdminIdentity, authenticate, authenticateAdmin } from './http/authenticate.ts'
 import { HttpListener, type ListenerPhase, refuseWhileStopping } from './http/listener.ts'
-import { boundAt } from './http/read-body.ts'
-import { normalizeTarget, refuseAmbiguous, refuseExpectation, refusePipelined } from './http/refuse-malformed.ts'
-import { renderErrors } from './http/render-errors.ts'
-import { identifyRequest } from './http/request-id.ts'
+import {
+  identifyRequest,
+  normalizeTarget,
+  refuseAmbiguous,
+  refuseExpectation,
+  refusePipelined,
+  renderErrors,
+} from './http/middleware.ts'
+import { boundAt, readJson } from './http/request-body.ts'
 import type { RequestWatch } from './http/request-watch.ts'
 import { openapiDocument, operations } from './operations.ts'
 import { completeChat } from './surfaces/chat/handler.ts'

@@ -2,7 +2,7 @@ import { findOrCreateWallet, type Ledger } from '../../../domain/ledger/ledger.t
 import { isUnfunded } from '../../../domain/wallet/wallet.ts'
 import { GatewayError } from '../../../errors/gateway-error.ts'
 import { keyOfContext } from '../../../http/context.ts'
-import { type BodyBound, type BodyBoundOf, boundAt } from '../http/read-body.ts'
+import { type BodyBound, type BodyBoundOf, boundAt } from '../http/request-body.ts'
 import { admissionLimits } from './limits.ts'
 
 const unfunded: BodyBound = {

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Accounts, Key } from '../../../domain/accounts/accounts.ts'
 import { GatewayError } from '../../../errors/gateway-error.ts'
@@ -37,5 +37,33 @@ export const authenticate =
   (ctx, next) => {
     ctx.state.key = identify(accounts, ctx.req.headers)
     ctx.state.trace.authenticatedMs = performance.now()
+    return next()
+  }
+
+/** Only the SHA-256 of an admin token is stored. */
+export interface AdminIdentity {
+  readonly name: string
+  /** Hex. */
+  readonly sha256: string
+}
+
+/** Compares all of them, whichever matches: the duration reveals nothing. */
+const findAdmin = (admins: readonly AdminIdentity[], token: string): AdminIdentity | undefined => {
+  const given = hash('sha256', token, 'buffer')
+  return admins.filter(({ sha256 }) => timingSafeEqual(Buffer.from(sha256, 'hex'), given))[0]
+}
+
+/** Throws `access_denied` where no token is configured, `missing_api_key`, or `invalid_api_key`. */
+export const authenticateAdmin =
+  (admins: readonly AdminIdentity[]): HttpMiddleware =>
+  (ctx, next) => {
+    if (admins.length === 0)
+      throw new GatewayError('access_denied', 'No admin token is configured here, so the admin API is closed.')
+    const { authorization } = ctx.req.headers
+    if (authorization === undefined || authorization === '')
+      throw new GatewayError('missing_api_key', 'No admin token was sent. Send it as `Authorization: Bearer …`.')
+    const admin = findAdmin(admins, bearerPattern.exec(authorization)?.[1] ?? '')
+    if (admin === undefined) throw new GatewayError('invalid_api_key', 'The admin token is wrong.')
+    ctx.state.admin = admin.name
     return next()
   }

@@ -1,12 +1,145 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import { GatewayError } from '../../../errors/gateway-error.ts'
 import type { HttpMiddleware } from '../../../http/context.ts'
+import { errorStatusOf } from '../../../http/error-table.ts'
+import { errorBodyAt } from '../../../http/errors.ts'
 import type { NewId } from '../../../runtime/clock.ts'
 import { waitAtMost } from '../../../runtime/within.ts'
-import { answerClientError } from './client-error.ts'
-import { limitAddresses } from './limit-addresses.ts'
-import { UnreadBodies } from './unread-bodies.ts'
+import { listenerLimits } from './limits.ts'
+import { requestIdHeaders } from './middleware.ts'
+
+const groupsOfNetwork = 4
+const groupsOfAddress = 8
+
+const groupsIn = (text: string): readonly string[] => (text === '' ? [] : text.split(':'))
+
+/** An IPv4 address as is; of an IPv6 address its /64, which is what one caller usually has. */
+export const clientAddressOf = (address: string): string => {
+  if (!address.includes(':') || address.includes('.')) return address.slice(address.lastIndexOf(':') + 1)
+  const [front = '', back = ''] = address.split('::')
+  const [before, after] = [groupsIn(front), groupsIn(back)]
+  const between = Array.from({ length: groupsOfAddress - before.length - after.length }, () => '0')
+  return [...before, ...between, ...after].slice(0, groupsOfNetwork).join(':')
+}
+
+/** Closes at once the connections of an address beyond its bound. */
+export const limitAddresses = (server: Server, connectionsMax: number): void => {
+  const open = new Map<string, number>()
+  server.prependListener('connection', (socket) => {
+    const caller = clientAddressOf(socket.remoteAddress ?? '')
+    const count = (open.get(caller) ?? 0) + 1
+    open.set(caller, count)
+    socket.once('close', () => {
+      const left = (open.get(caller) ?? 1) - 1
+      if (left === 0) open.delete(caller)
+      else open.set(caller, left)
+    })
+    if (count > connectionsMax) socket.destroy()
+  })
+}
+
+/**
+ * Closing a connection while its client sends would lose the response, so the rest of a body is discarded: for all of
+ * them together so many pieces a turn, since a few large bodies would take all the time of the process. A connection
+ * that waits is bounded as any other: one that is ended early may carry the client's next request.
+ */
+export class UnreadBodies {
+  /** The one that has waited longest for a piece comes first. */
+  readonly #waiting = new Set<IncomingMessage>()
+  #turns: NodeJS.Timeout | undefined
+
+  constructor(server: Server) {
+    server.prependListener('request', (request, response) => {
+      response.prependListener('finish', () => {
+        if (!request.complete) this.#discard(request)
+      })
+    })
+  }
+
+  close(): void {
+    for (const request of this.#waiting) request.destroy()
+  }
+
+  #discard(request: IncomingMessage): void {
+    this.#waiting.add(request)
+    request.pause().on('data', () => request.pause())
+    request.once('close', () => this.#waiting.delete(request))
+    request.read(0) // Otherwise Node itself drains a body that was never read.
+    this.#turns ??= setInterval(() => this.#takeTurn(), listenerLimits.discardTurnMs).unref()
+  }
+
+  #takeTurn(): void {
+    // Node destroys no request whose response has finished, so that its `close` never comes where the client has gone.
+    for (const request of this.#waiting) if (request.socket.destroyed) this.#waiting.delete(request)
+    for (const request of [...this.#waiting].slice(0, listenerLimits.discardPiecesMax)) {
+      this.#waiting.delete(request)
+      this.#waiting.add(request)
+      request.resume()
+    }
+    if (this.#waiting.size > 0) return
+    clearInterval(this.#turns)
+    this.#turns = undefined
+  }
+}
+
+const refusalOf = (code: string | undefined): GatewayError => {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new GatewayError('invalid_request', 'The request took too long to arrive.', { status: 408 })
+    case 'HPE_HEADER_OVERFLOW':
+      return new GatewayError('invalid_request', 'The request headers are too large.', { status: 431 })
+    default:
+      return new GatewayError('invalid_request', 'This is not a valid HTTP request.')
+  }
+}
+
+/** The path of the unanswered request on the socket; empty where there is none. */
+const pathOf = (response: ServerResponse | undefined): string =>
+  response === undefined || response.writableFinished ? '' : (response.req.url?.split('?', 1)[0] ?? '')
+
+const responseText = (refusal: GatewayError, path: string, requestId: string): string => {
+  const body = JSON.stringify(errorBodyAt(path, refusal, requestId))
+  const status = errorStatusOf(refusal)
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    ...requestIdHeaders.map((name) => `${name}: ${requestId}`),
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
+}
+
+/**
+ * Whether an error response may be sent now: while another response is due, the client would take one for the other. Of
+ * pipelined requests only the first unanswered one has its response on the socket.
+ */
+const isOwed = (response: ServerResponse | undefined): boolean => {
+  if (response === undefined) return true
+  if (response.req.complete) return response.writableFinished
+  return response.socket !== null && !response.headersSent
+}
+
+/** Answers what is no valid request, unless the connection owes another response first or has begun this one. */
+export const answerClientError = (server: Server, newId: NewId): void => {
+  const responses = new WeakMap<Socket, ServerResponse>()
+  server.prependListener('request', (request, response) => responses.set(request.socket, response))
+  server.on('clientError', (fault: NodeJS.ErrnoException, socket: Socket) => {
+    const response = responses.get(socket)
+    if (socket.writable && isOwed(response) && fault.code !== 'ECONNRESET')
+      socket.write(responseText(refusalOf(fault.code), pathOf(response), newId()))
+    socket.destroySoon()
+  })
+}
 
 /** `leaving`: requests are served and each response ends its connection; `stopping`: requests are refused. */
 export type ListenerPhase = 'open' | 'leaving' | 'stopping'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
-import { clientAddressOf } from '../../../../src/roles/edge/http/limit-addresses.ts'
+import { clientAddressOf } from '../../../../src/roles/edge/http/listener.ts'
 import { startEdge } from '../edge-fixture.ts'
 
 t.test('a caller is an IPv4 address, or a network of IPv6', async (t) => {

@@ -7,7 +7,7 @@ import type { Logger } from '../../../../runtime/logger.ts'
 import { waitAtMost } from '../../../../runtime/within.ts'
 import type { IdempotencyKeys, StartedKey } from '../../admission/idempotency/idempotency-keys.ts'
 import type { KeyLease, RequestOutcome } from '../../admission/idempotency/key-lease.ts'
-import { originalRequestHeader, requestIdHeaders } from '../../http/request-id.ts'
+import { originalRequestHeader, requestIdHeaders } from '../../http/middleware.ts'
 
 export interface IdempotentParts {
   readonly keys: IdempotencyKeys

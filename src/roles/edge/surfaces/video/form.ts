@@ -2,9 +2,7 @@ import { MIMEType } from 'node:util'
 import type { JsonObject } from '../../../../encoding/json.ts'
 import { GatewayError, truncateName } from '../../../../errors/gateway-error.ts'
 import type { HttpMiddleware } from '../../../../http/context.ts'
-import { readJson, refuseEncoded } from '../../http/json-body.ts'
-import type { BodyBoundOf } from '../../http/read-body.ts'
-import { readRequestBody } from '../../http/read-body.ts'
+import { type BodyBoundOf, readJson, readRequestBody, refuseEncoded } from '../../http/request-body.ts'
 import { surfaceLimits } from '../limits.ts'
 
 const formType = /^multipart\/form-data\s*;/i

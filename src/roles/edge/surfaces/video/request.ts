@@ -3,7 +3,7 @@ import { asObject, isObject, type JsonObject } from '../../../../encoding/json.t
 import { getValidator } from '../../../../encoding/schema-validation.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { refuseInvalid } from '../../../../http/validate.ts'
-import { parseJsonBody } from '../../http/json-body.ts'
+import { parseJsonBody } from '../../http/request-body.ts'
 import { isEmpty, type PathOf, readVideo, videoMemberNames } from '../tasks/video-request.ts'
 import type { VideoGenerationRequest } from './request.types.ts'
 

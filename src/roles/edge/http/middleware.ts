@@ -1,7 +1,27 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { GatewayError } from '../../../errors/gateway-error.ts'
-import type { HttpMiddleware } from '../../../http/context.ts'
+import type { HttpContext, HttpMiddleware } from '../../../http/context.ts'
+import { errorStatusOf } from '../../../http/error-table.ts'
+import { errorBodyAt, type FaultReporter } from '../../../http/errors.ts'
+import type { NewId } from '../../../runtime/clock.ts'
+
+/** OpenAI's SDKs expose the second one, Anthropic's the third. */
+export const requestIdHeaders = ['X-Gateway-Request-Id', 'x-request-id', 'request-id'] as const
+
+/** The id of the original request, in the response to a repeat of its idempotency key. */
+export const originalRequestHeader = 'X-Gateway-Original-Request-Id'
+
+/** Unless its route sets other headers, no cache shares a response and no browser renders it as a page. */
+export const identifyRequest =
+  (newId: NewId): HttpMiddleware =>
+  (ctx, next) => {
+    ctx.state.requestId = newId()
+    for (const name of requestIdHeaders) ctx.res.setHeader(name, ctx.state.requestId)
+    ctx.res.setHeader('Cache-Control', 'no-store')
+    ctx.res.setHeader('X-Content-Type-Options', 'nosniff')
+    return next()
+  }
 
 /** Of duplicates Node takes the first or joins them, and a proxy in front of the gateway may take the other. */
 const single: ReadonlySet<string> = new Set([
@@ -94,3 +114,38 @@ export const refusePipelined = (requestsMax: number): HttpMiddleware => {
     )
   }
 }
+
+/** SDKs repeat a request after any 409 unless the second header is `false`. */
+const setRepeatHeaders = (ctx: HttpContext, { requestId, isRetryable }: NonNullable<GatewayError['repeats']>): void => {
+  ctx.set(originalRequestHeader, requestId)
+  ctx.set('x-should-retry', String(isRetryable))
+}
+
+const renderError = (ctx: HttpContext, error: GatewayError): void => {
+  if (ctx.res.closed) return // Its client went first.
+  ctx.state.trace.code = error.code
+  if (ctx.res.headersSent) {
+    // Part of the answer is sent: only a broken connection still shows that the rest is missing.
+    ctx.respond = false
+    ctx.res.destroy()
+    return
+  }
+  ctx.respond = true
+  if (error.retryAfterSeconds !== undefined) ctx.set('Retry-After', String(error.retryAfterSeconds))
+  if (error.repeats !== undefined) setRepeatHeaders(ctx, error.repeats)
+  if (error.code === 'not_implemented') ctx.set('x-should-retry', 'false') // SDKs would ask again after any 5xx.
+  ctx.status = errorStatusOf(error)
+  ctx.set('Content-Type', 'application/json')
+  ctx.body = JSON.stringify(errorBodyAt(ctx.path, error, ctx.state.requestId))
+}
+
+/** The one place that turns what was thrown into a response. */
+export const renderErrors =
+  (faults: FaultReporter): HttpMiddleware =>
+  async (ctx, next) => {
+    try {
+      await next()
+    } catch (fault) {
+      renderError(ctx, faults.toGatewayError(fault, ctx.state.requestId))
+    }
+  }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { UsageBounds } from '../../../../src/domain/pricing/worst-case.ts'
-import { parseJsonBody } from '../../../../src/roles/edge/http/json-body.ts'
+import { parseJsonBody } from '../../../../src/roles/edge/http/request-body.ts'
 import { readChatRequest } from '../../../../src/roles/edge/surfaces/chat/handler.ts'
 import { boundChatUsage as chatDemand } from '../../../../src/roles/edge/surfaces/chat/usage-bounds.ts'
 import { readMessagesRequest } from '../../../../src/roles/edge/surfaces/messages/handler.ts'
