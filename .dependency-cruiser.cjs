@@ -95,7 +95,7 @@ module.exports = {
     {
       name: 'what-surfaces-share-knows-no-surface',
       severity: 'error',
-      from: { path: '^src/roles/edge/surfaces/(idempotency|inference|streaming|tasks)/' },
+      from: { path: '^src/roles/edge/surfaces/(inference|tasks)/' },
       to: { path: '^src/roles/edge/surfaces/(chat|messages|responses|video|native-video|models)/' },
     },
     {

@@ -1,9 +1,8 @@
 import type { PriceFile } from '../domain/pricing/price-file.ts'
 import type { Catalog } from '../domain/routing/plan.ts'
-import { getValidator } from '../encoding/schema-validation.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import { type QueryParameters, readQuery } from '../http/query.ts'
-import { refuseInvalid } from '../http/validate.ts'
+import { readValid } from '../http/validate.ts'
 import type { EdgeReadModels } from '../read-api/read-models.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { KeySource } from './account-changes.ts'
@@ -145,14 +144,6 @@ interface OperationDefinition<Body, Query extends QueryParameters> extends Omit<
   readonly run: (context: OperationContext, input: OperationInput<Body, Query>) => Awaitable<OperationResult>
 }
 
-const readBody = <Body>(schemaId: string | null, value: unknown): Body => {
-  const problems = schemaId === null ? [] : getValidator(schemaId)(value)
-  const isValid = (_value: unknown): _value is Body => problems.length === 0
-  if (isValid(value)) return value
-  refuseInvalid(problems, (path) => path)
-  throw new Error('a request without problems is valid')
-}
-
 export const defineOperation = <Body = undefined, Query extends QueryParameters = Record<never, never>>({
   request,
   query,
@@ -165,7 +156,7 @@ export const defineOperation = <Body = undefined, Query extends QueryParameters 
   run: (context, { body, querystring, ...input }) =>
     run(context, {
       ...input,
-      body: readBody<Body>(request ?? null, body),
+      body: request === undefined ? (body as Body) : readValid<Body>(request, body),
       query: (query === undefined ? {} : readQuery({ querystring }, query)) as ReturnType<typeof readQuery<Query>>,
     }),
 })

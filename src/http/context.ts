@@ -4,7 +4,7 @@ import type { UsageBounds } from '../domain/pricing/worst-case.ts'
 import type { RoutePlan } from '../domain/routing/plan.ts'
 import type { ErrorCode } from '../errors/gateway-error.ts'
 
-export interface ReceivedJson {
+interface ReceivedJson {
   readonly value: unknown
   readonly bytesLength: number
 }
@@ -42,6 +42,9 @@ export interface HttpState extends DefaultState {
 }
 
 export type HttpContext = ParameterizedContext<HttpState, object>
+/** Of a route whose path names something. */
+export type HttpContextWithId = HttpContext & { readonly params: { readonly id?: string } }
+
 export type HttpMiddleware = (ctx: HttpContext, next: Next) => Promise<void> | void
 
 /** Throws where the endpoint does not authenticate. */

@@ -1,6 +1,6 @@
 import type { ErrorCode, GatewayError } from '../errors/gateway-error.ts'
 
-export type ErrorType =
+type ErrorType =
   | 'invalid_request_error'
   | 'authentication_error'
   | 'insufficient_quota'

@@ -3,7 +3,7 @@ import { GatewayError } from '../errors/gateway-error.ts'
 import type { HttpContext } from './context.ts'
 
 /** Undefined where the text is no valid value. */
-export type Read<T> = (text: string) => T | undefined
+type Read<T> = (text: string) => T | undefined
 
 export interface Parameter<T> {
   readonly read: Read<T>

@@ -1,4 +1,4 @@
-import type { SchemaProblem } from '../encoding/schema-validation.ts'
+import { getValidator, type SchemaProblem } from '../encoding/schema-validation.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 
 const refusal = ({ path, message, keyword }: SchemaProblem): GatewayError => {
@@ -8,8 +8,17 @@ const refusal = ({ path, message, keyword }: SchemaProblem): GatewayError => {
   return new GatewayError('invalid_value', `Invalid value for '${path}': ${message}.`, { param: path })
 }
 
-/** Throws `missing_required_parameter` or `invalid_value`; `paramOf` maps a path to the one the caller used. */
-export const refuseInvalid = (problems: readonly SchemaProblem[], paramOf: (path: string) => string): void => {
-  const [first] = problems
-  if (first !== undefined) throw refusal({ ...first, path: paramOf(first.path) })
+/**
+ * The value as the type of its schema. Throws `missing_required_parameter` or `invalid_value`; `paramOf` maps a path to
+ * the one the caller used.
+ */
+export const readValid = <Value>(
+  schemaId: string,
+  value: unknown,
+  paramOf: (path: string) => string = (path) => path,
+): Value => {
+  const [first] = getValidator(schemaId)(value)
+  const isValid = (_value: unknown): _value is Value => first === undefined
+  if (isValid(value)) return value
+  throw refusal({ ...first!, path: paramOf(first!.path) })
 }

@@ -3,7 +3,7 @@ import type { TaskResult } from '../events/types.ts'
 import type { JsonRecord } from './dispatch.ts'
 
 /** The answer to a `get_video_task`: the task's results as the vendor signs them now. */
-export interface TaskResults {
+interface TaskResults {
   readonly results: readonly TaskResult[]
 }
 

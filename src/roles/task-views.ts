@@ -5,7 +5,7 @@ import type { TaskResult } from '../events/types.ts'
 /** The answer to a submit: the same however often the submit is repeated. */
 export type AcceptedTask = Pick<Task, 'taskId' | 'model' | 'externalTaskId' | 'queuedMs'>
 
-export type VideoTaskView = Pick<
+type VideoTaskView = Pick<
   Task,
   'taskId' | 'model' | 'queuedMs' | 'status' | 'progress' | 'finishedMs' | 'failReason' | 'results'
 >

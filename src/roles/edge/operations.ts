@@ -8,7 +8,7 @@ import type { Operation, ResponseDescription } from '../../http/operation.ts'
 import { openapiDocumentOf } from '../../read-api/openapi/document.ts'
 import { describeRoute, type LedgerRoute, ledgerPrefixes, ledgerRoutes } from '../../read-api/routes.ts'
 import * as native from './surfaces/native-video/handler.ts'
-import * as video from './surfaces/video/openai.ts'
+import * as video from './surfaces/video/handler.ts'
 
 const faults: readonly ErrorCode[] = ['internal_error', 'no_available_channel']
 const keyed: readonly ErrorCode[] = ['missing_api_key', 'invalid_api_key', ...faults]

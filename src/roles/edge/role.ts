@@ -32,7 +32,7 @@ import type { HttpListener } from './http/listener.ts'
 import { RequestWatch } from './http/request-watch.ts'
 import { createServer } from './server.ts'
 import { type EdgeEvent, Inference } from './surfaces/inference/inference.ts'
-import type { ResponseOwners } from './surfaces/responses/stored.ts'
+import type { ResponseOwners } from './surfaces/responses/handler.ts'
 import { ResultUrlRefresher } from './surfaces/tasks/result-url-refresher.ts'
 import { type EdgeTasks, VideoTasks } from './surfaces/tasks/video-tasks.ts'
 

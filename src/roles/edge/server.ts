@@ -23,9 +23,8 @@ import { ledgerPrefixes, ledgerRoutes } from '../../read-api/routes.ts'
 import type { Clock, NewId } from '../../runtime/clock.ts'
 import type { Checks } from '../../runtime/health.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { boundByMoney } from './admission/body-bound.ts'
 import type { IdempotencyKeys } from './admission/idempotency/idempotency-keys.ts'
-import { limitOpenRequests, OpenRequestCounter } from './admission/open-requests.ts'
+import { boundByMoney, limitOpenRequests, OpenRequestCounter } from './admission/open-requests.ts'
 import type { Rates } from './admission/rates/rates.ts'
 import { limitRate } from './admission/rates/request-rates.ts'
 import { type EdgeBounds, edgeBoundsWith } from './bounds.ts'
@@ -44,18 +43,21 @@ import type { RequestWatch } from './http/request-watch.ts'
 import { openapiDocument, operations } from './operations.ts'
 import { completeChat } from './surfaces/chat/handler.ts'
 import type { Inference } from './surfaces/inference/inference.ts'
-import { createMessage, serveTokenCount } from './surfaces/messages/handler.ts'
-import { requireVersion } from './surfaces/messages/version.ts'
+import { createMessage, requireVersion, serveTokenCount } from './surfaces/messages/handler.ts'
 import { listModels, showModel } from './surfaces/models/models.ts'
 import { listNative, showNative, submitNative } from './surfaces/native-video/handler.ts'
-import { createResponse, serveStoredResponse } from './surfaces/responses/handler.ts'
-import type { ResponseOwners } from './surfaces/responses/stored.ts'
+import { createResponse, type ResponseOwners, serveStoredResponse } from './surfaces/responses/handler.ts'
 import type { VideoTasks } from './surfaces/tasks/video-tasks.ts'
 import { readJsonOrForm } from './surfaces/video/form.ts'
-import { showGeneration, submitGeneration } from './surfaces/video/handler.ts'
-import { createVideo, downloadVideo, retrieveVideo } from './surfaces/video/openai.ts'
+import {
+  createVideo,
+  downloadVideo,
+  retrieveVideo,
+  showGeneration,
+  submitGeneration,
+} from './surfaces/video/handler.ts'
 
-export interface ServerParts {
+interface ServerParts {
   readonly inference: Inference
   readonly videoTasks: VideoTasks
   readonly keys: IdempotencyKeys
@@ -213,7 +215,7 @@ export const createServer = (parts: ServerParts): HttpListener => {
 }
 
 /** Mounted after the routes. Throws `not_found`, or `method_not_allowed` where another method has a route. */
-export const refuseUnrouted =
+const refuseUnrouted =
   (router: Router<HttpState, object>): HttpMiddleware =>
   (ctx) => {
     const methods = new Set(router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods))
@@ -224,7 +226,7 @@ export const refuseUnrouted =
   }
 
 /** Refuses at once what could not be billed. */
-export const requireLog =
+const requireLog =
   (inference: Inference): HttpMiddleware =>
   (_ctx, next) => {
     inference.requireLog()

@@ -16,7 +16,7 @@ import { type AnswerPart, asksForAnswer, type Dispatch, type RoutedRequest } fro
 import type { EdgeBounds } from '../../../src/roles/edge/bounds.ts'
 import type { AdminIdentity } from '../../../src/roles/edge/http/authenticate.ts'
 import { edge } from '../../../src/roles/edge/role.ts'
-import type { ResponseOwners } from '../../../src/roles/edge/surfaces/responses/stored.ts'
+import type { ResponseOwners } from '../../../src/roles/edge/surfaces/responses/handler.ts'
 import type { EdgeTasks } from '../../../src/roles/edge/surfaces/tasks/video-tasks.ts'
 import type { RateRecords } from '../../../src/roles/rate-records.ts'
 import type { WorkQueue } from '../../../src/roles/work-queue.ts'

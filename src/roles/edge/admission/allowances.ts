@@ -10,7 +10,7 @@ import { SpenderFunds, type SpenderId } from './spender-funds.ts'
 
 export type { Admission, Reservation } from './reservations.ts'
 
-export type AllowanceParts = ConstructorParameters<typeof SliceStore>[0] & {
+type AllowanceParts = ConstructorParameters<typeof SliceStore>[0] & {
   readonly tail: LedgerTail
   /** How long `close` waits for slices to be returned. */
   readonly returnMs?: number

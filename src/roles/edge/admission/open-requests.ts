@@ -1,9 +1,12 @@
+import { findOrCreateWallet, type Ledger } from '../../../domain/ledger/ledger.ts'
+import { isUnfunded } from '../../../domain/wallet/wallet.ts'
 import { GatewayError } from '../../../errors/gateway-error.ts'
 import { type HttpMiddleware, keyOfContext } from '../../../http/context.ts'
 import { cancelAtOnce } from '../../dispatch.ts'
+import { type BodyBound, type BodyBoundOf, boundAt } from '../http/request-body.ts'
 import { admissionLimits } from './limits.ts'
 
-export interface OpenRequestBounds {
+interface OpenRequestBounds {
   readonly openRequestsMax: number
   readonly workspaceOpenRequestsMax: number
 }
@@ -101,4 +104,19 @@ export class LeftStreams {
     if (left > 0) this.#byWorkspace.set(workspaceId, left)
     else this.#byWorkspace.delete(workspaceId)
   }
+}
+
+const unfunded: BodyBound = {
+  bytesMax: admissionLimits.unfundedBodyBytesMax,
+  refusal: () =>
+    new GatewayError(
+      'insufficient_user_quota',
+      `The workspace has no money left, and its requests may have ${admissionLimits.unfundedBodyBytesMax} bytes until it has. Add credit and try again.`,
+    ),
+}
+
+/** A small bound for a workspace without credit: a body that cannot be paid for is not read. */
+export const boundByMoney = (ledger: Ledger, bytesMax: number): BodyBoundOf => {
+  const ordinary = boundAt(bytesMax)
+  return (ctx) => (isUnfunded(findOrCreateWallet(ledger, keyOfContext(ctx).workspaceId)) ? unfunded : ordinary(ctx))
 }

@@ -1,7 +1,8 @@
 import { findLimitKey } from '../../../domain/accounts/accounts.ts'
 import { utcDayAt } from '../../../domain/instant.ts'
 import { findOrCreateWallet } from '../../../domain/ledger/ledger.ts'
-import type { KeyRemaining } from '../../../domain/wallet/spending.ts'
+import { formatUsd } from '../../../domain/money.ts'
+import { type KeyRemaining, limitRenewalMs, type SpendPeriod } from '../../../domain/wallet/spending.ts'
 import {
   findKeyRemaining,
   isBelowAvailable,
@@ -13,7 +14,20 @@ import { GatewayError } from '../../../errors/gateway-error.ts'
 import type { LedgerTail } from '../../../log/ledger-tail.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Slice } from './slice-store.ts'
-import { keyLimitReached } from './spend-limit.ts'
+
+const words: { readonly [P in SpendPeriod]: string } = { day: 'a day', month: 'a month', total: 'in total' }
+
+const renewalText = ({ period }: KeyRemaining, day: string): string => {
+  const atMs = limitRenewalMs(period, day)
+  return atMs === null ? '' : ` It renews at ${new Date(atMs).toISOString()}.`
+}
+
+/** Nothing in flight will free more of the key's own limit. */
+export const keyLimitReached = (room: KeyRemaining, day: string): GatewayError =>
+  new GatewayError(
+    'key_spend_limit_reached',
+    `This key may spend ${formatUsd(room.limitPicos)} USD ${words[room.period]}, and too little of it is left for this request.${renewalText(room, day)}`,
+  )
 
 /** A key that has spend limits, or the keys of a workspace that have none: null. */
 export interface SpenderId {

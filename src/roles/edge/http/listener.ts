@@ -31,7 +31,7 @@ export const clientAddressOf = (address: string): string => {
 }
 
 /** Closes at once the connections of an address beyond its bound. */
-export const limitAddresses = (server: Server, connectionsMax: number): void => {
+const limitAddresses = (server: Server, connectionsMax: number): void => {
   const open = new Map<string, number>()
   server.prependListener('connection', (socket) => {
     const caller = clientAddressOf(socket.remoteAddress ?? '')
@@ -51,7 +51,7 @@ export const limitAddresses = (server: Server, connectionsMax: number): void => 
  * them together so many pieces a turn, since a few large bodies would take all the time of the process. A connection
  * that waits is bounded as any other: one that is ended early may carry the client's next request.
  */
-export class UnreadBodies {
+class UnreadBodies {
   /** The one that has waited longest for a piece comes first. */
   readonly #waiting = new Set<IncomingMessage>()
   #turns: NodeJS.Timeout | undefined
@@ -130,7 +130,7 @@ const isOwed = (response: ServerResponse | undefined): boolean => {
 }
 
 /** Answers what is no valid request, unless the connection owes another response first or has begun this one. */
-export const answerClientError = (server: Server, newId: NewId): void => {
+const answerClientError = (server: Server, newId: NewId): void => {
   const responses = new WeakMap<Socket, ServerResponse>()
   server.prependListener('request', (request, response) => responses.set(request.socket, response))
   server.on('clientError', (fault: NodeJS.ErrnoException, socket: Socket) => {
@@ -144,7 +144,7 @@ export const answerClientError = (server: Server, newId: NewId): void => {
 /** `leaving`: requests are served and each response ends its connection; `stopping`: requests are refused. */
 export type ListenerPhase = 'open' | 'leaving' | 'stopping'
 
-export interface ListenerBounds {
+interface ListenerBounds {
   readonly headersTimeoutMs: number
   readonly requestBodyTimeoutMs: number
   readonly slowClientsCheckMs: number
@@ -154,7 +154,7 @@ export interface ListenerBounds {
   readonly connectionsPerAddressMax: number
 }
 
-export interface ListenerParts {
+interface ListenerParts {
   readonly handler: (phase: () => ListenerPhase) => RequestListener
   readonly bounds: ListenerBounds
   readonly newId: NewId

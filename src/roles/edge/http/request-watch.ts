@@ -5,7 +5,7 @@ import type { Logger } from '../../../runtime/logger.ts'
 import type { ObservedStatus, ObservedSurface, Observer, Reading } from '../../../runtime/observer.ts'
 import { listenerLimits } from './limits.ts'
 
-export interface RequestWatchParts {
+interface RequestWatchParts {
   readonly tail: Pick<LedgerTail, 'onApplied'>
   readonly observer: Observer
   readonly logger: Logger

@@ -5,7 +5,7 @@ import { readChatRequest } from '../../../../src/roles/edge/surfaces/chat/handle
 import { boundChatUsage as chatDemand } from '../../../../src/roles/edge/surfaces/chat/usage-bounds.ts'
 import { readMessagesRequest } from '../../../../src/roles/edge/surfaces/messages/handler.ts'
 import { boundMessagesUsage as messagesDemand } from '../../../../src/roles/edge/surfaces/messages/usage-bounds.ts'
-import { readResponsesRequest } from '../../../../src/roles/edge/surfaces/responses/request.ts'
+import { readResponsesRequest } from '../../../../src/roles/edge/surfaces/responses/handler.ts'
 import { boundResponsesUsage as responsesDemand } from '../../../../src/roles/edge/surfaces/responses/usage-bounds.ts'
 import { sharedLimits } from '../../../../src/runtime/limits.ts'
 import { cpuMsOf } from '../../../support/cpu-time.ts'

@@ -10,11 +10,11 @@ import { decodeKeyRecord, encodeKeyRecord } from './key-record.ts'
 import type { OrphanedRequestResolver } from './orphaned-request-resolver.ts'
 import type { OutcomeAddress } from './outcome-store.ts'
 
-export interface IdempotencyKeyParts extends KeyLeaseParts {
+interface IdempotencyKeyParts extends KeyLeaseParts {
   readonly orphanedRequests: Pick<OrphanedRequestResolver, 'end' | 'refund'>
 }
 
-export interface KeyedRequest {
+interface KeyedRequest {
   readonly requestId: string
   readonly workspaceId: string
   /** As its client sent it. */

@@ -2,7 +2,7 @@ import type { KeyRecord } from '../../../../domain/idempotency/key.ts'
 import { isObject } from '../../../../encoding/json.ts'
 
 /** The stored form is one line of JSON, followed by the bytes of the answer. */
-export interface StoredKeyRecord {
+interface StoredKeyRecord {
   readonly record: KeyRecord
   readonly body: Uint8Array
 }

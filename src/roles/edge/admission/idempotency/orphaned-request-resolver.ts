@@ -13,14 +13,14 @@ import { sharedLimits } from '../../../../runtime/limits.ts'
 import { waitUntilSequence } from '../../../../runtime/wait-until-sequence.ts'
 import { withTimeout } from '../../../../runtime/within.ts'
 
-export interface OrphanedRequestParts {
+interface OrphanedRequestParts {
   readonly log: Pick<LogOf<'RequestFailed' | 'AdjustmentPosted'>, 'append' | 'postToWallet' | 'lastSequence'>
   readonly tail: LedgerTail
   readonly readModels: Pick<EdgeReadModels, 'findRequestEnd'>
 }
 
 /** A request whose edge stopped before it was answered. */
-export type AbandonedRequest = Pick<RequestFailed, 'requestId' | 'workspaceId' | 'keyId' | 'surface'>
+type AbandonedRequest = Pick<RequestFailed, 'requestId' | 'workspaceId' | 'keyId' | 'surface'>
 
 type Closed = NonNullable<Applied['closed']>
 type Charged = Extract<AbandonedOutcome, { chargedUsd: string }>

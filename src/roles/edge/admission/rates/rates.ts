@@ -34,7 +34,7 @@ export interface RateRefusal {
 }
 
 /** What a request to a model took, until its end comes back through the log. */
-export interface MeteredRequest {
+interface MeteredRequest {
   readonly ofAll: readonly TakenUnits[]
   readonly byModel: ReadonlyMap<string, readonly TakenUnits[]>
 }

@@ -52,7 +52,7 @@ const giveBack = (taken: readonly TakenUnits[]): void => {
   for (const each of taken) each.giveBack()
 }
 
-export class RequestRates implements RateLimiter {
+class RequestRates implements RateLimiter {
   readonly #parts: RequestRatesParts
   /** Of the limits that every request counts against. */
   #entered: readonly TakenUnits[] = []

@@ -2,7 +2,7 @@ import type { Clock } from '../../../../runtime/clock.ts'
 import type { RateRecords } from '../../../rate-records.ts'
 import { admissionLimits } from '../limits.ts'
 
-export interface SharedRecordParts<T> {
+interface SharedRecordParts<T> {
   readonly records: RateRecords
   readonly name: string
   /** Also called for a record that is absent or malformed. */

@@ -1,8 +1,7 @@
 import { type HttpMiddleware, jsonOfContext, keyOfContext } from '../../../../http/context.ts'
 import { errorBody } from '../../../../http/errors.ts'
-import { requestReader, routingRequestOf } from '../inference/request.ts'
-import { type SurfaceParts, serveRequest } from '../inference/serve-request.ts'
-import { keepAliveComment, type StreamFormat } from '../streaming/stream-format.ts'
+import { keepAliveComment, type StreamFormat } from '../inference/send-answer.ts'
+import { requestReader, routingRequestOf, type SurfaceParts, serveRequest } from '../inference/serve-request.ts'
 import type { ChatCompletionRequest } from './request.types.ts'
 import { boundChatUsage } from './usage-bounds.ts'
 
@@ -24,6 +23,6 @@ export const completeChat =
       request,
       plan,
       demand: boundChatUsage(request, bytesLength),
-      streamFormat: streamFormat,
+      streamFormat,
     })
   }

@@ -1,6 +1,14 @@
 import type { UsageBounds } from '../../../../domain/pricing/worst-case.ts'
-import { encodedAudio, linkedImage, type Media, noMedia, sumOfMedia, unmeasured } from '../inference/media.ts'
-import { builtInSearch, webSearches } from '../inference/web-searches.ts'
+import {
+  builtInSearch,
+  encodedAudio,
+  linkedImage,
+  type Media,
+  noMedia,
+  sumOfMedia,
+  unmeasured,
+  webSearches,
+} from '../inference/media.ts'
 import type { ChatCompletionRequest, ContentPart } from './request.types.ts'
 
 /** Only the member that the part's type names is measured as media: anything else in it counts as text. */

@@ -7,7 +7,7 @@ import type { LedgerTail } from '../../../../log/ledger-tail.ts'
 import type { Logger } from '../../../../runtime/logger.ts'
 import { surfaceLimits } from '../limits.ts'
 
-export interface DeliveryParts {
+interface DeliveryParts {
   readonly log: Pick<LogOf<'AdjustmentPosted'>, 'postToWallet'>
   readonly tail: LedgerTail
   readonly logger: Logger

@@ -47,7 +47,7 @@ type FollowedClient = ReturnType<LeftStreams['follow']>
 /** A whole answer is always read to its end. */
 const unfollowed = (gone: AbortSignal): FollowedClient => ({ gone, end: () => undefined })
 
-export interface InferenceParts {
+interface InferenceParts {
   readonly log: LogOf<EdgeEvent>
   readonly tail: LedgerTail
   readonly allowances: Allowances

@@ -1,3 +1,4 @@
+import { sharedLimits } from '../../../../runtime/limits.ts'
 import { surfaceLimits } from '../limits.ts'
 
 /** The size of the parts of a request that are not text. */
@@ -45,3 +46,15 @@ const both = (one: Media, other: Media): Media => ({
 })
 
 export const sumOfMedia = (all: readonly Media[]): Media => all.reduce(both, noMedia)
+
+/** What models that search the web for every request charge for it; other models have no price under this name. */
+export const builtInSearch = (contextSize = 'medium'): { readonly [item: string]: number } => ({
+  [`web_search_${contextSize}`]: 1,
+})
+
+/** The most web searches of a request, under each name that a provider charges them by. */
+export const webSearches = (callsMax: number = sharedLimits.webSearchesMax): { readonly [item: string]: number } => ({
+  web_search: callsMax,
+  grounded_prompt: 1,
+  grounding_query: sharedLimits.webSearchesMax, // No caller can bound these.
+})

@@ -1,12 +1,144 @@
+import type { ServerResponse } from 'node:http'
+import type { GatewayError } from '../../../../errors/gateway-error.ts'
 import type { HttpContext } from '../../../../http/context.ts'
 import type { FaultReporter } from '../../../../http/errors.ts'
-import type { StreamBounds } from '../streaming/event-stream.ts'
-import { EventStream } from '../streaming/event-stream.ts'
-import { endResponse, waitForDrain } from '../streaming/response-writer.ts'
-import type { StreamFormat } from '../streaming/stream-format.ts'
 import type { InferenceAnswer } from './inference.ts'
 
-export interface AnswerParts {
+export interface StreamFormat {
+  /** Sent while the stream is idle, so that no proxy drops the connection. */
+  readonly keepAlive: Uint8Array
+  /** Receives every chunk of the stream but our own. */
+  observe?(piece: Uint8Array): void
+  /** An error in the format of the surface, with the stream's own end. */
+  errorEvent(error: GatewayError): Uint8Array
+}
+
+/** A comment, which every parser of events ignores. */
+export const keepAliveComment = Buffer.from(': keep-alive\n\n')
+
+/** Fires when the client leaves before its response is complete. */
+export const clientGoneOf = (response: ServerResponse): AbortSignal => {
+  const controller = new AbortController()
+  const check = (): void => {
+    if (!response.writableFinished) controller.abort()
+  }
+  if (response.closed) check()
+  else response.once('close', check)
+  return controller.signal
+}
+
+const goesOn = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    const settle = (): void => {
+      response.off('drain', settle).off('close', settle)
+      resolve()
+    }
+    response.on('drain', settle).on('close', settle)
+  })
+
+/** Resolves when the client has read all, or is gone; one that reads nothing for `stallMs` is disconnected. */
+const waitForDrain = async (response: ServerResponse, stallMs: number): Promise<void> => {
+  if (response.closed) return
+  response.setTimeout(stallMs)
+  await goesOn(response)
+  response.setTimeout(0)
+}
+
+/** A client that does not read the rest within `stallMs` is disconnected. */
+const endResponse = (response: ServerResponse, stallMs: number): void => {
+  if (response.closed) return
+  response.setTimeout(stallMs)
+  response.end()
+}
+
+const headers = { 'Cache-Control': 'no-cache', 'X-Accel-Buffering': 'no' } as const
+const blankLine = Buffer.from('\n\n')
+
+const twoLineFeeds = 0x0a0a
+const twoCarriageReturns = 0x0d0d
+const twoLineEnds = 0x0d0a0d0a
+
+const lastBytes = (before: number, chunk: Uint8Array): number => {
+  let last = before
+  for (let at = Math.max(0, chunk.length - 4); at < chunk.length; at += 1) last = (last << 8) | chunk[at]!
+  return last
+}
+
+const endsEvent = (last: number): boolean => {
+  const lastTwo = last & 0xffff
+  return lastTwo === twoLineFeeds || lastTwo === twoCarriageReturns || last === twoLineEnds
+}
+
+export interface StreamBounds {
+  readonly keepAliveCommentMs: number
+  readonly clientStallMs: number
+}
+
+/** The head is sent with the first bytes. */
+class EventStream {
+  readonly #response: ServerResponse
+  readonly #contentType: string
+  readonly #bounds: StreamBounds
+  readonly #format: StreamFormat
+  #keepAlive: NodeJS.Timeout | undefined
+  #last = twoLineFeeds
+  #full = false
+
+  constructor(response: ServerResponse, contentType: string, bounds: StreamBounds, format: StreamFormat) {
+    this.#response = response
+    this.#contentType = contentType
+    this.#bounds = bounds
+    this.#format = format
+  }
+
+  get begun(): boolean {
+    return this.#keepAlive !== undefined
+  }
+
+  get clientGone(): boolean {
+    return this.#response.closed
+  }
+
+  /** True when the client does not keep up: await `drained` before the next write. */
+  write(chunk: Uint8Array): boolean {
+    if (this.#keepAlive === undefined) this.#begin()
+    else this.#keepAlive.refresh()
+    this.#format.observe?.(chunk)
+    this.#last = lastBytes(this.#last, chunk)
+    this.#full = !this.#response.write(chunk)
+    return this.#full
+  }
+
+  async drained(): Promise<void> {
+    await waitForDrain(this.#response, this.#bounds.clientStallMs)
+    this.#full = false
+  }
+
+  /** Sends an error event, after a blank line where the last event was cut. */
+  fail(error: GatewayError): void {
+    if (this.clientGone) return
+    if (!endsEvent(this.#last)) this.write(blankLine)
+    this.write(this.#format.errorEvent(error))
+  }
+
+  end(): void {
+    clearInterval(this.#keepAlive)
+    endResponse(this.#response, this.#bounds.clientStallMs)
+  }
+
+  #begin(): void {
+    this.#response.writeHead(200, { 'Content-Type': this.#contentType, ...headers })
+    this.#keepAlive = setInterval(() => this.#sendKeepAlive(), this.#bounds.keepAliveCommentMs)
+  }
+
+  /** Only between events: inside one it would break it. */
+  #sendKeepAlive(): void {
+    if (endsEvent(this.#last) && !this.#full && !this.clientGone)
+      this.#full = !this.#response.write(this.#format.keepAlive)
+  }
+}
+
+interface AnswerParts {
   readonly bounds: StreamBounds
   readonly faults: FaultReporter
   readonly streamFormat: StreamFormat

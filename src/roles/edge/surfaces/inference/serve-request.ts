@@ -1,39 +1,57 @@
 import type { UsageBounds } from '../../../../domain/pricing/worst-case.ts'
-import type { RoutePlan } from '../../../../domain/routing/plan.ts'
+import type { RoutePlan, RoutingRequest } from '../../../../domain/routing/plan.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
-import { type HttpContext, keyOfContext } from '../../../../http/context.ts'
+import { callerOfContext, type HttpContext, keyOfContext } from '../../../../http/context.ts'
 import type { FaultReporter } from '../../../../http/errors.ts'
-import type { RoutedRequest, Surface } from '../../../dispatch.ts'
-import { readIdempotencyKey } from '../../admission/idempotency/key-header.ts'
+import { readValid } from '../../../../http/validate.ts'
+import type { Logger } from '../../../../runtime/logger.ts'
+import type { AnswerPart, FailedCandidate, JsonRecord, RoutedRequest, Surface } from '../../../dispatch.ts'
 import type { KeyLease } from '../../admission/idempotency/key-lease.ts'
-import { captureResponse, captureStream } from '../idempotency/capture-response.ts'
-import { headersToStore, type IdempotentParts, serveIdempotent } from '../idempotency/serve-idempotent.ts'
-import { clientGoneOf } from '../streaming/client-gone.ts'
-import type { StreamBounds } from '../streaming/event-stream.ts'
-import type { StreamFormat } from '../streaming/stream-format.ts'
-import type { Inference, InferenceRequest } from './inference.ts'
-import { type SurfaceRequest, withoutRouting } from './request.ts'
-import { sendAnswer } from './send-answer.ts'
+import { admissionLimits } from '../../admission/limits.ts'
+import type { Inference, InferenceQuestion, InferenceRequest } from './inference.ts'
+import { clientGoneOf, keepAliveComment, type StreamBounds, type StreamFormat, sendAnswer } from './send-answer.ts'
+import { headersToStore, type IdempotentParts, serveIdempotent } from './serve-idempotent.ts'
+
+interface SurfaceRequest {
+  readonly model: string
+  readonly stream?: boolean | null
+  readonly extra_body?: { readonly models?: readonly string[]; readonly [member: string]: unknown }
+  readonly models?: readonly string[]
+  readonly route?: string
+  readonly [member: string]: unknown
+}
+
+const routingMember = /^(?:models|route)\b/
+
+/** The official Python SDKs move the members of `extra_body` to the top level; their callers wrote `extra_body`. */
+const paramOf = (path: string): string => (routingMember.test(path) ? `extra_body.${path}` : path)
+
+/** The reader throws `missing_required_parameter` or `invalid_value` with the path of what is wrong. */
+export const requestReader =
+  <Request extends SurfaceRequest>(schemaId: string): ((value: unknown) => Request) =>
+  (value) =>
+    readValid<Request>(schemaId, value, paramOf)
+
+/** A chain replaces the model; that of `extra_body` overrides that of the top level. `route` alone has no effect. */
+export const routingRequestOf = ({ model, models, extra_body }: SurfaceRequest): RoutingRequest => ({
+  model,
+  chain: extra_body?.models ?? models ?? null,
+})
+
+export const withoutRouting = (request: SurfaceRequest): JsonRecord => {
+  const { extra_body, models, route, ...body } = request
+  return extra_body === undefined && models === undefined && route === undefined ? request : body
+}
 
 /** A header holds printable ASCII; a model's name may hold anything. */
 const headerText = (name: string): string => name.toWellFormed().replace(/[^\x20-\x7e]+/gu, encodeURIComponent)
 
-interface Served {
-  readonly level: number
-  readonly model: string
-}
-
-const setChainHeaders = (ctx: HttpContext, { level, model }: Served): void => {
-  ctx.set('X-Gateway-Fallback-Level', String(level))
-  if (level > 0) ctx.set('X-Gateway-Fallback-Model', headerText(model))
-}
-
 /** Reports which model of the plan served: the level where a chain was named, the resolved model where a router was. */
-const setRouteHeaders = (ctx: HttpContext, plan: RoutePlan, served: Served): void => {
-  const { model, level } = served
+const setRouteHeaders = (ctx: HttpContext, plan: RoutePlan, { level, model }: FailedCandidate): void => {
   const provider = plan.candidates.find((candidate) => candidate.level === level)?.provider
   ctx.state.trace.server = { model, provider, level }
-  if (plan.chain) setChainHeaders(ctx, served)
+  if (plan.chain) ctx.set('X-Gateway-Fallback-Level', String(level))
+  if (plan.chain && level > 0) ctx.set('X-Gateway-Fallback-Model', headerText(model))
   if (plan.router === null) return
   ctx.set('X-Gateway-Router', plan.router)
   ctx.set('X-Gateway-Resolved-Model', headerText(model))
@@ -60,13 +78,73 @@ interface PlannedRequest {
   readonly streamFormat: StreamFormat
 }
 
+type Bytes = Extract<AnswerPart, { type: 'bytes' }>
+
+const bodyBytesMax = admissionLimits.outcomeBytesMax - admissionLimits.outcomeHeadBytesMax
+
+const joined = (pieces: readonly Bytes[]): Bytes => ({
+  type: 'bytes',
+  bytes: pieces.length === 1 ? pieces[0]!.bytes : Buffer.concat(pieces.map(({ bytes }) => bytes)),
+})
+
+/** The last piece waits for `keep`. Of a body that is too large, only the fact that it was given is stored. */
+async function* captureResponse(
+  parts: AsyncIterable<AnswerPart>,
+  held: KeyLease,
+  keep: (contentType: string, body: Uint8Array) => Promise<void>,
+): AsyncGenerator<AnswerPart> {
+  let contentType = ''
+  let waiting: Bytes[] = []
+  let bytesCount = 0
+  for await (const part of parts) {
+    if (part.type === 'head') {
+      contentType = part.contentType
+      yield part
+      continue
+    }
+    bytesCount += part.bytes.length
+    waiting.push(part)
+    if (bytesCount <= bodyBytesMax) continue
+    yield* waiting.slice(0, -1)
+    waiting = [part]
+  }
+  if (waiting.length === 0) return
+  if (bytesCount > bodyBytesMax) await held.storeNothing('size')
+  else await keep(contentType, joined(waiting).bytes)
+  yield joined(waiting)
+}
+
+/**
+ * Yields a stream as it comes; once a part was given, that fact is stored before the stream ends. Where it cannot be
+ * stored, the log still shows a repeat of the request that it was charged.
+ */
+async function* captureStream(
+  parts: AsyncIterable<AnswerPart>,
+  held: KeyLease,
+  logger: Logger,
+): AsyncGenerator<AnswerPart> {
+  let isBegun = false
+  try {
+    for await (const part of parts) {
+      if (part.type === 'bytes') isBegun = true
+      yield part
+    }
+  } finally {
+    if (isBegun)
+      await held.storeNothing('stream').catch((fault: unknown) => {
+        logger.log('idempotency.stream_not_stored', { fault })
+      })
+  }
+}
+
 interface Reader {
   readonly clientGone: AbortSignal
   readonly capture?: InferenceRequest['capture']
 }
 
 /** A stored answer is sent to repeats of the request: it is read to its end, even if its client has left. */
-const capturingReader = (ctx: HttpContext, { logger }: SurfaceParts, held: KeyLease, stream: boolean): Reader => {
+const readerOf = (ctx: HttpContext, { logger }: SurfaceParts, held: KeyLease | null, stream: boolean): Reader => {
+  if (held === null) return { clientGone: clientGoneOf(ctx.res) }
   if (stream)
     return {
       clientGone: AbortSignal.any([clientGoneOf(ctx.res), held.lost]),
@@ -79,14 +157,10 @@ const capturingReader = (ctx: HttpContext, { logger }: SurfaceParts, held: KeyLe
 
 /** Runs a request, once per idempotency key. */
 export const serveRequest = async (ctx: HttpContext, parts: SurfaceParts, planned: PlannedRequest): Promise<void> => {
-  const key = readIdempotencyKey(ctx.req.headers)
-  if (key === null) return runAndSend(ctx, parts, planned, { clientGone: clientGoneOf(ctx.res) })
   const { surface } = planned
   const stream = planned.request.stream === true
   const work = { type: 'request', keyId: keyOfContext(ctx).keyId, surface, stream } as const
-  await serveIdempotent(ctx, parts, { key, work }, (held) =>
-    runAndSend(ctx, parts, planned, capturingReader(ctx, parts, held, stream)),
-  )
+  await serveIdempotent(ctx, parts, work, (held) => runAndSend(ctx, parts, planned, readerOf(ctx, parts, held, stream)))
 }
 
 const runAndSend = async (
@@ -110,7 +184,7 @@ const runAndSend = async (
         stream: stream === true,
         demand,
         headers,
-        capture: capture,
+        capture,
         trace: ctx.state.trace,
       },
       plan,
@@ -119,5 +193,21 @@ const runAndSend = async (
     .catch((fault: unknown) => setFailureHeaders(ctx, plan, fault))
   setRouteHeaders(ctx, plan, answer.head)
   if (answer.outputCap !== null) ctx.set('X-Gateway-Output-Cap', String(answer.outputCap))
-  await sendAnswer(ctx, answer, { bounds: parts.bounds, faults: parts.faults, streamFormat: streamFormat })
+  await sendAnswer(ctx, answer, { bounds: parts.bounds, faults: parts.faults, streamFormat })
+}
+
+const neverStreamed = {
+  keepAlive: keepAliveComment,
+  errorEvent: (): never => {
+    throw new Error('a question is answered whole')
+  },
+}
+
+export const serveQuestion = async (
+  ctx: HttpContext,
+  { inference, bounds, faults }: SurfaceParts,
+  asked: Omit<InferenceQuestion, 'requestId' | 'key'>,
+): Promise<void> => {
+  const answer = await inference.ask({ ...callerOfContext(ctx), ...asked }, clientGoneOf(ctx.res))
+  await sendAnswer(ctx, answer, { bounds, faults, streamFormat: neverStreamed })
 }

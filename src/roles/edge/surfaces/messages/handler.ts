@@ -1,14 +1,49 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { isObject, type JsonObject } from '../../../../encoding/json.ts'
+import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { type HttpMiddleware, jsonOfContext, keyOfContext } from '../../../../http/context.ts'
 import { messagesErrorBody } from '../../../../http/errors.ts'
 import { refuseThread } from '../../../../providers/anthropic/references.ts'
-import { serveQuestion } from '../inference/ask-question.ts'
-import { requestReader, routingRequestOf, withoutRouting } from '../inference/request.ts'
-import { type SurfaceParts, serveRequest } from '../inference/serve-request.ts'
-import type { StreamFormat } from '../streaming/stream-format.ts'
+import type { StreamFormat } from '../inference/send-answer.ts'
+import {
+  requestReader,
+  routingRequestOf,
+  type SurfaceParts,
+  serveQuestion,
+  serveRequest,
+  withoutRouting,
+} from '../inference/serve-request.ts'
 import type { MessagesRequest } from './request.types.ts'
 import { boundMessagesUsage } from './usage-bounds.ts'
-import { headersToForward } from './version.ts'
+
+const versionPattern = /^\d{4}-\d{2}-\d{2}$/
+
+/** The neutral header counts where that of the official SDKs is absent. */
+const versionOf = (headers: IncomingHttpHeaders): string | undefined =>
+  headers['anthropic-version']?.toString() ?? headers['api-version']?.toString()
+
+const wrongVersion = (message: string): GatewayError =>
+  new GatewayError('invalid_request', message, { param: 'anthropic-version' })
+
+/** Throws `invalid_request` where no header names the version of the format. */
+export const requireVersion = (): HttpMiddleware => (ctx, next) => {
+  const version = versionOf(ctx.req.headers)
+  if (version === undefined)
+    throw wrongVersion('The header `anthropic-version` (or `api-version`) is required, such as `2023-06-01`.')
+  if (!versionPattern.test(version))
+    throw wrongVersion('The version in the header must be a date, such as `2023-06-01`.')
+  return next()
+}
+
+/** The caller's headers that an upstream of the same format receives. */
+const headersToForward = (headers: IncomingHttpHeaders): Readonly<Record<string, string>> => {
+  const version = versionOf(headers)
+  const beta = headers['anthropic-beta']?.toString()
+  return {
+    ...(version === undefined ? {} : { 'anthropic-version': version }),
+    ...(beta === undefined ? {} : { 'anthropic-beta': beta }),
+  }
+}
 
 const ping = Buffer.from('event: ping\ndata: {"type": "ping"}\n\n')
 
@@ -30,7 +65,7 @@ export const readMessagesRequest = (value: unknown): MessagesRequest => {
 const readCountRequest = (value: unknown): MessagesRequest =>
   readMessagesRequest(isObject(value) ? { ...value, max_tokens: 1 } : value)
 
-export const countedBody = (request: MessagesRequest): JsonObject => {
+const countedBody = (request: MessagesRequest): JsonObject => {
   const { max_tokens: _ofAnswer, stream: _howAnswered, ...body } = withoutRouting(request)
   return body
 }

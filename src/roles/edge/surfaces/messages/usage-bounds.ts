@@ -2,8 +2,16 @@ import type { UsageBounds } from '../../../../domain/pricing/worst-case.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../../../encoding/json.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { sharedLimits } from '../../../../runtime/limits.ts'
-import { encodedImage, linkedImage, type Media, noMedia, sumOfMedia, unmeasured } from '../inference/media.ts'
-import { builtInSearch, webSearches } from '../inference/web-searches.ts'
+import {
+  builtInSearch,
+  encodedImage,
+  linkedImage,
+  type Media,
+  noMedia,
+  sumOfMedia,
+  unmeasured,
+  webSearches,
+} from '../inference/media.ts'
 import type { MessagesRequest } from './request.types.ts'
 
 const imageOf = ({ type, data, url }: JsonObject): Media => {

@@ -4,13 +4,13 @@ import { GatewayError } from '../../../../errors/gateway-error.ts'
 import {
   callerOfContext,
   type HttpContext,
+  type HttpContextWithId,
   type HttpMiddleware,
   jsonOfContext,
   keyOfContext,
 } from '../../../../http/context.ts'
 import type { TaskPage } from '../../../../projections/tasks/queries.ts'
 import { genericStatus, nativeAccepted, nativeTask } from '../../../task-views.ts'
-import { idIn } from '../tasks/path-id.ts'
 import { type SubmitParts, submitTask } from '../tasks/submit-task.ts'
 import { isEmpty, type PathOf, readVideo } from '../tasks/video-request.ts'
 import type { VideoTasks } from '../tasks/video-tasks.ts'
@@ -43,26 +43,18 @@ const besides = (taskId: string, status: string): JsonObject => ({ id: taskId, t
 export const submitNative =
   (kind: VideoKind, parts: SubmitParts): HttpMiddleware =>
   async (ctx) => {
-    const { rates } = ctx.state
-    const asked = {
-      key: keyOfContext(ctx),
-      rates,
-      surface: 'native-video',
-      ...readNativeRequest(jsonOfContext(ctx).value, kind),
-    } as const
-    await submitTask(ctx, parts, asked, (accepted) => ({
+    const read = { surface: 'native-video', ...readNativeRequest(jsonOfContext(ctx).value, kind) } as const
+    await submitTask(ctx, parts, read, (accepted) => ({
       ...envelope(ctx, nativeAccepted(accepted)),
       ...besides(accepted.taskId, 'queued'),
     }))
   }
 
-const nativePath = /^\/vv\/v1\/videos\/[^/]+\/([^/]+)\/?$/i
-
 /** GET /vv/v1/videos/{kind}/{id}: by our id or the caller's, of whichever kind the task is. */
 export const showNative =
-  (tasks: VideoTasks): HttpMiddleware =>
-  async (ctx) => {
-    const task = await tasks.findByAnyId(callerOfContext(ctx), idIn(ctx, nativePath))
+  (tasks: VideoTasks) =>
+  async (ctx: HttpContextWithId): Promise<void> => {
+    const task = await tasks.findByAnyId(callerOfContext(ctx), ctx.params.id ?? '')
     ctx.body = { ...envelope(ctx, nativeTask(task)), ...besides(task.taskId, genericStatus(task)) }
   }
 

@@ -1,16 +1,96 @@
+import type { RoutePlan } from '../../../../domain/routing/plan.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
-import { type HttpContext, type HttpMiddleware, jsonOfContext, keyOfContext } from '../../../../http/context.ts'
+import {
+  type HttpContext,
+  type HttpContextWithId,
+  type HttpMiddleware,
+  jsonOfContext,
+  keyOfContext,
+} from '../../../../http/context.ts'
+import { referencedResponseOf } from '../../../../providers/openai-responses/references.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
-import { serveQuestion } from '../inference/ask-question.ts'
+import type { StoredResponseOwner, StoredResponses } from '../../../stored-responses.ts'
 import { candidateAt } from '../inference/inference.ts'
-import { routingRequestOf } from '../inference/request.ts'
-import { type SurfaceParts, serveRequest } from '../inference/serve-request.ts'
-import { readResponsesRequest } from './request.ts'
-import { candidateOfResponse, providerOfResponse, type ResponseOwners, requireOwner } from './stored.ts'
+import {
+  requestReader,
+  routingRequestOf,
+  type SurfaceParts,
+  serveQuestion,
+  serveRequest,
+} from '../inference/serve-request.ts'
+import type { ResponsesRequest } from './request.types.ts'
 import { ResponsesStreamFormat } from './stream-format.ts'
 import { boundResponsesUsage } from './usage-bounds.ts'
 
-export interface ResponsesParts extends SurfaceParts {
+export type ResponseOwners = Pick<StoredResponses, 'find'>
+
+const shownIdMax = 256
+/** Ids of all providers match it; the id becomes part of a path. */
+const idPattern = /^[\w-]{1,256}$/
+
+/** Undefined where another workspace owns the response. */
+const requireOwner = async (
+  owners: ResponseOwners,
+  workspaceId: string,
+  responseId: string,
+): Promise<StoredResponseOwner | undefined> => {
+  const owner = idPattern.test(responseId) ? await owners.find(responseId) : undefined
+  return owner?.workspaceId === workspaceId ? owner : undefined
+}
+
+const noPrevious = (responseId: string): GatewayError =>
+  new GatewayError('invalid_value', `Previous response with id '${responseId.slice(0, shownIdMax)}' not found.`, {
+    param: 'previous_response_id',
+  })
+
+/**
+ * The provider that stores the response that a request continues; null where it names none. Throws `invalid_value` for
+ * a response that is not the workspace's own, `unsupported_parameter` for anything else stored at a provider.
+ */
+const providerOfResponse = async (
+  owners: ResponseOwners,
+  workspaceId: string,
+  request: ResponsesRequest,
+): Promise<string | null> => {
+  const responseId = referencedResponseOf(request)
+  if (responseId === null) return null
+  const owner = await requireOwner(owners, workspaceId, responseId)
+  if (owner === undefined) throw noPrevious(responseId)
+  return owner.provider
+}
+
+/** Throws `invalid_value` where no candidate of the provider is left. */
+const candidateOfResponse = (plan: RoutePlan, provider: string): RoutePlan => {
+  const candidates = plan.candidates.filter((candidate) => candidate.provider === provider)
+  if (candidates.length === 0)
+    throw new GatewayError(
+      'invalid_value',
+      `The previous response is stored by \`${provider}\`: name one of its models.`,
+      {
+        param: 'model',
+      },
+    )
+  return { ...plan, candidates }
+}
+
+const read = requestReader<ResponsesRequest>('requests/responses-request.v1.json')
+
+/** An abandoned background answer would be charged without any client to report the cost to. */
+const refuseBackground = ({ background }: ResponsesRequest): void => {
+  if (background === true)
+    throw new GatewayError('unsupported_parameter', '`background` is not available: ask for a stream instead.', {
+      param: 'background',
+    })
+}
+
+/** Throws `unsupported_parameter` for a request to be answered in the background. */
+export const readResponsesRequest = (value: unknown): ResponsesRequest => {
+  const request = read(value)
+  refuseBackground(request)
+  return request
+}
+
+interface ResponsesParts extends SurfaceParts {
   readonly owners: ResponseOwners
   readonly clock: Clock
 }
@@ -37,8 +117,6 @@ export const createResponse =
     })
   }
 
-const responsePath = /^\/v1\/responses\/([^/]+)\/?$/i
-
 /** The same text for an unknown response and another workspace's. */
 const notFound = (): GatewayError => new GatewayError('not_found', 'There is no response with this id.')
 
@@ -54,10 +132,10 @@ const refuseStream = ({ query }: HttpContext): void => {
 
 /** GET and DELETE, at the provider that stores it. Throws `not_found` but for the owning workspace. */
 export const serveStoredResponse =
-  (type: 'get_response' | 'delete_response', parts: ResponsesParts): HttpMiddleware =>
-  async (ctx) => {
+  (type: 'get_response' | 'delete_response', parts: ResponsesParts) =>
+  async (ctx: HttpContextWithId): Promise<void> => {
     refuseStream(ctx)
-    const responseId = responsePath.exec(ctx.path)?.[1] ?? ''
+    const responseId = ctx.params.id ?? ''
     const owner = await requireOwner(parts.owners, keyOfContext(ctx).workspaceId, responseId)
     if (owner === undefined) throw notFound()
     await serveQuestion(ctx, parts, {

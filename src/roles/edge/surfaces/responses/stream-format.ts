@@ -1,8 +1,23 @@
 import { asObject, type JsonObject, parseJson } from '../../../../encoding/json.ts'
 import type { GatewayError } from '../../../../errors/gateway-error.ts'
+import { errorBody } from '../../../../http/errors.ts'
 import { SseSplitter } from '../../../../providers/dialect/sse.ts'
-import { keepAliveComment, type StreamFormat } from '../streaming/stream-format.ts'
-import { failedResponseEvent, responsesErrorEvent } from './error-event.ts'
+import { sseEvent } from '../../../../providers/dialect/sse-event.ts'
+import { keepAliveComment, type StreamFormat } from '../inference/send-answer.ts'
+
+/** In both forms that clients read: flat, and under `error`. `sequence` is its number in the stream, from 0. */
+export const responsesErrorEvent = (failure: GatewayError, sequence: number): string => {
+  const { error } = errorBody(failure)
+  const { code, message, param } = error
+  return sseEvent({ type: 'error', sequence_number: sequence, code, message, param, error })
+}
+
+/** Agents read the reason from it, and how long to wait. `begun`: the response as it began. */
+const failedResponseEvent = (failure: GatewayError, begun: JsonObject, sequence: number): string => {
+  const error = { code: failure.code, message: failure.message }
+  const response = { ...begun, error, ...failure.failedResponse, status: 'failed' }
+  return sseEvent({ type: 'response.failed', sequence_number: sequence, response })
+}
 
 /** The member as written in an event; within a text its quotes are escaped. */
 const member = '"sequence_number":'
@@ -17,7 +32,7 @@ const lastNumberIn = (bytes: Buffer): number | null => {
   return digits === undefined ? null : Number(digits)
 }
 
-export interface UnseenResponse {
+interface UnseenResponse {
   readonly requestId: string
   readonly model: string
   readonly createdSeconds: number

@@ -13,7 +13,7 @@ export interface Requester {
   readonly key: Key
 }
 
-export interface ResultUrlRefresherParts {
+interface ResultUrlRefresherParts {
   readonly inference: Pick<Inference, 'ask'>
   readonly clock: Clock
   readonly logger: Logger

@@ -1,8 +1,7 @@
 import type { VideoBody, VideoRequest } from '../../../../domain/video/request.ts'
 import { isObject, type JsonObject } from '../../../../encoding/json.ts'
-import { getValidator } from '../../../../encoding/schema-validation.ts'
 import { GatewayError, truncateName } from '../../../../errors/gateway-error.ts'
-import { refuseInvalid } from '../../../../http/validate.ts'
+import { readValid } from '../../../../http/validate.ts'
 import type { NativeVideoRequest } from './native-request.types.ts'
 
 /** Maps a native member's path to the caller's: `sound` is `metadata.sound` on the generic surface. */
@@ -68,17 +67,6 @@ const spelled = (fields: JsonObject): JsonObject =>
     ]),
   )
 
-const validate = getValidator('requests/native-video-request.v1.json')
-
-const readFields = (fields: JsonObject, pathOf: PathOf): NativeVideoRequest => {
-  const request = spelled(fields)
-  const problems = validate(request)
-  const isValid = (_value: JsonObject): _value is NativeVideoRequest => problems.length === 0
-  if (isValid(request)) return request
-  refuseInvalid(problems, pathOf)
-  throw new Error('a request without problems is valid')
-}
-
 const pick = <From extends object, Name extends keyof From>(
   from: From,
   names: readonly Name[],
@@ -142,7 +130,7 @@ const refuseInexact = (body: VideoBody, pathOf: PathOf): void => {
 
 /** Throws with the path of what is wrong as the caller wrote it. Does not check what the model can do. */
 export const readVideo = (fields: JsonObject, pathOf: PathOf): Omit<VideoRequest, 'kind'> => {
-  const request = readFields(fields, pathOf)
+  const request = readValid<NativeVideoRequest>('requests/native-video-request.v1.json', spelled(fields), pathOf)
   const body = bodyOf(request)
   refuseInexact(body, pathOf)
   return {

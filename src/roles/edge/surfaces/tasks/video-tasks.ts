@@ -12,7 +12,7 @@ import type { Requester, ResultUrlRefresher } from './result-url-refresher.ts'
 /** The tasks of a workspace, whether they have ended or not. */
 export type EdgeTasks = Pick<RecentTasks, 'find' | 'findByExternalId' | 'list'>
 
-export interface VideoTaskParts extends TaskDraftParts, TaskPlacementParts {
+interface VideoTaskParts extends TaskDraftParts, TaskPlacementParts {
   readonly tail: LedgerTail
   readonly tasks: EdgeTasks
   readonly resultUrls: Pick<ResultUrlRefresher, 'refreshResults'>
@@ -20,7 +20,7 @@ export interface VideoTaskParts extends TaskDraftParts, TaskPlacementParts {
   readonly newTaskId: () => string
 }
 
-export interface NamedTask {
+interface NamedTask {
   readonly taskId: string
   /** Whether it may have been submitted before. */
   readonly mayExist: boolean

@@ -1,28 +1,69 @@
-import { callerOfContext, type HttpMiddleware, jsonOfContext, keyOfContext } from '../../../../http/context.ts'
-import { genericAccepted, genericTask } from '../../../task-views.ts'
-import { idIn } from '../tasks/path-id.ts'
+import type { Task } from '../../../../domain/video/task.ts'
+import { GatewayError } from '../../../../errors/gateway-error.ts'
+import {
+  callerOfContext,
+  type HttpContext,
+  type HttpContextWithId,
+  type HttpMiddleware,
+  jsonOfContext,
+} from '../../../../http/context.ts'
+import { genericAccepted, genericTask, openaiAccepted, openaiVideo } from '../../../task-views.ts'
 import { type SubmitParts, submitTask } from '../tasks/submit-task.ts'
 import type { VideoTasks } from '../tasks/video-tasks.ts'
 import { readGeneration } from './request.ts'
 
+const readSubmission = (ctx: HttpContext) =>
+  ({ surface: 'video', ...readGeneration(jsonOfContext(ctx).value) }) as const
+
+const taskAt = (ctx: HttpContextWithId, tasks: VideoTasks): Promise<Task> =>
+  tasks.find(callerOfContext(ctx), ctx.params.id ?? '')
+
 export const submitGeneration =
   (parts: SubmitParts): HttpMiddleware =>
   async (ctx) => {
-    const { rates } = ctx.state
-    const asked = {
-      key: keyOfContext(ctx),
-      rates,
-      surface: 'video',
-      ...readGeneration(jsonOfContext(ctx).value),
-    } as const
-    await submitTask(ctx, parts, asked, genericAccepted)
+    await submitTask(ctx, parts, readSubmission(ctx), genericAccepted)
   }
 
-const generationPath = /^\/v1\/video\/generations\/([^/]+)\/?$/i
-
 export const showGeneration =
-  (tasks: VideoTasks): HttpMiddleware =>
+  (tasks: VideoTasks) =>
+  async (ctx: HttpContextWithId): Promise<void> => {
+    ctx.body = { code: 'success', message: '', data: genericTask(await taskAt(ctx, tasks)) }
+  }
+
+/** POST /v1/videos: POST /v1/video/generations in OpenAI's format. */
+export const createVideo =
+  (parts: SubmitParts): HttpMiddleware =>
   async (ctx) => {
-    const task = await tasks.find(callerOfContext(ctx), idIn(ctx, generationPath))
-    ctx.body = { code: 'success', message: '', data: genericTask(task) }
+    await submitTask(ctx, parts, readSubmission(ctx), openaiAccepted)
+  }
+
+export const retrieveVideo =
+  (tasks: VideoTasks) =>
+  async (ctx: HttpContextWithId): Promise<void> => {
+    ctx.body = openaiVideo(await taskAt(ctx, tasks))
+  }
+
+export const videoListParameters = { variant: { form: 'the file itself', schema: { enum: ['video'] } } }
+
+const refuseVariant = ({ query }: HttpContext): void => {
+  if ((query['variant'] ?? 'video') !== 'video')
+    throw new GatewayError('unsupported_value', 'Only the video itself can be downloaded.', { param: 'variant' })
+}
+
+/** Throws `not_found` as long as there is no result. */
+const resultOf = ({ status, results }: Task): string => {
+  const url = status === 'SUCCESS' ? URL.parse(results[0]?.url ?? '') : null
+  if (url === null) throw new GatewayError('not_found', `The task has no video to be downloaded: it is ${status}.`)
+  return url.href
+}
+
+/** Redirects to the vendor's copy. */
+export const downloadVideo =
+  (tasks: VideoTasks) =>
+  async (ctx: HttpContextWithId): Promise<void> => {
+    refuseVariant(ctx)
+    const url = resultOf(await taskAt(ctx, tasks))
+    ctx.body = ''
+    ctx.status = 302
+    ctx.set('Location', url)
   }

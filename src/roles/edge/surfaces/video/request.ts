@@ -1,13 +1,12 @@
 import type { VideoBody, VideoKind, VideoRequest } from '../../../../domain/video/request.ts'
 import { asObject, isObject, type JsonObject } from '../../../../encoding/json.ts'
-import { getValidator } from '../../../../encoding/schema-validation.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
-import { refuseInvalid } from '../../../../http/validate.ts'
+import { readValid } from '../../../../http/validate.ts'
 import { parseJsonBody } from '../../http/request-body.ts'
 import { isEmpty, type PathOf, readVideo, videoMemberNames } from '../tasks/video-request.ts'
 import type { VideoGenerationRequest } from './request.types.ts'
 
-export interface ReadGeneration {
+interface ReadGeneration {
   readonly request: VideoRequest
   readonly pathOf: PathOf
 }
@@ -16,16 +15,6 @@ interface Given {
   readonly name: string
   readonly path: string
   readonly value: unknown
-}
-
-const validate = getValidator('requests/video-request.v1.json')
-
-const readOuter = (value: unknown): VideoGenerationRequest => {
-  const problems = validate(value)
-  const isValid = (_value: unknown): _value is VideoGenerationRequest => problems.length === 0
-  if (isValid(value)) return value
-  refuseInvalid(problems, (path) => path)
-  throw new Error('a request without problems is valid')
 }
 
 const badMetadata = (what: string, cause?: unknown): GatewayError =>
@@ -113,7 +102,7 @@ const kindOf = ({ image, image_tail, image_list, video_list, element_list }: Vid
 
 /** Throws with the path of what is wrong. */
 export const readGeneration = (value: unknown): ReadGeneration => {
-  const given = givenIn(readOuter(value))
+  const given = givenIn(readValid<VideoGenerationRequest>('requests/video-request.v1.json', value))
   const pathOf = pathsIn(given)
   const read = readVideo(Object.fromEntries(given.map(({ name, value }) => [name, value])), pathOf)
   return { request: { kind: kindOf(read.body), ...read }, pathOf }

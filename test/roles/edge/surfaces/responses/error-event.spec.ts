@@ -3,7 +3,7 @@ import { Stream } from 'openai/core/streaming'
 import t from 'tap'
 import { GatewayError } from '../../../../../src/errors/gateway-error.ts'
 import { errorTable } from '../../../../../src/http/error-table.ts'
-import { responsesErrorEvent } from '../../../../../src/roles/edge/surfaces/responses/error-event.ts'
+import { responsesErrorEvent } from '../../../../../src/roles/edge/surfaces/responses/stream-format.ts'
 import { problemsOfResponsesEvent } from '../../../../reference/responses-contract.ts'
 
 const broken = new GatewayError('upstream_stream_interrupted', 'The upstream provider broke off\nthe answer.')

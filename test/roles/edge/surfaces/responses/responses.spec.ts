@@ -1,7 +1,7 @@
 import OpenAI from 'openai'
 import t from 'tap'
 import { GatewayError } from '../../../../../src/errors/gateway-error.ts'
-import type { ResponseOwners } from '../../../../../src/roles/edge/surfaces/responses/stored.ts'
+import type { ResponseOwners } from '../../../../../src/roles/edge/surfaces/responses/handler.ts'
 import {
   errorOf,
   jsonHead,

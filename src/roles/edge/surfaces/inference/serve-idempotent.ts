@@ -1,13 +1,28 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { KeyedOperation } from '../../../../domain/idempotency/key.ts'
 import { clientGoneError, GatewayError } from '../../../../errors/gateway-error.ts'
 import { type HttpContext, jsonOfContext, keyOfContext } from '../../../../http/context.ts'
 import { errorStatusOf } from '../../../../http/error-table.ts'
+import { httpLimits } from '../../../../http/limits.ts'
 import { sharedLimits } from '../../../../runtime/limits.ts'
 import type { Logger } from '../../../../runtime/logger.ts'
 import { waitAtMost } from '../../../../runtime/within.ts'
 import type { IdempotencyKeys, StartedKey } from '../../admission/idempotency/idempotency-keys.ts'
 import type { KeyLease, RequestOutcome } from '../../admission/idempotency/key-lease.ts'
 import { originalRequestHeader, requestIdHeaders } from '../../http/middleware.ts'
+
+const keyPattern = new RegExp(`^[\\x20-\\x7e]{1,${httpLimits.idempotencyKeyCharactersMax}}$`)
+
+/** Quotes included. Throws `invalid_value` for one that is empty, too long or not ASCII. */
+const readIdempotencyKey = ({ 'idempotency-key': key }: IncomingHttpHeaders): string | null => {
+  if (key === undefined) return null
+  if (typeof key === 'string' && keyPattern.test(key)) return key
+  throw new GatewayError(
+    'invalid_value',
+    `The header \`Idempotency-Key\` must be 1 to ${httpLimits.idempotencyKeyCharactersMax} printable ASCII characters.`,
+    { param: 'Idempotency-Key' },
+  )
+}
 
 export interface IdempotentParts {
   readonly keys: IdempotencyKeys
@@ -60,24 +75,29 @@ const releaseOrExpireKey = async (
   await waitAtMost(left, sharedLimits.natsRequestMs)
 }
 
-/** `run` sends the answer, and stores it before its end is sent. Throws what `IdempotencyKeys` and `run` throw. */
+/**
+ * `run` sends the answer; where the request has an idempotency key, it stores the answer before its end is sent.
+ * Throws what `IdempotencyKeys` and `run` throw.
+ */
 export const serveIdempotent = async (
   ctx: HttpContext,
   { keys, logger }: IdempotentParts,
-  asked: { readonly key: string; readonly work: KeyedOperation },
-  run: (held: KeyLease, work: KeyedOperation) => Promise<void>,
+  work: KeyedOperation,
+  run: (held: KeyLease | null, work: KeyedOperation) => Promise<void>,
 ): Promise<void> => {
+  const key = readIdempotencyKey(ctx.req.headers)
+  if (key === null) return run(null, work)
   const { requestId } = ctx.state
   const { workspaceId } = keyOfContext(ctx)
   const endpoint = ctx.path.toLowerCase().replace(/\/$/, '')
-  const begun = await keys.begin({ ...asked, requestId, workspaceId, endpoint, body: jsonOfContext(ctx).value })
+  const begun = await keys.begin({ key, work, requestId, workspaceId, endpoint, body: jsonOfContext(ctx).value })
   if (begun.type === 'replay') return replay(ctx, begun.requestId, begun.outcome)
   try {
     await run(begun.held, begun.work)
     // A body too large to be stored, whose client left before its end.
     if (!begun.held.isEnded) await begun.held.storeNothing('size')
   } catch (fault) {
-    await releaseOrExpireKey(begun, asked.work, fault, logger)
+    await releaseOrExpireKey(begun, work, fault, logger)
     throw fault
   }
 }
