@@ -25,7 +25,6 @@ export interface RequestTrace {
   /** Who answered, by the names of the catalogue: what the caller wrote stays out. */
   server: { readonly model: string; readonly provider?: string | undefined; readonly level?: number } | null
   taskId?: string
-  /** Of the error that the client received. */
   code?: ErrorCode
 }
 
@@ -42,12 +41,10 @@ export interface HttpState extends DefaultState {
 }
 
 export type HttpContext = ParameterizedContext<HttpState, object>
-/** Of a route whose path names something. */
 export type HttpContextWithId = HttpContext & { readonly params: { readonly id?: string } }
 
 export type HttpMiddleware = (ctx: HttpContext, next: Next) => Promise<void> | void
 
-/** Throws where the endpoint does not authenticate. */
 export const keyOfContext = ({ state }: HttpContext): Key => {
   if (state.key === undefined) throw new Error('the endpoint does not authenticate')
   return state.key
@@ -59,20 +56,17 @@ export const canRead = (ctx: HttpContext): string | null => {
   return reads === undefined ? keyOfContext(ctx).workspaceId : reads
 }
 
-/** Throws where the endpoint names no workspace. */
 export const readableWorkspace = (ctx: HttpContext): string => {
   const workspaceId = canRead(ctx)
   if (workspaceId === null) throw new Error('the endpoint reads the ledger of one workspace')
   return workspaceId
 }
 
-/** Throws where the endpoint does not authenticate. */
 export const callerOfContext = (ctx: HttpContext): { readonly requestId: string; readonly key: Key } => ({
   requestId: ctx.state.requestId,
   key: keyOfContext(ctx),
 })
 
-/** Throws where the endpoint reads no body. */
 export const jsonOfContext = ({ state }: HttpContext): ReceivedJson => {
   if (state.json === undefined) throw new Error('the endpoint reads no body')
   return state.json

@@ -26,7 +26,6 @@ const isUpTo = (value: unknown, most: number): value is number =>
 const int4Max = 2 ** 31 - 1
 const int2Max = 2 ** 15 - 1
 
-/** For a list in the order of the log. */
 export const placeCursor = (list: string) => ({
   text: ({ sequence, eventIndex, line }: EntryPosition): string => cursorText(list, [sequence, eventIndex, line]),
   parameter: {
@@ -48,7 +47,6 @@ const textMax = 1_024
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= textMax
 
-/** For a list in the order of some texts. */
 export const textsCursor = (list: string) => ({
   text: (texts: readonly string[]): string => cursorText(list, texts),
   parameter: {
@@ -81,7 +79,6 @@ export const pageOf = (list: string) => {
   const cursor = textsCursor(list)
   return {
     known: { cursor: cursor.parameter, limit: parameters.limitParameter },
-    /** `items` need no order. */
     show: <Item>(
       items: readonly Item[],
       idOf: (item: Item) => string,

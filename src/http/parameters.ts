@@ -51,7 +51,6 @@ export const oneOfParameter = <Word extends string>(words: readonly Word[]): Par
 /** The surfaces on which requests are charged. */
 export const surfaceParameter = oneOfParameter(['chat', 'messages', 'responses', 'video', 'native-video'])
 
-/** A comma-separated list of distinct values. */
 export const someOfParameter = <Word extends string>(words: readonly Word[]): Parameter<readonly Word[]> => ({
   read: (text) => {
     const given = text.split(',')
@@ -62,7 +61,6 @@ export const someOfParameter = <Word extends string>(words: readonly Word[]): Pa
   schema: { type: 'string', pattern: `^(?:${words.join('|')})(?:,(?:${words.join('|')}))*$` },
 })
 
-/** Throws where a range ends before it begins. */
 export const checkRange = (from: Date | string | undefined, to: Date | string | undefined): void => {
   if (from !== undefined && to !== undefined && from > to) throw invalidParameter('to', 'at `from` or after it')
 }

@@ -2,7 +2,6 @@ import type { JsonObject } from '../encoding/json.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import type { HttpContext } from './context.ts'
 
-/** Undefined where the text is no valid value. */
 type Read<T> = (text: string) => T | undefined
 
 export interface Parameter<T> {

@@ -24,7 +24,6 @@ export class OpenCalls {
     this.#calls.delete(call)
   }
 
-  /** Ends every call, and at once every one that still comes. */
   shutDown(): void {
     this.#isShutDown = true
     for (const call of [...this.#calls]) call.shutDown()

@@ -23,7 +23,6 @@ const workspaceIsFull = (max: number): GatewayError =>
     retryAfterSeconds,
   })
 
-/** Bounds memory, and keeps one workspace from using all of it. */
 export class OpenRequestCounter {
   readonly #bounds: OpenRequestBounds
   readonly #byWorkspace = new Map<string, number>()

@@ -21,7 +21,6 @@ interface Reserved<Spender> {
   readonly reservedPicos: bigint
 }
 
-/** What the requests in flight have reserved, by request. */
 export class Reservations<Spender> {
   readonly #byRequest = new Map<string, Reserved<Spender>>()
   #onEnded: (() => void)[] = []

@@ -41,7 +41,6 @@ const lifetimeMsOf = (requestDeadlineMs: number): number =>
 const untilDayEnds = ({ spender }: Hold, renewAtMs: number): number =>
   spender === null ? renewAtMs : Math.min(renewAtMs, dayEndsMs(spender.day))
 
-/** Places slices of wallets in the log, and returns them. */
 export class SliceStore {
   readonly #parts: SliceStoreParts
   readonly #onNotReturned: (slice: Slice) => void
@@ -52,7 +51,6 @@ export class SliceStore {
     this.#onNotReturned = onNotReturned
   }
 
-  /** Null when the wallet has less than the minimum. */
   async place({ workspaceId, keyId }: SpenderId, minimumPicos: bigint, desiredPicos: bigint): Promise<Slice | null> {
     const { clock, newId, owner, writer, tail, requestDeadlineMs } = this.#parts
     const placedAtMs = clock()

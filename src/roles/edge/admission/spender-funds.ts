@@ -41,7 +41,6 @@ const insufficient = (): GatewayError =>
     'The workspace has no money left for this request. Add credit and try again.',
   )
 
-/** What spenders have left, by this edge's ledger. */
 export class SpenderFunds {
   readonly #tail: Pick<LedgerTail, 'ledger'>
   readonly #clock: Clock

@@ -17,7 +17,6 @@ interface IdempotencyKeyParts extends KeyLeaseParts {
 interface KeyedRequest {
   readonly requestId: string
   readonly workspaceId: string
-  /** As its client sent it. */
   readonly key: string
   readonly endpoint: string
   readonly body: unknown
@@ -179,7 +178,6 @@ export class IdempotencyKeys {
     throw notKept(requestId)
   }
 
-  /** False where the request stays charged. */
   async #settle({ workspaceId }: Asked, claim: RequestClaim): Promise<boolean> {
     const { orphanedRequests } = this.#parts
     const { keyId, surface } = claim.work

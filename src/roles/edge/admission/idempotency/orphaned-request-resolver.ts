@@ -19,7 +19,6 @@ interface OrphanedRequestParts {
   readonly readModels: Pick<EdgeReadModels, 'findRequestEnd'>
 }
 
-/** A request whose edge stopped before it was answered. */
 type AbandonedRequest = Pick<RequestFailed, 'requestId' | 'workspaceId' | 'keyId' | 'surface'>
 
 type Closed = NonNullable<Applied['closed']>

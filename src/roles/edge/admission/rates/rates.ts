@@ -33,7 +33,6 @@ export interface RateRefusal {
   readonly waitMs: number
 }
 
-/** What a request to a model took, until its end comes back through the log. */
 interface MeteredRequest {
   readonly ofAll: readonly TakenUnits[]
   readonly byModel: ReadonlyMap<string, readonly TakenUnits[]>
@@ -58,7 +57,6 @@ class KeyLimits {
     this.#parts = parts
   }
 
-  /** Null where nothing limits the key. */
   find({ workspaceId, keyId }: Key): RateLimits | null {
     const { accounts } = this.#parts.tail.ledger
     const binding = resolveLimits(accounts, { workspaceId, keyId })
@@ -104,7 +102,6 @@ export class Rates {
     return this.#rateOf(limit).view(limit.max)
   }
 
-  /** Output tokens of an answer, estimated from the last ones. */
   expectedOutput(limit: RateLimit): number {
     return this.#rateOf(limit).expectedOutput
   }

@@ -20,7 +20,6 @@ const tighter = (one: RateView, other: RateView): RateView => {
   return one.resetMs >= other.resetMs ? one : other
 }
 
-/** Headers of the tightest of the limits. */
 const rateHeaders = (noun: 'Requests' | 'Tokens', views: readonly RateView[]): Readonly<Record<string, string>> => {
   if (views.length === 0) return {}
   const { perMinute, remaining, resetMs } = views.reduce(tighter)
@@ -35,7 +34,6 @@ interface RequestRatesParts {
   readonly rates: Rates
   readonly limits: RateLimits
   readonly requestId: string
-  /** Called with the response headers whenever they change. */
   readonly setHeaders: (headers: Readonly<Record<string, string>>) => void
 }
 
@@ -57,7 +55,6 @@ class RequestRates implements RateLimiter {
   /** Of the limits that every request counts against. */
   #entered: readonly TakenUnits[] = []
   #slots: readonly TakenUnits[] = []
-  /** The limits that the response headers report. */
   #headers: readonly RateLimit[]
   #areHeadersSent = false
 
@@ -104,7 +101,6 @@ class RequestRates implements RateLimiter {
     return { ...plan, candidates: plan.candidates.filter(({ model }) => byModel.has(model)) }
   }
 
-  /** Call it when the request has ended or was refused. */
   leave(): void {
     if (!this.#areHeadersSent) this.#sendHeaders()
     giveBack(this.#slots)
@@ -130,7 +126,6 @@ class RequestRates implements RateLimiter {
     return { byModel, refused }
   }
 
-  /** All or nothing. */
   async #takeAll(
     wanted: readonly RateLimit[],
     units: (limit: RateLimit) => number,
@@ -163,7 +158,6 @@ class RequestRates implements RateLimiter {
     this.#slots = [...this.#slots, ...taken.filter(({ limit }) => limit.measure === 'slots')]
   }
 
-  /** A refused request does not count. */
   #refuse(refused: RateRefusal): GatewayError {
     giveBack(this.#entered.filter(({ limit }) => limit.measure === 'requests'))
     this.#sendHeaders()

@@ -33,7 +33,6 @@ class SlotUse {
     return this.#now
   }
 
-  /** With those used lately, as far as they are spare. */
   withSpare(spare: number): number {
     return Math.max(this.#now, Math.min(Math.max(this.#most, this.#mostBefore), this.#now + spare))
   }
@@ -117,7 +116,6 @@ export class SlotShare {
     return isQuiet && !this.#queue.isRunning && this.#use.now === 0 && this.#recorded(0) === 0
   }
 
-  /** False where no slot of ours is free. */
   #begin(): boolean {
     const isFree = Math.min(this.#covered, this.#recorded(renewAheadMs), this.#max) > this.#use.now
     if (isFree) this.#use.begin()

@@ -15,7 +15,6 @@ interface Queued<Result> extends Waiter {
 interface WaitQueueParts<Result> {
   /** Takes units that are there; undefined where they are not. */
   readonly tryTake: (units: number) => Result | undefined
-  /** Whether there is work even if none waits. */
   readonly hasMore: () => boolean
   /** Brings units nearer, or answers the first waiter. Its fault rejects all who wait; the next `run` continues. */
   readonly step: (first: Waiter | undefined) => Promise<void>
@@ -69,7 +68,6 @@ export class WaitQueue<Result> {
     this.#queued.shift()?.resolve(result)
   }
 
-  /** Resolves when no work is left, or a step failed. */
   run(): Promise<void> {
     if (this.#running === null && this.#hasWork()) this.#running = this.#work()
     return this.#running ?? Promise.resolve()

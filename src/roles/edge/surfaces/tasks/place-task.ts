@@ -29,7 +29,6 @@ interface WantedAmount {
 
 class WalletWatch {
   readonly #tail: LedgerTail
-  /** By workspace: callbacks for the next movement. */
   readonly #waiters = new Map<string, Set<() => void>>()
   readonly #stopListening: () => void
 
@@ -62,7 +61,6 @@ class WalletWatch {
     return (this.#waiters.get(workspaceId)?.size ?? 0) >= admissionLimits.admissionWaitersMax
   }
 
-  /** Resolves with the next movement of the wallet, or at the timeout. */
   #onMovement(workspaceId: string, timeout: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const waiters = this.#waiters.get(workspaceId) ?? new Set()
@@ -95,7 +93,6 @@ const mayCover = (wallet: Wallet, { keyId, day, amountPicos }: WantedAmount): bo
   )
 }
 
-/** What chat slices hold; of one key, where one is given. */
 const slicesPicos = ({ holds }: Wallet, keyId?: string): bigint =>
   [...holds.values()].reduce(
     (sum, { purpose, remainingPicos, spender }) =>
@@ -110,11 +107,9 @@ export interface TaskPlacementParts {
   readonly logger: Logger
 }
 
-/** Queues the payloads of tasks and places their holds, or takes back what it stored. */
 export class TaskPlacement {
   readonly #parts: TaskPlacementParts
   readonly #watch: WalletWatch
-  /** When the placement of each hold began, the oldest first. */
   readonly #placing = new Map<string, number>()
   /** Releases of holds that no caller learnt of, and withdrawals of refused payloads. */
   readonly #returns = new Set<Promise<void>>()

@@ -12,7 +12,6 @@ export interface SubmitParts extends IdempotentParts {
 
 const contentType = 'application/json; charset=utf-8'
 
-/** Submits a task, once per idempotency key. */
 export const submitTask = async (
   ctx: HttpContext,
   parts: SubmitParts,
