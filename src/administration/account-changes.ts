@@ -18,7 +18,7 @@ export interface KeySource {
 }
 
 /** The secret is stored nowhere else. */
-export interface IssuedKey {
+interface IssuedKey {
   readonly keyId: string
   readonly secret: string
 }
@@ -77,7 +77,7 @@ export const issueKey = async (
   return issued
 }
 
-export interface Rotation {
+interface Rotation {
   /** Until when the old key keeps working; null: not at all. */
   readonly graceEndsAtMs: number | null
   /** Of the new key; undefined: as the old one; null: never. */

@@ -7,7 +7,7 @@ import { type AccountOutcome, WalletCommandHandler, type WalletEventType } from 
 import { administrationLimits } from './limits.ts'
 
 /** Facts that belong to no workspace: the last one counts, so they need no order of their own. */
-export type GlobalFact = FactOf<'PricePublished' | 'PlanPublished' | 'AliasSet' | 'RouterSet'>
+type GlobalFact = FactOf<'PricePublished' | 'PlanPublished' | 'AliasSet' | 'RouterSet'>
 
 type AskedFor = Exclude<WalletEventType, 'CreditExpired' | 'PlanRenewed'>
 

@@ -48,7 +48,7 @@ export const publishPrices = async (context: AdminContext, file: PriceFile): Pro
   )
 }
 
-export interface ImportRequest {
+interface ImportRequest {
   readonly table: JsonObject
   readonly providers: ReadonlySet<string>
   readonly allowFree: boolean

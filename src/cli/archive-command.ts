@@ -9,7 +9,7 @@ import type { ConfigOf } from './audit-command.ts'
 import { printFindings } from './findings-report.ts'
 import { withPlatform } from './platform.ts'
 import { withProgress } from './progress.ts'
-import { collectOption, resolveVerifiers } from './public-keys.ts'
+import { publicKeyOption, resolveVerifiers } from './public-keys.ts'
 import { exitCodes, type OutputOptions, printRecords, UsageError } from './report.ts'
 import { createRuntime } from './runtime.ts'
 
@@ -35,14 +35,7 @@ const archiveLog = async (config: Config, folder: string, verifiers: readonly Ve
   try {
     const damaged = await target.damaged()
     const report = await withPlatform(config, createRuntime('warn'), { readOnly: true }, ({ log }) =>
-      withProgress('archive', (progress) =>
-        archiveSealedFrames({
-          source: log,
-          target,
-          verifiers,
-          onProgress: (sequence, last) => progress.update(sequence, last),
-        }),
-      ),
+      withProgress('archive', (onProgress) => archiveSealedFrames({ source: log, target, verifiers, onProgress })),
     )
     return { ...report, damaged }
   } finally {
@@ -73,7 +66,7 @@ export const registerArchive = (program: Command, configOf: ConfigOf): void => {
   program
     .command('archive <folder>')
     .description('copy what is sealed of the log to a folder, frame by frame as stored; run it again to continue')
-    .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collectOption, [])
+    .addOption(publicKeyOption('log'))
     .option('--json', 'one JSON object a line', false)
     .action(async (folder: string, options: Options, command: Command) => {
       const config = configOf(command)

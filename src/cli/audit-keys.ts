@@ -36,7 +36,7 @@ export const listLogVerifiers = (config: Config): readonly Verifier[] => [
   ...config.audit.previous,
 ]
 
-export interface KeyPair {
+interface KeyPair {
   readonly signingKey: string
   readonly publicKey: string
 }

@@ -11,10 +11,7 @@ export const verifyWithProgress = (
   what: string,
   parts: Omit<VerifyParts, 'verifiers' | 'onProgress'>,
   verifiers: readonly Verifier[],
-): Promise<Verification> =>
-  withProgress(what, (progress) =>
-    verifyLog({ ...parts, verifiers, onProgress: (sequence, last) => progress.update(sequence, last) }),
-  )
+): Promise<Verification> => withProgress(what, (onProgress) => verifyLog({ ...parts, verifiers, onProgress }))
 
 export const toVerifyParts = (source: ArchiveSource): Pick<VerifyParts, 'source' | 'known' | 'lastCheckpoint'> => {
   const { checkpoints: known, lastCheckpoint } = source

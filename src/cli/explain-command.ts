@@ -7,7 +7,7 @@ import { readEvidence } from '../audit/read-evidence.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { explanationText } from './explanation-text.ts'
 import { type Platform, requireTables } from './platform.ts'
-import { collectOption } from './public-keys.ts'
+import { publicKeyOption } from './public-keys.ts'
 import { foldWithProgress, readFromSource, type SourceOptions } from './read-source.ts'
 import { CommandError, exitCodes, type OutputOptions } from './report.ts'
 import { createRuntime } from './runtime.ts'
@@ -34,12 +34,7 @@ export const registerExplain = (program: Command, configOf: ConfigOf): void => {
     .description('the events of one charge in the log, by the id of its request or task')
     .option('--from-log', 'read the whole log; no database is needed', false)
     .option('--archive <folder>', "read an archive in the log's place; no servers are needed")
-    .option(
-      '--public-key <key>',
-      'the archive’s key, or a file with it (default: the configured one)',
-      collectOption,
-      [],
-    )
+    .addOption(publicKeyOption('archive'))
     .option('--json', 'one JSON object a line', false)
     .action(async (id: string, options: SourceOptions, command: Command) => {
       const runtime = createRuntime('warn')

@@ -8,6 +8,7 @@ import type {
   RequestExplanation,
   TaskExplanation,
 } from '../audit/explanation.ts'
+import { alignColumns } from './report.ts'
 
 type Section = readonly [title: string, lines: readonly string[]]
 
@@ -15,16 +16,6 @@ const controls = /\p{Cc}/u
 
 /** For text from outside: a terminal must not obey its control characters. */
 export const escapeControls = (text: string): string => (controls.test(text) ? JSON.stringify(text) : text)
-
-const aligned = (rows: readonly (readonly string[])[]): readonly string[] => {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]!.length))) ?? []
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column]!))
-      .join('  ')
-      .trimEnd(),
-  )
-}
 
 const listed = (rates: Readonly<Record<string, string | number>>): string =>
   Object.entries(rates)
@@ -64,7 +55,7 @@ const chargeSection = (charge: ExplainedCharge | null): readonly Section[] => {
     `${quantity} × ${unit_price}`,
     `= ${amount}`,
   ])
-  return [['charge', [...aligned([...rows, ['total', '', `= ${charge.total} USD`]]), ...recomputedLines(charge)]]]
+  return [['charge', [...alignColumns([...rows, ['total', '', `= ${charge.total} USD`]]), ...recomputedLines(charge)]]]
 }
 
 const scopeOf = ({ service_tier, region_multiplier, prompt_tokens_above }: ExplainedPrice): string => {
@@ -131,7 +122,7 @@ const proofLines = ({ proof }: Explanation): readonly string[] =>
       ]
 
 const endSections = (explanation: Explanation): readonly Section[] => [
-  ['wallet', aligned(explanation.wallet.map(movementRow))],
+  ['wallet', alignColumns(explanation.wallet.map(movementRow))],
   [
     'adjusted',
     explanation.adjustments.map(
@@ -139,7 +130,7 @@ const endSections = (explanation: Explanation): readonly Section[] => [
         `${amount} USD, ${reason}, at ${at}, in frame ${sequence}${note === '' ? '' : `: ${escapeControls(note)}`}`,
     ),
   ],
-  ['events', aligned(explanation.events.map(eventRow))],
+  ['events', alignColumns(explanation.events.map(eventRow))],
   ['proof', proofLines(explanation)],
 ]
 
@@ -158,7 +149,7 @@ const askedLines = ({ asked, ...explanation }: RequestExplanation): readonly str
 }
 
 const planRows = ({ plan }: RequestExplanation): readonly string[] =>
-  aligned(
+  alignColumns(
     plan.map(({ model, provider, upstream_model, price_version }, place) => [
       `${place + 1}.`,
       escapeControls(model),
@@ -168,7 +159,7 @@ const planRows = ({ plan }: RequestExplanation): readonly string[] =>
   )
 
 const attemptRows = ({ attempts }: RequestExplanation): readonly string[] =>
-  aligned(
+  alignColumns(
     attempts.map(({ model, provider, outcome, status, reason, duration_ms }, place) => [
       `${place + 1}.`,
       `${escapeControls(model)} at ${escapeControls(provider)}`,
@@ -289,7 +280,7 @@ const taskSections = (explanation: TaskExplanation, nowMs: number): readonly Sec
       ? []
       : [`${explanation.submitted.at} as ${escapeControls(explanation.submitted.vendor_task_id)}`],
   ],
-  ['progress', aligned(explanation.progress.map(({ at, status, percent }) => [at, status, `${percent} %`]))],
+  ['progress', alignColumns(explanation.progress.map(({ at, status, percent }) => [at, status, `${percent} %`]))],
   ['ended', taskEndLines(explanation, nowMs)],
   ...priceSection(explanation.price),
   ...chargeSection(explanation.charge),

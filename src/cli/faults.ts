@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts'
 import { withoutKeys } from '../providers/dialect/scrub.ts'
 import { cliLimits } from './command-limits.ts'
 
-export interface FaultRecord {
+interface FaultRecord {
   readonly type: string
   readonly message: string
   readonly code?: string

@@ -22,7 +22,7 @@ import { CommandError, printRecords, printWarnings, UsageError } from './report.
 import type { Runtime } from './runtime.ts'
 
 /** What a command on operations works with. */
-export interface OperationSession extends CommandContext {
+interface OperationSession extends CommandContext {
   readonly runtime: Runtime
   readonly config: Pick<Config, 'requestsPerMinute' | 'catalog' | 'prices'>
 }

@@ -35,15 +35,15 @@ export interface Platform {
   stop(): Promise<void>
 }
 
-export interface DatabaseAccess {
+interface DatabaseAccess {
   readonly database: Database
   readonly place: SchemaLocation
 }
 
 /** `own`: started here. `running`: of a process on the data folder. `any`: the running ones, or else our own. */
-export type EmbeddedChoice = 'own' | 'running' | 'any'
+type EmbeddedChoice = 'own' | 'running' | 'any'
 
-export interface PlatformOptions {
+interface PlatformOptions {
   /** The writer's name in the log. */
   readonly role: ProcessRole
   readonly embedded: EmbeddedChoice
@@ -112,21 +112,18 @@ const omitUndefined = <T extends object>(values: T): { [K in keyof T]?: Exclude<
     [K in keyof T]?: Exclude<T[K], undefined>
   }
 
-const everything: ReadonlySet<EventType> = new Set(Object.keys(currentVersion) as EventType[])
+const everyType = Object.keys(currentVersion) as readonly EventType[]
 
-/** Accepted from each role. Logs are kept: a journal that ever held a type must keep it here. */
-const typesByRole: { readonly [Role in ProcessRole]: ReadonlySet<EventType> } = {
-  edge: new Set(manifests.edge),
-  proxy: new Set(manifests.proxy),
-  'video-poller': new Set(manifests['video-poller']),
-  projector: new Set(manifests.projector),
-  scheduler: new Set(manifests.scheduler),
-  gateway: everything,
-  operator: everything,
-}
-
-/** For every reader of the log, from an archive as from the server. */
-export const permittedEventTypes: AllowedWriters = new Map(Object.entries(typesByRole))
+/**
+ * Accepted from each role, for every reader of the log, from an archive as from the server. Logs are kept: a journal that
+ * ever held a type must keep it here.
+ */
+export const permittedEventTypes: AllowedWriters = new Map(
+  Object.entries({ ...manifests, gateway: everyType, operator: everyType }).map(([role, types]) => [
+    role,
+    new Set(types),
+  ]),
+)
 
 /** Other roles use existing streams: a misspelt name must not create another log. */
 const createsStreams = (role: ProcessRole): boolean => role === 'gateway' || role === 'operator'

@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import { faultCode } from '../errors/gateway-error.ts'
 import { CommandError } from './report.ts'
 
-export interface ChosenPort {
+interface ChosenPort {
   readonly host: string
   readonly port: number
   readonly settings: string

@@ -10,7 +10,7 @@ import { cliLimits } from './command-limits.ts'
  */
 export type PostingOutcome = 'posted' | 'stands' | 'superseded' | 'impossible' | 'not_posted'
 
-export interface CorrectionContext {
+interface CorrectionContext {
   readonly log: Pick<EventLog, 'postToWallet'>
   readonly tail: Pick<LedgerTail, 'ledger' | 'waitForSequence'>
 }
@@ -32,15 +32,11 @@ export class CorrectionPoster {
 
   async add(correction: Correction): Promise<void> {
     this.#waiting.push(correction)
-    if (this.#waiting.length >= cliLimits.correctionsPerPost) await this.#flush()
+    if (this.#waiting.length >= cliLimits.correctionsPerPost) await this.flush()
   }
 
   /** Resolves when all is in the log, and the ledger in memory has it. */
-  async end(): Promise<void> {
-    await this.#flush()
-  }
-
-  async #flush(): Promise<void> {
+  async flush(): Promise<void> {
     const byWorkspace = Map.groupBy(this.#waiting, ({ workspaceId }) => workspaceId)
     this.#waiting = []
     for (const [workspaceId, corrections] of byWorkspace) await this.#postTo(workspaceId, corrections)

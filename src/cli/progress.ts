@@ -3,7 +3,7 @@ import cliProgress from 'cli-progress'
 const redrawMs = 100
 
 /** A bar on the terminal with rate and time left; nothing where standard error is no terminal. */
-export class Progress {
+class Progress {
   readonly #bar: cliProgress.SingleBar
   #startedMs = 0
   #startedAt = 0
@@ -43,10 +43,19 @@ export class Progress {
   }
 }
 
-export const withProgress = async <T>(what: string, work: (progress: Progress) => Promise<T>): Promise<T> => {
+type OnProgress = (sequence: number, lastSequence: number) => void
+
+/** `end` removes the bar before the work is over. */
+export const withProgress = async <T>(
+  what: string,
+  work: (onProgress: OnProgress, end: () => void) => Promise<T>,
+): Promise<T> => {
   const progress = new Progress(what)
   try {
-    return await work(progress)
+    return await work(
+      (sequence, last) => progress.update(sequence, last),
+      () => progress.stop(),
+    )
   } finally {
     progress.stop()
   }

@@ -11,7 +11,7 @@ import type { FrameSource } from '../log/raw-frames.ts'
 import { findTrace } from '../projections/charges/charge-trace.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { type Platform, withPlatform } from './platform.ts'
-import { collectOption, resolveVerifiers } from './public-keys.ts'
+import { publicKeyOption, resolveVerifiers } from './public-keys.ts'
 import { CommandError, exitCodes, type OutputOptions, printRecords } from './report.ts'
 import { createRuntime } from './runtime.ts'
 
@@ -113,7 +113,7 @@ export const registerProve = (program: Command, configOf: ConfigOf): void => {
     .option('--out <file>', 'where to (default: <id>.proof.json)')
     .option('--index <index>', 'of the events of a frame that is named by its sequence, which one, from 0', indexOf, 0)
     .option('--archive <folder>', 'from an archive, instead of the log')
-    .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collectOption, [])
+    .addOption(publicKeyOption('log'))
     .option('--json', 'one JSON object a line', false)
     .action(async (asked: string, options: Options, command: Command) => {
       const config = (): Config => configOf(command)

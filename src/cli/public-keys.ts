@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
+import { Option } from 'commander'
 import { parseVerifier, type Verifier } from '../audit/note.ts'
 import type { Config } from '../config/config.ts'
 import { faultText } from '../errors/gateway-error.ts'
@@ -33,4 +34,9 @@ export const resolveVerifiers = (named: readonly string[], config: () => Config)
   )
 }
 
-export const collectOption = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value]
+export const collectOption = (value: string, earlier: readonly string[] = []): readonly string[] => [...earlier, value]
+
+export const publicKeyOption = (owner: 'log' | 'archive'): Option =>
+  new Option('--public-key <key>', `the ${owner}’s key, or a file with it (default: the configured one)`)
+    .argParser(collectOption)
+    .default([])

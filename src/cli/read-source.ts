@@ -12,7 +12,7 @@ export interface SourceOptions extends VerifiedArchiveOptions {
 }
 
 /** A read-only command reads the tables, once they are at the end of the log, or folds the log from its first frame. */
-export interface SourceReaders<T> {
+interface SourceReaders<T> {
   readonly tables: (platform: Platform) => Promise<T>
   readonly log: (log: FoldSource) => Promise<T>
 }
@@ -24,15 +24,9 @@ export const foldWithProgress = async <T>(
   work: (log: FoldSource) => Promise<T>,
 ): Promise<T> => {
   const to = await source.lastSequence()
-  if (what === null) return work({ frames: source, to, permittedTypes: permittedEventTypes })
-  return withProgress(what, (progress) =>
-    work({
-      frames: source,
-      to,
-      permittedTypes: permittedEventTypes,
-      onFrame: (sequence) => progress.update(sequence, to),
-    }),
-  )
+  const folded = { frames: source, to, permittedTypes: permittedEventTypes }
+  if (what === null) return work(folded)
+  return withProgress(what, (onProgress) => work({ ...folded, onFrame: (sequence) => onProgress(sequence, to) }))
 }
 
 export const readFromSource = async <T>(

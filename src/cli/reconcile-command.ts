@@ -9,7 +9,9 @@ import { type FormatName, formatNames, type InvoiceFile } from '../reconcile/inv
 import { PeriodUnknown } from '../reconcile/reconcile.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { catchUp } from './catch-up.ts'
+import { parseUsdOption } from './option-values.ts'
 import { openTail, type Platform, requireTables, withPlatform } from './platform.ts'
+import { collectOption } from './public-keys.ts'
 import { type ReconcileOptions, runReconcile } from './reconcile.ts'
 import { UsageError } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
@@ -40,23 +42,13 @@ const timezoneFrom = (text: string): string => {
   return text
 }
 
-const usdFrom = (text: string): bigint => {
-  try {
-    const picos = parseUsd(text)
-    if (picos >= 0n) return picos
-  } catch (fault) {
-    if (!(fault instanceof RangeError)) throw fault
-  }
-  throw new InvalidArgumentError('an amount in USD, such as 0.005')
-}
+const usdFrom = (text: string): bigint => parseUsd(parseUsdOption(text))
 
 const collectModelAlias = (text: string, before: ReadonlyMap<string, string>): ReadonlyMap<string, string> => {
   const [name = '', meant = ''] = text.split('=')
   if (name === '' || meant === '') throw new InvalidArgumentError('<name on the invoice>=<model>')
   return new Map([...before, [name, meant]])
 }
-
-const addFile = (name: string, before: readonly string[] = []): readonly string[] => [...before, name]
 
 const fileOf = async (name: string): Promise<InvoiceFile> => {
   await access(name).catch((cause) => {
@@ -148,7 +140,7 @@ export const registerReconcile = (program: Command, configOf: ConfigOf): void =>
     .description('compare the ledger with what a provider invoiced, and correct what can be')
     .requiredOption('--provider <name>', 'whose invoice it is, as the configuration names it')
     .addOption(new Option('--format <format>', 'what the files are').choices(formatNames).makeOptionMandatory())
-    .requiredOption('--file <file>', 'a file of the invoice; may be repeated', addFile)
+    .requiredOption('--file <file>', 'a file of the invoice; may be repeated', collectOption)
     .option('--from <day>', 'the first day (default: that of the invoice)', dayFrom)
     .option('--to <day>', 'the last day, which is included (default: that of the invoice)', dayFrom)
     .option('--timezone <zone>', 'where the days of the invoice begin and end', timezoneFrom, 'UTC')

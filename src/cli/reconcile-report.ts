@@ -13,7 +13,7 @@ import { printRecords } from './report.ts'
 type Fields = Readonly<Record<string, unknown>>
 
 /** Prints everything as one JSON object a line, or for people the first of each kind and their number. */
-export interface ReportWriter {
+interface ReportWriter {
   add(kind: string, fields: Fields): void
   end(): void
 }
@@ -159,7 +159,7 @@ const classRecords = ({ classes }: DifferenceTotals): readonly Fields[] =>
 export const countHarmful = ({ classes }: DifferenceTotals): number =>
   [...classes].reduce((sum, [name, { count }]) => (harmlessClasses.has(name) ? sum : sum + count), 0)
 
-export interface Summary {
+interface Summary {
   readonly invoice: ReportedInvoice
   readonly reconciliation: Reconciliation
   readonly sequence: number

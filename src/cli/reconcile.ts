@@ -37,7 +37,7 @@ export interface ReconcileOptions {
   readonly json: boolean
 }
 
-export interface ReconcileContext extends CommandContext {
+interface ReconcileContext extends CommandContext {
   readonly repository: ReconcileRepository
   readonly catalog: Pick<Catalog, 'providers'>
   readonly nowMs: number
@@ -82,7 +82,7 @@ export const runReconcile = async (
   })
   const result = await reconcileInvoice({
     invoice: new Invoice(files, format, { provider, dayOf: createDayFormatter(timezone), roundingPicos }),
-    repository: repository,
+    repository,
     names: createModelNames({ provider, catalog, prices, modelAliases: options.modelAliases }),
     unitPrice: unitPriceOf(prices, options, nowMs),
     timezone,
@@ -96,7 +96,7 @@ export const runReconcile = async (
     printFaults(result, reported, options.json)
     return exitCodes.failed
   }
-  await poster.end()
+  await poster.flush()
   await reportLists(repository, result.period, nowMs, shown)
   shown.end()
   printSummary({ invoice: reported, reconciliation: result, sequence: repository.sequence, corrected }, options)

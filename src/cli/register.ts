@@ -56,13 +56,11 @@ const configOf = (
   return readConfig(process.env, { role: 'operator', ...options, file: config, dataFolder: data })
 }
 
-export interface CommandSession extends CommandContext {
+interface CommandSession extends CommandContext {
   readonly platform: Platform
   readonly config: Config
   readonly runtime: Runtime
 }
-
-export type WithSession = (command: Command, work: (session: CommandSession) => Promise<void>) => Promise<void>
 
 const withSession = async (
   command: Command,
@@ -79,13 +77,11 @@ const withSession = async (
   })
 }
 
-const json = (): Option => new Option('--json', 'one JSON object a line').default(false)
-
 const registerCallbackSecret = (workspace: Command): void => {
   workspace
     .command('callback-secret <workspace>')
     .description('show what a workspace verifies its callbacks with')
-    .addOption(json())
+    .option('--json', 'one JSON object a line', false)
     .action((id: string, options: { json: boolean }, command: Command) =>
       withSession(command, async (session) => printRecords([callbackSecretRecord(session, id)], options), {
         callbackSecret: true,
@@ -127,7 +123,7 @@ export const registerCommands = (program: Command): void => {
   program
     .command('status')
     .description('how much the log holds, and how far behind the tables are')
-    .addOption(json())
+    .option('--json', 'one JSON object a line', false)
     .action((options: { json: boolean }, command: Command) =>
       printStatus(configOf(command), createRuntime('warn'), options),
     )

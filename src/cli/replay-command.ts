@@ -7,12 +7,12 @@ import type { ConfigOf } from './audit-command.ts'
 import { openVerifiedArchive, type VerifiedArchiveOptions } from './check-archive.ts'
 import { type Platform, permittedEventTypes, requireTables, withDatabaseErrors, withPlatform } from './platform.ts'
 import { withProgress } from './progress.ts'
-import { collectOption } from './public-keys.ts'
+import { publicKeyOption } from './public-keys.ts'
 import { type ReplayParts, type ReplayReport, rebuildReadModels, UnknownTables } from './replay.ts'
 import { CommandError, exitCodes, type OutputOptions, printRecords, UsageError } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 
-export interface ReplayOptions extends VerifiedArchiveOptions {
+interface ReplayOptions extends VerifiedArchiveOptions {
   readonly swap: boolean
   readonly tables?: readonly string[]
   readonly archive?: string
@@ -74,22 +74,22 @@ const replayOn = async (
 ): Promise<ReplayReport> => {
   const log = await framesFrom(archive, platform)
   const { place } = requireTables(platform)
-  return withProgress('replay', (progress) =>
+  return withProgress('replay', (onProgress, endProgress) =>
     rebuildReadModels({
       log,
       place,
       swap,
       tables,
       onProgress: (step) => {
-        if (step.step === 'projected') progress.update(step.sequence, step.toSequence)
-        else progress.stop()
+        if (step.step === 'projected') onProgress(step.sequence, step.toSequence)
+        else endProgress()
       },
     }),
   )
 }
 
 /** Exit code 0 when the rebuilt tables equal the live ones, else 1. */
-export const replayCommand = async (config: Config, runtime: Runtime, options: ReplayOptions): Promise<number> => {
+const replayCommand = async (config: Config, runtime: Runtime, options: ReplayOptions): Promise<number> => {
   const archive = await archiveFor(config, options)
   try {
     return await withPlatform(config, runtime, {}, async (platform) => {
@@ -113,12 +113,7 @@ export const registerReplay = (program: Command, configOf: ConfigOf): void => {
       tablesIn,
     )
     .option('--archive <folder>', 'read the frames from an archive, and from the log only those behind its end')
-    .option(
-      '--public-key <key>',
-      'the archive’s key, or a file with it (default: the configured one)',
-      collectOption,
-      [],
-    )
+    .addOption(publicKeyOption('archive'))
     .option('--json', 'one JSON object a line', false)
     .action(async (options: ReplayOptions, command: Command) => {
       const config = configOf(command)

@@ -10,7 +10,7 @@ import type { RefillReadModels } from '../roles/projector/ports.ts'
 import { ProjectionRun, type RunEnd } from '../roles/projector/projection-run.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 
-export type ReplayProgress =
+type ReplayProgress =
   | { readonly step: 'projected'; readonly sequence: number; readonly toSequence: number }
   | { readonly step: 'compared'; readonly comparison: TableComparison }
   | { readonly step: 'swapped' }
@@ -78,7 +78,7 @@ export const rebuildReadModels = (parts: ReplayParts): Promise<ReplayReport> => 
   )
 }
 
-export interface RefillPlace {
+interface RefillPlace {
   readonly log: ReplayParts['log']
   readonly place: SchemaLocation
   readonly batchEventsMax?: number

@@ -27,6 +27,17 @@ export const printWarnings = (warnings: readonly string[]): void => {
   for (const warning of warnings) console.error(`warning: ${warning}`)
 }
 
+/** Each column as wide as its widest cell; two blanks between them. */
+export const alignColumns = (rows: readonly (readonly string[])[]): readonly string[] => {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]!.length))) ?? []
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
 export const printRecords = (records: readonly Readonly<Record<string, unknown>>[], { json }: OutputOptions): void => {
   if (json) {
     for (const record of records) console.log(JSON.stringify(record))
@@ -34,13 +45,6 @@ export const printRecords = (records: readonly Readonly<Record<string, unknown>>
   }
   if (records.length === 0) return
   const columns = Object.keys(records[0]!)
-  const cells = [columns, ...records.map((record) => columns.map((column) => String(record[column] ?? '')))]
-  const widths = columns.map((_, index) => Math.max(...cells.map((row) => row[index]!.length)))
-  for (const row of cells)
-    console.log(
-      row
-        .map((cell, index) => cell.padEnd(widths[index]!))
-        .join('  ')
-        .trimEnd(),
-    )
+  const rows = records.map((record) => columns.map((column) => String(record[column] ?? '')))
+  for (const line of alignColumns([columns, ...rows])) console.log(line)
 }

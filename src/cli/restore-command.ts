@@ -10,20 +10,15 @@ import { openVerifiedArchive, type VerifiedArchiveOptions, verifyWithProgress } 
 import { printFindings } from './findings-report.ts'
 import { type Platform, withPlatform } from './platform.ts'
 import { withProgress } from './progress.ts'
-import { collectOption, resolveVerifiers } from './public-keys.ts'
+import { publicKeyOption, resolveVerifiers } from './public-keys.ts'
 import { CommandError, exitCodes, printRecords } from './report.ts'
 import { createRuntime } from './runtime.ts'
 
 const restoreFrames = async (archive: FrameSource, { log, connect }: Platform, name: string): Promise<number> => {
   const connection = await connect('restore')
   try {
-    return await withProgress('restore', (progress) =>
-      restoreLog({
-        archive,
-        log,
-        writer: openRawWriter(connection, name),
-        onProgress: (sequence, last) => progress.update(sequence, last),
-      }),
+    return await withProgress('restore', (onProgress) =>
+      restoreLog({ archive, log, writer: openRawWriter(connection, name), onProgress }),
     )
   } finally {
     await connection.close()
@@ -64,7 +59,7 @@ export const registerRestore = (program: Command, configOf: ConfigOf): void => {
   program
     .command('restore <folder>')
     .description('put the frames of an archive into an empty log, at the same sequences; interrupted, run it again')
-    .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collectOption, [])
+    .addOption(publicKeyOption('log'))
     .option('--json', 'one JSON object a line', false)
     .action(async (folder: string, options: VerifiedArchiveOptions, command: Command) => {
       process.exitCode = await restoreArchive(configOf(command), folder, options)

@@ -8,7 +8,7 @@ import type { ConfigOf } from './audit-command.ts'
 import { cliLimits } from './command-limits.ts'
 import { parseInstantOption } from './option-values.ts'
 import { type Platform, requireTables } from './platform.ts'
-import { collectOption } from './public-keys.ts'
+import { publicKeyOption } from './public-keys.ts'
 import { foldWithProgress, readFromSource, type SourceOptions } from './read-source.ts'
 import { CommandError, exitCodes, isBrokenPipe, UsageError } from './report.ts'
 import { createRuntime } from './runtime.ts'
@@ -124,12 +124,7 @@ export const registerStatement = (program: Command, configOf: ConfigOf): void =>
     )
     .option('--from-log', 'read the whole log; no database is needed', false)
     .option('--archive <folder>', "read an archive in the log's place; no servers are needed")
-    .option(
-      '--public-key <key>',
-      'the archive’s key, or a file with it (default: the configured one)',
-      collectOption,
-      [],
-    )
+    .addOption(publicKeyOption('archive'))
     .action(async (workspaceId: string, options: Options, command: Command) => {
       const shown = { workspaceId, range: rangeOf(options), format: formatOf(options) }
       const difference = await readFromSource(

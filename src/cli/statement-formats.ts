@@ -5,12 +5,12 @@ import { formatCsvLine } from '../encoding/csv.ts'
 import type { StatementEntry, StatementRange, WalletBalance } from '../projections/statements/queries.ts'
 import { escapeControls } from './explanation-text.ts'
 
-export interface StatementHead extends StatementRange {
+interface StatementHead extends StatementRange {
   readonly workspaceId: string
   readonly opening: WalletBalance
 }
 
-export interface StatementFoot {
+interface StatementFoot {
   readonly closing: WalletBalance
   readonly sums: readonly KindSums[]
   readonly isFinal: boolean

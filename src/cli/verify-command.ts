@@ -15,7 +15,7 @@ import { toVerifyParts, verifyWithProgress } from './check-archive.ts'
 import { cliLimits } from './command-limits.ts'
 import { printFindings } from './findings-report.ts'
 import { permittedEventTypes, withPlatform } from './platform.ts'
-import { collectOption, readNamedFile, resolveVerifiers } from './public-keys.ts'
+import { collectOption, publicKeyOption, readNamedFile, resolveVerifiers } from './public-keys.ts'
 import { CommandError, exitCodes, type OutputOptions, printRecords, UsageError } from './report.ts'
 import { createRuntime } from './runtime.ts'
 
@@ -171,7 +171,7 @@ export const registerVerify = (program: Command, configOf: ConfigOf): void => {
       collectOption,
       [],
     )
-    .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collectOption, [])
+    .addOption(publicKeyOption('log'))
     .option('--proof <file>', 'check a proof made by `gateway prove`, without log or database')
     .option('--events', 'also check every event against its schema, which takes longer', false)
     .option('--json', 'one JSON object a line', false)

@@ -46,7 +46,7 @@ export interface Config extends ConfiguredProviders {
   readonly exposedFiles: readonly string[]
 }
 
-export interface ObserveConfig {
+interface ObserveConfig {
   readonly host: string
   /** 0: a free one. Null: `observePort` of the limits, or a free one where that is taken. */
   readonly port: number | null
@@ -59,7 +59,7 @@ export interface Administrator {
   readonly sha256: string
 }
 
-export interface CallbacksConfig {
+interface CallbacksConfig {
   /** For the roles that sign; null: the data folder's. Other roles never hold it. */
   readonly secret: string | null
   readonly allowPrivateAddresses: boolean

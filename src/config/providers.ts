@@ -10,7 +10,7 @@ import type { ConfigFile } from './config-file.types.ts'
 import type { EnvironmentVariables } from './environment.ts'
 import { callsUpstream, callsVendors } from './roles.ts'
 
-export type UsageProfile = 'openai' | 'xai' | 'gemini'
+type UsageProfile = 'openai' | 'xai' | 'gemini'
 
 export interface ProviderConfig {
   readonly name: string
@@ -148,11 +148,6 @@ const catalogProviderOf = (name: string, entry: Entry): CatalogProvider => {
   return { models, surfaces: resolveSurfaces(entry.dialect as ProviderDialect, profile), profile }
 }
 
-const catalogProviderNamed = (name: string): CatalogProvider => {
-  const profile = resolveProfile(name)
-  return { models: {}, surfaces: resolveSurfaces(resolveDialect(name), profile), profile }
-}
-
 /** Under this name the sandbox plays a video vendor. */
 export const sandboxVendor = 'vv'
 
@@ -164,9 +159,11 @@ const modelsByProvider = (
 ): Catalog['providers'] => {
   if (file.providers !== undefined)
     return new Map(Object.entries(file.providers).map(([name, entry]) => [name, catalogProviderOf(name, entry)]))
-  const names = (providers.length > 0 ? providers : knownProviders).map(({ name }) => name)
+  const known = knownProviders.filter(
+    ({ name }) => providers.length === 0 || providers.some((each) => each.name === name),
+  )
   return new Map<string, CatalogProvider>([
-    ...names.map((name) => [name, catalogProviderNamed(name)] as const),
+    ...known.map((entry) => [entry.name, catalogProviderOf(entry.name, entry)] as const),
     ...(sandbox ? [[sandboxVendor, { models: {}, surfaces: ['video'] }] as const] : []),
   ])
 }

@@ -21,7 +21,7 @@ export interface NatsConfig {
   readonly tls: TlsFiles | undefined
 }
 
-export interface TlsFiles {
+interface TlsFiles {
   readonly caFile?: string
   readonly certFile?: string
   readonly keyFile?: string

@@ -452,7 +452,7 @@ t.test('corrections are posted once, also where a posting was interrupted', asyn
     const outcomes: string[] = []
     const poster = new CorrectionPoster(books, isReal, (_, outcome) => outcomes.push(outcome))
     for (const correction of corrections) await poster.add(correction)
-    await poster.end()
+    await poster.flush()
     return Object.fromEntries(
       [...Map.groupBy(outcomes, (outcome) => outcome)].map(([outcome, all]) => [outcome, all.length]),
     )
@@ -491,7 +491,7 @@ t.test('of two operators who post other amounts for one request, one is told so'
       outcomes.push(`${debitPicos} ${outcome}`),
     )
     await poster.add(correction)
-    await poster.end()
+    await poster.flush()
   }
   const wanted = correctionOf(4)
   const overtaken = {
