@@ -5,7 +5,7 @@ import { chat } from './chat/dialect.ts'
 import { modelsBody } from './chat/models.ts'
 import { contentPath, generateContent } from './generate-content/dialect.ts'
 import { CallLog, type SandboxCall, type SandboxTotals } from './http/calls.ts'
-import { resetCalls, showCalls, showTotals } from './http/control.ts'
+import { resetCalls, sendJson, showCalls, showTotals } from './http/control.ts'
 import { exchange, type Handler, lookup, type SandboxParts } from './http/exchange.ts'
 import { countTokens, messages } from './messages/dialect.ts'
 import { deletedBody, responses, storedBody } from './responses/dialect.ts'
@@ -27,7 +27,7 @@ export type { SandboxCall, SandboxTotals } from './http/calls.ts'
 export { sandboxVideoKey } from './vv-video/authorization.ts'
 export type { SandboxVideo, SandboxVideos, SandboxVideoTotals } from './vv-video/control.ts'
 
-export interface SandboxOptions {
+interface SandboxOptions {
   /** 0 or absent: a free one. */
   readonly port?: number
   readonly host?: string
@@ -107,7 +107,7 @@ const notFound: Handler = (request, response) => {
   request.resume()
   const message = `Invalid URL (${request.method} ${request.url})`
   const body = { error: { message, type: 'invalid_request_error', param: null, code: null } }
-  response.writeHead(404, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  sendJson(response, 404, body)
 }
 
 /** A fault of the sandbox itself: the caller sees it, and no test mistakes it for a directive's. */
@@ -115,7 +115,7 @@ const fail = (response: ServerResponse, error: unknown): void => {
   if (response.headersSent) return void response.destroy()
   const message = `sandbox fault: ${error instanceof Error ? error.stack : String(error)}`
   const body = { error: { message, type: 'sandbox_fault', param: null, code: null } }
-  response.writeHead(500, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  sendJson(response, 500, body)
 }
 
 const serve =

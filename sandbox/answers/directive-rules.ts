@@ -30,7 +30,7 @@ export const oneOf = <T extends string>(...words: readonly T[]): Rule<T> => ({
   read: (text) => words.find((word) => word === text),
 })
 
-export type Rules = { readonly [name: string]: Rule<unknown> }
+type Rules = { readonly [name: string]: Rule<unknown> }
 type ValueOf<R> = R extends Rule<infer T> ? T : never
 export type ValuesOf<R extends Rules> = { readonly [N in keyof R]?: ValueOf<R[N]> }
 

@@ -25,7 +25,7 @@ export type Fragment =
   | { readonly type: 'call'; readonly index: number; readonly name: string }
   | { readonly type: 'arguments'; readonly index: number; readonly text: string }
 
-export type FinishReason = 'stop' | 'length' | 'tool_calls'
+type FinishReason = 'stop' | 'length' | 'tool_calls'
 
 export interface Output {
   readonly fragments: readonly Fragment[]
@@ -40,6 +40,9 @@ export interface Call {
   readonly name: string
   readonly pieces: readonly string[]
 }
+
+/** Where JSON is asked for without a schema. */
+export const answerSchema = { type: 'object', properties: { answer: { const: 'The sandbox answers in JSON.' } } }
 
 const reasoningTokensByEffort: { readonly [effort: string]: number } = {
   none: 0,

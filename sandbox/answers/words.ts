@@ -17,6 +17,8 @@ export const countWords = (text: string): number => {
 /** Each word with the space before it, so that the tokens joined are the text. */
 export const tokensOfText = (text: string): readonly string[] => text.match(/\s*\S+|\s+$/g) ?? []
 
+export const joinTexts = (texts: readonly string[]): string => texts.filter((text) => text !== '').join(' ')
+
 const pieceCharacters = 8
 
 /** Text without spaces of its own (JSON) has no words: every few characters are a token. */

@@ -1,10 +1,10 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
 import type { Directives } from '../answers/directives.ts'
-import { calledOf, type FunctionTool, type Prompt, reasoningTokensOf } from '../answers/output.ts'
+import { answerSchema, calledOf, type FunctionTool, type Prompt, reasoningTokensOf } from '../answers/output.ts'
 import { audioTokens, imageTokens } from '../answers/tokens.ts'
-import { countWords } from '../answers/words.ts'
+import { countWords, joinTexts } from '../answers/words.ts'
 
-export interface PromptCount {
+interface PromptCount {
   readonly words: number
   readonly audioIn: number
   readonly image: number
@@ -44,8 +44,7 @@ const countMessage = (message: JsonObject): PromptCount => {
 const textOfMessage = (message: JsonObject): string => {
   const { content } = message
   if (typeof content === 'string') return content
-  const texts = asArray(content).map((part) => asText(asObject(part)['text']))
-  return texts.filter((text) => text !== '').join(' ')
+  return joinTexts(asArray(content).map((part) => asText(asObject(part)['text'])))
 }
 
 /** Custom tools are not supported here. */
@@ -71,8 +70,6 @@ const callsOf = (body: JsonObject, lastRole: unknown, directives: Directives): r
   const allowed = allowedBy(body['tool_choice'], functionTools(body))
   return calledOf(allowed, body['parallel_tool_calls'] === true, directives)
 }
-
-const answerSchema = { type: 'object', properties: { answer: { const: 'The sandbox answers in JSON.' } } }
 
 const jsonSchemaOf = (body: JsonObject): unknown => {
   const format = asObject(body['response_format'])

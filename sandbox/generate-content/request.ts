@@ -1,6 +1,7 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
 import type { Directives } from '../answers/directives.ts'
 import {
+  answerSchema,
   calledOf,
   type FunctionTool,
   type Prompt,
@@ -8,7 +9,7 @@ import {
   reasoningTokensOfBudget,
 } from '../answers/output.ts'
 import { audioTokens, imageTokens } from '../answers/tokens.ts'
-import { countWords } from '../answers/words.ts'
+import { countWords, joinTexts } from '../answers/words.ts'
 import { type Content, contentsIn } from './contents.ts'
 import { memberOf } from './refusing.ts'
 
@@ -29,11 +30,7 @@ const mediaIn = (parts: readonly JsonObject[], kind: string): number =>
 const wordsIn = (parts: readonly JsonObject[]): number =>
   parts.reduce((words, part) => words + countWords(asText(part['text'])), 0)
 
-const textIn = ({ parts }: Content): string =>
-  parts
-    .map((part) => asText(part['text']))
-    .filter((text) => text !== '')
-    .join(' ')
+const textIn = ({ parts }: Content): string => joinTexts(parts.map((part) => asText(part['text'])))
 
 const isQuestion = (last: Content | undefined): boolean =>
   last !== undefined &&
@@ -71,8 +68,6 @@ const declaresSearch = (body: JsonObject): boolean =>
   asArray(body['tools']).some((tool) =>
     ['googleSearch', 'googleSearchRetrieval'].some((name) => memberOf(asObject(tool), name) !== undefined),
   )
-
-const answerSchema = { type: 'object', properties: { answer: { const: 'The sandbox answers in JSON.' } } }
 
 const jsonSchemaOf = (config: JsonObject): unknown => {
   if (memberOf(config, 'responseMimeType') !== 'application/json') return undefined

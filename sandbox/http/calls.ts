@@ -53,6 +53,8 @@ const noTokens: Tokens = {
   audioOut: 0,
 }
 
+const figures = Object.keys(noTokens) as readonly (keyof Tokens)[]
+
 class Tally {
   readonly #counts: Counts = { calls: 0, completed: 0, broken: 0, cancelled: 0, failed: 0 }
   readonly #sums: Sums = { ...noTokens }
@@ -65,15 +67,7 @@ class Tally {
     this.#counts[outcome] += 1
     if (status !== null && status >= 400) this.#counts.failed += 1
     if (tokens === null) return
-    this.#sums.prompt += tokens.prompt
-    this.#sums.cached += tokens.cached
-    this.#sums.cacheWrite += tokens.cacheWrite
-    this.#sums.cacheWrite1h += tokens.cacheWrite1h
-    this.#sums.audioIn += tokens.audioIn
-    this.#sums.image += tokens.image
-    this.#sums.output += tokens.output
-    this.#sums.reasoning += tokens.reasoning
-    this.#sums.audioOut += tokens.audioOut
+    for (const name of figures) this.#sums[name] += tokens[name]
   }
 
   totals(): SandboxTotals {

@@ -56,8 +56,10 @@ export interface Dialect {
   readonly errorEvent: (fault: Fault, asked: Asked, passed: number) => string
 }
 
+export const htmlPage =
+  '<!DOCTYPE html>\n<html><head><title>Sandbox</title></head><body><h1>It works</h1></body></html>\n'
 export const jsonType = 'application/json'
-export const streamType = 'text/event-stream; charset=utf-8'
+const streamType = 'text/event-stream; charset=utf-8'
 
 export const wholeAnswer = (
   text: string,

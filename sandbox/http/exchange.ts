@@ -8,7 +8,16 @@ import { sandboxLimits } from '../answers/limits.ts'
 import type { CallLog, CallRecord } from './calls.ts'
 import { billedOfCancelled } from './cancelled.ts'
 import { deliver, withDone, withStreamError } from './delivery.ts'
-import { type Answer, type Asked, type Dialect, type Incoming, jsonType, streamAnswer, wholeAnswer } from './dialect.ts'
+import {
+  type Answer,
+  type Asked,
+  type Dialect,
+  htmlPage,
+  type Incoming,
+  jsonType,
+  streamAnswer,
+  wholeAnswer,
+} from './dialect.ts'
 import { Line } from './line.ts'
 
 export interface SandboxParts {
@@ -38,7 +47,6 @@ export const readBody = (request: IncomingMessage): Promise<Received> =>
     request.on('close', () => resolve('gone'))
   })
 
-const htmlPage = '<!DOCTYPE html>\n<html><head><title>Sandbox</title></head><body><h1>It works</h1></body></html>\n'
 const notJson = '{"id": "chatcmpl-sandbox", this is not JSON'
 
 const madeUp = (dialect: Dialect, { directives, stream, secrets, id }: Asked): Answer | null => {
@@ -106,7 +114,7 @@ const writeAtOnce = (response: ServerResponse, status: number, text: string): vo
   response.end(text)
 }
 
-export const answerPlainly = (response: ServerResponse, answer: Answer, call: CallRecord): void => {
+const answerPlainly = (response: ServerResponse, answer: Answer, call: CallRecord): void => {
   const [part] = answer.parts
   if (response.destroyed || part === undefined) {
     call.end('cancelled')

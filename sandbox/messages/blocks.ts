@@ -1,6 +1,6 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
 import { redactedData, signatureOf } from '../answers/signature.ts'
-import { assertMessagesMembers, refuseMessages } from './refusing.ts'
+import { assertMessagesMembers, refuseMessages, refuseTag } from './refusing.ts'
 
 export interface Placed {
   readonly path: string
@@ -64,7 +64,7 @@ const sourceTypes = ['base64', 'url', 'text', 'content', 'file']
 const assertSource = ({ block, path }: Placed): void => {
   const source = asObject(block['source'])
   const type = asText(source['type'])
-  if (!sourceTypes.includes(type)) throw unknownTag(`${path}.source`, type, sourceTypes)
+  if (!sourceTypes.includes(type)) throw refuseTag(`${path}.source`, type, sourceTypes)
   if (type === 'url' && !/^https?:\/\//.test(asText(source['url'])))
     throw refuseMessages(`${path}.source.url`, 'Only HTTP(S) URLs are supported')
   if (type === 'base64' && !/^[A-Za-z0-9+/]+={0,2}$/.test(asText(source['data'])))
@@ -92,15 +92,9 @@ const rules: { readonly [type: string]: (placed: Placed) => void } = {
   redacted_thinking: assertRedacted,
 }
 
-const unknownTag = (path: string, type: string, expected: readonly string[]): Error =>
-  refuseMessages(
-    path,
-    `Input tag '${type}' found using 'type' does not match any of the expected tags: ${expected.map((each) => `'${each}'`).join(', ')}`,
-  )
-
 const assertTag = ({ block, path }: Placed, expected: readonly string[]): void => {
   const type = asText(block['type'])
-  if (!expected.includes(type)) throw unknownTag(path, type, expected)
+  if (!expected.includes(type)) throw refuseTag(path, type, expected)
 }
 
 const assertBlock = (placed: Placed): void => {

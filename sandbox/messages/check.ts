@@ -3,7 +3,7 @@ import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/
 import { Refusal } from '../answers/faults.ts'
 import { openObjectIn } from '../answers/schemas.ts'
 import type { Incoming } from '../http/dialect.ts'
-import { assertMessagesMembers, refuseMessages } from './refusing.ts'
+import { assertMessagesMembers, refuseMessages, refuseTag } from './refusing.ts'
 import { assertMessages } from './turns.ts'
 
 const countedMembers = [
@@ -92,8 +92,7 @@ const assertThinking = (body: JsonObject): void => {
   const { thinking } = body
   if (thinking === undefined) return
   const type = asText(asObject(thinking)['type'])
-  if (!['enabled', 'disabled', 'adaptive', 'between_tools'].includes(type))
-    throw refuseMessages('thinking', `Input tag '${type}' found using 'type' does not match any of the expected tags`)
+  if (!['enabled', 'disabled', 'adaptive', 'between_tools'].includes(type)) throw refuseTag('thinking', type)
   if (type === 'disabled') return
   if (type === 'enabled') assertBudget(body, asObject(thinking))
   assertSamplingOfThinking(body)
@@ -132,25 +131,19 @@ const assertTools = (body: JsonObject): void => {
   for (const [index, tool] of tools.entries()) {
     const type = asText(tool['type'] ?? 'custom')
     if (type === 'custom') assertCustomTool(tool, `tools.${index}.custom`)
-    else if (!serverTool.test(type))
-      throw refuseMessages(
-        `tools.${index}`,
-        `Input tag '${type}' found using 'type' does not match any of the expected tags`,
-      )
+    else if (!serverTool.test(type)) throw refuseTag(`tools.${index}`, type)
   }
   const names = tools.map((tool) => tool['name'])
   if (new Set(names).size < names.length) throw refuseMessages('tools', 'Tool names must be unique.')
 }
 
+const choiceTypes = ['auto', 'any', 'tool', 'none']
+
 const assertToolChoice = (body: JsonObject): void => {
   if (body['tool_choice'] === undefined) return
   const choice = asObject(body['tool_choice'])
   const type = asText(choice['type'])
-  if (!['auto', 'any', 'tool', 'none'].includes(type))
-    throw refuseMessages(
-      'tool_choice',
-      `Input tag '${type}' found using 'type' does not match any of the expected tags: 'auto', 'any', 'tool', 'none'`,
-    )
+  if (!choiceTypes.includes(type)) throw refuseTag('tool_choice', type, choiceTypes)
   const tools = asArray(body['tools'])
   if (tools.length === 0) throw new Refusal('tool_choice may only be specified while providing tools.')
   if (type === 'tool' && !tools.some((tool) => asObject(tool)['name'] === choice['name']))

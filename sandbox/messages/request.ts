@@ -8,7 +8,7 @@ import {
   reasoningTokensOfBudget,
 } from '../answers/output.ts'
 import { imageTokens } from '../answers/tokens.ts'
-import { countWords } from '../answers/words.ts'
+import { countWords, joinTexts } from '../answers/words.ts'
 import { blocksOf } from './turns.ts'
 
 export interface MessagesRequest extends Prompt {
@@ -41,10 +41,7 @@ export const promptTokensOf = (body: JsonObject): number =>
   )
 
 const textIn = (message: unknown): string =>
-  blocksOf(asObject(message)['content'])
-    .map((block) => asText(block['text']))
-    .filter((text) => text !== '')
-    .join(' ')
+  joinTexts(blocksOf(asObject(message)['content']).map((block) => asText(block['text'])))
 
 const userTextOf = (messages: readonly unknown[]): string => {
   const texts = messages.filter((message) => asObject(message)['role'] === 'user').map(textIn)

@@ -1,8 +1,8 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
 import type { Directives } from '../answers/directives.ts'
-import { calledOf, type FunctionTool, type Prompt, reasoningTokensOf } from '../answers/output.ts'
+import { answerSchema, calledOf, type FunctionTool, type Prompt, reasoningTokensOf } from '../answers/output.ts'
 import { audioTokens, imageTokens } from '../answers/tokens.ts'
-import { countWords } from '../answers/words.ts'
+import { countWords, joinTexts } from '../answers/words.ts'
 import { type BuiltInCalls, builtInCallsOf, noBuiltInCalls } from './built-in.ts'
 
 export interface ResponsesRequest extends Prompt {
@@ -28,10 +28,7 @@ const textOfPart = (part: JsonObject): string => asText(part['text']) || asText(
 
 const userTextOf = (items: readonly JsonObject[]): string => {
   const message = items.findLast((item) => item['type'] === 'message' && item['role'] === 'user') ?? {}
-  return partsOf(message)
-    .map(textOfPart)
-    .filter((text) => text !== '')
-    .join(' ')
+  return joinTexts(partsOf(message).map(textOfPart))
 }
 
 const functionsIn = (body: JsonObject): readonly FunctionTool[] =>
@@ -53,8 +50,6 @@ const customIn = (body: JsonObject): readonly string[] =>
   asArray(body['tools'])
     .map(asObject)
     .flatMap((tool) => (tool['type'] === 'custom' ? [asText(tool['name'])] : []))
-
-const answerSchema = { type: 'object', properties: { answer: { const: 'The sandbox answers in JSON.' } } }
 
 const jsonSchemaOf = (body: JsonObject): unknown => {
   const format = asObject(asObject(body['text'])['format'])

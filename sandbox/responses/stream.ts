@@ -3,7 +3,7 @@ import { namedEvent, type Part, type ReportedUsage } from '../http/dialect.ts'
 import { itemEvents } from './item-events.ts'
 import type { Item } from './items.ts'
 
-export interface Stations {
+interface Stations {
   readonly begun: JsonObject
   readonly ended: JsonObject
   readonly reported: ReportedUsage | null

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/encoding/json.ts'
 import { type Secrets, sandboxOrganisation } from '../answers/faults.ts'
-import { jsonType } from '../http/dialect.ts'
+import { htmlPage, jsonType } from '../http/dialect.ts'
 import type { VideoFault } from './directives.ts'
 import { signedFileUrl } from './files.ts'
 import type { VideoTask } from './records.ts'
@@ -124,8 +124,6 @@ const faultText = ({ message, leak, status, code }: VideoFault, secrets: Secrets
   if (leak === undefined) return failureText
   return `${failureText} ${leak}: API key ${secrets.key}, organization ${sandboxOrganisation}, host ${secrets.host}.`
 }
-
-const htmlPage = '<!DOCTYPE html>\n<html><head><title>Sandbox</title></head><body><h1>It works</h1></body></html>\n'
 
 export const faultAnswer = (fault: VideoFault, moment: Moment, secrets: Secrets): VideoAnswer => {
   const status = fault.status ?? (fault.code === undefined ? 200 : statusOf(fault.code))

@@ -1,7 +1,7 @@
-import type { ServerResponse } from 'node:http'
 import { asObject, asText, parseJson } from '../../src/encoding/json.ts'
 import { Refusal } from '../answers/faults.ts'
 import { sandboxLimits } from '../answers/limits.ts'
+import { lastAsked, sendJson } from '../http/control.ts'
 import { type Handler, readBody } from '../http/exchange.ts'
 import { stateOf } from './answers.ts'
 import type { VideoRecord } from './records.ts'
@@ -71,10 +71,6 @@ export const videosOf = (vendor: VideoVendorSandbox, clock: () => number): Sandb
   }
 }
 
-const send = (response: ServerResponse, status: number, value: unknown): void => {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
-}
-
 const nothing = { error: { message: 'There is no such task.' } }
 
 const idIn = (url: string): string => decodeURIComponent(/^\/sandbox\/videos\/([^/?]+)/.exec(url)?.[1] ?? '')
@@ -82,23 +78,20 @@ const idIn = (url: string): string => decodeURIComponent(/^\/sandbox\/videos\/([
 /** `GET /sandbox/videos?last=<n>`: the last external ids submitted, oldest first. */
 export const showVideos =
   (videos: SandboxVideos): Handler =>
-  (request, response) => {
-    const asked = Number(new URL(request.url ?? '/', 'http://sandbox').searchParams.get('last'))
-    const last = Number.isInteger(asked) && asked > 0 ? asked : sandboxLimits.sandboxVideosShownMax
-    send(response, 200, videos.all().slice(-last))
-  }
+  (request, response) =>
+    sendJson(response, 200, videos.all().slice(-lastAsked(request.url, sandboxLimits.sandboxVideosShownMax)))
 
 export const showVideoTotals =
   (videos: SandboxVideos): Handler =>
   (_request, response) =>
-    send(response, 200, videos.totals())
+    sendJson(response, 200, videos.totals())
 
 /** `GET /sandbox/videos/<id>`, by the external id or the vendor's. */
 export const showVideo =
   (videos: SandboxVideos): Handler =>
   (request, response) => {
     const video = videos.find(idIn(request.url ?? '/'))
-    send(response, video === undefined ? 404 : 200, video ?? nothing)
+    sendJson(response, video === undefined ? 404 : 200, video ?? nothing)
   }
 
 const directivesIn = (text: string): string => asText(asObject(parseJson(text))['directives'])
@@ -110,10 +103,10 @@ const obey =
     if (typeof received === 'string') return void response.destroy()
     try {
       const isDone = act(directivesIn(received.text), request.url ?? '/')
-      send(response, isDone ? 200 : 404, isDone ? {} : nothing)
+      sendJson(response, isDone ? 200 : 404, isDone ? {} : nothing)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      send(response, 400, { error: { message: error.message } })
+      sendJson(response, 400, { error: { message: error.message } })
     }
   }
 
