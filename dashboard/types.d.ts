@@ -1,128 +1,40 @@
-/** What the page knows of the answers of the read API and the admin API: amounts are decimal USD, times ISO 8601. */
+/** The answers of the read API and the admin API: amounts are decimal USD, times ISO 8601. */
+import type { SetLimitsRequest } from '../src/administration/requests.types.ts'
+import type { KeyResponse, StandingLimitsResponse, WorkspaceResponse } from '../src/administration/responses.types.ts'
+import type {
+  LedgerChargesResponse,
+  LedgerFindingsResponse,
+  LedgerHealthResponse,
+  LedgerHoldsResponse,
+  LedgerKeysResponse,
+  LedgerStatementResponse,
+  LedgerTasksResponse,
+  LedgerUsageResponse,
+  LedgerWalletResponse,
+} from '../src/read-api/responses.types.ts'
 
 export interface Page<Row> {
   data: Row[]
   next_cursor: string | null
 }
 
-export interface Wallet {
-  workspace: { id: string; name: string }
-  balance: string
-  held: string
-  available: string
-  credit_limit: string
-  credits: string
-  charges: string
-  fees: string
-  adjustments: string
-  lapsed: string
-  runway: Runway
-}
+export type Wallet = LedgerWalletResponse
+export type Runway = Wallet['runway']
+export type Hold = LedgerHoldsResponse['data'][number]
+export type UsageRow = LedgerUsageResponse['data'][number]
+export type Statement = LedgerStatementResponse
+export type Movement = Statement['data'][number]
+export type Charge = LedgerChargesResponse['data'][number]
+export type Task = LedgerTasksResponse['data'][number]
+export type Finding = LedgerFindingsResponse['data'][number]
+export type Health = LedgerHealthResponse
+export type Workspace = WorkspaceResponse
+/** An administrator's has more members than the workspace's own. */
+export type Key = LedgerKeysResponse['data'][number] & Partial<Pick<KeyResponse, 'replaces' | 'secret'>>
+export type StandingLimits = Omit<StandingLimitsResponse, 'object' | 'workspace'>
+export type Limits = SetLimitsRequest
 
-export interface Runway {
-  since: string
-  spent: string
-  per_day: string
-  until: string | null
-}
-
-export interface Hold {
-  id: string
-  purpose: string
-  amount: string
-  remaining: string
-  deadline: string
-}
-
-export interface UsageRow {
-  day?: string
-  model?: string
-  key?: string
-  surface?: string
-  requests: number
-  tokens: Record<string, number>
-  total: string
-}
-
-export interface Movement {
-  at: string
-  sequence: number
-  event_index: number
-  line: number
-  kind: string
-  reference: string
-  amount: string
-  held: string
-  balance_after: string
-  held_after: string
-  /** Of a credit; empty for every other movement. */
-  note: string
-}
-
-export interface Statement extends Page<Movement> {
-  from: string | null
-  to: string | null
-  final: boolean
-  opening: { balance: string; held: string }
-  closing: { balance: string; held: string }
-}
-
-export interface Charge {
-  kind: 'request' | 'task'
-  id: string
-  at: string
-  sequence: number
-  key: string
-  surface: string
-  model: string
-  provider: string
-  level: number | null
-  source: string
-  outcome: string
-  prompt_tokens: number | null
-  output_tokens: number | null
-  total: string
-}
-
-export interface Task {
-  id: string
-  kind: string
-  model: string
-  key: string
-  surface: string
-  status: 'QUEUED' | 'SUBMITTED' | 'IN_PROGRESS' | 'SUCCESS' | 'FAILURE'
-  progress: number
-  held: string
-  total: string
-  source: string | null
-  queued_at: string
-  submitted_at: string | null
-  finished_at: string | null
-  deadline: string
-  external_task_id: string | null
-  fail_reason: string | null
-}
-
-export interface Finding {
-  kind: string
-  workspace: string
-  id: string
-  at: string
-  amount: string
-  detail: string
-}
-
-export interface Health {
-  at: string
-  ready: boolean
-  checks: Record<string, { ok: boolean; reason?: string }>
-  log: { sequence: number | null }
-  ledger: { sequence: number }
-  tables: { sequence: number | null; behind_frames: number | null; behind_seconds: number | null }
-  sealed: { size: number; unsealed_frames: number }
-}
-
-export interface ToldEvent {
+export interface LoggedEvent {
   sequence: number
   index: number
   type: string
@@ -131,42 +43,6 @@ export interface ToldEvent {
   subject: string
   actor: string | null
   detail: Record<string, string | number | boolean>
-}
-
-export interface Workspace {
-  id: string
-  name: string
-  credit_limit: string
-  balance: string
-  held: string
-  available: string
-}
-
-export interface Key {
-  id: string
-  name: string
-  prefix: string
-  state: 'active' | 'revoked'
-  expires_at: string | null
-  replaces?: string | null
-  secret?: string
-}
-
-export interface Limits {
-  requests_per_minute?: number
-  tokens_per_minute?: number
-  concurrent_requests?: number
-  spend?: { day?: string; month?: string; total?: string }
-  allowed_models?: string[]
-  models?: Record<string, object>
-}
-
-export interface StandingLimits {
-  key: string | null
-  limits: Limits
-  in_force?: Limits
-  sources?: Partial<Record<keyof Limits, 'own' | 'plan' | 'configuration'>>
-  spent?: { day: string; month: string; total: string }
 }
 
 /** One charge explained, as far as the page shows it. */

@@ -19,15 +19,15 @@ const eventTypes = readdirSync(new URL('events/', import.meta.url))
   .map((file) => file.replace('.v1.json', ''))
   .sort()
 
-const shared = new Set<string>()
-const withoutRepeats = (source: string): string =>
+/** Without the types that are declared already; adds the others to them. */
+const withoutKnown = (source: string, declared: Set<string>): string =>
   source
-    .split(/\n(?=(?:\/\*\*|export interface|export type))/)
+    .split(/\n(?=\/\*\*|(?<! \*\/\n)export (?:interface|type))/)
     .filter((block) => {
       const name = /export (?:interface|type) (\w+)/.exec(block)?.[1]
       if (name === undefined) return true
-      if (shared.has(name)) return false
-      shared.add(name)
+      if (declared.has(name)) return false
+      declared.add(name)
       return true
     })
     .join('\n')
@@ -51,10 +51,13 @@ const put = (target: string, source: string): void => {
   process.exitCode = 1
 }
 
+const shared = new Set<string>()
 const bodies: string[] = []
 for (const type of eventTypes) {
   const schema = readSchema(`events/${type}.v1.json`)
-  bodies.push(withoutRepeats(await compile(schema, type, { ...options, maxItems: -1, ignoreMinAndMaxItems: true })))
+  bodies.push(
+    withoutKnown(await compile(schema, type, { ...options, maxItems: -1, ignoreMinAndMaxItems: true }), shared),
+  )
 }
 const map = eventTypes.map((type) => `  readonly ${type}: ${type}`).join('\n')
 put(
@@ -85,6 +88,44 @@ for (const file of adminRequests) {
   adminTypes.push(await compile(schema, schema.title ?? file, { ...options, ignoreMinAndMaxItems: true }))
 }
 put('../src/administration/requests.types.ts', `${banner}\n${readonly(adminTypes.join('\n'))}`)
+
+/** Types are named after the titles of their schemas. `declared` are those that the file imports. */
+const compileResponses = async (folder: string, files: readonly string[], declared: ReadonlySet<string>) => {
+  const seen = new Set(declared)
+  const sources: string[] = []
+  for (const file of files) {
+    const { $id: _id, ...schema } = readSchema(`${folder}${file}`)
+    const source = await compile(schema, file, {
+      ...options,
+      ignoreMinAndMaxItems: true,
+      cwd: new URL(folder, import.meta.url).pathname,
+      customName: ({ title }, definition) =>
+        title === undefined ? definition : title.endsWith('Request') ? title : `${title}Response`,
+    })
+    sources.push(withoutKnown(source, seen).replaceAll('SetLimitsRequest1', 'SetLimitsRequest').trim())
+  }
+  // Aliases, unlike interfaces, can be assigned to records.
+  return `${readonly(sources.filter((source) => source !== '').join('\n\n'))}\n`
+    .replaceAll(/export interface (\w+) \{/g, 'export type $1 = {')
+    .replaceAll(/\{\}(?=$|\[\]| \|)/gm, 'object')
+    .replaceAll(/(\w+\[\])/g, 'readonly $1')
+}
+
+const ledgerResponses = readdirSync(new URL('responses/', import.meta.url))
+  .filter((file) => file.startsWith('ledger-'))
+  .sort()
+put(
+  '../src/read-api/responses.types.ts',
+  `${banner}\n${await compileResponses('responses/', ledgerResponses, new Set())}`,
+)
+
+const adminResponses = readdirSync(new URL('responses/admin/', import.meta.url)).sort()
+const declaredElsewhere = new Set(['SetLimitsRequest', 'SetLimitsRequest1', 'PriceSheet', 'Rates', 'VideoSheet'])
+put(
+  '../src/administration/responses.types.ts',
+  `${banner}import type { PriceSheet, VideoSheet } from '../events/types.ts'\nimport type { SetLimitsRequest } from './requests.types.ts'\n\n` +
+    (await compileResponses('responses/admin/', adminResponses, declaredElsewhere)),
+)
 
 put(
   '../src/config/config-file.types.ts',

@@ -5,7 +5,7 @@ import { clock, errorPanel, heading, idLink } from '../parts.js'
 import { ApiError } from '../session.js'
 import { eventReader } from '../sse.js'
 
-/** @typedef {import('../types.d.ts').ToldEvent} ToldEvent */
+/** @typedef {import('../types.d.ts').LoggedEvent} LoggedEvent */
 
 const linesMax = 500
 const announceMs = 5_000
@@ -25,7 +25,7 @@ const member = ([name, value]) =>
     amounts.has(name) ? money(String(value)) : shortId(String(value)),
   )
 
-/** @param {ToldEvent} event @param {import('../views.d.ts').ViewContext} context */
+/** @param {LoggedEvent} event @param {import('../views.d.ts').ViewContext} context */
 const line = ({ sequence, type, time: at, workspace, actor, detail }, { scope, session, hrefTo }) => {
   const isOfAll = scope === null && session.isAdmin
   const id = charged.map((name) => detail[name]).find((value) => value !== undefined)
@@ -58,7 +58,7 @@ class LiveList {
   #isDue = false
   #sinceTold = 0
   #missed = 0
-  /** @type {ToldEvent[]} */
+  /** @type {LoggedEvent[]} */
   #waiting = []
   list = h('ol', { class: 'tail', 'aria-label': 'Events, newest first' })
   status = h('p', { role: 'status', 'aria-live': 'polite', class: 'muted' }, 'Connecting…')

@@ -443,15 +443,6 @@ export interface PlanPublished {
   readonly limits: Limits
 }
 /**
- * The limits of a workspace, of a key or of a plan; what is absent is not limited.
- */
-/**
- * How much may be asked for; what is absent is not limited.
- */
-/**
- * USD that may be spent; what is absent is not limited. Days and months are those of UTC.
- */
-/**
  * A subscription goes on for another period, on the terms of now: its fee is charged, its credit given, in one.
  */
 export interface PlanRenewed {
@@ -490,15 +481,6 @@ export interface PlanRenewed {
    */
   readonly expiresAt: string
 }
-/**
- * The limits of a workspace, of a key or of a plan; what is absent is not limited.
- */
-/**
- * How much may be asked for; what is absent is not limited.
- */
-/**
- * USD that may be spent; what is absent is not limited. Days and months are those of UTC.
- */
 /**
  * A workspace has a plan from here on: its fee is charged, its credit given, in one.
  */
@@ -542,15 +524,6 @@ export interface PlanSubscribed {
    */
   readonly renews: boolean
 }
-/**
- * The limits of a workspace, of a key or of a plan; what is absent is not limited.
- */
-/**
- * How much may be asked for; what is absent is not limited.
- */
-/**
- * USD that may be spent; what is absent is not limited. Days and months are those of UTC.
- */
 /**
  * One model's price sheet from an instant on.
  */
@@ -1280,9 +1253,6 @@ export interface ChargeLine {
    */
   readonly amount: string
 }
-/**
- * One candidate of the plan, in its order: a call upstream, or one that was passed over.
- */
 /**
  * Thinking that a cancelled stream did not show, by its time. Absent: what was produced was reported or counted.
  */

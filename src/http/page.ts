@@ -62,12 +62,12 @@ export const textsCursor = (list: string) => ({
 })
 
 /** `rows` begins with the page's first row and is longer than the limit where a page follows. */
-export const pageBody = <Row>(
+export const pageBody = <Row, Shown>(
   rows: readonly Row[],
   limit: number,
-  shown: (row: Row) => object,
+  shown: (row: Row) => Shown,
   cursorOf: (last: Row) => string,
-): { readonly data: readonly object[]; readonly next_cursor: string | null } => {
+): { readonly data: Shown[]; readonly next_cursor: string | null } => {
   const page = rows.slice(0, limit)
   const last = page.at(-1)
   const isMore = rows.length > limit && last !== undefined
@@ -79,10 +79,10 @@ export const pageOf = (list: string) => {
   const cursor = textsCursor(list)
   return {
     known: { cursor: cursor.parameter, limit: parameters.limitParameter },
-    show: <Item>(
+    show: <Item, Shown>(
       items: readonly Item[],
       idOf: (item: Item) => string,
-      shown: (item: Item) => object,
+      shown: (item: Item) => Shown,
       {
         cursor: place,
         limit = httpLimits.pageRows,
@@ -92,7 +92,7 @@ export const pageOf = (list: string) => {
       const left = items
         .filter((item) => after === undefined || idOf(item) > after)
         .toSorted((one, other) => (idOf(one) < idOf(other) ? -1 : 1))
-      return { object: 'list', ...pageBody(left, limit, shown, (last) => cursor.text([idOf(last)])) }
+      return { object: 'list' as const, ...pageBody(left, limit, shown, (last) => cursor.text([idOf(last)])) }
     },
   }
 }

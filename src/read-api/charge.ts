@@ -6,6 +6,7 @@ import { findRequestedTrace, unknownCharge } from './charge-trace.ts'
 import { limitLogReads } from './read-log.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import { fromTables } from './read-tables.ts'
+import type { LedgerChargeResponse } from './responses.types.ts'
 
 export interface ChargeParts {
   readonly readModels: EdgeReadModels
@@ -27,6 +28,6 @@ export const showCharge = ({ readModels, frames }: ChargeParts): HttpMiddleware 
       explainCharge(await readEvidence(frames, tables, id, { trace, sequence })),
     )
     if (explanation === null) throw unknownCharge()
-    ctx.body = explanation
+    ctx.body = explanation satisfies LedgerChargeResponse
   }
 }

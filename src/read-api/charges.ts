@@ -8,6 +8,7 @@ import type { ListedCharge } from '../projections/charges/listed-charges.ts'
 import type { ChargeQuery } from '../projections/charges/queries.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import { readTables } from './read-tables.ts'
+import type { LedgerChargesResponse } from './responses.types.ts'
 
 const cursor = placeCursor('charges')
 
@@ -28,10 +29,10 @@ const wantedOf = (ctx: HttpContext): ChargeQuery => {
   return { ...range, model, key, surface, readOn: cursor, limit: limit ?? httpLimits.pageRows }
 }
 
-const toChargeResponse = (charge: ListedCharge) => ({
+const toChargeResponse = (charge: ListedCharge): LedgerChargesResponse['data'][number] => ({
   kind: charge.kind,
   id: charge.id,
-  at: charge.time,
+  at: charge.time.toISOString(),
   sequence: charge.sequence,
   key: charge.keyId,
   surface: charge.surface,
@@ -54,5 +55,5 @@ export const showCharges =
       object: 'list',
       data: charges.map(toChargeResponse),
       next_cursor: next === null ? null : cursor.text(next),
-    }
+    } satisfies LedgerChargesResponse
   }

@@ -7,8 +7,16 @@ import { sharedLimits } from '../runtime/limits.ts'
 import { readLimits } from './limits.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import { readTables } from './read-tables.ts'
+import type { LedgerFindingsResponse } from './responses.types.ts'
 
-const toFindingResponse = ({ kind, workspaceId, id, time, amountPicos, detail }: LedgerFinding) => ({
+const toFindingResponse = ({
+  kind,
+  workspaceId,
+  id,
+  time,
+  amountPicos,
+  detail,
+}: LedgerFinding): LedgerFindingsResponse['data'][number] => ({
   kind,
   workspace: workspaceId,
   id,
@@ -24,5 +32,9 @@ export const showFindings =
     const overdueBefore = new Date(clock() - sharedLimits.reconcileGraceMs)
     const wanted = { workspaceId: canRead(ctx), overdueBefore, limit: readLimits.findingsPerKind }
     const { findings, isComplete } = await readTables(ctx, readModels.listFindings(wanted))
-    ctx.body = { object: 'list', complete: isComplete, data: findings.map(toFindingResponse) }
+    ctx.body = {
+      object: 'list',
+      complete: isComplete,
+      data: findings.map(toFindingResponse),
+    } satisfies LedgerFindingsResponse
   }

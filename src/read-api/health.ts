@@ -8,6 +8,7 @@ import { allPass, type Checks } from '../runtime/health.ts'
 import { withTimeout } from '../runtime/within.ts'
 import { readLimits } from './limits.ts'
 import type { EdgeReadModels } from './read-models.ts'
+import type { LedgerHealthResponse } from './responses.types.ts'
 
 export interface HealthParts {
   readonly ready: () => Checks
@@ -49,7 +50,7 @@ const lagOf = async (
   { askStored, clock }: { readonly askStored: AskStored; readonly clock: Clock },
   tables: number | null,
   last: number | null,
-): Promise<object> => {
+): Promise<Omit<LedgerHealthResponse['tables'], 'sequence'>> => {
   if (tables === null || last === null) return { behind_frames: null, behind_seconds: null }
   if (tables >= last) return { behind_frames: 0, behind_seconds: 0 }
   const storedMs = await orNull(askStored(tables + 1))
@@ -76,7 +77,7 @@ export const showLedgerHealth = (parts: HealthParts): HttpMiddleware => {
       ledger: { sequence },
       tables: { sequence: tables, ...(await lagOf({ askStored, clock }, tables, last)) },
       sealed: { size, unsealed_frames: Math.max(0, sequence - size) },
-    }
+    } satisfies LedgerHealthResponse
   }
 }
 

@@ -7,6 +7,7 @@ import { invalidParameter, readQuery } from '../http/query.ts'
 import type { OpenHold } from '../projections/wallets/holds.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import { readTables } from './read-tables.ts'
+import type { LedgerHoldsResponse } from './responses.types.ts'
 
 const cursor = textsCursor('holds')
 export const holdsParameters = { cursor: cursor.parameter, limit: parameters.limitParameter }
@@ -18,12 +19,18 @@ const idIn = (texts: readonly string[]): string => {
   return id
 }
 
-const toHoldResponse = ({ holdId, purpose, amountPicos, remainingPicos, deadline }: OpenHold) => ({
+const toHoldResponse = ({
+  holdId,
+  purpose,
+  amountPicos,
+  remainingPicos,
+  deadline,
+}: OpenHold): LedgerHoldsResponse['data'][number] => ({
   id: holdId,
   purpose,
   amount: formatUsd(amountPicos),
   remaining: formatUsd(remainingPicos),
-  deadline,
+  deadline: deadline.toISOString(),
 })
 
 export const showHolds =
@@ -32,5 +39,6 @@ export const showHolds =
     const { cursor: place, limit = httpLimits.pageRows } = readQuery(ctx, holdsParameters)
     const wanted = { after: place === undefined ? undefined : idIn(place), limit: limit + 1 }
     const holds = await readTables(ctx, readModels.listHolds(readableWorkspace(ctx), wanted))
-    ctx.body = { object: 'list', ...pageBody(holds, limit, toHoldResponse, ({ holdId }) => cursor.text([holdId])) }
+    const page = pageBody(holds, limit, toHoldResponse, ({ holdId }) => cursor.text([holdId]))
+    ctx.body = { object: 'list', ...page } satisfies LedgerHoldsResponse
   }

@@ -3,12 +3,13 @@ import type { Ledger } from '../domain/ledger/ledger.ts'
 import { type HttpMiddleware, readableWorkspace } from '../http/context.ts'
 import { pageOf } from '../http/page.ts'
 import { readQuery } from '../http/query.ts'
+import type { LedgerKeysResponse } from './responses.types.ts'
 
 const page = pageOf('ledger-keys')
 
 export const { known } = page
 
-const toKeyResponse = ({ keyId, name, prefix, revoked, expiresAtMs }: Key) => ({
+const toKeyResponse = ({ keyId, name, prefix, revoked, expiresAtMs }: Key): LedgerKeysResponse['data'][number] => ({
   id: keyId,
   name,
   prefix,
@@ -22,5 +23,5 @@ export const showKeys =
     const wanted = readQuery(ctx, known)
     const workspaceId = readableWorkspace(ctx)
     const keys = [...tail.ledger.accounts.keys.values()].filter((key) => key.workspaceId === workspaceId)
-    ctx.body = page.show(keys, ({ keyId }) => keyId, toKeyResponse, wanted)
+    ctx.body = page.show(keys, ({ keyId }) => keyId, toKeyResponse, wanted) satisfies LedgerKeysResponse
   }

@@ -10,6 +10,7 @@ import type { ChargeTrace } from '../projections/charges/charge-trace.ts'
 import { findRequestedTrace, unknownCharge } from './charge-trace.ts'
 import { limitLogReads } from './read-log.ts'
 import type { EdgeReadModels } from './read-models.ts'
+import type { LedgerProofResponse } from './responses.types.ts'
 
 export interface ProofParts {
   readonly readModels: EdgeReadModels
@@ -57,12 +58,13 @@ export const showProof = (parts: ProofParts): HttpMiddleware => {
   return async (ctx) => {
     const { id, trace } = await findRequestedTrace(ctx, parts.readModels)
     if (parts.verifiers.length === 0) throw unverified()
-    ctx.body = await readLog(async () => {
+    const proof = await readLog(async () => {
       const event = await found(parts, id, trace)
       if (event === null) throw unknownCharge()
       if (ctx.state.admin === undefined && holdsOthers(event, trace.workspaceId)) throw ofOthers()
       return prove(parts, event, trace)
     })
+    ctx.body = proof satisfies LedgerProofResponse
     ctx.attachment(`${id}.proof.json`)
     ctx.type = 'application/json'
   }

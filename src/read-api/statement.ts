@@ -9,6 +9,7 @@ import { readQuery } from '../http/query.ts'
 import type { StatementQuery, WalletBalance } from '../projections/statements/queries.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import { readTables } from './read-tables.ts'
+import type { LedgerStatementResponse } from './responses.types.ts'
 
 const cursor = placeCursor('statement')
 
@@ -40,12 +41,12 @@ export const showStatement =
     const page = await readTables(ctx, readModels.readStatement(readableWorkspace(ctx), wanted))
     ctx.body = {
       object: 'list',
-      from: wanted.from,
-      to: wanted.to,
+      from: wanted.from?.toISOString() ?? null,
+      to: wanted.to?.toISOString() ?? null,
       final: page.isFinal,
       opening: toBalanceResponse(page.opening),
       closing: toBalanceResponse(page.closing),
       data: page.entries.map(entryRecord),
       next_cursor: page.next === null ? null : cursor.text(page.next),
-    }
+    } satisfies LedgerStatementResponse
   }

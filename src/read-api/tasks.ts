@@ -8,6 +8,7 @@ import { invalidParameter, readQuery } from '../http/query.ts'
 import type { TaskCursor } from '../projections/tasks/queries.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import { readTables } from './read-tables.ts'
+import type { LedgerTasksResponse } from './responses.types.ts'
 
 const cursor = textsCursor('tasks')
 
@@ -28,7 +29,7 @@ const placeIn = ([at = '', taskId, ...others]: readonly string[]): TaskCursor =>
 const timeOf = (ms: number): string => new Date(ms).toISOString()
 const timeOrNull = (ms: number | null): string | null => (ms === null ? null : timeOf(ms))
 
-const toTaskResponse = (task: Task) => ({
+const toTaskResponse = (task: Task): LedgerTasksResponse['data'][number] => ({
   id: task.taskId,
   kind: task.kind,
   model: task.model,
@@ -55,5 +56,5 @@ export const showTasks =
     const { cursor: place, limit = httpLimits.pageRows } = readQuery(ctx, tasksParameters)
     const wanted = { after: place === undefined ? undefined : placeIn(place), limit: limit + 1 }
     const tasks = await readTables(ctx, readModels.listTasks(readableWorkspace(ctx), wanted))
-    ctx.body = { object: 'list', ...pageBody(tasks, limit, toTaskResponse, cursorOf) }
+    ctx.body = { object: 'list', ...pageBody(tasks, limit, toTaskResponse, cursorOf) } satisfies LedgerTasksResponse
   }

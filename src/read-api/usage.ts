@@ -9,6 +9,7 @@ import { type UsageGroup, type UsageQuery, type UsageSums, usageGroups } from '.
 import { usageColumnNames, usageColumns } from '../projections/usage/table.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import { readTables } from './read-tables.ts'
+import type { LedgerUsageResponse } from './responses.types.ts'
 
 const cursor = textsCursor('usage')
 
@@ -43,7 +44,7 @@ const wantedOf = (ctx: HttpContext): UsageQuery => {
 const tokensOf = ({ usage }: UsageSums): Readonly<Record<string, number>> =>
   Object.fromEntries(usageColumnNames.map((column) => [column, Number(usage[usageColumns[column]])]))
 
-const toUsageResponse = (groupBy: readonly UsageGroup[], sums: UsageSums) => ({
+const toUsageResponse = (groupBy: readonly UsageGroup[], sums: UsageSums): LedgerUsageResponse['data'][number] => ({
   ...Object.fromEntries(groupBy.map((group, place) => [group, sums.group[place]])),
   requests: Number(sums.requests),
   tokens: tokensOf(sums),
@@ -57,7 +58,11 @@ export const showLedgerUsage =
     const { groupBy, limit } = wanted
     const asked = { ...wanted, limit: limit + 1 }
     const sums = await readTables(ctx, readModels.listUsage(readableWorkspace(ctx), asked))
-    const shown = (each: UsageSums): object => toUsageResponse(groupBy, each)
-    const page = pageBody(sums, limit, shown, ({ group }) => cursor.text(group))
-    ctx.body = { object: 'list', group_by: groupBy, ...page }
+    const page = pageBody(
+      sums,
+      limit,
+      (each) => toUsageResponse(groupBy, each),
+      ({ group }) => cursor.text(group),
+    )
+    ctx.body = { object: 'list', group_by: [...groupBy], ...page } satisfies LedgerUsageResponse
   }

@@ -9,6 +9,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { readLimits } from './limits.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import { readTables } from './read-tables.ts'
+import type { LedgerWalletResponse } from './responses.types.ts'
 
 export interface WalletParts {
   readonly readModels: EdgeReadModels
@@ -38,7 +39,7 @@ const toRunwayResponse = (
   { availablePicos }: WalletFigures,
   from: string,
   nowMs: number,
-): object => {
+): LedgerWalletResponse['runway'] => {
   const sinceMs = Date.parse(days[0]?.day ?? from)
   const spentPicos = days.reduce((sum, each) => sum + each.spentPicos, 0n)
   const { perDayPicos, untilMs } = estimateRunway({ spentPicos, availablePicos, sinceMs, nowMs })
@@ -75,5 +76,5 @@ export const showWallet =
       adjustments: formatUsd(wallet.adjustmentsPicos),
       lapsed: formatUsd(wallet.lapsedPicos),
       runway: toRunwayResponse(found?.days ?? [], wallet, from, nowMs),
-    }
+    } satisfies LedgerWalletResponse
   }

@@ -1,12 +1,13 @@
 import { pageOf } from '../../http/page.ts'
 import { type AdminOperation, defineOperation, type OperationContext, type OperationInput } from '../operation.ts'
 import type { SetAliasRequest } from '../requests.types.ts'
+import type { AliasResponse } from '../responses.types.ts'
 import { findWarnings, setAlias } from '../routing-changes.ts'
 import { describeLogSource, describeSource, findEntry, noOverride, removalReports } from './overrides.ts'
 
 const page = pageOf('aliases')
 
-const renderAlias = ({ tail, configured, catalog }: OperationContext, alias: string) => ({
+const renderAlias = ({ tail, configured, catalog }: OperationContext, alias: string): AliasResponse => ({
   object: 'alias',
   alias,
   model: findEntry(catalog().aliases, alias),

@@ -7,6 +7,7 @@ import { creditWallet } from '../account-changes.ts'
 import { requireWorkspace } from '../admin-context.ts'
 import { type AdminOperation, defineOperation, futureMs, type OperationInput } from '../operation.ts'
 import type { CreditRequest } from '../requests.types.ts'
+import type { CreditResponse } from '../responses.types.ts'
 import { listEvents } from './events.ts'
 import { showWorkspace, workspaceRecord } from './workspaces.ts'
 
@@ -71,8 +72,9 @@ export const creditOperations: readonly AdminOperation[] = [
       const expiresAt =
         expires_at === undefined ? undefined : new Date(futureMs(expires_at, 'expires_at', context)).toISOString()
       const changed = await creditWallet(context, id, { amountPicos, reference, note, expiresAt })
-      const credit = { object: 'credit', reference, amount: formatUsd(amountPicos) }
-      return { changed, body: { ...credit, workspace: showWorkspace(context, id) } }
+      const workspace = showWorkspace(context, id)
+      const credit: CreditResponse = { object: 'credit', reference, amount: formatUsd(amountPicos), workspace }
+      return { changed, body: credit }
     },
   }),
   defineOperation({

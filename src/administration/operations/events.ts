@@ -4,6 +4,7 @@ import * as ledgerParameters from '../../http/parameters.ts'
 import type { AdminChange, AdminChangeQuery } from '../../projections/admin-changes/queries.ts'
 import { fromTables } from '../../read-api/read-tables.ts'
 import { type AdminOperation, defineOperation, type OperationContext, type OperationResult } from '../operation.ts'
+import type { EventResponse } from '../responses.types.ts'
 import * as parameters from './parameters.ts'
 
 interface EventList {
@@ -24,14 +25,14 @@ export const listEvents = async (
 
 const cursor = placeCursor('events')
 
-const renderEvent = ({ sequence, type, workspaceId, subject, actor, time, detail }: AdminChange) => ({
+const renderEvent = ({ sequence, type, workspaceId, subject, actor, time, detail }: AdminChange): EventResponse => ({
   object: 'event',
   sequence,
   type,
   workspace: workspaceId,
   subject,
   actor,
-  time,
+  time: time.toISOString(),
   detail,
 })
 

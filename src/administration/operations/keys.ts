@@ -10,12 +10,13 @@ import {
   type OperationInput,
 } from '../operation.ts'
 import type { IssueKeyRequest, RotateKeyRequest, SetKeyExpiryRequest } from '../requests.types.ts'
+import type { KeyResponse } from '../responses.types.ts'
 import { spentRecord } from './limits.ts'
 import { workspaceParameter } from './parameters.ts'
 
 const page = pageOf('keys')
 
-const renderKey = ({ keyId, workspaceId, name, prefix, revoked, expiresAtMs, replaces }: Key) => ({
+const renderKey = ({ keyId, workspaceId, name, prefix, revoked, expiresAtMs, replaces }: Key): KeyResponse => ({
   object: 'key',
   id: keyId,
   workspace: workspaceId,

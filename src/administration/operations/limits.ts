@@ -20,6 +20,7 @@ import {
   type OperationResult,
 } from '../operation.ts'
 import type { SetLimitsRequest } from '../requests.types.ts'
+import type { StandingLimitsResponse } from '../responses.types.ts'
 import { findWarnings } from '../routing-changes.ts'
 
 type PaceRequest = Pick<SetLimitsRequest, 'requests_per_minute' | 'tokens_per_minute' | 'concurrent_requests'>
@@ -88,7 +89,7 @@ const renderSources = ({
     allowed_models: sources.allowedModels,
   })
 
-const renderInForce = ({ limits, sources }: LimitsInForce): object => ({
+const renderInForce = ({ limits, sources }: LimitsInForce) => ({
   in_force: renderLimits(limits),
   sources: renderSources(sources),
 })
@@ -97,7 +98,7 @@ const renderEffective = (
   context: OperationContext,
   workspaceId: string,
   { keyId, limits, inForce }: EffectiveLimits,
-) => ({
+): StandingLimitsResponse => ({
   object: 'limits',
   workspace: workspaceId,
   key: keyId,

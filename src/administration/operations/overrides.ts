@@ -3,7 +3,7 @@ import { GatewayError } from '../../errors/gateway-error.ts'
 export const findEntry = <T>(entries: Readonly<Record<string, T>>, name: string): T | null =>
   Object.hasOwn(entries, name) ? entries[name]! : null
 
-export const describeSource = (isSet: boolean): string => (isSet ? 'administration' : 'configuration')
+export const describeSource = (isSet: boolean) => (isSet ? 'administration' : 'configuration')
 
 /** As commands print it. */
 export const describeLogSource = (isSet: boolean): string => (isSet ? 'log' : 'configuration')

@@ -8,6 +8,7 @@ import { modelsIn } from '../limits-changes.ts'
 import { type AdminOperation, defineOperation, type OperationInput } from '../operation.ts'
 import { problemsOfPlan, publishPlan } from '../plan-changes.ts'
 import type { PublishPlanRequest } from '../requests.types.ts'
+import type { PlanResponse } from '../responses.types.ts'
 import { findWarnings } from '../routing-changes.ts'
 import { limitsOfRequest, renderLimits } from './limits.ts'
 
@@ -21,7 +22,7 @@ export const renderTerms = ({ name, price, period, includedCredit, limits }: Pla
   limits: renderLimits(limits),
 })
 
-const renderPlan = (terms: PlanPublished) => ({ object: 'plan', id: terms.planId, ...renderTerms(terms) })
+const renderPlan = (terms: PlanPublished): PlanResponse => ({ object: 'plan', id: terms.planId, ...renderTerms(terms) })
 
 /** The terms of a plan as commands print them, with its limits in one column. */
 export const termsRecord = (plan: PlanPublished) => {

@@ -15,6 +15,7 @@ import {
 } from '../operation.ts'
 import { changeRecord, compareImport, publishPrices, selectChanges } from '../price-changes.ts'
 import type { ImportPricesRequest } from '../requests.types.ts'
+import type { PriceImportResponse, PriceResponse } from '../responses.types.ts'
 
 const page = pageOf('prices')
 
@@ -31,7 +32,11 @@ const renderTerms = ({ source, snapshots, sheet, video }: PricePublished) => ({
   ...(video === undefined ? {} : { video }),
 })
 
-const renderPrice = (price: PricePublished) => ({ object: 'price', ...renderReference(price), ...renderTerms(price) })
+const renderPrice = (price: PricePublished): PriceResponse => ({
+  object: 'price',
+  ...renderReference(price),
+  ...renderTerms(price),
+})
 
 const checkFile = (file: PriceFile): void => {
   const [problem] = problemsOfPriceFile(file)
@@ -40,7 +45,7 @@ const checkFile = (file: PriceFile): void => {
   throw new GatewayError('invalid_value', `Invalid value: '${path}' ${message}.`, { param: path })
 }
 
-const countChanges = (changes: readonly PriceChange[]): object => {
+const countChanges = (changes: readonly PriceChange[]): PriceImportResponse['counts'] => {
   const counts = { added: 0, changed: 0, unchanged: 0, unsupported: 0 }
   for (const { change } of changes) counts[change] += 1
   return counts
@@ -66,7 +71,7 @@ const importPrices = async (
       counts: countChanges(changes),
       changes: changes.map(changeRecord),
       published: published.map(renderReference),
-    },
+    } satisfies PriceImportResponse,
   }
 }
 

@@ -2,6 +2,7 @@ import { candidateName, type RouterCandidate, type RouterRule } from '../../doma
 import { pageOf } from '../../http/page.ts'
 import { type AdminOperation, defineOperation, type OperationContext, type OperationInput } from '../operation.ts'
 import type { SetRouterRequest } from '../requests.types.ts'
+import type { RouterResponse } from '../responses.types.ts'
 import { findWarnings, setRouter } from '../routing-changes.ts'
 import { describeLogSource, describeSource, findEntry, noOverride, removalReports } from './overrides.ts'
 
@@ -15,7 +16,7 @@ const renderCandidate = (candidate: RouterCandidate) => {
 const renderRule = (rule: RouterRule | null) =>
   rule === null ? null : { candidates: rule.candidates.map(renderCandidate), order: rule.order ?? 'listed' }
 
-const renderRouter = ({ tail, configured, catalog }: OperationContext, router: string) => ({
+const renderRouter = ({ tail, configured, catalog }: OperationContext, router: string): RouterResponse => ({
   object: 'router',
   router,
   ...(renderRule(findEntry(catalog().routers, router)) ?? { candidates: null, order: null }),

@@ -4,9 +4,10 @@ import type { AdminContext } from '../admin-context.ts'
 import { type AdminOperation, defineOperation, type OperationInput } from '../operation.ts'
 import { activeSubscription, cancelPlan, subscribe } from '../plan-changes.ts'
 import type { SubscribeRequest } from '../requests.types.ts'
+import type { SubscriptionResponse } from '../responses.types.ts'
 import { renderTerms, termsRecord } from './plans.ts'
 
-const renderSubscription = ({ subscriptionId, workspaceId, terms, ...period }: Subscription) => ({
+const renderSubscription = ({ subscriptionId, workspaceId, terms, ...period }: Subscription): SubscriptionResponse => ({
   object: 'subscription',
   id: subscriptionId,
   workspace: workspaceId,

@@ -8,10 +8,11 @@ import { changeWorkspace, openWorkspace } from '../account-changes.ts'
 import { type AdminContext, accountRefusal } from '../admin-context.ts'
 import { type AdminOperation, defineOperation, type OperationInput } from '../operation.ts'
 import type { ChangeWorkspaceRequest, OpenWorkspaceRequest } from '../requests.types.ts'
+import type { WorkspaceResponse } from '../responses.types.ts'
 
 const page = pageOf('workspaces')
 
-const renderWorkspace = ({ tail }: Pick<AdminContext, 'tail'>, { workspaceId, name }: Workspace) => {
+const renderWorkspace = ({ tail }: Pick<AdminContext, 'tail'>, { workspaceId, name }: Workspace): WorkspaceResponse => {
   const wallet = findOrCreateWallet(tail.ledger, workspaceId)
   return {
     object: 'workspace',

@@ -1,0 +1,248 @@
+// Generated from schemas/ by `make generate`. Do not edit.
+import type { PriceSheet, VideoSheet } from '../events/types.ts'
+import type { SetLimitsRequest } from './requests.types.ts'
+
+/**
+ * What a bare name leads to.
+ */
+export type AliasResponse = {
+  readonly object: 'alias'
+  /**
+   * Of a change: names in it that lead to no model of a configured provider with a price, as yet. Absent where there are none.
+   */
+  readonly warnings?: readonly string[]
+  readonly alias: string
+  readonly model: string | null
+  readonly source: 'administration' | 'configuration'
+  readonly configured: string | null
+}
+
+/**
+ * Money that was added.
+ */
+export type CreditResponse = {
+  readonly object: 'credit'
+  readonly reference: string
+  /**
+   * USD.
+   */
+  readonly amount: string
+  readonly workspace?: WorkspaceResponse
+  readonly note?: string
+  readonly expires_at?: string | null
+  readonly sequence?: number
+  readonly actor?: string | null
+  readonly time?: string
+}
+/**
+ * Who pays.
+ */
+export type WorkspaceResponse = {
+  readonly object: 'workspace'
+  readonly id: string
+  readonly name: string
+  /**
+   * How far below zero the balance may go, USD.
+   */
+  readonly credit_limit: string
+  /**
+   * USD.
+   */
+  readonly balance: string
+  /**
+   * USD.
+   */
+  readonly held: string
+  /**
+   * USD.
+   */
+  readonly available: string
+}
+
+/**
+ * What an administrator or an operator changed.
+ */
+export type EventResponse = {
+  readonly object: 'event'
+  readonly sequence: number
+  readonly type: string
+  readonly workspace: string | null
+  readonly subject: string | null
+  readonly actor: string | null
+  readonly time: string
+  readonly detail: object
+}
+
+/**
+ * Who calls.
+ */
+export type KeyResponse = {
+  readonly object: 'key'
+  readonly id: string
+  readonly workspace: string
+  readonly name: string
+  readonly prefix: string
+  readonly state: 'active' | 'revoked'
+  readonly expires_at: string | null
+  readonly replaces: string | null
+  /**
+   * Shown once, where the key is made.
+   */
+  readonly secret?: string
+}
+
+/**
+ * The limits of a workspace, or of a key in it.
+ */
+export type StandingLimitsResponse = {
+  readonly object: 'limits'
+  /**
+   * Of a change: names in it that lead to no model of a configured provider with a price, as yet. Absent where there are none.
+   */
+  readonly warnings?: readonly string[]
+  readonly workspace: string
+  /**
+   * Null: those of the workspace.
+   */
+  readonly key: string | null
+  readonly limits: SetLimitsRequest
+  readonly in_force?: SetLimitsRequest
+  /**
+   * Where each member of `in_force` comes from: what was set of the workspace itself, its plan, or the configuration of the edge that answers.
+   */
+  readonly sources?: {
+    readonly [k: string]: 'own' | 'plan' | 'configuration'
+  }
+  /**
+   * USD that the key spent: on this UTC day, in its month, ever.
+   */
+  readonly spent?: {
+    /**
+     * USD.
+     */
+    readonly day: string
+    /**
+     * USD.
+     */
+    readonly month: string
+    /**
+     * USD.
+     */
+    readonly total: string
+  }
+}
+
+/**
+ * What can be subscribed to.
+ */
+export type PlanResponse = {
+  readonly object: 'plan'
+  /**
+   * Of a change: names in it that lead to no model of a configured provider with a price, as yet. Absent where there are none.
+   */
+  readonly warnings?: readonly string[]
+  readonly id: string
+  readonly name: string
+  /**
+   * The fee of one period, USD.
+   */
+  readonly price: string
+  readonly period: 'day' | 'month' | 'year'
+  /**
+   * Credit of each period, USD.
+   */
+  readonly included_credit: string
+  readonly limits: SetLimitsRequest
+}
+
+/**
+ * What another table would change or has changed.
+ */
+export type PriceImportResponse = {
+  readonly object: 'price_import'
+  readonly dry_run: boolean
+  readonly counts: {
+    readonly added: number
+    readonly changed: number
+    readonly unchanged: number
+    readonly unsupported: number
+  }
+  readonly changes: {
+    readonly change: 'added' | 'changed' | 'unchanged' | 'unsupported'
+    readonly name: string
+    readonly model?: string | null
+    readonly differences: readonly object[]
+    readonly left_out: readonly object[]
+    readonly sheet?: object
+  }[]
+  readonly published: {
+    readonly model: string
+    readonly effective_from: string
+    readonly version: string
+  }[]
+}
+
+/**
+ * What a model costs from an instant on.
+ */
+export type PriceResponse = {
+  readonly object: 'price'
+  readonly model: string
+  readonly effective_from: string
+  readonly version: string
+  readonly source: string
+  readonly snapshots?: readonly string[]
+  readonly sheet?: PriceSheet
+  readonly video?: VideoSheet
+  readonly in_force?: boolean
+}
+
+/**
+ * What gateway/<router> tries.
+ */
+export type RouterResponse = {
+  readonly object: 'router'
+  /**
+   * Of a change: names in it that lead to no model of a configured provider with a price, as yet. Absent where there are none.
+   */
+  readonly warnings?: readonly string[]
+  readonly router: string
+  readonly candidates: readonly Candidate[] | null
+  readonly order: 'listed' | 'weighted' | null
+  readonly source: 'administration' | 'configuration'
+  readonly configured: {
+    readonly candidates: readonly Candidate[] | null
+    readonly order: 'listed' | 'weighted' | null
+  } | null
+}
+export type Candidate = {
+  readonly model: string
+  readonly weight: number
+}
+
+/**
+ * The plan that a workspace has, on the terms of its period.
+ */
+export type SubscriptionResponse = {
+  readonly object: 'subscription'
+  readonly id: string
+  readonly workspace: string
+  readonly plan: string
+  readonly name: string
+  /**
+   * The fee of one period, USD.
+   */
+  readonly price: string
+  readonly period: 'day' | 'month' | 'year'
+  /**
+   * Credit of each period, USD.
+   */
+  readonly included_credit: string
+  readonly limits: SetLimitsRequest
+  readonly starts_at: string
+  readonly expires_at: string
+  /**
+   * False: it ends with its period.
+   */
+  readonly renews: boolean
+}

@@ -1,0 +1,381 @@
+// Generated from schemas/ by `make generate`. Do not edit.
+
+/**
+ * One charge explained, from the events of the log.
+ */
+export type LedgerChargeResponse = {
+  readonly object: 'charge'
+  readonly kind: 'request' | 'task'
+  readonly id: string
+  readonly state: 'open' | 'charged' | 'failed' | 'given_back'
+  readonly workspace: string
+  readonly key: {
+    readonly id: string
+    readonly name: string | null
+    readonly prefix: string | null
+  }
+  readonly price: object | null
+  readonly charge: object | null
+  readonly wallet: readonly object[]
+  readonly adjustments: readonly object[]
+  /**
+   * USD.
+   */
+  readonly net: string
+  readonly events: readonly object[]
+  readonly proof: object
+  readonly log_sequence: number
+  readonly complete: boolean
+}
+
+/**
+ * What was charged, newest first.
+ */
+export type LedgerChargesResponse = {
+  readonly object: 'list'
+  readonly data: {
+    readonly kind: 'request' | 'task'
+    readonly id: string
+    readonly at: string
+    readonly sequence: number
+    readonly key: string
+    readonly surface: string
+    readonly model: string
+    readonly provider: string
+    readonly level: number | null
+    readonly price_version: string
+    readonly source: string
+    readonly outcome: string
+    readonly prompt_tokens: number | null
+    readonly output_tokens: number | null
+    /**
+     * USD.
+     */
+    readonly total: string
+  }[]
+  /**
+   * The `cursor` of the next page; null after the last one.
+   */
+  readonly next_cursor: string | null
+}
+
+/**
+ * What a reconciliation looks at that is in the ledger alone, newest first.
+ */
+export type LedgerFindingsResponse = {
+  readonly object: 'list'
+  /**
+   * False where there are more of a kind.
+   */
+  readonly complete: boolean
+  readonly data: {
+    kind:
+      | 'open_request'
+      | 'overdue_hold'
+      | 'late_verdict'
+      | 'estimated_charge'
+      | 'implausible_usage'
+      | 'unpriced_tier'
+      | 'implausible_deduction'
+      | 'unknown_delivery'
+      | 'second_closing'
+      | 'unrouted_closing'
+      | 'adjustment'
+    readonly workspace: string
+    readonly id: string
+    readonly at: string
+    /**
+     * USD.
+     */
+    readonly amount: string
+    readonly detail: string
+  }[]
+}
+
+/**
+ * Whether requests can be served, and how far what is read is behind the log.
+ */
+export type LedgerHealthResponse = {
+  readonly object: 'health'
+  readonly at: string
+  readonly ready: boolean
+  readonly checks: {
+    readonly [k: string]: {
+      readonly ok: boolean
+      readonly reason?: string
+    }
+  }
+  readonly log: {
+    /**
+     * Of its last frame; null where it does not answer.
+     */
+    readonly sequence: number | null
+  }
+  readonly ledger: {
+    readonly sequence: number
+  }
+  readonly tables: {
+    /**
+     * Null where they cannot be read.
+     */
+    readonly sequence: number | null
+    readonly behind_frames: number | null
+    /**
+     * Since when the first frame that they lack stands in the log.
+     */
+    readonly behind_seconds: number | null
+  }
+  readonly sealed: {
+    readonly size: number
+    readonly unsealed_frames: number
+  }
+}
+
+/**
+ * What of the wallet's money is set aside.
+ */
+export type LedgerHoldsResponse = {
+  readonly object: 'list'
+  readonly data: {
+    readonly id: string
+    readonly purpose: string
+    /**
+     * USD.
+     */
+    readonly amount: string
+    /**
+     * USD.
+     */
+    readonly remaining: string
+    readonly deadline: string
+  }[]
+  /**
+   * The `cursor` of the next page; null after the last one.
+   */
+  readonly next_cursor: string | null
+}
+
+/**
+ * The keys of the workspace, in the order of their ids.
+ */
+export type LedgerKeysResponse = {
+  readonly object: 'list'
+  readonly data: {
+    readonly id: string
+    readonly name: string
+    readonly prefix: string
+    readonly state: 'active' | 'revoked'
+    readonly expires_at: string | null
+  }[]
+  /**
+   * The `cursor` of the next page; null after the last one.
+   */
+  readonly next_cursor: string | null
+}
+
+/**
+ * That one event stands in the log: a file for `gateway verify --proof`.
+ */
+export type LedgerProofResponse = {
+  readonly format: 'gateway-proof/1'
+  readonly event: object
+  readonly sequence: number
+  readonly index_in_frame: number
+  readonly frame: {
+    readonly subject: string
+    readonly data: string
+  }
+  readonly path: readonly string[]
+  readonly checkpoint: string
+}
+
+/**
+ * Movements of the wallet in the order of the log.
+ */
+export type LedgerStatementResponse = {
+  readonly object: 'list'
+  readonly from: string | null
+  readonly to: string | null
+  /**
+   * Whether nothing can be added to it any more.
+   */
+  readonly final: boolean
+  readonly opening: {
+    /**
+     * USD.
+     */
+    readonly balance: string
+    /**
+     * USD.
+     */
+    readonly held: string
+  }
+  readonly closing: {
+    /**
+     * USD.
+     */
+    readonly balance: string
+    /**
+     * USD.
+     */
+    readonly held: string
+  }
+  readonly data: {
+    readonly at: string
+    readonly sequence: number
+    readonly event_index: number
+    readonly line: number
+    readonly kind: 'credit' | 'charge' | 'excess' | 'fee' | 'adjustment' | 'lapse' | 'hold' | 'release'
+    readonly reference: string
+    /**
+     * USD.
+     */
+    readonly amount: string
+    /**
+     * USD.
+     */
+    readonly held: string
+    /**
+     * USD.
+     */
+    readonly balance_after: string
+    /**
+     * USD.
+     */
+    readonly held_after: string
+    /**
+     * What was remarked with a credit; empty for every other movement.
+     */
+    readonly note: string
+  }[]
+  /**
+   * The `cursor` of the next page; null after the last one.
+   */
+  readonly next_cursor: string | null
+}
+
+/**
+ * Video tasks, newest first.
+ */
+export type LedgerTasksResponse = {
+  readonly object: 'list'
+  readonly data: {
+    readonly id: string
+    readonly kind: string
+    readonly model: string
+    readonly key: string
+    readonly surface: string
+    readonly status: 'QUEUED' | 'SUBMITTED' | 'IN_PROGRESS' | 'SUCCESS' | 'FAILURE'
+    readonly progress: number
+    /**
+     * USD.
+     */
+    readonly held: string
+    /**
+     * USD.
+     */
+    readonly total: string
+    readonly source: string | null
+    readonly queued_at: string
+    readonly submitted_at: string | null
+    readonly finished_at: string | null
+    readonly deadline: string
+    readonly external_task_id: string | null
+    readonly fail_reason: string | null
+  }[]
+  /**
+   * The `cursor` of the next page; null after the last one.
+   */
+  readonly next_cursor: string | null
+}
+
+/**
+ * What was used and charged, summed.
+ */
+export type LedgerUsageResponse = {
+  readonly object: 'list'
+  readonly group_by: ('day' | 'model' | 'key' | 'surface')[]
+  readonly data: {
+    readonly day?: string
+    readonly model?: string
+    readonly key?: string
+    readonly surface?: string
+    readonly requests: number
+    /**
+     * Tokens by kind: prompt_total and its parts input_uncached, cache_read (with cache_read_audio and cache_read_image), cache_write_5m, cache_write_1h, cache_write_12h, input_audio, input_image; output_total (with output_reasoning, output_audio, output_image).
+     */
+    readonly tokens: {
+      readonly [k: string]: number
+    }
+    /**
+     * USD.
+     */
+    readonly total: string
+  }[]
+  /**
+   * The `cursor` of the next page; null after the last one.
+   */
+  readonly next_cursor: string | null
+}
+
+/**
+ * How the wallet stands, and how long it lasts.
+ */
+export type LedgerWalletResponse = {
+  readonly object: 'wallet'
+  readonly workspace: {
+    readonly id: string
+    readonly name: string
+  }
+  /**
+   * Credits less charges, with fees, corrections and what lapsed.
+   */
+  readonly balance: string
+  /**
+   * What is set aside.
+   */
+  readonly held: string
+  /**
+   * What may still be set aside.
+   */
+  readonly available: string
+  /**
+   * USD.
+   */
+  readonly credit_limit: string
+  /**
+   * USD.
+   */
+  readonly credits: string
+  /**
+   * USD.
+   */
+  readonly charges: string
+  /**
+   * USD.
+   */
+  readonly fees: string
+  /**
+   * USD.
+   */
+  readonly adjustments: string
+  /**
+   * USD.
+   */
+  readonly lapsed: string
+  readonly runway: {
+    readonly since: string
+    /**
+     * On requests, since then.
+     */
+    readonly spent: string
+    /**
+     * At that pace, rounded half up.
+     */
+    readonly per_day: string
+    /**
+     * When nothing is available any more at that pace; null where that is more than ten years away.
+     */
+    readonly until: string | null
+  }
+}
