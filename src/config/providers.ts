@@ -1,7 +1,6 @@
 import type { PriceFile } from '../domain/pricing/price-file.ts'
 import type { Catalog, CatalogProvider } from '../domain/routing/plan.ts'
-import type { ProviderCapabilities } from '../providers/dialect/capabilities.ts'
-import type { ProviderDialect } from '../providers/dialect/provider.ts'
+import type { ProviderCapabilities, ProviderDialect } from '../providers/dialect/provider.ts'
 import type { VendorCredential, VideoVendorConfig } from '../providers/vv-video/vendor.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { sharedLimits } from '../runtime/limits.ts'

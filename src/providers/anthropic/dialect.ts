@@ -1,9 +1,40 @@
-import type { UpstreamDialect } from '../dialect/dialect.ts'
-import { completeMessagesAnswer, readMessagesAnswer } from './answer.ts'
+import type { Usage } from '../../domain/usage/usage.ts'
+import { isObject, parseJson } from '../../encoding/json.ts'
+import type { ClientFormat, UpstreamFormat } from '../canonical/format.ts'
+import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
+import { DeliveredBlocks } from './delivered.ts'
 import { countMessagesUsage } from './estimate.ts'
+import { readMessagesReply } from './read-reply.ts'
+import { readRequest } from './read-request.ts'
 import { readMessagesError } from './refusal.ts'
 import { MessagesRelay } from './relay.ts'
+import { MessagesReader } from './reply-reader.ts'
+import { MessagesWriter } from './reply-writer.ts'
 import { messagesRequest } from './request.ts'
+import { messagesUsageOnWire, readMessagesUsage } from './usage.ts'
+import { writeMessagesReply } from './write-reply.ts'
+import { writeRequest } from './write-request.ts'
+
+const textOfBytes = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+
+export const readMessagesAnswer = (
+  _target: Target,
+  _asked: UpstreamCallRequest,
+  body: Uint8Array,
+): UpstreamAnswer | AnswerFault => {
+  const json = parseJson(textOfBytes(body))
+  if (!isObject(json)) return { fault: 'not_json' }
+  if (json['error'] || json['type'] === 'error') return { fault: 'error_in_answer' }
+  const content = json['content']
+  if (!Array.isArray(content)) return { fault: 'no_content' }
+  const delivered = new DeliveredBlocks()
+  for (const block of content) if (isObject(block)) delivered.addBlock(block)
+  return { json, reportedUsage: readMessagesUsage(json['usage']), delivered }
+}
+
+export const completeMessagesAnswer = ({ json }: UpstreamAnswer, counted: Usage): Uint8Array =>
+  Buffer.from(JSON.stringify({ ...json, usage: messagesUsageOnWire(counted) }))
 
 export const anthropicMessages: UpstreamDialect = {
   buildRequest: messagesRequest,
@@ -11,5 +42,18 @@ export const anthropicMessages: UpstreamDialect = {
   completeAnswer: completeMessagesAnswer,
   openRelay: () => new MessagesRelay(),
   countUsage: countMessagesUsage,
+  readRefusal: readMessagesError,
+}
+
+export const messagesClient: ClientFormat = {
+  readRequest,
+  writeReply: writeMessagesReply,
+  openWriter: (served) => new MessagesWriter(served),
+}
+
+export const messagesUpstream: UpstreamFormat = {
+  writeRequest,
+  readReply: readMessagesReply,
+  openReader: () => new MessagesReader(),
   readRefusal: readMessagesError,
 }

@@ -1,11 +1,11 @@
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
-import { fitBudget } from './budget.ts'
 import { postTo } from './endpoint.ts'
 import { isPresent } from './present.ts'
 import { refuseAccountReferences } from './references.ts'
 import { refuseUnpricedMessagesTools } from './tools.ts'
+import { fitBudget } from './write-thinking.ts'
 
 type Draft = Record<string, unknown>
 

@@ -1,8 +1,7 @@
 import type { ServedWith } from '../../domain/pricing/charge.ts'
 import { cacheWriteOf, type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
-import { readNegativeFigures } from '../dialect/count.ts'
-import { readServedWith } from '../dialect/served-with.ts'
+import { readNegativeFigures, readServedWith } from '../dialect/reported-usage.ts'
 
 /** Tokens of one sampling, or of several together; NaN where the provider reports no whole number. */
 interface Tokens {

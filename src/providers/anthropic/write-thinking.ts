@@ -1,8 +1,16 @@
 import type { JsonObject } from '../../encoding/json.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { Reasoning } from '../canonical/conversation.ts'
-import { fitBudget } from './budget.ts'
 import type { ModelCapabilities } from './capabilities.ts'
+
+/** The API takes no budget below this. */
+const budgetTokensMin = 1024
+
+/** A thinking budget below `maxTokens`, as the API requires, with room for an answer; null where none fits. */
+export const fitBudget = (wantedTokens: number, maxTokens: number): number | null => {
+  if (wantedTokens < maxTokens) return wantedTokens
+  return maxTokens > budgetTokensMin ? Math.max(budgetTokensMin, Math.floor(maxTokens / 2)) : null
+}
 
 export interface Thinking {
   readonly thinking?: JsonObject

@@ -1,7 +1,7 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
-import { requestedTier } from '../dialect/capabilities.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
+import { requestedTier } from '../dialect/provider.ts'
 import type { Conversation, ConversationPart } from './conversation.ts'
 import { DeliveredReply } from './delivered.ts'
 import { countConversationUsage } from './estimate.ts'

@@ -60,6 +60,3 @@ export class CollectedText implements Delivered {
     return kept
   }
 }
-
-export const contradicts = (usage: Usage, delivered: Delivered): boolean =>
-  usage.negative === undefined && usage.outputTotal === 0 && delivered.characters > 0

@@ -1,4 +1,5 @@
-import type { ProviderCapabilities } from './capabilities.ts'
+import type { ServedWith } from '../../domain/pricing/charge.ts'
+import type { PriceSheet } from '../../events/types.ts'
 
 /** The variant of a dialect: how an upstream counts, and which fields it takes. */
 export type Profile = 'openai' | 'xai' | 'gemini'
@@ -21,3 +22,76 @@ export interface Provider {
 }
 
 export type Providers = ReadonlyMap<string, Provider>
+
+/** What a provider accepts beyond its dialect. */
+export interface ProviderCapabilities {
+  readonly service_tiers?: readonly string[]
+  readonly stream_options?: boolean
+  readonly unknown_members?: 'accepted' | 'refused'
+}
+
+const openai: ProviderCapabilities = { service_tiers: ['default', 'flex', 'priority', 'ultrafast'] }
+
+/** By the name of the provider or its host; the first match counts. */
+const known: readonly (readonly [pattern: RegExp, capabilities: ProviderCapabilities])[] = [
+  [/(?:^|\.)(?:openai|azure)(?:\.|-|$)/, openai],
+  [/^grok$|(?:^|\.)x\.ai$/, { service_tiers: ['default', 'priority'] }],
+  // It answers 422 to members that it does not know, and reports usage at the end of each stream.
+  [/^mistral$|(?:^|\.)mistral\.ai$/, { stream_options: false, unknown_members: 'refused' }],
+  [/^groq$|(?:^|\.)groq\.com$/, { unknown_members: 'refused' }],
+]
+
+/** Of `generateContent`: Google's endpoint for OpenAI clients does not document them. */
+const google: ProviderCapabilities = { service_tiers: ['flex', 'priority'] }
+
+const unlessKnown = {
+  service_tiers: [],
+  stream_options: true,
+  unknown_members: 'accepted',
+} as const satisfies ProviderCapabilities
+
+const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(baseUrl).hostname : '')
+
+export const providerCapabilities = (provider: Provider): Required<ProviderCapabilities> => {
+  const { name, baseUrl, dialect, capabilities } = provider
+  if (dialect === 'google') return { ...unlessKnown, ...google, ...capabilities }
+  const names = [name, hostOf(baseUrl)]
+  const ofName = known.find(([pattern]) => names.some((each) => pattern.test(each)))?.[1]
+  return { ...unlessKnown, ...ofName, ...capabilities }
+}
+
+/** The service tier that is asked for, where it has a price and the provider accepts it; else the standard one: nothing. */
+export const requestedTier = (
+  { provider, sheet }: { readonly provider: Provider; readonly sheet: PriceSheet },
+  asked: unknown,
+): Pick<ServedWith, 'serviceTier'> =>
+  typeof asked === 'string' &&
+  Object.hasOwn(sheet.service_tiers ?? {}, asked) &&
+  providerCapabilities(provider).service_tiers.includes(asked)
+    ? { serviceTier: asked }
+    : {}
+
+interface DrainPolicy {
+  /** Where a cancel does not stop it, the provider generates, and bills, all that was asked for. */
+  readonly cancelStopsBilling: boolean
+  /** How long a stream is read on after its client has left. */
+  readonly drainMs: number
+}
+
+/** OpenRouter lists Bedrock, Google, Groq and Mistral as billing on. Read 2026-11. */
+const stoppingHosts = /(?:^|\.)(?:openai\.com|azure\.com|anthropic\.com|x\.ai)$/
+const stoppingNames: readonly string[] = ['openai', 'azure', 'anthropic', 'grok', 'xai']
+
+const drainMsOfStopping = 15_000
+const drainMsOfContinuing = 60_000
+
+const stopsByDefault = ({ name, baseUrl }: Provider): boolean =>
+  stoppingNames.includes(name) || stoppingHosts.test(new URL(baseUrl).hostname)
+
+export const readDrainPolicy = (provider: Provider): DrainPolicy => {
+  const cancelStopsBilling = provider.cancelStopsBilling ?? stopsByDefault(provider)
+  return {
+    cancelStopsBilling,
+    drainMs: provider.drainMs ?? (cancelStopsBilling ? drainMsOfStopping : drainMsOfContinuing),
+  }
+}

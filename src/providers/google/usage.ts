@@ -1,7 +1,6 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
-import { readNegativeFigures, tokensOf } from '../dialect/count.ts'
-import { readServedWith } from '../dialect/served-with.ts'
+import { readNegativeFigures, readServedWith, tokensOf } from '../dialect/reported-usage.ts'
 
 export interface GroundingUse {
   readonly isGrounded: boolean

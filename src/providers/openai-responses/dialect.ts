@@ -1,9 +1,38 @@
-import type { UpstreamDialect } from '../dialect/dialect.ts'
+import type { Usage } from '../../domain/usage/usage.ts'
+import { isObject, parseJson } from '../../encoding/json.ts'
+import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import { readOpenAIError } from '../openai/refusal.ts'
-import { completeResponsesAnswer, readResponsesAnswer } from './answer.ts'
+import { DeliveredOutput } from './delivered.ts'
 import { countResponsesUsage } from './estimate.ts'
 import { ResponsesRelay } from './relay.ts'
 import { responsesRequest } from './request.ts'
+import { storedIdOf } from './stored.ts'
+import { countToolCalls } from './tool-calls.ts'
+import { readResponsesUsage, withUsage } from './usage.ts'
+
+/** `incomplete` is an answer: it has run into a limit of the caller's. */
+const noAnswers: readonly unknown[] = ['failed', 'cancelled', 'queued', 'in_progress']
+
+export const readResponsesAnswer = (
+  target: Target,
+  asked: UpstreamCallRequest,
+  bytes: Uint8Array,
+): UpstreamAnswer | AnswerFault => {
+  const json = parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
+  if (!isObject(json)) return { fault: 'not_json' }
+  const { status, output } = json
+  if (noAnswers.includes(status)) return { fault: `response_${status}` }
+  if (json['error']) return { fault: 'error_in_answer' }
+  if (!Array.isArray(output)) return { fault: 'no_output' }
+  const toolCalls = countToolCalls(asked.body, output, json['tool_usage'])
+  const delivered = new DeliveredOutput(() => toolCalls)
+  delivered.setItems(output)
+  const reportedUsage = readResponsesUsage(json, target.provider.profile, toolCalls)
+  return { json, reportedUsage, delivered, storedId: storedIdOf(asked, json) }
+}
+
+export const completeResponsesAnswer = ({ json }: UpstreamAnswer, counted: Usage): Uint8Array =>
+  Buffer.from(JSON.stringify(withUsage(json, counted)))
 
 export const openaiResponses: UpstreamDialect = {
   buildRequest: responsesRequest,

@@ -1,7 +1,7 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import { countOf } from '../dialect/count.ts'
 import { providerLimits } from '../dialect/limits.ts'
+import { countOf } from '../dialect/reported-usage.ts'
 
 type ToolCalls = Usage['toolCalls']
 

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
-import { fitMembers } from '../openai/members.ts'
+import { fitMembers } from '../openai/request.ts'
 import { detachedInput } from './input-ids.ts'
 import { refuseResponsesAccountReferences } from './references.ts'
 import { priceableTools, refuseUnpricedResponsesTools } from './tools.ts'

@@ -1,11 +1,19 @@
+import type { JsonObject } from '../../encoding/json.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
-import type { UpstreamRequest } from '../dialect/dialect.ts'
+import type { UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import type { Provider } from '../dialect/provider.ts'
 
 export interface StoredResponseQuestion {
   readonly responseId: string
   readonly query: string
 }
+
+/** No provider's ids have other characters. An id enters the log, and becomes part of a path. */
+const idPattern = /^[\w-]{1,256}$/
+
+/** The id by which a later request may name the answer; null where the provider does not keep it. */
+export const storedIdOf = ({ body }: UpstreamCallRequest, { id, store }: JsonObject): string | null =>
+  body['store'] !== false && store !== false && typeof id === 'string' && idPattern.test(id) ? id : null
 
 const refuseUnkept = ({ name, dialect, profile }: Provider): void => {
   if (dialect !== 'openai' || profile === 'gemini')

@@ -1,10 +1,8 @@
 import { cacheWriteOf, type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asObject, isObject, type JsonObject } from '../../encoding/json.ts'
-import { readNegativeFigures, tokensOf } from '../dialect/count.ts'
 import type { Profile } from '../dialect/provider.ts'
-import { readServedWith } from '../dialect/served-with.ts'
-import { serverToolCalls } from '../openai/server-tools.ts'
-import { readInputParts } from '../openai/usage.ts'
+import { readNegativeFigures, readServedWith, tokensOf } from '../dialect/reported-usage.ts'
+import { readInputParts, serverToolCalls } from '../openai/usage.ts'
 import type { ToolCalls } from './tool-calls.ts'
 
 const detail = (details: unknown, name: string): number => tokensOf(asObject(details)[name]) ?? 0
@@ -31,4 +29,9 @@ export const responsesUsageOnWire = (usage: Usage): JsonObject => ({
   output_tokens: usage.outputTotal,
   output_tokens_details: { reasoning_tokens: usage.outputReasoning },
   total_tokens: usage.promptTotal + usage.outputTotal,
+})
+
+export const withUsage = (response: JsonObject, counted: Usage): JsonObject => ({
+  ...response,
+  usage: responsesUsageOnWire(counted),
 })

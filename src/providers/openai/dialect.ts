@@ -1,9 +1,44 @@
-import type { UpstreamDialect } from '../dialect/dialect.ts'
-import { completeChatAnswer, readChatAnswer } from './answer.ts'
+import type { Usage } from '../../domain/usage/usage.ts'
+import { isObject, parseJson } from '../../encoding/json.ts'
+import type { ClientFormat, UpstreamFormat } from '../canonical/format.ts'
+import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
+import { DeliveredText } from './delivered.ts'
 import { countChatUsage } from './estimate.ts'
+import { readConversation } from './read-conversation.ts'
+import { readChatReply } from './read-reply.ts'
+import { ChatReplyReader } from './read-reply-stream.ts'
 import { readOpenAIError } from './refusal.ts'
 import { ChatRelay } from './relay.ts'
 import { chatRequest } from './request.ts'
+import { chatUsageOnWire, countChatSearchCalls, readChatUsage, searchCallsOf } from './usage.ts'
+import { writeConversation } from './write-conversation.ts'
+import { writeChatReply } from './write-reply.ts'
+import { ChatReplyWriter } from './write-reply-stream.ts'
+
+const textOfBytes = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+
+export const readChatAnswer = (
+  target: Target,
+  asked: UpstreamCallRequest,
+  body: Uint8Array,
+): UpstreamAnswer | AnswerFault => {
+  const json = parseJson(textOfBytes(body))
+  if (!isObject(json)) return { fault: 'not_json' }
+  if (json['error']) return { fault: 'error_in_answer' }
+  const choices = json['choices']
+  if (!Array.isArray(choices)) return { fault: 'no_choices' }
+  const delivered = new DeliveredText()
+  delivered.add(choices, 'message')
+  const reportedUsage = readChatUsage(json['usage'], target.provider.profile, {
+    toolCalls: countChatSearchCalls(target, asked),
+    serviceTier: json['service_tier'],
+  })
+  return { json, reportedUsage, delivered }
+}
+
+export const completeChatAnswer = ({ json }: UpstreamAnswer, counted: Usage): Uint8Array =>
+  Buffer.from(JSON.stringify({ ...json, usage: chatUsageOnWire(counted) }))
 
 export const openai: UpstreamDialect = {
   buildRequest: chatRequest,
@@ -11,5 +46,19 @@ export const openai: UpstreamDialect = {
   completeAnswer: completeChatAnswer,
   openRelay: (target, asked) => new ChatRelay(target, asked),
   countUsage: countChatUsage,
+  readRefusal: readOpenAIError,
+}
+
+export const chatClient: ClientFormat = {
+  readRequest: readConversation,
+  writeReply: writeChatReply,
+  openWriter: (served, body) => new ChatReplyWriter(served, body),
+}
+
+export const chatUpstream: UpstreamFormat = {
+  writeRequest: writeConversation,
+  readReply: readChatReply,
+  openReader: (target) => new ChatReplyReader(target),
+  impliedToolCalls: (conversation, target) => searchCallsOf(target, conversation.webSearch?.contextSize ?? null),
   readRefusal: readOpenAIError,
 }

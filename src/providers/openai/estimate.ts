@@ -1,7 +1,7 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import { requestedTier } from '../dialect/capabilities.ts'
 import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
+import { requestedTier } from '../dialect/provider.ts'
 import { countOutput, countTokens, jsonText, wrappingTokens } from '../dialect/tokens.ts'
 import { contentPieces, countMarkedWrites, type PromptPiece, unmarked } from './cache-marks.ts'
 import { countChatSearchCalls } from './usage.ts'

@@ -1,10 +1,52 @@
-import { asArray, asObject, isObject } from '../../encoding/json.ts'
-import { providerCapabilities } from '../dialect/capabilities.ts'
+import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
+import { refuseProviderState } from '../canonical/refuse.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
-import type { Profile, Provider } from '../dialect/provider.ts'
-import { fitMembers } from './members.ts'
-import { refuseChatAccountReferences } from './references.ts'
+import { type Profile, type Provider, providerCapabilities, requestedTier } from '../dialect/provider.ts'
 import { refuseUnpricedChatTools } from './usage.ts'
+
+const storeTools: readonly unknown[] = ['file_search', 'collections_search']
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null
+
+const refuseFilesOf = (part: JsonObject, path: string): void => {
+  if (isGiven(part['file_id'])) throw refuseProviderState(`${path}.file_id`)
+  for (const [member, value] of Object.entries(part))
+    if (isGiven(asObject(value)['file_id'])) throw refuseProviderState(`${path}.${member}.file_id`)
+}
+
+const refuseInMessage = (message: JsonObject, path: string): void => {
+  for (const [index, part] of asArray(message['content']).entries())
+    if (isObject(part)) refuseFilesOf(part, `${path}.content[${index}]`)
+  if (isGiven(asObject(message['audio'])['id'])) throw refuseProviderState(`${path}.audio.id`)
+}
+
+/** Throws `unsupported_parameter`: every workspace shares the account, and what it keeps has no known owner. */
+export const refuseChatAccountReferences = ({ messages, tools }: JsonObject): void => {
+  for (const [index, message] of asArray(messages).entries())
+    if (isObject(message)) refuseInMessage(message, `messages[${index}]`)
+  for (const [index, tool] of asArray(tools).entries())
+    if (storeTools.includes(asObject(tool)['type'])) throw refuseProviderState(`tools[${index}].type`)
+}
+
+/** Those of OpenAI that providers with this dialect may refuse. */
+const refusedMembers = ['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention', 'safety_identifier']
+
+/**
+ * The standard tier is named, so that an account's own default does not reach the bill; no member is sent where the
+ * provider has no tiers, or other names.
+ */
+const setServiceTier = (draft: Record<string, unknown>, target: Target): void => {
+  const { serviceTier = 'default' } = requestedTier(target, draft['service_tier'])
+  delete draft['service_tier']
+  if (providerCapabilities(target.provider).service_tiers.includes(serviceTier)) draft['service_tier'] = serviceTier
+}
+
+/** Leaves the members that the provider accepts, and names the service tier. */
+export const fitMembers = (draft: Record<string, unknown>, target: Target): void => {
+  setServiceTier(draft, target)
+  if (providerCapabilities(target.provider).unknown_members === 'accepted') return
+  for (const member of refusedMembers) delete draft[member]
+}
 
 type Draft = Record<string, unknown>
 

@@ -1,11 +1,18 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import { unsupported } from '../canonical/refuse.ts'
-import { readNegativeFigures, tokensOf } from '../dialect/count.ts'
 import type { Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import type { Profile } from '../dialect/provider.ts'
-import { readServedWith } from '../dialect/served-with.ts'
-import { serverToolCalls } from './server-tools.ts'
+import { countOf, readNegativeFigures, readServedWith, tokensOf } from '../dialect/reported-usage.ts'
+
+/** xAI counts the successful calls of its tools in the usage, under these names. */
+const serverTools = ['web_search', 'x_search', 'code_interpreter', 'file_search', 'document_search', 'image_generation']
+
+export const serverToolCalls = ({ server_side_tool_usage_details: details }: JsonObject): Usage['toolCalls'] | null => {
+  if (!isObject(details)) return null
+  const counted = serverTools.map((tool) => [tool, countOf(details[`${tool}_calls`]) ?? 0] as const)
+  return Object.fromEntries(counted.filter(([, calls]) => calls > 0))
+}
 
 type ToolCalls = Usage['toolCalls']
 

@@ -1,15 +1,47 @@
 import type { JsonObject } from '../../encoding/json.ts'
-import type { AnswerFormat, Conversation, Reasoning, WebSearch } from '../canonical/conversation.ts'
+import type {
+  AnswerFormat,
+  Conversation,
+  Reasoning,
+  ToolChoice,
+  ToolDefinition,
+  WebSearch,
+} from '../canonical/conversation.ts'
 import type { ReplyRequest } from '../canonical/format.ts'
 import { unsupported } from '../canonical/refuse.ts'
-import { providerCapabilities } from '../dialect/capabilities.ts'
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
-import type { Profile, Provider } from '../dialect/provider.ts'
+import { type Profile, type Provider, providerCapabilities } from '../dialect/provider.ts'
 import { effortFor, leastEffortOf } from './effort.ts'
 import { capFieldOf, chatCall } from './request.ts'
 import { isSearchModel, refuseUnpricedSearch } from './usage.ts'
 import { writeChatMessages } from './write-conversation-messages.ts'
-import { writeChatTools } from './write-conversation-tools.ts'
+
+/** Gemini's chat endpoint refuses members that it does not know. */
+const strictOf = (strict: boolean | null, profile: Profile): JsonObject =>
+  strict === null || profile === 'gemini' ? {} : { strict }
+
+const toolOf = ({ name, description, parameters, strict }: ToolDefinition, profile: Profile): JsonObject => ({
+  type: 'function',
+  function: {
+    name,
+    ...(description === null ? {} : { description }),
+    ...(parameters === null ? {} : { parameters }),
+    ...strictOf(strict, profile),
+  },
+})
+
+const choiceOf = (choice: ToolChoice): unknown =>
+  choice.type === 'tool' ? { type: 'function', function: { name: choice.name } } : choice.type
+
+/** OpenAI refuses `tool_choice` and `parallel_tool_calls` without tools. */
+export const writeChatTools = ({ tools, toolChoice, parallelToolCalls }: Conversation, profile: Profile): JsonObject =>
+  tools.length === 0
+    ? {}
+    : {
+        tools: tools.map((tool) => toolOf(tool, profile)),
+        ...(toolChoice === null ? {} : { tool_choice: choiceOf(toolChoice) }),
+        ...(parallelToolCalls === null ? {} : { parallel_tool_calls: parallelToolCalls }),
+      }
 
 const present = (name: string, value: unknown): JsonObject => (value === null ? {} : { [name]: value })
 

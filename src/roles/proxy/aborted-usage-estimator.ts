@@ -2,11 +2,11 @@ import { parseUsd } from '../../domain/money.ts'
 import { chargeFor, perTokenPicos } from '../../domain/pricing/charge.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
 import type { PriceSheet, UsageRecorded } from '../../events/types.ts'
-import { readDrainPolicy } from '../../providers/dialect/drain-policy.ts'
+import { readDrainPolicy } from '../../providers/dialect/provider.ts'
 import { readHiddenOutput } from '../../providers/hidden-output.ts'
 import type { AnswerRequest } from '../dispatch.ts'
+import type { CalledUpstream, ServedRequest } from './attempt.ts'
 import { proxyLimits } from './limits.ts'
-import type { CalledUpstream, ServedRequest } from './served-request.ts'
 
 type HiddenEstimate = NonNullable<UsageRecorded['estimate']>
 type Estimated = Pick<UsageRecorded, 'usage' | 'estimate'>

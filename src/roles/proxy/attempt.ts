@@ -11,7 +11,7 @@ import { dialects } from '../../providers/dialects.ts'
 import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/http.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Observer } from '../../runtime/observer.ts'
-import type { AnswerRequest } from '../dispatch.ts'
+import type { AnswerPart, AnswerRequest } from '../dispatch.ts'
 import type { Candidate } from '../role.ts'
 import {
   blamesCaller,
@@ -229,3 +229,22 @@ export const attemptUpstream = async (
     throw fault
   }
 }
+
+/** The candidate whose upstream was called last. */
+export interface CalledUpstream extends UpstreamTranslation {
+  readonly candidate: Candidate
+  readonly calledAtMs: number
+}
+
+export interface ServedRequest<Answered = WholeAnswer | OpenStream> {
+  readonly candidate: Candidate
+  readonly calledAtMs: number
+  readonly answered: Answered
+}
+
+export const headOf = ({ candidate, answered }: ServedRequest): Extract<AnswerPart, { type: 'head' }> => ({
+  type: 'head',
+  contentType: answered.type === 'stream' ? 'text/event-stream; charset=utf-8' : 'application/json',
+  level: candidate.level,
+  model: candidate.model,
+})

@@ -2,10 +2,15 @@ import type { Attempt } from '../../events/types.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { AnswerRequest } from '../dispatch.ts'
 import type { Candidate } from '../role.ts'
-import { attemptUpstream, type UpstreamAttemptParts, type UpstreamTranslation } from './attempt.ts'
+import {
+  attemptUpstream,
+  type CalledUpstream,
+  type ServedRequest,
+  type UpstreamAttemptParts,
+  type UpstreamTranslation,
+} from './attempt.ts'
 import type { CandidateFailure, Unserved } from './failure.ts'
 import { type RunHandle, stopReasonFor } from './run-state.ts'
-import type { CalledUpstream, ServedRequest } from './served-request.ts'
 
 type CandidateParts = UpstreamAttemptParts & { readonly logger: Logger }
 

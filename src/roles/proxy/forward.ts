@@ -8,14 +8,13 @@ import { noObserver, type Observer } from '../../runtime/observer.ts'
 import { type AnswerPart, type AnswerRequest, asksForAnswer, type Dispatch } from '../dispatch.ts'
 import type { OpenCalls } from '../open-calls.ts'
 import { AbortedUsageEstimator } from './aborted-usage-estimator.ts'
+import { headOf } from './attempt.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
 import type { ClosingParts } from './closing.ts'
 import { proxyLimits } from './limits.ts'
-import { QueryPace } from './query-pace.ts'
-import { answerQuestion, type QuestionParts, type Vendors } from './question.ts'
+import { answerQuestion, QueryPace, type QuestionParts, type Vendors } from './question.ts'
 import { RequestRun, type RunParts } from './request-run.ts'
 import { isStreamOver } from './run-state.ts'
-import { headOf } from './served-request.ts'
 
 export interface ForwardParts {
   readonly log: ClosingParts['log']

@@ -1,8 +1,7 @@
 import { isObject, parseJson } from '../../encoding/json.ts'
 import { clientGoneError, GatewayError } from '../../errors/gateway-error.ts'
-import { messagesClient } from '../../providers/anthropic/client-format.ts'
 import { countTokensRequest, readTokenCount } from '../../providers/anthropic/count-tokens.ts'
-import { anthropicMessages } from '../../providers/anthropic/dialect.ts'
+import { anthropicMessages, messagesClient } from '../../providers/anthropic/dialect.ts'
 import { countMessagesPrompt } from '../../providers/anthropic/estimate.ts'
 import { countPrompt } from '../../providers/canonical/estimate.ts'
 import type { Target } from '../../providers/dialect/dialect.ts'
@@ -31,7 +30,28 @@ import {
   upstreamErrorOf,
 } from './failure.ts'
 import { proxyLimits } from './limits.ts'
-import type { QueryPace } from './query-pace.ts'
+
+const intervalMs = 1_000 / proxyLimits.vendorQuestionsPerSecond
+
+/** Limits a proxy's queries about tasks that have ended, by vendor account: its pollers need the rest of its rate. */
+export class QueryPace {
+  readonly #clock: Clock
+  /** By account name: the instant at which its whole allowance is available again. */
+  readonly #fullMs = new Map<string, number>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** False where the allowance is used up for the moment. */
+  next(vendor: string): boolean {
+    const nowMs = this.#clock()
+    const fullMs = Math.max(nowMs, this.#fullMs.get(vendor) ?? nowMs) + intervalMs
+    if (fullMs - nowMs > proxyLimits.vendorQuestionsInRowMax * intervalMs) return false
+    this.#fullMs.set(vendor, fullMs)
+    return true
+  }
+}
 
 export type Vendors = ReadonlyMap<string, Pick<VideoVendor, 'query'>>
 

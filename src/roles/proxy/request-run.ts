@@ -1,14 +1,13 @@
 import { clientGoneError } from '../../errors/gateway-error.ts'
 import type { Attempt } from '../../events/types.ts'
 import type { StreamRelay } from '../../providers/dialect/dialect.ts'
-import { readDrainPolicy } from '../../providers/dialect/drain-policy.ts'
+import { readDrainPolicy } from '../../providers/dialect/provider.ts'
 import type { AnswerPart, AnswerRequest } from '../dispatch.ts'
 import type { OpenCalls } from '../open-calls.ts'
 import type { AbortedUsageEstimator } from './aborted-usage-estimator.ts'
-import type { OpenStream, UpstreamAttemptParts, WholeAnswer } from './attempt.ts'
-import { billServed, billUnanswered, failureFact } from './billing.ts'
+import { headOf, type OpenStream, type ServedRequest, type UpstreamAttemptParts, type WholeAnswer } from './attempt.ts'
 import { CandidateChain } from './candidate-chain.ts'
-import { ClosingAppender, type ClosingParts } from './closing.ts'
+import { billServed, billUnanswered, ClosingAppender, type ClosingParts, failureFact } from './closing.ts'
 import { finalFailure, streamInterrupted } from './failure.ts'
 import { RunSignals } from './run-signals.ts'
 import {
@@ -20,7 +19,6 @@ import {
   type ServedEffect,
   stopReasonFor,
 } from './run-state.ts'
-import { headOf, type ServedRequest } from './served-request.ts'
 import { StreamReader } from './stream-reader.ts'
 
 export type RunParts = UpstreamAttemptParts & ClosingParts & { readonly estimator: AbortedUsageEstimator }

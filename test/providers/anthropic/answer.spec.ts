@@ -1,7 +1,7 @@
 import t from 'tap'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
 import type { JsonObject } from '../../../src/encoding/json.ts'
-import { completeMessagesAnswer, readMessagesAnswer } from '../../../src/providers/anthropic/answer.ts'
+import { completeMessagesAnswer, readMessagesAnswer } from '../../../src/providers/anthropic/dialect.ts'
 import { countMessagesUsage } from '../../../src/providers/anthropic/estimate.ts'
 import type { UpstreamAnswer } from '../../../src/providers/dialect/dialect.ts'
 import { countTokens } from '../../../src/providers/dialect/tokens.ts'

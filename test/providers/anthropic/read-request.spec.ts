@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
-import { messagesClient } from '../../../src/providers/anthropic/client-format.ts'
+import { messagesClient } from '../../../src/providers/anthropic/dialect.ts'
 import { conversationOf } from './target.ts'
 
 const read = (body: JsonObject) =>

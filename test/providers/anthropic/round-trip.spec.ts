@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
-import { messagesClient } from '../../../src/providers/anthropic/client-format.ts'
-import { messagesUpstream } from '../../../src/providers/anthropic/upstream-format.ts'
+import { messagesClient, messagesUpstream } from '../../../src/providers/anthropic/dialect.ts'
 import { opusSheet, targetOf } from './target.ts'
 
 const word = fc.string({ minLength: 1, maxLength: 8 })

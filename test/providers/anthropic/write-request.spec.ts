@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
-import { messagesUpstream } from '../../../src/providers/anthropic/upstream-format.ts'
+import { messagesUpstream } from '../../../src/providers/anthropic/dialect.ts'
 import type {
   Conversation,
   ConversationPart,

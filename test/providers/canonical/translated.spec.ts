@@ -14,7 +14,7 @@ import type {
 } from '../../../src/providers/dialect/dialect.ts'
 import { providerLimits } from '../../../src/providers/dialect/limits.ts'
 import { countTokens } from '../../../src/providers/dialect/tokens.ts'
-import { chatClient } from '../../../src/providers/openai/format.ts'
+import { chatClient } from '../../../src/providers/openai/dialect.ts'
 import { askedOf, targetOf } from '../openai/target.ts'
 
 /** An upstream whose format is the canonical form itself, as JSON. */

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { readDrainPolicy } from '../../../src/providers/dialect/drain-policy.ts'
-import type { Provider } from '../../../src/providers/dialect/provider.ts'
+import { type Provider, readDrainPolicy } from '../../../src/providers/dialect/provider.ts'
 
 const provider = (name: string, baseUrl: string, members: Partial<Provider> = {}): Provider => ({
   name,

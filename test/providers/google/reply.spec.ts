@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
 import type { Reply } from '../../../src/providers/canonical/reply.ts'
-import { readGenerateContentReply } from '../../../src/providers/google/reply.ts'
+import { readGenerateContentReply } from '../../../src/providers/google/dialect.ts'
 import { answerOf, blocked, groundedText, groundingMetadata, parallelCalls, usageOf } from './answers.ts'
 import { targetOf } from './target.ts'
 

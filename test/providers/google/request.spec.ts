@@ -13,8 +13,8 @@ import type {
   ToolResultPart,
   WebSearch,
 } from '../../../src/providers/canonical/conversation.ts'
+import { readGenerateContentReply } from '../../../src/providers/google/dialect.ts'
 import { generationOf } from '../../../src/providers/google/generation.ts'
-import { readGenerateContentReply } from '../../../src/providers/google/reply.ts'
 import { generateContentRequest } from '../../../src/providers/google/request.ts'
 import { answerOf, parallelCalls } from './answers.ts'
 import { conversationOf, type Model, targetOf, text } from './target.ts'

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { storedIdOf } from '../../../src/providers/openai-responses/answer.ts'
-import { storedResponseRequest } from '../../../src/providers/openai-responses/stored.ts'
+import { storedIdOf, storedResponseRequest } from '../../../src/providers/openai-responses/stored.ts'
 import { targetOf } from '../openai/target.ts'
 import { askedOf } from './fixtures.ts'
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
 import type { JsonObject } from '../../../src/encoding/json.ts'
 import type { Profile } from '../../../src/providers/dialect/provider.ts'
-import { readResponsesAnswer } from '../../../src/providers/openai-responses/answer.ts'
+import { readResponsesAnswer } from '../../../src/providers/openai-responses/dialect.ts'
 import { countToolCalls, ToolTally } from '../../../src/providers/openai-responses/tool-calls.ts'
 import { problemsOfResponse } from '../../reference/responses-contract.ts'
 import {

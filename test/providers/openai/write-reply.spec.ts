@@ -4,7 +4,7 @@ import t from 'tap'
 import { asArray, asObject, isObject, type JsonObject, parseJson } from '../../../src/encoding/json.ts'
 import type { ReplyEvent, ReplyPart } from '../../../src/providers/canonical/reply.ts'
 import { providerLimits } from '../../../src/providers/dialect/limits.ts'
-import { chatClient } from '../../../src/providers/openai/format.ts'
+import { chatClient } from '../../../src/providers/openai/dialect.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 import { anyReply, eventsOf, replyOf, served, type UsedReply, usage } from '../canonical/replies.ts'
 

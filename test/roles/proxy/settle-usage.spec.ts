@@ -1,6 +1,6 @@
 import t from 'tap'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
-import { settleUsage } from '../../../src/roles/proxy/settle-usage.ts'
+import { settleUsage } from '../../../src/roles/proxy/closing.ts'
 
 const usageOf = (prompt: number, output: number, toolCalls: Usage['toolCalls'] = {}): Usage => ({
   ...noUsage,

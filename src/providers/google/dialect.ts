@@ -1,7 +1,10 @@
 import { asArray, type JsonObject } from '../../encoding/json.ts'
+import type { UpstreamFormat } from '../canonical/format.ts'
 import type { Citation, Reply, ReplyEvent, ReplyPart } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect/dialect.ts'
 import { GenerateContentReader } from './reader.ts'
+import { readGoogleError } from './refusal.ts'
+import { generateContentRequest } from './request.ts'
 
 type Draft =
   | { readonly type: 'text'; text: string; readonly citations: Citation[] }
@@ -53,4 +56,12 @@ export const readGenerateContentReply = (target: Target, json: JsonObject): Repl
     usage: reader.usage,
     toolCalls: reader.toolCalls,
   }
+}
+
+/** Google's own dialect, `generateContent`: no other reports searches. */
+export const googleUpstream: UpstreamFormat = {
+  writeRequest: generateContentRequest,
+  readReply: readGenerateContentReply,
+  openReader: (target) => new GenerateContentReader(target),
+  readRefusal: readGoogleError,
 }
