@@ -17,6 +17,9 @@ export const parseJson = (text: string): unknown => {
   }
 }
 
+export const parseJsonBytes = ({ buffer, byteOffset, byteLength }: Uint8Array): unknown =>
+  parseJson(Buffer.from(buffer, byteOffset, byteLength).toString())
+
 const sorted = (_name: string, value: unknown): unknown =>
   isObject(value)
     ? Object.fromEntries(

@@ -3,6 +3,7 @@ import { capabilitiesOf } from './anthropic/capabilities.ts'
 import type { Target, UpstreamCallRequest } from './dialect/dialect.ts'
 import { leastEffortOf } from './openai/effort.ts'
 import { isSearchModel } from './openai/usage.ts'
+import { hasFiles } from './openai-responses/tools.ts'
 
 type Surface = 'chat' | 'messages' | 'responses'
 
@@ -46,11 +47,6 @@ const callersTypes =
 /** On one surface a caller's own tool has no type. */
 const hasBuiltInTool = ({ tools }: JsonObject): boolean =>
   asArray(tools).some((tool) => isObject(tool) && !callersTypes.test(asText(tool['type'] ?? 'custom')))
-
-const hasFiles = ({ input }: JsonObject): boolean =>
-  asArray(input)
-    .flatMap((item) => asArray(asObject(item)['content']))
-    .some((part) => asObject(part)['type'] === 'input_file')
 
 const hidesBeyondText: { readonly [S in Surface]: (body: JsonObject) => boolean } = {
   chat: (body) =>

@@ -1,3 +1,5 @@
+import { sharedLimits } from '../runtime/limits.ts'
+
 /** Redirects are not followed, bodies are not decompressed. */
 export interface HttpRequest {
   readonly url: string
@@ -39,4 +41,29 @@ export class HttpFault extends Error {
 export interface HttpClient {
   /** Resolves with the head of the response; throws HttpFault. */
   request(request: HttpRequest): Promise<HttpResponse>
+}
+
+/** Null where it has more than `bytesMax`. */
+export const readBody = async ({ body }: HttpResponse, bytesMax: number): Promise<Uint8Array | null> => {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > bytesMax) return null
+    chunks.push(chunk)
+  }
+  const [only] = chunks
+  return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
+}
+
+const boundDelay = (delayMs: number): number =>
+  Math.min(sharedLimits.upstreamRetryAfterSecondsMax * 1_000, Math.max(0, Math.ceil(delayMs)))
+
+/** Milliseconds, of a `Retry-After` in seconds or as an HTTP date; null where it has no usable value. */
+export const readRetryAfterMs = ({ headers }: Pick<HttpResponse, 'headers'>, nowMs: number): number | null => {
+  const header = headers['retry-after']
+  const text = (Array.isArray(header) ? header[0] : header)?.trim() ?? ''
+  if (/^\d+(?:\.\d+)?$/.test(text)) return boundDelay(Number(text) * 1_000)
+  const dateMs = Date.parse(text)
+  return Number.isNaN(dateMs) ? null : boundDelay(dateMs - nowMs)
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
+import { isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
 import type { AnswerFault, Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { postTo } from './endpoint.ts'
 import { refuseAccountReferences } from './references.ts'
@@ -32,7 +32,7 @@ export const countTokensRequest = (
 }
 
 export const readTokenCount = (body: Uint8Array): { readonly inputTokens: number } | AnswerFault => {
-  const json = parseJson(Buffer.from(body).toString())
+  const json = parseJsonBytes(body)
   if (!isObject(json)) return { fault: 'not_json' }
   const inputTokens = json['input_tokens']
   return typeof inputTokens === 'number' && Number.isSafeInteger(inputTokens) && inputTokens >= 0

@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { isObject, parseJson } from '../../encoding/json.ts'
+import { isObject, parseJsonBytes } from '../../encoding/json.ts'
 import type { ClientFormat, UpstreamFormat } from '../canonical/format.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import { DeliveredBlocks } from './delivered.ts'
@@ -15,15 +15,12 @@ import { messagesUsageOnWire, readMessagesUsage } from './usage.ts'
 import { writeMessagesReply } from './write-reply.ts'
 import { writeRequest } from './write-request.ts'
 
-const textOfBytes = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
-
 export const readMessagesAnswer = (
   _target: Target,
   _asked: UpstreamCallRequest,
   body: Uint8Array,
 ): UpstreamAnswer | AnswerFault => {
-  const json = parseJson(textOfBytes(body))
+  const json = parseJsonBytes(body)
   if (!isObject(json)) return { fault: 'not_json' }
   if (json['error'] || json['type'] === 'error') return { fault: 'error_in_answer' }
   const content = json['content']

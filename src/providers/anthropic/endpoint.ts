@@ -1,4 +1,5 @@
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
+import { endpointOf } from '../dialect/provider.ts'
 
 /** The version whose shapes this folder knows. */
 const defaultVersion = '2023-06-01'
@@ -22,14 +23,13 @@ export const postTo = (
   body: object,
   { stream, headers = {} }: { readonly stream: boolean; readonly headers?: CallerHeaders | undefined },
 ): UpstreamRequest => {
-  const { baseUrl, apiKey } = provider
   return {
-    url: `${baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl}${path}`,
+    url: endpointOf(provider, path),
     headers: {
       'anthropic-version': defaultVersion,
       ...provider.headers,
       ...forwarded(headers),
-      'x-api-key': apiKey,
+      'x-api-key': provider.apiKey,
       'content-type': 'application/json',
       accept: stream ? 'text/event-stream' : 'application/json',
     },

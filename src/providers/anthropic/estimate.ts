@@ -1,5 +1,6 @@
-import { type PromptTokens, type Usage, usageOf } from '../../domain/usage/usage.ts'
+import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
+import { countCacheWrites } from '../canonical/estimate.ts'
 import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { countOutput, countTokens, jsonText } from '../dialect/tokens.ts'
 import { readCacheMark } from './read-blocks.ts'
@@ -31,10 +32,7 @@ const promptTexts = (body: JsonObject): readonly string[] => [
 export const countMessagesPrompt = async (body: JsonObject): Promise<number> =>
   (await countTokens(promptTexts(body).join(''))) + asArray(body['messages']).length * messageTokens
 
-interface Piece {
-  readonly text: string
-  readonly mark: ReturnType<typeof readCacheMark>
-}
+type Piece = Parameters<typeof countCacheWrites>[0][number]
 
 const pieceOf = (block: JsonObject, text: string): Piece => ({ text, mark: readCacheMark(block) })
 
@@ -55,28 +53,13 @@ const piecesOf = (body: JsonObject): readonly Piece[] => [
   pieceOf(body, ''),
 ]
 
-/** What the request marks for the cache is written to it, as far as is known. */
-const countCacheWrites = async (body: JsonObject): Promise<Pick<PromptTokens, 'cacheWrite5m' | 'cacheWrite1h'>> => {
-  const pieces = piecesOf(body)
-  const end1h = pieces.findLastIndex(({ mark }) => mark === '1h') + 1
-  const end5m = pieces.findLastIndex(({ mark }) => mark === '5m') + 1
-  const count = (from: number, to: number): Promise<number> =>
-    countTokens(
-      pieces
-        .slice(from, to)
-        .map(({ text }) => text)
-        .join(''),
-    )
-  return { cacheWrite1h: await count(0, end1h), cacheWrite5m: await count(end1h, end5m) }
-}
-
 export const countMessagesUsage = async (
   _target: Target,
   asked: UpstreamCallRequest,
   delivered: Delivered,
 ): Promise<Usage> => {
   return usageOf(
-    { total: await countMessagesPrompt(asked.body), ...(await countCacheWrites(asked.body)) },
+    { total: await countMessagesPrompt(asked.body), ...(await countCacheWrites(piecesOf(asked.body))) },
     await countOutput(delivered),
     delivered.toolCalls ?? {},
   )

@@ -1,5 +1,11 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import type { Conversation, ToolChoice, ToolDefinition, WebSearch } from '../canonical/conversation.ts'
+import {
+  type Conversation,
+  readUserLocation,
+  type ToolChoice,
+  type ToolDefinition,
+  type WebSearch,
+} from '../canonical/conversation.ts'
 import { invalidMember, unsupported } from '../canonical/refuse.ts'
 import { shortened } from './present.ts'
 import { readCacheMark } from './read-blocks.ts'
@@ -21,20 +27,12 @@ export const readTool = (tool: JsonObject, path: string): ToolDefinition => {
   }
 }
 
-const locationFields = ['city', 'region', 'country', 'timezone'] as const
-
-const readLocation = (value: unknown): WebSearch['userLocation'] => {
-  if (!isObject(value)) return null
-  const present = locationFields.filter((field) => typeof value[field] === 'string')
-  return Object.fromEntries(present.map((field) => [field, asText(value[field])]))
-}
-
 const readWebSearch = (tool: JsonObject): WebSearch => ({
   contextSize: null,
   usesMax: typeof tool['max_uses'] === 'number' ? tool['max_uses'] : null,
   allowedDomains: textsOf(tool['allowed_domains']),
   blockedDomains: textsOf(tool['blocked_domains']),
-  userLocation: readLocation(tool['user_location']),
+  userLocation: readUserLocation(tool['user_location']),
 })
 
 /** The caller's own tools, and the provider's web search. Throws `unsupported_parameter` for any other. */

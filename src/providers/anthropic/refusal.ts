@@ -1,4 +1,4 @@
-import { asObject, asText, isObject, parseJson } from '../../encoding/json.ts'
+import { asObject, asText, isObject, parseJsonBytes } from '../../encoding/json.ts'
 import type { UpstreamRefusal } from '../dialect/dialect.ts'
 import type { Provider } from '../dialect/provider.ts'
 import { errorWord, refusalText } from '../dialect/refusal-text.ts'
@@ -8,7 +8,7 @@ const tooLong = /\bprompt is too long\b|\bexceeds? (?:the )?context (?:limit|win
 
 /** The upstream's error about the request, scrubbed of our account; null where it is no error of the dialect. */
 export const readMessagesError = (provider: Provider, body: Uint8Array): UpstreamRefusal | null => {
-  const error = asObject(parseJson(Buffer.from(body).toString()))['error']
+  const error = asObject(parseJsonBytes(body))['error']
   if (!isObject(error)) return null
   const message = refusalText(asText(error['message']), provider)
   const code =

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../encoding/json.ts'
+import { isObject, type JsonObject } from '../../encoding/json.ts'
 
 /** A request of any surface, between a client's format and an upstream's. What a format cannot express is absent. */
 export interface Conversation {
@@ -144,3 +144,13 @@ export interface WebSearch {
     readonly timezone?: string
   } | null
 }
+
+const locationMembers = ['city', 'region', 'country', 'timezone'] as const
+
+/** Of a web search; null where the value is no object. Each format has these members. */
+export const readUserLocation = (value: unknown): WebSearch['userLocation'] =>
+  isObject(value)
+    ? Object.fromEntries(
+        locationMembers.filter((name) => typeof value[name] === 'string').map((name) => [name, value[name]]),
+      )
+    : null

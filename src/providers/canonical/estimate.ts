@@ -40,17 +40,26 @@ export const countPrompt = async (conversation: Conversation): Promise<number> =
 
 const markOf = (part: ConversationPart): CacheMark => ('cached' in part ? part.cached : null)
 
-/** What the conversation marks for the cache is written to it, as far as is known. */
-const countCacheWrites = async ({
-  system,
-  turns,
-}: Conversation): Promise<Pick<PromptTokens, 'cacheWrite5m' | 'cacheWrite1h'>> => {
-  const parts = [...system, ...turns.flatMap(({ parts: turnParts }) => turnParts)]
-  const end1h = parts.findLastIndex((part) => markOf(part) === '1h') + 1
-  const end5m = parts.findLastIndex((part) => markOf(part) === '5m') + 1
-  const count = (from: number, to: number): Promise<number> => countTokens(parts.slice(from, to).map(partText).join(''))
+interface PromptPiece {
+  readonly text: string
+  readonly mark: CacheMark
+}
+
+/** What is marked for the cache is written to it, as far as is known. `pieces`: in the order of caching. */
+export const countCacheWrites = async (
+  pieces: readonly PromptPiece[],
+): Promise<Pick<PromptTokens, 'cacheWrite5m' | 'cacheWrite1h'>> => {
+  const end1h = pieces.findLastIndex(({ mark }) => mark === '1h') + 1
+  const end5m = pieces.findLastIndex(({ mark }) => mark === '5m') + 1
+  const count = (from: number, to: number): Promise<number> => {
+    const texts = pieces.slice(from, to).map(({ text }) => text)
+    return countTokens(texts.join(''))
+  }
   return { cacheWrite1h: await count(0, end1h), cacheWrite5m: await count(end1h, end5m) }
 }
+
+const piecesOf = ({ system, turns }: Conversation): readonly PromptPiece[] =>
+  [...system, ...turns.flatMap(({ parts }) => parts)].map((part) => ({ text: partText(part), mark: markOf(part) }))
 
 export const countConversationUsage = async (
   conversation: Conversation,
@@ -58,7 +67,7 @@ export const countConversationUsage = async (
   toolCalls: Usage['toolCalls'],
 ): Promise<Usage> => {
   return usageOf(
-    { total: await countPrompt(conversation), ...(await countCacheWrites(conversation)) },
+    { total: await countPrompt(conversation), ...(await countCacheWrites(piecesOf(conversation))) },
     await countOutput(delivered),
     {
       ...toolCalls,

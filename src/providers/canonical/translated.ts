@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
+import { isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import { requestedTier } from '../dialect/provider.ts'
 import type { Conversation, ConversationPart } from './conversation.ts'
@@ -54,7 +54,7 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Upst
   }
 
   const readAnswer = (target: Target, asked: UpstreamCallRequest, body: Uint8Array): UpstreamAnswer | AnswerFault => {
-    const json = parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString())
+    const json = parseJsonBytes(body)
     if (!isObject(json)) return { fault: 'not_json' }
     const reply = upstream.readReply(target, json)
     return 'fault' in reply ? reply : answerOf(target, asked, json, reply)

@@ -95,3 +95,6 @@ export const readDrainPolicy = (provider: Provider): DrainPolicy => {
     drainMs: provider.drainMs ?? (cancelStopsBilling ? drainMsOfStopping : drainMsOfContinuing),
   }
 }
+
+export const endpointOf = ({ baseUrl }: Provider, path: string): string =>
+  `${baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl}${path}`

@@ -1,4 +1,4 @@
-import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
 import type { UpstreamRefusal } from '../dialect/dialect.ts'
 import type { Provider } from '../dialect/provider.ts'
 import { refusalText } from '../dialect/refusal-text.ts'
@@ -30,7 +30,7 @@ const errorIn = (json: unknown): unknown => asObject(Array.isArray(json) ? json[
 
 /** Null also for a failed precondition: that is the billing or the country of our account, not the caller's request. */
 export const readGoogleError = (provider: Provider, body: Uint8Array): UpstreamRefusal | null => {
-  const error = errorIn(parseJson(Buffer.from(body).toString()))
+  const error = errorIn(parseJsonBytes(body))
   if (!isObject(error) || error['status'] === 'FAILED_PRECONDITION') return null
   return {
     message: messageOf(error, provider),

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../encoding/json.ts'
 import type { AnswerFormat, Conversation } from '../canonical/conversation.ts'
 import type { ReplyRequest } from '../canonical/format.ts'
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
-import { requestedTier } from '../dialect/provider.ts'
+import { endpointOf, requestedTier } from '../dialect/provider.ts'
 import { contentsFor } from './contents.ts'
 import { thinkingConfigFor } from './thinking.ts'
 import { toolFieldsFor } from './tools.ts'
@@ -44,9 +44,8 @@ const systemFields = ({ system }: Conversation): JsonObject => {
 }
 
 const urlFor = ({ provider, upstreamModel }: Target, stream: boolean): string => {
-  const { baseUrl } = provider
   const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
-  return `${baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl}/models/${encodeURIComponent(upstreamModel)}:${method}`
+  return endpointOf(provider, `/models/${encodeURIComponent(upstreamModel)}:${method}`)
 }
 
 /** The request for `generateContent`, or for its stream. Throws `invalid_value` and `unsupported_parameter`. */

@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { isObject, parseJson } from '../../encoding/json.ts'
+import { isObject, parseJsonBytes } from '../../encoding/json.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import { readOpenAIError } from '../openai/refusal.ts'
 import { DeliveredOutput } from './delivered.ts'
@@ -18,7 +18,7 @@ export const readResponsesAnswer = (
   asked: UpstreamCallRequest,
   bytes: Uint8Array,
 ): UpstreamAnswer | AnswerFault => {
-  const json = parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
+  const json = parseJsonBytes(bytes)
   if (!isObject(json)) return { fault: 'not_json' }
   const { status, output } = json
   if (noAnswers.includes(status)) return { fault: `response_${status}` }

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
-import { fitMembers } from '../openai/request.ts'
+import { fitMembers, postToOpenAI } from '../openai/request.ts'
 import { detachedInput } from './input-ids.ts'
 import { refuseResponsesAccountReferences } from './references.ts'
 import { priceableTools, refuseUnpricedResponsesTools } from './tools.ts'
@@ -31,18 +31,9 @@ const refuseUnserved = ({ provider, model }: Target): void => {
 
 /** Forwards unknown top-level keys. Throws `not_implemented` without such a surface, and `unsupported_parameter`. */
 export const responsesRequest = (target: Target, asked: UpstreamCallRequest): UpstreamRequest => {
-  const { baseUrl, apiKey, headers, profile } = target.provider
+  const { provider, sheet } = target
   refuseUnserved(target)
   refuseResponsesAccountReferences(asked.body)
-  refuseUnpricedResponsesTools(target.sheet, profile, asked.body)
-  return {
-    url: `${baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl}/responses`,
-    headers: {
-      ...headers,
-      authorization: `Bearer ${apiKey}`,
-      'content-type': 'application/json',
-      accept: asked.stream ? 'text/event-stream' : 'application/json',
-    },
-    body: JSON.stringify(bodyOf(target, asked)),
-  }
+  refuseUnpricedResponsesTools(sheet, provider.profile, asked.body)
+  return postToOpenAI(provider, '/responses', asked.stream, bodyOf(target, asked))
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../encoding/json.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
-import type { Provider } from '../dialect/provider.ts'
+import { endpointOf, type Provider } from '../dialect/provider.ts'
 
 export interface StoredResponseQuestion {
   readonly responseId: string
@@ -31,10 +31,8 @@ export const storedResponseRequest = (
   { responseId, query }: StoredResponseQuestion,
 ): Omit<UpstreamRequest, 'body'> => {
   refuseUnkept(provider)
-  const { baseUrl, apiKey, headers } = provider
-  const root = baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl
   return {
-    url: `${root}/responses/${encodeURIComponent(responseId)}${queryOf(query)}`,
-    headers: { ...headers, authorization: `Bearer ${apiKey}`, accept: 'application/json' },
+    url: endpointOf(provider, `/responses/${encodeURIComponent(responseId)}${queryOf(query)}`),
+    headers: { ...provider.headers, authorization: `Bearer ${provider.apiKey}`, accept: 'application/json' },
   }
 }

@@ -87,7 +87,7 @@ const refuseUnlike = (billed: BilledTool, declared: Declared, known: Map<string,
   known.set(billed.itemType, items)
 }
 
-const hasFiles = ({ input }: JsonObject): boolean =>
+export const hasFiles = ({ input }: JsonObject): boolean =>
   asArray(input)
     .flatMap((item) => asArray(asObject(item)['content']))
     .some((part) => asObject(part)['type'] === 'input_file')

@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { isObject, parseJson } from '../../encoding/json.ts'
+import { isObject, parseJsonBytes } from '../../encoding/json.ts'
 import type { ClientFormat, UpstreamFormat } from '../canonical/format.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import { DeliveredText } from './delivered.ts'
@@ -15,15 +15,12 @@ import { writeConversation } from './write-conversation.ts'
 import { writeChatReply } from './write-reply.ts'
 import { ChatReplyWriter } from './write-reply-stream.ts'
 
-const textOfBytes = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
-
 export const readChatAnswer = (
   target: Target,
   asked: UpstreamCallRequest,
   body: Uint8Array,
 ): UpstreamAnswer | AnswerFault => {
-  const json = parseJson(textOfBytes(body))
+  const json = parseJsonBytes(body)
   if (!isObject(json)) return { fault: 'not_json' }
   if (json['error']) return { fault: 'error_in_answer' }
   const choices = json['choices']

@@ -1,5 +1,11 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import type { AnswerFormat, Conversation, Reasoning, WebSearch } from '../canonical/conversation.ts'
+import {
+  type AnswerFormat,
+  type Conversation,
+  type Reasoning,
+  readUserLocation,
+  type WebSearch,
+} from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import { readMessages } from './read-conversation-messages.ts'
 import { readChatToolChoice, readChatTools, readParallelToolCalls } from './read-conversation-tools.ts'
@@ -42,16 +48,6 @@ const readReasoning = (effort: unknown): Reasoning | null => {
 }
 
 const contextSizes = ['low', 'medium', 'high'] as const
-const places = ['city', 'region', 'country', 'timezone'] as const
-
-const readLocation = (location: unknown): WebSearch['userLocation'] => {
-  const approximate = asObject(location)['approximate']
-  if (!isObject(approximate)) return null
-  return Object.fromEntries(
-    places.filter((place) => typeof approximate[place] === 'string').map((place) => [place, approximate[place]]),
-  )
-}
-
 const readWebSearch = (options: unknown): WebSearch | null =>
   isObject(options)
     ? {
@@ -59,7 +55,7 @@ const readWebSearch = (options: unknown): WebSearch | null =>
         usesMax: null,
         allowedDomains: [],
         blockedDomains: [],
-        userLocation: readLocation(options['user_location']),
+        userLocation: readUserLocation(asObject(options['user_location'])['approximate']),
       }
     : null
 

@@ -1,4 +1,4 @@
-import { asText, isObject, parseJson } from '../../encoding/json.ts'
+import { asText, isObject, parseJsonBytes } from '../../encoding/json.ts'
 import type { UpstreamRefusal } from '../dialect/dialect.ts'
 import type { Provider } from '../dialect/provider.ts'
 import { errorWord, refusalText } from '../dialect/refusal-text.ts'
@@ -11,7 +11,7 @@ const errorIn = (json: unknown): unknown => {
 }
 
 export const readOpenAIError = (provider: Provider, body: Uint8Array): UpstreamRefusal | null => {
-  const error = errorIn(parseJson(Buffer.from(body).toString()))
+  const error = errorIn(parseJsonBytes(body))
   if (!isObject(error)) return null
   return {
     message: refusalText(asText(error['message']), provider),

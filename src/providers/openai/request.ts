@@ -1,7 +1,7 @@
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
 import { refuseProviderState } from '../canonical/refuse.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
-import { type Profile, type Provider, providerCapabilities, requestedTier } from '../dialect/provider.ts'
+import { endpointOf, type Profile, type Provider, providerCapabilities, requestedTier } from '../dialect/provider.ts'
 import { refuseUnpricedChatTools } from './usage.ts'
 
 const storeTools: readonly unknown[] = ['file_search', 'collections_search']
@@ -96,23 +96,21 @@ const bodyOf = (target: Target, { body, stream, outputCap }: UpstreamCallRequest
   return draft
 }
 
-export const chatCall = (provider: Provider, stream: boolean, body: object): UpstreamRequest => {
-  const { baseUrl, apiKey, headers } = provider
-  return {
-    url: `${baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl}/chat/completions`,
-    headers: {
-      ...headers,
-      authorization: `Bearer ${apiKey}`,
-      'content-type': 'application/json',
-      accept: stream ? 'text/event-stream' : 'application/json',
-    },
-    body: JSON.stringify(body),
-  }
-}
+/** `path` begins with a slash, after the base URL. */
+export const postToOpenAI = (provider: Provider, path: string, stream: boolean, body: object): UpstreamRequest => ({
+  url: endpointOf(provider, path),
+  headers: {
+    ...provider.headers,
+    authorization: `Bearer ${provider.apiKey}`,
+    'content-type': 'application/json',
+    accept: stream ? 'text/event-stream' : 'application/json',
+  },
+  body: JSON.stringify(body),
+})
 
 /** Forwards unknown top-level keys. Throws `unsupported_parameter` for what cannot be billed or tied to a workspace. */
 export const chatRequest = (target: Target, asked: UpstreamCallRequest): UpstreamRequest => {
   refuseChatAccountReferences(asked.body)
   refuseUnpricedChatTools(target, asked)
-  return chatCall(target.provider, asked.stream, bodyOf(target, asked))
+  return postToOpenAI(target.provider, '/chat/completions', asked.stream, bodyOf(target, asked))
 }

@@ -12,7 +12,7 @@ import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
 import { type Profile, type Provider, providerCapabilities } from '../dialect/provider.ts'
 import { effortFor, leastEffortOf } from './effort.ts'
-import { capFieldOf, chatCall } from './request.ts'
+import { capFieldOf, postToOpenAI } from './request.ts'
 import { isSearchModel, refuseUnpricedSearch } from './usage.ts'
 import { writeChatMessages } from './write-conversation-messages.ts'
 
@@ -147,5 +147,5 @@ export const writeConversation = (
 ): UpstreamRequest => {
   const { webSearch } = conversation
   refuseUnpricedSearch(target, webSearch?.contextSize ?? null, webSearch === null ? 'model' : 'tools')
-  return chatCall(target.provider, asking.stream, bodyOf(conversation, target, asking))
+  return postToOpenAI(target.provider, '/chat/completions', asking.stream, bodyOf(conversation, target, asking))
 }

@@ -1,19 +1,7 @@
 import { Buffer } from 'node:buffer'
-import { sharedLimits } from '../../runtime/limits.ts'
-import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse } from '../http.ts'
+import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse, readBody, readRetryAfterMs } from '../http.ts'
 import { type Envelope, readEnvelope } from './envelope.ts'
 import { vendorLimits } from './limits.ts'
-
-const bounded = (delayMs: number): number =>
-  Math.min(sharedLimits.upstreamRetryAfterSecondsMax * 1_000, Math.max(0, Math.ceil(delayMs)))
-
-/** Milliseconds, of a `Retry-After` in seconds or as an HTTP date; null where it has no usable value. */
-const readRetryAfterMs = (header: string | string[] | undefined, nowMs: number): number | null => {
-  const text = (Array.isArray(header) ? header[0] : header)?.trim() ?? ''
-  if (/^\d+(?:\.\d+)?$/.test(text)) return bounded(Number(text) * 1_000)
-  const dateMs = Date.parse(text)
-  return Number.isNaN(dateMs) ? null : bounded(dateMs - nowMs)
-}
 
 export interface VendorReply {
   readonly status: number | null
@@ -30,21 +18,10 @@ interface VendorCall extends Pick<HttpRequest, 'url' | 'method' | 'headers' | 'b
 
 const noReply = (fault: string): VendorReply => ({ status: null, retryAfterMs: null, envelope: null, fault })
 
-const readText = async ({ body }: HttpResponse): Promise<string | null> => {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of body) {
-    bytes += chunk.length
-    if (bytes > vendorLimits.videoAnswerBytesMax) return null
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString()
-}
-
-const readBody = async (response: HttpResponse): Promise<Pick<VendorReply, 'envelope' | 'fault'>> => {
-  const text = await readText(response)
-  if (text === null) return { envelope: null, fault: 'answer_too_large' }
-  return { envelope: readEnvelope(text), fault: 'no_envelope' }
+const readReply = async (response: HttpResponse): Promise<Pick<VendorReply, 'envelope' | 'fault'>> => {
+  const body = await readBody(response, vendorLimits.videoAnswerBytesMax)
+  if (body === null) return { envelope: null, fault: 'answer_too_large' }
+  return { envelope: readEnvelope(Buffer.from(body).toString()), fault: 'no_envelope' }
 }
 
 class RequestTimeout {
@@ -85,9 +62,9 @@ export const callVendor = async (
   let head = noReply('')
   try {
     const response = await http.request({ ...request, signal: timeout.signal, firstByteTimeoutMs: timeoutMs })
-    const retryAfterMs = readRetryAfterMs(response.headers['retry-after'], clock())
+    const retryAfterMs = readRetryAfterMs(response, clock())
     head = { status: response.status, retryAfterMs, envelope: null, fault: '' }
-    return { ...head, ...(await readBody(response)) }
+    return { ...head, ...(await readReply(response)) }
   } catch (fault) {
     if (!(fault instanceof HttpFault)) throw fault
     return { ...head, fault: timeout.reasonFor(fault) }

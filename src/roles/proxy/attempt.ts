@@ -8,7 +8,7 @@ import type {
 } from '../../providers/dialect/dialect.ts'
 import type { Provider, Providers } from '../../providers/dialect/provider.ts'
 import { dialects } from '../../providers/dialects.ts'
-import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/http.ts'
+import { type HttpClient, HttpFault, type HttpResponse, readBody } from '../../providers/http.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Observer } from '../../runtime/observer.ts'
 import type { AnswerPart, AnswerRequest } from '../dispatch.ts'
@@ -19,8 +19,8 @@ import {
   httpFailure,
   passedOver,
   rateLimitFailure,
+  readRetryAfterSeconds,
   refusalFailure,
-  retryAfterSecondsOf,
   statusFailure,
   upstreamErrorOf,
 } from './failure.ts'
@@ -74,25 +74,13 @@ type AttemptOutcome = WholeAnswer | OpenStream | Failed
 
 const failed = (failure: CandidateFailure): Failed => ({ type: 'failed', failure })
 
-export const readUpstreamBody = async ({ body }: HttpResponse, bytesMax: number): Promise<Uint8Array | null> => {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of body) {
-    bytes += chunk.length
-    if (bytes > bytesMax) return null
-    chunks.push(chunk)
-  }
-  const [only] = chunks
-  return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
-}
-
 const readWhole = async (
   translation: UpstreamTranslation,
   call: AnswerRequest,
   response: HttpResponse,
 ): Promise<AttemptOutcome> => {
   const { status } = response
-  const bytes = await readUpstreamBody(response, proxyLimits.upstreamBodyBytesMax)
+  const bytes = await readBody(response, proxyLimits.upstreamBodyBytesMax)
   if (bytes === null) return failed({ status, reason: 'answer_too_large' })
   const answer = translation.dialect.readAnswer(translation.target, call, bytes)
   return 'fault' in answer
@@ -127,7 +115,7 @@ const openStream = async (
 }
 
 const readError = async ({ dialect, target }: UpstreamTranslation, response: HttpResponse) => {
-  const body = await readUpstreamBody(response, proxyLimits.upstreamErrorBodyBytesMax)
+  const body = await readBody(response, proxyLimits.upstreamErrorBodyBytesMax)
   return body === null ? null : dialect.readRefusal(target.provider, body)
 }
 
@@ -138,9 +126,9 @@ export const readFailure = async (
   response: HttpResponse,
   nowMs: number,
 ): Promise<CandidateFailure> => {
-  const { status, headers } = response
+  const { status } = response
   if (status === 429)
-    return rateLimitFailure(await readError(translation, response), retryAfterSecondsOf(headers['retry-after'], nowMs))
+    return rateLimitFailure(await readError(translation, response), readRetryAfterSeconds(response, nowMs))
   const refusal = blamesCaller(status) ? await readError(translation, response) : null
   if (refusal !== null) return refusalFailure(status, refusal)
   response.discard()

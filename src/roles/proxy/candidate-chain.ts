@@ -9,7 +9,7 @@ import {
   type UpstreamAttemptParts,
   type UpstreamTranslation,
 } from './attempt.ts'
-import type { CandidateFailure, Unserved } from './failure.ts'
+import { type CandidateFailure, logFailedAttempt, type Unserved } from './failure.ts'
 import { type RunHandle, stopReasonFor } from './run-state.ts'
 
 type CandidateParts = UpstreamAttemptParts & { readonly logger: Logger }
@@ -88,12 +88,6 @@ export class CandidateChain {
     const outcome = unaskable === undefined ? 'failed' : 'passed_over'
     const reason = failure.reason === 'aborted' ? stopReasonFor(this.#run.state) : failure.reason
     this.#attempts.push(attemptOf(candidate, { outcome, status, reason }, this.#parts.clock() - calledAtMs))
-    this.#logFailure(candidate, failure)
-  }
-
-  #logFailure({ model, provider }: Candidate, { reason, status, detail, refusal, unaskable }: CandidateFailure): void {
-    if (refusal !== undefined || unaskable !== undefined || reason === 'aborted') return
-    const { requestId } = this.#call
-    this.#parts.logger.log('upstream.attempt_failed', { requestId, model, provider, status, reason, detail })
+    logFailedAttempt(this.#parts.logger, this.#call.requestId, candidate, failure)
   }
 }

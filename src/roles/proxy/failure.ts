@@ -9,8 +9,8 @@ import {
 import { errorStatusOf, errorTable, isErrorCode } from '../../http/error-table.ts'
 import type { UpstreamRefusal } from '../../providers/dialect/dialect.ts'
 import { withoutKeys } from '../../providers/dialect/scrub.ts'
-import type { HttpFault } from '../../providers/http.ts'
-import { sharedLimits } from '../../runtime/limits.ts'
+import { type HttpFault, type HttpResponse, readRetryAfterMs } from '../../providers/http.ts'
+import type { Logger } from '../../runtime/logger.ts'
 import type { UpstreamError } from '../../runtime/observer.ts'
 import type { RoutedRequest } from '../dispatch.ts'
 import type { Candidate } from '../role.ts'
@@ -66,16 +66,9 @@ export const rateLimitFailure = (refusal: UpstreamRefusal | null, retryAfterSeco
     ? { status: 429, reason: 'account' }
     : { status: 429, reason: 'rate_limited', retryAfterSeconds }
 
-const boundedSeconds = (seconds: number): number =>
-  Math.min(sharedLimits.upstreamRetryAfterSecondsMax, Math.max(0, Math.ceil(seconds)))
-
-/** Whole seconds, rounded up, of a `Retry-After` in seconds or as an HTTP date; 0 where it is unusable. */
-export const retryAfterSecondsOf = (header: string | string[] | undefined, nowMs: number): number => {
-  const text = (Array.isArray(header) ? header[0] : header)?.trim() ?? ''
-  if (/^\d+(?:\.\d+)?$/.test(text)) return boundedSeconds(Number(text))
-  const dateMs = Date.parse(text)
-  return Number.isNaN(dateMs) ? 0 : boundedSeconds((dateMs - nowMs) / 1000)
-}
+/** Whole seconds, rounded up; 0 where the upstream names none. */
+export const readRetryAfterSeconds = (response: Pick<HttpResponse, 'headers'>, nowMs: number): number =>
+  Math.ceil((readRetryAfterMs(response, nowMs) ?? 0) / 1_000)
 
 const codeByStatus: { readonly [status: number]: ErrorCode } = {
   404: 'not_found',
@@ -125,6 +118,16 @@ export const refusalFailure = (status: number, upstream: UpstreamRefusal): Candi
   const known = isKnownRefusal(code) ? code : (codeByStatus[status] ?? 'invalid_request')
   const refusal = new GatewayError(known, message, { status, ...(param === null ? {} : { param }) })
   return { status, reason: 'refused', refusal }
+}
+
+export const logFailedAttempt = (
+  logger: Logger,
+  requestId: string,
+  { model, provider }: Candidate,
+  { reason, status, detail, refusal, unaskable }: CandidateFailure,
+): void => {
+  if (refusal === undefined && unaskable === undefined && reason !== 'aborted')
+    logger.log('upstream.attempt_failed', { requestId, model, provider, status, reason, detail })
 }
 
 export type RunStopReason = 'client_gone' | 'deadline' | 'shutdown'

@@ -1,4 +1,4 @@
-import { isObject, parseJson } from '../../encoding/json.ts'
+import { isObject, parseJsonBytes } from '../../encoding/json.ts'
 import { clientGoneError, GatewayError } from '../../errors/gateway-error.ts'
 import { countTokensRequest, readTokenCount } from '../../providers/anthropic/count-tokens.ts'
 import { anthropicMessages, messagesClient } from '../../providers/anthropic/dialect.ts'
@@ -6,7 +6,7 @@ import { countMessagesPrompt } from '../../providers/anthropic/estimate.ts'
 import { countPrompt } from '../../providers/canonical/estimate.ts'
 import type { Target } from '../../providers/dialect/dialect.ts'
 import type { Providers } from '../../providers/dialect/provider.ts'
-import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/http.ts'
+import { type HttpClient, HttpFault, type HttpResponse, readBody } from '../../providers/http.ts'
 import { readOpenAIError } from '../../providers/openai/refusal.ts'
 import { type StoredResponseQuestion, storedResponseRequest } from '../../providers/openai-responses/stored.ts'
 import type { VendorStatus, VideoVendor } from '../../providers/vv-video/vendor.ts'
@@ -14,15 +14,15 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Observer } from '../../runtime/observer.ts'
 import type { AnswerPart, Question, RoutedRequest } from '../dispatch.ts'
-import type { EndableCall } from '../open-calls.ts'
 import type { Candidate } from '../role.ts'
 import { encodeResults } from '../task-results.ts'
-import { isSuccess, readFailure, readUpstreamBody, targetOf } from './attempt.ts'
+import { isSuccess, readFailure, targetOf } from './attempt.ts'
 import type { CallsInFlight } from './calls-in-flight.ts'
 import {
   type CandidateFailure,
   finalFailure,
   httpFailure,
+  logFailedAttempt,
   type RunStopReason,
   refusalFailure,
   refused,
@@ -30,6 +30,7 @@ import {
   upstreamErrorOf,
 } from './failure.ts'
 import { proxyLimits } from './limits.ts'
+import { RunSignals } from './run-signals.ts'
 
 const intervalMs = 1_000 / proxyLimits.vendorQuestionsPerSecond
 
@@ -101,45 +102,36 @@ const replyWithResults = (status: VendorStatus): Replied => {
 
 const noResponse = { message: 'There is no response with this id.', code: null, param: null }
 
-class QuestionRun implements EndableCall {
+class QuestionRun {
   readonly #parts: QuestionParts
   readonly #call: RoutedRequest
-  readonly #clientGone: AbortSignal
   readonly #cancel = new AbortController()
-  readonly #timer: NodeJS.Timeout
-  readonly #onClientGone = (): void => this.#stop('client_gone')
+  readonly #signals: RunSignals
   #stopped: RunStopReason | null = null
   #asked = false
 
   constructor(parts: QuestionParts, call: RoutedRequest, clientGone: AbortSignal) {
     this.#parts = parts
     this.#call = call
-    this.#clientGone = clientGone
-    const leftMs = Math.min(parts.questionMs, Math.max(0, call.deadlineMs - parts.clock()))
-    this.#timer = setTimeout(() => this.#stop('deadline'), leftMs)
-    parts.inFlight.enter(this)
-    if (clientGone.aborted) this.#onClientGone()
-    else clientGone.addEventListener('abort', this.#onClientGone, { once: true })
-  }
-
-  shutDown(): void {
-    this.#stop('shutdown')
+    const deadlineMs = Math.min(call.deadlineMs, parts.clock() + parts.questionMs)
+    this.#signals = new RunSignals(parts, deadlineMs, clientGone, undefined, ({ type }) =>
+      this.#stop(type === 'deadline' || type === 'shutdown' ? type : 'client_gone'),
+    )
+    this.#signals.enter()
   }
 
   end(): void {
-    clearTimeout(this.#timer)
     this.#cancel.abort()
-    this.#clientGone.removeEventListener('abort', this.#onClientGone)
-    this.#parts.inFlight.leave(this)
+    this.#signals.leave()
   }
 
   async answer(question: Question, candidate: Candidate): Promise<Uint8Array> {
     const replied = await this.#put(question, candidate)
     this.#observe(candidate, replied)
-    if (this.#clientGone.aborted) throw clientGoneError()
+    if (this.#signals.clientIsGone) throw clientGoneError()
     if ('bytes' in replied) return replied.bytes
     const { failure } = replied
-    this.#logFailure(candidate, failure)
+    logFailedAttempt(this.#parts.logger, this.#call.requestId, candidate, failure)
     const alone = { ...this.#call, candidates: [candidate], chain: false }
     throw finalFailure(alone, { unserved: [{ candidate, failure }], stopped: this.#stopped })
   }
@@ -155,12 +147,6 @@ class QuestionRun implements EndableCall {
     const { observer } = this.#parts
     observer.upstreamCalled(provider, 'question')
     if ('failure' in replied) observer.upstreamFailed(provider, 'question', upstreamErrorOf(replied.failure))
-  }
-
-  #logFailure({ model, provider }: Candidate, { reason, status, detail, refusal }: CandidateFailure): void {
-    if (refusal !== undefined || reason === 'aborted') return
-    const { requestId } = this.#call
-    this.#parts.logger.log('upstream.attempt_failed', { requestId, model, provider, status, reason, detail })
   }
 
   async #put(question: Question, candidate: Candidate): Promise<Replied> {
@@ -204,7 +190,7 @@ class QuestionRun implements EndableCall {
     }
     const translation = { dialect: anthropicMessages, target }
     if (!isSuccess(response)) return failed(await readFailure(translation, response, this.#parts.clock()))
-    const bytes = await readUpstreamBody(response, proxyLimits.upstreamErrorBodyBytesMax)
+    const bytes = await readBody(response, proxyLimits.upstreamErrorBodyBytesMax)
     const count = bytes === null ? { fault: 'answer_too_large' } : readTokenCount(bytes)
     return 'fault' in count ? unusable(response, count.fault) : replyWithCount(count.inputTokens)
   }
@@ -212,16 +198,16 @@ class QuestionRun implements EndableCall {
   async #fetchStored({ provider }: Target, stored: StoredResponseQuestion, method: 'GET' | 'DELETE'): Promise<Replied> {
     const response = await this.#request({ ...storedResponseRequest(provider, stored), method })
     if (response.status === 404) {
-      const body = await readUpstreamBody(response, proxyLimits.upstreamErrorBodyBytesMax)
+      const body = await readBody(response, proxyLimits.upstreamErrorBodyBytesMax)
       return failed(refusalFailure(404, (body === null ? null : readOpenAIError(provider, body)) ?? noResponse))
     }
     if (!isSuccess(response)) {
       response.discard()
       return failed(statusFailure(response.status))
     }
-    const bytes = await readUpstreamBody(response, proxyLimits.upstreamBodyBytesMax)
+    const bytes = await readBody(response, proxyLimits.upstreamBodyBytesMax)
     if (bytes === null) return unusable(response, 'answer_too_large')
-    return isObject(parseJson(Buffer.from(bytes).toString())) ? { bytes } : unusable(response, 'not_json')
+    return isObject(parseJsonBytes(bytes)) ? { bytes } : unusable(response, 'not_json')
   }
 
   #request(request: Omit<Parameters<HttpClient['request']>[0], 'signal' | 'firstByteTimeoutMs'>) {

@@ -7,8 +7,8 @@ import {
   finalFailure,
   passedOver,
   rateLimitFailure,
+  readRetryAfterSeconds,
   refusalFailure,
-  retryAfterSecondsOf,
   statusFailure,
   type Unserved,
 } from '../../../src/roles/proxy/failure.ts'
@@ -36,7 +36,8 @@ t.test('Retry-After', async (t) => {
     [undefined, 0],
     ['999999', sharedLimits.upstreamRetryAfterSecondsMax],
   ]
-  for (const [header, seconds] of table) t.equal(retryAfterSecondsOf(header, now), seconds, `${header}`)
+  for (const [header, seconds] of table)
+    t.equal(readRetryAfterSeconds({ headers: { 'retry-after': header } }, now), seconds, `${header}`)
 })
 
 const limited = (seconds: number): CandidateFailure => rateLimitFailure(null, seconds)
