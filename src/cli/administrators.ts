@@ -1,6 +1,22 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { sha256Hex } from '../administration/account-changes.ts'
 import type { Administrator, Config } from '../config/config.ts'
-import { ensureAdminToken } from '../embedded/admin-token.ts'
+import { createPrivateFile } from '../embedded/private-file.ts'
+
+const tokenBytes = 36
+
+/** Made at the first start; `isNew` only then. */
+const ensureAdminToken = (dataFolder: string): { readonly token: string; readonly isNew: boolean } => {
+  const file = join(dataFolder, 'admin-token')
+  const isNew = !existsSync(file)
+  if (isNew) {
+    mkdirSync(dataFolder, { recursive: true })
+    createPrivateFile(file, `${randomBytes(tokenBytes).toString('base64url')}\n`)
+  }
+  return { token: readFileSync(file, 'utf8').trim(), isNew }
+}
 
 /** The actor name of the data folder's own token. */
 const ownName = 'local'

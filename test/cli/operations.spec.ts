@@ -57,3 +57,25 @@ t.test('operations have names of their own, and commands too', (t) => {
   for (const name of names) t.match(name, /^[a-z]+\.[a-z-]+$/)
   t.end()
 })
+
+t.test('what is wrong with a command is found before a server is needed', async (t) => {
+  const folder = t.testdir({ 'broken.json': '{', 'table.json': '{"x":{}}', 'prices.json': '{"prices":[{}]}' })
+  const run = (...words: readonly string[]): Promise<unknown> => {
+    const own = new Command().exitOverride().configureOutput({ writeErr: () => undefined })
+    registerOperations(own, () => Promise.reject(new Error('a session was opened')))
+    for (const command of own.commands.flatMap((group) => [group, ...group.commands]))
+      command.exitOverride().configureOutput({ writeErr: () => undefined })
+    return own.parseAsync(words, { from: 'user' })
+  }
+  const refused: readonly (readonly [RegExp, ...(readonly string[])])[] = [
+    [/prices\[0\]\.model: is required/, 'prices', 'publish', `${folder}/prices.json`],
+    [/ENOENT/, 'prices', 'publish', `${folder}/none.json`],
+    [/holds no price/, 'prices', 'import', `${folder}/table.json`],
+    [/cannot be read/, 'plan', 'publish', 'pro', '--price', '1', '--limits-file', `${folder}/broken.json`],
+    [/--period/, 'plan', 'publish', 'pro', '--price', '1', '--period', 'week'],
+    [/plan cannot be published: planId/, 'plan', 'publish', 'a plan', '--price', '1'],
+    [/subscription_id must match pattern .* \(--id/, 'plan', 'subscribe', 'acme', 'pro', '--id', 'a b'],
+    [/--requests-per-minute/, 'limits', 'set', 'acme', '--requests-per-minute', 'many'],
+  ]
+  for (const [message, ...words] of refused) await t.rejects(run(...words), { message }, words.join(' '))
+})
