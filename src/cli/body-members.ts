@@ -128,9 +128,10 @@ export const membersOf = (
 const unitPattern = /_(?:at|seconds)$/
 
 /** `credit_limit` as `--credit-limit <usd>`; a unit at the end is the placeholder: `grace_seconds` as `--grace <seconds>`. */
-export const flagsOf = ({ name, kind, flags }: Member): string => {
+export const flagsOf = ({ name, kind, flags, choices }: Member): string => {
   if (flags !== undefined) return flags
-  const placeholder = name.endsWith('_seconds') ? '<seconds>' : kind.placeholder
+  const word = choices.length > 0 ? `<${name}>` : kind.placeholder
+  const placeholder = name.endsWith('_seconds') ? '<seconds>' : word
   return `--${name.replace(unitPattern, '').replaceAll(/[_.]/g, '-')} ${placeholder}`.trimEnd()
 }
 

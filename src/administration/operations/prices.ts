@@ -174,8 +174,10 @@ const importCommand: CommandDescription = {
   arguments: { table: '<file>' },
   allOption: 'Also show what is of providers that are not configured.',
   members: {
-    format: { default: 'litellm' },
-    table: { file: 'litellm-table' },
+    format: { default: 'litellm', description: 'Whose table it is.' },
+    dry_run: { description: 'Publish nothing.' },
+    allow_free: { description: 'Take rows whose input and output cost nothing for prices.' },
+    table: { file: 'litellm-table', description: 'model_prices_and_context_window.json of LiteLLM.' },
     models: { flags: '--model <models...>', parse: (text) => text },
     effective_from: { flags: '--from <instant>' },
   },

@@ -68,6 +68,7 @@ export const subscriptionOperations: readonly AdminOperation[] = [
         'charge the fee, give the credit; a plan that the workspace already has is not started again without --id',
       arguments: { id: '<workspace>', plan: '<plan>' },
       members: {
+        plan: { description: 'The id of a plan.' },
         subscription_id: { flags: '--id <subscription>' },
         renews: { flags: '--no-renew', description: 'Let it end with its first period.' },
       },
