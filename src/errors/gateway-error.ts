@@ -92,6 +92,11 @@ export const logUnavailable = (cause?: unknown): GatewayError =>
     retryAfterSeconds: 1,
   })
 
+export const stoppingError = (): GatewayError =>
+  new GatewayError('no_available_channel', 'The gateway is being stopped. Send the request again.', {
+    retryAfterSeconds: 1,
+  })
+
 /** No client receives it; 499 is what proxies record for a client that closed the connection. */
 export const clientGoneError = (): GatewayError =>
   new GatewayError('invalid_request', 'The client closed the connection before it was answered.', { status: 499 })

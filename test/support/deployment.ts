@@ -164,6 +164,6 @@ export class Deployment {
   }
 }
 
-/** The longest that a slice of a killed edge stays held after its last request. */
+/** The longest that an allowance of a killed edge stays held after its last request. */
 export const boundOfDeadSlice = (requestDeadlineMs: number): number =>
   3 * requestDeadlineMs + 3 * sharedLimits.closingAckMs

@@ -59,7 +59,7 @@ export type WalletRefusal =
   | { readonly reason: 'external_task_differs'; readonly taskId: string }
   | { readonly reason: 'reference_differs'; readonly creditedPicos: bigint }
 
-/** A slice never takes more than half of what is available unless one request needs it: other edges need slices too. */
+/** An allowance takes at most half of what is available unless one request needs more: other edges need some too. */
 const sliceDivisor = 2n
 
 const shortage = (wallet: WalletDraft, remaining: KeyRemaining | null): WalletRefusal =>

@@ -102,7 +102,7 @@ t.test('what a key holds and spends is counted for the day of its hold', async (
   t.equal(tellOf(wallet), '2026-12-01: 3/3/5, 0/0/0', 'what goes beyond a hold is spent too')
 })
 
-t.test('what shared slices paid for is counted for the key that asked, and never held for it', async (t) => {
+t.test('what shared allowances paid for is counted for the key that asked, and never held for it', async (t) => {
   const wallet = given(credited('100'))
   applyToWallet(wallet, {
     type: 'HoldPlaced',
@@ -185,7 +185,7 @@ t.test('a hold takes no more than the key may spend, nor than the wallet has', a
       '9 key-2 2026-11-21',
     ],
     [
-      'shared slices',
+      'shared allowances',
       given(credited('9'), limited({ total: '0' })),
       place('9', '9', '2026-11-21', null),
       '9 undefined undefined',

@@ -102,7 +102,7 @@ t.test('repeats move nothing', async (t) => {
 })
 
 t.test(
-  'a slice is as large as desired, at most half of what is available, at least what one request needs',
+  'an allowance is as large as desired, at most half of what is available, at least what one request needs',
   async (t) => {
     const wallet = given(credited('10'))
     t.equal(placedAmount(wallet, place('1', '3')), '3')

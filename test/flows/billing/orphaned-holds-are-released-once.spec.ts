@@ -10,7 +10,7 @@ t.test('what an edge leaves behind goes back at its deadline, what it does not n
   const releases = async (holdId: string) =>
     (await operator.events()).filter((event) => event.type === 'HoldReleased' && event.data.holdId === holdId)
 
-  t.test('a dead edge: the scheduler releases its slice, once, and not before the deadline', async (t) => {
+  t.test('a dead edge: the scheduler releases its allowance, once, and not before the deadline', async (t) => {
     const holdId = runtime.newId()
     const deadlineMs = runtime.clock() + 700
     const { workspaceId } = account
@@ -39,7 +39,7 @@ t.test('what an edge leaves behind goes back at its deadline, what it does not n
     t.same(more, [])
   })
 
-  t.test('a living edge: an idle slice is returned, and nothing stays held', async (t) => {
+  t.test('a living edge: an idle allowance is returned, and nothing stays held', async (t) => {
     t.equal((await chat(gateway.url, account.secret, chatBody('openai/plain', false))).status, 200)
     await until(async () => {
       await operator.caughtUp()

@@ -71,7 +71,7 @@ t.test('workspaces, keys, credit, aliases, routers and prices over the admin API
   const poor = await ask(one, 'POST', 'keys', { workspace: 'poor', name: 'production' })
   await until(everywhere(poor.body['secret'], 'openai/plain', 200), withinMs)
   t.match(await ask(other, 'PATCH', 'workspaces/poor', { credit_limit: '0' }), { status: 200 })
-  await until(everywhere(poor.body['secret'], 'openai/plain', 402), 10_000) // Slices that were set aside before go back first.
+  await until(everywhere(poor.body['secret'], 'openai/plain', 402), 10_000) // Allowances that were set aside before go back first.
 
   const rotated = await ask(one, 'POST', `keys/${id}/rotate`, { grace_seconds: 2 })
   t.match(rotated, { status: 201 })

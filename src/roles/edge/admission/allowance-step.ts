@@ -6,26 +6,26 @@ export interface AllowanceView {
   readonly first: { readonly wantedPicos: bigint; readonly floorPicos: bigint; readonly waitedMs: number }
   /** The worst cases of all who wait, the first included. */
   readonly waitingPicos: readonly bigint[]
-  /** The slice that requests are admitted against. */
+  /** The allowance that requests are admitted against. */
   readonly current: {
     readonly freePicos: bigint
     readonly reservedPicos: bigint
     readonly requests: number
   } | null
-  /** What is free of each slice that is returned when its last request ends. */
+  /** What is free of each allowance that is returned when its last request ends. */
   readonly drainingPicos: readonly bigint[]
   /** In the current second and the one before. */
   readonly spentPicos: bigint
   readonly spendablePicos: bigint
   /** Holds take part of what is short: of the key's limit, or of the wallet. */
   readonly isHeld: boolean
-  /** What the wallet refused in this turn: a slice, then also less than the worst case. */
-  readonly refused: 'nothing' | 'slice' | 'less'
+  /** What the wallet refused in this turn: an allowance, then also less than the worst case. */
+  readonly refused: 'nothing' | 'allowance' | 'less'
 }
 
 type AllowanceStep =
-  | { readonly type: 'open_slice'; readonly minimumPicos: bigint; readonly desiredPicos: bigint }
-  /** One slice for each of the first waiters. */
+  | { readonly type: 'open_allowance'; readonly minimumPicos: bigint; readonly desiredPicos: bigint }
+  /** One allowance for each of the first waiters. */
   | { readonly type: 'place_singles'; readonly waiters: number }
   | { readonly type: 'reuse_draining'; readonly index: number }
   | { readonly type: 'return_current' | 'try_again' }
@@ -35,8 +35,8 @@ type AllowanceStep =
   | { readonly type: 'refuse'; readonly reason: 'all_reserved' | 'shortage' }
 
 /**
- * A slice takes at most this fraction of the available money, unless one request needs more: other edges place slices
- * too.
+ * An allowance takes at most this fraction of the available money, unless one request needs more: other edges place
+ * some too.
  */
 const shareDivisor = 2n
 
@@ -50,7 +50,7 @@ const countWithin = (waitingPicos: readonly bigint[], sharePicos: bigint): numbe
   return end === -1 ? waitingPicos.length : Math.max(1, end)
 }
 
-/** A slice for about a second; from a nearly empty wallet one per waiter, so that none locks money others wait for. */
+/** One for about a second; from a nearly empty wallet one per waiter, so that none locks money others wait for. */
 const place = ({
   first,
   waitingPicos,
@@ -65,7 +65,7 @@ const place = ({
   const singlesMax = admissionLimits.allowanceSinglesMax - drainingPicos.length
   return desiredPicos > sharePicos && singlesMax > 0
     ? { type: 'place_singles', waiters: countWithin(waitingPicos.slice(0, singlesMax), sharePicos) }
-    : { type: 'open_slice', minimumPicos: first.wantedPicos, desiredPicos }
+    : { type: 'open_allowance', minimumPicos: first.wantedPicos, desiredPicos }
 }
 
 /** Less than the worst case, but at least the floor. */
@@ -79,7 +79,7 @@ const acceptLess = ({ first, current, spendablePicos, isHeld }: AllowanceView): 
     : { type: 'place_less', amountPicos: leastPicos }
 }
 
-/** A draining slice is used again once a long request keeps it from being returned. */
+/** A draining allowance is used again once a long request keeps it from being returned. */
 const coverFromHeld = (view: AllowanceView): AllowanceStep => {
   const { first, current, drainingPicos, isHeld } = view
   const index =
@@ -91,12 +91,12 @@ const coverFromHeld = (view: AllowanceView): AllowanceStep => {
   return isHeld && first.waitedMs < admissionLimits.admissionWaitMs ? { type: 'wait' } : acceptLess(view)
 }
 
-/** The step for a first waiter whose worst case the current slice does not cover. */
+/** The step for a first waiter whose worst case the current allowance does not cover. */
 export const nextAllowanceStep = (view: AllowanceView): AllowanceStep => {
   switch (view.refused) {
     case 'nothing':
       return place(view)
-    case 'slice':
+    case 'allowance':
       return coverFromHeld(view)
     case 'less':
       // Another edge was faster.

@@ -1,43 +1,35 @@
 import type { Movement } from '../../../domain/wallet/evolve.ts'
-import { GatewayError } from '../../../errors/gateway-error.ts'
+import { stoppingError } from '../../../errors/gateway-error.ts'
 import type { LedgerTail } from '../../../log/ledger-tail.ts'
 import { waitAtMost } from '../../../runtime/within.ts'
+import { AllowanceStore } from './allowance-store.ts'
 import { admissionLimits } from './limits.ts'
-import { type Admission, type Reservation, Reservations } from './reservations.ts'
-import { SliceStore } from './slice-store.ts'
-import { Spender } from './spender.ts'
+import { type Admission, type Reservation, Reservations, Spender } from './spender.ts'
 import { SpenderFunds, type SpenderId } from './spender-funds.ts'
 
-export type { Admission, Reservation } from './reservations.ts'
-
-type AllowanceParts = ConstructorParameters<typeof SliceStore>[0] & {
+type AllowanceParts = ConstructorParameters<typeof AllowanceStore>[0] & {
   readonly tail: LedgerTail
-  /** How long `close` waits for slices to be returned. */
+  /** How long `close` waits for allowances to be returned. */
   readonly returnMs?: number
 }
 
-/** The map key of the shared slices: no API key has this id. */
+/** The map key of the shared allowances: no API key has this id. */
 const shared = ''
-
-const stopping = (): GatewayError =>
-  new GatewayError('no_available_channel', 'The gateway is being stopped. Send the request again.', {
-    retryAfterSeconds: 1,
-  })
 
 const chargedPicosOf = (movements: readonly Movement[]): bigint =>
   movements.reduce((sum, { amountPicos }) => sum - amountPicos, 0n)
 
 /**
- * The money this edge may spend without a round trip: slices of wallets, reserved in the log before use. A key with
- * spend limits has its own slices, which count against its limits. A request reserves its worst case until the ledger
+ * The money this edge may spend without a round trip: allowances of wallets, reserved in the log before use. A key with
+ * spend limits has its own allowances, which count against its limits. A request reserves its worst case until the ledger
  * applies its closing event.
  */
 export class Allowances {
   readonly #parts: AllowanceParts
   readonly #funds: SpenderFunds
-  readonly #store: SliceStore
-  readonly #reservations = new Reservations<Spender>()
-  /** By workspace, then by key; `shared` for the shared slices. */
+  readonly #store: AllowanceStore
+  readonly #reservations = new Reservations()
+  /** By workspace, then by key; `shared` for the shared allowances. */
   readonly #workspaces = new Map<string, Map<string, Spender>>()
   #isClosed = false
   readonly #stopListening: () => void
@@ -47,9 +39,9 @@ export class Allowances {
   constructor(parts: AllowanceParts) {
     this.#parts = parts
     this.#funds = new SpenderFunds(parts.tail, parts.clock)
-    this.#store = new SliceStore(parts, (slice) => {
-      const { workspaceId, spender } = slice.hold
-      this.#spenderOf({ workspaceId, keyId: spender?.keyId ?? null }).slices.drain(slice)
+    this.#store = new AllowanceStore(parts, (allowance) => {
+      const { workspaceId, spender } = allowance.hold
+      this.#spenderOf({ workspaceId, keyId: spender?.keyId ?? null }).allowances.drain(allowance)
     })
     this.#sweptAtMs = parts.clock()
     this.#stopListening = parts.tail.onApplied((applied) => {
@@ -67,7 +59,7 @@ export class Allowances {
    * `concurrency_limit_exceeded` when requests in flight hold the money for too long.
    */
   admit(admission: Admission): Promise<Reservation> {
-    if (this.#isClosed) return Promise.reject(stopping())
+    if (this.#isClosed) return Promise.reject(stoppingError())
     if (admission.wantedPicos === 0n) return Promise.resolve({ allowanceId: null, reservedPicos: 0n })
     return this.#spenderOf(this.#funds.spenderOf(admission)).admit(admission)
   }
@@ -81,22 +73,22 @@ export class Allowances {
     return this.#reservations.ended()
   }
 
-  /** Admits nothing more and returns the slices; the scheduler releases the others at their deadline. */
+  /** Admits nothing more and returns the allowances; the scheduler releases the others at their deadline. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearInterval(this.#sweepTimer)
     await waitAtMost(this.#returnAll(), this.#parts.returnMs ?? admissionLimits.allowanceReturnMs)
     this.#stopListening()
-    const kept = this.#spenders().flatMap(({ slices }) => slices.all)
-    for (const slice of [...kept, ...this.#store.beingReturned])
-      if (this.#funds.isOpen(slice)) this.#store.reportHeld(slice)
+    const kept = this.#spenders().flatMap(({ allowances }) => allowances.all)
+    for (const allowance of [...kept, ...this.#store.beingReturned])
+      if (this.#funds.isOpen(allowance)) this.#store.reportHeld(allowance)
   }
 
   async #returnAll(): Promise<void> {
-    await Promise.all(this.#spenders().map((spender) => spender.refuseAll(stopping)))
-    for (const { slices } of this.#spenders()) {
-      slices.retireCurrent()
-      slices.returnUnused()
+    await Promise.all(this.#spenders().map((spender) => spender.refuseAll(stoppingError)))
+    for (const { allowances } of this.#spenders()) {
+      allowances.retireCurrent()
+      allowances.returnUnused()
     }
     await this.#store.returned()
   }
@@ -119,8 +111,8 @@ export class Allowances {
   #end(requestId: string, chargedPicos: bigint): void {
     const reserved = this.#reservations.take(requestId)
     if (reserved === undefined) return
-    const { spender, slice, reservedPicos } = reserved
-    spender.slices.settle(slice, reservedPicos, chargedPicos)
+    const { spender, allowance, reservedPicos } = reserved
+    spender.allowances.settle(allowance, reservedPicos, chargedPicos)
     spender.serveWaiters()
   }
 
@@ -128,7 +120,7 @@ export class Allowances {
     const byKey = this.#workspaces.get(workspaceId)
     if (byKey === undefined) return
     const own = kind === 'release' ? byKey.get(spender?.keyId ?? shared) : undefined
-    const ended = own?.slices.drop(reference)
+    const ended = own?.allowances.drop(reference)
     if (ended !== undefined) this.#reservations.dropOf(ended)
     for (const each of byKey.values()) each.serveWaiters()
   }
@@ -139,7 +131,7 @@ export class Allowances {
     if (isNewWindow) this.#sweptAtMs = nowMs
     for (const [workspaceId, byKey] of this.#workspaces) {
       for (const [key, spender] of byKey) {
-        if (isNewWindow) spender.slices.spending.turn()
+        if (isNewWindow) spender.allowances.spending.turn()
         spender.sweep(nowMs)
         if (spender.isUnused) byKey.delete(key)
       }

@@ -6,15 +6,15 @@ export const admissionLimits = {
   workspaceOpenRequestsMax: 2_048, // Per edge: one workspace must leave room for others.
 
   // Allowances
-  allowanceMarginMs: 5_000, // Of a slice's deadline beyond its last request's end: hosts' clocks differ, and a token count takes time.
-  allowanceIdleMs: 2_000, // A slice unused for this long is returned.
-  allowanceSpendWindowMs: 1_000, // A slice is about what was spent in this time.
-  allowanceDrainMs: 1_000, // How long a slice due for return drains before requests are admitted against it again.
-  allowanceSinglesMax: 256, // Slices of one request each, in a nearly empty wallet: they may all end in one frame, and each decision copies the wallet.
+  allowanceMarginMs: 5_000, // Of an allowance's deadline beyond its last request's end: hosts' clocks differ, and a token count takes time.
+  allowanceIdleMs: 2_000, // An allowance unused for this long is returned.
+  allowanceSpendWindowMs: 1_000, // An allowance is about what was spent in this time.
+  allowanceDrainMs: 1_000, // How long an allowance due for return drains before requests are admitted against it again.
+  allowanceSinglesMax: 256, // Allowances of one request each, in a nearly empty wallet: they may all end in one frame, and each decision copies the wallet.
   admissionWaitMs: 5_000, // How long a request waits for money that requests in flight still hold.
   admissionWaitersMax: 10_000,
   allowanceSweepMs: 250,
-  allowanceReturnMs: 5_000, // For a stopping edge's slices to be returned; the log accepts them within milliseconds, or is away.
+  allowanceReturnMs: 5_000, // For a stopping edge's allowances to be returned; the log accepts them within milliseconds, or is away.
 
   // Rates
   rateLeaseMs: 1_000, // Units that an edge leased and did not spend are returned after this; the burst of a limit has room for them.

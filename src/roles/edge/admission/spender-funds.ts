@@ -13,7 +13,7 @@ import {
 import { GatewayError } from '../../../errors/gateway-error.ts'
 import type { LedgerTail } from '../../../log/ledger-tail.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import type { Slice } from './slice-store.ts'
+import type { Allowance } from './allowance-store.ts'
 
 const words: { readonly [P in SpendPeriod]: string } = { day: 'a day', month: 'a month', total: 'in total' }
 
@@ -60,17 +60,17 @@ export class SpenderFunds {
   }
 
   /** 0 once the hold has ended, is due for renewal, or exceeds what its key may still spend. */
-  freePicos(slice: Slice): bigint {
-    return this.isOpen(slice) && this.#clock() < slice.renewAtMs && !this.isBeyondLimit(slice)
-      ? slice.hold.remainingPicos - slice.reservedPicos
+  freePicos(allowance: Allowance): bigint {
+    return this.isOpen(allowance) && this.#clock() < allowance.renewAtMs && !this.isBeyondLimit(allowance)
+      ? allowance.hold.remainingPicos - allowance.reservedPicos
       : 0n
   }
 
-  isOpen({ hold }: Slice): boolean {
+  isOpen({ hold }: Allowance): boolean {
     return this.#walletOf(hold.workspaceId).holds.has(hold.holdId)
   }
 
-  isBeyondLimit({ hold: { workspaceId, spender } }: Slice): boolean {
+  isBeyondLimit({ hold: { workspaceId, spender } }: Allowance): boolean {
     if (spender === null) return false
     const remaining = this.#remainingOf({ workspaceId, keyId: spender.keyId })
     return remaining !== null && remaining.leftPicos < 0n

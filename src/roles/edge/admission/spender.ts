@@ -2,16 +2,71 @@ import { GatewayError, logUnavailable } from '../../../errors/gateway-error.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import { type AllowanceView, nextAllowanceStep } from './allowance-step.ts'
+import type { Allowance, AllowanceStore } from './allowance-store.ts'
 import { admissionLimits } from './limits.ts'
-import type { Admission, Reservation, Reservations } from './reservations.ts'
-import type { Slice, SliceStore } from './slice-store.ts'
+import { SpenderAllowances } from './spender-allowances.ts'
 import type { SpenderFunds, SpenderId } from './spender-funds.ts'
-import { SpenderSlices } from './spender-slices.ts'
+
+/** `wantedPicos`: the worst case of the request; `floorPicos`: the least for which it is still admitted. */
+export interface Admission {
+  readonly requestId: string
+  readonly workspaceId: string
+  readonly keyId: string
+  readonly wantedPicos: bigint
+  readonly floorPicos: bigint
+}
+
+export interface Reservation {
+  /** Null when the request can cost nothing. */
+  readonly allowanceId: string | null
+  readonly reservedPicos: bigint
+}
+
+interface Reserved {
+  readonly allowance: Allowance
+  readonly spender: Spender
+  readonly reservedPicos: bigint
+}
+
+export class Reservations {
+  readonly #byRequest = new Map<string, Reserved>()
+  #onEnded: (() => void)[] = []
+
+  add(requestId: string, reserved: Reserved): Reservation {
+    this.#byRequest.set(requestId, reserved)
+    return { allowanceId: reserved.allowance.hold.holdId, reservedPicos: reserved.reservedPicos }
+  }
+
+  take(requestId: string): Reserved | undefined {
+    const reserved = this.#byRequest.get(requestId)
+    if (this.#byRequest.delete(requestId)) this.#reportEnded()
+    return reserved
+  }
+
+  /** The requests of an allowance that covers nothing more: they may never be reported as ended. */
+  dropOf(ended: Allowance): void {
+    for (const [requestId, { allowance }] of this.#byRequest) if (allowance === ended) this.#byRequest.delete(requestId)
+    this.#reportEnded()
+  }
+
+  ended(): Promise<void> {
+    if (this.#byRequest.size === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#onEnded.push(resolve)
+    })
+  }
+
+  #reportEnded(): void {
+    if (this.#byRequest.size > 0) return
+    for (const resolve of this.#onEnded) resolve()
+    this.#onEnded = []
+  }
+}
 
 interface SpenderParts {
   readonly funds: SpenderFunds
-  readonly store: SliceStore
-  readonly reservations: Reservations<Spender>
+  readonly store: AllowanceStore
+  readonly reservations: Reservations
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -33,10 +88,10 @@ const allReserved = (): GatewayError =>
     { retryAfterSeconds: 1 },
   )
 
-/** Admits the requests of one spender against its slices; those that they do not cover wait in order. */
+/** Admits the requests of one spender against its allowances; those that they do not cover wait in order. */
 export class Spender {
   readonly id: SpenderId
-  readonly slices: SpenderSlices
+  readonly allowances: SpenderAllowances
   readonly #parts: SpenderParts
   readonly #waiters = new Set<Waiter>()
   /** Steps for first waiters. While one runs, the next does not begin. */
@@ -45,44 +100,44 @@ export class Spender {
 
   constructor(id: SpenderId, parts: SpenderParts) {
     this.id = id
-    this.slices = new SpenderSlices(id, parts.funds, parts.store)
+    this.allowances = new SpenderAllowances(id, parts.funds, parts.store)
     this.#parts = parts
   }
 
   get isUnused(): boolean {
-    return this.#waiters.size === 0 && !this.#isBusy && this.slices.isUnused
+    return this.#waiters.size === 0 && !this.#isBusy && this.allowances.isUnused
   }
 
   admit(admission: Admission): Promise<Reservation> {
     if (this.#waiters.size >= admissionLimits.admissionWaitersMax) return Promise.reject(allReserved())
-    const slice = this.#waiters.size === 0 ? this.slices.covering(admission.wantedPicos) : null
-    if (slice !== null) return Promise.resolve(this.#reserve(slice, admission, admission.wantedPicos))
+    const allowance = this.#waiters.size === 0 ? this.allowances.covering(admission.wantedPicos) : null
+    if (allowance !== null) return Promise.resolve(this.#reserve(allowance, admission, admission.wantedPicos))
     return new Promise((resolve, reject) => {
       this.#waiters.add({ ...admission, sinceMs: performance.now(), resolve, reject })
       this.serveWaiters()
     })
   }
 
-  /** From the current slice; where it cannot cover the first, begins to find money for it. */
+  /** From the current allowance; where it cannot cover the first, begins to find money for it. */
   serveWaiters(): void {
     for (const first of this.#waiters) {
       if (this.#isBusy) return
-      const slice = this.slices.covering(first.wantedPicos)
-      if (slice === null) {
+      const allowance = this.allowances.covering(first.wantedPicos)
+      if (allowance === null) {
         this.#begin(first)
         return
       }
-      this.#serve(first, slice, first.wantedPicos)
+      this.#serve(first, allowance, first.wantedPicos)
     }
   }
 
   sweep(nowMs: number): void {
-    this.slices.returnUnused()
-    if (!this.#isBusy && this.slices.isToRetire(nowMs)) this.slices.retireCurrent()
+    this.allowances.returnUnused()
+    if (!this.#isBusy && this.allowances.isToRetire(nowMs)) this.allowances.retireCurrent()
     this.serveWaiters()
   }
 
-  /** Resolves once no slice is being placed. */
+  /** Resolves once no allowance is being placed. */
   async refuseAll(refusal: () => GatewayError): Promise<void> {
     for (const waiter of this.#waiters) this.#refuse(waiter, refusal())
     await Promise.all(this.#steps)
@@ -101,13 +156,13 @@ export class Spender {
       while (result === 'refused') {
         const { wantedPicos, floorPicos, sinceMs } = first
         const step = nextAllowanceStep({
-          ...this.slices.describe(),
+          ...this.allowances.describe(),
           first: { wantedPicos, floorPicos, waitedMs: performance.now() - sinceMs },
           waitingPicos: [...this.#waiters].map((waiter) => waiter.wantedPicos),
           refused,
         })
         result = await this.#perform(step, first)
-        refused = step.type === 'place_less' ? 'less' : 'slice'
+        refused = step.type === 'place_less' ? 'less' : 'allowance'
       }
     } catch (fault) {
       this.#parts.logger.log('allowance.not_placed', { fault, workspaceId: this.id.workspaceId })
@@ -120,10 +175,10 @@ export class Spender {
 
   async #perform(step: ReturnType<typeof nextAllowanceStep>, first: Waiter): Promise<StepResult> {
     switch (step.type) {
-      case 'open_slice': {
-        const slice = await this.#parts.store.place(this.id, step.minimumPicos, step.desiredPicos)
-        if (slice === null) return 'refused'
-        this.slices.activate(slice)
+      case 'open_allowance': {
+        const allowance = await this.#parts.store.place(this.id, step.minimumPicos, step.desiredPicos)
+        if (allowance === null) return 'refused'
+        this.allowances.activate(allowance)
         return 'done'
       }
       case 'place_singles':
@@ -131,14 +186,14 @@ export class Spender {
       case 'place_less':
         return this.#placeSingle(first, step.amountPicos)
       case 'reuse_draining':
-        this.slices.reuse(step.index)
+        this.allowances.reuse(step.index)
         return 'done'
       case 'return_current':
-        await this.slices.returnCurrent()
+        await this.allowances.returnCurrent()
         return 'done'
       case 'serve_less': {
-        const slice = this.slices.covering(step.amountPicos)
-        if (slice !== null) this.#serve(first, slice, step.amountPicos)
+        const allowance = this.allowances.covering(step.amountPicos)
+        if (allowance !== null) this.#serve(first, allowance, step.amountPicos)
         return 'done'
       }
       case 'refuse':
@@ -159,16 +214,16 @@ export class Spender {
   }
 
   async #placeSingle(waiter: Waiter, amountPicos: bigint): Promise<StepResult> {
-    const slice = await this.#parts.store.place(this.id, amountPicos, amountPicos)
-    if (slice === null) return 'refused'
-    this.slices.drain(slice)
-    this.#serve(waiter, slice, amountPicos)
+    const allowance = await this.#parts.store.place(this.id, amountPicos, amountPicos)
+    if (allowance === null) return 'refused'
+    this.allowances.drain(allowance)
+    this.#serve(waiter, allowance, amountPicos)
     return 'done'
   }
 
-  #serve(waiter: Waiter, slice: Slice, reservedPicos: bigint): void {
+  #serve(waiter: Waiter, allowance: Allowance, reservedPicos: bigint): void {
     // It was refused when the edge stopped.
-    if (this.#waiters.delete(waiter)) waiter.resolve(this.#reserve(slice, waiter, reservedPicos))
+    if (this.#waiters.delete(waiter)) waiter.resolve(this.#reserve(allowance, waiter, reservedPicos))
   }
 
   #refuse(waiter: Waiter, refusal: GatewayError): void {
@@ -176,10 +231,10 @@ export class Spender {
     waiter.reject(refusal)
   }
 
-  #reserve(slice: Slice, { requestId }: Admission, reservedPicos: bigint): Reservation {
-    slice.reservedPicos += reservedPicos
-    slice.requests += 1
-    slice.usedAtMs = this.#parts.clock()
-    return this.#parts.reservations.add(requestId, { slice, spender: this, reservedPicos })
+  #reserve(allowance: Allowance, { requestId }: Admission, reservedPicos: bigint): Reservation {
+    allowance.reservedPicos += reservedPicos
+    allowance.requests += 1
+    allowance.usedAtMs = this.#parts.clock()
+    return this.#parts.reservations.add(requestId, { allowance, spender: this, reservedPicos })
   }
 }

@@ -7,7 +7,7 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { GatewayError } from '../../../errors/gateway-error.ts'
+import { GatewayError, stoppingError } from '../../../errors/gateway-error.ts'
 import type { HttpMiddleware } from '../../../http/context.ts'
 import { errorStatusOf } from '../../../http/error-table.ts'
 import { errorBodyAt } from '../../../http/errors.ts'
@@ -252,17 +252,12 @@ export class HttpListener {
   }
 }
 
-const stopping = (): GatewayError =>
-  new GatewayError('no_available_channel', 'The gateway is being stopped. Send the request again.', {
-    retryAfterSeconds: 1,
-  })
-
 /** Refuses new requests while the process stops; from `leaving` on, every response ends its connection. */
 export const refuseWhileStopping =
   (phase: () => ListenerPhase): HttpMiddleware =>
   async (ctx, next) => {
     try {
-      if (phase() === 'stopping') throw stopping()
+      if (phase() === 'stopping') throw stoppingError()
       await next()
     } finally {
       if (phase() !== 'open' && !ctx.res.headersSent) ctx.set('Connection', 'close')

@@ -15,11 +15,11 @@ const rich: AllowanceView = {
   isHeld: false,
   refused: 'nothing',
 }
-const slice = { freePicos: 0n, reservedPicos: 50n, requests: 1 }
+const allowance = { freePicos: 0n, reservedPicos: 50n, requests: 1 }
 const unused = { freePicos: 6n, reservedPicos: 0n, requests: 0 }
 const waited = (waitedMs: number) => ({ first: { ...rich.first, waitedMs } })
 /** The wallet has less than the worst case. */
-const short = { refused: 'slice', spendablePicos: 5n } as const
+const short = { refused: 'allowance', spendablePicos: 5n } as const
 const held = { ...short, isHeld: true }
 const drainable = waited(allowanceDrainMs)
 
@@ -28,18 +28,22 @@ const table: readonly (readonly [
   view: Partial<AllowanceView>,
   step: ReturnType<typeof nextAllowanceStep>,
 ])[] = [
-  // A slice is placed
-  ['the first request of a spender', {}, { type: 'open_slice', minimumPicos: 10n, desiredPicos: 10n }],
-  ['others wait too', { waitingPicos: [10n, 20n, 30n] }, { type: 'open_slice', minimumPicos: 10n, desiredPicos: 60n }],
+  // An allowance is placed
+  ['the first request of a spender', {}, { type: 'open_allowance', minimumPicos: 10n, desiredPicos: 10n }],
   [
-    'it was spent from, and the current slice is used up',
-    { current: slice, spentPicos: 100n },
-    { type: 'open_slice', minimumPicos: 10n, desiredPicos: 160n },
+    'others wait too',
+    { waitingPicos: [10n, 20n, 30n] },
+    { type: 'open_allowance', minimumPicos: 10n, desiredPicos: 60n },
+  ],
+  [
+    'it was spent from, and the current allowance is used up',
+    { current: allowance, spentPicos: 100n },
+    { type: 'open_allowance', minimumPicos: 10n, desiredPicos: 160n },
   ],
   [
     'all that is wanted is half of what is left',
     { spendablePicos: 20n },
-    { type: 'open_slice', minimumPicos: 10n, desiredPicos: 10n },
+    { type: 'open_allowance', minimumPicos: 10n, desiredPicos: 10n },
   ],
   ['it is more than half of what is left', { spendablePicos: 19n }, { type: 'place_singles', waiters: 1 }],
   ['nothing is left', { spendablePicos: 0n }, { type: 'place_singles', waiters: 1 }],
@@ -56,7 +60,7 @@ const table: readonly (readonly [
   [
     'there are as many singles as there may be',
     { spendablePicos: 0n, drainingPicos: Array.from({ length: allowanceSinglesMax }, () => 0n) },
-    { type: 'open_slice', minimumPicos: 10n, desiredPicos: 10n },
+    { type: 'open_allowance', minimumPicos: 10n, desiredPicos: 10n },
   ],
   [
     'there may be one more single',
@@ -70,21 +74,21 @@ const table: readonly (readonly [
 
   // The wallet refused it
   [
-    'a draining slice has enough',
+    'a draining allowance has enough',
     { ...short, ...drainable, drainingPicos: [9n, 10n] },
     { type: 'reuse_draining', index: 1 },
   ],
   [
-    'a draining slice has enough, and may still be returned',
+    'a draining allowance has enough, and may still be returned',
     { ...held, ...waited(allowanceDrainMs - 1), drainingPicos: [10n] },
     { type: 'wait' },
   ],
   [
-    'no draining slice has enough, and the current one is unused',
+    'no draining allowance has enough, and the current one is unused',
     { ...held, ...drainable, drainingPicos: [9n], current: unused },
     { type: 'return_current' },
   ],
-  ['requests in flight hold the money', { ...held, current: slice }, { type: 'wait' }],
+  ['requests in flight hold the money', { ...held, current: allowance }, { type: 'wait' }],
   ['other edges hold the money', held, { type: 'wait' }],
   ['less is left, and nothing will come back', short, { type: 'place_less', amountPicos: 5n }],
   [
@@ -93,18 +97,18 @@ const table: readonly (readonly [
     { type: 'place_less', amountPicos: 5n },
   ],
   [
-    'less is free in the current slice',
-    { ...short, current: { ...slice, freePicos: 6n } },
+    'less is free in the current allowance',
+    { ...short, current: { ...allowance, freePicos: 6n } },
     { type: 'serve_less', amountPicos: 6n },
   ],
   [
-    'enough has come free in the current slice since',
-    { ...short, current: { ...slice, freePicos: 60n } },
+    'enough has come free in the current allowance since',
+    { ...short, current: { ...allowance, freePicos: 60n } },
     { type: 'serve_less', amountPicos: 10n },
   ],
   [
-    'less than the floor is free in the current slice',
-    { ...short, current: { ...slice, freePicos: 3n } },
+    'less than the floor is free in the current allowance',
+    { ...short, current: { ...allowance, freePicos: 3n } },
     { type: 'place_less', amountPicos: 5n },
   ],
   ['exactly the floor is left', { ...short, spendablePicos: 4n }, { type: 'place_less', amountPicos: 4n }],

@@ -53,7 +53,7 @@ t.test('no money: nobody is answered, nothing is held', async (t) => {
   t.equal(findOrCreateWallet(tail.ledger, workspaceId).heldPicos, 0n)
 })
 
-t.test('no request is ever let in that its slice does not cover', async (t) => {
+t.test('no request is ever let in that its allowance does not cover', async (t) => {
   const creditUsd = formatUsd(20n * costOf(100))
   let inFlightPicos = 0n
   let mostPicos = 0n
@@ -74,7 +74,7 @@ t.test('no request is ever let in that its slice does not cover', async (t) => {
   t.ok(availablePicos(wallet) >= 0n)
 })
 
-t.test('an idle slice goes back', async (t) => {
+t.test('an idle allowance goes back', async (t) => {
   const { post, tail } = await startEdge(t, { serve: serveOutput(10) })
   t.equal((await post(ask)).status, 200)
   t.ok(findOrCreateWallet(tail.ledger, workspaceId).holds.size > 0)

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { minOf } from '../../../../src/domain/money.ts'
 import { balancePicos, findKeyRemaining, spendingOf, type Wallet } from '../../../../src/domain/wallet/wallet.ts'
 import { GatewayError } from '../../../../src/errors/gateway-error.ts'
-import type { Reservation } from '../../../../src/roles/edge/admission/allowances.ts'
+import type { Reservation } from '../../../../src/roles/edge/admission/spender.ts'
 import { withTimeout } from '../../../../src/runtime/within.ts'
 import { until } from '../../../support/clients.ts'
 import { propertyRuns } from '../../../support/property-runs.ts'
@@ -206,7 +206,7 @@ t.test('what cannot be given back, since a request in it goes on, is used where 
   t.same(shared.faults, [])
 })
 
-t.test('a request whose end is never told leaves nothing behind when the scheduler takes its slice back', async (t) => {
+t.test('a request without an end leaves nothing behind when the scheduler takes its allowance back', async (t) => {
   const shared = await openSharedWallet(t, {
     seed: 3,
     creditPicos: 8n * worstPicos,
@@ -220,14 +220,14 @@ t.test('a request whose end is never told leaves nothing behind when the schedul
   await tail.waitForSequence(await shared.log.lastSequence())
 
   const [next] = await askTogether(shared, 0, 'next', 1)
-  t.ok(next !== undefined && !expired.has(next.reservation.allowanceId ?? ''), 'the next one has another slice')
+  t.ok(next !== undefined && !expired.has(next.reservation.allowanceId ?? ''), 'the next one has another allowance')
   await shared.spend(next!.requestId, next!.reservation, costPicos, 1)
   await withTimeout(allowances.ended(), 5_000, () => new Error('the edge waits for requests that nobody ends'))
   await allowances.close()
   t.equal(tail.ledger.wallets.get('acme')?.holds.size, 0)
 })
 
-t.test('a slice that could not be given back is given back later', async (t) => {
+t.test('an allowance that could not be given back is given back later', async (t) => {
   const shared = await openSharedWallet(t, { seed: 4, creditPicos: 8n * worstPicos, distances: [1] })
   const [asked] = await askTogether(shared, 0, 'first', 1)
   shared.breakOff(true)

@@ -8,7 +8,8 @@ import type { Fact } from '../../../../src/events/envelope.ts'
 import type { EventLog, Follower, Frame } from '../../../../src/log/event-log.ts'
 import { LedgerTail } from '../../../../src/log/ledger-tail.ts'
 import { WalletCommandHandler } from '../../../../src/log/wallet-command-handler.ts'
-import { Allowances, type Reservation } from '../../../../src/roles/edge/admission/allowances.ts'
+import { Allowances } from '../../../../src/roles/edge/admission/allowances.ts'
+import type { Reservation } from '../../../../src/roles/edge/admission/spender.ts'
 import type { Clock } from '../../../../src/runtime/clock.ts'
 import { sharedLimits } from '../../../../src/runtime/limits.ts'
 import { waitAtMost } from '../../../../src/runtime/within.ts'
@@ -68,7 +69,7 @@ export interface SharedWallet {
   readonly logged: LogLine[]
   /** True: the log takes no wallet frame from the edges. */
   readonly breakOff: (broken: boolean) => void
-  /** Takes a slice back as the scheduler does. */
+  /** Takes an allowance back as the scheduler does. */
   readonly expire: (holdId: string) => Promise<unknown>
   readonly route: (requestId: string, reservation: Reservation) => Promise<unknown>
   /** Routes and serves an admitted request that takes so many turns. */
@@ -86,7 +87,7 @@ export interface SharedWalletOptions {
   readonly clock?: Clock
 }
 
-/** Writes down where money is spent twice: a wallet below zero, or a request whose slice does not cover it. */
+/** Writes down where money is spent twice: a wallet below zero, or a request whose allowance does not cover it. */
 const audit = (tail: LedgerTail, faults: string[]): void => {
   const open = new Map<string, { readonly holdId: string; readonly picos: bigint }>()
   tail.onApplied((applied) => {

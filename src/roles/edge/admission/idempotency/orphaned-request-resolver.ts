@@ -76,8 +76,8 @@ export class OrphanedRequestResolver {
 
   async #catchUp(): Promise<number> {
     const { log, tail } = this.#parts
-    const sequence = await withTimeout(log.lastSequence(), sharedLimits.logStalledMs, () => logUnavailable())
-    await withTimeout(tail.waitForSequence(sequence), sharedLimits.logStalledMs, () => logUnavailable())
+    const sequence = await withTimeout(log.lastSequence(), sharedLimits.logStalledMs, logUnavailable)
+    await withTimeout(tail.waitForSequence(sequence), sharedLimits.logStalledMs, logUnavailable)
     return sequence
   }
 
@@ -102,7 +102,7 @@ export class OrphanedRequestResolver {
     const ended = log
       .append([abandonedFact(abandoned, allowanceId)])
       .then(({ sequence }) => tail.waitForSequence(sequence))
-    await withTimeout(ended, sharedLimits.routedAckMs, () => logUnavailable())
+    await withTimeout(ended, sharedLimits.routedAckMs, logUnavailable)
   }
 }
 

@@ -33,10 +33,11 @@ import {
   type Surface,
 } from '../../../dispatch.ts'
 import type { manifests } from '../../../manifests.ts'
-import type { Admission, Allowances, Reservation } from '../../admission/allowances.ts'
+import type { Allowances } from '../../admission/allowances.ts'
 import { admissionLimits } from '../../admission/limits.ts'
 import type { LeftStreams } from '../../admission/open-requests.ts'
 import type { Rates } from '../../admission/rates/rates.ts'
+import type { Admission, Reservation } from '../../admission/spender.ts'
 import { surfaceLimits } from '../limits.ts'
 import { Deliveries } from './deliveries.ts'
 
@@ -279,7 +280,7 @@ export class Inference {
     const { log, allowances, rates } = this.#parts
     const appended = log.append([routedFact(request, plan, call)])
     try {
-      const { sequence } = await withTimeout(appended, sharedLimits.routedAckMs, () => logUnavailable())
+      const { sequence } = await withTimeout(appended, sharedLimits.routedAckMs, logUnavailable)
       this.#awaitReturn(sequence)
     } catch (fault) {
       appended

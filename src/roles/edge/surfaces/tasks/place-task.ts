@@ -40,7 +40,7 @@ class WalletWatch {
     })
   }
 
-  /** False when not even all open chat slices hold enough, or they are not returned within `waitMs`. */
+  /** False when not even all open chat allowances hold enough, or they are not returned within `waitMs`. */
   async covers(wanted: WantedAmount, waitMs: number): Promise<boolean> {
     const { workspaceId } = wanted
     const wallet = findOrCreateWallet(this.#tail.ledger, workspaceId)
@@ -84,16 +84,16 @@ class WalletWatch {
 const isCovered = (wallet: Wallet, { keyId, day, amountPicos }: WantedAmount): boolean =>
   spendablePicos(wallet, findKeyRemaining(wallet, keyId, day)) >= amountPicos
 
-/** True while so much is available, or would be if every slice were returned unused. */
+/** True while so much is available, or would be if every allowance were returned unused. */
 const mayCover = (wallet: Wallet, { keyId, day, amountPicos }: WantedAmount): boolean => {
   const room = findKeyRemaining(wallet, keyId, day)
   return (
-    availablePicos(wallet) + slicesPicos(wallet) >= amountPicos &&
-    (room === null || room.leftPicos + slicesPicos(wallet, findLimitKey(wallet, keyId)) >= amountPicos)
+    availablePicos(wallet) + allowancesPicos(wallet) >= amountPicos &&
+    (room === null || room.leftPicos + allowancesPicos(wallet, findLimitKey(wallet, keyId)) >= amountPicos)
   )
 }
 
-const slicesPicos = ({ holds }: Wallet, keyId?: string): bigint =>
+const allowancesPicos = ({ holds }: Wallet, keyId?: string): bigint =>
   [...holds.values()].reduce(
     (sum, { purpose, remainingPicos, spender }) =>
       purpose === 'allowance' && (keyId === undefined || spender?.keyId === keyId) ? sum + remainingPicos : sum,
@@ -200,7 +200,7 @@ export class TaskPlacement {
 
   async #queue(taskId: string, payload: Uint8Array): Promise<void> {
     try {
-      await withTimeout(this.#parts.taskQueue.put(taskId, payload), sharedLimits.routedAckMs, () => logUnavailable())
+      await withTimeout(this.#parts.taskQueue.put(taskId, payload), sharedLimits.routedAckMs, logUnavailable)
     } catch (fault) {
       throw fault instanceof GatewayError ? fault : logUnavailable(fault)
     }
@@ -209,7 +209,7 @@ export class TaskPlacement {
   async #placeHold({ workspaceId, command, isFound }: TaskDraft): Promise<WalletOutcome> {
     const placed = this.#execute(workspaceId, command)
     try {
-      return await withTimeout(placed, sharedLimits.routedAckMs, () => logUnavailable())
+      return await withTimeout(placed, sharedLimits.routedAckMs, logUnavailable)
     } catch (fault) {
       if (!isFound) this.#releaseOnceKnown(workspaceId, command.taskId, placed)
       throw fault instanceof GatewayError ? fault : logUnavailable(fault)

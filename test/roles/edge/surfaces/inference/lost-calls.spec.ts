@@ -111,7 +111,7 @@ t.test('what a proxy itself refuses, it records', async (t) => {
   t.same(failuresOf(edge), [])
 })
 
-t.test('a slice outlives the last request that it covers, and not by much', async (t) => {
+t.test('an allowance outlives the last request that it covers, and not by much', async (t) => {
   const requestDeadlineMs = 2_000
   const edge = await startEdge(t, { requestDeadlineMs })
   const beforeMs = Date.now()
@@ -123,5 +123,5 @@ t.test('a slice outlives the last request that it covers, and not by much', asyn
     { allowanceMarginMs } = admissionLimits
   t.ok(lastsMs >= requestDeadlineMs && lastsMs < requestDeadlineMs + allowanceMarginMs, `a request lasts ${lastsMs} ms`)
   const soonestMs = 2 * requestDeadlineMs + closingAckMs + allowanceMarginMs
-  t.ok(standsMs >= soonestMs && standsMs < soonestMs + allowanceMarginMs, `a slice stands ${standsMs} ms`)
+  t.ok(standsMs >= soonestMs && standsMs < soonestMs + allowanceMarginMs, `an allowance stands ${standsMs} ms`)
 })

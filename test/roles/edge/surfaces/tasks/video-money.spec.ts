@@ -19,15 +19,15 @@ const heldForChat = (holdId: string, amount: string): Fact => ({
 
 const given = (holdId: string): Fact => ({ type: 'HoldReleased', data: { holdId, workspaceId, reason: 'returned' } })
 
-/** An edge with a slice for chat that another edge holds. */
+/** An edge with an allowance for chat that another edge holds. */
 const withSlice = async (
   t: Test,
   creditUsd: string,
-  sliceUsd: string,
+  allowanceUsd: string,
   options: EdgeOptions = {},
 ): Promise<VideoEdge> => {
   const edge = await startVideoEdge(t, { creditUsd, ...options })
-  const { sequence } = await edge.log.postToWallet(workspaceId, [heldForChat('slice', sliceUsd)])
+  const { sequence } = await edge.log.postToWallet(workspaceId, [heldForChat('allowance', allowanceUsd)])
   await edge.tail.waitForSequence(sequence)
   return edge
 }
@@ -79,12 +79,12 @@ t.test('what a task gives back pays for the next', async (t) => {
   t.ok(await submitted(edge))
 })
 
-t.test('money in slices for chat is waited for', async (t) => {
+t.test('money in allowances for chat is waited for', async (t) => {
   const edge = await withSlice(t, '0.5', '0.3')
   const answer = edge.post(plainBody, {}, generations)
   await pause(100)
   t.equal(edge.holds().length, 1, 'nothing is placed meanwhile')
-  await edge.log.postToWallet(workspaceId, [given('slice')])
+  await edge.log.postToWallet(workspaceId, [given('allowance')])
   t.equal((await answer).status, 200)
   t.equal(edge.availableUsd(), '0.08')
 })
@@ -92,13 +92,13 @@ t.test('money in slices for chat is waited for', async (t) => {
 t.test('chat and video spend the same money, each what the other leaves', async (t) => {
   const edge = await startVideoEdge(t, { creditUsd: '0.425' })
   t.equal((await edge.post(plainAsk)).status, 200)
-  t.not(edge.availableUsd(), '0.42498', 'a slice is still open')
+  t.not(edge.availableUsd(), '0.42498', 'an allowance is still open')
   t.equal((await edge.post(plainBody, {}, generations)).status, 200)
   const wallet = findOrCreateWallet(edge.tail.ledger, workspaceId)
   t.ok(balancePicos(wallet) >= wallet.heldPicos)
 })
 
-t.test('slices that do not come back in time, or that would not do, are no cover', async (t) => {
+t.test('allowances that do not come back in time, or that would not do, are no cover', async (t) => {
   const edge = await withSlice(t, '0.5', '0.3')
   const startedMs = performance.now()
   t.equal((await edge.post({ ...plainBody, mode: 'pro' }, {}, generations)).status, 402, '0.56 is more than all')
@@ -121,7 +121,7 @@ t.test('nothing is held for a client that left while it waited', async (t) => {
   controller.abort()
   await t.rejects(answer)
   await pause(50)
-  const { sequence } = await edge.log.postToWallet(workspaceId, [given('slice')])
+  const { sequence } = await edge.log.postToWallet(workspaceId, [given('allowance')])
   await edge.tail.waitForSequence(sequence)
   await pause(50)
   t.equal(edge.holds().length, 1)

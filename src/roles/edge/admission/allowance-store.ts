@@ -11,7 +11,7 @@ import type { Logger } from '../../../runtime/logger.ts'
 import { admissionLimits } from './limits.ts'
 import type { SpenderId } from './spender-funds.ts'
 
-export interface Slice {
+export interface Allowance {
   readonly hold: Hold
   /** Milliseconds since the epoch: from then on no request is admitted against it. */
   readonly renewAtMs: number
@@ -20,7 +20,7 @@ export interface Slice {
   usedAtMs: number
 }
 
-interface SliceStoreParts {
+interface AllowanceStoreParts {
   readonly tail: Pick<LedgerTail, 'ledger'>
   readonly writer: Pick<WalletCommandHandler, 'execute'>
   readonly owner: string
@@ -31,27 +31,30 @@ interface SliceStoreParts {
 }
 
 /**
- * The slice's deadline, from its placement: the scheduler then releases what is left of it. A slice outlives its
- * requests: the last one runs for `requestDeadlineMs`, and its bill is logged within `closingAckMs`.
+ * Until its deadline, from its placement: the scheduler then releases what is left of it. It outlives its requests: the last one runs for `requestDeadlineMs`, and its bill is logged within `closingAckMs`.
  */
 const lifetimeMsOf = (requestDeadlineMs: number): number =>
   2 * requestDeadlineMs + sharedLimits.closingAckMs + admissionLimits.allowanceMarginMs
 
-/** A slice that counts against a day's limit is not used on the next day. */
+/** An allowance that counts against a day's limit is not used on the next day. */
 const untilDayEnds = ({ spender }: Hold, renewAtMs: number): number =>
   spender === null ? renewAtMs : Math.min(renewAtMs, dayEndsMs(spender.day))
 
-export class SliceStore {
-  readonly #parts: SliceStoreParts
-  readonly #onNotReturned: (slice: Slice) => void
-  readonly #returns = new Map<Slice, Promise<void>>()
+export class AllowanceStore {
+  readonly #parts: AllowanceStoreParts
+  readonly #onNotReturned: (allowance: Allowance) => void
+  readonly #returns = new Map<Allowance, Promise<void>>()
 
-  constructor(parts: SliceStoreParts, onNotReturned: (slice: Slice) => void) {
+  constructor(parts: AllowanceStoreParts, onNotReturned: (allowance: Allowance) => void) {
     this.#parts = parts
     this.#onNotReturned = onNotReturned
   }
 
-  async place({ workspaceId, keyId }: SpenderId, minimumPicos: bigint, desiredPicos: bigint): Promise<Slice | null> {
+  async place(
+    { workspaceId, keyId }: SpenderId,
+    minimumPicos: bigint,
+    desiredPicos: bigint,
+  ): Promise<Allowance | null> {
     const { clock, newId, owner, writer, tail, requestDeadlineMs } = this.#parts
     const placedAtMs = clock()
     const holdId = newId()
@@ -64,13 +67,13 @@ export class SliceStore {
     return { hold, renewAtMs, reservedPicos: 0n, requests: 0, usedAtMs: placedAtMs }
   }
 
-  return(slice: Slice): Promise<void> {
-    const returned = this.#release(slice).finally(() => this.#returns.delete(slice))
-    this.#returns.set(slice, returned)
+  return(allowance: Allowance): Promise<void> {
+    const returned = this.#release(allowance).finally(() => this.#returns.delete(allowance))
+    this.#returns.set(allowance, returned)
     return returned
   }
 
-  get beingReturned(): readonly Slice[] {
+  get beingReturned(): readonly Allowance[] {
     return [...this.#returns.keys()]
   }
 
@@ -78,19 +81,19 @@ export class SliceStore {
     await Promise.all(this.#returns.values())
   }
 
-  reportHeld({ hold, requests }: Slice): void {
+  reportHeld({ hold, requests }: Allowance): void {
     const { workspaceId, holdId, remainingPicos, deadlineMs } = hold
     const fields = { workspaceId, holdId, requests, amount: formatUsd(remainingPicos), deadline: new Date(deadlineMs) }
     this.#parts.logger.log('allowance.held_at_stop', fields)
   }
 
-  async #release(slice: Slice): Promise<void> {
-    const { workspaceId, holdId } = slice.hold
+  async #release(allowance: Allowance): Promise<void> {
+    const { workspaceId, holdId } = allowance.hold
     try {
       await this.#parts.writer.execute(workspaceId, { type: 'ReleaseHold', holdId, reason: 'returned' })
     } catch (fault) {
       this.#parts.logger.log('allowance.not_returned', { fault, holdId })
-      this.#onNotReturned(slice)
+      this.#onNotReturned(allowance)
     }
   }
 }

@@ -1,10 +1,11 @@
 import type { AllowanceView } from './allowance-step.ts'
+import type { Allowance, AllowanceStore } from './allowance-store.ts'
 import { admissionLimits } from './limits.ts'
-import type { Slice, SliceStore } from './slice-store.ts'
 import type { SpenderFunds, SpenderId } from './spender-funds.ts'
 
-const isOver = (slice: Slice, nowMs: number): boolean =>
-  nowMs >= slice.renewAtMs || (slice.requests === 0 && nowMs - slice.usedAtMs >= admissionLimits.allowanceIdleMs)
+const isOver = (allowance: Allowance, nowMs: number): boolean =>
+  nowMs >= allowance.renewAtMs ||
+  (allowance.requests === 0 && nowMs - allowance.usedAtMs >= admissionLimits.allowanceIdleMs)
 
 /** In the current second and the one before. */
 class RecentSpending {
@@ -29,23 +30,23 @@ class RecentSpending {
   }
 }
 
-/** The slices shared by the keys of a workspace, or those of one key that has spend limits. */
-export class SpenderSlices {
+/** The allowances shared by the keys of a workspace, or those of one key that has spend limits. */
+export class SpenderAllowances {
   readonly #spender: SpenderId
   readonly #funds: SpenderFunds
-  readonly #store: SliceStore
-  /** Slices returned when their last request ends. They admit more requests only while no other money is available. */
-  readonly #draining = new Set<Slice>()
-  #current: Slice | null = null
+  readonly #store: AllowanceStore
+  /** Returned when their last request ends. They admit more requests only while no other money is available. */
+  readonly #draining = new Set<Allowance>()
+  #current: Allowance | null = null
   readonly spending = new RecentSpending()
 
-  constructor(spender: SpenderId, funds: SpenderFunds, store: SliceStore) {
+  constructor(spender: SpenderId, funds: SpenderFunds, store: AllowanceStore) {
     this.#spender = spender
     this.#funds = funds
     this.#store = store
   }
 
-  get all(): readonly Slice[] {
+  get all(): readonly Allowance[] {
     return this.#current === null ? [...this.#draining] : [this.#current, ...this.#draining]
   }
 
@@ -54,8 +55,8 @@ export class SpenderSlices {
     return this.#current === null && this.#draining.size === 0 && this.spending.isZero
   }
 
-  /** The current slice where so much of it is free. */
-  covering(amountPicos: bigint): Slice | null {
+  /** The current allowance where so much of it is free. */
+  covering(amountPicos: bigint): Allowance | null {
     return this.#current !== null && this.#funds.freePicos(this.#current) >= amountPicos ? this.#current : null
   }
 
@@ -70,28 +71,28 @@ export class SpenderSlices {
               reservedPicos: current.reservedPicos,
               requests: current.requests,
             },
-      drainingPicos: [...this.#draining].map((slice) => this.#funds.freePicos(slice)),
+      drainingPicos: [...this.#draining].map((allowance) => this.#funds.freePicos(allowance)),
       spentPicos: this.spending.totalPicos,
       spendablePicos: this.#funds.spendablePicos(this.#spender),
       isHeld: this.#funds.isHeld(this.#spender),
     }
   }
 
-  activate(slice: Slice): void {
+  activate(allowance: Allowance): void {
     this.retireCurrent()
-    this.#current = slice
+    this.#current = allowance
   }
 
   /** To be returned once nothing uses it. */
-  drain(slice: Slice): void {
-    this.#draining.add(slice)
+  drain(allowance: Allowance): void {
+    this.#draining.add(allowance)
   }
 
   reuse(index: number): void {
-    const slice = [...this.#draining][index]
-    if (slice === undefined) return
-    this.#draining.delete(slice)
-    this.activate(slice)
+    const allowance = [...this.#draining][index]
+    if (allowance === undefined) return
+    this.#draining.delete(allowance)
+    this.activate(allowance)
   }
 
   async returnCurrent(): Promise<void> {
@@ -100,15 +101,15 @@ export class SpenderSlices {
     if (current !== null) await this.#store.return(current)
   }
 
-  settle(slice: Slice, reservedPicos: bigint, chargedPicos: bigint): void {
-    slice.reservedPicos -= reservedPicos
-    slice.requests -= 1
+  settle(allowance: Allowance, reservedPicos: bigint, chargedPicos: bigint): void {
+    allowance.reservedPicos -= reservedPicos
+    allowance.requests -= 1
     this.spending.add(chargedPicos)
-    if (slice.requests === 0 && this.#draining.delete(slice)) this.#store.return(slice)
+    if (allowance.requests === 0 && this.#draining.delete(allowance)) this.#store.return(allowance)
   }
 
-  /** The slice of a hold that has ended: it covers nothing more. */
-  drop(holdId: string): Slice | undefined {
+  /** The allowance of a hold that has ended: it covers nothing more. */
+  drop(holdId: string): Allowance | undefined {
     const ended = this.all.find(({ hold }) => hold.holdId === holdId)
     if (ended === undefined) return undefined
     this.#draining.delete(ended)
@@ -126,10 +127,10 @@ export class SpenderSlices {
 
   /** Retries returns that failed. */
   returnUnused(): void {
-    for (const slice of this.#draining)
-      if (slice.requests === 0) {
-        this.#draining.delete(slice)
-        this.#store.return(slice)
+    for (const allowance of this.#draining)
+      if (allowance.requests === 0) {
+        this.#draining.delete(allowance)
+        this.#store.return(allowance)
       }
   }
 
