@@ -136,9 +136,9 @@ export class RecentTasks {
 }
 
 /** Turns any failure of the tables or the log into one error. */
-const reading = async <T>(ask: () => Promise<T>): Promise<T> => {
+const reading = async <T>(read: () => Promise<T>): Promise<T> => {
   try {
-    return await ask()
+    return await read()
   } catch (fault) {
     throw unavailable(fault)
   }

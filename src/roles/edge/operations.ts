@@ -205,11 +205,11 @@ const videos: readonly Operation[] = [
   ...videoKinds.flatMap(nativeVideos),
 ]
 
-const asked: Pick<Operation, 'method' | 'request'> = { method: 'get', request: null }
-const models = { ...asked, security: 'optional', tag: 'models' } as const
-const billing = { ...asked, security: 'key', tag: 'billing' } as const
+const plainGet: Pick<Operation, 'method' | 'request'> = { method: 'get', request: null }
+const models = { ...plainGet, security: 'optional', tag: 'models' } as const
+const billing = { ...plainGet, security: 'key', tag: 'billing' } as const
 const billed = [...keyed, 'read_models_unavailable'] as const
-const health = { ...asked, security: 'optional', tag: 'health' } as const
+const health = { ...plainGet, security: 'optional', tag: 'health' } as const
 
 const others: readonly Operation[] = [
   {
@@ -316,7 +316,7 @@ const describeAdministration = (operation: AdminOperation): Operation => {
 const reading =
   (prefix: string, security: Operation['security'], more: readonly ErrorCode[] = []) =>
   (route: LedgerRoute): Operation => ({
-    ...asked,
+    ...plainGet,
     tag: 'ledger',
     security,
     path: prefix + route.path,

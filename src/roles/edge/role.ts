@@ -24,7 +24,7 @@ import { Allowances } from './admission/allowances.ts'
 import { IdempotencyKeys } from './admission/idempotency/idempotency-keys.ts'
 import { OrphanedRequestResolver } from './admission/idempotency/orphaned-request-resolver.ts'
 import type { OutcomeStore } from './admission/idempotency/outcome-store.ts'
-import { LeftStreams } from './admission/open-requests.ts'
+import { AbortedStreams } from './admission/open-requests.ts'
 import { Rates } from './admission/rates/rates.ts'
 import { type EdgeBounds, edgeBoundsWith } from './bounds.ts'
 import type { AdminIdentity } from './http/authenticate.ts'
@@ -133,8 +133,8 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const openCalls = new OpenCalls()
   const dispatch: Dispatch = (call, clientGone) => parts.dispatch(call, clientGone, openCalls)
   const rates = new Rates({ ...parts, records: rateRecords, owner, requestDeadlineMs })
-  const leftStreams = new LeftStreams()
-  const inference = new Inference({ ...parts, leftStreams, catalog, dispatch, allowances, rates, requestDeadlineMs })
+  const abortedStreams = new AbortedStreams()
+  const inference = new Inference({ ...parts, abortedStreams, catalog, dispatch, allowances, rates, requestDeadlineMs })
   const resultUrls = new ResultUrlRefresher({ ...parts, inference })
   const videoTasks = new VideoTasks({ ...parts, catalog, writer, owner, resultUrls })
   const keys = new IdempotencyKeys({ ...parts, ...bounds, orphanedRequests: new OrphanedRequestResolver(parts) })

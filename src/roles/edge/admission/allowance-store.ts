@@ -59,8 +59,8 @@ export class AllowanceStore {
     const placedAtMs = clock()
     const holdId = newId()
     const deadline = new Date(placedAtMs + lifetimeMsOf(requestDeadlineMs)).toISOString()
-    const asked = { holdId, minimumPicos, desiredPicos, keyId, day: utcDayAt(placedAtMs), deadline, owner }
-    const outcome = await writer.execute(workspaceId, { type: 'PlaceAllowance', ...asked })
+    const wanted = { holdId, minimumPicos, desiredPicos, keyId, day: utcDayAt(placedAtMs), deadline, owner }
+    const outcome = await writer.execute(workspaceId, { type: 'PlaceAllowance', ...wanted })
     const hold = findOrCreateWallet(tail.ledger, workspaceId).holds.get(holdId)
     if ('refused' in outcome || hold === undefined) return null
     const renewAtMs = untilDayEnds(hold, placedAtMs + requestDeadlineMs)

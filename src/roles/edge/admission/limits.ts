@@ -2,7 +2,7 @@ export const admissionLimits = {
   // Requests
   unfundedBodyBytesMax: 256 * 1024, // Of a workspace without credit: room for free requests, and for repeats of paid ones.
   openRequestsMax: 4_096, // Per edge: a stream takes some 100 KB of it.
-  leftStreamsMax: 32, // Of a workspace: read on after their clients have left; more are cancelled and estimated.
+  abortedStreamsMax: 32, // Of a workspace: read on after their clients have left; more are cancelled and estimated.
   workspaceOpenRequestsMax: 2_048, // Per edge: one workspace must leave room for others.
 
   // Allowances

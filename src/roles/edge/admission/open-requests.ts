@@ -71,36 +71,36 @@ interface FollowedClient {
 }
 
 /** Streams that are read on after their clients have left, by workspace. */
-export class LeftStreams {
+export class AbortedStreams {
   readonly #max: number
   readonly #byWorkspace = new Map<string, number>()
 
-  constructor(max: number = admissionLimits.leftStreamsMax) {
+  constructor(max: number = admissionLimits.abortedStreamsMax) {
     this.#max = max
   }
 
   follow(workspaceId: string, clientGone: AbortSignal): FollowedClient {
     const followed = new AbortController()
     let isCounted = false
-    const leave = (): void => {
-      const left = this.#byWorkspace.get(workspaceId) ?? 0
-      isCounted = left < this.#max
-      if (isCounted) this.#byWorkspace.set(workspaceId, left + 1)
+    const abort = (): void => {
+      const readOn = this.#byWorkspace.get(workspaceId) ?? 0
+      isCounted = readOn < this.#max
+      if (isCounted) this.#byWorkspace.set(workspaceId, readOn + 1)
       followed.abort(isCounted ? clientGone.reason : cancelAtOnce)
     }
     const end = (): void => {
-      clientGone.removeEventListener('abort', leave)
+      clientGone.removeEventListener('abort', abort)
       if (isCounted) this.#end(workspaceId)
       isCounted = false
     }
-    if (clientGone.aborted) leave()
-    else clientGone.addEventListener('abort', leave, { once: true })
+    if (clientGone.aborted) abort()
+    else clientGone.addEventListener('abort', abort, { once: true })
     return { gone: followed.signal, end }
   }
 
   #end(workspaceId: string): void {
-    const left = (this.#byWorkspace.get(workspaceId) ?? 0) - 1
-    if (left > 0) this.#byWorkspace.set(workspaceId, left)
+    const readOn = (this.#byWorkspace.get(workspaceId) ?? 0) - 1
+    if (readOn > 0) this.#byWorkspace.set(workspaceId, readOn)
     else this.#byWorkspace.delete(workspaceId)
   }
 }

@@ -32,7 +32,7 @@ export type StartedKey =
     }
   | { readonly type: 'replay'; readonly requestId: string; readonly outcome: RequestOutcome }
 
-interface Asked extends KeyedRequest {
+interface AddressedRequest extends KeyedRequest {
   readonly place: OutcomeAddress
   readonly digest: string
 }
@@ -81,7 +81,7 @@ const refusalOf = (refusal: Extract<KeyDecision, { type: 'refuse' }>): GatewayEr
 }
 
 /** The digest of the body is stored: it includes the key, so that it cannot be used to test guessed bodies. */
-const askedOf = (request: KeyedRequest): Asked => {
+const addressRequest = (request: KeyedRequest): AddressedRequest => {
   const { workspaceId, key, endpoint, body } = request
   return {
     ...request,
@@ -105,26 +105,26 @@ export class IdempotencyKeys {
    * what `OrphanedRequestResolver` throws.
    */
   async begin(request: KeyedRequest): Promise<StartedKey> {
-    const asked = askedOf(request)
-    let begun = await this.#claim(asked, request.work, 0)
+    const addressed = addressRequest(request)
+    let begun = await this.#claim(addressed, request.work, 0)
     for (let race = 0; begun === null && race < admissionLimits.outcomeRacesMax; race += 1)
-      begun = await this.#repeat(asked)
+      begun = await this.#repeat(addressed)
     if (begun === null) throw inUse(request.requestId, 0)
     return begun
   }
 
   /** Null where another request was faster; likewise in the methods below. */
-  async #repeat(asked: Asked): Promise<StartedKey | null> {
-    const { revision, bytes } = await this.#parts.outcomes.find(asked.place)
+  async #repeat(addressed: AddressedRequest): Promise<StartedKey | null> {
+    const { revision, bytes } = await this.#parts.outcomes.find(addressed.place)
     const kept = decodeKeyRecord(bytes)
-    const decision = decideKey(kept?.record ?? null, { ...asked, nowMs: this.#parts.clock() })
+    const decision = decideKey(kept?.record ?? null, { ...addressed, nowMs: this.#parts.clock() })
     switch (decision.type) {
       case 'claim':
-        return this.#claim(asked, asked.work, revision)
+        return this.#claim(addressed, addressed.work, revision)
       case 'run':
-        return this.#run(asked, decision.claim, revision)
+        return this.#run(addressed, decision.claim, revision)
       case 'take_over':
-        return this.#resumeAbandoned(asked, decision.claim, revision)
+        return this.#resumeAbandoned(addressed, decision.claim, revision)
       case 'replay': {
         const { requestId, status, headers } = decision.record
         return { type: 'replay', requestId, outcome: { status, headers, body: kept?.body ?? bytes } }
@@ -135,7 +135,7 @@ export class IdempotencyKeys {
   }
 
   async #claim(
-    { requestId, digest, place }: Asked,
+    { requestId, digest, place }: AddressedRequest,
     work: KeyedOperation,
     revision: number,
   ): Promise<StartedKey | null> {
@@ -154,7 +154,7 @@ export class IdempotencyKeys {
     return claimed === null ? null : this.#run({ place }, claim, claimed)
   }
 
-  #run({ place }: Pick<Asked, 'place'>, claim: ClaimedKey, revision: number): StartedKey {
+  #run({ place }: Pick<AddressedRequest, 'place'>, claim: ClaimedKey, revision: number): StartedKey {
     return { type: 'run', held: new KeyLease(this.#parts, place, claim, revision), work: claim.work }
   }
 
@@ -163,22 +163,22 @@ export class IdempotencyKeys {
    * delivers nothing from then on, so that a refunded answer was never received. A task keeps its id, under which it is
    * created once.
    */
-  async #resumeAbandoned(asked: Asked, claim: ClaimedKey, revision: number): Promise<StartedKey | null> {
-    if (!isOfRequest(claim)) return this.#claim(asked, claim.work, revision)
+  async #resumeAbandoned(addressed: AddressedRequest, claim: ClaimedKey, revision: number): Promise<StartedKey | null> {
+    if (!isOfRequest(claim)) return this.#claim(addressed, claim.work, revision)
     const leaseUntilMs = this.#parts.clock() + this.#parts.outcomeLeaseMs
-    const taken = await this.#put(asked.place, { ...claim, holder: asked.requestId, leaseUntilMs }, revision)
+    const taken = await this.#put(addressed.place, { ...claim, holder: addressed.requestId, leaseUntilMs }, revision)
     if (taken === null) return null
-    const isFree = await this.#settle(asked, claim).catch(async (fault: unknown) => {
-      await this.#put(asked.place, { ...claim, holder: asked.requestId, leaseUntilMs: 0 }, taken)
+    const isFree = await this.#settle(addressed, claim).catch(async (fault: unknown) => {
+      await this.#put(addressed.place, { ...claim, holder: addressed.requestId, leaseUntilMs: 0 }, taken)
       throw fault
     })
-    if (isFree) return this.#claim(asked, asked.work, taken)
+    if (isFree) return this.#claim(addressed, addressed.work, taken)
     const { requestId, digest } = claim
-    await this.#put(asked.place, { state: 'unkept', requestId, digest, why: 'stream' }, taken)
+    await this.#put(addressed.place, { state: 'unkept', requestId, digest, why: 'stream' }, taken)
     throw notKept(requestId)
   }
 
-  async #settle({ workspaceId }: Asked, claim: RequestClaim): Promise<boolean> {
+  async #settle({ workspaceId }: AddressedRequest, claim: RequestClaim): Promise<boolean> {
     const { orphanedRequests } = this.#parts
     const { keyId, surface } = claim.work
     const abandoned = { requestId: claim.requestId, workspaceId, keyId, surface }

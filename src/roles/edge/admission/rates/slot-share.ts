@@ -137,8 +137,8 @@ export class SlotShare {
   async #step(first: Waiter | undefined): Promise<void> {
     const nowMs = this.#clock()
     const wanted = Math.max(this.#use.now + this.#queue.length, this.#kept())
-    const asked = { holder: this.#holder, used: this.#use.now, wanted }
-    const slots = allottedSlots(this.#record.value.slots, nowMs, asked, this.#max)
+    const demand = { holder: this.#holder, used: this.#use.now, wanted }
+    const slots = allottedSlots(this.#record.value.slots, nowMs, demand, this.#max)
     const isRecorded = slots === this.#recorded(renewAheadMs) && slots === this.#recorded(0)
     if (!isRecorded || slots > this.#covered) await this.#write(slots, nowMs)
     else if (first !== undefined) await this.#whileFull(first, nowMs)

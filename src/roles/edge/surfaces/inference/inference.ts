@@ -35,7 +35,7 @@ import {
 import type { manifests } from '../../../manifests.ts'
 import type { Allowances } from '../../admission/allowances.ts'
 import { admissionLimits } from '../../admission/limits.ts'
-import type { LeftStreams } from '../../admission/open-requests.ts'
+import type { AbortedStreams } from '../../admission/open-requests.ts'
 import type { Rates } from '../../admission/rates/rates.ts'
 import type { Admission, Reservation } from '../../admission/spender.ts'
 import { surfaceLimits } from '../limits.ts'
@@ -43,7 +43,7 @@ import { Deliveries } from './deliveries.ts'
 
 export type EdgeEvent = (typeof manifests.edge)[number]
 
-type FollowedClient = ReturnType<LeftStreams['follow']>
+type FollowedClient = ReturnType<AbortedStreams['follow']>
 
 /** A whole answer is always read to its end. */
 const unfollowed = (gone: AbortSignal): FollowedClient => ({ gone, end: () => undefined })
@@ -54,7 +54,7 @@ interface InferenceParts {
   readonly allowances: Allowances
   readonly rates: Pick<Rates, 'cancel'>
   readonly dispatch: Dispatch
-  readonly leftStreams: LeftStreams
+  readonly abortedStreams: AbortedStreams
   readonly catalog: () => Catalog
   readonly random: Random
   readonly requestDeadlineMs: number
@@ -154,9 +154,9 @@ export class Inference {
   }
 
   /** Resolves with the head of the provider's response; throws GatewayError where there is none. */
-  async ask(asked: InferenceQuestion, clientGone: AbortSignal): Promise<InferenceAnswer> {
+  async query(query: InferenceQuestion, clientGone: AbortSignal): Promise<InferenceAnswer> {
     const deadlineMs = this.#parts.clock() + this.#parts.requestDeadlineMs
-    return { ...(await this.#dispatch(questionCall(asked, deadlineMs), clientGone)), outputCap: null }
+    return { ...(await this.#dispatch(questionCall(query, deadlineMs), clientGone)), outputCap: null }
   }
 
   async #dispatch(
@@ -165,7 +165,9 @@ export class Inference {
     capture?: InferenceRequest['capture'],
   ): Promise<Omit<InferenceAnswer, 'outputCap'>> {
     if (call.question === undefined) this.#deliveries.open(call.requestId)
-    const client = call.stream ? this.#parts.leftStreams.follow(call.workspaceId, clientGone) : unfollowed(clientGone)
+    const client = call.stream
+      ? this.#parts.abortedStreams.follow(call.workspaceId, clientGone)
+      : unfollowed(clientGone)
     try {
       const dispatched = this.#parts.dispatch(call, client.gone)
       const parts = (capture === undefined ? dispatched : capture(dispatched))[Symbol.asyncIterator]()
@@ -314,8 +316,8 @@ export const candidateAt = (provider: string): Candidate => ({
   level: 0,
 })
 
-const questionCall = (asked: InferenceQuestion, deadlineMs: number): RoutedRequest => {
-  const { requestId, key, surface, body, question, candidate, headers } = asked
+const questionCall = (query: InferenceQuestion, deadlineMs: number): RoutedRequest => {
+  const { requestId, key, surface, body, question, candidate, headers } = query
   return {
     requestId,
     workspaceId: key.workspaceId,

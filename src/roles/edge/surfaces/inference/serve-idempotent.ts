@@ -54,7 +54,7 @@ const replay = (ctx: HttpContext, requestId: string, { status, headers, body }: 
 
 const clientGoneStatus = errorStatusOf(clientGoneError())
 
-const isLeftStream = (work: KeyedOperation, fault: unknown): boolean =>
+const isAbortedStream = (work: KeyedOperation, fault: unknown): boolean =>
   work.type === 'request' && work.stream && fault instanceof GatewayError && errorStatusOf(fault) === clientGoneStatus
 
 /**
@@ -63,16 +63,16 @@ const isLeftStream = (work: KeyedOperation, fault: unknown): boolean =>
  */
 const releaseOrExpireKey = async (
   { held, work }: Running,
-  asked: KeyedOperation,
+  requested: KeyedOperation,
   fault: unknown,
   logger: Logger,
 ): Promise<void> => {
-  const isRefused = work === asked && fault instanceof GatewayError && errorStatusOf(fault) < 500
-  const isUnknown = (work.type === 'task' && !isRefused) || isLeftStream(work, fault)
-  const left = (isUnknown ? held.expire() : held.release()).catch((later: unknown) =>
+  const isRefused = work === requested && fault instanceof GatewayError && errorStatusOf(fault) < 500
+  const isUnknown = (work.type === 'task' && !isRefused) || isAbortedStream(work, fault)
+  const ended = (isUnknown ? held.expire() : held.release()).catch((later: unknown) =>
     logger.log('idempotency.key_not_released', { fault: later }),
   )
-  await waitAtMost(left, sharedLimits.natsRequestMs)
+  await waitAtMost(ended, sharedLimits.natsRequestMs)
 }
 
 /**

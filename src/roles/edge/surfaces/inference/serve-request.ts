@@ -206,8 +206,8 @@ const neverStreamed = {
 export const serveQuestion = async (
   ctx: HttpContext,
   { inference, bounds, faults }: SurfaceParts,
-  asked: Omit<InferenceQuestion, 'requestId' | 'key'>,
+  query: Omit<InferenceQuestion, 'requestId' | 'key'>,
 ): Promise<void> => {
-  const answer = await inference.ask({ ...callerOfContext(ctx), ...asked }, clientGoneOf(ctx.res))
+  const answer = await inference.query({ ...callerOfContext(ctx), ...query }, clientGoneOf(ctx.res))
   await sendAnswer(ctx, answer, { bounds, faults, streamFormat: neverStreamed })
 }

@@ -14,16 +14,16 @@ export interface Requester {
 }
 
 interface ResultUrlRefresherParts {
-  readonly inference: Pick<Inference, 'ask'>
+  readonly inference: Pick<Inference, 'query'>
   readonly clock: Clock
   readonly logger: Logger
 }
 
 /** A vendor's last results for a task. */
-interface Asked {
+interface RefreshedResults {
   /** Null where the vendor returned none. */
   readonly results: readonly TaskResult[] | null
-  /** The vendor is not asked again before. */
+  /** No request to the vendor before. */
   readonly againMs: number
 }
 
@@ -33,8 +33,8 @@ type Succeeded = Task & { readonly vendorTaskId: string }
 export class ResultUrlRefresher {
   readonly #parts: ResultUrlRefresherParts
   /** By task, the oldest first. */
-  readonly #known = new Map<string, Asked>()
-  readonly #asking = new Map<string, Promise<void>>()
+  readonly #known = new Map<string, RefreshedResults>()
+  readonly #refreshing = new Map<string, Promise<void>>()
 
   constructor(parts: ResultUrlRefresherParts) {
     this.#parts = parts
@@ -43,7 +43,7 @@ export class ResultUrlRefresher {
   /** Re-signs expired results; the task is unchanged where the vendor returns none within `resultRefreshMs`. */
   async refreshResults(task: Task, requester: Requester): Promise<Task> {
     if (!isSucceeded(task) || this.#areValid(task.results)) return task
-    if (this.#isDue(task)) await this.#askOnce(task, requester)
+    if (this.#isDue(task)) await this.#refreshOnce(task, requester)
     const results = this.#known.get(task.taskId)?.results ?? null
     return results === null ? task : { ...task, results }
   }
@@ -57,21 +57,22 @@ export class ResultUrlRefresher {
   }
 
   #isDue({ taskId }: Task): boolean {
-    const asked = this.#known.get(taskId)
-    if (asked === undefined) return true
-    if (asked.results !== null && this.#areValid(asked.results)) return false
-    return this.#parts.clock() >= asked.againMs
+    const last = this.#known.get(taskId)
+    if (last === undefined) return true
+    if (last.results !== null && this.#areValid(last.results)) return false
+    return this.#parts.clock() >= last.againMs
   }
 
   /** Concurrent polls of a task share one request to the vendor. */
-  async #askOnce(task: Succeeded, requester: Requester): Promise<void> {
+  async #refreshOnce(task: Succeeded, requester: Requester): Promise<void> {
     const { taskId } = task
-    const asking = this.#asking.get(taskId) ?? this.#ask(task, requester).finally(() => this.#asking.delete(taskId))
-    this.#asking.set(taskId, asking)
-    await asking
+    const refreshing =
+      this.#refreshing.get(taskId) ?? this.#refresh(task, requester).finally(() => this.#refreshing.delete(taskId))
+    this.#refreshing.set(taskId, refreshing)
+    await refreshing
   }
 
-  async #ask(task: Succeeded, requester: Requester): Promise<void> {
+  async #refresh(task: Succeeded, requester: Requester): Promise<void> {
     const { clock, logger } = this.#parts
     const { taskId } = task
     const againMs = clock() + surfaceLimits.resultRefreshRetryMs
@@ -85,16 +86,16 @@ export class ResultUrlRefresher {
 
   async #resultsOf({ kind, vendorTaskId, provider }: Succeeded, requester: Requester): Promise<readonly TaskResult[]> {
     const question = { type: 'get_video_task', kind, vendorTaskId } as const
-    const asked = { ...requester, surface: 'video', body: {}, question, candidate: candidateAt(provider) } as const
-    const { bytes } = await this.#parts.inference.ask(asked, AbortSignal.timeout(surfaceLimits.resultRefreshMs))
+    const query = { ...requester, surface: 'video', body: {}, question, candidate: candidateAt(provider) } as const
+    const { bytes } = await this.#parts.inference.query(query, AbortSignal.timeout(surfaceLimits.resultRefreshMs))
     const pieces: Uint8Array[] = []
     for await (const piece of bytes) pieces.push(piece)
     return decodeResults(Buffer.concat(pieces))
   }
 
-  #remember(taskId: string, asked: Asked): void {
+  #remember(taskId: string, last: RefreshedResults): void {
     this.#known.delete(taskId)
-    this.#known.set(taskId, asked)
+    this.#known.set(taskId, last)
     if (this.#known.size <= surfaceLimits.refreshedResultsMax) return
     const [oldest] = this.#known.keys()
     this.#known.delete(oldest!)

@@ -130,7 +130,7 @@ const bench = (answer: () => Promise<readonly TaskResult[]>) => {
       bytes: bytes(),
     } as const
   }
-  const freshResults = new ResultUrlRefresher({ inference: { ask }, clock: () => nowMs, logger: silentLogger })
+  const freshResults = new ResultUrlRefresher({ inference: { query: ask }, clock: () => nowMs, logger: silentLogger })
   const key = {
     keyId: 'key-1',
     workspaceId: 'acme',

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { cancelAtOnce } from '../../../../src/roles/dispatch.ts'
-import { LeftStreams } from '../../../../src/roles/edge/admission/open-requests.ts'
+import { AbortedStreams } from '../../../../src/roles/edge/admission/open-requests.ts'
 
 t.test('of a workspace only so many are read on', async (t) => {
-  const left = new LeftStreams(2)
+  const aborted = new AbortedStreams(2)
   const follow = (workspaceId: string) => {
     const client = new AbortController()
-    const { gone, end } = left.follow(workspaceId, client.signal)
+    const { gone, end } = aborted.follow(workspaceId, client.signal)
     return { client, gone, end, mayReadOn: () => gone.aborted && gone.reason !== cancelAtOnce }
   }
   const [one, two, three, other, staying] = ['a', 'a', 'a', 'b', 'a'].map(follow)
@@ -34,8 +34,8 @@ t.test('of a workspace only so many are read on', async (t) => {
 })
 
 t.test('a client that left before', async (t) => {
-  const left = new LeftStreams(1)
-  const { gone, end } = left.follow('a', AbortSignal.abort())
+  const aborted = new AbortedStreams(1)
+  const { gone, end } = aborted.follow('a', AbortSignal.abort())
   t.ok(gone.aborted)
   t.not(gone.reason, cancelAtOnce)
   end()
