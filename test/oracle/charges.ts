@@ -25,7 +25,7 @@ const targetOf = ({ name, provider, sheet }: OracleModel): Target => ({
   model: `${provider}/${name}`,
   upstreamModel: name,
   sheet,
-  askedSeconds: 1_760_000_000,
+  calledAtSeconds: 1_760_000_000,
 })
 
 const asked = (stream: boolean): UpstreamCallRequest => ({

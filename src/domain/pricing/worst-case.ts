@@ -112,11 +112,11 @@ export const worstCasePicos = (sheet: PriceSheet, demand: UsageBounds, outputCap
 
 /** The output tokens of each answer that `budgetPicos` pays for, at most the model's maximum, never below zero. */
 export const affordableOutputTokens = (sheet: PriceSheet, demand: UsageBounds, budgetPicos: bigint): number => {
-  const left = budgetPicos - beforeOutputPicos(sheet, demand)
-  if (left < 0n) return 0
+  const remainingPicos = budgetPicos - beforeOutputPicos(sheet, demand)
+  if (remainingPicos < 0n) return 0
   const most = maxOutputTokens(sheet, demand) / demand.choices
   const rate = outputRatePicos(sheet, demand) * BigInt(demand.choices)
-  return rate === 0n ? most : Math.min(most, Number(left / rate))
+  return rate === 0n ? most : Math.min(most, Number(remainingPicos / rate))
 }
 
 /** Of all tokens that a model's context and output allow: their figures are not exact, and ours may be old. */

@@ -190,19 +190,19 @@ export const modelNotFound = (name: string): GatewayError =>
 export const modelNotAllowed = (name: string): GatewayError =>
   new GatewayError('model_not_allowed', `This key may not use the model \`${name}\`.`, { param: 'model' })
 
-const noneAllowed = (ask: RoutingRequest): GatewayError =>
-  ask.chain !== null && ask.chain.length > 1
+const noneAllowed = (request: RoutingRequest): GatewayError =>
+  request.chain !== null && request.chain.length > 1
     ? new GatewayError('model_not_allowed', 'This key may use none of the models in the fallback chain.', {
         param: 'extra_body.models',
       })
-    : modelNotAllowed(ask.chain?.[0] ?? ask.model)
+    : modelNotAllowed(request.chain?.[0] ?? request.model)
 
-const noCandidate = (ask: RoutingRequest): GatewayError =>
-  ask.chain !== null && ask.chain.length > 1
+const noCandidate = (request: RoutingRequest): GatewayError =>
+  request.chain !== null && request.chain.length > 1
     ? new GatewayError('invalid_value', 'None of the models in the fallback chain is available.', {
         param: 'extra_body.models',
       })
-    : modelNotFound(ask.chain?.[0] ?? ask.model)
+    : modelNotFound(request.chain?.[0] ?? request.model)
 
 /** The bound of RequestRouted; a chain of routers can name more. */
 const candidatesMax = 16
@@ -223,12 +223,12 @@ const tooManyCandidates = (count: number): GatewayError =>
 export const planRequest = (
   catalog: Catalog,
   prices: PriceBook,
-  ask: RoutingRequest,
+  request: RoutingRequest,
   atMs: number,
   random: Random,
   mayUse: ModelPermission = allowAllModels,
 ): RoutePlan => {
-  const names = ask.chain ?? [ask.model]
+  const names = request.chain ?? [request.model]
   const callable = names.flatMap((name, level) =>
     listModelIds(catalog, name, random)
       .map((model) => callableOf(catalog, prices, model, atMs))
@@ -238,12 +238,12 @@ export const planRequest = (
   if (callable.length === 0) {
     refuseVideoModels(catalog, prices, names, atMs)
     refuseUnpriced(catalog, prices, names, atMs)
-    throw noCandidate(ask)
+    throw noCandidate(request)
   }
   const candidates = callable.filter(({ model }) => mayUse(model))
-  if (candidates.length === 0) throw noneAllowed(ask)
+  if (candidates.length === 0) throw noneAllowed(request)
   if (candidates.length > candidatesMax) throw tooManyCandidates(candidates.length)
-  return { candidates, router: ask.chain === null ? routerOf(ask.model) : null, chain: ask.chain !== null }
+  return { candidates, router: request.chain === null ? routerOf(request.model) : null, chain: request.chain !== null }
 }
 
 export const callableModels = (catalog: Catalog, prices: PriceBook, atMs: number): readonly CallableModel[] =>

@@ -44,15 +44,15 @@ export interface OutputTokens {
 export const cacheWriteOf = ({ cacheWrite5m, cacheWrite1h, cacheWrite12h = 0 }: Usage): number =>
   cacheWrite5m + cacheWrite1h + cacheWrite12h
 
-/** Takes up to `wanted` from what is left, so that parts never add up to more than their whole. */
-const allot = (left: number, wanted: number | undefined): number => Math.min(left, Math.max(0, wanted ?? 0))
+/** Takes up to `wanted` from what is remaining, so that parts never add up to more than their whole. */
+const allot = (remaining: number, wanted: number | undefined): number => Math.min(remaining, Math.max(0, wanted ?? 0))
 
 /** A provider's parts may overlap (cached audio is both); cache parts are taken first, as in the provider's bill. */
 export const usageOf = (prompt: PromptTokens, output: OutputTokens, toolCalls: Usage['toolCalls'] = {}): Usage => {
-  let left = Math.max(0, prompt.total)
+  let remaining = Math.max(0, prompt.total)
   const take = (wanted: number | undefined): number => {
-    const taken = allot(left, wanted)
-    left -= taken
+    const taken = allot(remaining, wanted)
+    remaining -= taken
     return taken
   }
   const cacheRead = take(prompt.cacheRead)
@@ -68,7 +68,7 @@ export const usageOf = (prompt: PromptTokens, output: OutputTokens, toolCalls: U
   const outputAudio = allot(outputTotal - outputReasoning, output.audio)
   const outputImage = allot(outputTotal - outputReasoning - outputAudio, output.image)
   return {
-    inputUncached: left,
+    inputUncached: remaining,
     cacheRead,
     ...(cacheReadAudio === 0 ? {} : { cacheReadAudio }),
     ...(cacheReadImage === 0 ? {} : { cacheReadImage }),

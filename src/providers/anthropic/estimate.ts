@@ -55,11 +55,11 @@ const piecesOf = (body: JsonObject): readonly Piece[] => [
 
 export const countMessagesUsage = async (
   _target: Target,
-  asked: UpstreamCallRequest,
+  request: UpstreamCallRequest,
   delivered: Delivered,
 ): Promise<Usage> => {
   return usageOf(
-    { total: await countMessagesPrompt(asked.body), ...(await countCacheWrites(piecesOf(asked.body))) },
+    { total: await countMessagesPrompt(request.body), ...(await countCacheWrites(piecesOf(request.body))) },
     await countOutput(delivered),
     delivered.toolCalls ?? {},
   )

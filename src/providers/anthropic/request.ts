@@ -74,5 +74,5 @@ const bodyOf = (target: Target, { body, stream, outputCap }: UpstreamCallRequest
 }
 
 /** Forwards unknown top-level keys. Throws `unsupported_parameter` for what cannot be billed or tied to a workspace. */
-export const messagesRequest = (target: Target, asked: UpstreamCallRequest): UpstreamRequest =>
-  postTo(target, '/messages', bodyOf(target, asked), asked)
+export const messagesRequest = (target: Target, request: UpstreamCallRequest): UpstreamRequest =>
+  postTo(target, '/messages', bodyOf(target, request), request)

@@ -9,10 +9,10 @@ import type { ClientFormat, Served, UpstreamFormat } from './format.ts'
 import type { Reply } from './reply.ts'
 import { TranslatedRelay } from './translated-relay.ts'
 
-const servedBy = (target: Target, asked: UpstreamCallRequest): Served => ({
+const servedBy = (target: Target, request: UpstreamCallRequest): Served => ({
   model: target.model,
-  requestId: asked.requestId,
-  createdSeconds: target.askedSeconds,
+  requestId: request.requestId,
+  createdSeconds: target.calledAtSeconds,
 })
 
 const deliveredBy = (reply: Reply): DeliveredReply => {
@@ -43,40 +43,40 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Upst
   const impliedBy = (target: Target, { body }: UpstreamCallRequest): Usage['toolCalls'] =>
     upstream.impliedToolCalls?.(client.readRequest(body), target) ?? {}
 
-  const written = (target: Target, asked: UpstreamCallRequest, reply: Reply, usage: Usage): Uint8Array =>
-    Buffer.from(JSON.stringify(client.writeReply({ ...reply, usage }, servedBy(target, asked), asked.body)))
+  const written = (target: Target, request: UpstreamCallRequest, reply: Reply, usage: Usage): Uint8Array =>
+    Buffer.from(JSON.stringify(client.writeReply({ ...reply, usage }, servedBy(target, request), request.body)))
 
-  const answerOf = (target: Target, asked: UpstreamCallRequest, json: JsonObject, reply: Reply): UpstreamAnswer => {
+  const answerOf = (target: Target, request: UpstreamCallRequest, json: JsonObject, reply: Reply): UpstreamAnswer => {
     const delivered = deliveredBy(reply)
     if (reply.usage === null) return { json, reportedUsage: null, delivered }
-    const reportedUsage = withToolCalls(reply.usage, impliedBy(target, asked))
-    return { json, reportedUsage, delivered, body: written(target, asked, reply, reportedUsage) }
+    const reportedUsage = withToolCalls(reply.usage, impliedBy(target, request))
+    return { json, reportedUsage, delivered, body: written(target, request, reply, reportedUsage) }
   }
 
-  const readAnswer = (target: Target, asked: UpstreamCallRequest, body: Uint8Array): UpstreamAnswer | AnswerFault => {
+  const readAnswer = (target: Target, request: UpstreamCallRequest, body: Uint8Array): UpstreamAnswer | AnswerFault => {
     const json = parseJsonBytes(body)
     if (!isObject(json)) return { fault: 'not_json' }
     const reply = upstream.readReply(target, json)
-    return 'fault' in reply ? reply : answerOf(target, asked, json, reply)
+    return 'fault' in reply ? reply : answerOf(target, request, json, reply)
   }
 
   return {
-    buildRequest: (target, asked) =>
-      upstream.writeRequest(withinSheet(withTurn(client.readRequest(asked.body)), target), target, asked),
+    buildRequest: (target, request) =>
+      upstream.writeRequest(withinSheet(withTurn(client.readRequest(request.body)), target), target, request),
     readAnswer,
-    completeAnswer: (answer, counted, target, asked) => {
+    completeAnswer: (answer, counted, target, request) => {
       const reply = upstream.readReply(target, answer.json)
       if ('fault' in reply) throw new Error('a response can be read only once')
-      return written(target, asked, reply, counted)
+      return written(target, request, reply, counted)
     },
-    openRelay: (target, asked) => {
-      const implied = impliedBy(target, asked)
-      const writer = client.openWriter(servedBy(target, asked), asked.body)
+    openRelay: (target, request) => {
+      const implied = impliedBy(target, request)
+      const writer = client.openWriter(servedBy(target, request), request.body)
       return new TranslatedRelay(upstream.openReader(target), writer, (reported) => withToolCalls(reported, implied))
     },
-    countUsage: async (target, asked, delivered) => {
-      const conversation = client.readRequest(asked.body)
-      const counted = await countConversationUsage(conversation, delivered, impliedBy(target, asked))
+    countUsage: async (target, request, delivered) => {
+      const conversation = client.readRequest(request.body)
+      const counted = await countConversationUsage(conversation, delivered, impliedBy(target, request))
       return { ...counted, ...requestedTier(target, conversation.serviceTier) }
     },
     // The field that an upstream names is one of its own format.

@@ -18,7 +18,7 @@ export interface Target {
   readonly upstreamModel: string
   readonly sheet: PriceSheet
   /** Seconds since the epoch. */
-  readonly askedSeconds: number
+  readonly calledAtSeconds: number
 }
 
 export interface UpstreamRequest {
@@ -86,10 +86,10 @@ export interface StreamRelay {
 }
 
 export interface UpstreamDialect {
-  buildRequest(target: Target, asked: UpstreamCallRequest): UpstreamRequest
-  readAnswer(target: Target, asked: UpstreamCallRequest, body: Uint8Array): UpstreamAnswer | AnswerFault
-  completeAnswer(answer: UpstreamAnswer, counted: Usage, target: Target, asked: UpstreamCallRequest): Uint8Array
-  openRelay(target: Target, asked: UpstreamCallRequest): StreamRelay
-  countUsage(target: Target, asked: UpstreamCallRequest, delivered: Delivered): Promise<Usage>
+  buildRequest(target: Target, request: UpstreamCallRequest): UpstreamRequest
+  readAnswer(target: Target, request: UpstreamCallRequest, body: Uint8Array): UpstreamAnswer | AnswerFault
+  completeAnswer(answer: UpstreamAnswer, counted: Usage, target: Target, request: UpstreamCallRequest): Uint8Array
+  openRelay(target: Target, request: UpstreamCallRequest): StreamRelay
+  countUsage(target: Target, request: UpstreamCallRequest, delivered: Delivered): Promise<Usage>
   readRefusal(provider: Provider, body: Uint8Array): UpstreamRefusal | null
 }

@@ -63,12 +63,12 @@ export const providerCapabilities = (provider: Provider): Required<ProviderCapab
 /** The service tier that is asked for, where it has a price and the provider accepts it; else the standard one: nothing. */
 export const requestedTier = (
   { provider, sheet }: { readonly provider: Provider; readonly sheet: PriceSheet },
-  asked: unknown,
+  tier: unknown,
 ): Pick<ServedWith, 'serviceTier'> =>
-  typeof asked === 'string' &&
-  Object.hasOwn(sheet.service_tiers ?? {}, asked) &&
-  providerCapabilities(provider).service_tiers.includes(asked)
-    ? { serviceTier: asked }
+  typeof tier === 'string' &&
+  Object.hasOwn(sheet.service_tiers ?? {}, tier) &&
+  providerCapabilities(provider).service_tiers.includes(tier)
+    ? { serviceTier: tier }
     : {}
 
 interface DrainPolicy {

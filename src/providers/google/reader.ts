@@ -35,9 +35,9 @@ const isAnswer = (json: JsonObject): boolean =>
   Array.isArray(json['candidates']) || isObject(json['promptFeedback']) || isObject(json['usageMetadata'])
 
 /** The same whenever the answer is read again, and unique to the answer. */
-const makeCallId = (answerId: string, { askedSeconds }: Target, place: number): string => {
+const makeCallId = (answerId: string, { calledAtSeconds }: Target, place: number): string => {
   const answer = answerId.replaceAll(/[^\w-]/g, '').slice(0, 40)
-  return `call_${answer === '' ? askedSeconds : answer}_${place}`
+  return `call_${answer === '' ? calledAtSeconds : answer}_${place}`
 }
 
 /** Each event of a stream is an answer of `generateContent`, and a whole answer is a stream of one. */

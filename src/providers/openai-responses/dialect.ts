@@ -15,7 +15,7 @@ const noAnswers: readonly unknown[] = ['failed', 'cancelled', 'queued', 'in_prog
 
 export const readResponsesAnswer = (
   target: Target,
-  asked: UpstreamCallRequest,
+  request: UpstreamCallRequest,
   bytes: Uint8Array,
 ): UpstreamAnswer | AnswerFault => {
   const json = parseJsonBytes(bytes)
@@ -24,11 +24,11 @@ export const readResponsesAnswer = (
   if (noAnswers.includes(status)) return { fault: `response_${status}` }
   if (json['error']) return { fault: 'error_in_answer' }
   if (!Array.isArray(output)) return { fault: 'no_output' }
-  const toolCalls = countToolCalls(asked.body, output, json['tool_usage'])
+  const toolCalls = countToolCalls(request.body, output, json['tool_usage'])
   const delivered = new DeliveredOutput(() => toolCalls)
   delivered.setItems(output)
   const reportedUsage = readResponsesUsage(json, target.provider.profile, toolCalls)
-  return { json, reportedUsage, delivered, storedId: storedIdOf(asked, json) }
+  return { json, reportedUsage, delivered, storedId: storedIdOf(request, json) }
 }
 
 export const completeResponsesAnswer = ({ json }: UpstreamAnswer, counted: Usage): Uint8Array =>
@@ -38,7 +38,7 @@ export const openaiResponses: UpstreamDialect = {
   buildRequest: responsesRequest,
   readAnswer: readResponsesAnswer,
   completeAnswer: completeResponsesAnswer,
-  openRelay: (target, asked) => new ResponsesRelay(target, asked),
+  openRelay: (target, request) => new ResponsesRelay(target, request),
   countUsage: countResponsesUsage,
   readRefusal: readOpenAIError,
 }

@@ -43,11 +43,11 @@ const promptPieces = ({ body }: UpstreamCallRequest): readonly PromptPiece[] => 
 /** For an answer whose upstream reported no usage; its tool calls are those in the answer. */
 export const countResponsesUsage = async (
   target: Target,
-  asked: UpstreamCallRequest,
+  request: UpstreamCallRequest,
   delivered: Delivered,
 ): Promise<Usage> => {
-  const written = await countMarkedWrites(target, promptPieces(asked))
-  const prompt = { total: await countPrompt(asked), ...written }
+  const written = await countMarkedWrites(target, promptPieces(request))
+  const prompt = { total: await countPrompt(request), ...written }
   const usage = usageOf(prompt, await countOutput(delivered), delivered.toolCalls ?? {})
-  return { ...usage, ...requestedTier(target, asked.body['service_tier']) }
+  return { ...usage, ...requestedTier(target, request.body['service_tier']) }
 }

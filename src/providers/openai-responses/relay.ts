@@ -58,16 +58,16 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
   storedId: string | null = null
   failedResponse: JsonObject | null = null
   readonly #target: Target
-  readonly #asked: UpstreamCallRequest
+  readonly #request: UpstreamCallRequest
   readonly #tools: StreamedTools
   readonly #items = new StreamedItems()
   #terminal: Terminal | null = null
 
-  constructor(target: Target, asked: UpstreamCallRequest) {
+  constructor(target: Target, request: UpstreamCallRequest) {
     super()
     this.#target = target
-    this.#asked = asked
-    this.#tools = new StreamedTools(asked.body)
+    this.#request = request
+    this.#tools = new StreamedTools(request.body)
     this.delivered = new DeliveredOutput(() => this.#tools.calls)
   }
 
@@ -114,7 +114,7 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
   #relay(event: SseEvent, json: JsonObject, type: string): void {
     this.answering ||= !promises.includes(type)
     const response = asObject(json['response'])
-    this.storedId ??= storedIdOf(this.#asked, response)
+    this.storedId ??= storedIdOf(this.#request, response)
     if (ends.includes(type)) {
       this.#noteUsage(response)
       this.#terminal = { raw: event.raw, event: json }

@@ -30,10 +30,10 @@ const refuseUnserved = ({ provider, model }: Target): void => {
 }
 
 /** Forwards unknown top-level keys. Throws `not_implemented` without such a surface, and `unsupported_parameter`. */
-export const responsesRequest = (target: Target, asked: UpstreamCallRequest): UpstreamRequest => {
+export const responsesRequest = (target: Target, request: UpstreamCallRequest): UpstreamRequest => {
   const { provider, sheet } = target
   refuseUnserved(target)
-  refuseResponsesAccountReferences(asked.body)
-  refuseUnpricedResponsesTools(sheet, provider.profile, asked.body)
-  return postToOpenAI(provider, '/responses', asked.stream, bodyOf(target, asked))
+  refuseResponsesAccountReferences(request.body)
+  refuseUnpricedResponsesTools(sheet, provider.profile, request.body)
+  return postToOpenAI(provider, '/responses', request.stream, bodyOf(target, request))
 }

@@ -21,8 +21,8 @@ const refuseUnkept = ({ name, dialect, profile }: Provider): void => {
 }
 
 const queryOf = (query: string): string => {
-  const asked = new URLSearchParams(query)
-  return asked.size === 0 ? '' : `?${asked}`
+  const parameters = new URLSearchParams(query)
+  return parameters.size === 0 ? '' : `?${parameters}`
 }
 
 /** Throws `not_implemented` where the provider keeps none. */

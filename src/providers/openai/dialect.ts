@@ -17,7 +17,7 @@ import { ChatReplyWriter } from './write-reply-stream.ts'
 
 export const readChatAnswer = (
   target: Target,
-  asked: UpstreamCallRequest,
+  request: UpstreamCallRequest,
   body: Uint8Array,
 ): UpstreamAnswer | AnswerFault => {
   const json = parseJsonBytes(body)
@@ -28,7 +28,7 @@ export const readChatAnswer = (
   const delivered = new DeliveredText()
   delivered.add(choices, 'message')
   const reportedUsage = readChatUsage(json['usage'], target.provider.profile, {
-    toolCalls: countChatSearchCalls(target, asked),
+    toolCalls: countChatSearchCalls(target, request),
     serviceTier: json['service_tier'],
   })
   return { json, reportedUsage, delivered }
@@ -41,7 +41,7 @@ export const openai: UpstreamDialect = {
   buildRequest: chatRequest,
   readAnswer: readChatAnswer,
   completeAnswer: completeChatAnswer,
-  openRelay: (target, asked) => new ChatRelay(target, asked),
+  openRelay: (target, request) => new ChatRelay(target, request),
   countUsage: countChatUsage,
   readRefusal: readOpenAIError,
 }

@@ -49,16 +49,16 @@ const promptPieces = ({ body }: UpstreamCallRequest): readonly PromptPiece[] => 
     .flatMap((message) => messagePieces(message, body)),
 ]
 
-const countPrompt = async (asked: UpstreamCallRequest): Promise<number> =>
-  (await countTokens(promptTexts(asked).join(''))) + wrappingTokens(asArray(asked.body['messages']).length)
+const countPrompt = async (request: UpstreamCallRequest): Promise<number> =>
+  (await countTokens(promptTexts(request).join(''))) + wrappingTokens(asArray(request.body['messages']).length)
 
 export const countChatUsage = async (
   target: Target,
-  asked: UpstreamCallRequest,
+  request: UpstreamCallRequest,
   delivered: Delivered,
 ): Promise<Usage> => {
-  const written = await countMarkedWrites(target, promptPieces(asked))
-  const prompt = { total: await countPrompt(asked), ...written }
-  const usage = usageOf(prompt, await countOutput(delivered), countChatSearchCalls(target, asked))
-  return { ...usage, ...requestedTier(target, asked.body['service_tier']) }
+  const written = await countMarkedWrites(target, promptPieces(request))
+  const prompt = { total: await countPrompt(request), ...written }
+  const usage = usageOf(prompt, await countOutput(delivered), countChatSearchCalls(target, request))
+  return { ...usage, ...requestedTier(target, request.body['service_tier']) }
 }

@@ -21,7 +21,7 @@ export class ChatRelay extends EventRelay implements StreamRelay {
   readonly delivered = new DeliveredText()
   reportedUsage: Usage | null = null
   readonly #target: Target
-  readonly #asked: UpstreamCallRequest
+  readonly #request: UpstreamCallRequest
   readonly #wantsUsage: boolean
   #serviceTier: unknown
   #identity: JsonObject = {}
@@ -29,11 +29,11 @@ export class ChatRelay extends EventRelay implements StreamRelay {
   /** False where the last event was dropped or rewritten: then a line feed cut off from it is dropped too. */
   #rawKept = true
 
-  constructor(target: Target, asked: UpstreamCallRequest) {
+  constructor(target: Target, request: UpstreamCallRequest) {
     super()
     this.#target = target
-    this.#asked = asked
-    this.#wantsUsage = wantsUsage(asked.body)
+    this.#request = request
+    this.#wantsUsage = wantsUsage(request.body)
   }
 
   get isFinished(): boolean {
@@ -41,7 +41,7 @@ export class ChatRelay extends EventRelay implements StreamRelay {
   }
 
   get contentIsOver(): boolean {
-    const choices = this.#asked.body['n']
+    const choices = this.#request.body['n']
     return this.delivered.finishedChoices >= (typeof choices === 'number' ? choices : 1)
   }
 
@@ -95,7 +95,7 @@ export class ChatRelay extends EventRelay implements StreamRelay {
 
   #noteUsage(raw: JsonObject): void {
     const { profile } = this.#target.provider
-    const toolCalls = countChatSearchCalls(this.#target, this.#asked)
+    const toolCalls = countChatSearchCalls(this.#target, this.#request)
     const reported = readChatUsage(raw, profile, { toolCalls, serviceTier: this.#serviceTier })
     if (reported === null) return
     this.reportedUsage = reported

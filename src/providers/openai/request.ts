@@ -109,8 +109,8 @@ export const postToOpenAI = (provider: Provider, path: string, stream: boolean, 
 })
 
 /** Forwards unknown top-level keys. Throws `unsupported_parameter` for what cannot be billed or tied to a workspace. */
-export const chatRequest = (target: Target, asked: UpstreamCallRequest): UpstreamRequest => {
-  refuseChatAccountReferences(asked.body)
-  refuseUnpricedChatTools(target, asked)
-  return postToOpenAI(target.provider, '/chat/completions', asked.stream, bodyOf(target, asked))
+export const chatRequest = (target: Target, request: UpstreamCallRequest): UpstreamRequest => {
+  refuseChatAccountReferences(request.body)
+  refuseUnpricedChatTools(target, request)
+  return postToOpenAI(target.provider, '/chat/completions', request.stream, bodyOf(target, request))
 }

@@ -111,12 +111,12 @@ export const searchCallsOf = ({ upstreamModel }: Target, contextSize: string | n
   isSearchModel(upstreamModel) ? { [searchItemOf(contextSize)]: 1 } : {}
 
 const contextSizeOf = ({ body }: UpstreamCallRequest): string | null => {
-  const asked = asText(asObject(body[searchField])['search_context_size'])
-  return contextSizes.includes(asked) ? asked : null
+  const size = asText(asObject(body[searchField])['search_context_size'])
+  return contextSizes.includes(size) ? size : null
 }
 
-export const countChatSearchCalls = (target: Target, asked: UpstreamCallRequest): ToolCalls =>
-  searchCallsOf(target, contextSizeOf(asked))
+export const countChatSearchCalls = (target: Target, request: UpstreamCallRequest): ToolCalls =>
+  searchCallsOf(target, contextSizeOf(request))
 
 /** Throws `unsupported_parameter` with `param` where the model searches and the sheet does not price it. */
 export const refuseUnpricedSearch = (target: Target, contextSize: string | null, param: string): void => {
@@ -131,11 +131,11 @@ const chargedMembers: readonly string[] = ['plugins', 'enable_search']
 const isAskedFor = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : Boolean(value))
 
 /** As `refuseUnpricedSearch`, and with the tool's path for a tool of the provider that has no price. */
-export const refuseUnpricedChatTools = (target: Target, asked: UpstreamCallRequest): void => {
-  refuseUnpricedSearch(target, contextSizeOf(asked), isObject(asked.body[searchField]) ? searchField : 'model')
+export const refuseUnpricedChatTools = (target: Target, request: UpstreamCallRequest): void => {
+  refuseUnpricedSearch(target, contextSizeOf(request), isObject(request.body[searchField]) ? searchField : 'model')
   for (const member of chargedMembers)
-    if (isAskedFor(asked.body[member])) throw unsupported(member, 'has no published price for this model')
-  for (const [index, tool] of asArray(asked.body['tools']).entries()) {
+    if (isAskedFor(request.body[member])) throw unsupported(member, 'has no published price for this model')
+  for (const [index, tool] of asArray(request.body['tools']).entries()) {
     const type = asText(asObject(tool)['type'])
     if (!callersTools.includes(type) && !Object.hasOwn(target.sheet.per_call ?? {}, type))
       throw unsupported(`tools[${index}].type`, 'is a tool without a published price for this model')

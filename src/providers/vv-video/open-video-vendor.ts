@@ -23,8 +23,8 @@ export interface VideoVendorParts {
 const ownMembers: readonly string[] = ['model_name', 'model', 'external_task_id', 'callback_url']
 
 const bodyOf = ({ body, upstreamModel, taskId }: TaskPayload): string => {
-  const asked = Object.entries(body).filter(([name]) => !ownMembers.includes(name))
-  return JSON.stringify({ model_name: upstreamModel, ...Object.fromEntries(asked), external_task_id: taskId })
+  const members = Object.entries(body).filter(([name]) => !ownMembers.includes(name))
+  return JSON.stringify({ model_name: upstreamModel, ...Object.fromEntries(members), external_task_id: taskId })
 }
 
 const cleanerOf = (baseUrl: string, authorization: Authorization): VendorIds => {

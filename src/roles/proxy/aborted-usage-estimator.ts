@@ -29,9 +29,9 @@ const payableCharacters = ({ per_million_tokens: { output } }: PriceSheet, reser
 
 const withOutput = (usage: Usage, outputTotal: number): Usage => {
   const outputReasoning = Math.max(0, usage.outputReasoning - (usage.outputTotal - outputTotal))
-  const left = outputTotal - outputReasoning
-  const outputAudio = Math.min(usage.outputAudio, left)
-  const outputImage = Math.min(usage.outputImage, left - outputAudio)
+  const remaining = outputTotal - outputReasoning
+  const outputAudio = Math.min(usage.outputAudio, remaining)
+  const outputImage = Math.min(usage.outputImage, remaining - outputAudio)
   return { ...usage, outputTotal, outputReasoning, outputAudio, outputImage }
 }
 
@@ -69,21 +69,21 @@ export class AbortedUsageEstimator {
       this.#tokensPerMinute.delete(oldest)
   }
 
-  describeAbandonedStream(call: AnswerRequest, asked: CalledUpstream): AbandonedStream {
-    const { thinking, beyondText } = this.#hiddenOutputOf(call, asked)
-    const { cancelStopsBilling } = readDrainPolicy(asked.target.provider)
+  describeAbandonedStream(call: AnswerRequest, called: CalledUpstream): AbandonedStream {
+    const { thinking, beyondText } = this.#hiddenOutputOf(call, called)
+    const { cancelStopsBilling } = readDrainPolicy(called.target.provider)
     return {
       isHidden: (visible) => !cancelStopsBilling || beyondText || (thinking && !visible),
-      charactersMax: payableCharacters(asked.target.sheet, call.reserved),
+      charactersMax: payableCharacters(called.target.sheet, call.reserved),
     }
   }
 
   /** At most the reservation. `visibleMs`: of the first visible token, or of the cancel where there was none. */
-  estimate(call: AnswerRequest, asked: CalledUpstream, counted: Usage, visibleMs: number): Estimated {
-    const limit = (usage: Usage): Usage => limitToReservation(asked.candidate.sheet, usage, call.reserved)
-    if (!this.#hiddenOutputOf(call, asked).thinking) return { usage: limit(counted) }
-    const rate = this.#rateOf(asked.candidate.model)
-    const thinkingMs = Math.max(0, Math.round(visibleMs - asked.calledAtMs))
+  estimate(call: AnswerRequest, called: CalledUpstream, counted: Usage, visibleMs: number): Estimated {
+    const limit = (usage: Usage): Usage => limitToReservation(called.candidate.sheet, usage, call.reserved)
+    if (!this.#hiddenOutputOf(call, called).thinking) return { usage: limit(counted) }
+    const rate = this.#rateOf(called.candidate.model)
+    const thinkingMs = Math.max(0, Math.round(visibleMs - called.calledAtMs))
     const thought = Math.round((thinkingMs * rate.tokensPerMinute) / 60_000)
     const outputReasoning = Math.max(counted.outputReasoning, thought)
     const outputTotal = counted.outputTotal + outputReasoning - counted.outputReasoning

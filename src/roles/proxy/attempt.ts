@@ -163,7 +163,7 @@ export const targetOf = (provider: Provider, { model, upstreamModel, sheet }: Ca
   model,
   upstreamModel,
   sheet,
-  askedSeconds: Math.floor(nowMs / 1000),
+  calledAtSeconds: Math.floor(nowMs / 1000),
 })
 
 const notImplemented = ({ model }: Candidate, { surface }: AnswerRequest): GatewayError =>
@@ -191,20 +191,20 @@ interface CandidateTurn {
   readonly candidate: Candidate
   readonly failedProvider: string | null
   /** Called right before the upstream is. */
-  readonly onAsked: (translation: UpstreamTranslation) => void
+  readonly onCalled: (translation: UpstreamTranslation) => void
 }
 
 /** Calls one candidate. A failure of the upstream is returned; only faults of our own are thrown. */
 export const attemptUpstream = async (
   parts: UpstreamAttemptParts,
   call: AnswerRequest,
-  { candidate, failedProvider, onAsked }: CandidateTurn,
+  { candidate, failedProvider, onCalled }: CandidateTurn,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> => {
   const prepared = prepare(parts, call, candidate)
   if (prepared.type === 'failed') return prepared
   if (failedProvider !== null) parts.observer.fellBack(failedProvider)
-  onAsked(prepared)
+  onCalled(prepared)
   const fail = (failure: CandidateFailure): AttemptOutcome => {
     parts.observer.upstreamFailed(prepared.target.provider.name, 'answer', upstreamErrorOf(failure))
     return failed(failure)

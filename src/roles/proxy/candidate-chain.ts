@@ -32,7 +32,7 @@ export class CandidateChain {
   readonly #run: RunHandle
   readonly #attempts: Attempt[] = []
   readonly #unserved: Unserved[] = []
-  #asked: CalledUpstream | null = null
+  #lastCalled: CalledUpstream | null = null
 
   constructor(parts: CandidateParts, call: AnswerRequest, signal: AbortSignal, run: RunHandle) {
     this.#parts = parts
@@ -54,9 +54,9 @@ export class CandidateChain {
     return this.#unserved
   }
 
-  get asked(): CalledUpstream {
-    if (this.#asked === null) throw new Error('no upstream was called')
-    return this.#asked
+  get lastCalled(): CalledUpstream {
+    if (this.#lastCalled === null) throw new Error('no upstream was called')
+    return this.#lastCalled
   }
 
   get isAborted(): boolean {
@@ -69,11 +69,11 @@ export class CandidateChain {
       if (stopReasonFor(this.#run.state) !== null) return null
       const calledAtMs = this.#parts.clock()
       const failedProvider = this.#attempts.findLast(({ outcome }) => outcome === 'failed')?.provider ?? null
-      const onAsked = ({ dialect, target }: UpstreamTranslation): void => {
-        this.#asked = { candidate, calledAtMs, dialect, target }
-        this.#run.apply({ type: 'upstream_asked' })
+      const onCalled = ({ dialect, target }: UpstreamTranslation): void => {
+        this.#lastCalled = { candidate, calledAtMs, dialect, target }
+        this.#run.apply({ type: 'upstream_called' })
       }
-      const turn = { candidate, failedProvider, onAsked }
+      const turn = { candidate, failedProvider, onCalled }
       const answered = await attemptUpstream(this.#parts, this.#call, turn, this.#signal)
       if (answered.type !== 'failed') return { candidate, calledAtMs, answered }
       this.#onFailure(candidate, calledAtMs, answered.failure)
@@ -84,8 +84,8 @@ export class CandidateChain {
 
   #onFailure(candidate: Candidate, calledAtMs: number, failure: CandidateFailure): void {
     this.#unserved.push({ candidate, failure })
-    const { status, unaskable } = failure
-    const outcome = unaskable === undefined ? 'failed' : 'passed_over'
+    const { status, uncallable } = failure
+    const outcome = uncallable === undefined ? 'failed' : 'passed_over'
     const reason = failure.reason === 'aborted' ? stopReasonFor(this.#run.state) : failure.reason
     this.#attempts.push(attemptOf(candidate, { outcome, status, reason }, this.#parts.clock() - calledAtMs))
     logFailedAttempt(this.#parts.logger, this.#call.requestId, candidate, failure)

@@ -131,12 +131,12 @@ interface End {
 /** The upstream of a client that left was cancelled: its last figures, if any, do not cover what it bills. */
 const settleAborted = (
   call: AnswerRequest,
-  asked: CalledUpstream,
+  called: CalledUpstream,
   usages: { readonly reported: Usage | null; readonly counted: Usage },
   { estimator, visibleMs }: AbortedUsageEstimate,
 ): Pick<ServedBill, 'usage' | 'source' | 'estimate'> => {
   const { usage } = settleUsage(usages.reported, usages.counted)
-  return { ...estimator.estimate(call, asked, usage, visibleMs), source: 'estimated' }
+  return { ...estimator.estimate(call, called, usage, visibleMs), source: 'estimated' }
 }
 
 /** A promise where the upstream did not report all usage, so that it is counted. */
@@ -163,13 +163,13 @@ const nothingDelivered: Delivered = { texts: [], reasoningTexts: [], charactersB
 
 export const billUnanswered = async (
   call: AnswerRequest,
-  asked: CalledUpstream,
+  called: CalledUpstream,
   attempts: readonly Attempt[],
   aborted: AbortedUsageEstimate,
 ): Promise<FactOf<'UsageRecorded'>> => {
-  const { candidate, dialect, target } = asked
+  const { candidate, dialect, target } = called
   const counted = await dialect.countUsage(target, call, nothingDelivered)
-  const settled = settleAborted(call, asked, { reported: null, counted }, aborted)
+  const settled = settleAborted(call, called, { reported: null, counted }, aborted)
   return usageFact(call, { candidate, outcome: 'client_gone', attempts, storedId: null, ...settled })
 }
 

@@ -27,7 +27,7 @@ export interface CandidateFailure {
   /** The caller's request is at fault: no other candidate is tried. */
   readonly refusal?: GatewayError
   /** Why the candidate could not be called: no upstream call was made, and the next one is tried. */
-  readonly unaskable?: GatewayError
+  readonly uncallable?: GatewayError
 }
 
 export interface Unserved {
@@ -105,10 +105,10 @@ export const upstreamErrorOf = ({ reason, status }: CandidateFailure): UpstreamE
 
 export const refused = (refusal: GatewayError): CandidateFailure => ({ status: null, reason: 'refused', refusal })
 
-export const passedOver = (unaskable: GatewayError): CandidateFailure => ({
+export const passedOver = (uncallable: GatewayError): CandidateFailure => ({
   status: null,
-  reason: failureReason(unaskable),
-  unaskable,
+  reason: failureReason(uncallable),
+  uncallable,
 })
 
 /** An upstream's 4xx as the caller gets it: its status, its scrubbed message, its code where that is one of ours. */
@@ -124,9 +124,9 @@ export const logFailedAttempt = (
   logger: Logger,
   requestId: string,
   { model, provider }: Candidate,
-  { reason, status, detail, refusal, unaskable }: CandidateFailure,
+  { reason, status, detail, refusal, uncallable }: CandidateFailure,
 ): void => {
-  if (refusal === undefined && unaskable === undefined && reason !== 'aborted')
+  if (refusal === undefined && uncallable === undefined && reason !== 'aborted')
     logger.log('upstream.attempt_failed', { requestId, model, provider, status, reason, detail })
 }
 
@@ -184,8 +184,8 @@ export const streamInterrupted = (
 }
 
 /** Of several refusals of ours, one that names what to change is of more use than a missing surface. */
-const firstUnaskable = (unserved: readonly Unserved[]): Unserved | undefined =>
-  unserved.find(({ failure }) => failure.unaskable !== undefined && errorStatusOf(failure.unaskable) < 500) ??
+const firstUncallable = (unserved: readonly Unserved[]): Unserved | undefined =>
+  unserved.find(({ failure }) => failure.uncallable !== undefined && errorStatusOf(failure.uncallable) < 500) ??
   unserved[0]
 
 const detailsOf = (deciding: Unserved | undefined): ErrorDetails => {
@@ -199,16 +199,16 @@ const detailsOf = (deciding: Unserved | undefined): ErrorDetails => {
  * every one of these was rate-limited. Where none could be called, our own refusal is it.
  */
 export const finalFailure = (call: RoutedRequest, { unserved, stopped }: FailedAttempts): GatewayError => {
-  const asked = unserved.filter(({ failure }) => failure.unaskable === undefined)
-  const deciding = asked.at(-1) ?? firstUnaskable(unserved)
+  const called = unserved.filter(({ failure }) => failure.uncallable === undefined)
+  const deciding = called.at(-1) ?? firstUncallable(unserved)
   const details = detailsOf(deciding)
   const last = deciding?.failure
   if (last?.refusal !== undefined) return withDetails(last.refusal, details)
   if (stopped === 'client_gone') return clientGoneError()
   if (stopped === 'deadline') return timedOut(details)
   if (stopped === 'shutdown') return stopping(details)
-  if (last?.unaskable !== undefined) return withDetails(last.unaskable, details)
-  const failures = asked.map(({ failure }) => failure)
+  if (last?.uncallable !== undefined) return withDetails(last.uncallable, details)
+  const failures = called.map(({ failure }) => failure)
   if (failures.length > 0 && failures.every(({ retryAfterSeconds }) => retryAfterSeconds !== undefined))
     return rateLimited(failures, details)
   if (call.chain || call.candidates.length > 1)

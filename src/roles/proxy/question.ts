@@ -108,7 +108,7 @@ class QuestionRun {
   readonly #cancel = new AbortController()
   readonly #signals: RunSignals
   #stopped: RunStopReason | null = null
-  #asked = false
+  #upstreamCalled = false
 
   constructor(parts: QuestionParts, call: RoutedRequest, clientGone: AbortSignal) {
     this.#parts = parts
@@ -117,12 +117,12 @@ class QuestionRun {
     this.#signals = new RunSignals(parts, deadlineMs, clientGone, undefined, ({ type }) =>
       this.#stop(type === 'deadline' || type === 'shutdown' ? type : 'client_gone'),
     )
-    this.#signals.enter()
+    this.#signals.attach()
   }
 
   end(): void {
     this.#cancel.abort()
-    this.#signals.leave()
+    this.#signals.detach()
   }
 
   async answer(question: Question, candidate: Candidate): Promise<Uint8Array> {
@@ -143,7 +143,7 @@ class QuestionRun {
 
   /** Neither a count of our own nor a refusal of ours reaches an upstream. */
   #observe({ provider }: Candidate, replied: Replied): void {
-    if (!this.#asked) return
+    if (!this.#upstreamCalled) return
     const { observer } = this.#parts
     observer.upstreamCalled(provider, 'question')
     if ('failure' in replied) observer.upstreamFailed(provider, 'question', upstreamErrorOf(replied.failure))
@@ -174,7 +174,7 @@ class QuestionRun {
     const vendor = vendors.get(name)
     if (vendor === undefined) return notConfigured
     if (!vendorTurns.next(name)) return failed(refused(noTurn()))
-    this.#asked = true
+    this.#upstreamCalled = true
     return replyWithResults(await vendor.query(kind, vendorTaskId, this.#cancel.signal))
   }
 
@@ -212,7 +212,7 @@ class QuestionRun {
 
   #request(request: Omit<Parameters<HttpClient['request']>[0], 'signal' | 'firstByteTimeoutMs'>) {
     const { http, questionMs } = this.#parts
-    this.#asked = true
+    this.#upstreamCalled = true
     return http.request({ ...request, signal: this.#cancel.signal, firstByteTimeoutMs: questionMs })
   }
 }
@@ -226,13 +226,13 @@ export async function* answerQuestion(
   const { question, candidates } = call
   const [candidate] = candidates
   if (question === undefined || candidate === undefined) throw new Error('a question is put to a candidate')
-  const asking = new QuestionRun(parts, call, clientGone)
+  const run = new QuestionRun(parts, call, clientGone)
   try {
-    const bytes = await asking.answer(question, candidate)
+    const bytes = await run.answer(question, candidate)
     const { level, model } = candidate
     yield { type: 'head', contentType: 'application/json', level, model }
     yield { type: 'bytes', bytes }
   } finally {
-    asking.end()
+    run.end()
   }
 }

@@ -42,7 +42,7 @@ export class RequestRun implements RunHandle {
     this.#chain = new CandidateChain(parts, call, this.#cancel.signal, this)
     this.#closing = new ClosingAppender(parts)
     this.#signals = new RunSignals(parts, call.deadlineMs, clientGone, openCalls, (signal) => this.apply(signal))
-    this.#signals.enter()
+    this.#signals.attach()
   }
 
   get state(): RunHandle['state'] {
@@ -117,25 +117,25 @@ export class RequestRun implements RunHandle {
       case 'clear_deadline':
         this.#signals.clearDeadline()
         break
-      case 'leave':
-        this.#signals.leave()
+      case 'detach':
+        this.#signals.detach()
         break
       case 'drain':
         this.#stream?.beginDrain(
           this.#call.requestId,
-          this.#parts.estimator.describeAbandonedStream(this.#call, this.#chain.asked),
+          this.#parts.estimator.describeAbandonedStream(this.#call, this.#chain.lastCalled),
         )
         break
       case 'bound_drain':
         this.#signals.boundDrain(
           effect.awaits === 'usage'
             ? this.#parts.closingUsageMs
-            : readDrainPolicy(this.#chain.asked.target.provider).drainMs,
+            : readDrainPolicy(this.#chain.lastCalled.target.provider).drainMs,
         )
         break
       case 'record_unanswered':
         this.#closing.append(
-          billUnanswered(this.#call, this.#chain.asked, this.#chain.failedAttempts, this.#abortedUsage),
+          billUnanswered(this.#call, this.#chain.lastCalled, this.#chain.failedAttempts, this.#abortedUsage),
         )
         break
       case 'record_failure':

@@ -42,7 +42,7 @@ export class RunSignals implements EndableCall {
     return this.#clientGone.aborted
   }
 
-  enter(): void {
+  attach(): void {
     this.#inFlight.enter(this)
     this.#openCalls?.enter(this)
     if (this.#clientGone.aborted) this.#onClientGone()
@@ -66,7 +66,7 @@ export class RunSignals implements EndableCall {
     this.#drainTimer = setTimeout(() => this.#onSignal({ type: 'drain_overdue' }), drainMs)
   }
 
-  leave(): void {
+  detach(): void {
     this.clearDeadline()
     clearTimeout(this.#drainTimer ?? undefined)
     this.#clientGone.removeEventListener('abort', this.#onClientGone)

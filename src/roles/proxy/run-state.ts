@@ -5,23 +5,23 @@ import type { RunStopReason } from './failure.ts'
 
 /** `draining`: the client has left, the stream is read to its end. `closed`: the closing event is being stored. */
 export interface RunState {
-  readonly phase: 'asking' | 'streaming' | 'draining' | 'closed'
+  readonly phase: 'calling' | 'streaming' | 'draining' | 'closed'
   /** Asked for as a stream: a whole response is read to its end and billed exactly, whether or not its client left. */
   readonly stream: boolean
-  readonly asked: boolean
+  readonly upstreamCalled: boolean
   readonly clientLeft: boolean
   readonly mayDrain: boolean
   readonly stopped: RunStopReason | null
   readonly brokenBy: string | null
   readonly released: boolean
-  readonly left: boolean
+  readonly detached: boolean
 }
 
 /** `usage`: moments away. `hidden`: a cancel would hide it, but the upstream bills it. `content`: without a reader. */
 type DrainRest = 'usage' | 'hidden' | 'content'
 
 export type RunEvent =
-  | { readonly type: 'upstream_asked' | 'reader_ended' | 'deadline' | 'shutdown' | 'drain_overdue' }
+  | { readonly type: 'upstream_called' | 'reader_ended' | 'deadline' | 'shutdown' | 'drain_overdue' }
   | { readonly type: 'client_left'; readonly mayDrain: boolean }
   /** `isCut`: the call that was under way was cancelled by us. */
   | { readonly type: 'unserved'; readonly error: GatewayError; readonly isAborted: boolean }
@@ -46,7 +46,7 @@ export type ServedEffect =
 
 export type RunEffect =
   | ServedEffect
-  | { readonly type: 'cancel_upstream' | 'clear_deadline' | 'drain' | 'leave' | 'record_unanswered' }
+  | { readonly type: 'cancel_upstream' | 'clear_deadline' | 'drain' | 'detach' | 'record_unanswered' }
   | { readonly type: 'bound_drain'; readonly awaits: 'head' | Exclude<DrainRest, 'content'> }
   | { readonly type: 'record_failure'; readonly error: GatewayError }
 
@@ -61,15 +61,15 @@ export interface RunHandle {
 }
 
 export const beginRun = (stream: boolean): RunState => ({
-  phase: 'asking',
+  phase: 'calling',
   stream,
-  asked: false,
+  upstreamCalled: false,
   clientLeft: false,
   mayDrain: true,
   stopped: null,
   brokenBy: null,
   released: false,
-  left: false,
+  detached: false,
 })
 
 /** Bytes that are read from now on are not delivered. */
@@ -106,45 +106,48 @@ const startDrain = (state: RunState): RunTransition => ({
   effects: [{ type: 'drain' }],
 })
 
-const stopAsking = (state: RunState, stopped: RunStopReason): RunTransition => ({
+const stopCalling = (state: RunState, stopped: RunStopReason): RunTransition => ({
   state: { ...state, stopped },
   effects: [cancelUpstream],
 })
 
-const awaitsForLeft = ({ stream, clientLeft, asked }: RunState): boolean => stream && clientLeft && asked
+const isDrainingHead = ({ stream, clientLeft, upstreamCalled }: RunState): boolean =>
+  stream && clientLeft && upstreamCalled
 
 /** What stops a run after its client has left also ends the draining. */
 const stop = (state: RunState, reason: RunStopReason): RunTransition => {
   if (state.phase === 'closed' || (state.stopped !== null && reason === 'client_gone')) return unchanged(state)
-  const stopped = state.stopped ?? (awaitsForLeft(state) ? 'client_gone' : reason)
-  if (state.phase === 'asking') return stopAsking(state, stopped)
+  const stopped = state.stopped ?? (isDrainingHead(state) ? 'client_gone' : reason)
+  if (state.phase === 'calling') return stopCalling(state, stopped)
   if (state.phase === 'streaming' && reason === 'client_gone') return startDrain(state)
   return cancelFirst(abortStream(state, stopped))
 }
 
 const onClientLeft = (state: RunState): RunTransition => {
   if (!state.stream) return unchanged(state)
-  const awaitsHead = state.phase === 'asking' && state.stopped === null && state.asked && state.mayDrain
+  const awaitsHead = state.phase === 'calling' && state.stopped === null && state.upstreamCalled && state.mayDrain
   return awaitsHead ? { state, effects: [{ type: 'bound_drain', awaits: 'head' }] } : stop(state, 'client_gone')
 }
 
 const onDrainOverdue = (state: RunState): RunTransition => {
   if (state.phase === 'draining') return cancelFirst(abortStream(state, 'client_gone'))
-  return state.phase === 'asking' && state.stopped === null && state.clientLeft
-    ? stopAsking(state, 'client_gone')
+  return state.phase === 'calling' && state.stopped === null && state.clientLeft
+    ? stopCalling(state, 'client_gone')
     : unchanged(state)
 }
 
-const leave = ({ state, effects }: RunTransition): RunTransition =>
-  state.left ? { state, effects } : { state: { ...state, left: true }, effects: [...effects, { type: 'leave' }] }
+const detach = ({ state, effects }: RunTransition): RunTransition =>
+  state.detached
+    ? { state, effects }
+    : { state: { ...state, detached: true }, effects: [...effects, { type: 'detach' }] }
 
 /** The reader may never come back for the rest: what the log is owed is tracked by itself. */
-const leaveIfClosed = (transition: RunTransition): RunTransition =>
-  transition.state.phase === 'closed' ? leave(transition) : transition
+const detachIfClosed = (transition: RunTransition): RunTransition =>
+  transition.state.phase === 'closed' ? detach(transition) : transition
 
 const onReaderEnded = (state: RunState): RunTransition => {
   const stopped = stop(state, 'client_gone')
-  return stopped.state.phase === 'draining' ? stopped : leave(stopped)
+  return stopped.state.phase === 'draining' ? stopped : detach(stopped)
 }
 
 /** Recorded as soon as the upstream has ended, so that it is under way while the last bytes are delivered. */
@@ -173,13 +176,13 @@ const onDrainBegun = (state: RunState, rest: DrainRest): RunTransition => {
 }
 
 const onStreamOpened = (state: RunState): RunTransition => {
-  if (state.phase !== 'asking') return unchanged(state)
+  if (state.phase !== 'calling') return unchanged(state)
   if (state.stopped !== null) return abortStream(state, state.stopped)
   return state.clientLeft ? startDrain(state) : unchanged({ ...state, phase: 'streaming' })
 }
 
 const onWholeRead = (state: RunState): RunTransition => {
-  if (state.phase !== 'asking') return unchanged(state)
+  if (state.phase !== 'calling') return unchanged(state)
   const outcome = state.clientLeft ? 'client_gone' : 'completed'
   return {
     state: { ...state, phase: 'closed' },
@@ -189,7 +192,7 @@ const onWholeRead = (state: RunState): RunTransition => {
 
 /** An upstream that is cancelled bills what it was sent; one that fails does not. */
 const onUnserved = (state: RunState, error: GatewayError, isAborted: boolean): RunTransition => {
-  if (state.phase !== 'asking') return unchanged(state)
+  if (state.phase !== 'calling') return unchanged(state)
   const isOwed = isAborted && state.stream && state.stopped === 'client_gone'
   const record: RunEffect = isOwed ? { type: 'record_unanswered' } : { type: 'record_failure', error }
   return { state: { ...state, phase: 'closed' }, effects: [clearDeadline, record] }
@@ -197,23 +200,23 @@ const onUnserved = (state: RunState, error: GatewayError, isAborted: boolean): R
 
 /** A fault of ours still ends the request in the log. */
 const onFault = (state: RunState, error: GatewayError): RunTransition =>
-  state.phase === 'asking' || state.phase === 'streaming'
+  state.phase === 'calling' || state.phase === 'streaming'
     ? { state: { ...state, phase: 'closed' }, effects: [{ type: 'record_failure', error }] }
     : unchanged(state)
 
 /** What a request's run does next. Exactly one transition of a run has an effect that records its end. */
 export const nextRunState = (state: RunState, event: RunEvent): RunTransition => {
   switch (event.type) {
-    case 'upstream_asked':
-      return unchanged({ ...state, asked: true })
+    case 'upstream_called':
+      return unchanged({ ...state, upstreamCalled: true })
     case 'client_left':
-      return leaveIfClosed(onClientLeft({ ...state, clientLeft: true, mayDrain: event.mayDrain }))
+      return detachIfClosed(onClientLeft({ ...state, clientLeft: true, mayDrain: event.mayDrain }))
     case 'reader_ended':
       return onReaderEnded(state)
     case 'deadline':
       return stop(state, 'deadline')
     case 'shutdown':
-      return leaveIfClosed(stop(state, 'shutdown'))
+      return detachIfClosed(stop(state, 'shutdown'))
     case 'drain_overdue':
       return onDrainOverdue(state)
     case 'unserved':
@@ -229,6 +232,6 @@ export const nextRunState = (state: RunState, event: RunEvent): RunTransition =>
     case 'drain_begun':
       return onDrainBegun(state, event.rest)
     case 'drain_ended':
-      return leave(unchanged(state))
+      return detach(unchanged(state))
   }
 }

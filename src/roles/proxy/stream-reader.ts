@@ -58,13 +58,13 @@ export class StreamReader {
   }
 
   /** After the client has left: reads on until the run is closed. */
-  beginDrain(requestId: string, left: AbandonedStream): void {
-    this.#drained = this.#drainLogged(requestId, left)
+  beginDrain(requestId: string, abandoned: AbandonedStream): void {
+    this.#drained = this.#drainLogged(requestId, abandoned)
   }
 
-  async #drainLogged(requestId: string, left: AbandonedStream): Promise<void> {
+  async #drainLogged(requestId: string, abandoned: AbandonedStream): Promise<void> {
     try {
-      await this.#drain(left)
+      await this.#drain(abandoned)
     } catch (fault) {
       this.#parts.logger.log('request.abandoned_end_unread', { fault, requestId })
       this.#run.apply({ type: 'drain_overdue' })
@@ -73,15 +73,15 @@ export class StreamReader {
     }
   }
 
-  async #drain(left: AbandonedStream): Promise<void> {
+  async #drain(abandoned: AbandonedStream): Promise<void> {
     const { relay, response } = this.#stream
     if (this.#reading === null) for (const chunk of response.takeArrived()) relay.push(chunk)
     this.#noteVisible()
-    const { phase } = this.#run.apply(this.#describeDrain(left))
+    const { phase } = this.#run.apply(this.#describeDrain(abandoned))
     if (phase === 'draining') await this.#reading
     while (this.#run.state.phase === 'draining') {
       this.#run.apply(this.#describeRead(false))
-      if (relay.delivered.characters > left.charactersMax) this.#run.apply({ type: 'drain_overdue' })
+      if (relay.delivered.characters > abandoned.charactersMax) this.#run.apply({ type: 'drain_overdue' })
       if (this.#run.state.phase === 'draining') await this.#readNext()
     }
   }

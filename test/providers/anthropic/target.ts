@@ -43,7 +43,7 @@ export const targetOf = (upstreamModel = 'claude-sonnet-4-5', prices = sheet): T
   model: `anthropic/${upstreamModel}`,
   upstreamModel,
   sheet: prices,
-  askedSeconds: 1_760_000_000,
+  calledAtSeconds: 1_760_000_000,
 })
 
 export const askedOf = (

@@ -38,7 +38,7 @@ export const targetOf = (model: Model = 'gemini-3.7-flash', upstreamModel: strin
   model: `google/${model}`,
   upstreamModel,
   sheet: sheets[model],
-  askedSeconds: 1_760_000_000,
+  calledAtSeconds: 1_760_000_000,
 })
 
 export const text = (words: string) => ({ type: 'text', text: words, cached: null }) as const

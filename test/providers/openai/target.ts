@@ -20,7 +20,7 @@ export const targetOf = (profile: Profile = 'openai', upstreamModel = 'gpt-4o-mi
   model: `alpha/${upstreamModel}`,
   upstreamModel,
   sheet: prices,
-  askedSeconds: 1_760_000_000,
+  calledAtSeconds: 1_760_000_000,
 })
 
 export const askedOf = (

@@ -3,8 +3,8 @@ import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import { beginRun, nextRunState, type RunEvent, type RunState } from '../../../src/roles/proxy/run-state.ts'
 
 const unasked = beginRun(true)
-const asking: RunState = { ...unasked, asked: true }
-const askingWhole: RunState = { ...beginRun(false), asked: true }
+const asking: RunState = { ...unasked, upstreamCalled: true }
+const askingWhole: RunState = { ...beginRun(false), upstreamCalled: true }
 const waiting: RunState = { ...asking, clientLeft: true }
 const askingAfter = (stopped: RunState['stopped']): RunState => ({ ...asking, stopped })
 const streaming: RunState = { ...asking, phase: 'streaming' }
@@ -12,12 +12,12 @@ const streamingReleased: RunState = { ...streaming, released: true }
 const draining: RunState = { ...streaming, phase: 'draining', stopped: 'client_gone', clientLeft: true }
 const drainingReleased: RunState = { ...draining, released: true }
 const closed: RunState = { ...streamingReleased, phase: 'closed' }
-const over: RunState = { ...closed, left: true }
+const over: RunState = { ...closed, detached: true }
 
 const error = new GatewayError('upstream_error', 'no')
 const clientLeft: RunEvent = { type: 'client_left', mayDrain: true }
 const oneTooMany: RunEvent = { type: 'client_left', mayDrain: false }
-const upstreamAsked: RunEvent = { type: 'upstream_asked' }
+const upstreamAsked: RunEvent = { type: 'upstream_called' }
 const readerEnded: RunEvent = { type: 'reader_ended' }
 const deadline: RunEvent = { type: 'deadline' }
 const shutdown: RunEvent = { type: 'shutdown' }
@@ -51,7 +51,7 @@ type Row = readonly [
 
 const table: readonly Row[] = [
   // No candidate has answered yet
-  ['an upstream is called', unasked, upstreamAsked, { asked: true }, []],
+  ['an upstream is called', unasked, upstreamAsked, { upstreamCalled: true }, []],
   [
     'the client of a stream leaves before an upstream is called',
     unasked,
@@ -100,8 +100,8 @@ const table: readonly Row[] = [
     'the reader ends before an answer',
     asking,
     readerEnded,
-    { stopped: 'client_gone', left: true },
-    ['cancel_upstream', 'leave'],
+    { stopped: 'client_gone', detached: true },
+    ['cancel_upstream', 'detach'],
   ],
   ['no candidate answers', asking, unserved, { phase: 'closed' }, ['clear_deadline', 'record_failure upstream_error']],
   ['a fault of ours', asking, fault, { phase: 'closed' }, ['record_failure upstream_error']],
@@ -218,15 +218,15 @@ const table: readonly Row[] = [
     'the proxy stops after a delivery',
     streamingReleased,
     shutdown,
-    { phase: 'closed', stopped: 'shutdown', brokenBy: 'shutdown', left: true },
-    ['cancel_upstream', 'record_usage interrupted', 'leave'],
+    { phase: 'closed', stopped: 'shutdown', brokenBy: 'shutdown', detached: true },
+    ['cancel_upstream', 'record_usage interrupted', 'detach'],
   ],
   [
     'the proxy stops before a delivery',
     streaming,
     shutdown,
-    { phase: 'closed', stopped: 'shutdown', brokenBy: 'shutdown', left: true },
-    ['cancel_upstream', 'record_undelivered', 'leave'],
+    { phase: 'closed', stopped: 'shutdown', brokenBy: 'shutdown', detached: true },
+    ['cancel_upstream', 'record_undelivered', 'detach'],
   ],
   [
     'the client leaves',
@@ -302,20 +302,20 @@ const table: readonly Row[] = [
     'the proxy stops meanwhile',
     drainingReleased,
     shutdown,
-    { phase: 'closed', brokenBy: 'client_gone', left: true },
-    ['cancel_upstream', 'record_usage client_gone', 'leave'],
+    { phase: 'closed', brokenBy: 'client_gone', detached: true },
+    ['cancel_upstream', 'record_usage client_gone', 'detach'],
   ],
   ['the reader ends meanwhile', draining, readerEnded, {}, []],
   ['the client leaves behind its reader', { ...draining, clientLeft: false }, clientLeft, { clientLeft: true }, []],
   ['a fault of ours reaches the reader', draining, fault, {}, []],
 
   // The end is on its way to the log
-  ['the client leaves before the end is stored', closed, clientLeft, { clientLeft: true, left: true }, ['leave']],
-  ['the reader ends before the end is stored', closed, readerEnded, { left: true }, ['leave']],
-  ['the proxy stops before the end is stored', closed, shutdown, { left: true }, ['leave']],
-  ['the draining ends', closed, drainEnded, { left: true }, ['leave']],
-  ['the draining ends of a run that has left', over, drainEnded, {}, []],
-  ['the reader ends of a run that has left', over, readerEnded, {}, []],
+  ['the client leaves before the end is stored', closed, clientLeft, { clientLeft: true, detached: true }, ['detach']],
+  ['the reader ends before the end is stored', closed, readerEnded, { detached: true }, ['detach']],
+  ['the proxy stops before the end is stored', closed, shutdown, { detached: true }, ['detach']],
+  ['the draining ends', closed, drainEnded, { detached: true }, ['detach']],
+  ['the draining ends of a run that is detached', over, drainEnded, {}, []],
+  ['the reader ends of a run that is detached', over, readerEnded, {}, []],
   ['the proxy stops again', over, shutdown, {}, []],
 ]
 
