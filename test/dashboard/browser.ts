@@ -10,7 +10,24 @@ export const findChromium = (): string | null => places.find((path) => path !== 
 
 export const withoutChromium = 'no Chromium here: install it, or name it in CHROMIUM_PATH'
 
-const flags = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-dev-shm-usage']
+/** Pages of the browser's own for each of its windows, and processes kept ready: more than half of its CPU time. */
+const ownPages = [
+  'WebUIOmniboxPopup',
+  'WebUIOmniboxAimPopup',
+  'WebUIOmniboxFullPopup',
+  'SpareRendererForSitePerProcess',
+]
+/** What Playwright switches off: the browser heeds one list alone, the last. */
+const ofPlaywright = [
+  ...['AvoidUnnecessaryBeforeUnloadCheckSync', 'DestroyProfileOnBrowserClose', 'HttpsUpgrades', 'LensOverlay'],
+  ...['HttpsFirstBalancedModeAutoEnable', 'MediaRouter', 'PaintHolding', 'ThirdPartyStoragePartitioning'],
+  ...['AvoidCorsURLLoaderRestartOnRedirect', 'TcpPortRandomizationWin', 'OptimizationHints', 'PreconnectToSearch'],
+  ...['NetworkTimeServiceQuerying', 'AimEnabled'],
+]
+const flags = [
+  ...['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-dev-shm-usage'],
+  `--disable-features=${[...ofPlaywright, ...ownPages].join(',')}`,
+]
 
 /** One browser for a file of tests, with an empty profile. */
 export const openBrowser = async (t: Test, executablePath: string): Promise<Browser> => {
