@@ -13,8 +13,11 @@ from genai_prices.types import ModelPrice, Tier, TieredPrices  # noqa: E402
 from litellm.cost_calculator import cost_per_token  # noqa: E402
 from litellm.llms.anthropic.chat.transformation import AnthropicConfig  # noqa: E402
 from litellm.llms.vertex_ai.gemini.vertex_and_google_ai_studio_gemini import VertexGeminiConfig  # noqa: E402
+from litellm.llms.xai.cost_calculator import apply_server_side_tool_usage_details_to_usage  # noqa: E402
+from litellm.litellm_core_utils.llm_cost_calc.tool_call_cost_tracking import StandardBuiltInToolCostTracking  # noqa: E402
 from litellm.responses.utils import ResponseAPILoggingUtils  # noqa: E402
-from litellm.types.utils import Usage  # noqa: E402
+from litellm.types.llms.openai import ResponsesAPIResponse  # noqa: E402
+from litellm.types.utils import ModelResponse, Usage  # noqa: E402
 
 GEMINI = {'google': 'gemini'}
 GENAI = {'xai': 'x-ai'}
@@ -47,15 +50,33 @@ def litellm_usage(case):
     return Usage(**body['usage'])
 
 
+def litellm_tools(case, provider, usage):
+    body, flavor = case['answer'], case['flavor']
+    response = None
+    if case['provider'] == 'xai':
+        apply_server_side_tool_usage_details_to_usage(usage, body['usage'].get('server_side_tool_usage_details'))
+    elif flavor == 'gemini':
+        metadata = [each['groundingMetadata'] for each in body['candidates'] if 'groundingMetadata' in each]
+        VertexGeminiConfig._set_grounding_usage_counters(usage, metadata)
+    elif flavor == 'responses':
+        response = ResponsesAPIResponse.model_construct(**body)
+    elif flavor == 'chat':
+        response = ModelResponse(**body)
+    return StandardBuiltInToolCostTracking.get_cost_for_built_in_tools(
+        model=case['model'], response_object=response, usage=usage, custom_llm_provider=provider
+    )
+
+
 def litellm_charge(case):
-    provider = case['provider']
+    provider = GEMINI.get(case['provider'], case['provider'])
+    usage = litellm_usage(case)
     prompt, completion = cost_per_token(
         model=case['model'],
-        custom_llm_provider=GEMINI.get(provider, provider),
-        usage_object=litellm_usage(case),
+        custom_llm_provider=provider,
+        usage_object=usage,
         service_tier=case['tier'],
     )
-    return repr(prompt + completion)
+    return repr(prompt + completion + litellm_tools(case, provider, usage))
 
 
 def price_of(item, rates):

@@ -28,12 +28,14 @@ const models: readonly OracleModel[] = (['openai', 'anthropic', 'google', 'xai']
   name: 'm',
   provider,
   sheet,
+  searchUsd: null,
+  searchesByQuery: false,
 }))
 
 t.test('generated usages are read, whole and streamed alike, and none of their tokens is lost', async (t) => {
-  const random = createRandom(1)
+  const [random, toolRandom] = [createRandom(1), createRandom(2)]
   for (let index = 0; index < 1_000; index += 1) {
-    const each = createCase(random, models)
+    const each = createCase(random, toolRandom, models)
     const { usage } = chargeCase(each)
     const { inputUncached, cacheRead, cacheWrite5m, cacheWrite1h, cacheWrite12h = 0, inputAudio, inputImage } = usage
     const parts = inputUncached + cacheRead + cacheWrite5m + cacheWrite1h + cacheWrite12h + inputAudio + inputImage
@@ -45,8 +47,14 @@ t.test('generated usages are read, whole and streamed alike, and none of their t
 t.test('recorded usages cost what they did by hand', async (t) => {
   const costs = recordedUsages.map(({ model: name, flavor, usage }) => {
     const provider = flavor === 'messages' ? 'anthropic' : flavor === 'gemini' ? 'google' : 'openai'
-    const model: OracleModel = { name, provider: name.startsWith('xai/') ? 'xai' : provider, sheet }
-    return formatUsd(chargeCase({ model, flavor, usage, tier: null }).picos)
+    const model: OracleModel = {
+      name,
+      provider: name.startsWith('xai/') ? 'xai' : provider,
+      sheet,
+      searchUsd: null,
+      searchesByQuery: false,
+    }
+    return formatUsd(chargeCase({ model, flavor, usage, tier: null, searches: 0 }).picos)
   })
   // 3 × 2 + 9511 × 0.2 + 1956 × 2.5 + 44 × 10 = 7238.2 for a million; 13 × 2 + 44 × 10 = 466.
   t.equal(costs[0], '0.0072382')
@@ -57,7 +65,13 @@ t.test('recorded usages cost what they did by hand', async (t) => {
   t.equal(costs[15], '0.002934')
 })
 
-const caseOf = (usage: OracleCase['usage']): OracleCase => ({ model: models[0]!, flavor: 'chat', usage, tier: null })
+const caseOf = (usage: OracleCase['usage']): OracleCase => ({
+  model: models[0]!,
+  flavor: 'chat',
+  usage,
+  tier: null,
+  searches: 0,
+})
 
 t.test('a difference is explained only by a charge that is equal without it', async (t) => {
   const each = caseOf({
@@ -72,6 +86,31 @@ t.test('a difference is explained only by a charge that is equal without it', as
   t.same(classesOf({ charge: '0.00025' }), ['writes-for-twelve-hours-as-others'])
   t.same(classesOf({ charge: '0.00026' }), [])
   t.same(classesOf({ error: 'KeyError: x' }), [])
+})
+
+t.test('searches are charged whole and streamed alike, and compared with LiteLLM alone', async (t) => {
+  const priced = { ...sheet, per_call: { web_search_preview: '0.01' } }
+  const usage = { input_tokens: 100, output_tokens: 0 }
+  const each: OracleCase = {
+    ...caseOf(usage),
+    model: { ...models[0]!, sheet: priced },
+    flavor: 'responses',
+    searches: 2,
+  }
+  const ours = chargeCase(each)
+  t.equal(formatUsd(ours.picos), '0.0202')
+  t.equal(compareCharge(each, ours, 'litellm', { charge: '0.0202' }).classes, null)
+  t.same(compareCharge(each, ours, 'litellm', { charge: '0.0302' }).classes, [])
+  t.equal(compareCharge(each, ours, 'genai', { charge: '0.0002' }).classes, null)
+})
+
+t.test('searches with Google differ by the price that is not imported, and by what is counted', async (t) => {
+  const google: OracleModel = { ...models[2]!, name: 'gemini-exp-1', searchUsd: '0.035' }
+  const usage = { promptTokenCount: 100, candidatesTokenCount: 0 }
+  const each: OracleCase = { ...caseOf(usage), model: google, flavor: 'gemini', searches: 3 }
+  const classesOf = (charge: string) => compareCharge(each, chargeCase(each), 'litellm', { charge }).classes
+  t.same(classesOf('0.1052'), ['searches-with-google-not-imported'])
+  t.same(classesOf('0.0352'), ['searches-with-google-not-imported', 'searches-by-the-answer'])
 })
 
 t.test('every known difference has a reason', async (t) => {

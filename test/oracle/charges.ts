@@ -4,7 +4,8 @@ import type { JsonObject } from '../../src/encoding/json.ts'
 import type { Target, UpstreamCallRequest, UpstreamDialect } from '../../src/providers/dialect/dialect.ts'
 import type { Provider } from '../../src/providers/dialect/provider.ts'
 import { dialects } from '../../src/providers/dialects.ts'
-import type { Flavor, OracleCase, OracleModel } from './usages.ts'
+import { isSearchModel } from '../../src/providers/openai/usage.ts'
+import { type Flavor, type OracleCase, type OracleModel, searchToolOf } from './usages.ts'
 
 const providers: { readonly [P in OracleModel['provider']]: Pick<Provider, 'dialect' | 'profile'> } = {
   openai: { dialect: 'openai', profile: 'openai' },
@@ -28,9 +29,18 @@ const targetOf = ({ name, provider, sheet }: OracleModel): Target => ({
   calledAtSeconds: 1_760_000_000,
 })
 
-const asked = (stream: boolean): UpstreamCallRequest => ({
+const toolsOf = ({ model, searches }: OracleCase): readonly JsonObject[] =>
+  searches > 0 ? [{ type: searchToolOf(model) ?? 'web_search' }] : []
+
+const asked = (each: OracleCase, stream: boolean): UpstreamCallRequest => ({
   requestId: 'request-1',
-  body: { model: 'm', messages: [{ role: 'user', content: 'Hi' }], input: 'Hi', max_tokens: 10 },
+  body: {
+    model: 'm',
+    messages: [{ role: 'user', content: 'Hi' }],
+    input: 'Hi',
+    max_tokens: 10,
+    ...(each.flavor === 'responses' ? { tools: toolsOf(each) } : {}),
+  },
   stream,
   outputCap: null,
 })
@@ -40,20 +50,53 @@ const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', s
 const item = { id: 'i', type: 'message', role: 'assistant', status: 'completed' }
 const outputText = { ...item, content: [{ type: 'output_text', text: 'a', annotations: [] }] }
 
+const citation = {
+  type: 'url_citation',
+  url_citation: { url: 'https://a.example', title: 'a', start_index: 0, end_index: 1 },
+}
+
+const searchCall = { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } }
+
+const outputOf = ({ model, searches }: OracleCase): readonly JsonObject[] => [
+  ...Array.from({ length: model.provider === 'openai' ? searches : 0 }, (_, place) => ({
+    id: `ws_${place}`,
+    ...searchCall,
+  })),
+  outputText,
+]
+
+const groundingOf = ({ searches }: OracleCase): JsonObject =>
+  searches === 0
+    ? {}
+    : { groundingMetadata: { webSearchQueries: Array.from({ length: searches }, (_, place) => `query ${place}`) } }
+
 /** The body of a whole answer. */
-export const wholeAnswer = ({ flavor, usage, tier }: OracleCase): JsonObject => {
+export const wholeAnswer = (each: OracleCase): JsonObject => {
+  const { model, flavor, usage, tier } = each
   const service_tier = tier ?? 'default'
   switch (flavor) {
     case 'chat': {
-      const choices = [{ index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' }]
+      const choices = [
+        {
+          index: 0,
+          message: {
+            role: 'assistant',
+            content: 'a',
+            ...(isSearchModel(model.name) ? { annotations: [citation] } : {}),
+          },
+          finish_reason: 'stop',
+        },
+      ]
       return { ...chat, object: 'chat.completion', choices, usage, service_tier }
     }
     case 'responses':
-      return { id: 'resp_1', object: 'response', status: 'completed', output: [outputText], usage, service_tier }
+      return { id: 'resp_1', object: 'response', status: 'completed', output: outputOf(each), usage, service_tier }
     case 'messages':
       return { ...message, content: [{ type: 'text', text: 'a' }], usage }
     case 'gemini': {
-      const candidates = [{ index: 0, content: { role: 'model', parts: [{ text: 'a' }] }, finishReason: 'STOP' }]
+      const candidates = [
+        { index: 0, content: { role: 'model', parts: [{ text: 'a' }] }, finishReason: 'STOP', ...groundingOf(each) },
+      ]
       return { candidates, usageMetadata: usage, modelVersion: 'm', responseId: 'a' }
     }
   }
@@ -85,8 +128,14 @@ const eventsOf = (each: OracleCase): readonly JsonObject[] => {
       const response = wholeAnswer(each)
       return [
         { type: 'response.created', response: { ...response, status: 'in_progress', output: [], usage: null } },
-        { type: 'response.output_item.added', output_index: 0, item: { ...item, content: [] } },
-        { type: 'response.output_item.done', output_index: 0, item: outputText },
+        ...outputOf(each).flatMap((one, output_index) => [
+          {
+            type: 'response.output_item.added',
+            output_index,
+            item: one === outputText ? { ...item, content: [] } : one,
+          },
+          { type: 'response.output_item.done', output_index, item: one },
+        ]),
         { type: 'response.completed', response },
       ]
     }
@@ -102,13 +151,13 @@ const eventText = (flavor: Flavor, json: JsonObject): string =>
 
 const readWhole = (each: OracleCase): Usage | null => {
   const body = Buffer.from(JSON.stringify(wholeAnswer(each)))
-  const answer = dialectOf[each.flavor].readAnswer(targetOf(each.model), asked(false), body)
+  const answer = dialectOf[each.flavor].readAnswer(targetOf(each.model), asked(each, false), body)
   if ('fault' in answer) throw new Error(answer.fault)
   return answer.reportedUsage
 }
 
 const readStream = (each: OracleCase): Usage | null => {
-  const relay = dialectOf[each.flavor].openRelay(targetOf(each.model), asked(true))
+  const relay = dialectOf[each.flavor].openRelay(targetOf(each.model), asked(each, true))
   const text = eventsOf(each).map((json) => eventText(each.flavor, json))
   relay.push(Buffer.from(text.join('') + (each.flavor === 'chat' ? 'data: [DONE]\n\n' : '')))
   relay.end()

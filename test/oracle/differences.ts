@@ -13,7 +13,7 @@ interface Deviation {
   readonly calculators: readonly Calculator[]
   readonly reason: string
   readonly applies: (each: OracleCase, usage: Usage) => boolean
-  readonly alter: (charged: Charged) => Charged
+  readonly alter: (charged: Charged, each: OracleCase) => Charged
 }
 
 interface Charged {
@@ -61,6 +61,24 @@ const deviations: readonly Deviation[] = [
     alter: asText,
   },
   {
+    name: 'searches-with-google-not-imported',
+    calculators: ['litellm'],
+    reason: 'The importer leaves the price of a search with Google out, LiteLLM has one.',
+    applies: ({ model, searches }) => model.provider === 'google' && searches > 0,
+    alter: ({ sheet, usage }, { model }) => {
+      const price = model.searchUsd ?? '0'
+      return { sheet: { ...sheet, per_call: { grounded_prompt: price, grounding_query: price } }, usage }
+    },
+  },
+  {
+    name: 'searches-by-the-answer',
+    calculators: ['litellm'],
+    reason:
+      'A name without a version is an alias of the newest models to us, charged by the query; LiteLLM charges the answer.',
+    applies: ({ model, searches }) => model.provider === 'google' && searches > 1 && !model.searchesByQuery,
+    alter: (charged) => withUsage(charged, { toolCalls: { grounding_query: 1 } }),
+  },
+  {
     name: 'row-of-the-same-model',
     calculators: ['litellm'],
     reason: 'LiteLLM has two rows of the model: it charges by the one named gemini/, which is free, we by the other.',
@@ -83,8 +101,9 @@ export const reasons: ReadonlyMap<string, string> = new Map(
   [...deviations, ...refusals].map(({ name, reason }) => [name, reason]),
 )
 
-/** Searches are charged by the call beside the tokens: this compares the tokens. */
-const tokenPicos = ({ sheet, usage }: Charged): bigint => chargeFor(sheet, { ...usage, toolCalls: {} }).totalPicos
+/** genai-prices has no price for a call of a tool: with it the tokens are compared. */
+const comparedPicos = ({ sheet, usage }: Charged, calculator: Calculator): bigint =>
+  chargeFor(sheet, calculator === 'genai' ? { ...usage, toolCalls: {} } : usage).totalPicos
 
 const toleranceRatio = 1e-9
 const tolerancePicos = 1
@@ -120,12 +139,18 @@ export const compareCharge = (
     return { classes: known === undefined ? [] : [known.name], differencePicos: 0 }
   }
   const theirPicos = Number(answered.charge) * Number(picosPerUsd)
-  const differencePicos = Math.abs(Number(tokenPicos(charged)) - theirPicos)
+  const differencePicos = Math.abs(Number(comparedPicos(charged, calculator)) - theirPicos)
   const applying = deviations.filter(
     ({ calculators, applies }) => calculators.includes(calculator) && applies(each, usage),
   )
   const explaining = subsetsOf(applying).find((some) =>
-    isEqual(tokenPicos(some.reduce((altered, { alter }) => alter(altered), charged)), theirPicos),
+    isEqual(
+      comparedPicos(
+        some.reduce((altered, { alter }) => alter(altered, each), charged),
+        calculator,
+      ),
+      theirPicos,
+    ),
   )
   if (explaining === undefined) return { classes: [], differencePicos }
   return { classes: explaining.length === 0 ? null : explaining.map(({ name }) => name), differencePicos }

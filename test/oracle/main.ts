@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { formatUsd } from '../../src/domain/money.ts'
 import { serviceRatesOf } from '../../src/domain/pricing/charge.ts'
 import { readLiteLlm } from '../../src/domain/pricing/litellm.ts'
-import type { JsonObject } from '../../src/encoding/json.ts'
+import { asObject, type JsonObject } from '../../src/encoding/json.ts'
 import { chargeCase, wholeAnswer } from './charges.ts'
 import { type Answered, type Calculator, compareCharge, reasons } from './differences.ts'
 import { type Calculators, installCalculators } from './install.ts'
@@ -29,6 +29,11 @@ type Known = Readonly<Record<Calculator, Readonly<Record<string, { readonly coun
 const readJson = (path: string | URL) => JSON.parse(readFileSync(path, 'utf8'))
 const known: Known = readJson(new URL('known-differences.json', import.meta.url))
 
+const searchUsdOf = ({ search_context_cost_per_query: prices }: JsonObject): string | null => {
+  const price = asObject(prices)['search_context_size_medium']
+  return typeof price === 'number' ? String(price) : null
+}
+
 const modelsOf = (table: JsonObject): readonly OracleModel[] =>
   readLiteLlm(table, { providers, allowFree: false }).flatMap((row) =>
     'sheet' in row
@@ -37,6 +42,9 @@ const modelsOf = (table: JsonObject): readonly OracleModel[] =>
             name: row.name,
             provider: row.model.slice(0, row.model.indexOf('/')) as OracleModel['provider'],
             sheet: row.sheet,
+            // LiteLLM charges by the row of the other name.
+            searchUsd: Object.hasOwn(table, `gemini/${row.name}`) ? null : searchUsdOf(asObject(table[row.name])),
+            searchesByQuery: asObject(table[row.name])['web_search_billing_unit'] === 'per_query',
           },
         ]
       : [],
@@ -46,7 +54,7 @@ const recordedCases = (models: readonly OracleModel[]): readonly OracleCase[] =>
   recordedUsages.map(({ model: name, flavor, usage }) => {
     const model = models.find((each) => each.name === name)
     if (model === undefined) throw new Error(`the table has no row ${name} that can be imported`)
-    return { model, flavor, usage, tier: null }
+    return { model, flavor, usage, tier: null, searches: 0 }
   })
 
 /** genai-prices wants a rate for each kind of token; the sheet's own rule gives it. */
@@ -145,10 +153,11 @@ const reportCalculator = (
 
 const installed = installCalculators()
 const models = modelsOf(readJson(installed.table))
-const random = createRandom(seed)
-const cases = [...recordedCases(models), ...Array.from({ length: count }, () => createCase(random, models))]
+const [random, toolRandom] = [createRandom(seed), createRandom(seed + 1)]
+const cases = [...recordedCases(models), ...Array.from({ length: count }, () => createCase(random, toolRandom, models))]
 console.log(
-  `${count} usages of ${models.length} models, whole and streamed, and ${recordedUsages.length} recorded ones`,
+  `${count} usages of ${models.length} models, whole and streamed, and ${recordedUsages.length} recorded ones; ` +
+    `${cases.filter(({ searches }) => searches > 0).length} with web searches`,
 )
 const answers = calculate(installed, cases)
 const agreed = calculators.map((calculator) => reportCalculator(cases, answers, calculator))

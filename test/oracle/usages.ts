@@ -9,6 +9,10 @@ export interface OracleModel {
   readonly name: string
   readonly provider: 'openai' | 'anthropic' | 'google' | 'xai'
   readonly sheet: PriceSheet
+  /** USD of a web search in LiteLLM's table; null where it has none. */
+  readonly searchUsd: string | null
+  /** LiteLLM's table counts each query, and not the answer that searched. */
+  readonly searchesByQuery: boolean
 }
 
 /** A usage as a provider reports it, and what it reports beside it. */
@@ -17,6 +21,8 @@ export interface OracleCase {
   readonly flavor: Flavor
   readonly usage: JsonObject
   readonly tier: string | null
+  /** Web searches that the answer made. */
+  readonly searches: number
 }
 
 export type Random = () => number
@@ -169,6 +175,27 @@ const tierOf = (random: Random, { provider, sheet }: OracleModel): string | null
   return provider === 'anthropic' || priced.length === 0 || random() < 0.5 ? null : pick(random, priced)
 }
 
+/** The tool that a request declares for a search, as far as it has a price. */
+export const searchToolOf = ({ sheet: { per_call: prices = {} } }: OracleModel): string | null =>
+  ['web_search', 'web_search_preview'].find((tool) => Object.hasOwn(prices, tool)) ?? null
+
+const searchesMax = 5
+
+/** OpenAI reports them in responses alone, Google charges them by its own names. */
+const searchesOf = (random: Random, model: OracleModel, flavor: Flavor): number => {
+  const { provider, searchUsd } = model
+  const searches = sometimes(random, searchesMax)
+  const isPriced = provider === 'google' ? searchUsd !== null : searchToolOf(model) !== null
+  return isPriced && (provider !== 'openai' || flavor === 'responses') ? searches : 0
+}
+
+/** As Anthropic and xAI report searches in the usage. */
+const searchesInUsage = ({ provider }: OracleModel, searches: number): JsonObject => {
+  if (searches === 0) return {}
+  if (provider === 'anthropic') return { server_tool_use: { web_search_requests: searches } }
+  return provider === 'xai' ? { server_side_tool_usage_details: { web_search_calls: searches } } : {}
+}
+
 const flavorsOf: { readonly [P in OracleModel['provider']]: readonly Flavor[] } = {
   openai: ['chat', 'responses'],
   xai: ['chat', 'responses'],
@@ -176,7 +203,8 @@ const flavorsOf: { readonly [P in OracleModel['provider']]: readonly Flavor[] } 
   google: ['gemini'],
 }
 
-export const createCase = (random: Random, models: readonly OracleModel[]): OracleCase => {
+/** `toolRandom` draws the calls of tools, so that the tokens are those of the seed. */
+export const createCase = (random: Random, toolRandom: Random, models: readonly OracleModel[]): OracleCase => {
   const model = pick(random, models)
   const flavor = pick(random, flavorsOf[model.provider])
   const parts = partsOf(random, model.sheet)
@@ -188,5 +216,6 @@ export const createCase = (random: Random, models: readonly OracleModel[]): Orac
     messages: () => messagesUsage(parts, region),
     gemini: () => ({ ...geminiUsage(parts), serviceTier: tier ?? 'standard' }),
   }
-  return { model, flavor, usage: usage[flavor](), tier }
+  const searches = searchesOf(toolRandom, model, flavor)
+  return { model, flavor, usage: { ...usage[flavor](), ...searchesInUsage(model, searches) }, tier, searches }
 }
