@@ -1,14 +1,79 @@
 import { explainCharge } from '../audit/explain-charge.ts'
+import { type FoundEvent, findEvent, findSeal } from '../audit/find-frame.ts'
+import type { Verifier } from '../audit/note.ts'
+import { makeProof, type Proof } from '../audit/proof.ts'
 import { type ChargeTables, readEvidence } from '../audit/read-evidence.ts'
-import type { HttpMiddleware } from '../http/context.ts'
+import { isObject } from '../encoding/json.ts'
+import { GatewayError } from '../errors/gateway-error.ts'
+import { decodeFrame } from '../events/codec.ts'
+import { type HttpContext, type HttpMiddleware, readableWorkspace } from '../http/context.ts'
+import { readQuery } from '../http/query.ts'
 import type { FrameSource } from '../log/raw-frames.ts'
-import { findRequestedTrace, unknownCharge } from './charge-trace.ts'
-import { limitLogReads } from './read-log.ts'
+import type { ChargeTrace } from '../projections/charges/charge-trace.ts'
+import { Semaphore } from '../runtime/semaphore.ts'
+import { withTimeout } from '../runtime/within.ts'
+import { readLimits } from './limits.ts'
 import type { EdgeReadModels } from './read-models.ts'
-import { fromTables } from './read-tables.ts'
-import type { LedgerChargeResponse } from './responses.types.ts'
+import { fromTables, readTables } from './read-tables.ts'
+import type { LedgerChargeResponse, LedgerProofResponse } from './responses.types.ts'
 
-export interface ChargeParts {
+const chargePath = /\/ledger\/charges\/([A-Za-z0-9_:-]{1,64})(?:\/proof)?\/?$/i
+
+const unknownCharge = (): GatewayError =>
+  new GatewayError('not_found', 'No request or task of this workspace has this id, as far as the tables have followed.')
+
+/** Throws `not_found` for a malformed id. */
+const idIn = (path: string): string => {
+  const id = chargePath.exec(path)?.[1]
+  if (id === undefined) throw unknownCharge()
+  return id
+}
+
+interface TraceRequest {
+  readonly id: string
+  readonly trace: ChargeTrace
+  /** The sequence of the log that the tables reflect. */
+  readonly sequence: number
+}
+
+/** Throws `not_found` where the workspace has no such charge. */
+const findRequestedTrace = async (ctx: HttpContext, readModels: EdgeReadModels): Promise<TraceRequest> => {
+  readQuery(ctx, {})
+  const id = idIn(ctx.path)
+  const finding = readModels.findTrace(id)
+  const trace = await readTables(ctx, finding)
+  if (trace === undefined || trace.workspaceId !== readableWorkspace(ctx)) throw unknownCharge()
+  return { id, trace, sequence: (await finding).sequence }
+}
+
+const unreadable = (cause?: unknown): GatewayError =>
+  new GatewayError('log_unavailable', 'The event log cannot be read right now. Try again shortly.', {
+    cause,
+    retryAfterSeconds: 1,
+  })
+
+const fromLog = async <T>(read: () => Promise<T>): Promise<T> => {
+  try {
+    return await read()
+  } catch (fault) {
+    throw fault instanceof GatewayError ? fault : unreadable(fault)
+  }
+}
+
+/** Bounds concurrent reads of the stored log. Throws `log_unavailable` where a read fails or is late. */
+const limitLogReads = (): (<T>(read: () => Promise<T>) => Promise<T>) => {
+  const semaphore = new Semaphore(readLimits.explainsAtOnceMax)
+  return (read) => {
+    let isAwaited = true
+    const answer = semaphore.run(() => (isAwaited ? fromLog(read) : Promise.reject(unreadable())))
+    return withTimeout(answer, readLimits.explainMs, () => {
+      isAwaited = false
+      return unreadable()
+    })
+  }
+}
+
+interface ChargeParts {
   readonly readModels: EdgeReadModels
   readonly frames: Pick<FrameSource, 'read'>
 }
@@ -29,5 +94,61 @@ export const showCharge = ({ readModels, frames }: ChargeParts): HttpMiddleware 
     )
     if (explanation === null) throw unknownCharge()
     ctx.body = explanation satisfies LedgerChargeResponse
+  }
+}
+
+export interface ProofParts extends ChargeParts {
+  /** Their checkpoints of the log are trusted. */
+  readonly verifiers: readonly Verifier[]
+}
+
+const unverified = (): GatewayError =>
+  new GatewayError('not_implemented', "The log's public key is not configured here, so nothing can be proved.")
+
+const notSealed = (): GatewayError =>
+  new GatewayError('conflict', 'No checkpoint seals the charge yet. Try again in a second.')
+
+const ofOthers = (): GatewayError =>
+  new GatewayError(
+    'access_denied',
+    'The proof holds a whole frame of the log, in which other workspaces have events too: an administrator can hand it out.',
+  )
+
+const utf8 = new TextDecoder()
+
+/** A proof has the whole frame: a key must not see other workspaces' events. Prices and checkpoints belong to none. */
+const holdsOthers = ({ frame }: FoundEvent, workspaceId: string): boolean =>
+  decodeFrame(utf8.decode(frame.data)).events.some(
+    ({ data }) => isObject(data) && data['workspaceId'] !== undefined && data['workspaceId'] !== workspaceId,
+  )
+
+const found = async ({ frames }: ProofParts, id: string, { sequences }: ChargeTrace): Promise<FoundEvent | null> => {
+  const [first] = sequences
+  const last = sequences.at(-1)
+  return first === undefined || last === undefined ? null : findEvent(frames, id, first, last)
+}
+
+const prove = async ({ frames, verifiers }: ProofParts, event: FoundEvent, trace: ChargeTrace): Promise<Proof> => {
+  const at = trace.seals.get(event.frame.sequence)?.sequence
+  const seal = at === undefined ? null : await findSeal(frames, event.frame.sequence, verifiers, at, at)
+  if (seal === null) throw notSealed()
+  return makeProof(event.frame, event.indexInFrame, seal)
+}
+
+/** GET …/charges/{id}/proof: a file that proves one charge with the log's public key and nothing else. */
+export const showProof = (parts: ProofParts): HttpMiddleware => {
+  const readLog = limitLogReads()
+  return async (ctx) => {
+    const { id, trace } = await findRequestedTrace(ctx, parts.readModels)
+    if (parts.verifiers.length === 0) throw unverified()
+    const proof = await readLog(async () => {
+      const event = await found(parts, id, trace)
+      if (event === null) throw unknownCharge()
+      if (ctx.state.admin === undefined && holdsOthers(event, trace.workspaceId)) throw ofOthers()
+      return prove(parts, event, trace)
+    })
+    ctx.body = proof satisfies LedgerProofResponse
+    ctx.attachment(`${id}.proof.json`)
+    ctx.type = 'application/json'
   }
 }

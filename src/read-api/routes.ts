@@ -1,20 +1,19 @@
 import type { ErrorCode } from '../errors/gateway-error.ts'
 import type { HttpMiddleware } from '../http/context.ts'
 import type { Operation, ResponseDescription } from '../http/operation.ts'
-import { type ChargeParts, showCharge } from './charge.ts'
+import { type ProofParts, showCharge, showProof } from './charge.ts'
 import * as charges from './charges.ts'
 import { showFindings } from './findings.ts'
 import { type HealthParts, showLedgerHealth } from './health.ts'
 import * as holds from './holds.ts'
 import * as keys from './keys.ts'
-import { type ProofParts, showProof } from './proof.ts'
 import * as statement from './statement.ts'
 import { followLedger, type LedgerTailParts } from './tail.ts'
 import * as tasks from './tasks.ts'
 import * as usage from './usage.ts'
 import { showWallet, type WalletParts } from './wallet.ts'
 
-export type LedgerParts = ChargeParts & HealthParts & ProofParts & LedgerTailParts & WalletParts
+export type LedgerParts = HealthParts & ProofParts & LedgerTailParts & WalletParts
 
 export interface LedgerRoute {
   /** Appended to each of `ledgerPrefixes`. */
