@@ -1,8 +1,10 @@
+import type { Key } from '../../domain/accounts/accounts.ts'
 import type { Ledger } from '../../domain/ledger/ledger.ts'
+import type { Hold } from '../../domain/wallet/wallet.ts'
 import type { Event } from '../../events/envelope.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
 
-export type DeadlineSource = Pick<LedgerTail, 'ledger' | 'onApplied'>
+type DeadlineSource = Pick<LedgerTail, 'ledger' | 'onApplied'>
 
 /** How items of a kind and their deadlines are read. Deadlines are milliseconds since the epoch. */
 interface Kind<Item> {
@@ -13,7 +15,7 @@ interface Kind<Item> {
 }
 
 /** There are tens of thousands of items: they are scanned only when one may be due. */
-export class DeadlineIndex<Item> {
+class DeadlineIndex<Item> {
   readonly #tail: DeadlineSource
   readonly #kind: Kind<Item>
   /** No open item has an earlier deadline. */
@@ -53,3 +55,21 @@ export class DeadlineIndex<Item> {
     this.#earliestMs = Math.min(this.#earliestMs, deadlineMs)
   }
 }
+
+function* openHolds({ wallets }: Ledger): Generator<Hold> {
+  for (const { holds } of wallets.values()) yield* holds.values()
+}
+
+export const expiredHolds = (tail: DeadlineSource): DeadlineIndex<Hold> =>
+  new DeadlineIndex(tail, {
+    deadlineIn: (event) => (event.type === 'HoldPlaced' ? event.data.deadline : undefined),
+    openItems: openHolds,
+    deadlineMsOf: ({ deadlineMs }) => deadlineMs,
+  })
+
+export const expiringKeys = (tail: DeadlineSource): DeadlineIndex<Key> =>
+  new DeadlineIndex(tail, {
+    deadlineIn: ({ type, data }) => (type === 'KeyIssued' || type === 'KeyExpirySet' ? data.expiresAt : undefined),
+    openItems: ({ accounts }) => accounts.keysBySha256.values(),
+    deadlineMsOf: ({ expiresAtMs }) => expiresAtMs,
+  })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
 import { LedgerTail } from '../../../src/log/ledger-tail.ts'
-import { expiredHolds } from '../../../src/roles/scheduler/expired-holds.ts'
+import { expiredHolds } from '../../../src/roles/scheduler/deadline-index.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
 
 const startMs = Date.parse('2026-05-01T00:00:00Z')

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import { LedgerTail } from '../../../src/log/ledger-tail.ts'
-import { expiringKeys } from '../../../src/roles/scheduler/expiring-keys.ts'
+import { expiringKeys } from '../../../src/roles/scheduler/deadline-index.ts'
 import { scheduler } from '../../../src/roles/scheduler/role.ts'
 import { sharedLimits } from '../../../src/runtime/limits.ts'
 import { until } from '../../support/clients.ts'
