@@ -1,6 +1,6 @@
+import { Queue } from '../runtime/queue.ts'
 import { auditLimits } from './limits.ts'
 import type { Hash } from './merkle.ts'
-import { Queue } from './queue.ts'
 
 export interface SealedLeaf {
   /** The sequence for which it was sealed. */

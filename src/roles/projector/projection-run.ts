@@ -1,6 +1,7 @@
 import { applyFrame, type Ledger } from '../../domain/ledger/ledger.ts'
 import type { EventLog, Follower, Frame } from '../../log/event-log.ts'
 import type { ReadModel } from '../../projections/schema/read-model.ts'
+import { Sleeper } from '../../runtime/sleeper.ts'
 import { yieldEvery } from '../../runtime/yield-every.ts'
 import { BatchAccumulator } from './batch-accumulator.ts'
 import { projectorLimits } from './limits.ts'
@@ -35,10 +36,10 @@ export class ProjectionRun {
   readonly #parts: ProjectionRunParts & { readonly toSequence: number }
   readonly #accumulated: BatchAccumulator
   readonly #follower: Follower
+  readonly #sleeper = new Sleeper()
   readonly #ended = Promise.withResolvers<RunEnd>()
   #phase: 'running' | 'stopping' | 'over' = 'running'
   #committing = false
-  #wake: () => void = () => undefined
 
   constructor(parts: ProjectionRunParts) {
     const { ledger, log, models, batchEventsMax, writtenSequence = 0, toSequence = Number.POSITIVE_INFINITY } = parts
@@ -61,7 +62,7 @@ export class ProjectionRun {
 
   stop(): void {
     if (this.#phase === 'running') this.#phase = 'stopping'
-    this.#wake()
+    this.#sleeper.wake()
     this.#endIfDone()
   }
 
@@ -81,7 +82,7 @@ export class ProjectionRun {
     }
     if (!this.#committing) void this.#commitAccumulated()
     if (!this.#accumulated.isFull) return undefined
-    this.#wake()
+    this.#sleeper.wake()
     return this.#accumulated.waitForRoom()
   }
 
@@ -101,13 +102,7 @@ export class ProjectionRun {
     const isHurried =
       this.#phase !== 'running' || this.#accumulated.isFull || this.#parts.toSequence !== Number.POSITIVE_INFINITY
     if (isHurried) return Promise.resolve()
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#wake(), projectorLimits.projectionRestMs)
-      this.#wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
+    return this.#sleeper.sleep(projectorLimits.projectionRestMs)
   }
 
   #takeBatch(): ProjectionBatch | null {
@@ -146,7 +141,7 @@ export class ProjectionRun {
   #close(settle: () => void): void {
     if (this.#phase === 'over') return
     this.#phase = 'over'
-    this.#wake()
+    this.#sleeper.wake()
     this.#accumulated.makeRoom()
     // A fault of the follower is reported by its `done`.
     this.#follower.stop().then(settle, settle)

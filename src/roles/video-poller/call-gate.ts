@@ -1,3 +1,4 @@
+import { Queue } from '../../runtime/queue.ts'
 import { pollerLimits } from './limits.ts'
 
 /** Submits come before polls. */
@@ -44,33 +45,10 @@ export class CallPermit {
   }
 }
 
-const compactFrom = 1_024
-
-class PermitQueue {
-  #turns: CallPermit[] = []
-  #head = 0
-
-  push(turn: CallPermit): void {
-    this.#turns.push(turn)
-  }
-
-  get isEmpty(): boolean {
-    while (this.#turns[this.#head]?.waits === false) this.#advance()
-    return this.#head === this.#turns.length
-  }
-
-  shift(): CallPermit {
-    const turn = this.#turns[this.#head]!
-    this.#advance()
-    return turn
-  }
-
-  #advance(): void {
-    this.#head += 1
-    if (this.#head < compactFrom || this.#head * 2 < this.#turns.length) return
-    this.#turns = this.#turns.slice(this.#head)
-    this.#head = 0
-  }
+/** Those that were cancelled are no longer due. */
+const hasDue = (queue: Queue<CallPermit>): boolean => {
+  while (queue.head?.waits === false) queue.shift()
+  return queue.head !== undefined
 }
 
 /** After the vendor had no room for a submit: none for a while, then one at a time until it accepts one. */
@@ -123,7 +101,7 @@ export class CallGate {
   readonly #intervalMs: number
   readonly #most: { readonly [K in CallKind]: number }
   readonly #steadyMs: () => number
-  readonly #queues = { submit: new PermitQueue(), poll: new PermitQueue() }
+  readonly #queues = { submit: new Queue<CallPermit>(), poll: new Queue<CallPermit>() }
   readonly #inFlight = { submit: 0, poll: 0 }
   #submitsInRow = 0
   #nextMs = Number.NEGATIVE_INFINITY
@@ -201,6 +179,6 @@ export class CallGate {
   }
 
   #isDue(kind: CallKind, most: number): boolean {
-    return this.#inFlight[kind] < most && !this.#queues[kind].isEmpty
+    return this.#inFlight[kind] < most && hasDue(this.#queues[kind])
   }
 }

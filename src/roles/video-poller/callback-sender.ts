@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { faultText } from '../../errors/gateway-error.ts'
 import { type HttpClient, HttpFault } from '../../providers/http.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -10,7 +11,14 @@ import type { PollerBounds } from './bounds.ts'
 import { type CallbackMessage, decodeCallback } from './callback-message.ts'
 import { pollerLimits } from './limits.ts'
 import type { PaceRandom } from './pace.ts'
-import { webhookSignature } from './signature.ts'
+
+const secretPrefix = 'whsec_'
+
+/** HMAC-SHA256 over `id.timestamp.body` (Standard Webhooks). The secret is base64, its prefix `whsec_` optional. */
+export const webhookSignature = (secret: string, id: string, timestampSeconds: number, body: string): string => {
+  const key = Buffer.from(secret.startsWith(secretPrefix) ? secret.slice(secretPrefix.length) : secret, 'base64')
+  return `v1,${createHmac('sha256', key).update(`${id}.${timestampSeconds}.${body}`).digest('base64')}`
+}
 
 export interface Webhooks {
   /** Connects to public addresses alone. */

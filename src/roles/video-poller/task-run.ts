@@ -1,13 +1,38 @@
 import type { Applied } from '../../domain/ledger/ledger.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { Sleeper } from '../../runtime/sleeper.ts'
 import type { WorkItem } from '../work-queue.ts'
 import type { PollerBounds } from './bounds.ts'
-import { Lease } from './lease.ts'
 import { nextStep, type PollStep } from './next-step.ts'
 import type { PaceRandom } from './pace.ts'
 import { beginPolling, nextPollState, type PollEvent } from './poll-event.ts'
 import { type TaskStepParts, TaskSteps } from './task-steps.ts'
+
+/** Instants are milliseconds of the steady clock. */
+export class Lease {
+  readonly item: WorkItem
+  readonly #leaseMs: number
+  readonly #deliveries: number
+  #renewedMs: number
+
+  constructor(item: WorkItem, leaseMs: number, nowMs: number) {
+    this.item = item
+    this.#leaseMs = leaseMs
+    this.#deliveries = item.deliveries
+    this.#renewedMs = nowMs
+  }
+
+  /** True when another process may have the item: this one was paused, or cut off, or was handed the item once more. */
+  isLost(nowMs: number): boolean {
+    return this.item.deliveries !== this.#deliveries || nowMs - this.#renewedMs >= this.#leaseMs
+  }
+
+  renewIfDue(nowMs: number, dueMs: number): void {
+    if (nowMs - this.#renewedMs < dueMs) return
+    if (this.item.renew()) this.#renewedMs = nowMs
+  }
+}
 
 export interface TaskRunParts extends TaskStepParts {
   readonly tail: Pick<LedgerTail, 'ledger'>
@@ -18,28 +43,6 @@ export interface TaskRunParts extends TaskStepParts {
 
 /** Still recorded when the poller stops: a result must not be fetched twice. */
 const lastSteps: ReadonlySet<PollStep['type']> = new Set(['record_submitted', 'settle', 'record_late'])
-
-const longestSleepMs = 3_600_000 // A timer above 2^31 ms would fire at once.
-
-class Sleeper {
-  #wake: (() => void) | null = null
-
-  sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        clearTimeout(timer)
-        this.#wake = null
-        resolve()
-      }
-      const timer = setTimeout(wake, Math.max(0, Math.min(longestSleepMs, Math.ceil(ms))))
-      this.#wake = wake
-    })
-  }
-
-  wake(): void {
-    this.#wake?.()
-  }
-}
 
 const readMoment = ({ steadyMs, clock, random }: TaskRunParts) => ({
   steadyMs: steadyMs(),

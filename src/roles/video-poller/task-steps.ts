@@ -1,18 +1,38 @@
+import { createHash } from 'node:crypto'
 import type { TaskPayload } from '../../domain/video/request.ts'
 import type { Task } from '../../domain/video/task.ts'
+import { asObject, asText, parseJson } from '../../encoding/json.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import type { Semaphore } from '../../runtime/semaphore.ts'
 import type { ThrottledWarning } from '../../runtime/throttled-warning.ts'
 import type { RecentTasks } from '../recent-tasks.ts'
-import type { WorkQueue } from '../work-queue.ts'
+import type { WorkItem, WorkQueue } from '../work-queue.ts'
 import { callbackMessage, encodeCallback } from './callback-message.ts'
-import type { Lease } from './lease.ts'
 import type { PollStep } from './next-step.ts'
-import { readPayload, readWorkspaceId } from './payload.ts'
 import type { PollEvent } from './poll-event.ts'
 import { type RecordParts, recordLate, recordSettled } from './task-records.ts'
 import { VendorClient, type VendorClientParts } from './vendor-client.ts'
+
+const decoder = new TextDecoder()
+
+/** The text is a caller's: an error must not quote it. */
+const parsePayload = (text: string): TaskPayload | null => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+/** The request as it was submitted; null where the bytes are missing or do not match the order's digest. */
+const readPayload = (bytes: Uint8Array | null, digest: string): TaskPayload | null => {
+  if (bytes === null || createHash('sha256').update(bytes).digest('hex') !== digest) return null
+  return parsePayload(decoder.decode(bytes))
+}
+
+const readWorkspaceId = (bytes: Uint8Array | null): string | null =>
+  (bytes === null ? '' : asText(asObject(parseJson(decoder.decode(bytes)))['workspaceId'])) || null
 
 export interface TaskStepParts extends RecordParts, VendorClientParts {
   /** Knows tasks that ended before this process followed the log. */
@@ -32,7 +52,7 @@ type TaskStep =
 interface HeldItem {
   readonly taskId: string
   /** As it is held then. */
-  readonly lease: () => Lease
+  readonly lease: () => { readonly item: WorkItem }
   /** A submit is still the next step. */
   readonly isWanted: () => boolean
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Lease } from '../../../src/roles/video-poller/lease.ts'
+import { Lease } from '../../../src/roles/video-poller/task-run.ts'
 
 const leaseMs = 30_000
 const dueMs = 10_000

@@ -2,7 +2,7 @@ import t from 'tap'
 import { pollerLimits } from '../../../src/roles/video-poller/limits.ts'
 
 import { latePollDelayMs, pollDelayMs, retryDelayMs } from '../../../src/roles/video-poller/pace.ts'
-import { progressOf } from '../../../src/roles/video-poller/progress.ts'
+import { progressOf } from '../../../src/roles/video-poller/poll-event.ts'
 
 const middle = (): number => 0.5
 
