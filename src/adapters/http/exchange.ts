@@ -1,12 +1,8 @@
 import type { Dispatcher } from 'undici'
 import { faultCode } from '../../errors/gateway-error.ts'
 import { HttpFault, type HttpRequest, type HttpResponse } from '../../providers/http.ts'
+import { ReaderQueue } from '../reader-queue.ts'
 import { httpClientLimits } from './limits.ts'
-
-type Chunk = IteratorResult<Uint8Array, undefined>
-type Waiter = PromiseWithResolvers<Chunk>
-
-const ended: Chunk = { done: true, value: undefined }
 
 const timeoutCodes: readonly unknown[] = ['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT']
 
@@ -15,31 +11,137 @@ const faultOf = (error: unknown): HttpFault => {
   return new HttpFault(timeoutCodes.includes(faultCode(error)) ? 'timeout' : 'network', error)
 }
 
-/** On undici's handler API, without a stream object between. What is not pulled yet is buffered up to a bound. */
-export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterator<Uint8Array> {
+/** Bounds the wait for the first chunk, and behind it each wait of a reader. */
+class SilenceTimer {
+  readonly #idleMs: number | undefined
+  readonly #onSilence: () => void
+  #timer: NodeJS.Timeout | undefined
+  #chunks = 0
+  #isAwaited = true
+
+  constructor({ firstByteTimeoutMs, idleTimeoutMs }: HttpRequest, onSilence: () => void) {
+    this.#idleMs = idleTimeoutMs
+    this.#onSilence = onSilence
+    this.#timer = setTimeout(() => this.#expire(), firstByteTimeoutMs)
+  }
+
+  readBegins(): void {
+    this.#isAwaited = true
+    if (this.#chunks === 0) return
+    if (this.#timer !== undefined) this.#timer.refresh()
+    else if (this.#idleMs !== undefined) this.#timer = setTimeout(() => this.#expire(), this.#idleMs)
+  }
+
+  chunkReceived(): void {
+    if (this.#chunks === 0) this.stop()
+    this.#chunks += 1
+    this.#isAwaited = false
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  /** A timer can fire late, when the event loop was blocked: the sockets are read first. */
+  #expire(): void {
+    const before = this.#chunks
+    if (this.#isAwaited)
+      setImmediate(() => {
+        if (this.#chunks === before) this.#onSilence()
+      })
+  }
+}
+
+interface BodyParts {
+  readonly onReadBegins: () => void
+  readonly onRoom: () => void
+  readonly onDiscard: () => void
+}
+
+/** What has arrived and was not read, up to a bound, and the reader that waits for more. */
+class ResponseBody implements AsyncIterableIterator<Uint8Array> {
+  readonly #parts: BodyParts
+  readonly #queue = new ReaderQueue<Uint8Array>()
+  #unreadBytes = 0
+
+  constructor(parts: BodyParts) {
+    this.#parts = parts
+  }
+
+  get isOver(): boolean {
+    return this.#queue.isOver
+  }
+
+  get fault(): Error | null {
+    return this.#queue.fault
+  }
+
+  [Symbol.asyncIterator](): AsyncIterableIterator<Uint8Array> {
+    return this
+  }
+
+  next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    const value = this.#queue.shift()
+    if (value === undefined) {
+      if (!this.#queue.isOver) this.#parts.onReadBegins()
+      return this.#queue.wait()
+    }
+    this.#unreadBytes -= value.byteLength
+    if (this.#unreadBytes === 0) this.#parts.onRoom()
+    return Promise.resolve({ done: false, value })
+  }
+
+  return(): Promise<IteratorResult<Uint8Array, undefined>> {
+    this.discard()
+    return Promise.resolve({ done: true, value: undefined })
+  }
+
+  takeArrived(): readonly Uint8Array[] {
+    const chunks = this.#queue.takeAll()
+    this.#unreadBytes = 0
+    this.#parts.onRoom()
+    return chunks
+  }
+
+  discard(): void {
+    this.#queue.takeAll()
+    this.#unreadBytes = 0
+    this.#parts.onDiscard()
+  }
+
+  /** False when the upstream must wait for the reader. */
+  push(chunk: Uint8Array): boolean {
+    if (!this.#queue.isAwaited) this.#unreadBytes += chunk.byteLength
+    this.#queue.push(chunk)
+    return this.#unreadBytes < httpClientLimits.upstreamBufferBytesMax
+  }
+
+  end(fault: HttpFault | null): void {
+    this.#queue.end(fault)
+  }
+}
+
+/** On undici's handler API, without a stream object between. */
+export class Exchange implements Dispatcher.DispatchHandler {
   readonly #signal: AbortSignal
   readonly #head = Promise.withResolvers<HttpResponse>()
+  readonly #silence: SilenceTimer
+  readonly #body = new ResponseBody({
+    onReadBegins: () => this.#silence.readBegins(),
+    onRoom: () => this.#resume(),
+    onDiscard: () => this.#drain(),
+  })
   readonly #onAbort = (): void => this.#fail(new HttpFault('aborted', this.#signal.reason))
   #controller: Dispatcher.DispatchController | null = null
-  readonly #idleTimeoutMs: number | undefined
-  #firstByteTimer: NodeJS.Timeout | undefined
-  #idleTimer: NodeJS.Timeout | undefined
   #drainTimer: NodeJS.Timeout | undefined
-  #chunks: Uint8Array[] = []
-  #bufferedBytes = 0
   #drainedBytes = 0
-  #discarding = false
-  #waiter: Waiter | null = null
-  #finished = false
-  #fault: HttpFault | null = null
 
-  constructor({ signal, firstByteTimeoutMs, idleTimeoutMs }: HttpRequest) {
-    this.#signal = signal
-    this.#idleTimeoutMs = idleTimeoutMs
-    const isSilent = (): boolean => this.#firstByteTimer !== undefined
-    this.#firstByteTimer = setTimeout(() => this.#timeOut(isSilent), firstByteTimeoutMs)
-    if (signal.aborted) this.#onAbort()
-    else signal.addEventListener('abort', this.#onAbort, { once: true })
+  constructor(request: HttpRequest) {
+    this.#signal = request.signal
+    this.#silence = new SilenceTimer(request, () => this.#fail(new HttpFault('timeout')))
+    if (this.#signal.aborted) this.#onAbort()
+    else this.#signal.addEventListener('abort', this.#onAbort, { once: true })
   }
 
   get head(): Promise<HttpResponse> {
@@ -48,7 +150,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    if (this.#fault !== null) controller.abort(this.#fault)
+    if (this.#body.fault !== null) controller.abort(this.#body.fault)
   }
 
   onResponseStart(
@@ -57,130 +159,56 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     headers: Record<string, string | string[] | undefined>,
   ): void {
     if (status < 200) return
+    const body = this.#body
     this.#head.resolve({
       status,
       headers,
-      body: this,
-      takeArrived: () => this.takeArrived(),
-      discard: () => this.discard(),
+      body,
+      takeArrived: () => body.takeArrived(),
+      discard: () => body.discard(),
     })
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
-    this.#stopFirstByteTimer()
-    if (this.#discarding) this.#drain(chunk)
-    else if (this.#waiter !== null) this.#deliver({ done: false, value: chunk })
-    else this.#buffer(controller, chunk)
+    this.#silence.chunkReceived()
+    if (this.#drainTimer === undefined) {
+      if (!this.#body.push(chunk)) controller.pause()
+      return
+    }
+    this.#drainedBytes += chunk.byteLength
+    if (this.#drainedBytes > httpClientLimits.upstreamDrainBytesMax) this.#fail(new HttpFault('aborted'))
   }
 
   onResponseEnd(): void {
-    this.#finish()
-    if (this.#waiter !== null) this.#deliver(ended)
+    this.#finish(null)
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#fail(faultOf(error))
   }
 
-  [Symbol.asyncIterator](): AsyncIterableIterator<Uint8Array> {
-    return this
-  }
-
-  next(): Promise<Chunk> {
-    const value = this.#chunks.shift()
-    if (value !== undefined) {
-      this.#bufferedBytes -= value.byteLength
-      if (this.#bufferedBytes === 0) this.#resume()
-      return Promise.resolve({ done: false, value })
-    }
-    if (this.#fault !== null) return Promise.reject(this.#fault)
-    if (this.#finished) return Promise.resolve(ended)
-    this.#waiter = Promise.withResolvers()
-    if (this.#firstByteTimer === undefined) this.#startIdleTimer()
-    return this.#waiter.promise
-  }
-
-  takeArrived(): readonly Uint8Array[] {
-    const chunks = this.#chunks
-    this.#chunks = []
-    this.#bufferedBytes = 0
-    this.#resume()
-    return chunks
-  }
-
-  return(): Promise<Chunk> {
-    this.discard()
-    return Promise.resolve(ended)
-  }
-
-  discard(): void {
-    this.#discarding = true
-    this.#chunks = []
-    this.#bufferedBytes = 0
-    if (this.#finished) return
-    this.#drainTimer ??= setTimeout(() => this.#fail(new HttpFault('timeout')), httpClientLimits.upstreamDrainMs)
-    this.#controller?.resume()
-  }
-
   #resume(): void {
-    if (!this.#finished) this.#controller?.resume()
+    if (!this.#body.isOver) this.#controller?.resume()
   }
 
-  /** Times out only while a read is pending. */
-  #startIdleTimer(): void {
-    if (this.#idleTimer !== undefined) this.#idleTimer.refresh()
-    else if (this.#idleTimeoutMs !== undefined)
-      this.#idleTimer = setTimeout(() => {
-        const waiter = this.#waiter
-        if (waiter !== null) this.#timeOut(() => this.#waiter === waiter)
-      }, this.#idleTimeoutMs)
+  #drain(): void {
+    if (this.#body.isOver) return
+    this.#drainTimer ??= setTimeout(() => this.#fail(new HttpFault('timeout')), httpClientLimits.upstreamDrainMs)
+    this.#resume()
   }
 
-  /** A timer can fire late, when the event loop was blocked: the sockets are read first. */
-  #timeOut(isSilent: () => boolean): void {
-    setImmediate(() => {
-      if (isSilent()) this.#fail(new HttpFault('timeout'))
-    })
-  }
-
-  #buffer(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
-    this.#chunks.push(chunk)
-    this.#bufferedBytes += chunk.byteLength
-    if (this.#bufferedBytes >= httpClientLimits.upstreamBufferBytesMax) controller.pause()
-  }
-
-  #drain(chunk: Uint8Array): void {
-    this.#drainedBytes += chunk.byteLength
-    if (this.#drainedBytes > httpClientLimits.upstreamDrainBytesMax) this.#fail(new HttpFault('aborted'))
-  }
-
-  #deliver(chunk: Chunk): void {
-    this.#waiter?.resolve(chunk)
-    this.#waiter = null
-  }
-
-  /** The first fault counts; chunks that came before it are still read. */
+  /** The first fault counts. */
   #fail(fault: HttpFault): void {
-    if (this.#finished) return
-    this.#fault = fault
-    this.#finish()
+    if (this.#body.isOver) return
+    this.#finish(fault)
     this.#controller?.abort(fault)
     this.#head.reject(fault)
-    this.#waiter?.reject(fault)
-    this.#waiter = null
   }
 
-  #finish(): void {
-    this.#finished = true
-    this.#stopFirstByteTimer()
+  #finish(fault: HttpFault | null): void {
+    this.#silence.stop()
     clearTimeout(this.#drainTimer)
-    clearTimeout(this.#idleTimer)
     this.#signal.removeEventListener('abort', this.#onAbort)
-  }
-
-  #stopFirstByteTimer(): void {
-    if (this.#firstByteTimer === undefined) return
-    clearTimeout(this.#firstByteTimer)
-    this.#firstByteTimer = undefined
+    this.#body.end(fault)
   }
 }
