@@ -137,10 +137,7 @@ export class LogFollower implements Follower {
         if (error instanceof LogFault || findPermissionViolation(error) !== null) throw error
       },
     })
-    this.#loop.run().then(
-      () => this.stop(),
-      (error) => this.#fail(error),
-    )
+    void this.#run()
   }
 
   get done(): Promise<void> {
@@ -154,14 +151,25 @@ export class LogFollower implements Follower {
   /** Resolves when the reader has finished its current message; it receives no other. */
   async stop(): Promise<void> {
     this.#loop.stop()
+    const handled = this.#queue.stop()
     await this.#session?.close()
-    await this.#queue.stop()
+    await handled
     this.#ended.resolve()
   }
 
   #fail(error: unknown): void {
     this.#ended.reject(error)
     this.#loop.stop()
+    void this.#queue.stop()
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await this.#loop.run()
+      if (!this.#loop.isOver) await this.stop()
+    } catch (error) {
+      if (!this.#loop.isOver) this.#fail(error)
+    }
   }
 
   #open(onEnd: (reason: string) => void): Session {
@@ -177,16 +185,23 @@ export class LogFollower implements Follower {
       onEnd,
     })
     this.#session = session
-    return { start: () => session.start(this.#received + 1), close: () => void session.close() }
+    return {
+      prepare: () => session.start(this.#received + 1),
+      start: () => undefined,
+      close: () => void session.close(),
+    }
+  }
+
+  #failAtGap(expected: number, came: number): void {
+    this.#queue.finish()
+    this.#fail(new LogFault(`sequence ${expected} is missing: ${came} came`, { from: expected, resumesAt: came }))
   }
 
   #receive(message: LogMessage): void {
     if (this.#loop.isOver) return
     const expected = this.#received + 1
     this.#received = message.sequence
-    if (message.sequence === expected) return this.#queue.add(message)
-    this.#queue.finish()
-    const gap = { from: expected, resumesAt: message.sequence }
-    this.#fail(new LogFault(`sequence ${expected} is missing: ${message.sequence} came`, gap))
+    if (message.sequence === expected) this.#queue.add(message)
+    else this.#failAtGap(expected, message.sequence)
   }
 }

@@ -3,8 +3,9 @@ import { natsLimits } from './limits.ts'
 import type { Link } from './link.ts'
 
 export interface Session {
-  /** Rejects when it cannot be begun. */
-  start(): Promise<void>
+  /** Rejects when it cannot be started. */
+  prepare(): Promise<void>
+  start(): void
   close(): void
 }
 
@@ -12,7 +13,7 @@ export interface SessionLoopParts {
   readonly link: Link
   /** `onEnd` is called with the reason why another session is needed. */
   readonly open: (onEnd: (reason: string) => void) => Session
-  /** Called once between two sessions that were begun. */
+  /** Called once between two sessions that were started. */
   readonly onRestart: (reason: string) => void
   /** Throws what ends the loop. */
   readonly onFault: (error: unknown) => void
@@ -56,8 +57,10 @@ export class SessionLoop {
     this.#endSession = ended.resolve
     const session = open(ended.resolve)
     try {
-      await link.runWhileUp(() => session.start())
+      await link.runWhileUp(() => session.prepare())
+      if (this.#isOver) return 'stopped'
       this.#attempt = 0
+      session.start()
       return await link.runWhileUp(() => ended.promise)
     } catch (error) {
       onFault(error)

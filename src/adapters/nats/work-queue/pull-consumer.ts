@@ -1,6 +1,5 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node'
-import { faultText } from '../../../errors/gateway-error.ts'
 import type { QueueConsumer, WorkItem } from '../../../roles/work-queue.ts'
 import { type Check, checkOf } from '../../../runtime/health.ts'
 import { sharedLimits } from '../../../runtime/limits.ts'
@@ -10,6 +9,7 @@ import { parseDelivery } from '../delivery.ts'
 import { natsLimits } from '../limits.ts'
 import type { Link } from '../link.ts'
 import { PullSession } from '../pull-session.ts'
+import { type Session, SessionLoop } from '../session-loop.ts'
 import { type ConsumerSpec, ensureConsumer } from './consumer.ts'
 import { parseItemLocation, type QueueContents } from './contents.ts'
 import type { QueueHealth } from './health.ts'
@@ -45,11 +45,9 @@ export class PullConsumer implements QueueConsumer {
    */
   readonly #completing = new Map<string, LeasedItem>()
   readonly #sweepTimer: NodeJS.Timeout
+  readonly #loop: SessionLoop
   #session: PullSession | undefined
-  #attempt = 0
-  #isOver = false
   #isPulling = false
-  #endSession: (reason: string) => void = () => {}
 
   constructor(parts: PullConsumerParts, itemsMax: number, onItem: (item: WorkItem) => void) {
     this.#parts = parts
@@ -60,8 +58,18 @@ export class PullConsumer implements QueueConsumer {
     }
     this.#itemsMax = itemsMax
     this.#onItem = onItem
+    const { link, logger, consumer, health } = parts
+    this.#loop = new SessionLoop({
+      link,
+      open: (onEnd) => this.#open(onEnd),
+      onRestart: (reason) =>
+        logger.log('queue.consumer_restarted', { stream: consumer.stream, queue: consumer.queue.consumer, reason }),
+      onFault: (error) => {
+        if (!link.isClosed) health.reportFailure(error)
+      },
+    })
     this.#sweepTimer = setInterval(() => void this.#sweep(), natsLimits.queueSweepMs)
-    void this.#run()
+    void this.#loop.run()
     void this.#sweep()
   }
 
@@ -70,9 +78,8 @@ export class PullConsumer implements QueueConsumer {
   }
 
   async stop(): Promise<void> {
-    this.#isOver = true
     clearInterval(this.#sweepTimer)
-    this.#endSession('stopped')
+    this.#loop.stop()
     // Items that cannot be returned now are redelivered when their leases end.
     await waitAtMost(this.#nakAll(), sharedLimits.natsRequestMs)
   }
@@ -84,54 +91,33 @@ export class PullConsumer implements QueueConsumer {
     if (link.isUp) await connection.flush().catch(() => {})
   }
 
-  async #run(): Promise<void> {
-    const { link, logger, consumer } = this.#parts
-    while (!this.#isOver && !link.isClosed) {
-      const reason = await this.#runSession()
-      if (this.#isOver || link.isClosed) return
-      if (this.#attempt === 0)
-        logger.log('queue.consumer_restarted', { stream: consumer.stream, queue: consumer.queue.consumer, reason })
-      await link.backOff(Math.min(this.#attempt, natsLimits.followDoublingsMax)).catch(() => {}) // Closed: the loop ends.
-      this.#attempt += 1
-    }
-  }
-
-  async #runSession(): Promise<string> {
-    const { jsm, link, consumer, create, health } = this.#parts
-    const lost = Promise.withResolvers<string>()
-    this.#endSession = lost.resolve
-    const session = this.#newSession(lost.resolve)
-    try {
-      await link.runWhileUp(() => ensureConsumer(jsm, consumer, create))
-      if (this.#isOver) return 'stopped'
-      health.reportSuccess()
-      this.#attempt = 0
-      this.#session = session
-      for (const item of this.#leased.values()) item.renew() // Before expired ones are delivered to others.
-      session.start()
-      this.#isPulling = true
-      return await link.runWhileUp(() => lost.promise)
-    } catch (error) {
-      if (!link.isClosed) health.reportFailure(error)
-      return faultText(error)
-    } finally {
-      this.#isPulling = false
-      if (!this.#isOver) void session.drain().catch(() => {}) // The connection is gone, and the subscription with it.
-    }
-  }
-
-  #newSession(onLost: (reason: string) => void): PullSession {
-    const { connection, consumer, inboxPrefix } = this.#parts
-    return new PullSession({
+  #open(onEnd: (reason: string) => void): Session {
+    const { jsm, connection, consumer, create, health, inboxPrefix } = this.#parts
+    const session = new PullSession({
       pace,
       connection,
       stream: consumer.stream,
       consumer: consumer.queue.consumer,
       inboxPrefix,
-      room: () => (this.#isOver ? 0 : this.#itemsMax - this.#leased.size),
+      room: () => (this.#loop.isOver ? 0 : this.#itemsMax - this.#leased.size),
       onMessage: (message) => this.#receive(message),
-      onEnd: onLost,
+      onEnd,
     })
+    return {
+      prepare: () => ensureConsumer(jsm, consumer, create),
+      start: () => {
+        health.reportSuccess()
+        this.#session = session
+        for (const item of this.#leased.values()) item.renew() // Before expired ones are delivered to others.
+        session.start()
+        this.#isPulling = true
+      },
+      close: () => {
+        this.#isPulling = false
+        // Where it fails the connection is gone, and the subscription with it.
+        if (!this.#loop.isOver) void session.drain().catch(() => {})
+      },
+    }
   }
 
   #receive(message: Msg): void {
@@ -139,7 +125,8 @@ export class PullConsumer implements QueueConsumer {
     const held = this.#leased.get(id) ?? this.#completing.get(id)
     const reply = message.reply ?? ''
     if (held !== undefined) held.onRedelivered(reply, parseDelivery(reply).deliveries)
-    else if (this.#isOver || this.#leased.size >= this.#itemsMax) this.#parts.connection.publish(reply, formatNak(0))
+    else if (this.#loop.isOver || this.#leased.size >= this.#itemsMax)
+      this.#parts.connection.publish(reply, formatNak(0))
     else this.#lease(id, reply, message.headers)
   }
 
