@@ -70,6 +70,15 @@ const assertToken = (token: string): void => {
   if (!tokenPattern.test(token)) throw new Error(`${JSON.stringify(token)} cannot be a subject's last token`)
 }
 
+const closedError = (): GatewayError => new GatewayError('log_unavailable', 'The event log is closed.')
+
+const walletSubjectOf = ({ walletPrefix }: LogNames, workspaceId: string, facts: readonly Fact[]): string => {
+  assertToken(workspaceId)
+  const stray = facts.find(({ data }) => !('workspaceId' in data) || data.workspaceId !== workspaceId)
+  if (stray !== undefined) throw new Error(`a ${stray.type} of another workspace on the wallet of ${workspaceId}`)
+  return `${walletPrefix}${workspaceId}`
+}
+
 interface Parts extends LogFollowerParts {
   readonly envelope: EnvelopeContext
   readonly writer: string
@@ -106,11 +115,15 @@ class NatsLog implements OpenLog {
     facts: readonly Fact[],
     expectedSequence: number,
   ): ReturnType<EventLog['appendToWallet']> {
-    return this.#parts.wallets.append(this.#walletSubject(workspaceId, facts), this.#wrap(facts), expectedSequence)
+    return this.#parts.wallets.append(
+      walletSubjectOf(this.#parts.names, workspaceId, facts),
+      this.#wrap(facts),
+      expectedSequence,
+    )
   }
 
   async postToWallet(workspaceId: string, facts: readonly Fact[]): Promise<Appended> {
-    return this.#parts.wallets.post(this.#walletSubject(workspaceId, facts), this.#wrap(facts))
+    return this.#parts.wallets.post(walletSubjectOf(this.#parts.names, workspaceId, facts), this.#wrap(facts))
   }
 
   follow(fromSequence: number, onFrame: (frame: Frame) => void | Promise<void>): Follower {
@@ -157,7 +170,7 @@ class NatsLog implements OpenLog {
   }
 
   #follow(fromSequence: number, onMessage: OnMessage): LogFollower {
-    if (this.#isClosing) throw this.#closedError()
+    if (this.#isClosing) throw closedError()
     const tail = new LogFollower(this.#parts, fromSequence, onMessage)
     for (const earlier of this.#tails) if (earlier.isOver) this.#tails.delete(earlier)
     this.#tails.add(tail)
@@ -174,19 +187,8 @@ class NatsLog implements OpenLog {
   }
 
   #wrap(facts: readonly Fact[]): EncodedEvents {
-    if (this.#isClosing || this.#parts.link.isClosed) throw this.#closedError()
+    if (this.#isClosing || this.#parts.link.isClosed) throw closedError()
     return wrapFacts(facts, this.#parts.envelope)
-  }
-
-  #walletSubject(workspaceId: string, facts: readonly Fact[]): string {
-    assertToken(workspaceId)
-    const stray = facts.find(({ data }) => !('workspaceId' in data) || data.workspaceId !== workspaceId)
-    if (stray !== undefined) throw new Error(`a ${stray.type} of another workspace on the wallet of ${workspaceId}`)
-    return `${this.#parts.names.walletPrefix}${workspaceId}`
-  }
-
-  #closedError(): GatewayError {
-    return new GatewayError('log_unavailable', 'The event log is closed.')
   }
 }
 

@@ -187,6 +187,26 @@ const secondClosingOf = ({
   time: closing.time,
 })
 
+const periodValues = (provider: string, { from, to, timezone }: InvoicePeriod): Values => [
+  storedText(provider),
+  from,
+  to,
+  timezone,
+]
+
+async function* readRows<R>(client: pg.ClientBase, text: string, values: Values): AsyncGenerator<readonly R[]> {
+  const cursor = client.query(new Cursor<R>(text, [...values]))
+  try {
+    for (;;) {
+      const rows = await cursor.read(postgresLimits.reconcileRowsPerRead)
+      if (rows.length === 0) return
+      yield rows
+    }
+  } finally {
+    await cursor.close()
+  }
+}
+
 /** Sums over many charges, and cursors that wait for corrections to be stored, take as long as they need. */
 const patientPool: PoolOptions = { connectionsMax: 1, statementMs: 0 }
 
@@ -195,8 +215,7 @@ export class PostgresReconcileRepository implements ReconcileRepository {
   readonly sequence: number
   readonly #client: pg.ClientBase
   readonly #provider: string
-  #hasTable = false
-  #isLoaded = false
+  #invoiceTable: 'absent' | 'loading' | 'indexed' = 'absent'
 
   private constructor(client: pg.ClientBase, sequence: number, provider: string) {
     this.#client = client
@@ -239,7 +258,7 @@ export class PostgresReconcileRepository implements ReconcileRepository {
   async *repeatedRows(sameToo: boolean): AsyncGenerator<readonly RepeatedRow[]> {
     await this.#finishLoading()
     type RepeatRow = { readonly id: string; readonly place: bigint; readonly first_place: bigint }
-    for await (const rows of this.#read<RepeatRow>(sql.repeatedRows, [sameToo]))
+    for await (const rows of readRows<RepeatRow>(this.#client, sql.repeatedRows, [sameToo]))
       yield rows.map((row) => ({
         id: restoredText(row.id),
         ...rowPlaceOf(row.place),
@@ -249,29 +268,29 @@ export class PostgresReconcileRepository implements ReconcileRepository {
 
   async *subjects(kind: SubjectKind, period: InvoicePeriod): AsyncGenerator<readonly SubjectPair[]> {
     await this.#finishLoading()
-    const values = [...this.#periodValues(period), adjustmentKey(reconciliationPrefix)]
+    const values = [...periodValues(this.#provider, period), adjustmentKey(reconciliationPrefix)]
     const { invoiced, missing } = sql.pairs[kind]
-    for await (const rows of this.#read<PairRow>(invoiced, values))
+    for await (const rows of readRows<PairRow>(this.#client, invoiced, values))
       yield rows.map((row) => ({ invoiced: invoicedOf(row), ledger: ledgerOf(row) }))
-    for await (const rows of this.#read<PairRow>(missing, [...values, postgresLimits.reconcileClockSkewMs]))
+    for await (const rows of readRows<PairRow>(this.#client, missing, [...values, postgresLimits.reconcileClockSkewMs]))
       yield rows.map((row) => ({ invoiced: null, ledger: ledgerOf(row) }))
   }
 
   async *charges(period: InvoicePeriod): AsyncGenerator<readonly DayCharge[]> {
-    for await (const rows of this.#read<ChargeRow>(sql.charges, this.#periodValues(period)))
+    for await (const rows of readRows<ChargeRow>(this.#client, sql.charges, periodValues(this.#provider, period)))
       yield rows.map((row) => ({ ...sumsOf(row), source: row.source }))
   }
 
   async *straddles(period: InvoicePeriod): AsyncGenerator<readonly Straddle[]> {
     const { reconcileClockSkewMs, reconcileStraddleMs } = postgresLimits
-    const values = [...this.#periodValues(period), reconcileClockSkewMs, reconcileStraddleMs]
-    for await (const rows of this.#read<ChargeRow>(sql.straddles, values))
+    const values = [...periodValues(this.#provider, period), reconcileClockSkewMs, reconcileStraddleMs]
+    for await (const rows of readRows<ChargeRow>(this.#client, sql.straddles, values))
       yield rows.map((row) => ({ ...sumsOf(row), direction: row.direction }))
   }
 
   async *corrections(period: InvoicePeriod): AsyncGenerator<readonly DayCorrection[]> {
-    const values = [...this.#periodValues(period), adjustmentKey(reconciliationPrefix)]
-    for await (const rows of this.#read<ChargeRow>(sql.corrections, values))
+    const values = [...periodValues(this.#provider, period), adjustmentKey(reconciliationPrefix)]
+    for await (const rows of readRows<ChargeRow>(this.#client, sql.corrections, values))
       yield rows.map(({ day, model, amount }) => ({
         day,
         model: restoredText(model),
@@ -280,13 +299,13 @@ export class PostgresReconcileRepository implements ReconcileRepository {
   }
 
   async *openRequests(timezone: string): AsyncGenerator<readonly UnendedRequest[]> {
-    for await (const rows of this.#read<{ routed: RoutedEvent; day: string }>(sql.openRequests, [timezone]))
+    for await (const rows of readRows<{ routed: RoutedEvent; day: string }>(this.#client, sql.openRequests, [timezone]))
       yield rows.flatMap((row) => toUnendedRequests(this.#provider, row))
   }
 
   async *overdueHolds(beforeMs: number): AsyncGenerator<readonly OverdueHold[]> {
     type HoldRow = { hold_id: string; workspace_id: string; purpose: string; remaining: string; deadline: Date }
-    for await (const rows of this.#read<HoldRow>(sql.overdueHoldRows, [new Date(beforeMs).toISOString()]))
+    for await (const rows of readRows<HoldRow>(this.#client, sql.overdueHoldRows, [new Date(beforeMs).toISOString()]))
       yield rows.map(({ hold_id, workspace_id, purpose, remaining, deadline }) => ({
         holdId: hold_id,
         workspaceId: workspace_id,
@@ -305,7 +324,7 @@ export class PostgresReconcileRepository implements ReconcileRepository {
       readonly cost: string
       readonly time: Date
     }
-    for await (const rows of this.#read<VerdictRow>(sql.lateVerdicts, this.#periodValues(period)))
+    for await (const rows of readRows<VerdictRow>(this.#client, sql.lateVerdicts, periodValues(this.#provider, period)))
       yield rows.map((row) => ({
         taskId: row.task_id,
         workspaceId: row.workspace_id,
@@ -318,7 +337,11 @@ export class PostgresReconcileRepository implements ReconcileRepository {
 
   async *estimatedCharges(period: InvoicePeriod): AsyncGenerator<readonly EstimatedCharge[]> {
     type EstimateRow = { id: string; workspace_id: string; model: string; total: string; time: Date }
-    for await (const rows of this.#read<EstimateRow>(sql.estimatedCharges, this.#periodValues(period)))
+    for await (const rows of readRows<EstimateRow>(
+      this.#client,
+      sql.estimatedCharges,
+      periodValues(this.#provider, period),
+    ))
       yield rows.map(({ id, workspace_id, model, total, time }) => ({
         id,
         workspaceId: workspace_id,
@@ -329,37 +352,20 @@ export class PostgresReconcileRepository implements ReconcileRepository {
   }
 
   async *secondClosings(): AsyncGenerator<readonly SecondClosing[]> {
-    for await (const rows of this.#read<{ closing: ClosingEvent; ended: boolean }>(sql.secondClosings, []))
+    for await (const rows of readRows<{ closing: ClosingEvent; ended: boolean }>(this.#client, sql.secondClosings, []))
       yield rows.map(secondClosingOf)
   }
 
-  #periodValues({ from, to, timezone }: InvoicePeriod): Values {
-    return [storedText(this.#provider), from, to, timezone]
-  }
-
   async #createTable(): Promise<void> {
-    if (this.#hasTable) return
+    if (this.#invoiceTable !== 'absent') return
     await this.#client.query(sql.createInvoiceRows)
-    this.#hasTable = true
+    this.#invoiceTable = 'loading'
   }
 
   async #finishLoading(): Promise<void> {
-    if (this.#isLoaded) return
+    if (this.#invoiceTable === 'indexed') return
     await this.#createTable()
     await this.#client.query(sql.indexInvoiceRows)
-    this.#isLoaded = true
-  }
-
-  async *#read<R>(text: string, values: Values): AsyncGenerator<readonly R[]> {
-    const cursor = this.#client.query(new Cursor<R>(text, [...values]))
-    try {
-      for (;;) {
-        const rows = await cursor.read(postgresLimits.reconcileRowsPerRead)
-        if (rows.length === 0) return
-        yield rows
-      }
-    } finally {
-      await cursor.close()
-    }
+    this.#invoiceTable = 'indexed'
   }
 }
