@@ -56,12 +56,18 @@ const stopOrphanedServer = async (server: OrphanedServer, logger: Logger): Promi
   await endProcess(server, stopSignals[server.name])
 }
 
+/** They stay recorded until each has ended. */
+const stopOrphanedServers = async (folder: string, logger: Logger): Promise<void> => {
+  const recorded = readRecord(folder)?.servers ?? []
+  writeRecord(folder, { owner: identify(process.pid), servers: recorded, addresses: null })
+  await Promise.all(findOrphanedServers(folder, recorded).map((server) => stopOrphanedServer(server, logger)))
+}
+
 class EmbeddedServers {
   readonly #folder: string
   readonly #lock: FolderLock
   readonly #options: EmbeddedOptions
   readonly #servers = new Map<ServerName, ServerProcess>()
-  #orphans: readonly ServerRecord[] = []
   /** Its exit is expected. */
   #restarting: ServerProcess | null = null
   #isCheckingHealth = false
@@ -75,9 +81,7 @@ class EmbeddedServers {
   }
 
   async start(): Promise<EmbeddedAddresses> {
-    const startedAtMs = this.#options.clock()
     process.once('exit', this.#signalStop)
-    await this.#stopOrphans()
     const addresses = await this.#startServers(ensureCredentials(this.#folder))
     this.#writeRecord(addresses)
     for (const server of this.#servers.values()) this.#watch(server)
@@ -85,24 +89,12 @@ class EmbeddedServers {
       () => void this.#restartNatsAfterDiskFull(addresses),
       embeddedLimits.embeddedHealthMs,
     ).unref()
-    this.#options.logger.log('embedded.servers_ready', {
-      dataFolder: this.#folder,
-      tookMs: this.#options.clock() - startedAtMs,
-    })
     return addresses
   }
 
   stop(): Promise<void> {
     this.#stopped ??= this.#stop()
     return this.#stopped
-  }
-
-  async #stopOrphans(): Promise<void> {
-    this.#orphans = readRecord(this.#folder)?.servers ?? []
-    this.#writeRecord(null)
-    const left = findOrphanedServers(this.#folder, this.#orphans)
-    await Promise.all(left.map((server) => stopOrphanedServer(server, this.#options.logger)))
-    this.#orphans = []
   }
 
   async #startServers({ databasePassword, natsPassword }: Credentials): Promise<EmbeddedAddresses> {
@@ -128,8 +120,8 @@ class EmbeddedServers {
   }
 
   #writeRecord(addresses: EmbeddedAddresses | null): void {
-    const started = [...this.#servers.values()].map((server) => server.record)
-    writeRecord(this.#folder, { owner: identify(process.pid), servers: [...this.#orphans, ...started], addresses })
+    const servers = [...this.#servers.values()].map((server) => server.record)
+    writeRecord(this.#folder, { owner: identify(process.pid), servers, addresses })
   }
 
   #watch(server: ServerProcess): void {
@@ -155,7 +147,12 @@ class EmbeddedServers {
 
   async #restart(server: ServerProcess, addresses: EmbeddedAddresses, reason: string): Promise<void> {
     this.#options.logger.log('embedded.nats_restarted', { reason })
-    await this.#stopForRestart(server)
+    this.#restarting = server
+    try {
+      await server.stop()
+    } finally {
+      this.#restarting = null
+    }
     if (this.#stopped !== null) return
     try {
       this.#watch(this.#spawn(server.command))
@@ -164,15 +161,6 @@ class EmbeddedServers {
       throw fault
     }
     this.#writeRecord(addresses)
-  }
-
-  async #stopForRestart(server: ServerProcess): Promise<void> {
-    this.#restarting = server
-    try {
-      await server.stop()
-    } finally {
-      this.#restarting = null
-    }
   }
 
   #onChildExited(exit: ServerExit): void {
@@ -190,7 +178,7 @@ class EmbeddedServers {
     clearInterval(this.#healthTimer)
     try {
       await Promise.all(Array.from(this.#servers.values(), (server) => server.stop()))
-      if (this.#orphans.length === 0) removeRecord(this.#folder)
+      removeRecord(this.#folder)
     } finally {
       process.off('exit', this.#signalStop)
       this.#lock.release()
@@ -200,10 +188,21 @@ class EmbeddedServers {
 
 /** Locks the data folder until `stop` or the process's end, and first stops what a killed gateway left running. */
 export const startEmbedded = async (options: EmbeddedOptions): Promise<Embedded> => {
+  const { clock, logger } = options
+  const startedAtMs = clock()
   const folder = openDataFolder(options.dataFolder)
-  const servers = new EmbeddedServers(folder, lockFolder(folder), options)
+  const lock = lockFolder(folder)
   try {
-    return { ...(await servers.start()), stop: () => servers.stop() }
+    await stopOrphanedServers(folder, logger)
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+  const servers = new EmbeddedServers(folder, lock, options)
+  try {
+    const addresses = await servers.start()
+    logger.log('embedded.servers_ready', { dataFolder: folder, tookMs: clock() - startedAtMs })
+    return { ...addresses, stop: () => servers.stop() }
   } catch (error) {
     await servers.stop()
     throw error

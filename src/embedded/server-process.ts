@@ -14,8 +14,7 @@ export interface ServerCommand {
   readonly workingFolder: string
   readonly logPath: string
   readonly identity: Identity
-  /** Absent: ours. */
-  readonly environment?: NodeJS.ProcessEnv
+  readonly environment: NodeJS.ProcessEnv
 }
 
 export interface ServerExit {
@@ -45,7 +44,7 @@ const spawnDetached = (command: ServerCommand): ChildProcess => {
       detached: true,
       stdio: ['ignore', log, log],
       ...user,
-      ...(command.environment && { env: command.environment }),
+      env: command.environment,
     })
   } finally {
     closeSync(log)
