@@ -2,10 +2,15 @@ const ended = { done: true, value: undefined } as const
 
 /** What has come for one reader and was not read, or the read that waits for it. */
 export class ReaderQueue<T> {
+  readonly #onRead: (value: T) => void
   #values: T[] = []
   #waiter: PromiseWithResolvers<IteratorResult<T, undefined>> | null = null
   #isOver = false
   #fault: Error | null = null
+
+  constructor(onRead: (value: T) => void = () => {}) {
+    this.#onRead = onRead
+  }
 
   get isOver(): boolean {
     return this.#isOver
@@ -15,26 +20,26 @@ export class ReaderQueue<T> {
     return this.#waiter !== null
   }
 
-  get fault(): Error | null {
-    return this.#fault
-  }
-
   push(value: T): void {
-    if (this.#waiter === null) this.#values.push(value)
-    else this.#settle().resolve({ done: false, value })
+    if (this.#waiter === null) {
+      this.#values.push(value)
+      return
+    }
+    this.#onRead(value)
+    this.#settle().resolve({ done: false, value })
   }
 
   /** Values that came before a fault are still read. */
   end(fault: Error | null): void {
     this.#isOver = true
     this.#fault = fault
-    if (this.#waiter === null) return
-    if (fault === null) this.#settle().resolve(ended)
-    else this.#settle().reject(fault)
+    if (this.#waiter !== null) this.#settle().resolve(this.#conclude())
   }
 
   shift(): T | undefined {
-    return this.#values.shift()
+    const value = this.#values.shift()
+    if (value !== undefined) this.#onRead(value)
+    return value
   }
 
   takeAll(): readonly T[] {
@@ -45,10 +50,16 @@ export class ReaderQueue<T> {
 
   /** The value that comes next; not while one is there, or another read waits. */
   wait(): Promise<IteratorResult<T, undefined>> {
-    if (this.#fault !== null) return Promise.reject(this.#fault)
-    if (this.#isOver) return Promise.resolve(ended)
+    if (this.#isOver) return this.#conclude()
     this.#waiter = Promise.withResolvers()
     return this.#waiter.promise
+  }
+
+  /** As a generator does: rejects with the fault once, and has ended then. */
+  #conclude(): Promise<IteratorResult<T, undefined>> {
+    const fault = this.#fault
+    this.#fault = null
+    return fault === null ? Promise.resolve(ended) : Promise.reject(fault)
   }
 
   #settle(): PromiseWithResolvers<IteratorResult<T, undefined>> {

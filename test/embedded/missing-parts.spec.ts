@@ -163,7 +163,16 @@ t.test('a port that another process took first is chosen again', async (test) =>
     const port = attempts++ === 0 ? address.port : free
     const args = ['--addr', '127.0.0.1', '--port', String(port)]
     const logPath = join(folder, 'nats.log')
-    const server = new ServerProcess({ name: 'nats', binary, args, port, workingFolder: folder, logPath, identity: {}, environment: process.env })
+    const server = new ServerProcess({
+      name: 'nats',
+      binary,
+      args,
+      port,
+      workingFolder: folder,
+      logPath,
+      identity: {},
+      environment: process.env,
+    })
     test.teardown(() => server.stop())
     await server.waitUntilReady((ended) =>
       port === free ? Promise.resolve() : new Promise((_, reject) => ended.addEventListener('abort', reject)),

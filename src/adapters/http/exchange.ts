@@ -73,10 +73,6 @@ class ResponseBody implements AsyncIterableIterator<Uint8Array> {
     return this.#queue.isOver
   }
 
-  get fault(): Error | null {
-    return this.#queue.fault
-  }
-
   [Symbol.asyncIterator](): AsyncIterableIterator<Uint8Array> {
     return this
   }
@@ -150,7 +146,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    if (this.#body.fault !== null) controller.abort(this.#body.fault)
+    if (this.#body.isOver) controller.abort(new HttpFault('aborted'))
   }
 
   onResponseStart(

@@ -1,9 +1,10 @@
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { Dispatch } from '../../../roles/dispatch.ts'
+import type { Dispatch, RoutedRequest } from '../../../roles/dispatch.ts'
 import type { Clock, NewId } from '../../../runtime/clock.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import { natsLimits } from '../limits.ts'
 import { ClientCall, type ClientCallParts, type Opened } from './client-call.ts'
+import { encodeCall } from './contents.ts'
 import type { CallLink } from './link.ts'
 import { Links } from './links.ts'
 import {
@@ -63,8 +64,11 @@ class NatsCallClient implements CallClient {
     this.#subjects = buildCallSubjects(options.name)
     this.#callParts = {
       nowMs: options.clock,
-      open: (call, encoded) => this.#open(call, encoded),
-      forget: ({ number }) => this.#forget(number),
+      open: (call, request) => this.#open(call, request),
+      forget: (number) => {
+        this.#calls.delete(number)
+        this.#pending.delete(number)
+      },
     }
     this.#links = new Links({
       ...options,
@@ -78,18 +82,19 @@ class NatsCallClient implements CallClient {
     })
   }
 
-  readonly dispatch: Dispatch = (call, clientGone, openCalls) =>
-    new ClientCall(this.#callParts, call, clientGone, openCalls)
+  readonly dispatch: Dispatch = (...dispatched) => new ClientCall(this.#callParts, dispatched)
 
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const { call } of [...this.#pending.values()]) call.refuse()
-    for (const call of [...this.#calls.values()]) call.abandon()
+    for (const { call } of [...this.#pending.values()]) call.apply({ type: 'refused' })
+    for (const call of [...this.#calls.values()]) call.apply({ type: 'abandoned' })
     await this.#links.close()
   }
 
-  #open(call: ClientCall, encoded: Buffer): Opened | null {
-    if (this.#isClosed) return null
+  #open(call: ClientCall, request: RoutedRequest): Opened | 'too_large' | 'refused' {
+    const encoded = encodeCall(request, this.#options.clock())
+    if (encoded.length > natsLimits.callsCallBytesMax) return 'too_large'
+    if (this.#isClosed) return 'refused'
     this.#lastNumber = (this.#lastNumber % callNumberMax) + 1
     const number = this.#lastNumber
     const firstPiece = encoded.subarray(0, natsLimits.callsMessageBytesMax - openingHeaderBytes)
@@ -98,7 +103,7 @@ class NatsCallClient implements CallClient {
     this.#calls.set(number, call)
     const isSent = this.#send(number, opening)
     this.#pending.set(number, { call, sinceMs: this.#links.elapsedMs, unsent: isSent ? null : opening })
-    return { number, rest: encoded.subarray(firstPiece.length) }
+    return { number, rest: encoded.subarray(firstPiece.length), link: null }
   }
 
   #send(number: number, opening: Buffer): boolean {
@@ -108,11 +113,6 @@ class NatsCallClient implements CallClient {
   #sendUnsent(): void {
     for (const [number, awaiting] of this.#pending)
       if (awaiting.unsent !== null && this.#send(number, awaiting.unsent)) awaiting.unsent = null
-  }
-
-  #forget(number: number): void {
-    this.#calls.delete(number)
-    this.#pending.delete(number)
   }
 
   #receiveUnknown(link: CallLink, { call, kind, payload }: Packet): void {
@@ -125,8 +125,8 @@ class NatsCallClient implements CallClient {
 
   #refuse(number: number, refusal: Uint8Array | null): void {
     const call = this.#pending.get(number)?.call
-    if (refusal === null) call?.refuse()
-    else if (isVersionRefusal(refusal)) call?.refuse(otherVersion(openingVersion(refusal)))
+    if (refusal === null) call?.apply({ type: 'refused' })
+    else if (isVersionRefusal(refusal)) call?.apply({ type: 'refused', cause: otherVersion(openingVersion(refusal)) })
     else this.#options.logger.log('dispatch.malformed_refusal', { number, bytes: refusal.length })
   }
 
@@ -134,14 +134,12 @@ class NatsCallClient implements CallClient {
     const beforeMs = this.#links.elapsedMs - natsLimits.callsAcceptMs
     for (const { call, sinceMs } of this.#pending.values()) {
       if (sinceMs > beforeMs) break
-      call.refuse()
+      call.apply({ type: 'refused' })
     }
     this.#ticks += 1
-    if (this.#ticks % sweepTicks === 0) this.#sweep()
-  }
-
-  #sweep(): void {
-    for (const call of this.#calls.values()) call.check()
+    if (this.#ticks % sweepTicks !== 0) return
+    const nowMs = performance.now()
+    for (const call of this.#calls.values()) if (nowMs >= call.overdueMs) call.apply({ type: 'overdue' })
   }
 }
 
