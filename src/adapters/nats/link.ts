@@ -9,14 +9,20 @@ const wakeAll = (waiting: Set<() => void>): void => {
   for (const wake of woken) wake()
 }
 
+export interface LinkListeners {
+  readonly onRefused?: (refusal: Error) => void
+  readonly onReconnect?: () => void
+  readonly onClosed?: () => void
+}
+
 export class Link {
   readonly #onLost = new Set<() => void>()
   readonly #onBack = new Set<() => void>()
   #isUp = true
   #isClosed = false
 
-  constructor(connection: NatsConnection, onRefused: (refusal: Error) => void = () => {}) {
-    void this.#watch(connection, onRefused)
+  constructor(connection: NatsConnection, listeners: LinkListeners = {}) {
+    void this.#watch(connection, listeners)
   }
 
   get isClosed(): boolean {
@@ -64,13 +70,17 @@ export class Link {
     })
   }
 
-  async #watch(connection: NatsConnection, onRefused: (refusal: Error) => void): Promise<void> {
+  async #watch(connection: NatsConnection, { onRefused, onReconnect, onClosed }: LinkListeners): Promise<void> {
     for await (const status of connection.status()) {
       if (status.type === 'disconnect') this.#onDisconnect()
-      if (status.type === 'reconnect') this.#onReconnect()
-      if (status.type === 'error' && findPermissionViolation(status.error) !== null) onRefused(status.error)
+      if (status.type === 'reconnect') {
+        this.#onReconnect()
+        onReconnect?.()
+      }
+      if (status.type === 'error' && findPermissionViolation(status.error) !== null) onRefused?.(status.error)
     }
     this.close()
+    onClosed?.()
   }
 
   #onDisconnect(): void {

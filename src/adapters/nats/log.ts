@@ -195,7 +195,9 @@ class NatsLog implements OpenLog {
 const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Parts => {
   const { connection, clock, newId, logger, role, permittedTypes, monitoringUrl, observer = noObserver } = options
   const writer = newId()
-  const link = new Link(connection, ({ message }) => logger.log('log.permission_denied', { reason: message }))
+  const link = new Link(connection, {
+    onRefused: ({ message }) => logger.log('log.permission_denied', { reason: message }),
+  })
   const pending = new PendingFrames()
   const onFatal = (error: Error): void => {
     link.close()

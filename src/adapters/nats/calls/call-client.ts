@@ -102,7 +102,7 @@ class NatsCallClient implements CallClient {
     const opening = encodeOpening({ call: number, creditBytes, totalBytes: encoded.length, firstPiece })
     this.#calls.set(number, call)
     const isSent = this.#send(number, opening)
-    this.#pending.set(number, { call, sinceMs: this.#links.elapsedMs, unsent: isSent ? null : opening })
+    this.#pending.set(number, { call, sinceMs: this.#links.time.elapsedMs, unsent: isSent ? null : opening })
     return { number, rest: encoded.subarray(firstPiece.length), link: null }
   }
 
@@ -131,7 +131,7 @@ class NatsCallClient implements CallClient {
   }
 
   #tick(): void {
-    const beforeMs = this.#links.elapsedMs - natsLimits.callsAcceptMs
+    const beforeMs = this.#links.time.elapsedMs - natsLimits.callsAcceptMs
     for (const { call, sinceMs } of this.#pending.values()) {
       if (sinceMs > beforeMs) break
       call.apply({ type: 'refused' })

@@ -6,7 +6,7 @@ import { waitAtMost } from '../../../runtime/within.ts'
 import { natsLimits } from '../limits.ts'
 import type { CallOptions } from './call-client.ts'
 import type { CallLink } from './link.ts'
-import { Links } from './links.ts'
+import { createMessageCallback, Links } from './links.ts'
 import { decodeOpening, encodeCredit, encodeRefusal, type Opening, openingVersion, protocolVersion } from './message.ts'
 import { ServedCall } from './served-call.ts'
 import { buildCallSubjects, type CallSubjects } from './subjects.ts'
@@ -33,14 +33,17 @@ class CallAcceptor implements ServedCalls {
     this.#dispatch = dispatch
     this.#subscription = options.connection.subscribe(subjects.openings, {
       queue: subjects.queueGroup,
-      callback: (error, msg) => this.#receive(error, msg),
+      callback: createMessageCallback(
+        (msg) => this.#take(msg),
+        (fault) => options.logger.log('dispatch.call_rejected', { fault }),
+      ),
     })
   }
 
   get check(): Check {
     if (this.#subscription.isClosed() || this.#subscription.isDraining())
       return checkOf(false, 'calls are not taken any more')
-    return checkOf(this.#links.isUp, 'no connection for calls')
+    return checkOf(this.#links.connection.isUp, 'no connection for calls')
   }
 
   async stop(): Promise<void> {
@@ -54,16 +57,6 @@ class CallAcceptor implements ServedCalls {
     for (const served of [...this.#open]) served.giveUp()
   }
 
-  /** Must not throw: the NATS client would stop reading. */
-  #receive(error: Error | null, msg: Msg): void {
-    try {
-      if (error !== null) throw error
-      this.#take(msg)
-    } catch (fault) {
-      this.#options.logger.log('dispatch.call_rejected', { fault })
-    }
-  }
-
   #take({ data, reply = '' }: Msg): void {
     const edge = this.#subjects.parse('edge', reply)?.receiver
     if (edge !== undefined && data.length > 0 && openingVersion(data) !== protocolVersion) {
@@ -71,7 +64,7 @@ class CallAcceptor implements ServedCalls {
       return
     }
     const opening = decodeOpening(data)
-    if (edge !== undefined && opening !== null) this.#accept(this.#links.ensureLink(edge), opening)
+    if (edge !== undefined && opening !== null) this.#accept(this.#links.table.ensure(edge), opening)
     else this.#options.logger.log('dispatch.malformed_opening', { reply, bytes: data.length })
   }
 

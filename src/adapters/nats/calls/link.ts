@@ -1,8 +1,7 @@
-import { natsLimits } from '../limits.ts'
 import { Inbox } from './inbox.ts'
 import { Liveness } from './liveness.ts'
-import { encodeHeader, type LinkMessage, type MessageHeader, type MessageType, type Packet, stamp } from './message.ts'
-import { Outbox, type SentMessage } from './outbox.ts'
+import { headerBytes, type LinkMessage, type MessageType, type Packet, stamp } from './message.ts'
+import { Outbox } from './outbox.ts'
 
 export interface LinkedCall {
   receive(packet: Packet): void
@@ -27,26 +26,21 @@ export class CallLink {
   /** 0 until the first message from the peer. */
   peerIncarnation = 0
   readonly calls = new Map<number, LinkedCall>()
+  readonly liveness: Liveness
   readonly #parts: LinkParts
   readonly #outbox = new Outbox()
   readonly #inbox = new Inbox()
-  readonly #liveness: Liveness
-  #lastResend = { received: -1, atMs: 0 }
   #isConnectionLost = false
 
   constructor(parts: LinkParts) {
     this.#parts = parts
     this.peer = parts.peer
     this.incarnation = parts.incarnation
-    this.#liveness = new Liveness(parts.nowMs())
+    this.liveness = new Liveness(parts.nowMs)
   }
 
   get isSettled(): boolean {
     return this.#outbox.isEmpty
-  }
-
-  get isDead(): boolean {
-    return this.#liveness.isConnectionLost(this.#parts.nowMs())
   }
 
   write(packet: Packet): void {
@@ -56,31 +50,34 @@ export class CallLink {
   }
 
   flush(): void {
-    if (!this.#outbox.hasUnacknowledged) this.#liveness.progress(this.#parts.nowMs())
-    for (let next = this.#outbox.nextMessage(); next !== null; next = this.#outbox.nextMessage()) this.#send(next)
+    if (this.#isConnectionLost) return
+    if (!this.#outbox.hasUnacknowledged) this.liveness.progress()
+    for (let next = this.#outbox.nextMessage(); next !== null; next = this.#outbox.nextMessage())
+      this.#publish('packets', next.number, next.bytes)
   }
 
   receive(message: LinkMessage, bytes: number): void {
-    this.#liveness.messageReceived(this.#parts.nowMs())
-    if (this.#outbox.acknowledge(message.received)) this.#progress()
-    if (message.type === 'missing') this.#resendFrom(message.received)
+    this.liveness.messageReceived()
+    if (this.#outbox.acknowledge(message.received)) {
+      this.liveness.progress()
+      if (!this.#outbox.isEmpty) this.#parts.flushSoon(this)
+    }
+    if (message.type === 'missing')
+      for (const sent of this.#outbox.resend(message.received, this.#parts.nowMs()))
+        this.#publish('packets', sent.number, sent.bytes)
     if (message.type === 'packets') this.#receivePackets(message, bytes)
-    else if (message.type === 'ping') this.#sendControl(message.number > this.#inbox.received ? 'missing' : 'ack')
+    else if (message.type === 'ping') this.#publish(message.number > this.#inbox.received ? 'missing' : 'ack')
     else this.#noteGap(message.number)
   }
 
-  noResponders(): void {
-    this.#liveness.noResponders(this.#parts.nowMs())
-  }
-
   tick(): void {
-    if (this.#inbox.hasUnacked) this.#sendControl('ack')
-    if (this.#liveness.isPingDue(this.#parts.nowMs(), this.calls.size > 0, !this.#outbox.isEmpty)) this.ping()
+    if (this.#inbox.hasUnacked) this.#publish('ack')
+    if (this.liveness.isPingDue(this.calls.size > 0, !this.#outbox.isEmpty)) this.ping()
   }
 
   ping(): void {
-    this.#liveness.ping(this.#parts.nowMs())
-    this.#sendControl('ping')
+    this.liveness.ping()
+    this.#publish('ping')
   }
 
   connectionLost(): void {
@@ -90,49 +87,26 @@ export class CallLink {
     for (const call of calls) call.connectionLost()
   }
 
-  #progress(): void {
-    this.#liveness.progress(this.#parts.nowMs())
-    if (!this.#outbox.isEmpty) this.#parts.flushSoon(this)
-  }
-
   #receivePackets({ number, packets }: LinkMessage, bytes: number): void {
     if (!this.#inbox.accept(number, bytes)) {
       this.#noteGap(number)
       return
     }
-    if (this.#inbox.isAckOverdue) this.#sendControl('ack')
-    for (const packet of packets) this.#deliver(packet)
+    if (this.#inbox.isAckOverdue) this.#publish('ack')
+    for (const packet of packets) {
+      const call = this.calls.get(packet.call)
+      if (call === undefined) this.#parts.onUnknownCall(this, packet)
+      else call.receive(packet)
+    }
   }
 
   #noteGap(number: number): void {
-    if (this.#inbox.discoverGap(number)) this.#sendControl('missing')
+    if (this.#inbox.discoverGap(number)) this.#publish('missing')
   }
 
-  #deliver(packet: Packet): void {
-    const call = this.calls.get(packet.call)
-    if (call === undefined) this.#parts.onUnknownCall(this, packet)
-    else call.receive(packet)
-  }
-
-  /** Resends all that the peer lacks, but not twice before it can have noticed. */
-  #resendFrom(received: number): void {
-    const nowMs = this.#parts.nowMs()
-    const { received: before, atMs } = this.#lastResend
-    if (before === received && nowMs - atMs < natsLimits.callsPingMs / 2) return
-    this.#lastResend = { received, atMs: nowMs }
-    for (const message of this.#outbox.unacknowledged) this.#send(message)
-  }
-
-  #sendControl(type: MessageType): void {
-    this.#parts.publish(encodeHeader(this.#header(type, this.#outbox.lastNumber)))
-  }
-
-  #send({ number, bytes }: SentMessage): void {
-    this.#parts.publish(stamp(bytes, this.#header('packets', number)))
-  }
-
-  #header(type: MessageType, number: number): MessageHeader {
+  #publish(type: MessageType, number = this.#outbox.lastNumber, bytes: Buffer = Buffer.allocUnsafe(headerBytes)): void {
     this.#inbox.markAcked()
-    return { type, from: this.incarnation, to: this.peerIncarnation, number, received: this.#inbox.received }
+    const { received } = this.#inbox
+    this.#parts.publish(stamp(bytes, { type, from: this.incarnation, to: this.peerIncarnation, number, received }))
   }
 }

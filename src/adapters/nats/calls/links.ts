@@ -1,10 +1,12 @@
-import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
+import type { Msg, NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Logger } from '../../../runtime/logger.ts'
-import { withTimeout } from '../../../runtime/within.ts'
+import { waitAtMost, withTimeout } from '../../../runtime/within.ts'
 import { natsLimits } from '../limits.ts'
+import { Link } from '../link.ts'
 import { CallLink } from './link.ts'
-import { decodeMessage, encodeHeader, type LinkMessage, type Packet } from './message.ts'
+import { LinkTable } from './link-table.ts'
+import { decodeMessage, encodeHeader, type Packet } from './message.ts'
 import { type CallSubjects, isCallNumber, type Side } from './subjects.ts'
 
 export interface LinksParts {
@@ -31,43 +33,104 @@ const checkPayload = ({ info }: NatsConnection): void => {
     )
 }
 
-/** All links of a process: one subscription, one timer, and one flush per turn of the event loop. */
-export class Links {
-  readonly #parts: LinksParts
-  readonly #links = new Map<string, CallLink>()
-  readonly #unflushed = new Set<CallLink>()
-  readonly #subscription: Subscription
-  readonly #timer: NodeJS.Timeout
-  readonly #onSettled = new Set<() => void>()
-  #flush: NodeJS.Immediate | undefined
-  #incarnations = 0
+const sendOut = async ({ connection, logger }: LinksParts): Promise<void> => {
+  try {
+    await withTimeout(connection.flush(), natsLimits.callsCloseMs, () => new Error('the server does not answer'))
+  } catch (fault) {
+    logger.log('dispatch.flush_failed', { fault })
+  }
+}
+
+/** Must not throw: the NATS client would stop reading. */
+export const createMessageCallback =
+  (take: (msg: Msg) => void, onFault: (fault: unknown) => void) =>
+  (error: Error | null, msg: Msg): void => {
+    try {
+      if (error !== null) throw error
+      take(msg)
+    } catch (fault) {
+      onFault(fault)
+    }
+  }
+
+/** Milliseconds that this process has run: its own pauses do not count as a peer's silence. */
+class RunningTime {
   #elapsedMs = 0
   #tickedMs: number
-  #isUp = true
-  #isClosed = false
 
-  constructor(parts: LinksParts) {
-    this.#parts = parts
-    const { connection, subjects, side, id, clock } = parts
-    checkPayload(connection)
-    const callback = (error: Error | null, msg: Msg): void => this.#receive(error, msg)
-    this.#subscription = connection.subscribe(subjects.linkSubject(side, id, '*'), { callback })
-    this.#tickedMs = clock()
-    this.#timer = setInterval(() => this.#tick(), natsLimits.callsTickMs)
-    void this.#watch()
+  constructor(nowMs: number) {
+    this.#tickedMs = nowMs
   }
 
-  get isUp(): boolean {
-    return this.#isUp && !this.#isClosed
-  }
-
-  /** Milliseconds this process has run: its own pauses do not count as a peer's silence. */
   get elapsedMs(): number {
     return this.#elapsedMs
   }
 
-  ensureLink(peer: string): CallLink {
-    return this.#links.get(peer) ?? this.#begin(peer, 0)
+  advance(nowMs: number): void {
+    this.#elapsedMs += Math.min(Math.max(0, nowMs - this.#tickedMs), natsLimits.callsTickLateMs)
+    this.#tickedMs = nowMs
+  }
+}
+
+/** What links write within one turn of the event loop is sent at its end. */
+class FlushQueue {
+  readonly #connection: Link
+  readonly #links = new Set<CallLink>()
+  #immediate: NodeJS.Immediate | undefined
+
+  constructor(connection: Link) {
+    this.#connection = connection
+  }
+
+  add(link: CallLink): void {
+    this.#links.add(link)
+    if (this.#connection.isUp) this.#immediate ??= setImmediate(() => this.flush())
+  }
+
+  flush(): void {
+    clearImmediate(this.#immediate)
+    this.#immediate = undefined
+    if (!this.#connection.isUp) return
+    for (const link of this.#links) link.flush()
+    this.#links.clear()
+  }
+}
+
+/** All links of a process: one subscription, one timer, and one flush per turn of the event loop. */
+export class Links {
+  readonly time: RunningTime
+  readonly connection: Link
+  readonly table = new LinkTable({
+    create: (peer, incarnation) => this.#createLink(peer, incarnation),
+    sendReset: (peer, from, to) => this.#sendReset(peer, from, to),
+  })
+  readonly #parts: LinksParts
+  readonly #flushes: FlushQueue
+  readonly #stop: () => void
+  #settled: PromiseWithResolvers<void> | null = null
+
+  constructor(parts: LinksParts) {
+    this.#parts = parts
+    const { connection, subjects, side, id, clock, logger } = parts
+    checkPayload(connection)
+    const callback = createMessageCallback(
+      (msg) => this.#take(msg),
+      (fault) => logger.log('dispatch.receive_failed', { fault }),
+    )
+    const subscription = connection.subscribe(subjects.linkSubject(side, id, '*'), { callback })
+    this.time = new RunningTime(clock())
+    const timer = setInterval(() => this.#tick(), natsLimits.callsTickMs)
+    this.#stop = () => {
+      clearInterval(timer)
+      subscription.unsubscribe()
+    }
+    this.connection = new Link(connection, {
+      onReconnect: () => this.#onReconnect(),
+      onClosed: () => {
+        for (const link of this.table.all) this.#dropUnresponsive(link)
+      },
+    })
+    this.#flushes = new FlushQueue(this.connection)
   }
 
   subjectOf(sender: string): string {
@@ -77,7 +140,7 @@ export class Links {
 
   publish(subject: string, message: Uint8Array, reply: string): boolean {
     const { connection, logger } = this.#parts
-    if (!this.#isUp || connection.isClosed()) return false
+    if (!this.connection.isUp || connection.isClosed()) return false
     try {
       connection.publish(subject, message, { reply })
       return true
@@ -89,181 +152,87 @@ export class Links {
   }
 
   async settle(withinMs: number): Promise<void> {
-    this.#flushNow()
-    for (const link of this.#links.values()) if (!link.isSettled) link.ping()
-    if (this.#isSettled()) return
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, withinMs)
-      this.#onSettled.add(() => {
-        clearTimeout(timer)
-        resolve()
-      })
-    })
+    this.#flushes.flush()
+    for (const link of this.table.all) if (!link.isSettled) link.ping()
+    this.#settled = Promise.withResolvers()
+    this.#checkSettled()
+    await waitAtMost(this.#settled.promise, withinMs)
   }
 
   /** Resets the links at the peers. The connection stays open. */
   async close(): Promise<void> {
-    this.#flushNow()
-    this.#isClosed = true
-    clearInterval(this.#timer)
-    clearImmediate(this.#flush)
-    for (const link of this.#all()) this.#end(link)
-    this.#subscription.unsubscribe()
-    if (this.#isUp && !this.#parts.connection.isClosed()) await this.#sendOut()
+    this.#flushes.flush()
+    for (const link of this.table.all) this.table.end(link)
+    this.#stop()
+    const isUp = this.connection.isUp && !this.#parts.connection.isClosed()
+    this.connection.close()
+    if (isUp) await sendOut(this.#parts)
   }
 
-  async #sendOut(): Promise<void> {
-    const { connection, logger } = this.#parts
-    try {
-      await withTimeout(connection.flush(), natsLimits.callsCloseMs, () => new Error('the server does not answer'))
-    } catch (fault) {
-      logger.log('dispatch.flush_failed', { fault })
-    }
-  }
-
-  #all(): readonly CallLink[] {
-    return [...this.#links.values()]
-  }
-
-  #isSettled(): boolean {
-    return this.#all().every((link) => link.isSettled)
-  }
-
-  #begin(peer: string, peerIncarnation: number): CallLink {
+  #createLink(peer: string, incarnation: number): CallLink {
     const { subjects, side, id, onUnknownCall } = this.#parts
     const subject = subjects.linkSubject(otherSide[side], peer, id)
     const reply = this.subjectOf(peer)
-    this.#incarnations += 1
-    const link = new CallLink({
+    return new CallLink({
       peer,
-      incarnation: this.#incarnations,
-      nowMs: () => this.#elapsedMs,
+      incarnation,
+      nowMs: () => this.time.elapsedMs,
       publish: (message) => this.publish(subject, message, reply),
-      flushSoon: (each) => this.#flushSoon(each),
-      onUnknownCall: onUnknownCall,
+      flushSoon: (link) => this.#flushes.add(link),
+      onUnknownCall,
     })
-    link.peerIncarnation = peerIncarnation
-    this.#links.set(peer, link)
-    return link
   }
 
-  #flushSoon(link: CallLink): void {
-    this.#unflushed.add(link)
-    if (this.#isUp && !this.#isClosed) this.#flush ??= setImmediate(() => this.#flushNow())
-  }
-
-  #flushNow(): void {
-    this.#flush = undefined
-    if (!this.#isUp) return
-    for (const link of this.#unflushed) link.flush()
-    this.#unflushed.clear()
-  }
-
-  /** Must not throw: the NATS client would stop reading. */
-  #receive(error: Error | null, msg: Msg): void {
-    try {
-      if (error !== null) throw error
-      this.#take(msg)
-    } catch (fault) {
-      this.#parts.logger.log('dispatch.receive_failed', { fault })
-    }
-  }
-
-  #take(msg: Msg): void {
-    const { subjects, side, onOpeningRefused } = this.#parts
-    const sender = subjects.parse(side, msg.subject)?.sender ?? ''
-    const hasNoResponders = msg.data.length === 0 && msg.headers?.code === noRespondersStatus
-    if (isCallNumber(sender)) onOpeningRefused?.(Number(sender), hasNoResponders ? null : msg.data)
-    else if (hasNoResponders) this.#onNoResponders(sender)
-    else this.#onMessage(sender, msg.data)
-    if (this.#onSettled.size > 0 && this.#isSettled()) this.#notifySettled()
-  }
-
-  #notifySettled(): void {
-    for (const resolve of this.#onSettled) resolve()
-    this.#onSettled.clear()
-  }
-
-  #onNoResponders(peer: string): void {
-    const link = this.#links.get(peer)
-    link?.noResponders()
-    if (link?.isDead) this.#dropUnresponsive(link)
-  }
-
-  #onMessage(peer: string, bytes: Uint8Array): void {
-    const message = decodeMessage(bytes)
-    if (message === null) this.#parts.logger.log('dispatch.malformed_message', { peer, bytes: bytes.length })
-    else if (message.type === 'reset') this.#onReset(peer, message)
-    else this.#resolveLink(peer, message)?.receive(message, bytes.length)
-  }
-
-  #onReset(peer: string, { from, to }: LinkMessage): void {
-    const link = this.#links.get(peer)
-    if (link?.incarnation === to || (from !== 0 && link?.peerIncarnation === from)) this.#drop(link)
-  }
-
-  /** Null when a message belongs to no link. A link dropped on one side is dropped on the other too. */
-  #resolveLink(peer: string, { from, to }: LinkMessage): CallLink | null {
-    const link = this.#links.get(peer)
-    if (link === undefined) return to === 0 ? this.#begin(peer, from) : this.#reset(peer, 0, from)
-    if (to !== 0 && to !== link.incarnation) return this.#reset(peer, 0, from)
-    if (link.peerIncarnation === 0) link.peerIncarnation = from
-    if (from === link.peerIncarnation) return link
-    // A late message of a link that both sides have dropped.
-    if (from < link.peerIncarnation) return null
-    this.#drop(link)
-    return to === 0 ? this.#begin(peer, from) : this.#reset(peer, 0, from)
-  }
-
-  /** Makes a peer drop a link, identified by our incarnation or by its own; 0 where unknown. */
-  #reset(peer: string, from: number, to: number): null {
+  #sendReset(peer: string, from: number, to: number): void {
     const { subjects, side, id } = this.#parts
     const message = encodeHeader({ type: 'reset', from, to, number: 0, received: 0 })
     this.publish(subjects.linkSubject(otherSide[side], peer, id), message, this.subjectOf(peer))
-    return null
+  }
+
+  #take({ subject, data, headers }: Msg): void {
+    const { subjects, side, onOpeningRefused } = this.#parts
+    const sender = subjects.parse(side, subject)?.sender ?? ''
+    const hasNoResponders = data.length === 0 && headers?.code === noRespondersStatus
+    if (isCallNumber(sender)) onOpeningRefused?.(Number(sender), hasNoResponders ? null : data)
+    else if (!hasNoResponders) this.#receive(sender, data)
+    else {
+      const link = this.table.find(sender)
+      link?.liveness.noResponders()
+      if (link?.liveness.isConnectionLost) this.#dropUnresponsive(link)
+    }
+    this.#checkSettled()
+  }
+
+  #receive(peer: string, bytes: Uint8Array): void {
+    const message = decodeMessage(bytes)
+    if (message === null) this.#parts.logger.log('dispatch.malformed_message', { peer, bytes: bytes.length })
+    else if (message.type === 'reset') this.table.onReset(peer, message)
+    else this.table.resolve(peer, message)?.receive(message, bytes.length)
+  }
+
+  #checkSettled(): void {
+    if (this.#settled !== null && this.table.all.every((link) => link.isSettled)) this.#settled.resolve()
   }
 
   #dropUnresponsive(link: CallLink): void {
     this.#parts.logger.log('dispatch.peer_lost', { peer: link.peer, calls: link.calls.size })
-    this.#end(link)
-  }
-
-  #end(link: CallLink): void {
-    this.#reset(link.peer, link.incarnation, link.peerIncarnation)
-    this.#drop(link)
-  }
-
-  #drop(link: CallLink): void {
-    this.#links.delete(link.peer)
-    this.#unflushed.delete(link)
-    link.connectionLost()
+    this.table.end(link)
   }
 
   #tick(): void {
-    const nowMs = this.#parts.clock()
-    this.#elapsedMs += Math.min(Math.max(0, nowMs - this.#tickedMs), natsLimits.callsTickLateMs)
-    this.#tickedMs = nowMs
-    for (const link of this.#all()) {
-      if (link.isDead) this.#dropUnresponsive(link)
+    this.time.advance(this.#parts.clock())
+    for (const link of this.table.all) {
+      if (link.liveness.isConnectionLost) this.#dropUnresponsive(link)
       else link.tick()
     }
     this.#parts.onTick?.()
   }
 
-  async #watch(): Promise<void> {
-    for await (const { type } of this.#parts.connection.status()) {
-      if (type === 'disconnect') this.#isUp = false
-      if (type === 'reconnect') this.#resume()
-    }
-    for (const link of this.#all()) this.#dropUnresponsive(link)
-  }
-
-  #resume(): void {
-    this.#isUp = true
-    if (this.#isClosed) return
+  #onReconnect(): void {
+    if (this.connection.isClosed) return
     // Messages in flight may be lost: the replies show which.
-    for (const link of this.#all()) link.ping()
-    this.#flushNow()
+    for (const link of this.table.all) link.ping()
+    this.#flushes.flush()
     this.#parts.onReconnect?.()
   }
 }

@@ -2,6 +2,7 @@ import { natsLimits } from '../limits.ts'
 
 /** When a peer was last received from and pinged, in milliseconds that this process has run, pauses excluded. */
 export class Liveness {
+  readonly #nowMs: () => number
   #lastReceivedMs: number
   #progressMs: number
   #pingedMs = Number.NEGATIVE_INFINITY
@@ -9,38 +10,41 @@ export class Liveness {
   /** Since when the server reports no subscriber at the peer's subject; cleared by any message. */
   #noRespondersSinceMs: number | null = null
 
-  constructor(nowMs: number) {
-    this.#lastReceivedMs = nowMs
-    this.#progressMs = nowMs
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs
+    this.#lastReceivedMs = nowMs()
+    this.#progressMs = nowMs()
   }
 
-  messageReceived(nowMs: number): void {
-    this.#lastReceivedMs = nowMs
+  messageReceived(): void {
+    this.#lastReceivedMs = this.#nowMs()
     this.#unansweredSinceMs = null
     this.#noRespondersSinceMs = null
   }
 
   /** Also called while nothing is unacknowledged. */
-  progress(nowMs: number): void {
-    this.#progressMs = nowMs
+  progress(): void {
+    this.#progressMs = this.#nowMs()
   }
 
-  ping(nowMs: number): void {
-    this.#pingedMs = nowMs
-    this.#unansweredSinceMs ??= nowMs
+  ping(): void {
+    this.#pingedMs = this.#nowMs()
+    this.#unansweredSinceMs ??= this.#pingedMs
   }
 
-  noResponders(nowMs: number): void {
-    this.#noRespondersSinceMs ??= nowMs
+  noResponders(): void {
+    this.#noRespondersSinceMs ??= this.#nowMs()
   }
 
-  isConnectionLost(nowMs: number): boolean {
+  get isConnectionLost(): boolean {
+    const nowMs = this.#nowMs()
     const isAbsent = this.#noRespondersSinceMs !== null && nowMs - this.#noRespondersSinceMs >= natsLimits.callsAbsentMs
     return isAbsent || (this.#unansweredSinceMs !== null && nowMs - this.#unansweredSinceMs >= natsLimits.callsSilentMs)
   }
 
   /** `isNeeded`: a call is open. `isWaiting`: something was sent that is not acknowledged. */
-  isPingDue(nowMs: number, isNeeded: boolean, isWaiting: boolean): boolean {
+  isPingDue(isNeeded: boolean, isWaiting: boolean): boolean {
+    const nowMs = this.#nowMs()
     const sincePingMs = nowMs - this.#pingedMs
     if (this.#noRespondersSinceMs !== null) return sincePingMs >= natsLimits.callsAbsentPingMs
     if (isWaiting && Math.min(sincePingMs, nowMs - this.#progressMs) >= natsLimits.callsPingMs) return true

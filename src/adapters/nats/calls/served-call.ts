@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../errors/gateway-error.ts'
-import { type AnswerPart, cancelAtOnce, type Dispatch } from '../../../roles/dispatch.ts'
+import { cancelAtOnce, type Dispatch } from '../../../roles/dispatch.ts'
 import { OpenCalls } from '../../../roles/open-calls.ts'
 import { streamInterrupted } from '../../../roles/proxy/failure.ts'
 import type { Clock } from '../../../runtime/clock.ts'
@@ -17,27 +17,46 @@ export interface ServedCallParts {
   readonly onEnd: (call: ServedCall) => void
 }
 
-const ourFault = (): GatewayError => new GatewayError('internal_error', 'The gateway failed.')
+/** A call as it arrives, in pieces. */
+class CallPieces {
+  readonly #totalBytes: number
+  #pieces: Uint8Array[] = []
+  #receivedBytes = 0
+
+  constructor(totalBytes: number) {
+    this.#totalBytes = totalBytes
+  }
+
+  /** True when the call is complete. */
+  add(piece: Uint8Array): boolean {
+    this.#pieces.push(piece)
+    this.#receivedBytes += piece.length
+    return this.#receivedBytes >= this.#totalBytes
+  }
+
+  take(): Uint8Array {
+    const [first = noBytes, ...more] = this.#pieces
+    this.#pieces = []
+    return more.length === 0 ? first : Buffer.concat([first, ...more])
+  }
+}
 
 export class ServedCall implements LinkedCall {
   readonly #parts: ServedCallParts
   readonly #link: CallLink
   readonly #number: number
-  readonly #totalBytes: number
   readonly #clientGone = new AbortController()
   readonly #openCalls = new OpenCalls()
+  readonly #pieces: CallPieces
   readonly #inflow: Inflow
   readonly #outflow: Outflow
-  #pieces: Uint8Array[] = []
-  #receivedBytes = 0
   #isServing = false
-  #requestId = ''
 
   constructor(parts: ServedCallParts, link: CallLink, { call, creditBytes, totalBytes }: Opening) {
     this.#parts = parts
     this.#link = link
     this.#number = call
-    this.#totalBytes = totalBytes
+    this.#pieces = new CallPieces(totalBytes)
     this.#inflow = new Inflow(link, call)
     this.#outflow = new Outflow(link, call, 'bytes', creditBytes)
   }
@@ -60,52 +79,38 @@ export class ServedCall implements LinkedCall {
 
   addPiece(piece: Uint8Array): void {
     if (this.#isServing) return
-    this.#pieces.push(piece)
-    this.#receivedBytes += piece.length
-    if (this.#receivedBytes < this.#totalBytes) this.#inflow.consume(piece)
-    else void this.#serve()
+    if (this.#pieces.add(piece)) void this.#serve()
+    else this.#inflow.consume(piece)
   }
 
   async #serve(): Promise<void> {
     this.#isServing = true
+    const { dispatch, clock, logger } = this.#parts
+    let requestId = ''
     try {
-      for await (const part of this.#answer()) {
-        const sending = this.#send(part)
-        if (sending !== null) await sending
+      const call = decodeCall(this.#pieces.take(), clock())
+      requestId = call.requestId
+      for await (const part of dispatch(call, this.#clientGone.signal, this.#openCalls)) {
+        if (part.type === 'head') this.#write('head', encodeHead(part))
+        else {
+          const sending = this.#outflow.send(part.bytes)
+          if (sending !== null) await sending
+        }
         if (this.#clientGone.signal.aborted || this.#outflow.isTruncated) break
       }
       if (this.#outflow.isTruncated) throw streamInterrupted('shutdown', true)
       this.#write('end', noBytes)
     } catch (fault) {
-      this.#write('fault', encodeFault(this.#toGatewayError(fault)))
+      if (!(fault instanceof GatewayError)) logger.log('dispatch.call_failed', { fault, requestId })
+      const error = fault instanceof GatewayError ? fault : new GatewayError('internal_error', 'The gateway failed.')
+      this.#write('fault', encodeFault(error))
     }
     this.#end()
-  }
-
-  #answer(): AsyncIterable<AnswerPart> {
-    const { dispatch, clock } = this.#parts
-    const [first = noBytes, ...more] = this.#pieces
-    this.#pieces = []
-    const call = decodeCall(more.length === 0 ? first : Buffer.concat([first, ...more]), clock())
-    this.#requestId = call.requestId
-    return dispatch(call, this.#clientGone.signal, this.#openCalls)
-  }
-
-  #send(part: AnswerPart): Promise<void> | null {
-    if (part.type === 'bytes') return this.#outflow.send(part.bytes)
-    this.#write('head', encodeHead(part))
-    return null
   }
 
   /** The edge of a cancelled call receives only its end. */
   #write(kind: PacketKind, payload: Uint8Array): void {
     this.#link.write({ call: this.#number, kind, payload })
-  }
-
-  #toGatewayError(fault: unknown): GatewayError {
-    if (fault instanceof GatewayError) return fault
-    this.#parts.logger.log('dispatch.call_failed', { fault, requestId: this.#requestId })
-    return ourFault()
   }
 
   /** On shutdown the reader is still present and receives how the call ended. */
@@ -120,7 +125,7 @@ export class ServedCall implements LinkedCall {
 
   #end(): void {
     this.#isServing = true
-    this.#pieces = []
+    this.#pieces.take()
     this.#link.calls.delete(this.#number)
     this.#parts.onEnd(this)
   }

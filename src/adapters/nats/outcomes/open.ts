@@ -47,7 +47,9 @@ export const openOutcomes = async (options: OutcomesOptions): Promise<OpenOutcom
   const jsm = await ensureOutcomes(options)
   const names = buildOutcomeNames(name)
   await assertMayPublish(jetstream(connection), `${names.prefix}new.new`, 'no outcome can be stored')
-  const link = new Link(connection, ({ message }) => logger.log('outcomes.permission_denied', { reason: message }))
+  const link = new Link(connection, {
+    onRefused: ({ message }) => logger.log('outcomes.permission_denied', { reason: message }),
+  })
   const publisher = new Publisher(connection, names.stream, buildInboxPrefix(role))
   return new NatsOutcomes({ ...options, names, jsm, link, publisher })
 }

@@ -92,7 +92,9 @@ const assemble = (options: QueueOptions, jsm: JetStreamManager): WorkQueues => {
   const { connection, clock, create, logger, role } = options
   const { tasks, callbacks } = consumersOf(options)
   const { stream } = tasks
-  const link = new Link(connection, ({ message }) => logger.log('queue.permission_denied', { reason: message }))
+  const link = new Link(connection, {
+    onRefused: ({ message }) => logger.log('queue.permission_denied', { reason: message }),
+  })
   const health = new QueueHealth(logger, stream)
   const inboxPrefix = buildInboxPrefix(role)
   const publisher = new Publisher(connection, stream, inboxPrefix)
