@@ -1,7 +1,228 @@
-import { Agent } from 'undici'
-import type { HttpClient, HttpRequest, HttpResponse } from '../../providers/http.ts'
-import { Exchange } from './exchange.ts'
+import { Agent, type Dispatcher } from 'undici'
+import { faultCode } from '../../errors/gateway-error.ts'
+import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse } from '../../providers/http.ts'
+import { ReaderQueue } from '../reader-queue.ts'
 import { httpClientLimits } from './limits.ts'
+
+const timeoutCodes: readonly unknown[] = ['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT']
+
+const faultOf = (error: unknown): HttpFault => {
+  if (error instanceof HttpFault) return error
+  return new HttpFault(timeoutCodes.includes(faultCode(error)) ? 'timeout' : 'network', error)
+}
+
+/** Bounds the wait for the first chunk, and behind it each wait of a reader. */
+class SilenceTimer {
+  readonly #idleMs: number | undefined
+  readonly #onSilence: () => void
+  #timer: NodeJS.Timeout | undefined
+  #chunks = 0
+  #isAwaited = true
+
+  constructor({ firstByteTimeoutMs, idleTimeoutMs }: HttpRequest, onSilence: () => void) {
+    this.#idleMs = idleTimeoutMs
+    this.#onSilence = onSilence
+    this.#timer = setTimeout(() => this.#expire(), firstByteTimeoutMs)
+  }
+
+  readBegins(): void {
+    this.#isAwaited = true
+    if (this.#chunks === 0) return
+    if (this.#timer !== undefined) this.#timer.refresh()
+    else if (this.#idleMs !== undefined) this.#timer = setTimeout(() => this.#expire(), this.#idleMs)
+  }
+
+  chunkReceived(): void {
+    if (this.#chunks === 0) this.stop()
+    this.#chunks += 1
+    this.#isAwaited = false
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  /** A timer can fire late, when the event loop was blocked: the sockets are read first. */
+  #expire(): void {
+    const before = this.#chunks
+    if (this.#isAwaited)
+      setImmediate(() => {
+        if (this.#chunks === before) this.#onSilence()
+      })
+  }
+}
+
+interface BodyParts {
+  readonly onReadBegins: () => void
+  readonly onRoom: () => void
+  readonly onDiscard: () => void
+}
+
+/** What has arrived and was not read, up to a bound, and the reader that waits for more. */
+class ResponseBody implements AsyncIterableIterator<Uint8Array> {
+  readonly #parts: BodyParts
+  readonly #queue = new ReaderQueue<Uint8Array>()
+  #unreadBytes = 0
+
+  constructor(parts: BodyParts) {
+    this.#parts = parts
+  }
+
+  get isOver(): boolean {
+    return this.#queue.isOver
+  }
+
+  [Symbol.asyncIterator](): AsyncIterableIterator<Uint8Array> {
+    return this
+  }
+
+  next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    const value = this.#queue.shift()
+    if (value === undefined) {
+      if (!this.#queue.isOver) this.#parts.onReadBegins()
+      return this.#queue.wait()
+    }
+    this.#unreadBytes -= value.byteLength
+    if (this.#unreadBytes === 0) this.#parts.onRoom()
+    return Promise.resolve({ done: false, value })
+  }
+
+  return(): Promise<IteratorResult<Uint8Array, undefined>> {
+    this.discard()
+    return Promise.resolve({ done: true, value: undefined })
+  }
+
+  takeArrived(): readonly Uint8Array[] {
+    const chunks = this.#queue.takeAll()
+    this.#unreadBytes = 0
+    this.#parts.onRoom()
+    return chunks
+  }
+
+  discard(): void {
+    this.#queue.takeAll()
+    this.#unreadBytes = 0
+    this.#parts.onDiscard()
+  }
+
+  /** False when the upstream must wait for the reader. */
+  push(chunk: Uint8Array): boolean {
+    if (!this.#queue.isAwaited) this.#unreadBytes += chunk.byteLength
+    this.#queue.push(chunk)
+    return this.#unreadBytes < httpClientLimits.upstreamBufferBytesMax
+  }
+
+  end(fault: HttpFault | null): void {
+    this.#queue.end(fault)
+  }
+}
+
+/** On undici's handler API, without a stream object between. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #signal: AbortSignal
+  readonly #head = Promise.withResolvers<HttpResponse>()
+  readonly #silence: SilenceTimer
+  readonly #body = new ResponseBody({
+    onReadBegins: () => this.#silence.readBegins(),
+    onRoom: () => this.#resume(),
+    onDiscard: () => this.#drain(),
+  })
+  readonly #onAbort = (): void => this.#fail(new HttpFault('aborted', this.#signal.reason))
+  #controller: Dispatcher.DispatchController | null = null
+  #drainTimer: NodeJS.Timeout | undefined
+  #drainedBytes = 0
+
+  constructor(request: HttpRequest) {
+    this.#signal = request.signal
+    this.#silence = new SilenceTimer(request, () => this.#fail(new HttpFault('timeout')))
+    if (this.#signal.aborted) this.#onAbort()
+    else this.#signal.addEventListener('abort', this.#onAbort, { once: true })
+  }
+
+  get head(): Promise<HttpResponse> {
+    return this.#head.promise
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#body.isOver) controller.abort(new HttpFault('aborted'))
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200) return
+    const body = this.#body
+    this.#head.resolve({
+      status,
+      headers,
+      body,
+      takeArrived: () => body.takeArrived(),
+      discard: () => body.discard(),
+    })
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    this.#silence.chunkReceived()
+    if (this.#drainTimer === undefined) {
+      if (!this.#body.push(chunk)) controller.pause()
+      return
+    }
+    this.#drainedBytes += chunk.byteLength
+    if (this.#drainedBytes > httpClientLimits.upstreamDrainBytesMax) this.#fail(new HttpFault('aborted'))
+  }
+
+  onResponseEnd(): void {
+    this.#finish(null)
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(faultOf(error))
+  }
+
+  #resume(): void {
+    if (!this.#body.isOver) this.#controller?.resume()
+  }
+
+  #drain(): void {
+    if (this.#body.isOver) return
+    this.#drainTimer ??= setTimeout(() => this.#fail(new HttpFault('timeout')), httpClientLimits.upstreamDrainMs)
+    this.#resume()
+  }
+
+  /** The first fault counts. */
+  #fail(fault: HttpFault): void {
+    if (this.#body.isOver) return
+    this.#finish(fault)
+    this.#controller?.abort(fault)
+    this.#head.reject(fault)
+  }
+
+  #finish(fault: HttpFault | null): void {
+    this.#silence.stop()
+    clearTimeout(this.#drainTimer)
+    this.#signal.removeEventListener('abort', this.#onAbort)
+    this.#body.end(fault)
+  }
+}
+
+export const exchange = (dispatcher: Dispatcher, url: URL, request: HttpRequest): Promise<HttpResponse> => {
+  const handler = new Exchange(request)
+  dispatcher.dispatch(
+    {
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: request.method,
+      headers: { ...request.headers, 'accept-encoding': 'identity' },
+      body: request.body ?? null,
+    },
+    handler,
+  )
+  return handler.head
+}
 
 /** One pool of kept-alive HTTP/1.1 connections per origin. */
 export class UndiciClient implements HttpClient {
@@ -17,19 +238,7 @@ export class UndiciClient implements HttpClient {
   })
 
   request(request: HttpRequest): Promise<HttpResponse> {
-    const { origin, pathname, search } = new URL(request.url)
-    const exchange = new Exchange(request)
-    this.#agent.dispatch(
-      {
-        origin,
-        path: pathname + search,
-        method: request.method,
-        headers: { ...request.headers, 'accept-encoding': 'identity' },
-        body: request.body ?? null,
-      },
-      exchange,
-    )
-    return exchange.head
+    return exchange(this.#agent, new URL(request.url), request)
   }
 
   /** Closes every connection; exchanges under way fail with HttpFault `network`. */

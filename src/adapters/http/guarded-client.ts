@@ -1,12 +1,62 @@
 import type { LookupAddress } from 'node:dns'
+import { lookup, Resolver } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
+import ipaddr from 'ipaddr.js'
 import { Agent } from 'undici'
 import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse } from '../../providers/http.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
-import { Exchange } from './exchange.ts'
-import { type HostLookup, lookUpByDns, lookUpBySystem } from './host-lookup.ts'
+import { exchange } from './client.ts'
 import { httpClientLimits } from './limits.ts'
-import { isPublicAddress } from './public-address.ts'
+
+const v4InV6 = 12
+
+/** Well-known NAT64, by which networks without IPv4 reach it. The prefix for local use leads into private networks. */
+const isNat64 = ([first, second, ...rest]: readonly number[]): boolean =>
+  first === 0x64 && second === 0xff9b && rest.slice(0, 4).every((part) => part === 0)
+
+/** 2000::/3; all other ranges are special or unassigned. */
+const isGlobal = ([first = 0]: readonly number[]): boolean => first >>> 13 === 0b001
+
+/** On every Azure machine it leads to the host below. */
+const hostOfAzure = '168.63.129.16'
+
+const isPublicV4 = (address: ipaddr.IPv4): boolean =>
+  address.range() === 'unicast' && address.toString() !== hostOfAzure
+
+const isPublicV6 = (address: ipaddr.IPv6): boolean => {
+  const { parts } = address
+  if (isNat64(parts)) return isPublicV4(new ipaddr.IPv4(address.toByteArray().slice(v4InV6)))
+  if (address.isIPv4MappedAddress()) return isPublicV4(address.toIPv4Address())
+  return isGlobal(parts) && address.range() === 'unicast'
+}
+
+/**
+ * True for an address of one host on the public internet: not of this host, a private network, a provider's, a test or
+ * documentation, nor an address that embeds one of those. False for text that is no address.
+ */
+export const isPublicAddress = (text: string): boolean => {
+  if (isIP(text) === 0) return false // The library accepts `1.2.3` too.
+  const address = ipaddr.parse(text)
+  return address instanceof ipaddr.IPv6 ? isPublicV6(address) : isPublicV4(address)
+}
+
+/** Rejects where the host has no address. */
+type HostLookup = (host: string) => Promise<readonly LookupAddress[]>
+
+/** Uses the hosts file and search domains, as other programs on this machine do. */
+const lookUpBySystem: HostLookup = (host) => lookup(host, { all: true })
+
+const addressesOf = (found: PromiseSettledResult<readonly string[]>, family: number): readonly LookupAddress[] =>
+  found.status === 'fulfilled' ? found.value.map((address) => ({ address, family })) : []
+
+/** Name servers only: a customer's slow one must not occupy the few threads that system lookups share. */
+const lookUpByDns: HostLookup = async (host) => {
+  const resolver = new Resolver({ timeout: httpClientLimits.callbackLookupMs, tries: 2 })
+  const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+  const addresses = [...addressesOf(v4, 4), ...addressesOf(v6, 6)]
+  if (addresses.length === 0) throw v4.status === 'rejected' ? v4.reason : new Error(`no address of ${host}`)
+  return addresses
+}
 
 export interface GuardedClientOptions {
   readonly allowPrivateAddresses: boolean
@@ -54,12 +104,12 @@ export class GuardedClient implements HttpClient {
 
   constructor({ allowPrivateAddresses, lookUp }: GuardedClientOptions) {
     this.#check = allowPrivateAddresses ? () => undefined : assertPublic
-    const lookup = guardedLookup(lookUp ?? (allowPrivateAddresses ? lookUpBySystem : lookUpByDns), this.#check)
+    const guarded = guardedLookup(lookUp ?? (allowPrivateAddresses ? lookUpBySystem : lookUpByDns), this.#check)
     this.#agent = new Agent({
       connections: sharedLimits.callbacksMax,
       pipelining: 0, // A connection for each request.
       allowH2: false,
-      connect: { timeout: httpClientLimits.upstreamConnectMs, lookup },
+      connect: { timeout: httpClientLimits.upstreamConnectMs, lookup: guarded },
       headersTimeout: 0, // `Exchange` has its own timeouts.
       bodyTimeout: 0,
     })
@@ -67,18 +117,7 @@ export class GuardedClient implements HttpClient {
 
   async request(request: HttpRequest): Promise<HttpResponse> {
     const url = this.#parseAllowed(request.url)
-    const exchange = new Exchange(request)
-    this.#agent.dispatch(
-      {
-        origin: url.origin,
-        path: url.pathname + url.search,
-        method: request.method,
-        headers: { ...request.headers, 'accept-encoding': 'identity' },
-        body: request.body ?? null,
-      },
-      exchange,
-    )
-    const response = await exchange.head
+    const response = await exchange(this.#agent, url, request)
     return { ...response, body: boundedBody(response) }
   }
 
