@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { parseSigningKey, signingKeyText } from '../audit/keys.ts'
 import { createSigner, deriveVerifier, parseVerifier, type Signer, type Verifier, verifierText } from '../audit/note.ts'
 import type { Config } from '../config/config.ts'
-import { ensureSigningKey, keepPublicKey, readPublicKey } from '../embedded/audit-keys.ts'
+import { ensureSigningKey, keepPublicKey, readPublicKey } from '../embedded/credentials.ts'
 import type { SchedulerParts } from '../roles/scheduler/role.ts'
 import type { Runtime } from './runtime.ts'
 

@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { parseSigningKey } from '../../src/audit/keys.ts'
-import { ensureSigningKey, keepPublicKey, readPublicKey } from '../../src/embedded/audit-keys.ts'
+import { ensureSigningKey, keepPublicKey, readPublicKey } from '../../src/embedded/credentials.ts'
 import { temporaryFolder } from '../support/gateway.ts'
 
-const source = fileURLToPath(new URL('../../src/embedded/audit-keys.ts', import.meta.url))
+const source = fileURLToPath(new URL('../../src/embedded/credentials.ts', import.meta.url))
 
 t.test('processes that start at once have one key', async (t) => {
   const folder = await temporaryFolder(t)
