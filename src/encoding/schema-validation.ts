@@ -79,7 +79,6 @@ const problemsOf = (errors: readonly ErrorObject[]): readonly SchemaProblem[] =>
   return (leaves.length > 0 ? leaves : errors).toSorted((a, b) => depthOf(b) - depthOf(a)).map(problemOf)
 }
 
-/** Throws when there is no schema of this id. */
 export const readSchema = (schemaId: string): JsonObject =>
   JSON.parse(readFileSync(new URL(schemaId, schemasUrl), 'utf8'))
 

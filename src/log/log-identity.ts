@@ -1,7 +1,6 @@
 import { frameIdText } from '../events/codec.ts'
 import type { EventLog } from './event-log.ts'
 
-/** What the tables were made from. */
 interface TablesPosition {
   readonly sequence: number
   /** Null if no frame was applied yet. */

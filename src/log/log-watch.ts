@@ -22,7 +22,6 @@ class Lag {
 
   addSample(sample: LogEndSample): void {
     this.#forgetReached()
-    // The oldest is what counts.
     if (sample.sequence > this.#position() && this.#unreached.length < logLimits.lagSamplesMax)
       this.#unreached.push(sample)
   }

@@ -14,13 +14,11 @@ const syncFolder = async (folder: string): Promise<void> => {
   }
 }
 
-/** Renames a complete, synced draft to its final name. */
 export const publishDraft = async (path: string, name: string = path): Promise<void> => {
   await rename(toDraftPath(path), name)
   await syncFolder(dirname(name))
 }
 
-/** Atomic. */
 export const replaceFile = async (path: string, text: string): Promise<void> => {
   const handle: FileHandle = await open(toDraftPath(path), 'w')
   try {

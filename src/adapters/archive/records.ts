@@ -51,7 +51,6 @@ class Pieces {
     return this.#pieces[0] ?? Buffer.alloc(0)
   }
 
-  /** The bytes must be there. */
   take(length: number): Buffer {
     const whole = this.whole()
     this.#pieces = length === whole.length ? [] : [whole.subarray(length)]
@@ -94,7 +93,6 @@ class RecordReader {
 
 interface DecodedFrames {
   readonly frames: readonly RawFrame[]
-  /** Null where more bytes are needed. */
   readonly fault: unknown
 }
 

@@ -49,7 +49,6 @@ export class SegmentWriter {
     this.#written.catch(() => {}) // The next write, or `finish`, rejects with it.
   }
 
-  /** Uncompressed. */
   get bytes(): number {
     return this.#bytes
   }

@@ -193,7 +193,6 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#resume()
   }
 
-  /** The first fault counts. */
   #fail(fault: HttpFault): void {
     if (this.#body.isOver) return
     this.#finish(fault)

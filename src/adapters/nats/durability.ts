@@ -4,6 +4,7 @@ import { faultText } from '../../errors/gateway-error.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { natsLimits } from './limits.ts'
+import { isServerTooOld, oldestServer } from './server-health.ts'
 
 export type Durability = 'synced' | 'relaxed'
 
@@ -14,16 +15,9 @@ export interface DurabilityOptions {
   readonly noun?: string
 }
 
-const versionFloor = [2, 10] as const
-
-const isBelowFloor = (version: string): boolean => {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  return major < versionFloor[0] || (major === versionFloor[0] && minor < versionFloor[1])
-}
-
 export const checkServer = (connection: NatsConnection): void => {
   const { version = '0', max_payload = 0 } = connection.info ?? {}
-  if (isBelowFloor(version)) throw new Error(`nats-server ${version} is older than ${versionFloor.join('.')}`)
+  if (isServerTooOld(version)) throw new Error(`nats-server ${version} is older than ${oldestServer}`)
   const bytesNeeded = natsLimits.frameBytesMax + natsLimits.frameHeadersBytesMax
   if (max_payload < bytesNeeded)
     throw new Error(`nats-server takes ${max_payload} bytes a message (max_payload); the log needs ${bytesNeeded}`)

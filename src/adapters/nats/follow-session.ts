@@ -1,10 +1,9 @@
 import { AckPolicy, DeliverPolicy, type JetStreamManager, ReplayPolicy } from '@nats-io/jetstream'
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
-import { parseDelivery } from './delivery.ts'
 import { nanosecondsInMs } from './ensure-stream.ts'
 import { natsLimits } from './limits.ts'
 import type { Link } from './link.ts'
-import { PullSession } from './pull-session.ts'
+import { PullSession, parseDelivery } from './pull-session.ts'
 import type { LogMessage } from './read-frame.ts'
 
 /** The log is incomplete or invalid; retrying does not help. */

@@ -8,7 +8,7 @@ import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
 import type { Link } from './link.ts'
 import type { PendingFrame } from './pending-frames.ts'
 import type { Publisher } from './publisher.ts'
-import type { RecentFrames } from './recent-frames.ts'
+import type { RecentFrames } from './read-frame.ts'
 
 /** The server knew the id before the first send: two processes count under one writer, and bills get lost. */
 export class ReusedFrameId extends Error {

@@ -1,8 +1,7 @@
 import type { Appended } from '../../log/event-log.ts'
 import type { FrameStore } from './frame-store.ts'
 import { natsLimits } from './limits.ts'
-import type { PendingFrame, PendingFrames } from './pending-frames.ts'
-import type { EncodedEvents } from './wrap-facts.ts'
+import type { EncodedEvents, PendingFrame, PendingFrames } from './pending-frames.ts'
 
 interface QueuedFrame {
   readonly frame: PendingFrame

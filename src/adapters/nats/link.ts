@@ -9,6 +9,12 @@ const wakeAll = (waiting: Set<() => void>): void => {
   for (const wake of woken) wake()
 }
 
+interface RetryOptions {
+  readonly withinMs: number
+  readonly unavailable: (cause: unknown) => Error
+  readonly onFailure?: (error: unknown) => void
+}
+
 export interface LinkListeners {
   readonly onRefused?: (refusal: Error) => void
   readonly onReconnect?: () => void
@@ -50,6 +56,21 @@ export class Link {
   async backOff(attempt: number): Promise<void> {
     if (!this.#isClosed) await this.#pause(Math.min(natsLimits.frameRetryMs * 2 ** attempt, natsLimits.frameRetryMaxMs))
     if (this.#isClosed) throw new GatewayError('log_unavailable', 'The event log is closed.')
+  }
+
+  /** Repeats the work, across outages. Rejects with a permission violation, or after `withinMs` as `unavailable` has it. */
+  async retry<T>(work: () => Promise<T>, { withinMs, unavailable, onFailure }: RetryOptions): Promise<T> {
+    const giveUpMs = performance.now() + withinMs
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await this.runWhileUp(work)
+      } catch (error) {
+        if (findPermissionViolation(error) !== null) throw error
+        if (!this.#isClosed) onFailure?.(error)
+        if (this.#isClosed || performance.now() >= giveUpMs) throw unavailable(error)
+      }
+      await this.backOff(attempt)
+    }
   }
 
   close(): void {

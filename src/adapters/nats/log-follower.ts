@@ -29,7 +29,6 @@ interface MessageQueueParts {
   readonly onFault: (error: unknown) => void
 }
 
-/** Hands messages to their reader, one at a time. */
 class MessageQueue {
   readonly #parts: MessageQueueParts
   readonly #messages: LogMessage[] = []
@@ -44,7 +43,6 @@ class MessageQueue {
     this.#parts = parts
   }
 
-  /** How many messages may still come. */
   get room(): number {
     const bytes = natsLimits.followBufferBytesMax - this.#bytes
     if (bytes <= 0) return 0

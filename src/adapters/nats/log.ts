@@ -17,15 +17,13 @@ import { JournalWriter } from './journal-writer.ts'
 import { Link } from './link.ts'
 import { LogFollower, type LogFollowerParts, type OnMessage } from './log-follower.ts'
 import { assertMayPublish } from './may-publish.ts'
-import { PendingFrames } from './pending-frames.ts'
+import { type EncodedEvents, type EnvelopeContext, PendingFrames, wrapFacts } from './pending-frames.ts'
 import { Publisher } from './publisher.ts'
 import { readFrameRange, toRawFrame } from './raw-frames.ts'
-import { FrameReader } from './read-frame.ts'
-import { RecentFrames } from './recent-frames.ts'
-import { createServerErrorReader } from './server-error.ts'
+import { FrameReader, RecentFrames } from './read-frame.ts'
+import { createServerErrorReader } from './server-health.ts'
 import { buildLogNames, type LogNames, logStream } from './streams.ts'
 import { WalletSubjectAppender } from './wallet-subject-appender.ts'
-import { type EncodedEvents, type EnvelopeContext, wrapFacts } from './wrap-facts.ts'
 
 export interface LogOptions {
   /** Closed by the caller, after the log. */

@@ -1,3 +1,15 @@
+import { sharedLimits } from '../../runtime/limits.ts'
+
+/** The first with `sync_interval: always` and other behaviour that the log relies on. */
+export const oldestServer = '2.10'
+
+/** Of `<major>.<minor>…`. */
+export const isServerTooOld = (version: string): boolean => {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [majorFloor = 0, minorFloor = 0] = oldestServer.split('.').map(Number)
+  return major < majorFloor || (major === majorFloor && minor < minorFloor)
+}
+
 export interface ServerHealth {
   readonly status: unknown
   readonly error: string | null
@@ -12,5 +24,25 @@ export const serverHealth = async (monitoringUrl: string, timeoutMs: number): Pr
     return { status, error: typeof error === 'string' ? error : null }
   } catch {
     return null // Not listening yet, overloaded, or down.
+  }
+}
+
+/** Paths are removed, since the health check that shows the error can be public. */
+const paths = / \/[^\s:]+/g
+
+const readServerError = async (monitoringUrl: string | undefined): Promise<string | null> => {
+  if (monitoringUrl === undefined) return null
+  const health = await serverHealth(monitoringUrl, sharedLimits.natsRequestMs)
+  return health?.error?.replace(paths, '') ?? null
+}
+
+/** What is wrong with a server, such as a full disk, is not sent to its clients. Concurrent calls share one request. */
+export const createServerErrorReader = (monitoringUrl: string | undefined): (() => Promise<string | null>) => {
+  let asked: Promise<string | null> | null = null
+  return () => {
+    asked ??= readServerError(monitoringUrl).finally(() => {
+      asked = null
+    })
+    return asked
   }
 }

@@ -3,7 +3,6 @@ import { natsLimits } from './limits.ts'
 import type { Link } from './link.ts'
 
 export interface Session {
-  /** Rejects when it cannot be started. */
   prepare(): Promise<void>
   start(): void
   close(): void
@@ -15,7 +14,6 @@ export interface SessionLoopParts {
   readonly open: (onEnd: (reason: string) => void) => Session
   /** Called once between two sessions that were started. */
   readonly onRestart: (reason: string) => void
-  /** Throws what ends the loop. */
   readonly onFault: (error: unknown) => void
 }
 

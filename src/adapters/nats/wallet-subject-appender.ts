@@ -9,8 +9,7 @@ import { frameIdText } from '../../events/codec.ts'
 import type { Appended } from '../../log/event-log.ts'
 import type { FrameStore } from './frame-store.ts'
 import type { Link } from './link.ts'
-import type { PendingFrame, PendingFrames } from './pending-frames.ts'
-import type { EncodedEvents } from './wrap-facts.ts'
+import type { EncodedEvents, PendingFrame, PendingFrames } from './pending-frames.ts'
 
 type WalletAppended = Appended | { readonly conflict: true; readonly sequence: number }
 

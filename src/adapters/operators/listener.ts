@@ -21,7 +21,6 @@ interface Answer {
   readonly body: string
 }
 
-/** 503 where a check fails. */
 const checksAnswer = (role: string, checks: Checks, [good, bad]: readonly [string, string]): Answer => {
   const ok = allPass(checks)
   const body = JSON.stringify({ status: ok ? good : bad, role, checks })

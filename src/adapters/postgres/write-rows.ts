@@ -21,7 +21,6 @@ function* copyText(names: readonly string[], rows: readonly Row[]): Generator<Bu
   }
 }
 
-/** None of the rows may exist. */
 const insertRows = async (
   client: pg.ClientBase,
   { table, definition }: NamedTable,
@@ -123,7 +122,6 @@ const writeRows = (client: pg.ClientBase, { written, ...named }: TableChanges): 
   }
 }
 
-/** Inside the caller's transaction. */
 export const writeChanges = async (client: pg.ClientBase, changes: readonly TableChanges[]): Promise<void> => {
   for (const each of changes) {
     if (each.deleted.length > 0) await deleteRows(client, each, each.deleted)

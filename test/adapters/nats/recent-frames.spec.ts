@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { RecentFrames } from '../../../src/adapters/nats/recent-frames.ts'
+import { RecentFrames } from '../../../src/adapters/nats/read-frame.ts'
 import { until } from '../../support/clients.ts'
 
 setFlagsFromString('--expose-gc')

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { createServerErrorReader } from '../../../src/adapters/nats/server-error.ts'
+import { createServerErrorReader } from '../../../src/adapters/nats/server-health.ts'
 
 interface Monitoring {
   readonly url: string

@@ -12,15 +12,12 @@ export type CallEvent =
   /** `isWhole`: the proxy has all of the call already. */
   | { readonly type: 'accepted'; readonly isWhole: boolean }
   | { readonly type: 'refused' | 'unreadable'; readonly cause?: unknown }
-  /** By the proxy. */
   | { readonly type: 'ended'; readonly fault: Error | null }
   | { readonly type: 'client_gone' | 'reader_ended' | 'shut_down' | 'abandoned' | 'overdue' }
 
 export interface CallStep {
   readonly phase: CallPhase
-  /** What the proxy is sent. */
   readonly cancel: 'client' | 'shutdown' | null
-  /** How the answer ends, where the call is over. */
   readonly fault: Error | null
 }
 

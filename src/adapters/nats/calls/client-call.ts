@@ -11,9 +11,7 @@ import { cancelReasons, decodeCredit, noBytes, type Packet } from './message.ts'
 
 export interface Opened {
   readonly number: number
-  /** What its opening has not sent. */
   readonly rest: Uint8Array
-  /** Of the proxy that has accepted it. */
   readonly link: CallLink | null
 }
 

@@ -17,7 +17,6 @@ export interface ServedCallParts {
   readonly onEnd: (call: ServedCall) => void
 }
 
-/** A call as it arrives, in pieces. */
 class CallPieces {
   readonly #totalBytes: number
   #pieces: Uint8Array[] = []

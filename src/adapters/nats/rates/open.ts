@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto'
 import { JetStreamApiCodes, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
+import { parseJson } from '../../../encoding/json.ts'
 import { faultText, GatewayError } from '../../../errors/gateway-error.ts'
 import type { RateRecord, RateRecords } from '../../../roles/rate-records.ts'
 import { sharedLimits } from '../../../runtime/limits.ts'
 import type { Logger } from '../../../runtime/logger.ts'
+import { ThrottledWarning } from '../../../runtime/throttled-warning.ts'
 import { buildInboxPrefix } from '../connect.ts'
 import { ensureStream, isApiError } from '../ensure-stream.ts'
 import { isSequenceConflict } from '../frame-store.ts'
@@ -45,27 +47,21 @@ const createUnavailable = (cause: unknown): GatewayError =>
 const isStreamMissing = (error: unknown): boolean =>
   error instanceof NoSuchStream || isApiError(error, JetStreamApiCodes.StreamNotFound)
 
-const parseOrNull = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null // Not our record: it is overwritten.
-  }
-}
-
 class NatsRates implements OpenRates {
   readonly #parts: Parts
-  #isFailing = false
+  readonly #warning: ThrottledWarning
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#warning = new ThrottledWarning(parts.logger)
   }
 
   find(name: string): Promise<RateRecord> {
     const { jsm, names } = this.#parts
     return this.#request(async () => {
       const found = await jsm.streams.getMessage(names.stream, { last_by_subj: this.#subjectOf(name) })
-      return found === null ? { sequence: 0, value: null } : { sequence: found.seq, value: parseOrNull(found.string()) }
+      if (found === null) return { sequence: 0, value: null }
+      return { sequence: found.seq, value: parseJson(found.string()) ?? null } // One that is not ours is overwritten.
     })
   }
 
@@ -97,10 +93,10 @@ class NatsRates implements OpenRates {
   async #request<T>(work: () => Promise<T>): Promise<T> {
     try {
       const answer = await this.#runWithStream(work)
-      this.#noteSuccess()
+      this.#warning.clear('rates.store_available', {})
       return answer
     } catch (error) {
-      this.#noteFailure(error)
+      if (!this.#parts.link.isClosed) this.#warning.raise('rates.store_unavailable', { reason: faultText(error) })
       throw createUnavailable(error)
     }
   }
@@ -115,17 +111,6 @@ class NatsRates implements OpenRates {
     }
     await link.runWhileUp(() => ensureStream(jsm, ratesStream(names), { replicas, create: true }))
     return link.runWhileUp(work)
-  }
-
-  #noteSuccess(): void {
-    if (this.#isFailing) this.#parts.logger.log('rates.store_available', {})
-    this.#isFailing = false
-  }
-
-  #noteFailure(error: unknown): void {
-    const reason = faultText(error)
-    if (!this.#isFailing && !this.#parts.link.isClosed) this.#parts.logger.log('rates.store_unavailable', { reason })
-    this.#isFailing = true
   }
 }
 

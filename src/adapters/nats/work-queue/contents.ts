@@ -82,7 +82,6 @@ export class QueueContents {
     await this.#removePieces(id)
   }
 
-  /** Rejects with `log_unavailable`. */
   async remove({ id, pieces }: ItemLocation): Promise<void> {
     if (pieces > 0) await this.#removePieces(id)
   }

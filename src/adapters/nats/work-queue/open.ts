@@ -128,6 +128,5 @@ export const ensureWorkQueues = async (options: QueueOptions): Promise<JetStream
   return jsm
 }
 
-/** Throws like `ensureWorkQueues`. */
 export const openWorkQueues = async (options: QueueOptions): Promise<WorkQueues> =>
   assemble(options, await ensureWorkQueues(options))

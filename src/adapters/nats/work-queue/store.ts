@@ -1,7 +1,6 @@
 import type { JetStreamManager, LastForMsgRequest, SeqMsgRequest, StoredMsg } from '@nats-io/jetstream'
 import { GatewayError } from '../../../errors/gateway-error.ts'
 import { sharedLimits } from '../../../runtime/limits.ts'
-import { findPermissionViolation } from '../connect.ts'
 import { isApiError } from '../ensure-stream.ts'
 import { natsLimits } from '../limits.ts'
 import type { Link } from '../link.ts'
@@ -56,13 +55,11 @@ export class QueueStore {
     }
   }
 
-  /** Rejects like `find`. */
   async remove(filter: string): Promise<void> {
     const { jsm, stream } = this.#parts
     await this.#retryUntilAnswered(natsLimits.natsOpenMs, () => jsm.streams.purge(stream, { filter }))
   }
 
-  /** Rejects like `find`. */
   async subjects(filter: string): Promise<readonly string[]> {
     const { jsm, stream } = this.#parts
     const { state } = await this.#retryUntilAnswered(natsLimits.natsOpenMs, () =>
@@ -73,18 +70,9 @@ export class QueueStore {
 
   async #retryUntilAnswered<T>(withinMs: number, work: () => Promise<T>): Promise<T> {
     const { health, link } = this.#parts
-    const giveUpMs = performance.now() + withinMs
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        const answer = await link.runWhileUp(work)
-        health.reportSuccess()
-        return answer
-      } catch (error) {
-        if (findPermissionViolation(error) !== null) throw error
-        if (!link.isClosed) health.reportFailure(error)
-        if (performance.now() >= giveUpMs) throw createUnavailable(error)
-      }
-      await link.backOff(attempt)
-    }
+    const onFailure = (error: unknown): void => health.reportFailure(error)
+    const answer = await link.retry(work, { withinMs, unavailable: createUnavailable, onFailure })
+    health.reportSuccess()
+    return answer
   }
 }
