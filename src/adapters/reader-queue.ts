@@ -2,13 +2,13 @@ const ended = { done: true, value: undefined } as const
 
 /** What has come for one reader and was not read, or the read that waits for it. */
 export class ReaderQueue<T> {
-  readonly #onRead: (value: T) => void
+  readonly #onRead: ((value: T) => void) | undefined
   #values: T[] = []
   #waiter: PromiseWithResolvers<IteratorResult<T, undefined>> | null = null
   #isOver = false
   #fault: Error | null = null
 
-  constructor(onRead: (value: T) => void = () => {}) {
+  constructor(onRead?: (value: T) => void) {
     this.#onRead = onRead
   }
 
@@ -25,7 +25,7 @@ export class ReaderQueue<T> {
       this.#values.push(value)
       return
     }
-    this.#onRead(value)
+    this.#onRead?.(value)
     this.#settle().resolve({ done: false, value })
   }
 
@@ -38,7 +38,7 @@ export class ReaderQueue<T> {
 
   shift(): T | undefined {
     const value = this.#values.shift()
-    if (value !== undefined) this.#onRead(value)
+    if (value !== undefined) this.#onRead?.(value)
     return value
   }
 
