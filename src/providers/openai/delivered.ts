@@ -1,7 +1,6 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { Delivered } from '../dialect/dialect.ts'
 import { providerLimits } from '../dialect/limits.ts'
-import { reasoningText } from './read-reply.ts'
 
 interface ChoiceText {
   answer: string
@@ -26,6 +25,9 @@ const answerText = (message: JsonObject): string => {
   const tools = message['tool_calls']
   return text + transcript + called + (tools === undefined ? '' : asArray(tools).map(toolText).join(''))
 }
+
+export const reasoningText = (message: JsonObject): string =>
+  asText(message['reasoning_content'] ?? message['reasoning'])
 
 /** Base64 of 50 ms at 24 kHz and 16 bits, one token by OpenAI's count; formats other than a stream's are smaller. */
 const audioCharactersPerToken = 3_200

@@ -1,6 +1,7 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { Citation, Reply, ReplyPart, StopReason } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect/dialect.ts'
+import { reasoningText } from './delivered.ts'
 import { readSignature } from './signature.ts'
 import { readChatUsage } from './usage.ts'
 
@@ -29,9 +30,6 @@ const partText = (part: unknown): string => asText(asObject(part)['text'])
 
 export const contentText = ({ content }: JsonObject): string =>
   typeof content === 'string' ? content : asArray(content).map(partText).join('')
-
-export const reasoningText = (message: JsonObject): string =>
-  asText(message['reasoning_content'] ?? message['reasoning'])
 
 const rangeOf = ({ start_index, end_index }: JsonObject): Citation['range'] =>
   typeof start_index === 'number' && typeof end_index === 'number' ? { start: start_index, end: end_index } : null
