@@ -22,3 +22,9 @@ alter default privileges for role gateway_projector grant select on tables to ga
 -- A rebuild swaps the schema, so what an operator's command makes belongs to the projector from the start.
 grant gateway_projector to gateway_operator;
 alter role gateway_operator set role = gateway_projector;
+
+-- What the scheduler signed last is kept apart from the tables, which are rebuilt. Who makes its table first, lets the other use it.
+create schema ledger_audit;
+grant usage, create on schema ledger_audit to gateway_scheduler, gateway_projector;
+alter default privileges for role gateway_projector in schema ledger_audit grant select, insert, update on tables to gateway_scheduler;
+alter default privileges for role gateway_scheduler in schema ledger_audit grant select, insert, update on tables to gateway_projector;

@@ -9,4 +9,5 @@ export const auditLimits = {
   archiveSegmentBytesMin: 32 * 1024 * 1024, // Of frames, about 3 MB compressed; then the segment ends at the next checkpoint.
   archiveUnsealedBytesMax: 16 * 1024 * 1024, // Frames that wait for their checkpoint; beyond this they are read again.
   restoreFailuresMax: 20, // In a row, without a frame stored between them.
+  headRetryMs: 5_000, // Between two tries of a store of the signed head that could not be reached.
 } as const

@@ -57,6 +57,23 @@ export const checkSeal = (seal: Seal, verifier: Verifier): GrowingTree => {
   return tree
 }
 
+export interface UnsignedSeal extends Pick<Seal, 'from' | 'peaks' | 'leaves'> {
+  /** With the leaves. */
+  readonly tree: GrowingTree
+}
+
+export const signSeal = ({ from, peaks, leaves, tree }: UnsignedSeal, signer: Signer): CheckpointSealed => {
+  const { size, root } = tree
+  return {
+    size,
+    root: root.toString('base64'),
+    peaks: peaks.map((peak) => peak.toString('base64')),
+    from,
+    leaves: Buffer.concat(leaves).toString('base64'),
+    note: signCheckpoint({ origin: signer.name, size, root }, signer),
+  }
+}
+
 export class SealBuilder {
   #sealed: GrowingTree
   #tree: GrowingTree
@@ -87,17 +104,16 @@ export class SealBuilder {
     this.#leaves.push(leaf)
   }
 
-  seal(signer: Signer, leavesMax: number = this.unsealed): CheckpointSealed {
+  /** What the next checkpoint seals: at most so many of the frames taken. */
+  next(leavesMax: number = this.unsealed): UnsignedSeal {
     const leaves = this.#leaves.slice(0, leavesMax)
-    const { size, root } = leaves.length === this.unsealed ? this.#tree : this.#treeWith(leaves)
-    return {
-      size,
-      root: root.toString('base64'),
-      peaks: this.#sealed.peaks.map((peak) => peak.toString('base64')),
-      from: this.#sealed.size,
-      leaves: Buffer.concat(leaves).toString('base64'),
-      note: signCheckpoint({ origin: signer.name, size, root }, signer),
-    }
+    return { from: this.#sealed.size, peaks: [...this.#sealed.peaks], leaves, tree: this.#treeWith(leaves) }
+  }
+
+  /** Null for a size that is not between what is sealed and what was taken. */
+  treeAt(size: number): GrowingTree | null {
+    const count = size - this.#sealed.size
+    return count < 0 || count > this.unsealed ? null : this.#treeWith(this.#leaves.slice(0, count))
   }
 
   /** Throws SealFault if the checkpoint, which is in the log, seals other frames than those taken. */
@@ -114,6 +130,7 @@ export class SealBuilder {
   }
 
   #treeWith(leaves: readonly Hash[]): GrowingTree {
+    if (leaves.length === this.unsealed) return this.#tree.copy()
     return buildTree({ from: this.#sealed.size, peaks: this.#sealed.peaks, leaves })
   }
 }

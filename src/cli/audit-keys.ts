@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto'
+import { openHeadFile } from '../adapters/signed-head/file.ts'
 import { parseSigningKey, signingKeyText } from '../audit/keys.ts'
 import { createSigner, deriveVerifier, parseVerifier, type Signer, type Verifier, verifierText } from '../audit/note.ts'
+import type { SignedHeadStore } from '../audit/signed-head.ts'
+import { SignedHeads } from '../audit/signed-heads.ts'
 import type { Config } from '../config/config.ts'
 import { ensureSigningKey, keepPublicKey, readPublicKey } from '../embedded/credentials.ts'
 import type { SchedulerParts } from '../roles/scheduler/role.ts'
+import type { DatabaseAccess } from './platform.ts'
 import type { Runtime } from './runtime.ts'
 
 const seedBytes = 32
@@ -14,12 +18,25 @@ const signerOfFolder = ({ dataFolder, audit }: Config): Signer => {
   return signer
 }
 
+/** Where it is kept what was signed last: the file first, which has to take it. */
+export const headStores = (config: Config, tables: DatabaseAccess | null): readonly SignedHeadStore[] => [
+  openHeadFile(config.auditStateFile),
+  ...(tables === null ? [] : [tables.database.signedHead()]),
+]
+
 /** Logs a warning where the log is not sealed; embedded servers have a key of their own. */
-export const resolveSealing = (config: Config, { logger }: Runtime): SchedulerParts['sealing'] => {
+export const resolveSealing = (
+  config: Config,
+  tables: DatabaseAccess | null,
+  { logger }: Runtime,
+): SchedulerParts['sealing'] => {
   const { audit, external } = config
   if (!audit.sealing) return null
   const signer = external === null ? signerOfFolder(config) : audit.signer
-  if (signer !== null) return { signer, previous: audit.previous }
+  if (signer !== null) {
+    const heads = new SignedHeads({ stores: headStores(config, tables), logger })
+    return { signer, previous: audit.previous, heads, firstSeal: config.firstSeal }
+  }
   logger.log('audit.sealing_disabled', {})
   return null
 }

@@ -102,7 +102,7 @@ const startScheduler = async (context: ProcessContext, tail: LedgerTail): Promis
     import('../roles/scheduler/role.ts'),
     import('./audit-keys.ts'),
   ])
-  const sealing = resolveSealing(config, runtime)
+  const sealing = resolveSealing(config, platform.tables, runtime)
   const running = stack.push(
     await scheduler.start({
       log: platform.log,

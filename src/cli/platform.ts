@@ -5,6 +5,7 @@ import { ensureRates, type RatesOptions } from '../adapters/nats/rates/open.ts'
 import { ensureWorkQueues, type QueueOptions } from '../adapters/nats/work-queue/open.ts'
 import { defaultSchema, type SchemaLocation } from '../adapters/postgres/connection.ts'
 import type { Database } from '../adapters/postgres/database.ts'
+import { emptyHead } from '../audit/signed-head.ts'
 import type { Config } from '../config/config.ts'
 import type { NatsConfig } from '../config/servers.ts'
 import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
@@ -17,6 +18,7 @@ import { manifests } from '../roles/manifests.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import type { Observer } from '../runtime/observer.ts'
+import { headStores } from './audit-keys.ts'
 import { CommandError, UsageError } from './report.ts'
 import type { Runtime } from './runtime.ts'
 import { ShutdownStack } from './shutdown-stack.ts'
@@ -155,6 +157,21 @@ const openTables = async (databaseUrl: string | null): Promise<DatabaseAccess | 
   return { database: openDatabase(databaseUrl), place: { url: databaseUrl, schema: defaultSchema } }
 }
 
+/** Nothing of an empty log can have been signed: it needs no `--first-seal` later. */
+const noteEmptyLog = async (
+  config: Config,
+  { log, tables }: Pick<Platform, 'log' | 'tables'>,
+  { logger }: Runtime,
+): Promise<void> => {
+  if (!config.audit.sealing || (await log.lastSequence()) > 0) return
+  for (const store of headStores(config, tables))
+    try {
+      if ((await store.read()) === null) await store.advance(emptyHead(config.audit.origin))
+    } catch (fault) {
+      logger.log('seal.state_unavailable', { fault })
+    }
+}
+
 export const openPlatform = async (config: Config, runtime: Runtime, options: PlatformOptions): Promise<Platform> => {
   const { role } = options
   const servers = await findServers(config, runtime, options)
@@ -179,6 +196,7 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
     }
     const tables = await openTables(servers.databaseUrl)
     if (tables !== null) opened.push({ stop: () => tables.database.close() })
+    if (outcomes.create && !options.readOnly) await noteEmptyLog(config, { log, tables }, runtime)
     return { log, tables, connect, queues, rates, outcomes, stop: () => opened.stop() }
   } catch (fault) {
     await opened.stop()

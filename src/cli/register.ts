@@ -50,6 +50,7 @@ const configOf = (
     readonly drainSeconds?: number
     readonly role?: ProcessRole
     readonly callbackSecret?: boolean
+    readonly firstSeal?: boolean
   } = {},
 ): Config => {
   const { config, data } = command.optsWithGlobals<Globals>()
@@ -94,6 +95,7 @@ interface ServeOptions {
   readonly observePort?: number | 'off'
   readonly drainSeconds?: number
   readonly role?: RoleName
+  readonly firstSeal?: boolean
 }
 
 export const registerCommands = (program: Command): void => {
@@ -108,6 +110,7 @@ export const registerCommands = (program: Command): void => {
       'how long requests in flight may run after SIGTERM (default: as configured, or 15)',
       secondsOf,
     )
+    .option('--first-seal', 'seal a log of which nothing is known to be signed, as it is: one that was made elsewhere')
     .action(async (options: ServeOptions, command: Command) => {
       const config = configOf(command, { role: 'gateway', ...options })
       const { serveGateway } = await import('./serve.ts') // The roles are most of the program, and most commands need none.

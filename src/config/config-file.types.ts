@@ -260,7 +260,7 @@ export interface ConfigFile {
      */
     readonly public_key?: string
     /**
-     * The file with the size and root that were signed last. Default: audit.state in the data folder.
+     * The file in which the scheduler keeps the size and root of the log that it signed last. Default: audit.state in the data folder.
      */
     readonly state?: string
     /**

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { PriceFile } from '../domain/pricing/price-file.ts'
 import type { ProcessRole } from '../roles/role.ts'
@@ -36,6 +36,10 @@ export interface Config extends ConfiguredProviders {
   /** How long requests in flight may run after that. */
   readonly drainMs: number
   readonly audit: AuditConfig
+  /** Where the scheduler keeps what it signed last. */
+  readonly auditStateFile: string
+  /** Seals a log of which nothing is known to be signed. */
+  readonly firstSeal: boolean
   /** Who may call the admin API, for the roles that serve it. Other roles never hold a token. */
   readonly admins: readonly Administrator[]
   readonly logLevel: string
@@ -154,6 +158,7 @@ export const readConfig = (
     readonly role?: ProcessRole | undefined
     /** Reads the callback secret, for a role that otherwise does not. */
     readonly callbackSecret?: boolean | undefined
+    readonly firstSeal?: boolean | undefined
   } = {},
 ): Config => {
   const { role = 'gateway', callbackSecret = signsCallbacks(role) } = options
@@ -171,6 +176,7 @@ export const readConfig = (
   const { external, areEmbedded } = externalFrom(file, { folder, role, variables, problems: found })
   const providers = providersFrom(file, { role, variables, isSandboxDefault: areEmbedded, prices, problems: found })
   const logName = file.log?.name ?? 'GATEWAY'
+  const dataFolder = resolve(options.dataFolder ?? env['GATEWAY_DATA'] ?? file.data_folder ?? 'data')
   const audit = auditFrom(file, { folder, role, logName, problems: found })
   const admins = adminsFrom(file, role, found)
   const listen = { host: file.listen?.host ?? '127.0.0.1', port: options.port ?? file.listen?.port ?? 8787 }
@@ -185,7 +191,7 @@ export const readConfig = (
   for (const secretFile of secretFilesOf(file, external, { folder, role })) variables.noteSecretFile(secretFile)
   return Object.freeze({
     listen,
-    dataFolder: resolve(options.dataFolder ?? env['GATEWAY_DATA'] ?? file.data_folder ?? 'data'),
+    dataFolder,
     external,
     natsServerBin: env['NATS_SERVER_BIN'],
     log: {
@@ -203,6 +209,9 @@ export const readConfig = (
     withdrawMs: msOf(file.limits?.withdraw_seconds) ?? sharedLimits.withdrawMs,
     drainMs: msOf(options.drainSeconds ?? file.limits?.drain_seconds) ?? sharedLimits.stopMs,
     audit,
+    auditStateFile:
+      file.audit?.state === undefined ? join(dataFolder, 'audit.state') : resolve(folder, file.audit.state),
+    firstSeal: options.firstSeal ?? false,
     admins,
     logLevel: file.log_level ?? 'info',
     logRequests: file.log_requests ?? true,

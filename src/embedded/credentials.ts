@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { signingKeyText } from '../audit/keys.ts'
-import { createPrivateFile, writePrivateFile } from './private-file.ts'
+import { createPrivateFile, writePrivateFile } from '../runtime/private-file.ts'
 
 /** Passwords of one data folder's servers. Other users of the machine can reach the loopback ports too. */
 export interface Credentials {

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { createPrivateFile, ownerOnly } from './private-file.ts'
+import { createPrivateFile, ownerOnly } from '../runtime/private-file.ts'
 import { isAlive } from './processes.ts'
 import { readRecord } from './record.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { faultCode } from '../errors/gateway-error.ts'
-import { writePrivateFile } from './private-file.ts'
+import { writePrivateFile } from '../runtime/private-file.ts'
 import type { ProcessIdentity } from './processes.ts'
 
 export type ServerName = 'postgres' | 'nats'

@@ -515,6 +515,18 @@ export const logEvents = {
     action: 'Nothing.',
     fields: ['fault'],
   },
+  'seal.state_available': {
+    level: 'info',
+    text: 'The state of the sealing is stored everywhere again.',
+    action: 'Nothing. Ends `seal.state_unavailable`.',
+    fields: [],
+  },
+  'seal.state_unavailable': {
+    level: 'warn',
+    text: 'The state of the sealing was not stored in PostgreSQL, or not read from it. The file alone holds it meanwhile.',
+    action: 'Check PostgreSQL.',
+    fields: ['fault'],
+  },
   'seal.stopped': {
     level: 'error',
     text: 'The log is not sealed any further.',

@@ -6,7 +6,7 @@ import { ArchiveSource } from '../../src/adapters/archive/archive-source.ts'
 import { formatSegmentFile } from '../../src/adapters/archive/segment-writer.ts'
 import { type ArchiveReport, type ArchiveTarget, archiveSealedFrames } from '../../src/audit/archive.ts'
 import { auditLimits } from '../../src/audit/limits.ts'
-import { readSeal, SealBuilder } from '../../src/audit/seal.ts'
+import { readSeal, SealBuilder, signSeal } from '../../src/audit/seal.ts'
 import { type Verification, verifyLog } from '../../src/audit/verify.ts'
 import { encodeFrame } from '../../src/events/codec.ts'
 import { wrapEvent } from '../../src/events/envelope.ts'
@@ -222,7 +222,7 @@ t.test('more frames before a checkpoint than are kept waiting', async (t) => {
     sealing.take(frame)
   }
   const seal = (leavesMax?: number): void => {
-    const data = sealing.seal(signer, leavesMax)
+    const data = signSeal(sealing.next(leavesMax), signer)
     const event = wrapEvent({ type: 'CheckpointSealed', data }, 'e', '/s', '2026-03-01T00:00:00.000Z')
     add(Buffer.from(encodeFrame({ writer: 's', counter: frames.length }, [JSON.stringify(event)])))
     sealing.advanceTo(readSeal(data))

@@ -2,7 +2,7 @@ import t from 'tap'
 import { findEvent, findSeal, readFrameAt } from '../../src/audit/find-frame.ts'
 import { createSigner, deriveVerifier } from '../../src/audit/note.ts'
 import { checkProof, makeProof, type Proof, readProof } from '../../src/audit/proof.ts'
-import { readSeal, SealBuilder } from '../../src/audit/seal.ts'
+import { readSeal, SealBuilder, signSeal } from '../../src/audit/seal.ts'
 import { decodeFrame, encodeFrame } from '../../src/events/codec.ts'
 import { randomOf } from '../support/random.ts'
 import { MemorySource, sealedLog, signer, stranger, verifier } from './sealed-log.ts'
@@ -82,7 +82,7 @@ t.test('a half character does not pass for the character that was sealed', async
     const frame = { sequence: 1, subject: 'journal.edge', id: 'w:1', storedMs: 0, data }
     const sealing = new SealBuilder()
     sealing.take(frame)
-    return makeProof(frame, 0, readSeal(sealing.seal(signer)))
+    return makeProof(frame, 0, readSeal(signSeal(sealing.next(), signer)))
   }
   const text = JSON.stringify(proving('m\uFFFD'))
   t.equal(checkProof(readProof(text), [verifier]).size, 1)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { countPeaks, GrowingTree, hashFrame } from '../../src/audit/merkle.ts'
 import { createSigner, deriveVerifier, NoteFault, openCheckpoint, signCheckpoint } from '../../src/audit/note.ts'
-import { checkSeal, readSeal, SealBuilder, SealFault } from '../../src/audit/seal.ts'
+import { checkSeal, readSeal, SealBuilder, SealFault, signSeal } from '../../src/audit/seal.ts'
 import { getValidator } from '../../src/encoding/schema-validation.ts'
 import type { CheckpointSealed } from '../../src/events/types.ts'
 import type { RawFrame } from '../../src/log/raw-frames.ts'
@@ -32,7 +32,7 @@ const checkpointsOf = (sizes: readonly number[]): readonly CheckpointSealed[] =>
   const sealing = new SealBuilder()
   return sizes.map((size) => {
     for (let next = sealing.size + 1; next <= size; next += 1) sealing.take(frameAt(next))
-    const checkpoint = sealing.seal(signer)
+    const checkpoint = signSeal(sealing.next(), signer)
     sealing.advanceTo(readSeal(checkpoint))
     return checkpoint
   })
@@ -125,7 +125,7 @@ t.test('a checkpoint of another sealer stands where it seals the frames that the
       const between = mine.unsealed === last + (more % 20) - size && mine.sealedSize === size
       mine.advanceTo(second!)
       mine.advanceTo(first!) // Another's that came late.
-      const checkpoint = mine.unsealed === 0 ? null : readSeal(mine.seal(signer))
+      const checkpoint = mine.unsealed === 0 ? null : readSeal(signSeal(mine.next(), signer))
       return (
         between &&
         mine.sealedSize === last &&
@@ -141,7 +141,7 @@ t.test('one that seals other frames, or frames that are not there, is a fault', 
   const elsewhere = new SealBuilder()
   for (const frame of framesTo(10))
     elsewhere.take(frame.sequence === 4 ? { ...frame, subject: 'journal.proxy' } : frame)
-  t.throws(() => sealing.advanceTo(readSeal(elsewhere.seal(signer))), {
+  t.throws(() => sealing.advanceTo(readSeal(signSeal(elsewhere.next(), signer))), {
     name: 'SealFault',
     message: 'the checkpoint of size 10 seals other frames than the log has',
   })
@@ -159,7 +159,7 @@ t.test('what was taken can be sealed in pieces', async () => {
       const sealing = new SealBuilder()
       for (const frame of framesTo(size)) sealing.take(frame)
       for (let sealed = 0; sealed < size; sealed = sealing.sealedSize) {
-        const checkpoint = readSeal(sealing.seal(signer, leavesMax))
+        const checkpoint = readSeal(signSeal(sealing.next(leavesMax), signer))
         if (checkpoint.from !== sealed || checkpoint.leaves.length > leavesMax) return false
         if (!checkSeal(checkpoint, verifier).root.equals(treeOver(framesTo(checkpoint.size)).root)) return false
         sealing.advanceTo(checkpoint)
@@ -176,7 +176,7 @@ t.test('a sealer that goes on from a checkpoint makes the checkpoints of the one
       const [first, second] = checkpointsOf(sizes)
       const resumed = new SealBuilder(checkSeal(readSeal(first!), verifier))
       for (const frame of framesTo(sizes[1]!).slice(sizes[0]!)) resumed.take(frame)
-      return JSON.stringify(resumed.seal(signer)) === JSON.stringify(second)
+      return JSON.stringify(signSeal(resumed.next(), signer)) === JSON.stringify(second)
     }),
   )
 })

@@ -1,5 +1,5 @@
 import { createSigner, deriveVerifier, type Signer, type Verifier } from '../../src/audit/note.ts'
-import { readSeal, SealBuilder } from '../../src/audit/seal.ts'
+import { readSeal, SealBuilder, signSeal } from '../../src/audit/seal.ts'
 import { encodeFrame, frameIdText } from '../../src/events/codec.ts'
 import { type Fact, wrapEvent } from '../../src/events/envelope.ts'
 import type { CheckpointSealed } from '../../src/events/types.ts'
@@ -123,7 +123,7 @@ class LogMaking {
   seal(late: number, eventsMax: number): void {
     const sealing = pick(this.#random, this.#sealings)
     if (sealing.unsealed === 0) return
-    const seal = sealing.seal(this.#signer)
+    const seal = signSeal(sealing.next(), this.#signer)
     for (let each = 0; each < late; each += 1) this.write(eventsMax)
     this.#store(this.#sealer, [{ type: 'CheckpointSealed', data: seal }])
     this.seals.push({ sequence: this.frames.length, seal })

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { IntegrityFinding } from '../../src/audit/findings.ts'
 import { auditLimits } from '../../src/audit/limits.ts'
 import { createSigner, deriveVerifier } from '../../src/audit/note.ts'
-import { readSeal, SealBuilder } from '../../src/audit/seal.ts'
+import { readSeal, SealBuilder, signSeal } from '../../src/audit/seal.ts'
 import { decideVerdict, type Verification, type VerifyParts, verifyLog } from '../../src/audit/verify.ts'
 import { encodeFrame } from '../../src/events/codec.ts'
 import { wrapEvent } from '../../src/events/envelope.ts'
@@ -273,7 +273,7 @@ const sealedLate = (
   for (const frame of frames) sealing.take(frame)
   const notes: string[] = []
   while (sealing.sealedSize < count) {
-    const data = sealing.seal(signer, leavesMax)
+    const data = signSeal(sealing.next(leavesMax), signer)
     const event = wrapEvent({ type: 'CheckpointSealed', data }, 'e', '/gateway/scheduler/s', '2026-03-01T00:00:00.000Z')
     const id = { writer: 's', counter: notes.length + 1 }
     const bytes = Buffer.from(encodeFrame(id, [JSON.stringify(event)]))

@@ -54,7 +54,7 @@ t.test('external servers without a key: a warning, and nothing is sealed', async
   const sealingWith = async (audit: object) => {
     await writeFile(file, JSON.stringify({ audit }))
     const logger = recordingLogger()
-    return { sealing: resolveSealing(readConfig(env, { file }), { ...runtime, logger }), lines: logger.lines }
+    return { sealing: resolveSealing(readConfig(env, { file }), null, { ...runtime, logger }), lines: logger.lines }
   }
   t.match(await sealingWith({}), {
     sealing: null,

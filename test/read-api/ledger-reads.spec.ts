@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import t from 'tap'
 import { checkProof, readProof } from '../../src/audit/proof.ts'
-import { SealBuilder } from '../../src/audit/seal.ts'
+import { SealBuilder, signSeal } from '../../src/audit/seal.ts'
 import { parseUsd } from '../../src/domain/money.ts'
 import type { FrameSource } from '../../src/log/raw-frames.ts'
 import { readLimits } from '../../src/read-api/limits.ts'
@@ -64,7 +64,7 @@ await log.append([
 await log.append([taskFailed('task-3'), lateVerdict('task-3')])
 const sealing = new SealBuilder()
 for (const frame of log.frames) sealing.take(rawFrameOf(frame))
-await log.append([{ type: 'CheckpointSealed', data: sealing.seal(signer) }])
+await log.append([{ type: 'CheckpointSealed', data: signSeal(sealing.next(), signer) }])
 await log.append([routed('request-unsealed'), used('request-unsealed')])
 await project(log, projected.store, 500)
 

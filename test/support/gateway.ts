@@ -113,6 +113,8 @@ export const configOf = (
   withdrawMs: sharedLimits.withdrawMs,
   drainMs: sharedLimits.stopMs,
   audit: { sealing: false, origin: 'gateway.test/ledger', signer: null, verifier: null, previous: [] },
+  auditStateFile: join(dataFolder, 'audit.state'),
+  firstSeal: false,
   admins: [],
   logLevel: 'silent',
   logRequests: true,

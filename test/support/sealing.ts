@@ -1,10 +1,42 @@
 import type { Test } from 'tap'
 import { GrowingTree, hashFrame } from '../../src/audit/merkle.ts'
 import type { Verifier } from '../../src/audit/note.ts'
+import { largerHead, type SignedHead, type SignedHeadStore } from '../../src/audit/signed-head.ts'
 import { mayHoldCheckpoint, readCheckpoints, verifyCheckpoint } from '../../src/audit/verified-checkpoints.ts'
 import type { CheckpointSealed } from '../../src/events/types.ts'
 import type { RawFrame, RawFrames } from '../../src/log/raw-frames.ts'
 import { decodeEvents } from '../../src/log/read-frame.ts'
+
+/** Keeps the head in memory, as a file or a table keeps it on disk. */
+export class MemoryHeadStore implements SignedHeadStore {
+  readonly place: string
+  head: SignedHead | null
+  /** Thrown by every call while it is set. */
+  fault: Error | null = null
+  /** Awaited before a head is stored. */
+  beforeWrite: (head: SignedHead) => Promise<void> = async () => {}
+
+  constructor(place = 'memory', head: SignedHead | null = null) {
+    this.place = place
+    this.head = head
+  }
+
+  async read(): Promise<SignedHead | null> {
+    if (this.fault !== null) throw this.fault
+    return this.head
+  }
+
+  async advance(head: SignedHead): Promise<SignedHead> {
+    await this.beforeWrite(head)
+    if (this.fault !== null) throw this.fault
+    this.head = this.head === null ? head : largerHead(head, this.head)
+    return this.head
+  }
+
+  async replace(head: SignedHead): Promise<void> {
+    this.head = head
+  }
+}
 
 /** A checkpoint, and the frame that holds it. */
 export interface FoundCheckpoint extends CheckpointSealed {

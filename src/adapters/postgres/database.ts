@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
+import type { SignedHeadStore } from '../../audit/signed-head.ts'
 import { type LedgerSnapshot, loadLedger } from '../../projections/load-ledger.ts'
 import { readModels } from '../../projections/read-models.ts'
 import type { ReadModel } from '../../projections/schema/read-model.ts'
@@ -14,6 +15,7 @@ import { edgeReadModels } from './edge-read-models.ts'
 import { postgresLimits } from './limits.ts'
 import { migrate } from './migrate.ts'
 import { PostgresProjectionStore } from './projection-store.ts'
+import { openHeadTable } from './signed-head.ts'
 
 /** The read models of one schema. Connects on first use, so that processes start while the database is down. */
 export interface Database {
@@ -30,6 +32,8 @@ export interface Database {
   /** Null where there are no tables yet. */
   snapshot(): Promise<LedgerSnapshot | null>
   readModels(): EdgeReadModels
+  /** What the sealer signed last; apart from the read models, which are rebuilt. */
+  signedHead(): SignedHeadStore
   tasks(): StoredTasks
   close(): Promise<void>
 }
@@ -80,6 +84,7 @@ export const openDatabase = (
     lastSeal: async () => (await nullIfMissing(findLastSeal(db))) ?? null,
     snapshot: () => nullIfMissing(loadLedger(db)),
     readModels: () => edgeReadModels(db),
+    signedHead: () => openHeadTable(pool, schema),
     tasks: () => ({
       findTask: (workspaceId, taskId) => findTask(db, workspaceId, taskId),
       listTasks: (workspaceId, kind, page) => selectTasks(db, workspaceId, kind, page),

@@ -1,5 +1,7 @@
 import type { Signer } from '../../audit/note.ts'
-import type { CheckpointSealed } from '../../events/types.ts'
+import { SealFault, signSeal } from '../../audit/seal.ts'
+import { headOf, isSameHead, SignedHeadFault } from '../../audit/signed-head.ts'
+import type { SignedHeads } from '../../audit/signed-heads.ts'
 import type { LogOf } from '../../log/event-log.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { SealState } from './seal-state.ts'
@@ -7,8 +9,9 @@ import type { SealState } from './seal-state.ts'
 export interface CheckpointWriterParts {
   readonly log: Pick<LogOf<'CheckpointSealed'>, 'append'>
   readonly signer: Signer
+  readonly heads: Pick<SignedHeads, 'advance'>
   readonly clock: Clock
-  /** Called when the log begins to refuse checkpoints. */
+  /** Called when checkpoints begin not to be stored. */
   readonly onRefused: (fault: unknown) => void
   readonly onFault: (fault: unknown) => void
 }
@@ -23,7 +26,7 @@ export class CheckpointWriter {
     this.#parts = parts
   }
 
-  /** The log did not store the last one. */
+  /** The last one was not stored: there was a fault, or more than it had been signed elsewhere. */
   get isRefused(): boolean {
     return this.#isRefused
   }
@@ -43,19 +46,29 @@ export class CheckpointWriter {
   }
 
   async #append(state: SealState): Promise<void> {
-    const data = state.sign(this.#parts.signer)
-    if (await this.#isStored(data)) state.markStored(data, this.#parts.clock())
-  }
-
-  async #isStored(data: CheckpointSealed): Promise<boolean> {
-    const { log, onRefused } = this.#parts
     try {
-      await log.append([{ type: 'CheckpointSealed', data }])
-      this.#isRefused = false
+      this.#isRefused = !(await this.#isStored(state))
     } catch (fault) {
-      if (!this.#isRefused) onRefused(fault)
+      if (fault instanceof SignedHeadFault || fault instanceof SealFault) throw fault
+      if (!this.#isRefused) this.#parts.onRefused(fault)
       this.#isRefused = true
     }
-    return !this.#isRefused
+  }
+
+  /** What is signed is on disk before there is a signature: after a crash nothing smaller or other is signed. */
+  async #isStored(state: SealState): Promise<boolean> {
+    const { log, signer, heads, clock } = this.#parts
+    if (state.isBehind) return false
+    const next = state.next()
+    const head = headOf(signer.name, next.tree)
+    const held = await heads.advance(head)
+    if (!isSameHead(held, head)) {
+      state.expect(held)
+      return false
+    }
+    const data = signSeal(next, signer)
+    await log.append([{ type: 'CheckpointSealed', data }])
+    state.markStored(data, clock())
+    return true
   }
 }

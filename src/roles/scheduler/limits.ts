@@ -9,4 +9,5 @@ export const schedulerLimits = {
   clockJumpMs: 1_000, // A wall clock that is ahead by more was set; a late tick of a busy process delays both clocks alike.
   clockSettleMs: 1_800_000, // Longer than an allowance of the default request deadline lives; a dead edge's money is back so much later.
   schedulerStopMs: 2_000, // For an append under way; one that takes longer waits for a log that is away.
+  sealStateRetryMs: 1_000, // Between two tries to read what was signed last.
 } as const

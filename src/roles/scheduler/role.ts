@@ -22,7 +22,7 @@ type Expiring = 'HoldReleased' | 'KeyRevoked' | 'CreditExpired' | 'PlanRenewed' 
 export interface SchedulerParts {
   readonly log: LogOf<Expiring | 'CheckpointSealed'> & RawFrames
   readonly tail: LedgerTail
-  readonly sealing: Pick<SealerParts, 'signer' | 'previous'> | null
+  readonly sealing: Pick<SealerParts, 'signer' | 'previous' | 'heads' | 'firstSeal'> | null
   readonly requestDeadlineMs: number
   readonly clock: Clock
   /** Never jumps; default: the process's own. */

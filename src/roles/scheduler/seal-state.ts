@@ -1,6 +1,7 @@
 import type { GrowingTree } from '../../audit/merkle.ts'
-import type { Signer, Verifier } from '../../audit/note.ts'
-import { readSeal, SealBuilder, SealFault } from '../../audit/seal.ts'
+import type { Verifier } from '../../audit/note.ts'
+import { readSeal, SealBuilder, SealFault, type UnsignedSeal } from '../../audit/seal.ts'
+import type { SignedHead } from '../../audit/signed-head.ts'
 import { mayHoldCheckpoint, verifyCheckpoint } from '../../audit/verified-checkpoints.ts'
 import { faultText } from '../../errors/gateway-error.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
@@ -45,6 +46,8 @@ export class SealState {
   readonly #ownIdPrefix: string
   #lastNews = 0
   #lastSealMs: number
+  /** Signed once, beyond the frames taken: nothing smaller is signed, and the frames must lead to it. */
+  #ahead: SignedHead | null = null
   /** The last checkpoint in the log is one of ours. */
   #isLeading = false
 
@@ -71,11 +74,11 @@ export class SealState {
 
   /** No further frame fits into one checkpoint. */
   get isFull(): boolean {
-    return this.#builder.unsealed >= sealLeavesMax
+    return !this.isBehind && this.#builder.unsealed >= sealLeavesMax
   }
 
   isDue(nowMs: number): boolean {
-    if (this.#lastNews <= this.sealedSize) return false
+    if (this.isBehind || this.#lastNews <= this.sealedSize) return false
     const dueAfterMs = this.#isLeading ? sealEveryMs : sealEveryMs + sealStandbyMs
     return Math.abs(nowMs - this.#lastSealMs) >= dueAfterMs // A clock may be set back.
   }
@@ -83,6 +86,7 @@ export class SealState {
   /** Throws SealFault where the frame holds a checkpoint that is not trusted, or that contradicts the frames. */
   take(frame: RawFrame, nowMs: number): void {
     this.#builder.take(frame)
+    this.#compareAhead()
     const { checkpoints, isNews } = scanFrame(frame)
     if (isNews) this.#lastNews = frame.sequence
     for (const checkpoint of checkpoints) {
@@ -92,12 +96,32 @@ export class SealState {
     }
   }
 
-  sign(signer: Signer): CheckpointSealed {
-    return this.#builder.seal(signer, sealLeavesMax)
+  /** More was signed than the frames that were taken. */
+  get isBehind(): boolean {
+    return this.#ahead !== null
+  }
+
+  /** Throws SealFault where the frames taken do not lead to a head that was signed. */
+  expect(head: SignedHead): void {
+    this.#ahead = head
+    this.#compareAhead()
+  }
+
+  next(): UnsignedSeal {
+    return this.#builder.next(sealLeavesMax)
   }
 
   markStored(checkpoint: CheckpointSealed, nowMs: number): void {
     this.#builder.advanceTo(readSeal(checkpoint))
     this.#lastSealMs = nowMs
+  }
+
+  #compareAhead(): void {
+    if (this.#ahead === null || this.#ahead.size > this.size) return
+    const { size, root } = this.#ahead
+    const tree = this.#builder.treeAt(size) // Null where a checkpoint that was checked seals more.
+    if (tree !== null && !tree.root.equals(root))
+      throw new SealFault(`the log was changed: its frames 1 to ${size} are not those that were signed`)
+    this.#ahead = null
   }
 }

@@ -2,6 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { GrowingTree } from '../../audit/merkle.ts'
 import { deriveVerifier, type Signer, type Verifier } from '../../audit/note.ts'
 import { SealFault } from '../../audit/seal.ts'
+import { headOf, type SignedHead } from '../../audit/signed-head.ts'
+import type { SignedHeads } from '../../audit/signed-heads.ts'
 import { readCheckpoints, verifyCheckpoint } from '../../audit/verified-checkpoints.ts'
 import type { LastSeal } from '../../domain/ledger/ledger.ts'
 import { faultText } from '../../errors/gateway-error.ts'
@@ -24,6 +26,10 @@ export interface SealerParts {
   /** Verifiers of earlier keys, whose checkpoints are built on as well. */
   readonly previous: readonly Verifier[]
   readonly sealed: LastSeal | null
+  /** What was signed last. */
+  readonly heads: Pick<SignedHeads, 'read' | 'advance'>
+  /** Whether a log of which nothing is known to be signed may be sealed as it is. */
+  readonly firstSeal: boolean
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -45,11 +51,46 @@ const loadSealedTree = async (parts: SealerParts, verifiers: readonly Verifier[]
   })
 }
 
+/** Waits for stores that do not answer: what they hold may be all that is known. */
+const readSignedHead = async (parts: SealerParts, isOver: () => boolean): Promise<SignedHead | null> => {
+  for (;;) {
+    const { head, unread } = await parts.heads.read()
+    if (head !== null || unread.length === 0 || isOver()) return head
+    parts.logger.log('seal.state_unavailable', { fault: new SealFault(`no answer from ${unread.join(' and ')}`) })
+    await delay(schedulerLimits.sealStateRetryMs)
+  }
+}
+
+interface SealingStart {
+  readonly sealed: GrowingTree
+  readonly head: SignedHead
+}
+
+/** At the smaller of the last checkpoint and of what was signed last: the frames from there on must lead to the other. */
+const findStart = async (
+  parts: SealerParts,
+  verifiers: readonly Verifier[],
+  isOver: () => boolean,
+): Promise<SealingStart> => {
+  const { log, heads, signer, firstSeal } = parts
+  const sealed = await loadSealedTree(parts, verifiers)
+  const known = await readSignedHead(parts, isOver)
+  const last = await log.lastSequence()
+  if (known === null && last > 0 && !firstSeal)
+    throw new SealFault('it is not known what was signed of it last, see `gateway serve --first-seal`')
+  const head = known ?? (await heads.advance(headOf(signer.name, sealed)))
+  if (head.origin !== signer.name)
+    throw new SealFault(`what was signed last is of the log ${head.origin}, and the key is of ${signer.name}`)
+  if (last < head.size)
+    throw new SealFault(`the log was rolled back: it ends at frame ${last}, and ${head.size} frames were signed`)
+  return { sealed: head.size < sealed.size ? new GrowingTree(head.size, head.peaks) : sealed, head }
+}
+
 /**
  * Seals the log: a signed checkpoint over all its frames at least every `sealEveryMs` while there is anything new. Of
  * several sealers one works and the others wait until its checkpoints stop; two checkpoints of one log never contradict
- * each other. A checkpoint in the log that is not signed by a known key, or that contradicts the frames, ends the
- * sealing with an error: what is signed on top of it would be trusted.
+ * each other. A checkpoint in the log that is not signed by a known key, or that contradicts the frames, and frames that
+ * do not lead to what was signed last, end the sealing with an error: what is signed on top of them would be trusted.
  */
 class Sealer implements RunningRole {
   readonly #parts: SealerParts
@@ -65,10 +106,10 @@ class Sealer implements RunningRole {
   #timer: NodeJS.Timeout | undefined
 
   constructor(parts: SealerParts) {
-    const { log, signer, previous, clock, logger } = parts
+    const { log, signer, heads, previous, clock, logger } = parts
     this.#parts = parts
     this.#writer = new CheckpointWriter({
-      ...{ log, signer, clock },
+      ...{ log, signer, heads, clock },
       onRefused: (fault) => {
         if (!this.#isOver) logger.log('seal.checkpoint_not_stored', { fault })
       },
@@ -77,8 +118,12 @@ class Sealer implements RunningRole {
     const verifiers = [deriveVerifier(signer), ...previous]
     const state = { verifiers, writer: log.writer, nowMs: clock() }
     this.#state = new SealState({ ...state, sealed: new GrowingTree() })
-    this.#started = loadSealedTree(parts, verifiers)
-      .then((sealed) => this.#follow(new SealState({ ...state, sealed })))
+    this.#started = findStart(parts, verifiers, () => this.#isOver)
+      .then(({ sealed, head }) => {
+        const found = new SealState({ ...state, sealed })
+        if (sealed.size <= head.size) found.expect(head)
+        this.#follow(found)
+      })
       .catch((fault: unknown) => this.#fail(fault))
   }
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createSigner, deriveVerifier } from '../../../src/audit/note.ts'
-import { SealBuilder } from '../../../src/audit/seal.ts'
+import { SealBuilder, signSeal } from '../../../src/audit/seal.ts'
 import { chatBody, until } from '../../support/clients.ts'
 import { startExternalServers } from '../../support/external-servers.ts'
 import { failing, healthAt, scrape } from '../../support/metrics.ts'
@@ -15,7 +15,7 @@ const audit = { sealing: true, origin: signer.name, signer, verifier: deriveVeri
 const strangeCheckpoint = () => {
   const sealing = new SealBuilder()
   sealing.take({ sequence: 1, subject: 'journal.edge', id: '', storedMs: 0, data: Buffer.from('other') })
-  return sealing.seal(createSigner(signer.name, Buffer.alloc(32, 8)))
+  return signSeal(sealing.next(), createSigner(signer.name, Buffer.alloc(32, 8)))
 }
 
 /** What each process says is wrong, by its role; a second one of a role behind it. */

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { GrowingTree } from '../../../src/audit/merkle.ts'
 import { createSigner, deriveVerifier } from '../../../src/audit/note.ts'
+import { signSeal } from '../../../src/audit/seal.ts'
 import type { RawFrame } from '../../../src/log/raw-frames.ts'
 import { schedulerLimits } from '../../../src/roles/scheduler/limits.ts'
 import { SealState } from '../../../src/roles/scheduler/seal-state.ts'
@@ -20,7 +21,7 @@ const sealedFrames = async (): Promise<{ readonly frames: readonly RawFrame[]; r
   await log.append([opened()])
   const state = startState(log.writer)
   for (const frame of await framesOf(log)) state.take(frame, 0)
-  await log.append([{ type: 'CheckpointSealed', data: state.sign(signer) }])
+  await log.append([{ type: 'CheckpointSealed', data: signSeal(state.next(), signer) }])
   return { frames: await framesOf(log), writer: log.writer }
 }
 
@@ -52,7 +53,7 @@ t.test('what was stored is sealed, also before its frame is read', async (t) => 
   const state = startState(writer)
   state.take(frames[0]!, 0)
   t.match(state, { size: 1, sealedSize: 0, lastNews: 1 })
-  state.markStored(state.sign(signer), 0)
+  state.markStored(signSeal(state.next(), signer), 0)
   t.match(state, { size: 1, sealedSize: 1 })
   state.take(frames[1]!, 0)
   t.match(state, { size: 2, sealedSize: 1, lastNews: 1 })

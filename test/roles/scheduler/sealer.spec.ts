@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { jetstream } from '@nats-io/jetstream'
 import t, { type Test } from 'tap'
 import { createSigner, deriveVerifier, type Signer } from '../../../src/audit/note.ts'
-import { SealBuilder } from '../../../src/audit/seal.ts'
+import { SealBuilder, signSeal } from '../../../src/audit/seal.ts'
+import { SignedHeads } from '../../../src/audit/signed-heads.ts'
 import { initialLedger, type LastSeal } from '../../../src/domain/ledger/ledger.ts'
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import { wrapEvent } from '../../../src/events/envelope.ts'
@@ -18,7 +19,7 @@ import { NatsServer } from '../../adapters/nats/server.ts'
 import { until } from '../../support/clients.ts'
 import { type RecordingLogger, recordingLogger } from '../../support/log-lines.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
-import { checkpointsOf, checkSealed, type FoundCheckpoint, framesOf } from '../../support/sealing.ts'
+import { checkpointsOf, checkSealed, type FoundCheckpoint, framesOf, MemoryHeadStore } from '../../support/sealing.ts'
 import { turnMsOf } from '../../support/turn-clock.ts'
 import { credited, holdPlaced, opened as workspaceOpened } from '../projector/facts.ts'
 
@@ -40,10 +41,16 @@ interface Running {
   stop(): Promise<void>
 }
 
+const unknownHead = (logger: RecordingLogger): Pick<SealerParts, 'heads' | 'firstSeal'> => ({
+  heads: new SignedHeads({ stores: [new MemoryHeadStore()], logger }),
+  firstSeal: true,
+})
+
 const start = (t: Test, log: SealerParts['log'], parts: Partial<SealerParts> = {}): Running => {
   const clock = new Clock()
   const logger = recordingLogger()
-  const running = startSealer({ log, signer, previous: [], sealed: null, clock: clock.now, logger, ...parts })
+  const known = { signer, previous: [], sealed: null, ...unknownHead(logger) }
+  const running = startSealer({ log, ...known, clock: clock.now, logger, ...parts })
   t.teardown(() => running.stop())
   return { clock, logger, stop: () => running.stop() }
 }
@@ -273,7 +280,7 @@ const contradiction = (size: number, by: Signer): CheckpointSealed => {
   const sealing = new SealBuilder()
   for (let sequence = 1; sequence <= size; sequence += 1)
     sealing.take({ sequence, subject: 'journal.edge', id: '', storedMs: 0, data: Buffer.from(`other ${sequence}`) })
-  return sealing.seal(by)
+  return signSeal(sealing.next(), by)
 }
 
 t.test('a checkpoint that cannot be built on ends the sealing loudly; holds expire all the same', async (t) => {
@@ -291,7 +298,13 @@ t.test('a checkpoint that cannot be built on ends the sealing loudly; holds expi
     await log.postToWallet('acme', [credited('one'), holdPlaced('hold-1')])
     await tail.waitForSequence(2)
     const clocks = { clock: clock.now, steadyClock: clock.now, requestDeadlineMs: sharedLimits.requestDeadlineMs }
-    const running = await scheduler.start({ log, tail, sealing: { signer, previous: [] }, ...clocks, logger })
+    const running = await scheduler.start({
+      log,
+      tail,
+      sealing: { signer, previous: [], ...unknownHead(logger) },
+      ...clocks,
+      logger,
+    })
     t.same(running.checks(), { sealing: { ok: true } })
     await log.append([{ type: 'CheckpointSealed', data }])
     const errors = () => logger.lines.filter(({ level }) => level === 'error')
