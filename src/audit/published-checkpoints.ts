@@ -9,8 +9,15 @@ export interface PublishedCheckpoint {
   readonly place: string
 }
 
-interface OpenedCheckpoint extends Checkpoint {
+/** A tree head without a signature, which is known from elsewhere: it contradicts, and proves nothing. */
+export interface KnownHead {
+  readonly head: TreeHead
   readonly place: string
+}
+
+interface OpenedCheckpoint extends TreeHead {
+  readonly place: string
+  readonly isSigned: boolean
 }
 
 export interface TreeHead {
@@ -38,7 +45,7 @@ export class PublishedCheckpoints {
   #agreedTo = 0
 
   constructor(
-    checkpoints: readonly PublishedCheckpoint[],
+    checkpoints: readonly (PublishedCheckpoint | KnownHead)[],
     verifiers: readonly Verifier[],
     report: (finding: IntegrityFinding) => void,
   ) {
@@ -72,14 +79,16 @@ export class PublishedCheckpoints {
     for (const known of this.#takeTo(Number.POSITIVE_INFINITY)) {
       const root = roots.get(known.size)
       if (root === undefined) this.#reportTruncated(known, end)
-      else if (this.#compare(known, root, Math.max(sealedTo, this.#agreedTo))) last = known
+      else if (this.#compare(known, root, Math.max(sealedTo, this.#agreedTo)) && known.isSigned) last = known
     }
     return last
   }
 
-  #openCheckpoint({ note, place }: PublishedCheckpoint, verifiers: readonly Verifier[]): readonly OpenedCheckpoint[] {
+  #openCheckpoint(known: PublishedCheckpoint | KnownHead, verifiers: readonly Verifier[]): readonly OpenedCheckpoint[] {
+    const { place } = known
+    if ('head' in known) return [{ ...known.head, place, isSigned: false }]
     try {
-      return [{ ...openCheckpointNote(note, verifiers), place }]
+      return [{ ...openCheckpointNote(known.note, verifiers), place, isSigned: true }]
     } catch (fault) {
       const text = `${place} holds a checkpoint that is not trusted: ${faultText(fault)}`
       this.#report({ kind: 'checkpoint-forged', sequence: 0, toSequence: 0, text })

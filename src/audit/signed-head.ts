@@ -28,14 +28,14 @@ export interface SignedHeadStore {
   replace(head: SignedHead): Promise<void>
 }
 
-export const headOf = (origin: string, { size, root, peaks }: GrowingTree): SignedHead => ({
+export const signedHeadOf = (origin: string, { size, root, peaks }: GrowingTree): SignedHead => ({
   origin,
   size,
   root,
   peaks: [...peaks],
 })
 
-export const emptyHead = (origin: string): SignedHead => headOf(origin, new GrowingTree())
+export const emptyHead = (origin: string): SignedHead => signedHeadOf(origin, new GrowingTree())
 
 const hashPattern = /^[A-Za-z0-9+/]{43}=$/
 

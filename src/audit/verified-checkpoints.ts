@@ -5,6 +5,7 @@ import { decodeStoredEvents, readEvent } from '../log/read-frame.ts'
 import type { Flaw } from './alignment.ts'
 import type { GrowingTree } from './merkle.ts'
 import type { Verifier } from './note.ts'
+import { type Rollback, readRollbacks } from './rollback.ts'
 import { checkSeal, readSeal, type Seal, SealFault } from './seal.ts'
 
 /** Searched without quotes, ten times as fast; the quotes are checked at each match. */
@@ -40,13 +41,14 @@ export const verifyCheckpoint = (checkpoint: CheckpointSealed, verifiers: readon
 
 interface InspectedFrame {
   readonly seals: readonly VerifiedSeal[]
+  readonly rollbacks: readonly Rollback[]
   readonly flaw: Flaw | null
 }
 
 const verifyCheckpoints = (
   checkpoints: readonly CheckpointSealed[],
   verifiers: readonly Verifier[],
-): InspectedFrame => {
+): Omit<InspectedFrame, 'rollbacks'> => {
   const seals: VerifiedSeal[] = []
   let flaw: Flaw | null = null
   for (const checkpoint of checkpoints)
@@ -66,8 +68,8 @@ export const inspectFrame = (
 ): InspectedFrame => {
   try {
     checkEvents?.(frame)
-    return verifyCheckpoints(readCheckpoints(frame), verifiers)
+    return { ...verifyCheckpoints(readCheckpoints(frame), verifiers), rollbacks: readRollbacks(frame) }
   } catch (fault) {
-    return { seals: [], flaw: { kind: 'frame-unreadable', text: `cannot be read: ${faultText(fault)}` } }
+    return { seals: [], rollbacks: [], flaw: { kind: 'frame-unreadable', text: `cannot be read: ${faultText(fault)}` } }
   }
 }

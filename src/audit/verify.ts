@@ -7,7 +7,8 @@ import { auditLimits } from './limits.ts'
 import { GrowingTree, hashFrame } from './merkle.ts'
 import { MisplacedFrames } from './misplaced-frames.ts'
 import type { Verifier } from './note.ts'
-import { type PublishedCheckpoint, PublishedCheckpoints } from './published-checkpoints.ts'
+import { type KnownHead, type PublishedCheckpoint, PublishedCheckpoints } from './published-checkpoints.ts'
+import type { Rollback } from './rollback.ts'
 import { SealedHistory, type SealStep } from './sealed-history.ts'
 import { findUnproven } from './unproven.ts'
 import { inspectFrame, type VerifiedSeal, verifyCheckpoint } from './verified-checkpoints.ts'
@@ -17,7 +18,7 @@ export interface VerifyParts {
   readonly source: FrameSource
   /** The accepted keys: several if the log changed its key. */
   readonly verifiers: readonly Verifier[]
-  readonly known?: readonly PublishedCheckpoint[]
+  readonly known?: readonly (PublishedCheckpoint | KnownHead)[]
   /** A checkpoint stored after the source's end, as an archive keeps its last. */
   readonly lastCheckpoint?: CheckpointSealed
   /** Throws for a frame with invalid events. If absent, frames without a checkpoint are hashed, and not decoded. */
@@ -47,6 +48,8 @@ export interface Verification {
   /** Of each kind, including those not shown. */
   readonly counts: Readonly<Partial<Record<IntegrityFindingKind, number>>>
   readonly total: number
+  /** Times that an operator went back to an earlier size. */
+  readonly rollbacks: readonly Rollback[]
 }
 
 interface LocatedSeal {
@@ -72,6 +75,7 @@ class VerifyRun {
   /** Checkpoints that are stored before frames or checkpoints they need. */
   #deferred: readonly LocatedSeal[] = []
   #checkpoints = 0
+  #rollbacks: readonly Rollback[] = []
 
   constructor(parts: VerifyParts, findings: VerifyFindings) {
     const { known = [], verifiers } = parts
@@ -83,8 +87,9 @@ class VerifyRun {
   }
 
   take(frame: RawFrame): void {
-    const { seals, flaw } = inspectFrame(frame, this.#parts.verifiers, this.#parts.checkEvents)
+    const { seals, rollbacks, flaw } = inspectFrame(frame, this.#parts.verifiers, this.#parts.checkEvents)
     this.#checkpoints += seals.length
+    if (rollbacks.length > 0) this.#rollbacks = [...this.#rollbacks, ...rollbacks]
     this.#alignment.addFound({ sequence: frame.sequence, hash: hashFrame(frame), flaw })
     for (const seal of seals) this.#accept({ seal, at: frame.sequence })
     if (this.#alignment.foundCount > this.#parts.unsealedFramesMax) this.#foldOldest()
@@ -108,6 +113,7 @@ class VerifyRun {
       findings: this.#findings.shown,
       counts: this.#findings.counts,
       total: this.#findings.total,
+      rollbacks: this.#rollbacks,
     }
   }
 

@@ -3,6 +3,7 @@ import { verifierText } from '../audit/note.ts'
 import type { Config } from '../config/config.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { findLogVerifier, newKeyPair } from './audit-keys.ts'
+import { registerRollback } from './audit-rollback.ts'
 import { CommandError, type OutputOptions, printRecords } from './report.ts'
 
 export type ConfigOf = (command: Command, options?: { readonly role?: ProcessRole }) => Config
@@ -29,9 +30,9 @@ const printKey = (configOf: ConfigOf, command: Command, output: OutputOptions): 
 }
 
 export const registerAudit = (program: Command, configOf: ConfigOf): void => {
-  program
-    .command('audit')
-    .description('the keys that the log is sealed with')
+  const audit = program.command('audit').description('the keys that the log is sealed with, and what was signed of it')
+  registerRollback(audit, configOf)
+  audit
     .command('key')
     .description('print the public key that verifies the log')
     .option('--new', 'make a new key pair and print both; it is not stored', false)

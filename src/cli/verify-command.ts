@@ -4,17 +4,20 @@ import { ArchiveSource } from '../adapters/archive/archive-source.ts'
 import { parseManifest } from '../adapters/archive/manifest.ts'
 import { NoteFault, type Verifier, verifierText } from '../audit/note.ts'
 import { checkProof, type Proof, ProofFault, readProof } from '../audit/proof.ts'
-import type { PublishedCheckpoint } from '../audit/published-checkpoints.ts'
+import type { KnownHead, PublishedCheckpoint } from '../audit/published-checkpoints.ts'
+import { SignedHeadFault } from '../audit/signed-head.ts'
 import { decideVerdict, type Verification, type VerifyParts, type VerifyVerdict } from '../audit/verify.ts'
 import type { Config } from '../config/config.ts'
 import { isObject } from '../encoding/json.ts'
+import { faultText } from '../errors/gateway-error.ts'
 import { assertBelongs, decodeEvents, parseSubject } from '../log/read-frame.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import type { ConfigOf } from './audit-command.ts'
+import { headStores } from './audit-keys.ts'
 import { toVerifyParts, verifyWithProgress } from './check-archive.ts'
 import { cliLimits } from './command-limits.ts'
 import { printFindings } from './findings-report.ts'
-import { permittedEventTypes, withPlatform } from './platform.ts'
+import { type Platform, permittedEventTypes, withPlatform } from './platform.ts'
 import { collectOption, publicKeyOption, readNamedFile, resolveVerifiers } from './public-keys.ts'
 import { CommandError, exitCodes, type OutputOptions, printRecords, UsageError } from './report.ts'
 import { createRuntime } from './runtime.ts'
@@ -36,7 +39,7 @@ const readPublishedCheckpoints = (file: string): readonly PublishedCheckpoint[] 
 }
 
 type Source = Pick<VerifyParts, 'source' | 'lastCheckpoint' | 'readClock'> & {
-  readonly known: readonly PublishedCheckpoint[]
+  readonly known: readonly (PublishedCheckpoint | KnownHead)[]
 }
 
 const onArchive = async <T>(folder: string, work: (source: Source) => Promise<T>): Promise<T> => {
@@ -44,9 +47,31 @@ const onArchive = async <T>(folder: string, work: (source: Source) => Promise<T>
   return work({ known: [], ...toVerifyParts(source) })
 }
 
+const unknownHead =
+  'what was signed last is not known here: a log that was cut at a checkpoint would look whole'
+
+/** What the sealer signed last: the log has to lead there. */
+const readKnownHeads = async (config: Config, { tables }: Platform): Promise<readonly KnownHead[]> => {
+  const heads: KnownHead[] = []
+  for (const store of headStores(config, tables))
+    try {
+      const head = await store.read()
+      if (head !== null) heads.push({ head, place: store.place })
+    } catch (fault) {
+      if (fault instanceof SignedHeadFault) throw new CommandError(fault.message, { cause: fault })
+      console.error(`${store.place} cannot be read: ${faultText(fault)}`)
+    }
+  if (heads.length === 0) console.error(unknownHead)
+  return heads.filter(({ head }) => head.size > 0)
+}
+
 const onLog = <T>(config: Config, work: (source: Source) => Promise<T>): Promise<T> =>
-  withPlatform(config, createRuntime('warn'), { readOnly: true }, ({ log }) =>
-    work({ source: log, known: [], readClock: () => log.serverTimeMs() }),
+  withPlatform(config, createRuntime('warn'), { readOnly: true }, async (platform) =>
+    work({
+      source: platform.log,
+      known: await readKnownHeads(config, platform),
+      readClock: () => platform.log.serverTimeMs(),
+    }),
   )
 
 const checkEvents: VerifyParts['checkEvents'] = ({ subject, data }) =>
@@ -61,6 +86,7 @@ const recordOf = (found: Verification): Readonly<Record<string, unknown>> => ({
   root: found.root,
   unsealed: found.unsealed,
   findings: found.total,
+  rollbacks: found.rollbacks.map(({ previousSize, ...rollback }) => ({ ...rollback, previous_size: previousSize })),
 })
 
 const conclusion = ({ total, unproven }: Verification): readonly string[] => {
@@ -84,6 +110,10 @@ const printVerification = (found: Verification, output: OutputOptions): void => 
   const { frames, checkpoints, sealedTo, unsealed } = found
   const sealed = sealedTo === 0 ? 'none of them is sealed' : `frames 1 to ${sealedTo} are sealed`
   console.log(`${frames} frames were read, and ${checkpoints} checkpoints trusted; ${sealed}`)
+  for (const { sequence, time, actor, size, previousSize, reason } of found.rollbacks)
+    console.log(
+      `rolled back by ${actor ?? 'an operator'} at ${time}, in frame ${sequence}: of ${previousSize} frames ${size} were kept: ${reason}`,
+    )
   if (unsealed > 0 && sealedTo > 0) console.log(`not sealed yet: ${unsealed} behind them`)
   for (const line of conclusion(found)) console.log(line)
 }

@@ -57,6 +57,7 @@ export const currentVersion: { readonly [T in EventType]: number } = {
   LateVerdictSeen: 1,
   AdjustmentPosted: 1,
   CheckpointSealed: 1,
+  LogRolledBack: 1,
 }
 
 export const schemaIdOf = (type: EventType): string => `events/${type}.v${currentVersion[type]}.json`
@@ -72,6 +73,7 @@ const subjectOf = (fact: Fact): string => {
     case 'RouterSet':
       return `gateway/${fact.data.router}`
     case 'CheckpointSealed':
+    case 'LogRolledBack':
       return 'log'
     default:
       return fact.data.workspaceId

@@ -388,6 +388,33 @@ export interface Spend {
 }
 
 /**
+ * An operator went back to an earlier size of the log, as by restoring an archive. What was sealed beyond it is given up.
+ */
+export interface LogRolledBack {
+  /**
+   * Frames that are kept: those of the sequences 1 to this.
+   */
+  readonly size: number
+  /**
+   * Root of the tree over them (RFC 6962, SHA-256), base64.
+   */
+  readonly root: string
+  /**
+   * Names the log in its checkpoints from here on.
+   */
+  readonly origin: string
+  /**
+   * What had been signed last.
+   */
+  readonly previous: {
+    readonly size: number
+    readonly root: string
+    readonly origin: string
+  }
+  readonly reason: string
+}
+
+/**
  * A subscription is not renewed any more; it ends with its period.
  */
 export interface PlanCancelled {
@@ -1338,6 +1365,7 @@ export interface EventData {
   readonly KeyRevoked: KeyRevoked
   readonly LateVerdictSeen: LateVerdictSeen
   readonly LimitsSet: LimitsSet
+  readonly LogRolledBack: LogRolledBack
   readonly PlanCancelled: PlanCancelled
   readonly PlanEnded: PlanEnded
   readonly PlanPublished: PlanPublished

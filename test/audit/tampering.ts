@@ -1,4 +1,4 @@
-import type { PublishedCheckpoint } from '../../src/audit/published-checkpoints.ts'
+import type { KnownHead, PublishedCheckpoint } from '../../src/audit/published-checkpoints.ts'
 import type { RawFrame } from '../../src/log/raw-frames.ts'
 import { type Random, renumbered, type SealedLog, sealedLog, signer, stranger } from './sealed-log.ts'
 
@@ -13,6 +13,9 @@ export const tamperingKinds = [
   'move',
   'duplicate',
   'truncate',
+  'rollback',
+  'checkpoint-root',
+  'checkpoints-removed',
   'fork-unsealed',
   'fork-forged',
 ] as const
@@ -125,6 +128,27 @@ const hands: { readonly [K in TamperingKind]: Lay } = {
     const end = below(hand.random, hand.sealedTo)
     return { frames: hand.frames.slice(0, end), touched: [end + 1] }
   },
+  /** Cut where a checkpoint ends it: what is left is a whole log, of an earlier day. */
+  rollback: ({ log, frames, random }) => {
+    const end = log.seals[below(random, log.seals.length - 1)]?.sequence ?? 0
+    return { frames: frames.slice(0, end), touched: [end + 1] }
+  },
+  'checkpoint-root': ({ log, frames, random }) => {
+    const { sequence, seal } = log.seals[below(random, log.seals.length)]!
+    const frame = frames[sequence - 1]!
+    const data = Buffer.from(
+      Buffer.from(frame.data)
+        .toString('latin1')
+        .replace(seal.root, `${'A'.repeat(43)}=`),
+      'latin1',
+    )
+    return { frames: replaced(frames, sequence, [{ ...frame, data }]), touched: [sequence] }
+  },
+  'checkpoints-removed': ({ log, frames }) => {
+    const checkpoints = new Set(log.seals.map(({ sequence }) => sequence))
+    const left = frames.filter(({ sequence }) => !checkpoints.has(sequence))
+    return { frames: renumbered(left), touched: [log.seals[0]!.sequence, left.length + 1] }
+  },
   'fork-unsealed': (hand) => {
     const sequence = sequenceIn(hand)
     return { frames: rewritten(hand, sequence, 'nobody'), touched: [sequence] }
@@ -140,6 +164,12 @@ export const publishedOf = ({ seals }: SealedLog): PublishedCheckpoint => ({
   note: seals.at(-1)!.seal.note,
   place: 'the published checkpoint',
 })
+
+/** What the sealer has kept: the size and root that it signed last. */
+export const headOfLog = ({ seals }: SealedLog): KnownHead => {
+  const { size, root } = seals.at(-1)!.seal
+  return { head: { size, root: Buffer.from(root, 'base64') }, place: 'audit.state' }
+}
 
 /** Lays one hand on a sealed frame of the log. */
 export const tamperWith = (log: SealedLog, kind: TamperingKind, random: Random): Tampering => {

@@ -21,6 +21,7 @@ export const administrativeTypes = [
   'RouterSet',
   'WalletCredited',
   'CreditExpired',
+  'LogRolledBack',
 ] as const satisfies readonly EventType[]
 
 export interface AdminChange {

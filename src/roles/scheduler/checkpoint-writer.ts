@@ -1,6 +1,6 @@
 import type { Signer } from '../../audit/note.ts'
 import { SealFault, signSeal } from '../../audit/seal.ts'
-import { headOf, isSameHead, SignedHeadFault } from '../../audit/signed-head.ts'
+import { isSameHead, SignedHeadFault, signedHeadOf } from '../../audit/signed-head.ts'
 import type { SignedHeads } from '../../audit/signed-heads.ts'
 import type { LogOf } from '../../log/event-log.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -60,7 +60,7 @@ export class CheckpointWriter {
     const { log, signer, heads, clock } = this.#parts
     if (state.isBehind) return false
     const next = state.next()
-    const head = headOf(signer.name, next.tree)
+    const head = signedHeadOf(signer.name, next.tree)
     const held = await heads.advance(head)
     if (!isSameHead(held, head)) {
       state.expect(held)

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { GrowingTree } from '../../audit/merkle.ts'
 import { deriveVerifier, type Signer, type Verifier } from '../../audit/note.ts'
 import { SealFault } from '../../audit/seal.ts'
-import { headOf, type SignedHead } from '../../audit/signed-head.ts'
+import { type SignedHead, signedHeadOf } from '../../audit/signed-head.ts'
 import type { SignedHeads } from '../../audit/signed-heads.ts'
 import { readCheckpoints, verifyCheckpoint } from '../../audit/verified-checkpoints.ts'
 import type { LastSeal } from '../../domain/ledger/ledger.ts'
@@ -78,7 +78,7 @@ const findStart = async (
   const last = await log.lastSequence()
   if (known === null && last > 0 && !firstSeal)
     throw new SealFault('it is not known what was signed of it last, see `gateway serve --first-seal`')
-  const head = known ?? (await heads.advance(headOf(signer.name, sealed)))
+  const head = known ?? (await heads.advance(signedHeadOf(signer.name, sealed)))
   if (head.origin !== signer.name)
     throw new SealFault(`what was signed last is of the log ${head.origin}, and the key is of ${signer.name}`)
   if (last < head.size)

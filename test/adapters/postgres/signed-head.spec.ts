@@ -3,7 +3,7 @@ import t from 'tap'
 import { openPool, type SchemaLocation } from '../../../src/adapters/postgres/connection.ts'
 import { openHeadTable } from '../../../src/adapters/postgres/signed-head.ts'
 import { GrowingTree, hashLeaf } from '../../../src/audit/merkle.ts'
-import { headOf, type SignedHeadStore } from '../../../src/audit/signed-head.ts'
+import { type SignedHeadStore, signedHeadOf } from '../../../src/audit/signed-head.ts'
 import { startPostgres } from '../../support/postgres.ts'
 
 const postgres = await startPostgres(t)
@@ -12,7 +12,7 @@ const treeOf = (size: number, word = 'leaf'): GrowingTree => {
   for (let leaf = 0; leaf < size; leaf += 1) tree.append(hashLeaf(Buffer.from(`${word} ${leaf}`)))
   return tree
 }
-const head = (size: number, word?: string) => headOf('example.com/log', treeOf(size, word))
+const head = (size: number, word?: string) => signedHeadOf('example.com/log', treeOf(size, word))
 
 const openOn = (place: SchemaLocation): SignedHeadStore => {
   const pool = openPool(place, { connectionsMax: 2, statementMs: 0 })

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openHeadFile } from '../../../src/adapters/signed-head/file.ts'
 import { GrowingTree, hashLeaf } from '../../../src/audit/merkle.ts'
-import { headOf } from '../../../src/audit/signed-head.ts'
+import { signedHeadOf } from '../../../src/audit/signed-head.ts'
 
 const head = (size: number, word = 'leaf') => {
   const tree = new GrowingTree()
   for (let leaf = 0; leaf < size; leaf += 1) tree.append(hashLeaf(Buffer.from(`${word} ${leaf}`)))
-  return headOf('example.com/log', tree)
+  return signedHeadOf('example.com/log', tree)
 }
 
 t.test('the largest head stays, and only its owner reads it', async (t) => {

@@ -1,0 +1,110 @@
+import type { FactOf } from '../events/envelope.ts'
+import type { FrameSource, RawFrame } from '../log/raw-frames.ts'
+import { decodeStoredEvents, readEvent } from '../log/read-frame.ts'
+import { GrowingTree, hashFrame } from './merkle.ts'
+import { type SignedHead, type SignedHeadStore, signedHeadOf } from './signed-head.ts'
+
+export class RollbackRefused extends Error {
+  override readonly name = 'RollbackRefused'
+}
+
+/** A rollback that an operator recorded. */
+export interface Rollback {
+  /** Of the frame that records it. */
+  readonly sequence: number
+  readonly time: string
+  readonly actor: string | null
+  /** Frames that were kept. */
+  readonly size: number
+  readonly previousSize: number
+  readonly reason: string
+}
+
+const marker = Buffer.from('LogRolledBack')
+
+/** Throws if the frame cannot be read. */
+export const readRollbacks = ({ sequence, data }: Pick<RawFrame, 'sequence' | 'data'>): readonly Rollback[] => {
+  if (Buffer.from(data.buffer, data.byteOffset, data.length).indexOf(marker) < 0) return []
+  return decodeStoredEvents(data).flatMap((stored) => {
+    const event = readEvent(stored)
+    if (event.type !== 'LogRolledBack') return []
+    const { size, previous, reason } = event.data
+    return [{ sequence, time: event.time, actor: event.actor ?? null, size, previousSize: previous.size, reason }]
+  })
+}
+
+export interface RollbackParts {
+  readonly source: FrameSource
+  readonly append: (fact: FactOf<'LogRolledBack'>) => Promise<unknown>
+  /** Each has to answer: what one of them still holds would stop the sealing again. */
+  readonly stores: readonly SignedHeadStore[]
+  /** The name that the log has from here on. */
+  readonly origin: string
+  readonly size: number
+  readonly reason: string
+  readonly actor: string
+  readonly onProgress?: (sequence: number, lastSequence: number) => void
+}
+
+/** What was signed under another name: a rollback that was interrupted left some of it. */
+const findPrevious = async ({ stores, origin }: RollbackParts): Promise<SignedHead> => {
+  const heads = (await Promise.all(stores.map((store) => store.read()))).filter((head) => head !== null)
+  if (heads.length === 0)
+    throw new RollbackRefused('nothing is known to be signed of this log: there is nothing to go back from')
+  const previous = heads.filter((head) => head.origin !== origin).toSorted((one, other) => other.size - one.size)[0]
+  if (previous === undefined)
+    throw new RollbackRefused(
+      `the log needs another name from here on, since ${origin} has signed more than is kept: configure another \`audit.origin\`, and the public key of the present one in \`audit.previous_public_keys\``,
+    )
+  return previous
+}
+
+interface Trees {
+  readonly kept: GrowingTree
+  /** The log still leads to what was signed. */
+  readonly leadsToPrevious: boolean
+}
+
+const readTrees = async (parts: RollbackParts, previous: SignedHead, last: number): Promise<Trees> => {
+  const { source, size, onProgress } = parts
+  const tree = new GrowingTree()
+  let kept = tree.copy()
+  const to = Math.max(size, Math.min(previous.size, last))
+  if (to > 0)
+    for await (const frames of source.read(1, to))
+      for (const frame of frames) {
+        tree.append(hashFrame(frame))
+        if (tree.size === size) kept = tree.copy()
+        onProgress?.(frame.sequence, to)
+      }
+  return { kept, leadsToPrevious: tree.size >= previous.size && tree.root.equals(previous.root) }
+}
+
+/** Records the rollback in the log, and then what is signed from there on. Interrupted, it can be repeated. */
+export const rollBack = async (parts: RollbackParts): Promise<SignedHead> => {
+  const { source, append, stores, origin, size, reason, actor } = parts
+  const previous = await findPrevious(parts)
+  const last = await source.lastSequence()
+  if (size > last) throw new RollbackRefused(`the log ends at frame ${last}: it has not ${size} frames`)
+  if (size >= previous.size)
+    throw new RollbackRefused(`${previous.size} frames were signed: ${size} frames are not an earlier size`)
+  const { kept, leadsToPrevious } = await readTrees(parts, previous, last)
+  if (leadsToPrevious)
+    throw new RollbackRefused(
+      `the log still has all the ${previous.size} frames that were signed: nothing was rolled back`,
+    )
+  await append({
+    type: 'LogRolledBack',
+    data: {
+      size,
+      root: kept.root.toString('base64'),
+      origin,
+      previous: { size: previous.size, root: previous.root.toString('base64'), origin: previous.origin },
+      reason,
+    },
+    actor,
+  })
+  const head = signedHeadOf(origin, kept)
+  for (const store of stores) await store.replace(head)
+  return previous
+}
