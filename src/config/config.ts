@@ -145,22 +145,21 @@ const pricesFrom = (file: string, problems: ConfigProblem[]): PriceFile => {
   }
 }
 
+interface ReadOptions {
+  readonly file?: string | undefined
+  readonly port?: number | undefined
+  readonly observePort?: number | 'off' | undefined
+  readonly drainSeconds?: number | undefined
+  readonly dataFolder?: string | undefined
+  /** Default: the whole gateway. */
+  readonly role?: ProcessRole | undefined
+  /** Reads the callback secret, for a role that otherwise does not. */
+  readonly callbackSecret?: boolean | undefined
+  readonly firstSeal?: boolean | undefined
+}
+
 /** `file`, or `gateway.yaml` where there is one, and the environment. Throws ConfigError with every mistake. */
-export const readConfig = (
-  env: Environment,
-  options: {
-    readonly file?: string | undefined
-    readonly port?: number | undefined
-    readonly observePort?: number | 'off' | undefined
-    readonly drainSeconds?: number | undefined
-    readonly dataFolder?: string | undefined
-    /** Default: the whole gateway. */
-    readonly role?: ProcessRole | undefined
-    /** Reads the callback secret, for a role that otherwise does not. */
-    readonly callbackSecret?: boolean | undefined
-    readonly firstSeal?: boolean | undefined
-  } = {},
-): Config => {
+export const readConfig = (env: Environment, options: ReadOptions = {}): Config => {
   const { role = 'gateway', callbackSecret = signsCallbacks(role) } = options
   const variables = new EnvironmentVariables(env)
   const named = options.file ?? env['GATEWAY_CONFIG']
