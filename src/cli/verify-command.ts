@@ -47,8 +47,7 @@ const onArchive = async <T>(folder: string, work: (source: Source) => Promise<T>
   return work({ known: [], ...toVerifyParts(source) })
 }
 
-const unknownHead =
-  'what was signed last is not known here: a log that was cut at a checkpoint would look whole'
+const unknownHead = 'what was signed last is not known here: a log that was cut at a checkpoint would look whole'
 
 /** What the sealer signed last: the log has to lead there. */
 const readKnownHeads = async (config: Config, { tables }: Platform): Promise<readonly KnownHead[]> => {
