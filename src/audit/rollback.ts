@@ -8,13 +8,10 @@ export class RollbackRefused extends Error {
   override readonly name = 'RollbackRefused'
 }
 
-/** A rollback that an operator recorded. */
 export interface Rollback {
-  /** Of the frame that records it. */
   readonly sequence: number
   readonly time: string
   readonly actor: string | null
-  /** Frames that were kept. */
   readonly size: number
   readonly previousSize: number
   readonly reason: string
@@ -38,7 +35,6 @@ export interface RollbackParts {
   readonly append: (fact: FactOf<'LogRolledBack'>) => Promise<unknown>
   /** Each has to answer: what one of them still holds would stop the sealing again. */
   readonly stores: readonly SignedHeadStore[]
-  /** The name that the log has from here on. */
   readonly origin: string
   readonly size: number
   readonly reason: string
@@ -61,7 +57,6 @@ const findPrevious = async ({ stores, origin }: RollbackParts): Promise<SignedHe
 
 interface Trees {
   readonly kept: GrowingTree
-  /** The log still leads to what was signed. */
   readonly leadsToPrevious: boolean
 }
 

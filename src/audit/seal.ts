@@ -58,7 +58,6 @@ export const checkSeal = (seal: Seal, verifier: Verifier): GrowingTree => {
 }
 
 export interface UnsignedSeal extends Pick<Seal, 'from' | 'peaks' | 'leaves'> {
-  /** With the leaves. */
   readonly tree: GrowingTree
 }
 

@@ -4,7 +4,6 @@ import { GrowingTree, type Hash } from './merkle.ts'
 
 /** The tree that a sealer signed last, or was about to sign. It is kept outside the log, and compared with it. */
 export interface SignedHead {
-  /** Names the log in its checkpoints. */
   readonly origin: string
   readonly size: number
   readonly root: Hash
@@ -24,7 +23,6 @@ export interface SignedHeadStore {
   read(): Promise<SignedHead | null>
   /** Resolves once it is on disk, unless the store holds a larger one, with what the store then holds. */
   advance(head: SignedHead): Promise<SignedHead>
-  /** Also replaces a larger one. */
   replace(head: SignedHead): Promise<void>
 }
 
@@ -57,7 +55,6 @@ const readHead = (value: unknown): SignedHead => {
   return head
 }
 
-/** JSON. */
 export const signedHeadText = ({ origin, size, root, peaks }: SignedHead): string =>
   JSON.stringify({
     origin,
@@ -66,7 +63,6 @@ export const signedHeadText = ({ origin, size, root, peaks }: SignedHead): strin
     peaks: peaks.map((peak) => peak.toString('base64')),
   })
 
-/** Throws SignedHeadFault, which names the place. */
 export const parseSignedHead = (text: string, place: string): SignedHead => {
   try {
     return readHead(parseJson(text))

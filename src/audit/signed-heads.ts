@@ -39,7 +39,6 @@ export interface SignedHeadsParts {
   readonly logger: Logger
 }
 
-/** What was signed last, in several stores. */
 export class SignedHeads {
   readonly #stores: readonly SignedHeadStore[]
   readonly #warning: ThrottledWarning

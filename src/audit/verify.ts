@@ -48,7 +48,6 @@ export interface Verification {
   /** Of each kind, including those not shown. */
   readonly counts: Readonly<Partial<Record<IntegrityFindingKind, number>>>
   readonly total: number
-  /** Times that an operator went back to an earlier size. */
   readonly rollbacks: readonly Rollback[]
 }
 

@@ -50,7 +50,6 @@ const rollBackLog = (config: Config, { to: size, reason, json }: Options, actor:
     }
   })
 
-/** Exit code 1 where it is refused. */
 export const registerRollback = (audit: Command, configOf: ConfigOf): void => {
   audit
     .command('rollback')

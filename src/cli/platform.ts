@@ -37,7 +37,7 @@ export interface Platform {
   stop(): Promise<void>
 }
 
-interface DatabaseAccess {
+export interface DatabaseAccess {
   readonly database: Database
   readonly place: SchemaLocation
 }

@@ -96,7 +96,6 @@ export class SealState {
     }
   }
 
-  /** More was signed than the frames that were taken. */
   get isBehind(): boolean {
     return this.#ahead !== null
   }

@@ -26,7 +26,6 @@ export interface SealerParts {
   /** Verifiers of earlier keys, whose checkpoints are built on as well. */
   readonly previous: readonly Verifier[]
   readonly sealed: LastSeal | null
-  /** What was signed last. */
   readonly heads: Pick<SignedHeads, 'read' | 'advance'>
   /** Whether a log of which nothing is known to be signed may be sealed as it is. */
   readonly firstSeal: boolean
