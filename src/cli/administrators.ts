@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sha256Hex } from '../administration/account-changes.ts'
 import type { Administrator, Config } from '../config/config.ts'
-import { createPrivateFile } from '../embedded/private-file.ts'
+import { createPrivateFile } from '../runtime/private-file.ts'
 
 const tokenBytes = 36
 
