@@ -5,6 +5,11 @@ const backslash = 0x5c
 const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
+const zero = 0x30
+const nine = 0x39
+
+/** An integer with fewer digits is exact as a number. */
+const longDigits = 16
 
 /** Most strings end within these; in longer ones `indexOf` for the quote is faster than a loop over the characters. */
 const nearCharacters = 64
@@ -35,6 +40,15 @@ const endOfString = (text: string, from: number): number => {
   return isEscaped(text, quoteAt, at) ? walkToQuote(text, quoteAt + 1, text.length) : quoteAt
 }
 
+const endOfDigits = (text: string, from: number): number => {
+  let at = from
+  for (; at < text.length; at += 1) {
+    const character = text.charCodeAt(at)
+    if (character < zero || character > nine) break
+  }
+  return at
+}
+
 const nameAt = (text: string, from: number, to: number): string => {
   const name = text.slice(from, to)
   if (!name.includes('\\')) return name
@@ -57,6 +71,8 @@ export interface JsonFindings {
   /** The first name that one object has twice. */
   readonly duplicate: string | null
   readonly members: number
+  /** A number has so many digits that it may not be exact as one. */
+  readonly hasLongNumber: boolean
 }
 
 /** What a JSON parser does not report, up to what is too deep or too many. Takes any text: the parser checks it. */
@@ -66,6 +82,7 @@ export const scanJson = (text: string, { depthMax, membersMax }: JsonBounds): Js
   let nameIsNext = false
   let duplicate: string | null = null
   let members = 0
+  let hasLongNumber = false
   for (let at = 0; at < text.length; at += 1) {
     const character = text.charCodeAt(at)
     if (character === quote) {
@@ -90,7 +107,11 @@ export const scanJson = (text: string, { depthMax, membersMax }: JsonBounds): Js
     } else if (character === closeBrace || character === closeBracket) {
       names = open.pop() ?? null
       nameIsNext = false
+    } else if (character >= zero && character <= nine) {
+      const end = endOfDigits(text, at)
+      if (end - at >= longDigits) hasLongNumber = true
+      at = end - 1
     }
   }
-  return { tooDeep: open.length > depthMax, tooMany: members > membersMax, duplicate, members }
+  return { tooDeep: open.length > depthMax, tooMany: members > membersMax, duplicate, members, hasLongNumber }
 }

@@ -1,4 +1,4 @@
-import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject, parseExactJson } from '../../encoding/json.ts'
 import type {
   CacheMark,
   ConversationPart,
@@ -225,6 +225,6 @@ export const readInstructions = (
 /** Arguments as the object that a block holds; the API's own wrapping for what is no object. */
 export const inputOf = (argumentsText: string): JsonObject => {
   if (argumentsText.trim() === '') return {}
-  const input = parseJson(argumentsText)
+  const input = parseExactJson(argumentsText)
   return isObject(input) ? input : { INVALID_JSON: argumentsText }
 }

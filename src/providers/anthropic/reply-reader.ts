@@ -1,4 +1,4 @@
-import { asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
+import { asObject, asText, isObject, type JsonObject, parseExactJson, parseJson } from '../../encoding/json.ts'
 import type { ReplyReader } from '../canonical/format.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
 import type { AnswerFault } from '../dialect/dialect.ts'
@@ -35,7 +35,7 @@ export class MessagesReader implements ReplyReader {
 
   read({ data, name }: SseEvent): Events | AnswerFault {
     if (data === null) return []
-    const json = parseJson(data)
+    const json = data.includes('"tool_use"') ? parseExactJson(data) : parseJson(data)
     if (!isObject(json)) return { fault: 'not_json' }
     if (json['type'] === 'error' || name === 'error' || json['error']) return { fault: 'error_in_stream' }
     return this.#readMessage(json)

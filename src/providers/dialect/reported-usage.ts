@@ -1,6 +1,6 @@
 import type { ServedWith } from '../../domain/pricing/charge.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
-import type { JsonObject } from '../../encoding/json.ts'
+import { type JsonObject, WideInteger } from '../../encoding/json.ts'
 import { providerLimits } from './limits.ts'
 
 /** A whole number, zero or above; undefined for anything else. */
@@ -10,14 +10,19 @@ export const countOf = (value: unknown): number | undefined => {
   return Number.isSafeInteger(whole) && whole >= 0 ? whole : undefined
 }
 
+const figureOf = (value: unknown): unknown => (value instanceof WideInteger ? value.rounded : value)
+
 /** As `countOf`, but 0 for what is below zero: `readNegativeFigures` reports that. */
-export const tokensOf = (value: unknown): number | undefined =>
-  countOf(typeof value === 'number' && value < 0 ? 0 : value)
+export const tokensOf = (value: unknown): number | undefined => {
+  const figure = figureOf(value)
+  return countOf(typeof figure === 'number' && figure < 0 ? 0 : figure)
+}
 
 const figureName = /^(?:\w+\.)*\w*(?:tokens?|tokencount|requests|calls)$/i
 
 const addNegative = (found: Map<string, number>, figures: object, prefix: string): void => {
-  for (const [member, value] of Object.entries(figures)) {
+  for (const [member, given] of Object.entries(figures)) {
+    const value = figureOf(given)
     const name = prefix + member
     if (name.length > providerLimits.figureNameCharactersMax) continue
     if (typeof value === 'object' && value !== null) addNegative(found, value, `${name}.`)

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
+import { isObject, type JsonObject, parseExactJson } from '../../encoding/json.ts'
 import type {
   ConversationPart,
   ConversationTurn,
@@ -41,7 +41,7 @@ const documentPart = ({ source, title }: DocumentPart): JsonObject => {
 }
 
 const callPart = ({ id, name, arguments: given, signature }: ToolCallPart, names: CallNames): JsonObject => {
-  const args = parseJson(given)
+  const args = parseExactJson(given)
   if (!isObject(args)) throw invalidMember('messages', `the arguments of the tool call \`${id}\` are no JSON object`)
   names.set(id, name)
   return { functionCall: { id, name, args }, thoughtSignature: signature ?? undefined }

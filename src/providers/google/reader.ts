@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject, parseExactJson, parseJson } from '../../encoding/json.ts'
 import type { ReplyReader } from '../canonical/format.ts'
 import type { ReplyEvent, StopReason } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect/dialect.ts'
@@ -68,7 +68,7 @@ export class GenerateContentReader implements ReplyReader {
 
   read({ data }: SseEvent): readonly ReplyEvent[] | AnswerFault {
     if (data === null) return []
-    const json = parseJson(data)
+    const json = data.includes('"functionCall"') ? parseExactJson(data) : parseJson(data)
     if (!isObject(json)) return { fault: 'not_json' }
     return json['error'] ? { fault: 'error_in_stream' } : this.take(json)
   }

@@ -90,6 +90,7 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   const limited = limitRate(rates)
   const bodyBound = boundByMoney(tail.ledger, bounds.requestBodyBytesMax)
   const json = readJson(bodyBound)
+  const exactJson = readJson(bodyBound, { keepsDigits: true })
   const called = [authenticated, few, recorded, limited]
   const version = requireVersion()
   const surface = { inference, keys, bounds, logger, faults }
@@ -98,10 +99,10 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   const models = { catalog, prices: tail.ledger.prices, accounts: tail.ledger.accounts, clock }
 
   const router = new Router<HttpState, object>()
-  router.post('/v1/chat/completions', ...called, json, completeChat(surface))
-  router.post('/v1/messages', ...called, version, json, createMessage(surface))
-  router.post('/v1/messages/count_tokens', ...called, version, json, serveTokenCount(surface))
-  router.post('/v1/responses', ...called, json, createResponse(responses))
+  router.post('/v1/chat/completions', ...called, exactJson, completeChat(surface))
+  router.post('/v1/messages', ...called, version, exactJson, createMessage(surface))
+  router.post('/v1/messages/count_tokens', ...called, version, exactJson, serveTokenCount(surface))
+  router.post('/v1/responses', ...called, exactJson, createResponse(responses))
   router.get('/v1/responses/:id', ...called, serveStoredResponse('get_response', responses))
   router.delete('/v1/responses/:id', ...called, serveStoredResponse('delete_response', responses))
   router.post('/v1/video/generations', ...called, json, submitGeneration(submits))

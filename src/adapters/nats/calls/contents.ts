@@ -1,4 +1,4 @@
-import { asObject, asText, isObject, type JsonObject } from '../../../encoding/json.ts'
+import { asObject, asText, isObject, type JsonObject, parseExactJson } from '../../../encoding/json.ts'
 import { type ErrorCode, type ErrorDetails, GatewayError } from '../../../errors/gateway-error.ts'
 import { errorStatusOf, isErrorCode } from '../../../http/error-table.ts'
 import type { AnswerPart, RoutedRequest } from '../../../roles/dispatch.ts'
@@ -8,7 +8,7 @@ export type AnswerHead = Extract<AnswerPart, { type: 'head' }>
 const encodeJson = (value: object): Buffer => Buffer.from(JSON.stringify(value))
 
 const decodeJson = (payload: Uint8Array): unknown =>
-  JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString())
+  parseExactJson(Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString())
 
 /** Sends the time left until the deadline instead of its instant, since machines' clocks differ. */
 export const encodeCall = (call: RoutedRequest, nowMs: number): Buffer =>

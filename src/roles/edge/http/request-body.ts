@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { parseWithWideIntegers } from '../../../encoding/json.ts'
 import { type JsonBounds, scanJson } from '../../../encoding/scan-json.ts'
 import { GatewayError, truncateName } from '../../../errors/gateway-error.ts'
 import type { HttpContext, HttpMiddleware } from '../../../http/context.ts'
@@ -85,21 +86,26 @@ const tooManyMembers = (): GatewayError =>
     `The request body has more than ${jsonBounds.membersMax} members and elements. Send fewer messages, parts or tools in one request.`,
   )
 
+interface JsonBodyOptions {
+  /** A `WideInteger` in place of each integer that a number would round. */
+  readonly keepsDigits?: boolean
+}
+
 /** `invalid_json` also for unbounded nesting and a name given twice; `request_too_large` for too many members. */
-export const parseJsonBody = (bytes: Buffer): unknown => {
+export const parseJsonBody = (bytes: Buffer, { keepsDigits = false }: JsonBodyOptions = {}): unknown => {
   if (!isUtf8(bytes)) throw invalidJson('The request body is not valid UTF-8.')
   const text = bytes.toString()
-  const { tooDeep, tooMany, duplicate } = scanJson(text, jsonBounds)
+  const { tooDeep, tooMany, duplicate, hasLongNumber } = scanJson(text, jsonBounds)
   if (tooMany) throw tooManyMembers()
   if (tooDeep) throw invalidJson(`The request body nests deeper than ${jsonBounds.depthMax} levels.`)
   if (duplicate !== null)
     throw invalidJson(`The request body has ${JSON.stringify(truncateName(duplicate))} twice in one object.`)
-  return parse(text)
+  return parse(text, keepsDigits && hasLongNumber ? parseWithWideIntegers : JSON.parse)
 }
 
-const parse = (text: string): unknown => {
+const parse = (text: string, read: (text: string) => unknown): unknown => {
   try {
-    return JSON.parse(text)
+    return read(text)
   } catch {
     // The parser's own message quotes the body.
     throw invalidJson('The request body is not valid JSON.')
@@ -108,10 +114,10 @@ const parse = (text: string): unknown => {
 
 /** Throws `unsupported_media_type`, the refusal of its bound, `request_too_large` or `invalid_json`. */
 export const readJson =
-  (boundOf: BodyBoundOf): HttpMiddleware =>
+  (boundOf: BodyBoundOf, options?: JsonBodyOptions): HttpMiddleware =>
   async (ctx, next) => {
     requireJson(ctx.req.headers)
     const bytes = await readRequestBody(ctx.req, boundOf(ctx))
-    ctx.state.json = { value: parseJsonBody(bytes), bytesLength: bytes.length }
+    ctx.state.json = { value: parseJsonBody(bytes, options), bytesLength: bytes.length }
     await next()
   }

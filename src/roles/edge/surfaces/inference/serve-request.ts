@@ -1,5 +1,7 @@
 import type { UsageBounds } from '../../../../domain/pricing/worst-case.ts'
 import type { RoutePlan, RoutingRequest } from '../../../../domain/routing/plan.ts'
+import { asObject, WideInteger } from '../../../../encoding/json.ts'
+import { getValidator } from '../../../../encoding/schema-validation.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { callerOfContext, type HttpContext, keyOfContext } from '../../../../http/context.ts'
 import type { FaultReporter } from '../../../../http/errors.ts'
@@ -26,11 +28,29 @@ const routingMember = /^(?:models|route)\b/
 /** The official Python SDKs move the members of `extra_body` to the top level; their callers wrote `extra_body`. */
 const paramOf = (path: string): string => (routingMember.test(path) ? `extra_body.${path}` : path)
 
+/** Members that are numbers by the schema, as numbers: rounded where they are too wide. */
+const roundMembers = (schemaId: string, value: unknown): unknown => {
+  const validate = getValidator(schemaId)
+  let fitted = value
+  for (;;) {
+    const [problem] = validate(fitted)
+    const member = asObject(fitted)[problem?.path ?? '']
+    if (problem === undefined || !(member instanceof WideInteger)) return fitted
+    fitted = { ...asObject(fitted), [problem.path]: member.rounded }
+  }
+}
+
 /** The reader throws `missing_required_parameter` or `invalid_value` with the path of what is wrong. */
 export const requestReader =
   <Request extends SurfaceRequest>(schemaId: string): ((value: unknown) => Request) =>
-  (value) =>
-    readValid<Request>(schemaId, value, paramOf)
+  (value) => {
+    const hasWide = Object.values(asObject(value)).some((member) => member instanceof WideInteger)
+    if (!hasWide) return readValid<Request>(schemaId, value, paramOf)
+    const request = readValid<Request>(schemaId, roundMembers(schemaId, value), paramOf)
+    const { seed } = asObject(value)
+    // The gateway reads no seed, which may be any integer of 64 bits.
+    return seed instanceof WideInteger ? { ...request, seed } : request
+  }
 
 /** A chain replaces the model; that of `extra_body` overrides that of the top level. `route` alone has no effect. */
 export const routingRequestOf = ({ model, models, extra_body }: SurfaceRequest): RoutingRequest => ({
