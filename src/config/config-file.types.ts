@@ -133,6 +133,10 @@ export interface ConfigFile {
          * What it does with request members that it does not know.
          */
         readonly unknown_members?: 'accepted' | 'refused'
+        /**
+         * Request members that are forwarded although the provider charges for them beside the tokens: no workspace is billed for that. Default: none.
+         */
+        readonly allow_members?: ('plugins' | 'enable_search')[]
       }
       readonly timeouts?: {
         readonly connect_seconds?: number

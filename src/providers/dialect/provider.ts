@@ -28,6 +28,7 @@ export interface ProviderCapabilities {
   readonly service_tiers?: readonly string[]
   readonly stream_options?: boolean
   readonly unknown_members?: 'accepted' | 'refused'
+  readonly allow_members?: readonly string[]
 }
 
 const openai: ProviderCapabilities = { service_tiers: ['default', 'flex', 'priority', 'ultrafast'] }
@@ -48,6 +49,7 @@ const unlessKnown = {
   service_tiers: [],
   stream_options: true,
   unknown_members: 'accepted',
+  allow_members: [],
 } as const satisfies ProviderCapabilities
 
 const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(baseUrl).hostname : '')

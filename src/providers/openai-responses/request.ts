@@ -1,6 +1,7 @@
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { fitMembers, postToOpenAI } from '../openai/request.ts'
+import { refuseChargedMembers } from '../openai/usage.ts'
 import { detachedInput } from './input-ids.ts'
 import { refuseResponsesAccountReferences } from './references.ts'
 import { priceableTools, refuseUnpricedResponsesTools } from './tools.ts'
@@ -34,6 +35,7 @@ export const responsesRequest = (target: Target, request: UpstreamCallRequest): 
   const { provider, sheet } = target
   refuseUnserved(target)
   refuseResponsesAccountReferences(request.body)
+  refuseChargedMembers(target, request.body)
   refuseUnpricedResponsesTools(sheet, provider.profile, request.body)
   return postToOpenAI(provider, '/responses', request.stream, bodyOf(target, request))
 }

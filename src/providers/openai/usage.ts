@@ -2,7 +2,7 @@ import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamCallRequest } from '../dialect/dialect.ts'
-import type { Profile } from '../dialect/provider.ts'
+import { type Profile, providerCapabilities } from '../dialect/provider.ts'
 import { countOf, readNegativeFigures, readServedWith, tokensOf } from '../dialect/reported-usage.ts'
 
 /** xAI counts the successful calls of its tools in the usage, under these names. */
@@ -130,11 +130,21 @@ const chargedMembers: readonly string[] = ['plugins', 'enable_search']
 
 const isAskedFor = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : Boolean(value))
 
+/** Throws `unsupported_parameter` for a member that costs money beside the tokens, unless the provider's operator pays for it. */
+export const refuseChargedMembers = ({ provider }: Target, body: JsonObject): void => {
+  const { allow_members } = providerCapabilities(provider)
+  for (const member of chargedMembers)
+    if (isAskedFor(body[member]) && !allow_members.includes(member))
+      throw unsupported(
+        member,
+        `costs money beside the tokens, and has no price here. An operator can permit it with \`capabilities.allow_members\` of the provider \`${provider.name}\``,
+      )
+}
+
 /** As `refuseUnpricedSearch`, and with the tool's path for a tool of the provider that has no price. */
 export const refuseUnpricedChatTools = (target: Target, request: UpstreamCallRequest): void => {
   refuseUnpricedSearch(target, contextSizeOf(request), isObject(request.body[searchField]) ? searchField : 'model')
-  for (const member of chargedMembers)
-    if (isAskedFor(request.body[member])) throw unsupported(member, 'has no published price for this model')
+  refuseChargedMembers(target, request.body)
   for (const [index, tool] of asArray(request.body['tools']).entries()) {
     const type = asText(asObject(tool)['type'])
     if (!callersTools.includes(type) && !Object.hasOwn(target.sheet.per_call ?? {}, type))

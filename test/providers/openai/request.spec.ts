@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../src/encoding/json.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
 import type { Profile, Provider } from '../../../src/providers/dialect/provider.ts'
 import { chatRequest } from '../../../src/providers/openai/request.ts'
+import { responsesRequest } from '../../../src/providers/openai-responses/request.ts'
 import { askedOf, sheet, targetOf } from './target.ts'
 
 const sent = (body: JsonObject, options: { stream?: boolean; cap?: number; profile?: Profile } = {}): JsonObject =>
@@ -108,6 +109,22 @@ t.test('only OpenAI knows developers', async (t) => {
     { role: 'user', content: 'Hi' },
   ])
   t.equal(messages[0]?.role, 'developer', 'the call is left as it was: another candidate may need it')
+})
+
+t.test('members that cost money beside the tokens are refused by name, unless the provider permits them', async (t) => {
+  const plugins = [{ id: 'web' }]
+  const target = targetOf()
+  const permitting = { ...target, provider: { ...target.provider, capabilities: { allow_members: ['plugins'] } } }
+  for (const request of [chatRequest, responsesRequest]) {
+    const refusal = { code: 'unsupported_parameter', param: 'plugins', message: /allow_members.*`alpha`/ }
+    t.throws(() => request(target, askedOf({ plugins })), refusal)
+    t.match(JSON.parse(String(request(permitting, askedOf({ plugins })).body)), { plugins })
+    t.throws(() => request(permitting, askedOf({ enable_search: true })), {
+      code: 'unsupported_parameter',
+      param: 'enable_search',
+    })
+    t.doesNotThrow(() => request(target, askedOf({ plugins: [], enable_search: false })))
+  }
 })
 
 t.test('a tool without a price is refused', async (t) => {
