@@ -52,7 +52,7 @@ bench-streams: node_modules/.installed ## Measure many streams open at once agai
 	node test/bench/streams/main.ts $(ARGS)
 
 leavers: node_modules/.installed ## Clients that leave at every moment: what they pay beside what the upstream bills
-	tap --timeout=600 test/leavers/main.ts $(ARGS)
+	tap --timeout=1200 test/leavers/main.ts $(ARGS)
 
 bench-all: node_modules/.installed ## Every bench one after another, and all that they found in bench-results.json
 	node test/bench/all.ts $(ARGS)

@@ -1,3 +1,4 @@
+import type { Test } from 'tap'
 import type { Sandbox } from '../../sandbox/server.ts'
 import { parseUsd } from '../../src/domain/money.ts'
 import { chargeFor } from '../../src/domain/pricing/charge.ts'
@@ -5,7 +6,9 @@ import { usageOf } from '../../src/domain/usage/usage.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
 import type { UsageRecorded } from '../../src/events/types.ts'
 import type { RoutedRequest, Surface } from '../../src/roles/dispatch.ts'
-import { type Bench, callOf, hear } from '../roles/proxy/forwarding.ts'
+import { openEdge, openProxy } from '../adapters/nats/calls/open.ts'
+import { NatsServer } from '../adapters/nats/server.ts'
+import { type Bench, callOf, hear, startBench } from '../roles/proxy/forwarding.ts'
 
 export const moments = [
   'before head',
@@ -34,6 +37,30 @@ export interface Row {
   readonly most: number
   /** The charge by what the whole answer would have cost. */
   readonly share: number
+}
+
+export const layouts = ['together', 'apart'] as const
+export type Layout = (typeof layouts)[number]
+
+/** Opens benches whose edge and proxy are in one process, or on two connections to a NATS server. */
+export const openLayout = async (t: Test, layout: Layout): Promise<() => Promise<Bench>> => {
+  if (layout === 'together') return () => startBench(t)
+  const server = await NatsServer.create()
+  t.teardown(() => server.remove())
+  let benches = 0
+  return async () => {
+    const bench = await startBench(t)
+    benches += 1
+    const name = `LEAVERS${benches}`
+    const proxy = await openProxy(server.url, bench.dispatch, { name })
+    const edge = await openEdge(server.url, { name })
+    t.teardown(async () => {
+      await edge.close()
+      await proxy.serving.stop()
+      await proxy.close()
+    })
+    return { ...bench, dispatch: edge.dispatch }
+  }
 }
 
 const words = 'one two three four five six seven eight nine ten '.repeat(20)
