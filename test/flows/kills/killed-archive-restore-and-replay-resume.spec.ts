@@ -184,7 +184,7 @@ t.test('a replay', async (t) => {
   }
   t.comment(`${kills} of ${rounds} were killed`)
   t.match(await run(...words), { code: 0, err: /the rebuilt tables equal the live ones/ })
-  t.same(await schemas(), ['ledger'])
+  t.same(await schemas(), ['ledger', 'ledger_audit'])
   t.same(await projected.texts(), before)
   await projected.query("update requests set status = 'x'")
   const { code, err } = await run('replay', '--tables', 'requests', ...source.config)
