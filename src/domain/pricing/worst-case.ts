@@ -54,17 +54,21 @@ const ratesByLength = ({ per_million_tokens, tiers = [] }: LengthRates, inputTok
 ]
 
 /** An answer may be served with the standard service tier instead of the one that was asked for. */
-const reachableRates = (sheet: PriceSheet, demand: UsageBounds): readonly Rates[] =>
-  [sheet, serviceRatesOf(sheet, demand)].flatMap((rates) => ratesByLength(rates, inputTokensOf(sheet, demand)))
+const reachableRates = (sheet: PriceSheet, demand: UsageBounds): readonly Rates[] => {
+  const inputTokens = inputTokensOf(sheet, demand)
+  const service = serviceRatesOf(sheet, demand)
+  const standard = ratesByLength(sheet, inputTokens)
+  return service === sheet ? standard : [...standard, ...ratesByLength(service, inputTokens)]
+}
 
 /** Of the region that was asked for, or of none. */
 const dearest = (sheet: PriceSheet, demand: UsageBounds, prices: readonly (string | undefined)[]): bigint => {
-  const multiplier = regionMultiplierOf(sheet, demand)
+  const multipliers = new Set(['1', regionMultiplierOf(sheet, demand)])
   return maxOf(
     0n,
     ...prices
       .filter((price) => price !== undefined)
-      .flatMap((price) => [perTokenPicos(price), perTokenPicos(price, multiplier)]),
+      .flatMap((price) => [...multipliers].map((multiplier) => perTokenPicos(price, multiplier))),
   )
 }
 
