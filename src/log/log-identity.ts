@@ -19,13 +19,13 @@ export class ForeignTables extends Error {
 }
 
 const readFirstFrameId = async (log: Pick<EventLog, 'follow'>, signal: AbortSignal): Promise<string> => {
+  signal.throwIfAborted()
   const first = Promise.withResolvers<string>()
   const follower = log.follow(1, (frame) => first.resolve(frameIdText(frame)))
   follower.done.then(() => first.reject(new Error('the log was closed while it was read')), first.reject)
   const abort = () => first.reject(signal.reason)
   signal.addEventListener('abort', abort, { once: true })
   try {
-    signal.throwIfAborted()
     return await first.promise
   } finally {
     signal.removeEventListener('abort', abort)
