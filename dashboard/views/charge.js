@@ -16,7 +16,7 @@ const tones = /** @type {Readonly<Record<string, 'plain' | 'good' | 'bad' | 'bus
   open: 'busy',
 })
 
-/** Where the quantities of a bill are from, unless the provider reported them. @param {Explanation} told */
+/** Where the quantities of a bill are from, unless the provider reported them. @param {Explanation} explanation */
 const basis = ({ usage }) => {
   if (!usage) return []
   const { source, plausible, negative = {}, estimate } = usage
@@ -35,9 +35,9 @@ const basis = ({ usage }) => {
   ].map((text) => h('p', { class: 'notice' }, text))
 }
 
-/** @param {Explanation} told */
-const bill = (told) => {
-  const { charge, net } = told
+/** @param {Explanation} explanation */
+const bill = (explanation) => {
+  const { charge, net } = explanation
   if (charge === null) return [h('p', { class: 'empty' }, 'Nothing was charged.')]
   /** @type {Column<(typeof charge.lines)[number]>[]} */
   const columns = [
@@ -61,7 +61,7 @@ const bill = (told) => {
       ' USD',
       net === charge.total ? null : h('span', {}, ', after corrections ', usd(net), ' USD'),
     ),
-    ...basis(told),
+    ...basis(explanation),
     h(
       'p',
       { class: 'muted' },
@@ -74,7 +74,7 @@ const bill = (told) => {
   ]
 }
 
-/** @param {Explanation} told */
+/** @param {Explanation} explanation */
 const price = ({ price: sheet }) =>
   sheet === null
     ? null
@@ -93,7 +93,7 @@ const price = ({ price: sheet }) =>
         ]),
       )
 
-/** @param {Explanation} told */
+/** @param {Explanation} explanation */
 const route = ({ attempts, progress }) => {
   if (attempts !== undefined && attempts.length > 0)
     return section(
@@ -133,7 +133,7 @@ const route = ({ attempts, progress }) => {
   )
 }
 
-/** @param {Explanation} told */
+/** @param {Explanation} explanation */
 const wallet = ({ wallet: movements, adjustments }) => [
   table(
     'What it did to the wallet',
@@ -153,8 +153,8 @@ const wallet = ({ wallet: movements, adjustments }) => [
   ),
 ]
 
-/** @param {Explanation} told */
-const events = ({ events: told }) =>
+/** @param {Explanation} explanation */
+const events = ({ events: recorded }) =>
   table(
     'Events of the log',
     /** @type {Column<Explanation['events'][number]>[]} */ ([
@@ -167,18 +167,18 @@ const events = ({ events: told }) =>
         cell: ({ sealed_by }) => (sealed_by === null ? 'not yet' : count(sealed_by)),
       },
     ]),
-    told,
+    recorded,
   )
 
-/** @param {Explanation} told @param {import('../views.d.ts').ViewContext} context */
+/** @param {Explanation} explanation @param {import('../views.d.ts').ViewContext} context */
 const proof = ({ id, proof: { sequence, checkpoint, command } }, { session, scope, signal }) => {
-  const told = h('div', { 'aria-live': 'polite' })
+  const explanation = h('div', { 'aria-live': 'polite' })
   const fetchProof = async () => {
     try {
       const file = await session.ledger(scope, `/charges/${encodeURIComponent(id)}/proof`, {}, signal)
       download([`${JSON.stringify(file, null, 1)}\n`], 'application/json', `${id}.proof.json`)
       replace(
-        told,
+        explanation,
         h(
           'p',
           { class: 'muted' },
@@ -187,7 +187,7 @@ const proof = ({ id, proof: { sequence, checkpoint, command } }, { session, scop
         ),
       )
     } catch (fault) {
-      replace(told, errorPanel(fault, null))
+      replace(explanation, errorPanel(fault, null))
     }
   }
   return [
@@ -205,18 +205,18 @@ const proof = ({ id, proof: { sequence, checkpoint, command } }, { session, scop
       ' ',
       h('span', { class: 'muted' }, 'or ', h('code', {}, command)),
     ),
-    told,
+    explanation,
   ]
 }
 
-/** @param {Explanation} told @param {import('../views.d.ts').ViewContext} context */
-const story = (told, context) => {
-  const { kind, key, asked, workspace, reservation, hold, complete } = told
+/** @param {Explanation} explanation @param {import('../views.d.ts').ViewContext} context */
+const story = (explanation, context) => {
+  const { kind, key, asked, workspace, reservation, hold, complete } = explanation
   return [
     complete ? null : h('p', { class: 'notice' }, 'Some tables are of an earlier release: the log may have more.'),
     facts([
       ['What', kind === 'task' ? 'A video' : 'A request'],
-      ['State', state(told.state, tones[told.state] ?? 'plain')],
+      ['State', state(explanation.state, tones[explanation.state] ?? 'plain')],
       ['Workspace', workspace],
       ['Key', h('span', { title: key.id }, key.name ?? key.id)],
       ['Asked', asked === null ? '–' : time(String(asked['at']))],
@@ -225,12 +225,12 @@ const story = (told, context) => {
       ...(reservation ? [/** @type {const} */ (['Reserved', usd(reservation.reserved)])] : []),
       ...(hold ? [/** @type {const} */ (['Held', usd(hold.amount)])] : []),
     ]),
-    section(h('h2', {}, 'Bill'), ...bill(told)),
-    route(told),
-    price(told),
-    section(h('h2', {}, 'Wallet'), ...wallet(told)),
-    section(h('h2', {}, 'Events'), events(told)),
-    section(h('h2', {}, 'Proof'), ...proof(told, context)),
+    section(h('h2', {}, 'Bill'), ...bill(explanation)),
+    route(explanation),
+    price(explanation),
+    section(h('h2', {}, 'Wallet'), ...wallet(explanation)),
+    section(h('h2', {}, 'Events'), events(explanation)),
+    section(h('h2', {}, 'Proof'), ...proof(explanation, context)),
   ]
 }
 
@@ -251,6 +251,6 @@ export const showCharge = (context) => {
     body,
     signal,
     () => session.ledger(scope, `/charges/${encodeURIComponent(parameter)}`, {}, signal),
-    (/** @type {Explanation} */ told) => story(told, context),
+    (/** @type {Explanation} */ explanation) => story(explanation, context),
   )
 }

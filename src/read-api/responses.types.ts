@@ -121,7 +121,7 @@ export type LedgerHealthResponse = {
     readonly sequence: number | null
     readonly behind_frames: number | null
     /**
-     * Since when the first frame that they lack stands in the log.
+     * Since when the first frame that they lack is in the log.
      */
     readonly behind_seconds: number | null
   }
@@ -174,7 +174,7 @@ export type LedgerKeysResponse = {
 }
 
 /**
- * That one event stands in the log: a file for `gateway verify --proof`.
+ * That one event is in the log: a file for `gateway verify --proof`.
  */
 export type LedgerProofResponse = {
   readonly format: 'gateway-proof/1'
@@ -319,7 +319,7 @@ export type LedgerUsageResponse = {
 }
 
 /**
- * How the wallet stands, and how long it lasts.
+ * The balance of the wallet, and how long it lasts.
  */
 export type LedgerWalletResponse = {
   readonly object: 'wallet'

@@ -38,9 +38,9 @@ import { startPostgres } from '../support/postgres.ts'
 import { propertyRuns } from '../support/property-runs.ts'
 
 const explainFrom = async <T extends Explanation>(log: MemoryLog, id: string): Promise<T> => {
-  const told = explainCharge(await collectEvidence({ frames: log, to: log.frames.length }, id))
-  if (told === null) throw new Error(`nothing is told of ${id}`)
-  return told as T
+  const explained = explainCharge(await collectEvidence({ frames: log, to: log.frames.length }, id))
+  if (explained === null) throw new Error(`nothing is explained of ${id}`)
+  return explained as T
 }
 
 const openedLog = async (): Promise<MemoryLog> => {
@@ -102,8 +102,8 @@ t.test('a deduction that cannot be: what was held is charged, and recomputed so'
   const lines = [{ item: 'video', quantity: '6', unitPrice: '0.14', amount: '0.84' }]
   const held = { lines, total: '0.84', source: 'estimated', plausible: false, deduction: '999999999' } as const
   await log.append([taskSettled('task-1', { ...held, lines })])
-  const told = await explainFrom<TaskExplanation>(log, 'task-1')
-  t.match(told.charge?.recomputed, { total: '0.84', difference: '0' })
+  const explained = await explainFrom<TaskExplanation>(log, 'task-1')
+  t.match(explained.charge?.recomputed, { total: '0.84', difference: '0' })
 })
 
 t.test('a usage that cannot be: the reservation is charged, and recomputed so', async (t) => {
@@ -112,18 +112,21 @@ t.test('a usage that cannot be: the reservation is charged, and recomputed so', 
   const lines = [{ item: 'reservation', quantity: 1, unitPrice: '0.5', amount: '0.5' }]
   const bill = { usage, lines, total: '0.5', reserved: '0.5', plausible: false }
   await log.append([routed('request-1', { reserved: '0.5' }), used('request-1', bill)])
-  const told = await explainFrom<RequestExplanation>(log, 'request-1')
-  t.match(told, { usage: { plausible: false, prompt_total: 1e15 }, charge: { recomputed: { equal: true } } })
-  t.match(explanationText(told, 0), /which cannot be: the reservation is charged until an operator confirms it/)
+  const explained = await explainFrom<RequestExplanation>(log, 'request-1')
+  t.match(explained, { usage: { plausible: false, prompt_total: 1e15 }, charge: { recomputed: { equal: true } } })
+  t.match(explanationText(explained, 0), /which cannot be: the reservation is charged until an operator confirms it/)
 })
 
 t.test('a usage with figures below zero says which', async (t) => {
   const log = await openedLog()
   const usage = { ...used('').data.usage, toolCalls: {}, negative: { 'prompt_tokens_details.cached_tokens': -7 } }
   await log.append([routed('request-1'), used('request-1', { usage, lines: [], total: '0', plausible: false })])
-  const told = await explainFrom<RequestExplanation>(log, 'request-1')
-  t.match(told.usage, { negative: { 'prompt_tokens_details.cached_tokens': -7 } })
-  t.match(explanationText(told, 0), 'reported below zero, and counted as 0: prompt_tokens_details.cached_tokens -7')
+  const explained = await explainFrom<RequestExplanation>(log, 'request-1')
+  t.match(explained.usage, { negative: { 'prompt_tokens_details.cached_tokens': -7 } })
+  t.match(
+    explanationText(explained, 0),
+    'reported below zero, and counted as 0: prompt_tokens_details.cached_tokens -7',
+  )
 })
 
 t.test('an answer that was left says how much thinking is estimated, and from what', async (t) => {
@@ -293,11 +296,11 @@ t.test('a bill that does not follow from its usage and its sheet', async (t) => 
   for (const [what, changes, expected] of cases) {
     const log = await openedLog()
     await log.append([routed('request-1'), billed('request-1', changes)])
-    const told = await explainFrom<RequestExplanation>(log, 'request-1')
-    t.match(told.charge?.recomputed, expected, what)
+    const explained = await explainFrom<RequestExplanation>(log, 'request-1')
+    t.match(explained.charge?.recomputed, expected, what)
     t.match(
-      explanationText(told, 0),
-      told.charge?.recomputed.equal === null ? /recomputed: not possible/ : /recomputed: /,
+      explanationText(explained, 0),
+      explained.charge?.recomputed.equal === null ? /recomputed: not possible/ : /recomputed: /,
     )
   }
 })
@@ -316,12 +319,12 @@ t.test('tiers and tools: the rates that were used', async (t) => {
   const { lines, totalPicos } = chargeFor(tiered, usage)
   const total = formatUsd(totalPicos)
   await log.append([routed('request-1'), used('request-1', { priceVersion: 'v2', lines: [...lines], total })])
-  const told = await explainFrom<RequestExplanation>(log, 'request-1')
-  t.match(told.price, { per_million_tokens: rates, prompt_tokens_above: 100, per_call: { web_search: '0.01' } })
-  t.same(told.price?.per_call, { web_search: '0.01' })
-  t.equal(told.charge?.recomputed.equal, true)
+  const explained = await explainFrom<RequestExplanation>(log, 'request-1')
+  t.match(explained.price, { per_million_tokens: rates, prompt_tokens_above: 100, per_call: { web_search: '0.01' } })
+  t.same(explained.price?.per_call, { web_search: '0.01' })
+  t.equal(explained.charge?.recomputed.equal, true)
   t.match(
-    explanationText(told, 0),
+    explanationText(explained, 0),
     /USD per million tokens \(of prompts above 100 tokens\): input 5, output 20[\s\S]*web_search 0\.01/,
   )
 })
@@ -339,10 +342,10 @@ t.test('what counts, and what came when all was said', async (t) => {
     adjusted('a-1', '0.0001'),
     adjusted('a-2', '-0.00003'),
   ])
-  const told = await explainFrom<RequestExplanation>(log, 'request-1')
-  t.match(told, { state: 'charged', net: '0.00053', adjustments: [{ amount: '0.0001' }, { amount: '-0.00003' }] })
+  const explained = await explainFrom<RequestExplanation>(log, 'request-1')
+  t.match(explained, { state: 'charged', net: '0.00053', adjustments: [{ amount: '0.0001' }, { amount: '-0.00003' }] })
   t.same(
-    told.events.map(({ sequence, type, counts }) => [sequence, type, counts]),
+    explained.events.map(({ sequence, type, counts }) => [sequence, type, counts]),
     [
       [3, 'UsageRecorded', true],
       [4, 'RequestRouted', true],
@@ -352,9 +355,9 @@ t.test('what counts, and what came when all was said', async (t) => {
       [7, 'AdjustmentPosted', true],
     ],
   )
-  t.match(told.wallet, [{ kind: 'charge', sequence: 4 }, { kind: 'adjustment' }, { kind: 'adjustment' }])
-  t.equal(told.proof.checkpoint, null)
-  t.match(explanationText(told, 0), /frame 3 is not sealed yet/)
+  t.match(explained.wallet, [{ kind: 'charge', sequence: 4 }, { kind: 'adjustment' }, { kind: 'adjustment' }])
+  t.equal(explained.proof.checkpoint, null)
+  t.match(explanationText(explained, 0), /frame 3 is not sealed yet/)
 })
 
 t.test('an id that only a correction names is the id of nothing', async (t) => {
@@ -423,9 +426,9 @@ t.test('tasks, however they end', async (t) => {
     ['not yet', [], { state: 'open', ended: null, submitted: { vendor_task_id: 'vendor-task-1' } }],
   ]
   for (const [what, end, expected] of cases) {
-    const told = await explainFrom<TaskExplanation>(await taskLog(end), 'task-1')
-    t.match(told, expected, what)
-    t.match(explanationText(told, 0), /^task task-1 /)
+    const explained = await explainFrom<TaskExplanation>(await taskLog(end), 'task-1')
+    t.match(explained, expected, what)
+    t.match(explanationText(explained, 0), /^task task-1 /)
   }
   const wrong = await explainFrom<TaskExplanation>(await taskLog([settled()], '0.15'), 'task-1')
   t.same(wrong.charge?.recomputed.findings, ['the unit price is 0.14, in the price sheet v9 it is 0.15'])
@@ -441,8 +444,8 @@ const explainByTables = async (log: MemoryLog, id: string): Promise<Explanation 
 }
 
 /** The tables do not know of all that was ignored. */
-const whatCounts = (told: Explanation | null): object | null =>
-  told === null ? null : { ...told, events: told.events.filter(({ counts }) => counts) }
+const whatCounts = (explained: Explanation | null): object | null =>
+  explained === null ? null : { ...explained, events: explained.events.filter(({ counts }) => counts) }
 
 /** Nobody stores a frame that holds nothing. */
 const withoutEmptyFrames = ({ frames }: MemoryLog): MemoryLog => {
@@ -472,20 +475,20 @@ t.test('a checkpoint that says it seals its own frame, or later ones, is not nam
   await log.append([routed('request-1'), checkpointSealed(3), checkpointSealed(5), checkpointSealed(1_000)])
   await log.append([billed('request-1'), checkpointSealed(4)])
   await projected.empty()
-  const told = async (): Promise<RequestExplanation> => {
+  const explained = async (): Promise<RequestExplanation> => {
     const byLog = await explainFrom<RequestExplanation>(log, 'request-1')
     await project(log, projected.store, 1)
     t.same(await explainByTables(log, 'request-1'), byLog)
     return byLog
   }
-  t.match(await told(), {
+  t.match(await explained(), {
     proof: { sequence: 4, checkpoint: null },
     events: [{ sealed_by: null }, { sealed_by: null }],
   })
   await log.append([checkpointSealed(3)])
-  t.match(await told(), { proof: { checkpoint: null }, events: [{ sealed_by: 3 }, { sealed_by: null }] })
+  t.match(await explained(), { proof: { checkpoint: null }, events: [{ sealed_by: 3 }, { sealed_by: null }] })
   await log.append([checkpointSealed(5)])
-  t.match(await told(), {
+  t.match(await explained(), {
     proof: { sequence: 4, checkpoint: { size: 5, sequence: 6 } },
     events: [{ sealed_by: 3 }, { sealed_by: 5 }],
   })

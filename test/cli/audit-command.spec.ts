@@ -35,7 +35,7 @@ t.test('a new key pair, and the public key of the one that is configured', async
   t.match(await gateway(folder, 'audit', 'key'), { code: 2, err: /NOT_HERE is not set/ })
 })
 
-t.test('an embedded gateway makes a key of its own, seals, and tells how far', async (t) => {
+t.test('an embedded gateway makes a key of its own, seals, and reports how far', async (t) => {
   const folder = await temporaryFolder(t)
   const config = readConfig({}, { dataFolder: join(folder, 'data'), port: 0 })
   const running = await startGateway(config, runtime, (fault) => t.fail(fault.message))

@@ -52,7 +52,7 @@ t.test('a nats-server whose disk was full is started anew once there is room', a
   test.ok(messages.length > stood, `what was acknowledged stands: ${stood} and the last`)
 })
 
-t.test('and where it cannot be started anew, its end is told', async (test) => {
+t.test('and where it cannot be started anew, its end is reported', async (test) => {
   const disk = await mountSmallDisk(test, 24)
   if (disk === null) return test.plan(0, noSmallDisk)
   const natsServerBin = join(freshFolder(test), 'nats-server')

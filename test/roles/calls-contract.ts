@@ -222,7 +222,7 @@ export const callsContract = (t: Test, open: OpenTransport): void => {
   })
 
   t.test(
-    'a client that goes away keeps its reader until its call has ended, and tells whether it is read on',
+    'a client that goes away keeps its reader until its call has ended, and reports whether it is read on',
     async (t) => {
       let ending = Promise.withResolvers<void>()
       let served: AbortSignal | undefined

@@ -45,7 +45,7 @@ t.test('it is beside the schema that a rebuild replaces', async (t) => {
   await t.rejects(store.read(), { name: 'SignedHeadFault', message: /table ledger_audit\.signed_head/ })
 })
 
-t.test('the roles of a deployment: operator and scheduler write it, nobody else reads it', async (t) => {
+t.test('the roles of a deployment: operator and scheduler write it, no other role reads it', async (t) => {
   const admin = openPool({ url: postgres.url, schema: 'ledger' }, { connectionsMax: 1, statementMs: 0 })
   t.teardown(() => admin.end())
   await admin.query('create database sealed')

@@ -65,7 +65,7 @@ t.test('what makes no videos is not found', async (t) => {
     t.throws(() => planVideo(catalog, prices, name, nowMs, Math.random), absent, name)
 })
 
-t.test('a price that is not in force yet is told apart', async (t) => {
+t.test('a price that is not in force yet is distinguished', async (t) => {
   for (const name of ['vv/v3-omni', 'openai/later'])
     t.throws(
       () => planVideo(catalog, prices, name, nowMs, Math.random),
@@ -75,12 +75,12 @@ t.test('a price that is not in force yet is told apart', async (t) => {
 })
 
 t.test('a model that makes videos answers no chat', async (t) => {
-  const told = { code: 'unsupported_value', param: 'model', message: /`vv\/v3` makes videos/ }
+  const refusal = { code: 'unsupported_value', param: 'model', message: /`vv\/v3` makes videos/ }
   const ask = (model: string, chain: readonly string[] | null = null) =>
     planRequest(catalog, prices, { model, chain }, nowMs, Math.random)
-  t.throws(() => ask('vv/v3'), told)
-  t.throws(() => ask('clip'), told)
-  t.throws(() => ask('openai/absent', ['clip', 'vv/v3']), told)
+  t.throws(() => ask('vv/v3'), refusal)
+  t.throws(() => ask('clip'), refusal)
+  t.throws(() => ask('openai/absent', ['clip', 'vv/v3']), refusal)
   t.throws(() => ask('vv/v3-omni'), { code: 'invalid_value', message: /in force yet/ })
   t.same(
     ask('chat', ['clip', 'chat']).candidates.map(({ model, level }) => [model, level]),

@@ -11,8 +11,8 @@ const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', s
 const usage = { input_tokens: 5, output_tokens: 2 }
 const read = (body: unknown) =>
   readMessagesAnswer(targetOf(), askedOf(), Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)))
-const answerOf = (content: readonly JsonObject[], told: unknown = usage): UpstreamAnswer => {
-  const answer = read({ ...message, content, usage: told })
+const answerOf = (content: readonly JsonObject[], reportedUsage: unknown = usage): UpstreamAnswer => {
+  const answer = read({ ...message, content, usage: reportedUsage })
   if ('fault' in answer) throw new Error(answer.fault)
   return answer
 }
@@ -39,8 +39,8 @@ t.test('what is no answer', async (t) => {
 
 t.test('a usage that is missing or is none is counted', async (t) => {
   const content = [{ type: 'text', text: 'Hi' }]
-  for (const told of [null, 'many', {}, { input_tokens: 5 }])
-    t.equal(answerOf(content, told).reportedUsage, null, JSON.stringify(told))
+  for (const reportedUsage of [null, 'many', {}, { input_tokens: 5 }])
+    t.equal(answerOf(content, reportedUsage).reportedUsage, null, JSON.stringify(reportedUsage))
 })
 
 t.test('the counted usage is put in', async (t) => {

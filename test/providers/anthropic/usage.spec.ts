@@ -14,7 +14,7 @@ import { opusSheet, sheet } from './target.ts'
 interface Line {
   readonly name: string
   /** What the provider says: of the whole, or at the start and at the end of a stream. */
-  readonly told: readonly JsonObject[]
+  readonly reportedUsage: readonly JsonObject[]
   /** The members of the usage that are not zero, and the charge, both worked out by hand. */
   readonly usage: Partial<Usage>
   readonly charge: string
@@ -24,13 +24,13 @@ interface Line {
 const table: readonly Line[] = [
   {
     name: 'plain',
-    told: [{ input_tokens: 12, output_tokens: 7 }],
+    reportedUsage: [{ input_tokens: 12, output_tokens: 7 }],
     usage: { inputUncached: 12, outputTotal: 7, promptTotal: 12 },
     charge: '0.000141', // 12 × 3 + 7 × 15 = 36 + 105
   },
   {
     name: 'the tier and the region of the answer; the standard ones are not noted',
-    told: [
+    reportedUsage: [
       { input_tokens: 12, service_tier: 'standard', inference_geo: 'us' },
       { output_tokens: 7, service_tier: 'priority' },
     ],
@@ -39,13 +39,15 @@ const table: readonly Line[] = [
   },
   {
     name: 'a global region, and fast inference',
-    told: [{ input_tokens: 12, output_tokens: 7, service_tier: 'standard', inference_geo: 'global', speed: 'fast' }],
+    reportedUsage: [
+      { input_tokens: 12, output_tokens: 7, service_tier: 'standard', inference_geo: 'global', speed: 'fast' },
+    ],
     usage: { inputUncached: 12, outputTotal: 7, promptTotal: 12, serviceTier: 'fast' },
     charge: '0.000141',
   },
   {
     name: 'the input leaves cache reads and writes out',
-    told: [
+    reportedUsage: [
       {
         input_tokens: 100,
         cache_read_input_tokens: 600,
@@ -66,13 +68,13 @@ const table: readonly Line[] = [
   },
   {
     name: 'without a split all is written for five minutes',
-    told: [{ input_tokens: 100, cache_creation_input_tokens: 300, cache_creation: null, output_tokens: 50 }],
+    reportedUsage: [{ input_tokens: 100, cache_creation_input_tokens: 300, cache_creation: null, output_tokens: 50 }],
     usage: { inputUncached: 100, cacheWrite5m: 300, outputTotal: 50, promptTotal: 400 },
     charge: '0.002175', // 300 + 300 × 3.75 + 750
   },
   {
     name: 'a split without its total',
-    told: [
+    reportedUsage: [
       {
         input_tokens: 1,
         cache_creation: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 10 },
@@ -84,7 +86,7 @@ const table: readonly Line[] = [
   },
   {
     name: 'a split above its total does not raise it',
-    told: [
+    reportedUsage: [
       {
         input_tokens: 1,
         cache_creation_input_tokens: 10,
@@ -97,19 +99,19 @@ const table: readonly Line[] = [
   },
   {
     name: 'the output includes thinking',
-    told: [{ input_tokens: 10, output_tokens: 300, output_tokens_details: { thinking_tokens: 256 } }],
+    reportedUsage: [{ input_tokens: 10, output_tokens: 300, output_tokens_details: { thinking_tokens: 256 } }],
     usage: { inputUncached: 10, outputTotal: 300, outputReasoning: 256, promptTotal: 10 },
     charge: '0.00453', // 30 + 44 × 15 + 256 × 15
   },
   {
     name: 'the end of a stream replaces its start, and is not added',
-    told: [{ input_tokens: 25, output_tokens: 1 }, { output_tokens: 15 }],
+    reportedUsage: [{ input_tokens: 25, output_tokens: 1 }, { output_tokens: 15 }],
     usage: { inputUncached: 25, outputTotal: 15, promptTotal: 25 },
     charge: '0.0003', // 75 + 225
   },
   {
-    name: 'null and absent at the end keep what the start told',
-    told: [
+    name: 'null and absent at the end keep what the start reported',
+    reportedUsage: [
       { input_tokens: 25, cache_read_input_tokens: 100, cache_creation_input_tokens: 0, output_tokens: 1 },
       { input_tokens: null, cache_creation_input_tokens: null, server_tool_use: null, output_tokens: 15 },
     ],
@@ -118,7 +120,7 @@ const table: readonly Line[] = [
   },
   {
     name: 'tools of the provider make the input grow, and a search is a call',
-    told: [
+    reportedUsage: [
       { input_tokens: 2037, output_tokens: 4, server_tool_use: { web_search_requests: 0 } },
       {
         input_tokens: 15_665,
@@ -131,7 +133,7 @@ const table: readonly Line[] = [
   },
   {
     name: 'a written cache may grow beyond the split of the start',
-    told: [
+    reportedUsage: [
       {
         input_tokens: 5,
         cache_creation_input_tokens: 150,
@@ -145,7 +147,7 @@ const table: readonly Line[] = [
   },
   {
     name: 'compaction stands in the iterations alone',
-    told: [
+    reportedUsage: [
       {
         input_tokens: 23_000,
         output_tokens: 1000,
@@ -161,7 +163,7 @@ const table: readonly Line[] = [
   },
   {
     name: 'iterations of the answer are no more than its totals',
-    told: [
+    reportedUsage: [
       {
         input_tokens: 30,
         cache_read_input_tokens: 10,
@@ -177,7 +179,7 @@ const table: readonly Line[] = [
   },
   {
     name: 'compaction that only the start of a stream tells is kept, its stale answer is not',
-    told: [
+    reportedUsage: [
       {
         input_tokens: 10,
         output_tokens: 1,
@@ -193,7 +195,7 @@ const table: readonly Line[] = [
   },
   {
     name: 'the longest prompt of several decides the tier, not their sum',
-    told: [
+    reportedUsage: [
       {
         input_tokens: 150_000,
         output_tokens: 10,
@@ -208,7 +210,7 @@ const table: readonly Line[] = [
   },
   {
     name: 'one long prompt of several takes all to the higher tier',
-    told: [
+    reportedUsage: [
       {
         input_tokens: 10,
         output_tokens: 10,
@@ -223,15 +225,15 @@ const table: readonly Line[] = [
   },
   {
     name: 'the cached prompt counts for the tier',
-    told: [{ input_tokens: 1, cache_read_input_tokens: 200_000, output_tokens: 1 }],
+    reportedUsage: [{ input_tokens: 1, cache_read_input_tokens: 200_000, output_tokens: 1 }],
     usage: { inputUncached: 1, cacheRead: 200_000, outputTotal: 1, promptTotal: 200_001 },
     charge: '0.1200285', // 6 + 120,000 + 22.5
   },
 ]
 
-for (const { name, told, usage, charge, prices = sheet } of table)
+for (const { name, reportedUsage, usage, charge, prices = sheet } of table)
   t.test(name, async (t) => {
-    const read = readMessagesUsage(told.reduce(mergeUsage, {}))
+    const read = readMessagesUsage(reportedUsage.reduce(mergeUsage, {}))
     t.strictSame(read, { ...noUsage, ...usage })
     t.equal(formatUsd(chargeFor(prices, read ?? noUsage).totalPicos), charge)
   })

@@ -262,7 +262,7 @@ const table: readonly Row[] = [
     { phase: 'closed', brokenBy: 'client_gone' },
     ['cancel_upstream', 'record_usage client_gone'],
   ],
-  ['bytes that nobody gets are not delivered', draining, chunk, {}, []],
+  ['bytes without a client are not delivered', draining, chunk, {}, []],
   [
     'the end has come',
     drainingReleased,

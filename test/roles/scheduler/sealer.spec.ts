@@ -378,7 +378,7 @@ t.test('what the log does not take is sealed later, and no more is read meanwhil
   }
   const sealer = start(t, refusing)
   await until(async () => (await checkpointsOf(log)).length > 0)
-  t.match(sealer.logger.lines, [{ event: 'seal.checkpoint_not_stored' }], 'told once')
+  t.match(sealer.logger.lines, [{ event: 'seal.checkpoint_not_stored' }], 'logged once')
   sealer.clock.advance(longMs)
   await until(async () => ((await checkpointsOf(log)).at(-1)?.size ?? 0) >= count)
   await verified(t, log)

@@ -91,9 +91,9 @@ t.test('a log that was rolled back, rewritten, or rewritten without its checkpoi
 
 t.test('a log that another key of the same name has sealed anew is not signed', async (t) => {
   const { store } = await sealedLog(t, 5)
-  const stranger = createSigner(signer.name, Buffer.alloc(32, 9))
+  const otherSigner = createSigner(signer.name, Buffer.alloc(32, 9))
   const forged = await logOf(9, 'another')
-  await start(t, forged, { stores: [new MemoryHeadStore()], firstSeal: true, signer: stranger }).stop()
+  await start(t, forged, { stores: [new MemoryHeadStore()], firstSeal: true, signer: otherSigner }).stop()
   const [seal] = await checkpointsOf(forged)
   const sealed = { size: seal!.size, sequence: seal!.sequence }
   await stopsWith(t, forged, { stores: [new MemoryHeadStore('memory', store.head)], sealed }, /not signed by/)

@@ -210,7 +210,7 @@ const table: readonly Row[] = [
   ['the vendor is busy', held, submit(busy), { failures: 4, notBeforeMs: now + 75 }],
   ['the vendor is busy for a while', held, submit(busyFor(400)), { failures: 4, notBeforeMs: now + 420 }],
   ['the vendor names a delay beyond the bound', held, submit(busyFor(9_000)), { failures: 4, notBeforeMs: now + 525 }],
-  ['nobody knows whether it arrived', held, submit(unknown), { inDoubt: true, findFromMs: doubtedUntil }],
+  ['it is unknown whether it arrived', held, submit(unknown), { inDoubt: true, findFromMs: doubtedUntil }],
   [
     'the request is lost',
     held,

@@ -210,7 +210,7 @@ t.test('a busy vendor is asked again', async (t) => {
   await until(isDone(world))
   t.equal(world.vendor.count('submit'), 4)
   t.equal(world.vendor.count('find'), 0, 'nothing was done, so nothing is in doubt')
-  t.equal(world.logged('video.vendor_failed'), 1, 'told once')
+  t.equal(world.logged('video.vendor_failed'), 1, 'logged once')
 })
 
 t.test('a request that the vendor puts off again and again holds up no other', async (t) => {

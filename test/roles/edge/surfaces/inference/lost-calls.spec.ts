@@ -117,11 +117,11 @@ t.test('an allowance outlives the last request that it covers, and not by much',
   const beforeMs = Date.now()
   t.equal((await edge.post(plainAsk)).status, 200)
   const [placed] = edge.log.events.flatMap((each) => (each.type === 'HoldPlaced' ? [each.data] : []))
-  const standsMs = Date.parse(placed?.deadline ?? '') - beforeMs
+  const heldMs = Date.parse(placed?.deadline ?? '') - beforeMs
   const lastsMs = (edge.calls[0]?.deadlineMs ?? 0) - beforeMs
   const { closingAckMs } = sharedLimits,
     { allowanceMarginMs } = admissionLimits
   t.ok(lastsMs >= requestDeadlineMs && lastsMs < requestDeadlineMs + allowanceMarginMs, `a request lasts ${lastsMs} ms`)
   const soonestMs = 2 * requestDeadlineMs + closingAckMs + allowanceMarginMs
-  t.ok(standsMs >= soonestMs && standsMs < soonestMs + allowanceMarginMs, `an allowance stands ${standsMs} ms`)
+  t.ok(heldMs >= soonestMs && heldMs < soonestMs + allowanceMarginMs, `an allowance is held ${heldMs} ms`)
 })
