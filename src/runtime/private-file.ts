@@ -19,7 +19,6 @@ export const writePrivateFile = (path: string, text: string): void => {
   const draft = `${path}.draft`
   synced(draft, 'w', (file) => writeFileSync(file, text))
   renameSync(draft, path)
-  synced(dirname(path), 'r')
 }
 
 /** Atomic; an existing file stays, also where several processes do so at once. Only its owner may read it. */

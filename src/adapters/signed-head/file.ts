@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import {
   largerHead,
@@ -8,31 +8,44 @@ import {
   signedHeadText,
 } from '../../audit/signed-head.ts'
 import { faultCode } from '../../errors/gateway-error.ts'
-import { writePrivateFile } from '../../runtime/private-file.ts'
+
+const ownerOnly = { file: 0o600, folder: 0o700 }
+
+const sync = async (path: string): Promise<void> => {
+  const folder = await open(path)
+  await folder.sync().finally(() => folder.close())
+}
 
 /** A file of one line of JSON, replaced as a whole and synced. Its folder is made if it is missing. */
 export const openHeadFile = (path: string): SignedHeadStore => {
-  const read = (): SignedHead | null => {
+  const draft = `${path}.draft`
+  const read = async (): Promise<SignedHead | null> => {
     try {
-      return parseSignedHead(readFileSync(path, 'utf8'), path)
+      return parseSignedHead(await readFile(path, 'utf8'), path)
     } catch (fault) {
       if (faultCode(fault) === 'ENOENT') return null
       throw fault
     }
   }
-  const write = (head: SignedHead): void => {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    writePrivateFile(path, `${signedHeadText(head)}\n`)
+  const replace = async (head: SignedHead): Promise<void> => {
+    await mkdir(dirname(path), { recursive: true, mode: ownerOnly.folder })
+    const file = await open(draft, 'w', ownerOnly.file)
+    await file
+      .writeFile(`${signedHeadText(head)}\n`)
+      .then(() => file.sync())
+      .finally(() => file.close())
+    await rename(draft, path)
+    await sync(dirname(path))
   }
   return {
     place: path,
-    read: async () => read(),
+    read,
     advance: async (head) => {
-      const held = read()
+      const held = await read()
       if (held !== null && largerHead(head, held) === held) return held
-      write(head)
+      await replace(head)
       return head
     },
-    replace: async (head) => write(head),
+    replace,
   }
 }
