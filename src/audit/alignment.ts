@@ -28,7 +28,7 @@ export interface Gap {
   isLast?: boolean
 }
 
-export interface AlignmentCallbacks {
+interface AlignmentCallbacks {
   onMatch(sealed: SealedLeaf, found: FoundLeaf): void
   onGap(gap: Gap): void
 }

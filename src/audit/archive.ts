@@ -23,7 +23,7 @@ export interface ArchiveTarget {
   finish(checkpoint: CheckpointSealed, tree: GrowingTree): Promise<void>
 }
 
-export interface ArchiveParts {
+interface ArchiveParts {
   readonly source: FrameSource
   readonly target: ArchiveTarget
   readonly verifiers: readonly Verifier[]

@@ -4,7 +4,7 @@ import type { Event, EventOf } from '../events/envelope.ts'
 import type { PricePublished } from '../events/types.ts'
 import type { SealPosition } from '../projections/charges/charge-trace.ts'
 
-export type RecordedMovement = Omit<Movement, 'workspaceId' | 'reference' | 'spender'>
+type RecordedMovement = Omit<Movement, 'workspaceId' | 'reference' | 'spender'>
 
 export interface EvidenceEvent {
   readonly sequence: number

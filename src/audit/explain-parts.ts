@@ -49,7 +49,7 @@ const explainProof = (id: string, { sequence, seal }: EvidenceEvent): ExplainedP
   command: `gateway prove ${id}`,
 })
 
-export interface ChargeOutcome {
+interface ChargeOutcome {
   /** The event that decided what was charged, or the last so far. */
   readonly decisive: EvidenceEvent
   /** The charge's own events; adjustments count if they moved the wallet. */

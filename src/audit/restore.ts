@@ -11,7 +11,7 @@ export class RestoreRefused extends Error {
   override readonly name = 'RestoreRefused'
 }
 
-export interface RestoreParts {
+interface RestoreParts {
   readonly archive: FrameSource
   readonly log: FrameSource
   readonly writer: FrameWriter

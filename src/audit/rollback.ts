@@ -30,7 +30,7 @@ export const readRollbacks = ({ sequence, data }: Pick<RawFrame, 'sequence' | 'd
   })
 }
 
-export interface RollbackParts {
+interface RollbackParts {
   readonly source: FrameSource
   readonly append: (fact: FactOf<'LogRolledBack'>) => Promise<unknown>
   /** Each has to answer: what one of them still holds would stop the sealing again. */

@@ -3,7 +3,7 @@ import { ThrottledWarning } from '../runtime/throttled-warning.ts'
 import { auditLimits } from './limits.ts'
 import { largerHead, type SignedHead, SignedHeadFault, type SignedHeadStore } from './signed-head.ts'
 
-export interface HeadReading {
+interface HeadReading {
   /** The largest; null where no store has one. */
   readonly head: SignedHead | null
   /** Of stores that did not answer: they may have a larger one. */
@@ -33,7 +33,7 @@ export const readHeads = async (stores: readonly SignedHeadStore[]): Promise<Hea
   return { head, unread }
 }
 
-export interface SignedHeadsParts {
+interface SignedHeadsParts {
   /** The first one has to take each head; the others get it as soon as they can be reached. */
   readonly stores: readonly SignedHeadStore[]
   readonly logger: Logger

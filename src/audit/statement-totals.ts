@@ -4,7 +4,7 @@ import type { StatementEntry, WalletBalance } from '../projections/statements/qu
 import { entryRecord } from './entry-record.ts'
 import type { Statement } from './statement.ts'
 
-export class StatementFault extends Error {
+class StatementFault extends Error {
   override readonly name = 'StatementFault'
 }
 

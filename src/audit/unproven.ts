@@ -3,7 +3,7 @@ import { decodeStoredEvents } from '../log/read-frame.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import { mayHoldCheckpoint } from './verified-checkpoints.ts'
 
-export interface UnprovenCheck {
+interface UnprovenCheck {
   readonly source: Pick<FrameSource, 'read'>
   readonly sealedTo: number
   readonly lastSequence: number

@@ -21,7 +21,7 @@ export { readCallbackSecret } from './credentials.ts'
 export type { EmbeddedAddresses as Addresses } from './record.ts'
 export type { ServerExit } from './server-process.ts'
 
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   readonly dataFolder: string
   readonly clock: Clock
   readonly logger: Logger

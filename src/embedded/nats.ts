@@ -128,7 +128,7 @@ const commandOf = (folder: string, binary: string, port: number): ServerCommand 
   environment,
 })
 
-export interface NatsAddresses {
+interface NatsAddresses {
   readonly natsUrl: string
   readonly natsMonitoringUrl: string
 }

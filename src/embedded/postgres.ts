@@ -21,7 +21,7 @@ const settingsFile = 'gateway.conf'
 // Nothing of the caller's: PGPORT, PGDATA and the locale would change what is started.
 const environment = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
-export interface PostgresBinaries {
+interface PostgresBinaries {
   readonly postgres: string
   readonly initdb: string
   readonly identity: Identity

@@ -20,7 +20,7 @@ export interface EmbeddedAddresses {
 }
 
 /** `embedded.json`: which process holds the data folder, and which servers it started. */
-export interface EmbeddedRecord {
+interface EmbeddedRecord {
   readonly owner: ProcessIdentity
   readonly servers: readonly ServerRecord[]
   /** Null until all servers answer. */

@@ -65,7 +65,7 @@ export interface JsonBounds {
   readonly membersMax: number
 }
 
-export interface JsonFindings {
+interface JsonFindings {
   readonly tooDeep: boolean
   readonly tooMany: boolean
   /** The first name that one object has twice. */

@@ -10,7 +10,7 @@ export interface SchemaProblem {
   readonly keyword: string
 }
 
-export interface ValidationOptions {
+interface ValidationOptions {
   /** For a file that a person edits. Without it the check ends at the first problem, which is fast. */
   readonly allErrors?: boolean
 }

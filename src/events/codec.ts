@@ -6,7 +6,7 @@ export interface FrameId {
   readonly counter: number
 }
 
-export interface DecodedFrame extends FrameId {
+interface DecodedFrame extends FrameId {
   readonly events: readonly StoredEvent[]
 }
 

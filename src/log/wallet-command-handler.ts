@@ -16,7 +16,7 @@ import { logLimits } from './limits.ts'
 export type WalletEventType = WorkspaceFact['type']
 
 export type WalletOutcome = WalletDecision & { readonly sequence: number }
-export type LimitsOutcome = LimitsDecision & { readonly sequence: number }
+type LimitsOutcome = LimitsDecision & { readonly sequence: number }
 export type AccountOutcome = AccountDecision & { readonly sequence: number }
 
 interface Decided {

@@ -6,7 +6,7 @@ import { parsePicos } from './schema/columns.ts'
 import { restoredText } from './schema/stored-text.ts'
 import type { ReadModels } from './schema/tables.ts'
 
-export const findingKinds = [
+const findingKinds = [
   'open_request',
   'overdue_hold',
   'late_verdict',
@@ -19,7 +19,7 @@ export const findingKinds = [
   'unrouted_closing',
   'adjustment',
 ] as const
-export type LedgerFindingKind = (typeof findingKinds)[number]
+type LedgerFindingKind = (typeof findingKinds)[number]
 
 /** A finding of a reconciliation within the ledger itself, in picos. */
 export interface LedgerFinding {

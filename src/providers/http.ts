@@ -26,7 +26,7 @@ export interface HttpResponse {
 }
 
 /** `aborted`: by the caller; `refused`: by a guard, before anything was sent; the others are the upstream's. */
-export type HttpFaultKind = 'network' | 'timeout' | 'aborted' | 'refused'
+type HttpFaultKind = 'network' | 'timeout' | 'aborted' | 'refused'
 
 export class HttpFault extends Error {
   readonly kind: HttpFaultKind

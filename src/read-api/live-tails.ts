@@ -10,7 +10,7 @@ export interface TailBounds {
   readonly clientStallMs: number
 }
 
-export interface TailRequest {
+interface TailRequest {
   /** Null for every workspace. */
   readonly workspaceId: string | null
   /** Whether events name the administrator who caused them. */

@@ -13,7 +13,7 @@ import * as tasks from './tasks.ts'
 import * as usage from './usage.ts'
 import { showWallet, type WalletParts } from './wallet.ts'
 
-export type LedgerParts = HealthParts & ProofParts & LedgerTailParts & WalletParts
+type LedgerParts = HealthParts & ProofParts & LedgerTailParts & WalletParts
 
 export interface LedgerRoute {
   /** Appended to each of `ledgerPrefixes`. */

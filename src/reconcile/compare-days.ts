@@ -213,7 +213,7 @@ const loadCharges = async (
   return beside
 }
 
-export interface ComparedBucket {
+interface ComparedBucket {
   readonly invoicedPicos: bigint
   readonly ledgerPicos: bigint
   readonly findings: readonly ReconcileFinding[]

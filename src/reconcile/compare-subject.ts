@@ -15,7 +15,7 @@ import { unitParts, videoItem } from './invoices/row.ts'
 import type { ModelNames } from './models.ts'
 import type { InvoicedSubject, LedgerSubject, SubjectPair } from './repository.ts'
 
-export interface SubjectRules {
+interface SubjectRules {
   readonly layout: InvoiceLayout
   readonly names: ModelNames
   /** For a unit of a task that the ledger does not have; null if none is known. */
@@ -23,7 +23,7 @@ export interface SubjectRules {
   readonly noteOf: (invoiced: InvoicedSubject, ledger: LedgerSubject) => string
 }
 
-export interface ComparedSubject {
+interface ComparedSubject {
   readonly invoicedPicos: bigint
   readonly ledgerPicos: bigint
   readonly findings: readonly ReconcileFinding[]

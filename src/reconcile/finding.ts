@@ -26,7 +26,7 @@ export interface ReconcileFinding {
 /** Differences that need no action: they disappear over time, or come from how an amount is written. */
 export const harmlessClasses: ReadonlySet<DifferenceClass> = new Set(['timing', 'rounding'])
 
-export interface ClassTotal {
+interface ClassTotal {
   count: number
   amountPicos: bigint
 }

@@ -18,7 +18,7 @@ export interface ModelNames {
 
 const snapshotPattern = /-(?:\d{8}|\d{4}-\d{2}-\d{2})$/
 
-export interface ModelNamesParts {
+interface ModelNamesParts {
   readonly provider: string
   readonly catalog: Pick<Catalog, 'providers'>
   readonly prices: PriceBook

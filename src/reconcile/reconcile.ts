@@ -14,7 +14,7 @@ export class PeriodUnknown extends Error {
   override readonly name = 'PeriodUnknown'
 }
 
-export interface ReconcileParts {
+interface ReconcileParts {
   readonly invoice: Invoice
   readonly repository: ReconcileRepository
   readonly names: ModelNames

@@ -1,6 +1,6 @@
 import { maxOf, minOf } from '../domain/money.ts'
 
-export interface TimedDay {
+interface TimedDay {
   readonly difference: bigint
   /** Charged on this day by requests that began before it: they may be in the invoice of the day before. */
   readonly early: bigint
@@ -8,7 +8,7 @@ export interface TimedDay {
   readonly late: bigint
 }
 
-export interface TimedEdges {
+interface TimedEdges {
   readonly late: bigint
   readonly early: bigint
 }

@@ -1,4 +1,3 @@
-import type { Candidate } from '../domain/routing/plan.ts'
 import type { EventType } from '../events/envelope.ts'
 import type { LogOf } from '../log/event-log.ts'
 import type { Checks } from '../runtime/health.ts'
@@ -8,8 +7,6 @@ export type RoleName = (typeof roleNames)[number]
 
 /** What a process runs as: one role, all of them, or one command. The log names it as the source of what it appends. */
 export type ProcessRole = RoleName | 'gateway' | 'operator'
-
-export type { Candidate }
 
 /** A manifest: what a role consumes and emits. An append of anything else does not compile. */
 export interface Role<Emits extends EventType, Parts, Running extends RunningRole = RunningRole> {

@@ -18,7 +18,7 @@ export type ObservedStatus = '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'cut'
 /** Consecutive phases of a request, from the key to the acknowledgement of its bill. */
 export type Stage = 'admit' | 'route' | 'upstream_first_byte' | 'upstream_whole' | 'closing_ack'
 
-export type UpstreamKind = 'answer' | 'question' | 'video'
+type UpstreamKind = 'answer' | 'question' | 'video'
 
 /** A bounded list, since an upstream's own message can be anything. */
 export type UpstreamError =

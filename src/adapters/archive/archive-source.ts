@@ -12,7 +12,7 @@ import { archiveLimits } from './limits.ts'
 import { ArchiveFault, type Manifest, manifestName, readManifest, type Segment } from './manifest.ts'
 import { readRecords } from './records.ts'
 
-export interface ArchiveOptions {
+interface ArchiveOptions {
   /** Also yields the readable frames of a damaged file, to find the extent of the damage; absent: none of them. */
   readonly salvage?: boolean
 }

@@ -58,7 +58,7 @@ const lookUpByDns: HostLookup = async (host) => {
   return addresses
 }
 
-export interface GuardedClientOptions {
+interface GuardedClientOptions {
   readonly allowPrivateAddresses: boolean
   readonly lookUp?: HostLookup
 }

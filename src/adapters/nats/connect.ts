@@ -11,7 +11,7 @@ import {
 } from '@nats-io/transport-node'
 import { natsLimits } from './limits.ts'
 
-export interface NatsOptions {
+interface NatsOptions {
   /**
    * `nats://host:port` or `tls://host:port`, several separated by commas; a user and password in the first apply when
    * none are given separately. Use host names with TLS: the client checks an IP address's certificate for the name

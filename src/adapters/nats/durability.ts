@@ -8,7 +8,7 @@ import { isServerTooOld, oldestServer } from './server-health.ts'
 
 export type Durability = 'synced' | 'relaxed'
 
-export interface DurabilityOptions {
+interface DurabilityOptions {
   readonly durability: Durability
   readonly monitoringUrl?: string | undefined
   readonly logger: Logger

@@ -24,7 +24,7 @@ export interface StreamSpec {
   readonly noun: string
 }
 
-export interface StreamOptions {
+interface StreamOptions {
   readonly replicas: number
   /** Creates a missing stream. Roles must not: with a misspelt name, one would work alone on its own. */
   readonly create: boolean
@@ -60,7 +60,7 @@ export const isApiError = (error: unknown, code: number): boolean =>
   error instanceof JetStreamApiError && error.code === code
 
 /** Whether the error means that the cluster or stream has no leader, or too few of its servers are up. */
-export const isTransient = (error: unknown): boolean => {
+const isTransient = (error: unknown): boolean => {
   if (error instanceof JetStreamApiError) return error.status === unavailable || error.code === noSuitablePeers
   const hasNoResponders = error instanceof Error && error.cause instanceof RequestError && error.cause.isNoResponders()
   return hasNoResponders || error instanceof TimeoutError

@@ -18,7 +18,7 @@ export class LogFault extends Error {
   }
 }
 
-export interface FollowSessionParts {
+interface FollowSessionParts {
   readonly connection: NatsConnection
   readonly jsm: JetStreamManager
   readonly stream: string

@@ -19,18 +19,18 @@ export class ReusedFrameId extends Error {
 }
 
 /** `refused`: the expected sequence was not the subject's last. `unknown`: the frame may be stored or not. */
-export type SendOutcome =
+type SendOutcome =
   | { readonly outcome: 'stored'; readonly sequence: number; readonly duplicate: boolean }
   | { readonly outcome: 'refused' }
   | { readonly outcome: 'unknown' }
 
-export interface FrameDestination {
+interface FrameDestination {
   readonly subject: string
   /** The subject's last sequence that is required; absent: any. */
   readonly expectedSequence?: number
 }
 
-export interface StoreParts {
+interface StoreParts {
   readonly publisher: Publisher
   readonly link: Link
   readonly recent: RecentFrames

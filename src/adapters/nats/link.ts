@@ -15,7 +15,7 @@ interface RetryOptions {
   readonly onFailure?: (error: unknown) => void
 }
 
-export interface LinkListeners {
+interface LinkListeners {
   readonly onRefused?: (refusal: Error) => void
   readonly onReconnect?: () => void
   readonly onClosed?: () => void

@@ -48,7 +48,7 @@ export interface LogOptions {
   readonly onFatal: (error: Error) => void
 }
 
-export interface LogSize {
+interface LogSize {
   readonly frames: number
   readonly bytes: number
 }

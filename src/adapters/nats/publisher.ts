@@ -9,12 +9,12 @@ import {
 } from '@nats-io/transport-node'
 import { natsLimits } from './limits.ts'
 
-export interface Acknowledgement {
+interface Acknowledgement {
   readonly sequence: number
   readonly duplicate: boolean
 }
 
-export interface Publication {
+interface Publication {
   readonly subject: string
   readonly bytes: Uint8Array
   /** The server stores it once within the stream's duplicate window; absent: as often as it is sent. */

@@ -2,7 +2,7 @@ import { JsHeaders } from '@nats-io/jetstream'
 import { createInbox, type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node'
 import { nanosecondsInMs } from './ensure-stream.ts'
 
-export interface PullSessionParts {
+interface PullSessionParts {
   readonly connection: NatsConnection
   readonly stream: string
   readonly consumer: string

@@ -10,7 +10,7 @@ export const isServerTooOld = (version: string): boolean => {
   return major < majorFloor || (major === majorFloor && minor < minorFloor)
 }
 
-export interface ServerHealth {
+interface ServerHealth {
   readonly status: unknown
   readonly error: string | null
 }

@@ -8,7 +8,7 @@ export interface Session {
   close(): void
 }
 
-export interface SessionLoopParts {
+interface SessionLoopParts {
   readonly link: Link
   /** `onEnd` is called with the reason why another session is needed. */
   readonly open: (onEnd: (reason: string) => void) => Session

@@ -40,7 +40,7 @@ export interface QueueNames {
   readonly piecePrefix: string
 }
 
-export interface QueuesNames {
+interface QueuesNames {
   readonly stream: string
   readonly tasks: QueueNames
   readonly callbacks: QueueNames

@@ -13,7 +13,7 @@ import type { EncodedEvents, PendingFrame, PendingFrames } from './pending-frame
 
 type WalletAppended = Appended | { readonly conflict: true; readonly sequence: number }
 
-export interface WalletSubjectAppenderParts {
+interface WalletSubjectAppenderParts {
   /**
    * Not the journal's writer: a frame that meets a conflict uses up its counter, and the journal's counters are dense.
    * Gaps do no harm here: the expected sequence, or the ids within a frame, prevent a double effect.

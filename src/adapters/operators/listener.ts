@@ -5,7 +5,7 @@ import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { operatorLimits } from './limits.ts'
 
-export interface MonitoredProcess {
+interface MonitoredProcess {
   readonly role: string
   readonly metrics: () => Promise<string>
   readonly metricsType: string

@@ -4,7 +4,7 @@ import Cursor from 'pg-cursor'
 import { postgresLimits } from './limits.ts'
 
 /** A row that differs; null on the side that lacks its key. */
-export interface Difference {
+interface Difference {
   readonly key: readonly string[]
   readonly live: string | null
   readonly rebuilt: string | null
@@ -20,7 +20,7 @@ export interface TableComparison {
   readonly digest: string
 }
 
-export interface ComparedTable {
+interface ComparedTable {
   readonly name: string
   readonly columns: readonly string[]
   readonly key: readonly KeyColumn[]

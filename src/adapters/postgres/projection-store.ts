@@ -27,7 +27,7 @@ export const withRowErrors = async <T>(
   }
 }
 
-export interface ProjectionStoreParts {
+interface ProjectionStoreParts {
   readonly pool: pg.Pool
   readonly db: ReadModels
   readonly models: readonly ReadModel[]

@@ -21,7 +21,7 @@ const patientPool: PoolOptions = { connectionsMax: bulkTables.length + 1, statem
 
 export type ProjectTo = (sequence: number) => Promise<void>
 
-export interface RebuildOptions {
+interface RebuildOptions {
   /** Default: all. */
   readonly models?: readonly ReadModel[]
   /** Resumes what was filled before with the same versions, at the cost of slower writes. */

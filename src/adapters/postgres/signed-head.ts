@@ -3,7 +3,7 @@ import { parseSignedHead, type SignedHead, type SignedHeadStore, signedHeadText 
 import { onConnection } from './connection.ts'
 
 /** Beside the schema of the read models, which is dropped and rebuilt. */
-export const auditSchema = (schema: string): string => `${schema}_audit`
+const auditSchema = (schema: string): string => `${schema}_audit`
 
 /** Several processes may make it at once. Who may use the schema need not be allowed to make one. */
 const makeTable = (table: string, schema: string): string => `

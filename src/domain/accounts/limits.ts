@@ -44,7 +44,7 @@ export const resolveLimits = (
   key: findSetLimits(accounts, workspaceId, keyId),
 })
 
-export type LimitSource = 'configuration' | 'plan' | 'own'
+type LimitSource = 'configuration' | 'plan' | 'own'
 
 export interface LimitsInForce {
   readonly limits: Limits

@@ -21,7 +21,7 @@ export interface PriceFile {
   readonly prices: readonly PriceEntry[]
 }
 
-export interface PriceProblem {
+interface PriceProblem {
   /** `prices[3].sheet.tiers[0].per_million_tokens` */
   readonly path: string
   readonly message: string

@@ -3,7 +3,7 @@ import type { ImportedPrice, SkippedPrice } from './litellm.ts'
 import { type PriceBook, priceAt } from './price-book.ts'
 import type { PriceEntry } from './price-file.ts'
 
-export interface PriceDifference {
+interface PriceDifference {
   /** `per_million_tokens.input` */
   readonly item: string
   readonly from: string | null
@@ -42,7 +42,7 @@ const withCurrent = (sheet: PriceSheet, current: PriceSheet | undefined): PriceS
   }
 }
 
-export interface ImportTerms {
+interface ImportTerms {
   readonly prices: PriceBook
   /** Milliseconds since the epoch: the import is compared with the prices in force then. */
   readonly nowMs: number

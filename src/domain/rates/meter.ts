@@ -6,14 +6,14 @@ export interface Meter {
   readonly atMs: number
 }
 
-export interface LeaseRequest {
+interface LeaseRequest {
   /** Units that were leased before and not spent: they are leased again with the others. */
   readonly held: number
   readonly least: number
   readonly wanted: number
 }
 
-export type LeaseDecision =
+type LeaseDecision =
   | { readonly granted: number; readonly meter: Meter }
   /** `waitMs`: if no other request is admitted meanwhile. */
   | { readonly granted: null; readonly waitMs: number }
@@ -39,7 +39,7 @@ export const emptyMeter = (nowMs: number): Meter => ({ level: 0, atMs: nowMs })
 
 const drainMs = (units: number, perMinute: number): number => Math.ceil((units * minuteMs) / perMinute - epsilon)
 
-export const burstCapacity = (perMinute: number): number => Math.max(1, perMinute / burstDivisor)
+const burstCapacity = (perMinute: number): number => Math.max(1, perMinute / burstDivisor)
 
 /** Drained up to now. With a clock that is behind the writer's nothing drains, and `atMs` does not go back. */
 const drained = ({ level, atMs }: Meter, nowMs: number, perMinute: number): Meter => {

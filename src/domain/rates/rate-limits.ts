@@ -4,7 +4,7 @@ import { withoutSnapshot } from '../routing/plan.ts'
 
 export type Measure = 'requests' | 'tokens' | 'slots'
 
-export interface Bound {
+interface Bound {
   readonly scope: 'workspace' | 'key'
   readonly id: string
 }

@@ -1,5 +1,5 @@
 /** Slots of one limit of concurrent requests that a holder has, for as long as it renews them. */
-export interface SlotHolding {
+interface SlotHolding {
   readonly slots: number
   /** Milliseconds since the epoch; then they are free, whatever happened to their holder. */
   readonly untilMs: number

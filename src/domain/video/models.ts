@@ -1,6 +1,6 @@
 import type { VideoKind, VideoMode } from './request.ts'
 
-export interface VideoReference {
+interface VideoReference {
   readonly modes: readonly VideoMode[]
   /** Seconds. */
   readonly durations: readonly number[]

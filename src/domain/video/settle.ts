@@ -14,7 +14,7 @@ export interface VideoVerdict {
   readonly results: readonly TaskResult[]
 }
 
-export interface TaskCharge {
+interface TaskCharge {
   readonly source: 'reported' | 'estimated'
   readonly lines: FactOf<'TaskSettled'>['data']['lines']
   readonly totalPicos: bigint

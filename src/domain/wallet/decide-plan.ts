@@ -28,7 +28,7 @@ export type PlanCommand =
       readonly terms: PlanPublished
     }
 
-export type PlanDecision = { readonly facts: readonly PlanFact[] } | { readonly refused: PlanRefusal }
+type PlanDecision = { readonly facts: readonly PlanFact[] } | { readonly refused: PlanRefusal }
 
 export type PlanRefusal =
   | { readonly reason: 'insufficient'; readonly availablePicos: bigint }

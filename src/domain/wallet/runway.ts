@@ -1,6 +1,6 @@
 import { divideRoundingHalfUp } from '../money.ts'
 
-export interface RecentSpend {
+interface RecentSpend {
   readonly spentPicos: bigint
   readonly availablePicos: bigint
   readonly sinceMs: number

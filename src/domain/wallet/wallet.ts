@@ -29,7 +29,7 @@ export interface Hold {
   readonly spender: KeySpendingHolder | null
 }
 
-export interface ExternalTask {
+interface ExternalTask {
   readonly taskId: string
   readonly requestDigest: string
 }

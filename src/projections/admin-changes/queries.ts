@@ -36,7 +36,7 @@ export interface AdminChange {
   readonly time: Date
 }
 
-export type AdminChangeCursor = Pick<AdminChange, 'sequence' | 'eventIndex'>
+type AdminChangeCursor = Pick<AdminChange, 'sequence' | 'eventIndex'>
 
 export interface AdminChangeQuery {
   readonly workspaceId?: string | undefined

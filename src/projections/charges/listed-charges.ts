@@ -34,7 +34,7 @@ export interface ChargeFilter {
   readonly surface?: string | undefined
 }
 
-export interface ChargeSearch extends ChargeFilter, StatementSpan {
+interface ChargeSearch extends ChargeFilter, StatementSpan {
   readonly workspaceId: string
   readonly limit: number
 }

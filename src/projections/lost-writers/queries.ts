@@ -5,7 +5,7 @@ import type { ReadModels } from '../schema/tables.ts'
 /** An answer is passed on within this time of its bill. */
 const deliveryMs = 60_000
 
-export interface UnknownDelivery {
+interface UnknownDelivery {
   readonly workspaceId: string
   readonly requestId: string
   readonly keyId: string
@@ -17,7 +17,7 @@ export interface UnknownDelivery {
   readonly isSettled: boolean
 }
 
-export interface UnknownDeliveryQuery {
+interface UnknownDeliveryQuery {
   /** Null: every workspace. */
   readonly workspaceId: string | null
   readonly requestId?: string

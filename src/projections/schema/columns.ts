@@ -1,16 +1,6 @@
 import type { ColumnType } from 'kysely'
 
-export type SqlType =
-  | 'text'
-  | 'int2'
-  | 'int4'
-  | 'int8'
-  | 'int8[]'
-  | 'numeric'
-  | 'boolean'
-  | 'timestamptz'
-  | 'date'
-  | 'json'
+type SqlType = 'text' | 'int2' | 'int4' | 'int8' | 'int8[]' | 'numeric' | 'boolean' | 'timestamptz' | 'date' | 'json'
 
 export interface Column<T> {
   readonly sqlType: SqlType

@@ -10,7 +10,7 @@ export interface Columns {
  * their numbers are added to those of their key. `keep`: where no row has their key, of several the first. `rise`: those
  * whose key is above every key in the table; they are in the order of it.
  */
-export type WriteVerb = 'insert' | 'replace' | 'add' | 'keep' | 'rise'
+type WriteVerb = 'insert' | 'replace' | 'add' | 'keep' | 'rise'
 
 export interface TableDefinition<C extends Columns = Columns> {
   readonly key: readonly string[]

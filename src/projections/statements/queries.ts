@@ -38,7 +38,7 @@ export interface StatementSpan {
   readonly to: EntryPosition
 }
 
-export interface RangeSpan extends StatementSpan {
+interface RangeSpan extends StatementSpan {
   /** No later event can be in the range: a movement after it exists. */
   readonly isFinal: boolean
 }
@@ -149,7 +149,7 @@ export const maxPosition = (one: EntryPosition, other: EntryPosition): EntryPosi
 export const minPosition = (one: EntryPosition, other: EntryPosition): EntryPosition =>
   isBefore(one, other) ? one : other
 
-export interface EntryQuery extends StatementSpan {
+interface EntryQuery extends StatementSpan {
   readonly kind?: MovementKind | undefined
   readonly newestFirst?: boolean | undefined
   readonly limit: number

@@ -1,7 +1,7 @@
 import { restoredText } from '../schema/stored-text.ts'
 import type { ReadModels } from '../schema/tables.ts'
 
-export interface StoredResponse {
+interface StoredResponse {
   readonly workspaceId: string
   readonly provider: string
 }

@@ -4,7 +4,7 @@ import { restoredOrNull } from '../schema/stored-text.ts'
 import type { ReadModels } from '../schema/tables.ts'
 
 /** The vendor's verdict on a task whose hold had ended: not charged. */
-export interface LateVerdict {
+interface LateVerdict {
   readonly sequence: number
   readonly eventIndex: number
   /** A second settlement, or a verdict that the poller itself saw to be too late. */
@@ -20,7 +20,7 @@ export interface LateVerdict {
   readonly time: Date
 }
 
-export type LateVerdictCursor = Pick<LateVerdict, 'sequence' | 'eventIndex'>
+type LateVerdictCursor = Pick<LateVerdict, 'sequence' | 'eventIndex'>
 
 const start: LateVerdictCursor = { sequence: 0, eventIndex: 0 }
 

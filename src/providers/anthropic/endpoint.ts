@@ -7,7 +7,7 @@ const defaultVersion = '2023-06-01'
 /** The only headers of a caller that are forwarded. */
 const forwardedHeaders = ['anthropic-version', 'anthropic-beta'] as const
 
-export type CallerHeaders = Readonly<Record<string, string>>
+type CallerHeaders = Readonly<Record<string, string>>
 
 const forwarded = (headers: CallerHeaders): CallerHeaders =>
   Object.fromEntries(

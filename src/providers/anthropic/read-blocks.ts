@@ -33,7 +33,7 @@ const requiredText = ({ block, path }: BlockContext, field: string): string => {
   return value
 }
 
-export const readTextBlock = (text: string, cached: CacheMark = null): TextPart => ({ type: 'text', text, cached })
+const readTextBlock = (text: string, cached: CacheMark = null): TextPart => ({ type: 'text', text, cached })
 
 const readText = (context: BlockContext): TextPart =>
   readTextBlock(requiredText(context, 'text'), readCacheMark(context.block))

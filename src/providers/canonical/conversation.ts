@@ -79,14 +79,14 @@ export interface ToolResultPart {
   readonly cached: CacheMark
 }
 
-export interface ThinkingPart {
+interface ThinkingPart {
   readonly type: 'thinking'
   readonly text: string
   /** Proves to the model's vendor that it wrote this; null where unknown: then the part is sent to no upstream. */
   readonly signature: string | null
 }
 
-export interface RedactedThinkingPart {
+interface RedactedThinkingPart {
   readonly type: 'redacted_thinking'
   readonly data: string
 }

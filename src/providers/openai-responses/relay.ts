@@ -22,12 +22,12 @@ const scrubError = ({ code, message }: JsonObject, provider: Provider): JsonObje
 })
 
 /** The failed response as far as an `error` event has it, in either spelling. */
-export const readErrorEvent = (event: JsonObject, provider: Provider): JsonObject => ({
+const readErrorEvent = (event: JsonObject, provider: Provider): JsonObject => ({
   error: scrubError(isObject(event['error']) ? event['error'] : event, provider),
 })
 
 /** A failed response, scrubbed; only its essentials where it is too large to be sent to an edge. */
-export const readFailedResponse = (response: JsonObject, provider: Provider): JsonObject => {
+const readFailedResponse = (response: JsonObject, provider: Provider): JsonObject => {
   const { error, ...rest } = response
   const failed: JsonObject = isObject(error) ? { ...rest, error: scrubError(error, provider) } : rest
   if (JSON.stringify(failed).length <= providerLimits.failedResponseCharactersMax) return failed

@@ -23,7 +23,7 @@ export const readResponsesUsage = (response: JsonObject, profile: Profile, seen:
   return { ...usage, ...readServedWith(serviceTier), ...readNegativeFigures(raw) }
 }
 
-export const responsesUsageOnWire = (usage: Usage): JsonObject => ({
+const responsesUsageOnWire = (usage: Usage): JsonObject => ({
   input_tokens: usage.promptTotal,
   input_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: cacheWriteOf(usage) },
   output_tokens: usage.outputTotal,

@@ -15,7 +15,7 @@ import { writeConversation } from './write-conversation.ts'
 import { writeChatReply } from './write-reply.ts'
 import { ChatReplyWriter } from './write-reply-stream.ts'
 
-export const readChatAnswer = (
+const readChatAnswer = (
   target: Target,
   request: UpstreamCallRequest,
   body: Uint8Array,
@@ -34,7 +34,7 @@ export const readChatAnswer = (
   return { json, reportedUsage, delivered }
 }
 
-export const completeChatAnswer = ({ json }: UpstreamAnswer, counted: Usage): Uint8Array =>
+const completeChatAnswer = ({ json }: UpstreamAnswer, counted: Usage): Uint8Array =>
   Buffer.from(JSON.stringify({ ...json, usage: chatUsageOnWire(counted) }))
 
 export const openai: UpstreamDialect = {

@@ -37,7 +37,7 @@ const tooMany = (param: string): GatewayError =>
   )
 
 /** Arguments were one string to the body's bounds: parsed, those of a request together have the same bounds. */
-export const refuseLargeArguments = (messages: readonly unknown[]): void => {
+const refuseLargeArguments = (messages: readonly unknown[]): void => {
   const { jsonDepthMax: depthMax } = sharedLimits
   let membersMax: number = sharedLimits.jsonMembersMax
   for (const [index, message] of messages.entries())

@@ -2,7 +2,7 @@ import { asObject, asText, isObject, type JsonObject } from '../../encoding/json
 import type { AudioPart, DocumentPart, ImagePart, TextPart } from '../canonical/conversation.ts'
 import { invalidMember, unsupported } from '../canonical/refuse.ts'
 
-export type UserPart = TextPart | ImagePart | DocumentPart | AudioPart
+type UserPart = TextPart | ImagePart | DocumentPart | AudioPart
 
 interface Inline {
   readonly mediaType: string

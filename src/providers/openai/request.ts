@@ -21,7 +21,7 @@ const refuseInMessage = (message: JsonObject, path: string): void => {
 }
 
 /** Throws `unsupported_parameter`: every workspace shares the account, and what it keeps has no known owner. */
-export const refuseChatAccountReferences = ({ messages, tools }: JsonObject): void => {
+const refuseChatAccountReferences = ({ messages, tools }: JsonObject): void => {
   for (const [index, message] of asArray(messages).entries())
     if (isObject(message)) refuseInMessage(message, `messages[${index}]`)
   for (const [index, tool] of asArray(tools).entries())

@@ -34,7 +34,7 @@ const choiceOf = (choice: ToolChoice): unknown =>
   choice.type === 'tool' ? { type: 'function', function: { name: choice.name } } : choice.type
 
 /** OpenAI refuses `tool_choice` and `parallel_tool_calls` without tools. */
-export const writeChatTools = ({ tools, toolChoice, parallelToolCalls }: Conversation, profile: Profile): JsonObject =>
+const writeChatTools = ({ tools, toolChoice, parallelToolCalls }: Conversation, profile: Profile): JsonObject =>
   tools.length === 0
     ? {}
     : {

@@ -23,7 +23,7 @@ const finishReasons: { readonly [S in StopReason]: string } = {
 export const chatFinishReason = (stop: StopReason, withFunctions: boolean): string =>
   stop === 'tool_calls' && withFunctions ? 'function_call' : finishReasons[stop]
 
-export interface Span {
+interface Span {
   readonly start: number
   readonly end: number
 }

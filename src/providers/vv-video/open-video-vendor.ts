@@ -9,7 +9,7 @@ import { type ExpectedTask, parseTask, readTaskId, type VendorIds } from './pars
 import { callVendor, type VendorReply } from './reply.ts'
 import type { SubmittedTask, VendorFailure, VendorStatus, VideoVendor, VideoVendorConfig } from './vendor.ts'
 
-export interface VideoVendorParts {
+interface VideoVendorParts {
   readonly config: VideoVendorConfig
   readonly http: HttpClient
   /** Milliseconds since the epoch. */

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { readLimits } from '../limits.ts'
 
-export interface PageFile {
+interface PageFile {
   readonly type: string
   readonly body: Buffer
   readonly tag: string

@@ -63,7 +63,7 @@ const retryHeader = { 'Retry-After': { $ref: '#/components/headers/RetryAfter' }
 const retried: ReadonlySet<number> = new Set([409, 429, 503])
 
 /** `/v1/models/*id` as `/v1/models/{id}`. */
-export const templateOf = (path: string): string => path.replaceAll(/[:*](\w+)/g, '{$1}')
+const templateOf = (path: string): string => path.replaceAll(/[:*](\w+)/g, '{$1}')
 
 const idOf = ({ method, path }: Operation): string =>
   method + path.replaceAll(/[^A-Za-z0-9]+(\w)/g, (_separator, letter: string) => letter.toUpperCase())

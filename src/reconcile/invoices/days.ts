@@ -47,7 +47,6 @@ export const instantMs = (text: string): number =>
   instantPattern.test(text) && isDay(text.slice(0, lengthOfDay)) ? Date.parse(text) : Number.NaN
 
 export const dayAfter = (day: string): string => utcDay(midnightMs(day) + dayMs)
-export const dayBefore = (day: string): string => utcDay(midnightMs(day) - dayMs)
 
 /** Within the day in every time zone, in milliseconds since the epoch. */
 export const noonMs = (day: string): number => midnightMs(day) + dayMs / 2

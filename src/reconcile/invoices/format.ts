@@ -48,7 +48,7 @@ export interface InvoiceReader {
   readonly layout: InvoiceLayout | null
 }
 
-export interface LineFormat {
+interface LineFormat {
   readonly layout: InvoiceLayout
   read(fields: Fields): readonly ReadRow[]
 }

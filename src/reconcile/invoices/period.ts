@@ -5,7 +5,7 @@ import type { ReadRow } from './format.ts'
 import { countAt, type Fields, RowProblem, textAt } from './record.ts'
 
 /** Milliseconds since the epoch, the end excluded. Throws RowProblem if the period crosses midnight. */
-export const findPeriodDay = (startMs: number, endMs: number, dayOf: DayFormatter): string => {
+const findPeriodDay = (startMs: number, endMs: number, dayOf: DayFormatter): string => {
   if (!Number.isFinite(startMs) || !Number.isFinite(endMs) || endMs <= startMs)
     throw new RowProblem('its period has no start or no end')
   const day = dayOf(startMs)

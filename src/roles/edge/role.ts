@@ -36,7 +36,7 @@ import type { ResponseOwners } from './surfaces/responses/handler.ts'
 import { ResultUrlRefresher } from './surfaces/tasks/result-url-refresher.ts'
 import { type EdgeTasks, VideoTasks } from './surfaces/tasks/video-tasks.ts'
 
-export interface EdgeParts {
+interface EdgeParts {
   readonly log: LogOf<EdgeEvent>
   /** Caught up with the log: an edge decides from it. It must run until the edge has stopped. */
   readonly tail: LedgerTail
@@ -76,7 +76,7 @@ export interface EdgeParts {
   readonly bounds?: Partial<EdgeBounds>
 }
 
-export interface RunningEdge extends WatchedRole {
+interface RunningEdge extends WatchedRole {
   readonly readings: Readings
   readonly url: string
   readonly port: number

@@ -3,7 +3,7 @@ import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
 
-export interface LagWatchParts {
+interface LagWatchParts {
   readonly log: Pick<EventLog, 'lastSequence'>
   readonly projectedSequence: () => number
   readonly logger: Logger

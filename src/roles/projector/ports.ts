@@ -33,7 +33,7 @@ export interface ProjectionStore {
   versions(): Promise<ModelVersions>
 }
 
-export interface RefillOptions {
+interface RefillOptions {
   readonly signal: AbortSignal
   readonly onProgress: (sequence: number) => void
 }

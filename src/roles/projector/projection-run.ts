@@ -17,7 +17,7 @@ export type RunEnd =
   /** The tables could not be written to, and may or may not have the last batch. */
   | { readonly reason: 'unavailable'; readonly cause: unknown }
 
-export interface ProjectionRunParts {
+interface ProjectionRunParts {
   /** At the tables' sequence or before it; the run owns it and changes it in place. */
   readonly ledger: Ledger
   /** Of the tables; default: that of the ledger. */

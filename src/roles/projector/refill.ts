@@ -6,7 +6,7 @@ import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
 import { projectorLimits } from './limits.ts'
 import { type ProjectionStore, RebuildRunning, type RefillReadModels } from './ports.ts'
 
-export interface RefillParts {
+interface RefillParts {
   readonly store: Pick<ProjectionStore, 'versions'>
   readonly models: readonly ReadModel[]
   readonly refill: RefillReadModels

@@ -6,7 +6,7 @@ import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { ProjectionStore } from './ports.ts'
 
-export interface StandbyParts {
+interface StandbyParts {
   readonly log: Pick<EventLog, 'lastSequence'>
   readonly store: Pick<ProjectionStore, 'checkpoint' | 'versions'>
   readonly models: readonly ReadModel[]

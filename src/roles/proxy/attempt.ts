@@ -1,3 +1,4 @@
+import type { Candidate } from '../../domain/routing/plan.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type {
   StreamRelay,
@@ -12,7 +13,6 @@ import { type HttpClient, HttpFault, type HttpResponse, readBody } from '../../p
 import type { Clock } from '../../runtime/clock.ts'
 import type { Observer } from '../../runtime/observer.ts'
 import type { AnswerPart, AnswerRequest } from '../dispatch.ts'
-import type { Candidate } from '../role.ts'
 import {
   blamesCaller,
   type CandidateFailure,

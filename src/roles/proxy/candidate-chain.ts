@@ -1,7 +1,7 @@
+import type { Candidate } from '../../domain/routing/plan.ts'
 import type { Attempt } from '../../events/types.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { AnswerRequest } from '../dispatch.ts'
-import type { Candidate } from '../role.ts'
 import {
   attemptUpstream,
   type CalledUpstream,

@@ -1,6 +1,7 @@
 import { formatUsd } from '../../domain/money.ts'
 import { chargeFor, chargeReservation, unpricedOf } from '../../domain/pricing/charge.ts'
 import { isPlausibleUsage } from '../../domain/pricing/worst-case.ts'
+import type { Candidate } from '../../domain/routing/plan.ts'
 import type { Usage, UsageSource } from '../../domain/usage/usage.ts'
 import { failureReason, GatewayError, logUnavailable } from '../../errors/gateway-error.ts'
 import type { FactOf } from '../../events/envelope.ts'
@@ -13,7 +14,6 @@ import type { Logger } from '../../runtime/logger.ts'
 import type { Observer } from '../../runtime/observer.ts'
 import { withTimeout } from '../../runtime/within.ts'
 import type { AnswerRequest } from '../dispatch.ts'
-import type { Candidate } from '../role.ts'
 import type { AbortedUsageEstimator } from './aborted-usage-estimator.ts'
 import type { CalledUpstream, OpenStream, ServedRequest, WholeAnswer } from './attempt.ts'
 import type { CallsInFlight } from './calls-in-flight.ts'
@@ -173,7 +173,7 @@ export const billUnanswered = async (
   return usageFact(call, { candidate, outcome: 'client_gone', attempts, storedId: null, ...settled })
 }
 
-export type ProxyEvent = 'UsageRecorded' | 'RequestFailed'
+type ProxyEvent = 'UsageRecorded' | 'RequestFailed'
 
 export interface ClosingParts {
   readonly log: LogOf<ProxyEvent>

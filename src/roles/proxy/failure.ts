@@ -1,3 +1,4 @@
+import type { Candidate } from '../../domain/routing/plan.ts'
 import type { JsonObject } from '../../encoding/json.ts'
 import {
   clientGoneError,
@@ -13,7 +14,6 @@ import { type HttpFault, type HttpResponse, readRetryAfterMs } from '../../provi
 import type { Logger } from '../../runtime/logger.ts'
 import type { UpstreamError } from '../../runtime/observer.ts'
 import type { RoutedRequest } from '../dispatch.ts'
-import type { Candidate } from '../role.ts'
 
 export interface CandidateFailure {
   /** A short code, for the attempt's record. */
@@ -132,7 +132,7 @@ export const logFailedAttempt = (
 
 export type RunStopReason = 'client_gone' | 'deadline' | 'shutdown'
 
-export interface FailedAttempts {
+interface FailedAttempts {
   readonly unserved: readonly Unserved[]
   readonly stopped: RunStopReason | null
 }

@@ -24,7 +24,7 @@ export type ProxyBounds = Pick<
   'firstByteMs' | 'wholeAnswerMs' | 'idleMs' | 'closingUsageMs' | 'closingAckMs' | 'questionMs'
 >
 
-export interface ProxyParts extends Omit<ForwardParts, 'inFlight'> {
+interface ProxyParts extends Omit<ForwardParts, 'inFlight'> {
   readonly calls: CallSource
   /** How long calls in flight may continue when the proxy stops. */
   readonly drainMs?: number

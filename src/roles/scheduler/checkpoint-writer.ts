@@ -6,7 +6,7 @@ import type { LogOf } from '../../log/event-log.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { SealState } from './seal-state.ts'
 
-export interface CheckpointWriterParts {
+interface CheckpointWriterParts {
   readonly log: Pick<LogOf<'CheckpointSealed'>, 'append'>
   readonly signer: Signer
   readonly heads: Pick<SignedHeads, 'advance'>

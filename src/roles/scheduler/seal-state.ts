@@ -30,7 +30,7 @@ const scanFrame = (
   return { checkpoints, isNews: checkpoints.length < events.length }
 }
 
-export interface SealStateParts {
+interface SealStateParts {
   /** The tree at the last checkpoint of the log. */
   readonly sealed: GrowingTree
   readonly verifiers: readonly Verifier[]

@@ -27,7 +27,7 @@ export interface Webhooks {
   readonly secretOf: (workspaceId: string) => string
 }
 
-export interface CallbackSenderParts {
+interface CallbackSenderParts {
   readonly callbacks: Pick<WorkQueue, 'take'>
   readonly webhooks: Webhooks
   readonly clock: Clock

@@ -3,7 +3,7 @@ import { isEnded, type Task } from '../../domain/video/task.ts'
 
 export type VendorVerdict = VideoVerdict & { readonly vendorTaskId: string }
 
-export interface VendorCallFailure {
+interface VendorCallFailure {
   readonly reason: string
   /** The vendor's error code; null where the fault is ours. */
   readonly code: number | null

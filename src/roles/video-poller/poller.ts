@@ -10,7 +10,7 @@ import { pollerLimits } from './limits.ts'
 import { TaskRun, type TaskRunParts } from './task-run.ts'
 import { VendorAccount, type VideoVendorAccount } from './vendor-account.ts'
 
-export interface PollerParts
+interface PollerParts
   extends Omit<TaskRunParts, 'accountOf' | 'payloadReads' | 'signal' | 'tail' | 'logUnavailableWarning'> {
   readonly tail: Pick<LedgerTail, 'ledger' | 'onApplied'>
   readonly tasks: Pick<WorkQueue, 'take'>

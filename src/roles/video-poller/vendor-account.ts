@@ -29,7 +29,7 @@ const unknownAccount = (provider: string): VideoVendorAccount => {
   return { callsPerSecond: pollerLimits.openTasksMax, submit: busy, query: busy, find: busy }
 }
 
-export interface VendorAccountParts {
+interface VendorAccountParts {
   readonly bounds: PollerBounds
   readonly logger: Logger
   readonly observer: Observer

@@ -11,7 +11,7 @@ export interface VendorClientParts {
   readonly signal: AbortSignal
 }
 
-export type VendorResult = Pick<Task, 'taskId' | 'provider' | 'kind'>
+type VendorResult = Pick<Task, 'taskId' | 'provider' | 'kind'>
 
 /** One task's calls to its vendor, each when its account's cap permits; null where the wait was cancelled. */
 export class VendorClient {

@@ -15,7 +15,7 @@ export type CallEvent =
   | { readonly type: 'ended'; readonly fault: Error | null }
   | { readonly type: 'client_gone' | 'reader_ended' | 'shut_down' | 'abandoned' | 'overdue' }
 
-export interface CallStep {
+interface CallStep {
   readonly phase: CallPhase
   readonly cancel: 'client' | 'shutdown' | null
   readonly fault: Error | null

@@ -3,7 +3,7 @@ import { type ErrorCode, type ErrorDetails, GatewayError } from '../../../errors
 import { errorStatusOf, isErrorCode } from '../../../http/error-table.ts'
 import type { AnswerPart, RoutedRequest } from '../../../roles/dispatch.ts'
 
-export type AnswerHead = Extract<AnswerPart, { type: 'head' }>
+type AnswerHead = Extract<AnswerPart, { type: 'head' }>
 
 const encodeJson = (value: object): Buffer => Buffer.from(JSON.stringify(value))
 

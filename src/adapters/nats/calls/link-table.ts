@@ -1,7 +1,7 @@
 import type { CallLink } from './link.ts'
 import type { MessageHeader } from './message.ts'
 
-export interface LinkTableParts {
+interface LinkTableParts {
   readonly create: (peer: string, incarnation: number) => CallLink
   /** Makes a peer drop a link, identified by our incarnation or by its own; 0 where unknown. */
   readonly sendReset: (peer: string, from: number, to: number) => void

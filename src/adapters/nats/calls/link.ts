@@ -8,7 +8,7 @@ export interface LinkedCall {
   connectionLost(): void
 }
 
-export interface LinkParts {
+interface LinkParts {
   readonly peer: string
   /** Grows with every link of this process, so that a dropped link is distinguished from its successor. */
   readonly incarnation: number

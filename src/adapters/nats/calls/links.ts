@@ -9,7 +9,7 @@ import { LinkTable } from './link-table.ts'
 import { decodeMessage, encodeHeader, type Packet } from './message.ts'
 import { type CallSubjects, isCallNumber, type Side } from './subjects.ts'
 
-export interface LinksParts {
+interface LinksParts {
   readonly connection: NatsConnection
   readonly subjects: CallSubjects
   readonly side: Side

@@ -49,7 +49,7 @@ export const isCancelReason = (payload: Uint8Array, reason: keyof typeof cancelR
   Buffer.compare(payload, cancelReasons[reason]) === 0
 
 export const headerBytes = 22
-export const packetHeaderBytes = 9
+const packetHeaderBytes = 9
 const numberBytes = 6
 const at = { version: 0, type: 1, from: 2, to: 6, number: 10, received: 16 } as const
 

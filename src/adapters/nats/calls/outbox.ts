@@ -1,7 +1,7 @@
 import { natsLimits } from '../limits.ts'
 import { encodePackets, headerBytes, type Packet, packetBytes } from './message.ts'
 
-export interface SentMessage {
+interface SentMessage {
   readonly number: number
   readonly bytes: Buffer
 }

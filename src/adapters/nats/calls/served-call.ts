@@ -9,7 +9,7 @@ import { Inflow, Outflow } from './flow.ts'
 import type { CallLink, LinkedCall } from './link.ts'
 import { decodeCredit, isCancelReason, noBytes, type Opening, type Packet, type PacketKind } from './message.ts'
 
-export interface ServedCallParts {
+interface ServedCallParts {
   readonly dispatch: Dispatch
   readonly clock: Clock
   readonly logger: Logger

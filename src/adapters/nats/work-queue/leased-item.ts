@@ -15,7 +15,7 @@ export interface LeasedItemParts {
   readonly onReleased: (item: LeasedItem) => void
 }
 
-export interface DeliveredItem {
+interface DeliveredItem {
   readonly location: ItemLocation
   readonly deliveries: number
   readonly putMs: number

@@ -17,7 +17,7 @@ export interface QueueStoreParts {
   readonly health: QueueHealth
 }
 
-export interface QueueMessage {
+interface QueueMessage {
   readonly subject: string
   readonly bytes: Uint8Array
   readonly headers?: Readonly<Record<string, string>>
