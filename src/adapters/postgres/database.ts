@@ -1,5 +1,5 @@
 import { Kysely, PostgresDialect } from 'kysely'
-import pg from 'pg'
+import type pg from 'pg'
 import type { SignedHeadStore } from '../../audit/signed-head.ts'
 import { type LedgerSnapshot, loadLedger } from '../../projections/load-ledger.ts'
 import { readModels } from '../../projections/read-models.ts'
@@ -10,7 +10,7 @@ import { findTask, selectTasks } from '../../projections/tasks/queries.ts'
 import { type ModelVersions, selectVersions } from '../../projections/versions.ts'
 import type { EdgeReadModels } from '../../read-api/read-models.ts'
 import type { StoredTasks } from '../../roles/recent-tasks.ts'
-import { defaultSchema, openPool, type PoolOptions, rebuildSchema } from './connection.ts'
+import { defaultSchema, nullIfMissing, openPool, type PoolOptions, rebuildSchema } from './connection.ts'
 import { edgeReadModels } from './edge-read-models.ts'
 import { postgresLimits } from './limits.ts'
 import { migrate } from './migrate.ts'
@@ -36,18 +36,6 @@ export interface Database {
   signedHead(): SignedHeadStore
   tasks(): StoredTasks
   close(): Promise<void>
-}
-
-/** SQLSTATE of a missing table. */
-const undefinedTable = '42P01'
-
-const nullIfMissing = async <T>(read: Promise<T>): Promise<T | null> => {
-  try {
-    return await read
-  } catch (fault) {
-    if (fault instanceof pg.DatabaseError && fault.code === undefinedTable) return null
-    throw fault
-  }
 }
 
 const checkpointOf = async (db: ReadModels): Promise<number> => {

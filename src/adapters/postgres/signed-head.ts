@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { parseSignedHead, type SignedHead, type SignedHeadStore, signedHeadText } from '../../audit/signed-head.ts'
-import { onConnection } from './connection.ts'
+import { isMissingTable, nullIfMissing, onConnection } from './connection.ts'
 
 /** Beside the schema of the read models, which is dropped and rebuilt. */
 const auditSchema = (schema: string): string => `${schema}_audit`
@@ -19,11 +19,6 @@ do $$ begin
   );
 end $$`
 
-const missing = new Set(['42P01', '3F000'])
-
-const isMissing = (fault: unknown): boolean =>
-  fault instanceof Error && 'code' in fault && missing.has(String(fault.code))
-
 /** One row: a log has one database. `schema` is that of the read models. */
 export const openHeadTable = (pool: pg.Pool, schema: string): SignedHeadStore => {
   const folder = auditSchema(schema)
@@ -33,14 +28,6 @@ export const openHeadTable = (pool: pg.Pool, schema: string): SignedHeadStore =>
   const select = async (client: Pick<pg.Pool, 'query'>): Promise<SignedHead | null> => {
     const { rows } = await client.query<{ head: string }>(`select head::text from ${table}`)
     return rows[0] === undefined ? null : parseSignedHead(rows[0].head, place)
-  }
-  const read = async (): Promise<SignedHead | null> => {
-    try {
-      return await select(pool)
-    } catch (fault) {
-      if (isMissing(fault)) return null
-      throw fault
-    }
   }
   const write = (head: SignedHead, condition: string): Promise<SignedHead> =>
     onConnection(pool, async (client) => {
@@ -60,14 +47,14 @@ export const openHeadTable = (pool: pg.Pool, schema: string): SignedHeadStore =>
     try {
       return await write(head, condition)
     } catch (fault) {
-      if (!isMissing(fault)) throw fault
+      if (!isMissingTable(fault)) throw fault
       await pool.query(makeTable(table, folder))
       return write(head, condition)
     }
   }
   return {
     place,
-    read,
+    read: () => nullIfMissing(select(pool)),
     advance: (head) => writeInto(head, 'held.origin = excluded.origin and held.size < excluded.size'),
     replace: async (head) => {
       await writeInto(head, 'true')
