@@ -1,6 +1,6 @@
 import type { PriceFile } from '../domain/pricing/price-file.ts'
 import type { Catalog, CatalogProvider } from '../domain/routing/plan.ts'
-import type { ProviderCapabilities, ProviderDialect } from '../providers/dialect/provider.ts'
+import type { Profile, ProviderCapabilities, ProviderDialect } from '../providers/dialect/provider.ts'
 import type { VendorCredential, VideoVendorConfig } from '../providers/vv-video/vendor.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { sharedLimits } from '../runtime/limits.ts'
@@ -9,12 +9,10 @@ import type { ConfigFile } from './config-file.types.ts'
 import type { EnvironmentVariables } from './environment.ts'
 import { callsUpstream, callsVendors } from './roles.ts'
 
-type UsageProfile = 'openai' | 'xai' | 'gemini'
-
 export interface ProviderConfig {
   readonly name: string
   readonly dialect: ProviderDialect
-  readonly profile: UsageProfile
+  readonly profile: Profile
   readonly baseUrl: string
   readonly apiKey: string
   readonly models: Readonly<Record<string, string>>
@@ -62,7 +60,7 @@ const knownProviders: readonly (ProviderEntry & { readonly name: string; readonl
   },
 ]
 
-const defaultProfiles: Readonly<Record<string, UsageProfile>> = {
+const defaultProfiles: Readonly<Record<string, Profile>> = {
   grok: 'xai',
   xai: 'xai',
   google: 'gemini',
@@ -73,7 +71,7 @@ const defaultRouters: Catalog['routers'] = {
   auto: { candidates: ['openai/gpt-5-mini', 'google/gemini-2.5-flash', 'grok/grok-4.3'] },
 }
 
-export const resolveProfile = (name: string): UsageProfile => defaultProfiles[name] ?? 'openai'
+export const resolveProfile = (name: string): Profile => defaultProfiles[name] ?? 'openai'
 
 export const resolveDialect = (name: string): ProviderDialect =>
   knownProviders.find((provider) => provider.name === name)?.dialect ?? 'openai'
@@ -81,7 +79,7 @@ export const resolveDialect = (name: string): ProviderDialect =>
 /** Google's OpenAI-compatible API has no Responses API. */
 export const resolveSurfaces = (
   dialect: ProviderDialect,
-  profile: UsageProfile,
+  profile: Profile,
 ): NonNullable<CatalogProvider['surfaces']> =>
   dialect === 'openai' && profile !== 'gemini' ? ['chat', 'messages', 'responses'] : ['chat', 'messages']
 

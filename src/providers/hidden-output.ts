@@ -1,11 +1,10 @@
+import type { Surface } from '../domain/routing/plan.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../encoding/json.ts'
 import { capabilitiesOf } from './anthropic/capabilities.ts'
 import type { Target, UpstreamCallRequest } from './dialect/dialect.ts'
 import { leastEffortOf } from './openai/effort.ts'
 import { isSearchModel } from './openai/usage.ts'
 import { hasFiles } from './openai-responses/tools.ts'
-
-type Surface = 'chat' | 'messages' | 'responses'
 
 /** What a stream that is cancelled may have cost without having shown it. */
 interface HiddenOutput {

@@ -1,4 +1,4 @@
-import type { Candidate } from '../domain/routing/plan.ts'
+import type { Candidate, Surface } from '../domain/routing/plan.ts'
 import type { VideoKind } from '../domain/video/request.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import type { OpenCalls } from './open-calls.ts'
@@ -8,8 +8,6 @@ export type Question =
   | { readonly type: 'count_tokens' }
   | { readonly type: 'get_response' | 'delete_response'; readonly responseId: string; readonly query: string }
   | { readonly type: 'get_video_task'; readonly kind: VideoKind; readonly vendorTaskId: string }
-
-export type Surface = 'chat' | 'messages' | 'responses'
 
 export type JsonRecord = { readonly [key: string]: unknown }
 

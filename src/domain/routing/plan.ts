@@ -1,6 +1,9 @@
 import { GatewayError } from '../../errors/gateway-error.ts'
-import type { PriceSheet } from '../../events/types.ts'
+import type { PriceSheet, RequestRouted } from '../../events/types.ts'
 import { type PriceBook, type PublishedPrice, priceAt } from '../pricing/price-book.ts'
+
+/** The API of a client that a request came in by. */
+export type Surface = RequestRouted['surface']
 
 export interface CallableModel {
   readonly model: string
@@ -17,7 +20,7 @@ export interface Candidate extends CallableModel {
 
 export interface CatalogProvider {
   readonly models: Readonly<Record<string, string>>
-  readonly surfaces?: readonly ('chat' | 'messages' | 'responses' | 'video')[]
+  readonly surfaces?: readonly (Surface | 'video')[]
   readonly profile?: 'openai' | 'xai' | 'gemini'
 }
 

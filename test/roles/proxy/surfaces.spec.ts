@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
-import type { Candidate } from '../../../src/domain/routing/plan.ts'
+import type { Candidate, Surface } from '../../../src/domain/routing/plan.ts'
 import type { JsonObject } from '../../../src/encoding/json.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
-import type { RoutedRequest, Surface } from '../../../src/roles/dispatch.ts'
+import type { RoutedRequest } from '../../../src/roles/dispatch.ts'
 import { sheet as chatSheet } from '../../providers/openai/target.ts'
 import { type Bench, billOf, callOf, candidateOf, failureOf, type Heard, hear, startBench, stay } from './forwarding.ts'
 

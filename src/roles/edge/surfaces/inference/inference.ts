@@ -9,6 +9,7 @@ import {
   type Random,
   type RoutePlan,
   type RoutingRequest,
+  type Surface,
 } from '../../../../domain/routing/plan.ts'
 import { failureReason, GatewayError, logUnavailable } from '../../../../errors/gateway-error.ts'
 import type { FactOf } from '../../../../events/envelope.ts'
@@ -30,7 +31,6 @@ import {
   type JsonRecord,
   type Question,
   type RoutedRequest,
-  type Surface,
 } from '../../../dispatch.ts'
 import type { manifests } from '../../../manifests.ts'
 import type { Allowances } from '../../admission/allowances.ts'

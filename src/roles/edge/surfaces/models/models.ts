@@ -10,13 +10,14 @@ import {
   type Catalog,
   callableModels,
   type ModelPermission,
+  type Surface,
 } from '../../../../domain/routing/plan.ts'
 import { callableVideoModels, type VideoPlan } from '../../../../domain/video/plan.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import type { PriceSheet } from '../../../../events/types.ts'
 import type { HttpContextWithId, HttpMiddleware } from '../../../../http/context.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
-import type { JsonRecord, Surface } from '../../../dispatch.ts'
+import type { JsonRecord } from '../../../dispatch.ts'
 import { readCredential } from '../../http/authenticate.ts'
 
 /** `sinceMs`: when it got a price, in milliseconds since the epoch. */

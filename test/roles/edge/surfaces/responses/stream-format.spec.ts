@@ -1,8 +1,14 @@
 import fc from 'fast-check'
+import { APIError } from 'openai'
+import { Stream } from 'openai/core/streaming'
 import t from 'tap'
 import { asObject, type JsonObject, parseJson } from '../../../../../src/encoding/json.ts'
 import { GatewayError } from '../../../../../src/errors/gateway-error.ts'
-import { ResponsesStreamFormat } from '../../../../../src/roles/edge/surfaces/responses/stream-format.ts'
+import { errorTable } from '../../../../../src/http/error-table.ts'
+import {
+  ResponsesStreamFormat,
+  responsesErrorEvent,
+} from '../../../../../src/roles/edge/surfaces/responses/stream-format.ts'
 import { created, messageOf, responseOf, sse, usageOf } from '../../../../providers/openai-responses/fixtures.ts'
 import { problemsOfResponsesEvent } from '../../../../reference/responses-contract.ts'
 
@@ -110,4 +116,42 @@ t.test('a stream that did not begin with its response fails with one all the sam
       [],
     )
   }
+})
+
+const brokenOverLines = new GatewayError('upstream_stream_interrupted', 'The upstream provider broke off\nthe answer.')
+
+t.test('an error has both spellings in one event', async (t) => {
+  const [name, data, ...rest] = responsesErrorEvent(brokenOverLines, 7).split('\n')
+  t.same([name, rest], ['event: error', ['', '']])
+  const event = JSON.parse(data?.slice('data: '.length) ?? '')
+  const error = {
+    message: brokenOverLines.message,
+    type: 'upstream_error',
+    code: 'upstream_stream_interrupted',
+    param: null,
+  }
+  t.strictSame(event, {
+    type: 'error',
+    sequence_number: 7,
+    code: error.code,
+    message: error.message,
+    param: null,
+    error,
+  })
+  t.strictSame(problemsOfResponsesEvent(event), [])
+})
+
+t.test('the official SDK raises it', async (t) => {
+  const stream = Stream.fromSSEResponse(new Response(responsesErrorEvent(brokenOverLines, 0)), new AbortController())
+  const read = async (): Promise<unknown> => {
+    for await (const _event of stream) return undefined
+    return undefined
+  }
+  const raised = await read().catch((fault: unknown) => fault)
+  t.ok(raised instanceof APIError)
+  t.match(raised, {
+    message: brokenOverLines.message,
+    code: brokenOverLines.code,
+    type: errorTable[brokenOverLines.code].type,
+  })
 })
