@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../encoding/json.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
-import type { Reasoning } from '../canonical/conversation.ts'
+import { effortOfBudget, type Reasoning } from '../canonical/conversation.ts'
 import type { ModelCapabilities } from './capabilities.ts'
 
 /** The API takes no budget below this. */
@@ -33,11 +33,6 @@ const budgetFor = (effort: string): number => {
   throw new GatewayError('unsupported_value', `The reasoning effort '${effort}' is not available for this model.`, {
     param: 'reasoning_effort',
   })
-}
-
-const effortFor = (tokens: number): string => {
-  if (tokens <= 1280) return 'low'
-  return tokens <= 2048 ? 'medium' : 'high'
 }
 
 const effortWord = (effort: string, { extraHighEffort }: ModelCapabilities): string => {
@@ -74,7 +69,7 @@ export const writeThinking = (reasoning: Reasoning | null, habits: ModelCapabili
         : budgetThinking(budgetFor(reasoning.effort), maxTokens)
     case 'budget':
       return isAdaptive
-        ? adaptiveThinking(effortFor(reasoning.tokens), habits)
+        ? adaptiveThinking(effortOfBudget(reasoning.tokens), habits)
         : budgetThinking(reasoning.tokens, maxTokens)
     case 'adaptive':
       return isAdaptive

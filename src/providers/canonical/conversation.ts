@@ -131,6 +131,15 @@ export type Reasoning =
   | { readonly type: 'adaptive'; readonly effort: string | null }
   | { readonly type: 'off' }
 
+/** Thinking tokens of `low` and `medium` in the published mapping; beyond them it is `high`. */
+const lowEffortTokens = 1_280
+const mediumEffortTokens = 2_048
+
+export const effortOfBudget = (tokens: number): string => {
+  if (tokens <= lowEffortTokens) return 'low'
+  return tokens <= mediumEffortTokens ? 'medium' : 'high'
+}
+
 export interface WebSearch {
   readonly contextSize: 'low' | 'medium' | 'high' | null
   /** Null: the provider's own bound. */

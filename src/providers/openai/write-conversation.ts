@@ -1,11 +1,12 @@
 import type { JsonObject } from '../../encoding/json.ts'
-import type {
-  AnswerFormat,
-  Conversation,
-  Reasoning,
-  ToolChoice,
-  ToolDefinition,
-  WebSearch,
+import {
+  type AnswerFormat,
+  type Conversation,
+  effortOfBudget,
+  type Reasoning,
+  type ToolChoice,
+  type ToolDefinition,
+  type WebSearch,
 } from '../canonical/conversation.ts'
 import type { ReplyRequest } from '../canonical/format.ts'
 import { unsupported } from '../canonical/refuse.ts'
@@ -48,15 +49,6 @@ const present = (name: string, value: unknown): JsonObject => (value === null ? 
 const capOf = ({ outputTokensMax }: Conversation, { outputCap }: ReplyRequest, profile: Profile): JsonObject => {
   const given = [outputTokensMax, outputCap].filter((limit) => limit !== null)
   return given.length === 0 ? {} : { [capFieldOf(profile)]: Math.min(...given) }
-}
-
-/** The budgets of low and medium; beyond them it is high. */
-const lowBudgetTokens = 1_280
-const mediumBudgetTokens = 2_048
-
-const effortOfBudget = (tokens: number): string => {
-  if (tokens <= lowBudgetTokens) return 'low'
-  return tokens <= mediumBudgetTokens ? 'medium' : 'high'
 }
 
 /** `off` is sent explicitly: a model that would think by default must not cost what the caller declined. */
