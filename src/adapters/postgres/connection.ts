@@ -90,14 +90,11 @@ export const onConnection = async <T>(pool: pg.Pool, work: (client: pg.PoolClien
 /** SQLSTATE of a missing table and of a missing schema. */
 const missing = new Set(['42P01', '3F000'])
 
-export const isMissingTable = (fault: unknown): boolean =>
-  fault instanceof pg.DatabaseError && missing.has(fault.code ?? '')
-
 export const nullIfMissing = async <T>(read: Promise<T>): Promise<T | null> => {
   try {
     return await read
   } catch (fault) {
-    if (isMissingTable(fault)) return null
+    if (fault instanceof pg.DatabaseError && missing.has(fault.code ?? '')) return null
     throw fault
   }
 }

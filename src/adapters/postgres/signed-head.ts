@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { parseSignedHead, type SignedHead, type SignedHeadStore, signedHeadText } from '../../audit/signed-head.ts'
-import { isMissingTable, nullIfMissing, onConnection } from './connection.ts'
+import { nullIfMissing, onConnection } from './connection.ts'
 
 /** Beside the schema of the read models, which is dropped and rebuilt. */
 const auditSchema = (schema: string): string => `${schema}_audit`
@@ -44,13 +44,10 @@ export const openHeadTable = (pool: pg.Pool, schema: string): SignedHeadStore =>
       return held ?? head
     })
   const writeInto = async (head: SignedHead, condition: string): Promise<SignedHead> => {
-    try {
-      return await write(head, condition)
-    } catch (fault) {
-      if (!isMissingTable(fault)) throw fault
-      await pool.query(makeTable(table, folder))
-      return write(head, condition)
-    }
+    const held = await nullIfMissing(write(head, condition))
+    if (held !== null) return held
+    await pool.query(makeTable(table, folder))
+    return write(head, condition)
   }
   return {
     place,
