@@ -1,0 +1,277 @@
+import type { Network } from '../network.ts'
+import { runIn, type SimProcess } from '../process.ts'
+import type { VirtualTime } from '../virtual-time.ts'
+import { NatsClient, type NatsMessage } from './client.ts'
+import { type ConsumerSettings, SimConsumer } from './consumer.ts'
+import { type ApiError, type DuplicateRule, SimStream, type StoredMessage } from './stream.ts'
+import { Interest } from './subjects.ts'
+
+export interface NatsFaults {
+  /** Asked for each message that is stored: whether its acknowledgement is lost, and else how late it is. */
+  readonly acknowledgement: (subject: string) => { readonly isLost: boolean; readonly delayMs: number }
+}
+
+export interface SimNatsParts {
+  readonly time: VirtualTime
+  readonly network: Network
+  readonly process: SimProcess
+  readonly random: () => number
+  readonly rule: DuplicateRule
+  readonly faults: NatsFaults
+}
+
+export const natsPort = 4222
+
+const none = Buffer.alloc(0)
+const apiPrefix = '$JS.API.'
+const noResponders = 'NATS/1.0 503\r\n\r\n'
+
+const notFound = (err_code: number, description: string): { readonly error: ApiError } => ({
+  error: { code: 404, err_code, description },
+})
+const noStream = notFound(10059, 'stream not found')
+const noConsumer = notFound(10014, 'consumer not found')
+const noMessage = notFound(10037, 'no message found')
+
+type Body = Readonly<Record<string, unknown>>
+
+const storedText = ({ sequence, subject, headers, data, storedMs }: StoredMessage): object => ({
+  message: {
+    subject,
+    seq: sequence,
+    ...(headers === '' ? {} : { hdrs: Buffer.from(headers, 'latin1').toString('base64') }),
+    data: data.toString('base64'),
+    time: new Date(storedMs).toISOString(),
+  },
+})
+
+/** A nats-server with JetStream, as far as the program's adapter uses one. What it has stored outlives a restart. */
+export class SimNats {
+  readonly streams = new Map<string, SimStream>()
+  readonly #parts: SimNatsParts
+  readonly #consumers = new Map<string, SimConsumer>()
+  readonly #clients = new Set<NatsClient>()
+  #interest = new Interest()
+  #names = 0
+  #starts = 0
+
+  constructor(parts: SimNatsParts) {
+    this.#parts = parts
+    this.start()
+  }
+
+  start(): void {
+    const { network, process } = this.#parts
+    this.#starts += 1
+    runIn(process, () => network.listen(natsPort, (socket) => this.#accept(socket)))
+  }
+
+  /** Ends the present connections. */
+  cut(): void {
+    for (const client of [...this.#clients]) client.close()
+  }
+
+  /** All connections end; what was only in memory is gone. */
+  kill(): void {
+    this.#parts.network.close(natsPort)
+    this.cut()
+    for (const [id, consumer] of this.#consumers)
+      if (consumer.config.durable_name === undefined) this.#end(id)
+      else {
+        consumer.dropPulls()
+        if (this.#parts.random() < 0.5) consumer.forgetLeases()
+      }
+    for (const [name, { config }] of this.streams) if (config.storage === 'memory') this.streams.delete(name)
+  }
+
+  #accept(socket: ConstructorParameters<typeof NatsClient>[0]): void {
+    const client = new NatsClient(socket, this.#info(), {
+      publish: (_, message) => this.#receive(message),
+      subscribe: (subscription) => this.#interest.add(subscription),
+      unsubscribe: (subscription) => this.#interest.remove(subscription),
+      closed: (closed) => this.#clients.delete(closed),
+    })
+    this.#clients.add(client)
+  }
+
+  #info(): object {
+    return {
+      server_id: `SIMULATED${this.#starts}`,
+      server_name: 'simulated',
+      version: '2.14.0',
+      proto: 1,
+      headers: true,
+      jetstream: true,
+      max_payload: 1_048_576,
+      client_id: this.#clients.size + 1,
+    }
+  }
+
+  #receive(message: NatsMessage): void {
+    const { subject, reply, data } = message
+    const stream = [...this.streams.values()].find((each) => each.takes(subject))
+    if (subject.startsWith(apiPrefix)) this.#serve(subject.slice(apiPrefix.length), reply, data)
+    else if (subject.startsWith('$JS.ACK.')) this.#acknowledge(subject, reply, data)
+    else if (stream !== undefined) this.#store(stream, message)
+    else if (!this.#publish(message) && reply !== '') this.#refuse(reply)
+  }
+
+  #refuse(reply: string): void {
+    this.#publish({ subject: reply, reply: '', headers: noResponders, data: none })
+  }
+
+  #publish(message: NatsMessage, shown = message.subject): boolean {
+    const found = this.#interest.find(message.subject)
+    const groups = new Set(found.map(({ queue }) => queue).filter((queue) => queue !== null))
+    for (const each of found) if (each.queue === null) each.client.send(each, { ...message, subject: shown })
+    for (const group of groups) {
+      const members = found.filter(({ queue }) => queue === group)
+      const chosen = members[Math.floor(this.#parts.random() * members.length)]!
+      chosen.client.send(chosen, message)
+    }
+    return found.length > 0
+  }
+
+  #respond(reply: string, body: object, delayMs = 0): void {
+    if (reply === '') return
+    const answer = { subject: reply, reply: '', headers: '', data: Buffer.from(JSON.stringify(body)) }
+    if (delayMs === 0) this.#publish(answer)
+    else this.#parts.time.schedule(delayMs, () => this.#publish(answer))
+  }
+
+  #store(stream: SimStream, { subject, reply, headers, data }: NatsMessage): void {
+    const stored = stream.store(subject, headers, data)
+    const body = { seq: 0, ...stored, stream: stream.config.name }
+    const { isLost, delayMs } = this.#parts.faults.acknowledgement(subject)
+    if ('error' in stored) this.#respond(reply, body)
+    else if (!isLost) this.#respond(reply, body, delayMs)
+    for (const [id, consumer] of this.#consumers) if (id.startsWith(`${stream.config.name}.`)) consumer.handOut()
+  }
+
+  #acknowledge(subject: string, reply: string, data: Buffer): void {
+    const [, , stream, consumer, , sequence] = subject.split('.')
+    const found = this.#consumers.get(`${stream}.${consumer}`)
+    if (found === undefined) return
+    found.acknowledge(Number(sequence), data.toString())
+    if (reply !== '') this.#publish({ subject: reply, reply: '', headers: '', data: none })
+  }
+
+  #serve(name: string, reply: string, data: Buffer): void {
+    const [noun, verb, ...rest] = name.split('.')
+    if (noun === 'CONSUMER' && verb === 'MSG') this.#pull(rest, reply, data)
+    else this.#respond(reply, this.#answer(noun, verb, rest, data.toString() || '{}'))
+  }
+
+  #answer(noun: string | undefined, verb: string | undefined, rest: readonly string[], text: string): object {
+    const body = JSON.parse(text) as Body
+    return noun === 'STREAM' ? this.#serveStream(verb, rest, body) : this.#serveConsumer(verb, rest, body)
+  }
+
+  #pull([, stream, consumer]: readonly string[], reply: string, data: Buffer): void {
+    const found = this.#consumers.get(`${stream}.${consumer}`)
+    if (found === undefined) this.#refuse(reply)
+    else found.request(reply, data.toString())
+  }
+
+  #serveStream(verb: string | undefined, rest: readonly string[], body: Body): object {
+    const name = verb === 'MSG' ? rest[1]! : rest[0]!
+    const stream = this.streams.get(name)
+    if (verb === 'CREATE') return this.#createStream(name, body)
+    if (stream === undefined) return noStream
+    switch (verb) {
+      case 'INFO':
+        return this.#describe(stream, body)
+      case 'PURGE':
+        return this.#purge(stream, String(body['filter']))
+      case 'MSG':
+        return this.#find(stream, body)
+      default:
+        throw new Error(`a stream cannot ${verb} here`)
+    }
+  }
+
+  #createStream(name: string, config: Body): object {
+    const present = this.streams.get(name)
+    if (present !== undefined)
+      return JSON.stringify(present.config) === JSON.stringify(config)
+        ? this.#describe(present, {})
+        : {
+            error: {
+              code: 400,
+              err_code: 10058,
+              description: 'stream name already in use with a different configuration',
+            },
+          }
+    const { time, rule } = this.#parts
+    const stream = new SimStream(config as SimStream['config'], () => time.wallMs(), rule)
+    this.streams.set(name, stream)
+    return this.#describe(stream, {})
+  }
+
+  #describe(stream: SimStream, { subjects_filter: filter }: Body): object {
+    return {
+      type: 'io.nats.jetstream.api.v1.stream_info_response',
+      config: stream.config,
+      created: stream.created,
+      ts: new Date(this.#parts.time.wallMs()).toISOString(),
+      state: {
+        messages: stream.size,
+        bytes: 0,
+        first_seq: 1,
+        last_seq: stream.lastSequence,
+        consumer_count: 0,
+        ...(filter === undefined ? {} : { subjects: stream.subjects(String(filter)) }),
+      },
+    }
+  }
+
+  #purge(stream: SimStream, filter: string): object {
+    const gone = [...stream.all()].filter(({ subject }) => subject in stream.subjects(filter))
+    for (const { sequence } of gone) stream.remove(sequence)
+    return { success: true, purged: gone.length }
+  }
+
+  #find(stream: SimStream, { seq, last_by_subj: last, next_by_subj: next }: Body): object {
+    const found =
+      last !== undefined
+        ? stream.lastOf(String(last))
+        : next !== undefined
+          ? stream.nextOf(String(next), Number(seq))
+          : stream.at(Number(seq))
+    return found === undefined ? noMessage : storedText(found)
+  }
+
+  #serveConsumer(verb: string | undefined, rest: readonly string[], body: Body): object {
+    const [streamName = '', name = ''] = verb === 'DURABLE' ? rest.slice(1) : rest
+    const stream = this.streams.get(streamName)
+    if (stream === undefined) return noStream
+    if (verb === 'CREATE' || verb === 'DURABLE')
+      return this.#createConsumer(stream, name, body['config'] as ConsumerSettings)
+    const id = `${streamName}.${name}`
+    const consumer = this.#consumers.get(id)
+    if (consumer === undefined) return noConsumer
+    if (verb === 'INFO') return consumer.info
+    if (verb !== 'DELETE') throw new Error(`a consumer cannot ${verb} here`)
+    this.#end(id)
+    return { success: true }
+  }
+
+  #createConsumer(stream: SimStream, wanted: string, config: ConsumerSettings): object {
+    this.#names += 1
+    const name = wanted === '' ? `c${this.#names}` : wanted
+    const id = `${stream.config.name}.${name}`
+    const present = this.#consumers.get(id)
+    if (present !== undefined) return present.info
+    const { time } = this.#parts
+    const consumer = new SimConsumer(name, { ...config }, stream, time, ({ to, subject, ...message }) =>
+      this.#publish({ subject: to, ...message }, subject),
+    )
+    this.#consumers.set(id, consumer)
+    return consumer.info
+  }
+
+  #end(id: string): void {
+    this.#consumers.get(id)?.close()
+    this.#consumers.delete(id)
+  }
+}

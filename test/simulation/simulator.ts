@@ -1,0 +1,46 @@
+import { randomOf } from '../support/random.ts'
+import { type NatsFaults, SimNats } from './nats/server.ts'
+import type { DuplicateRule } from './nats/stream.ts'
+import { Network } from './network.ts'
+import { SimProcess } from './process.ts'
+import { VirtualTime } from './virtual-time.ts'
+
+export interface Simulator {
+  readonly time: VirtualTime
+  readonly network: Network
+  readonly nats: SimNats
+  readonly random: () => number
+}
+
+export interface SimulatorOptions {
+  readonly seed: number
+  readonly rule?: DuplicateRule
+  readonly faults?: NatsFaults
+}
+
+const latencyMaxMs = 2
+const noFaults: NatsFaults = { acknowledgement: () => ({ isLost: false, delayMs: 0 }) }
+
+/** Runs the work in a world of its own: its time, its network with one nats-server, and nothing of the real one. */
+export const simulate = async <T>(
+  options: SimulatorOptions,
+  work: (simulator: Simulator) => Promise<T>,
+): Promise<T> => {
+  const { seed, rule = 'sequence_first', faults = noFaults } = options
+  const random = randomOf(seed)
+  const time = new VirtualTime()
+  const network = new Network(time, () => 0.05 + random() * latencyMaxMs)
+  const uninstall = [time.install(random), network.install()]
+  try {
+    const nats = new SimNats({ time, network, process: new SimProcess('nats'), random, rule, faults })
+    let outcome: PromiseSettledResult<T> | undefined
+    void Promise.allSettled([work({ time, network, nats, random })]).then(([settled]) => {
+      outcome = settled
+    })
+    await time.run(() => outcome !== undefined)
+    if (outcome?.status === 'fulfilled') return outcome.value
+    throw outcome?.reason
+  } finally {
+    for (const put of uninstall.reverse()) put()
+  }
+}

@@ -1,0 +1,271 @@
+import { syncBuiltinESMExports } from 'node:module'
+import timers from 'node:timers'
+import timersPromises from 'node:timers/promises'
+import { currentProcess, runIn, type SimProcess } from './process.ts'
+
+interface Task {
+  atMs: number
+  /** Among tasks of one instant the order in which they were scheduled. */
+  order: number
+  readonly process: SimProcess | undefined
+  readonly run: () => void
+  isCancelled: boolean
+}
+
+const isBefore = (one: Task, other: Task): boolean =>
+  one.atMs < other.atMs || (one.atMs === other.atMs && one.order < other.order)
+
+/** A binary heap: a run has hundreds of thousands of tasks. */
+class TaskHeap {
+  readonly #tasks: Task[] = []
+
+  push(task: Task): void {
+    const tasks = this.#tasks
+    let at = tasks.length
+    tasks.push(task)
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (!isBefore(task, tasks[parent]!)) break
+      tasks[at] = tasks[parent]!
+      at = parent
+    }
+    tasks[at] = task
+  }
+
+  pop(): Task | undefined {
+    const tasks = this.#tasks
+    const first = tasks[0]
+    const last = tasks.pop()
+    if (first === undefined || last === undefined || tasks.length === 0) return first
+    this.#sink(last)
+    return first
+  }
+
+  #sink(task: Task): void {
+    const tasks = this.#tasks
+    let at = 0
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= tasks.length) break
+      if (child + 1 < tasks.length && isBefore(tasks[child + 1]!, tasks[child]!)) child += 1
+      if (!isBefore(tasks[child]!, task)) break
+      tasks[at] = tasks[child]!
+      at = child
+    }
+    tasks[at] = task
+  }
+}
+
+/** As Node's own, as far as the program uses it. */
+class VirtualTimer {
+  readonly #time: VirtualTime
+  readonly #callback: () => void
+  readonly #delayMs: number
+  readonly #repeats: boolean
+  #task: Task
+
+  constructor(time: VirtualTime, callback: () => void, delayMs: number, repeats: boolean) {
+    this.#time = time
+    this.#callback = callback
+    this.#delayMs = Math.max(1, Number.isFinite(delayMs) ? Math.trunc(delayMs) : 1)
+    this.#repeats = repeats
+    this.#task = this.#schedule()
+  }
+
+  ref(): this {
+    return this
+  }
+
+  unref(): this {
+    return this
+  }
+
+  hasRef(): boolean {
+    return true
+  }
+
+  refresh(): this {
+    this.close()
+    this.#task = this.#schedule()
+    return this
+  }
+
+  close(): this {
+    this.#task.isCancelled = true
+    return this
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+
+  #schedule(): Task {
+    return this.#time.schedule(this.#delayMs, () => {
+      if (this.#repeats) this.#task = this.#schedule()
+      this.#callback()
+    })
+  }
+}
+
+const realImmediate = globalThis.setImmediate
+const realDate = globalThis.Date
+/** 2026-03-02, a Monday. */
+export const epochMs = 1_772_409_600_000
+
+const patched = [
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+  'clearTimeout',
+  'clearInterval',
+  'clearImmediate',
+] as const
+
+type Callback = (...values: unknown[]) => void
+
+const clear = (timer: unknown): void => {
+  if (timer instanceof VirtualTimer) timer.close()
+}
+
+/** The only time there is while it is installed: nothing happens between two tasks. */
+export class VirtualTime {
+  nowMs = 0
+  /** Tasks that were run. */
+  steps = 0
+  readonly #heap = new TaskHeap()
+  #order = 0
+
+  /** For the process that runs now. */
+  schedule(delayMs: number, run: () => void): Task {
+    return this.scheduleFor(currentProcess(), delayMs, run)
+  }
+
+  /** It does not happen where the process has died before. */
+  scheduleFor(process: SimProcess | undefined, delayMs: number, run: () => void): Task {
+    this.#order += 1
+    const task: Task = { atMs: this.nowMs + delayMs, order: this.#order, process, run, isCancelled: false }
+    this.#heap.push(task)
+    return task
+  }
+
+  sleep(delayMs: number): Promise<void> {
+    return new Promise((resolve) => this.schedule(delayMs, resolve))
+  }
+
+  wallMs(process: SimProcess | undefined = currentProcess()): number {
+    return epochMs + Math.floor(this.nowMs) + (process?.clockOffsetMs ?? 0)
+  }
+
+  /** Until the predicate holds, which is asked after every step; throws where nothing is left to do before. */
+  run(isOver: () => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      // A real turn of the event loop ends when no microtask and no tick is left.
+      const step = (): void => {
+        try {
+          if (isOver()) {
+            resolve()
+            return
+          }
+          this.#runNext()
+          realImmediate(step)
+        } catch (fault) {
+          reject(fault)
+        }
+      }
+      realImmediate(step)
+    })
+  }
+
+  #runNext(): void {
+    let task = this.#heap.pop()
+    while (task !== undefined && (task.isCancelled || task.process?.isDead)) task = this.#heap.pop()
+    if (task === undefined) throw new Error('nothing is left to happen')
+    this.nowMs = Math.max(this.nowMs, task.atMs)
+    this.steps += 1
+    runIn(task.process, task.run)
+  }
+
+  /** Replaces timers, clocks and the random numbers of the JavaScript runtime; returns the function that puts them back. */
+  install(random: () => number): () => void {
+    const saved = patched.map((name) => [name, globalThis[name], timers[name]] as const)
+    const { timeout } = AbortSignal
+    const { now } = performance
+    const { random: realRandom } = Math
+    const { setTimeout: delay, setImmediate: turn } = timersPromises
+    const getRandomValues = crypto.getRandomValues
+    const own = this.#timers()
+    Object.assign(globalThis, own, { Date: this.#dateClass() })
+    Object.assign(timers, own)
+    Object.assign(timersPromises, { setTimeout: this.#delay(), setImmediate: () => this.sleep(0) })
+    Object.assign(AbortSignal, { timeout: (ms: number) => this.#abortAfter(ms) })
+    Object.assign(performance, { now: () => this.nowMs })
+    Math.random = random
+    Object.assign(crypto, { getRandomValues: <T extends Uint8Array>(bytes: T) => bytes.map(() => random() * 256) })
+    syncBuiltinESMExports()
+    return () => {
+      for (const [name, ofGlobal, ofModule] of saved) {
+        Object.assign(globalThis, { [name]: ofGlobal })
+        Object.assign(timers, { [name]: ofModule })
+      }
+      Object.assign(globalThis, { Date: realDate })
+      Object.assign(timersPromises, { setTimeout: delay, setImmediate: turn })
+      Object.assign(AbortSignal, { timeout })
+      Object.assign(performance, { now })
+      Math.random = realRandom
+      Object.assign(crypto, { getRandomValues })
+      syncBuiltinESMExports()
+    }
+  }
+
+  #timers(): Record<(typeof patched)[number], unknown> {
+    const timer =
+      (repeats: boolean) =>
+      (callback: Callback, delayMs = 1, ...values: unknown[]) =>
+        new VirtualTimer(this, () => callback(...values), delayMs, repeats)
+    return {
+      setTimeout: timer(false),
+      setInterval: timer(true),
+      setImmediate: (callback: Callback, ...values: unknown[]) => this.schedule(0, () => callback(...values)),
+      clearTimeout: clear,
+      clearInterval: clear,
+      clearImmediate: (task: Task | undefined) => {
+        if (task !== undefined) task.isCancelled = true
+      },
+    }
+  }
+
+  #delay() {
+    return <T>(delayMs = 1, value?: T, { signal }: { readonly signal?: AbortSignal } = {}): Promise<T> =>
+      new Promise((resolve, reject) => {
+        const abort = (): void => {
+          timer.close()
+          reject(new DOMException('The operation was aborted', { name: 'AbortError', cause: signal?.reason }))
+        }
+        const timer = new VirtualTimer(
+          this,
+          () => {
+            signal?.removeEventListener('abort', abort)
+            resolve(value as T)
+          },
+          delayMs,
+          false,
+        )
+        if (signal?.aborted) abort()
+        else signal?.addEventListener('abort', abort, { once: true })
+      })
+  }
+
+  #abortAfter(ms: number): AbortSignal {
+    const controller = new AbortController()
+    this.schedule(ms, () => controller.abort(new DOMException('The operation timed out', 'TimeoutError')))
+    return controller.signal
+  }
+
+  #dateClass(): DateConstructor {
+    return new Proxy(realDate, {
+      construct: (target, values, newTarget) =>
+        Reflect.construct(target, values.length === 0 ? [this.wallMs()] : values, newTarget),
+      get: (target, name, receiver) => (name === 'now' ? () => this.wallMs() : Reflect.get(target, name, receiver)),
+    })
+  }
+}
