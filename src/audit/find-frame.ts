@@ -13,12 +13,6 @@ export interface FoundEvent {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-export const readFrameAt = async (source: FrameSource, sequence: number): Promise<RawFrame | null> => {
-  if (sequence < 1 || sequence > (await source.lastSequence())) return null
-  for await (const [frame] of source.read(sequence, sequence)) if (frame !== undefined) return frame
-  return null
-}
-
 const endings = ['UsageRecorded', 'TaskSettled', 'RequestFailed', 'HoldReleased', 'LateVerdictSeen']
 
 const matchesId = ({ id, data }: StoredEvent, asked: string): boolean => {

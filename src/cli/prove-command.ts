@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
 import { ArchiveSource } from '../adapters/archive/archive-source.ts'
-import { type FoundEvent, findEvent, findSeal, readFrameAt } from '../audit/find-frame.ts'
+import { type FoundEvent, findEvent, findSeal } from '../audit/find-frame.ts'
 import type { Verifier } from '../audit/note.ts'
 import { checkProof, makeProof, type Proof } from '../audit/proof.ts'
 import type { Seal } from '../audit/seal.ts'
 import { verifyCheckpoint } from '../audit/verified-checkpoints.ts'
 import type { Config } from '../config/config.ts'
-import type { FrameSource } from '../log/raw-frames.ts'
+import { type FrameSource, readFrameAt } from '../log/raw-frames.ts'
 import { findTrace } from '../projections/charges/charge-trace.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { type Platform, withPlatform } from './platform.ts'
@@ -35,7 +35,7 @@ const findBySequence = async (
   sequence: number,
   indexInFrame: number,
 ): Promise<FoundFrame | null> => {
-  const frame = await readFrameAt(source, sequence)
+  const frame = await readFrameAt(source, sequence, await source.lastSequence())
   return frame === null ? null : { frame, indexInFrame }
 }
 

@@ -36,6 +36,17 @@ export class FramesFault extends Error {
   }
 }
 
+/** Null where the log, which ends at `last`, has no such frame; reading on from its end would wait for the next. */
+export const readFrameAt = async (
+  frames: Pick<FrameSource, 'read'>,
+  sequence: number,
+  last: number,
+): Promise<RawFrame | null> => {
+  if (sequence < 1 || sequence > last) return null
+  for await (const [frame] of frames.read(sequence, sequence)) if (frame !== undefined) return frame
+  return null
+}
+
 export interface RawFrames extends FrameSource {
   /** Like `follow` of the event log, with frames that are not decoded. */
   followRaw(fromSequence: number, onFrame: (frame: RawFrame) => void | Promise<void>): Follower

@@ -2,7 +2,7 @@ import type { Ledger } from '../domain/ledger/ledger.ts'
 import type { HttpMiddleware } from '../http/context.ts'
 import { readQuery } from '../http/query.ts'
 import type { EventLog } from '../log/event-log.ts'
-import type { FrameSource } from '../log/raw-frames.ts'
+import { type FrameSource, readFrameAt } from '../log/raw-frames.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { allPass, type Checks } from '../runtime/health.ts'
 import { withTimeout } from '../runtime/within.ts'
@@ -24,12 +24,7 @@ const orNull = <T>(asked: Promise<T>): Promise<T | null> =>
   withTimeout<T | null>(asked, readLimits.healthMs, () => new Error('no answer')).catch(() => null)
 
 /** Milliseconds since the epoch. */
-const storedMsOf = async ({ frames }: HealthParts, sequence: number): Promise<number | null> => {
-  for await (const [frame] of frames.read(sequence, sequence)) if (frame !== undefined) return frame.storedMs
-  return null
-}
-
-type AskStored = (sequence: number) => Promise<number | null>
+type AskStored = (sequence: number, last: number) => Promise<number | null>
 
 /** Each lookup creates a consumer of the log: concurrent and slightly later callers share one result. */
 const sharing = (ask: AskStored): AskStored => {
@@ -37,8 +32,8 @@ const sharing = (ask: AskStored): AskStored => {
   const forget = (): void => {
     asked = null
   }
-  return (sequence) => {
-    asked ??= ask(sequence).finally(() => setTimeout(forget, readLimits.healthFreshMs).unref())
+  return (sequence, last) => {
+    asked ??= ask(sequence, last).finally(() => setTimeout(forget, readLimits.healthFreshMs).unref())
     return asked
   }
 }
@@ -53,14 +48,14 @@ const lagOf = async (
 ): Promise<Omit<LedgerHealthResponse['tables'], 'sequence'>> => {
   if (tables === null || last === null) return { behind_frames: null, behind_seconds: null }
   if (tables >= last) return { behind_frames: 0, behind_seconds: 0 }
-  const storedMs = await orNull(askStored(tables + 1))
+  const storedMs = await orNull(askStored(tables + 1, last))
   const behindMs = storedMs === null ? null : Math.max(0, clock() - storedMs)
   return { behind_frames: last - tables, behind_seconds: behindMs === null ? null : behindMs / msPerSecond }
 }
 
 export const showLedgerHealth = (parts: HealthParts): HttpMiddleware => {
-  const { readModels, log, tail, clock, ready } = parts
-  const askStored = sharing((sequence) => storedMsOf(parts, sequence))
+  const { readModels, log, frames, tail, clock, ready } = parts
+  const askStored = sharing(async (sequence, last) => (await readFrameAt(frames, sequence, last))?.storedMs ?? null)
   return async (ctx) => {
     readQuery(ctx, {})
     const tables = (await orNull(readModels.findCheckpoint()))?.sequence ?? null

@@ -8,7 +8,7 @@ import { readCheckpoints, verifyCheckpoint } from '../../audit/verified-checkpoi
 import type { LastSeal } from '../../domain/ledger/ledger.ts'
 import { faultText } from '../../errors/gateway-error.ts'
 import type { Follower, LogOf } from '../../log/event-log.ts'
-import type { RawFrame, RawFrames } from '../../log/raw-frames.ts'
+import { type RawFrame, type RawFrames, readFrameAt } from '../../log/raw-frames.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Check, checkOf } from '../../runtime/health.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -33,16 +33,12 @@ export interface SealerParts {
   readonly logger: Logger
 }
 
-const readFrame = async ({ log }: SealerParts, sequence: number): Promise<RawFrame> => {
-  for await (const [frame] of log.read(sequence, sequence)) if (frame !== undefined) return frame
-  throw new SealFault(`frame ${sequence}, which holds the last checkpoint, is missing`)
-}
-
 /** The tree at the last checkpoint of the log. Throws where that is not signed by a known key, or is inconsistent. */
 const loadSealedTree = async (parts: SealerParts, verifiers: readonly Verifier[]): Promise<GrowingTree> => {
-  const { sealed } = parts
+  const { sealed, log } = parts
   if (sealed === null) return new GrowingTree()
-  const frame = await readFrame(parts, sealed.sequence)
+  const frame = await readFrameAt(log, sealed.sequence, await log.lastSequence())
+  if (frame === null) throw new SealFault(`frame ${sealed.sequence}, which holds the last checkpoint, is missing`)
   return atFrame(frame, () => {
     const checkpoint = readCheckpoints(frame).find(({ size }) => size === sealed.size)
     if (checkpoint === undefined) throw new SealFault(`it is not of size ${sealed.size}`)
