@@ -1,6 +1,8 @@
 import type { Applied } from '../domain/ledger/ledger.ts'
 import { applyFrame, type Ledger } from '../domain/ledger/ledger.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 import { Watermark } from '../runtime/watermark.ts'
+import { withTimeout } from '../runtime/within.ts'
 import type { EventLog, Follower } from './event-log.ts'
 
 export class LedgerTail {
@@ -38,3 +40,19 @@ export class LedgerTail {
     return this.#follower.stop()
   }
 }
+
+interface LogEnd {
+  readonly log: Pick<EventLog, 'lastSequence'>
+  readonly tail: Pick<LedgerTail, 'waitForSequence'>
+}
+
+/** Resolves with the last sequence once the ledger has it; where that takes too long, rejects with what `late` makes. */
+export const waitForLogEnd = ({ log, tail }: LogEnd, late: () => Error): Promise<number> =>
+  withTimeout(
+    log.lastSequence().then(async (sequence) => {
+      await tail.waitForSequence(sequence)
+      return sequence
+    }),
+    sharedLimits.logStalledMs,
+    late,
+  )

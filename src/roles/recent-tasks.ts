@@ -2,11 +2,10 @@ import type { Applied } from '../domain/ledger/ledger.ts'
 import { isEnded, type Task } from '../domain/video/task.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import type { EventLog } from '../log/event-log.ts'
-import type { LedgerTail } from '../log/ledger-tail.ts'
+import { type LedgerTail, waitForLogEnd } from '../log/ledger-tail.ts'
 import type { TaskPage } from '../projections/tasks/queries.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import { waitUntilSequence } from '../runtime/wait-until-sequence.ts'
-import { withTimeout } from '../runtime/within.ts'
 import { roleLimits } from './limits.ts'
 
 /** Everything rejects while the tables cannot be read. */
@@ -62,7 +61,7 @@ export class RecentTasks {
       const stored = await this.#parts.stored.findTask(workspaceId, taskId)
       if (stored !== null && isEnded(stored)) return stored
       // Another process may have accepted or ended it a moment ago: that is in the log.
-      await this.#caughtUp()
+      await waitForLogEnd(this.#parts, unavailable)
       return this.#known(workspaceId, taskId) ?? (await this.#findSettled(workspaceId, taskId))
     })
   }
@@ -70,7 +69,7 @@ export class RecentTasks {
   /** By the caller's own id. Null and rejections as with `find`. */
   async findByExternalId(workspaceId: string, externalTaskId: string): Promise<Task | null> {
     const known = this.#named(workspaceId, externalTaskId)
-    if (known === undefined) await reading(() => this.#caughtUp())
+    if (known === undefined) await reading(() => waitForLogEnd(this.#parts, unavailable))
     const taskId = known ?? this.#named(workspaceId, externalTaskId)
     return taskId === undefined ? null : this.find(workspaceId, taskId)
   }
@@ -102,12 +101,6 @@ export class RecentTasks {
   async #findSettled(workspaceId: string, taskId: string): Promise<Task | null> {
     await this.#tablesReach(this.#forgotten)
     return this.#parts.stored.findTask(workspaceId, taskId)
-  }
-
-  async #caughtUp(): Promise<void> {
-    const { log, tail } = this.#parts
-    const reached = log.lastSequence().then((sequence) => tail.waitForSequence(sequence))
-    await withTimeout(reached, sharedLimits.logStalledMs, unavailable)
   }
 
   /** Resolves once the tables have a frame. They have it within a moment, or they are failing. */

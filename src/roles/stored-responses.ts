@@ -1,9 +1,7 @@
 import type { Applied } from '../domain/ledger/ledger.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import type { EventLog } from '../log/event-log.ts'
-import type { LedgerTail } from '../log/ledger-tail.ts'
-import { sharedLimits } from '../runtime/limits.ts'
-import { withTimeout } from '../runtime/within.ts'
+import { type LedgerTail, waitForLogEnd } from '../log/ledger-tail.ts'
 import { roleLimits } from './limits.ts'
 
 export interface StoredResponseOwner {
@@ -47,7 +45,7 @@ export class StoredResponses {
       const stored = await this.#parts.findStored(responseId)
       if (stored !== undefined) return stored
       // Another process may have stored it a moment ago: it is in the log, since its answer was delivered.
-      await withTimeout(this.#catchUp(), sharedLimits.logStalledMs, unavailable)
+      await waitForLogEnd(this.#parts, unavailable)
     } catch (fault) {
       throw unavailable(fault)
     }
@@ -57,11 +55,6 @@ export class StoredResponses {
   stop(): Promise<void> {
     this.#unlisten()
     return Promise.resolve()
-  }
-
-  async #catchUp(): Promise<void> {
-    const { log, tail } = this.#parts
-    await tail.waitForSequence(await log.lastSequence())
   }
 
   /** The first that has an id keeps it. */

@@ -7,7 +7,7 @@ import type { FactOf } from '../../../../events/envelope.ts'
 import type { RequestFailed } from '../../../../events/types.ts'
 import { errorTable } from '../../../../http/error-table.ts'
 import type { LogOf } from '../../../../log/event-log.ts'
-import type { LedgerTail } from '../../../../log/ledger-tail.ts'
+import { type LedgerTail, waitForLogEnd } from '../../../../log/ledger-tail.ts'
 import type { EdgeReadModels } from '../../../../read-api/read-models.ts'
 import { sharedLimits } from '../../../../runtime/limits.ts'
 import { waitUntilSequence } from '../../../../runtime/wait-until-sequence.ts'
@@ -66,19 +66,12 @@ export class OrphanedRequestResolver {
 
   /** Null where the end is among those seen, or none will ever count. */
   async #findEnd(abandoned: AbandonedRequest, seen: readonly Closed[]): Promise<AbandonedOutcome | null> {
-    const sequence = await this.#catchUp()
+    const sequence = await waitForLogEnd(this.#parts, logUnavailable)
     const routed = this.#parts.tail.ledger.openRequests.get(abandoned.requestId)?.routed ?? null
     // Not open: it ended, or was never routed. A second end of an ended request is open too, without `routed`.
     const stored = routed === null && seen.length === 0 ? await this.#findStored(abandoned.requestId, sequence) : null
     if (stored === null && seen.length === 0) await this.#fail(abandoned, routed?.data.allowanceId ?? null)
     return stored
-  }
-
-  async #catchUp(): Promise<number> {
-    const { log, tail } = this.#parts
-    const sequence = await withTimeout(log.lastSequence(), sharedLimits.logStalledMs, logUnavailable)
-    await withTimeout(tail.waitForSequence(sequence), sharedLimits.logStalledMs, logUnavailable)
-    return sequence
   }
 
   /** Null where the tables, which have every frame up to `sequence`, have no end of the request. */
