@@ -390,7 +390,7 @@ const startOnPlatform = async <Started extends object>(
     const platform = stack.push(
       await openPlatform(config, runtime, { role, embedded, queueLeaseMs, observer, onFatal }),
     )
-    observation.watchLog(platform.log)
+    observation.watchLog(platform.log, runtime)
     const started = await start({ ...ground, onFatal, platform, stack, observation })
     observation.health.enter('started')
     const stop = (): Promise<void> => {

@@ -12,6 +12,7 @@ import type { Logger } from '../runtime/logger.ts'
 import { noObserver, type Observer, type Readings } from '../runtime/observer.ts'
 import { cliLimits } from './command-limits.ts'
 import { withPortErrors } from './ports.ts'
+import type { Runtime } from './runtime.ts'
 import { version } from './version.ts'
 
 type FollowerName = 'ledger' | 'tables'
@@ -85,11 +86,11 @@ export class Observation {
     this.#metrics?.add(readings)
   }
 
-  watchLog(log: WatchedLog): LogWatch {
-    const watch = new LogWatch(log)
+  watchLog(log: WatchedLog, runtime: Pick<Runtime, 'clock' | 'logger'>): LogWatch {
+    const watch = new LogWatch(log, runtime)
     this.#watch = watch
     this.add(() => watch.readings())
-    this.health.check('log', () => ({ log: watch.check }))
+    this.health.check('log', () => ({ log: watch.check, clock: watch.clockCheck }))
     return watch
   }
 

@@ -64,12 +64,18 @@ const readKnownHeads = async (config: Config, { tables }: Platform): Promise<rea
   return heads.filter(({ head }) => head.size > 0)
 }
 
+const readServerTime = async ({ log }: Platform): Promise<number> => {
+  const { serverTimeMs } = await log.readEnd()
+  if (serverTimeMs === null) throw new Error('the server of the event log does not report its time')
+  return serverTimeMs
+}
+
 const onLog = <T>(config: Config, work: (source: Source) => Promise<T>): Promise<T> =>
   withPlatform(config, createRuntime('warn'), { readOnly: true }, async (platform) =>
     work({
       source: platform.log,
       known: await readKnownHeads(config, platform),
-      readClock: () => platform.log.serverTimeMs(),
+      readClock: () => readServerTime(platform),
     }),
   )
 

@@ -2,6 +2,7 @@ import { type Check, checkOf, passing } from '../runtime/health.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import type { Reading } from '../runtime/observer.ts'
 import { Probe } from '../runtime/probe.ts'
+import { ClockWatch } from './clock-watch.ts'
 import type { EventLog } from './event-log.ts'
 import { logLimits } from './limits.ts'
 
@@ -42,19 +43,27 @@ class Lag {
   }
 }
 
-export interface WatchedLog extends Pick<EventLog, 'lastSequence' | 'oldestUnacknowledgedMs'> {
+export interface WatchedLog extends Pick<EventLog, 'oldestUnacknowledgedMs'> {
+  /** With the time of the server's clock in milliseconds since the epoch; null where it is not in the answer. */
+  readEnd(): Promise<{ readonly sequence: number; readonly serverTimeMs: number | null }>
   readonly refusal?: string | null
 }
 
-/** Whether the log answers this process, and how far its followers here are behind it. */
+/** Whether the log answers this process, whether their clocks agree, and how far its followers here are behind it. */
 export class LogWatch {
   readonly #probe: Probe
   readonly #log: WatchedLog
+  readonly #clock: ClockWatch
   readonly #lags = new Map<string, Lag>()
   #last = 0
 
-  constructor(log: WatchedLog, everyMs: number = sharedLimits.probeMs) {
+  constructor(
+    log: WatchedLog,
+    clock: ConstructorParameters<typeof ClockWatch>[0],
+    everyMs: number = sharedLimits.probeMs,
+  ) {
     this.#log = log
+    this.#clock = new ClockWatch(clock)
     this.#probe = new Probe(() => this.#refresh(), everyMs)
   }
 
@@ -72,6 +81,10 @@ export class LogWatch {
     return { ok: false, reason: `a frame has not been acknowledged for over ${sharedLimits.logStalledMs} ms${why}` }
   }
 
+  get clockCheck(): Check {
+    return this.#clock.check
+  }
+
   inStep(name: string, withinMs: number): Check {
     const ms = this.#lags.get(name)?.ms(performance.now()) ?? 0
     return checkOf(ms <= withinMs, `is behind the log for ${Math.round(ms)} ms`)
@@ -81,6 +94,7 @@ export class LogWatch {
     const nowMs = performance.now()
     return [
       { name: 'gateway_log_last_sequence', value: this.#last },
+      { name: 'gateway_clock_skew_seconds', value: this.#clock.skewSeconds },
       { name: 'gateway_log_unacknowledged_seconds', value: this.#log.oldestUnacknowledgedMs() / 1_000 },
       ...[...this.#lags].flatMap(([follower, lag]): readonly Reading[] => [
         { name: 'gateway_follower_lag_frames', labels: { follower }, value: lag.frames(this.#last) },
@@ -94,9 +108,15 @@ export class LogWatch {
   }
 
   async #refresh(): Promise<void> {
-    const sequence = await this.#log.lastSequence()
-    this.#last = sequence
-    const look = { sequence, atMs: performance.now() }
-    for (const lag of this.#lags.values()) lag.addSample(look)
+    await this.#clock.compare(async () => {
+      const { sequence, serverTimeMs } = await this.#log.readEnd()
+      this.#noteEnd({ sequence, atMs: performance.now() })
+      return serverTimeMs
+    })
+  }
+
+  #noteEnd(end: LogEndSample): void {
+    this.#last = end.sequence
+    for (const lag of this.#lags.values()) lag.addSample(end)
   }
 }

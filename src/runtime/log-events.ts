@@ -83,6 +83,18 @@ export const logEvents = {
     action: 'Nothing.',
     fields: ['fault'],
   },
+  'clock.corrected': {
+    level: 'info',
+    text: "The clock agrees with the log server's again.",
+    action: 'Nothing. Ends `clock.skewed`.',
+    fields: ['aheadSeconds'],
+  },
+  'clock.skewed': {
+    level: 'error',
+    text: "The clock of this process is more than 5 s from the log server's. The process is not ready.",
+    action: 'Synchronise the clocks of both machines (NTP).',
+    fields: ['aheadSeconds'],
+  },
   'config.secret_file_exposed': {
     level: 'warn',
     text: 'A file with secrets is readable by every user of this machine.',

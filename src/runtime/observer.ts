@@ -70,6 +70,7 @@ export type GaugeName =
   | 'gateway_requests_in_flight'
   | 'gateway_streams_open'
   | 'gateway_connections_open'
+  | 'gateway_clock_skew_seconds'
   | 'gateway_log_last_sequence'
   | 'gateway_log_unacknowledged_seconds'
   | 'gateway_log_unsealed_frames'

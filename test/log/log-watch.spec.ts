@@ -2,14 +2,16 @@ import t from 'tap'
 import { LogWatch } from '../../src/log/log-watch.ts'
 import { sharedLimits } from '../../src/runtime/limits.ts'
 import { until } from '../support/clients.ts'
+import { silentLogger } from '../support/log-lines.ts'
 
 const everyMs = 5
+const system = { clock: Date.now, logger: silentLogger }
 
 t.test('how far a follower is behind, in frames and since when', async (t) => {
   let last = 5
   let position = 5
-  const log = { lastSequence: async () => last, oldestUnacknowledgedMs: () => 0 }
-  const watch = new LogWatch(log, everyMs)
+  const log = { readEnd: async () => ({ sequence: last, serverTimeMs: null }), oldestUnacknowledgedMs: () => 0 }
+  const watch = new LogWatch(log, system, everyMs)
   t.teardown(() => watch.stop())
   watch.follow('ledger', () => position)
   const read = (name: string): number | undefined => watch.readings().find((reading) => reading.name === name)?.value
@@ -34,8 +36,11 @@ t.test('how far a follower is behind, in frames and since when', async (t) => {
 t.test('a log that fails, is silent, or does not acknowledge', async (t) => {
   let answer: () => Promise<number> = async () => 1
   let waitsMs = 0
-  const log = { lastSequence: () => answer(), oldestUnacknowledgedMs: () => waitsMs }
-  const watch = new LogWatch(log, everyMs)
+  const log = {
+    readEnd: async () => ({ sequence: await answer(), serverTimeMs: null }),
+    oldestUnacknowledgedMs: () => waitsMs,
+  }
+  const watch = new LogWatch(log, system, everyMs)
   t.teardown(() => watch.stop())
   await until(() => watch.check.ok)
   waitsMs = sharedLimits.logStalledMs + 1

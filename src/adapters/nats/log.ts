@@ -3,6 +3,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { Fact } from '../../events/envelope.ts'
 import type { Appended, EventLog, Follower, Frame } from '../../log/event-log.ts'
+import type { WatchedLog } from '../../log/log-watch.ts'
 import type { RawFrame, RawFrames } from '../../log/raw-frames.ts'
 import type { AllowedWriters } from '../../log/read-frame.ts'
 import type { Clock, NewId } from '../../runtime/clock.ts'
@@ -53,11 +54,9 @@ interface LogSize {
   readonly bytes: number
 }
 
-export interface OpenLog extends EventLog, RawFrames {
+export interface OpenLog extends EventLog, RawFrames, WatchedLog {
   readonly refusal: string | null
   size(): Promise<LogSize>
-  /** The server's clock, which also sets the frames' store times, in milliseconds since the epoch; asks the server. */
-  serverTimeMs(): Promise<number>
   /** Refuses new facts, waits `withinMs` for pending ones, then rejects them with `log_unavailable`. */
   close(withinMs: number): Promise<void>
 }
@@ -141,7 +140,7 @@ class NatsLog implements OpenLog {
   }
 
   async lastSequence(): Promise<number> {
-    return (await this.#info()).state.last_seq
+    return (await this.readEnd()).sequence
   }
 
   async size(): Promise<LogSize> {
@@ -149,10 +148,9 @@ class NatsLog implements OpenLog {
     return { frames: last_seq, bytes }
   }
 
-  async serverTimeMs(): Promise<number> {
-    const { ts } = await this.#info()
-    if (ts === undefined) throw new Error('the server of the event log does not report its time')
-    return Date.parse(ts)
+  async readEnd(): ReturnType<WatchedLog['readEnd']> {
+    const { state, ts } = await this.#info()
+    return { sequence: state.last_seq, serverTimeMs: ts === undefined ? null : Date.parse(ts) }
   }
 
   oldestUnacknowledgedMs(): number {

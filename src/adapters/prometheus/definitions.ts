@@ -13,6 +13,7 @@ export const gauges: { readonly [Name in GaugeName]: Definition } = {
   gateway_requests_in_flight: { help: 'HTTP requests that this edge has not answered to their end.', labels: [] },
   gateway_streams_open: { help: 'Of those, answers that go out as server-sent events.', labels: [] },
   gateway_connections_open: { help: 'Client connections of this edge.', labels: [] },
+  gateway_clock_skew_seconds: { help: "How far this process's clock is ahead of the log server's.", labels: [] },
   gateway_log_last_sequence: { help: 'Where the event log ended when it was last asked.', labels: [] },
   gateway_log_unacknowledged_seconds: {
     help: 'For how long the oldest frame of this process has waited for its acknowledgement.',

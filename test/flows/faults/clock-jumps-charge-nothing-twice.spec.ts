@@ -104,8 +104,14 @@ t.test('the clock goes forward an hour, back two, and forward again', async (t) 
     t.ok([200, 409].includes((await repeated)!.status), 'a repeat is answered, or told to wait')
     t.match((await pollVideo(url, films, taskId)).body.data.status, /IN_PROGRESS|SUBMITTED/)
     // Nothing takes an hour that did not pass for a stall; a busy machine has short ones.
-    await until(async () => failing(await healthAt(gateway.observeUrl, '/readyz')).length === 0)
+    const expected = aheadMs === 0 ? '' : 'clock'
+    await until(async () => failing(await healthAt(gateway.observeUrl, '/readyz')).join() === expected)
+    const publicly = await fetch(`${url}/readyz`)
+    t.equal(publicly.status, aheadMs === 0 ? 200 : 503)
+    const said = new RegExp(`^is 3(599|600)(\\.\\d)? s ${aheadMs > 0 ? 'ahead of' : 'behind'} the log server's$`)
+    if (aheadMs !== 0) t.match(await publicly.json(), { checks: { clock: { ok: false, reason: said } } })
     const metrics = await scrape(gateway.observeUrl)
+    t.ok(Math.abs(metrics.value('gateway_clock_skew_seconds')! - aheadMs / 1_000) < 5)
     for (const name of [
       'gateway_money_usd',
       'gateway_holds_usd',
