@@ -101,20 +101,45 @@ const heightsOf = (size: number): number[] => {
   return heights
 }
 
-interface Subtree {
+interface PerfectTree {
   readonly height: number
   readonly hash: Hash
-  readonly holdsLeaf: boolean
 }
 
+interface Subtree extends PerfectTree {
+  /** It holds the leaf or the subtree whose path is built. */
+  readonly isOnPath: boolean
+}
+
+const offPath = ({ height, hash }: PerfectTree): Subtree => ({ height, hash, isOnPath: false })
+
 const join = (left: Subtree, right: Subtree, path: Hash[]): Subtree => {
-  if (left.holdsLeaf) path.push(right.hash)
-  else if (right.holdsLeaf) path.push(left.hash)
+  if (left.isOnPath) path.push(right.hash)
+  else if (right.isOnPath) path.push(left.hash)
   return {
     height: left.height + 1,
     hash: hashNode(left.hash, right.hash),
-    holdsLeaf: left.holdsLeaf || right.holdsLeaf,
+    isOnPath: left.isOnPath || right.isOnPath,
   }
+}
+
+const peakSubtrees = (size: number, peaks: readonly Hash[]): Subtree[] => {
+  const heights = heightsOf(size)
+  return peaks.map((hash, place) => offPath({ height: heights[place]!, hash }))
+}
+
+/** The siblings from the subtree on the path up to the root of the tree that `peaks` and then `more` make up. */
+const pathUpwards = (peaks: readonly Subtree[], more: Iterable<Subtree>): readonly Hash[] => {
+  const stack = [...peaks]
+  const path: Hash[] = []
+  for (const next of more) {
+    let tree = next
+    while (stack.at(-1)?.height === tree.height) tree = join(stack.pop()!, tree, path)
+    stack.push(tree)
+  }
+  let tree = stack.pop()!
+  while (stack.length > 0) tree = join(stack.pop()!, tree, path)
+  return path
 }
 
 /**
@@ -129,17 +154,52 @@ export const inclusionPath = (
   index: number,
 ): readonly Hash[] => {
   if (index < from || index >= from + leaves.length) throw new RangeError(`leaf ${index} is not among those given`)
-  const heights = heightsOf(from)
-  const stack: Subtree[] = peaks.map((hash, place) => ({ height: heights[place]!, hash, holdsLeaf: false }))
-  const path: Hash[] = []
-  for (const [place, hash] of leaves.entries()) {
-    let tree: Subtree = { height: 0, hash, holdsLeaf: from + place === index }
-    while (stack.at(-1)?.height === tree.height) tree = join(stack.pop()!, tree, path)
-    stack.push(tree)
+  const subtrees = leaves.map((hash, place) => ({ height: 0, hash, isOnPath: from + place === index }))
+  return pathUpwards(peakSubtrees(from, peaks), subtrees)
+}
+
+/** What was appended to a tree since a size, in memory that grows with the logarithm: it proves that the tree only grew. */
+export class TreeGrowth {
+  readonly #from: GrowingTree
+  readonly #tree: GrowingTree
+  /** The largest perfect trees that the appended leaves make up. */
+  readonly #appended: PerfectTree[] = []
+
+  constructor(from: GrowingTree) {
+    this.#from = from.copy()
+    this.#tree = from.copy()
   }
-  let tree = stack.pop()!
-  while (stack.length > 0) tree = join(stack.pop()!, tree, path)
-  return path
+
+  get from(): number {
+    return this.#from.size
+  }
+
+  get tree(): GrowingTree {
+    return this.#tree
+  }
+
+  append(leaf: Hash): void {
+    let node: PerfectTree = { height: 0, hash: leaf }
+    for (let place = this.#tree.size; place % 2 === 1; place = Math.floor(place / 2)) {
+      const left = this.#appended.at(-1)
+      if (left?.height !== node.height) break // Its other half is before the first leaf that was appended.
+      this.#appended.pop()
+      node = { height: node.height + 1, hash: hashNode(left.hash, node.hash) }
+    }
+    this.#appended.push(node)
+    this.#tree.append(leaf)
+  }
+
+  /** The consistency proof (RFC 6962, 2.1.2) from the tree at the beginning; empty where that has no leaves. */
+  get proof(): readonly Hash[] {
+    const { size, peaks } = this.#from
+    const last = peaks.at(-1)
+    if (last === undefined || this.#appended.length === 0) return []
+    const subtrees = peakSubtrees(size, peaks)
+    subtrees.push({ ...subtrees.pop()!, isOnPath: true })
+    const path = pathUpwards(subtrees, this.#appended.map(offPath))
+    return peaks.length === 1 ? path : [last, ...path]
+  }
 }
 
 /** RFC 9162, 2.1.3.2; null if the path is not of the length that index and size need. */
@@ -161,4 +221,34 @@ export const computeRootFromPath = (leaf: Hash, index: number, size: number, pat
     last = Math.floor(last / 2)
   }
   return last === 0 ? node : null
+}
+
+const isPowerOfTwo = (size: number): boolean => countPeaks(size) === 1
+
+/** RFC 9162, 2.1.4.2: whether the proof leads from the tree of one size, of at least one leaf, to a tree that extends it. */
+export const isConsistent = (
+  from: { readonly size: number; readonly root: Hash },
+  to: { readonly size: number; readonly root: Hash },
+  proof: readonly Hash[],
+): boolean => {
+  if (from.size === to.size) return proof.length === 0 && from.root.equals(to.root)
+  const [first, ...path] = isPowerOfTwo(from.size) ? [from.root, ...proof] : proof
+  if (first === undefined || from.size > to.size) return false
+  let [place, last] = [from.size - 1, to.size - 1]
+  const ascend = (): void => {
+    place = Math.floor(place / 2)
+    last = Math.floor(last / 2)
+  }
+  while (place % 2 === 1) ascend()
+  let [before, after] = [first, first]
+  for (const sibling of path) {
+    if (last === 0) return false
+    if (place % 2 === 1 || place === last) {
+      before = hashNode(sibling, before)
+      after = hashNode(sibling, after)
+      while (place % 2 === 0 && place !== 0) ascend()
+    } else after = hashNode(after, sibling)
+    ascend()
+  }
+  return last === 0 && before.equals(from.root) && after.equals(to.root)
 }

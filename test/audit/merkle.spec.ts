@@ -1,6 +1,15 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { computeRootFromPath, GrowingTree, type Hash, hashLeaf, inclusionPath } from '../../src/audit/merkle.ts'
+import {
+  computeRootFromPath,
+  GrowingTree,
+  type Hash,
+  hashLeaf,
+  hashNode,
+  inclusionPath,
+  isConsistent,
+  TreeGrowth,
+} from '../../src/audit/merkle.ts'
 
 /** The inputs and roots that the certificate-transparency project publishes for RFC 6962. */
 const publishedLeaves = [
@@ -114,6 +123,65 @@ t.test('a path made from the peaks before a leaf leads to the root, and to no ot
       )
     }),
   )
+})
+
+/** RFC 6962, 2.1 and 2.1.2, word by word. */
+const splitOf = (count: number): number => 2 ** Math.floor(Math.log2(count - 1))
+const rootOf = (leaves: readonly Hash[]): Hash => {
+  if (leaves.length === 1) return leaves[0]!
+  const split = splitOf(leaves.length)
+  return hashNode(rootOf(leaves.slice(0, split)), rootOf(leaves.slice(split)))
+}
+const subproofOf = (size: number, leaves: readonly Hash[], isWhole: boolean): readonly Hash[] => {
+  if (size === leaves.length) return isWhole ? [] : [rootOf(leaves)]
+  const split = splitOf(leaves.length)
+  return size <= split
+    ? [...subproofOf(size, leaves.slice(0, split), isWhole), rootOf(leaves.slice(split))]
+    : [...subproofOf(size - split, leaves.slice(split), false), rootOf(leaves.slice(0, split))]
+}
+
+const growthOf = (leaves: readonly Hash[], from: number): TreeGrowth => {
+  const growth = new TreeGrowth(treeOf(leaves.slice(0, from)))
+  for (const leaf of leaves.slice(from)) growth.append(leaf)
+  return growth
+}
+
+t.test(
+  'a consistency proof is the one of RFC 6962, between any two sizes, and proves the one to the other',
+  async (t) => {
+    const leaves = leavesOf(70)
+    for (let size = 1; size <= leaves.length; size += 1)
+      for (let from = 1; from <= size; from += 1) {
+        const [before, after] = [treeOf(leaves.slice(0, from)), treeOf(leaves.slice(0, size))]
+        const { proof, tree } = growthOf(leaves.slice(0, size), from)
+        const expected = subproofOf(from, leaves.slice(0, size), true)
+        if (proof.map(hex).join() !== expected.map(hex).join()) t.fail(`the proof from ${from} to ${size}`)
+        if (!isConsistent(before, after, proof) || !tree.root.equals(after.root)) t.fail(`from ${from} to ${size}`)
+      }
+    t.same(growthOf(leaves, 0).proof, [], 'from nothing there is nothing to prove')
+  },
+)
+
+t.test('a proof is refused for other sizes, other roots, and where one of its hashes is another', async (t) => {
+  fc.assert(
+    fc.property(fc.integer({ min: 2, max: 200 }), fc.nat(), fc.nat(), (count, at, flaw) => {
+      const leaves = leavesOf(count)
+      const from = 1 + (at % (count - 1))
+      const [before, after] = [treeOf(leaves.slice(0, from)), treeOf(leaves)]
+      const { proof } = growthOf(leaves, from)
+      const place = flaw % proof.length
+      const other = hashLeaf(Buffer.from('another'))
+      return (
+        !isConsistent(before, after, proof.with(place, other)) &&
+        !isConsistent(before, after, proof.toSpliced(place, 1)) &&
+        !isConsistent(before, after, [...proof, other]) &&
+        !isConsistent({ size: from, root: other }, after, proof) &&
+        !isConsistent(before, { size: count, root: other }, proof) &&
+        !isConsistent(after, before, proof)
+      )
+    }),
+  )
+  t.notOk(isConsistent(treeOf(leavesOf(3)), { size: 3, root: hashLeaf() }, []))
 })
 
 t.test('what cannot be is refused', async (t) => {
