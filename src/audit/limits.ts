@@ -10,4 +10,5 @@ export const auditLimits = {
   archiveUnsealedBytesMax: 16 * 1024 * 1024, // Frames that wait for their checkpoint; beyond this they are read again.
   restoreFailuresMax: 20, // In a row, without a frame stored between them.
   headRetryMs: 5_000, // Between two tries of a store of the signed head that could not be reached.
+  consistencyProofLinesMax: 63, // C2SP tlog-witness: more than a tree of 2^63 leaves needs.
 } as const

@@ -19,7 +19,8 @@ export interface Verifier {
   readonly publicKey: KeyObject
 }
 
-const ed25519 = 1
+/** Of a key whose signature is over the note's text alone. */
+export const noteKeyType = 1
 const rawKeyBytes = 32
 const keyIdBytes = 4
 const signatureBytes = 64
@@ -33,10 +34,10 @@ export class NoteFault extends Error {
 
 const rawPublicKey = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'der' }).subarray(spkiPrefix.length)
 
-const keyIdOf = (name: string, key: KeyObject): Buffer =>
+export const keyIdOf = (name: string, key: KeyObject, type = noteKeyType): Buffer =>
   createHash('sha256')
     .update(`${name}\n`)
-    .update(Buffer.of(ed25519))
+    .update(Buffer.of(type))
     .update(rawPublicKey(key))
     .digest()
     .subarray(0, keyIdBytes)
@@ -46,21 +47,42 @@ const assertName = (name: string): void => {
 }
 
 /** `<name>+<key id>+<key>`, the public form of a key. */
-export const verifierText = ({ name, publicKey }: Verifier): string => {
-  const key = Buffer.concat([Buffer.of(ed25519), rawPublicKey(publicKey)])
-  return `${name}+${keyIdOf(name, publicKey).toString('hex')}+${key.toString('base64')}`
+export const verifierText = ({ name, publicKey }: Verifier, type = noteKeyType): string => {
+  const key = Buffer.concat([Buffer.of(type), rawPublicKey(publicKey)])
+  return `${name}+${keyIdOf(name, publicKey, type).toString('hex')}+${key.toString('base64')}`
+}
+
+export interface NamedKey {
+  readonly name: string
+  readonly type: number
+  readonly bytes: Buffer
+  /** Hex. */
+  readonly id: string
+}
+
+/** Null where the text has not the form of a public key. */
+export const splitKeyText = (text: string): NamedKey | null => {
+  const [, name, id, base64] = /^([^\s+]{1,255})\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/.exec(text.trim()) ?? []
+  if (name === undefined || id === undefined || base64 === undefined) return null
+  const [type = 0, ...bytes] = Buffer.from(base64, 'base64')
+  return { name, type, bytes: Buffer.from(bytes), id }
+}
+
+/** Throws NoteFault where the bytes are no Ed25519 key, or the id beside them is another's. */
+export const readKey = ({ name, type, bytes, id }: NamedKey): Verifier => {
+  if (bytes.length !== rawKeyBytes) throw new NoteFault(`an Ed25519 key has ${rawKeyBytes} bytes, not ${bytes.length}`)
+  const publicKey = createPublicKey({ key: Buffer.concat([spkiPrefix, bytes]), type: 'spki', format: 'der' })
+  if (keyIdOf(name, publicKey, type).toString('hex') !== id)
+    throw new NoteFault('the public key does not have the id beside it')
+  return { name, publicKey }
 }
 
 /** Throws NoteFault if the text is not an Ed25519 key of a log, or has another key's id. */
 export const parseVerifier = (text: string): Verifier => {
-  const [, name, id, base64] = /^([^\s+]{1,255})\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/.exec(text.trim()) ?? []
-  const key = Buffer.from(base64 ?? '', 'base64')
-  if (name === undefined || key.length !== rawKeyBytes + 1 || key[0] !== ed25519)
+  const key = splitKeyText(text)
+  if (key?.type !== noteKeyType || key.bytes.length !== rawKeyBytes)
     throw new NoteFault('not a public key of a log: expected <name>+<id>+<key>, Ed25519')
-  const publicKey = createPublicKey({ key: Buffer.concat([spkiPrefix, key.subarray(1)]), type: 'spki', format: 'der' })
-  if (keyIdOf(name, publicKey).toString('hex') !== id)
-    throw new NoteFault('the public key does not have the id beside it')
-  return { name, publicKey }
+  return readKey(key)
 }
 
 export const createSigner = (name: string, seed: Uint8Array): Signer => {
@@ -86,32 +108,65 @@ export const signCheckpoint = (checkpoint: Checkpoint, { name, privateKey }: Sig
   return `${body}\n— ${name} ${signature.toString('base64')}\n`
 }
 
-const parseBody = (body: string): Checkpoint => {
+export const parseBody = (body: string): Checkpoint => {
   const [, origin, size, root] =
     /^([^\n]+)\n(0|[1-9][0-9]{0,15})\n([A-Za-z0-9+/]{43}=)\n(?:[^\n]+\n)*$/.exec(body) ?? []
   if (origin === undefined || size === undefined || root === undefined)
     throw new NoteFault('not a checkpoint: expected origin, size and root hash, a line each')
+  if (!Number.isSafeInteger(Number(size))) throw new NoteFault('the size of the checkpoint is beyond 2^53 - 1')
   return { origin, size: Number(size), root: Buffer.from(root, 'base64') }
 }
 
-const isSignedBy = (line: string, body: string, { name, publicKey }: Verifier): boolean => {
-  const [, signer, base64] = /^— ([^\s+]+) ([A-Za-z0-9+/]+={0,2})$/.exec(line) ?? []
-  const signature = Buffer.from(base64 ?? '', 'base64')
-  if (signer !== name || signature.length !== keyIdBytes + signatureBytes) return false
-  if (!signature.subarray(0, keyIdBytes).equals(keyIdOf(name, publicKey))) return false
-  return verify(null, Buffer.from(body), publicKey, signature.subarray(keyIdBytes))
+interface NoteSignature {
+  readonly name: string
+  readonly keyId: Buffer
+  readonly signature: Buffer
+  readonly line: string
 }
 
-/** Throws NoteFault if the note is malformed or not signed by the verifier. */
-export const openCheckpoint = (note: string, verifier: Verifier): Checkpoint => {
+export interface SplitNote {
+  /** What is signed, with its last line feed. */
+  readonly body: string
+  readonly signatures: readonly NoteSignature[]
+}
+
+/** Lines of another form are left out. */
+export const readSignatureLines = (text: string): readonly NoteSignature[] =>
+  text.split('\n').flatMap((line) => {
+    const [, name, base64] = /^— ([^\s+]+) ([A-Za-z0-9+/]+={0,2})$/.exec(line) ?? []
+    const bytes = Buffer.from(base64 ?? '', 'base64')
+    if (name === undefined || bytes.length <= keyIdBytes) return []
+    return [{ name, keyId: bytes.subarray(0, keyIdBytes), signature: bytes.subarray(keyIdBytes), line }]
+  })
+
+/** Throws NoteFault where no signature follows the text. */
+export const splitNote = (note: string): SplitNote => {
   const end = note.lastIndexOf('\n\n')
   if (end < 0 || !note.endsWith('\n')) throw new NoteFault('not a signed note: no signature')
-  const body = note.slice(0, end + 1)
+  return { body: note.slice(0, end + 1), signatures: readSignatureLines(note.slice(end + 2)) }
+}
+
+/** Those that name the key. */
+export const signaturesOf = <Key extends Verifier>(
+  signatures: readonly NoteSignature[],
+  { name, publicKey }: Key,
+  type = noteKeyType,
+): readonly NoteSignature[] => {
+  const id = keyIdOf(name, publicKey, type)
+  return signatures.filter((each) => each.name === name && each.keyId.equals(id))
+}
+
+export const isSignature = (signature: Buffer, text: string, { publicKey }: Verifier): boolean =>
+  signature.length === signatureBytes && verify(null, Buffer.from(text), publicKey, signature)
+
+/** Throws NoteFault if the note is malformed or not signed by the verifier, or of another log than its key or `origin`. */
+export const openCheckpoint = (note: string, verifier: Verifier, origin: string = verifier.name): Checkpoint => {
+  const { body, signatures } = splitNote(note)
   const checkpoint = parseBody(body)
-  const lines = note.slice(end + 2, -1).split('\n')
-  if (!lines.some((line) => isSignedBy(line, body, verifier)))
+  const named = signaturesOf(signatures, verifier)
+  if (named.length === 0 || !named.every(({ signature }) => isSignature(signature, body, verifier)))
     throw new NoteFault(`the checkpoint of size ${checkpoint.size} is not signed by ${verifier.name}`)
-  if (checkpoint.origin !== verifier.name)
-    throw new NoteFault(`the checkpoint is of the log ${checkpoint.origin}, not of ${verifier.name}`)
+  if (checkpoint.origin !== origin)
+    throw new NoteFault(`the checkpoint is of the log ${checkpoint.origin}, not of ${origin}`)
   return checkpoint
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { openHeadFile } from '../adapters/signed-head/file.ts'
+import { openHeadFile } from '../adapters/audit-files.ts'
 import { parseSigningKey, signingKeyText } from '../audit/keys.ts'
 import { createSigner, deriveVerifier, parseVerifier, type Signer, type Verifier, verifierText } from '../audit/note.ts'
 import type { SignedHeadStore } from '../audit/signed-head.ts'

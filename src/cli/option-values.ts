@@ -19,3 +19,10 @@ export const parseInstantOption = (text: string): Date => {
     throw new InvalidArgumentError('an instant such as 2026-03-01T12:00:00Z, or a day in UTC such as 2026-03-01')
   return instant
 }
+
+export const parsePort = (text: string): number => {
+  const port = Number(text)
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new InvalidArgumentError('a port is a whole number from 0 to 65535')
+  return port
+}

@@ -10,6 +10,7 @@ import { listSecrets } from './faults.ts'
 import { registerFindings } from './findings-command.ts'
 import { findGroup, registerOperations } from './operations.ts'
 import { resolveOperator } from './operator.ts'
+import { parsePort } from './option-values.ts'
 import { openTail, type Platform, withPlatform } from './platform.ts'
 import { registerProve } from './prove-command.ts'
 import { registerReconcile } from './reconcile-command.ts'
@@ -21,6 +22,7 @@ import { runServers } from './servers.ts'
 import { registerStatement } from './statement-command.ts'
 import { printStatus } from './status.ts'
 import { registerVerify } from './verify-command.ts'
+import { registerWitness } from './witness-command.ts'
 
 interface Globals {
   readonly config?: string
@@ -28,19 +30,12 @@ interface Globals {
   readonly actor?: string
 }
 
-const portOf = (text: string): number => {
-  const port = Number(text)
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new InvalidArgumentError('a port is a whole number from 0 to 65535')
-  return port
-}
-
 const secondsOf = (text: string): number => {
   if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError('a time is given in whole seconds, up to 9999')
   return Number(text)
 }
 
-const observePortOf = (text: string): number | 'off' => (text === 'off' ? text : portOf(text))
+const observePortOf = (text: string): number | 'off' => (text === 'off' ? text : parsePort(text))
 
 const configOf = (
   command: Command,
@@ -102,7 +97,7 @@ export const registerCommands = (program: Command): void => {
   program
     .command('serve')
     .description('run the gateway, with embedded servers unless external ones are configured')
-    .option('--port <port>', 'port to listen on (default: 8787)', portOf)
+    .option('--port <port>', 'port to listen on (default: 8787)', parsePort)
     .option('--observe-port <port>', 'port of metrics and health: 0 for any that is free, or off', observePortOf)
     .addOption(new Option('--role <role>', 'run one role alone, on servers that run already').choices(roleNames))
     .option(
@@ -142,6 +137,7 @@ export const registerCommands = (program: Command): void => {
   registerArchive(program, configOf)
   registerRestore(program, configOf)
   registerReconcile(program, configOf)
+  registerWitness(program, configOf)
   program
     .command('openapi')
     .description('print the OpenAPI document of everything that the gateway serves')
@@ -152,7 +148,7 @@ export const registerCommands = (program: Command): void => {
   program
     .command('sandbox')
     .description('run the sandbox provider alone')
-    .option('--port <port>', 'port to listen on', portOf, 8788)
+    .option('--port <port>', 'port to listen on', parsePort, 8788)
     .action(async (options: { port: number }) => {
       const { serveSandbox } = await import('./serve-sandbox.ts')
       return serveSandbox(options.port, createRuntime('info', { role: 'sandbox' }))

@@ -57,6 +57,7 @@ export const currentVersion: { readonly [T in EventType]: number } = {
   LateVerdictSeen: 1,
   AdjustmentPosted: 1,
   CheckpointSealed: 1,
+  CheckpointCosigned: 1,
   LogRolledBack: 1,
 }
 
@@ -73,6 +74,7 @@ const subjectOf = (fact: Fact): string => {
     case 'RouterSet':
       return `gateway/${fact.data.router}`
     case 'CheckpointSealed':
+    case 'CheckpointCosigned':
     case 'LogRolledBack':
       return 'log'
     default:

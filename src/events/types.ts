@@ -58,6 +58,28 @@ export interface AliasSet {
 }
 
 /**
+ * A witness has confirmed that a sealed checkpoint extends every one that it confirmed before.
+ */
+export interface CheckpointCosigned {
+  /**
+   * Of the checkpoint: frames sealed.
+   */
+  readonly size: number
+  /**
+   * Root of the tree over them (RFC 6962, SHA-256), base64.
+   */
+  readonly root: string
+  /**
+   * The name of its key.
+   */
+  readonly witness: string
+  /**
+   * The signed checkpoint with the witness's cosignature below (C2SP tlog-checkpoint, tlog-cosignature).
+   */
+  readonly note: string
+}
+
+/**
  * The frames up to a sequence are sealed: the Merkle tree over them, signed.
  */
 export interface CheckpointSealed {
@@ -1356,6 +1378,7 @@ export interface WorkspaceOpened {
 export interface EventData {
   readonly AdjustmentPosted: AdjustmentPosted
   readonly AliasSet: AliasSet
+  readonly CheckpointCosigned: CheckpointCosigned
   readonly CheckpointSealed: CheckpointSealed
   readonly CreditExpired: CreditExpired
   readonly HoldPlaced: HoldPlaced

@@ -27,5 +27,13 @@ export const manifests = {
   proxy: ['UsageRecorded', 'RequestFailed'],
   'video-poller': ['TaskSubmitted', 'TaskProgressed', 'TaskSettled', 'LateVerdictSeen'],
   projector: [],
-  scheduler: ['HoldReleased', 'CreditExpired', 'PlanRenewed', 'PlanEnded', 'KeyRevoked', 'CheckpointSealed'],
+  scheduler: [
+    'HoldReleased',
+    'CreditExpired',
+    'PlanRenewed',
+    'PlanEnded',
+    'KeyRevoked',
+    'CheckpointSealed',
+    'CheckpointCosigned',
+  ],
 } as const satisfies { readonly [Name in RoleName]: readonly EventType[] }

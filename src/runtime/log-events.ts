@@ -672,6 +672,42 @@ export const logEvents = {
     action: 'Nothing.',
     fields: ['workspaceId', 'type'],
   },
+  'witness.available': {
+    level: 'info',
+    text: 'A witness cosigns checkpoints again.',
+    action: 'Nothing. Ends `witness.unavailable` and `witness.refused`.',
+    fields: ['witness'],
+  },
+  'witness.checkpoint_cosigned': {
+    level: 'debug',
+    text: 'A checkpoint of a log was cosigned.',
+    action: 'Nothing.',
+    fields: ['log', 'size'],
+  },
+  'witness.checkpoint_refused': {
+    level: 'error',
+    text: 'A checkpoint that its log has signed does not extend the one that was cosigned before.',
+    action: 'Keep the note: with the cosigned checkpoint it may prove that the log was rewritten. Ask its operator.',
+    fields: ['log', 'size', 'knownSize', 'note'],
+  },
+  'witness.refused': {
+    level: 'error',
+    text: 'A witness refused a checkpoint. Sealing continues, and `gateway verify` misses its cosignature.',
+    action: 'See the reason. For status 422 run `gateway verify`: the witness has cosigned another history.',
+    fields: ['witness', 'status', 'reason'],
+  },
+  'witness.state_unusable': {
+    level: 'error',
+    text: 'The state of the witness could not be read or written. Nothing was cosigned.',
+    action: 'Check the disk and the files in the folder of the witness.',
+    fields: ['fault'],
+  },
+  'witness.unavailable': {
+    level: 'warn',
+    text: 'A witness was not reached. Sealing continues, and a later checkpoint is sent to it.',
+    action: 'Check the witness and its URL if it recurs.',
+    fields: ['witness', 'fault'],
+  },
 } as const satisfies Record<string, LogEventEntry>
 
 export type LogEvent = keyof typeof logEvents

@@ -1,8 +1,8 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { allPass, type Checks } from '../../runtime/health.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { PlainListener } from '../plain-listener.ts'
 import { operatorLimits } from './limits.ts'
 
 interface MonitoredProcess {
@@ -45,44 +45,29 @@ const answerPath = async (path: string, monitored: MonitoredProcess): Promise<An
 const pathOf = ({ method, url = '' }: IncomingMessage): string =>
   method === 'GET' || method === 'HEAD' ? (url.split('?', 1)[0] ?? '') : ''
 
-const urlOf = (host: string, port: number): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-
 /** Metrics, health and readiness, for operators. Not for the public. */
 export class OperatorListener {
-  readonly #server: Server
+  readonly #listener: PlainListener
   readonly #process: MonitoredProcess
   readonly #logger: Logger
 
   constructor(monitored: MonitoredProcess, logger: Logger) {
     this.#process = monitored
     this.#logger = logger
-    this.#server = createServer({
-      headersTimeout: sharedLimits.headersTimeoutMs,
-      requestTimeout: sharedLimits.requestBodyTimeoutMs,
-      connectionsCheckingInterval: sharedLimits.slowClientsCheckMs,
-      maxHeaderSize: sharedLimits.headersBytesMax,
-      insecureHTTPParser: false,
+    this.#listener = new PlainListener({
+      connectionsMax: operatorLimits.observeConnectionsMax,
+      requestTimeoutMs: sharedLimits.requestBodyTimeoutMs,
+      answer: (request, response) => this.#answer(request, response),
     })
-    this.#server.maxConnections = operatorLimits.observeConnectionsMax
-    this.#server.on('request', (request, response) => void this.#answer(request, response))
   }
 
   /** Resolves with the URL. Rejects where the port is taken. */
-  async listen(host: string, port: number): Promise<string> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen({ host, port }, () => {
-        this.#server.off('error', reject)
-        resolve()
-      })
-    })
-    return urlOf(host, (this.#server.address() as AddressInfo).port)
+  listen(host: string, port: number): Promise<string> {
+    return this.#listener.listen(host, port)
   }
 
-  async stop(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
-    this.#server.closeAllConnections()
-    await closed
+  stop(): Promise<void> {
+    return this.#listener.stop()
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -264,6 +264,7 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'TaskSettled':
       return settleOnce(ledger, event)
     case 'LateVerdictSeen':
+    case 'CheckpointCosigned':
     case 'LogRolledBack':
       return nothing
     case 'CheckpointSealed':

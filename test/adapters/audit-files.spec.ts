@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openHeadFile } from '../../../src/adapters/signed-head/file.ts'
-import { GrowingTree, hashLeaf } from '../../../src/audit/merkle.ts'
-import { signedHeadOf } from '../../../src/audit/signed-head.ts'
+import { openHeadFile } from '../../src/adapters/audit-files.ts'
+import { GrowingTree, hashLeaf } from '../../src/audit/merkle.ts'
+import { signedHeadOf } from '../../src/audit/signed-head.ts'
 
 const head = (size: number, word = 'leaf') => {
   const tree = new GrowingTree()
