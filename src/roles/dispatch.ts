@@ -23,6 +23,8 @@ export interface RoutedRequest {
   /** The caller's headers that are passed to an upstream of the surface's own dialect; names in lower case. */
   readonly headers?: Readonly<Record<string, string>>
   readonly question?: Question
+  /** Of a stream that its edge captures: once its client has left, its rest comes in one part at its end, up to this. */
+  readonly capturedBytesMax?: number
   readonly candidates: readonly Candidate[]
   /** True when the caller named a chain or a router: the response headers name the level. */
   readonly chain: boolean

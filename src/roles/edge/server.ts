@@ -42,6 +42,7 @@ import { boundAt, readJson } from './http/request-body.ts'
 import type { RequestWatch } from './http/request-watch.ts'
 import { openapiDocument, operations } from './operations.ts'
 import { completeChat } from './surfaces/chat/handler.ts'
+import { CaptureBudget } from './surfaces/inference/capture-answer.ts'
 import type { Inference } from './surfaces/inference/inference.ts'
 import { createMessage, requireVersion, serveTokenCount } from './surfaces/messages/handler.ts'
 import { listModels, showModel } from './surfaces/models/models.ts'
@@ -93,7 +94,7 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   const exactJson = readJson(bodyBound, { keepsDigits: true })
   const called = [authenticated, few, recorded, limited]
   const version = requireVersion()
-  const surface = { inference, keys, bounds, logger, faults }
+  const surface = { inference, keys, bounds, logger, faults, captureBudget: new CaptureBudget() }
   const submits = { videoTasks, keys, logger }
   const responses = { ...surface, owners: parts.responseOwners, clock }
   const models = { catalog, prices: tail.ledger.prices, accounts: tail.ledger.accounts, clock }

@@ -21,6 +21,8 @@ import {
 } from './run-state.ts'
 import { StreamReader } from './stream-reader.ts'
 
+const noBytes = new Uint8Array(0)
+
 export type RunParts = UpstreamAttemptParts & ClosingParts & { readonly estimator: AbortedUsageEstimator }
 
 /** One request, until the event that ends it is appended. `run-state.ts` decides what is done when. */
@@ -84,23 +86,23 @@ export class RequestRun implements RunHandle {
 
   /** From here on any stop of the run bills at once what was delivered. */
   openStream(served: ServedRequest<OpenStream>): StreamReader {
-    const stream = new StreamReader(this.#parts, served.answered, this)
+    const stream = new StreamReader(this.#parts, served.answered, this, this.#call.capturedBytesMax)
     this.#served = served
     this.#stream = stream
     this.apply({ type: 'stream_opened' })
     return stream
   }
 
-  /** The end of the stream, once its bill is acknowledged. Throws where the stream has no good end. */
+  /** The rest of the stream, once its bill is acknowledged. Throws where it has no good end, or no reader. */
   async closeStream(relay: StreamRelay): Promise<AnswerPart> {
-    if (this.#state.stopped === 'client_gone') {
-      await this.#stream?.drained
-      throw clientGoneError()
-    }
+    const hasLeft = this.#state.stopped === 'client_gone'
+    const unsent = hasLeft ? ((await this.#stream?.drained) ?? null) : noBytes
+    if (unsent === null) throw clientGoneError()
     const counted = await this.#closing.countedUsage()
     const { brokenBy, stopped, released } = this.#state
     if (brokenBy !== null) throw streamInterrupted(stopped, released, brokenBy, relay.failedResponse ?? null)
-    return { type: 'bytes', bytes: relay.closing(counted) }
+    const closing = relay.closing(counted)
+    return { type: 'bytes', bytes: unsent.length === 0 ? closing : Buffer.concat([unsent, closing]) }
   }
 
   /** Always called; resolves when nothing is read any more. A reader that ends early is a client that is gone. */

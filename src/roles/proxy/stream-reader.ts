@@ -13,6 +13,44 @@ interface StreamReaderParts {
   readonly clock: Clock
 }
 
+/** What was read of a stream, and not handed to its client. */
+class UnsentBytes {
+  readonly #capturedBytesMax: number | undefined
+  #next: Uint8Array | null
+  /** Read after the client has left. */
+  readonly #rest: Uint8Array[] = []
+  #restBytes = 0
+
+  constructor(first: Uint8Array | null, capturedBytesMax: number | undefined) {
+    this.#next = first
+    this.#capturedBytesMax = capturedBytesMax
+  }
+
+  get isEmpty(): boolean {
+    return this.#next === null
+  }
+
+  get rest(): Uint8Array | null {
+    if (this.#capturedBytesMax === undefined || this.#restBytes > this.#capturedBytesMax) return null
+    return Buffer.concat(this.#next === null ? this.#rest : [this.#next, ...this.#rest])
+  }
+
+  add(bytes: Uint8Array | null, isDraining: boolean): void {
+    if (!isDraining) this.#next = bytes
+    else if (bytes !== null) {
+      this.#restBytes += bytes.length
+      if (this.#restBytes > (this.#capturedBytesMax ?? 0)) this.#rest.length = 0
+      else this.#rest.push(bytes)
+    }
+  }
+
+  take(): Uint8Array | null {
+    const bytes = this.#next
+    this.#next = null
+    return bytes
+  }
+}
+
 type AbandonedStream = ReturnType<AbortedUsageEstimator['describeAbandonedStream']>
 
 /** After an error the failed response comes at once, or never. */
@@ -26,16 +64,17 @@ export class StreamReader {
   readonly #parts: StreamReaderParts
   readonly #stream: OpenStream
   readonly #run: RunHandle
-  #hasReadFirst = false
-  #reading: Promise<Uint8Array | null> | null = null
+  readonly #unsent: UnsentBytes
+  #reading: Promise<void> | null = null
   #brokenBy: string | null = null
-  #drained: Promise<void> | null = null
+  #drained: Promise<Uint8Array | null> | null = null
   #firstVisibleMs: number | null = null
 
-  constructor(parts: StreamReaderParts, stream: OpenStream, run: RunHandle) {
+  constructor(parts: StreamReaderParts, stream: OpenStream, run: RunHandle, capturedBytesMax?: number) {
     this.#parts = parts
     this.#stream = stream
     this.#run = run
+    this.#unsent = new UnsentBytes(stream.first, capturedBytesMax)
     this.#noteVisible()
   }
 
@@ -46,14 +85,15 @@ export class StreamReader {
 
   /** The next bytes for the client, counted as delivered; null where there are none. */
   async read(): Promise<Uint8Array | null> {
-    const bytes = this.#hasReadFirst ? await this.#readShared() : this.#stream.first
-    this.#hasReadFirst = true
+    if (this.#unsent.isEmpty && this.#stream.relay.state === 'open') await this.#readShared()
     if (isStreamOver(this.#run.state)) return null
-    const { stopped } = this.#run.apply(this.#describeRead(bytes !== null))
-    return stopped === null ? bytes : null
+    const bytes = this.#unsent.take()
+    this.#run.apply(this.#describeRead(bytes !== null))
+    return bytes
   }
 
-  get drained(): Promise<void> | null {
+  /** Resolves with what the client did not get; null where that is not all of the rest, or is not captured. */
+  get drained(): Promise<Uint8Array | null> | null {
     return this.#drained
   }
 
@@ -62,12 +102,14 @@ export class StreamReader {
     this.#drained = this.#drainLogged(requestId, abandoned)
   }
 
-  async #drainLogged(requestId: string, abandoned: AbandonedStream): Promise<void> {
+  async #drainLogged(requestId: string, abandoned: AbandonedStream): Promise<Uint8Array | null> {
     try {
       await this.#drain(abandoned)
+      return this.#run.state.brokenBy === null ? this.#unsent.rest : null
     } catch (fault) {
       this.#parts.logger.log('request.abandoned_end_unread', { fault, requestId })
       this.#run.apply({ type: 'drain_overdue' })
+      return null
     } finally {
       this.#run.apply({ type: 'drain_ended' })
     }
@@ -75,7 +117,7 @@ export class StreamReader {
 
   async #drain(abandoned: AbandonedStream): Promise<void> {
     const { relay, response } = this.#stream
-    if (this.#reading === null) for (const chunk of response.takeArrived()) relay.push(chunk)
+    if (this.#reading === null) for (const chunk of response.takeArrived()) this.#unsent.add(relay.push(chunk), true)
     this.#noteVisible()
     const { phase } = this.#run.apply(this.#describeDrain(abandoned))
     if (phase === 'draining') await this.#reading
@@ -97,28 +139,26 @@ export class StreamReader {
       this.#firstVisibleMs = this.#parts.clock()
   }
 
-  async #readShared(): Promise<Uint8Array | null> {
+  async #readShared(): Promise<void> {
     this.#reading = this.#readNext()
     try {
-      return await this.#reading
+      await this.#reading
     } finally {
       this.#reading = null
     }
   }
 
-  async #readNext(): Promise<Uint8Array | null> {
+  async #readNext(): Promise<void> {
     const { relay, chunks } = this.#stream
     try {
       const { done, value } = await nextChunk(relay, chunks)
-      if (this.#run.state.phase === 'closed') return null
-      const bytes = done === true ? relay.end() : relay.push(value)
+      if (this.#run.state.phase === 'closed') return
+      this.#unsent.add(done === true ? relay.end() : relay.push(value), this.#run.state.phase === 'draining')
       this.#noteVisible()
-      return bytes
     } catch (fault) {
       if (!(fault instanceof HttpFault)) throw fault
-      if (relay.isFailing === true) return relay.end()
-      this.#brokenBy = fault.kind
-      return null
+      if (relay.isFailing === true) this.#unsent.add(relay.end(), this.#run.state.phase === 'draining')
+      else this.#brokenBy = fault.kind
     }
   }
 

@@ -3,9 +3,9 @@ import { DispatchLost } from '../../../roles/dispatch.ts'
 
 /**
  * `opening`: no proxy has accepted it. `sending`: one has, but not the whole call. `answering`: it has, and records the
- * call's end. `left`: so it has, and only that end is of interest here.
+ * call's end. `capturing`: so it has, its client has left, and the answer is kept. `left`: only its end is of interest.
  */
-export type CallPhase = 'new' | 'opening' | 'sending' | 'answering' | 'left' | 'over'
+export type CallPhase = 'new' | 'opening' | 'sending' | 'answering' | 'capturing' | 'left' | 'over'
 
 export type CallEvent =
   | { readonly type: 'opened' | 'rest_sent' | 'too_large' | 'connection_lost' }
@@ -13,7 +13,8 @@ export type CallEvent =
   | { readonly type: 'accepted'; readonly isWhole: boolean }
   | { readonly type: 'refused' | 'unreadable'; readonly cause?: unknown }
   | { readonly type: 'ended'; readonly fault: Error | null }
-  | { readonly type: 'client_gone' | 'reader_ended' | 'shut_down' | 'abandoned' | 'overdue' }
+  | { readonly type: 'client_gone'; readonly isCaptured: boolean }
+  | { readonly type: 'reader_ended' | 'shut_down' | 'abandoned' | 'overdue' }
 
 interface CallStep {
   readonly phase: CallPhase
@@ -49,18 +50,19 @@ const enter = (phase: CallPhase, cancel: CallStep['cancel'] = null): CallStep =>
 const end = (fault: Error | null): CallStep => ({ phase: 'over', cancel: null, fault })
 const cancel = (fault: Error | null): CallStep => ({ phase: 'over', cancel: 'client', fault })
 
-const isTaken = (phase: CallPhase): boolean => phase === 'answering' || phase === 'left'
+const isClientGone = (phase: CallPhase): boolean => phase === 'capturing' || phase === 'left'
+const isTaken = (phase: CallPhase): boolean => phase === 'answering' || isClientGone(phase)
 
-const onClientGone = (phase: CallPhase): CallStep => {
+const onClientGone = (phase: CallPhase, isCaptured: boolean): CallStep => {
   if (phase === 'new') return end(clientGoneUnserved())
   // Whether a proxy has the call decides who records its end, and will be known shortly.
-  if (phase === 'opening' || phase === 'left') return enter(phase)
-  return phase === 'answering' ? enter('left', 'client') : cancel(clientGoneUnserved())
+  if (phase === 'opening' || isClientGone(phase)) return enter(phase)
+  return phase === 'answering' ? enter(isCaptured ? 'capturing' : 'left', 'client') : cancel(clientGoneUnserved())
 }
 
 const onReaderEnded = (phase: CallPhase): CallStep => {
   if (phase === 'left') return enter(phase)
-  return phase === 'answering' ? enter('left', 'client') : cancel(null)
+  return isTaken(phase) ? enter('left', 'client') : cancel(null)
 }
 
 const onShutDown = (phase: CallPhase): CallStep => {
@@ -84,13 +86,13 @@ export const nextCallStep = (phase: CallPhase, event: CallEvent): CallStep => {
     case 'refused':
       return end(noProxy(event.cause))
     case 'connection_lost':
-      return end(phase === 'left' ? clientGoneError() : proxyGone())
+      return end(isClientGone(phase) ? clientGoneError() : proxyGone())
     case 'ended':
       return end(phase === 'left' ? clientGoneError() : event.fault)
     case 'unreadable':
       return cancel(unreadableAnswer(event.cause))
     case 'client_gone':
-      return onClientGone(phase)
+      return onClientGone(phase, event.isCaptured)
     case 'reader_ended':
       return onReaderEnded(phase)
     case 'shut_down':

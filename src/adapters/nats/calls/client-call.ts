@@ -36,7 +36,8 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   readonly overdueMs: number
   readonly #parts: ClientCallParts
   readonly #dispatched: Parameters<Dispatch>
-  readonly #onClientGone = (): void => this.apply({ type: 'client_gone' })
+  readonly #onClientGone = (): void =>
+    this.apply({ type: 'client_gone', isCaptured: this.#dispatched[0].capturedBytesMax !== undefined })
   readonly #answer = new ReaderQueue<AnswerPart>((part) => {
     if (part.type === 'bytes' && this.#phase !== 'over') this.#inflow?.consume(part.bytes)
   })
@@ -81,7 +82,7 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     this.#inflow = new Inflow(link, number)
     link.calls.set(number, this)
     this.apply({ type: 'accepted', isWhole: rest.length === 0 })
-    if (clientGone.aborted) this.apply({ type: 'client_gone' })
+    if (clientGone.aborted) this.#onClientGone()
     else if (openCalls?.isShutDown === true) this.shutDown()
     if (this.#phase !== 'sending') return
     this.#outflow = new Outflow(link, number, 'piece', creditBytes)
@@ -133,7 +134,7 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
 
   #open(): void {
     const [call, clientGone, openCalls] = this.#dispatched
-    if (clientGone.aborted) this.apply({ type: 'client_gone' })
+    if (clientGone.aborted) this.#onClientGone()
     else if (openCalls?.isShutDown === true) this.shutDown()
     else {
       const opened = this.#parts.open(this, call)

@@ -50,6 +50,8 @@ export class ServedCall implements LinkedCall {
   readonly #inflow: Inflow
   readonly #outflow: Outflow
   #isServing = false
+  /** The edge reads the answer on after its client has left. */
+  #isCaptured = false
 
   constructor(parts: ServedCallParts, link: CallLink, { call, creditBytes, totalBytes }: Opening) {
     this.#parts = parts
@@ -67,6 +69,7 @@ export class ServedCall implements LinkedCall {
   }
 
   connectionLost(): void {
+    this.#isCaptured = false
     this.#cancel(noBytes)
   }
 
@@ -89,13 +92,14 @@ export class ServedCall implements LinkedCall {
     try {
       const call = decodeCall(this.#pieces.take(), clock())
       requestId = call.requestId
+      this.#isCaptured = call.capturedBytesMax !== undefined
       for await (const part of dispatch(call, this.#clientGone.signal, this.#openCalls)) {
         if (part.type === 'head') this.#write('head', encodeHead(part))
         else {
           const sending = this.#outflow.send(part.bytes)
           if (sending !== null) await sending
         }
-        if (this.#clientGone.signal.aborted || this.#outflow.isTruncated) break
+        if ((this.#clientGone.signal.aborted && !this.#isCaptured) || this.#outflow.isTruncated) break
       }
       if (this.#outflow.isTruncated) throw streamInterrupted('shutdown', true)
       this.#write('end', noBytes)
@@ -107,18 +111,18 @@ export class ServedCall implements LinkedCall {
     this.#end()
   }
 
-  /** The edge of a cancelled call receives only its end. */
   #write(kind: PacketKind, payload: Uint8Array): void {
     this.#link.write({ call: this.#number, kind, payload })
   }
 
-  /** On shutdown the reader is still present and receives how the call ended. */
+  /** On shutdown the edge still reads, and so it does where it captures the answer, until it cancels again. */
   #cancel(reason: Uint8Array): void {
     if (!this.#isServing) this.#end()
     else if (isCancelReason(reason, 'shutdown')) this.#openCalls.shutDown()
     else {
+      this.#isCaptured &&= !this.#clientGone.signal.aborted
       this.#clientGone.abort(isCancelReason(reason, 'cancelAtOnce') ? cancelAtOnce : undefined)
-      this.#outflow.stop()
+      if (!this.#isCaptured) this.#outflow.stop()
     }
   }
 

@@ -37,6 +37,7 @@ export const admissionLimits = {
   // Idempotency keys
   outcomeBytesMax: 512 * 1024, // Of one, in one message: nats-server's default max_payload is 1 MB. Text has a tenth of that; images are more.
   outcomeHeadBytesMax: 4 * 1024, // Of that, for status and headers: a model's name may be long.
+  capturedBytesMax: 64 * 1024 * 1024, // Of the streams with a key that are open at one edge: what is beyond is sent, and not stored.
   outcomeRetryMs: 250, // Between attempts to release a key while the store is away.
   outcomeLeaseMs: 20_000, // The claim of an edge that died is taken over after this; most requests end before they renew.
   outcomeRenewMs: 10_000, // How long before the end of the lease it is renewed: a lost renewal must not end a living one's.

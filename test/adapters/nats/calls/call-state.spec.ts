@@ -20,9 +20,20 @@ const table: readonly Column[] = [
   [{ type: 'refused' }, { new: 'over, lost: no_available_channel', opening: 'over, lost: no_available_channel' }],
   [{ type: 'accepted', isWhole: true }, { opening: 'answering' }],
   [{ type: 'accepted', isWhole: false }, { opening: 'sending' }],
-  [{ type: 'rest_sent' }, { sending: 'answering', answering: 'answering', left: 'left', over: 'over' }],
   [
-    { type: 'client_gone' },
+    { type: 'rest_sent' },
+    { sending: 'answering', answering: 'answering', capturing: 'capturing', left: 'left', over: 'over' },
+  ],
+  [
+    { type: 'client_gone', isCaptured: true },
+    {
+      sending: 'over, cancel client, lost: invalid_request',
+      answering: 'capturing, cancel client',
+      capturing: 'capturing',
+    },
+  ],
+  [
+    { type: 'client_gone', isCaptured: false },
     {
       new: 'over, lost: invalid_request',
       opening: 'opening',
@@ -39,6 +50,7 @@ const table: readonly Column[] = [
       opening: 'over, cancel client',
       sending: 'over, cancel client',
       answering: 'left, cancel client',
+      capturing: 'left, cancel client',
       left: 'left',
       over: 'over',
     },
@@ -50,6 +62,7 @@ const table: readonly Column[] = [
       opening: 'opening',
       sending: 'over, cancel client, lost: no_available_channel',
       answering: 'answering, cancel shutdown',
+      capturing: 'capturing, cancel shutdown',
       left: 'left, cancel shutdown',
       over: 'over',
     },
@@ -69,12 +82,13 @@ const table: readonly Column[] = [
     {
       sending: 'over, lost: upstream_stream_interrupted',
       answering: 'over, lost: upstream_stream_interrupted',
+      capturing: 'over, invalid_request',
       left: 'over, invalid_request',
     },
   ],
   [
     { type: 'ended', fault: null },
-    { answering: 'over', left: 'over, invalid_request' },
+    { answering: 'over', capturing: 'over', left: 'over, invalid_request' },
   ],
   [
     { type: 'ended', fault: brokenOff },

@@ -66,7 +66,7 @@ const notKept = (requestId: string): GatewayError =>
   final(
     'idempotency_outcome_not_kept',
     requestId,
-    `The request ${requestId} has this idempotency key, was answered, and its answer is not stored, since it was a stream or too large. Send the request again with a new key.`,
+    `The request ${requestId} has this idempotency key, was answered, and its answer is not stored, since it is too large or its stream broke off. Send the request again with a new key.`,
   )
 
 const refusalOf = (refusal: Extract<KeyDecision, { type: 'refuse' }>): GatewayError => {

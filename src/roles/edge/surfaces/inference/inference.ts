@@ -259,7 +259,7 @@ export class Inference {
     reservation: Reservation,
     outputCap: number | null,
   ): AnswerRequest {
-    const { requestId, key, surface, body, stream, headers } = request
+    const { requestId, key, surface, body, stream, headers, capture } = request
     return {
       requestId,
       workspaceId: key.workspaceId,
@@ -268,6 +268,7 @@ export class Inference {
       body,
       stream,
       ...(headers === undefined ? {} : { headers }),
+      ...(stream && capture !== undefined ? { capturedBytesMax: admissionLimits.outcomeBytesMax } : {}),
       candidates: plan.candidates,
       chain: plan.chain || plan.router !== null,
       allowanceId: reservation.allowanceId,

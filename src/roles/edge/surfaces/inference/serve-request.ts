@@ -6,10 +6,9 @@ import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { callerOfContext, type HttpContext, keyOfContext } from '../../../../http/context.ts'
 import type { FaultReporter } from '../../../../http/errors.ts'
 import { readValid } from '../../../../http/validate.ts'
-import type { Logger } from '../../../../runtime/logger.ts'
-import type { AnswerPart, FailedCandidate, JsonRecord, RoutedRequest } from '../../../dispatch.ts'
-import type { KeyLease } from '../../admission/idempotency/key-lease.ts'
-import { admissionLimits } from '../../admission/limits.ts'
+import type { FailedCandidate, JsonRecord, RoutedRequest } from '../../../dispatch.ts'
+import type { KeyLease, RequestOutcome } from '../../admission/idempotency/key-lease.ts'
+import { type CaptureBudget, captureResponse, captureStream } from './capture-answer.ts'
 import type { Inference, InferenceQuestion, InferenceRequest } from './inference.ts'
 import { clientGoneOf, keepAliveComment, type StreamBounds, type StreamFormat, sendAnswer } from './send-answer.ts'
 import { headersToStore, type IdempotentParts, serveIdempotent } from './serve-idempotent.ts'
@@ -87,6 +86,7 @@ export interface SurfaceParts extends IdempotentParts {
   readonly inference: Inference
   readonly bounds: StreamBounds
   readonly faults: FaultReporter
+  readonly captureBudget: CaptureBudget
 }
 
 interface PlannedRequest {
@@ -98,81 +98,22 @@ interface PlannedRequest {
   readonly streamFormat: StreamFormat
 }
 
-type Bytes = Extract<AnswerPart, { type: 'bytes' }>
-
-const bodyBytesMax = admissionLimits.outcomeBytesMax - admissionLimits.outcomeHeadBytesMax
-
-const joined = (pieces: readonly Bytes[]): Bytes => ({
-  type: 'bytes',
-  bytes: pieces.length === 1 ? pieces[0]!.bytes : Buffer.concat(pieces.map(({ bytes }) => bytes)),
-})
-
-/** The last piece waits for `keep`. Of a body that is too large, only the fact that it was given is stored. */
-async function* captureResponse(
-  parts: AsyncIterable<AnswerPart>,
-  held: KeyLease,
-  keep: (contentType: string, body: Uint8Array) => Promise<void>,
-): AsyncGenerator<AnswerPart> {
-  let contentType = ''
-  let waiting: Bytes[] = []
-  let bytesCount = 0
-  for await (const part of parts) {
-    if (part.type === 'head') {
-      contentType = part.contentType
-      yield part
-      continue
-    }
-    bytesCount += part.bytes.length
-    waiting.push(part)
-    if (bytesCount <= bodyBytesMax) continue
-    yield* waiting.slice(0, -1)
-    waiting = [part]
-  }
-  if (waiting.length === 0) return
-  if (bytesCount > bodyBytesMax) await held.storeNothing('size')
-  else await keep(contentType, joined(waiting).bytes)
-  yield joined(waiting)
-}
-
-/**
- * Yields a stream as it comes; once a part was given, that fact is stored before the stream ends. Where it cannot be
- * stored, the log still shows a repeat of the request that it was charged.
- */
-async function* captureStream(
-  parts: AsyncIterable<AnswerPart>,
-  held: KeyLease,
-  logger: Logger,
-): AsyncGenerator<AnswerPart> {
-  let isBegun = false
-  try {
-    for await (const part of parts) {
-      if (part.type === 'bytes') isBegun = true
-      yield part
-    }
-  } finally {
-    if (isBegun)
-      await held.storeNothing('stream').catch((fault: unknown) => {
-        logger.log('idempotency.stream_not_stored', { fault })
-      })
-  }
-}
-
 interface Reader {
   readonly clientGone: AbortSignal
   readonly capture?: InferenceRequest['capture']
 }
 
-/** A stored answer is sent to repeats of the request: it is read to its end, even if its client has left. */
-const readerOf = (ctx: HttpContext, { logger }: SurfaceParts, held: KeyLease | null, stream: boolean): Reader => {
+/** A stored answer is sent to repeats of the request: a whole one is read to its end, even if its client has left. */
+const readerOf = (ctx: HttpContext, parts: SurfaceParts, held: KeyLease | null, stream: boolean): Reader => {
   if (held === null) return { clientGone: clientGoneOf(ctx.res) }
+  const headersOf = (contentType: string): RequestOutcome['headers'] => headersToStore(ctx, contentType)
+  const capture = { held, headersOf }
   if (stream)
     return {
       clientGone: AbortSignal.any([clientGoneOf(ctx.res), held.lost]),
-      capture: (answer) => captureStream(answer, held, logger),
+      capture: (answer) => captureStream(answer, capture, parts),
     }
-  const keep = (contentType: string, body: Uint8Array): Promise<void> =>
-    held.store({ status: 200, headers: headersToStore(ctx, contentType), body })
-  return { clientGone: held.lost, capture: (answer) => captureResponse(answer, held, keep) }
+  return { clientGone: held.lost, capture: (answer) => captureResponse(answer, capture) }
 }
 
 /** Runs a request, once per idempotency key. */

@@ -136,17 +136,17 @@ const dear = {
   max_output_tokens: 10,
 } as const
 
-t.test('a stream that was given is not kept', async (t) => {
+t.test('a stream that broke off is not kept', async (t) => {
   const serve: Serve = async function* (call, bill) {
     yield streamHead(call)
     yield textBytes('data: {"choices":[]}\n\n')
     await bill()
-    yield textBytes('data: [DONE]\n\n')
+    throw new GatewayError('upstream_stream_interrupted', 'It broke off.')
   }
   const edge = await startEdge(t, { serve })
   const ask = { ...plainAsk, stream: true }
   const first = await edge.post(ask, key)
-  t.match(await first.text(), /\[DONE\]/)
+  t.match(await first.text(), /broke off/)
   const again = await edge.post(ask, key)
   t.equal(again.status, 409)
   t.equal(again.headers.get('x-should-retry'), 'false')
@@ -158,27 +158,31 @@ t.test('a stream that was given is not kept', async (t) => {
   t.ok(message.includes(requestId ?? 'none'))
 })
 
-t.test('a stream that its client left is not kept either, and one of which nothing was given runs anew', async (t) => {
-  let isSilent = true
-  const serve: Serve = async function* (call, bill, clientGone) {
-    if (isSilent) throw new GatewayError('upstream_error', 'Not now.')
-    yield streamHead(call)
-    while (!clientGone.aborted) {
-      yield textBytes('data: {"choices":[]}\n\n')
-      await new Promise((resolve) => setTimeout(resolve, 5))
+t.test(
+  'a stream that its client left and nobody read on is not kept either, and one of which nothing was given runs anew',
+  async (t) => {
+    let isSilent = true
+    const serve: Serve = async function* (call, bill, clientGone) {
+      if (isSilent) throw new GatewayError('upstream_error', 'Not now.')
+      yield streamHead(call)
+      while (!clientGone.aborted) {
+        yield textBytes('data: {"choices":[]}\n\n')
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+      await bill()
+      throw clientGoneError()
     }
-    await bill()
-  }
-  const edge = await startEdge(t, { serve })
-  const ask = { ...plainAsk, stream: true }
-  t.equal((await edge.post(ask, key)).status, 502)
-  isSilent = false
-  const left = await edge.post(ask, key)
-  t.equal(left.status, 200)
-  await left.body?.cancel()
-  await until(async () => (await errorOf(await edge.post(ask, key))).code === 'idempotency_outcome_not_kept')
-  t.equal(edge.calls.length, 2)
-})
+    const edge = await startEdge(t, { serve })
+    const ask = { ...plainAsk, stream: true }
+    t.equal((await edge.post(ask, key)).status, 502)
+    isSilent = false
+    const left = await edge.post(ask, key)
+    t.equal(left.status, 200)
+    await left.body?.cancel()
+    await until(async () => (await errorOf(await edge.post(ask, key))).code === 'idempotency_outcome_not_kept')
+    t.equal(edge.calls.length, 2)
+  },
+)
 
 t.test('a stream that its client left before its head, and that was charged, is not charged again', async (t) => {
   const serve: Serve = async function* (call, bill, clientGone) {

@@ -1,0 +1,63 @@
+import t from 'tap'
+import type { RequestOutcome } from '../../../../../src/roles/edge/admission/idempotency/key-lease.ts'
+import { CaptureBudget, captureStream } from '../../../../../src/roles/edge/surfaces/inference/capture-answer.ts'
+
+type Parts = Parameters<typeof captureStream>[0]
+
+const head = { type: 'head', contentType: 'text/event-stream', level: 0, model: 'm' } as const
+const bytesOf = (text: string) => ({ type: 'bytes', bytes: Buffer.from(text) }) as const
+
+const startCapture = (parts: Parts, captureBudget: CaptureBudget) => {
+  const stored: string[] = []
+  const held = {
+    store: async ({ body }: RequestOutcome) => void stored.push(Buffer.from(body).toString()),
+    storeNothing: async (why: string) => void stored.push(`nothing: ${why}`),
+  }
+  const headersOf = () => ({})
+  const logger = { log: () => t.fail('it is stored') }
+  return { stream: captureStream(parts, { held, headersOf }, { captureBudget, logger }), stored }
+}
+
+const readAll = async (stream: Parts): Promise<number> => {
+  let parts = 0
+  for await (const _part of stream) parts += 1
+  return parts
+}
+
+async function* wholeStream(): AsyncGenerator<typeof head | ReturnType<typeof bytesOf>> {
+  yield head
+  for (const word of ['one ', 'two ', 'three']) yield bytesOf(word)
+}
+
+t.test('what its client does not read is stored too', async (t) => {
+  const { stream, stored } = startCapture(wholeStream(), new CaptureBudget())
+  await stream.next()
+  await stream.next()
+  await stream.return(undefined)
+  t.same(stored, ['one two three'])
+})
+
+t.test(
+  'a stream that breaks off after its client has left: its fault is thrown, and the part is not stored',
+  async (t) => {
+    const broken = async function* (): AsyncGenerator<typeof head | ReturnType<typeof bytesOf>> {
+      yield* [head, bytesOf('one ')]
+      throw new Error('broken off')
+    }
+    const { stream, stored } = startCapture(broken(), new CaptureBudget())
+    await stream.next()
+    await stream.next()
+    await t.rejects(stream.return(undefined), /broken off/)
+    t.same(stored, ['nothing: stream'])
+  },
+)
+
+t.test('what all streams of an edge may take is given back', async (t) => {
+  const budget = new CaptureBudget(20)
+  const [first, second] = [startCapture(wholeStream(), budget), startCapture(wholeStream(), budget)]
+  await Promise.all([readAll(first.stream), readAll(second.stream)])
+  t.same([...first.stored, ...second.stored].sort(), ['nothing: size', 'one two three'])
+  const third = startCapture(wholeStream(), budget)
+  t.equal(await readAll(third.stream), 4, 'all of it is sent')
+  t.same(third.stored, ['one two three'])
+})
