@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check leavers bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate clients chaos faults tamper reconcile-seeds openapi-seeds properties fuzz page oracle structure request-path
+.PHONY: help run test check leavers bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate clients chaos faults tamper simulate reconcile-seeds openapi-seeds properties fuzz page oracle structure request-path
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -68,6 +68,9 @@ faults: node_modules/.installed ## The long forms of the fault tests: FAULTS_STR
 
 tamper: node_modules/.installed ## The long form of the tests of tampering: TAMPER_RUNS (10000), TAMPER_SEED
 	TAMPER_RUNS=$${TAMPER_RUNS:-10000} TAMPER_SEED=$${TAMPER_SEED:-$$(date +%s)} tap -t 3600 test/audit/tamper.spec.ts test/audit/verify.spec.ts $(ARGS)
+
+simulate: node_modules/.installed ## The roles in a world that misbehaves by seed: SIMULATE_SEEDS (1000), SIMULATE_ACTIONS (1000); one of them by SEED=n
+	SEED=$(SEED) node $(NODE_FLAGS) test/simulation/main.ts
 
 reconcile-seeds: node_modules/.installed ## The long form of the reconciliation test: RECONCILE_SEEDS (1000), RECONCILE_SEED
 	RECONCILE_SEEDS=$${RECONCILE_SEEDS:-1000} tap -t 3600 test/reconcile/reconcile.spec.ts $(ARGS)

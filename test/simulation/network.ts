@@ -95,8 +95,10 @@ export class SimSocket extends Duplex {
   #send(bytes: Buffer, done: Done): void {
     if (this.owner?.isDead) return
     this.#timer?.refresh()
+    if (!this.#network.reach(this, 'before')) return
     this.flightBytes += bytes.length
     this.#network.deliver(this, () => this.peer?.receive(bytes, () => this.#landed(bytes.length)))
+    this.#network.reach(this, 'after')
     if (this.flightBytes < flightBytesMax) done()
     else this.#blocked = done
   }
@@ -125,10 +127,20 @@ export class Network {
   /** Until when nothing arrives from or at a process. */
   readonly #stalledMs = new Map<SimProcess, number>()
   #port = 40_000
+  /** Before and after a process writes to a client; false where it dies there. */
+  #onWrite: (process: SimProcess, place: 'before' | 'after') => boolean = () => true
 
   constructor(time: VirtualTime, latencyMs: () => number) {
     this.#time = time
     this.#latencyMs = latencyMs
+  }
+
+  onWrite(listener: (process: SimProcess, place: 'before' | 'after') => boolean): void {
+    this.#onWrite = listener
+  }
+
+  reach({ owner, peer }: SimSocket, place: 'before' | 'after'): boolean {
+    return owner === undefined || peer?.owner !== undefined || this.#onWrite(owner, place)
   }
 
   listen(port: number, accept: Accept): number {
@@ -230,7 +242,8 @@ export class Network {
     this.#sockets.delete(socket)
     const { peer } = socket
     if (peer === undefined || peer.destroyed) return
-    this.#time.scheduleFor(peer.owner, this.#latencyMs(), () => peer.destroy(reset('ECONNRESET')))
+    const atMs = Math.max(socket.arrivesMs, this.#time.nowMs + this.#latencyMs())
+    this.#time.scheduleFor(peer.owner, atMs - this.#time.nowMs, () => peer.destroy(reset('ECONNRESET')))
   }
 
   /** Node's server believes that it has a handle; its connections are counted as its own would be. */

@@ -10,6 +10,8 @@ export interface Simulator {
   readonly network: Network
   readonly nats: SimNats
   readonly random: () => number
+  /** Of the nats-server. */
+  readonly server: SimProcess
 }
 
 export interface SimulatorOptions {
@@ -32,9 +34,10 @@ export const simulate = async <T>(
   const network = new Network(time, () => 0.05 + random() * latencyMaxMs)
   const uninstall = [time.install(random), network.install()]
   try {
-    const nats = new SimNats({ time, network, process: new SimProcess('nats'), random, rule, faults })
+    const server = new SimProcess('nats')
+    const nats = new SimNats({ time, network, process: server, random, rule, faults })
     let outcome: PromiseSettledResult<T> | undefined
-    void Promise.allSettled([work({ time, network, nats, random })]).then(([settled]) => {
+    void Promise.allSettled([work({ time, network, nats, random, server })]).then(([settled]) => {
       outcome = settled
     })
     await time.run(() => outcome !== undefined)

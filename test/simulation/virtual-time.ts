@@ -107,6 +107,9 @@ class VirtualTimer {
   }
 }
 
+// Loaded when it is first needed, which would take real time.
+await import('gpt-tokenizer/encoding/o200k_base')
+
 const realImmediate = globalThis.setImmediate
 const realDate = globalThis.Date
 /** 2026-03-02, a Monday. */

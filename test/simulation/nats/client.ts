@@ -1,4 +1,5 @@
 import type { SimSocket } from '../network.ts'
+import type { SimProcess } from '../process.ts'
 
 /** A message as a client published it, or as one receives it. */
 export interface NatsMessage {
@@ -49,8 +50,9 @@ export class NatsClient {
     socket.on('close', () => this.#end())
   }
 
-  get subscriptions(): Iterable<NatsSubscription> {
-    return this.#subscriptions.values()
+  /** The process at the other end. */
+  get owner(): SimProcess | undefined {
+    return this.#socket.peer?.owner
   }
 
   send({ sid, client }: NatsSubscription, { subject, reply, headers, data }: NatsMessage): void {

@@ -9,6 +9,9 @@ import { Interest } from './subjects.ts'
 export interface NatsFaults {
   /** Asked for each message that is stored: whether its acknowledgement is lost, and else how late it is. */
   readonly acknowledgement: (subject: string) => { readonly isLost: boolean; readonly delayMs: number }
+  /** Before and after the server obeys a message; false where its sender dies there. */
+  readonly reach?: (sender: SimProcess | undefined, subject: string, place: 'before' | 'after') => boolean
+  readonly stored?: (stream: string, message: StoredMessage) => void
 }
 
 export interface SimNatsParts {
@@ -86,7 +89,7 @@ export class SimNats {
 
   #accept(socket: ConstructorParameters<typeof NatsClient>[0]): void {
     const client = new NatsClient(socket, this.#info(), {
-      publish: (_, message) => this.#receive(message),
+      publish: (sender, message) => this.#receiveFrom(sender, message),
       subscribe: (subscription) => this.#interest.add(subscription),
       unsubscribe: (subscription) => this.#interest.remove(subscription),
       closed: (closed) => this.#clients.delete(closed),
@@ -105,6 +108,14 @@ export class SimNats {
       max_payload: 1_048_576,
       client_id: this.#clients.size + 1,
     }
+  }
+
+  /** What was sent before its sender died arrives. */
+  #receiveFrom({ owner }: NatsClient, message: NatsMessage): void {
+    const { reach = () => true } = this.#parts.faults
+    if (!reach(owner, message.subject, 'before')) return
+    this.#receive(message)
+    reach(owner, message.subject, 'after')
   }
 
   #receive(message: NatsMessage): void {
@@ -142,7 +153,9 @@ export class SimNats {
   #store(stream: SimStream, { subject, reply, headers, data }: NatsMessage): void {
     const stored = stream.store(subject, headers, data)
     const body = { seq: 0, ...stored, stream: stream.config.name }
-    const { isLost, delayMs } = this.#parts.faults.acknowledgement(subject)
+    const { acknowledgement, stored: onStored } = this.#parts.faults
+    const { isLost, delayMs } = acknowledgement(subject)
+    if ('seq' in stored && !stored.duplicate) onStored?.(stream.config.name, stream.at(stored.seq)!)
     if ('error' in stored) this.#respond(reply, body)
     else if (!isLost) this.#respond(reply, body, delayMs)
     for (const [id, consumer] of this.#consumers) if (id.startsWith(`${stream.config.name}.`)) consumer.handOut()

@@ -1,0 +1,233 @@
+import { openCallClient } from '../../src/adapters/nats/calls/call-client.ts'
+import { openCallServer } from '../../src/adapters/nats/calls/call-server.ts'
+import { connectNats } from '../../src/adapters/nats/connect.ts'
+import { type OpenLog, openLog } from '../../src/adapters/nats/log.ts'
+import { openOutcomes } from '../../src/adapters/nats/outcomes/open.ts'
+import { openRates } from '../../src/adapters/nats/rates/open.ts'
+import { openWorkQueues } from '../../src/adapters/nats/work-queue/open.ts'
+import type { Signer } from '../../src/audit/note.ts'
+import { largerHead, type SignedHead, type SignedHeadStore } from '../../src/audit/signed-head.ts'
+import { SignedHeads } from '../../src/audit/signed-heads.ts'
+import { LocalCalls } from '../../src/cli/local-calls.ts'
+import { permittedEventTypes } from '../../src/cli/platform.ts'
+import type { Runtime } from '../../src/cli/runtime.ts'
+import { initialLedger } from '../../src/domain/ledger/ledger.ts'
+import type { Catalog } from '../../src/domain/routing/plan.ts'
+import { LedgerTail } from '../../src/log/ledger-tail.ts'
+import type { Provider } from '../../src/providers/dialect/provider.ts'
+import type { Dispatch } from '../../src/roles/dispatch.ts'
+import type { AdminIdentity } from '../../src/roles/edge/http/authenticate.ts'
+import { edge } from '../../src/roles/edge/role.ts'
+import { projector } from '../../src/roles/projector/role.ts'
+import { type CallSource, proxy } from '../../src/roles/proxy/role.ts'
+import { RecentTasks } from '../../src/roles/recent-tasks.ts'
+import type { ProcessRole } from '../../src/roles/role.ts'
+import { scheduler } from '../../src/roles/scheduler/role.ts'
+import { StoredResponses } from '../../src/roles/stored-responses.ts'
+import { noReadModels } from '../roles/edge/edge-fixture.ts'
+import { natsPort } from './nats/server.ts'
+import type { Ports } from './ports.ts'
+import { currentProcess, noAnswer, type SimProcess } from './process.ts'
+import type { SimTables } from './tables.ts'
+import type { SimUpstream } from './upstream.ts'
+
+/** Shorter than the program's own, so that little simulated time shows what follows a time-out. */
+export const simBounds = {
+  requestDeadlineMs: 20_000,
+  firstByteMs: 4_000,
+  wholeAnswerMs: 8_000,
+  idleMs: 3_000,
+  drainMs: 6_000,
+} as const
+
+export const logName = 'GATEWAY'
+
+const providers: ReadonlyMap<string, Provider> = new Map(
+  ['openai', 'grok'].map((name) => [
+    name,
+    { name, dialect: 'openai', profile: 'openai', baseUrl: `https://${name}.example/v1`, apiKey: 'secret' },
+  ]),
+)
+
+export const simCatalog: Catalog = {
+  providers: new Map([
+    ['openai', { models: {}, surfaces: ['chat', 'messages', 'responses'], profile: 'openai' }],
+    ['grok', { models: {}, surfaces: ['chat'], profile: 'openai' }],
+    ['vv', { models: { v3: 'vendor-v3' } }],
+  ]),
+  aliases: {},
+  routers: { auto: { candidates: ['openai/plain', 'grok/plain'] } },
+}
+
+export interface HostParts {
+  readonly ports: Ports
+  readonly tables: SimTables
+  readonly upstream: SimUpstream
+  readonly signer: Signer
+  readonly admins: readonly AdminIdentity[]
+  readonly listening: (process: SimProcess, port: number) => void
+}
+
+/** What a process is started with. */
+export interface Start extends HostParts {
+  readonly process: SimProcess
+  readonly runtime: Runtime
+  /** The file of this host with what was signed last. */
+  readonly heads: SimHeadStore
+  readonly sharedHeads: SimHeadStore
+  readonly onFatal: (fault: Error) => void
+  /** Called in reverse order when the process is stopped. */
+  readonly push: <T extends { stop(): Promise<unknown> }>(part: T) => T
+}
+
+export class SimHeadStore implements SignedHeadStore {
+  readonly place: string
+  readonly #ports: Ports
+  #head: SignedHead | null
+
+  constructor(place: string, ports: Ports, head: SignedHead) {
+    this.place = place
+    this.#ports = ports
+    this.#head = head
+  }
+
+  async read(): Promise<SignedHead | null> {
+    return this.#head
+  }
+
+  async advance(head: SignedHead): Promise<SignedHead> {
+    if (!this.#ports.reach(currentProcess(), `seal.${this.place}`, 'before')) return noAnswer()
+    this.#head = this.#head === null ? head : largerHead(head, this.#head)
+    if (!this.#ports.reach(currentProcess(), `seal.${this.place}`, 'after')) return noAnswer()
+    return this.#head
+  }
+
+  async replace(head: SignedHead): Promise<void> {
+    this.#head = head
+  }
+}
+
+const connect = async ({ push }: Pick<Start, 'push'>, role: ProcessRole, purpose: string) => {
+  const connection = await connectNats({ url: `nats://127.0.0.1:${natsPort}`, role, name: purpose })
+  push({ stop: () => connection.close() })
+  return connection
+}
+
+const common = { name: logName, replicas: 1, durability: 'relaxed' } as const
+
+export const openSimLog = async (start: Start, role: ProcessRole, create = false): Promise<OpenLog> => {
+  const { runtime, onFatal, push } = start
+  const connection = await connect(start, role, role)
+  const readOnly = role === 'projector'
+  const options = {
+    ...common,
+    ...runtime,
+    connection,
+    role,
+    readOnly,
+    create,
+    onFatal,
+    permittedTypes: permittedEventTypes,
+  }
+  const log = await openLog(options)
+  push({ stop: () => log.close(2_000) })
+  return log
+}
+
+/** Replays the log. */
+export const openSimTail = async ({ push, onFatal }: Start, log: OpenLog): Promise<LedgerTail> => {
+  const tail = push(new LedgerTail(initialLedger(), log))
+  tail.done.catch(onFatal)
+  await Promise.race([tail.waitForSequence(await log.lastSequence()), tail.done])
+  return tail
+}
+
+export const startSimProjector = async (start: Start, log: OpenLog): Promise<void> => {
+  const { tables, runtime, onFatal, push } = start
+  push(await projector.start({ log, store: tables, ...runtime, onFatal }))
+}
+
+export const startSimScheduler = async (start: Start, log: OpenLog, tail: LedgerTail): Promise<void> => {
+  const { signer, heads, sharedHeads, runtime, push } = start
+  const stores = [heads, sharedHeads]
+  const sealing = { signer, previous: [], heads: new SignedHeads({ stores, ...runtime }), firstSeal: false }
+  push(await scheduler.start({ log, tail, sealing, requestDeadlineMs: simBounds.requestDeadlineMs, ...runtime }))
+}
+
+export const startSimProxy = async (start: Start, log: OpenLog, calls: CallSource): Promise<void> => {
+  const { upstream, runtime, push } = start
+  push(
+    await proxy.start({ log, providers, vendors: new Map(), http: upstream.client(), calls, ...simBounds, ...runtime }),
+  )
+}
+
+export const startSimEdge = async (start: Start, log: OpenLog, tail: LedgerTail, dispatch: Dispatch): Promise<void> => {
+  const { process, runtime, tables, push, admins, listening } = start
+  const options = { ...common, ...runtime, role: 'edge', create: false } as const
+  const queues = await openWorkQueues({ ...options, puts: true, connection: await connect(start, 'edge', 'tasks') })
+  push({ stop: () => queues.close() })
+  const outcomes = await openOutcomes({ ...options, connection: await connect(start, 'edge', 'outcomes') })
+  push({ stop: () => outcomes.close() })
+  const rateRecords = await openRates({ ...options, connection: await connect(start, 'edge', 'rates') })
+  push({ stop: async () => rateRecords.close() })
+  const tasks = push(new RecentTasks({ tail, log, stored: tables.tasks() }))
+  const responseOwners = push(new StoredResponses({ tail, log, findStored: () => tables.findStoredResponse() }))
+  const running = await edge.start({
+    ...{ log, tail, dispatch, admins, outcomes, rateRecords, tasks, responseOwners, ...runtime },
+    catalog: simCatalog,
+    readModels: { ...noReadModels, findRequestEnd: (requestId) => tables.findRequestEnd(requestId) },
+    frames: log,
+    verifiers: [],
+    taskQueue: queues.tasks,
+    callbacks: false,
+    taskDeadlineMs: 600_000,
+    requestsPerMinute: null,
+    requestDeadlineMs: simBounds.requestDeadlineMs,
+    listen: { host: '127.0.0.1', port: 0 },
+    bounds: { stopMs: simBounds.drainMs },
+  })
+  push(running)
+  listening(process, running.port)
+}
+
+export type HostKind = 'gateway' | 'edge' | 'proxy' | 'projector' | 'scheduler'
+
+const openCalls = async <Calls extends { close(): Promise<void> }>(
+  start: Start,
+  role: ProcessRole,
+  open: (options: Parameters<typeof openCallClient>[0]) => Calls,
+): Promise<Calls> => {
+  const calls = open({ ...start.runtime, connection: await connect(start, role, 'calls'), name: logName })
+  start.push({ stop: () => calls.close() })
+  return calls
+}
+
+/** As `gateway serve` and `gateway serve --role` compose them. */
+export const hostStarters: { readonly [Kind in HostKind]: (start: Start) => Promise<void> } = {
+  gateway: async (start) => {
+    const log = await openSimLog(start, 'gateway')
+    await startSimProjector(start, log)
+    const tail = await openSimTail(start, log)
+    await startSimScheduler(start, log, tail)
+    const calls = new LocalCalls()
+    await startSimProxy(start, log, calls)
+    await startSimEdge(start, log, tail, calls.dispatch)
+  },
+  edge: async (start) => {
+    const log = await openSimLog(start, 'edge')
+    const tail = await openSimTail(start, log)
+    const { dispatch } = await openCalls(start, 'edge', openCallClient)
+    await startSimEdge(start, log, tail, dispatch)
+  },
+  proxy: async (start) => {
+    const log = await openSimLog(start, 'proxy')
+    await startSimProxy(start, log, await openCalls(start, 'proxy', openCallServer))
+  },
+  projector: async (start) => {
+    await startSimProjector(start, await openSimLog(start, 'projector'))
+  },
+  scheduler: async (start) => {
+    const log = await openSimLog(start, 'scheduler')
+    await startSimScheduler(start, log, await openSimTail(start, log))
+  },
+}

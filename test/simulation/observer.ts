@@ -1,0 +1,174 @@
+import { GrowingTree, hashFrame } from '../../src/audit/merkle.ts'
+import type { Verifier } from '../../src/audit/note.ts'
+import { readCheckpoints, verifyCheckpoint } from '../../src/audit/verified-checkpoints.ts'
+import { type Applied, applyFrame, initialLedger } from '../../src/domain/ledger/ledger.ts'
+import { parseUsd } from '../../src/domain/money.ts'
+import { availablePicos, balancePicos } from '../../src/domain/wallet/wallet.ts'
+import type { Event, EventOf } from '../../src/events/envelope.ts'
+import type { PriceSheet } from '../../src/events/types.ts'
+import type { Frame } from '../../src/log/event-log.ts'
+import type { AllowedWriters } from '../../src/log/read-frame.ts'
+import { frameFromRaw } from '../../src/log/source-log.ts'
+import type { StoredMessage } from './nats/stream.ts'
+
+type Closing = EventOf<'UsageRecorded'> | EventOf<'RequestFailed'>
+
+/** What is known of one request. */
+export interface ObservedRequest {
+  routed: EventOf<'RequestRouted'> | null
+  /** The first that came. */
+  closing: Closing | null
+  undelivered: boolean
+}
+
+const readId = (data: Buffer): string => data.toString('latin1', 0, data.indexOf('\n'))
+
+/** Follows the log as it is stored, and checks after every frame what must hold at every instant. */
+export class Observer {
+  readonly ledger = initialLedger()
+  readonly frames: Frame[] = []
+  readonly requests = new Map<string, ObservedRequest>()
+  readonly tree = new GrowingTree()
+  /** Output tokens of every bill in the log, also of one that came after another end of its request. */
+  readonly billedOutputs = new Set<number>()
+  readonly #onViolation: (text: string) => void
+  readonly #permitted: AllowedWriters
+  readonly #verifiers: readonly Verifier[]
+  readonly #prefix: string
+  readonly #eventIds = new Set<string>()
+  readonly #frameIds = new Set<string>()
+  readonly #holds = new Set<string>()
+  /** By model and version. */
+  readonly #sheets = new Map<string, PriceSheet>()
+
+  constructor(parts: {
+    readonly onViolation: (text: string) => void
+    readonly permitted: AllowedWriters
+    readonly verifiers: readonly Verifier[]
+    readonly prefix: string
+  }) {
+    this.#onViolation = parts.onViolation
+    this.#permitted = parts.permitted
+    this.#verifiers = parts.verifiers
+    this.#prefix = parts.prefix
+  }
+
+  take({ sequence, subject, data, storedMs }: StoredMessage): Frame {
+    const raw = { sequence, subject: subject.slice(this.#prefix.length), id: '', storedMs, data }
+    const frame = frameFromRaw(raw, this.#permitted)
+    this.frames.push(frame)
+    this.#checkFrameId(readId(data))
+    this.#checkSeals(raw, sequence)
+    const applied = applyFrame(this.ledger, frame)
+    for (const each of applied) this.#note(each)
+    if (frame.walletSubject !== null) this.#checkHolds(frame.walletSubject, applied)
+    for (const workspaceId of new Set(applied.map(({ event }) => event.subject))) this.#checkWallet(workspaceId)
+    this.tree.append(hashFrame(raw))
+    return frame
+  }
+
+  /** A frame is stored once within the duplicate window, whatever its writer had to repeat. */
+  #checkFrameId(id: string): void {
+    if (this.#frameIds.has(id)) this.#onViolation(`frame ${id} was stored twice`)
+    this.#frameIds.add(id)
+  }
+
+  #checkSeals(raw: { readonly data: Buffer }, sequence: number): void {
+    for (const checkpoint of readCheckpoints(raw)) {
+      const { size } = checkpoint
+      if (size >= sequence) this.#onViolation(`the checkpoint in frame ${sequence} seals ${size} frames`)
+      const seal = verifyCheckpoint(checkpoint, this.#verifiers)
+      if (size === this.tree.size && !seal.root.equals(this.tree.root))
+        this.#onViolation(`the checkpoint in frame ${sequence} seals other frames`)
+    }
+  }
+
+  #note({ event, movements }: Applied): void {
+    if (this.#eventIds.has(event.id)) this.#onViolation(`event ${event.id} (${event.type}) was applied twice`)
+    this.#eventIds.add(event.id)
+    if (event.type === 'HoldPlaced' && movements.length > 0) this.#noteHold(event)
+    if (event.type === 'PricePublished' && 'sheet' in event.data)
+      this.#sheets.set(`${event.data.model} ${event.data.version}`, event.data.sheet)
+    if (event.type === 'RequestRouted') this.#requestOf(event.data.requestId).routed = event
+    if (event.type === 'UsageRecorded' || event.type === 'RequestFailed') this.#noteClosing(event)
+    if (event.type === 'AdjustmentPosted' && event.data.reason === 'undelivered')
+      this.#requestOf(event.data.corrects).undelivered = true
+  }
+
+  #noteHold({ data: { holdId } }: EventOf<'HoldPlaced'>): void {
+    if (this.#holds.has(holdId)) this.#onViolation(`hold ${holdId} was placed twice`)
+    this.#holds.add(holdId)
+  }
+
+  #noteClosing(event: Closing): void {
+    const request = this.#requestOf(event.data.requestId)
+    if (event.type === 'UsageRecorded') this.#checkCharge(event)
+    if (request.closing?.type === 'UsageRecorded' && event.type === 'UsageRecorded')
+      this.#onViolation(`request ${event.data.requestId} was billed twice`)
+    request.closing ??= event
+  }
+
+  #checkCharge({ data }: EventOf<'UsageRecorded'>): void {
+    this.billedOutputs.add(data.usage.outputTotal)
+    const sheet = this.#sheets.get(`${data.model} ${data.priceVersion}`)
+    for (const { item, unitPrice } of data.lines)
+      if (
+        parseUsd(unitPrice) !==
+        parseUsd(sheet?.per_million_tokens[item === 'output' ? 'output' : 'input'] ?? '0') / 1_000_000n
+      )
+        this.#onViolation(`request ${data.requestId} is charged ${unitPrice} for ${item}, not as published`)
+    const sum = data.lines.reduce((picos, { amount }) => picos + parseUsd(amount), 0n)
+    if (sum !== parseUsd(data.total)) this.#onViolation(`the lines of ${data.requestId} are not its total`)
+    for (const { quantity, unitPrice, amount } of data.lines)
+      if (BigInt(quantity) * parseUsd(unitPrice) !== parseUsd(amount))
+        this.#onViolation(`a line of ${data.requestId} is not quantity × price`)
+  }
+
+  #checkHolds(workspaceId: string, applied: readonly Applied[]): void {
+    const wallet = this.ledger.wallets.get(workspaceId)!
+    const places = applied.some(({ event, movements }) => event.type === 'HoldPlaced' && movements.length > 0)
+    if (places && availablePicos(wallet) < 0n)
+      this.#onViolation(`a hold of ${workspaceId} was placed that its wallet does not cover`)
+  }
+
+  #checkWallet(workspaceId: string): void {
+    const wallet = this.ledger.wallets.get(workspaceId)
+    if (wallet === undefined) return
+    const held = [...wallet.holds.values()].reduce((sum, { remainingPicos }) => sum + remainingPicos, 0n)
+    if (held !== wallet.heldPicos) this.#onViolation(`${workspaceId} holds ${wallet.heldPicos}, its holds ${held}`)
+    if ([...wallet.holds.values()].some(({ remainingPicos }) => remainingPicos < 0n))
+      this.#onViolation(`a hold of ${workspaceId} is below zero`)
+  }
+
+  /** From the events alone, without the fold. */
+  checkBalances(): void {
+    const sums = new Map<string, bigint>()
+    const move = (event: Event, picos: bigint): void => {
+      sums.set(event.subject, (sums.get(event.subject) ?? 0n) + picos)
+    }
+    const seen = new Set<string>()
+    for (const { walletSubject, writer, counter, events } of this.frames) {
+      const id = `${writer}:${counter}`
+      if (walletSubject === null && seen.has(id)) continue
+      seen.add(id)
+      for (const event of events) if (event.type === 'WalletCredited') move(event, parseUsd(event.data.amount))
+      for (const event of events) if (event.type === 'AdjustmentPosted') move(event, parseUsd(event.data.amount))
+    }
+    for (const { routed, closing } of this.requests.values())
+      if (routed !== null && closing?.type === 'UsageRecorded') move(closing, -parseUsd(closing.data.total))
+    for (const [workspaceId, wallet] of this.ledger.wallets) {
+      const own = sums.get(workspaceId) ?? 0n
+      const found = balancePicos(wallet) + wallet.feesPicos + wallet.lapsedPicos
+      if (wallet.subscription === null && own !== found)
+        this.#onViolation(`the balance of ${workspaceId} is ${found}, its events are ${own}`)
+    }
+  }
+
+  #requestOf(requestId: string): ObservedRequest {
+    const known = this.requests.get(requestId)
+    if (known !== undefined) return known
+    const request: ObservedRequest = { routed: null, closing: null, undelivered: false }
+    this.requests.set(requestId, request)
+    return request
+  }
+}

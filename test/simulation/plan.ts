@@ -1,0 +1,182 @@
+import { randomOf } from '../support/random.ts'
+import type { CrashPlace } from './ports.ts'
+
+/** How a provider treats one attempt. */
+export type AttemptMode =
+  | 'answers'
+  | 'answers_late'
+  | 'fails'
+  | 'is_busy'
+  | 'breaks_network'
+  | 'is_silent'
+  | 'breaks_off'
+  | 'omits_usage'
+  | 'contradicts_usage'
+
+export interface ChatAction {
+  readonly type: 'chat'
+  readonly workspace: number
+  /** Its output tokens too, by which its bill is found. */
+  readonly number: number
+  readonly stream: boolean
+  readonly router: boolean
+  readonly attempts: readonly AttemptMode[]
+  /** Bytes of the response after which the client leaves. */
+  readonly leavesAfter: number | null
+  /** Requests with the same number are repeats under one idempotency key. */
+  readonly isRepeatable: boolean
+}
+
+export type AdminAction =
+  | { readonly type: 'credit'; readonly workspace: number; readonly usd: string; readonly reference: string }
+  | { readonly type: 'limits'; readonly workspace: number; readonly requestsPerMinute: number | null }
+  | { readonly type: 'price'; readonly output: string; readonly version: number }
+  | { readonly type: 'subscribe'; readonly workspace: number; readonly id: string }
+  | { readonly type: 'issue_key'; readonly workspace: number; readonly name: string }
+
+export type Action = ChatAction | AdminAction
+
+export type Fault =
+  | { readonly type: 'crash_at'; readonly port: number; readonly place: CrashPlace; readonly skipped: number }
+  | { readonly type: 'kill'; readonly host: number; readonly isSilent: boolean }
+  | { readonly type: 'stop'; readonly host: number }
+  | { readonly type: 'stall'; readonly host: number; readonly ms: number }
+  | { readonly type: 'lose_acknowledgements'; readonly count: number }
+  | { readonly type: 'delay_acknowledgements'; readonly ms: number; readonly forMs: number }
+  | { readonly type: 'restart_nats'; readonly downMs: number }
+  | { readonly type: 'clock_jump'; readonly host: number; readonly ms: number }
+  | { readonly type: 'tables_down'; readonly ms: number }
+
+export interface At<What> {
+  readonly atMs: number
+  readonly what: What
+}
+
+export interface Plan {
+  readonly seed: number
+  /** Edges and proxies in one process or apart. */
+  readonly isApart: boolean
+  readonly actions: readonly At<Action>[]
+  readonly faults: readonly At<Fault>[]
+}
+
+export const workspacesCount = 4
+const actionEveryMs = 60
+const faultEveryMs = 2_000
+
+type Random = () => number
+
+const whole = (random: Random, max: number): number => Math.floor(random() * max)
+
+const pick = <T>(random: Random, weights: readonly (readonly [T, number])[]): T => {
+  let left = random() * weights.reduce((sum, [, weight]) => sum + weight, 0)
+  for (const [value, weight] of weights) {
+    left -= weight
+    if (left < 0) return value
+  }
+  return weights[0]![0]
+}
+
+const modes: readonly (readonly [AttemptMode, number])[] = [
+  ['answers', 72],
+  ['answers_late', 8],
+  ['fails', 5],
+  ['is_busy', 3],
+  ['breaks_network', 3],
+  ['is_silent', 1],
+  ['breaks_off', 4],
+  ['omits_usage', 2],
+  ['contradicts_usage', 2],
+]
+
+const chat = (random: Random, number: number): ChatAction => ({
+  type: 'chat',
+  workspace: whole(random, workspacesCount),
+  number,
+  stream: random() < 0.5,
+  router: random() < 0.3,
+  attempts: [pick(random, modes), pick(random, modes)],
+  leavesAfter: random() < 0.08 ? whole(random, 1_500) : null,
+  isRepeatable: random() < 0.15,
+})
+
+const administer = (random: Random, number: number): AdminAction => {
+  const workspace = whole(random, workspacesCount)
+  return pick<() => AdminAction>(random, [
+    [
+      () => ({
+        type: 'credit',
+        workspace,
+        usd: (1 + whole(random, 300) / 100).toFixed(2),
+        reference: `credit-${number}`,
+      }),
+      5,
+    ],
+    [() => ({ type: 'limits', workspace, requestsPerMinute: random() < 0.5 ? null : 20 + whole(random, 600) }), 2],
+    [() => ({ type: 'price', output: String(50 + whole(random, 100)), version: number }), 1],
+    [() => ({ type: 'subscribe', workspace, id: `sub-${number}` }), 1],
+    [() => ({ type: 'issue_key', workspace, name: `key-${number}` }), 1],
+  ])()
+}
+
+const makeActions = (random: Random, count: number): readonly At<Action>[] => {
+  const actions: At<Action>[] = []
+  let atMs = 0
+  for (let number = 1; actions.length < count; number += 1) {
+    atMs += random() * 2 * actionEveryMs
+    if (random() < 0.06) {
+      actions.push({ atMs, what: administer(random, number) })
+      continue
+    }
+    const what = chat(random, number)
+    actions.push({ atMs, what })
+    if (what.isRepeatable)
+      for (let repeat = whole(random, 3); repeat > 0; repeat -= 1)
+        actions.push({ atMs: atMs + random() * 8_000, what: { ...what, leavesAfter: null } })
+  }
+  return actions.toSorted((one, other) => one.atMs - other.atMs)
+}
+
+const fault = (random: Random): Fault => {
+  const host = whole(random, 100)
+  return pick<() => Fault>(random, [
+    [
+      () => ({
+        type: 'crash_at',
+        port: whole(random, 1_000),
+        place: random() < 0.5 ? 'before' : 'after',
+        skipped: whole(random, 4),
+      }),
+      10,
+    ],
+    [() => ({ type: 'kill', host, isSilent: random() < 0.3 }), 2],
+    [() => ({ type: 'stop', host }), 2],
+    [() => ({ type: 'stall', host, ms: 100 + random() ** 3 * 20_000 }), 3],
+    [() => ({ type: 'lose_acknowledgements', count: 1 + whole(random, 3) }), 4],
+    [() => ({ type: 'delay_acknowledgements', ms: random() * 4_000, forMs: random() * 2_000 }), 2],
+    [() => ({ type: 'restart_nats', downMs: 50 + random() ** 2 * 6_000 }), 1],
+    [() => ({ type: 'clock_jump', host, ms: (random() - 0.5) * 10_000 }), 1],
+    [() => ({ type: 'tables_down', ms: random() * 8_000 }), 1],
+  ])()
+}
+
+/** All that happens in a run, but for the delays. */
+export const makePlan = (seed: number, actionsCount: number): Plan => {
+  const random = randomOf(seed)
+  const isApart = random() < 0.6
+  const actions = makeActions(random, actionsCount)
+  const endMs = actions.at(-1)?.atMs ?? 0
+  const faults: At<Fault>[] = []
+  for (let atMs = random() * faultEveryMs; atMs < endMs; atMs += random() * 2 * faultEveryMs)
+    faults.push({ atMs, what: fault(random) })
+  return { seed, isApart, actions, faults }
+}
+
+/** One line an action or fault, in order. */
+export const formatPlan = ({ seed, isApart, actions, faults }: Plan): string =>
+  [
+    `plan of seed ${seed}, ${isApart ? 'each role in processes of its own' : 'every role in each process'}:`,
+    ...[...actions, ...faults]
+      .toSorted((one, other) => one.atMs - other.atMs)
+      .map(({ atMs, what }) => `  ${atMs.toFixed(1)} ms ${JSON.stringify(what)}`),
+  ].join('\n')

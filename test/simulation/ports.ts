@@ -1,0 +1,80 @@
+import type { SimProcess } from './process.ts'
+
+export type CrashPlace = 'before' | 'after'
+
+/** The next call of a port, by any process, that ends its process. */
+export interface ArmedCrash {
+  readonly port: string
+  readonly place: CrashPlace
+  /** So many calls pass first. */
+  skipped: number
+}
+
+/** Every call of a port is reported here: it is counted, and may be where a process dies. */
+export class Ports {
+  readonly calls = new Map<string, number>()
+  /** By port and place. */
+  readonly crashes = new Map<string, number>()
+  readonly #armed: ArmedCrash[] = []
+  readonly #onCall: (process: SimProcess, port: string) => void
+  readonly #onCrash: (process: SimProcess, port: string) => void
+
+  constructor(
+    onCall: (process: SimProcess, port: string) => void,
+    onCrash: (process: SimProcess, port: string) => void,
+  ) {
+    this.#onCall = onCall
+    this.#onCrash = onCrash
+  }
+
+  arm(crash: ArmedCrash): void {
+    this.#armed.push(crash)
+  }
+
+  disarm(): void {
+    this.#armed.length = 0
+  }
+
+  /** Whether the process may go on. */
+  reach(process: SimProcess | undefined, port: string, place: CrashPlace): boolean {
+    if (process === undefined) return true
+    if (process.isDead) return place === 'before'
+    if (place === 'before') {
+      this.calls.set(port, (this.calls.get(port) ?? 0) + 1)
+      this.#onCall(process, port)
+    }
+    const at = this.#armed.findIndex((each) => each.port === port && each.place === place)
+    if (at < 0) return true
+    const armed = this.#armed[at]!
+    armed.skipped -= 1
+    if (armed.skipped >= 0) return true
+    this.#armed.splice(at, 1)
+    const label = `${port} ${place}`
+    this.crashes.set(label, (this.crashes.get(label) ?? 0) + 1)
+    this.#onCrash(process, label)
+    return false
+  }
+}
+
+/** Of a message that a process sent to the nats-server. */
+export const natsPortOf = (subject: string): string => {
+  if (subject.startsWith('$JS.ACK.')) return 'queue.acknowledge'
+  if (subject.startsWith('$JS.API.'))
+    return subject
+      .split('.')
+      .slice(2, 5)
+      .join('.')
+      .replace(/\.GATEWAY\w*$/, '')
+  const [, noun = '', name = ''] = subject.split('.')
+  switch (noun) {
+    case 'journal':
+      return `log.append ${name}`
+    case 'wallet':
+      return 'log.append wallet'
+    case 'edge':
+    case 'proxy':
+      return `calls.packets to ${noun}`
+    default:
+      return noun
+  }
+}

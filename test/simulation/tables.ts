@@ -1,0 +1,158 @@
+import { utcDayAt } from '../../src/domain/instant.ts'
+import { applyFrame, initialLedger, type Ledger } from '../../src/domain/ledger/ledger.ts'
+import { formatUsd, parseUsd } from '../../src/domain/money.ts'
+import type { Task } from '../../src/domain/video/task.ts'
+import type { Frame } from '../../src/log/event-log.ts'
+import { readModels } from '../../src/projections/read-models.ts'
+import type { RequestEnd } from '../../src/projections/requests/queries.ts'
+import type { Row, Value } from '../../src/projections/schema/read-model.ts'
+import { versionsOf } from '../../src/projections/versions.ts'
+import type { ProjectionBatch, ProjectionStore, TableChanges } from '../../src/roles/projector/ports.ts'
+import type { StoredTasks } from '../../src/roles/recent-tasks.ts'
+import type { StoredResponseOwner } from '../../src/roles/stored-responses.ts'
+import type { Ports } from './ports.ts'
+import { currentProcess, noAnswer } from './process.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+const toText = (value: Value | undefined): string =>
+  JSON.stringify(value, (_, each: unknown) => (typeof each === 'bigint' ? `${each}n` : each))
+
+const add = (one: Value | undefined, other: Value | undefined): Value => {
+  if (typeof one === 'string' && typeof other === 'string') return formatUsd(parseUsd(one) + parseUsd(other))
+  return BigInt(Number(one ?? 0)) + BigInt(Number(other ?? 0))
+}
+
+const rowsAbove = (rows: ReadonlyMap<string, Row>, key: string, written: readonly Row[]): readonly Row[] => {
+  const last = [...rows.values()].at(-1)
+  return written.filter((row) => last === undefined || String(row[key]) > String(last[key]))
+}
+
+/** The rows of every table, written as `definition.write` says. */
+export class TableRows {
+  readonly #tables = new Map<string, Map<string, Row>>()
+
+  find(table: string, key: string): Row | undefined {
+    return this.#tables.get(table)?.get(toText([key] as never))
+  }
+
+  /** In order, for a comparison. */
+  texts(): readonly string[] {
+    return [...this.#tables]
+      .flatMap(([table, rows]) =>
+        [...rows.values()].map((row) => `${table} ${toText(Object.entries(row).toSorted() as never)}`),
+      )
+      .toSorted()
+  }
+
+  write(changes: readonly TableChanges[]): void {
+    for (const { table, definition, written, deleted } of changes) {
+      const rows = this.#tables.get(table) ?? new Map<string, Row>()
+      this.#tables.set(table, rows)
+      const keyOf = (row: Row): string => toText(definition.key.map((name) => row[name]) as never)
+      for (const row of deleted) rows.delete(keyOf(row))
+      const rising = definition.write === 'rise' ? rowsAbove(rows, definition.key[0]!, written) : written
+      for (const row of rising) this.#writeRow(rows, keyOf(row), row, definition)
+    }
+  }
+
+  #writeRow(rows: Map<string, Row>, key: string, row: Row, { write, key: keyNames }: TableChanges['definition']): void {
+    const present = rows.get(key)
+    if (present === undefined) rows.set(key, row)
+    else if (write === 'insert') throw new Error(`a row is inserted twice: ${key}`)
+    else if (write === 'replace') rows.set(key, row)
+    else if (write === 'add') {
+      const sums = Object.entries(row).map(([name, value]) => [
+        name,
+        keyNames.includes(name) ? value : add(present[name], value),
+      ])
+      rows.set(key, Object.fromEntries(sums) as Row)
+    }
+  }
+}
+
+export interface TablesParts {
+  readonly time: VirtualTime
+  readonly random: () => number
+  readonly ports: Ports
+  readonly frames: () => readonly Frame[]
+}
+
+const queryMs = 3
+
+/** The read models as a database keeps them; the ledger of a starting projector is folded from the same frames. */
+export class SimTables implements ProjectionStore {
+  rows = new TableRows()
+  sequence = 0
+  downUntilMs = 0
+  readonly #parts: TablesParts
+  #firstFrame: string | null = null
+
+  constructor(parts: TablesParts) {
+    this.#parts = parts
+  }
+
+  load(): ReturnType<ProjectionStore['load']> {
+    return this.#call('tables.load', () => {
+      const ledger = this.#fold()
+      return { ledger, sequence: this.sequence, firstFrame: this.#firstFrame, versions: versionsOf(readModels) }
+    })
+  }
+
+  apply(batch: ProjectionBatch): Promise<boolean> {
+    return this.#call('tables.apply', () => {
+      if (batch.fromSequence !== this.sequence) return false
+      this.rows.write(batch.changes)
+      this.sequence = batch.toSequence
+      this.#firstFrame ??= batch.firstFrame
+      return true
+    })
+  }
+
+  checkpoint(): Promise<number> {
+    return this.#call('tables.read', () => this.sequence)
+  }
+
+  versions(): ReturnType<ProjectionStore['versions']> {
+    return this.#call('tables.read', () => versionsOf(readModels))
+  }
+
+  findRequestEnd(requestId: string): Promise<{ readonly sequence: number; readonly value: RequestEnd | undefined }> {
+    return this.#call('tables.read', () => {
+      const row = this.rows.find('requests', requestId)
+      if (row === undefined) return { sequence: this.sequence, value: undefined }
+      const total = String(row['total'])
+      const chargedUsd = parseUsd(total) === 0n ? null : formatUsd(parseUsd(total))
+      return { sequence: this.sequence, value: { chargedUsd, day: utcDayAt(Date.parse(String(row['routed_at']))) } }
+    })
+  }
+
+  findStoredResponse(): Promise<StoredResponseOwner | undefined> {
+    return this.#call('tables.read', () => undefined)
+  }
+
+  tasks(): StoredTasks {
+    const ended = (): Promise<Task | null> => this.#call('tables.read', () => null)
+    return {
+      findTask: ended,
+      listTasks: () => this.#call('tables.read', () => []),
+      checkpoint: () => this.checkpoint(),
+    }
+  }
+
+  #fold(): Ledger {
+    const ledger = initialLedger()
+    for (const frame of this.#parts.frames().slice(0, this.sequence)) applyFrame(ledger, frame)
+    return ledger
+  }
+
+  async #call<T>(port: string, work: () => T): Promise<T> {
+    const { time, random, ports } = this.#parts
+    const process = currentProcess()
+    if (!ports.reach(process, port, 'before')) return noAnswer()
+    await time.sleep(random() * queryMs)
+    if (time.nowMs < this.downUntilMs) throw new Error('the database cannot be reached')
+    const result = work()
+    if (!ports.reach(process, port, 'after')) return noAnswer()
+    return result
+  }
+}

@@ -1,0 +1,604 @@
+import { createHash, hash } from 'node:crypto'
+import { connectNats } from '../../src/adapters/nats/connect.ts'
+import { ensureOutcomes } from '../../src/adapters/nats/outcomes/open.ts'
+import { ensureRates } from '../../src/adapters/nats/rates/open.ts'
+import { ensureWorkQueues } from '../../src/adapters/nats/work-queue/open.ts'
+import { creditWallet, issueKey, openWorkspace } from '../../src/administration/account-changes.ts'
+import { publishPlan } from '../../src/administration/plan-changes.ts'
+import { publishPrices } from '../../src/administration/price-changes.ts'
+import { createSigner, deriveVerifier } from '../../src/audit/note.ts'
+import { emptyHead } from '../../src/audit/signed-head.ts'
+import { permittedEventTypes } from '../../src/cli/platform.ts'
+import { applyFrame, initialLedger } from '../../src/domain/ledger/ledger.ts'
+import { parseUsd } from '../../src/domain/money.ts'
+import type { PriceFile } from '../../src/domain/pricing/price-file.ts'
+import { faultText } from '../../src/errors/gateway-error.ts'
+import { BatchAccumulator } from '../../src/roles/projector/batch-accumulator.ts'
+import type { Logger } from '../../src/runtime/logger.ts'
+import { randomOf } from '../support/random.ts'
+import { exchange, type SimResponse } from './clients.ts'
+import {
+  type HostKind,
+  type HostParts,
+  hostStarters,
+  logName,
+  openSimLog,
+  openSimTail,
+  SimHeadStore,
+  type Start,
+} from './hosts.ts'
+import { natsPort } from './nats/server.ts'
+import { Observer } from './observer.ts'
+import { type Action, type AdminAction, type ChatAction, type Fault, type Plan, workspacesCount } from './plan.ts'
+import { type CrashPlace, natsPortOf, Ports } from './ports.ts'
+import { runIn, SimProcess } from './process.ts'
+import { createSimRuntime } from './runtime.ts'
+import { type Simulator, simulate } from './simulator.ts'
+import { SimTables, TableRows } from './tables.ts'
+import { SimUpstream } from './upstream.ts'
+
+export interface Report {
+  readonly violations: readonly string[]
+  /** Of all that happened: the same plan gives the same. */
+  readonly traceHash: string
+  readonly simulatedMs: number
+  readonly steps: number
+  readonly frames: number
+  readonly portCalls: ReadonlyMap<string, number>
+  readonly crashes: ReadonlyMap<string, number>
+  /** Requests by their status; 0 for none. */
+  readonly statuses: ReadonlyMap<number, number>
+}
+
+export interface RunOptions {
+  /** Each line of what happens. */
+  readonly trace?: (line: string) => void
+}
+
+interface Host {
+  readonly name: string
+  readonly kind: HostKind
+  readonly heads: SimHeadStore
+  process: SimProcess | null
+  stops: { stop(): Promise<unknown> }[]
+}
+
+interface JournalEntry {
+  readonly action: ChatAction
+  readonly response: SimResponse | null
+  readonly edge: SimProcess
+}
+
+const adminToken = 'admin-token-of-the-simulation'
+const origin = 'gateway.test/simulation'
+const restartMs = 700
+/** Holds of dead edges have expired by then, and idle allowances have been returned. */
+const drainMs = 90_000
+const drainStepMs = 2_000
+
+const pricesWith = (output: string, version: number): PriceFile => ({
+  prices: ['openai/plain', 'grok/plain'].map((model) => ({
+    model,
+    effective_from: new Date(Date.parse('2026-01-01T00:00:00Z') + version * 60_000).toISOString(),
+    source: 'a simulation',
+    sheet: {
+      currency: 'USD',
+      per_million_tokens: { input: '10', output },
+      max_output_tokens: 3_000,
+    },
+  })),
+})
+
+const hostsOf = ({ isApart }: Plan): readonly HostKind[] =>
+  isApart
+    ? ['edge', 'edge', 'proxy', 'proxy', 'scheduler', 'scheduler', 'projector', 'projector']
+    : ['gateway', 'gateway']
+
+class World {
+  readonly violations: string[] = []
+  readonly ports: Ports
+  readonly tables: SimTables
+  readonly upstream: SimUpstream
+  readonly observer: Observer
+  readonly statuses = new Map<number, number>()
+  readonly #plan: Plan
+  readonly #simulator: Simulator
+  readonly #digest = createHash('sha256')
+  readonly #trace: (line: string) => void
+  readonly #hosts: readonly Host[]
+  readonly #parts: HostParts
+  readonly #sharedHeads: SimHeadStore
+  readonly #listening = new Map<SimProcess, number>()
+  readonly #crashed = new Set<SimProcess>()
+  readonly #writers = new Map<string, SimProcess>()
+  readonly #journal: JournalEntry[] = []
+  readonly #secrets: { readonly workspaceId: string; readonly secret: string }[] = []
+  #lostAcknowledgements = 0
+  #delayUntilMs = 0
+  #delayMs = 0
+  /** Of the message that the nats-server obeys now. */
+  #sender: SimProcess | undefined
+  #isDraining = false
+  #open = 0
+
+  constructor(plan: Plan, simulator: Simulator, { trace = () => {} }: RunOptions) {
+    this.#plan = plan
+    this.#simulator = simulator
+    this.#trace = trace
+    const { time, random } = simulator
+    this.ports = new Ports(
+      (process, port) => this.#note(process.name, port),
+      (process, port) => this.#crash(process, `at ${port}`),
+    )
+    const signer = createSigner(origin, Buffer.alloc(32, 7))
+    this.observer = new Observer({
+      onViolation: (text) => this.violate(text),
+      permitted: permittedEventTypes,
+      verifiers: [deriveVerifier(signer)],
+      prefix: `${logName.toLowerCase()}.`,
+    })
+    this.tables = new SimTables({ time, random, ports: this.ports, frames: () => this.observer.frames })
+    const modes = new Map(
+      plan.actions.flatMap(({ what }) => (what.type === 'chat' ? [[what.number, what.attempts] as const] : [])),
+    )
+    const modesOf = (number: number) => (this.#isDraining ? [] : (modes.get(number) ?? []))
+    this.upstream = new SimUpstream({ time, random, ports: this.ports, modesOf })
+    const admins = [{ name: 'ana', sha256: hash('sha256', adminToken) }]
+    const listening = (process: SimProcess, port: number): void => void this.#listening.set(process, port)
+    this.#parts = { ports: this.ports, tables: this.tables, upstream: this.upstream, signer, admins, listening }
+    const newHeads = (place: string): SimHeadStore => new SimHeadStore(place, this.ports, emptyHead(origin))
+    this.#sharedHeads = newHeads('table')
+    this.#hosts = hostsOf(plan).map((kind, index) => ({
+      name: `${kind}-${index}`,
+      kind,
+      heads: newHeads('file'),
+      process: null,
+      stops: [],
+    }))
+    simulator.network.onWrite((process, place) => this.ports.reach(process, 'client.write', place))
+  }
+
+  get traceHash(): string {
+    return this.#digest.copy().digest('hex')
+  }
+
+  violate(text: string): void {
+    if (this.violations.length < 20) this.violations.push(`${this.#simulator.time.nowMs.toFixed(1)} ms: ${text}`)
+    this.#note('violation', text)
+  }
+
+  reach(sender: SimProcess | undefined, subject: string, place: CrashPlace): boolean {
+    this.#sender = sender
+    return this.ports.reach(sender, natsPortOf(subject), place)
+  }
+
+  acknowledgement(subject: string): { readonly isLost: boolean; readonly delayMs: number } {
+    const { time } = this.#simulator
+    if (this.#lostAcknowledgements > 0 && /journal|wallet|outcome/.test(subject)) {
+      this.#lostAcknowledgements -= 1
+      this.#note('nats', `loses the acknowledgement on ${subject}`)
+      return { isLost: true, delayMs: 0 }
+    }
+    return { isLost: false, delayMs: time.nowMs < this.#delayUntilMs ? this.#delayMs : 0 }
+  }
+
+  async run(): Promise<void> {
+    await this.#found()
+    for (const host of this.#hosts) void this.#start(host)
+    const { time } = this.#simulator
+    while (this.#edges().length < 2) await time.sleep(50)
+    const beganMs = time.nowMs
+    for (const { atMs, what } of this.#plan.faults) time.schedule(atMs, () => this.#inflict(what))
+    for (const { atMs, what } of this.#plan.actions)
+      time.schedule(atMs, () => {
+        this.#open += 1
+        void this.#act(what).finally(() => {
+          this.#open -= 1
+        })
+      })
+    const endMs = beganMs + Math.max(0, ...this.#plan.actions.map(({ atMs }) => atMs))
+    while (time.nowMs <= endMs) await time.sleep(drainStepMs)
+    await this.#drain()
+    this.#checkEnd()
+  }
+
+  /** Faults stop; what is open ends. */
+  async #drain(): Promise<void> {
+    const { time } = this.#simulator
+    this.#isDraining = true
+    this.ports.disarm()
+    this.#lostAcknowledgements = 0
+    for (const host of this.#hosts) if (host.process !== null) host.process.clockOffsetMs = 0
+    const untilMs = time.nowMs + drainMs
+    while (time.nowMs < untilMs && !this.#isQuiet()) await time.sleep(drainStepMs)
+    if (this.#open > 0) this.violate(`${this.#open} clients wait for ever`)
+  }
+
+  #isQuiet(): boolean {
+    const { ledger } = this.observer
+    const holds = [...ledger.wallets.values()].some((wallet) => wallet.holds.size > 0)
+    const isProjected = this.tables.sequence === ledger.sequence
+    return this.#open === 0 && !holds && isProjected && this.#unended().length === 0 && this.#isSealed()
+  }
+
+  /** To its last frame with anything but checkpoints. */
+  #isSealed(): boolean {
+    const { frames, ledger } = this.observer
+    const news = frames.findLast(({ events }) => events.some(({ type }) => type !== 'CheckpointSealed'))
+    return (ledger.sealed?.size ?? 0) >= (news?.sequence ?? 0)
+  }
+
+  /** An operator opens the accounts, as by commands. */
+  async #found(): Promise<void> {
+    const process = new SimProcess('operator')
+    await runIn(process, async () => {
+      const start = this.#startOf(process, 'operator')
+      const { runtime } = start
+      const log = await openSimLog(start, 'operator', true)
+      const connection = await connectNats({ url: `nats://127.0.0.1:${natsPort}`, role: 'operator', name: 'operator' })
+      const options = { ...runtime, connection, name: logName, role: 'operator', replicas: 1 } as const
+      const durable = { ...options, durability: 'relaxed', create: true } as const
+      await ensureWorkQueues(durable)
+      await ensureOutcomes(durable)
+      await ensureRates(options)
+      const context = { log, tail: await openSimTail(start, log) }
+      await publishPrices(context, pricesWith('100', 0))
+      await publishPlan(context, {
+        planId: 'pro',
+        name: 'Pro',
+        price: '0.5',
+        period: 'day',
+        includedCredit: '1',
+        limits: {},
+      })
+      for (let index = 0; index < workspacesCount; index += 1) {
+        const workspaceId = `workspace-${index}`
+        const creditLimitPicos = index === 1 ? parseUsd('2') : 0n
+        await openWorkspace(context, { workspaceId, name: workspaceId, creditLimitPicos })
+        const amountPicos = parseUsd(['1000', '5', '2', '50'][index]!)
+        await creditWallet(context, workspaceId, { amountPicos, reference: 'first', note: '' })
+        const { secret } = await issueKey(context, { workspaceId, name: 'first' }, runtime)
+        this.#secrets.push({ workspaceId, secret })
+      }
+    })
+    process.die()
+  }
+
+  #startOf(process: SimProcess, name: string, host?: Host): Start {
+    const logger: Logger = {
+      log: (event, fields) =>
+        this.#note(
+          name,
+          `${event} ${JSON.stringify(fields, (_, each) => (each instanceof Error ? each.message : each))}`,
+        ),
+    }
+    const { time, random } = this.#simulator
+    const runtime = createSimRuntime(process, { time, random, logger })
+    return {
+      ...this.#parts,
+      process,
+      runtime,
+      heads: host?.heads ?? this.#sharedHeads,
+      sharedHeads: this.#sharedHeads,
+      onFatal: (fault) => {
+        if (process.isDead) return
+        this.violate(`${name} ended by a fatal fault: ${faultText(fault)}`)
+        this.#crash(process, 'fatal')
+      },
+      push: (part) => {
+        host?.stops.push(part)
+        return part
+      },
+    }
+  }
+
+  async #start(host: Host): Promise<void> {
+    const process = new SimProcess(host.name)
+    host.process = process
+    host.stops = []
+    this.#note(host.name, 'starts')
+    process.onDeath(() => this.#onDeath(host, process))
+    try {
+      await runIn(process, () => hostStarters[host.kind](this.#startOf(process, host.name, host)))
+      this.#note(host.name, 'is started')
+    } catch (fault) {
+      this.#note(host.name, `cannot start: ${faultText(fault)}`)
+      if (!process.isDead) this.#crash(process, 'at its start')
+    }
+  }
+
+  #onDeath(host: Host, process: SimProcess): void {
+    const { time, random } = this.#simulator
+    this.#listening.delete(process)
+    if (host.process !== process) return
+    host.process = null
+    time.scheduleFor(undefined, restartMs * (0.5 + random()), () => void runIn(undefined, () => this.#start(host)))
+  }
+
+  #crash(process: SimProcess, why: string, isSilent = false): void {
+    if (process.isDead) return
+    this.#note(process.name, `dies ${why}`)
+    this.#crashed.add(process)
+    process.die()
+    if (!isSilent) this.#simulator.network.dropAll(process)
+  }
+
+  /** As on SIGTERM; then the host starts again. */
+  async #stop(host: Host): Promise<void> {
+    const { process, stops } = host
+    if (process === null) return
+    this.#note(host.name, 'is stopped')
+    host.process = null
+    this.#listening.delete(process)
+    try {
+      await runIn(process, async () => {
+        for (const part of stops.reverse()) await part.stop()
+      })
+    } catch (fault) {
+      this.#note(host.name, `does not stop well: ${faultText(fault)}`)
+    }
+    if (process.isDead) this.#note(host.name, 'died while it stopped')
+    process.die()
+    this.#simulator.network.dropAll(process)
+    await this.#start(host)
+  }
+
+  #edges(): readonly (readonly [SimProcess, number])[] {
+    return [...this.#listening].filter(([process]) => !process.isDead)
+  }
+
+  #inflict(fault: Fault): void {
+    const { time, network, nats, server } = this.#simulator
+    this.#note('fault', JSON.stringify(fault))
+    const host = 'host' in fault ? this.#hosts[fault.host % this.#hosts.length]! : undefined
+    const process = host?.process
+    switch (fault.type) {
+      case 'crash_at': {
+        const ports = [...this.ports.calls.keys()].toSorted()
+        if (ports.length > 0) this.ports.arm({ ...fault, port: ports[fault.port % ports.length]! })
+        break
+      }
+      case 'kill':
+        if (process) this.#crash(process, 'killed', fault.isSilent)
+        break
+      case 'stop':
+        if (host !== undefined) void this.#stop(host)
+        break
+      case 'stall':
+        if (process) network.stall(process, fault.ms)
+        break
+      case 'lose_acknowledgements':
+        this.#lostAcknowledgements += fault.count
+        break
+      case 'delay_acknowledgements':
+        this.#delayMs = fault.ms
+        this.#delayUntilMs = time.nowMs + fault.forMs
+        break
+      case 'restart_nats':
+        runIn(server, () => nats.kill())
+        time.schedule(fault.downMs, () => nats.start())
+        break
+      case 'clock_jump':
+        if (process) process.clockOffsetMs += fault.ms
+        break
+      case 'tables_down':
+        this.tables.downUntilMs = time.nowMs + fault.ms
+        break
+    }
+  }
+
+  async #act(action: Action): Promise<void> {
+    const edges = this.#edges()
+    const [process, port] = edges[Math.floor(this.#simulator.random() * edges.length)] ?? []
+    if (process === undefined || port === undefined) return
+    if (action.type === 'chat') await this.#chat(action, process, port)
+    else await this.#administer(action, port)
+  }
+
+  async #chat(action: ChatAction, edge: SimProcess, port: number): Promise<void> {
+    const { workspace, number, stream, router, isRepeatable, leavesAfter } = action
+    const { secret } = this.#secrets[workspace]!
+    const response = await exchange(this.#simulator.network, port, {
+      method: 'POST',
+      path: '/v1/chat/completions',
+      headers: {
+        authorization: `Bearer ${secret}`,
+        ...(isRepeatable ? { 'idempotency-key': `key-${number}` } : {}),
+      },
+      body: {
+        model: router ? 'gateway/auto' : 'openai/plain',
+        messages: [{ role: 'user', content: `Question #${number}` }],
+        max_tokens: 2_500,
+        stream,
+      },
+      leavesAfter,
+    })
+    const status = response?.status ?? 0
+    this.#note(
+      'client',
+      `request ${number} ended with ${status} ${response?.isComplete} ${JSON.stringify(response?.body)}`,
+    )
+    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+    this.#journal.push({ action, response, edge })
+    if (response !== null) this.#checkBilled(action, response)
+  }
+
+  async #administer(action: AdminAction, port: number): Promise<void> {
+    const request = this.#adminRequest(action)
+    const headers = { authorization: `Bearer ${adminToken}` }
+    const response = await exchange(this.#simulator.network, port, { ...request, headers, leavesAfter: null })
+    this.#note('admin', `${action.type} ended with ${response?.status} ${response?.body.slice(0, 200)}`)
+    if (response !== null && response.status === 400)
+      this.violate(`the admin API refuses ${action.type}: ${response.body}`)
+  }
+
+  #adminRequest(action: AdminAction) {
+    const id = 'workspace' in action ? `workspace-${action.workspace}` : ''
+    switch (action.type) {
+      case 'credit': {
+        const { usd: amount, reference } = action
+        return { method: 'POST', path: `/admin/v1/workspaces/${id}/credits`, body: { amount, reference } }
+      }
+      case 'limits': {
+        const { requestsPerMinute: limit } = action
+        const body = limit === null ? {} : { requests_per_minute: limit }
+        return { method: 'PUT', path: `/admin/v1/workspaces/${id}/limits`, body }
+      }
+      case 'price':
+        return { method: 'POST', path: '/admin/v1/prices', body: pricesWith(action.output, action.version) }
+      case 'subscribe': {
+        const body = { plan: 'pro', subscription_id: action.id }
+        return { method: 'PUT', path: `/admin/v1/workspaces/${id}/subscription`, body }
+      }
+      case 'issue_key':
+        return { method: 'POST', path: '/admin/v1/keys', body: { workspace: id, name: action.name } }
+    }
+  }
+
+  /** No answer without its bill: it is in the log when the answer is complete. */
+  #checkBilled({ number, stream }: ChatAction, response: SimResponse): void {
+    const { status, headers, body, isComplete } = response
+    const isWhole = isComplete && (!stream || body.includes('data: [DONE]'))
+    if (status !== 200 || !isWhole || body.includes('data: {"error"')) return
+    const requestId = headers.get('x-gateway-original-request-id') ?? headers.get('x-request-id') ?? ''
+    const closing = this.observer.requests.get(requestId)?.closing
+    if (closing?.type !== 'UsageRecorded') this.violate(`request ${number} (${requestId}) was answered without a bill`)
+    else if (closing.data.source === 'reported' && closing.data.usage.outputTotal !== number)
+      this.violate(`request ${number} (${requestId}) has the bill of ${closing.data.usage.outputTotal}`)
+  }
+
+  #note(who: string, text: string): void {
+    const line = `${this.#simulator.time.nowMs.toFixed(3)} ${who}: ${text}`
+    this.#digest.update(line)
+    this.#trace(line)
+  }
+
+  stored(stream: string, message: Parameters<Observer['take']>[0]): void {
+    if (stream !== logName) return
+    try {
+      const frame = this.observer.take(message)
+      if (this.#sender !== undefined) this.#writers.set(frame.writer, this.#sender)
+      this.#note('log', `${frame.sequence} ${frame.events.map(({ type }) => type).join(' ')}`)
+    } catch (fault) {
+      this.violate(`frame ${message.sequence} cannot be folded: ${faultText(fault)}`)
+    }
+  }
+
+  /** Requests that were routed and not ended, though the edge that routed them lives. */
+  #unended(): readonly string[] {
+    return [...this.observer.ledger.openRequests.entries()].flatMap(([requestId, { routed, closing }]) => {
+      if (routed === null || closing !== null) return []
+      const writer = routed.source.split('/').at(-1) ?? ''
+      return this.#isLost(writer) ? [] : [requestId]
+    })
+  }
+
+  #isLost(writer: string): boolean {
+    const process = this.#writers.get(writer)
+    return process === undefined || this.#crashed.has(process)
+  }
+
+  #checkEnd(): void {
+    const { ledger } = this.observer
+    for (const { workspaceId, holds, heldPicos } of ledger.wallets.values())
+      if (holds.size > 0 || heldPicos !== 0n)
+        this.violate(`${workspaceId} still holds ${heldPicos} in ${holds.size} holds: ${[...holds.keys()]}`)
+    for (const requestId of this.#unended())
+      this.violate(`request ${requestId} has no end, and its edge was not killed`)
+    this.observer.checkBalances()
+    this.#checkTables()
+    this.#checkServices()
+    this.#checkRepeats()
+    this.#checkFailures()
+    if (!this.#isSealed()) this.violate(`the log is sealed to ${ledger.sealed?.size} of ${ledger.sequence} frames`)
+  }
+
+  #checkTables(): void {
+    const { frames, ledger } = this.observer
+    if (this.tables.sequence !== ledger.sequence)
+      this.violate(`the tables are at ${this.tables.sequence}, the log at ${ledger.sequence}`)
+    const rebuilt = new TableRows()
+    const fold = initialLedger()
+    const batch = new BatchAccumulator(0)
+    for (const frame of frames) {
+      batch.add(frame, applyFrame(fold, frame))
+      if (frame.sequence % 50 === 0) rebuilt.write(batch.takeBatch(fold).changes)
+    }
+    rebuilt.write(batch.takeBatch(fold).changes)
+    const [live, again] = [this.tables.rows.texts(), rebuilt.texts()]
+    const different = live.findIndex((text, index) => text !== again[index])
+    if (different >= 0 || live.length !== again.length)
+      this.violate(`tables and rebuild differ: ${live[different]} and ${again[different]}`)
+  }
+
+  /** What a provider has served whole is billed once, unless the proxy died. */
+  #checkServices(): void {
+    const billed = new Map<number, number>()
+    for (const { closing } of this.observer.requests.values())
+      if (closing?.type === 'UsageRecorded' && closing.data.source === 'reported') {
+        const { outputTotal } = closing.data.usage
+        billed.set(outputTotal, (billed.get(outputTotal) ?? 0) + 1)
+      }
+    const whole = new Map<number, number>()
+    for (const { number, isReported, isComplete, process } of this.upstream.services) {
+      if (isReported) whole.set(number, (whole.get(number) ?? 0) + 1)
+      if (!isComplete) continue
+      const isLost = process === undefined || this.#crashed.has(process)
+      if (!isLost && !this.observer.billedOutputs.has(number))
+        this.violate(`request ${number} was served and has no bill`)
+    }
+    for (const [number, bills] of billed)
+      if (bills > (whole.get(number) ?? 0))
+        this.violate(`request ${number} has ${bills} bills, and was served ${whole.get(number) ?? 0} times`)
+  }
+
+  /** Of the requests under one idempotency key at most one is paid for. */
+  #checkRepeats(): void {
+    const paid = new Map<number, number>()
+    for (const { closing, undelivered } of this.observer.requests.values())
+      if (closing?.type === 'UsageRecorded' && closing.data.source === 'reported' && !undelivered) {
+        const { outputTotal } = closing.data.usage
+        paid.set(outputTotal, (paid.get(outputTotal) ?? 0) + 1)
+      }
+    for (const [number, count] of paid) if (count > 1) this.violate(`request ${number} was paid for ${count} times`)
+  }
+
+  /** Whoever got an error before any content pays nothing, unless the edge died before it could take the charge back. */
+  #checkFailures(): void {
+    for (const { action, response, edge } of this.#journal) {
+      if (response === null || response.status === 200 || this.#crashed.has(edge)) continue
+      const request = this.observer.requests.get(response.headers.get('x-request-id') ?? '')
+      if (request?.closing?.type !== 'UsageRecorded' || request.undelivered) continue
+      if (parseUsd(request.closing.data.total) > 0n)
+        this.violate(`request ${action.number} failed with ${response.status} and was charged`)
+    }
+  }
+}
+
+/** Runs a plan to its end. The same plan gives the same report. */
+export const runPlan = async (plan: Plan, options: RunOptions = {}): Promise<Report> => {
+  let world: World | undefined
+  return simulate(
+    {
+      seed: plan.seed,
+      rule: randomOf(plan.seed)() < 0.5 ? 'duplicate_first' : 'sequence_first',
+      faults: {
+        acknowledgement: (subject) => world?.acknowledgement(subject) ?? { isLost: false, delayMs: 0 },
+        reach: (process, subject, place) => world?.reach(process, subject, place) ?? true,
+        stored: (stream, message) => world?.stored(stream, message),
+      },
+    },
+    async (simulator) => {
+      world = new World(plan, simulator, options)
+      await world.run()
+      const { violations, traceHash, ports, statuses, observer } = world
+      const { nowMs: simulatedMs, steps } = simulator.time
+      return {
+        ...{ violations, traceHash, simulatedMs, steps, statuses },
+        frames: observer.frames.length,
+        portCalls: ports.calls,
+        crashes: ports.crashes,
+      }
+    },
+  )
+}
