@@ -13,6 +13,19 @@ export interface ConfigFile {
      * Default 8787; 0 takes a free one.
      */
     readonly port?: number
+    /**
+     * PEM files: the edge serves HTTPS, TLS 1.2 or later, and reloads them when they change. Absent: plain HTTP, for a load balancer in front.
+     */
+    readonly tls?: {
+      /**
+       * The certificate with its chain.
+       */
+      readonly cert_file: string
+      /**
+       * Its private key, without a passphrase.
+       */
+      readonly key_file: string
+    }
   }
   /**
    * Where the embedded servers keep their state. Default ./data.

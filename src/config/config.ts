@@ -3,7 +3,9 @@ import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { PriceFile } from '../domain/pricing/price-file.ts'
+import { faultText } from '../errors/gateway-error.ts'
 import type { ProcessRole } from '../roles/role.ts'
+import { type CertificateFiles, readCertificate } from '../runtime/certificate.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import { type AuditConfig, auditFrom } from './audit.ts'
 import { ConfigError, type ConfigProblem } from './config-error.ts'
@@ -17,7 +19,12 @@ import { administers, answersClients, seals, signsCallbacks } from './roles.ts'
 import { type External, externalFrom } from './servers.ts'
 
 export interface Config extends ConfiguredProviders {
-  readonly listen: { readonly host: string; readonly port: number }
+  readonly listen: {
+    readonly host: string
+    readonly port: number
+    /** For the roles that answer clients; absent: plain HTTP. */
+    readonly tls?: CertificateFiles | undefined
+  }
   readonly dataFolder: string
   /** Null: embedded servers under the data folder. */
   readonly external: External | null
@@ -79,12 +86,13 @@ const callbacksFrom = ({ callbacks = {} }: ConfigFile, areEmbedded: boolean, sig
 }
 
 const secretFilesOf = (
-  { audit }: ConfigFile,
+  { audit, listen }: ConfigFile,
   external: External | null,
   { folder, role }: { readonly folder: string; readonly role: ProcessRole },
 ): readonly string[] => {
   const signingKey = seals(role) ? audit?.signing_key_file : undefined
-  const files = [external?.nats.credentialsFile, external?.nats.tls?.keyFile, signingKey]
+  const listenKey = answersClients(role) ? listen?.tls?.key_file : undefined
+  const files = [external?.nats.credentialsFile, external?.nats.tls?.keyFile, signingKey, listenKey]
   return files.filter((file) => file !== undefined).map((file) => resolve(folder, file))
 }
 
@@ -108,6 +116,23 @@ const adminsFrom = (
   if (!administers(role)) return []
   problems.push(...problemsOfAdmins(tokens))
   return tokens.map(({ name, token }) => ({ name, sha256: hash('sha256', token) }))
+}
+
+/** Read once here, so that a start with files that cannot be used ends before anything is started. */
+const certificateFrom = (
+  { listen }: ConfigFile,
+  { folder, role }: { readonly folder: string; readonly role: ProcessRole },
+  problems: ConfigProblem[],
+): CertificateFiles | undefined => {
+  if (listen?.tls === undefined || !answersClients(role)) return undefined
+  const { cert_file, key_file } = listen.tls
+  const files = { certFile: resolve(folder, cert_file), keyFile: resolve(folder, key_file) }
+  try {
+    readCertificate(files)
+  } catch (fault) {
+    problems.push({ path: 'listen.tls', message: faultText(fault) })
+  }
+  return files
 }
 
 const observeFrom = ({ observe = {} }: ConfigFile, asked: number | 'off' | undefined): Config['observe'] => {
@@ -178,7 +203,8 @@ export const readConfig = (env: Environment, options: ReadOptions = {}): Config 
   const dataFolder = resolve(options.dataFolder ?? env['GATEWAY_DATA'] ?? file.data_folder ?? 'data')
   const audit = auditFrom(file, { folder, role, logName, problems: found })
   const admins = adminsFrom(file, role, found)
-  const listen = { host: file.listen?.host ?? '127.0.0.1', port: options.port ?? file.listen?.port ?? 8787 }
+  const tls = certificateFrom(file, { folder, role }, found)
+  const listen = { host: file.listen?.host ?? '127.0.0.1', port: options.port ?? file.listen?.port ?? 8787, tls }
   const observe = observeFrom(file, options.observePort)
   found.push(...problemsOfPorts(listen, observe, role))
   const problems = [

@@ -546,6 +546,24 @@ export const logEvents = {
       'Run `gateway verify`, and treat a difference as tampering until it is explained. Then restart the scheduler.',
     fields: ['sealedTo', 'fault'],
   },
+  'tls.certificate_rejected': {
+    level: 'error',
+    text: 'The certificate and its key cannot be used. New connections get the one before.',
+    action: 'Replace the files of `listen.tls`; while one file is replaced after the other this is logged once.',
+    fields: ['fault'],
+  },
+  'tls.certificate_reloaded': {
+    level: 'info',
+    text: 'The certificate has changed. New connections get it.',
+    action: 'Nothing.',
+    fields: ['file'],
+  },
+  'tls.certificate_usable': {
+    level: 'info',
+    text: 'The certificate and its key can be used again.',
+    action: 'Nothing. Ends `tls.certificate_rejected`.',
+    fields: ['file'],
+  },
   'upstream.attempt_failed': {
     level: 'warn',
     text: 'A call to a provider failed. The next candidate is tried, if there is one.',

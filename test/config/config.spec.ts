@@ -15,6 +15,7 @@ import { readSchema } from '../../src/encoding/schema-validation.ts'
 import { dialects } from '../../src/providers/dialects.ts'
 import { roleNames } from '../../src/roles/role.ts'
 import { sharedLimits } from '../../src/runtime/limits.ts'
+import { makeCertificates } from '../support/certificates.ts'
 
 const example = fileURLToPath(new URL('../../deploy/gateway.yaml', import.meta.url))
 const planned = fileURLToPath(new URL('../../deploy/gateway.planned.yaml', import.meta.url))
@@ -341,6 +342,32 @@ t.test('a password that YAML takes for an alias is not shown', async (t) => {
   const fault = thrownBy(() => readConfig({}, { file }))
   t.match(fault, { name: 'ConfigError', message: /begins with \* needs quotes/ })
   t.notMatch(fault.message, /cret/)
+})
+
+t.test('a certificate is read before anything starts, by the roles that answer clients', async (t) => {
+  const certificates = await makeCertificates()
+  t.teardown(() => certificates.remove())
+  const { server } = certificates
+  const other = await certificates.newClient('other')
+  const read = (tls: object, role: 'gateway' | 'edge' | 'projector' = 'gateway') =>
+    readConfig(role === 'gateway' ? {} : { ...database, NATS_URL: 'nats://nats' }, {
+      file: fileWith(t, { listen: { tls } }),
+      role,
+    })
+  t.same(read({ cert_file: server.certFile, key_file: server.keyFile }).listen.tls, server)
+  const wrong = { cert_file: server.certFile, key_file: other.keyFile }
+  const rows: readonly (readonly [tls: object, message: RegExp])[] = [
+    [wrong, /listen\.tls: .*other\.key is not the key of .*localhost\.pem/],
+    [{ cert_file: server.keyFile, key_file: server.keyFile }, /listen\.tls: .*localhost\.key: .*PEM/],
+    [{ cert_file: 'absent.pem', key_file: server.keyFile }, /listen\.tls: .*absent\.pem: ENOENT/],
+    [{ cert_file: server.certFile }, /listen\.tls\.key_file/],
+  ]
+  for (const [tls, message] of rows)
+    t.match(
+      thrownBy(() => read(tls)),
+      { name: 'ConfigError', message },
+    )
+  t.equal(read(wrong, 'projector').listen.tls, undefined)
 })
 
 const publicKeyOf = (name: string, byte = 7): string =>

@@ -8,6 +8,7 @@ import type { FrameSource } from '../../log/raw-frames.ts'
 import { WalletCommandHandler, type WalletEventType } from '../../log/wallet-command-handler.ts'
 import { LiveTails } from '../../read-api/live-tails.ts'
 import type { EdgeReadModels } from '../../read-api/read-models.ts'
+import type { CertificateFiles } from '../../runtime/certificate.ts'
 import type { Clock, NewId } from '../../runtime/clock.ts'
 import { type Checks, checkOf } from '../../runtime/health.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
@@ -58,7 +59,7 @@ interface EdgeParts {
   /** For workspaces whose limits do not set one; null for no limit. */
   readonly requestsPerMinute: number | null
   readonly requestDeadlineMs?: number
-  readonly listen: { readonly host: string; readonly port: number }
+  readonly listen: { readonly host: string; readonly port: number; readonly tls?: CertificateFiles | undefined }
   readonly clock: Clock
   readonly newId: NewId
   /** `task_` and 32 random letters and digits. */
@@ -154,6 +155,7 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
     rates,
     requestWatch,
     tails,
+    tls: listen.tls,
     ready: () => ({ ...checksBeside(), ...checks() }),
   })
   const readings: Readings = async () => requestWatch.readings(await server.connections())

@@ -20,6 +20,7 @@ import type { LiveTails } from '../../read-api/live-tails.ts'
 import { showOpenapi } from '../../read-api/openapi/document.ts'
 import type { EdgeReadModels } from '../../read-api/read-models.ts'
 import { ledgerPrefixes, ledgerRoutes } from '../../read-api/routes.ts'
+import type { CertificateFiles } from '../../runtime/certificate.ts'
 import type { Clock, NewId } from '../../runtime/clock.ts'
 import type { Checks } from '../../runtime/health.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -79,6 +80,8 @@ interface ServerParts {
   readonly clock: Clock
   readonly newId: NewId
   readonly logger: Logger
+  /** Plain HTTP where it is absent. */
+  readonly tls: CertificateFiles | undefined
   /** Overrides of `limits.ts`, for a test. */
   readonly bounds?: Partial<EdgeBounds>
 }
@@ -213,6 +216,8 @@ export const createServer = (parts: ServerParts): HttpListener => {
     handler: (phase) => createApp(parts, bounds, phase),
     bounds,
     newId: parts.newId,
+    logger: parts.logger,
+    tls: parts.tls,
   })
 }
 

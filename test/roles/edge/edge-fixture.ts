@@ -20,6 +20,7 @@ import type { ResponseOwners } from '../../../src/roles/edge/surfaces/responses/
 import type { EdgeTasks } from '../../../src/roles/edge/surfaces/tasks/video-tasks.ts'
 import type { RateRecords } from '../../../src/roles/rate-records.ts'
 import type { WorkQueue } from '../../../src/roles/work-queue.ts'
+import type { CertificateFiles } from '../../../src/runtime/certificate.ts'
 import { type LogLine, recordingLogger } from '../../support/log-lines.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
 import { failed } from '../projector/facts.ts'
@@ -144,6 +145,7 @@ export interface EdgeOptions {
   readonly callbacks?: boolean
   readonly requestLines?: boolean
   readonly taskDeadlineMs?: number
+  readonly tls?: CertificateFiles
   readonly bounds?: Partial<EdgeBounds>
 }
 
@@ -276,7 +278,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     rateRecords: options.rateRecords ?? new MemoryRates(),
     requestsPerMinute: options.requestsPerMinute ?? null,
     ...(options.requestDeadlineMs === undefined ? {} : { requestDeadlineMs: options.requestDeadlineMs }),
-    listen: { host: '127.0.0.1', port: 0 },
+    listen: { host: '127.0.0.1', port: 0, tls: options.tls },
     clock: Date.now,
     newId: randomUUID,
     newTaskId,

@@ -1,20 +1,16 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http'
+import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { GatewayError, stoppingError } from '../../../errors/gateway-error.ts'
 import type { HttpMiddleware } from '../../../http/context.ts'
 import { errorStatusOf } from '../../../http/error-table.ts'
 import { errorBodyAt } from '../../../http/errors.ts'
+import type { CertificateFiles } from '../../../runtime/certificate.ts'
 import type { NewId } from '../../../runtime/clock.ts'
+import type { Logger } from '../../../runtime/logger.ts'
 import { waitAtMost } from '../../../runtime/within.ts'
 import { listenerLimits } from './limits.ts'
 import { requestIdHeaders } from './middleware.ts'
+import { openHttpServer } from './tls.ts'
 
 const groupsOfNetwork = 4
 const groupsOfAddress = 8
@@ -144,7 +140,7 @@ const answerClientError = (server: Server, newId: NewId): void => {
 /** `leaving`: requests are served and each response ends its connection; `stopping`: requests are refused. */
 export type ListenerPhase = 'open' | 'leaving' | 'stopping'
 
-interface ListenerBounds {
+type ListenerBounds = Parameters<typeof openHttpServer>[3]['bounds'] & {
   readonly headersTimeoutMs: number
   readonly requestBodyTimeoutMs: number
   readonly slowClientsCheckMs: number
@@ -158,12 +154,18 @@ interface ListenerParts {
   readonly handler: (phase: () => ListenerPhase) => RequestListener
   readonly bounds: ListenerBounds
   readonly newId: NewId
+  readonly logger: Logger
+  /** Plain HTTP where it is absent. */
+  readonly tls: CertificateFiles | undefined
 }
 
 const idleCheckMs = 50
 
-const openServer = (handler: RequestListener, bounds: ListenerBounds, newId: NewId): Server => {
-  const server = createServer(
+const openServer = (
+  handler: RequestListener,
+  { bounds, newId, logger, tls }: ListenerParts,
+): ReturnType<typeof openHttpServer> => {
+  const opened = openHttpServer(
     {
       headersTimeout: bounds.headersTimeoutMs,
       requestTimeout: bounds.requestBodyTimeoutMs,
@@ -174,27 +176,31 @@ const openServer = (handler: RequestListener, bounds: ListenerBounds, newId: New
       requireHostHeader: false, // Node's answer has no body and no id; `refuseAmbiguous` refuses the request.
     },
     handler,
+    tls,
+    { bounds, logger },
   )
+  const { server } = opened
   server.maxHeadersCount = 0 // Node would drop the headers beyond it; `refuseAmbiguous` refuses the request.
   server.on('checkExpectation', (...exchange) => server.emit('request', ...exchange)) // As with the host: `refuseExpectation`.
   server.maxConnections = bounds.connectionsMax
   limitAddresses(server, bounds.connectionsPerAddressMax)
   answerClientError(server, newId)
-  return server
+  return opened
 }
 
 export class HttpListener {
   readonly #server: Server
+  readonly #opened: ReturnType<typeof openServer>
   readonly #unread: UnreadBodies
   #closed: Promise<void> | null = null
   #isStopping = false
 
-  constructor({ handler, bounds, newId }: ListenerParts) {
-    this.#server = openServer(
-      handler(() => this.phase),
-      bounds,
-      newId,
+  constructor(parts: ListenerParts) {
+    this.#opened = openServer(
+      parts.handler(() => this.phase),
+      parts,
     )
+    this.#server = this.#opened.server
     this.#unread = new UnreadBodies(this.#server)
   }
 
@@ -208,7 +214,7 @@ export class HttpListener {
       })
     })
     const { port: opened } = this.#server.address() as AddressInfo
-    return { url: `http://${host.includes(':') ? `[${host}]` : host}:${opened}`, port: opened }
+    return { url: `${this.#opened.scheme}://${host.includes(':') ? `[${host}]` : host}:${opened}`, port: opened }
   }
 
   get phase(): ListenerPhase {
@@ -243,6 +249,7 @@ export class HttpListener {
 
   async #close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    this.#opened.close()
     const closeIdle = setInterval(() => {
       this.#unread.close()
       this.#server.closeIdleConnections()
