@@ -86,6 +86,17 @@ interface Parts extends LogFollowerParts {
   readonly wallets: WalletSubjectAppender
 }
 
+/** Null where one request does not get it: a consumer then awaits the frame, or reports that it is missing. */
+const findFrame = async ({ jsm, link, names }: Parts, sequence: number): Promise<RawFrame | null> => {
+  try {
+    const found = await link.runWhileUp(() => jsm.streams.getMessage(names.stream, { seq: sequence }))
+    if (found === null) return null
+    return toRawFrame({ sequence, subject: found.subject, storedMs: found.time.getTime(), data: found.data }, names)
+  } catch {
+    return null
+  }
+}
+
 class NatsLog implements OpenLog {
   readonly #parts: Parts
   readonly #tails = new Set<LogFollower>()
@@ -135,8 +146,10 @@ class NatsLog implements OpenLog {
     return this.#follow(fromSequence, (message) => onFrame(toRawFrame(message, names)))
   }
 
-  read(from: number, to: number): AsyncIterable<readonly RawFrame[]> {
-    return readFrameRange((first, onFrame) => this.followRaw(first, onFrame), from, to)
+  async *read(from: number, to: number): AsyncIterable<readonly RawFrame[]> {
+    const single = from === to ? await findFrame(this.#parts, from) : null
+    if (single !== null) yield [single]
+    else yield* readFrameRange((first, onFrame) => this.followRaw(first, onFrame), from, to)
   }
 
   async lastSequence(): Promise<number> {

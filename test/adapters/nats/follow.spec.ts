@@ -235,3 +235,21 @@ t.test('a follower goes on after lost messages, silence, a cut connection and a 
   t.same(seen, [1, 2, 3, 4, 5])
   t.ok(reasons(logger).includes('delivery 2 did not come'), reasons(logger).join('; '))
 })
+
+t.test('a frame that is read alone is the same as among others; one that is not there yet is awaited', async (t) => {
+  const opened = await openOn(server, { name: 'SINGLE' })
+  t.teardown(opened.close)
+  await opened.log.append([adjustment('a')])
+  await opened.log.postToWallet('acme', [adjustment('b')])
+  const read = async (from: number, to: number) => {
+    const frames = []
+    for await (const some of opened.log.read(from, to)) frames.push(...some)
+    return frames
+  }
+  const both = await read(1, 2)
+  t.equal(both.length, 2)
+  t.same([...(await read(1, 1)), ...(await read(2, 2))], both)
+  const later = read(3, 3)
+  await opened.log.append([adjustment('c')])
+  t.match(await later, [{ sequence: 3, subject: 'journal.edge' }])
+})
