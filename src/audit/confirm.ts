@@ -12,8 +12,9 @@ interface Waiting {
 }
 
 const findUsage = ({ events, sheet }: Evidence): Waiting | null => {
-  const bill = events.find(hasEventType('UsageRecorded'))?.event.data
-  if (bill === undefined || bill.plausible !== false || sheet?.published.sheet === undefined) return null
+  const end = events.find(hasEventType('UsageRecorded', 'RequestFailed'))?.event
+  const bill = end?.type === 'UsageRecorded' ? end.data : undefined
+  if (bill?.plausible !== false || sheet?.published.sheet === undefined) return null
   const { workspaceId, total, usage } = bill
   const below = Object.entries(usage.negative ?? {}).map(([name, value]) => `; ${name} ${value}, counted as 0`)
   const figure = `${usage.promptTotal} tokens in, ${usage.outputTotal} out${below.join('')}`
@@ -21,7 +22,8 @@ const findUsage = ({ events, sheet }: Evidence): Waiting | null => {
 }
 
 const findDeduction = ({ events }: Evidence): Waiting | null => {
-  const settled = events.find(hasEventType('TaskSettled'))?.event.data
+  const end = events.find(hasEventType('TaskSettled', 'HoldReleased'))?.event
+  const settled = end?.type === 'TaskSettled' ? end.data : undefined
   if (settled?.plausible !== false || settled.deduction === undefined || !isUnits(settled.deduction)) return null
   const [line] = settled.lines
   if (line === undefined) return null

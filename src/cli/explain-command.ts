@@ -15,7 +15,7 @@ import { createRuntime } from './runtime.ts'
 const noSuchCharge = (id: string, sequence: number): CommandError =>
   new CommandError(`no request and no task has the id ${id} in the log, which was followed to frame ${sequence}`)
 
-export const evidenceByTables = async (platform: Platform, id: string): Promise<Evidence> => {
+const evidenceByTables = async (platform: Platform, id: string): Promise<Evidence> => {
   const tables = requireTables(platform).database.readModels()
   const { sequence, value: trace } = await tables.findTrace(id)
   if (trace === undefined) throw noSuchCharge(id, sequence)

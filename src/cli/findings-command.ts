@@ -1,16 +1,18 @@
 import type { Command } from 'commander'
+import { collectEvidence } from '../audit/collect-evidence.ts'
 import { confirmReported } from '../audit/confirm.ts'
+import { findUnknownDelivery } from '../audit/unknown-delivery.ts'
+import { utcDayOf } from '../domain/instant.ts'
 import { formatUsd } from '../domain/money.ts'
 import { adjustmentKey } from '../domain/wallet/evolve.ts'
 import { undeliveredFact } from '../domain/wallet/undelivered.ts'
 import type { FactOf } from '../events/envelope.ts'
-import { selectUnknownDeliveries } from '../projections/lost-writers/queries.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { cliLimits } from './command-limits.ts'
-import { evidenceByTables } from './explain-command.ts'
 import { resolveOperator } from './operator.ts'
 import { openTail, type Platform, requireTables, withPlatform } from './platform.ts'
+import { foldWithProgress } from './read-source.ts'
 import { CommandError, type OutputOptions, printRecords } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 
@@ -35,6 +37,7 @@ const postOnce = async (
   }
 }
 
+/** What is posted is read from the log alone. */
 const confirm = async (
   platform: Platform,
   runtime: Runtime,
@@ -42,7 +45,8 @@ const confirm = async (
   operator: string,
   options: OutputOptions,
 ): Promise<void> => {
-  const fact = confirmReported(await evidenceByTables(platform, id), operator)
+  const evidence = await foldWithProgress('findings confirm', platform.log, (log) => collectEvidence(log, id))
+  const fact = confirmReported(evidence, operator)
   if (fact === null) throw new CommandError(`nothing of ${id} waits for a confirmation`)
   await postOnce(platform, runtime, fact, options)
 }
@@ -55,16 +59,11 @@ const refund = async (
   operator: string,
   options: OutputOptions,
 ): Promise<void> => {
-  const { database } = requireTables(platform)
-  const [charge] = await selectUnknownDeliveries(database.db, { workspaceId: null, requestId: id, limit: 1 })
-  const { value: end } = await database.readModels().findRequestEnd(id)
-  if (charge === undefined || end === undefined)
+  const charge = await foldWithProgress('findings refund', platform.log, (log) => findUnknownDelivery(log, id))
+  if (charge === null)
     throw new CommandError(`the delivery of ${id} is not in doubt: \`gateway findings\` lists those that are`)
-  const { workspaceId, keyId, totalPicos } = charge
-  const undelivered = undeliveredFact(
-    { requestId: id, workspaceId, total: formatUsd(totalPicos) },
-    { keyId, day: end.day },
-  )
+  const { routed, bill } = charge
+  const undelivered = undeliveredFact(bill.data, { keyId: bill.data.keyId, day: utcDayOf(routed.time) })
   const note = 'The edge ended without a shutdown when the answer was charged; an operator took the charge back.'
   await postOnce(platform, runtime, { ...undelivered, data: { ...undelivered.data, note, by: operator } }, options)
 }

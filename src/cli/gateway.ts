@@ -246,6 +246,8 @@ const startEdge = async (
   const responseOwners = new StoredResponses({
     tail,
     log: platform.log,
+    frames: platform.log,
+    ...runtime,
     findStored: (responseId) => findStoredResponse(database.db, responseId),
   })
   stack.push(responseOwners)

@@ -6,7 +6,6 @@ import type { ChargeTrace } from '../projections/charges/charge-trace.ts'
 import type { ChargePage, ChargeQuery } from '../projections/charges/queries.ts'
 import type { AtSequence } from '../projections/checkpoint/queries.ts'
 import type { LedgerFindingQuery, LedgerFindings } from '../projections/findings.ts'
-import type { RequestEnd } from '../projections/requests/queries.ts'
 import type { StatementPage, StatementQuery } from '../projections/statements/queries.ts'
 import type { TaskQuery } from '../projections/tasks/queries.ts'
 import type { UsageQuery, UsageSums } from '../projections/usage/queries.ts'
@@ -43,8 +42,8 @@ export interface EdgeReadModels {
   listCharges(workspaceId: string, wanted: ChargeQuery): Promise<AtSequence<ChargePage>>
   /** Positions in the log, for any workspace; undefined for an id that the tables do not have (yet). */
   findTrace(id: string): Promise<AtSequence<ChargeTrace | undefined>>
-  /** Undefined for a request that has not ended, or that the tables do not have yet. */
-  findRequestEnd(requestId: string): Promise<AtSequence<RequestEnd | undefined>>
+  /** Positions in the log; undefined for a request that has not ended, or that the tables do not have yet. */
+  findRequestFrames(requestId: string): Promise<AtSequence<readonly number[] | undefined>>
   findSheetSequence(model: string, version: string): Promise<number | undefined>
   findKey(keyId: string): Promise<Key | undefined>
   listAdminChanges(wanted: AdminChangeQuery): Promise<AtSequence<readonly AdminChange[]>>

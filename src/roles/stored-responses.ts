@@ -1,18 +1,21 @@
 import type { Applied } from '../domain/ledger/ledger.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
-import type { EventLog } from '../log/event-log.ts'
+import type { UsageRecorded } from '../events/types.ts'
 import { type LedgerTail, waitForLogEnd } from '../log/ledger-tail.ts'
+import { type RowFramesParts, readClosedRequest, rowMismatch } from '../log/row-frames.ts'
 import { roleLimits } from './limits.ts'
 
-export interface StoredResponseOwner {
-  readonly workspaceId: string
-  readonly provider: string
+export type StoredResponseOwner = Pick<UsageRecorded, 'workspaceId' | 'provider'>
+
+/** What the tables have of a response: an index of the log. */
+interface StoredResponse {
+  readonly requestId: string
+  readonly sequences: readonly number[]
 }
 
-export interface StoredResponsesParts {
-  readonly tail: Pick<LedgerTail, 'onApplied' | 'waitForSequence'>
-  readonly log: Pick<EventLog, 'lastSequence'>
-  readonly findStored: (responseId: string) => Promise<StoredResponseOwner | undefined>
+export interface StoredResponsesParts extends RowFramesParts {
+  readonly tail: Pick<LedgerTail, 'ledger' | 'onApplied' | 'waitForSequence'>
+  readonly findStored: (responseId: string) => Promise<StoredResponse | undefined>
   readonly recentMax?: number
 }
 
@@ -22,7 +25,7 @@ const unavailable = (cause?: unknown): GatewayError =>
     retryAfterSeconds: 1,
   })
 
-/** The latest owners are in memory, since the tables may not have them yet, the others in the tables. */
+/** The latest owners are in memory, since the tables may not have them yet; for others these name frames of the log. */
 export class StoredResponses {
   readonly #parts: StoredResponsesParts
   readonly #recentMax: number
@@ -43,7 +46,7 @@ export class StoredResponses {
     if (known !== undefined) return known
     try {
       const stored = await this.#parts.findStored(responseId)
-      if (stored !== undefined) return stored
+      if (stored !== undefined) return await this.#readOwner(responseId, stored)
       // Another process may have stored it a moment ago: it is in the log, since its answer was delivered.
       await waitForLogEnd(this.#parts, unavailable)
     } catch (fault) {
@@ -55,6 +58,13 @@ export class StoredResponses {
   stop(): Promise<void> {
     this.#unlisten()
     return Promise.resolve()
+  }
+
+  async #readOwner(responseId: string, { requestId, sequences }: StoredResponse): Promise<StoredResponseOwner> {
+    const row = { table: 'stored_responses', id: responseId, sequences }
+    const { closing } = await readClosedRequest(this.#parts, row, requestId)
+    if (closing.type === 'UsageRecorded' && closing.data.storedResponseId === responseId) return closing.data
+    throw rowMismatch(this.#parts, row, 'the request that it names has another response')
   }
 
   /** The first that has an id keeps it. */

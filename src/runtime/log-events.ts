@@ -365,6 +365,12 @@ export const logEvents = {
     action: 'Nothing. Ends `projection.refill_started`.',
     fields: ['models', 'sequence'],
   },
+  'projection.row_mismatch': {
+    level: 'error',
+    text: 'A row of the tables does not match the event log. Nothing was decided by it.',
+    action: 'Find out who writes to the database beside the projector. `gateway replay --swap` makes the tables anew.',
+    fields: ['table', 'id', 'reason'],
+  },
   'projection.standby': {
     level: 'info',
     text: 'Another projector writes the tables. This one is on standby.',

@@ -207,7 +207,7 @@ t.test('with the tables away: 503, and when to come again', async (t) => {
   const away = (): Promise<never> => Promise.reject(new Error('connect ECONNREFUSED 10.0.0.1'))
   const readModels: EdgeReadModels = {
     ...{ findBilling: away, listUsage: away, readStatement: away, listHolds: away, listCharges: away, findTrace: away },
-    ...{ findSheetSequence: away, findKey: away, findRequestEnd: away, listAdminChanges: away },
+    ...{ findSheetSequence: away, findKey: away, findRequestFrames: away, listAdminChanges: away },
     ...{ findBalanceSnapshot: away, listTasks: away, listFindings: away, findCheckpoint: away },
   }
   const { url } = await startEdge(t, { readModels })

@@ -2,15 +2,17 @@ import t, { type Test } from 'tap'
 import { initialLedger } from '../../src/domain/ledger/ledger.ts'
 import { LedgerTail } from '../../src/log/ledger-tail.ts'
 import { StoredResponses, type StoredResponsesParts } from '../../src/roles/stored-responses.ts'
+import { recordingLogger, silentLogger } from '../support/log-lines.ts'
 import { MemoryLog } from '../support/memory-log.ts'
 import { failed, routed, used } from './projector/facts.ts'
+import { ledgerOf } from './projector/projecting.ts'
 
 const nowhere: StoredResponsesParts['findStored'] = () => Promise.resolve(undefined)
 const away: StoredResponsesParts['findStored'] = () => Promise.reject(new Error('the database is away'))
 
 const following = (t: Test, log: MemoryLog, parts: Partial<StoredResponsesParts> = {}) => {
   const tail = new LedgerTail(initialLedger(), log)
-  const owners = new StoredResponses({ tail, log, findStored: nowhere, ...parts })
+  const owners = new StoredResponses({ tail, log, frames: log, logger: silentLogger, findStored: nowhere, ...parts })
   t.teardown(async () => {
     await owners.stop()
     await tail.stop()
@@ -33,7 +35,7 @@ t.test('what this process has seen is known without the tables', async (t) => {
     failed('request-3'),
   ])
   await tail.waitForSequence(1)
-  t.same(await owners.find('resp-1'), { workspaceId: 'acme', provider: 'openai' })
+  t.match(await owners.find('resp-1'), { workspaceId: 'acme', provider: 'openai' })
   await t.rejects(owners.find('resp-2'), { code: 'read_models_unavailable' }, 'it was never routed')
   await t.rejects(owners.find('resp-9'), { code: 'read_models_unavailable' })
 })
@@ -52,16 +54,15 @@ t.test('the first that has an id keeps it', async (t) => {
 
 t.test('memory is bounded; the tables know the rest', async (t) => {
   const log = new MemoryLog()
-  const stored = { workspaceId: 'acme', provider: 'xai' }
   const asked: string[] = []
   const findStored = async (id: string) => {
     asked.push(id)
-    return id === 'resp-1' ? stored : undefined
+    return id === 'resp-1' ? { requestId: 'request-1', sequences: [1, 1] } : undefined
   }
   const { tail, owners } = following(t, log, { recentMax: 2, findStored })
   await log.append([1, 2, 3].flatMap((number) => answered(number)))
   await tail.waitForSequence(1)
-  t.same(await owners.find('resp-1'), stored)
+  t.match(await owners.find('resp-1'), { workspaceId: 'acme', provider: 'openai' })
   t.match(await owners.find('resp-2'), { provider: 'openai' })
   t.equal(await owners.find('resp-9'), undefined)
   t.same(asked, ['resp-1', 'resp-9'])
@@ -83,4 +84,35 @@ t.test('a log that cannot be asked', async (t) => {
   const lastSequence = () => Promise.reject(new Error('no server'))
   const { owners } = following(t, log, { log: { lastSequence } })
   await t.rejects(owners.find('resp-1'), { code: 'read_models_unavailable' })
+})
+
+t.test('a row that names other frames than its own yields nobody', async (t) => {
+  const log = new MemoryLog()
+  await log.append(answered(1))
+  await log.append([routed('request-2', { workspaceId: 'other' })])
+  await log.append([used('request-2', { workspaceId: 'other', storedResponseId: 'resp-2' })])
+  await log.append([used('request-2', { workspaceId: 'other', storedResponseId: 'resp-3' })])
+  await log.append([used('request-3', { storedResponseId: 'resp-4' }), failed('request-4')])
+  const tail = new LedgerTail(ledgerOf(log), log)
+  t.teardown(() => tail.stop())
+  for (const [responseId, requestId, sequences] of [
+    ['resp-2', 'request-1', [1, 1]],
+    ['resp-2', 'request-2', [2, 2]],
+    ['resp-2', 'request-2', [3, 3]],
+    ['resp-1', 'request-2', [2, 3]],
+    ['resp-3', 'request-2', [2, 4]],
+    ['resp-4', 'request-3', [5, 5]],
+    ['resp-1', 'request-1', [0, 1]],
+    ['resp-1', 'request-1', [1, 1_000_000]],
+    ['resp-1', 'request-1', []],
+  ] as const) {
+    const logger = recordingLogger()
+    const findStored = async () => ({ requestId, sequences })
+    const owners = new StoredResponses({ tail, log, frames: log, logger, findStored })
+    await t.rejects(owners.find(responseId), { code: 'read_models_unavailable' }, `${requestId} at ${sequences}`)
+    t.match(logger.lines, [{ event: 'projection.row_mismatch', fields: { id: responseId } }])
+  }
+  const findStored = async () => ({ requestId: 'request-2', sequences: [2, 3] })
+  const owners = new StoredResponses({ tail, log, frames: log, logger: silentLogger, findStored })
+  t.match(await owners.find('resp-2'), { workspaceId: 'other' }, 'its own frames are believed')
 })

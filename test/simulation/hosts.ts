@@ -171,11 +171,13 @@ export const startSimEdge = async (start: Start, log: OpenLog, tail: LedgerTail,
   const rateRecords = await openRates({ ...options, connection: await connect(start, 'edge', 'rates') })
   push({ stop: async () => rateRecords.close() })
   const tasks = push(new RecentTasks({ tail, log, stored: tables.tasks() }))
-  const responseOwners = push(new StoredResponses({ tail, log, findStored: () => tables.findStoredResponse() }))
+  const responseOwners = push(
+    new StoredResponses({ tail, log, frames: log, ...runtime, findStored: () => tables.findStoredResponse() }),
+  )
   const running = await edge.start({
     ...{ log, tail, dispatch, admins, outcomes, rateRecords, tasks, responseOwners, ...runtime },
     catalog: simCatalog,
-    readModels: { ...noReadModels, findRequestEnd: (requestId) => tables.findRequestEnd(requestId) },
+    readModels: { ...noReadModels, findRequestFrames: (requestId) => tables.findRequestFrames(requestId) },
     frames: log,
     verifiers: [],
     taskQueue: queues.tasks,

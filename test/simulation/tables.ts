@@ -1,15 +1,13 @@
-import { utcDayAt } from '../../src/domain/instant.ts'
 import { applyFrame, initialLedger, type Ledger } from '../../src/domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import type { Task } from '../../src/domain/video/task.ts'
 import type { Frame } from '../../src/log/event-log.ts'
 import { readModels } from '../../src/projections/read-models.ts'
-import type { RequestEnd } from '../../src/projections/requests/queries.ts'
 import type { Row, Value } from '../../src/projections/schema/read-model.ts'
 import { versionsOf } from '../../src/projections/versions.ts'
+import type { EdgeReadModels } from '../../src/read-api/read-models.ts'
 import type { ProjectionBatch, ProjectionStore, TableChanges } from '../../src/roles/projector/ports.ts'
 import type { StoredTasks } from '../../src/roles/recent-tasks.ts'
-import type { StoredResponseOwner } from '../../src/roles/stored-responses.ts'
 import type { Ports } from './ports.ts'
 import { currentProcess, noAnswer } from './process.ts'
 import type { VirtualTime } from './virtual-time.ts'
@@ -116,17 +114,15 @@ export class SimTables implements ProjectionStore {
     return this.#call('tables.read', () => versionsOf(readModels))
   }
 
-  findRequestEnd(requestId: string): Promise<{ readonly sequence: number; readonly value: RequestEnd | undefined }> {
+  findRequestFrames(requestId: string): ReturnType<EdgeReadModels['findRequestFrames']> {
     return this.#call('tables.read', () => {
       const row = this.rows.find('requests', requestId)
-      if (row === undefined) return { sequence: this.sequence, value: undefined }
-      const total = String(row['total'])
-      const chargedUsd = parseUsd(total) === 0n ? null : formatUsd(parseUsd(total))
-      return { sequence: this.sequence, value: { chargedUsd, day: utcDayAt(Date.parse(String(row['routed_at']))) } }
+      const value = row && [Number(row['first_sequence']), Number(row['sequence'])]
+      return { sequence: this.sequence, value }
     })
   }
 
-  findStoredResponse(): Promise<StoredResponseOwner | undefined> {
+  findStoredResponse(): Promise<undefined> {
     return this.#call('tables.read', () => undefined)
   }
 

@@ -3,7 +3,7 @@ import { findKey, findSheetSequence, findTrace } from '../../projections/charges
 import { selectCharges } from '../../projections/charges/queries.ts'
 import { atCheckpoint } from '../../projections/checkpoint/queries.ts'
 import { selectFindings } from '../../projections/findings.ts'
-import { findRequestEnd } from '../../projections/requests/queries.ts'
+import { findRequestFrames } from '../../projections/requests/queries.ts'
 import type { ReadModels } from '../../projections/schema/tables.ts'
 import { readStatement } from '../../projections/statements/queries.ts'
 import { selectAllTasks } from '../../projections/tasks/queries.ts'
@@ -27,7 +27,7 @@ export const edgeReadModels = (db: ReadModels): EdgeReadModels => ({
   listCharges: (workspaceId, wanted) =>
     atCheckpoint(db, (trx, sequence) => selectCharges(trx, workspaceId, wanted, sequence)),
   findTrace: (id) => atCheckpoint(db, (trx) => findTrace(trx, id)),
-  findRequestEnd: (requestId) => atCheckpoint(db, (trx) => findRequestEnd(trx, requestId)),
+  findRequestFrames: (requestId) => atCheckpoint(db, (trx) => findRequestFrames(trx, requestId)),
   findSheetSequence: (model, version) => findSheetSequence(db, model, version),
   findKey: (keyId) => findKey(db, keyId),
   listAdminChanges: (wanted) => atCheckpoint(db, (trx) => selectAdminChanges(trx, wanted)),

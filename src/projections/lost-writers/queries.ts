@@ -3,7 +3,7 @@ import { parsePicos } from '../schema/columns.ts'
 import type { ReadModels } from '../schema/tables.ts'
 
 /** An answer is passed on within this time of its bill. */
-const deliveryMs = 60_000
+export const deliveryMs = 60_000
 
 interface UnknownDelivery {
   readonly workspaceId: string

@@ -1,16 +1,13 @@
-import { restoredText } from '../schema/stored-text.ts'
+import { findRequestFrames } from '../requests/queries.ts'
 import type { ReadModels } from '../schema/tables.ts'
 
-interface StoredResponse {
-  readonly workspaceId: string
-  readonly provider: string
-}
-
-export const findStoredResponse = async (db: ReadModels, responseId: string): Promise<StoredResponse | undefined> => {
+/** The request that a response answers, and its frames; undefined for a response that the tables do not have. */
+export const findStoredResponse = async (db: ReadModels, responseId: string) => {
   const row = await db
     .selectFrom('stored_responses')
-    .select(['workspace_id', 'provider'])
+    .select('request_id')
     .where('response_id', '=', responseId)
     .executeTakeFirst()
-  return row === undefined ? undefined : { workspaceId: row.workspace_id, provider: restoredText(row.provider) }
+  if (row === undefined) return undefined
+  return { requestId: row.request_id, sequences: (await findRequestFrames(db, row.request_id)) ?? [] }
 }

@@ -168,12 +168,23 @@ export const noReadModels: EdgeReadModels = {
   listHolds: () => empty([]),
   listCharges: () => empty({ charges: [], next: null }),
   findTrace: () => empty(undefined),
-  findRequestEnd: () => empty(undefined),
+  findRequestFrames: () => empty(undefined),
   findSheetSequence: async () => undefined,
   findKey: async () => undefined,
   listAdminChanges: () => empty([]),
 }
-const noFrames: Pick<FrameSource, 'read'> = { read: async function* () {} }
+
+/** As the tables would have it at the end of the log. */
+const requestFramesIn =
+  ({ frames }: MemoryLog): EdgeReadModels['findRequestFrames'] =>
+  async (requestId) => {
+    const own = frames.filter(({ events }) =>
+      events.some(({ data }) => 'requestId' in data && data.requestId === requestId),
+    )
+    const sequences = own.slice(0, 2).map(({ sequence }) => sequence)
+    return { sequence: frames.length, value: sequences.length < 2 ? undefined : sequences }
+  }
+
 const noOwners: ResponseOwners = { find: async () => undefined }
 const noTasks: EdgeTasks = { find: async () => null, findByExternalId: async () => null, list: async () => [] }
 
@@ -266,8 +277,8 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     admins: options.admins ?? [],
     randomText: () => randomBytes(36).toString('base64url'),
     random: Math.random,
-    readModels: { ...noReadModels, ...options.readModels },
-    frames: options.frames ?? noFrames,
+    readModels: { ...noReadModels, findRequestFrames: requestFramesIn(log), ...options.readModels },
+    frames: options.frames ?? log,
     verifiers: options.verifiers ?? [],
     responseOwners: options.responseOwners ?? noOwners,
     taskQueue: recordingQueue,

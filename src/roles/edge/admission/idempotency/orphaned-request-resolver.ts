@@ -8,20 +8,21 @@ import type { RequestFailed } from '../../../../events/types.ts'
 import { errorTable } from '../../../../http/error-table.ts'
 import type { LogOf } from '../../../../log/event-log.ts'
 import { type LedgerTail, waitForLogEnd } from '../../../../log/ledger-tail.ts'
+import { type RowFramesParts, readClosedRequest, rowMismatch } from '../../../../log/row-frames.ts'
 import type { EdgeReadModels } from '../../../../read-api/read-models.ts'
 import { sharedLimits } from '../../../../runtime/limits.ts'
 import { waitUntilSequence } from '../../../../runtime/wait-until-sequence.ts'
 import { withTimeout } from '../../../../runtime/within.ts'
 
-interface OrphanedRequestParts {
+interface OrphanedRequestParts extends RowFramesParts {
   readonly log: Pick<LogOf<'RequestFailed' | 'AdjustmentPosted'>, 'append' | 'postToWallet' | 'lastSequence'>
   readonly tail: LedgerTail
-  readonly readModels: Pick<EdgeReadModels, 'findRequestEnd'>
+  readonly readModels: Pick<EdgeReadModels, 'findRequestFrames'>
 }
 
 type AbandonedRequest = Pick<RequestFailed, 'requestId' | 'workspaceId' | 'keyId' | 'surface'>
 
-type Closed = NonNullable<Applied['closed']>
+type Closed = Pick<NonNullable<Applied['closed']>, 'routed' | 'closing'>
 type Charged = Extract<AbandonedOutcome, { chargedUsd: string }>
 
 const unknown = (cause?: unknown): GatewayError =>
@@ -49,8 +50,7 @@ export class OrphanedRequestResolver {
       for (const { closed } of applied) if (closed?.routed.data.requestId === abandoned.requestId) seen.push(closed)
     })
     try {
-      const stored = await this.#findEnd(abandoned, seen)
-      return stored ?? outcomeOf(seen[0])
+      return outcomeOf((await this.#findEnd(abandoned, seen)) ?? seen[0])
     } finally {
       unlisten()
     }
@@ -65,28 +65,35 @@ export class OrphanedRequestResolver {
   }
 
   /** Null where the end is among those seen, or none will ever count. */
-  async #findEnd(abandoned: AbandonedRequest, seen: readonly Closed[]): Promise<AbandonedOutcome | null> {
+  async #findEnd(abandoned: AbandonedRequest, seen: readonly Closed[]): Promise<Closed | null> {
     const sequence = await waitForLogEnd(this.#parts, logUnavailable)
     const routed = this.#parts.tail.ledger.openRequests.get(abandoned.requestId)?.routed ?? null
     // Not open: it ended, or was never routed. A second end of an ended request is open too, without `routed`.
-    const stored = routed === null && seen.length === 0 ? await this.#findStored(abandoned.requestId, sequence) : null
+    const stored = routed === null && seen.length === 0 ? await this.#findStored(abandoned, sequence) : null
     if (stored === null && seen.length === 0) await this.#fail(abandoned, routed?.data.allowanceId ?? null)
     return stored
   }
 
   /** Null where the tables, which have every frame up to `sequence`, have no end of the request. */
-  async #findStored(requestId: string, sequence: number): Promise<AbandonedOutcome | null> {
-    let stored: AbandonedOutcome | undefined
+  async #findStored(abandoned: AbandonedRequest, sequence: number): Promise<Closed | null> {
+    let sequences: readonly number[] | undefined
     const read = async (): Promise<number> => {
-      const found = await this.#parts.readModels.findRequestEnd(requestId)
-      stored = found.value
-      return stored === undefined ? found.sequence : Number.POSITIVE_INFINITY
+      const found = await this.#parts.readModels.findRequestFrames(abandoned.requestId)
+      sequences = found.value
+      return sequences === undefined ? found.sequence : Number.POSITIVE_INFINITY
     }
     const at = await waitUntilSequence(sequence, { read, pausesMs: sharedLimits.logStalledMs }).catch((fault) => {
       throw unknown(fault)
     })
     if (at < sequence) throw unknown()
-    return stored ?? null
+    return sequences === undefined ? null : this.#readEnd(abandoned, sequences)
+  }
+
+  async #readEnd({ requestId, workspaceId }: AbandonedRequest, sequences: readonly number[]): Promise<Closed> {
+    const row = { table: 'requests', id: requestId, sequences }
+    const closed = await readClosedRequest(this.#parts, row, requestId)
+    if (closed.routed.data.workspaceId === workspaceId) return closed
+    throw rowMismatch(this.#parts, row, 'the request that it names is of another workspace')
   }
 
   /** Fails a request that was never routed too: should its edge resume and route it, it has already ended. */

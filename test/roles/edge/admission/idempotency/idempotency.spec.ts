@@ -6,8 +6,10 @@ import { clientGoneError, GatewayError } from '../../../../../src/errors/gateway
 import { decodeKeyRecord, encodeKeyRecord } from '../../../../../src/roles/edge/admission/idempotency/key-record.ts'
 import { admissionLimits } from '../../../../../src/roles/edge/admission/limits.ts'
 import { until } from '../../../../support/clients.ts'
+import { routed, used } from '../../../projector/facts.ts'
 import {
   completionText,
+  type EdgeOptions,
   errorOf,
   jsonHead,
   plainAsk,
@@ -191,8 +193,7 @@ t.test('a stream that its client left before its head, and that was charged, is 
     await bill()
     throw clientGoneError()
   }
-  const end = { sequence: 1_000_000, value: { chargedUsd: '0.00002', day: '2026-11-21' } }
-  const edge = await startEdge(t, { serve, readModels: { findRequestEnd: async () => end } })
+  const edge = await startEdge(t, { serve })
   const ask = { ...plainAsk, stream: true }
   const client = new AbortController()
   const left = fetch(`${edge.url}/v1/chat/completions`, {
@@ -337,7 +338,7 @@ const leaveBehind = async (
   t: Parameters<typeof startEdge>[0],
   stream: boolean,
   first: Serve | null,
-  chargedUsd: string | null | undefined,
+  readModels: EdgeOptions['readModels'] = {},
 ): Promise<TestEdge & { outcomes: MemoryOutcomes }> => {
   const outcomes = new MemoryOutcomes()
   let isFirst = first !== null
@@ -346,16 +347,7 @@ const leaveBehind = async (
     isFirst = false
     return now(call, bill, clientGone)
   }
-  const edge = await startEdge(t, {
-    serve,
-    outcomes,
-    readModels: {
-      findRequestEnd: async () => ({
-        sequence: 1_000_000,
-        value: chargedUsd === undefined ? undefined : { chargedUsd, day: '2026-11-21' },
-      }),
-    },
-  })
+  const edge = await startEdge(t, { serve, outcomes, readModels })
   if (first !== null) await (await edge.post(plainAsk)).text()
   await outcomes.put(place, encodeKeyRecord(lapsed(edge, stream)), 0)
   return { ...edge, outcomes }
@@ -368,7 +360,7 @@ const answer: Serve = async function* (call, bill) {
 }
 
 t.test('left behind, charged, and not kept: given back, and run anew', async (t) => {
-  const edge = await leaveBehind(t, false, answer, '0.00002')
+  const edge = await leaveBehind(t, false, answer)
   const again = await edge.post(plainAsk, key)
   t.equal(again.status, 200)
   t.notOk(isRepeat(again))
@@ -379,8 +371,37 @@ t.test('left behind, charged, and not kept: given back, and run anew', async (t)
   t.match(corrections, [{ adjustmentId: `undelivered:${edge.calls[0]?.requestId}`, amount: '0.00002' }])
 })
 
+t.test('left behind, where the row of the tables names other frames than its own: nothing is given back', async (t) => {
+  let sequences: readonly number[] = []
+  const edge = await leaveBehind(t, false, answer, {
+    findRequestFrames: async () => ({ sequence: 1, value: sequences }),
+  })
+  const requestId = edge.calls[0]?.requestId ?? ''
+  const sequenceOf = (type: string): number =>
+    edge.log.frames.find(({ events }) => events.some((event) => event.type === type))?.sequence ?? 0
+  const [routedAt, billedAt] = [sequenceOf('RequestRouted'), sequenceOf('UsageRecorded')]
+  const second = await edge.log.append([used(requestId, { workspaceId, total: '5' })])
+  const others = await edge.log.append([routed('theirs', { workspaceId: 'other' })])
+  const theirs = await edge.log.append([used('theirs', { workspaceId: 'other', total: '7' })])
+  for (const named of [
+    [routedAt, second.sequence],
+    [second.sequence, second.sequence],
+    [others.sequence, theirs.sequence],
+    [routedAt, theirs.sequence],
+    [routedAt, 1_000_000],
+  ]) {
+    sequences = named
+    t.match(await errorOf(await edge.post(plainAsk, key)), { code: 'read_models_unavailable' }, `frames ${named}`)
+  }
+  t.notOk(edge.log.events.some(({ type }) => type === 'AdjustmentPosted'))
+  sequences = [routedAt, billedAt]
+  t.equal((await edge.post(plainAsk, key)).status, 200)
+  const given = edge.log.events.filter(({ type }) => type === 'AdjustmentPosted')
+  t.match(given, [{ data: { corrects: requestId, amount: '0.00002' } }])
+})
+
 t.test('left behind as a stream that was charged: it stays so', async (t) => {
-  const edge = await leaveBehind(t, true, answer, '0.00002')
+  const edge = await leaveBehind(t, true, answer)
   const again = await edge.post({ ...plainAsk, stream: true }, key)
   t.equal(again.status, 409)
   t.equal(again.headers.get('x-gateway-original-request-id'), edge.calls[0]?.requestId)
@@ -423,7 +444,7 @@ const startLeftWithoutEnd = async (t: Parameters<typeof startEdge>[0], isRouted:
   const edge = await startEdge(t, {
     serve,
     outcomes,
-    readModels: { findRequestEnd: async () => ({ sequence: 1_000_000, value: undefined }) },
+    readModels: { findRequestFrames: async () => ({ sequence: 1_000_000, value: undefined }) },
   })
   const asked = isRouted ? edge.post(plainAsk) : null
   if (isRouted) await until(() => edge.calls.length === 1)
@@ -440,10 +461,10 @@ const startLeftWithoutEnd = async (t: Parameters<typeof startEdge>[0], isRouted:
 }
 
 t.test('with the tables away nothing is guessed', async (t) => {
-  const edge = await leaveBehind(t, false, answer, '0.00002')
+  const edge = await leaveBehind(t, false, answer)
   const stuck = await startEdge(t, {
     outcomes: edge.outcomes,
-    readModels: { findRequestEnd: () => Promise.reject(new Error('connect ECONNREFUSED')) },
+    readModels: { findRequestFrames: () => Promise.reject(new Error('connect ECONNREFUSED')) },
   })
   const refused = await stuck.post(plainAsk, key)
   t.equal(refused.status, 503)
@@ -467,7 +488,7 @@ t.test('a slow edge that was taken over delivers nothing', async (t) => {
       yield jsonHead(call)
       yield textBytes(completionText)
     },
-    readModels: { findRequestEnd: async () => ({ sequence: 1_000_000, value: undefined }) },
+    readModels: { findRequestFrames: async () => ({ sequence: 1_000_000, value: undefined }) },
   })
   const first = edge.post(plainAsk, key)
   await until(() => edge.calls.length === 1)
