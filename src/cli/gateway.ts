@@ -236,7 +236,7 @@ const startEdge = async (
 ): Promise<string> => {
   const { config, platform, runtime, stack, bounds, observation } = context
   const { catalog, listen, requestsPerMinute, connectionsPerAddress, requestDeadlineMs, taskDeadlineMs } = config
-  const { withdrawMs, drainMs } = config
+  const { withdrawMs, drainMs, openBytesMax, workspaceOpenBytesMax } = config
   const { database } = requireTables(platform)
   const [{ edge }, { findStoredResponse }, { listLogVerifiers }] = await Promise.all([
     import('../roles/edge/role.ts'),
@@ -276,6 +276,8 @@ const startEdge = async (
     bounds: {
       withdrawMs,
       stopMs: drainMs,
+      openBytesMax,
+      workspaceOpenBytesMax,
       ...(connectionsPerAddress === null ? {} : { connectionsPerAddressMax: connectionsPerAddress }),
       ...bounds.edge,
     },

@@ -239,6 +239,14 @@ export interface ConfigFile {
      */
     readonly connections_per_address?: number
     /**
+     * Bodies of the requests that are open at one edge, in MiB; beyond, 429 `byte_limit_exceeded`. Default 512.
+     */
+    readonly open_megabytes?: number
+    /**
+     * The same of one workspace, which also has at most as much as is free for others. Default 64.
+     */
+    readonly workspace_open_megabytes?: number
+    /**
      * From admission to the end of the answer. Default 600.
      */
     readonly request_deadline_seconds?: number

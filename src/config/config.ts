@@ -34,6 +34,9 @@ export interface Config extends ConfiguredProviders {
   readonly requestsPerMinute: number | null
   /** Per client address and edge; null: no bound of its own. */
   readonly connectionsPerAddress: number | null
+  /** Of the bodies of open requests, at one edge; likewise of one workspace. */
+  readonly openBytesMax: number
+  readonly workspaceOpenBytesMax: number
   readonly requestDeadlineMs: number
   readonly taskDeadlineMs: number
   /** Null: no callbacks are sent. */
@@ -159,6 +162,9 @@ const problemsOfPorts = (
 
 const msOf = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000)
 
+const bytesOf = (mebibytes: number | undefined): number | undefined =>
+  mebibytes === undefined ? undefined : mebibytes * 1024 * 1024
+
 /** An empty price file, and its problems, where it cannot be used. */
 const pricesFrom = (file: string, problems: ConfigProblem[]): PriceFile => {
   try {
@@ -228,6 +234,8 @@ export const readConfig = (env: Environment, options: ReadOptions = {}): Config 
     prices,
     requestsPerMinute: file.limits?.requests_per_minute ?? null,
     connectionsPerAddress: file.limits?.connections_per_address ?? null,
+    openBytesMax: bytesOf(file.limits?.open_megabytes) ?? sharedLimits.openBytesMax,
+    workspaceOpenBytesMax: bytesOf(file.limits?.workspace_open_megabytes) ?? sharedLimits.workspaceOpenBytesMax,
     requestDeadlineMs: msOf(file.limits?.request_deadline_seconds) ?? sharedLimits.requestDeadlineMs,
     taskDeadlineMs: msOf(file.limits?.task_deadline_seconds) ?? configLimits.taskDeadlineMs,
     callbacks: callbacksFrom(file, areEmbedded, callbackSecret),

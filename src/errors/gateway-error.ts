@@ -29,6 +29,7 @@ export type ErrorCode =
   | 'unsupported_media_type'
   | 'rate_limit_exceeded'
   | 'concurrency_limit_exceeded'
+  | 'byte_limit_exceeded'
   | 'internal_error'
   | 'not_implemented'
   | 'upstream_error'

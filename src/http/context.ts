@@ -9,6 +9,12 @@ interface ReceivedJson {
   readonly bytesLength: number
 }
 
+/** Counts the bytes of a request's body for as long as the request is open. */
+export interface OpenBytes {
+  /** Throws `byte_limit_exceeded` where there is no room for the announced bytes; counts those that have come. */
+  take(bytes: number, announced?: number): void
+}
+
 /** Counts a request against its limits. Both throw `rate_limit_exceeded` or `concurrency_limit_exceeded`. */
 export interface RateLimiter {
   /** Resolves with the candidates that the limits of their models admit. */
@@ -36,6 +42,7 @@ export interface HttpState extends DefaultState {
   admin?: string
   /** The workspace whose ledger an administrator reads; null for all. */
   reads?: string | null
+  openBytes?: OpenBytes
   rates?: RateLimiter
   json?: ReceivedJson
 }

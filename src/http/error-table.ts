@@ -38,6 +38,7 @@ export const errorTable: { readonly [C in ErrorCode]: { readonly status: number;
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
   concurrency_limit_exceeded: { status: 429, type: 'rate_limit_error' },
+  byte_limit_exceeded: { status: 429, type: 'rate_limit_error' },
   internal_error: { status: 500, type: 'api_error' },
   not_implemented: { status: 501, type: 'api_error' },
   upstream_error: { status: 502, type: 'upstream_error' },

@@ -34,6 +34,7 @@ const vendorCodes: { readonly [C in ErrorCode]?: number } = {
   method_not_allowed: 1202,
   content_policy_violation: 1301,
   concurrency_limit_exceeded: 1303,
+  byte_limit_exceeded: 1303,
   upstream_timeout: 5002,
 }
 

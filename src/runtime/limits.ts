@@ -1,6 +1,8 @@
 /** Bounds that several folders share, each with its unit in the name and its reason beside it. */
 export const sharedLimits = {
   // Requests
+  openBytesMax: 512 * 1024 * 1024, // Of the bodies of open requests, in a process: with what is made of them, some 2 GB.
+  workspaceOpenBytesMax: 64 * 1024 * 1024, // Of those of one workspace: three bodies of the largest size.
   jsonMembersMax: 100_000, // Members and elements, at any depth: each is validated, copied and serialised while all other requests wait.
   jsonDepthMax: 128, // No real request nests deeper; a serialiser's stack must not overflow.
   headersTimeoutMs: 10_000, // A slow-loris client sends no headers.

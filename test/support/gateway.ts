@@ -107,6 +107,8 @@ export const configOf = (
   }),
   requestsPerMinute: null,
   connectionsPerAddress: null,
+  openBytesMax: sharedLimits.openBytesMax,
+  workspaceOpenBytesMax: sharedLimits.workspaceOpenBytesMax,
   requestDeadlineMs: sharedLimits.requestDeadlineMs,
   taskDeadlineMs: configLimits.taskDeadlineMs,
   callbacks: { secret: 'a-secret-of-a-test', allowPrivateAddresses: true },

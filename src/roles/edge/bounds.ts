@@ -18,6 +18,8 @@ export type EdgeBounds = {
     | 'connectionsMax'
     | 'openRequestsMax'
     | 'workspaceOpenRequestsMax'
+    | 'openBytesMax'
+    | 'workspaceOpenBytesMax'
     | 'connectionsPerAddressMax'
     | 'headersBytesMax'
     | 'headersCountMax'

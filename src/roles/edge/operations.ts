@@ -24,6 +24,7 @@ const read: readonly ErrorCode[] = [
 const limited: readonly ErrorCode[] = [
   'rate_limit_exceeded',
   'concurrency_limit_exceeded',
+  'byte_limit_exceeded',
   'log_unavailable',
   'read_models_unavailable',
 ]

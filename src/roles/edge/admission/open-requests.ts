@@ -1,7 +1,7 @@
 import { findOrCreateWallet, type Ledger } from '../../../domain/ledger/ledger.ts'
 import { isUnfunded } from '../../../domain/wallet/wallet.ts'
 import { GatewayError } from '../../../errors/gateway-error.ts'
-import { type HttpMiddleware, keyOfContext } from '../../../http/context.ts'
+import { type HttpMiddleware, keyOfContext, type OpenBytes } from '../../../http/context.ts'
 import { cancelAtOnce } from '../../dispatch.ts'
 import { type BodyBound, type BodyBoundOf, boundAt } from '../http/request-body.ts'
 import { admissionLimits } from './limits.ts'
@@ -9,6 +9,13 @@ import { admissionLimits } from './limits.ts'
 interface OpenRequestBounds {
   readonly openRequestsMax: number
   readonly workspaceOpenRequestsMax: number
+  readonly openBytesMax: number
+  readonly workspaceOpenBytesMax: number
+}
+
+interface Open {
+  requests: number
+  bytes: number
 }
 
 const retryAfterSeconds = 1
@@ -23,30 +30,53 @@ const workspaceIsFull = (max: number): GatewayError =>
     retryAfterSeconds,
   })
 
+const bytesAreFull = (max: number): GatewayError =>
+  new GatewayError(
+    'byte_limit_exceeded',
+    `The bodies of the workspace's open requests may have ${max} bytes here at the moment. Send the request again when others have ended.`,
+    { retryAfterSeconds },
+  )
+
+/** Open requests and the bytes of their bodies, of one process. */
 export class OpenRequestCounter {
   readonly #bounds: OpenRequestBounds
-  readonly #byWorkspace = new Map<string, number>()
-  #all = 0
+  readonly #byWorkspace = new Map<string, Open>()
+  readonly #all: Open = { requests: 0, bytes: 0 }
 
   constructor(bounds: OpenRequestBounds) {
     this.#bounds = bounds
   }
 
   /** Throws `concurrency_limit_exceeded` or `no_available_channel`; each call needs its `leave`. */
-  enter(workspaceId: string): void {
+  enter(workspaceId: string): OpenBytes & { readonly leave: () => void } {
     const { openRequestsMax, workspaceOpenRequestsMax } = this.#bounds
-    const open = this.#byWorkspace.get(workspaceId) ?? 0
-    if (open >= workspaceOpenRequestsMax) throw workspaceIsFull(workspaceOpenRequestsMax)
-    if (this.#all >= openRequestsMax) throw edgeIsFull()
-    this.#all += 1
-    this.#byWorkspace.set(workspaceId, open + 1)
+    const open = this.#byWorkspace.get(workspaceId) ?? { requests: 0, bytes: 0 }
+    if (open.requests >= workspaceOpenRequestsMax) throw workspaceIsFull(workspaceOpenRequestsMax)
+    if (this.#all.requests >= openRequestsMax) throw edgeIsFull()
+    this.#byWorkspace.set(workspaceId, open)
+    const counts = [open, this.#all]
+    for (const count of counts) count.requests += 1
+    let taken = 0
+    const take = (bytes: number, announced = bytes): void => {
+      this.#requireRoom(open, announced)
+      taken += bytes
+      for (const count of counts) count.bytes += bytes
+    }
+    const leave = (): void => {
+      for (const count of counts) {
+        count.requests -= 1
+        count.bytes -= taken
+      }
+      if (open.requests === 0) this.#byWorkspace.delete(workspaceId)
+    }
+    return { take, leave }
   }
 
-  leave(workspaceId: string): void {
-    const open = this.#byWorkspace.get(workspaceId) ?? 0
-    this.#all -= 1
-    if (open > 1) this.#byWorkspace.set(workspaceId, open - 1)
-    else this.#byWorkspace.delete(workspaceId)
+  /** As much as a workspace has must be free for the others: however many are at their bound, the next one has room. */
+  #requireRoom({ bytes: held }: Open, bytes: number): void {
+    const { openBytesMax, workspaceOpenBytesMax } = this.#bounds
+    const max = Math.min(workspaceOpenBytesMax, openBytesMax - this.#all.bytes)
+    if (held + bytes > max) throw bytesAreFull(max)
   }
 }
 
@@ -54,13 +84,13 @@ export class OpenRequestCounter {
 export const limitOpenRequests =
   (requests: OpenRequestCounter): HttpMiddleware =>
   async (ctx, next) => {
-    const { workspaceId } = keyOfContext(ctx)
-    requests.enter(workspaceId)
+    const open = requests.enter(keyOfContext(ctx).workspaceId)
+    ctx.state.openBytes = open
     const closed = new Promise<void>((resolve) => ctx.res.once('close', resolve))
     try {
       await next()
     } finally {
-      void closed.then(() => requests.leave(workspaceId))
+      void closed.then(open.leave)
     }
   }
 

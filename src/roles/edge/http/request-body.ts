@@ -24,24 +24,56 @@ export const boundAt = (bytesMax: number): BodyBoundOf => {
 const endedEarly = (): GatewayError =>
   new GatewayError('invalid_request', 'The connection ended before the request body did.')
 
-const collect = (request: IncomingMessage, { bytesMax, refusal }: BodyBound): Promise<Buffer> =>
+const firstBytes = 64 * 1024
+
+/** Small pieces are copied together: each by itself would take some hundred bytes more. */
+class BodyBytes {
+  readonly #announced: number
+  #buffer: Buffer
+  #length = 0
+
+  constructor(announced: number) {
+    this.#announced = announced
+    this.#buffer = Buffer.allocUnsafe(Math.min(announced, firstBytes))
+  }
+
+  /** Without spare room, since it may be kept for long. */
+  get whole(): Buffer {
+    return this.#length === this.#buffer.length ? this.#buffer : Buffer.from(this.#buffer.subarray(0, this.#length))
+  }
+
+  push(chunk: Buffer): void {
+    const length = this.#length + chunk.length
+    if (length > this.#buffer.length) this.#grow(length)
+    this.#buffer.set(chunk, this.#length)
+    this.#length = length
+  }
+
+  #grow(length: number): void {
+    const larger = Buffer.allocUnsafe(this.#announced > 0 ? Math.min(2 * length, this.#announced) : 2 * length)
+    larger.set(this.#buffer.subarray(0, this.#length))
+    this.#buffer = larger
+  }
+}
+
+const collect = (request: IncomingMessage, body: BodyBytes, count: (bytes: number) => void): Promise<Buffer> =>
   new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let bytes = 0
     const leave = (): void => {
       request.off('data', take).off('end', finish).off('close', breakOff)
     }
     const take = (chunk: Buffer): void => {
-      bytes += chunk.length
-      chunks.push(chunk)
-      if (bytes <= bytesMax) return
-      leave()
-      request.pause() // Until it is answered: see `UnreadBodies`.
-      reject(refusal())
+      try {
+        count(chunk.length)
+        body.push(chunk)
+      } catch (refusal) {
+        leave()
+        request.pause() // Until it is answered: see `UnreadBodies`.
+        reject(refusal)
+      }
     }
     const finish = (): void => {
       leave()
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes))
+      resolve(body.whole)
     }
     const breakOff = (): void => {
       leave()
@@ -51,10 +83,20 @@ const collect = (request: IncomingMessage, { bytesMax, refusal }: BodyBound): Pr
     request.on('error', () => undefined) // `close` follows.
   })
 
-/** Throws the refusal of its bound, without reading anything where the length is announced. */
-export const readRequestBody = (request: IncomingMessage, bound: BodyBound): Promise<Buffer> => {
-  const announced = Number(request.headers['content-length'] ?? 0)
-  return announced > bound.bytesMax ? Promise.reject(bound.refusal()) : collect(request, bound)
+/** Throws the refusal of its bound or `byte_limit_exceeded`, without reading anything where the length is announced. */
+export const readRequestBody = async (
+  { req, state }: Pick<HttpContext, 'req' | 'state'>,
+  { bytesMax, refusal }: BodyBound,
+): Promise<Buffer> => {
+  const announced = Number(req.headers['content-length'] ?? 0)
+  if (announced > bytesMax) throw refusal()
+  state.openBytes?.take(0, announced)
+  let bytes = 0
+  return collect(req, new BodyBytes(announced), (more) => {
+    bytes += more
+    if (bytes > bytesMax) throw refusal()
+    state.openBytes?.take(more)
+  })
 }
 
 const jsonType = /^application\/(?:[\w.!#$&^-]+\+)?json$/
@@ -112,12 +154,12 @@ const parse = (text: string, read: (text: string) => unknown): unknown => {
   }
 }
 
-/** Throws `unsupported_media_type`, the refusal of its bound, `request_too_large` or `invalid_json`. */
+/** Throws what `readRequestBody` throws, `unsupported_media_type`, `request_too_large` or `invalid_json`. */
 export const readJson =
   (boundOf: BodyBoundOf, options?: JsonBodyOptions): HttpMiddleware =>
   async (ctx, next) => {
     requireJson(ctx.req.headers)
-    const bytes = await readRequestBody(ctx.req, boundOf(ctx))
+    const bytes = await readRequestBody(ctx, boundOf(ctx))
     ctx.state.json = { value: parseJsonBody(bytes, options), bytesLength: bytes.length }
     await next()
   }

@@ -230,6 +230,58 @@ t.test('more requests than there is room for, of all or of one workspace, are re
   }
 })
 
+const bodyOf = (bytes: number): string =>
+  JSON.stringify({ ...plainAsk, user: 'u'.repeat(bytes - JSON.stringify({ ...plainAsk, user: '' }).length) })
+
+t.test('the bodies of open requests have a bound in bytes, announced or not, until the requests end', async (t) => {
+  const { promise: goOn, resolve: finish } = Promise.withResolvers<void>()
+  let open = 0
+  const serve: Serve = async function* (call, bill) {
+    open += 1
+    await goOn
+    yield* answerJson(call, bill)
+  }
+  const { port, url } = await startEdge(t, { serve, bounds: { workspaceOpenBytesMax: 10_000 } })
+  const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
+  const send = (body: string | ReadableStream): Promise<Response> =>
+    fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body, duplex: 'half' })
+  const inPieces = (text: string): ReadableStream => new Blob([text]).stream()
+  const served = [send(bodyOf(4_000)), send(inPieces(bodyOf(4_000)))]
+  while (open < 2) await pause(5)
+  for (const [what, refused] of [
+    ['announced', await send(bodyOf(2_001))],
+    ['in pieces', await send(inPieces(bodyOf(2_001)))],
+  ] as const) {
+    t.equal(refused.status, 429, what)
+    t.ok(Number(refused.headers.get('retry-after')) >= 1)
+    t.match(await refused.json(), { error: { code: 'byte_limit_exceeded', type: 'rate_limit_error' } })
+  }
+  const silent = connect(port, '127.0.0.1').end(headOf(2_001))
+  const [answered] = await once(silent, 'data')
+  t.match(String(answered), /^HTTP\/1\.1 429 /, 'before a byte of it has come')
+  silent.destroy()
+  finish()
+  for (const each of await Promise.all(served)) t.match(await each.text(), completionText)
+  t.equal((await send(bodyOf(9_000))).status, 200, 'there is room again')
+})
+
+t.test('a body that never ends, and one whose client leaves, give back what they took', async (t) => {
+  const { port, url } = await startEdge(t, { bounds: { ...shortBounds, workspaceOpenBytesMax: 5_000 } })
+  const send = (): Promise<Response> =>
+    fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: bodyOf(4_000),
+    })
+  t.match(await exchange(port, headOf(4_000) + bodyOf(4_000).slice(0, 3_000)), /^HTTP\/1\.1 408 /)
+  t.equal((await send()).status, 200, 'the slow one')
+  const socket = connect(port, '127.0.0.1')
+  socket.write(headOf(4_000) + bodyOf(4_000).slice(0, 3_000))
+  await until(async () => (await send()).status === 429)
+  socket.destroy()
+  await until(async () => (await send()).status === 200)
+})
+
 t.test('a request whose client has left takes its room for as long as it goes on', async (t) => {
   const { promise: goOn, resolve: finish } = Promise.withResolvers<void>()
   const { promise: called, resolve: onCalled } = Promise.withResolvers<void>()

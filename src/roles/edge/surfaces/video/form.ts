@@ -96,7 +96,7 @@ export const readJsonOrForm = (boundOf: BodyBoundOf): HttpMiddleware => {
     const { 'content-type': contentType = '' } = ctx.req.headers
     if (!formType.test(contentType)) return json(ctx, next)
     refuseEncoded(ctx.req.headers)
-    const bytes = await readRequestBody(ctx.req, boundOf(ctx))
+    const bytes = await readRequestBody(ctx, boundOf(ctx))
     ctx.state.json = { value: await objectOfForm(await parseForm(bytes, contentType)), bytesLength: bytes.length }
     await next()
   }
