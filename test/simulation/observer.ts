@@ -4,12 +4,13 @@ import { readCheckpoints, verifyCheckpoint } from '../../src/audit/verified-chec
 import { type Applied, applyFrame, initialLedger } from '../../src/domain/ledger/ledger.ts'
 import { parseUsd } from '../../src/domain/money.ts'
 import { availablePicos, balancePicos } from '../../src/domain/wallet/wallet.ts'
-import type { Event, EventOf } from '../../src/events/envelope.ts'
+import type { EventOf } from '../../src/events/envelope.ts'
 import type { PriceSheet } from '../../src/events/types.ts'
 import type { Frame } from '../../src/log/event-log.ts'
 import type { AllowedWriters } from '../../src/log/read-frame.ts'
 import { frameFromRaw } from '../../src/log/source-log.ts'
 import type { StoredMessage } from './nats/stream.ts'
+import { ShadowLedger } from './shadow-ledger.ts'
 
 type Closing = EventOf<'UsageRecorded'> | EventOf<'RequestFailed'>
 
@@ -35,6 +36,7 @@ export class Observer {
   readonly #permitted: AllowedWriters
   readonly #verifiers: readonly Verifier[]
   readonly #prefix: string
+  readonly #shadow = new ShadowLedger()
   readonly #eventIds = new Set<string>()
   readonly #frameIds = new Set<string>()
   readonly #holds = new Set<string>()
@@ -57,7 +59,8 @@ export class Observer {
     const raw = { sequence, subject: subject.slice(this.#prefix.length), id: '', storedMs, data }
     const frame = frameFromRaw(raw, this.#permitted)
     this.frames.push(frame)
-    this.#checkFrameId(readId(data))
+    if (frame.events.some(({ type }) => type === 'HoldPlaced')) this.#checkFrameId(readId(data))
+    this.#shadow.take(frame)
     this.#checkSeals(raw, sequence)
     const applied = applyFrame(this.ledger, frame)
     for (const each of applied) this.#note(each)
@@ -67,7 +70,7 @@ export class Observer {
     return frame
   }
 
-  /** A frame is stored once within the duplicate window, whatever its writer had to repeat. */
+  /** A decision is stored once, whatever its writer had to repeat; of other frames the fold accepts the first. */
   #checkFrameId(id: string): void {
     if (this.#frameIds.has(id)) this.#onViolation(`frame ${id} was stored twice`)
     this.#frameIds.add(id)
@@ -135,33 +138,15 @@ export class Observer {
     const wallet = this.ledger.wallets.get(workspaceId)
     if (wallet === undefined) return
     const held = [...wallet.holds.values()].reduce((sum, { remainingPicos }) => sum + remainingPicos, 0n)
+    const shadow = this.#shadow.of(workspaceId)
+    const shadowHeld = [...shadow.holds.values()].reduce((sum, picos) => sum + picos, 0n)
+    if (shadow.balancePicos !== balancePicos(wallet) || shadowHeld !== held)
+      this.#onViolation(
+        `${workspaceId} has ${balancePicos(wallet)} and ${held} held, by its events ${shadow.balancePicos} and ${shadowHeld}`,
+      )
     if (held !== wallet.heldPicos) this.#onViolation(`${workspaceId} holds ${wallet.heldPicos}, its holds ${held}`)
     if ([...wallet.holds.values()].some(({ remainingPicos }) => remainingPicos < 0n))
       this.#onViolation(`a hold of ${workspaceId} is below zero`)
-  }
-
-  /** From the events alone, without the fold. */
-  checkBalances(): void {
-    const sums = new Map<string, bigint>()
-    const move = (event: Event, picos: bigint): void => {
-      sums.set(event.subject, (sums.get(event.subject) ?? 0n) + picos)
-    }
-    const seen = new Set<string>()
-    for (const { walletSubject, writer, counter, events } of this.frames) {
-      const id = `${writer}:${counter}`
-      if (walletSubject === null && seen.has(id)) continue
-      seen.add(id)
-      for (const event of events) if (event.type === 'WalletCredited') move(event, parseUsd(event.data.amount))
-      for (const event of events) if (event.type === 'AdjustmentPosted') move(event, parseUsd(event.data.amount))
-    }
-    for (const { routed, closing } of this.requests.values())
-      if (routed !== null && closing?.type === 'UsageRecorded') move(closing, -parseUsd(closing.data.total))
-    for (const [workspaceId, wallet] of this.ledger.wallets) {
-      const own = sums.get(workspaceId) ?? 0n
-      const found = balancePicos(wallet) + wallet.feesPicos + wallet.lapsedPicos
-      if (wallet.subscription === null && own !== found)
-        this.#onViolation(`the balance of ${workspaceId} is ${found}, its events are ${own}`)
-    }
   }
 
   #requestOf(requestId: string): ObservedRequest {

@@ -28,7 +28,14 @@ export interface ChatAction {
 }
 
 export type AdminAction =
-  | { readonly type: 'credit'; readonly workspace: number; readonly usd: string; readonly reference: string }
+  | {
+      readonly type: 'credit'
+      readonly workspace: number
+      readonly usd: string
+      readonly reference: string
+      /** Null: never. */
+      readonly lapsesAfterMs: number | null
+    }
   | { readonly type: 'limits'; readonly workspace: number; readonly requestsPerMinute: number | null }
   | { readonly type: 'price'; readonly output: string; readonly version: number }
   | { readonly type: 'subscribe'; readonly workspace: number; readonly id: string }
@@ -109,6 +116,7 @@ const administer = (random: Random, number: number): AdminAction => {
         workspace,
         usd: (1 + whole(random, 300) / 100).toFixed(2),
         reference: `credit-${number}`,
+        lapsesAfterMs: random() < 0.4 ? random() * 20_000 : null,
       }),
       5,
     ],

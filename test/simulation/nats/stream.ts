@@ -53,8 +53,10 @@ export class SimStream {
   readonly #ids = new Map<string, { readonly seq: number; readonly atMs: number }>()
   readonly #nowMs: () => number
   readonly #rule: DuplicateRule
+  readonly #duplicateWindowMs: number
 
-  constructor(config: SimStream['config'], nowMs: () => number, rule: DuplicateRule) {
+  constructor(config: SimStream['config'], nowMs: () => number, rule: DuplicateRule, duplicateWindowMs?: number) {
+    this.#duplicateWindowMs = duplicateWindowMs ?? config.duplicate_window / nanosecondsInMs
     this.config = config
     this.#nowMs = nowMs
     this.#rule = rule
@@ -123,8 +125,7 @@ export class SimStream {
     const id = readHeader(headers, 'Nats-Msg-Id')
     const known = id === undefined ? undefined : this.#ids.get(id)
     if (known === undefined) return null
-    const windowMs = this.config.duplicate_window / nanosecondsInMs
-    return this.#nowMs() - known.atMs > windowMs ? null : { seq: known.seq, duplicate: true }
+    return this.#nowMs() - known.atMs > this.#duplicateWindowMs ? null : { seq: known.seq, duplicate: true }
   }
 
   #checkSequence(subject: string, headers: string): Stored | null {
