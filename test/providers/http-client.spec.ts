@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { UndiciClient } from '../../src/adapters/http/client.ts'
 import { HttpFault, type HttpRequest, type HttpResponse } from '../../src/providers/http.ts'
+import { blockEventLoop } from '../support/clients.ts'
 
 const listen = (server: Server): Promise<string> =>
   new Promise((resolve) => {
@@ -98,10 +99,6 @@ t.test('silence between two pieces, where it is bounded: of the upstream, not of
   t.equal((await chunks.next()).value?.toString(), 'b', 'what came while nobody read is there')
   t.equal(await faultOf(chunks.next()), 'timeout')
 })
-
-const blockEventLoop = (ms: number): void => {
-  for (const startedMs = performance.now(); performance.now() - startedMs < ms; );
-}
 
 t.test('bytes that wait in the socket when a time-out fires late count: the event loop was blocked', async (t) => {
   const timeoutMs = 200

@@ -118,3 +118,7 @@ export const until = async (holds: () => boolean | Promise<boolean>, boundMs = 6
     clock.stop()
   }
 }
+
+export const blockEventLoop = (ms: number): void => {
+  for (const startedMs = performance.now(); performance.now() - startedMs < ms; );
+}

@@ -54,6 +54,7 @@ export class PullSession {
   #subscription: Subscription | undefined
   #outstanding = 0
   #stallTimer: NodeJS.Timeout | undefined
+  #received = 0
   #isOver = false
 
   constructor(parts: PullSessionParts) {
@@ -115,13 +116,19 @@ export class PullSession {
     this.#parts.onEnd(reason)
   }
 
+  /** The timer fires late, and before the socket is read, where the event loop was blocked. */
   #checkStall(): void {
-    // Without room nothing is requested, and then the server sends nothing.
-    if (this.#outstanding > 0) this.#endSession(`silent for ${this.#parts.pace.stallMs} ms`)
-    else this.#stallTimer?.refresh()
+    const before = this.#received
+    setImmediate(() => {
+      if (this.#isOver || this.#received !== before) return
+      // Without room nothing is requested, and then the server sends nothing.
+      if (this.#outstanding > 0) this.#endSession(`silent for ${this.#parts.pace.stallMs} ms`)
+      else this.#stallTimer?.refresh()
+    })
   }
 
   #receive(error: Error | null, msg: Msg): void {
+    this.#received += 1
     this.#stallTimer?.refresh()
     if (error !== null) this.#endSession(error.message)
     else if (msg.subject === this.#inbox) this.#receiveStatus(msg)
