@@ -198,10 +198,10 @@ const onUnserved = (state: RunState, error: GatewayError, isAborted: boolean): R
   return { state: { ...state, phase: 'closed' }, effects: [clearDeadline, record] }
 }
 
-/** A fault of ours still ends the request in the log. */
+/** A fault of ours ends the request in the log, for free; its upstream would generate for nothing. */
 const onFault = (state: RunState, error: GatewayError): RunTransition =>
   state.phase === 'calling' || state.phase === 'streaming'
-    ? { state: { ...state, phase: 'closed' }, effects: [{ type: 'record_failure', error }] }
+    ? cancelFirst({ state: { ...state, phase: 'closed' }, effects: [{ type: 'record_failure', error }] })
     : unchanged(state)
 
 /** What a request's run does next. Exactly one transition of a run has an effect that records its end. */

@@ -14,6 +14,7 @@ import type { VideoVendorConfig } from '../../../src/providers/vv-video/vendor.t
 import type { AnswerPart, Dispatch, RoutedRequest } from '../../../src/roles/dispatch.ts'
 import { CallsInFlight } from '../../../src/roles/proxy/calls-in-flight.ts'
 import { createForward } from '../../../src/roles/proxy/forward.ts'
+import type { Clock } from '../../../src/runtime/clock.ts'
 import { sheet } from '../../providers/openai/target.ts'
 import { type LogLine, recordingLogger } from '../../support/log-lines.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
@@ -37,6 +38,7 @@ export interface BenchOptions {
   readonly questionMs?: number
   /** In place of the sandbox. */
   readonly baseUrl?: string
+  readonly clock?: Clock
 }
 
 export const providerKey = 'sk-sandbox-provider-key-0123456789'
@@ -71,7 +73,7 @@ export const startBench = async (t: Test, options: BenchOptions = {}): Promise<B
   const log = new MemoryLog({ checksSchemas: true })
   const inFlight = new CallsInFlight()
   const logger = recordingLogger()
-  const { baseUrl = sandbox.url, drainMs, cancelStopsBilling, ...bounds } = options
+  const { baseUrl = sandbox.url, clock = Date.now, drainMs, cancelStopsBilling, ...bounds } = options
   const drain = {
     ...(drainMs === undefined ? {} : { drainMs }),
     ...(cancelStopsBilling === undefined ? {} : { cancelStopsBilling }),
@@ -80,7 +82,7 @@ export const startBench = async (t: Test, options: BenchOptions = {}): Promise<B
     speakers.map(([name, dialect, profile]) => [name, { ...providerOf(name, profile, baseUrl), ...drain, dialect }]),
   )
   const vendors = new Map([['vv', openVideoVendor({ config: vendorOf(baseUrl), http, clock: Date.now })]])
-  const dispatch = createForward({ log, providers, vendors, http, clock: Date.now, logger, inFlight, ...bounds })
+  const dispatch = createForward({ log, providers, vendors, http, clock, logger, inFlight, ...bounds })
   t.teardown(async () => {
     await http.stop()
     await sandbox.stop()

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { Test } from 'tap'
 import t from 'tap'
+import { until } from '../../support/clients.ts'
 import { namedEvent } from '../../support/scripted-upstream.ts'
 import { callOf, hear, startBench, stay } from './forwarding.ts'
 
@@ -147,4 +148,31 @@ t.test('a messages stream that breaks at once is counted, whatever its start tel
         )
       }
     }
+})
+
+t.test('a fault of ours cancels the upstream, and costs nothing', async (t) => {
+  for (const before of ['', chunk('', {})]) {
+    let isFaulty = false
+    let isOver = false
+    const baseUrl = await upstream(t, (_, response) => {
+      response.on('close', () => {
+        isOver = true
+      })
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      if (before !== '') response.write(before)
+      setTimeout(() => {
+        isFaulty = true
+        response.write(chunk('one two three', {}))
+      }, 50)
+    })
+    const clock = (): number => {
+      if (isFaulty) throw new Error('no clock')
+      return Date.now()
+    }
+    const bench = await startBench(t, { baseUrl, clock })
+    await t.rejects(hear(bench.dispatch(callOf('openai/a', { stream: true }), stay())), /no clock/)
+    await bench.inFlight.idle()
+    t.match(bench.log.events, [{ type: 'RequestFailed', data: { reason: 'internal_error' } }])
+    await until(() => isOver)
+  }
 })

@@ -104,7 +104,7 @@ const table: readonly Row[] = [
     ['cancel_upstream', 'detach'],
   ],
   ['no candidate answers', asking, unserved, { phase: 'closed' }, ['clear_deadline', 'record_failure upstream_error']],
-  ['a fault of ours', asking, fault, { phase: 'closed' }, ['record_failure upstream_error']],
+  ['a fault of ours', asking, fault, { phase: 'closed' }, ['cancel_upstream', 'record_failure upstream_error']],
 
   // A whole response
   [
@@ -236,7 +236,13 @@ const table: readonly Row[] = [
     ['drain'],
   ],
   ['the reader ends', streaming, readerEnded, { phase: 'draining', stopped: 'client_gone' }, ['drain']],
-  ['a fault of ours while streaming', streaming, fault, { phase: 'closed' }, ['record_failure upstream_error']],
+  [
+    'a fault of ours while streaming',
+    streaming,
+    fault,
+    { phase: 'closed' },
+    ['cancel_upstream', 'record_failure upstream_error'],
+  ],
 
   // The client has left, and the upstream's own figure is awaited
   ['only the end is awaited', draining, usageToCome, {}, ['bound_drain usage']],
