@@ -175,7 +175,7 @@ const verifyProof = (file: string, verifiers: readonly Verifier[], output: Outpu
     return exitCodes.done
   } catch (fault) {
     if (!(fault instanceof ProofFault || fault instanceof NoteFault)) throw fault
-    const keys = verifiers.map(verifierText).join(', ')
+    const keys = verifiers.map((each) => verifierText(each)).join(', ')
     throw new CommandError(`${file} is not a valid proof under ${keys}: ${fault.message}`)
   }
 }

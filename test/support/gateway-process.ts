@@ -68,7 +68,7 @@ const auditOf = ({ sealing, origin, signer, verifier, previous }: AuditConfig): 
   origin,
   ...(signer === null ? {} : { signing_key: signer.privateKey.export({ type: 'pkcs8', format: 'pem' }) }),
   ...(verifier === null ? {} : { public_key: verifierText(verifier) }),
-  previous_public_keys: previous.map(verifierText),
+  previous_public_keys: previous.map((each) => verifierText(each)),
 })
 
 const externalOf = ({ databaseUrl, nats }: External): object => ({

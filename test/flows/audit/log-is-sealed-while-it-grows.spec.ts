@@ -126,7 +126,7 @@ t.test('a gateway under load, twice: every frame is sealed within about a second
   const privateKey = join(dataFolder, 'audit', 'signing-key')
   t.equal((await stat(privateKey)).mode & 0o777, 0o600)
   const publicKey = await readFile(join(dataFolder, 'audit', 'public-key.txt'), 'utf8')
-  t.equal(publicKey, `${listLogVerifiers(config).map(verifierText)[0]}\n`)
+  t.equal(publicKey, `${listLogVerifiers(config).map((each) => verifierText(each))[0]}\n`)
 })
 
 t.test('two schedulers, and the one that seals is killed', async (t) => {
