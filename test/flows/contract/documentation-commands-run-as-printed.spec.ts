@@ -21,6 +21,7 @@ const notRun: readonly (readonly [part: string, reason: string])[] = [
   ['raw.githubusercontent.com', 'it downloads a file'],
   ['costs.json', 'the file comes from a provider'],
   ['-- servers', 'it takes a terminal of its own'],
+  ['-- witness', 'it takes a terminal of its own'],
   ['-- serve --role', 'it takes the port 8787; the roles run apart in `Deployment`'],
 ]
 
