@@ -147,6 +147,10 @@ export interface ConfigFile {
          */
         readonly unknown_members?: 'accepted' | 'refused'
         /**
+         * Whether it has a Responses API. Without one, requests of that surface are translated.
+         */
+        readonly responses?: boolean
+        /**
          * Request members that are forwarded although the provider charges for them beside the tokens: no workspace is billed for that. Default: none.
          */
         readonly allow_members?: ('plugins' | 'enable_search')[]

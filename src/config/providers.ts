@@ -76,12 +76,8 @@ export const resolveProfile = (name: string): Profile => defaultProfiles[name] ?
 export const resolveDialect = (name: string): ProviderDialect =>
   knownProviders.find((provider) => provider.name === name)?.dialect ?? 'openai'
 
-/** Google's OpenAI-compatible API has no Responses API. */
-export const resolveSurfaces = (
-  dialect: ProviderDialect,
-  profile: Profile,
-): NonNullable<CatalogProvider['surfaces']> =>
-  dialect === 'openai' && profile !== 'gemini' ? ['chat', 'messages', 'responses'] : ['chat', 'messages']
+/** What a dialect does not have is translated. */
+export const answeringSurfaces = ['chat', 'messages', 'responses'] as const satisfies CatalogProvider['surfaces']
 
 const withKeysFrom = (variables: EnvironmentVariables): Readonly<Record<string, ProviderEntry>> =>
   Object.fromEntries(
@@ -142,7 +138,7 @@ const catalogProviderOf = (name: string, entry: Entry): CatalogProvider => {
   const { models = {} } = entry
   if (isVendor(entry)) return { models, surfaces: ['video'] }
   const { profile = resolveProfile(name) } = entry
-  return { models, surfaces: resolveSurfaces(entry.dialect as ProviderDialect, profile), profile }
+  return { models, surfaces: answeringSurfaces, profile }
 }
 
 /** Under this name the sandbox plays a video vendor. */

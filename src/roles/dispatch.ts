@@ -42,7 +42,14 @@ export const asksForAnswer = (call: RoutedRequest): call is AnswerRequest => cal
 
 /** One head, then bytes. A failure is a thrown GatewayError, before the head or after it. */
 export type AnswerPart =
-  | { readonly type: 'head'; readonly contentType: string; readonly level: number; readonly model: string }
+  | {
+      readonly type: 'head'
+      readonly contentType: string
+      readonly level: number
+      readonly model: string
+      /** Types of the built-in tools that the caller offers and the model does not have. */
+      readonly droppedTools?: readonly string[]
+    }
   | { readonly type: 'bytes'; readonly bytes: Uint8Array }
 
 /** Carries the last level of a failed chain, for the headers of the final error. */

@@ -15,10 +15,10 @@ const providers: { readonly [P in OracleModel['provider']]: Pick<Provider, 'dial
 }
 
 const dialectOf: { readonly [F in Flavor]: UpstreamDialect } = {
-  chat: dialects.openai.chat!,
-  responses: dialects.openai.responses!,
-  messages: dialects.anthropic.messages!,
-  gemini: dialects.google.chat!,
+  chat: dialects.openai.chat,
+  responses: dialects.openai.responses,
+  messages: dialects.anthropic.messages,
+  gemini: dialects.google.chat,
 }
 
 const targetOf = ({ name, provider, sheet }: OracleModel): Target => ({

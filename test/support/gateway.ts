@@ -10,7 +10,7 @@ import { openOperatorPlatform, openTail, type Platform } from '../../src/cli/pla
 import { createRuntime, type Runtime } from '../../src/cli/runtime.ts'
 import type { Config } from '../../src/config/config.ts'
 import { configLimits } from '../../src/config/limits.ts'
-import { resolveSurfaces } from '../../src/config/providers.ts'
+import { answeringSurfaces } from '../../src/config/providers.ts'
 import { parseUsd } from '../../src/domain/money.ts'
 import type { PriceFile } from '../../src/domain/pricing/price-file.ts'
 import type { CatalogProvider } from '../../src/domain/routing/plan.ts'
@@ -90,11 +90,11 @@ export const configOf = (
   sandbox: false,
   catalog: {
     providers: new Map<string, CatalogProvider>([
-      ['openai', { models, surfaces: resolveSurfaces('openai', 'openai'), profile: 'openai' }],
-      ['grok', { models, surfaces: resolveSurfaces('openai', 'xai'), profile: 'xai' }],
-      ['google', { models, surfaces: resolveSurfaces('openai', 'gemini'), profile: 'gemini' }],
-      ['gemini', { models, surfaces: resolveSurfaces('google', 'gemini'), profile: 'gemini' }],
-      ['anthropic', { models, surfaces: resolveSurfaces('anthropic', 'openai'), profile: 'openai' }],
+      ['openai', { models, surfaces: answeringSurfaces, profile: 'openai' }],
+      ['grok', { models, surfaces: answeringSurfaces, profile: 'xai' }],
+      ['google', { models, surfaces: answeringSurfaces, profile: 'gemini' }],
+      ['gemini', { models, surfaces: answeringSurfaces, profile: 'gemini' }],
+      ['anthropic', { models, surfaces: answeringSurfaces, profile: 'openai' }],
       ['vv', { models: {}, surfaces: ['video'] }],
     ]),
     aliases: { plain: 'openai/plain' },

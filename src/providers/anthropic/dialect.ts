@@ -13,7 +13,7 @@ import { MessagesWriter } from './reply-writer.ts'
 import { messagesRequest } from './request.ts'
 import { messagesUsageOnWire, readMessagesUsage } from './usage.ts'
 import { writeMessagesReply } from './write-reply.ts'
-import { writeRequest } from './write-request.ts'
+import { pricesSearch, writeRequest } from './write-request.ts'
 
 export const readMessagesAnswer = (
   _target: Target,
@@ -52,5 +52,6 @@ export const messagesUpstream: UpstreamFormat = {
   writeRequest,
   readReply: readMessagesReply,
   openReader: () => new MessagesReader(),
+  offersSearch: (_conversation, target) => pricesSearch(target),
   readRefusal: readMessagesError,
 }

@@ -12,8 +12,10 @@ import { writeMessagesTools } from './write-tools.ts'
 
 const temperatureMax = 1
 
-const refuseUnpriced = ({ webSearch }: Conversation, { sheet }: Target): void => {
-  if (webSearch !== null && sheet.per_call?.['web_search'] === undefined)
+export const pricesSearch = ({ sheet }: Target): boolean => sheet.per_call?.['web_search'] !== undefined
+
+const refuseUnpriced = ({ webSearch }: Conversation, target: Target): void => {
+  if (webSearch !== null && !pricesSearch(target))
     throw unsupported('tools', 'with web search has no published price for this model')
 }
 

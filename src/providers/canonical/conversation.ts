@@ -17,6 +17,8 @@ export interface Conversation {
   readonly format: AnswerFormat
   readonly reasoning: Reasoning | null
   readonly webSearch: WebSearch | null
+  /** Built-in tools that the caller offers, and that no other format has. */
+  readonly droppedTools?: readonly string[]
   /** As the caller asks for it; null for the standard one. */
   readonly serviceTier: string | null
   /** The caller's identifier of its own end user. */
@@ -141,6 +143,8 @@ export const effortOfBudget = (tokens: number): string => {
 }
 
 export interface WebSearch {
+  /** Offered like other tools: without it where the model has none. Default: a model without it refuses. */
+  readonly isOptional?: boolean
   readonly contextSize: 'low' | 'medium' | 'high' | null
   /** Null: the provider's own bound. */
   readonly usesMax: number | null

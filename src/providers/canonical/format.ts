@@ -10,11 +10,16 @@ export interface Served {
   readonly model: string
   readonly requestId: string
   readonly createdSeconds: number
+  /** Whose model answered. */
+  readonly provider: string
 }
 
 export interface ClientFormat {
-  /** Throws GatewayError `unsupported_parameter` or `invalid_value` with the field, for what has no canonical form. */
-  readRequest(body: JsonObject): Conversation
+  /**
+   * `provider`: whose model will read it. Throws GatewayError `unsupported_parameter` or `invalid_value` with the field,
+   * for what has no canonical form.
+   */
+  readRequest(body: JsonObject, provider: string): Conversation
   writeReply(reply: Reply & { readonly usage: Usage }, served: Served, body: JsonObject): JsonObject
   openWriter(served: Served, body: JsonObject): ReplyWriter
 }
@@ -35,6 +40,8 @@ export interface UpstreamFormat {
   writeRequest(conversation: Conversation, target: Target, asking: ReplyRequest): UpstreamRequest
   readReply(target: Target, json: JsonObject): Reply | AnswerFault
   openReader(target: Target): ReplyReader
+  /** Whether it searches the web as the conversation asks. Absent: it always does. */
+  offersSearch?(conversation: Conversation, target: Target): boolean
   /** Calls of built-in tools that every answer to the conversation makes without reporting them: part of each usage. */
   impliedToolCalls?(conversation: Conversation, target: Target): Usage['toolCalls']
   readRefusal(provider: Provider, body: Uint8Array): UpstreamRefusal | null

@@ -13,6 +13,7 @@ const servedBy = (target: Target, request: UpstreamCallRequest): Served => ({
   model: target.model,
   requestId: request.requestId,
   createdSeconds: target.calledAtSeconds,
+  provider: target.provider.name,
 })
 
 const deliveredBy = (reply: Reply): DeliveredReply => {
@@ -40,8 +41,16 @@ const withToolCalls = (usage: Usage, implied: Usage['toolCalls']): Usage =>
   Object.keys(implied).length === 0 ? usage : { ...usage, toolCalls: { ...implied, ...usage.toolCalls } }
 
 export const translated = (client: ClientFormat, upstream: UpstreamFormat): UpstreamDialect => {
-  const impliedBy = (target: Target, { body }: UpstreamCallRequest): Usage['toolCalls'] =>
-    upstream.impliedToolCalls?.(client.readRequest(body), target) ?? {}
+  /** As the upstream gets it: tools that are merely offered are left out where it has none of the kind. */
+  const readConversation = (target: Target, { body }: UpstreamCallRequest): Conversation => {
+    const conversation = client.readRequest(body, target.provider.name)
+    if (conversation.webSearch?.isOptional !== true || upstream.offersSearch?.(conversation, target) !== false)
+      return conversation
+    return { ...conversation, webSearch: null, droppedTools: [...(conversation.droppedTools ?? []), 'web_search'] }
+  }
+
+  const impliedBy = (target: Target, request: UpstreamCallRequest): Usage['toolCalls'] =>
+    upstream.impliedToolCalls?.(readConversation(target, request), target) ?? {}
 
   const written = (target: Target, request: UpstreamCallRequest, reply: Reply, usage: Usage): Uint8Array =>
     Buffer.from(JSON.stringify(client.writeReply({ ...reply, usage }, servedBy(target, request), request.body)))
@@ -61,8 +70,12 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Upst
   }
 
   return {
-    buildRequest: (target, request) =>
-      upstream.writeRequest(withinSheet(withTurn(client.readRequest(request.body)), target), target, request),
+    buildRequest: (target, request) => {
+      const conversation = readConversation(target, request)
+      const { droppedTools = [] } = conversation
+      const written = upstream.writeRequest(withinSheet(withTurn(conversation), target), target, request)
+      return droppedTools.length === 0 ? written : { ...written, droppedTools }
+    },
     readAnswer,
     completeAnswer: (answer, counted, target, request) => {
       const reply = upstream.readReply(target, answer.json)
@@ -75,7 +88,7 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Upst
       return new TranslatedRelay(upstream.openReader(target), writer, (reported) => withToolCalls(reported, implied))
     },
     countUsage: async (target, request, delivered) => {
-      const conversation = client.readRequest(request.body)
+      const conversation = readConversation(target, request)
       const counted = await countConversationUsage(conversation, delivered, impliedBy(target, request))
       return { ...counted, ...requestedTier(target, conversation.serviceTier) }
     },

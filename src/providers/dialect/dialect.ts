@@ -25,6 +25,8 @@ export interface UpstreamRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** Types of the built-in tools that the caller offers and the upstream does not have. */
+  readonly droppedTools?: readonly string[]
 }
 
 /** The text that was delivered to the client: counted where the upstream reports no usage. */

@@ -29,6 +29,7 @@ export interface ProviderCapabilities {
   readonly stream_options?: boolean
   readonly unknown_members?: 'accepted' | 'refused'
   readonly allow_members?: readonly string[]
+  readonly responses?: boolean
 }
 
 const openai: ProviderCapabilities = { service_tiers: ['default', 'flex', 'priority', 'ultrafast'] }
@@ -38,7 +39,7 @@ const known: readonly (readonly [pattern: RegExp, capabilities: ProviderCapabili
   [/(?:^|\.)(?:openai|azure)(?:\.|-|$)/, openai],
   [/^grok$|(?:^|\.)x\.ai$/, { service_tiers: ['default', 'priority'] }],
   // It answers 422 to members that it does not know, and reports usage at the end of each stream.
-  [/^mistral$|(?:^|\.)mistral\.ai$/, { stream_options: false, unknown_members: 'refused' }],
+  [/^mistral$|(?:^|\.)mistral\.ai$/, { stream_options: false, unknown_members: 'refused', responses: false }],
   [/^groq$|(?:^|\.)groq\.com$/, { unknown_members: 'refused' }],
 ]
 
@@ -50,16 +51,17 @@ const unlessKnown = {
   stream_options: true,
   unknown_members: 'accepted',
   allow_members: [],
+  responses: true,
 } as const satisfies ProviderCapabilities
 
 const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(baseUrl).hostname : '')
 
 export const providerCapabilities = (provider: Provider): Required<ProviderCapabilities> => {
-  const { name, baseUrl, dialect, capabilities } = provider
+  const { name, baseUrl, dialect, profile, capabilities } = provider
   if (dialect === 'google') return { ...unlessKnown, ...google, ...capabilities }
   const names = [name, hostOf(baseUrl)]
   const ofName = known.find(([pattern]) => names.some((each) => pattern.test(each)))?.[1]
-  return { ...unlessKnown, ...ofName, ...capabilities }
+  return { ...unlessKnown, responses: profile !== 'gemini', ...ofName, ...capabilities }
 }
 
 /** The service tier that is asked for, where it has a price and the provider accepts it; else the standard one: nothing. */

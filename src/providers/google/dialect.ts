@@ -5,6 +5,7 @@ import type { AnswerFault, Target } from '../dialect/dialect.ts'
 import { GenerateContentReader } from './reader.ts'
 import { readGoogleError } from './refusal.ts'
 import { generateContentRequest } from './request.ts'
+import { searchObstacle } from './tools.ts'
 
 type Draft =
   | { readonly type: 'text'; text: string; readonly citations: Citation[] }
@@ -63,5 +64,6 @@ export const googleUpstream: UpstreamFormat = {
   writeRequest: generateContentRequest,
   readReply: readGenerateContentReply,
   openReader: (target) => new GenerateContentReader(target),
+  offersSearch: (conversation, target) => searchObstacle(conversation, target) === null,
   readRefusal: readGoogleError,
 }

@@ -22,17 +22,22 @@ const modes = { auto: 'AUTO', none: 'NONE', required: 'ANY' } as const
 const callingConfigFor = (choice: ToolChoice): JsonObject =>
   choice.type === 'tool' ? { mode: 'ANY', allowedFunctionNames: [choice.name] } : { mode: modes[choice.type] }
 
-/** A search that cannot be charged, or not be bounded as the caller asks, is refused. */
-const refuseUnboundedSearch = ({ tools, webSearch }: Conversation, { upstreamModel, sheet }: Target): void => {
-  if (webSearch === null) return
+/** Why a search cannot be charged, or not be bounded as the caller asks; null where it can. */
+export const searchObstacle = ({ tools, webSearch }: Conversation, { upstreamModel, sheet }: Target): string | null => {
+  if (webSearch === null) return null
   if (!Object.hasOwn(sheet.per_call ?? {}, groundingItemOf(upstreamModel)))
-    throw unsupported('tools', 'has a web search, which has no price for this model')
-  if (tools.length > 0)
-    throw unsupported('tools', 'has both a web search and functions, which this model does not combine')
+    return 'has a web search, which has no price for this model'
+  if (tools.length > 0) return 'has both a web search and functions, which this model does not combine'
   if (webSearch.allowedDomains.length + webSearch.blockedDomains.length > 0)
-    throw unsupported('tools', 'limits the web search to domains, which this model cannot')
-  if (webSearch.usesMax !== null && generationOf(upstreamModel) >= 3)
-    throw unsupported('tools', 'limits the number of web searches, which this model cannot')
+    return 'limits the web search to domains, which this model cannot'
+  return webSearch.usesMax !== null && generationOf(upstreamModel) >= 3
+    ? 'limits the number of web searches, which this model cannot'
+    : null
+}
+
+const refuseUnboundedSearch = (conversation: Conversation, target: Target): void => {
+  const obstacle = searchObstacle(conversation, target)
+  if (obstacle !== null) throw unsupported('tools', obstacle)
 }
 
 /** `tools` and `toolConfig`. Throws `invalid_value` and `unsupported_parameter`. */

@@ -1,14 +1,18 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJsonBytes } from '../../encoding/json.ts'
+import type { ClientFormat } from '../canonical/format.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import { readOpenAIError } from '../openai/refusal.ts'
 import { DeliveredOutput } from './delivered.ts'
 import { countResponsesUsage } from './estimate.ts'
+import { readResponsesConversation } from './read-conversation.ts'
 import { ResponsesRelay } from './relay.ts'
 import { responsesRequest } from './request.ts'
+import { withMarks } from './sealed-reasoning.ts'
 import { storedIdOf } from './stored.ts'
 import { countToolCalls } from './tool-calls.ts'
 import { readResponsesUsage, withUsage } from './usage.ts'
+import { ResponsesReplyWriter, writeResponsesReply } from './write-reply.ts'
 
 /** `incomplete` is an answer: it has run into a limit of the caller's. */
 const noAnswers: readonly unknown[] = ['failed', 'cancelled', 'queued', 'in_progress']
@@ -28,11 +32,19 @@ export const readResponsesAnswer = (
   const delivered = new DeliveredOutput(() => toolCalls)
   delivered.setItems(output)
   const reportedUsage = readResponsesUsage(json, target.provider.profile, toolCalls)
-  return { json, reportedUsage, delivered, storedId: storedIdOf(request, json) }
+  const marked = withMarks(target.provider.name, bytes)
+  const body = marked === bytes ? {} : { body: marked }
+  return { json, reportedUsage, delivered, storedId: storedIdOf(request, json), ...body }
 }
 
-export const completeResponsesAnswer = ({ json }: UpstreamAnswer, counted: Usage): Uint8Array =>
-  Buffer.from(JSON.stringify(withUsage(json, counted)))
+export const completeResponsesAnswer = ({ json }: UpstreamAnswer, counted: Usage, { provider }: Target): Uint8Array =>
+  withMarks(provider.name, Buffer.from(JSON.stringify(withUsage(json, counted))))
+
+export const responsesClient: ClientFormat = {
+  readRequest: readResponsesConversation,
+  writeReply: writeResponsesReply,
+  openWriter: (served, body) => new ResponsesReplyWriter(served, body),
+}
 
 export const openaiResponses: UpstreamDialect = {
   buildRequest: responsesRequest,

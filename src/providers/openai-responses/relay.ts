@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { asObject, asText, isObject, type JsonObject, parseExactJson, parseJson } from '../../encoding/json.ts'
+import { asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 import type { StreamRelay, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { EventRelay } from '../dialect/event-relay.ts'
 import { providerLimits } from '../dialect/limits.ts'
@@ -8,6 +8,7 @@ import { errorWord, refusalText } from '../dialect/refusal-text.ts'
 import type { SseEvent } from '../dialect/sse.ts'
 import { sseEvent } from '../dialect/sse-event.ts'
 import { DeliveredOutput } from './delivered.ts'
+import { withMarks } from './sealed-reasoning.ts'
 import { storedIdOf } from './stored.ts'
 import { StreamedItems } from './streamed-items.ts'
 import { StreamedTools } from './streamed-tools.ts'
@@ -47,6 +48,11 @@ const isStart = (type: string): boolean => promises.includes(type) || type.start
 const withLineEnd = (raw: Uint8Array): Uint8Array =>
   raw.at(-1) === carriageReturn && raw.includes(lineFeed[0] ?? 0) ? Buffer.concat([raw, lineFeed]) : raw
 
+interface Terminal {
+  readonly raw: Uint8Array
+  readonly event: JsonObject
+}
+
 export class ResponsesRelay extends EventRelay implements StreamRelay {
   readonly delivered: DeliveredOutput
   reportedUsage: Usage | null = null
@@ -56,7 +62,7 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
   readonly #request: UpstreamCallRequest
   readonly #tools: StreamedTools
   readonly #items = new StreamedItems()
-  #terminal: SseEvent | null = null
+  #terminal: Terminal | null = null
 
   constructor(target: Target, request: UpstreamCallRequest) {
     super()
@@ -81,10 +87,12 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
 
   closing(counted: Usage | null): Uint8Array {
     if (this.#terminal === null) throw new Error('a stream is closed after its last event has come')
-    const { raw, data } = this.#terminal
+    const { raw, event } = this.#terminal
     if (counted === null) return withLineEnd(raw)
-    const event = asObject(parseExactJson(data ?? ''))
-    return Buffer.from(sseEvent({ ...event, response: withUsage(asObject(event['response']), counted) }))
+    return withMarks(
+      this.#target.provider.name,
+      Buffer.from(sseEvent({ ...event, response: withUsage(asObject(event['response']), counted) })),
+    )
   }
 
   /** Events after the end, such as a `[DONE]`, are not forwarded. Comments do not delay the end of a failing stream. */
@@ -98,7 +106,7 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
 
   #takeEvent(event: SseEvent, json: unknown): void {
     if (!isObject(json)) this.break('not_json')
-    else if (json['type'] === 'response.failed') this.#fail(event)
+    else if (json['type'] === 'response.failed') this.#fail(asObject(json['response']))
     else if (this.isFailing) this.breakEarly()
     else if (json['type'] === 'error' || json['error'] || event.name === 'error') {
       if (this.answering) this.failedResponse = readErrorEvent(json, this.#target.provider)
@@ -113,19 +121,18 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
     this.storedId ??= storedIdOf(this.#request, response)
     if (ends.includes(type)) {
       this.#noteUsage(response)
-      this.#terminal = event
+      this.#terminal = { raw: withMarks(this.#target.provider.name, event.raw), event: json }
       this.state = 'done'
     } else {
       this.delivered.note(json)
       this.#tools.note(json)
       this.#items.note(json)
-      this.keep(event.raw)
+      this.keep(withMarks(this.#target.provider.name, event.raw))
     }
   }
 
   /** A failure before the start costs nothing; a later one may report its usage. */
-  #fail({ data }: SseEvent): void {
-    const response = asObject(asObject(parseExactJson(data ?? ''))['response'])
+  #fail(response: JsonObject): void {
     if (this.answering) {
       this.#noteUsage(response)
       this.failedResponse = { ...this.failedResponse, ...readFailedResponse(response, this.#target.provider) }

@@ -1,9 +1,9 @@
-import { GatewayError } from '../../errors/gateway-error.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { fitMembers, postToOpenAI } from '../openai/request.ts'
 import { refuseChargedMembers } from '../openai/usage.ts'
 import { detachedInput } from './input-ids.ts'
 import { refuseResponsesAccountReferences } from './references.ts'
+import { withoutMarks } from './sealed-reasoning.ts'
 import { priceableTools, refuseUnpricedResponsesTools } from './tools.ts'
 
 type Draft = Record<string, unknown>
@@ -16,7 +16,7 @@ const capOutput = (draft: Draft, outputCap: number): void => {
 const bodyOf = (target: Target, { body, outputCap }: UpstreamCallRequest): Draft => {
   const { provider, upstreamModel } = target
   const draft: Draft = { ...body, model: upstreamModel }
-  if ('input' in draft) draft['input'] = detachedInput(draft['input'])
+  if ('input' in draft) draft['input'] = detachedInput(withoutMarks(provider.name, draft['input']))
   fitMembers(draft, target)
   if (outputCap !== null) capOutput(draft, outputCap)
   if ('tools' in draft) draft['tools'] = priceableTools(draft['tools'])
@@ -25,15 +25,9 @@ const bodyOf = (target: Target, { body, outputCap }: UpstreamCallRequest): Draft
   return draft
 }
 
-const refuseUnserved = ({ provider, model }: Target): void => {
-  if (provider.profile === 'gemini')
-    throw new GatewayError('not_implemented', `The model \`${model}\` is not available on the responses surface.`)
-}
-
-/** Forwards unknown top-level keys. Throws `not_implemented` without such a surface, and `unsupported_parameter`. */
+/** Forwards unknown top-level keys. Throws `unsupported_parameter`. */
 export const responsesRequest = (target: Target, request: UpstreamCallRequest): UpstreamRequest => {
   const { provider, sheet } = target
-  refuseUnserved(target)
   refuseResponsesAccountReferences(request.body)
   refuseChargedMembers(target, request.body)
   refuseUnpricedResponsesTools(sheet, provider.profile, request.body)

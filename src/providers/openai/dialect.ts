@@ -10,7 +10,7 @@ import { ChatReplyReader } from './read-reply-stream.ts'
 import { readOpenAIError } from './refusal.ts'
 import { ChatRelay } from './relay.ts'
 import { chatRequest } from './request.ts'
-import { chatUsageOnWire, countChatSearchCalls, readChatUsage, searchCallsOf } from './usage.ts'
+import { chatUsageOnWire, countChatSearchCalls, isSearchModel, readChatUsage, searchCallsOf } from './usage.ts'
 import { writeConversation } from './write-conversation.ts'
 import { writeChatReply } from './write-reply.ts'
 import { ChatReplyWriter } from './write-reply-stream.ts'
@@ -56,6 +56,7 @@ export const chatUpstream: UpstreamFormat = {
   writeRequest: writeConversation,
   readReply: readChatReply,
   openReader: (target) => new ChatReplyReader(target),
+  offersSearch: (_conversation, { upstreamModel }) => isSearchModel(upstreamModel),
   impliedToolCalls: (conversation, target) => searchCallsOf(target, conversation.webSearch?.contextSize ?? null),
   readRefusal: readOpenAIError,
 }

@@ -14,7 +14,7 @@ import { invalidMember, unsupported } from '../canonical/refuse.ts'
 import { readContentParts, readTextPart, readTexts } from './read-conversation-parts.ts'
 import { readSignature } from './signature.ts'
 
-interface ArgumentText {
+export interface ArgumentText {
   readonly text: string
   readonly path: string
 }
@@ -37,22 +37,21 @@ const tooMany = (param: string): GatewayError =>
   )
 
 /** Arguments were one string to the body's bounds: parsed, those of a request together have the same bounds. */
-const refuseLargeArguments = (messages: readonly unknown[]): void => {
+export const refuseLargeArguments = (given: readonly ArgumentText[]): void => {
   const { jsonDepthMax: depthMax } = sharedLimits
   let membersMax: number = sharedLimits.jsonMembersMax
-  for (const [index, message] of messages.entries())
-    for (const { text, path } of argumentsIn(asObject(message), `messages[${index}]`)) {
-      const { tooDeep, tooMany: hasTooMany, members } = scanJson(text, { depthMax, membersMax })
-      if (hasTooMany) throw tooMany(path)
-      if (tooDeep) throw invalidMember(path, `must not nest deeper than ${depthMax} levels`)
-      membersMax -= members
-    }
+  for (const { text, path } of given) {
+    const { tooDeep, tooMany: hasTooMany, members } = scanJson(text, { depthMax, membersMax })
+    if (hasTooMany) throw tooMany(path)
+    if (tooDeep) throw invalidMember(path, `must not nest deeper than ${depthMax} levels`)
+    membersMax -= members
+  }
 }
 
 type Messages = Pick<Conversation, 'system' | 'turns'>
 
 /** JSON text of an object. Some models, and so their histories, leave out the arguments of a call that has none. */
-const readArguments = (given: unknown, path: string): string => {
+export const readArguments = (given: unknown, path: string): string => {
   const text = asText(given)
   if (text.trim() === '') return '{}'
   if (isObject(parseJson(text))) return text
@@ -169,7 +168,7 @@ class Transcript implements Messages {
 }
 
 export const readMessages = (messages: readonly unknown[]): Messages => {
-  refuseLargeArguments(messages)
+  refuseLargeArguments(messages.flatMap((message, index) => argumentsIn(asObject(message), `messages[${index}]`)))
   const transcript = new Transcript()
   messages.forEach((message, index) => {
     transcript.add(asObject(message), index)

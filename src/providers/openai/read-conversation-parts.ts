@@ -2,7 +2,7 @@ import { asObject, asText, isObject, type JsonObject } from '../../encoding/json
 import type { AudioPart, DocumentPart, ImagePart, TextPart } from '../canonical/conversation.ts'
 import { invalidMember, unsupported } from '../canonical/refuse.ts'
 
-type UserPart = TextPart | ImagePart | DocumentPart | AudioPart
+export type UserPart = TextPart | ImagePart | DocumentPart | AudioPart
 
 interface Inline {
   readonly mediaType: string
@@ -23,21 +23,22 @@ const inlineOf = (url: string): Inline | null => {
 
 export const readTextPart = (text: string): TextPart => ({ type: 'text', text, cached: null })
 
-const readImageSource = (url: string, path: string): ImagePart['source'] => {
+const readImageSource = (url: string, param: string): ImagePart['source'] => {
   if (/^https?:\/\//i.test(url)) return { url }
   const inline = inlineOf(url)
   if (inline?.mediaType.startsWith('image/')) return inline
-  throw invalidMember(`${path}.image_url.url`, 'must be an http(s) URL or an image as a data: URL in base64')
+  throw invalidMember(param, 'must be an http(s) URL or an image as a data: URL in base64')
 }
 
-const readImage = (image: JsonObject, path: string): ImagePart => ({
+/** `image`: its `url`, and `detail`; `param` names the URL. */
+export const readImage = (image: JsonObject, param: string): ImagePart => ({
   type: 'image',
-  source: readImageSource(asText(image['url']), path),
+  source: readImageSource(asText(image['url']), param),
   detail: details.find((detail) => detail === image['detail']) ?? null,
   cached: null,
 })
 
-const readAudio = (audio: JsonObject, path: string): AudioPart => {
+export const readAudio = (audio: JsonObject, path: string): AudioPart => {
   const format = audioFormats.find((each) => each === audio['format'])
   if (format === undefined) throw invalidMember(`${path}.input_audio.format`, 'must be wav or mp3')
   return { type: 'audio', format, base64: asText(audio['data']) }
@@ -56,11 +57,11 @@ const readFileData = (data: string, filename: string): Inline | null => {
 }
 
 /** A file id names a file in an account of the provider's, which is not the caller's. */
-const readFile = (file: JsonObject, path: string): DocumentPart => {
+export const readFile = (file: JsonObject, path: string, dataPath: string): DocumentPart => {
   if (typeof file['file_id'] === 'string') throw unsupported(path, 'with a file_id is not available for this model')
   const filename = asText(file['filename'])
   const inline = readFileData(asText(file['file_data']), filename)
-  if (inline === null) throw invalidMember(`${path}.file.file_data`, 'must be a data: URL in base64')
+  if (inline === null) throw invalidMember(dataPath, 'must be a data: URL in base64')
   return { type: 'document', source: documentSource(inline), title: filename === '' ? null : filename, cached: null }
 }
 
@@ -72,11 +73,11 @@ const readPart = (part: unknown, path: string): UserPart => {
     case 'refusal':
       return readTextPart(asText(refusal))
     case 'image_url':
-      return readImage(isObject(image_url) ? image_url : { url: image_url }, path)
+      return readImage(isObject(image_url) ? image_url : { url: image_url }, `${path}.image_url.url`)
     case 'input_audio':
       return readAudio(asObject(input_audio), path)
     case 'file':
-      return readFile(asObject(file), path)
+      return readFile(asObject(file), path, `${path}.file.file_data`)
     default:
       throw unsupported(`${path}.type`, `'${asText(type)}' is not available for this model`)
   }

@@ -8,7 +8,7 @@ import type {
   UpstreamRequest,
 } from '../../providers/dialect/dialect.ts'
 import type { Provider, Providers } from '../../providers/dialect/provider.ts'
-import { dialects } from '../../providers/dialects.ts'
+import { dialectFor } from '../../providers/dialects.ts'
 import { type HttpClient, HttpFault, type HttpResponse, readBody } from '../../providers/http.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Observer } from '../../runtime/observer.ts'
@@ -43,6 +43,8 @@ export interface UpstreamAttemptParts {
 export interface UpstreamTranslation {
   readonly dialect: UpstreamDialect
   readonly target: Target
+  /** See UpstreamRequest. */
+  readonly droppedTools?: readonly string[]
 }
 
 interface Prepared extends UpstreamTranslation {
@@ -137,11 +139,11 @@ export const readFailure = async (
 
 const send = async (
   { http, clock, observer, firstByteMs, wholeAnswerMs, idleMs }: UpstreamAttemptParts,
-  { request: { url, headers, body }, dialect, target }: Prepared,
+  { request: { url, headers, body, droppedTools = [] }, dialect, target }: Prepared,
   call: AnswerRequest,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> => {
-  const translation = { dialect, target }
+  const translation = { dialect, target, droppedTools }
   const startedMs = performance.now()
   observer.upstreamCalled(translation.target.provider.name, 'answer')
   const response = await http.request({
@@ -166,9 +168,6 @@ export const targetOf = (provider: Provider, { model, upstreamModel, sheet }: Ca
   calledAtSeconds: Math.floor(nowMs / 1000),
 })
 
-const notImplemented = ({ model }: Candidate, { surface }: AnswerRequest): GatewayError =>
-  new GatewayError('not_implemented', `The model \`${model}\` is not available on the ${surface} surface.`)
-
 const prepare = (
   { providers, clock }: UpstreamAttemptParts,
   call: AnswerRequest,
@@ -176,8 +175,7 @@ const prepare = (
 ): Prepared | Failed => {
   const provider = providers.get(candidate.provider)
   if (provider === undefined) return failed({ status: null, reason: 'provider_not_configured' })
-  const dialect = dialects[provider.dialect][call.surface]
-  if (dialect === undefined) return failed(passedOver(notImplemented(candidate, call)))
+  const dialect = dialectFor(provider, call.surface)
   const target = targetOf(provider, candidate, clock())
   try {
     return { type: 'prepared', dialect, target, request: dialect.buildRequest(target, call) }
@@ -235,4 +233,5 @@ export const headOf = ({ candidate, answered }: ServedRequest): Extract<AnswerPa
   contentType: answered.type === 'stream' ? 'text/event-stream; charset=utf-8' : 'application/json',
   level: candidate.level,
   model: candidate.model,
+  ...(answered.droppedTools?.length ? { droppedTools: answered.droppedTools } : {}),
 })

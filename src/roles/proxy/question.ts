@@ -182,7 +182,7 @@ class QuestionRun {
   async #countTokens(target: Target): Promise<Replied> {
     const { body } = this.#call
     if (target.provider.dialect !== 'anthropic')
-      return replyWithCount(await countPrompt(messagesClient.readRequest(body)))
+      return replyWithCount(await countPrompt(messagesClient.readRequest(body, target.provider.name)))
     const response = await this.#request({ ...countTokensRequest(target, this.#call), method: 'POST' })
     if (absentStatuses.includes(response.status)) {
       response.discard()

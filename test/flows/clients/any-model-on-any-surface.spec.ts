@@ -2,6 +2,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { problemsOfChatChunk, problemsOfChatResponse } from '../../reference/contract.ts'
+import { problemsOfResponse, problemsOfResponsesEvent } from '../../reference/responses-contract.ts'
 import { billOf, checkReservations, countLasting, startBilling } from '../../support/bills.ts'
 import { until } from '../../support/clients.ts'
 import { sheetOf, startTestGateway, type TestGateway } from '../../support/gateway.ts'
@@ -62,6 +63,27 @@ const chatBoth = async (t: Test, client: OpenAI, request: ChatAsk): Promise<read
   const stream = client.chat.completions.stream({ ...request, stream: true, stream_options: { include_usage: true } })
   stream.on('chunk', (chunk) => t.same(problemsOfChatChunk(chunk), []))
   return [whole, await stream.finalChatCompletion()]
+}
+
+const plainJson = (value: unknown): { readonly [key: string]: unknown } => JSON.parse(JSON.stringify(value))
+
+/** OpenResponses leaves out the schema that an answer was asked for with, and custom tools. */
+const notOfRequest = (problems: readonly string[]): readonly string[] =>
+  problems.filter((problem) => !/^(?:\/response)?\/(?:text\/format|tools)\b/.test(problem))
+
+type ResponsesAsk = OpenAI.Responses.ResponseCreateParamsNonStreaming
+
+/** The same request whole and as a stream that the SDK puts together, each held against the contract. */
+const responsesBoth = async (
+  t: Test,
+  client: OpenAI,
+  request: ResponsesAsk,
+): Promise<readonly OpenAI.Responses.Response[]> => {
+  const whole = await client.responses.create(request)
+  t.same(notOfRequest(problemsOfResponse(plainJson(whole))), [])
+  const stream = client.responses.stream({ ...request, stream: true })
+  stream.on('event', (event) => t.same(notOfRequest(problemsOfResponsesEvent(plainJson(event))), []))
+  return [whole, await stream.finalResponse()]
 }
 
 type MessagesAsk = Anthropic.MessageCreateParamsNonStreaming
@@ -333,6 +355,137 @@ t.test('any model on chat and messages, over HTTP, on real servers', async (t) =
         for (const message of await messagesBoth(anthropic, ask('mute'))) t.ok(message.usage.output_tokens)
       })
     })
+
+  for (const provider of ['anthropic', 'gemini', 'google'])
+    t.test(`responses with ${provider}`, async (t) => {
+      const ask = (model: string, change: Partial<ResponsesAsk> = {}): ResponsesAsk => ({
+        model: `${provider}/${model}`,
+        input: 'Which way is north?',
+        ...change,
+      })
+      const both = (change: ResponsesAsk): Promise<readonly OpenAI.Responses.Response[]> =>
+        responsesBoth(t, openai, change)
+
+      t.test('text, and what it costs', async (t) => {
+        const bills = await startBilling(running)
+        for (const response of await both(ask('plain', { store: true, metadata: { a: 'b' } }))) {
+          t.equal(response.output_text, answer)
+          t.match(response, { status: 'completed', store: false, metadata: { a: 'b' }, model: `${provider}/plain` })
+          t.match(response.usage, { input_tokens: 4, output_tokens: 6, total_tokens: 10 })
+          t.match(await faultOf(openai.responses.retrieve(response.id)), { status: 404 })
+          const after = ask('plain', { previous_response_id: response.id })
+          t.match(await faultOf(openai.responses.create(after)), { status: 400, param: 'previous_response_id' })
+        }
+        for (const { total, surface } of await bills(t)) t.same([total, surface], ['0.000016', 'responses'])
+      })
+
+      t.test('tools: parallel calls, and the loop to its end, with all items sent back', async (t) => {
+        const bills = await startBilling(running)
+        const tools: OpenAI.Responses.Tool[] = [
+          { type: 'function', name: 'weather', parameters, strict: true },
+          { type: 'custom', name: 'clock' },
+          { type: 'code_interpreter', container: { type: 'auto' } },
+        ]
+        for (const { output } of await both(ask('weather', { tools }))) {
+          const calls = output.filter(({ type }) => type === 'function_call' || type === 'custom_tool_call')
+          t.same(
+            calls.map(({ type }) => type),
+            ['function_call', 'custom_tool_call'],
+          )
+          const results = calls.map((call) => ({
+            type: `${call.type}_output`,
+            call_id: 'call_id' in call ? call.call_id : '',
+            output: 'sunny',
+          })) as OpenAI.Responses.ResponseInputItem[]
+          const input = [{ role: 'user' as const, content: 'Where?' }, ...output, ...results]
+          const after = openai.responses.create(
+            ask('weather', { tools, input: input as OpenAI.Responses.ResponseInput }),
+          )
+          const { data, response } = await after.withResponse()
+          t.match(data.output_text, /\S/)
+          t.equal(response.headers.get('x-gateway-dropped-tools'), 'code_interpreter')
+        }
+        t.equal((await bills(t)).length, 4)
+      })
+
+      t.test('structured output, images, thinking', async (t) => {
+        const bills = await startBilling(running)
+        const format = { type: 'json_schema' as const, name: 'place', schema: parameters, strict: true }
+        for (const { output_text: text } of await both(ask('plain', { text: { format } })))
+          t.type(JSON.parse(text).place, 'string')
+        const content: OpenAI.Responses.ResponseInputContent[] = [
+          { type: 'input_text', text: 'What is this?' },
+          { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'auto' },
+        ]
+        await both(ask('plain', { input: [{ role: 'user', content }] }))
+        for (const { usage, output } of await both(ask('thinker', { reasoning: { effort: 'low', summary: 'auto' } }))) {
+          t.ok(usage?.output_tokens_details.reasoning_tokens)
+          const next = { role: 'user' as const, content: 'And south?' }
+          const input = [
+            { role: 'user' as const, content: 'North?' },
+            ...output,
+            next,
+          ] as OpenAI.Responses.ResponseInput
+          t.match(await openai.responses.create(ask('thinker', { input })), { status: 'completed' })
+        }
+        await bills(t)
+      })
+
+      t.test('bad input is told with its field', async (t) => {
+        for (const [change, param] of [
+          [{ top_logprobs: 2 }, 'top_logprobs'],
+          [{ tool_choice: { type: 'code_interpreter' } }, 'tool_choice'],
+          [{ input: [{ type: 'function_call_output', call_id: 'c', output: 'x' }] }, 'input[0].call_id'],
+        ] as const) {
+          const fault = await faultOf(openai.responses.create(ask('plain', change as Partial<ResponsesAsk>)))
+          t.ok(fault instanceof OpenAI.BadRequestError)
+          t.match(fault, { param })
+        }
+        const refused = await faultOf(openai.responses.create(ask('refused')))
+        t.ok(refused instanceof OpenAI.BadRequestError && /the prompt is odd/.test(refused.message))
+      })
+
+      t.test('streams that fail, clients that leave, usage that is missing', async (t) => {
+        for (const model of ['odd', 'broken']) {
+          const { data, request_id } = await openai.responses.create({ ...ask(model), stream: true }).withResponse()
+          const types: string[] = []
+          const fault = await faultOf(
+            (async () => {
+              for await (const { type } of data) types.push(type)
+            })(),
+          )
+          t.match([fault ? 'error' : types.at(-1), types[0]], [/error|response.failed/, 'response.created'], model)
+          t.match(await billOf(running, request_id), { outcome: 'interrupted' })
+        }
+        const slow = await openai.responses.create({ ...ask('slow'), stream: true }).withResponse()
+        let words = 0
+        for await (const { type } of slow.data) {
+          if (type === 'response.output_text.delta') words += 1
+          if (words === 5) break
+        }
+        t.match(await billOf(running, slow.request_id), { outcome: 'client_gone' })
+        for (const { usage } of await both(ask('mute'))) t.ok(usage?.output_tokens)
+        for (const { output_text: text } of await both(ask('cut'))) t.equal(text, answer)
+      })
+    })
+
+  t.test('the web search of responses, by whatever a provider charges for it', async (t) => {
+    const rows = [
+      ['anthropic/searcher', 'web_search', 2],
+      ['gemini/gemini-2.5-flash', 'grounded_prompt', 1],
+      ['gemini/gemini-3-flash', 'grounding_query', 2],
+    ] as const
+    for (const [model, item, quantity] of rows) {
+      const tools = [{ type: 'web_search' as const }]
+      const { request_id } = await openai.responses.create({ model, input: 'News?', tools }).withResponse()
+      const { lines } = await billOf(running, request_id)
+      t.match(
+        lines.find((line) => line.item === item),
+        { quantity },
+        model,
+      )
+    }
+  })
 
   t.test('chains lead from dialect to dialect, on every surface', async (t) => {
     const chain = (...names: string[]): object => ({ models: names })

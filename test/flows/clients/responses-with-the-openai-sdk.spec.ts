@@ -392,7 +392,11 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
       [create('down'), InternalServerError, { status: 502, code: 'upstream_error' }],
       [create('failed'), InternalServerError, { status: 502 }],
       ...['anthropic/plain', 'gemini/plain', 'google/plain'].map(
-        (model): Row => [create('plain', { model }), InternalServerError, { status: 501, code: 'not_implemented' }],
+        (model): Row => [
+          create('plain', { model, tools: [{ type: 'x_search' }], tool_choice: { type: 'x_search' } }),
+          BadRequestError,
+          { code: 'unsupported_parameter', param: 'tool_choice' },
+        ],
       ),
     ]
     for (const [asked, kind, expected] of rows) {
@@ -403,9 +407,11 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
   })
 
   t.test('routers and chains pass over what is not available here', async (t) => {
+    const logprobs = { top_logprobs: 2 }
     const router = async (name: string) => {
       const before = sandbox.calls().length
-      const { response, request_id } = await client.responses.create(ask('plain', { model: name })).withResponse()
+      const asking = ask('plain', { model: name, ...logprobs })
+      const { response, request_id } = await client.responses.create(asking).withResponse()
       const { attempts } = await billOf(running, request_id)
       const resolved = response.headers.get('x-gateway-resolved-model')
       const tried = attempts.map(({ model, outcome, reason }) => [model, outcome, reason].join(' ').trim())
@@ -413,24 +419,24 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
     }
     t.same(await router('gateway/auto'), {
       resolved: 'grok/plain',
-      tried: ['openai/down failed status_503', 'gemini/plain passed_over not_implemented', 'grok/plain served'],
+      tried: ['openai/down failed status_503', 'gemini/plain passed_over unsupported_parameter', 'grok/plain served'],
       asked: 2,
     })
     t.same(await router('gateway/google'), {
       resolved: 'openai/plain',
-      tried: ['gemini/plain passed_over not_implemented', 'openai/plain served'],
+      tried: ['gemini/plain passed_over unsupported_parameter', 'openai/plain served'],
       asked: 1,
     })
     const extra_body = { models: ['anthropic/plain', 'gemini/plain', 'openai/plain'], route: 'fallback' }
-    const { response } = await client.responses.create({ ...ask('down'), ...{ extra_body } }).withResponse()
+    const { response } = await client.responses.create({ ...ask('down', logprobs), ...{ extra_body } }).withResponse()
     t.equal(response.headers.get('x-gateway-fallback-level'), '2')
     t.equal(response.headers.get('x-gateway-fallback-model'), 'openai/plain')
     const rows: readonly (readonly [string, object])[] = [
       ['gateway/failing', { status: 502, code: 'fallback_exhausted' }],
-      ['gateway/absent', { status: 501, code: 'not_implemented' }],
+      ['gateway/absent', { status: 400, code: 'unsupported_parameter', param: 'top_logprobs' }],
     ]
     for (const [model, expected] of rows)
-      t.match(await faultOf(client.responses.create(ask('plain', { model }))), expected)
+      t.match(await faultOf(client.responses.create(ask('plain', { model, ...logprobs }))), expected)
   })
 
   t.test('what is not implemented is not asked again', async (t) => {
@@ -510,7 +516,7 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
     const types = new Map<string, unknown>()
     for await (const model of client.models.list()) types.set(model.id, plainJson(model)['supported_endpoint_types'])
     t.same(types.get('openai/plain'), ['openai', 'anthropic', 'openai-response'])
-    t.same(types.get('anthropic/plain'), ['openai', 'anthropic'])
+    t.same(types.get('anthropic/plain'), ['openai', 'anthropic', 'openai-response'])
   })
 })
 

@@ -4,7 +4,10 @@ import { messagesClient } from '../../../src/providers/anthropic/dialect.ts'
 import { conversationOf } from './target.ts'
 
 const read = (body: JsonObject) =>
-  messagesClient.readRequest({ model: 'm', max_tokens: 1000, messages: [{ role: 'user', content: 'Say hi' }], ...body })
+  messagesClient.readRequest(
+    { model: 'm', max_tokens: 1000, messages: [{ role: 'user', content: 'Say hi' }], ...body },
+    'openai',
+  )
 const textOf = (text: string, cached: '5m' | '1h' | null = null) => ({ type: 'text' as const, text, cached })
 const partsOf = (...messages: readonly JsonObject[]) => read({ messages }).turns.map(({ parts }) => parts)
 const user = (...content: readonly JsonObject[]): JsonObject => ({ role: 'user', content })

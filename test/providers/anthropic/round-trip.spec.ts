@@ -116,7 +116,7 @@ t.test('a request read and written again means the same', async () => {
   fc.assert(
     fc.property(body, (asked: JsonObject) => {
       const plain = JSON.parse(JSON.stringify(asked)) as JsonObject
-      const conversation = messagesClient.readRequest(plain)
+      const conversation = messagesClient.readRequest(plain, 'anthropic')
       const written = messagesUpstream.writeRequest(conversation, target, { stream: true, outputCap: null })
       const expected = { ...plain, model: 'claude-opus-4-6', service_tier: 'standard_only', stream: true }
       assert.deepEqual(JSON.parse(written.body), expected)

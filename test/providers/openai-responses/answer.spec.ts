@@ -148,7 +148,7 @@ t.test('a counted usage has every figure that clients require', async (t) => {
   const answer = answerOf(responseOf([text], { usage: null }))
   t.equal(answer.reportedUsage, null)
   const counted = { ...noUsage, inputUncached: 9, promptTotal: 9, outputTotal: 4, outputReasoning: 1 }
-  const told = parseJson(Buffer.from(completeResponsesAnswer(answer, counted)).toString())
+  const told = parseJson(Buffer.from(completeResponsesAnswer(answer, counted, targetOf())).toString())
   if (!isObject(told)) throw new Error('no JSON')
   t.strictSame(told['usage'], usageOf(9, 4, 0, 1))
   t.strictSame({ ...told, usage: null }, answer.json)

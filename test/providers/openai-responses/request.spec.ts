@@ -63,13 +63,6 @@ t.test('xAI searches by an older parameter are not billable', async (t) => {
   t.notOk('search_parameters' in sent({ search_parameters: { mode: 'on' } }, { profile: 'xai' }))
 })
 
-t.test('Gemini has no such surface', async (t) => {
-  t.equal(
-    refusal(() => responsesRequest(targetOf('gemini'), askedOf())),
-    '501 not_implemented null',
-  )
-})
-
 t.test('an image has a model and no previews', async (t) => {
   const tools = (tool: JsonObject) => sent({ tools: [{ type: 'image_generation', ...tool }] })['tools']
   t.strictSame(tools({ partial_images: 3, quality: 'low' }), [

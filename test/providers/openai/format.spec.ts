@@ -135,7 +135,7 @@ const body: fc.Arbitrary<JsonObject> = fc
 
 const translatedBody = (asked: JsonObject): JsonObject =>
   JSON.parse(
-    chatUpstream.writeRequest(chatClient.readRequest(asked), targetOf('openai', 'gpt-5.1'), {
+    chatUpstream.writeRequest(chatClient.readRequest(asked, 'openai'), targetOf('openai', 'gpt-5.1'), {
       stream: false,
       outputCap: null,
     }).body,

@@ -101,6 +101,9 @@ const pairs: readonly (readonly [Surface, provider: string])[] = [
   ['messages', 'google'],
   ['responses', 'openai'],
   ['responses', 'xai'],
+  ['responses', 'gemini'],
+  ['responses', 'anthropic'],
+  ['responses', 'google'],
 ]
 
 const optionsOf = (surface: Surface, stream: boolean): Partial<RoutedRequest> =>
@@ -213,12 +216,12 @@ const unasked: {
     ],
   },
   responses: {
-    body: {},
+    body: { top_logprobs: 2 },
     asking: 'openai',
     passed: [
-      ['google/p', 'not_implemented'],
-      ['gemini/p', 'not_implemented'],
-      ['anthropic/p', 'not_implemented'],
+      ['google/p', 'unsupported_parameter'],
+      ['gemini/p', 'unsupported_parameter'],
+      ['anthropic/p', 'unsupported_parameter'],
     ],
   },
 }
@@ -288,25 +291,31 @@ for (const surface of ['chat', 'messages', 'responses'] as const)
     })
   }
 
-t.test('of several refusals of ours the first decides that names what to change', async (t) => {
+t.test('of several refusals of ours the first decides', async (t) => {
   const bench = await startBench(t)
-  const body = { tools: [{ type: 'x_search' }] }
+  const body = { tools: [{ type: 'x_search' }], tool_choice: { type: 'x_search' } }
   const { error } = await askOn(bench, 'responses', ['anthropic/a', 'openai/b', 'xai/c'], { body })
-  t.match(error, { status: 400, param: 'tools[0].type', failedAt: { level: 1, model: 'openai/b' } })
-  t.match(failureOf(t, bench).attempts, [
-    { reason: 'not_implemented' },
-    { reason: 'unsupported_parameter' },
-    { reason: 'unsupported_parameter' },
-  ])
+  t.match(error, { status: 400, param: 'tool_choice', failedAt: { level: 0, model: 'anthropic/a' } })
+  const { attempts } = failureOf(t, bench)
+  t.same(
+    attempts.map(({ reason }) => reason),
+    ['unsupported_parameter', 'unsupported_parameter', 'unsupported_parameter'],
+  )
 })
 
-t.test('responses on a dialect without them', async (t) => {
-  for (const provider of ['anthropic', 'google', 'gemini']) {
-    const bench = await startBench(t)
-    const { error } = await askOn(bench, 'responses', `${provider}/m`)
-    t.match(error, { status: 501, code: 'not_implemented' }, provider)
-    failureOf(t, bench)
-  }
+t.test('responses on a dialect without them are translated, without the tools that it does not have', async (t) => {
+  for (const provider of ['anthropic', 'google', 'gemini'])
+    for (const stream of [false, true]) {
+      const bench = await startBench(t)
+      const now = { type: 'function', name: 'now', parameters: { type: 'object', properties: {} } }
+      const body = { tools: [{ type: 'x_search' }, { type: 'web_search' }, now] }
+      const dropped = provider === 'anthropic' ? ['x_search'] : ['x_search', 'web_search']
+      const { head, error, text } = await askOn(bench, 'responses', `${provider}/m`, { body, stream })
+      t.equal(error, null, provider)
+      t.same(head?.droppedTools, dropped, provider)
+      t.match(text, /"object":"response"/)
+      billOf(t, bench)
+    }
 })
 
 t.test('a stored answer is billed with its id, one that is not kept without', async (t) => {

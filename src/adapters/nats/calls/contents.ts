@@ -1,4 +1,4 @@
-import { asObject, asText, isObject, type JsonObject, parseExactJson } from '../../../encoding/json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject, parseExactJson } from '../../../encoding/json.ts'
 import { type ErrorCode, type ErrorDetails, GatewayError } from '../../../errors/gateway-error.ts'
 import { errorStatusOf, isErrorCode } from '../../../http/error-table.ts'
 import type { AnswerPart, RoutedRequest } from '../../../roles/dispatch.ts'
@@ -27,14 +27,14 @@ export const decodeCall = (payload: Uint8Array, nowMs: number): RoutedRequest =>
   return { ...call, deadlineMs: call.deadlineMs + nowMs }
 }
 
-export const encodeHead = ({ contentType, level, model }: AnswerHead): Buffer =>
-  encodeJson({ contentType, level, model })
+export const encodeHead = ({ type: _head, ...head }: AnswerHead): Buffer => encodeJson(head)
 
 export const decodeHead = (payload: Uint8Array): AnswerHead => {
-  const { contentType, level, model } = asObject(decodeJson(payload))
+  const { contentType, level, model, droppedTools } = asObject(decodeJson(payload))
   if (typeof contentType !== 'string' || typeof level !== 'number' || typeof model !== 'string')
     throw new Error('what came is no head of an answer')
-  return { type: 'head', contentType, level, model }
+  const dropped = asArray(droppedTools).map(asText)
+  return { type: 'head', contentType, level, model, ...(dropped.length === 0 ? {} : { droppedTools: dropped }) }
 }
 
 /** Without the cause, which is logged only by the process in which it occurred. */

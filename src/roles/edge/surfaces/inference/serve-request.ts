@@ -62,6 +62,8 @@ export const withoutRouting = (request: SurfaceRequest): JsonRecord => {
   return extra_body === undefined && models === undefined && route === undefined ? request : body
 }
 
+const droppedToolsCharactersMax = 1_000
+
 /** A header holds printable ASCII; a model's name may hold anything. */
 const headerText = (name: string): string => name.toWellFormed().replace(/[^\x20-\x7e]+/gu, encodeURIComponent)
 
@@ -153,6 +155,9 @@ const runAndSend = async (
     )
     .catch((fault: unknown) => setFailureHeaders(ctx, plan, fault))
   setRouteHeaders(ctx, plan, answer.head)
+  const { droppedTools } = answer.head
+  if (droppedTools !== undefined)
+    ctx.set('X-Gateway-Dropped-Tools', headerText(droppedTools.join(', ')).slice(0, droppedToolsCharactersMax))
   if (answer.outputCap !== null) ctx.set('X-Gateway-Output-Cap', String(answer.outputCap))
   await sendAnswer(ctx, answer, { bounds: parts.bounds, faults: parts.faults, streamFormat })
 }

@@ -39,9 +39,11 @@ const requireOwner = async (
 }
 
 const noPrevious = (responseId: string): GatewayError =>
-  new GatewayError('invalid_value', `Previous response with id '${responseId.slice(0, shownIdMax)}' not found.`, {
-    param: 'previous_response_id',
-  })
+  new GatewayError(
+    'invalid_value',
+    `Previous response with id '${responseId.slice(0, shownIdMax)}' not found. Not every model's answers are stored: send the whole input instead.`,
+    { param: 'previous_response_id' },
+  )
 
 /**
  * The provider that stores the response that a request continues; null where it names none. Throws `invalid_value` for

@@ -1,8 +1,9 @@
-import { asObject, type JsonObject, parseExactJson } from '../../../../encoding/json.ts'
+import { asObject, type JsonObject, parseJson } from '../../../../encoding/json.ts'
 import type { GatewayError } from '../../../../errors/gateway-error.ts'
 import { errorBody } from '../../../../http/errors.ts'
 import { SseSplitter } from '../../../../providers/dialect/sse.ts'
 import { sseEvent } from '../../../../providers/dialect/sse-event.ts'
+import { bareResponse } from '../../../../providers/openai-responses/response.ts'
 import { keepAliveComment, type StreamFormat } from '../inference/send-answer.ts'
 
 /** In both forms that clients read: flat, and under `error`. `sequence` is its number in the stream, from 0. */
@@ -37,39 +38,6 @@ interface UnseenResponse {
   readonly model: string
   readonly createdSeconds: number
 }
-
-/** In the shape that SDKs require, for a stream that did not begin with a response of its own. */
-const makeBareResponse = ({ requestId, model, createdSeconds }: UnseenResponse): JsonObject => ({
-  id: `resp_${requestId.replaceAll('-', '')}`,
-  object: 'response',
-  created_at: createdSeconds,
-  completed_at: null,
-  background: false,
-  incomplete_details: null,
-  instructions: null,
-  max_output_tokens: null,
-  max_tool_calls: null,
-  model,
-  output: [],
-  parallel_tool_calls: true,
-  previous_response_id: null,
-  prompt_cache_key: null,
-  reasoning: null,
-  safety_identifier: null,
-  service_tier: 'default',
-  store: false,
-  temperature: 1,
-  presence_penalty: 0,
-  frequency_penalty: 0,
-  text: { format: { type: 'text' } },
-  tool_choice: 'auto',
-  tools: [],
-  top_logprobs: 0,
-  top_p: 1,
-  truncation: 'disabled',
-  usage: null,
-  metadata: {},
-})
 
 /** Events of the responses surface are numbered, those of the gateway too. */
 export class ResponsesStreamFormat implements StreamFormat {
@@ -106,8 +74,8 @@ export class ResponsesStreamFormat implements StreamFormat {
   errorEvent(error: GatewayError): Uint8Array {
     this.#read()
     const number = this.#last + 1
-    const begun = asObject(asObject(parseExactJson(this.#begun))['response'])
-    const failed = failedResponseEvent(error, { ...makeBareResponse(this.#unseen), ...begun }, number + 1)
+    const begun = asObject(asObject(parseJson(this.#begun))['response'])
+    const failed = failedResponseEvent(error, { ...bareResponse(this.#unseen), ...begun }, number + 1)
     return Buffer.from(responsesErrorEvent(error, number) + failed)
   }
 

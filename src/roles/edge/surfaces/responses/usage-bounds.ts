@@ -2,6 +2,7 @@ import type { UsageBounds } from '../../../../domain/pricing/worst-case.ts'
 import { asArray, asObject, asText, isObject } from '../../../../encoding/json.ts'
 import { toolCallsMaxOf } from '../../../../providers/openai-responses/tools.ts'
 import {
+  builtInSearch,
   encodedAudio,
   encodedImage,
   linkedImage,
@@ -9,6 +10,7 @@ import {
   noMedia,
   sumOfMedia,
   unmeasured,
+  webSearches,
 } from '../inference/media.ts'
 import type { ResponsesRequest } from './request.types.ts'
 
@@ -45,6 +47,12 @@ const maskOf = (tool: unknown): Media => {
   return type === 'image_generation' && isObject(mask) ? linkedImage(asText(mask['image_url'])) : noMedia
 }
 
+/** Under each name that the provider of a translated answer charges its searches by. */
+const searchesElsewhere = (calls: UsageBounds['toolCallsMax']): UsageBounds['toolCallsMax'] => {
+  const searches = Object.entries(calls).flatMap(([item, most]) => (item.startsWith('web_search') ? [most] : []))
+  return { ...builtInSearch(), ...(searches.length === 0 ? {} : webSearches(Math.max(...searches))) }
+}
+
 /** `isBoundObeyed`: every candidate observes `max_tool_calls`. */
 export const boundResponsesUsage = (
   request: ResponsesRequest,
@@ -52,6 +60,7 @@ export const boundResponsesUsage = (
   isBoundObeyed: boolean,
 ): UsageBounds => {
   const media = sumOfMedia([...asArray(request.input).map(mediaOfItem), ...asArray(request.tools).map(maskOf)])
+  const calls = toolCallsMaxOf(request, isBoundObeyed)
   return {
     inputTokensMax: bodyBytes - media.bytes + media.tokensMax,
     unmeasured: media.unmeasured || readsElsewhere(request),
@@ -60,6 +69,6 @@ export const boundResponsesUsage = (
     audio: media.audio,
     image: media.image,
     ...(typeof request.service_tier === 'string' ? { serviceTier: request.service_tier } : {}),
-    toolCallsMax: toolCallsMaxOf(request, isBoundObeyed),
+    toolCallsMax: { ...searchesElsewhere(calls), ...calls },
   }
 }

@@ -1,0 +1,154 @@
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
+import {
+  type Conversation,
+  readUserLocation,
+  type ToolChoice,
+  type ToolDefinition,
+  type WebSearch,
+} from '../canonical/conversation.ts'
+import { unsupported } from '../canonical/refuse.ts'
+
+/** A tool that the caller runs, under the one name by which models of other formats call it. */
+export interface CallableTool {
+  readonly definition: ToolDefinition
+  readonly kind: 'function' | 'custom'
+  readonly name: string
+  readonly namespace: string | null
+}
+
+interface Listed {
+  readonly tool: JsonObject
+  readonly namespace: string | null
+}
+
+/** The one argument of a custom tool, whose calls have a text in place of arguments. */
+const customParameters = {
+  type: 'object',
+  properties: { input: { type: 'string' } },
+  required: ['input'],
+  additionalProperties: false,
+}
+
+const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+
+/** Other formats have no grammars: the model reads it in the description. */
+const describeCustom = ({ description, format }: JsonObject): string => {
+  const { type, syntax, definition } = asObject(format)
+  const grammar =
+    type === 'grammar' ? `The input must match this ${asText(syntax)} grammar:\n${asText(definition)}` : ''
+  return [asText(description), grammar].filter((text) => text !== '').join('\n\n')
+}
+
+const callableName = ({ tool, namespace }: Listed): string =>
+  namespace === null ? asText(tool['name']) : `${namespace}__${asText(tool['name'])}`
+
+const callableOf = (listed: Listed): CallableTool => {
+  const { tool, namespace } = listed
+  const isCustom = tool['type'] === 'custom'
+  return {
+    kind: isCustom ? 'custom' : 'function',
+    name: asText(tool['name']),
+    namespace,
+    definition: {
+      name: callableName(listed),
+      description: isCustom ? describeCustom(tool) : textOrNull(tool['description']),
+      parameters: isCustom ? customParameters : isObject(tool['parameters']) ? tool['parameters'] : null,
+      strict: !isCustom && typeof tool['strict'] === 'boolean' ? tool['strict'] : null,
+      cached: null,
+    },
+  }
+}
+
+const listed = (tools: unknown, namespace: string | null = null): readonly Listed[] =>
+  asArray(tools)
+    .map(asObject)
+    .flatMap((tool) =>
+      tool['type'] === 'namespace' ? listed(tool['tools'], asText(tool['name'])) : [{ tool, namespace }],
+    )
+
+const declaringItems: readonly unknown[] = ['additional_tools', 'tool_search_output']
+
+const allTools = ({ tools, input }: JsonObject): readonly Listed[] => [
+  ...listed(tools),
+  ...asArray(input)
+    .map(asObject)
+    .filter(({ type }) => declaringItems.includes(type))
+    .flatMap((item) => listed(item['tools'])),
+]
+
+const isCallable = ({ tool }: Listed): boolean => tool['type'] === 'function' || tool['type'] === 'custom'
+const isWebSearch = ({ tool }: Listed): boolean => asText(tool['type']).startsWith('web_search')
+
+/** By the name by which the model calls it. */
+export const callableTools = (body: JsonObject): ReadonlyMap<string, CallableTool> =>
+  new Map(
+    allTools(body)
+      .filter(isCallable)
+      .map(callableOf)
+      .map((tool) => [tool.definition.name, tool]),
+  )
+
+const contextSizes = ['low', 'medium', 'high'] as const
+
+const textsOf = (value: unknown): readonly string[] => asArray(value).filter((each) => typeof each === 'string')
+
+const readWebSearch = (
+  { search_context_size: size, filters, user_location: location }: JsonObject,
+  usesMax: unknown,
+): WebSearch => ({
+  isOptional: true,
+  contextSize: contextSizes.find((each) => each === size) ?? null,
+  usesMax: typeof usesMax === 'number' ? usesMax : null,
+  allowedDomains: textsOf(asObject(filters)['allowed_domains']),
+  blockedDomains: textsOf(asObject(filters)['blocked_domains']),
+  userLocation: readUserLocation(location),
+})
+
+const choiceWords = ['auto', 'none', 'required'] as const
+const namedTypes: readonly unknown[] = ['function', 'custom']
+
+const nameChosen = ({ name, namespace }: JsonObject): string =>
+  typeof namespace === 'string' ? `${namespace}__${asText(name)}` : asText(name)
+
+const demandOf = (type: unknown): Error =>
+  unsupported('tool_choice', `demands the tool '${asText(type)}', which is not available for this model`)
+
+type Chosen = Pick<Conversation, 'toolChoice'> & { readonly allowed: ReadonlySet<string> | null }
+
+const readAllowed = ({ mode, tools }: JsonObject): Chosen => {
+  const named = asArray(tools).map(asObject)
+  const allowed = new Set(named.filter(({ type }) => namedTypes.includes(type)).map(nameChosen))
+  if (mode === 'required' && allowed.size === 0) throw demandOf(named[0]?.['type'])
+  return { toolChoice: { type: mode === 'required' ? 'required' : 'auto' }, allowed }
+}
+
+const readChoice = (choice: unknown): Chosen => {
+  const word = choiceWords.find((each) => each === choice)
+  if (word !== undefined) return { toolChoice: { type: word }, allowed: null }
+  if (!isObject(choice)) return { toolChoice: null, allowed: null }
+  if (choice['type'] === 'allowed_tools') return readAllowed(choice)
+  if (!namedTypes.includes(choice['type'])) throw demandOf(choice['type'])
+  return { toolChoice: { type: 'tool', name: nameChosen(choice) }, allowed: null }
+}
+
+const demandsTool = (choice: ToolChoice | null): boolean => choice?.type === 'required'
+
+type ConversationTools = Pick<Conversation, 'tools' | 'toolChoice' | 'webSearch' | 'droppedTools'>
+
+/** Built-in tools without a counterpart are dropped where they are offered. Throws where one of them is demanded. */
+export const readResponsesTools = (body: JsonObject): ConversationTools => {
+  const all = allTools(body)
+  const { toolChoice, allowed } = readChoice(body['tool_choice'])
+  const search = all.find(isWebSearch)
+  const builtIn = all.filter((each) => !isCallable(each) && !isWebSearch(each))
+  const tools = [...callableTools(body).values()]
+    .map(({ definition }) => definition)
+    .filter(({ name }) => allowed === null || allowed.has(name))
+  if (demandsTool(toolChoice) && tools.length === 0) throw demandOf(all[0]?.tool['type'])
+  return {
+    tools,
+    toolChoice: tools.length === 0 ? null : toolChoice,
+    webSearch: search === undefined ? null : readWebSearch(search.tool, body['max_tool_calls']),
+    droppedTools: [...new Set(builtIn.map(({ tool }) => asText(tool['type'])))],
+  }
+}

@@ -1,0 +1,209 @@
+import type { Usage } from '../../domain/usage/usage.ts'
+import type { JsonObject } from '../../encoding/json.ts'
+import type { ReplyWriter, Served } from '../canonical/format.ts'
+import type { Citation, Reply, ReplyEvent, ReplyPart, StopReason } from '../canonical/reply.ts'
+import { sseEvent } from '../dialect/sse-event.ts'
+import { type CallableTool, callableTools } from './declared-tools.ts'
+import { CallItem, type ItemPlace, type ItemStatus, MessageItem, type OpenItem, ReasoningItem } from './output-items.ts'
+import { begunResponse } from './response.ts'
+import { type SealedReasoning, sealReasoning } from './sealed-reasoning.ts'
+import { withUsage } from './usage.ts'
+
+type Events = readonly JsonObject[]
+
+/** Turns an answer into the items of a response, and into the events of its stream; these are not numbered yet. */
+class OutputWriter {
+  readonly items: JsonObject[] = []
+  readonly #served: Served
+  readonly #tools: ReadonlyMap<string, CallableTool>
+  #open: OpenItem | null = null
+
+  constructor(served: Served, body: JsonObject) {
+    this.#served = served
+    this.#tools = callableTools(body)
+  }
+
+  write(event: ReplyEvent): Events {
+    switch (event.type) {
+      case 'text':
+        return event.text === '' ? [] : this.#writeText(event.text)
+      case 'citation':
+        if (this.#open instanceof MessageItem) this.#open.cite(event.citation)
+        return []
+      case 'thinking':
+        return event.text === '' ? [] : this.#writeThinking(event.text)
+      case 'signature':
+        return this.#sign(event.signature)
+      case 'redacted_thinking':
+        return this.#writeSealed({ type: 'redacted_thinking', data: event.data })
+      case 'tool_call':
+        return this.#writeCall(event)
+      case 'arguments':
+        return this.#open instanceof CallItem ? this.#open.add(event.text) : []
+      case 'stop':
+        return this.end(event.reason === 'length' || event.reason === 'filtered' ? 'incomplete' : 'completed')
+      case 'start':
+      case 'usage':
+      case 'built_in_calls':
+        return []
+    }
+  }
+
+  /** Ends the item that is open. */
+  end(status: ItemStatus): Events {
+    if (this.#open === null) return []
+    const { events, item } = this.#open.end(status)
+    this.#open = null
+    this.items.push(item)
+    return events
+  }
+
+  #place(prefix: string): ItemPlace {
+    const index = this.items.length
+    return { item_id: `${prefix}_${this.#served.requestId.replaceAll('-', '')}${index}`, output_index: index }
+  }
+
+  #begin<Item extends OpenItem>(make: () => Item): readonly [Item, Events] {
+    const ended = this.end('completed')
+    const item = make()
+    this.#open = item
+    return [item, [...ended, ...item.begin()]]
+  }
+
+  #writeText(text: string): Events {
+    if (this.#open instanceof MessageItem) return [this.#open.add(text)]
+    const [message, begun] = this.#begin(() => new MessageItem(this.#place('msg')))
+    return [...begun, message.add(text)]
+  }
+
+  #writeThinking(text: string): Events {
+    if (this.#open instanceof ReasoningItem) return this.#open.add(text)
+    const [reasoning, begun] = this.#begin(() => new ReasoningItem(this.#place('rs')))
+    return [...begun, ...reasoning.add(text)]
+  }
+
+  #sign(signature: string): Events {
+    const text = this.#open instanceof ReasoningItem ? this.#open.text : ''
+    return this.#writeSealed({ type: 'thinking', text, signature })
+  }
+
+  /** Within the open item of reasoning, or in one of its own. */
+  #writeSealed(sealed: SealedReasoning): Events {
+    const isOpen = this.#open instanceof ReasoningItem && sealed.type !== 'redacted_thinking'
+    const [reasoning, begun] = isOpen
+      ? ([this.#open as ReasoningItem, []] as const)
+      : this.#begin(() => new ReasoningItem(this.#place('rs')))
+    reasoning.seal(sealReasoning(this.#served.provider, sealed))
+    return [...begun, ...this.end('completed')]
+  }
+
+  #writeCall(call: Extract<ReplyEvent, { type: 'tool_call' }>): Events {
+    const { id: callId, name, signature } = call
+    const signed = signature === null ? [] : this.#writeSealed({ type: 'call_signature', callId, signature })
+    const tool = this.#tools.get(name)
+    const prefix = tool?.kind === 'custom' ? 'ctc' : 'fc'
+    const [, begun] = this.#begin(() => new CallItem(this.#place(prefix), call, tool))
+    return [...signed, ...begun]
+  }
+}
+
+const incompleteReasons: { readonly [S in StopReason]?: string } = {
+  length: 'max_output_tokens',
+  filtered: 'content_filter',
+}
+
+const endedResponse = (
+  begun: JsonObject,
+  output: readonly JsonObject[],
+  stop: StopReason,
+  usage: Usage,
+): JsonObject => {
+  const reason = incompleteReasons[stop]
+  const end = reason === undefined ? { status: 'completed' } : { status: 'incomplete', incomplete_details: { reason } }
+  return withUsage({ ...begun, ...end, output }, usage)
+}
+
+type Text = Extract<ReplyPart, { type: 'text' }>
+
+/** A whole answer knows which text each citation came with. */
+const citationEvents = ({ text, citations }: Text, start: number): readonly ReplyEvent[] =>
+  citations.map((citation): { readonly type: 'citation'; readonly citation: Citation } => {
+    const range = citation.range ?? { start: 0, end: text.length }
+    return {
+      type: 'citation',
+      citation: { ...citation, range: { start: start + range.start, end: start + range.end } },
+    }
+  })
+
+/** `start`: where the text of the part begins in the text that it continues. */
+const eventsOfPart = (part: ReplyPart, start: number): readonly ReplyEvent[] => {
+  switch (part.type) {
+    case 'text':
+      return [{ type: 'text', text: part.text }, ...citationEvents(part, start)]
+    case 'thinking':
+      return [
+        { type: 'thinking', text: part.text },
+        ...(part.signature === null ? [] : [{ type: 'signature', signature: part.signature } as const]),
+      ]
+    case 'redacted_thinking':
+      return [part]
+    case 'tool_call':
+      return [part, { type: 'arguments', text: part.arguments }]
+  }
+}
+
+const eventsOf = (parts: readonly ReplyPart[]): readonly ReplyEvent[] => {
+  let start = 0
+  return parts.flatMap((part) => {
+    const events = eventsOfPart(part, start)
+    start = part.type === 'text' ? start + part.text.length : 0
+    return events
+  })
+}
+
+export const writeResponsesReply = (
+  { parts, stop, usage }: Reply & { readonly usage: Usage },
+  served: Served,
+  body: JsonObject,
+): JsonObject => {
+  const writer = new OutputWriter(served, body)
+  for (const event of eventsOf(parts)) writer.write(event)
+  writer.write({ type: 'stop', reason: stop, stopSequence: null })
+  return endedResponse(begunResponse(served, body), writer.items, stop, usage)
+}
+
+export class ResponsesReplyWriter implements ReplyWriter {
+  readonly #begun: JsonObject
+  readonly #output: OutputWriter
+  #sequence = 0
+  #stop: StopReason = 'end'
+
+  constructor(served: Served, body: JsonObject) {
+    this.#begun = begunResponse(served, body)
+    this.#output = new OutputWriter(served, body)
+  }
+
+  write(event: ReplyEvent): string {
+    if (event.type === 'stop') this.#stop = event.reason
+    return this.#begin() + this.#numbered(this.#output.write(event))
+  }
+
+  close(usage: Usage): string {
+    const ended = this.#begin() + this.#numbered(this.#output.end('completed'))
+    const response = endedResponse(this.#begun, this.#output.items, this.#stop, usage)
+    return ended + this.#numbered([{ type: `response.${response['status']}`, response }])
+  }
+
+  #begin(): string {
+    if (this.#sequence > 0) return ''
+    const response = { ...this.#begun, status: 'in_progress' }
+    return this.#numbered([
+      { type: 'response.created', response },
+      { type: 'response.in_progress', response },
+    ])
+  }
+
+  #numbered(events: readonly JsonObject[]): string {
+    return events.map(({ type, ...event }) => sseEvent({ type, sequence_number: this.#sequence++, ...event })).join('')
+  }
+}

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { asArray, asObject, isObject, type JsonObject } from '../../../src/encoding/json.ts'
+import type { Reply, ReplyPart } from '../../../src/providers/canonical/reply.ts'
+import { responsesClient } from '../../../src/providers/openai-responses/dialect.ts'
+import { openSealedReasoning } from '../../../src/providers/openai-responses/sealed-reasoning.ts'
+import { problemsOfResponse, problemsOfResponsesEvent } from '../../reference/responses-contract.ts'
+import { anyReply, eventsOf, replyOf, served, usage } from '../canonical/replies.ts'
+
+const body = {
+  model: 'alpha/gpt-4o-mini',
+  input: 'Hi',
+  tools: [
+    { type: 'function', name: 'find', parameters: { type: 'object', properties: {} } },
+    { type: 'custom', name: 'patch' },
+    { type: 'namespace', name: 'files', tools: [{ type: 'function', name: 'read' }] },
+  ],
+  metadata: { a: 'b' },
+  temperature: 0.5,
+}
+
+const whole = (reply: Parameters<typeof responsesClient.writeReply>[0]): JsonObject =>
+  responsesClient.writeReply(reply, served, body)
+
+const streamed = (reply: Reply): readonly JsonObject[] => {
+  const writer = responsesClient.openWriter(served, body)
+  const text =
+    eventsOf(reply)
+      .map((event) => writer.write(event))
+      .join('') + writer.close(usage)
+  return text
+    .split('\n\n')
+    .filter((event) => event !== '')
+    .map((event) => {
+      const [name = '', data = ''] = event.split('\ndata: ')
+      const json = asObject(JSON.parse(data))
+      if (name !== `event: ${json['type']}`) throw new Error(`${name} has the type ${json['type']}`)
+      return json
+    })
+}
+
+const call = (name: string, given: string, signature: string | null = null): ReplyPart => ({
+  type: 'tool_call',
+  id: 'call_1',
+  name,
+  arguments: given,
+  signature,
+})
+const itemsOf = (...parts: readonly ReplyPart[]): readonly JsonObject[] =>
+  asArray(whole(replyOf(parts))['output']).filter(isObject)
+
+t.test('text with its citations', async (t) => {
+  const citation = { url: 'https://a.example', title: null, citedText: null }
+  const [message] = itemsOf(
+    { type: 'text', text: 'North.', citations: [{ ...citation, range: null }] },
+    { type: 'text', text: ' Or so.', citations: [{ ...citation, range: { start: 1, end: 3 } }] },
+  )
+  const [part] = asArray(message?.['content']).filter(isObject)
+  t.match(message, { type: 'message', role: 'assistant', status: 'completed' })
+  t.match(part, { type: 'output_text', text: 'North. Or so.', logprobs: [] })
+  t.same(
+    asArray(part?.['annotations']).map((each) => [asObject(each)['start_index'], asObject(each)['end_index']]),
+    [
+      [0, 6],
+      [7, 9],
+    ],
+  )
+})
+
+t.test('calls of functions, of custom tools and of tools in a namespace', async (t) => {
+  const [found, patched, read, unknown] = itemsOf(
+    call('find', '{"a":1}'),
+    call('patch', '{"input":"*** Begin"}'),
+    call('files__read', '{}'),
+    call('other', '{}'),
+  )
+  t.match(found, { type: 'function_call', call_id: 'call_1', name: 'find', arguments: '{"a":1}', status: 'completed' })
+  t.match(patched, { type: 'custom_tool_call', call_id: 'call_1', name: 'patch', input: '*** Begin' })
+  t.match(read, { type: 'function_call', name: 'read', namespace: 'files' })
+  t.match(unknown, { type: 'function_call', name: 'other' })
+  t.match(itemsOf(call('patch', 'no JSON'))[0], { input: 'no JSON' })
+})
+
+t.test('what a model needs back is sealed for its provider', async (t) => {
+  const sealedIn = (item: JsonObject | undefined, provider = served.provider) =>
+    openSealedReasoning(provider, item?.['encrypted_content'])
+  const [thought, hidden, signed, signedCall] = itemsOf(
+    { type: 'thinking', text: 'Hm.', signature: 's1' },
+    { type: 'redacted_thinking', data: 'd1' },
+    call('find', '{}', 's2'),
+  )
+  t.match(thought, { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] })
+  t.same(sealedIn(thought), { type: 'thinking', text: 'Hm.', signature: 's1' })
+  t.same([hidden?.['summary'], sealedIn(hidden)], [[], { type: 'redacted_thinking', data: 'd1' }])
+  t.same(sealedIn(signed), { type: 'call_signature', callId: 'call_1', signature: 's2' })
+  t.equal(signedCall?.['type'], 'function_call')
+  t.equal(sealedIn(thought, 'beta'), null)
+  const [unsigned] = itemsOf({ type: 'thinking', text: 'Hm.', signature: null })
+  t.notOk(unsigned && 'encrypted_content' in unsigned)
+})
+
+t.test('how an answer ended', async (t) => {
+  const endOf = (stop: Reply['stop']) => {
+    const {
+      status,
+      incomplete_details: details,
+      output,
+    } = whole(replyOf([{ type: 'text', text: 'A', citations: [] }], { stop }))
+    return [status, asObject(details)['reason'], asObject(asArray(output)[0])['status']]
+  }
+  t.same(endOf('end'), ['completed', undefined, 'completed'])
+  t.same(endOf('tool_calls'), ['completed', undefined, 'completed'])
+  t.same(endOf('length'), ['incomplete', 'max_output_tokens', 'incomplete'])
+  t.same(endOf('filtered'), ['incomplete', 'content_filter', 'incomplete'])
+})
+
+t.test('a response repeats the settings of its request, with all members of a usage', async (t) => {
+  t.match(whole(replyOf([])), {
+    object: 'response',
+    model: served.model,
+    store: false,
+    metadata: { a: 'b' },
+    temperature: 0.5,
+    usage: {
+      input_tokens: 10,
+      input_tokens_details: { cached_tokens: 3, cache_write_tokens: 0 },
+      output_tokens: 5,
+      output_tokens_details: { reasoning_tokens: 2 },
+      total_tokens: 15,
+    },
+  })
+})
+
+/** Arguments come in pieces, and citations of a whole answer have ranges of their own. */
+const withoutAnnotations = (response: JsonObject): unknown =>
+  JSON.parse(JSON.stringify(response), (name, value: unknown) => (name === 'annotations' ? [] : value))
+
+t.test('whole and streamed answers are by the contract, and have the same end', async () => {
+  fc.assert(
+    fc.property(anyReply, (reply) => {
+      const answer = whole(reply)
+      const stream = streamed(reply)
+      const open = { ...answer, tools: asArray(answer['tools']).slice(0, 1) }
+      assert.deepEqual(problemsOfResponse(open), [])
+      for (const event of stream) {
+        const { response } = event
+        const checked = isObject(response) ? { ...event, response: { ...response, tools: open.tools } } : event
+        assert.deepEqual(problemsOfResponsesEvent(checked), [], JSON.stringify(event))
+      }
+      assert.deepEqual(
+        stream.map(({ sequence_number: number }) => number),
+        stream.map((_event, index) => index),
+      )
+      assert.deepEqual(
+        stream.slice(0, 2).map(({ type }) => type),
+        ['response.created', 'response.in_progress'],
+      )
+      assert.deepEqual(withoutAnnotations(asObject(stream.at(-1)?.['response'])), withoutAnnotations(answer))
+      const done = stream.filter(({ type }) => type === 'response.output_item.done')
+      assert.deepEqual(
+        done.map(({ item }) => item),
+        asObject(stream.at(-1)?.['response'])['output'],
+      )
+    }),
+  )
+})
