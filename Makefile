@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check leavers bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate clients chaos faults tamper simulate reconcile-seeds openapi-seeds properties fuzz page oracle structure request-path
+.PHONY: help run test check leavers attacks bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate clients chaos faults tamper simulate reconcile-seeds openapi-seeds properties fuzz page oracle structure request-path
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -53,6 +53,9 @@ bench-streams: node_modules/.installed ## Measure many streams open at once agai
 
 leavers: node_modules/.installed ## Clients that leave at every moment: what they pay beside what the upstream bills
 	tap --timeout=1200 test/leavers/main.ts $(ARGS)
+
+attacks: node_modules/.installed ## Attack with a tenth of a core, beside a neighbour who pays: ATTACKS_SECONDS (10) each, ATTACKS_ONLY of those whose name has it
+	tap --timeout=1200 test/attacks/main.ts $(ARGS)
 
 bench-all: node_modules/.installed ## Every bench one after another, and all that they found in bench-results.json
 	node test/bench/all.ts $(ARGS)

@@ -38,7 +38,7 @@ const callbacksOf = (callbacks: Config['callbacks']) =>
 /** The configuration file that says what a test's Config says. */
 const fileOf = (config: Config, pricesFile: string): string =>
   JSON.stringify({
-    listen: config.listen,
+    listen: listenOf(config.listen),
     log: config.log,
     providers: {
       ...Object.fromEntries(config.providers.map(providerOf)),
@@ -62,6 +62,12 @@ const fileOf = (config: Config, pricesFile: string): string =>
     observe: { port: config.observe === null ? 'off' : (config.observe.port ?? undefined) },
     ...(config.external === null ? {} : externalOf(config.external)),
   })
+
+const listenOf = ({ host, port, tls }: Config['listen']): object => ({
+  host,
+  port,
+  ...(tls === undefined ? {} : { tls: { cert_file: tls.certFile, key_file: tls.keyFile } }),
+})
 
 const auditOf = ({ sealing, origin, signer, verifier, previous }: AuditConfig): object => ({
   sealing,
@@ -138,7 +144,7 @@ export class GatewayProcess {
     const gateway = new GatewayProcess(child)
     const needsKey = role === undefined && config.external === null
     for await (const line of createInterface({ input: child.stdout })) {
-      gateway.url ||= /answers at (http:\S+)\/v1/.exec(line)?.[1] ?? ''
+      gateway.url ||= /answers at (https?:\S+)\/v1/.exec(line)?.[1] ?? ''
       gateway.observeUrl ||= /Metrics and health.* (http:\S+)\/metrics/.exec(line)?.[1] ?? ''
       gateway.demoKey = /Demo key: (\S+)/.exec(line)?.[1] ?? ''
       const isReady = gateway.url !== '' || line === `The ${role} works.`

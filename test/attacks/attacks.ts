@@ -1,0 +1,215 @@
+import {
+  type Asked,
+  type Connection,
+  type Ending,
+  freshText,
+  requestBytes,
+  type Target,
+  unendingHead,
+} from './connection.ts'
+
+/** Of the attackers' workspaces: one that has credit, one that has none. */
+export interface Keys {
+  readonly paying: string
+  readonly penniless: string
+}
+
+export interface Attack {
+  readonly name: string
+  /** How many connections at once. */
+  readonly connections: number
+  /** What a try may end with; one that is open when the attack ends has got nothing yet. */
+  readonly held: readonly Ending[]
+  readonly overTls?: true
+  /** What the neighbour asks meanwhile, where it is not the ordinary model or pace. */
+  readonly neighbour?: { readonly model?: string; readonly perSecond?: number; readonly keyed?: true }
+  readonly attempt: (connection: Connection, keys: Keys) => Promise<Ending>
+}
+
+const chatPath = '/v1/chat/completions'
+const said = [{ role: 'user', content: 'Hello!' }]
+const chatOf = (model: string, more: object = {}): string =>
+  JSON.stringify({ model, max_tokens: 16, messages: said, ...more })
+const asks = (asked: Omit<Asked, 'path'>): Buffer => requestBytes({ path: chatPath, ...asked })
+
+const largeBytes = 19 * 1024 * 1024
+const once = <T>(make: () => T): (() => T) => {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+/** 19 MB of what takes the longest to parse for its size. */
+const largeBody = once(() => `{"model":"openai/quick","many":[${'{"a":1},'.repeat(largeBytes / 8)}0]}`)
+const deepBody = once(() => `{"model":"openai/quick","deep":${'['.repeat(500_000)}${']'.repeat(500_000)}}`)
+const manyMembers = once(() => `{"model":"openai/quick","many":[${'1,'.repeat(200_000)}1]}`)
+
+const bytesFor = (make: (keys: Keys) => Buffer): ((keys: Keys) => Buffer) => {
+  let made: Buffer | undefined
+  return (keys) => {
+    made ??= make(keys)
+    return made
+  }
+}
+
+/** The same bytes at each try. */
+const repeats = (make: (keys: Keys) => Buffer): Attack['attempt'] => {
+  const bytes = bytesFor(make)
+  return (connection, keys) => connection.exchange(bytes(keys))
+}
+
+export const attacks: readonly Attack[] = [
+  {
+    name: 'nothing, for comparison',
+    connections: 0,
+    held: [],
+    attempt: async () => 'closed',
+  },
+  {
+    name: 'large bodies, no key',
+    connections: 8,
+    held: [401, 'closed'],
+    attempt: repeats(() => asks({ key: 'sk-unknown', body: largeBody() })),
+  },
+  {
+    name: 'large bodies, no money',
+    connections: 8,
+    held: [402, 413, 'closed'],
+    attempt: repeats(({ penniless }) => asks({ key: penniless, body: largeBody() })),
+  },
+  {
+    name: 'large bodies, paid for',
+    connections: 8,
+    held: [413, 429, 503, 'closed'],
+    attempt: repeats(({ paying }) => asks({ key: paying, body: largeBody() })),
+  },
+  {
+    name: 'deep bodies',
+    connections: 8,
+    held: [400],
+    attempt: repeats(({ paying }) => asks({ key: paying, body: deepBody() })),
+  },
+  {
+    name: 'bodies of many members',
+    connections: 8,
+    held: [413],
+    attempt: repeats(({ paying }) => asks({ key: paying, body: manyMembers() })),
+  },
+  {
+    name: 'unknown keys',
+    connections: 16,
+    held: [401],
+    attempt: (connection) => connection.exchange(asks({ key: `sk-${freshText()}`, body: chatOf('openai/quick') })),
+  },
+  {
+    name: 'unknown models',
+    connections: 16,
+    held: [404, 429],
+    attempt: (connection, { paying }) =>
+      connection.exchange(asks({ key: paying, body: chatOf(`openai/${freshText()}`) })),
+  },
+  {
+    name: 'unknown paths',
+    connections: 16,
+    held: [404],
+    attempt: (connection) => connection.exchange(requestBytes({ method: 'GET', path: `/${freshText()}` })),
+  },
+  {
+    name: 'penniless callers',
+    connections: 16,
+    held: [402, 429],
+    attempt: repeats(({ penniless }) => asks({ key: penniless, body: chatOf('openai/quick') })),
+  },
+  {
+    name: 'refused requests',
+    connections: 16,
+    held: [400, 429],
+    attempt: repeats(({ paying }) => asks({ key: paying, body: '{"model":"openai/quick"}' })),
+  },
+  {
+    name: 'slow headers',
+    connections: 500,
+    held: [408, 'closed'],
+    attempt: (connection) => connection.trickle(Buffer.from(`GET ${chatPath} HTTP/1.1\r\nX: `), 500),
+  },
+  {
+    name: 'slow bodies',
+    connections: 500,
+    held: [408, 429, 'closed'],
+    attempt: (connection, { paying }) =>
+      connection.trickle(unendingHead({ path: chatPath, key: paying }, 1_000_000), 500),
+  },
+  {
+    name: 'slow readers',
+    connections: 200,
+    held: [429, 'closed'],
+    attempt: (connection, { paying }) =>
+      connection.neverRead(asks({ key: paying, body: chatOf('openai/endless', { stream: true }) })),
+  },
+  {
+    name: 'hung upstreams',
+    connections: 2_500,
+    held: [429, 503],
+    attempt: repeats(({ paying }) => asks({ key: paying, body: chatOf('openai/hung') })),
+  },
+  {
+    name: 'open and leave',
+    connections: 16,
+    held: ['closed'],
+    attempt: (connection, { paying }) =>
+      connection.leave(asks({ key: paying, body: chatOf('openai/endless', { stream: true }) })),
+  },
+  {
+    name: 'idempotency keys, large answers',
+    connections: 8,
+    held: [200, 429, 503],
+    neighbour: { keyed: true },
+    attempt: (connection, { paying }) =>
+      connection.exchange(
+        asks({ key: paying, headers: { 'Idempotency-Key': freshText() }, body: chatOf('openai/large') }),
+      ),
+  },
+  {
+    name: 'idempotency keys, refused',
+    connections: 16,
+    held: [400, 402, 429],
+    neighbour: { keyed: true },
+    attempt: (connection, { penniless }) =>
+      connection.exchange(
+        asks({ key: penniless, headers: { 'Idempotency-Key': freshText() }, body: chatOf('openai/quick') }),
+      ),
+  },
+  {
+    name: "a hog of a provider's limit",
+    connections: 64,
+    held: [200, 429, 502, 503],
+    neighbour: { model: 'openai/limited', perSecond: 4 },
+    attempt: repeats(({ paying }) => asks({ key: paying, body: chatOf('openai/limited') })),
+  },
+  {
+    name: 'statements, one after another',
+    connections: 8,
+    held: [200, 429],
+    attempt: repeats(({ penniless }) => requestBytes({ method: 'GET', path: '/v1/ledger/statement', key: penniless })),
+  },
+  {
+    name: 'handshakes, whole',
+    connections: 8,
+    held: ['closed'],
+    overTls: true,
+    attempt: (connection) => connection.leave(requestBytes({ method: 'GET', path: '/healthz' })),
+  },
+  {
+    name: 'handshakes that do not end',
+    connections: 1_000,
+    held: ['closed'],
+    overTls: true,
+    attempt: (connection) => connection.beginHandshake(),
+  },
+]
+
+export const targetOf = (url: string): Target => {
+  const { port, protocol } = new URL(url)
+  return { port: Number(port), isTls: protocol === 'https:' }
+}

@@ -1,0 +1,156 @@
+import type { Test } from 'tap'
+import { median } from '../bench/figures.ts'
+import { type Memory, MemoryWatch } from '../bench/memory.ts'
+import { megabytes, table, whole } from '../bench/table.ts'
+import { makeCertificates } from '../support/certificates.ts'
+import { startGatewayApart } from '../support/gateway-apart.ts'
+import { startHostileUpstream } from '../support/hostile-upstream.ts'
+import type { Endings, Order } from './attacker.ts'
+import type { Attack, Keys } from './attacks.ts'
+import { askSteadily, type NeighbourOptions, type Served } from './neighbour.ts'
+import { PacedProcess } from './paced-process.ts'
+import { behaviours } from './upstream.ts'
+
+/** Of a core, for all attackers together. */
+const attackersShare = 0.1
+const neighbourPerSecond = 40
+const settleMs = 500
+const timesMax = 2
+const addedMsMax = 50
+const models = Object.fromEntries(Object.keys(behaviours).map((name) => [name, name]))
+
+export interface Row {
+  readonly name: string
+  readonly endings: Endings
+  readonly tries: number
+  readonly held: number
+  /** Without an ending when the attack was over. */
+  readonly open: number
+  readonly calm: Served
+  readonly attacked: Served
+  readonly memory: Memory
+  /** What was not as it should be. */
+  readonly problems: readonly string[]
+}
+
+interface Place {
+  readonly url: string
+  readonly pid: number
+  readonly neighbourKey: string
+  readonly keys: Keys
+}
+
+const startPlace = async (t: Test, listen: object = {}): Promise<Place> => {
+  const upstreamUrl = await startHostileUpstream(t, behaviours)
+  const started = await startGatewayApart(t, {
+    upstreamUrl,
+    models,
+    config: { listen: { host: '127.0.0.1', port: 0, ...listen } },
+  })
+  const { process: gateway, operator, account } = started
+  const paying = await operator.openAccount('attacker', '10000')
+  const penniless = await operator.openAccount('penniless', '0')
+  return {
+    url: gateway.url,
+    pid: gateway.pid,
+    neighbourKey: account.secret,
+    keys: { paying: paying.secret, penniless: penniless.secret },
+  }
+}
+
+/** Gateways for one attack after another: one that serves HTTP, and one that serves HTTPS once an attack needs it. */
+export const openPlaces = (t: Test): ((attack: Attack) => Promise<Place>) => {
+  let [plain, secure]: (Promise<Place> | undefined)[] = []
+  const startSecure = async (): Promise<Place> => {
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0' // The clients of this process trust whatever certificate they get.
+    const certificates = await makeCertificates()
+    t.teardown(() => certificates.remove())
+    return startPlace(t, { tls: certificates.server })
+  }
+  return ({ overTls }) => {
+    if (overTls) secure ??= startSecure()
+    else plain ??= startPlace(t)
+    return (overTls ? secure : plain)!
+  }
+}
+
+const countOf = (endings: Endings, counts: (ending: Endings[number][0]) => boolean): number =>
+  endings.reduce((sum, [ending, count]) => (counts(ending) ? sum + count : sum), 0)
+
+const mostMs = (calmMs: number): number => Math.max(timesMax * calmMs, calmMs + addedMsMax)
+
+const findProblems = ({ calm, attacked, tries, held, open }: Omit<Row, 'problems'>): readonly string[] => [
+  ...(attacked.p99Ms > mostMs(calm.p99Ms) ? [`p99 above ${whole(mostMs(calm.p99Ms))} ms`] : []),
+  ...(attacked.failed.size > 0
+    ? [`neighbour: ${[...attacked.failed].map(([status, count]) => `${count} × ${status || 'broken'}`).join(', ')}`]
+    : []),
+  ...(held + open < tries ? [`${tries - held - open} tries got through`] : []),
+]
+
+const attackOnce = async (order: Order): Promise<Endings> => {
+  const attacker = await PacedProcess.start(new URL('attacker.ts', import.meta.url), attackersShare)
+  try {
+    return await attacker.ask<Endings>(order)
+  } finally {
+    await attacker.stop()
+  }
+}
+
+const mergeEndings = (rounds: readonly Endings[]): Endings => {
+  const merged = new Map<Endings[number][0], number>()
+  for (const [ending, count] of rounds.flat()) merged.set(ending, (merged.get(ending) ?? 0) + count)
+  return [...merged]
+}
+
+/** The p99 is the median of the rounds', since a machine that does other things as well spoils one or the other. */
+const mergeServed = (rounds: readonly Served[]): Served => {
+  const failed = new Map<number, number>()
+  for (const [status, count] of rounds.flatMap((each) => [...each.failed]))
+    failed.set(status, (failed.get(status) ?? 0) + count)
+  const asked = rounds.reduce((sum, each) => sum + each.asked, 0)
+  return { asked, failed, p99Ms: median(rounds.map(({ p99Ms }) => p99Ms)) }
+}
+
+interface Measuring {
+  /** Of the attack, over all rounds. */
+  readonly ms: number
+  readonly rounds: number
+}
+
+/** The neighbour alone and beside the attack, in turn. */
+export const measureAttack = async (attack: Attack, place: Place, { ms, rounds }: Measuring): Promise<Row> => {
+  const { model = 'openai/quick', perSecond = neighbourPerSecond, keyed = false } = attack.neighbour ?? {}
+  const neighbour: NeighbourOptions = { url: place.url, key: place.neighbourKey, model, perSecond, keyed }
+  const order: Order = { attack: attack.name, url: place.url, keys: place.keys, ms: ms / rounds }
+  const watch = new MemoryWatch(place.pid)
+  const [calms, attackeds, endingsOf]: [Served[], Served[], Endings[]] = [[], [], []]
+  for (let round = 0; round < rounds; round += 1) {
+    await askSteadily(neighbour, settleMs) // What the attack before has left behind.
+    calms.push(await askSteadily(neighbour, order.ms / 2))
+    const [attacked, endings] = await Promise.all([askSteadily(neighbour, order.ms), attackOnce(order)])
+    attackeds.push(attacked)
+    endingsOf.push(endings)
+  }
+  const endings = mergeEndings(endingsOf)
+  const found = {
+    ...{ name: attack.name, endings, calm: mergeServed(calms), attacked: mergeServed(attackeds), memory: watch.stop() },
+    tries: countOf(endings, () => true),
+    held: countOf(endings, (ending) => attack.held.includes(ending)),
+    open: countOf(endings, (ending) => ending === 'open'),
+  }
+  return { ...found, problems: findProblems(found) }
+}
+
+const head = ['attack', 'verdict', 'tries', 'held', 'open', 'p99 calm', 'p99 attacked', 'memory']
+
+export const printRows = (rows: readonly Row[]): string =>
+  table(
+    head,
+    rows.map(({ name, problems, tries, held, open, calm, attacked, memory }) => [
+      name,
+      problems.length === 0 ? 'holds' : problems.join('; '),
+      ...[tries, held, open].map(whole),
+      ...[calm, attacked].map(({ p99Ms }) => `${p99Ms.toFixed(1)} ms`),
+      megabytes(memory.peak),
+    ]),
+  )

@@ -1,0 +1,52 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Behaviour, beginStream, wordsEvent } from '../support/hostile-upstream.ts'
+
+const answerOf = (content: string): string =>
+  JSON.stringify({
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', content, refusal: null }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 8, completion_tokens: 4, total_tokens: 12 },
+  })
+
+const quickAnswer = answerOf('Hello!')
+const largeAnswer = answerOf('x'.repeat(400 * 1024))
+const piece = wordsEvent('x'.repeat(1024))
+const pieceMs = 20 // Twice as fast as models write.
+
+const answerWith =
+  (text: string): Behaviour =>
+  (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(text)
+  }
+
+const streamEndlessly: Behaviour = async (response) => {
+  beginStream(response)
+  while (!response.destroyed) {
+    if (!response.writableNeedDrain) response.write(piece)
+    await pause(pieceMs)
+  }
+}
+
+/** A provider that answers so many a second, to everybody together. */
+const limitTo = (perSecond: number): Behaviour => {
+  let [second, answered] = [0, 0]
+  return (response, asked) => {
+    const now = Math.floor(performance.now() / 1_000)
+    if (now !== second) [second, answered] = [now, 0]
+    answered += 1
+    if (answered <= perSecond) return answerWith(quickAnswer)(response, asked)
+    response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '1' })
+    response.end('{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}')
+  }
+}
+
+export const behaviours: Readonly<Record<string, Behaviour>> = {
+  quick: answerWith(quickAnswer),
+  large: answerWith(largeAnswer),
+  hung: () => undefined,
+  endless: streamEndlessly,
+  limited: limitTo(20),
+}
