@@ -11,4 +11,6 @@ export const auditLimits = {
   restoreFailuresMax: 20, // In a row, without a frame stored between them.
   headRetryMs: 5_000, // Between two tries of a store of the signed head that could not be reached.
   consistencyProofLinesMax: 63, // C2SP tlog-witness: more than a tree of 2^63 leaves needs.
+  snapshotPieceBytes: 256 * 1024, // A few milliseconds of encoding; then it yields to the rest of the process.
+  snapshotsKept: 3, // The projector starts from one that is not newer than its tables.
 } as const

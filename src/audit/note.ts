@@ -7,6 +7,8 @@ export interface Checkpoint {
   /** Frames sealed: those of the sequences 1 to `size`. */
   readonly size: number
   readonly root: Buffer
+  /** Lines that are signed with it; absent: none. */
+  readonly extensions?: readonly string[]
 }
 
 export interface Signer {
@@ -99,7 +101,8 @@ export const deriveVerifier = ({ name, privateKey }: Signer): Verifier => ({
   publicKey: createPublicKey(privateKey),
 })
 
-const bodyOf = ({ origin, size, root }: Checkpoint): string => `${origin}\n${size}\n${root.toString('base64')}\n`
+const bodyOf = ({ origin, size, root, extensions = [] }: Checkpoint): string =>
+  [origin, size, root.toString('base64'), ...extensions, ''].join('\n')
 
 export const signCheckpoint = (checkpoint: Checkpoint, { name, privateKey }: Signer): string => {
   const body = bodyOf(checkpoint)
@@ -109,12 +112,13 @@ export const signCheckpoint = (checkpoint: Checkpoint, { name, privateKey }: Sig
 }
 
 export const parseBody = (body: string): Checkpoint => {
-  const [, origin, size, root] =
-    /^([^\n]+)\n(0|[1-9][0-9]{0,15})\n([A-Za-z0-9+/]{43}=)\n(?:[^\n]+\n)*$/.exec(body) ?? []
+  const [, origin, size, root, lines = ''] =
+    /^([^\n]+)\n(0|[1-9][0-9]{0,15})\n([A-Za-z0-9+/]{43}=)\n((?:[^\n]+\n)*)$/.exec(body) ?? []
   if (origin === undefined || size === undefined || root === undefined)
     throw new NoteFault('not a checkpoint: expected origin, size and root hash, a line each')
   if (!Number.isSafeInteger(Number(size))) throw new NoteFault('the size of the checkpoint is beyond 2^53 - 1')
-  return { origin, size: Number(size), root: Buffer.from(root, 'base64') }
+  const extensions = lines === '' ? {} : { extensions: lines.trimEnd().split('\n') }
+  return { origin, size: Number(size), root: Buffer.from(root, 'base64'), ...extensions }
 }
 
 interface NoteSignature {

@@ -1,7 +1,7 @@
 import type { CheckpointSealed } from '../events/types.ts'
 import type { RawFrame } from '../log/raw-frames.ts'
 import { GrowingTree, type Hash, hashFrame } from './merkle.ts'
-import { openCheckpoint, type Signer, signCheckpoint, type Verifier } from './note.ts'
+import { type Checkpoint, openCheckpoint, type Signer, signCheckpoint, type Verifier } from './note.ts'
 
 const hashBytes = 32
 
@@ -18,7 +18,14 @@ export interface Seal {
   /** Of the frames after `from`, up to `size`. */
   readonly leaves: readonly Hash[]
   readonly note: string
+  readonly snapshot: SnapshotHead | null
 }
+
+/** The snapshot of the ledger that a checkpoint confirms. */
+export type SnapshotHead = NonNullable<CheckpointSealed['snapshot']>
+
+const snapshotLines = (snapshot: SnapshotHead | null): readonly string[] =>
+  snapshot === null ? [] : [`snapshot ${snapshot.format} ${snapshot.sequence} ${snapshot.sha256}`]
 
 const hashesIn = (bytes: Buffer): readonly Hash[] =>
   Array.from({ length: bytes.length / hashBytes }, (_, place) =>
@@ -26,7 +33,7 @@ const hashesIn = (bytes: Buffer): readonly Hash[] =>
   )
 
 /** Throws SealFault for contradictory figures. `checkSeal` verifies the signature. */
-export const readSeal = ({ size, root, from, peaks, leaves, note }: CheckpointSealed): Seal => {
+export const readSeal = ({ size, root, from, peaks, leaves, note, snapshot }: CheckpointSealed): Seal => {
   const bytes = Buffer.from(leaves, 'base64')
   if (bytes.length !== (size - from) * hashBytes)
     throw new SealFault(`a checkpoint of frames ${from + 1} to ${size} holds ${bytes.length / hashBytes} hashes`)
@@ -37,6 +44,7 @@ export const readSeal = ({ size, root, from, peaks, leaves, note }: CheckpointSe
     peaks: peaks.map((peak) => Buffer.from(peak, 'base64')),
     leaves: hashesIn(bytes),
     note,
+    snapshot: snapshot ?? null,
   }
 }
 
@@ -46,11 +54,20 @@ export const buildTree = ({ from, peaks, leaves }: Pick<Seal, 'from' | 'peaks' |
   return tree
 }
 
+const checkSnapshotLine = ({ size, snapshot }: Seal, { extensions = [] }: Checkpoint): void => {
+  const signed = extensions.filter((line) => line.startsWith('snapshot '))
+  if (signed.join('\n') !== snapshotLines(snapshot).join('\n'))
+    throw new SealFault(`the checkpoint of size ${size} was signed for another snapshot`)
+  if (snapshot !== null && snapshot.sequence > size)
+    throw new SealFault(`the snapshot in the checkpoint of size ${size} contains frames up to ${snapshot.sequence}`)
+}
+
 /** Throws SealFault, NoteFault or RangeError unless signature, figures and hashes agree. */
 export const checkSeal = (seal: Seal, verifier: Verifier): GrowingTree => {
   const signed = openCheckpoint(seal.note, verifier)
   if (signed.size !== seal.size || !signed.root.equals(seal.root))
     throw new SealFault(`the checkpoint of size ${seal.size} was signed for another size or root`)
+  checkSnapshotLine(seal, signed)
   const tree = buildTree(seal)
   if (!tree.root.equals(seal.root))
     throw new SealFault(`the hashes in the checkpoint of size ${seal.size} do not lead to its root`)
@@ -61,7 +78,11 @@ export interface UnsignedSeal extends Pick<Seal, 'from' | 'peaks' | 'leaves'> {
   readonly tree: GrowingTree
 }
 
-export const signSeal = ({ from, peaks, leaves, tree }: UnsignedSeal, signer: Signer): CheckpointSealed => {
+export const signSeal = (
+  { from, peaks, leaves, tree }: UnsignedSeal,
+  signer: Signer,
+  snapshot: SnapshotHead | null = null,
+): CheckpointSealed => {
   const { size, root } = tree
   return {
     size,
@@ -69,7 +90,8 @@ export const signSeal = ({ from, peaks, leaves, tree }: UnsignedSeal, signer: Si
     peaks: peaks.map((peak) => peak.toString('base64')),
     from,
     leaves: Buffer.concat(leaves).toString('base64'),
-    note: signCheckpoint({ origin: signer.name, size, root }, signer),
+    note: signCheckpoint({ origin: signer.name, size, root, extensions: snapshotLines(snapshot) }, signer),
+    ...(snapshot === null ? {} : { snapshot }),
   }
 }
 

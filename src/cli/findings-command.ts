@@ -22,12 +22,11 @@ interface ListOptions extends OutputOptions {
 
 const postOnce = async (
   platform: Platform,
-  runtime: Runtime,
   fact: FactOf<'AdjustmentPosted'>,
   options: OutputOptions,
 ): Promise<void> => {
   const { workspaceId, adjustmentId, amount, corrects } = fact.data
-  const tail = await openTail(platform, runtime)
+  const tail = await openTail(platform)
   try {
     const isPosted = tail.ledger.wallets.get(workspaceId)?.references.has(adjustmentKey(adjustmentId)) === true
     if (!isPosted) await platform.log.postToWallet(workspaceId, [fact])
@@ -40,7 +39,7 @@ const postOnce = async (
 /** What is posted is read from the log alone. */
 const confirm = async (
   platform: Platform,
-  runtime: Runtime,
+  _runtime: Runtime,
   id: string,
   operator: string,
   options: OutputOptions,
@@ -48,13 +47,13 @@ const confirm = async (
   const evidence = await foldWithProgress('findings confirm', platform.log, (log) => collectEvidence(log, id))
   const fact = confirmReported(evidence, operator)
   if (fact === null) throw new CommandError(`nothing of ${id} waits for a confirmation`)
-  await postOnce(platform, runtime, fact, options)
+  await postOnce(platform, fact, options)
 }
 
 /** Takes back a charge whose delivery is unknown, as a repeat with its idempotency key does, and not again after that. */
 const refund = async (
   platform: Platform,
-  runtime: Runtime,
+  _runtime: Runtime,
   id: string,
   operator: string,
   options: OutputOptions,
@@ -65,7 +64,7 @@ const refund = async (
   const { routed, bill } = charge
   const undelivered = undeliveredFact(bill.data, { keyId: bill.data.keyId, day: utcDayOf(routed.time) })
   const note = 'The edge ended without a shutdown when the answer was charged; an operator took the charge back.'
-  await postOnce(platform, runtime, { ...undelivered, data: { ...undelivered.data, note, by: operator } }, options)
+  await postOnce(platform, { ...undelivered, data: { ...undelivered.data, note, by: operator } }, options)
 }
 
 const list = async (platform: Platform, { clock }: Runtime, { workspace, ...options }: ListOptions): Promise<void> => {

@@ -83,14 +83,16 @@ const startProjector = async ({ platform, runtime, onFatal, stack, observation }
   const { database, place } = requireTables(platform)
   const store = database.projectionStore()
   const refill = refillReadModels({ log, place })
-  const running = stack.push(await projector.start({ log, store, refill, ...runtime, onFatal }))
+  const running = stack.push(
+    await projector.start({ log, store, refill, openLedger: platform.openLedger, ...runtime, onFatal }),
+  )
   observation.watchTables(() => running.projectedSequence())
   observation.add(() => [{ name: 'gateway_read_models_behind', value: running.modelsBehind() }])
   observation.health.check('projector', () => running.checks())
 }
 
-const startTail = async ({ platform, runtime, onFatal, stack, observation }: ProcessContext): Promise<LedgerTail> => {
-  const tail = stack.push(await openTail(platform, runtime))
+const startTail = async ({ platform, onFatal, stack, observation }: ProcessContext): Promise<LedgerTail> => {
+  const tail = stack.push(await openTail(platform))
   observation.watchTail(tail)
   tail.done.catch(onFatal)
   return tail
@@ -108,6 +110,7 @@ const startScheduler = async (context: ProcessContext, tail: LedgerTail): Promis
       log: platform.log,
       tail,
       sealing,
+      snapshots: { store: platform.snapshots, openLedger: platform.openLedger },
       requestDeadlineMs: config.requestDeadlineMs,
       ...runtime,
     }),
@@ -160,11 +163,8 @@ const startProxy = async (context: ProcessContext, calls: CallSource, sandboxUrl
   observation.health.check('proxy', () => running.checks())
 }
 
-const openRecentTasks = ({ platform, runtime, stack }: ProcessContext, tail: LedgerTail): RecentTasks => {
-  const { log } = platform
-  const stored = requireTables(platform).database.tasks()
-  return stack.push(new RecentTasks({ ...runtime, tail, log, frames: log, stored }))
-}
+const openRecentTasks = ({ platform, stack }: ProcessContext, tail: LedgerTail): RecentTasks =>
+  stack.push(new RecentTasks({ tail, log: platform.log, stored: requireTables(platform).database.tasks() }))
 
 interface LedgerViews {
   readonly tail: LedgerTail

@@ -2,23 +2,24 @@ import { connectNats } from '../adapters/nats/connect.ts'
 import { type OpenLog, openLog } from '../adapters/nats/log.ts'
 import { ensureOutcomes, type OutcomesOptions } from '../adapters/nats/outcomes/open.ts'
 import { ensureRates, type RatesOptions } from '../adapters/nats/rates/open.ts'
+import { openSnapshots } from '../adapters/nats/snapshots/open.ts'
 import { ensureWorkQueues, type QueueOptions } from '../adapters/nats/work-queue/open.ts'
 import { defaultSchema, type SchemaLocation } from '../adapters/postgres/connection.ts'
 import type { Database } from '../adapters/postgres/database.ts'
 import { emptyHead } from '../audit/signed-head.ts'
+import { restoreLedger, type SnapshotStore } from '../audit/snapshots.ts'
 import type { Config } from '../config/config.ts'
 import type { NatsConfig } from '../config/servers.ts'
 import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
 import { findEmbedded, readCallbackSecret, startEmbedded } from '../embedded/embedded.ts'
 import { currentVersion, type EventType } from '../events/envelope.ts'
 import { LedgerTail } from '../log/ledger-tail.ts'
-import { assertSameLog, ForeignTables } from '../log/log-identity.ts'
 import type { AllowedWriters } from '../log/read-frame.ts'
 import { manifests } from '../roles/manifests.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import type { Observer } from '../runtime/observer.ts'
-import { headStores } from './audit-keys.ts'
+import { headStores, listLogVerifiers } from './audit-keys.ts'
 import { CommandError, UsageError } from './report.ts'
 import type { Runtime } from './runtime.ts'
 import { ShutdownStack } from './shutdown-stack.ts'
@@ -29,6 +30,9 @@ export interface Platform {
   readonly log: OpenLog
   /** Null for a role without a database. */
   readonly tables: DatabaseAccess | null
+  /** From the newest snapshot that a checkpoint confirms, at that sequence or before it, or empty, to be replayed. */
+  openLedger(sequenceMax?: number): Promise<Ledger>
+  readonly snapshots: SnapshotStore
   /** One more connection to the servers of the log; the caller closes it. */
   connect(purpose: string): Promise<NatsConnection>
   readonly queues: Omit<QueueOptions, 'connection'>
@@ -172,6 +176,29 @@ const noteEmptyLog = async (
     }
 }
 
+const createLedgerOpener =
+  (config: Config, { log, snapshots }: Pick<Platform, 'log' | 'snapshots'>, { logger }: Runtime) =>
+  async (sequenceMax?: number): Promise<Ledger> => {
+    try {
+      const ledger = await restoreLedger({
+        store: snapshots,
+        log,
+        verifiers: listLogVerifiers(config),
+        ...omitUndefined({ sequenceMax }),
+        onRefused: ({ sequence }, fault) => logger.log('ledger.snapshot_refused', { sequence, fault }),
+      })
+      if (ledger === null) {
+        if ((await log.lastSequence()) > 0) logger.log('ledger.replayed', {})
+        return initialLedger()
+      }
+      logger.log('ledger.restored', { sequence: ledger.sequence })
+      return ledger
+    } catch (fault) {
+      logger.log('ledger.snapshot_unavailable', { fault })
+      return initialLedger()
+    }
+  }
+
 export const openPlatform = async (config: Config, runtime: Runtime, options: PlatformOptions): Promise<Platform> => {
   const { role } = options
   const servers = await findServers(config, runtime, options)
@@ -194,10 +221,17 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
       await ensureRates({ ...rates, connection })
       await ensureOutcomes({ ...outcomes, connection })
     }
+    const snapshots = await openSnapshots({
+      connection,
+      ...config.log,
+      role,
+      create: outcomes.create && options.readOnly !== true,
+    })
     const tables = await openTables(servers.databaseUrl)
     if (tables !== null) opened.push({ stop: () => tables.database.close() })
     if (outcomes.create && !options.readOnly) await noteEmptyLog(config, { log, tables }, runtime)
-    return { log, tables, connect, queues, rates, outcomes, stop: () => opened.stop() }
+    const openLedger = createLedgerOpener(config, { log, snapshots }, runtime)
+    return { log, tables, openLedger, snapshots, connect, queues, rates, outcomes, stop: () => opened.stop() }
   } catch (fault) {
     await opened.stop()
     throw fault
@@ -266,24 +300,9 @@ export const withDatabaseErrors = async <T>(url: string, work: Promise<T>): Prom
   }
 }
 
-/** An empty ledger, to be replayed from the first frame, where the tables cannot be read. */
-const loadSnapshot = async (platform: Platform, { logger }: Runtime): Promise<Ledger> => {
-  const { log } = platform
-  try {
-    const found = await requireTables(platform).database.snapshot()
-    if (found === null) return initialLedger()
-    await assertSameLog(log, found, new AbortController().signal)
-    return found.ledger
-  } catch (fault) {
-    if (fault instanceof ForeignTables) throw fault
-    logger.log('ledger.snapshot_unavailable', { fault })
-    return initialLedger()
-  }
-}
-
 /** Resolves when the ledger has caught up with the log; it then follows it. */
-export const openTail = async (platform: Platform, runtime: Runtime): Promise<LedgerTail> => {
-  const tail = new LedgerTail(await loadSnapshot(platform, runtime), platform.log)
+export const openTail = async (platform: Platform): Promise<LedgerTail> => {
+  const tail = new LedgerTail(await platform.openLedger(), platform.log)
   await Promise.race([tail.waitForSequence(await platform.log.lastSequence()), tail.done])
   return tail
 }

@@ -88,7 +88,7 @@ const compareInvoice = async (
   config: Config,
   options: ReconcileOptions,
 ): Promise<number> => {
-  const tail = await openTail(platform, runtime)
+  const tail = await openTail(platform)
   try {
     assertProviderKnown(options.provider, config, tail.ledger.prices.keys())
     await catchUp(platform, runtime)

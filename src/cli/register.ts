@@ -66,7 +66,7 @@ const withSession = async (
   const config = configOf(command, options)
   const runtime = createRuntime('warn')
   await withPlatform(config, runtime, {}, async (platform) => {
-    const tail = await openTail(platform, runtime)
+    const tail = await openTail(platform)
     const actor = resolveOperator(command.optsWithGlobals<Globals>().actor)
     await work({ platform, log: platform.log, tail, actor, config, runtime })
     await tail.stop()

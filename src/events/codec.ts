@@ -47,8 +47,7 @@ const parseHeader = (line: string): FrameHeader => {
   return header
 }
 
-/** Throws when the line is not an event in its envelope. */
-export const decodeEvent = (line: string): StoredEvent => {
+const parseEvent = (line: string): StoredEvent => {
   const event: unknown = JSON.parse(line)
   if (!isStoredEvent(event)) throw new Error('a line is not an event')
   return event
@@ -63,5 +62,5 @@ export const decodeFrame = (text: string): DecodedFrame => {
   const header = parseHeader(headerLine ?? '')
   if (header.events !== lines.length)
     throw new Error(`frame ${header.frame} announces ${header.events} events and holds ${lines.length}`)
-  return { ...parseFrameId(header.frame), events: lines.map(decodeEvent) }
+  return { ...parseFrameId(header.frame), events: lines.map(parseEvent) }
 }

@@ -30,7 +30,3 @@ export const findAhead = (stored: ModelVersions, models: readonly ReadModel[]): 
   const own = versionsOf(models)
   return [...stored].flatMap(([name, version]) => (version > (own.get(name) ?? 0) ? [name] : []))
 }
-
-/** Whether the tables from which a ledger is restored have the rows that this program makes. */
-export const canRestoreLedger = (stored: ModelVersions, models: readonly ReadModel[]): boolean =>
-  models.every(({ restoresLedger, name, version }) => !restoresLedger || stored.get(name) === version)

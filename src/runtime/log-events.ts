@@ -239,10 +239,28 @@ export const logEvents = {
     action: 'Nothing.',
     fields: ['workspaceId', 'keyId'],
   },
+  'ledger.replayed': {
+    level: 'info',
+    text: 'There is no snapshot to start from. The ledger is replayed from the first frame, which takes longer.',
+    action: 'Nothing. The process that seals writes a snapshot every 10 minutes, and when it stops.',
+    fields: [],
+  },
+  'ledger.restored': {
+    level: 'debug',
+    text: 'The ledger was read from a snapshot, and follows the log from there.',
+    action: 'Nothing.',
+    fields: ['sequence'],
+  },
+  'ledger.snapshot_refused': {
+    level: 'warn',
+    text: 'A stored snapshot is not the one of a checkpoint, or has another format. The one before is tried, then the log is replayed.',
+    action: 'After an upgrade nothing. Otherwise run `gateway verify`: who can write to NATS may have changed it.',
+    fields: ['sequence', 'fault'],
+  },
   'ledger.snapshot_unavailable': {
     level: 'warn',
-    text: 'The read models cannot be read. The ledger is replayed from the first frame, which takes longer.',
-    action: 'Check PostgreSQL.',
+    text: 'Snapshots cannot be read. The ledger is replayed from the first frame, which takes longer.',
+    action: 'Check NATS, and that the stream of snapshots exists: a command of the operator makes it.',
     fields: ['fault'],
   },
   'log.append_recovered': {
@@ -544,6 +562,18 @@ export const logEvents = {
     text: 'The state of the sealing was not stored in PostgreSQL, or not read from it. The file alone holds it meanwhile.',
     action: 'Check PostgreSQL.',
     fields: ['fault'],
+  },
+  'snapshot.not_written': {
+    level: 'warn',
+    text: 'A snapshot of the ledger could not be written. The one before stays, and a start replays more.',
+    action: 'Check NATS.',
+    fields: ['fault'],
+  },
+  'snapshot.written': {
+    level: 'info',
+    text: 'A snapshot of the ledger was stored. The next checkpoint confirms it.',
+    action: 'Nothing.',
+    fields: ['sequence'],
   },
   'seal.stopped': {
     level: 'error',

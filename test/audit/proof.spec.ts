@@ -102,7 +102,14 @@ t.test('a file that is no proof', async (t) => {
   ])
     t.throws(() => readProof(text), { name: 'ProofFault' })
   t.throws(
-    () => makeProof(log.frames[0]!, 0, { ...log.seals.at(-1)!.seal, peaks: [], leaves: [], root: Buffer.alloc(32) }),
+    () =>
+      makeProof(log.frames[0]!, 0, {
+        ...log.seals.at(-1)!.seal,
+        peaks: [],
+        leaves: [],
+        root: Buffer.alloc(32),
+        snapshot: null,
+      }),
     {
       name: 'ProofFault',
     },

@@ -214,7 +214,7 @@ export class Operator implements CommandContext {
 
 export const openOperator = async (config: Config, { videoPoller }: GatewayBounds = {}): Promise<Operator> => {
   const platform = await openOperatorPlatform(config, runtime, { queueLeaseMs: videoPoller?.queueLeaseMs })
-  return new Operator(platform, await openTail(platform, runtime))
+  return new Operator(platform, await openTail(platform))
 }
 
 export interface TestGateway {

@@ -34,6 +34,17 @@ export const buildRatesNames = (name: string): RecordNames => {
   return { stream: `${stream}_RATES`, prefix: `${prefix}rate.` }
 }
 
+export interface SnapshotNames {
+  readonly stream: string
+  readonly headPrefix: string
+  readonly piecePrefix: string
+}
+
+export const buildSnapshotNames = (name: string): SnapshotNames => {
+  const { stream, prefix } = buildLogNames(name)
+  return { stream: `${stream}_SNAPSHOTS`, headPrefix: `${prefix}snapshot.`, piecePrefix: `${prefix}snapshot-part.` }
+}
+
 export interface QueueNames {
   readonly consumer: string
   readonly itemPrefix: string
@@ -99,6 +110,18 @@ export const outcomesStream = ({ stream, prefix }: RecordNames): StreamSpec => (
     max_age: natsLimits.outcomesKeptMs * nanosecondsInMs,
   },
   initially: { max_bytes: natsLimits.outcomesBytes },
+})
+
+/** One message per head and per piece, by the sequence of the snapshot. */
+export const snapshotsStream = ({ stream, headPrefix, piecePrefix }: SnapshotNames): StreamSpec => ({
+  noun: 'the snapshots',
+  config: {
+    ...common,
+    ...windowOf(natsLimits.rateRecordsWindowMs),
+    name: stream,
+    subjects: [`${headPrefix}*`, `${piecePrefix}*.*`],
+    max_bytes: -1,
+  },
 })
 
 /** One record per subject, in memory: an fsync per lease would delay the log's, for short-lived records. */

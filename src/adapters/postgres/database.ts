@@ -1,7 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import type pg from 'pg'
 import type { SignedHeadStore } from '../../audit/signed-head.ts'
-import { type LedgerSnapshot, loadLedger } from '../../projections/load-ledger.ts'
 import { readModels } from '../../projections/read-models.ts'
 import type { ReadModel } from '../../projections/schema/read-model.ts'
 import type { ReadModels, Tables } from '../../projections/schema/tables.ts'
@@ -29,8 +28,6 @@ export interface Database {
   refillSequence(): Promise<number | null>
   /** The checkpoint with the greatest size that the tables have; null where there is none. */
   lastSeal(): Promise<SealRecord | null>
-  /** Null where there are no tables yet. */
-  snapshot(): Promise<LedgerSnapshot | null>
   readModels(): EdgeReadModels
   /** What the sealer signed last; apart from the read models, which are rebuilt. */
   signedHead(): SignedHeadStore
@@ -70,7 +67,6 @@ export const openDatabase = (
     versions: async () => (await nullIfMissing(selectVersions(db))) ?? new Map(),
     refillSequence: () => refillSequenceOf(pool, schema),
     lastSeal: async () => (await nullIfMissing(findLastSeal(db))) ?? null,
-    snapshot: () => nullIfMissing(loadLedger(db)),
     readModels: () => edgeReadModels(db),
     signedHead: () => openHeadTable(pool, schema),
     tasks: () => ({

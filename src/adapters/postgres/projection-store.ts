@@ -1,9 +1,13 @@
 import pg from 'pg'
-import { type LedgerSnapshot, loadLedger } from '../../projections/load-ledger.ts'
 import type { ReadModel } from '../../projections/schema/read-model.ts'
 import type { ReadModels } from '../../projections/schema/tables.ts'
 import { type ModelVersions, selectVersions, versionsOf } from '../../projections/versions.ts'
-import { type ProjectionBatch, type ProjectionStore, RefusedRows } from '../../roles/projector/ports.ts'
+import {
+  type ProjectionBatch,
+  type ProjectionStore,
+  RefusedRows,
+  type TablesPosition,
+} from '../../roles/projector/ports.ts'
 import { onConnection } from './connection.ts'
 import { writeChanges } from './write-rows.ts'
 
@@ -42,11 +46,11 @@ export class PostgresProjectionStore implements ProjectionStore {
     this.#parts = parts
   }
 
-  async load(): Promise<LedgerSnapshot> {
+  async load(): Promise<TablesPosition> {
     if (!this.#prepared) await this.#parts.prepare()
     this.#prepared = true
     await adoptVersions(this.#parts.pool, this.#parts.models)
-    return loadLedger(this.#parts.db, this.#parts.models)
+    return readPosition(this.#parts.db)
   }
 
   apply(batch: ProjectionBatch): Promise<boolean> {
@@ -62,6 +66,17 @@ export class PostgresProjectionStore implements ProjectionStore {
     return selectVersions(this.#parts.db)
   }
 }
+
+/** In one snapshot: a swap of rebuilt tables waits for readers of the checkpoint. */
+const readPosition = (db: ReadModels): Promise<TablesPosition> =>
+  db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(async (trx) => {
+      const { sequence, first_frame } = await trx.selectFrom('checkpoint').selectAll().executeTakeFirstOrThrow()
+      return { sequence: Number(sequence), firstFrame: first_frame, versions: await selectVersions(trx) }
+    })
 
 const toJson = (versions: ModelVersions): string => JSON.stringify(Object.fromEntries(versions))
 

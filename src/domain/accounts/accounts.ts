@@ -93,25 +93,6 @@ const addKey = (accounts: AccountsDraft, key: Key): void => {
   if (!key.revoked) accounts.keysBySha256.set(key.sha256, key)
 }
 
-export const restoreKeys = (accounts: AccountsDraft, keys: readonly Key[]): void => {
-  const replaced = new Set(keys.map(({ replaces }) => replaces))
-  for (const key of keys) {
-    addKey(accounts, key)
-    if (!key.revoked && !replaced.has(key.keyId)) accounts.keysByName.set(buildKeyNameKey(key), key.keyId)
-  }
-  for (const { keyId, replaces } of keys)
-    if (replaces !== null) accounts.limitKeys.set(keyId, firstOf(accounts.keys, replaces))
-}
-
-const firstOf = (keys: AccountsDraft['keys'], keyId: string): string => {
-  let first = keyId
-  for (;;) {
-    const before = keys.get(first)?.replaces ?? null
-    if (before === null) return first
-    first = before
-  }
-}
-
 const giveNameAway = ({ keys, keysByName }: AccountsDraft, keyId: string): void => {
   const key = keys.get(keyId)
   if (key !== undefined && keysByName.get(buildKeyNameKey(key)) === keyId) keysByName.delete(buildKeyNameKey(key))

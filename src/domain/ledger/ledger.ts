@@ -1,13 +1,6 @@
 import type { Event, EventOf } from '../../events/envelope.ts'
 import type { LimitsSet } from '../../events/types.ts'
-import {
-  type Accounts,
-  applyToAccounts,
-  initialAccounts,
-  type Key,
-  restoreKeys,
-  setSubscription,
-} from '../accounts/accounts.ts'
+import { type Accounts, applyToAccounts, initialAccounts, setSubscription } from '../accounts/accounts.ts'
 import { putLimits } from '../accounts/limits.ts'
 import { utcDayOf } from '../instant.ts'
 import { parseUsd } from '../money.ts'
@@ -132,14 +125,8 @@ const issueKey = (ledger: Ledger, event: EventOf<'KeyIssued'>): void => {
   applyLimitKey(findOrCreateWallet(ledger, workspaceId), ledger.accounts, keyId)
 }
 
-export const restoreLedgerKeys = (ledger: Ledger, keys: readonly Key[]): void => {
-  restoreKeys(ledger.accounts, keys)
-  for (const { keyId, workspaceId } of keys)
-    applyLimitKey(findOrCreateWallet(ledger, workspaceId), ledger.accounts, keyId)
-}
-
 /** Spend limits are enforced by the process that decides for the wallet. */
-export const restoreLedgerLimits = (ledger: Ledger, data: LimitsSet): void => {
+const setLimits = (ledger: Ledger, data: LimitsSet): void => {
   putLimits(ledger.accounts.limits, data)
   applyToWallet(findOrCreateWallet(ledger, data.workspaceId), { type: 'LimitsSet', data })
 }
@@ -237,7 +224,7 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
       ledger.routing = applyToOverlay(ledger.routing, event)
       return nothing
     case 'LimitsSet':
-      restoreLedgerLimits(ledger, event.data)
+      setLimits(ledger, event.data)
       return nothing
     case 'PricePublished':
       publishPrice(ledger.prices, event.data)

@@ -33,7 +33,6 @@ const limitsRow = ({ workspaceId, keyId, limits }: LimitsSet): RowOf<'limits'> =
 export const accountsReadModel = defineReadModel({
   name: 'accounts',
   version: 1,
-  restoresLedger: true,
   tables: accountTables,
   startBatch: () => {
     const workspaces = new Set<string>()

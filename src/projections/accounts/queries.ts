@@ -1,10 +1,9 @@
 import type { Key, Workspace } from '../../domain/accounts/accounts.ts'
-import type { LimitsSet } from '../../events/types.ts'
 import { parsePicos } from '../schema/columns.ts'
 import { restoredText } from '../schema/stored-text.ts'
 import type { ReadModels, StoredRow } from '../schema/tables.ts'
 
-export const workspaceFromRow = (row: StoredRow<'workspaces'>): Workspace => ({
+const workspaceFromRow = (row: StoredRow<'workspaces'>): Workspace => ({
   workspaceId: row.workspace_id,
   name: restoredText(row.name),
   creditLimitPicos: parsePicos(row.credit_limit),
@@ -19,12 +18,6 @@ export const keyFromRow = (row: StoredRow<'keys'>): Key => ({
   revoked: row.revoked,
   expiresAtMs: row.expires_at?.getTime() ?? null,
   replaces: row.replaces,
-})
-
-export const limitsSetFromRow = ({ workspace_id, key_id, limits }: StoredRow<'limits'>): LimitsSet => ({
-  workspaceId: workspace_id,
-  ...(key_id === '' ? {} : { keyId: key_id }),
-  limits,
 })
 
 export const selectWorkspaces = async (db: ReadModels): Promise<readonly Workspace[]> =>

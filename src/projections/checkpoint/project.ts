@@ -34,7 +34,6 @@ const writerRow = ({ low, above }: FrameWindow, writer: string): RowOf<'writers'
 export const writersReadModel = defineReadModel({
   name: 'writers',
   version: 1,
-  restoresLedger: true,
   tables: writerTables,
   startBatch: () => {
     const changed = new Set<string>()

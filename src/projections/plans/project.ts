@@ -20,7 +20,6 @@ const subscriptionRow = (subscription: Subscription): RowOf<'subscriptions'> => 
 export const plansReadModel = defineReadModel({
   name: 'plans',
   version: 1,
-  restoresLedger: true,
   tables: planTables,
   startBatch: () => {
     const published = new Set<string>()

@@ -18,7 +18,6 @@ const priceRow = ({ sequence, index }: Applied, published: PricePublished): RowO
 export const pricesReadModel = defineReadModel({
   name: 'prices',
   version: 1,
-  restoresLedger: true,
   tables: priceTables,
   startBatch: () => {
     const rows: RowOf<'prices'>[] = []

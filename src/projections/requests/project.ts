@@ -68,7 +68,6 @@ const openRequestRows = (sides: ReadonlySet<Side>, { openRequests }: Ledger): re
 export const requestsReadModel = defineReadModel({
   name: 'requests',
   version: 1,
-  restoresLedger: true,
   tables: requestTables,
   startBatch: () => {
     const rows: RowOf<'requests'>[] = []

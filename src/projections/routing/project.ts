@@ -18,7 +18,6 @@ const routerRow = ({ router, candidates, order }: RouterSet): RowOf<'routers'> =
 export const routingReadModel = defineReadModel({
   name: 'routing',
   version: 1,
-  restoresLedger: true,
   tables: routingTables,
   startBatch: () => {
     const aliases = new Map<string, RowOf<'aliases'>>()

@@ -21,8 +21,6 @@ export interface ReadModel<T extends string = string> {
   readonly name: string
   /** A higher one has the tables filled anew from the log. */
   readonly version: number
-  /** Processes read these tables to restore their ledger. */
-  readonly restoresLedger?: boolean
   readonly tables: { readonly [N in T]: TableDefinitions[string] }
   startBatch(): RowAccumulator<T>
 }

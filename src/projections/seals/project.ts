@@ -18,7 +18,6 @@ const sealRow = ({ sequence }: Applied, data: CheckpointSealed): RowOf<'seals'> 
 export const sealsReadModel = defineReadModel({
   name: 'seals',
   version: 1,
-  restoresLedger: true,
   tables: sealTables,
   startBatch: () => {
     const rows: RowOf<'seals'>[] = []

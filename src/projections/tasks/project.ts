@@ -7,7 +7,6 @@ import { taskTables } from './table.ts'
 export const tasksReadModel = defineReadModel({
   name: 'tasks',
   version: 1,
-  restoresLedger: true,
   tables: taskTables,
   startBatch: () => {
     const changed = new Map<string, Task>()

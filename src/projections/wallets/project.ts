@@ -105,7 +105,6 @@ class WalletRows implements RowAccumulator<WalletTable> {
 export const walletsReadModel = defineReadModel({
   name: 'wallets',
   version: 1,
-  restoresLedger: true,
   tables: walletTables,
   startBatch: () => new WalletRows(),
 })

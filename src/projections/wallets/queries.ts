@@ -1,23 +1,26 @@
 import type { Subscription } from '../../domain/plans/subscription.ts'
-import type { KeySpending } from '../../domain/wallet/spending.ts'
-import { findSubscription } from '../plans/queries.ts'
 import { parsePicos } from '../schema/columns.ts'
 import type { ReadModels, StoredRow } from '../schema/tables.ts'
 import { selectUsage } from '../usage/queries.ts'
 
-export const keySpendingFromRow = (row: StoredRow<'key_spending'>): KeySpending => ({
-  day: row.day,
-  spent: {
-    dayPicos: parsePicos(row.spent_day),
-    monthPicos: parsePicos(row.spent_month),
-    totalPicos: parsePicos(row.spent_total),
-  },
-  held: {
-    dayPicos: parsePicos(row.held_day),
-    monthPicos: parsePicos(row.held_month),
-    totalPicos: parsePicos(row.held_total),
-  },
+const subscriptionFromRow = (row: StoredRow<'subscriptions'>): Subscription => ({
+  subscriptionId: row.subscription_id,
+  workspaceId: row.workspace_id,
+  terms: row.terms,
+  startsAtMs: row.starts_at.getTime(),
+  expiresAtMs: row.expires_at.getTime(),
+  anchorDay: row.anchor_day,
+  renews: row.renews,
 })
+
+const findSubscription = async (db: ReadModels, workspaceId: string): Promise<Subscription | null> => {
+  const row = await db
+    .selectFrom('subscriptions')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst()
+  return row === undefined ? null : subscriptionFromRow(row)
+}
 
 export interface WalletFigures {
   readonly workspaceId: string

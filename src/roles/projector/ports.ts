@@ -1,4 +1,3 @@
-import type { LedgerSnapshot } from '../../projections/load-ledger.ts'
 import type { ReadModel, Row } from '../../projections/schema/read-model.ts'
 import type { TableDefinition } from '../../projections/schema/tables.ts'
 import type { ModelVersions } from '../../projections/versions.ts'
@@ -22,8 +21,15 @@ export interface ProjectionBatch {
   readonly versions: ModelVersions
 }
 
+export interface TablesPosition {
+  readonly sequence: number
+  /** Id of the log's first frame; null if no frame was applied yet. */
+  readonly firstFrame: string | null
+  readonly versions: ModelVersions
+}
+
 export interface ProjectionStore {
-  load(): Promise<LedgerSnapshot>
+  load(): Promise<TablesPosition>
   /**
    * In one transaction. False, and nothing written, when the checkpoint is no longer at `fromSequence` or a newer
    * program made a table. After a rejection other than `RefusedRows` the batch may or may not have been written.

@@ -1,7 +1,7 @@
+import { initialLedger, type Ledger } from '../../domain/ledger/ledger.ts'
 import { faultText } from '../../errors/gateway-error.ts'
 import type { EventLog } from '../../log/event-log.ts'
 import { assertSameLog, ForeignTables } from '../../log/log-identity.ts'
-import type { LedgerSnapshot } from '../../projections/load-ledger.ts'
 import { readModels } from '../../projections/read-models.ts'
 import type { ReadModel } from '../../projections/schema/read-model.ts'
 import { findAhead } from '../../projections/versions.ts'
@@ -13,7 +13,7 @@ import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
 import { Watermark } from '../../runtime/watermark.ts'
 import type { WatchedRole } from '../role.ts'
 import { projectorLimits } from './limits.ts'
-import { type ProjectionStore, type RefillReadModels, RefusedRows } from './ports.ts'
+import { type ProjectionStore, type RefillReadModels, RefusedRows, type TablesPosition } from './ports.ts'
 import { ProjectionRun } from './projection-run.ts'
 import { Refill } from './refill.ts'
 import { pause, Standby } from './standby.ts'
@@ -21,6 +21,8 @@ import { pause, Standby } from './standby.ts'
 export interface ProjectorParts {
   readonly log: Pick<EventLog, 'follow' | 'lastSequence'>
   readonly store: ProjectionStore
+  /** At that sequence or before it; default: an empty ledger, to be replayed. */
+  readonly openLedger?: (sequenceMax: number) => Promise<Ledger>
   /** Default: those of this program. */
   readonly models?: readonly ReadModel[]
   /** Absent: read models that are behind stay so. */
@@ -117,18 +119,18 @@ export class Projector implements WatchedRole {
   }
 
   async #project(): Promise<void> {
-    const { log, store, models } = this.#parts
+    const { log, store, models, openLedger = async () => initialLedger() } = this.#parts
     const { signal } = this.#stopping
-    const snapshot = await reaching(() => loadSnapshot(this.#parts, signal))
-    const { sequence } = snapshot
+    const position = await reaching(() => loadPosition(this.#parts, signal))
+    const { sequence } = position
     this.#projected.moveTo(sequence)
-    const ahead = findAhead(snapshot.versions, models)
+    const ahead = findAhead(position.versions, models)
     if (ahead.length > 0) return reaching(() => this.#standby.watchNewer(ahead))
-    this.#refill?.startIfBehind(snapshot.versions)
+    this.#refill?.startIfBehind(position.versions)
     // With nothing left to write, nothing else shows that the tables are writable again.
     if (this.#warning.isOn && (await reaching(() => log.lastSequence())) <= sequence) this.#advance(sequence)
     this.#projection = new ProjectionRun({
-      ledger: snapshot.ledger,
+      ledger: await reaching(() => openLedger(sequence)),
       writtenSequence: sequence,
       models,
       log,
@@ -174,8 +176,8 @@ const reaching = async <T>(ask: () => Promise<T>): Promise<T> => {
   }
 }
 
-const loadSnapshot = async ({ log, store }: ProjectorParts, signal: AbortSignal): Promise<LedgerSnapshot> => {
-  const snapshot = await store.load()
-  await assertSameLog(log, snapshot, signal)
-  return snapshot
+const loadPosition = async ({ log, store }: ProjectorParts, signal: AbortSignal): Promise<TablesPosition> => {
+  const position = await store.load()
+  await assertSameLog(log, position, signal)
+  return position
 }

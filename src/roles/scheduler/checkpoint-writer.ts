@@ -5,11 +5,15 @@ import type { SignedHeads } from '../../audit/signed-heads.ts'
 import type { LogOf } from '../../log/event-log.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { SealState } from './seal-state.ts'
+import type { SnapshotWriter } from './snapshot-writer.ts'
+
+export type UnconfirmedSnapshots = Pick<SnapshotWriter, 'pending' | 'markConfirmed'>
 
 interface CheckpointWriterParts {
   readonly log: Pick<LogOf<'CheckpointSealed'>, 'append'>
   readonly signer: Signer
   readonly heads: Pick<SignedHeads, 'advance'>
+  readonly snapshots?: UnconfirmedSnapshots | undefined
   readonly clock: Clock
   /** Called when checkpoints begin not to be stored. */
   readonly onRefused: (fault: unknown) => void
@@ -57,7 +61,7 @@ export class CheckpointWriter {
 
   /** What is signed is on disk before there is a signature: after a crash nothing smaller or other is signed. */
   async #isStored(state: SealState): Promise<boolean> {
-    const { log, signer, heads, clock } = this.#parts
+    const { log, signer, heads, snapshots, clock } = this.#parts
     if (state.isBehind) return false
     const next = state.next()
     const head = signedHeadOf(signer.name, next.tree)
@@ -66,8 +70,11 @@ export class CheckpointWriter {
       state.expect(held)
       return false
     }
-    const data = signSeal(next, signer)
+    const pending = snapshots?.pending ?? null
+    const snapshot = pending !== null && pending.sequence <= next.tree.size ? pending : null
+    const data = signSeal(next, signer, snapshot)
     await log.append([{ type: 'CheckpointSealed', data }])
+    if (snapshot !== null) snapshots?.markConfirmed(snapshot)
     state.markStored(data, clock())
     return true
   }

@@ -10,4 +10,8 @@ export const schedulerLimits = {
   clockSettleMs: 1_800_000, // Longer than an allowance of the default request deadline lives; a dead edge's money is back so much later.
   schedulerStopMs: 2_000, // For an append under way; one that takes longer waits for a log that is away.
   sealStateRetryMs: 1_000, // Between two tries to read what was signed last.
+  snapshotEveryMs: 600_000, // What a start replays at most, in time,
+  snapshotEventsMax: 500_000, // and in events: some seconds of folding.
+  snapshotSliceEventsMax: 500, // A few milliseconds of folding; then it yields to the rest of the process.
+  snapshotStopMs: 5_000, // For the last snapshot: one of a large ledger that takes longer is left out.
 } as const

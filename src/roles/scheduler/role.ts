@@ -16,6 +16,7 @@ import { type DueWallet, DueWallets } from './due-wallets.ts'
 import { schedulerLimits } from './limits.ts'
 import { type SealerParts, startSealer } from './sealer.ts'
 import { SettledClock } from './settled-clock.ts'
+import { SnapshotWriter, type SnapshotWriterParts } from './snapshot-writer.ts'
 
 type Expiring = 'HoldReleased' | 'KeyRevoked' | 'CreditExpired' | 'PlanRenewed' | 'PlanEnded'
 
@@ -23,6 +24,7 @@ export interface SchedulerParts {
   readonly log: LogOf<Expiring | 'CheckpointSealed'> & RawFrames
   readonly tail: LedgerTail
   readonly sealing: Pick<SealerParts, 'signer' | 'previous' | 'heads' | 'firstSeal'> | null
+  readonly snapshots?: Pick<SnapshotWriterParts, 'store' | 'openLedger'>
   readonly requestDeadlineMs: number
   readonly clock: Clock
   /** Never jumps; default: the process's own. */
@@ -92,14 +94,22 @@ const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger 
   }
 }
 
+const startSnapshots = ({ log, snapshots, clock, logger }: SchedulerParts): SnapshotWriter | null =>
+  snapshots === undefined ? null : new SnapshotWriter({ ...snapshots, log, clock, logger })
+
 const start = async (parts: SchedulerParts): Promise<WatchedRole> => {
   const { sealing, tail } = parts
   const expiry = startExpiry(parts)
-  const sealer = sealing === null ? null : startSealer({ ...parts, ...sealing, sealed: tail.ledger.sealed })
+  const snapshots: SnapshotWriter | null = sealing === null ? null : startSnapshots(parts)
+  const sealer =
+    sealing === null
+      ? null
+      : startSealer({ ...parts, ...sealing, sealed: tail.ledger.sealed, snapshots: snapshots ?? undefined })
   return {
     checks: () => (sealer === null ? {} : { sealing: sealer.check }),
     stop: async () => {
-      await expiry.stop() // Its last frames are sealed too.
+      await expiry.stop() // Its last frames are in the last snapshot, and sealed too.
+      await snapshots?.stop()
       await sealer?.stop()
     },
   }

@@ -16,7 +16,7 @@ import { Watermark } from '../../runtime/watermark.ts'
 import { waitAtMost } from '../../runtime/within.ts'
 import { yieldEvery } from '../../runtime/yield-every.ts'
 import type { RunningRole } from '../role.ts'
-import { CheckpointWriter } from './checkpoint-writer.ts'
+import { CheckpointWriter, type UnconfirmedSnapshots } from './checkpoint-writer.ts'
 import { schedulerLimits } from './limits.ts'
 import { atFrame, SealState } from './seal-state.ts'
 
@@ -29,6 +29,7 @@ export interface SealerParts {
   readonly heads: Pick<SignedHeads, 'read' | 'advance'>
   /** Whether a log of which nothing is known to be signed may be sealed as it is. */
   readonly firstSeal: boolean
+  readonly snapshots?: UnconfirmedSnapshots | undefined
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -101,10 +102,10 @@ class Sealer implements RunningRole {
   #timer: NodeJS.Timeout | undefined
 
   constructor(parts: SealerParts) {
-    const { log, signer, heads, previous, clock, logger } = parts
+    const { log, signer, heads, snapshots, previous, clock, logger } = parts
     this.#parts = parts
     this.#writer = new CheckpointWriter({
-      ...{ log, signer, heads, clock },
+      ...{ log, signer, heads, snapshots, clock },
       onRefused: (fault) => {
         if (!this.#isOver) logger.log('seal.checkpoint_not_stored', { fault })
       },
@@ -146,8 +147,9 @@ class Sealer implements RunningRole {
     if (this.#isOver) return
     const last = await this.#parts.log.lastSequence()
     await Promise.race([this.#taken.waitFor(last), this.#over.promise])
+    const { snapshots } = this.#parts
     const news = this.#state.lastNews // Frames stored meanwhile by others are sealed by the next sealer.
-    while (!this.#isOver && this.#state.sealedSize < news) {
+    while (!this.#isOver && (this.#state.sealedSize < news || snapshots?.pending)) {
       await this.#writer.write(this.#state)
       if (this.#writer.isRefused) return
     }

@@ -44,8 +44,7 @@ t.test('a store makes the tables where they are missing', async (t) => {
   const { url } = await postgres.newDatabase()
   const database = openDatabase(url, 'fresh')
   t.teardown(() => database.close())
-  const { ledger, sequence, firstFrame } = await database.projectionStore().load()
-  t.same({ ledger, sequence, firstFrame }, { ledger: initialLedger(), sequence: 0, firstFrame: null })
+  t.match(await database.projectionStore().load(), { sequence: 0, firstFrame: null })
 })
 
 t.test('a batch from elsewhere than the checkpoint writes nothing', async (t) => {

@@ -2,8 +2,10 @@
  * How fast dashboards are answered: each query of the ledger's read API on a million bills of one workspace, which the projector's own code
  * has written, with parameters that differ every time.
  */
+
 import pg from 'pg'
 import { openDatabase } from '../../../src/adapters/postgres/database.ts'
+import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import type { EntryPosition, StatementRange } from '../../../src/projections/statements/queries.ts'
 import type { UsageGroup } from '../../../src/projections/usage/queries.ts'
 import type { EdgeReadModels } from '../../../src/read-api/read-models.ts'
@@ -131,10 +133,10 @@ const countOf = async (client: pg.Client, name: string): Promise<number> => {
 /** Events a second, with all their rows. */
 const fill = async (database: ReturnType<typeof openDatabase>, log: GeneratedLog): Promise<number> => {
   const store = database.projectionStore()
-  const { ledger } = await store.load()
+  await store.load()
   const fromMs = performance.now()
   const bounds = { batchEventsMax: sharedLimits.projectionBatchEventsMax, toSequence: log.frames }
-  const { reason } = await new ProjectionRun({ ledger, log, store, ...bounds }).ended
+  const { reason } = await new ProjectionRun({ ledger: initialLedger(), log, store, ...bounds }).ended
   if (reason !== 'reached') throw new Error(`the tables were not filled: ${reason}`)
   return log.events / ((performance.now() - fromMs) / 1_000)
 }

@@ -21,7 +21,7 @@ const withBooks = async <Found>(
 ): Promise<Found> => {
   const config = readConfig(process.env, { file, dataFolder, role: 'operator' })
   const platform = await openPlatform(config, runtime, { role: 'operator', embedded: 'running', onFatal: throwFatal })
-  const tail = await openTail(platform, runtime)
+  const tail = await openTail(platform)
   try {
     const books = { log: platform.log, tail }
     await publishPrices(books, config.prices)

@@ -81,7 +81,7 @@ export const project = async (
   batchEventsMax: number,
   toSequence = log.frames.length,
 ): Promise<RunEnd> => {
-  const { ledger } = await store.load()
+  const ledger = ledgerOf(log, (await store.load()).sequence)
   return new ProjectionRun({ ledger, log, store, batchEventsMax, toSequence }).ended
 }
 

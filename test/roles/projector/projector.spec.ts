@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
+import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import type { ProjectionStore } from '../../../src/roles/projector/ports.ts'
 import { RefusedRows } from '../../../src/roles/projector/ports.ts'
 import { ProjectionRun } from '../../../src/roles/projector/projection-run.ts'
@@ -232,9 +233,9 @@ t.test('a slow database holds the log back: one batch commits, one gathers', asy
   const gate = Promise.withResolvers<void>()
   const reached = Promise.withResolvers<void>()
   let handed = 0
-  const { ledger } = await store.load()
+  await store.load()
   const stretch = new ProjectionRun({
-    ledger,
+    ledger: initialLedger(),
     log: {
       follow: (from, onFrame) =>
         log.follow(from, (frame) => {

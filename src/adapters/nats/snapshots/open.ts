@@ -1,0 +1,115 @@
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
+import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { auditLimits } from '../../../audit/limits.ts'
+import type { SnapshotHead } from '../../../audit/seal.ts'
+import type { SnapshotStore } from '../../../audit/snapshots.ts'
+import { sharedLimits } from '../../../runtime/limits.ts'
+import { buildInboxPrefix } from '../connect.ts'
+import { ensureStream } from '../ensure-stream.ts'
+import { Publisher } from '../publisher.ts'
+import { buildSnapshotNames, type SnapshotNames, snapshotsStream } from '../streams.ts'
+
+const compress = promisify(gzip)
+const decompress = promisify<Uint8Array, { maxOutputLength: number }, Buffer>(gunzip)
+
+export interface SnapshotsOptions {
+  readonly connection: NatsConnection
+  /** `log.name` of the configuration: the stream is `<name>_SNAPSHOTS`. */
+  readonly name: string
+  readonly role: string
+  readonly replicas: number
+  readonly create: boolean
+}
+
+interface StoredHead extends SnapshotHead {
+  readonly pieces: number
+}
+
+/** The head is stored after its pieces and removed before them: without it they are not a snapshot. */
+class NatsSnapshots implements SnapshotStore {
+  readonly #jsm: JetStreamManager
+  readonly #publisher: Publisher
+  readonly #names: SnapshotNames
+
+  constructor(jsm: JetStreamManager, publisher: Publisher, names: SnapshotNames) {
+    this.#jsm = jsm
+    this.#publisher = publisher
+    this.#names = names
+  }
+
+  async list(): Promise<readonly SnapshotHead[]> {
+    const heads: SnapshotHead[] = []
+    for (const sequence of await this.#sequences(`${this.#names.headPrefix}*`)) {
+      const { pieces, ...head } = await this.#readHead(sequence)
+      heads.push(head)
+    }
+    return heads
+  }
+
+  async *read({ sequence }: SnapshotHead): AsyncIterable<Uint8Array> {
+    const { pieces } = await this.#readHead(sequence)
+    for (let piece = 1; piece <= pieces; piece += 1) {
+      const data = await this.#get(`${this.#names.piecePrefix}${sequence}.${piece}`)
+      yield await decompress(data, { maxOutputLength: auditLimits.snapshotPieceBytes })
+    }
+  }
+
+  async write(sequence: number, pieces: AsyncGenerator<Uint8Array, SnapshotHead>): Promise<SnapshotHead> {
+    let count = 0
+    let next = await pieces.next()
+    for (; next.done !== true; next = await pieces.next()) {
+      count += 1
+      const subject = `${this.#names.piecePrefix}${sequence}.${count}`
+      await this.#publisher.publish({ subject, bytes: await compress(next.value) })
+    }
+    const head: StoredHead = { ...next.value, pieces: count }
+    const subject = `${this.#names.headPrefix}${sequence}`
+    await this.#publisher.publish({ subject, bytes: Buffer.from(JSON.stringify(head)) })
+    await this.#removeOld()
+    return next.value
+  }
+
+  async #removeOld(): Promise<void> {
+    const { headPrefix, piecePrefix } = this.#names
+    const heads = await this.#sequences(`${headPrefix}*`)
+    const [newest = 0] = heads
+    const kept = new Set(heads.slice(0, auditLimits.snapshotsKept))
+    for (const sequence of heads) if (!kept.has(sequence)) await this.#purge(`${headPrefix}${sequence}`)
+    for (const sequence of await this.#sequences(`${piecePrefix}*.1`))
+      if (!kept.has(sequence) && sequence < newest) await this.#purge(`${piecePrefix}${sequence}.*`)
+  }
+
+  async #sequences(filter: string): Promise<readonly number[]> {
+    const { state } = await this.#jsm.streams.info(this.#names.stream, { subjects_filter: filter })
+    const place = filter.split('.').length - (filter.endsWith('.1') ? 2 : 1)
+    return Object.keys(state.subjects ?? {})
+      .map((subject) => Number(subject.split('.')[place]))
+      .sort((one, other) => other - one)
+  }
+
+  async #readHead(sequence: number): Promise<StoredHead> {
+    const data = await this.#get(`${this.#names.headPrefix}${sequence}`)
+    return JSON.parse(Buffer.from(data).toString()) as StoredHead
+  }
+
+  async #get(subject: string): Promise<Uint8Array> {
+    const found = await this.#jsm.streams.getMessage(this.#names.stream, { last_by_subj: subject })
+    if (found === null) throw new Error(`${subject} is not stored`)
+    return found.data
+  }
+
+  async #purge(filter: string): Promise<void> {
+    await this.#jsm.streams.purge(this.#names.stream, { filter })
+  }
+}
+
+/** With `create`, creates a missing stream. Where it is missing otherwise, what the store is asked rejects. */
+export const openSnapshots = async (options: SnapshotsOptions): Promise<SnapshotStore> => {
+  const { connection, name, role, create } = options
+  const names = buildSnapshotNames(name)
+  const jsm = await jetstreamManager(connection, { timeout: sharedLimits.natsRequestMs, checkAPI: false })
+  if (create) await ensureStream(jsm, snapshotsStream(names), options)
+  return new NatsSnapshots(jsm, new Publisher(connection, names.stream, buildInboxPrefix(role)), names)
+}

@@ -1,0 +1,66 @@
+import { jetstreamManager } from '@nats-io/jetstream'
+import t from 'tap'
+import { connectNats } from '../../../../src/adapters/nats/connect.ts'
+import { openSnapshots } from '../../../../src/adapters/nats/snapshots/open.ts'
+import { auditLimits } from '../../../../src/audit/limits.ts'
+import type { SnapshotHead } from '../../../../src/audit/seal.ts'
+import { NatsServer } from '../server.ts'
+
+const server = await NatsServer.create()
+t.teardown(() => server.remove())
+const connection = await connectNats({ url: server.url, name: 'test' })
+t.teardown(() => connection.close())
+const jsm = await jetstreamManager(connection)
+const store = await openSnapshots({ connection, name: 'GATEWAY', role: 'scheduler', replicas: 1, create: true })
+
+const headOf = (sequence: number): SnapshotHead => ({ sequence, format: 1, sha256: 'a'.repeat(64) })
+const pieceOf = (text: string): Uint8Array => Buffer.alloc(auditLimits.snapshotPieceBytes, text)
+
+async function* piecesOf(sequence: number, count: number): AsyncGenerator<Uint8Array, SnapshotHead> {
+  for (let piece = 0; piece < count; piece += 1) yield pieceOf(`${sequence}-${piece} `)
+  return headOf(sequence)
+}
+
+const read = async (sequence: number): Promise<Buffer> => {
+  const pieces: Uint8Array[] = []
+  for await (const piece of store.read(headOf(sequence))) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+const storedSubjects = async (): Promise<readonly string[]> => {
+  const { state } = await jsm.streams.info('GATEWAY_SNAPSHOTS', { subjects_filter: '>' })
+  return Object.keys(state.subjects ?? {})
+}
+
+t.test('what was written is read, the newest first; the oldest make room', async (t) => {
+  t.same(await store.list(), [])
+  for (const sequence of [9, 10, 200, 1_000])
+    t.same(await store.write(sequence, piecesOf(sequence, 3)), headOf(sequence))
+  t.same(await store.list(), [1_000, 200, 10].map(headOf))
+  t.same(await read(200), Buffer.concat([0, 1, 2].map((piece) => pieceOf(`200-${piece} `))))
+  t.notOk(
+    (await storedSubjects()).some((subject) => subject.includes('.9')),
+    'nothing is left of the oldest',
+  )
+})
+
+t.test('one that was interrupted is not listed, and its pieces go with the next', async (t) => {
+  const interrupted = async function* (): AsyncGenerator<Uint8Array, SnapshotHead> {
+    yield pieceOf('first')
+    throw new Error('killed')
+  }
+  await t.rejects(store.write(2_000, interrupted()), { message: 'killed' })
+  t.same((await store.list())[0], headOf(1_000))
+  t.ok((await storedSubjects()).includes('gateway.snapshot-part.2000.1'))
+  await store.write(2_001, piecesOf(2_001, 1))
+  t.notOk((await storedSubjects()).includes('gateway.snapshot-part.2000.1'))
+  t.same(
+    (await store.list()).map(({ sequence }) => sequence),
+    [2_001, 1_000, 200],
+  )
+})
+
+t.test('without its stream everything rejects', async (t) => {
+  const missing = await openSnapshots({ connection, name: 'OTHER', role: 'edge', replicas: 1, create: false })
+  await t.rejects(missing.list(), { message: /stream not found/ })
+})
