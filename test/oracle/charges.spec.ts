@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { formatUsd } from '../../src/domain/money.ts'
+import type { PriceFile } from '../../src/domain/pricing/price-file.ts'
 import type { PriceSheet } from '../../src/events/types.ts'
 import { chargeCase } from './charges.ts'
-import { compareCharge, reasons } from './differences.ts'
-import { recordedUsages } from './recorded.ts'
-import { createCase, createRandom, type OracleCase, type OracleModel } from './usages.ts'
+import { agreesWithPublished, compareCharge, reasons } from './differences.ts'
+import { chargedUsages, recordedUsages } from './recorded.ts'
+import { createCase, createDraws, type OracleCase, type OracleModel } from './usages.ts'
 
 const sheet: PriceSheet = {
   currency: 'USD',
@@ -33,9 +34,9 @@ const models: readonly OracleModel[] = (['openai', 'anthropic', 'google', 'xai']
 }))
 
 t.test('generated usages are read, whole and streamed alike, and none of their tokens is lost', async (t) => {
-  const [random, toolRandom] = [createRandom(1), createRandom(2)]
+  const draws = createDraws(1)
   for (let index = 0; index < 1_000; index += 1) {
-    const each = createCase(random, toolRandom, models)
+    const each = createCase(draws, models)
     const { usage } = chargeCase(each)
     const { inputUncached, cacheRead, cacheWrite5m, cacheWrite1h, cacheWrite12h = 0, inputAudio, inputImage } = usage
     const parts = inputUncached + cacheRead + cacheWrite5m + cacheWrite1h + cacheWrite12h + inputAudio + inputImage
@@ -54,7 +55,7 @@ t.test('recorded usages cost what they did by hand', async (t) => {
       searchUsd: null,
       searchesByQuery: false,
     }
-    return formatUsd(chargeCase({ model, flavor, usage, tier: null, searches: 0 }).picos)
+    return formatUsd(chargeCase({ model, flavor, usage, tier: null, searches: 0, calls: {} }).picos)
   })
   // 3 × 2 + 9511 × 0.2 + 1956 × 2.5 + 44 × 10 = 7238.2 for a million; 13 × 2 + 44 × 10 = 466.
   t.equal(costs[0], '0.0072382')
@@ -65,12 +66,25 @@ t.test('recorded usages cost what they did by hand', async (t) => {
   t.equal(costs[15], '0.002934')
 })
 
+t.test('usages of xAI cost what xAI says that it charged', async (t) => {
+  const { prices }: PriceFile = JSON.parse(readFileSync(new URL('../../prices.json', import.meta.url), 'utf8'))
+  const picosPerTick = 100n
+  for (const { model: name, source, usage } of chargedUsages) {
+    const published = prices.findLast(({ model }) => model === name)?.sheet
+    if (published === undefined) throw new Error(`${name} has no price`)
+    const model: OracleModel = { name, provider: 'xai', sheet: published, searchUsd: null, searchesByQuery: false }
+    const { picos } = chargeCase({ model, flavor: 'responses', usage, tier: null, searches: 0, calls: {} })
+    t.equal(picos, BigInt(usage.cost_in_usd_ticks) * picosPerTick, source)
+  }
+})
+
 const caseOf = (usage: OracleCase['usage']): OracleCase => ({
   model: models[0]!,
   flavor: 'chat',
   usage,
   tier: null,
   searches: 0,
+  calls: {},
 })
 
 t.test('a difference is explained only by a charge that is equal without it', async (t) => {
@@ -111,6 +125,36 @@ t.test('searches with Google differ by the price that is not imported, and by wh
   const classesOf = (charge: string) => compareCharge(each, chargeCase(each), 'litellm', { charge }).classes
   t.same(classesOf('0.1052'), ['searches-with-google-not-imported'])
   t.same(classesOf('0.0352'), ['searches-with-google-not-imported', 'searches-by-the-answer'])
+})
+
+t.test('calls of other tools cost the published prices, which LiteLLM leaves out', async (t) => {
+  const publishedUsd = { file_search: '0.0025', code_interpreter: '0.03', x_search: '0.005' }
+  const priced = models.map((model) => ({ ...model, sheet: { ...sheet, per_call: publishedUsd } }))
+  const draws = createDraws(1)
+  const seen = new Set<string>()
+  for (let index = 0; index < 500; index += 1) {
+    const each = createCase(draws, priced)
+    for (const tool of Object.keys(each.calls)) seen.add(`${each.model.provider} ${tool}`)
+    if (!agreesWithPublished(each, chargeCase(each), publishedUsd)) t.fail(JSON.stringify(each))
+  }
+  t.same([...seen].sort(), [
+    'openai code_interpreter',
+    'openai file_search',
+    'xai code_interpreter',
+    'xai file_search',
+    'xai x_search',
+  ])
+  const one: OracleCase = {
+    ...caseOf({ input_tokens: 100, output_tokens: 0 }),
+    model: priced[0]!,
+    flavor: 'responses',
+    calls: { file_search: 2, code_interpreter: 1 },
+  }
+  const ours = chargeCase(one)
+  t.equal(formatUsd(ours.picos), '0.0352')
+  t.notOk(agreesWithPublished(one, ours, { ...publishedUsd, file_search: '0.003' }))
+  t.same(compareCharge(one, ours, 'litellm', { charge: '0.0002' }).classes, ['tools-not-charged'])
+  t.same(compareCharge(one, ours, 'litellm', { charge: '0.0052' }).classes, [])
 })
 
 t.test('every known difference has a reason', async (t) => {

@@ -29,8 +29,10 @@ const targetOf = ({ name, provider, sheet }: OracleModel): Target => ({
   calledAtSeconds: 1_760_000_000,
 })
 
-const toolsOf = ({ model, searches }: OracleCase): readonly JsonObject[] =>
-  searches > 0 ? [{ type: searchToolOf(model) ?? 'web_search' }] : []
+const toolsOf = ({ model, searches, calls }: OracleCase): readonly JsonObject[] => [
+  ...(searches > 0 ? [{ type: searchToolOf(model) ?? 'web_search' }] : []),
+  ...Object.keys(calls).map((type) => ({ type })),
+]
 
 const asked = (each: OracleCase, stream: boolean): UpstreamCallRequest => ({
   requestId: 'request-1',
@@ -57,13 +59,23 @@ const citation = {
 
 const searchCall = { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } }
 
-const outputOf = ({ model, searches }: OracleCase): readonly JsonObject[] => [
-  ...Array.from({ length: model.provider === 'openai' ? searches : 0 }, (_, place) => ({
-    id: `ws_${place}`,
-    ...searchCall,
-  })),
-  outputText,
-]
+const repeat = (count: number | undefined, item: (place: number) => JsonObject): readonly JsonObject[] =>
+  Array.from({ length: count ?? 0 }, (_, place) => item(place))
+
+const fileSearch = { type: 'file_search_call', status: 'completed', queries: ['q'], results: null }
+const codeRun = { type: 'code_interpreter_call', status: 'completed', code: '1', outputs: [] }
+
+/** Code runs twice in each container. */
+const outputOf = ({ model, searches, calls }: OracleCase): readonly JsonObject[] => {
+  if (model.provider !== 'openai') return [outputText]
+  const runs = (calls['code_interpreter'] ?? 0) * 2
+  return [
+    ...repeat(searches, (place) => ({ id: `ws_${place}`, ...searchCall })),
+    ...repeat(calls['file_search'], (place) => ({ id: `fs_${place}`, ...fileSearch })),
+    ...repeat(runs, (place) => ({ id: `ci_${place}`, container_id: `cntr_${Math.floor(place / 2)}`, ...codeRun })),
+    outputText,
+  ]
+}
 
 const groundingOf = ({ searches }: OracleCase): JsonObject =>
   searches === 0

@@ -1,4 +1,4 @@
-import { picosPerUsd } from '../../src/domain/money.ts'
+import { parseUsd, picosPerUsd } from '../../src/domain/money.ts'
 import { chargeFor } from '../../src/domain/pricing/charge.ts'
 import type { Usage } from '../../src/domain/usage/usage.ts'
 import type { PriceSheet } from '../../src/events/types.ts'
@@ -30,6 +30,9 @@ const asText = (charged: Charged): Charged => {
   const { inputUncached, inputAudio, cacheReadAudio: _cached, ...usage } = charged.usage
   return { ...charged, usage: { ...usage, inputUncached: inputUncached + inputAudio, inputAudio: 0, outputAudio: 0 } }
 }
+
+const withoutCalls = ({ toolCalls }: Usage, calls: OracleCase['calls']): Usage['toolCalls'] =>
+  Object.fromEntries(Object.entries(toolCalls).filter(([tool]) => !Object.hasOwn(calls, tool)))
 
 const hasAudio = ({ inputAudio, outputAudio, cacheReadAudio = 0 }: Usage): boolean =>
   inputAudio + outputAudio + cacheReadAudio > 0
@@ -77,6 +80,14 @@ const deviations: readonly Deviation[] = [
       'A name without a version is an alias of the newest models to us, charged by the query; LiteLLM charges the answer.',
     applies: ({ model, searches }) => model.provider === 'google' && searches > 1 && !model.searchesByQuery,
     alter: (charged) => withUsage(charged, { toolCalls: { grounding_query: 1 } }),
+  },
+  {
+    name: 'tools-not-charged',
+    calculators: ['litellm'],
+    reason:
+      'LiteLLM charges no file search, code interpreter or search of X that an answer shows: these are compared with the published prices.',
+    applies: ({ calls }) => Object.keys(calls).length > 0,
+    alter: ({ sheet, usage }, { calls }) => ({ sheet, usage: { ...usage, toolCalls: withoutCalls(usage, calls) } }),
   },
   {
     name: 'row-of-the-same-model',
@@ -154,4 +165,15 @@ export const compareCharge = (
   )
   if (explaining === undefined) return { classes: [], differencePicos }
   return { classes: explaining.length === 0 ? null : explaining.map(({ name }) => name), differencePicos }
+}
+
+/** Whether the calls of tools cost what they do by the published prices, to the pico-dollar. */
+export const agreesWithPublished = (
+  { model: { sheet }, calls }: OracleCase,
+  { usage, picos }: OurCharge,
+  publishedUsd: Readonly<Record<string, string>>,
+): boolean => {
+  const published = Object.entries(calls).map(([tool, count]) => BigInt(count) * parseUsd(publishedUsd[tool]!))
+  const others = chargeFor(sheet, { ...usage, toolCalls: withoutCalls(usage, calls) }).totalPicos
+  return picos - others === published.reduce((sum, each) => sum + each, 0n)
 }

@@ -1,7 +1,8 @@
 /**
  * `make oracle`: usages in the shapes of the providers, whole and streamed, charged through our readers and the sheets
  * that are imported from LiteLLM's table, against LiteLLM's calculator and genai-prices on the same table. Exits with 1
- * where a difference has no reason, or a reason explains more than `known-differences.json` allows.
+ * where a difference has no reason, or a reason explains more than `known-differences.json` allows. Calls of tools that
+ * neither prices are compared with the published prices of `prices.json`.
  *
  * ORACLE_USAGES (20000), ORACLE_SEED (1); the bounds hold for these defaults.
  */
@@ -11,12 +12,14 @@ import { fileURLToPath } from 'node:url'
 import { formatUsd } from '../../src/domain/money.ts'
 import { serviceRatesOf } from '../../src/domain/pricing/charge.ts'
 import { readLiteLlm } from '../../src/domain/pricing/litellm.ts'
+import type { PriceFile } from '../../src/domain/pricing/price-file.ts'
 import { asObject, type JsonObject } from '../../src/encoding/json.ts'
+import type { PriceSheet } from '../../src/events/types.ts'
 import { chargeCase, wholeAnswer } from './charges.ts'
-import { type Answered, type Calculator, compareCharge, reasons } from './differences.ts'
+import { type Answered, agreesWithPublished, type Calculator, compareCharge, reasons } from './differences.ts'
 import { type Calculators, installCalculators } from './install.ts'
 import { recordedUsages } from './recorded.ts'
-import { createCase, createRandom, type OracleCase, type OracleModel } from './usages.ts'
+import { createCase, createDraws, type OracleCase, type OracleModel } from './usages.ts'
 
 const count = Number(process.env['ORACLE_USAGES'] ?? 20_000)
 const seed = Number(process.env['ORACLE_SEED'] ?? 1)
@@ -34,14 +37,34 @@ const searchUsdOf = ({ search_context_cost_per_query: prices }: JsonObject): str
   return typeof price === 'number' ? String(price) : null
 }
 
+type Published = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+/** USD of a call of a tool, by provider: as `prices.json` has them, which is where LiteLLM's table has none. */
+const readPublished = (): Published => {
+  const { prices }: PriceFile = readJson(new URL('../../prices.json', import.meta.url))
+  const callsOf = (model: string): Readonly<Record<string, string>> =>
+    prices.findLast((row) => row.model === model)?.sheet?.per_call ?? {}
+  return { openai: callsOf('openai/gpt-5'), xai: callsOf('grok/grok-4.3') }
+}
+const published = readPublished()
+const publishedTools = ['file_search', 'code_interpreter', 'x_search', 'document_search']
+
+const withPublishedCalls = (sheet: PriceSheet, provider: string): PriceSheet => {
+  const calls = Object.entries(published[provider] ?? {}).filter(([tool]) => publishedTools.includes(tool))
+  return calls.length === 0 ? sheet : { ...sheet, per_call: { ...sheet.per_call, ...Object.fromEntries(calls) } }
+}
+
+const providerOf = (model: string): OracleModel['provider'] =>
+  model.slice(0, model.indexOf('/')) as OracleModel['provider']
+
 const modelsOf = (table: JsonObject): readonly OracleModel[] =>
   readLiteLlm(table, { providers, allowFree: false }).flatMap((row) =>
     'sheet' in row
       ? [
           {
             name: row.name,
-            provider: row.model.slice(0, row.model.indexOf('/')) as OracleModel['provider'],
-            sheet: row.sheet,
+            provider: providerOf(row.model),
+            sheet: withPublishedCalls(row.sheet, providerOf(row.model)),
             // LiteLLM charges by the row of the other name.
             searchUsd: Object.hasOwn(table, `gemini/${row.name}`) ? null : searchUsdOf(asObject(table[row.name])),
             searchesByQuery: asObject(table[row.name])['web_search_billing_unit'] === 'per_query',
@@ -54,7 +77,7 @@ const recordedCases = (models: readonly OracleModel[]): readonly OracleCase[] =>
   recordedUsages.map(({ model: name, flavor, usage }) => {
     const model = models.find((each) => each.name === name)
     if (model === undefined) throw new Error(`the table has no row ${name} that can be imported`)
-    return { model, flavor, usage, tier: null, searches: 0 }
+    return { model, flavor, usage, tier: null, searches: 0, calls: {} }
   })
 
 /** genai-prices wants a rate for each kind of token; the sheet's own rule gives it. */
@@ -151,14 +174,28 @@ const reportCalculator = (
   return unexplained.length === 0 && !isGrown
 }
 
+/** Neither calculator charges these calls. */
+const reportPublished = (cases: readonly OracleCase[]): boolean => {
+  const calling = cases.filter(({ calls }) => Object.keys(calls).length > 0)
+  const differing = calling.filter(
+    (each) => !agreesWithPublished(each, chargeCase(each), published[each.model.provider] ?? {}),
+  )
+  console.log(
+    `prices.json: of ${calling.length} answers with file searches, code interpreters or searches of X ${differing.length} differ`,
+  )
+  for (const each of differing.slice(0, 10)) console.log(`  ${JSON.stringify({ ...each, model: each.model.name })}`)
+  return differing.length === 0
+}
+
 const installed = installCalculators()
 const models = modelsOf(readJson(installed.table))
-const [random, toolRandom] = [createRandom(seed), createRandom(seed + 1)]
-const cases = [...recordedCases(models), ...Array.from({ length: count }, () => createCase(random, toolRandom, models))]
+const draws = createDraws(seed)
+const cases = [...recordedCases(models), ...Array.from({ length: count }, () => createCase(draws, models))]
 console.log(
   `${count} usages of ${models.length} models, whole and streamed, and ${recordedUsages.length} recorded ones; ` +
     `${cases.filter(({ searches }) => searches > 0).length} with web searches`,
 )
 const answers = calculate(installed, cases)
 const agreed = calculators.map((calculator) => reportCalculator(cases, answers, calculator))
-if (agreed.includes(false)) process.exitCode = 1
+const isPublished = reportPublished(cases)
+if (agreed.includes(false) || !isPublished) process.exitCode = 1

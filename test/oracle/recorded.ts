@@ -10,9 +10,9 @@ export interface RecordedUsage {
   readonly usage: JsonObject
 }
 
-/** Recordings of pydantic/pydantic-ai, as pydantic/genai-prices lists them in tests/dataset/usages.json at 47df840. */
+/** Recordings of pydantic/pydantic-ai, as pydantic/genai-prices (MIT) lists them in tests/dataset/usages.json at 47df840. */
 const pydantic = (test: string): string => `pydantic-ai, cassettes of ${test}`
-/** Recordings that the tests of vercel/ai hold: packages/xai/src/__fixtures__. */
+/** Recordings that the tests of vercel/ai (Apache-2.0) hold: packages/xai/src/__fixtures__. */
 const vercel = 'Vercel AI SDK, fixtures of xai'
 
 const anthropic = (
@@ -161,3 +161,40 @@ export const recordedUsages: readonly RecordedUsage[] = lines.map(([model, flavo
   source,
   usage,
 }))
+
+/** A usage of xAI with what xAI itself charged for it. */
+interface ChargedUsage {
+  /** In `prices.json`. */
+  readonly model: string
+  readonly source: string
+  /** With `cost_in_usd_ticks`: ten billion are a dollar. */
+  readonly usage: JsonObject & { readonly cost_in_usd_ticks: number }
+}
+
+/** Figures alone are taken from what others have published; read 2026-11-23. */
+export const chargedUsages: readonly ChargedUsage[] = [
+  {
+    model: 'grok/grok-4.6',
+    source: 'vercel/ai (Apache-2.0), packages/xai/src/responses/__fixtures__/issue-19652-live-generate.json at 435d853',
+    usage: {
+      ...responses(5_165, 891, { cached_tokens: 1_152 }, 860),
+      cost_in_usd_ticks: 189_480_000,
+      server_side_tool_usage_details: { web_search_calls: 1, x_search_calls: 0 },
+    },
+  },
+  {
+    model: 'grok/grok-4.3',
+    source: 'a published log of reviews with grok-4.3, INT API Review P1B v1B.0.104 of 2026-07-08',
+    usage: { ...responses(37_423, 1_107, { cached_tokens: 192 }, 792), cost_in_usd_ticks: 493_446_500 },
+  },
+  {
+    model: 'grok/grok-4.3',
+    source:
+      'a published log of searches of X with grok-4.3, asked 2026-08-24, response 530ac365-572e-99b7-bcb6-a2d8e6ce68e4',
+    usage: {
+      ...responses(8_063, 2_658, { cached_tokens: 3_072 }, 0),
+      cost_in_usd_ticks: 334_981_500,
+      server_side_tool_usage_details: { web_search_calls: 0, x_search_calls: 4, code_interpreter_calls: 0 },
+    },
+  },
+]

@@ -23,12 +23,14 @@ export interface OracleCase {
   readonly tier: string | null
   /** Web searches that the answer made. */
   readonly searches: number
+  /** Calls of other built-in tools, by the item that is billed: of a code interpreter of OpenAI its containers. */
+  readonly calls: Readonly<Record<string, number>>
 }
 
 export type Random = () => number
 
 /** The same sequence for the same seed. */
-export const createRandom = (seed: number): Random => {
+const createRandom = (seed: number): Random => {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -180,6 +182,7 @@ export const searchToolOf = ({ sheet: { per_call: prices = {} } }: OracleModel):
   ['web_search', 'web_search_preview'].find((tool) => Object.hasOwn(prices, tool)) ?? null
 
 const searchesMax = 5
+const callsMax = 4
 
 /** OpenAI reports them in responses alone, Google charges them by its own names. */
 const searchesOf = (random: Random, model: OracleModel, flavor: Flavor): number => {
@@ -189,11 +192,26 @@ const searchesOf = (random: Random, model: OracleModel, flavor: Flavor): number 
   return isPriced && (provider !== 'openai' || flavor === 'responses') ? searches : 0
 }
 
-/** As Anthropic and xAI report searches in the usage. */
-const searchesInUsage = ({ provider }: OracleModel, searches: number): JsonObject => {
-  if (searches === 0) return {}
-  if (provider === 'anthropic') return { server_tool_use: { web_search_requests: searches } }
-  return provider === 'xai' ? { server_side_tool_usage_details: { web_search_calls: searches } } : {}
+/** Those whose calls an answer shows: OpenAI's in the output of a response, xAI's in the usage. */
+const toolsOf = ({ provider }: OracleModel, flavor: Flavor): readonly string[] => {
+  if (provider === 'xai') return ['x_search', 'code_interpreter', 'file_search', 'document_search']
+  return provider === 'openai' && flavor === 'responses' ? ['file_search', 'code_interpreter'] : []
+}
+
+const callsOf = (random: Random, model: OracleModel, flavor: Flavor): OracleCase['calls'] =>
+  Object.fromEntries(
+    toolsOf(model, flavor)
+      .filter((tool) => Object.hasOwn(model.sheet.per_call ?? {}, tool))
+      .map((tool) => [tool, sometimes(random, callsMax)] as const)
+      .filter(([, calls]) => calls > 0),
+  )
+
+/** As Anthropic and xAI report the calls of tools in the usage. */
+const callsInUsage = ({ provider }: OracleModel, searches: number, calls: OracleCase['calls']): JsonObject => {
+  if (provider === 'anthropic') return searches === 0 ? {} : { server_tool_use: { web_search_requests: searches } }
+  if (provider !== 'xai' || searches + Object.keys(calls).length === 0) return {}
+  const others = Object.fromEntries(Object.entries(calls).map(([tool, count]) => [`${tool}_calls`, count]))
+  return { server_side_tool_usage_details: { ...(searches === 0 ? {} : { web_search_calls: searches }), ...others } }
 }
 
 const flavorsOf: { readonly [P in OracleModel['provider']]: readonly Flavor[] } = {
@@ -203,8 +221,21 @@ const flavorsOf: { readonly [P in OracleModel['provider']]: readonly Flavor[] } 
   google: ['gemini'],
 }
 
-/** `toolRandom` draws the calls of tools, so that the tokens are those of the seed. */
-export const createCase = (random: Random, toolRandom: Random, models: readonly OracleModel[]): OracleCase => {
+/** Each of its own, so that the others stay those of the seed. */
+export interface Draws {
+  readonly tokens: Random
+  readonly searches: Random
+  readonly calls: Random
+}
+
+export const createDraws = (seed: number): Draws => ({
+  tokens: createRandom(seed),
+  searches: createRandom(seed + 1),
+  calls: createRandom(seed + 2),
+})
+
+export const createCase = (draws: Draws, models: readonly OracleModel[]): OracleCase => {
+  const { tokens: random } = draws
   const model = pick(random, models)
   const flavor = pick(random, flavorsOf[model.provider])
   const parts = partsOf(random, model.sheet)
@@ -216,6 +247,14 @@ export const createCase = (random: Random, toolRandom: Random, models: readonly 
     messages: () => messagesUsage(parts, region),
     gemini: () => ({ ...geminiUsage(parts), serviceTier: tier ?? 'standard' }),
   }
-  const searches = searchesOf(toolRandom, model, flavor)
-  return { model, flavor, usage: { ...usage[flavor](), ...searchesInUsage(model, searches) }, tier, searches }
+  const searches = searchesOf(draws.searches, model, flavor)
+  const calls = callsOf(draws.calls, model, flavor)
+  return {
+    model,
+    flavor,
+    usage: { ...usage[flavor](), ...callsInUsage(model, searches, calls) },
+    tier,
+    searches,
+    calls,
+  }
 }

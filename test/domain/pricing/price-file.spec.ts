@@ -84,6 +84,9 @@ t.test('every shipped price is a whole number of pico-dollars for one token', as
         if (parseUsd(price) % 1_000_000n !== 0n) t.fail(`${model} ${item} ${price}`)
 })
 
+// Looked up again on 2026-11-23. grok-code-fast-1: xAI's migration page still has grok-4.3's 1.25 / 2.5, xAI's own list of models
+// (api.x.ai/v1/language-models, in LiteLLM 1.109.1) the 1 / 0.2 / 2 of grok-build-0.1, which is the newer. gpt-5.6-sol: OpenAI's page
+// has the promotion, `at least until 2026-11-21`, and no copy of it from later was found: 5 / 0.5 / 30 stays.
 // model, day, prompt tokens, input / cached input / cache write / output: written by hand from the providers' figures; `-` is no rate of its own.
 const figures = `
 openai/gpt-6-astra               2026-10-09        1  10    1      12.5   50
