@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check leavers attacks bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate clients chaos faults tamper simulate reconcile-seeds openapi-seeds properties fuzz page oracle structure request-path
+.PHONY: help run test check leavers attacks bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate clients chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle structure request-path
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -74,6 +74,9 @@ tamper: node_modules/.installed ## The long form of the tests of tampering: TAMP
 
 simulate: node_modules/.installed ## The roles in a world that misbehaves by seed: SIMULATE_SEEDS (1000), SIMULATE_ACTIONS (1000); one of them by SEED=n
 	SEED=$(SEED) node $(NODE_FLAGS) test/simulation/main.ts
+
+simulate-planted: node_modules/.installed ## Bugs put into the program, each with the first seed that detects it: PLANTED_SEEDS (40); some by PLANTED=text
+	node test/simulation/planted/main.ts
 
 reconcile-seeds: node_modules/.installed ## The long form of the reconciliation test: RECONCILE_SEEDS (1000), RECONCILE_SEED
 	RECONCILE_SEEDS=$${RECONCILE_SEEDS:-1000} tap -t 3600 test/reconcile/reconcile.spec.ts $(ARGS)

@@ -126,6 +126,7 @@ export class Network {
   readonly #sockets = new Set<SimSocket>()
   /** Until when nothing arrives from or at a process. */
   readonly #stalledMs = new Map<SimProcess, number>()
+  readonly #servers = new Set<Server>()
   #port = 40_000
   /** Before and after a process writes to a client; false where it dies there. */
   #onWrite: (process: SimProcess, place: 'before' | 'after') => boolean = () => true
@@ -216,6 +217,15 @@ export class Network {
     }
   }
 
+  /** Servers have timers and parsers of Node's own, which would keep all of this world in memory. */
+  end(): void {
+    for (const server of this.#servers) {
+      if ('closeAllConnections' in server && typeof server.closeAllConnections === 'function')
+        server.closeAllConnections()
+      server.close()
+    }
+  }
+
   #stalledUntil(process: SimProcess | undefined): number {
     return process === undefined ? 0 : (this.#stalledMs.get(process) ?? 0)
   }
@@ -248,6 +258,7 @@ export class Network {
 
   /** Node's server believes that it has a handle; its connections are counted as its own would be. */
   #listenAs(server: Server, wanted: number): void {
+    this.#servers.add(server)
     const internals = server as unknown as {
       _handle: object | null
       _connections: number

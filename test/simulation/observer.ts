@@ -36,7 +36,13 @@ export class Observer {
   readonly #permitted: AllowedWriters
   readonly #verifiers: readonly Verifier[]
   readonly #prefix: string
-  readonly #shadow = new ShadowLedger()
+  readonly shadow = new ShadowLedger()
+  /** Holds that the scheduler released at their deadline. */
+  readonly expired: { readonly holdId: string; readonly owner: string }[] = []
+  /** Reserved by the open requests of each allowance. */
+  readonly #reserved = new Map<string, Map<string, bigint>>()
+  /** Allowances of which a request cost more than it had reserved. */
+  readonly #exceeded = new Set<string>()
   readonly #eventIds = new Set<string>()
   readonly #frameIds = new Set<string>()
   readonly #holds = new Set<string>()
@@ -60,7 +66,7 @@ export class Observer {
     const frame = frameFromRaw(raw, this.#permitted)
     this.frames.push(frame)
     if (frame.events.some(({ type }) => type === 'HoldPlaced')) this.#checkFrameId(readId(data))
-    this.#shadow.take(frame)
+    this.shadow.take(frame)
     this.#checkSeals(raw, sequence)
     const applied = applyFrame(this.ledger, frame)
     for (const each of applied) this.#note(each)
@@ -86,16 +92,37 @@ export class Observer {
     }
   }
 
-  #note({ event, movements }: Applied): void {
+  #note({ event, movements, released, closed }: Applied): void {
     if (this.#eventIds.has(event.id)) this.#onViolation(`event ${event.id} (${event.type}) was applied twice`)
     this.#eventIds.add(event.id)
     if (event.type === 'HoldPlaced' && movements.length > 0) this.#noteHold(event)
     if (event.type === 'PricePublished' && 'sheet' in event.data)
       this.#sheets.set(`${event.data.model} ${event.data.version}`, event.data.sheet)
+    if (event.type === 'HoldReleased' && event.data.reason === 'expired' && released !== null)
+      this.expired.push({ holdId: released.holdId, owner: released.owner })
+    if (closed !== null) this.#unreserve(closed, movements)
+    if (event.type === 'RequestRouted') this.#reserve(event)
     if (event.type === 'RequestRouted') this.#requestOf(event.data.requestId).routed = event
     if (event.type === 'UsageRecorded' || event.type === 'RequestFailed') this.#noteClosing(event)
     if (event.type === 'AdjustmentPosted' && event.data.reason === 'undelivered')
       this.#requestOf(event.data.corrects).undelivered = true
+  }
+
+  /** No request is admitted that its allowance does not cover. */
+  #reserve({ data: { requestId, workspaceId, allowanceId, reserved } }: EventOf<'RequestRouted'>): void {
+    const hold = this.ledger.wallets.get(workspaceId)?.holds.get(allowanceId ?? '')
+    if (allowanceId === null || hold === undefined || this.requests.get(requestId)?.closing) return
+    const open = this.#reserved.get(allowanceId) ?? new Map<string, bigint>()
+    this.#reserved.set(allowanceId, open.set(requestId, parseUsd(reserved)))
+    const sum = [...open.values()].reduce((picos, each) => picos + each, 0n)
+    if (sum > hold.remainingPicos && !this.#exceeded.has(allowanceId))
+      this.#onViolation(`the requests of allowance ${allowanceId} reserve ${sum}, it has ${hold.remainingPicos}`)
+  }
+
+  #unreserve({ routed }: NonNullable<Applied['closed']>, movements: Applied['movements']): void {
+    const { requestId, allowanceId } = routed.data
+    this.#reserved.get(allowanceId ?? '')?.delete(requestId)
+    if (movements.some(({ kind }) => kind === 'excess')) this.#exceeded.add(allowanceId ?? '')
   }
 
   #noteHold({ data: { holdId } }: EventOf<'HoldPlaced'>): void {
@@ -138,7 +165,7 @@ export class Observer {
     const wallet = this.ledger.wallets.get(workspaceId)
     if (wallet === undefined) return
     const held = [...wallet.holds.values()].reduce((sum, { remainingPicos }) => sum + remainingPicos, 0n)
-    const shadow = this.#shadow.of(workspaceId)
+    const shadow = this.shadow.of(workspaceId)
     const shadowHeld = [...shadow.holds.values()].reduce((sum, picos) => sum + picos, 0n)
     if (shadow.balancePicos !== balancePicos(wallet) || shadowHeld !== held)
       this.#onViolation(

@@ -27,7 +27,8 @@ export interface ChatAction {
   readonly isRepeatable: boolean
 }
 
-export type AdminAction =
+/** `isRepeated`: sent to every edge at once. */
+export type AdminAction = { readonly isRepeated: boolean } & (
   | {
       readonly type: 'credit'
       readonly workspace: number
@@ -40,6 +41,7 @@ export type AdminAction =
   | { readonly type: 'price'; readonly output: string; readonly version: number }
   | { readonly type: 'subscribe'; readonly workspace: number; readonly id: string }
   | { readonly type: 'issue_key'; readonly workspace: number; readonly name: string }
+)
 
 export type Action = ChatAction | AdminAction
 
@@ -109,10 +111,12 @@ const chat = (random: Random, number: number): ChatAction => ({
 
 const administer = (random: Random, number: number): AdminAction => {
   const workspace = whole(random, workspacesCount)
+  const isRepeated = random() < 0.3
   return pick<() => AdminAction>(random, [
     [
       () => ({
         type: 'credit',
+        isRepeated,
         workspace,
         usd: (1 + whole(random, 300) / 100).toFixed(2),
         reference: `credit-${number}`,
@@ -120,10 +124,18 @@ const administer = (random: Random, number: number): AdminAction => {
       }),
       5,
     ],
-    [() => ({ type: 'limits', workspace, requestsPerMinute: random() < 0.5 ? null : 20 + whole(random, 600) }), 2],
-    [() => ({ type: 'price', output: String(50 + whole(random, 100)), version: number }), 1],
-    [() => ({ type: 'subscribe', workspace, id: `sub-${number}` }), 1],
-    [() => ({ type: 'issue_key', workspace, name: `key-${number}` }), 1],
+    [
+      () => ({
+        type: 'limits',
+        isRepeated,
+        workspace,
+        requestsPerMinute: random() < 0.5 ? null : 20 + whole(random, 600),
+      }),
+      2,
+    ],
+    [() => ({ type: 'price', isRepeated, output: String(50 + whole(random, 100)), version: number }), 1],
+    [() => ({ type: 'subscribe', isRepeated, workspace, id: `sub-${number}` }), 1],
+    [() => ({ type: 'issue_key', isRepeated, workspace, name: `key-${number}` }), 1],
   ])()
 }
 

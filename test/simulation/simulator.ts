@@ -46,6 +46,8 @@ export const simulate = async <T>(
     if (outcome?.status === 'fulfilled') return outcome.value
     throw outcome?.reason
   } finally {
+    network.end()
+    await time.turn()
     for (const put of uninstall.reverse()) put()
   }
 }

@@ -179,6 +179,11 @@ export class VirtualTime {
     })
   }
 
+  /** Until all that follows at once from what was done has happened. */
+  turn(): Promise<void> {
+    return new Promise((resolve) => realImmediate(resolve))
+  }
+
   #runNext(): void {
     let task = this.#heap.pop()
     while (task !== undefined && (task.isCancelled || task.process?.isDead)) task = this.#heap.pop()

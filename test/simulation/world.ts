@@ -83,7 +83,7 @@ const pricesWith = (output: string, version: number): PriceFile => ({
     source: 'a simulation',
     sheet: {
       currency: 'USD',
-      per_million_tokens: { input: '10', output },
+      per_million_tokens: { input: '10', output: model === 'grok/plain' ? `${output}1` : output },
       max_output_tokens: 3_000,
     },
   })),
@@ -392,7 +392,10 @@ class World {
     const [process, port] = edges[Math.floor(this.#simulator.random() * edges.length)] ?? []
     if (process === undefined || port === undefined) return
     if (action.type === 'chat') await this.#chat(action, process, port)
-    else await this.#administer(action, port)
+    else
+      await Promise.all(
+        edges.map(([, each]) => (each === port || action.isRepeated ? this.#administer(action, each) : undefined)),
+      )
   }
 
   async #chat(action: ChatAction, edge: SimProcess, port: number): Promise<void> {
@@ -507,6 +510,8 @@ class World {
         this.violate(`${workspaceId} still holds ${heldPicos} in ${holds.size} holds: ${[...holds.keys()]}`)
     for (const requestId of this.#unended())
       this.violate(`request ${requestId} has no end, and its edge was not killed`)
+    this.#checkUnrouted()
+    this.#checkExpired()
     this.#checkTables()
     this.#checkServices()
     this.#checkRepeats()
@@ -514,10 +519,34 @@ class World {
     if (!this.#isSealed()) this.violate(`the log is sealed to ${ledger.sealed?.size} of ${ledger.sequence} frames`)
   }
 
+  /** No provider is called for a request that the log does not know. */
+  #checkUnrouted(): void {
+    for (const [requestId, { routed, closing }] of this.observer.requests)
+      if (routed === null && closing?.type === 'UsageRecorded')
+        this.violate(`request ${requestId} has a bill, and was never routed`)
+  }
+
+  /** A living edge returns what it holds before it expires. */
+  #checkExpired(): void {
+    for (const { holdId, owner } of this.observer.expired) {
+      const process = this.#writers.get(owner)
+      if (process !== undefined && !process.isDead) this.violate(`hold ${holdId} expired while its edge was living`)
+    }
+  }
+
   #checkTables(): void {
     const { frames, ledger } = this.observer
     if (this.tables.sequence !== ledger.sequence)
       this.violate(`the tables are at ${this.tables.sequence}, the log at ${ledger.sequence}`)
+    for (const [workspaceId, { balancePicos }] of this.observer.shadow.wallets) {
+      const row = this.tables.rows.find('wallets', workspaceId)
+      const [credits, adjustments, charges, fees, lapsed] = ['credits', 'adjustments', 'charges', 'fees', 'lapsed'].map(
+        (name) => parseUsd(String(row?.[name] ?? '0')),
+      ) as [bigint, bigint, bigint, bigint, bigint]
+      const written = credits + adjustments - charges - fees - lapsed
+      if (written !== balancePicos)
+        this.violate(`the table of wallets has ${written} for ${workspaceId}, its events ${balancePicos}`)
+    }
     const rebuilt = new TableRows()
     const fold = initialLedger()
     const batch = new BatchAccumulator(0)
