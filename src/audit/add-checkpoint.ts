@@ -47,6 +47,12 @@ export interface WitnessReply {
   readonly body: string
 }
 
+export interface WitnessAddress {
+  /** Prefix of submission and of monitoring, without a slash at its end. */
+  readonly url: string
+  readonly key: WitnessKey
+}
+
 /** A witness of others. Each call rejects where it cannot be reached. */
 export interface WitnessClient {
   readonly key: WitnessKey

@@ -2,6 +2,7 @@ import { type KeyObject, sign } from 'node:crypto'
 import {
   isSignature,
   keyIdOf,
+  keyText,
   NoteFault,
   noteKeyType,
   readKey,
@@ -10,7 +11,6 @@ import {
   signaturesOf,
   splitKeyText,
   type Verifier,
-  verifierText,
 } from './note.ts'
 
 /** Cosignatures of witnesses (C2SP `tlog-cosignature`): lines below a signed note. */
@@ -47,7 +47,7 @@ export const parseWitnessKey = (text: string): WitnessKey => {
   )
 }
 
-export const witnessKeyText = (key: WitnessKey): string => verifierText(key, key.type)
+export const witnessKeyText = (key: WitnessKey): string => keyText(key, key.type)
 
 export const witnessKeyOf = (name: string, publicKey: KeyObject): WitnessKey => ({
   name,

@@ -5,6 +5,8 @@ export const auditLimits = {
   verifyRecentSealsMax: 8, // Two sealers at once are no further apart.
   verifyDeferredSealsMax: 4, // Checkpoints that are stored before frames they need.
   verifyPendingCheckpointsMax: 65_536, // Checkpoints to compare when the frames are read again; about 10 MB.
+  verifyCosignableSealsMax: 65_536, // The newest, to compare with their cosignatures: half a day of them, about 10 MB.
+  verifyUncomparedCosignedMax: 65_536, // Cosigned checkpoints whose frames are read again; about 10 MB.
   verifyFaultsMax: 1_000, // Unreadable ranges; a source with more is given up.
   archiveSegmentBytesMin: 32 * 1024 * 1024, // Of frames, about 3 MB compressed; then the segment ends at the next checkpoint.
   archiveUnsealedBytesMax: 16 * 1024 * 1024, // Frames that wait for their checkpoint; beyond this they are read again.

@@ -48,11 +48,13 @@ const assertName = (name: string): void => {
   if (!namePattern.test(name)) throw new NoteFault(`not a key's name: ${JSON.stringify(name)}`)
 }
 
-/** `<name>+<key id>+<key>`, the public form of a key. */
-export const verifierText = ({ name, publicKey }: Verifier, type = noteKeyType): string => {
+export const keyText = ({ name, publicKey }: Verifier, type: number): string => {
   const key = Buffer.concat([Buffer.of(type), rawPublicKey(publicKey)])
   return `${name}+${keyIdOf(name, publicKey, type).toString('hex')}+${key.toString('base64')}`
 }
+
+/** `<name>+<key id>+<key>`, the public form of a key. */
+export const verifierText = (verifier: Verifier): string => keyText(verifier, noteKeyType)
 
 export interface NamedKey {
   readonly name: string

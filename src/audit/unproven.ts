@@ -1,7 +1,6 @@
 import type { FrameSource, RawFrame } from '../log/raw-frames.ts'
-import { decodeStoredEvents } from '../log/read-frame.ts'
 import { sharedLimits } from '../runtime/limits.ts'
-import { mayHoldCheckpoint } from './verified-checkpoints.ts'
+import { holdsOnlyCheckpoints } from './verified-checkpoints.ts'
 
 interface UnprovenCheck {
   readonly source: Pick<FrameSource, 'read'>
@@ -15,15 +14,10 @@ const msPerSecond = 1_000
 const neverSealed =
   'no checkpoint with the signature of a known key seals any frame: the log was never sealed, or its checkpoints were removed'
 
-/** Throws if the frame cannot be read. */
-const holdsOnlyCheckpoints = (frame: Pick<RawFrame, 'data'>): boolean =>
-  mayHoldCheckpoint(frame) && decodeStoredEvents(frame.data).every(({ type }) => type === 'CheckpointSealed')
-
 /** A store time ahead of the clock does not excuse a frame. */
 const isOverdue = ({ storedMs }: RawFrame, nowMs: number | null): boolean =>
   nowMs === null || Math.abs(nowMs - storedMs) > sharedLimits.verifyUnsealedMs
 
-/** A checkpoint needs no other to seal it: its signature proves it. */
 const findOverdue = async ({ source, sealedTo, lastSequence, nowMs }: UnprovenCheck): Promise<RawFrame | null> => {
   for await (const frames of source.read(sealedTo + 1, lastSequence))
     for (const frame of frames) if (isOverdue(frame, nowMs) && !holdsOnlyCheckpoints(frame)) return frame

@@ -2,6 +2,7 @@ import { faultText } from '../errors/gateway-error.ts'
 import type { CheckpointSealed } from '../events/types.ts'
 import { type FrameSource, FramesFault, type RawFrame } from '../log/raw-frames.ts'
 import { Alignment, type FoundLeaf, hashToKey, type SealedLeaf } from './alignment.ts'
+import { CosignedHistory, type WitnessPolicy } from './cosigned-history.ts'
 import type { IntegrityFinding, IntegrityFindingKind } from './findings.ts'
 import { auditLimits } from './limits.ts'
 import { GrowingTree, hashFrame } from './merkle.ts'
@@ -11,7 +12,7 @@ import { type KnownHead, type PublishedCheckpoint, PublishedCheckpoints } from '
 import type { Rollback } from './rollback.ts'
 import { SealedHistory, type SealStep } from './sealed-history.ts'
 import { findUnproven } from './unproven.ts'
-import { inspectFrame, type VerifiedSeal, verifyCheckpoint } from './verified-checkpoints.ts'
+import { type InspectedFrame, inspectFrame, type VerifiedSeal, verifyCheckpoint } from './verified-checkpoints.ts'
 import { VerifyFindings } from './verify-findings.ts'
 
 export interface VerifyParts {
@@ -28,6 +29,8 @@ export interface VerifyParts {
   /** The clock that stores the frames. If absent, the source gets no more checkpoints, and no frame may be unsealed. */
   readonly readClock?: () => Promise<number>
   readonly onProgress?: (sequence: number, lastSequence: number) => void
+  /** Who has to cosign checkpoints that are no longer new. If absent, none. */
+  readonly witnesses?: WitnessPolicy | undefined
 }
 
 export type VerifyVerdict = 'proven' | 'tampered' | 'not_proven'
@@ -49,6 +52,8 @@ export interface Verification {
   readonly counts: Readonly<Partial<Record<IntegrityFindingKind, number>>>
   readonly total: number
   readonly rollbacks: readonly Rollback[]
+  /** Up to which size enough witnesses have cosigned; null where none are asked for, or none have. */
+  readonly cosignedTo: number | null
 }
 
 interface LocatedSeal {
@@ -85,16 +90,20 @@ class VerifyRun {
     this.#history = new SealedHistory(findings, published)
   }
 
-  take(frame: RawFrame): void {
-    const { seals, rollbacks, flaw } = inspectFrame(frame, this.#parts.verifiers, this.#parts.checkEvents)
+  take(frame: RawFrame): InspectedFrame {
+    const { verifiers, witnesses, checkEvents } = this.#parts
+    const keys = { verifiers, witnesses: witnesses?.keys ?? [] }
+    const inspected = inspectFrame(frame, keys, checkEvents)
+    const { seals, rollbacks, flaw } = inspected
     this.#checkpoints += seals.length
     if (rollbacks.length > 0) this.#rollbacks = [...this.#rollbacks, ...rollbacks]
     this.#alignment.addFound({ sequence: frame.sequence, hash: hashFrame(frame), flaw })
     for (const seal of seals) this.#accept({ seal, at: frame.sequence })
     if (this.#alignment.foundCount > this.#parts.unsealedFramesMax) this.#foldOldest()
+    return inspected
   }
 
-  async end(): Promise<Omit<Verification, 'frames' | 'unproven'>> {
+  async end(): Promise<Omit<Verification, 'frames' | 'unproven' | 'cosignedTo'>> {
     this.#takeLastCheckpoint()
     while (this.#deferred.length > 0) this.#acceptFirstDeferred()
     this.#alignment.settle()
@@ -210,11 +219,14 @@ class VerifyRun {
   }
 }
 
+const none: WitnessPolicy = { keys: [], quorum: 0 }
+
 /** In constant memory; frames of a log that was sealed late may be read twice. Rejects with the source's error. */
 export const verifyLog = async (parts: VerifyParts): Promise<Verification> => {
-  const { source, onProgress, readClock } = parts
+  const { source, onProgress, readClock, witnesses = none } = parts
   const findings = new VerifyFindings()
   const verifying = new VerifyRun(parts, findings)
+  const cosigned = new CosignedHistory((finding) => findings.add(finding))
   const nowMs = (await readClock?.()) ?? null // Read before the end is: what is stored between the two is not late.
   const last = await source.lastSequence()
   let [framesRead, faults] = [0, 0]
@@ -222,7 +234,7 @@ export const verifyLog = async (parts: VerifyParts): Promise<Verification> => {
     try {
       for await (const frames of source.read(next, last))
         for (const frame of frames) {
-          verifying.take(frame)
+          cosigned.take(frame, verifying.take(frame))
           framesRead += 1
           next = frame.sequence + 1
           onProgress?.(frame.sequence, last)
@@ -236,7 +248,9 @@ export const verifyLog = async (parts: VerifyParts): Promise<Verification> => {
       next = fault.resumesAt
     }
   }
+  await cosigned.finish(source, last)
   const found = await verifying.end()
   const log = { source, sealedTo: found.sealedTo, lastSequence: last, nowMs }
-  return { frames: framesRead, ...found, unproven: found.total > 0 ? [] : await findUnproven(log) }
+  const unproven = found.total > 0 ? [] : [...(await findUnproven(log)), ...cosigned.findUnproven(witnesses, nowMs)]
+  return { frames: framesRead, ...found, cosignedTo: cosigned.cosignedTo(witnesses), unproven }
 }

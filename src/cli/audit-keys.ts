@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { openHeadFile } from '../adapters/audit-files.ts'
+import { openWitnessClient } from '../adapters/witness/client.ts'
 import { parseSigningKey, signingKeyText } from '../audit/keys.ts'
 import { createSigner, deriveVerifier, parseVerifier, type Signer, type Verifier, verifierText } from '../audit/note.ts'
 import type { SignedHeadStore } from '../audit/signed-head.ts'
@@ -35,7 +36,13 @@ export const resolveSealing = (
   const signer = external === null ? signerOfFolder(config) : audit.signer
   if (signer !== null) {
     const heads = new SignedHeads({ stores: headStores(config, tables), logger })
-    return { signer, previous: audit.previous, heads, firstSeal: config.firstSeal }
+    const { witnesses } = audit
+    return {
+      ...{ signer, previous: audit.previous, heads, firstSeal: config.firstSeal },
+      ...(witnesses === undefined
+        ? {}
+        : { cosigning: { witnesses: witnesses.list.map(openWitnessClient), everyMs: witnesses.everyMs } }),
+    }
   }
   logger.log('audit.sealing_disabled', {})
   return null

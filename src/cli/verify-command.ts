@@ -21,8 +21,9 @@ import { type Platform, permittedEventTypes, withPlatform } from './platform.ts'
 import { collectOption, publicKeyOption, readNamedFile, resolveVerifiers } from './public-keys.ts'
 import { CommandError, exitCodes, type OutputOptions, printRecords, UsageError } from './report.ts'
 import { createRuntime } from './runtime.ts'
+import { askWitnesses, resolveWitnesses, type WitnessOptions, witnessOptions } from './witness-options.ts'
 
-interface Options extends OutputOptions {
+interface Options extends OutputOptions, WitnessOptions {
   readonly archive?: string
   readonly checkpoint: readonly string[]
   readonly publicKey: readonly string[]
@@ -70,14 +71,16 @@ const readServerTime = async ({ log }: Platform): Promise<number> => {
   return serverTimeMs
 }
 
-const onLog = <T>(config: Config, work: (source: Source) => Promise<T>): Promise<T> =>
-  withPlatform(config, createRuntime('warn'), { readOnly: true }, async (platform) =>
-    work({
+const onLog = <T>(config: Config, verifiers: readonly Verifier[], work: (source: Source) => Promise<T>): Promise<T> =>
+  withPlatform(config, createRuntime('warn'), { readOnly: true }, async (platform) => {
+    const { witnesses } = config.audit
+    const cosigned = witnesses === undefined ? [] : await askWitnesses(witnesses, verifiers)
+    return work({
       source: platform.log,
-      known: await readKnownHeads(config, platform),
+      known: [...(await readKnownHeads(config, platform)), ...cosigned],
       readClock: () => readServerTime(platform),
-    }),
-  )
+    })
+  })
 
 const checkEvents: VerifyParts['checkEvents'] = ({ subject, data }) =>
   assertBelongs(decodeEvents(data), parseSubject(subject), permittedEventTypes)
@@ -90,6 +93,7 @@ const recordOf = (found: Verification): Readonly<Record<string, unknown>> => ({
   sealed_to: found.sealedTo,
   root: found.root,
   unsealed: found.unsealed,
+  cosigned_to: found.cosignedTo,
   findings: found.total,
   rollbacks: found.rollbacks.map(({ previousSize, ...rollback }) => ({ ...rollback, previous_size: previousSize })),
 })
@@ -119,6 +123,7 @@ const printVerification = (found: Verification, output: OutputOptions): void => 
     console.log(
       `rolled back by ${actor ?? 'an operator'} at ${time}, in frame ${sequence}: of ${previousSize} frames ${size} were kept: ${reason}`,
     )
+  if (found.cosignedTo !== null) console.log(`frames 1 to ${found.cosignedTo} are cosigned by enough witnesses`)
   if (unsealed > 0 && sealedTo > 0) console.log(`not sealed yet: ${unsealed} behind them`)
   for (const line of conclusion(found)) console.log(line)
 }
@@ -128,15 +133,19 @@ const collectFramesInBulk = (): void => setFlagsFromString('--external-memory-ac
 
 const verifyFrames = async (config: () => Config, options: Options): Promise<number> => {
   const verifiers = resolveVerifiers(options.publicKey, config)
+  const isAuditor = options.archive !== undefined && options.publicKey.length > 0
+  const witnesses = resolveWitnesses(options, () => (isAuditor ? undefined : config().audit.witnesses))
   const published = options.checkpoint.flatMap(readPublishedCheckpoints)
   if (!options.events) collectFramesInBulk()
   const work = ({ known, ...source }: Source): Promise<Verification> =>
     verifyWithProgress(
       'verify',
-      { ...source, known: [...known, ...published], ...(options.events ? { checkEvents } : {}) },
+      { ...source, witnesses, known: [...known, ...published], ...(options.events ? { checkEvents } : {}) },
       verifiers,
     )
-  const found = await (options.archive === undefined ? onLog(config(), work) : onArchive(options.archive, work))
+  const found = await (options.archive === undefined
+    ? onLog(config(), verifiers, work)
+    : onArchive(options.archive, work))
   printVerification(found, options)
   return exitCodesByVerdict[decideVerdict(found)]
 }
@@ -180,9 +189,9 @@ const verifyProof = (file: string, verifiers: readonly Verifier[], output: Outpu
   }
 }
 
-const assertProofOnly = ({ archive, checkpoint, events }: Options): void => {
-  if (archive !== undefined || checkpoint.length > 0 || events)
-    throw new UsageError('--proof is checked by itself: without --archive, --checkpoint and --events')
+const assertProofOnly = ({ archive, checkpoint, events, witness, quorum }: Options): void => {
+  if (archive !== undefined || checkpoint.length > 0 || events || witness.length > 0 || quorum !== undefined)
+    throw new UsageError('--proof is checked by itself: without --archive, --checkpoint, --witness and --events')
 }
 
 const exitCodeHelp = `
@@ -190,7 +199,7 @@ Exit codes:
   0  proven: nothing that is sealed was changed, and all that has to be sealed is
   1  tampered: something contradicts a checkpoint; each finding is printed
   2  used wrongly, or no public key is known
-  4  not proven: there is no checkpoint, or a frame is unsealed for over ${sharedLimits.verifyUnsealedMs / 1_000} s by its server's clock
+  4  not proven: there is no checkpoint, too few witnesses have cosigned it, or a frame is unsealed for over ${sharedLimits.verifyUnsealedMs / 1_000} s by its server's clock
 `
 
 export const registerVerify = (program: Command, configOf: ConfigOf): void => {
@@ -207,6 +216,8 @@ export const registerVerify = (program: Command, configOf: ConfigOf): void => {
       [],
     )
     .addOption(publicKeyOption('log'))
+    .addOption(witnessOptions[0])
+    .addOption(witnessOptions[1])
     .option('--proof <file>', 'check a proof made by `gateway prove`, without log or database')
     .option('--events', 'also check every event against its schema, which takes longer', false)
     .option('--json', 'one JSON object a line', false)

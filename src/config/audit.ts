@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { WitnessAddress } from '../audit/add-checkpoint.ts'
+import { parseWitnessKey } from '../audit/cosignature.ts'
 import { parseSigningKey } from '../audit/keys.ts'
 import { deriveVerifier, parseVerifier, type Signer, type Verifier, verifierText } from '../audit/note.ts'
 import { faultText } from '../errors/gateway-error.ts'
@@ -7,6 +9,13 @@ import type { ProcessRole } from '../roles/role.ts'
 import type { ConfigProblem } from './config-error.ts'
 import type { ConfigFile } from './config-file.types.ts'
 import { seals } from './roles.ts'
+
+export interface WitnessesConfig {
+  /** How many of them have to cosign. */
+  readonly quorum: number
+  readonly list: readonly WitnessAddress[]
+  readonly everyMs: number
+}
 
 export interface AuditConfig {
   readonly sealing: boolean
@@ -18,6 +27,8 @@ export interface AuditConfig {
   readonly verifier: Verifier | null
   /** Of earlier keys. */
   readonly previous: readonly Verifier[]
+  /** Absent: none. */
+  readonly witnesses?: WitnessesConfig
 }
 
 /** Null, and a problem, where the text cannot be parsed. */
@@ -65,6 +76,30 @@ const problemsOfPublicKey = (
   return [{ path, message: `is not that of the signing key, which is ${verifierText(deriveVerifier(signer))}` }]
 }
 
+const defaultWitnessSeconds = 60
+
+const witnessesFrom = (
+  { witnesses, witness_every: everySeconds = defaultWitnessSeconds }: NonNullable<ConfigFile['audit']>,
+  problems: ConfigProblem[],
+): Pick<AuditConfig, 'witnesses'> => {
+  if (witnesses === undefined) return {}
+  const path = 'audit.witnesses'
+  const { quorum } = witnesses
+  const list = witnesses.list.flatMap(({ url, public_key: text }, place) => {
+    const key = parsedAt(`${path}.list[${place}].public_key`, problems, () => parseWitnessKey(text))
+    return key === null ? [] : [{ url: url.replace(/\/+$/, ''), key }]
+  })
+  if (quorum > witnesses.list.length)
+    problems.push({
+      path: `${path}.quorum`,
+      message: `is ${quorum}, and ${witnesses.list.length} witnesses are listed`,
+    })
+  for (const [place, { key }] of list.entries())
+    if (list.slice(0, place).some((other) => other.key.name === key.name))
+      problems.push({ path: `${path}.list[${place}].public_key`, message: 'is listed twice: one witness counts once' })
+  return { witnesses: { quorum, list, everyMs: everySeconds * 1_000 } }
+}
+
 export const auditFrom = ({ audit = {} }: ConfigFile, reading: AuditReading): AuditConfig => {
   const { problems, logName } = reading
   const { sealing = true, public_key: publicKey, previous_public_keys: previous = [] } = audit
@@ -77,6 +112,7 @@ export const auditFrom = ({ audit = {} }: ConfigFile, reading: AuditReading): Au
     sealing,
     origin,
     signer,
+    ...witnessesFrom(audit, problems),
     verifier: signer === null ? verifier : deriveVerifier(signer),
     previous: previous.flatMap(
       (text, place) => parsedAt(`audit.previous_public_keys[${place}]`, problems, () => parseVerifier(text)) ?? [],

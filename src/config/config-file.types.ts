@@ -293,11 +293,11 @@ export interface ConfigFile {
      */
     readonly state?: string
     /**
-     * Who cosigns checkpoints, by C2SP tlog-witness.
+     * Who cosigns checkpoints, by C2SP tlog-witness. Sealing never waits for them.
      */
     readonly witnesses?: {
       /**
-       * How many of them must have cosigned a checkpoint.
+       * How many of them must have cosigned what was sealed more than five minutes ago, or `gateway verify` proves nothing.
        */
       readonly quorum: number
       /**
@@ -305,12 +305,18 @@ export interface ConfigFile {
        * @maxItems 16
        */
       readonly list: {
+        /**
+         * The prefix before /add-checkpoint.
+         */
         readonly url: string
+        /**
+         * Its Ed25519 key, of type 4 (cosignature/v1) or 1: <name>+<id>+<key>.
+         */
         readonly public_key: string
       }[]
     }
     /**
-     * Seconds between two checkpoints that are cosigned. Default 60.
+     * Seconds between two checkpoints that are sent to a witness. Default 60.
      */
     readonly witness_every?: number
     /**

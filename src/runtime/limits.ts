@@ -34,6 +34,7 @@ export const sharedLimits = {
 
   // Audit
   verifyUnsealedMs: 60_000, // A frame that no checkpoint seals for so long is not proven; sealers are done within seconds.
+  verifyUncosignedMs: 300_000, // A checkpoint that too few witnesses cosign for so long is not proven; they get one a minute.
   verifyFindingsMax: 200, // The rest is only counted.
 
   // Reconciliation

@@ -411,6 +411,38 @@ t.test('what names the log, and what is believed, where nothing is said and wher
   )
 })
 
+t.test('witnesses, who count once each, and as many as the quorum', async (t) => {
+  const key = 'witness.example.com/w1+364939eb+BGFYVGj9VDM2aXLcbZWCPcnBjPp21QKqJYOVrzWpPTlu'
+  const read = (witnesses: object, more = {}) =>
+    readConfig({}, { file: fileWith(t, { audit: { witnesses, ...more } }), role: 'operator' }).audit.witnesses
+  const list = [{ url: 'https://witness.example.com/prefix/', public_key: key }]
+  t.match(read({ quorum: 1, list }), {
+    quorum: 1,
+    everyMs: 60_000,
+    list: [{ url: 'https://witness.example.com/prefix' }],
+  })
+  t.equal(read({ quorum: 1, list }, { witness_every: 5 })!.everyMs, 5_000)
+  const mldsa = `w+00000000+${Buffer.alloc(1313, 6).toString('base64')}`
+  for (const [witnesses, message] of [
+    [{ quorum: 2, list }, /audit\.witnesses\.quorum: is 2, and 1 witnesses are listed/],
+    [{ quorum: 1, list: [...list, ...list] }, /list\[1\]\.public_key: is listed twice/],
+    [
+      { quorum: 1, list: [{ ...list[0], public_key: mldsa }] },
+      /a key of type 6 \(ML-DSA-44 cosignatures\), which is not/,
+    ],
+    [
+      { quorum: 1, list: [{ ...list[0], public_key: key.replace('364939eb', '00000000') }] },
+      /not have the id beside it/,
+    ],
+    [{ quorum: 1, list: [{ ...list[0], url: 'ftp://x' }] }, /audit\.witnesses\.list\[0\]\.url/],
+    [{ quorum: 0, list }, /audit\.witnesses\.quorum/],
+  ] as const)
+    t.match(
+      thrownBy(() => read(witnesses)),
+      { name: 'ConfigError', message },
+    )
+})
+
 t.test('keys that are none, or do not belong together, are told with their paths and without their text', async (t) => {
   const origin = 'example.com/log'
   const cases: readonly (readonly [object, RegExp])[] = [

@@ -1,5 +1,4 @@
-import type { WitnessClient, WitnessReply } from '../../audit/add-checkpoint.ts'
-import type { WitnessKey } from '../../audit/cosignature.ts'
+import type { WitnessAddress, WitnessClient, WitnessReply } from '../../audit/add-checkpoint.ts'
 import { originHash } from '../../audit/witness.ts'
 import { witnessLimits } from './limits.ts'
 
@@ -21,12 +20,6 @@ const call = async (url: string, init: RequestInit): Promise<WitnessReply> => {
   const response = await fetch(url, { ...init, redirect: 'error', signal })
   const type = response.headers.get('content-type')?.split(';', 1)[0]?.trim() ?? ''
   return { status: response.status, type, body: await readText(response) }
-}
-
-export interface WitnessAddress {
-  /** Prefix of submission and of monitoring, without a slash at its end. */
-  readonly url: string
-  readonly key: WitnessKey
 }
 
 /** Each call rejects where the witness does not answer in time. */

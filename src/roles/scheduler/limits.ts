@@ -14,4 +14,6 @@ export const schedulerLimits = {
   snapshotEventsMax: 500_000, // and in events: some seconds of folding.
   snapshotSliceEventsMax: 500, // A few milliseconds of folding; then it yields to the rest of the process.
   snapshotStopMs: 5_000, // For the last snapshot: one of a large ledger that takes longer is left out.
+  witnessTickMs: 100,
+  witnessTriesMax: 3, // A witness names its size once; another scheduler may be faster once.
 } as const

@@ -1,3 +1,5 @@
+import { deriveVerifier } from '../../audit/note.ts'
+import type { SealFault } from '../../audit/seal.ts'
 import type { Key } from '../../domain/accounts/accounts.ts'
 import type { Hold } from '../../domain/wallet/wallet.ts'
 import type { LogOf } from '../../log/event-log.ts'
@@ -11,6 +13,7 @@ import { waitAtMost } from '../../runtime/within.ts'
 import { manifests } from '../manifests.ts'
 import type { WatchedRole } from '../role.ts'
 import { defineRole, type RunningRole } from '../role.ts'
+import { Cosigner, type CosignerParts } from './cosigner.ts'
 import { expiredHolds, expiringKeys } from './deadline-index.ts'
 import { type DueWallet, DueWallets } from './due-wallets.ts'
 import { schedulerLimits } from './limits.ts'
@@ -20,10 +23,14 @@ import { SnapshotWriter, type SnapshotWriterParts } from './snapshot-writer.ts'
 
 type Expiring = 'HoldReleased' | 'KeyRevoked' | 'CreditExpired' | 'PlanRenewed' | 'PlanEnded'
 
+interface SealingParts extends Pick<SealerParts, 'signer' | 'previous' | 'heads' | 'firstSeal'> {
+  readonly cosigning?: Pick<CosignerParts, 'witnesses' | 'everyMs'>
+}
+
 export interface SchedulerParts {
-  readonly log: LogOf<Expiring | 'CheckpointSealed'> & RawFrames
+  readonly log: LogOf<Expiring | 'CheckpointSealed' | 'CheckpointCosigned'> & RawFrames
   readonly tail: LedgerTail
-  readonly sealing: Pick<SealerParts, 'signer' | 'previous' | 'heads' | 'firstSeal'> | null
+  readonly sealing: SealingParts | null
   readonly snapshots?: Pick<SnapshotWriterParts, 'store' | 'openLedger'>
   readonly requestDeadlineMs: number
   readonly clock: Clock
@@ -94,23 +101,36 @@ const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger 
   }
 }
 
-const startSnapshots = ({ log, snapshots, clock, logger }: SchedulerParts): SnapshotWriter | null =>
-  snapshots === undefined ? null : new SnapshotWriter({ ...snapshots, log, clock, logger })
+const startSnapshots = ({ log, snapshots, clock, logger }: SchedulerParts): SnapshotWriter | undefined =>
+  snapshots === undefined ? undefined : new SnapshotWriter({ ...snapshots, log, clock, logger })
+
+const startSealing = (parts: SchedulerParts, { cosigning, ...sealing }: SealingParts): WatchedRole => {
+  const { log, clock, logger, tail } = parts
+  const verifiers = [deriveVerifier(sealing.signer), ...sealing.previous]
+  const onAhead = (fault: SealFault): void => sealer.fail(fault)
+  const cosigner =
+    cosigning === undefined ? undefined : new Cosigner({ log, verifiers, ...cosigning, clock, logger, onAhead })
+  const snapshots = startSnapshots(parts)
+  const sealer = startSealer({ ...parts, ...sealing, sealed: tail.ledger.sealed, snapshots, observer: cosigner })
+  return {
+    checks: () => ({ sealing: sealer.check }),
+    stop: async () => {
+      await snapshots?.stop()
+      await sealer.stop()
+      await cosigner?.stop()
+    },
+  }
+}
 
 const start = async (parts: SchedulerParts): Promise<WatchedRole> => {
-  const { sealing, tail } = parts
+  const { sealing } = parts
   const expiry = startExpiry(parts)
-  const snapshots: SnapshotWriter | null = sealing === null ? null : startSnapshots(parts)
-  const sealer =
-    sealing === null
-      ? null
-      : startSealer({ ...parts, ...sealing, sealed: tail.ledger.sealed, snapshots: snapshots ?? undefined })
+  const running = sealing === null ? null : startSealing(parts, sealing)
   return {
-    checks: () => (sealer === null ? {} : { sealing: sealer.check }),
+    checks: () => running?.checks() ?? {},
     stop: async () => {
       await expiry.stop() // Its last frames are in the last snapshot, and sealed too.
-      await snapshots?.stop()
-      await sealer?.stop()
+      await running?.stop()
     },
   }
 }

@@ -1,10 +1,10 @@
 import type { GrowingTree } from '../../audit/merkle.ts'
 import type { Verifier } from '../../audit/note.ts'
-import { readSeal, SealBuilder, SealFault, type UnsignedSeal } from '../../audit/seal.ts'
+import { readSeal, type Seal, SealBuilder, SealFault, type UnsignedSeal } from '../../audit/seal.ts'
 import type { SignedHead } from '../../audit/signed-head.ts'
 import { mayHoldCheckpoint, verifyCheckpoint } from '../../audit/verified-checkpoints.ts'
 import { faultText } from '../../errors/gateway-error.ts'
-import type { CheckpointSealed } from '../../events/types.ts'
+import type { CheckpointCosigned, CheckpointSealed } from '../../events/types.ts'
 import type { RawFrame } from '../../log/raw-frames.ts'
 import { decodeEvents } from '../../log/read-frame.ts'
 import { schedulerLimits } from './limits.ts'
@@ -19,15 +19,26 @@ export const atFrame = <T>({ sequence }: RawFrame, read: () => T): T => {
   }
 }
 
-const nothing = { checkpoints: [], isNews: true } as const
+/** Gets what the log holds about its checkpoints, each once it is in the log and was compared with the frames. */
+export interface SealObserver {
+  onSealed(seal: Seal, isOwn: boolean): void
+  onCosigned(cosigned: CheckpointCosigned): void
+}
 
-const scanFrame = (
-  frame: RawFrame,
-): { readonly checkpoints: readonly CheckpointSealed[]; readonly isNews: boolean } => {
+const nothing = { checkpoints: [], cosigned: [], isNews: true } as const
+
+interface ScannedFrame {
+  readonly checkpoints: readonly CheckpointSealed[]
+  readonly cosigned: readonly CheckpointCosigned[]
+  readonly isNews: boolean
+}
+
+const scanFrame = (frame: RawFrame): ScannedFrame => {
   if (!mayHoldCheckpoint(frame)) return nothing
   const events = decodeEvents(frame.data)
   const checkpoints = events.flatMap((event) => (event.type === 'CheckpointSealed' ? [event.data] : []))
-  return { checkpoints, isNews: checkpoints.length < events.length }
+  const cosigned = events.flatMap((event) => (event.type === 'CheckpointCosigned' ? [event.data] : []))
+  return { checkpoints, cosigned, isNews: checkpoints.length + cosigned.length < events.length }
 }
 
 interface SealStateParts {
@@ -37,6 +48,7 @@ interface SealStateParts {
   /** Of the log: what its frames' ids begin with. */
   readonly writer: string
   readonly nowMs: number
+  readonly observer?: SealObserver | undefined
 }
 
 /** Which frames of the log are sealed and which are not, and when the next checkpoint is due. */
@@ -44,6 +56,7 @@ export class SealState {
   readonly #builder: SealBuilder
   readonly #verifiers: readonly Verifier[]
   readonly #ownIdPrefix: string
+  readonly #observer: SealObserver | undefined
   #lastNews = 0
   #lastSealMs: number
   /** Signed once, beyond the frames taken: nothing smaller is signed, and the frames must lead to it. */
@@ -51,7 +64,8 @@ export class SealState {
   /** The last checkpoint in the log is one of ours. */
   #isLeading = false
 
-  constructor({ sealed, verifiers, writer, nowMs }: SealStateParts) {
+  constructor({ sealed, verifiers, writer, nowMs, observer }: SealStateParts) {
+    this.#observer = observer
     this.#builder = new SealBuilder(sealed)
     this.#verifiers = verifiers
     this.#ownIdPrefix = `${writer}:`
@@ -67,7 +81,7 @@ export class SealState {
     return this.#builder.sealedSize
   }
 
-  /** The sequence of the last frame that holds something besides checkpoints. */
+  /** The sequence of the last frame that holds something besides checkpoints and their cosignatures. */
   get lastNews(): number {
     return this.#lastNews
   }
@@ -87,13 +101,16 @@ export class SealState {
   take(frame: RawFrame, nowMs: number): void {
     this.#builder.take(frame)
     this.#compareAhead()
-    const { checkpoints, isNews } = scanFrame(frame)
+    const { checkpoints, cosigned, isNews } = scanFrame(frame)
     if (isNews) this.#lastNews = frame.sequence
     for (const checkpoint of checkpoints) {
-      atFrame(frame, () => this.#builder.advanceTo(verifyCheckpoint(checkpoint, this.#verifiers)))
+      const seal = atFrame(frame, () => verifyCheckpoint(checkpoint, this.#verifiers))
+      atFrame(frame, () => this.#builder.advanceTo(seal))
       this.#isLeading = frame.id.startsWith(this.#ownIdPrefix)
       this.#lastSealMs = nowMs
+      this.#observer?.onSealed(seal, this.#isLeading)
     }
+    for (const each of cosigned) this.#observer?.onCosigned(each)
   }
 
   get isBehind(): boolean {
@@ -111,7 +128,9 @@ export class SealState {
   }
 
   markStored(checkpoint: CheckpointSealed, nowMs: number): void {
-    this.#builder.advanceTo(readSeal(checkpoint))
+    const seal = readSeal(checkpoint)
+    this.#builder.advanceTo(seal)
+    this.#observer?.onSealed(seal, true)
     this.#lastSealMs = nowMs
   }
 

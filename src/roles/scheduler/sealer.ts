@@ -18,7 +18,7 @@ import { yieldEvery } from '../../runtime/yield-every.ts'
 import type { RunningRole } from '../role.ts'
 import { CheckpointWriter, type UnconfirmedSnapshots } from './checkpoint-writer.ts'
 import { schedulerLimits } from './limits.ts'
-import { atFrame, SealState } from './seal-state.ts'
+import { atFrame, type SealObserver, SealState } from './seal-state.ts'
 
 export interface SealerParts {
   readonly log: Pick<LogOf<'CheckpointSealed'>, 'append' | 'writer'> & RawFrames
@@ -30,6 +30,7 @@ export interface SealerParts {
   /** Whether a log of which nothing is known to be signed may be sealed as it is. */
   readonly firstSeal: boolean
   readonly snapshots?: UnconfirmedSnapshots | undefined
+  readonly observer?: SealObserver | undefined
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -102,17 +103,17 @@ class Sealer implements RunningRole {
   #timer: NodeJS.Timeout | undefined
 
   constructor(parts: SealerParts) {
-    const { log, signer, heads, snapshots, previous, clock, logger } = parts
+    const { log, signer, heads, snapshots, previous, observer, clock, logger } = parts
     this.#parts = parts
     this.#writer = new CheckpointWriter({
       ...{ log, signer, heads, snapshots, clock },
       onRefused: (fault) => {
         if (!this.#isOver) logger.log('seal.checkpoint_not_stored', { fault })
       },
-      onFault: (fault) => this.#fail(fault),
+      onFault: (fault) => this.fail(fault),
     })
     const verifiers = [deriveVerifier(signer), ...previous]
-    const state = { verifiers, writer: log.writer, nowMs: clock() }
+    const state = { verifiers, writer: log.writer, nowMs: clock(), observer }
     this.#state = new SealState({ ...state, sealed: new GrowingTree() })
     this.#started = findStart(parts, verifiers, () => this.#isOver)
       .then(({ sealed, head }) => {
@@ -120,7 +121,7 @@ class Sealer implements RunningRole {
         if (sealed.size <= head.size) found.expect(head)
         this.#follow(found)
       })
-      .catch((fault: unknown) => this.#fail(fault))
+      .catch((fault: unknown) => this.fail(fault))
   }
 
   get check(): Check {
@@ -162,7 +163,7 @@ class Sealer implements RunningRole {
     if (this.#isOver) return
     const yieldAfter = yieldEvery(schedulerLimits.sealSliceBytesMax)
     this.#follower = log.followRaw(state.size + 1, (frame) => this.#take(frame) ?? yieldAfter(frame.data.length))
-    this.#follower.done.catch((fault: unknown) => this.#fail(fault))
+    this.#follower.done.catch((fault: unknown) => this.fail(fault))
     this.#timer = setInterval(() => {
       if (state.isDue(clock())) void this.#writer.write(state)
     }, schedulerLimits.sealTickMs)
@@ -174,7 +175,8 @@ class Sealer implements RunningRole {
     this.#over.resolve()
   }
 
-  #fail(fault: unknown): void {
+  /** Ends the sealing, as for what is found outside the log. */
+  fail(fault: unknown): void {
     if (this.#isOver) return
     this.#end()
     this.#failure = faultText(fault)
