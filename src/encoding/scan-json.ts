@@ -6,6 +6,7 @@ const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
 const zero = 0x30
+const space = 0x20
 const nine = 0x39
 
 /** An integer with fewer digits is exact as a number. */
@@ -49,6 +50,16 @@ const endOfDigits = (text: string, from: number): number => {
   return at
 }
 
+const beyondSpace = /[^ \t\n\r]/g
+
+const endOfSpace = (text: string, from: number): number => {
+  let at = from + 1
+  for (const near = Math.min(from + nearCharacters, text.length); at < near; at += 1)
+    if (text.charCodeAt(at) > space) return at
+  beyondSpace.lastIndex = at
+  return beyondSpace.test(text) ? beyondSpace.lastIndex - 1 : text.length
+}
+
 const nameAt = (text: string, from: number, to: number): string => {
   const name = text.slice(from, to)
   if (!name.includes('\\')) return name
@@ -63,11 +74,13 @@ export interface JsonBounds {
   readonly depthMax: number
   /** Members and elements at all levels; an empty object or list counts as one. */
   readonly membersMax: number
+  readonly nameCharactersMax?: number
 }
 
 interface JsonFindings {
   readonly tooDeep: boolean
   readonly tooMany: boolean
+  readonly tooMuchNamed: boolean
   /** The first name that one object has twice. */
   readonly duplicate: string | null
   readonly members: number
@@ -76,18 +89,24 @@ interface JsonFindings {
 }
 
 /** What a JSON parser does not report, up to what is too deep or too many. Takes any text: the parser checks it. */
-export const scanJson = (text: string, { depthMax, membersMax }: JsonBounds): JsonFindings => {
+export const scanJson = (
+  text: string,
+  { depthMax, membersMax, nameCharactersMax = Number.POSITIVE_INFINITY }: JsonBounds,
+): JsonFindings => {
   const open: (Set<string> | null)[] = []
   let names: Set<string> | null = null
   let nameIsNext = false
   let duplicate: string | null = null
   let members = 0
+  let nameCharacters = 0
   let hasLongNumber = false
   for (let at = 0; at < text.length; at += 1) {
     const character = text.charCodeAt(at)
     if (character === quote) {
       const end = endOfString(text, at + 1)
       if (nameIsNext && names !== null) {
+        nameCharacters += end - at
+        if (nameCharacters > nameCharactersMax) break
         const name = nameAt(text, at + 1, end)
         if (names.has(name)) duplicate ??= name
         names.add(name)
@@ -111,7 +130,16 @@ export const scanJson = (text: string, { depthMax, membersMax }: JsonBounds): Js
       const end = endOfDigits(text, at)
       if (end - at >= longDigits) hasLongNumber = true
       at = end - 1
+    } else if (character <= space) {
+      at = endOfSpace(text, at) - 1
     }
   }
-  return { tooDeep: open.length > depthMax, tooMany: members > membersMax, duplicate, members, hasLongNumber }
+  return {
+    tooDeep: open.length > depthMax,
+    tooMany: members > membersMax,
+    tooMuchNamed: nameCharacters > nameCharactersMax,
+    duplicate,
+    members,
+    hasLongNumber,
+  }
 }

@@ -5,7 +5,7 @@ export interface HttpRequest {
   readonly url: string
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: string
+  readonly body?: string | Uint8Array
   /** Aborts the request at any stage; the body then throws HttpFault `aborted`. */
   readonly signal: AbortSignal
   /** No byte of the body for so long is HttpFault `timeout`. */

@@ -17,7 +17,7 @@ export interface RoutedRequest {
   readonly workspaceId: string
   readonly keyId: string
   readonly surface: Surface | 'video'
-  /** The validated body in the surface's own format, routing extensions removed, `model` as requested. */
+  /** The validated body in the surface's own format, routing extensions removed, `model` as requested. May be parsed anew at each read. */
   readonly body: JsonRecord
   readonly stream: boolean
   /** The caller's headers that are passed to an upstream of the surface's own dialect; names in lower case. */

@@ -76,7 +76,7 @@ export class SimUpstream {
     const { ports, random } = this.#parts
     const process = currentProcess()
     if (!ports.reach(process, 'upstream.request', 'before')) return noAnswer()
-    const asked = JSON.parse(request.body ?? '{}') as AskedBody
+    const asked = JSON.parse(String(request.body)) as AskedBody
     const number = Number(/#(\d+)/.exec(asked.messages.at(-1)?.content ?? '')?.[1])
     const tried = this.#tried.get(number) ?? 0
     this.#tried.set(number, tried + 1)

@@ -49,7 +49,7 @@ export interface UpstreamTranslation {
 
 interface Prepared extends UpstreamTranslation {
   readonly type: 'prepared'
-  readonly request: UpstreamRequest
+  readonly request: Omit<UpstreamRequest, 'body'> & { readonly body: Uint8Array }
 }
 
 export interface WholeAnswer extends UpstreamTranslation {
@@ -178,7 +178,9 @@ const prepare = (
   const dialect = dialectFor(provider, call.surface)
   const target = targetOf(provider, candidate, clock())
   try {
-    return { type: 'prepared', dialect, target, request: dialect.buildRequest(target, call) }
+    const { body, ...request } = dialect.buildRequest(target, call)
+    // Encoded once, here: the text would be kept beside its bytes until the upstream answers.
+    return { type: 'prepared', dialect, target, request: { ...request, body: Buffer.from(body) } }
   } catch (fault) {
     if (fault instanceof GatewayError) return failed(passedOver(fault))
     throw fault

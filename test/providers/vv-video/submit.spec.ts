@@ -14,7 +14,7 @@ t.test('what is sent', async (t) => {
   const { url, method, headers, body } = http.last
   t.strictSame([method, url], ['POST', 'https://api.vendor.example/v1/videos/text2video'])
   t.match(headers, { authorization: 'Bearer sk-vendor-0123456789', 'content-type': 'application/json' })
-  t.strictSame(JSON.parse(body ?? ''), {
+  t.strictSame(JSON.parse(String(body)), {
     model_name: 'vendor-v3',
     prompt: 'A cat.',
     duration: '5',
@@ -33,7 +33,7 @@ t.test('nothing of the caller’s own takes the place of ours', async (t) => {
     model: 'dear',
   } as VideoBody
   await vendor.submit({ ...payload, body }, never)
-  t.strictSame(JSON.parse(http.last.body ?? ''), {
+  t.strictSame(JSON.parse(String(http.last.body)), {
     model_name: 'vendor-v3',
     prompt: 'A cat.',
     external_task_id: taskId,

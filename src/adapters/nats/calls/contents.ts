@@ -2,6 +2,7 @@ import { asArray, asObject, asText, isObject, type JsonObject, parseExactJson } 
 import { type ErrorCode, type ErrorDetails, GatewayError } from '../../../errors/gateway-error.ts'
 import { errorStatusOf, isErrorCode } from '../../../http/error-table.ts'
 import type { AnswerPart, RoutedRequest } from '../../../roles/dispatch.ts'
+import { Collectable } from '../../../runtime/collectable.ts'
 
 type AnswerHead = Extract<AnswerPart, { type: 'head' }>
 
@@ -24,7 +25,14 @@ const isCall = (value: unknown): value is RoutedRequest =>
 export const decodeCall = (payload: Uint8Array, nowMs: number): RoutedRequest => {
   const call = decodeJson(payload)
   if (!isCall(call)) throw new Error('what came is no routed call')
-  return { ...call, deadlineMs: call.deadlineMs + nowMs }
+  const body = new Collectable(() => asObject(asObject(decodeJson(payload))['body']), call.body)
+  return {
+    ...call,
+    get body() {
+      return body.value
+    },
+    deadlineMs: call.deadlineMs + nowMs,
+  }
 }
 
 export const encodeHead = ({ type: _head, ...head }: AnswerHead): Buffer => encodeJson(head)

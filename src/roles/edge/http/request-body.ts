@@ -3,8 +3,10 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { parseWithWideIntegers } from '../../../encoding/json.ts'
 import { type JsonBounds, scanJson } from '../../../encoding/scan-json.ts'
 import { GatewayError, truncateName } from '../../../errors/gateway-error.ts'
-import type { HttpContext, HttpMiddleware } from '../../../http/context.ts'
+import type { HttpContext, HttpMiddleware, HttpState } from '../../../http/context.ts'
+import { Collectable } from '../../../runtime/collectable.ts'
 import { sharedLimits } from '../../../runtime/limits.ts'
+import { yieldWhereLarge } from '../../../runtime/yield-every.ts'
 
 export interface BodyBound {
   readonly bytesMax: number
@@ -26,7 +28,7 @@ const endedEarly = (): GatewayError =>
 
 const firstBytes = 64 * 1024
 
-/** Small pieces are copied together: each by itself would take some hundred bytes more. */
+/** In one piece: each small chunk by itself would take some hundred bytes more. */
 class BodyBytes {
   readonly #announced: number
   #buffer: Buffer
@@ -120,7 +122,11 @@ const requireJson = (headers: IncomingHttpHeaders): void => {
   refuseEncoded(headers)
 }
 
-const jsonBounds: JsonBounds = { depthMax: sharedLimits.jsonDepthMax, membersMax: sharedLimits.jsonMembersMax }
+const jsonBounds: JsonBounds = {
+  depthMax: sharedLimits.jsonDepthMax,
+  membersMax: sharedLimits.jsonMembersMax,
+  nameCharactersMax: sharedLimits.jsonNameCharactersMax,
+}
 
 const tooManyMembers = (): GatewayError =>
   new GatewayError(
@@ -128,21 +134,31 @@ const tooManyMembers = (): GatewayError =>
     `The request body has more than ${jsonBounds.membersMax} members and elements. Send fewer messages, parts or tools in one request.`,
   )
 
+const tooLongNames = (): GatewayError =>
+  new GatewayError(
+    'request_too_large',
+    `The names of the request body's members have more than ${jsonBounds.nameCharactersMax} characters in total.`,
+  )
+
 interface JsonBodyOptions {
   /** A `WideInteger` in place of each integer that a number would round. */
   readonly keepsDigits?: boolean
 }
 
-/** `invalid_json` also for unbounded nesting and a name given twice; `request_too_large` for too many members. */
-export const parseJsonBody = (bytes: Buffer, { keepsDigits = false }: JsonBodyOptions = {}): unknown => {
+/**
+ * Returns how the value is read. Throws `invalid_json`, also for unbounded nesting and a name given twice, and
+ * `request_too_large` for too many members; the reader throws `invalid_json`.
+ */
+export const checkJsonBody = (bytes: Buffer, { keepsDigits = false }: JsonBodyOptions = {}): (() => unknown) => {
   if (!isUtf8(bytes)) throw invalidJson('The request body is not valid UTF-8.')
-  const text = bytes.toString()
-  const { tooDeep, tooMany, duplicate, hasLongNumber } = scanJson(text, jsonBounds)
+  const { tooDeep, tooMany, tooMuchNamed, duplicate, hasLongNumber } = scanJson(bytes.toString(), jsonBounds)
   if (tooMany) throw tooManyMembers()
+  if (tooMuchNamed) throw tooLongNames()
   if (tooDeep) throw invalidJson(`The request body nests deeper than ${jsonBounds.depthMax} levels.`)
   if (duplicate !== null)
     throw invalidJson(`The request body has ${JSON.stringify(truncateName(duplicate))} twice in one object.`)
-  return parse(text, keepsDigits && hasLongNumber ? parseWithWideIntegers : JSON.parse)
+  const read = keepsDigits && hasLongNumber ? parseWithWideIntegers : JSON.parse
+  return () => parse(bytes.toString(), read)
 }
 
 const parse = (text: string, read: (text: string) => unknown): unknown => {
@@ -154,12 +170,25 @@ const parse = (text: string, read: (text: string) => unknown): unknown => {
   }
 }
 
+const receivedJson = (read: () => unknown, bytesLength: number): NonNullable<HttpState['json']> => {
+  const json = new Collectable(read)
+  return {
+    get value() {
+      return json.value
+    },
+    bytesLength,
+  }
+}
+
 /** Throws what `readRequestBody` throws, `unsupported_media_type`, `request_too_large` or `invalid_json`. */
 export const readJson =
   (boundOf: BodyBoundOf, options?: JsonBodyOptions): HttpMiddleware =>
   async (ctx, next) => {
     requireJson(ctx.req.headers)
     const bytes = await readRequestBody(ctx, boundOf(ctx))
-    ctx.state.json = { value: parseJsonBody(bytes, options), bytesLength: bytes.length }
+    const read = checkJsonBody(bytes, options)
+    await yieldWhereLarge(bytes.length)
+    ctx.state.json = receivedJson(read, bytes.length)
+    await yieldWhereLarge(bytes.length)
     await next()
   }

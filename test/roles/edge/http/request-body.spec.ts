@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { UsageBounds } from '../../../../src/domain/pricing/worst-case.ts'
-import { parseJsonBody } from '../../../../src/roles/edge/http/request-body.ts'
+import { checkJsonBody } from '../../../../src/roles/edge/http/request-body.ts'
 import { readChatRequest } from '../../../../src/roles/edge/surfaces/chat/handler.ts'
 import { boundChatUsage as chatDemand } from '../../../../src/roles/edge/surfaces/chat/usage-bounds.ts'
 import { readMessagesRequest } from '../../../../src/roles/edge/surfaces/messages/handler.ts'
@@ -16,13 +16,18 @@ const members = sharedLimits.jsonMembersMax - 500
 /** Of the time that it takes to parse and write the same JSON. */
 const timesMax = 6
 
+const spaces = `{"model":"openai/plain","messages":[{"role":"user","content":"hi"}]${' '.repeat(19_000_000)}}`
+
 interface Reading {
   readonly bodies: WorstBodies
   readonly read: (value: unknown, bytes: number) => UsageBounds
 }
 
 const surfaces: Readonly<Record<string, Reading>> = {
-  chat: { bodies: worstChats(members), read: (value, bytes) => chatDemand(readChatRequest(value), bytes) },
+  chat: {
+    bodies: { ...worstChats(members), spaces },
+    read: (value, bytes) => chatDemand(readChatRequest(value), bytes),
+  },
   messages: {
     bodies: worstMessages(members),
     read: (value, bytes) => messagesDemand(readMessagesRequest(value), bytes),
@@ -33,12 +38,20 @@ const surfaces: Readonly<Record<string, Reading>> = {
   },
 }
 
+t.test('the names of members have a bound in characters', (t) => {
+  const named = (characters: number): Buffer =>
+    Buffer.from(`{${Array.from({ length: 1_000 }, (_, place) => `"${String(place).padEnd(characters, 'k')}":1`)}}`)
+  t.doesNotThrow(checkJsonBody(named(1_900)))
+  t.throws(() => checkJsonBody(named(2_001)), { code: 'request_too_large' })
+  t.end()
+})
+
 t.test('no body that is accepted takes an edge long to read', async (t) => {
   for (const [surface, { bodies, read }] of Object.entries(surfaces))
     for (const [what, text] of Object.entries(bodies)) {
       const bytes = Buffer.from(text)
       const parsedMs = cpuMsOf(() => JSON.stringify(JSON.parse(text)))
-      const ms = cpuMsOf(() => read(parseJsonBody(bytes), bytes.length))
+      const ms = cpuMsOf(() => read(checkJsonBody(bytes)(), bytes.length))
       const times = ms / parsedMs
       t.ok(times < timesMax, `${surface}, ${what}: ${ms.toFixed(0)} ms, ${times.toFixed(1)} times`)
     }

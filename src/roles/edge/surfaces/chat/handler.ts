@@ -1,7 +1,13 @@
 import { type HttpMiddleware, jsonOfContext, keyOfContext } from '../../../../http/context.ts'
 import { errorBody } from '../../../../http/errors.ts'
 import { keepAliveComment, type StreamFormat } from '../inference/send-answer.ts'
-import { requestReader, routingRequestOf, type SurfaceParts, serveRequest } from '../inference/serve-request.ts'
+import {
+  requestedAnswer,
+  requestReader,
+  routingRequestOf,
+  type SurfaceParts,
+  serveRequest,
+} from '../inference/serve-request.ts'
 import type { ChatCompletionRequest } from './request.types.ts'
 import { boundChatUsage } from './usage-bounds.ts'
 
@@ -14,14 +20,13 @@ const streamFormat: StreamFormat = {
 
 export const completeChat =
   (parts: SurfaceParts): HttpMiddleware =>
-  async (ctx) => {
+  (ctx) => {
     const { value, bytesLength } = jsonOfContext(ctx)
     const request = readChatRequest(value)
-    const plan = parts.inference.plan(routingRequestOf(request), keyOfContext(ctx))
-    await serveRequest(ctx, parts, {
+    return serveRequest(ctx, parts, {
       surface: 'chat',
-      request,
-      plan,
+      ...requestedAnswer(ctx, request, readChatRequest),
+      plan: parts.inference.plan(routingRequestOf(request), keyOfContext(ctx)),
       demand: boundChatUsage(request, bytesLength),
       streamFormat,
     })

@@ -18,6 +18,7 @@ import { errorStatusOf } from '../../../../http/error-table.ts'
 import type { LogOf } from '../../../../log/event-log.ts'
 import type { LedgerTail } from '../../../../log/ledger-tail.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
+import type { Collectable } from '../../../../runtime/collectable.ts'
 import { type Check, checkOf } from '../../../../runtime/health.ts'
 import { sharedLimits } from '../../../../runtime/limits.ts'
 import type { Logger } from '../../../../runtime/logger.ts'
@@ -67,7 +68,7 @@ export interface InferenceRequest {
   readonly key: Key
   readonly surface: Surface
   /** In the surface's own format, routing extensions removed. */
-  readonly body: JsonRecord
+  readonly body: Collectable<JsonRecord>
   readonly model: string
   readonly stream: boolean
   readonly demand: UsageBounds
@@ -265,7 +266,9 @@ export class Inference {
       workspaceId: key.workspaceId,
       keyId: key.keyId,
       surface,
-      body,
+      get body() {
+        return body.value
+      },
       stream,
       ...(headers === undefined ? {} : { headers }),
       ...(stream && capture !== undefined ? { capturedBytesMax: admissionLimits.outcomeBytesMax } : {}),

@@ -7,6 +7,7 @@ import { httpLimits } from '../../../../http/limits.ts'
 import { sharedLimits } from '../../../../runtime/limits.ts'
 import type { Logger } from '../../../../runtime/logger.ts'
 import { waitAtMost } from '../../../../runtime/within.ts'
+import { yieldWhereLarge } from '../../../../runtime/yield-every.ts'
 import type { IdempotencyKeys, StartedKey } from '../../admission/idempotency/idempotency-keys.ts'
 import type { KeyLease, RequestOutcome } from '../../admission/idempotency/key-lease.ts'
 import { originalRequestHeader, requestIdHeaders } from '../../http/middleware.ts'
@@ -90,7 +91,9 @@ export const serveIdempotent = async (
   const { requestId } = ctx.state
   const { workspaceId } = keyOfContext(ctx)
   const endpoint = ctx.path.toLowerCase().replace(/\/$/, '')
-  const begun = await keys.begin({ key, work, requestId, workspaceId, endpoint, body: jsonOfContext(ctx).value })
+  const json = jsonOfContext(ctx)
+  await yieldWhereLarge(json.bytesLength)
+  const begun = await keys.begin({ key, work, requestId, workspaceId, endpoint, body: json.value })
   if (begun.type === 'replay') return replay(ctx, begun.requestId, begun.outcome)
   try {
     await run(begun.held, begun.work)

@@ -3,9 +3,10 @@ import type { RoutePlan, RoutingRequest, Surface } from '../../../../domain/rout
 import { asObject, WideInteger } from '../../../../encoding/json.ts'
 import { getValidator } from '../../../../encoding/schema-validation.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
-import { callerOfContext, type HttpContext, keyOfContext } from '../../../../http/context.ts'
+import { callerOfContext, type HttpContext, jsonOfContext, keyOfContext } from '../../../../http/context.ts'
 import type { FaultReporter } from '../../../../http/errors.ts'
 import { readValid } from '../../../../http/validate.ts'
+import { Collectable } from '../../../../runtime/collectable.ts'
 import type { FailedCandidate, JsonRecord, RoutedRequest } from '../../../dispatch.ts'
 import type { KeyLease, RequestOutcome } from '../../admission/idempotency/key-lease.ts'
 import { type CaptureBudget, captureResponse, captureStream } from './capture-answer.ts'
@@ -91,9 +92,24 @@ export interface SurfaceParts extends IdempotentParts {
   readonly captureBudget: CaptureBudget
 }
 
-interface PlannedRequest {
+interface RequestedAnswer {
+  readonly model: string
+  readonly stream: boolean
+  readonly body: Collectable<JsonRecord>
+}
+
+export const requestedAnswer = <Request extends SurfaceRequest>(
+  ctx: HttpContext,
+  request: Request,
+  read: (value: unknown) => Request,
+): RequestedAnswer => ({
+  model: request.model,
+  stream: request.stream === true,
+  body: new Collectable(() => withoutRouting(read(jsonOfContext(ctx).value)), withoutRouting(request)),
+})
+
+interface PlannedRequest extends RequestedAnswer {
   readonly surface: Surface
-  readonly request: SurfaceRequest
   readonly plan: RoutePlan
   readonly demand: UsageBounds
   readonly headers?: RoutedRequest['headers'] | undefined
@@ -120,8 +136,7 @@ const readerOf = (ctx: HttpContext, parts: SurfaceParts, held: KeyLease | null, 
 
 /** Runs a request, once per idempotency key. */
 export const serveRequest = async (ctx: HttpContext, parts: SurfaceParts, planned: PlannedRequest): Promise<void> => {
-  const { surface } = planned
-  const stream = planned.request.stream === true
+  const { surface, stream } = planned
   const work = { type: 'request', keyId: keyOfContext(ctx).keyId, surface, stream } as const
   await serveIdempotent(ctx, parts, work, (held) => runAndSend(ctx, parts, planned, readerOf(ctx, parts, held, stream)))
 }
@@ -132,8 +147,7 @@ const runAndSend = async (
   planned: PlannedRequest,
   { clientGone, capture }: Reader,
 ): Promise<void> => {
-  const { surface, request, demand, headers, streamFormat } = planned
-  const { model, stream } = request
+  const { surface, model, stream, body, demand, headers, streamFormat } = planned
   const { requestId, rates } = ctx.state
   const plan = rates === undefined ? planned.plan : await rates.admit(planned.plan, demand)
   const answer = await parts.inference
@@ -142,9 +156,9 @@ const runAndSend = async (
         requestId,
         key: keyOfContext(ctx),
         surface,
-        body: withoutRouting(request),
+        body,
         model,
-        stream: stream === true,
+        stream,
         demand,
         headers,
         capture,

@@ -6,6 +6,7 @@ import { messagesErrorBody } from '../../../../http/errors.ts'
 import { refuseThread } from '../../../../providers/anthropic/references.ts'
 import type { StreamFormat } from '../inference/send-answer.ts'
 import {
+  requestedAnswer,
   requestReader,
   routingRequestOf,
   type SurfaceParts,
@@ -72,12 +73,12 @@ const countedBody = (request: MessagesRequest): JsonObject => {
 
 export const createMessage =
   (parts: SurfaceParts): HttpMiddleware =>
-  async (ctx) => {
+  (ctx) => {
     const { value, bytesLength } = jsonOfContext(ctx)
     const request = readMessagesRequest(value)
-    await serveRequest(ctx, parts, {
+    return serveRequest(ctx, parts, {
       surface: 'messages',
-      request,
+      ...requestedAnswer(ctx, request, readMessagesRequest),
       plan: parts.inference.plan(routingRequestOf(request), keyOfContext(ctx)),
       demand: boundMessagesUsage(request, bytesLength),
       headers: headersToForward(ctx.req.headers),

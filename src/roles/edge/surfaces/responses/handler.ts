@@ -12,6 +12,7 @@ import type { Clock } from '../../../../runtime/clock.ts'
 import type { StoredResponseOwner, StoredResponses } from '../../../stored-responses.ts'
 import { candidateAt } from '../inference/inference.ts'
 import {
+  requestedAnswer,
   requestReader,
   routingRequestOf,
   type SurfaceParts,
@@ -97,27 +98,30 @@ interface ResponsesParts extends SurfaceParts {
   readonly clock: Clock
 }
 
+const planResponse = async (ctx: HttpContext, parts: ResponsesParts) => {
+  const { value, bytesLength } = jsonOfContext(ctx)
+  const request = readResponsesRequest(value)
+  const key = keyOfContext(ctx)
+  const keeper = await providerOfResponse(parts.owners, key.workspaceId, request)
+  const all = parts.inference.plan(routingRequestOf(request), key)
+  const plan = keeper === null ? all : candidateOfResponse(all, keeper)
+  return {
+    surface: 'responses',
+    ...requestedAnswer(ctx, request, readResponsesRequest),
+    plan,
+    demand: boundResponsesUsage(request, bytesLength, parts.inference.isOpenAIOnly(plan)),
+    streamFormat: new ResponsesStreamFormat({
+      requestId: ctx.state.requestId,
+      model: request.model,
+      createdSeconds: Math.floor(parts.clock() / 1_000),
+    }),
+  } as const
+}
+
 export const createResponse =
   (parts: ResponsesParts): HttpMiddleware =>
-  async (ctx) => {
-    const { value, bytesLength } = jsonOfContext(ctx)
-    const request = readResponsesRequest(value)
-    const key = keyOfContext(ctx)
-    const keeper = await providerOfResponse(parts.owners, key.workspaceId, request)
-    const all = parts.inference.plan(routingRequestOf(request), key)
-    const plan = keeper === null ? all : candidateOfResponse(all, keeper)
-    await serveRequest(ctx, parts, {
-      surface: 'responses',
-      request,
-      plan,
-      demand: boundResponsesUsage(request, bytesLength, parts.inference.isOpenAIOnly(plan)),
-      streamFormat: new ResponsesStreamFormat({
-        requestId: ctx.state.requestId,
-        model: request.model,
-        createdSeconds: Math.floor(parts.clock() / 1_000),
-      }),
-    })
-  }
+  async (ctx) =>
+    serveRequest(ctx, parts, await planResponse(ctx, parts))
 
 /** The same text for an unknown response and another workspace's. */
 const notFound = (): GatewayError => new GatewayError('not_found', 'There is no response with this id.')

@@ -2,7 +2,7 @@ import type { VideoBody, VideoKind, VideoRequest } from '../../../../domain/vide
 import { asObject, isObject, type JsonObject } from '../../../../encoding/json.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { readValid } from '../../../../http/validate.ts'
-import { parseJsonBody } from '../../http/request-body.ts'
+import { checkJsonBody } from '../../http/request-body.ts'
 import { isEmpty, type PathOf, readVideo, videoMemberNames } from '../tasks/video-request.ts'
 import type { VideoGenerationRequest } from './request.types.ts'
 
@@ -22,7 +22,7 @@ const badMetadata = (what: string, cause?: unknown): GatewayError =>
 
 const parseMetadata = (text: string): unknown => {
   try {
-    return parseJsonBody(Buffer.from(text))
+    return checkJsonBody(Buffer.from(text))()
   } catch (cause) {
     if (cause instanceof GatewayError && cause.code === 'request_too_large') throw cause
     throw badMetadata('must be an object, or one as JSON text', cause)
