@@ -155,11 +155,25 @@ export interface ConfigFile {
          */
         readonly allow_members?: ('plugins' | 'enable_search')[]
       }
+      /**
+       * Of one call upstream: until there is a connection (default and most 10), until the first byte of a stream (120), between two pieces (300), until the end of the answer (300 until the first byte of one that is not streamed, else none).
+       */
       readonly timeouts?: {
         readonly connect_seconds?: number
         readonly first_byte_seconds?: number
         readonly idle_seconds?: number
         readonly answer_seconds?: number
+        /**
+         * What differs, by public name of the model.
+         */
+        readonly models?: {
+          readonly [k: string]: {
+            readonly connect_seconds?: number
+            readonly first_byte_seconds?: number
+            readonly idle_seconds?: number
+            readonly answer_seconds?: number
+          }
+        }
       }
       /**
        * Attempts on the same deployment before the next candidate.

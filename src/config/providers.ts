@@ -1,15 +1,16 @@
 import type { PriceFile } from '../domain/pricing/price-file.ts'
 import type { Catalog, CatalogProvider } from '../domain/routing/plan.ts'
-import type { Profile, ProviderCapabilities, ProviderDialect } from '../providers/dialect/provider.ts'
+import type { Profile, Provider, ProviderCapabilities, ProviderDialect } from '../providers/dialect/provider.ts'
 import type { VendorCredential, VideoVendorConfig } from '../providers/vv-video/vendor.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { sharedLimits } from '../runtime/limits.ts'
+import { callPoliciesOf, problemsOfCallPolicies } from './call-policies.ts'
 import type { ConfigProblem } from './config-error.ts'
 import type { ConfigFile } from './config-file.types.ts'
 import type { EnvironmentVariables } from './environment.ts'
 import { callsUpstream, callsVendors } from './roles.ts'
 
-export interface ProviderConfig {
+export interface ProviderConfig extends Pick<Provider, 'timeouts'> {
   readonly name: string
   readonly dialect: ProviderDialect
   readonly profile: Profile
@@ -115,6 +116,7 @@ const callableProviders = (
             models: entry.models ?? {},
             ...(entry.capabilities === undefined ? {} : { capabilities: entry.capabilities }),
             ...drainOf(entry),
+            ...callPoliciesOf(entry),
           },
         ],
   )
@@ -189,6 +191,7 @@ export const providersFrom = (
   const isConfigured = file.providers !== undefined || knownProviders.some(({ variable }) => variables.has(variable))
   const isSandboxAllowed = file.sandbox ?? isSandboxDefault
   problems.push(...problemsOfProviders(isConfigured, !callsUpstream(role) || isSandboxAllowed))
+  problems.push(...problemsOfCallPolicies(file))
   const sandbox = !isConfigured && isSandboxAllowed
   const providers = callableProviders(file, variables, role)
   return {

@@ -8,10 +8,14 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array
   /** Aborts the request at any stage; the body then throws HttpFault `aborted`. */
   readonly signal: AbortSignal
+  /** Absent: the client's own. */
+  readonly connectTimeoutMs?: number
   /** No byte of the body for so long is HttpFault `timeout`. */
   readonly firstByteTimeoutMs: number
   /** So is a pause of this length after the first byte, while the body is read; absent: no limit. */
   readonly idleTimeoutMs?: number
+  /** And an answer that has not ended by then, read or not; absent: no limit. */
+  readonly answerTimeoutMs?: number
 }
 
 export interface HttpResponse {
@@ -30,11 +34,14 @@ type HttpFaultKind = 'network' | 'timeout' | 'aborted' | 'refused'
 
 export class HttpFault extends Error {
   readonly kind: HttpFaultKind
+  /** There was no connection: nothing was sent. */
+  readonly isUnsent: boolean
 
-  constructor(kind: HttpFaultKind, cause?: unknown) {
+  constructor(kind: HttpFaultKind, cause?: unknown, isUnsent = false) {
     super(`upstream request failed: ${kind}`, { cause })
     this.name = 'HttpFault'
     this.kind = kind
+    this.isUnsent = isUnsent
   }
 }
 

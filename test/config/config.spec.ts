@@ -144,6 +144,21 @@ t.test('how long a stream is read on after its client has left', async (t) => {
   t.notOk('drainMs' in b! || 'cancelStopsBilling' in b!)
 })
 
+t.test('how long a call upstream may take, by provider and model, within the time of a request', async (t) => {
+  const provider = { dialect: 'openai', base_url: 'https://api.example', api_key: 'k' }
+  const timeouts = { connect_seconds: 0.5, first_byte_seconds: 20, models: { 'o-1': { answer_seconds: 900 } } }
+  const providers = { a: { ...provider, timeouts }, b: provider }
+  const limits = { request_deadline_seconds: 900 }
+  const [a, b] = readConfig({}, { file: fileWith(t, { providers, limits }) }).providers
+  t.same(a?.timeouts, { connectMs: 500, firstByteMs: 20_000, models: { 'o-1': { answerMs: 900_000 } } })
+  t.notOk('timeouts' in b!)
+  t.throws(() => readConfig({}, { file: fileWith(t, { providers }) }), {
+    message: /providers\.a\.timeouts\.models\.o-1\.answer_seconds: is more than the 600 seconds of a whole request/,
+  })
+  const slow = { ...provider, timeouts: { connect_seconds: 11 } }
+  t.throws(() => readConfig({}, { file: fileWith(t, { providers: { slow } }) }), { message: /connect_seconds/ })
+})
+
 const vendor = { dialect: 'vv-video', base_url: 'https://vendor.example/v1/', api_key: 'ak-literal' }
 
 t.test('a video vendor, by its key or its pair, for those who call it', async (t) => {

@@ -6,10 +6,13 @@ import { httpClientLimits } from './limits.ts'
 
 const timeoutCodes: readonly unknown[] = ['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT']
 
-const faultOf = (error: unknown): HttpFault => {
+const faultOf = (error: unknown, isUnsent: boolean): HttpFault => {
   if (error instanceof HttpFault) return error
-  return new HttpFault(timeoutCodes.includes(faultCode(error)) ? 'timeout' : 'network', error)
+  return new HttpFault(timeoutCodes.includes(faultCode(error)) ? 'timeout' : 'network', error, isUnsent)
 }
+
+/** A timer can fire late, when the event loop was blocked: the sockets are read first. */
+const afterReads = (work: () => void, ms: number): NodeJS.Timeout => setTimeout(() => setImmediate(work), ms)
 
 /** Bounds the wait for the first chunk, and behind it each wait of a reader. */
 class SilenceTimer {
@@ -43,7 +46,6 @@ class SilenceTimer {
     this.#timer = undefined
   }
 
-  /** A timer can fire late, when the event loop was blocked: the sockets are read first. */
   #expire(): void {
     const before = this.#chunks
     if (this.#isAwaited)
@@ -130,12 +132,20 @@ class Exchange implements Dispatcher.DispatchHandler {
   })
   readonly #onAbort = (): void => this.#fail(new HttpFault('aborted', this.#signal.reason))
   #controller: Dispatcher.DispatchController | null = null
+  readonly #timers: NodeJS.Timeout[] = []
   #drainTimer: NodeJS.Timeout | undefined
   #drainedBytes = 0
 
   constructor(request: HttpRequest) {
     this.#signal = request.signal
-    this.#silence = new SilenceTimer(request, () => this.#fail(new HttpFault('timeout')))
+    const { connectTimeoutMs, answerTimeoutMs } = request
+    const onTimeout = (): void => this.#fail(new HttpFault('timeout'))
+    const onUnconnected = (): void => {
+      if (this.#controller === null) this.#fail(new HttpFault('timeout', new Error('no connection in time'), true))
+    }
+    this.#silence = new SilenceTimer(request, onTimeout)
+    if (connectTimeoutMs !== undefined) this.#timers.push(afterReads(onUnconnected, connectTimeoutMs))
+    if (answerTimeoutMs !== undefined) this.#timers.push(afterReads(onTimeout, answerTimeoutMs))
     if (this.#signal.aborted) this.#onAbort()
     else this.#signal.addEventListener('abort', this.#onAbort, { once: true })
   }
@@ -180,7 +190,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#fail(faultOf(error))
+    this.#fail(faultOf(error, this.#controller === null))
   }
 
   #resume(): void {
@@ -202,6 +212,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #finish(fault: HttpFault | null): void {
     this.#silence.stop()
+    for (const timer of this.#timers) clearTimeout(timer)
     clearTimeout(this.#drainTimer)
     this.#signal.removeEventListener('abort', this.#onAbort)
     this.#body.end(fault)

@@ -6,6 +6,17 @@ export type Profile = 'openai' | 'xai' | 'gemini'
 
 export type ProviderDialect = 'openai' | 'anthropic' | 'google'
 
+interface CallTimeouts {
+  readonly connectMs?: number
+  /** Of a stream. */
+  readonly firstByteMs?: number
+  readonly idleMs?: number
+  readonly answerMs?: number
+}
+
+/** `models` has what differs, by public name without the provider. */
+type ForModels<Policy> = Policy & { readonly models?: Readonly<Record<string, Policy>> }
+
 export interface Provider {
   readonly name: string
   readonly dialect: ProviderDialect
@@ -19,6 +30,7 @@ export interface Provider {
   /** Absent: see `readDrainPolicy`. */
   readonly drainMs?: number
   readonly cancelStopsBilling?: boolean
+  readonly timeouts?: ForModels<CallTimeouts>
 }
 
 export type Providers = ReadonlyMap<string, Provider>
@@ -74,6 +86,11 @@ export const requestedTier = (
   providerCapabilities(provider).service_tiers.includes(tier)
     ? { serviceTier: tier }
     : {}
+
+export const policyFor = <Policy extends object>(
+  policy: ForModels<Policy> | undefined,
+  model: string,
+): Partial<Policy> => Object.assign({}, policy, policy?.models?.[model.slice(model.indexOf('/') + 1)])
 
 interface DrainPolicy {
   /** Where a cancel does not stop it, the provider generates, and bills, all that was asked for. */

@@ -7,7 +7,7 @@ import type {
   UpstreamDialect,
   UpstreamRequest,
 } from '../../providers/dialect/dialect.ts'
-import type { Provider, Providers } from '../../providers/dialect/provider.ts'
+import { type Provider, type Providers, policyFor } from '../../providers/dialect/provider.ts'
 import { dialectFor } from '../../providers/dialects.ts'
 import { type HttpClient, HttpFault, type HttpResponse, readBody } from '../../providers/http.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -138,12 +138,15 @@ export const readFailure = async (
 }
 
 const send = async (
-  { http, clock, observer, firstByteMs, wholeAnswerMs, idleMs }: UpstreamAttemptParts,
+  parts: UpstreamAttemptParts,
   { request: { url, headers, body, droppedTools = [] }, dialect, target }: Prepared,
   call: AnswerRequest,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> => {
+  const { http, clock, observer } = parts
   const translation = { dialect, target, droppedTools }
+  const timeouts = policyFor(target.provider.timeouts, target.model)
+  const { firstByteMs = parts.firstByteMs, idleMs = parts.idleMs, connectMs, answerMs } = timeouts
   const startedMs = performance.now()
   observer.upstreamCalled(translation.target.provider.name, 'answer')
   const response = await http.request({
@@ -152,8 +155,10 @@ const send = async (
     headers,
     body,
     signal,
-    firstByteTimeoutMs: call.stream ? firstByteMs : wholeAnswerMs,
+    ...(connectMs === undefined ? {} : { connectTimeoutMs: connectMs }),
+    firstByteTimeoutMs: call.stream ? firstByteMs : (answerMs ?? parts.wholeAnswerMs),
     idleTimeoutMs: idleMs,
+    ...(answerMs === undefined ? {} : { answerTimeoutMs: answerMs }),
   })
   observer.stageEnded('upstream_first_byte', call.surface, (performance.now() - startedMs) / 1_000)
   if (!isSuccess(response)) return failed(await readFailure(translation, response, clock()))

@@ -49,7 +49,7 @@ export const statusFailure = (status: number): CandidateFailure => ({
 
 export const httpFailure = (fault: HttpFault): CandidateFailure => ({
   status: null,
-  reason: fault.kind,
+  reason: fault.isUnsent && fault.kind === 'timeout' ? 'connect_timeout' : fault.kind,
   timedOut: fault.kind === 'timeout',
   ...(fault.cause instanceof Error ? { detail: withoutKeys(fault.cause.message, []) } : {}),
 })
@@ -90,6 +90,7 @@ const blamesOurKey = ({ code, message }: UpstreamRefusal): boolean =>
 const plainErrors: Readonly<Record<string, UpstreamError>> = {
   network: 'network',
   timeout: 'timeout',
+  connect_timeout: 'timeout',
   aborted: 'aborted',
   account: 'account',
   rate_limited: 'rate_limited',
@@ -176,7 +177,7 @@ export const streamInterrupted = (
       return new GatewayError('upstream_stream_interrupted', 'The gateway was stopped before the answer was complete.')
     case null:
       if (brokenBy === 'timeout')
-        return new GatewayError('upstream_timeout', 'The upstream provider fell silent before the answer was complete.')
+        return new GatewayError('upstream_timeout', 'The upstream provider did not complete the answer in time.')
       return new GatewayError('upstream_stream_interrupted', 'The upstream provider broke off the answer.', {
         ...(failedResponse === null ? {} : { failedResponse }),
       })

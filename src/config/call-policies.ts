@@ -1,0 +1,46 @@
+import type { Provider } from '../providers/dialect/provider.ts'
+import { sharedLimits } from '../runtime/limits.ts'
+import type { ConfigProblem } from './config-error.ts'
+import type { ConfigFile } from './config-file.types.ts'
+
+type Entry = NonNullable<ConfigFile['providers']>[string]
+type TimeoutsEntry = Omit<NonNullable<Entry['timeouts']>, 'models'>
+
+type CallTimeouts = Omit<NonNullable<Provider['timeouts']>, 'models'>
+type CallPolicies = Pick<Provider, 'timeouts'>
+
+const forModels = <From, To>(
+  entry: From & { readonly models?: Readonly<Record<string, From>> },
+  read: (entry: From) => To,
+): To & { readonly models: Readonly<Record<string, To>> } => ({
+  ...read(entry),
+  models: Object.fromEntries(Object.entries(entry.models ?? {}).map(([model, each]) => [model, read(each)])),
+})
+
+const msOf = (seconds: number): number => Math.ceil(seconds * 1_000)
+
+const readTimeouts = (entry: TimeoutsEntry): CallTimeouts => ({
+  ...(entry.connect_seconds === undefined ? {} : { connectMs: msOf(entry.connect_seconds) }),
+  ...(entry.first_byte_seconds === undefined ? {} : { firstByteMs: msOf(entry.first_byte_seconds) }),
+  ...(entry.idle_seconds === undefined ? {} : { idleMs: msOf(entry.idle_seconds) }),
+  ...(entry.answer_seconds === undefined ? {} : { answerMs: msOf(entry.answer_seconds) }),
+})
+
+export const callPoliciesOf = ({ timeouts }: Entry): CallPolicies => ({
+  ...(timeouts === undefined ? {} : { timeouts: forModels(timeouts, readTimeouts) }),
+})
+
+const secondsIn = (value: unknown, path: string): readonly (readonly [path: string, seconds: number])[] => {
+  if (typeof value === 'number') return path.endsWith('_seconds') ? [[path, value]] : []
+  return Object.entries(value ?? {}).flatMap(([name, each]) => secondsIn(each, `${path}.${name}`))
+}
+
+/** The time of a call ends with its request's, which allowances are held for. */
+export const problemsOfCallPolicies = ({ providers = {}, limits = {} }: ConfigFile): readonly ConfigProblem[] => {
+  const { request_deadline_seconds: most = sharedLimits.requestDeadlineMs / 1_000 } = limits
+  const message = `is more than the ${most} seconds of a whole request (limits.request_deadline_seconds)`
+  return Object.entries(providers)
+    .flatMap(([name, { timeouts }]) => secondsIn(timeouts, `providers.${name}.timeouts`))
+    .filter(([, seconds]) => seconds > most)
+    .map(([path]) => ({ path, message }))
+}
