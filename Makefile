@@ -60,7 +60,7 @@ attacks: node_modules/.installed ## Attack with a tenth of a core, beside a neig
 bench-all: node_modules/.installed ## Every bench one after another, and all that they found in bench-results.json
 	node test/bench/all.ts $(ARGS)
 
-clients: node_modules/.installed ## Claude Code and the tool runners of the Anthropic SDKs, fetched from npm and PyPI, each in sessions with tools on GPT models
+clients: node_modules/.installed ## Claude Code, Codex and the tool runners of the Anthropic SDKs, fetched from npm and PyPI, each in sessions with tools on GPT models
 	node test/clients/main.ts
 
 chaos: node_modules/.installed ## The long forms of the kill tests

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const claudeCodeVersion = '2.1.330'
+export const codexVersion = '0.169.0'
 export const pythonSdkVersion = '2.12.0'
 
 const folder = fileURLToPath(new URL('../../node_modules/.cache/clients/', import.meta.url))
@@ -16,15 +17,20 @@ const run = (command: string, ...words: readonly string[]): void => {
   if (status !== 0) throw new Error(`${command} ${words.join(' ')} ended with ${status}:\n${stdout}${stderr}`)
 }
 
-/** What Node runs as Claude Code: the package's own launcher, which needs no install script. */
-export const installClaudeCode = (): string => {
-  const prefix = join(folder, `claude-code-${claudeCodeVersion}`)
-  const launcher = join(prefix, 'node_modules/@anthropic-ai/claude-code/cli-wrapper.cjs')
+/** What Node runs: the package's own launcher, which needs no install script. */
+const installFromNpm = (name: string, version: string, path: string): string => {
+  const prefix = join(folder, `${name.replaceAll(/\W+/g, '-')}-${version}`)
+  const launcher = join(prefix, 'node_modules', name, path)
   const npm = ['install', '--prefix', prefix, '--ignore-scripts', '--no-audit', '--no-fund', '--no-save']
   mkdirSync(prefix, { recursive: true })
-  if (!existsSync(launcher)) run('npm', ...npm, `@anthropic-ai/claude-code@${claudeCodeVersion}`)
+  if (!existsSync(launcher)) run('npm', ...npm, `${name}@${version}`)
   return launcher
 }
+
+export const installClaudeCode = (): string =>
+  installFromNpm('@anthropic-ai/claude-code', claudeCodeVersion, 'cli-wrapper.cjs')
+
+export const installCodex = (): string => installFromNpm('@openai/codex', codexVersion, 'bin/codex.js')
 
 /** The Python that has the SDK. */
 export const installPythonSdk = (): string => {

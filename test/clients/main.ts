@@ -1,5 +1,5 @@
 /**
- * `make clients`: Claude Code and the tool runners of both Anthropic SDKs, as they come from their registries, each in sessions with a tool
+ * `make clients`: Claude Code, Codex and the tool runners of both Anthropic SDKs, as they come from their registries, each in sessions with a tool
  * on GPT models, through the whole gateway. The upstream refuses what OpenAI refuses. Prints a line for each client, and exits with 1 where
  * a session does not complete, where the upstream refused a request, or where the ledger is not what the upstream answered.
  */
@@ -11,8 +11,15 @@ import { installWith } from '../bench/installation.ts'
 import { type Books, openBooks } from '../bench/ledger.ts'
 import { placeOptions, progress, runToEnd, temporaryFolder } from '../bench/run.ts'
 import { pricesOf, sheetOf } from '../support/gateway.ts'
-import { claudeCodeVersion, installClaudeCode, installPythonSdk, pythonSdkVersion } from './install.ts'
-import { claudeCode, type Place, pythonToolRunner, type Session, typescriptToolRunner } from './sessions.ts'
+import {
+  claudeCodeVersion,
+  codexVersion,
+  installClaudeCode,
+  installCodex,
+  installPythonSdk,
+  pythonSdkVersion,
+} from './install.ts'
+import { claudeCode, codex, type Place, pythonToolRunner, type Session, typescriptToolRunner } from './sessions.ts'
 import { type Answered, StrictUpstream } from './upstream.ts'
 
 const models = ['openai/gpt-4o-mini', 'openai/gpt-5.1', 'openai/gpt-5.6-sol']
@@ -70,6 +77,7 @@ const runSession = async ({ place, upstream, books }: Bench, model: string, sess
 
 const clients = (): readonly (readonly [name: string, session: Session])[] => [
   [`Claude Code ${claudeCodeVersion}`, claudeCode(installClaudeCode())],
+  [`Codex ${codexVersion}`, codex(installCodex())],
   [`tool runner of the TypeScript SDK ${typescriptSdkVersion}`, typescriptToolRunner],
   [`tool runner of the Python SDK ${pythonSdkVersion}`, pythonToolRunner(installPythonSdk())],
 ]
@@ -77,7 +85,9 @@ const clients = (): readonly (readonly [name: string, session: Session])[] => [
 const start = async (stack: AsyncDisposableStack): Promise<Bench> => {
   const upstream = stack.adopt(new StrictUpstream(), (each) => each.stop())
   const folder = await temporaryFolder(placeOptions.folder.default, stack)
-  const openai = { dialect: 'openai', base_url: await upstream.start(), api_key: 'sk-of-the-provider' }
+  // Codex speaks the responses API alone, and the upstream the chat API: its requests are translated.
+  const capabilities = { responses: false }
+  const openai = { dialect: 'openai', base_url: await upstream.start(), api_key: 'sk-of-the-provider', capabilities }
   const sheets = Object.fromEntries(
     models.map((model) => [model, sheetOf({ max_output_tokens: model.includes('gpt-4o') ? 16_384 : 128_000 })]),
   )

@@ -73,6 +73,36 @@ export const claudeCode =
     }
   }
 
+const codexConfig = (url: string): string => `
+model_provider = "gateway"
+[model_providers.gateway]
+name = "gateway"
+base_url = "${url}/v1"
+env_key = "GATEWAY_KEY"
+wire_api = "responses"
+`
+
+/** The same, over the responses surface: it reads the file by a command. */
+export const codex =
+  (launcher: string): Session =>
+  async ({ url, key, model }, word) => {
+    const folder = await mkdtemp(join(tmpdir(), 'gateway-clients-'))
+    try {
+      const file = join(folder, 'note.txt')
+      await writeFile(file, `The secret word is ${word}.\n`)
+      await writeFile(join(folder, 'config.toml'), codexConfig(url))
+      const env = { PATH: process.env['PATH'], HOME: folder, CODEX_HOME: folder, GATEWAY_KEY: key }
+      // Its own sandbox needs rights that a test may not have; it runs what the upstream here names, and nothing else.
+      const options = ['--skip-git-repo-check', '--sandbox', 'danger-full-access', '--model', model]
+      const words = ['exec', ...options, `Read the file ${file} and say the secret word.`]
+      const { stdout, fault } = await runFile(process.execPath, [launcher, ...words], { cwd: folder, env })
+      if (fault !== null) throw new Error(fault)
+      return [stdout]
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+
 const textIn = ({ content }: Anthropic.Beta.BetaMessage): string =>
   content.map((block) => (block.type === 'text' ? block.text : '')).join('')
 

@@ -32,9 +32,14 @@ const contentText = (content: unknown): string =>
         .map((part) => asText(asObject(part)['text']))
         .join('\n')
 
+const fileIn = (asked: string): string | undefined => /\/\S+\.txt/.exec(asked)?.[0]
+
 /** The tools that are known here, with what they are asked. */
 const argumentsOf: Readonly<Record<string, (asked: string) => JsonObject>> = {
-  Read: (asked) => ({ file_path: /\/\S+\.txt/.exec(asked)?.[0] }),
+  Read: (asked) => ({ file_path: fileIn(asked) }),
+  exec_command: (asked) => ({ cmd: `cat ${fileIn(asked)}` }),
+  // Of newer models: a program that calls the tools.
+  functions__exec: (asked) => ({ input: `text(await tools.exec_command({ cmd: 'cat ${fileIn(asked)}' }))` }),
   weather: () => ({ place: 'Bern' }),
 }
 
