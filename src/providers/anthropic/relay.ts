@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { asObject, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
+import { asObject, isObject, type JsonObject, parseExactJson, parseJson } from '../../encoding/json.ts'
 import type { StreamRelay } from '../dialect/dialect.ts'
 import { EventRelay } from '../dialect/event-relay.ts'
 import type { SseEvent } from '../dialect/sse.ts'
@@ -17,6 +17,7 @@ const textPattern =
 /** An event that is held until the charge is acknowledged. */
 interface Withheld {
   readonly raw: Uint8Array
+  readonly data: string | null
   readonly json: JsonObject
 }
 
@@ -25,8 +26,10 @@ const noMessage: JsonObject = {}
 /** An end whose usage is missing waits for the counted one. */
 const isEndWithoutUsage = (json: JsonObject): boolean => json['type'] === 'message_delta' && !hasOutputTokens(json)
 
-const withUsage = (json: JsonObject, counted: Usage): Uint8Array =>
-  Buffer.from(sseEvent({ ...json, usage: { ...asObject(json['usage']), ...finalUsageOnWire(counted) } }))
+const withUsage = ({ data }: Withheld, counted: Usage): Uint8Array => {
+  const json = asObject(parseExactJson(data ?? ''))
+  return Buffer.from(sseEvent({ ...json, usage: { ...asObject(json['usage']), ...finalUsageOnWire(counted) } }))
+}
 
 const carriageReturn = 13
 
@@ -61,8 +64,8 @@ export class MessagesRelay extends EventRelay implements StreamRelay {
   }
 
   closing(counted: Usage | null): Uint8Array {
-    const pieces = this.#withheld.map(({ raw, json }) =>
-      counted !== null && isEndWithoutUsage(json) ? withUsage(json, counted) : raw,
+    const pieces = this.#withheld.map((event) =>
+      counted !== null && isEndWithoutUsage(event.json) ? withUsage(event, counted) : event.raw,
     )
     const hasStop = this.#withheld.some(({ json }) => json['type'] === 'message_stop')
     return withWholeEnd(Buffer.concat(hasStop ? pieces : [...pieces, Buffer.from(stopEvent)]))
@@ -126,10 +129,10 @@ export class MessagesRelay extends EventRelay implements StreamRelay {
     if (typeof asObject(json['delta'])['stop_reason'] === 'string') this.#stopped = true
   }
 
-  #keepOrWithhold({ raw }: SseEvent, json: JsonObject): void {
+  #keepOrWithhold({ raw, data }: SseEvent, json: JsonObject): void {
     if (this.#withheld.length === 0 && json['type'] !== 'message_stop' && !isEndWithoutUsage(json)) this.keep(raw)
     else {
-      this.#withheld.push({ raw, json })
+      this.#withheld.push({ raw, data, json })
       this.hold(raw.length)
     }
   }

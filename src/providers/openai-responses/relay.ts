@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
+import { asObject, asText, isObject, type JsonObject, parseExactJson, parseJson } from '../../encoding/json.ts'
 import type { StreamRelay, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { EventRelay } from '../dialect/event-relay.ts'
 import { providerLimits } from '../dialect/limits.ts'
@@ -48,11 +48,6 @@ const isStart = (type: string): boolean => promises.includes(type) || type.start
 const withLineEnd = (raw: Uint8Array): Uint8Array =>
   raw.at(-1) === carriageReturn && raw.includes(lineFeed[0] ?? 0) ? Buffer.concat([raw, lineFeed]) : raw
 
-interface Terminal {
-  readonly raw: Uint8Array
-  readonly event: JsonObject
-}
-
 export class ResponsesRelay extends EventRelay implements StreamRelay {
   readonly delivered: DeliveredOutput
   reportedUsage: Usage | null = null
@@ -62,7 +57,7 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
   readonly #request: UpstreamCallRequest
   readonly #tools: StreamedTools
   readonly #items = new StreamedItems()
-  #terminal: Terminal | null = null
+  #terminal: SseEvent | null = null
 
   constructor(target: Target, request: UpstreamCallRequest) {
     super()
@@ -87,12 +82,11 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
 
   closing(counted: Usage | null): Uint8Array {
     if (this.#terminal === null) throw new Error('a stream is closed after its last event has come')
-    const { raw, event } = this.#terminal
+    const { raw, data } = this.#terminal
     if (counted === null) return withLineEnd(raw)
-    return withMarks(
-      this.#target.provider.name,
-      Buffer.from(sseEvent({ ...event, response: withUsage(asObject(event['response']), counted) })),
-    )
+    const event = asObject(parseExactJson(data ?? ''))
+    const closing = sseEvent({ ...event, response: withUsage(asObject(event['response']), counted) })
+    return withMarks(this.#target.provider.name, Buffer.from(closing))
   }
 
   /** Events after the end, such as a `[DONE]`, are not forwarded. Comments do not delay the end of a failing stream. */
@@ -106,7 +100,7 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
 
   #takeEvent(event: SseEvent, json: unknown): void {
     if (!isObject(json)) this.break('not_json')
-    else if (json['type'] === 'response.failed') this.#fail(asObject(json['response']))
+    else if (json['type'] === 'response.failed') this.#fail(event)
     else if (this.isFailing) this.breakEarly()
     else if (json['type'] === 'error' || json['error'] || event.name === 'error') {
       if (this.answering) this.failedResponse = readErrorEvent(json, this.#target.provider)
@@ -121,7 +115,7 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
     this.storedId ??= storedIdOf(this.#request, response)
     if (ends.includes(type)) {
       this.#noteUsage(response)
-      this.#terminal = { raw: withMarks(this.#target.provider.name, event.raw), event: json }
+      this.#terminal = { ...event, raw: withMarks(this.#target.provider.name, event.raw) }
       this.state = 'done'
     } else {
       this.delivered.note(json)
@@ -132,7 +126,8 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
   }
 
   /** A failure before the start costs nothing; a later one may report its usage. */
-  #fail(response: JsonObject): void {
+  #fail({ data }: SseEvent): void {
+    const response = asObject(asObject(parseExactJson(data ?? ''))['response'])
     if (this.answering) {
       this.#noteUsage(response)
       this.failedResponse = { ...this.failedResponse, ...readFailedResponse(response, this.#target.provider) }

@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { asArray, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
+import { asArray, asObject, isObject, type JsonObject, parseExactJson, parseJson } from '../../encoding/json.ts'
 import type { StreamRelay, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { EventRelay, joined } from '../dialect/event-relay.ts'
 import type { SseEvent } from '../dialect/sse.ts'
@@ -12,7 +12,10 @@ const doneEvent = Buffer.from(`data: ${doneData}\n\n`)
 
 const asEvent = (json: JsonObject): Uint8Array => Buffer.from(`data: ${JSON.stringify(json)}\n\n`)
 
-const withoutMember = ({ usage: _usage, ...chunk }: JsonObject): JsonObject => chunk
+const writeWithoutUsage = ({ data }: SseEvent): Uint8Array => {
+  const { usage: _usage, ...chunk } = asObject(parseExactJson(data ?? ''))
+  return asEvent(chunk)
+}
 
 const usageEvent = (identity: JsonObject, usage: Usage): Uint8Array =>
   asEvent({ ...identity, object: 'chat.completion.chunk', choices: [], usage: chatUsageOnWire(usage) })
@@ -56,7 +59,8 @@ export class ChatRelay extends EventRelay implements StreamRelay {
     else if (event.tail) {
       if (this.#rawKept) this.keep(event.raw)
     } else if (event.data === null) this.#keepRaw(event)
-    else if (event.data !== doneData) this.#takeChunk(event, parseJson(event.data))
+    else if (event.data !== doneData)
+      this.#takeChunk(event, this.answering ? parseJson(event.data) : parseExactJson(event.data))
     else {
       if (this.answering) this.state = 'done'
       else this.break('empty_answer')
@@ -84,7 +88,7 @@ export class ChatRelay extends EventRelay implements StreamRelay {
       // Clients that did not ask for usage expect no such member, not even null.
       const rest = isObject(usage) && choices.length === 0 ? [] : withoutUsage(event.raw)
       this.#rawKept = rest !== null && rest.length > 0
-      for (const bytes of rest ?? [asEvent(withoutMember(chunk))]) this.keep(bytes)
+      for (const bytes of rest ?? [writeWithoutUsage(event)]) this.keep(bytes)
     }
   }
 

@@ -252,3 +252,10 @@ t.test('words where none may stand', async (t) => {
   t.equal(late.text, start + text('a'), 'what stands behind what is withheld is withheld')
   t.strictSame(late.relay.delivered.texts, ['aa'])
 })
+
+t.test('an end that is written anew keeps integers beyond 2^53', async (t) => {
+  const wide = '9007199254740993'
+  const unfinished = `event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"vendor":${wide}}\n\n`
+  const whole = relayed([start + text('Hello') + unfinished + stop])
+  t.match(closingOf(whole, noUsage), `"vendor":${wide}`)
+})

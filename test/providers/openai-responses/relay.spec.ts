@@ -386,3 +386,16 @@ t.test('items beyond the bound share the last place', async (t) => {
     relay.push(Buffer.from(sse({ type: 'response.output_text.delta', output_index, delta: 'x' })))
   t.strictSame(relay.delivered.texts, ['xx'])
 })
+
+t.test('a response that is written anew keeps integers beyond 2^53', async (t) => {
+  const wide = '9007199254740993'
+  const { usage: _usage, ...bare } = responseOf(items)
+  const withWide = (type: string, response: JsonObject): string =>
+    sse({ type, response: { ...response, vendor: 'WIDE' } }).replace('"WIDE"', wide)
+  const ended = new ResponsesRelay(targetOf(), askedOf({ tools }))
+  ended.push(Buffer.from(body + withWide('response.completed', bare)))
+  t.match(Buffer.from(ended.closing(noUsage)).toString(), `"vendor":${wide}`)
+  const failed = new ResponsesRelay(targetOf(), askedOf({ tools }))
+  failed.push(Buffer.from(body + withWide('response.failed', { ...bare, status: 'failed' })))
+  t.match(JSON.stringify(failed.failedResponse), `"vendor":${wide}`)
+})

@@ -255,3 +255,14 @@ t.test('all that was said is collected, choice by choice', async (t) => {
   t.strictSame(relay.delivered.texts, ['say no find{"a":1}', 'other'])
   t.strictSame(relay.delivered.reasoningTexts, ['think', ''])
 })
+
+t.test('a chunk that is written anew keeps integers beyond 2^53', async (t) => {
+  const wide = '9007199254740993'
+  const first = `event: chunk\ndata: {"id":"c","created":${wide},"model":"m","vendor":${wide},"usage":null,"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n`
+  const { relay, text } = relayed([first + finish + done])
+  t.match(text, `"vendor":${wide}`)
+  t.notMatch(text, 'usage')
+  const asked = relayed([first + finish + done], wantsUsage)
+  t.match(Buffer.from(asked.relay.closing(noUsage)).toString(), `"created":${wide}`)
+  t.equal(relay.state, 'done')
+})

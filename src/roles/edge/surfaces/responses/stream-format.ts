@@ -1,4 +1,4 @@
-import { asObject, type JsonObject, parseJson } from '../../../../encoding/json.ts'
+import { asObject, type JsonObject, parseExactJson } from '../../../../encoding/json.ts'
 import type { GatewayError } from '../../../../errors/gateway-error.ts'
 import { errorBody } from '../../../../http/errors.ts'
 import { SseSplitter } from '../../../../providers/dialect/sse.ts'
@@ -74,7 +74,7 @@ export class ResponsesStreamFormat implements StreamFormat {
   errorEvent(error: GatewayError): Uint8Array {
     this.#read()
     const number = this.#last + 1
-    const begun = asObject(asObject(parseJson(this.#begun))['response'])
+    const begun = asObject(asObject(parseExactJson(this.#begun))['response'])
     const failed = failedResponseEvent(error, { ...bareResponse(this.#unseen), ...begun }, number + 1)
     return Buffer.from(responsesErrorEvent(error, number) + failed)
   }

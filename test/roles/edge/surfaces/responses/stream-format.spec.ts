@@ -155,3 +155,11 @@ t.test('the official SDK raises it', async (t) => {
     type: errorTable[brokenOverLines.code].type,
   })
 })
+
+t.test('the failed response keeps integers beyond 2^53 of its begin', async (t) => {
+  const wide = '9007199254740993'
+  const format = new ResponsesStreamFormat(unseen)
+  const response = { ...responseOf([]), vendor: 'WIDE' }
+  format.observe(Buffer.from(sse({ type: 'response.created', sequence_number: 0, response }).replace('"WIDE"', wide)))
+  t.match(Buffer.from(format.errorEvent(broken)).toString(), `"vendor":${wide}`)
+})
