@@ -163,8 +163,11 @@ const startProxy = async (context: ProcessContext, calls: CallSource, sandboxUrl
   observation.health.check('proxy', () => running.checks())
 }
 
-const openRecentTasks = ({ platform, stack }: ProcessContext, tail: LedgerTail): RecentTasks =>
-  stack.push(new RecentTasks({ tail, log: platform.log, stored: requireTables(platform).database.tasks() }))
+const openRecentTasks = ({ platform, runtime, stack }: ProcessContext, tail: LedgerTail): RecentTasks => {
+  const { log } = platform
+  const stored = requireTables(platform).database.tasks()
+  return stack.push(new RecentTasks({ ...runtime, tail, log, frames: log, stored }))
+}
 
 interface LedgerViews {
   readonly tail: LedgerTail

@@ -47,7 +47,8 @@ const parseHeader = (line: string): FrameHeader => {
   return header
 }
 
-const parseEvent = (line: string): StoredEvent => {
+/** Throws when the line is not an event in its envelope. */
+export const decodeEvent = (line: string): StoredEvent => {
   const event: unknown = JSON.parse(line)
   if (!isStoredEvent(event)) throw new Error('a line is not an event')
   return event
@@ -62,5 +63,5 @@ export const decodeFrame = (text: string): DecodedFrame => {
   const header = parseHeader(headerLine ?? '')
   if (header.events !== lines.length)
     throw new Error(`frame ${header.frame} announces ${header.events} events and holds ${lines.length}`)
-  return { ...parseFrameId(header.frame), events: lines.map(parseEvent) }
+  return { ...parseFrameId(header.frame), events: lines.map(decodeEvent) }
 }

@@ -1,6 +1,8 @@
 import type { Ledger } from '../domain/ledger/ledger.ts'
 import type { ClosedRequest, ClosingEvent, RoutedEvent } from '../domain/ledger/requests.ts'
+import { foldTask, type Task } from '../domain/video/task.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
+import { decodeEvent } from '../events/codec.ts'
 import type { Event } from '../events/envelope.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -8,7 +10,7 @@ import { withTimeout } from '../runtime/within.ts'
 import type { EventLog } from './event-log.ts'
 import { type LedgerTail, waitForLogEnd } from './ledger-tail.ts'
 import { type FrameSource, readFrameAt } from './raw-frames.ts'
-import { decodeEvents } from './read-frame.ts'
+import { readEvent } from './read-frame.ts'
 
 /** A row of the tables as an index of the log: its facts are in these frames, and its other columns decide nothing. */
 interface IndexedRow {
@@ -44,7 +46,15 @@ export const rowMismatch = (
 
 const late = (): GatewayError => unavailable('The event log does not answer. Try again shortly.')
 
-const readAll = async (parts: RowFramesParts, row: IndexedRow): Promise<readonly IndexedEvent[]> => {
+const utf8 = new TextDecoder()
+
+/** Of a frame with hundreds of events only those that name the id are parsed. */
+const decodeEventsNaming = (id: string, data: Uint8Array): readonly Event[] => {
+  const [, ...lines] = utf8.decode(data).split('\n')
+  return lines.filter((line) => line.includes(JSON.stringify(id))).map((line) => readEvent(decodeEvent(line)))
+}
+
+const readAll = async (parts: RowFramesParts, row: IndexedRow, id: string): Promise<readonly IndexedEvent[]> => {
   const { frames, tail } = parts
   const sequences = [...new Set(row.sequences)].sort((one, other) => one - other)
   const known = tail.ledger.sequence
@@ -52,13 +62,13 @@ const readAll = async (parts: RowFramesParts, row: IndexedRow): Promise<readonly
   const found = await Promise.all(sequences.map((sequence) => readFrameAt(frames, sequence, last)))
   return found.flatMap((frame) => {
     if (frame === null) throw rowMismatch(parts, row, 'a frame that it names is not in the log')
-    return decodeEvents(frame.data).map((event) => ({ event, sequence: frame.sequence }))
+    return decodeEventsNaming(id, frame.data).map((event) => ({ event, sequence: frame.sequence }))
   })
 }
 
-/** In the order of the log, once the ledger has them too. Throws `read_models_unavailable`. */
-export const readRowEvents = (parts: RowFramesParts, row: IndexedRow): Promise<readonly IndexedEvent[]> =>
-  withTimeout(readAll(parts, row), sharedLimits.logStalledMs, late)
+/** Those that name an id, in the order of the log, once the ledger has them too. Throws `read_models_unavailable`. */
+const readRowEvents = (parts: RowFramesParts, row: IndexedRow, id: string): Promise<readonly IndexedEvent[]> =>
+  withTimeout(readAll(parts, row, id), sharedLimits.logStalledMs, late)
 
 type Side<E extends RoutedEvent | ClosingEvent> = IndexedEvent & { readonly event: E }
 
@@ -80,7 +90,7 @@ export const readClosedRequest = async (
   row: IndexedRow,
   requestId: string,
 ): Promise<Pick<ClosedRequest, 'routed' | 'closing'>> => {
-  const events = await readRowEvents(parts, row)
+  const events = await readRowEvents(parts, row, requestId)
   const own = events.filter(({ event }) => 'requestId' in event.data && event.data.requestId === requestId)
   const [routed, closing] = [own.find(isRouted), own.find(isClosing)]
   if (routed === undefined || closing?.event.data.workspaceId !== routed.event.data.workspaceId)
@@ -88,4 +98,15 @@ export const readClosedRequest = async (
   if (!hasCounted(parts.tail.ledger, routed, closing))
     throw rowMismatch(parts, row, 'it names an end that did not count')
   return { routed: routed.event, closing: closing.event }
+}
+
+/** As the frames leave it. Throws `read_models_unavailable` where they do not hold a task of the workspace. */
+export const readTask = async (parts: RowFramesParts, row: IndexedRow, workspaceId: string): Promise<Task> => {
+  const events = await readRowEvents(parts, row, row.id)
+  const task = foldTask(
+    events.map(({ event }) => event),
+    { taskId: row.id, workspaceId },
+  )
+  if (task === null) throw rowMismatch(parts, row, 'the frames that it names do not hold the task')
+  return task
 }

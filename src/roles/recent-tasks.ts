@@ -1,24 +1,30 @@
 import type { Applied } from '../domain/ledger/ledger.ts'
 import { isEnded, type Task } from '../domain/video/task.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
-import type { EventLog } from '../log/event-log.ts'
 import { type LedgerTail, waitForLogEnd } from '../log/ledger-tail.ts'
+import { type RowFramesParts, readTask, rowMismatch } from '../log/row-frames.ts'
 import type { TaskPage } from '../projections/tasks/queries.ts'
 import { sharedLimits } from '../runtime/limits.ts'
+import { Semaphore } from '../runtime/semaphore.ts'
 import { waitUntilSequence } from '../runtime/wait-until-sequence.ts'
 import { roleLimits } from './limits.ts'
 
-/** Everything rejects while the tables cannot be read. */
+interface StoredTask {
+  readonly taskId: string
+  /** Of the frames that hold its events. */
+  readonly sequences: readonly number[]
+}
+
+/** An index of the log. Everything rejects while the tables cannot be read. */
 export interface StoredTasks {
   /** Null where the tables do not have the task (yet), and for another workspace's. */
-  findTask(workspaceId: string, taskId: string): Promise<Task | null>
-  listTasks(workspaceId: string, kind: Task['kind'], page: TaskPage): Promise<readonly Task[]>
+  findTask(workspaceId: string, taskId: string): Promise<StoredTask | null>
+  listTasks(workspaceId: string, kind: Task['kind'], page: TaskPage): Promise<readonly StoredTask[]>
   checkpoint(): Promise<number>
 }
 
-export interface RecentTasksParts {
+export interface RecentTasksParts extends RowFramesParts {
   readonly tail: Pick<LedgerTail, 'ledger' | 'onApplied' | 'waitForSequence'>
-  readonly log: Pick<EventLog, 'lastSequence'>
   readonly stored: StoredTasks
   readonly endedMax?: number
 }
@@ -34,7 +40,7 @@ const unavailable = (cause?: unknown): GatewayError =>
     retryAfterSeconds: 1,
   })
 
-/** Open tasks are in the ledger, those that just ended in memory until the tables have them, all others there. */
+/** Open tasks are in the ledger, those that just ended in memory; of others the tables name the frames. */
 export class RecentTasks {
   readonly #parts: RecentTasksParts
   readonly #endedMax: number
@@ -42,6 +48,7 @@ export class RecentTasks {
   readonly #placed = new Map<string, number>()
   /** Tasks that ended up to this sequence may be in the tables alone. */
   #forgotten: number
+  readonly #reads = new Semaphore(roleLimits.listedTaskReadsMax)
   readonly #unlisten: () => void
 
   constructor(parts: RecentTasksParts) {
@@ -59,7 +66,8 @@ export class RecentTasks {
     if (known !== undefined) return known
     return reading(async () => {
       const stored = await this.#parts.stored.findTask(workspaceId, taskId)
-      if (stored !== null && isEnded(stored)) return stored
+      const task = stored === null ? null : await this.#read(workspaceId, stored)
+      if (task !== null && isEnded(task)) return task
       // Another process may have accepted or ended it a moment ago: that is in the log.
       await waitForLogEnd(this.#parts, unavailable)
       return this.#known(workspaceId, taskId) ?? (await this.#findSettled(workspaceId, taskId))
@@ -79,7 +87,11 @@ export class RecentTasks {
     return reading(async () => {
       await this.#tablesReach(this.#placed.get(workspaceId) ?? 0)
       const stored = await this.#parts.stored.listTasks(workspaceId, kind, page)
-      return stored.map((task) => (isEnded(task) ? task : (this.#known(workspaceId, task.taskId) ?? task)))
+      return Promise.all(
+        stored.map(
+          (each) => this.#known(workspaceId, each.taskId) ?? this.#reads.run(() => this.#read(workspaceId, each)),
+        ),
+      )
     })
   }
 
@@ -100,7 +112,15 @@ export class RecentTasks {
   /** A task that is not open here: in the tables, once they have all that memory has not, or nowhere. */
   async #findSettled(workspaceId: string, taskId: string): Promise<Task | null> {
     await this.#tablesReach(this.#forgotten)
-    return this.#parts.stored.findTask(workspaceId, taskId)
+    const stored = await this.#parts.stored.findTask(workspaceId, taskId)
+    if (stored === null) return null
+    const task = await this.#read(workspaceId, stored)
+    if (isEnded(task)) return task
+    throw rowMismatch(this.#parts, rowOf(stored), 'the frames that it names do not hold its end')
+  }
+
+  #read(workspaceId: string, stored: StoredTask): Promise<Task> {
+    return readTask(this.#parts, rowOf(stored), workspaceId)
   }
 
   /** Resolves once the tables have a frame. They have it within a moment, or they are failing. */
@@ -127,6 +147,8 @@ export class RecentTasks {
     this.#forgotten = sequence
   }
 }
+
+const rowOf = ({ taskId, sequences }: StoredTask) => ({ table: 'tasks', id: taskId, sequences })
 
 /** Turns any failure of the tables or the log into one error. */
 const reading = async <T>(read: () => Promise<T>): Promise<T> => {

@@ -5,7 +5,7 @@ import { selectKeys, selectWorkspaces } from '../../src/projections/accounts/que
 import { selectFindings } from '../../src/projections/findings.ts'
 import { selectPrices } from '../../src/projections/prices/queries.ts'
 import { selectLateVerdicts } from '../../src/projections/tasks/late-verdicts.ts'
-import { findTask, selectTasks } from '../../src/projections/tasks/queries.ts'
+import { findTask, selectAllTasks, selectTasks } from '../../src/projections/tasks/queries.ts'
 import { findWalletFigures } from '../../src/projections/wallets/queries.ts'
 import {
   adjusted,
@@ -98,7 +98,9 @@ t.test('tasks', async (t) => {
   const ids = async (kind: 'text2video' | 'omni-video', page: number, pageSize: number) =>
     (await selectTasks(db, 'acme', kind, { page, pageSize })).map(({ taskId }) => taskId)
 
-  t.same(await findTask(db, 'acme', 'task-1'), {
+  const listed = await selectAllTasks(db, 'acme', { limit: 10 })
+  const found = (id: string) => listed.find(({ taskId }) => taskId === id)
+  t.same(found('task-1'), {
     taskId: 'task-1',
     workspaceId: 'acme',
     keyId: 'key-1',
@@ -131,7 +133,9 @@ t.test('tasks', async (t) => {
     total: '0.63',
     results: [{ id: 'video-1', url: 'https://vendor.example/1.mp4?sign=a', duration: '5.1' }],
   })
-  t.match(await findTask(db, 'acme', 'task-2'), { status: 'FAILURE', total: '0', failReason: /deadline/ })
+  t.match(found('task-2'), { status: 'FAILURE', total: '0', failReason: /deadline/ })
+  t.same(await findTask(db, 'acme', 'task-1'), { taskId: 'task-1', sequences: [1, 4] })
+  t.same(await findTask(db, 'acme', 'task-2'), { taskId: 'task-2', sequences: [2, 4, 5, 6, 6] })
   t.equal(await findTask(db, 'acme', 'task-4'), null, "another workspace's")
   t.equal(await findTask(db, 'acme', 'task-9'), null)
 

@@ -1,8 +1,9 @@
 import t, { type Test } from 'tap'
 import { initialLedger, type Ledger } from '../../src/domain/ledger/ledger.ts'
-import type { Task } from '../../src/domain/video/task.ts'
+import { isEnded, type Task } from '../../src/domain/video/task.ts'
 import { LedgerTail } from '../../src/log/ledger-tail.ts'
 import { RecentTasks, type RecentTasksParts, type StoredTasks } from '../../src/roles/recent-tasks.ts'
+import { recordingLogger, silentLogger } from '../support/log-lines.ts'
 import { MemoryLog } from '../support/memory-log.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { holdReleased, taskFailed, taskPlaced, taskProgressed, taskSettled, taskSubmitted } from './projector/facts.ts'
@@ -18,7 +19,7 @@ interface Options extends Partial<RecentTasksParts> {
 
 const following = (t: Test, log: MemoryLog, { ledger = initialLedger(), ...parts }: Options = {}) => {
   const tail = new LedgerTail(ledger, log)
-  const tasks = new RecentTasks({ tail, log, stored: away, ...parts })
+  const tasks = new RecentTasks({ tail, log, frames: log, logger: silentLogger, stored: away, ...parts })
   t.teardown(async () => {
     await tasks.stop()
     await tail.stop()
@@ -139,4 +140,37 @@ t.test('a list has what was taken a moment ago, and every task as it stands', as
   t.same(idsOf(await tasks.list('acme', 'text2video', page)), ['task-3 SUBMITTED', 'task-1 SUCCESS'])
   t.same(idsOf(await tasks.list('acme', 'text2video', { page: 2, pageSize: 1 })), ['task-1 SUCCESS'])
   t.same(await tasks.list('other', 'text2video', page), [])
+})
+
+t.test('a row that names other frames than its own yields no task', async (t) => {
+  const log = new MemoryLog()
+  await log.postToWallet('acme', [taskPlaced('task-1'), taskPlaced('task-2')])
+  await log.postToWallet('other', [taskPlaced('task-3', {}, 'other')])
+  await log.append([taskSubmitted('task-1'), taskSettled('task-1'), taskSettled('task-2')])
+  await log.append([{ ...taskSettled('task-3'), data: { ...taskSettled('task-3').data, workspaceId: 'other' } }])
+  const logger = recordingLogger()
+  for (const sequences of [[1], [3], [2, 4], [], [0, 1], [1, 1_000_000]]) {
+    const stored: StoredTasks = {
+      findTask: async () => ({ taskId: 'task-1', sequences }),
+      listTasks: async () => [{ taskId: 'task-1', sequences }],
+      checkpoint: async () => 4,
+    }
+    const { tasks } = following(t, log, { stored, logger, ledger: ledgerOf(log) })
+    await t.rejects(tasks.find('acme', 'task-1'), unavailable, `frames ${sequences}`)
+    const shown = await tasks.list('acme', 'text2video', page).catch(() => [])
+    t.notOk(shown.some(isEnded), 'nor a result in a list')
+    await t.rejects(tasks.find('other', 'task-1'), unavailable, 'nor to another workspace')
+  }
+  t.ok(logger.lines.length >= 6)
+  t.ok(logger.lines.every(({ event }) => event === 'projection.row_mismatch'))
+  const stored: StoredTasks = {
+    findTask: async (_, taskId) => ({ taskId, sequences: [2, 4] }),
+    listTasks: async () => [{ taskId: 'task-3', sequences: [2, 4] }],
+    checkpoint: async () => 4,
+  }
+  const { tasks } = following(t, log, { stored, logger, ledger: ledgerOf(log) })
+  await t.rejects(tasks.find('acme', 'task-3'), unavailable, "another workspace's task in our name")
+  await t.rejects(tasks.list('acme', 'text2video', page), unavailable)
+  t.match(await tasks.find('other', 'task-3'), { status: 'SUCCESS' })
+  t.match(await tasks.list('other', 'text2video', page), [{ taskId: 'task-3', status: 'SUCCESS' }])
 })

@@ -170,7 +170,7 @@ export const startSimEdge = async (start: Start, log: OpenLog, tail: LedgerTail,
   push({ stop: () => outcomes.close() })
   const rateRecords = await openRates({ ...options, connection: await connect(start, 'edge', 'rates') })
   push({ stop: async () => rateRecords.close() })
-  const tasks = push(new RecentTasks({ tail, log, stored: tables.tasks() }))
+  const tasks = push(new RecentTasks({ tail, log, frames: log, ...runtime, stored: tables.tasks() }))
   const responseOwners = push(
     new StoredResponses({ tail, log, frames: log, ...runtime, findStored: () => tables.findStoredResponse() }),
   )

@@ -1,6 +1,5 @@
 import { applyFrame, initialLedger, type Ledger } from '../../src/domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
-import type { Task } from '../../src/domain/video/task.ts'
 import type { Frame } from '../../src/log/event-log.ts'
 import { readModels } from '../../src/projections/read-models.ts'
 import type { Row, Value } from '../../src/projections/schema/read-model.ts'
@@ -127,7 +126,7 @@ export class SimTables implements ProjectionStore {
   }
 
   tasks(): StoredTasks {
-    const ended = (): Promise<Task | null> => this.#call('tables.read', () => null)
+    const ended = (): Promise<null> => this.#call('tables.read', () => null)
     return {
       findTask: ended,
       listTasks: () => this.#call('tables.read', () => []),

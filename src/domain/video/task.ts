@@ -1,4 +1,4 @@
-import type { EventOf } from '../../events/envelope.ts'
+import type { Event, EventOf } from '../../events/envelope.ts'
 import type { TaskOrder, TaskResult } from '../../events/types.ts'
 
 /** `QUEUED`: accepted by us and not yet by the vendor. It never goes back, and the last two are final. */
@@ -125,4 +125,28 @@ const releaseReasons: { readonly [R in EventOf<'HoldReleased'>['data']['reason']
 export const expireTask = (task: Task, { data, time }: EventOf<'HoldReleased'>): void => {
   end(task, 'FAILURE', Date.parse(time))
   task.failReason = releaseReasons[data.reason]
+}
+
+const applyToTask = (task: Task, event: Event): void => {
+  if (event.type === 'TaskSubmitted' || event.type === 'TaskProgressed') progressTask(task, event)
+  else if (event.type === 'TaskSettled') settleTask(task, event)
+  else if (event.type === 'HoldReleased') expireTask(task, event)
+}
+
+/** Of its events, and of others; the first end counts. Null where the task is not among them. */
+export const foldTask = (
+  events: readonly Event[],
+  { taskId, workspaceId }: Pick<Task, 'taskId' | 'workspaceId'>,
+): Task | null => {
+  const own = events.filter(
+    ({ data }) =>
+      'workspaceId' in data &&
+      data.workspaceId === workspaceId &&
+      (('taskId' in data && data.taskId === taskId) || ('holdId' in data && data.holdId === taskId)),
+  )
+  const placed = own.find((event) => event.type === 'HoldPlaced')
+  const task = placed === undefined ? null : openTask(placed)
+  if (task === null) return null
+  for (const event of own) if (!isEnded(task)) applyToTask(task, event)
+  return task
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { formatUsd } from '../../domain/money.ts'
 import { videoKinds } from '../../domain/video/request.ts'
 import type { Task } from '../../domain/video/task.ts'
+import { projectionLimits } from '../charges/limits.ts'
 import { parsePicos } from '../schema/columns.ts'
 import { restoredOrNull, restoredText } from '../schema/stored-text.ts'
 import type { ReadModels, StoredRow } from '../schema/tables.ts'
@@ -57,15 +58,34 @@ const taskFromRow = (row: Row): Task => ({
   ...endOf(row),
 })
 
-/** Null for a task that the tables do not have (yet), and for another workspace's. */
-export const findTask = async (db: ReadModels, workspaceId: string, taskId: string): Promise<Task | null> => {
-  const row = await db
+/** The events of a task, as an index of the log: their frames. */
+interface TaskIndex {
+  readonly taskId: string
+  readonly sequences: readonly number[]
+}
+
+const selectIndex = (db: ReadModels, workspaceId: string) =>
+  db
     .selectFrom('tasks')
-    .selectAll()
-    .where('task_id', '=', taskId)
+    .select('task_id')
+    .select(
+      sql<readonly bigint[]>`array(
+        select sequence from charge_places
+        where charge_id = task_id and charge_places.workspace_id = tasks.workspace_id
+        order by sequence limit ${projectionLimits.chargePlacesMax}
+      )`.as('sequences'),
+    )
     .where('workspace_id', '=', workspaceId)
-    .executeTakeFirst()
-  return row === undefined ? null : taskFromRow(row)
+
+const indexFromRow = (row: { readonly task_id: string; readonly sequences: readonly bigint[] }): TaskIndex => ({
+  taskId: row.task_id,
+  sequences: row.sequences.map(Number),
+})
+
+/** Null for a task that the tables do not have (yet), and for another workspace's. */
+export const findTask = async (db: ReadModels, workspaceId: string, taskId: string): Promise<TaskIndex | null> => {
+  const row = await selectIndex(db, workspaceId).where('task_id', '=', taskId).executeTakeFirst()
+  return row === undefined ? null : indexFromRow(row)
 }
 
 export interface TaskPage {
@@ -74,27 +94,21 @@ export interface TaskPage {
   readonly pageSize: number
 }
 
-const newestOf = (db: ReadModels, workspaceId: string, kind: Task['kind']) =>
-  db
-    .selectFrom('tasks')
-    .selectAll()
-    .where('workspace_id', '=', workspaceId)
-    .where('kind', '=', kind)
-    .orderBy('queued_at', 'desc')
-    .orderBy('task_id', 'desc')
-
 /** Newest first. */
 export const selectTasks = async (
   db: ReadModels,
   workspaceId: string,
   kind: Task['kind'],
   { page, pageSize }: TaskPage,
-): Promise<readonly Task[]> => {
-  const rows = await newestOf(db, workspaceId, kind)
+): Promise<readonly TaskIndex[]> => {
+  const rows = await selectIndex(db, workspaceId)
+    .where('kind', '=', kind)
+    .orderBy('queued_at', 'desc')
+    .orderBy('task_id', 'desc')
     .offset((page - 1) * pageSize)
     .limit(pageSize)
     .execute()
-  return rows.map(taskFromRow)
+  return rows.map(indexFromRow)
 }
 
 export type TaskCursor = Pick<Task, 'queuedMs' | 'taskId'>
@@ -115,7 +129,14 @@ export const selectAllTasks = async (
 ): Promise<readonly Task[]> => {
   const found: Task[] = []
   for (const kind of videoKinds) {
-    let query = newestOf(db, workspaceId, kind).limit(limit)
+    let query = db
+      .selectFrom('tasks')
+      .selectAll()
+      .where('workspace_id', '=', workspaceId)
+      .where('kind', '=', kind)
+      .orderBy('queued_at', 'desc')
+      .orderBy('task_id', 'desc')
+      .limit(limit)
     if (after !== undefined)
       query = query.where(sql<boolean>`(queued_at, task_id) < (${new Date(after.queuedMs)}, ${after.taskId})`)
     found.push(...(await query.execute()).map(taskFromRow))

@@ -34,10 +34,7 @@ t.test('videos are submitted, polled and settled while PostgreSQL is stopped', a
   const { database, place } = requireTables(operator.platform)
   await until(async () => (await database.checkpoint().catch(() => 0)) === (await operator.log.lastSequence()))
   t.same(
-    (await database.tasks().listTasks('films', 'text2video', { page: 1, pageSize: 10 })).map(({ taskId, total }) => [
-      taskId,
-      total,
-    ]),
+    (await database.readModels().listTasks('films', { limit: 10 })).value.map(({ taskId, total }) => [taskId, total]),
     [
       [during, '0.42'],
       [before, '0.42'],

@@ -9,7 +9,8 @@ import { availablePicos } from '../../../src/domain/wallet/wallet.ts'
 import type { EventOf, Fact } from '../../../src/events/envelope.ts'
 import type { VideoSheet } from '../../../src/events/types.ts'
 import type { LedgerTail } from '../../../src/log/ledger-tail.ts'
-import { RecentTasks } from '../../../src/roles/recent-tasks.ts'
+import { RecentTasks, type StoredTasks } from '../../../src/roles/recent-tasks.ts'
+import { silentLogger } from '../../support/log-lines.ts'
 import type { MemoryLog } from '../../support/memory-log.ts'
 import { type EdgeOptions, secret, startEdge, type TestEdge, workspaceId } from './edge-fixture.ts'
 
@@ -39,27 +40,37 @@ export const plainBody = { model: 'vv/v3', prompt: 'A cat.' }
 export const plainNative = { model_name: 'vv/v3', prompt: 'A cat.' }
 
 /** The tables as a projector would have them by now. */
-const storedTasks = (tail: LedgerTail) => {
-  const tasks = new Map<string, Task>()
+const storedTasks = (tail: LedgerTail): StoredTasks => {
+  const tasks = new Map<string, { readonly task: Task; readonly sequences: number[] }>()
   tail.onApplied((applied) => {
-    for (const { task } of applied) if (task !== null) tasks.set(task.taskId, task)
+    for (const { task, sequence } of applied) {
+      if (task === null) continue
+      const stored = tasks.get(task.taskId)
+      if (stored === undefined) tasks.set(task.taskId, { task, sequences: [sequence] })
+      else stored.sequences.push(sequence)
+    }
+  })
+  const indexOf = ({ task: { taskId }, sequences }: { readonly task: Task; readonly sequences: number[] }) => ({
+    taskId,
+    sequences,
   })
   return {
-    findTask: async (workspace: string, taskId: string): Promise<Task | null> => {
-      const task = tasks.get(taskId)
-      return task?.workspaceId === workspace ? task : null
+    findTask: async (workspace, taskId) => {
+      const stored = tasks.get(taskId)
+      return stored?.task.workspaceId === workspace ? indexOf(stored) : null
     },
-    listTasks: async (workspace: string, kind: Task['kind'], { page, pageSize }: { page: number; pageSize: number }) =>
+    listTasks: async (workspace, kind, { page, pageSize }) =>
       [...tasks.values()]
-        .filter((task) => task.workspaceId === workspace && task.kind === kind)
+        .filter(({ task }) => task.workspaceId === workspace && task.kind === kind)
         .toReversed()
-        .slice((page - 1) * pageSize, page * pageSize),
-    checkpoint: async (): Promise<number> => tail.ledger.sequence,
+        .slice((page - 1) * pageSize, page * pageSize)
+        .map(indexOf),
+    checkpoint: async () => tail.ledger.sequence,
   }
 }
 
 const recentTasks = (t: Test, tail: LedgerTail, log: MemoryLog): RecentTasks => {
-  const tasks = new RecentTasks({ tail, log, stored: storedTasks(tail) })
+  const tasks = new RecentTasks({ tail, log, frames: log, logger: silentLogger, stored: storedTasks(tail) })
   t.teardown(() => tasks.stop())
   return tasks
 }
