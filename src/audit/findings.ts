@@ -12,6 +12,8 @@ export type IntegrityFindingKind =
   | 'checkpoint-contradicted'
   | 'log-forked'
   | 'log-truncated'
+  | 'snapshot-changed'
+  | 'snapshot-swapped'
 
 export interface IntegrityFinding {
   readonly kind: IntegrityFindingKind

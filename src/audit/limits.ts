@@ -14,5 +14,6 @@ export const auditLimits = {
   headRetryMs: 5_000, // Between two tries of a store of the signed head that could not be reached.
   consistencyProofLinesMax: 63, // C2SP tlog-witness: more than a tree of 2^63 leaves needs.
   snapshotPieceBytes: 256 * 1024, // A few milliseconds of encoding; then it yields to the rest of the process.
+  verifySnapshotsMax: 16, // The last that checkpoints confirm: more than are kept.
   snapshotsKept: 3, // The projector starts from one that is not newer than its tables.
 } as const

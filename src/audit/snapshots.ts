@@ -1,8 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { Ledger } from '../domain/ledger/ledger.ts'
+import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
 import { encodeLedger, LedgerDecoder, SnapshotFault, snapshotFormat } from '../domain/ledger/snapshot.ts'
+import { faultText } from '../errors/gateway-error.ts'
 import type { FrameSource, RawFrame } from '../log/raw-frames.ts'
+import type { IntegrityFinding } from './findings.ts'
+import { foldLog } from './fold-log.ts'
 import { auditLimits } from './limits.ts'
 import { GrowingTree, hashLeaf } from './merkle.ts'
 import type { Verifier } from './note.ts'
@@ -61,6 +64,13 @@ async function* readLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buf
   if (rest.length > 0) throw new SnapshotFault('its last line is cut off')
 }
 
+/** The root of the tree over the lines. */
+const hashSnapshot = async (pieces: AsyncIterable<Uint8Array>): Promise<string> => {
+  const tree = new GrowingTree()
+  for await (const line of readLines(pieces)) tree.append(hashLeaf(line))
+  return tree.root.toString('hex')
+}
+
 const decodeSnapshot = async (pieces: AsyncIterable<Uint8Array>, head: SnapshotHead): Promise<Ledger> => {
   const tree = new GrowingTree()
   const decoder = new LedgerDecoder()
@@ -115,4 +125,64 @@ export const restoreLedger = async (search: SnapshotSearch): Promise<Ledger | nu
     }
   }
   return null
+}
+
+const findingOf = (
+  kind: 'snapshot-changed' | 'snapshot-swapped',
+  sequence: number,
+  text: string,
+): IntegrityFinding => ({
+  kind,
+  sequence,
+  toSequence: sequence,
+  text: `the snapshot of sequence ${sequence} ${text}`,
+})
+
+const checkStored = async (
+  store: Pick<SnapshotStore, 'read'>,
+  head: SnapshotHead,
+  confirmed: readonly SnapshotHead[],
+): Promise<IntegrityFinding | null> => {
+  const own = confirmed.find(({ sequence }) => sequence === head.sequence)
+  if (own === undefined) return null
+  const sha256 = await hashSnapshot(store.read(head)).catch((fault: unknown) => faultText(fault))
+  if (sha256 === own.sha256 && isDeepStrictEqual(head, own)) return null
+  const other = confirmed.find((each) => each.sha256 === sha256 && each.sequence !== own.sequence)
+  if (other !== undefined)
+    return findingOf('snapshot-swapped', head.sequence, `has the bytes of that of ${other.sequence}`)
+  return findingOf('snapshot-changed', head.sequence, 'is not the one that a checkpoint confirms')
+}
+
+/** Stored snapshots against those that verified checkpoints confirm. One that none confirms is never used. */
+export const verifySnapshots = async (
+  store: Pick<SnapshotStore, 'list' | 'read'>,
+  confirmed: readonly SnapshotHead[],
+): Promise<readonly IntegrityFinding[]> => {
+  const found: (IntegrityFinding | null)[] = []
+  for (const head of await store.list()) found.push(await checkStored(store, head, confirmed))
+  return found.filter((finding) => finding !== null)
+}
+
+const hashLedger = async (ledger: Ledger): Promise<string> => {
+  const pieces = encodeSnapshot(ledger)
+  for (;;) {
+    const { done, value } = await pieces.next()
+    if (done === true) return value.sha256
+  }
+}
+
+/** Replays the log, and compares each confirmed snapshot of this program's format with the ledger at its sequence. */
+export const replaySnapshots = async (
+  source: FrameSource,
+  confirmed: readonly SnapshotHead[],
+): Promise<readonly IntegrityFinding[]> => {
+  const found: IntegrityFinding[] = []
+  const ledger = initialLedger()
+  for (const { format, sequence, sha256 } of confirmed) {
+    if (format !== snapshotFormat) continue
+    for await (const _ of foldLog({ frames: source, to: sequence }, ledger));
+    if ((await hashLedger(ledger)) !== sha256)
+      found.push(findingOf('snapshot-changed', sequence, 'was confirmed and is not the ledger of the frames before it'))
+  }
+  return found
 }

@@ -10,6 +10,7 @@ import { MisplacedFrames } from './misplaced-frames.ts'
 import type { Verifier } from './note.ts'
 import { type KnownHead, type PublishedCheckpoint, PublishedCheckpoints } from './published-checkpoints.ts'
 import type { Rollback } from './rollback.ts'
+import type { SnapshotHead } from './seal.ts'
 import { SealedHistory, type SealStep } from './sealed-history.ts'
 import { findUnproven } from './unproven.ts'
 import { type InspectedFrame, inspectFrame, type VerifiedSeal, verifyCheckpoint } from './verified-checkpoints.ts'
@@ -54,6 +55,8 @@ export interface Verification {
   readonly rollbacks: readonly Rollback[]
   /** Up to which size enough witnesses have cosigned; null where none are asked for, or none have. */
   readonly cosignedTo: number | null
+  /** The last ones that verified checkpoints confirm. */
+  readonly snapshots: readonly SnapshotHead[]
 }
 
 interface LocatedSeal {
@@ -79,7 +82,7 @@ class VerifyRun {
   /** Checkpoints that are stored before frames or checkpoints they need. */
   #deferred: readonly LocatedSeal[] = []
   #checkpoints = 0
-  #rollbacks: readonly Rollback[] = []
+  #noted: Pick<Verification, 'rollbacks' | 'snapshots'> = { rollbacks: [], snapshots: [] }
 
   constructor(parts: VerifyParts, findings: VerifyFindings) {
     const { known = [], verifiers } = parts
@@ -96,7 +99,12 @@ class VerifyRun {
     const inspected = inspectFrame(frame, keys, checkEvents)
     const { seals, rollbacks, flaw } = inspected
     this.#checkpoints += seals.length
-    if (rollbacks.length > 0) this.#rollbacks = [...this.#rollbacks, ...rollbacks]
+    const snapshots = seals.flatMap(({ snapshot }) => snapshot ?? [])
+    if (rollbacks.length + snapshots.length > 0)
+      this.#noted = {
+        rollbacks: [...this.#noted.rollbacks, ...rollbacks],
+        snapshots: [...this.#noted.snapshots, ...snapshots].slice(-auditLimits.verifySnapshotsMax),
+      }
     this.#alignment.addFound({ sequence: frame.sequence, hash: hashFrame(frame), flaw })
     for (const seal of seals) this.#accept({ seal, at: frame.sequence })
     if (this.#alignment.foundCount > this.#parts.unsealedFramesMax) this.#foldOldest()
@@ -121,7 +129,7 @@ class VerifyRun {
       findings: this.#findings.shown,
       counts: this.#findings.counts,
       total: this.#findings.total,
-      rollbacks: this.#rollbacks,
+      ...this.#noted,
     }
   }
 

@@ -37,13 +37,7 @@ const postOnce = async (
 }
 
 /** What is posted is read from the log alone. */
-const confirm = async (
-  platform: Platform,
-  _runtime: Runtime,
-  id: string,
-  operator: string,
-  options: OutputOptions,
-): Promise<void> => {
+const confirm = async (platform: Platform, id: string, operator: string, options: OutputOptions): Promise<void> => {
   const evidence = await foldWithProgress('findings confirm', platform.log, (log) => collectEvidence(log, id))
   const fact = confirmReported(evidence, operator)
   if (fact === null) throw new CommandError(`nothing of ${id} waits for a confirmation`)
@@ -51,13 +45,7 @@ const confirm = async (
 }
 
 /** Takes back a charge whose delivery is unknown, as a repeat with its idempotency key does, and not again after that. */
-const refund = async (
-  platform: Platform,
-  _runtime: Runtime,
-  id: string,
-  operator: string,
-  options: OutputOptions,
-): Promise<void> => {
+const refund = async (platform: Platform, id: string, operator: string, options: OutputOptions): Promise<void> => {
   const charge = await foldWithProgress('findings refund', platform.log, (log) => findUnknownDelivery(log, id))
   if (charge === null)
     throw new CommandError(`the delivery of ${id} is not in doubt: \`gateway findings\` lists those that are`)
@@ -115,6 +103,6 @@ export const registerFindings = (program: Command, configOf: ConfigOf): void => 
       .action(async (id: string, options: OutputOptions, command: Command) => {
         const runtime = createRuntime('warn')
         const operator = resolveOperator(command.optsWithGlobals<{ actor?: string }>().actor)
-        await withPlatform(configOf(command), runtime, {}, (platform) => run(platform, runtime, id, operator, options))
+        await withPlatform(configOf(command), runtime, {}, (platform) => run(platform, id, operator, options))
       })
 }

@@ -6,6 +6,7 @@ import { NoteFault, type Verifier, verifierText } from '../audit/note.ts'
 import { checkProof, type Proof, ProofFault, readProof } from '../audit/proof.ts'
 import type { KnownHead, PublishedCheckpoint } from '../audit/published-checkpoints.ts'
 import { SignedHeadFault } from '../audit/signed-head.ts'
+import { replaySnapshots, type SnapshotStore, verifySnapshots } from '../audit/snapshots.ts'
 import { decideVerdict, type Verification, type VerifyParts, type VerifyVerdict } from '../audit/verify.ts'
 import type { Config } from '../config/config.ts'
 import { isObject } from '../encoding/json.ts'
@@ -40,6 +41,7 @@ const readPublishedCheckpoints = (file: string): readonly PublishedCheckpoint[] 
 }
 
 type Source = Pick<VerifyParts, 'source' | 'lastCheckpoint' | 'readClock'> & {
+  readonly snapshots?: SnapshotStore
   readonly known: readonly (PublishedCheckpoint | KnownHead)[]
 }
 
@@ -77,6 +79,7 @@ const onLog = <T>(config: Config, verifiers: readonly Verifier[], work: (source:
     const cosigned = witnesses === undefined ? [] : await askWitnesses(witnesses, verifiers)
     return work({
       source: platform.log,
+      snapshots: platform.snapshots,
       known: [...(await readKnownHeads(config, platform)), ...cosigned],
       readClock: () => readServerTime(platform),
     })
@@ -84,6 +87,20 @@ const onLog = <T>(config: Config, verifiers: readonly Verifier[], work: (source:
 
 const checkEvents: VerifyParts['checkEvents'] = ({ subject, data }) =>
   assertBelongs(decodeEvents(data), parseSubject(subject), permittedEventTypes)
+
+/** Nothing but snapshots may differ where the frames are proven. */
+const withSnapshots = async (
+  found: Verification,
+  { source, snapshots }: Pick<Source, 'source' | 'snapshots'>,
+  { events }: Options,
+): Promise<Verification> => {
+  if (found.total > 0 || found.snapshots.length === 0) return found
+  const findings = [
+    ...(snapshots === undefined ? [] : await verifySnapshots(snapshots, found.snapshots)),
+    ...(events ? await replaySnapshots(source, found.snapshots) : []),
+  ]
+  return findings.length === 0 ? found : { ...found, findings, total: findings.length }
+}
 
 const recordOf = (found: Verification): Readonly<Record<string, unknown>> => ({
   verdict: decideVerdict(found),
@@ -137,12 +154,11 @@ const verifyFrames = async (config: () => Config, options: Options): Promise<num
   const witnesses = resolveWitnesses(options, () => (isAuditor ? undefined : config().audit.witnesses))
   const published = options.checkpoint.flatMap(readPublishedCheckpoints)
   if (!options.events) collectFramesInBulk()
-  const work = ({ known, ...source }: Source): Promise<Verification> =>
-    verifyWithProgress(
-      'verify',
-      { ...source, witnesses, known: [...known, ...published], ...(options.events ? { checkEvents } : {}) },
-      verifiers,
-    )
+  const work = async ({ known, snapshots, ...source }: Source): Promise<Verification> => {
+    const all = { ...source, witnesses, known: [...known, ...published], ...(options.events ? { checkEvents } : {}) }
+    const found = await verifyWithProgress('verify', all, verifiers)
+    return withSnapshots(found, { source: source.source, ...(snapshots === undefined ? {} : { snapshots }) }, options)
+  }
   const found = await (options.archive === undefined
     ? onLog(config(), verifiers, work)
     : onArchive(options.archive, work))
@@ -219,7 +235,11 @@ export const registerVerify = (program: Command, configOf: ConfigOf): void => {
     .addOption(witnessOptions[0])
     .addOption(witnessOptions[1])
     .option('--proof <file>', 'check a proof made by `gateway prove`, without log or database')
-    .option('--events', 'also check every event against its schema, which takes longer', false)
+    .option(
+      '--events',
+      'also check every event against its schema, and snapshots against a replay, which takes longer',
+      false,
+    )
     .option('--json', 'one JSON object a line', false)
     .addHelpText('after', exitCodeHelp)
     .action(async (options: Options, command: Command) => {

@@ -46,6 +46,8 @@ export class RecentTasks {
   readonly #endedMax: number
   readonly #ended = new Map<string, Ended>()
   readonly #placed = new Map<string, number>()
+  /** The tables may be behind the snapshot that the ledger started from. */
+  readonly #startedAt: number
   /** Tasks that ended up to this sequence may be in the tables alone. */
   #forgotten: number
   readonly #reads = new Semaphore(roleLimits.listedTaskReadsMax)
@@ -54,7 +56,8 @@ export class RecentTasks {
   constructor(parts: RecentTasksParts) {
     this.#parts = parts
     this.#endedMax = parts.endedMax ?? roleLimits.endedTasksMax
-    this.#forgotten = parts.tail.ledger.sequence
+    this.#startedAt = parts.tail.ledger.sequence
+    this.#forgotten = this.#startedAt
     this.#unlisten = parts.tail.onApplied((applied) => {
       for (const each of applied) if (each.task !== null) this.#note(each, each.task)
     })
@@ -85,7 +88,7 @@ export class RecentTasks {
   /** Newest first, from all sources. Rejects with `read_models_unavailable` while these are incomplete. */
   list(workspaceId: string, kind: Task['kind'], page: TaskPage): Promise<readonly Task[]> {
     return reading(async () => {
-      await this.#tablesReach(this.#placed.get(workspaceId) ?? 0)
+      await this.#tablesReach(this.#placed.get(workspaceId) ?? this.#startedAt)
       const stored = await this.#parts.stored.listTasks(workspaceId, kind, page)
       return Promise.all(
         stored.map(

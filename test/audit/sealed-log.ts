@@ -1,9 +1,13 @@
+import { GrowingTree, hashLeaf } from '../../src/audit/merkle.ts'
 import { createSigner, deriveVerifier, type Signer, type Verifier } from '../../src/audit/note.ts'
-import { readSeal, SealBuilder, signSeal } from '../../src/audit/seal.ts'
+import { readSeal, SealBuilder, type SnapshotHead, signSeal } from '../../src/audit/seal.ts'
+import { applyFrame, initialLedger, type Ledger } from '../../src/domain/ledger/ledger.ts'
+import { encodeLedger, snapshotFormat } from '../../src/domain/ledger/snapshot.ts'
 import { encodeFrame, frameIdText } from '../../src/events/codec.ts'
 import { type Fact, wrapEvent } from '../../src/events/envelope.ts'
 import type { CheckpointSealed } from '../../src/events/types.ts'
 import { type FrameSource, FramesFault, type RawFrame } from '../../src/log/raw-frames.ts'
+import { frameFromRaw } from '../../src/log/source-log.ts'
 import {
   adjusted,
   credited,
@@ -80,19 +84,37 @@ export interface SealedLogOptions {
   /** Frames at most that are stored between a checkpoint's making and its storing. */
   readonly lateMax?: number
   readonly sealers?: number
+  /** Each checkpoint confirms a snapshot. */
+  readonly snapshots?: boolean
   readonly signer?: Signer
+}
+
+export interface StoredSnapshot {
+  readonly head: SnapshotHead
+  readonly bytes: Buffer
+}
+
+const snapshotOf = (ledger: Ledger): StoredSnapshot => {
+  const lines = [...encodeLedger(ledger)]
+  const tree = new GrowingTree()
+  for (const line of lines) tree.append(hashLeaf(Buffer.from(line)))
+  const head = { sha256: tree.root.toString('hex'), format: snapshotFormat, sequence: ledger.sequence }
+  return { head, bytes: Buffer.from(`${lines.join('\n')}\n`) }
 }
 
 export interface SealedLog {
   readonly frames: readonly RawFrame[]
   /** Where the checkpoints stand, and what they say. */
   readonly seals: readonly { readonly sequence: number; readonly seal: CheckpointSealed }[]
+  readonly snapshots: readonly StoredSnapshot[]
 }
 
 /** A log as the roles write it, and as sealers seal it. */
 class LogMaking {
   readonly frames: RawFrame[] = []
   readonly seals: { sequence: number; seal: CheckpointSealed }[] = []
+  readonly snapshots: StoredSnapshot[] = []
+  readonly #ledger: Ledger | null
   readonly #random: Random
   readonly #signer: Signer
   readonly #writers: readonly Writer[]
@@ -102,8 +124,9 @@ class LogMaking {
   readonly #sealings: readonly SealBuilder[]
   #events = 0
 
-  constructor({ random, sealers = 1, signer: ours = signer }: SealedLogOptions) {
+  constructor({ random, sealers = 1, signer: ours = signer, snapshots = false }: SealedLogOptions) {
     this.#random = random
+    this.#ledger = snapshots ? initialLedger() : null
     this.#signer = ours
     const writerOf = (subject: string): Writer => ({ id: this.#id('writer'), subject, counter: 0 })
     this.#sealer = writerOf('journal.scheduler')
@@ -123,7 +146,9 @@ class LogMaking {
   seal(late: number, eventsMax: number): void {
     const sealing = pick(this.#random, this.#sealings)
     if (sealing.unsealed === 0) return
-    const seal = signSeal(sealing.next(), this.#signer)
+    const snapshot = this.#ledger === null ? null : snapshotOf(this.#ledger)
+    if (snapshot !== null) this.snapshots.push(snapshot)
+    const seal = signSeal(sealing.next(), this.#signer, snapshot?.head)
     for (let each = 0; each < late; each += 1) this.write(eventsMax)
     this.#store(this.#sealer, [{ type: 'CheckpointSealed', data: seal }])
     this.seals.push({ sequence: this.frames.length, seal })
@@ -167,6 +192,7 @@ class LogMaking {
       data: Buffer.from(encodeFrame(id, lines)),
     }
     this.frames.push(frame)
+    if (this.#ledger !== null) applyFrame(this.#ledger, frameFromRaw(frame))
     for (const sealing of this.#sealings) sealing.take(frame)
   }
 }
@@ -181,5 +207,5 @@ export const sealedLog = (options: SealedLogOptions): SealedLog => {
     making.seal(upTo(random, lateMax), eventsMax)
     written += making.frames.length - making.seals.length - before
   }
-  return { frames: making.frames, seals: making.seals }
+  return { frames: making.frames, seals: making.seals, snapshots: making.snapshots }
 }

@@ -1,6 +1,8 @@
 import t from 'tap'
+import { replaySnapshots, verifySnapshots } from '../../src/audit/snapshots.ts'
 import { verifyLog } from '../../src/audit/verify.ts'
 import { randomOf } from '../support/random.ts'
+import { MemorySnapshots } from '../support/snapshots.ts'
 import { MemorySource, type SealedLog, sealedLog, verifier } from './sealed-log.ts'
 import { headOfLog, publishedOf, stretchOf, type Tampering, tamperingKinds, tamperWith } from './tampering.ts'
 
@@ -76,6 +78,50 @@ t.test(
     t.same(wrong, [])
   },
 )
+
+const snapshotRuns = Math.ceil(runs / 4)
+
+t.test(`${snapshotRuns} tamperings with snapshots: each is found at its sequence, by its kind`, async (t) => {
+  const random = randomOf(seed)
+  const below = (count: number): number => Math.floor(random() * count)
+  const wrong: unknown[] = []
+  const found = new Map<string, number>()
+  for (let run = 0; run < snapshotRuns; run += 1) {
+    const { frames, snapshots } = sealedLog({ frames: 30, random, snapshots: true })
+    const clean = await verifyLog({ source: new MemorySource(frames), verifiers: [verifier] })
+    const store = new MemorySnapshots()
+    const stored = snapshots.slice(-3)
+    for (const { head, bytes } of stored) store.put(head, bytes)
+    const alarms = [
+      ...(await verifySnapshots(store, clean.snapshots)),
+      ...(await replaySnapshots(new MemorySource(frames), clean.snapshots)),
+    ]
+    if (clean.total > 0 || alarms.length > 0) wrong.push({ run, clean, alarms })
+    const place = below(stored.length)
+    const { head, bytes } = stored[place]!
+    const other = stored[(place + 1) % stored.length]!
+    const kind = run % 2 === 0 ? 'snapshot-changed' : 'snapshot-swapped'
+    const changed = Buffer.from(bytes)
+    const at = below(bytes.length)
+    changed[at] = changed[at]! ^ (1 + below(255))
+    store.put(head, kind === 'snapshot-changed' ? changed : other.bytes)
+    const findings = await verifySnapshots(store, clean.snapshots)
+    const isRight = findings.length === 1 && findings[0]?.kind === kind && findings[0].sequence === head.sequence
+    if (!isRight) wrong.push({ run, kind, findings })
+    found.set(kind, (found.get(kind) ?? 0) + 1)
+  }
+  for (const [kind, count] of found) t.comment(`${kind} × ${count}`)
+  t.same(wrong, [])
+})
+
+t.test('a snapshot that was confirmed and is not the fold of the log is found by replaying it', async (t) => {
+  const { frames, snapshots } = sealedLog({ frames: 30, random: randomOf(seed), snapshots: true })
+  const [first, ...others] = snapshots.map(({ head }) => head)
+  const forged = { ...first!, sha256: others[0]!.sha256 }
+  t.match(await replaySnapshots(new MemorySource(frames), [forged, ...others]), [
+    { kind: 'snapshot-changed', sequence: first!.sequence },
+  ])
+})
 
 t.test('no false alarm on any beginning of a log', async (t) => {
   const alarms: unknown[] = []

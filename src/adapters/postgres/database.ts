@@ -8,12 +8,13 @@ import { findLastSeal, type SealRecord } from '../../projections/seals/queries.t
 import { findTask, selectTasks } from '../../projections/tasks/queries.ts'
 import { type ModelVersions, selectVersions } from '../../projections/versions.ts'
 import type { EdgeReadModels } from '../../read-api/read-models.ts'
+import type { TablesPosition } from '../../roles/projector/ports.ts'
 import type { StoredTasks } from '../../roles/recent-tasks.ts'
 import { defaultSchema, nullIfMissing, openPool, type PoolOptions, rebuildSchema } from './connection.ts'
 import { edgeReadModels } from './edge-read-models.ts'
 import { postgresLimits } from './limits.ts'
 import { migrate } from './migrate.ts'
-import { PostgresProjectionStore } from './projection-store.ts'
+import { PostgresProjectionStore, readPosition } from './projection-store.ts'
 import { openHeadTable } from './signed-head.ts'
 
 /** The read models of one schema. Connects on first use, so that processes start while the database is down. */
@@ -22,6 +23,8 @@ export interface Database {
   projectionStore(models?: readonly ReadModel[]): PostgresProjectionStore
   /** Sequence up to which the tables are written; 0 where there are none yet. */
   checkpoint(): Promise<number>
+  /** Null where there are no tables yet. */
+  position(): Promise<TablesPosition | null>
   /** Of the read models' tables; empty where there are none yet. */
   versions(): Promise<ModelVersions>
   /** Sequence up to which tables are filled beside the live ones; null where none are. */
@@ -64,6 +67,7 @@ export const openDatabase = (
     projectionStore: (models = readModels) =>
       new PostgresProjectionStore({ pool, db, models, prepare: () => migrate(place) }),
     checkpoint: () => checkpointOf(db),
+    position: () => nullIfMissing(readPosition(db)),
     versions: async () => (await nullIfMissing(selectVersions(db))) ?? new Map(),
     refillSequence: () => refillSequenceOf(pool, schema),
     lastSeal: async () => (await nullIfMissing(findLastSeal(db))) ?? null,

@@ -68,7 +68,7 @@ export class PostgresProjectionStore implements ProjectionStore {
 }
 
 /** In one snapshot: a swap of rebuilt tables waits for readers of the checkpoint. */
-const readPosition = (db: ReadModels): Promise<TablesPosition> =>
+export const readPosition = (db: ReadModels): Promise<TablesPosition> =>
   db
     .transaction()
     .setIsolationLevel('repeatable read')
