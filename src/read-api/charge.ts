@@ -1,3 +1,4 @@
+import { findOwner } from '../audit/evidence.ts'
 import { explainCharge } from '../audit/explain-charge.ts'
 import { type FoundEvent, findEvent, findSeal } from '../audit/find-frame.ts'
 import type { Verifier } from '../audit/note.ts'
@@ -9,7 +10,9 @@ import { decodeFrame } from '../events/codec.ts'
 import { type HttpContext, type HttpMiddleware, readableWorkspace } from '../http/context.ts'
 import { readQuery } from '../http/query.ts'
 import type { FrameSource } from '../log/raw-frames.ts'
+import { rowMismatch } from '../log/row-frames.ts'
 import type { ChargeTrace } from '../projections/charges/charge-trace.ts'
+import type { Logger } from '../runtime/logger.ts'
 import { Semaphore } from '../runtime/semaphore.ts'
 import { withTimeout } from '../runtime/within.ts'
 import { readLimits } from './limits.ts'
@@ -76,6 +79,7 @@ const limitLogReads = (): (<T>(read: () => Promise<T>) => Promise<T>) => {
 interface ChargeParts {
   readonly readModels: EdgeReadModels
   readonly frames: Pick<FrameSource, 'read'>
+  readonly logger: Logger
 }
 
 /** Makes faults of the tables distinguishable from those of the log. */
@@ -84,14 +88,17 @@ const wrapTableFaults = (readModels: EdgeReadModels): ChargeTables => ({
   findKey: (keyId) => fromTables(readModels.findKey(keyId)),
 })
 
-export const showCharge = ({ readModels, frames }: ChargeParts): HttpMiddleware => {
+export const showCharge = ({ readModels, frames, logger }: ChargeParts): HttpMiddleware => {
   const readLog = limitLogReads()
   const tables = wrapTableFaults(readModels)
   return async (ctx) => {
     const { id, trace, sequence } = await findRequestedTrace(ctx, readModels)
-    const explanation = await readLog(async () =>
-      explainCharge(await readEvidence(frames, tables, id, { trace, sequence })),
-    )
+    const explanation = await readLog(async () => {
+      const evidence = await readEvidence(frames, tables, id, { trace, sequence })
+      const owner = findOwner(evidence.events)
+      if (owner === null || owner === trace.workspaceId) return explainCharge(evidence)
+      throw rowMismatch({ logger }, { table: 'requests', id, sequences: trace.sequences }, 'it is of another workspace')
+    })
     if (explanation === null) throw unknownCharge()
     ctx.body = explanation satisfies LedgerChargeResponse
   }
