@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check leavers attacks bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate clients chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle structure request-path
+.PHONY: help run test check leavers attacks bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate clients chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness structure request-path
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -95,6 +95,9 @@ page: node_modules/.installed ## The long form of the dashboard's test: DASHBOAR
 
 oracle: node_modules/.installed ## Charge usages as LiteLLM's calculator and genai-prices do, fetched from PyPI: ORACLE_USAGES (20000), ORACLE_SEED (1)
 	node test/oracle/main.ts
+
+witness: node_modules/.installed ## Our client and our witness beside litewitness, fetched from Go's module proxy: WITNESS_REQUESTS (2000), WITNESS_SEED (1)
+	node test/witness/main.ts
 
 structure: node_modules/.installed ## Print the figures of the source tree; --details by ARGS
 	node test/structure/main.ts $(ARGS)

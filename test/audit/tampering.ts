@@ -18,6 +18,7 @@ export const tamperingKinds = [
   'checkpoints-removed',
   'fork-unsealed',
   'fork-forged',
+  'fork-resealed',
 ] as const
 export type TamperingKind = (typeof tamperingKinds)[number]
 
@@ -157,6 +158,11 @@ const hands: { readonly [K in TamperingKind]: Lay } = {
     const sequence = sequenceIn(hand)
     return { frames: rewritten(hand, sequence, 'a stranger'), touched: [sequence] }
   },
+  /** By the holder of the key: by itself a whole log. */
+  'fork-resealed': ({ frames, random }) => ({
+    frames: sealedLog({ frames: frames.length + 1, random, signer }).frames,
+    touched: [1],
+  }),
 }
 
 /** What an auditor has kept: the newest checkpoint. */
