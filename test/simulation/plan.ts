@@ -18,6 +18,10 @@ export interface ChatAction {
   readonly workspace: number
   /** Its output tokens too, by which its bill is found. */
   readonly number: number
+  /** Of the workspace's two keys the one with a spend limit. */
+  readonly isLimitedKey: boolean
+  /** Fewer than its answer has, now and then: it costs more than was reserved. */
+  readonly maxTokens: number
   readonly stream: boolean
   readonly router: boolean
   readonly attempts: readonly AttemptMode[]
@@ -45,14 +49,18 @@ export type AdminAction = { readonly isRepeated: boolean } & (
 
 export type Action = ChatAction | AdminAction
 
+const acknowledgedSubjects = ['journal', 'wallet', 'outcome'] as const
+export type AcknowledgedSubject = (typeof acknowledgedSubjects)[number]
+
 export type Fault =
   | { readonly type: 'crash_at'; readonly port: number; readonly place: CrashPlace; readonly skipped: number }
   | { readonly type: 'kill'; readonly host: number; readonly isSilent: boolean }
   | { readonly type: 'stop'; readonly host: number }
   | { readonly type: 'stall'; readonly host: number; readonly ms: number }
-  | { readonly type: 'lose_acknowledgements'; readonly count: number }
+  | { readonly type: 'lose_acknowledgements'; readonly count: number; readonly of: AcknowledgedSubject }
   | { readonly type: 'delay_acknowledgements'; readonly ms: number; readonly forMs: number }
   | { readonly type: 'restart_nats'; readonly downMs: number }
+  | { readonly type: 'forget_consumers' }
   | { readonly type: 'clock_jump'; readonly host: number; readonly ms: number }
   | { readonly type: 'tables_down'; readonly ms: number }
 
@@ -102,6 +110,8 @@ const chat = (random: Random, number: number): ChatAction => ({
   type: 'chat',
   workspace: whole(random, workspacesCount),
   number,
+  isLimitedKey: random() < 0.3,
+  maxTokens: random() < 0.1 ? Math.ceil(number / 2) : 2_500,
   stream: random() < 0.5,
   router: random() < 0.3,
   attempts: [pick(random, modes), pick(random, modes)],
@@ -172,9 +182,17 @@ const fault = (random: Random): Fault => {
     [() => ({ type: 'kill', host, isSilent: random() < 0.3 }), 2],
     [() => ({ type: 'stop', host }), 2],
     [() => ({ type: 'stall', host, ms: 100 + random() ** 3 * 20_000 }), 3],
-    [() => ({ type: 'lose_acknowledgements', count: 1 + whole(random, 3) }), 4],
+    [
+      () => ({
+        type: 'lose_acknowledgements',
+        count: 1 + whole(random, 3),
+        of: acknowledgedSubjects[whole(random, acknowledgedSubjects.length)]!,
+      }),
+      4,
+    ],
     [() => ({ type: 'delay_acknowledgements', ms: random() * 4_000, forMs: random() * 2_000 }), 2],
     [() => ({ type: 'restart_nats', downMs: 50 + random() ** 2 * 6_000 }), 1],
+    [() => ({ type: 'forget_consumers' }), 1],
     [() => ({ type: 'clock_jump', host, ms: (random() - 0.5) * 10_000 }), 1],
     [() => ({ type: 'tables_down', ms: random() * 8_000 }), 1],
   ])()

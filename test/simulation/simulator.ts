@@ -34,7 +34,7 @@ export const simulate = async <T>(
   const random = randomOf(seed)
   const time = new VirtualTime()
   const network = new Network(time, () => 0.05 + random() * latencyMaxMs)
-  const uninstall = [time.install(random), network.install()]
+  const uninstall = [time.install(randomOf(seed + 1)), network.install()]
   try {
     const server = new SimProcess('nats')
     const nats = new SimNats({ time, network, process: server, random, rule, duplicateWindowMs, faults })

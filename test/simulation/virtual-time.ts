@@ -1,6 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module'
 import timers from 'node:timers'
 import timersPromises from 'node:timers/promises'
+import { nuid } from '@nats-io/transport-node'
 import { currentProcess, runIn, type SimProcess } from './process.ts'
 
 interface Task {
@@ -107,8 +108,9 @@ class VirtualTimer {
   }
 }
 
-// Loaded when it is first needed, which would take real time.
+// Done when it is first needed, each of these would make the first run in a process another than the second.
 await import('gpt-tokenizer/encoding/o200k_base')
+nuid.next()
 
 const realImmediate = globalThis.setImmediate
 const realDate = globalThis.Date
@@ -193,14 +195,16 @@ export class VirtualTime {
     runIn(task.process, task.run)
   }
 
-  /** Replaces timers, clocks and the random numbers of the JavaScript runtime; returns the function that puts them back. */
+  /**
+   * Replaces timers, clocks and the random numbers of the JavaScript runtime; returns the function that puts them back.
+   * Libraries draw as often as they like, so `random` must be a sequence of its own.
+   */
   install(random: () => number): () => void {
     const saved = patched.map((name) => [name, globalThis[name], timers[name]] as const)
     const { timeout } = AbortSignal
     const { now } = performance
     const { random: realRandom } = Math
     const { setTimeout: delay, setImmediate: turn } = timersPromises
-    const getRandomValues = crypto.getRandomValues
     const own = this.#timers()
     Object.assign(globalThis, own, { Date: this.#dateClass() })
     Object.assign(timers, own)
@@ -208,7 +212,6 @@ export class VirtualTime {
     Object.assign(AbortSignal, { timeout: (ms: number) => this.#abortAfter(ms) })
     Object.assign(performance, { now: () => this.nowMs })
     Math.random = random
-    Object.assign(crypto, { getRandomValues: <T extends Uint8Array>(bytes: T) => bytes.map(() => random() * 256) })
     syncBuiltinESMExports()
     return () => {
       for (const [name, ofGlobal, ofModule] of saved) {
@@ -220,7 +223,6 @@ export class VirtualTime {
       Object.assign(AbortSignal, { timeout })
       Object.assign(performance, { now })
       Math.random = realRandom
-      Object.assign(crypto, { getRandomValues })
       syncBuiltinESMExports()
     }
   }

@@ -4,6 +4,7 @@ import { ensureOutcomes } from '../../src/adapters/nats/outcomes/open.ts'
 import { ensureRates } from '../../src/adapters/nats/rates/open.ts'
 import { ensureWorkQueues } from '../../src/adapters/nats/work-queue/open.ts'
 import { creditWallet, issueKey, openWorkspace } from '../../src/administration/account-changes.ts'
+import { executeSetLimits } from '../../src/administration/limits-changes.ts'
 import { publishPlan } from '../../src/administration/plan-changes.ts'
 import { publishPrices } from '../../src/administration/price-changes.ts'
 import { createSigner, deriveVerifier } from '../../src/audit/note.ts'
@@ -29,7 +30,15 @@ import {
 } from './hosts.ts'
 import { natsPort } from './nats/server.ts'
 import { Observer } from './observer.ts'
-import { type Action, type AdminAction, type ChatAction, type Fault, type Plan, workspacesCount } from './plan.ts'
+import {
+  type AcknowledgedSubject,
+  type Action,
+  type AdminAction,
+  type ChatAction,
+  type Fault,
+  type Plan,
+  workspacesCount,
+} from './plan.ts'
 import { type CrashPlace, natsPortOf, Ports } from './ports.ts'
 import { runIn, SimProcess } from './process.ts'
 import { createSimRuntime } from './runtime.ts'
@@ -112,8 +121,10 @@ class World {
   readonly #crashed = new Set<SimProcess>()
   readonly #writers = new Map<string, SimProcess>()
   readonly #journal: JournalEntry[] = []
-  readonly #secrets: { readonly workspaceId: string; readonly secret: string }[] = []
-  #lostAcknowledgements = 0
+  /** Of the two keys of each workspace. */
+  readonly #secrets: (readonly [string, string])[] = []
+  /** How many are still to be lost. */
+  readonly #lostAcknowledgements = new Map<AcknowledgedSubject, number>()
   #delayUntilMs = 0
   #delayMs = 0
   /** Of the message that the nats-server obeys now. */
@@ -174,8 +185,10 @@ class World {
 
   acknowledgement(subject: string): { readonly isLost: boolean; readonly delayMs: number } {
     const { time } = this.#simulator
-    if (this.#lostAcknowledgements > 0 && /journal|wallet|outcome/.test(subject)) {
-      this.#lostAcknowledgements -= 1
+    const kind = subject.split('.')[1] as AcknowledgedSubject
+    const left = this.#lostAcknowledgements.get(kind) ?? 0
+    if (left > 0) {
+      this.#lostAcknowledgements.set(kind, left - 1)
       this.#note('nats', `loses the acknowledgement on ${subject}`)
       return { isLost: true, delayMs: 0 }
     }
@@ -207,7 +220,7 @@ class World {
     const { time } = this.#simulator
     this.#isDraining = true
     this.ports.disarm()
-    this.#lostAcknowledgements = 0
+    this.#lostAcknowledgements.clear()
     for (const host of this.#hosts) if (host.process !== null) host.process.clockOffsetMs = 0
     const untilMs = time.nowMs + drainMs
     while (time.nowMs < untilMs && !this.#isQuiet()) await time.sleep(drainStepMs)
@@ -257,8 +270,10 @@ class World {
         await openWorkspace(context, { workspaceId, name: workspaceId, creditLimitPicos })
         const amountPicos = parseUsd(['1000', '5', '2', '50'][index]!)
         await creditWallet(context, workspaceId, { amountPicos, reference: 'first', note: '' })
-        const { secret } = await issueKey(context, { workspaceId, name: 'first' }, runtime)
-        this.#secrets.push({ workspaceId, secret })
+        const first = await issueKey(context, { workspaceId, name: 'first' }, runtime)
+        const limited = await issueKey(context, { workspaceId, name: 'limited' }, runtime)
+        await executeSetLimits(context, workspaceId, limited.keyId, { spend: { total: '3' } })
+        this.#secrets.push([first.secret, limited.secret])
       }
     })
     process.die()
@@ -368,7 +383,7 @@ class World {
         if (process) network.stall(process, fault.ms)
         break
       case 'lose_acknowledgements':
-        this.#lostAcknowledgements += fault.count
+        this.#lostAcknowledgements.set(fault.of, (this.#lostAcknowledgements.get(fault.of) ?? 0) + fault.count)
         break
       case 'delay_acknowledgements':
         this.#delayMs = fault.ms
@@ -377,6 +392,9 @@ class World {
       case 'restart_nats':
         runIn(server, () => nats.kill())
         time.schedule(fault.downMs, () => nats.start())
+        break
+      case 'forget_consumers':
+        nats.forgetConsumers()
         break
       case 'clock_jump':
         if (process) process.clockOffsetMs += fault.ms
@@ -399,8 +417,8 @@ class World {
   }
 
   async #chat(action: ChatAction, edge: SimProcess, port: number): Promise<void> {
-    const { workspace, number, stream, router, isRepeatable, leavesAfter } = action
-    const { secret } = this.#secrets[workspace]!
+    const { workspace, number, stream, router, isRepeatable, leavesAfter, isLimitedKey, maxTokens } = action
+    const secret = this.#secrets[workspace]![isLimitedKey ? 1 : 0]!
     const response = await exchange(this.#simulator.network, port, {
       method: 'POST',
       path: '/v1/chat/completions',
@@ -411,7 +429,7 @@ class World {
       body: {
         model: router ? 'gateway/auto' : 'openai/plain',
         messages: [{ role: 'user', content: `Question #${number}` }],
-        max_tokens: 2_500,
+        max_tokens: maxTokens,
         stream,
       },
       leavesAfter,

@@ -75,6 +75,11 @@ export class SimNats {
     for (const client of [...this.#clients]) client.close()
   }
 
+  /** As a server that has lost its consumers in memory: whoever waits for their messages gets none. */
+  forgetConsumers(): void {
+    for (const [id, { config }] of this.#consumers) if (config.durable_name === undefined) this.#end(id)
+  }
+
   /** All connections end; what was only in memory is gone. */
   kill(): void {
     this.#parts.network.close(natsPort)
