@@ -5,9 +5,11 @@ import type { ConfigFile } from './config-file.types.ts'
 
 type Entry = NonNullable<ConfigFile['providers']>[string]
 type TimeoutsEntry = Omit<NonNullable<Entry['timeouts']>, 'models'>
+type RetriesEntry = Omit<NonNullable<Entry['retries']>, 'models'>
 
 type CallTimeouts = Omit<NonNullable<Provider['timeouts']>, 'models'>
-type CallPolicies = Pick<Provider, 'timeouts'>
+type CallRetries = Omit<NonNullable<Provider['retries']>, 'models'>
+type CallPolicies = Pick<Provider, 'timeouts' | 'retries'>
 
 const forModels = <From, To>(
   entry: From & { readonly models?: Readonly<Record<string, From>> },
@@ -26,8 +28,14 @@ const readTimeouts = (entry: TimeoutsEntry): CallTimeouts => ({
   ...(entry.answer_seconds === undefined ? {} : { answerMs: msOf(entry.answer_seconds) }),
 })
 
-export const callPoliciesOf = ({ timeouts }: Entry): CallPolicies => ({
+const readRetries = ({ max, budget_seconds: budget }: RetriesEntry): CallRetries => ({
+  ...(max === undefined ? {} : { max }),
+  ...(budget === undefined ? {} : { budgetMs: msOf(budget) }),
+})
+
+export const callPoliciesOf = ({ timeouts, retries }: Entry): CallPolicies => ({
   ...(timeouts === undefined ? {} : { timeouts: forModels(timeouts, readTimeouts) }),
+  ...(retries === undefined ? {} : { retries: forModels(retries, readRetries) }),
 })
 
 const secondsIn = (value: unknown, path: string): readonly (readonly [path: string, seconds: number])[] => {
@@ -40,7 +48,7 @@ export const problemsOfCallPolicies = ({ providers = {}, limits = {} }: ConfigFi
   const { request_deadline_seconds: most = sharedLimits.requestDeadlineMs / 1_000 } = limits
   const message = `is more than the ${most} seconds of a whole request (limits.request_deadline_seconds)`
   return Object.entries(providers)
-    .flatMap(([name, { timeouts }]) => secondsIn(timeouts, `providers.${name}.timeouts`))
+    .flatMap(([name, { timeouts, retries }]) => secondsIn({ timeouts, retries }, `providers.${name}`))
     .filter(([, seconds]) => seconds > most)
     .map(([path]) => ({ path, message }))
 }

@@ -160,7 +160,7 @@ const providerKeyProblems = (has: (member: string) => boolean): readonly KeyProb
 
 const vendorKeyProblems = (has: (member: string) => boolean): readonly KeyProblem[] => {
   const pair = ['access_key', 'secret_key']
-  const problems: KeyProblem[] = ['profile', 'capabilities', 'timeouts']
+  const problems: KeyProblem[] = ['profile', 'capabilities', 'timeouts', 'retries']
     .filter(has)
     .map((member) => [member, `is not for the dialect ${videoDialect}`])
   if (has('api_key') && pair.some(has))

@@ -176,11 +176,17 @@ export interface ConfigFile {
         }
       }
       /**
-       * Attempts on the same deployment before the next candidate.
+       * Further calls of the same candidate before the next one (default 0), begun within the budget (10) since the first call began; models has what differs, by public name.
        */
       readonly retries?: {
         readonly max?: number
         readonly budget_seconds?: number
+        readonly models?: {
+          readonly [k: string]: {
+            readonly max?: number
+            readonly budget_seconds?: number
+          }
+        }
       }
       /**
        * How long a stream is read on for its usage after its client has left. Default 15; 60 where a cancel does not stop the provider's billing.

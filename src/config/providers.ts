@@ -10,7 +10,7 @@ import type { ConfigFile } from './config-file.types.ts'
 import type { EnvironmentVariables } from './environment.ts'
 import { callsUpstream, callsVendors } from './roles.ts'
 
-export interface ProviderConfig extends Pick<Provider, 'timeouts'> {
+export interface ProviderConfig extends Pick<Provider, 'timeouts' | 'retries'> {
   readonly name: string
   readonly dialect: ProviderDialect
   readonly profile: Profile

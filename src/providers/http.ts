@@ -66,8 +66,10 @@ export const readBody = async ({ body }: HttpResponse, bytesMax: number): Promis
 const boundDelay = (delayMs: number): number =>
   Math.min(sharedLimits.upstreamRetryAfterSecondsMax * 1_000, Math.max(0, Math.ceil(delayMs)))
 
-/** Milliseconds, of a `Retry-After` in seconds or as an HTTP date; null where it has no usable value. */
+/** Milliseconds, of OpenAI's `retry-after-ms`, or a `Retry-After` in seconds or as an HTTP date; null where it has no usable value. */
 export const readRetryAfterMs = ({ headers }: Pick<HttpResponse, 'headers'>, nowMs: number): number | null => {
+  const exact = Number(headers['retry-after-ms'] ?? Number.NaN)
+  if (Number.isFinite(exact)) return boundDelay(exact)
   const header = headers['retry-after']
   const text = (Array.isArray(header) ? header[0] : header)?.trim() ?? ''
   if (/^\d+(?:\.\d+)?$/.test(text)) return boundDelay(Number(text) * 1_000)

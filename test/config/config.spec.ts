@@ -155,6 +155,10 @@ t.test('how long a call upstream may take, by provider and model, within the tim
   t.throws(() => readConfig({}, { file: fileWith(t, { providers }) }), {
     message: /providers\.a\.timeouts\.models\.o-1\.answer_seconds: is more than the 600 seconds of a whole request/,
   })
+  const retries = { max: 2, budget_seconds: 601 }
+  t.throws(() => readConfig({}, { file: fileWith(t, { providers: { c: { ...provider, retries } } }) }), {
+    message: /providers\.c\.retries\.budget_seconds: is more than the 600 seconds/,
+  })
   const slow = { ...provider, timeouts: { connect_seconds: 11 } }
   t.throws(() => readConfig({}, { file: fileWith(t, { providers: { slow } }) }), { message: /connect_seconds/ })
 })

@@ -14,6 +14,11 @@ interface CallTimeouts {
   readonly answerMs?: number
 }
 
+interface CallRetries {
+  readonly max?: number
+  readonly budgetMs?: number
+}
+
 /** `models` has what differs, by public name without the provider. */
 type ForModels<Policy> = Policy & { readonly models?: Readonly<Record<string, Policy>> }
 
@@ -31,6 +36,7 @@ export interface Provider {
   readonly drainMs?: number
   readonly cancelStopsBilling?: boolean
   readonly timeouts?: ForModels<CallTimeouts>
+  readonly retries?: ForModels<CallRetries>
 }
 
 export type Providers = ReadonlyMap<string, Provider>

@@ -19,6 +19,7 @@ import {
   httpFailure,
   passedOver,
   rateLimitFailure,
+  readRepetition,
   readRetryAfterSeconds,
   refusalFailure,
   statusFailure,
@@ -31,6 +32,7 @@ export interface UpstreamAttemptParts {
   readonly http: HttpClient
   readonly clock: Clock
   readonly observer: Observer
+  readonly random: () => number
   readonly firstByteMs: number
   /** The first byte of a whole response comes when the model has finished. */
   readonly wholeAnswerMs: number
@@ -124,6 +126,15 @@ const readError = async ({ dialect, target }: UpstreamTranslation, response: Htt
 export const isSuccess = ({ status }: HttpResponse): boolean => status >= 200 && status <= 299
 
 export const readFailure = async (
+  translation: UpstreamTranslation,
+  response: HttpResponse,
+  nowMs: number,
+): Promise<CandidateFailure> => {
+  const failure = await readStatusFailure(translation, response, nowMs)
+  return failure.reason === 'account' ? failure : { ...failure, ...readRepetition(response, nowMs) }
+}
+
+const readStatusFailure = async (
   translation: UpstreamTranslation,
   response: HttpResponse,
   nowMs: number,

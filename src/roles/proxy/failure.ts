@@ -24,6 +24,8 @@ export interface CandidateFailure {
   readonly timedOut?: boolean
   /** Seconds the upstream asked us to wait; 0 where it named none. Set only where it limits our rate. */
   readonly retryAfterSeconds?: number
+  /** The call cost nothing there and may be repeated, after so many milliseconds at least. */
+  readonly repeatAfterMs?: number
   /** The caller's request is at fault: no other candidate is tried. */
   readonly refusal?: GatewayError
   /** Why the candidate could not be called: no upstream call was made, and the next one is tried. */
@@ -51,6 +53,7 @@ export const httpFailure = (fault: HttpFault): CandidateFailure => ({
   status: null,
   reason: fault.isUnsent && fault.kind === 'timeout' ? 'connect_timeout' : fault.kind,
   timedOut: fault.kind === 'timeout',
+  ...(fault.isUnsent && fault.kind !== 'aborted' ? { repeatAfterMs: 0 } : {}),
   ...(fault.cause instanceof Error ? { detail: withoutKeys(fault.cause.message, []) } : {}),
 })
 
@@ -65,6 +68,15 @@ export const rateLimitFailure = (refusal: UpstreamRefusal | null, retryAfterSeco
   refusal !== null && emptyAccountCodes.includes(refusal.code)
     ? { status: 429, reason: 'account' }
     : { status: 429, reason: 'rate_limited', retryAfterSeconds }
+
+/** For what the official SDKs repeat. */
+export const readRepetition = (
+  { status, headers }: Pick<HttpResponse, 'status' | 'headers'>,
+  nowMs: number,
+): Pick<CandidateFailure, 'repeatAfterMs'> =>
+  ([408, 409, 429].includes(status) || status >= 500) && headers['x-should-retry'] !== 'false'
+    ? { repeatAfterMs: readRetryAfterMs({ headers }, nowMs) ?? 0 }
+    : {}
 
 /** Whole seconds, rounded up; 0 where the upstream names none. */
 export const readRetryAfterSeconds = (response: Pick<HttpResponse, 'headers'>, nowMs: number): number =>

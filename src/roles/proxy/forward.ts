@@ -24,6 +24,7 @@ export interface ForwardParts {
   readonly clock: Clock
   readonly logger: Logger
   readonly observer?: Observer
+  readonly random?: () => number
   readonly inFlight?: CallsInFlight
   readonly firstByteMs?: number
   readonly wholeAnswerMs?: number
@@ -41,6 +42,7 @@ export interface ForwardParts {
 export const createForward = (parts: ForwardParts): Dispatch => {
   const runParts: RunParts & QuestionParts = {
     observer: noObserver,
+    random: Math.random,
     inFlight: new CallsInFlight(),
     firstByteMs: proxyLimits.upstreamFirstByteMs,
     wholeAnswerMs: proxyLimits.upstreamWholeAnswerMs,

@@ -41,7 +41,7 @@ export class RequestRun implements RunHandle {
     this.#parts = parts
     this.#call = call
     this.#state = beginRun(call.stream)
-    this.#chain = new CandidateChain(parts, call, this.#cancel.signal, this)
+    this.#chain = new CandidateChain(parts, call, { cancelled: this.#cancel.signal, clientGone }, this)
     this.#closing = new ClosingAppender(parts)
     this.#signals = new RunSignals(parts, call.deadlineMs, clientGone, openCalls, (signal) => this.apply(signal))
     this.#signals.attach()
