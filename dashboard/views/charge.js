@@ -84,7 +84,9 @@ const price = ({ price: sheet }) =>
           ['Model', sheet.model],
           ['In force from', time(sheet.effective_from)],
           ['Version', h('span', { class: 'id', title: sheet.version }, sheet.version.slice(0, 16))],
-          ['Published in frame', count(sheet.sequence)],
+          ...(sheet.sequence === undefined
+            ? []
+            : [/** @type {const} */ (['Published in frame', count(sheet.sequence)])]),
           ['Source', h('span', { class: 'breaks' }, sheet.source)],
           ...Object.entries(sheet.per_million_tokens ?? {}).map(
             ([name, amount]) => /** @type {const} */ ([`${words(name)}, per million`, usd(String(amount))]),
@@ -153,19 +155,24 @@ const wallet = ({ wallet: movements, adjustments }) => [
   ),
 ]
 
-/** @param {Explanation} explanation */
-const events = ({ events: recorded }) =>
+/** @type {Column<Explanation['events'][number]>[]} */
+const positionColumns = [
+  { name: 'Frame', numeric: true, cell: ({ sequence }) => count(sequence) },
+  {
+    name: 'Sealed by checkpoint',
+    numeric: true,
+    cell: ({ sealed_by }) => (sealed_by === null ? 'not yet' : count(sealed_by)),
+  },
+]
+
+/** @param {Explanation} explanation @param {boolean} hasPositions */
+const events = ({ events: recorded }, hasPositions) =>
   table(
     'Events of the log',
     /** @type {Column<Explanation['events'][number]>[]} */ ([
-      { name: 'Frame', numeric: true, cell: ({ sequence }) => count(sequence) },
       { name: 'Time', cell: ({ at }) => time(at) },
       { name: 'Event', cell: ({ type, counts }) => (counts ? type : `${type} (came too late to count)`) },
-      {
-        name: 'Sealed by checkpoint',
-        numeric: true,
-        cell: ({ sealed_by }) => (sealed_by === null ? 'not yet' : count(sealed_by)),
-      },
+      ...(hasPositions ? positionColumns : []),
     ]),
     recorded,
   )
@@ -195,8 +202,10 @@ const proof = ({ id, proof: { sequence, checkpoint, command } }, { session, scop
       'p',
       {},
       checkpoint === null
-        ? `The charge is in frame ${count(sequence)}, which no checkpoint seals yet: one does within a second.`
-        : `The charge is in frame ${count(sequence)}, sealed by the checkpoint over the first ${count(checkpoint.size)} frames.`,
+        ? 'No checkpoint seals the charge yet: one does within a second.'
+        : session.isAdmin
+          ? `The charge is in frame ${count(sequence)}, sealed by the checkpoint over the first ${count(checkpoint.size)} frames.`
+          : 'The charge is sealed by a checkpoint.',
     ),
     h(
       'p',
@@ -229,7 +238,7 @@ const story = (explanation, context) => {
     route(explanation),
     price(explanation),
     section(h('h2', {}, 'Wallet'), ...wallet(explanation)),
-    section(h('h2', {}, 'Events'), events(explanation)),
+    section(h('h2', {}, 'Events'), events(explanation, context.session.isAdmin)),
     section(h('h2', {}, 'Proof'), ...proof(explanation, context)),
   ]
 }

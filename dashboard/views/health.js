@@ -11,35 +11,57 @@ const againMs = 2_000
 const frames = (value, behind = '') =>
   value === null ? 'not known' : `${count(value)} ${value === 1 ? 'frame' : 'frames'}${behind}`
 
+/**
+ * What administrators see alone.
+ *
+ * @param {Health} health
+ * @returns {readonly (readonly [string, string | Node])[]}
+ */
+const positions = ({ log, ledger, tables, sealed }) =>
+  log === undefined || ledger === undefined || sealed === undefined
+    ? []
+    : [
+        ['Log ends at frame', log.sequence === null ? 'not known' : count(log.sequence)],
+        [
+          'Ledger in memory',
+          frames(log.sequence === null ? null : Math.max(0, log.sequence - ledger.sequence), ' behind'),
+        ],
+        [
+          'Tables',
+          tables.sequence === null ? state('cannot be read', 'bad') : frames(tables.behind_frames ?? null, ' behind'),
+        ],
+        ['Sealed up to frame', count(sealed.size)],
+        ['Not sealed yet', frames(sealed.unsealed_frames)],
+      ]
+
 /** @param {Health} health */
-const shown = ({ at, ready, checks, log, ledger, tables, sealed }) => [
-  h(
-    'p',
-    { class: 'runway' },
-    state(ready ? 'requests are served and recorded' : 'requests cannot be served', ready ? 'good' : 'bad'),
-    h('span', { class: 'muted' }, ' as of ', time(at)),
-  ),
-  facts([
-    ['Log ends at frame', log.sequence === null ? 'not known' : count(log.sequence)],
-    ['Ledger in memory', frames(log.sequence === null ? null : Math.max(0, log.sequence - ledger.sequence), ' behind')],
-    ['Tables', tables.sequence === null ? state('cannot be read', 'bad') : frames(tables.behind_frames, ' behind')],
-    ['Tables lag', tables.behind_seconds === null ? 'not known' : `${tables.behind_seconds.toFixed(1)} s`],
-    ['Sealed up to frame', count(sealed.size)],
-    ['Not sealed yet', frames(sealed.unsealed_frames)],
-  ]),
-  section(
-    h('h2', {}, 'Checks'),
-    table(
-      'Checks',
-      /** @type {import('../parts.js').Column<readonly [string, { ok: boolean, reason?: string }]>[]} */ ([
-        { name: 'What', cell: ([name]) => words(name) },
-        { name: 'State', cell: ([, { ok }]) => state(ok ? 'healthy' : 'unhealthy', ok ? 'good' : 'bad') },
-        { name: 'Why', cell: ([, { reason = '' }]) => reason },
-      ]),
-      Object.entries(checks),
+const shown = (health) => {
+  const { at, ready, checks, tables } = health
+  return [
+    h(
+      'p',
+      { class: 'runway' },
+      state(ready ? 'requests are served and recorded' : 'requests cannot be served', ready ? 'good' : 'bad'),
+      h('span', { class: 'muted' }, ' as of ', time(at)),
     ),
-  ),
-]
+    facts([
+      ['Tables lag', tables.behind_seconds === null ? 'not known' : `${tables.behind_seconds.toFixed(1)} s`],
+      ...positions(health),
+    ]),
+    section(
+      h('h2', {}, 'Checks'),
+      table(
+        'Checks',
+        /** @type {import('../parts.js').Column<readonly [string, { ok: boolean, reason?: string }]>[]} */ ([
+          { name: 'What', cell: ([name]) => words(name) },
+          { name: 'State', cell: ([, { ok }]) => state(ok ? 'healthy' : 'unhealthy', ok ? 'good' : 'bad') },
+          { name: 'Why', cell: ([, { reason = '' }]) => reason },
+        ]),
+        Object.entries(checks),
+      ),
+    ),
+  ]
+}
 
 /** @type {import('../views.d.ts').View} */
 export const health = {

@@ -18,8 +18,6 @@ const pageRows = 500
 
 const exported = /** @type {const} */ ([
   'at',
-  'sequence',
-  'event_index',
   'line',
   'kind',
   'reference',

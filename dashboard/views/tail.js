@@ -46,7 +46,7 @@ const line = ({ sequence, type, time: at, workspace, actor, detail }, { scope, s
       ...(isOfAll && workspace !== null ? [member(['workspace', workspace])] : []),
       ...others.map(member),
       ...(actor === null ? [] : [member(['by', actor])]),
-      h('span', { class: 'member muted' }, `frame ${count(sequence)}`),
+      sequence === undefined ? null : h('span', { class: 'member muted' }, `frame ${count(sequence)}`),
     ),
   )
 }

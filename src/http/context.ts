@@ -42,6 +42,8 @@ export interface HttpState extends DefaultState {
   admin?: string
   /** The workspace whose ledger an administrator reads; null for all. */
   reads?: string | null
+  /** The sequence of the log that the answer reflects. */
+  reflects?: number
   openBytes?: OpenBytes
   rates?: RateLimiter
   json?: ReceivedJson

@@ -43,6 +43,8 @@ export const placeCursor = (list: string) => ({
   } satisfies Parameter<EntryPosition>,
 })
 
+export const tokenCursor: Parameter<string> = { form, schema, read: (text) => text }
+
 const textMax = 1_024
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= textMax

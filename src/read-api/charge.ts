@@ -18,6 +18,7 @@ import { withTimeout } from '../runtime/within.ts'
 import { readLimits } from './limits.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import { fromTables, readTables } from './read-tables.ts'
+import { bodyFor } from './reflect-position.ts'
 import type { LedgerChargeResponse, LedgerProofResponse } from './responses.types.ts'
 
 const chargePath = /\/ledger\/charges\/([A-Za-z0-9_:-]{1,64})(?:\/proof)?\/?$/i
@@ -100,7 +101,7 @@ export const showCharge = ({ readModels, frames, logger }: ChargeParts): HttpMid
       throw rowMismatch({ logger }, { table: 'requests', id, sequences: trace.sequences }, 'it is of another workspace')
     })
     if (explanation === null) throw unknownCharge()
-    ctx.body = explanation satisfies LedgerChargeResponse
+    ctx.body = bodyFor(ctx, explanation satisfies LedgerChargeResponse)
   }
 }
 

@@ -1,16 +1,15 @@
 import { formatUsd } from '../domain/money.ts'
 import { type HttpContext, type HttpMiddleware, readableWorkspace } from '../http/context.ts'
 import { httpLimits } from '../http/limits.ts'
-import { placeCursor } from '../http/page.ts'
+import { tokenCursor } from '../http/page.ts'
 import * as parameters from '../http/parameters.ts'
 import { readQuery } from '../http/query.ts'
 import type { ListedCharge } from '../projections/charges/listed-charges.ts'
 import type { ChargeQuery } from '../projections/charges/queries.ts'
-import type { EdgeReadModels } from './read-models.ts'
+import { type PagedParts, type Positions, readCursor, writeCursor } from './positions.ts'
 import { readTables } from './read-tables.ts'
+import { bodyFor } from './reflect-position.ts'
 import type { LedgerChargesResponse } from './responses.types.ts'
-
-const cursor = placeCursor('charges')
 
 export const chargesParameters = {
   from: parameters.instantParameter,
@@ -18,15 +17,16 @@ export const chargesParameters = {
   model: parameters.modelParameter,
   key: parameters.keyParameter,
   surface: parameters.surfaceParameter,
-  cursor: cursor.parameter,
+  cursor: tokenCursor,
   limit: parameters.limitParameter,
 }
 
-const wantedOf = (ctx: HttpContext): ChargeQuery => {
+const wantedOf = async (ctx: HttpContext, positions: Positions): Promise<ChargeQuery> => {
   const { from, to, model, key, surface, cursor, limit } = readQuery(ctx, chargesParameters)
   parameters.checkRange(from, to)
+  const readOn = await readCursor(ctx, positions, 'charges', cursor)
   const range = { from: from ?? null, to: to ?? null }
-  return { ...range, model, key, surface, readOn: cursor, limit: limit ?? httpLimits.pageRows }
+  return { ...range, model, key, surface, readOn, limit: limit ?? httpLimits.pageRows }
 }
 
 const toChargeResponse = (charge: ListedCharge): LedgerChargesResponse['data'][number] => ({
@@ -48,12 +48,16 @@ const toChargeResponse = (charge: ListedCharge): LedgerChargesResponse['data'][n
 })
 
 export const showCharges =
-  (readModels: EdgeReadModels): HttpMiddleware =>
+  ({ readModels, positions }: PagedParts): HttpMiddleware =>
   async (ctx) => {
-    const { charges, next } = await readTables(ctx, readModels.listCharges(readableWorkspace(ctx), wantedOf(ctx)))
-    ctx.body = {
+    const { charges, next } = await readTables(
+      ctx,
+      readModels.listCharges(readableWorkspace(ctx), await wantedOf(ctx, positions)),
+    )
+    const body = {
       object: 'list',
       data: charges.map(toChargeResponse),
-      next_cursor: next === null ? null : cursor.text(next),
+      next_cursor: await writeCursor(ctx, positions, 'charges', next),
     } satisfies LedgerChargesResponse
+    ctx.body = bodyFor(ctx, body)
   }

@@ -53,6 +53,11 @@ const lagOf = async (
   return { behind_frames: last - tables, behind_seconds: behindMs === null ? null : behindMs / msPerSecond }
 }
 
+const withoutFrames = ({ object, at, ready, checks, tables }: LedgerHealthResponse): LedgerHealthResponse => ({
+  ...{ object, at, ready, checks },
+  tables: { behind_seconds: tables.behind_seconds },
+})
+
 export const showLedgerHealth = (parts: HealthParts): HttpMiddleware => {
   const { readModels, log, frames, tail, clock, ready } = parts
   const askStored = sharing(async (sequence, last) => (await readFrameAt(frames, sequence, last))?.storedMs ?? null)
@@ -63,7 +68,7 @@ export const showLedgerHealth = (parts: HealthParts): HttpMiddleware => {
     const checks = ready()
     const { sequence, sealed } = tail.ledger
     const size = sealed?.size ?? 0
-    ctx.body = {
+    const body = {
       object: 'health',
       at: new Date(clock()).toISOString(),
       ready: allPass(checks),
@@ -73,6 +78,7 @@ export const showLedgerHealth = (parts: HealthParts): HttpMiddleware => {
       tables: { sequence: tables, ...(await lagOf({ askStored, clock }, tables, last)) },
       sealed: { size, unsealed_frames: Math.max(0, sequence - size) },
     } satisfies LedgerHealthResponse
+    ctx.body = ctx.state.admin === undefined ? withoutFrames(body) : body
   }
 }
 

@@ -1,6 +1,8 @@
 export const readLimits = {
   // Charges
   explainMs: 5_000, // For the log to return the frames of one charge.
+  awaitTablesMs: 2_000, // For the tables to reach what the client has seen; the projector is mostly done within some 100 ms.
+  positionKeyMs: 250, // For the first frame, which the key of positions is made of, once a process; then an answer has no position.
   explainsAtOnceMax: 4, // Per edge; each creates a consumer of the log. The others wait.
 
   // Dashboard

@@ -13,8 +13,8 @@ export interface TailBounds {
 interface TailRequest {
   /** Null for every workspace. */
   readonly workspaceId: string | null
-  /** Whether events name the administrator who caused them. */
-  readonly includesActors: boolean
+  /** Only administrators see actors, and positions in the log, which reveal how much all workspaces do. */
+  readonly isAdmin: boolean
   /** Checked before each event is sent. */
   readonly mayGoOn: () => boolean
 }
@@ -27,6 +27,9 @@ export const tailHeaders = {
 
 const sseEvent = (name: string, data: object, id?: string): string =>
   `${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+
+const customerEvent = ({ sequence: _sequence, index: _index, ...event }: LoggedEvent): string =>
+  sseEvent('event', { ...event, actor: null })
 
 /** Events that the reader is too slow for are counted and dropped. */
 class LiveTail {
@@ -54,18 +57,15 @@ class LiveTail {
 
   begin(sequence: number): void {
     this.#response.writeHead(200, tailHeaders)
-    this.#write(sseEvent('position', { sequence }))
+    this.#write(sseEvent('position', this.#wanted.isAdmin ? { sequence } : {}))
   }
 
   send(events: readonly LoggedEvent[]): void {
     for (const event of events) {
-      const { workspaceId, includesActors } = this.#wanted
+      const { workspaceId, isAdmin } = this.#wanted
       if (workspaceId !== null && event.workspace !== workspaceId) continue
       if (this.#isFull) this.#missed += 1
-      else
-        this.#write(
-          sseEvent('event', includesActors ? event : { ...event, actor: null }, `${event.sequence}-${event.index}`),
-        )
+      else this.#write(isAdmin ? sseEvent('event', event, `${event.sequence}-${event.index}`) : customerEvent(event))
     }
   }
 

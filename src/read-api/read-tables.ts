@@ -2,7 +2,6 @@ import { GatewayError } from '../errors/gateway-error.ts'
 import type { HttpContext } from '../http/context.ts'
 import type { AtSequence } from '../projections/checkpoint/queries.ts'
 
-/** The sequence of the log that an answer from the tables reflects. */
 export const sequenceHeader = 'X-Gateway-Ledger-Sequence'
 
 const retryAfterSeconds = 2
@@ -22,9 +21,9 @@ export const fromTables = async <T>(reading: Promise<T>): Promise<T> => {
   }
 }
 
-/** Sets the header with the sequence of the log that the result reflects. */
+/** Notes the sequence of the log that the result reflects, for the header. */
 export const readTables = async <T>(ctx: HttpContext, reading: Promise<AtSequence<T>>): Promise<T> => {
   const { sequence, value } = await fromTables(reading)
-  ctx.set(sequenceHeader, String(sequence))
+  ctx.state.reflects = sequence
   return value
 }

@@ -1,7 +1,7 @@
 // Generated from schemas/ by `make generate`. Do not edit.
 
 /**
- * One charge explained, from the events of the log.
+ * One charge explained, from the events of the log. Only administrators get positions in the log.
  */
 export type LedgerChargeResponse = {
   readonly object: 'charge'
@@ -24,12 +24,12 @@ export type LedgerChargeResponse = {
   readonly net: string
   readonly events: readonly object[]
   readonly proof: object
-  readonly log_sequence: number
+  readonly log_sequence?: number
   readonly complete: boolean
 }
 
 /**
- * What was charged, newest first.
+ * What was charged, newest first. Only administrators get `sequence`.
  */
 export type LedgerChargesResponse = {
   readonly object: 'list'
@@ -37,7 +37,7 @@ export type LedgerChargesResponse = {
     readonly kind: 'request' | 'task'
     readonly id: string
     readonly at: string
-    readonly sequence: number
+    readonly sequence?: number
     readonly key: string
     readonly surface: string
     readonly model: string
@@ -93,7 +93,7 @@ export type LedgerFindingsResponse = {
 }
 
 /**
- * Whether requests can be served, and how far what is read is behind the log.
+ * Whether requests can be served, and how far what is read is behind the log. Only administrators get counts of frames.
  */
 export type LedgerHealthResponse = {
   readonly object: 'health'
@@ -105,27 +105,27 @@ export type LedgerHealthResponse = {
       readonly reason?: string
     }
   }
-  readonly log: {
+  readonly log?: {
     /**
      * Of its last frame; null where it does not answer.
      */
     readonly sequence: number | null
   }
-  readonly ledger: {
+  readonly ledger?: {
     readonly sequence: number
   }
   readonly tables: {
     /**
      * Null where they cannot be read.
      */
-    readonly sequence: number | null
-    readonly behind_frames: number | null
+    readonly sequence?: number | null
+    readonly behind_frames?: number | null
     /**
      * Since when the first frame that they lack is in the log.
      */
     readonly behind_seconds: number | null
   }
-  readonly sealed: {
+  readonly sealed?: {
     readonly size: number
     readonly unsealed_frames: number
   }
@@ -190,7 +190,7 @@ export type LedgerProofResponse = {
 }
 
 /**
- * Movements of the wallet in the order of the log.
+ * Movements of the wallet in the order of the log. Only administrators get `sequence` and `event_index`.
  */
 export type LedgerStatementResponse = {
   readonly object: 'list'
@@ -222,8 +222,8 @@ export type LedgerStatementResponse = {
   }
   readonly data: {
     readonly at: string
-    readonly sequence: number
-    readonly event_index: number
+    readonly sequence?: number
+    readonly event_index?: number
     readonly line: number
     readonly kind: 'credit' | 'charge' | 'excess' | 'fee' | 'adjustment' | 'lapse' | 'hold' | 'release'
     readonly reference: string

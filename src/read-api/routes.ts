@@ -7,13 +7,14 @@ import { showFindings } from './findings.ts'
 import { type HealthParts, showLedgerHealth } from './health.ts'
 import * as holds from './holds.ts'
 import * as keys from './keys.ts'
+import type { PagedParts } from './positions.ts'
 import * as statement from './statement.ts'
 import { followLedger, type LedgerTailParts } from './tail.ts'
 import * as tasks from './tasks.ts'
 import * as usage from './usage.ts'
 import { showWallet, type WalletParts } from './wallet.ts'
 
-type LedgerParts = HealthParts & ProofParts & LedgerTailParts & WalletParts
+type LedgerParts = HealthParts & PagedParts & ProofParts & LedgerTailParts & WalletParts
 
 export interface LedgerRoute {
   /** Appended to each of `ledgerPrefixes`. */
@@ -48,7 +49,7 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
     summary: 'Every movement of the wallet, in the order of the log or newest first',
     answer: 'ledger-statement',
     query: statement.statementParameters,
-    serve: ({ readModels }) => statement.showStatement(readModels),
+    serve: statement.showStatement,
   },
   {
     path: '/holds',
@@ -62,7 +63,7 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
     summary: 'What was charged, newest first',
     answer: 'ledger-charges',
     query: charges.chargesParameters,
-    serve: ({ readModels }) => charges.showCharges(readModels),
+    serve: charges.showCharges,
   },
   {
     path: '/charges/:id',

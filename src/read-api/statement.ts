@@ -3,30 +3,30 @@ import { formatUsd } from '../domain/money.ts'
 import { movementKinds } from '../domain/wallet/evolve.ts'
 import { type HttpContext, type HttpMiddleware, readableWorkspace } from '../http/context.ts'
 import { httpLimits } from '../http/limits.ts'
-import { placeCursor } from '../http/page.ts'
+import { tokenCursor } from '../http/page.ts'
 import * as parameters from '../http/parameters.ts'
 import { readQuery } from '../http/query.ts'
 import type { StatementQuery, WalletBalance } from '../projections/statements/queries.ts'
-import type { EdgeReadModels } from './read-models.ts'
+import { type PagedParts, type Positions, readCursor, writeCursor } from './positions.ts'
 import { readTables } from './read-tables.ts'
+import { bodyFor } from './reflect-position.ts'
 import type { LedgerStatementResponse } from './responses.types.ts'
-
-const cursor = placeCursor('statement')
 
 export const statementParameters = {
   from: parameters.instantParameter,
   to: parameters.excludedParameter(parameters.instantParameter),
   kind: parameters.oneOfParameter(movementKinds),
   order: parameters.oneOfParameter(['oldest', 'newest']),
-  cursor: cursor.parameter,
+  cursor: tokenCursor,
   limit: parameters.limitParameter,
 }
 
-const wantedOf = (ctx: HttpContext): StatementQuery => {
+const wantedOf = async (ctx: HttpContext, positions: Positions): Promise<StatementQuery> => {
   const { from, to, kind, order, cursor, limit } = readQuery(ctx, statementParameters)
   parameters.checkRange(from, to)
+  const readOn = await readCursor(ctx, positions, 'statement', cursor)
   const range = { from: from ?? null, to: to ?? null }
-  return { ...range, kind, newestFirst: order === 'newest', readOn: cursor, limit: limit ?? httpLimits.pageRows }
+  return { ...range, kind, newestFirst: order === 'newest', readOn, limit: limit ?? httpLimits.pageRows }
 }
 
 const toBalanceResponse = ({ balancePicos, heldPicos }: WalletBalance) => ({
@@ -35,11 +35,11 @@ const toBalanceResponse = ({ balancePicos, heldPicos }: WalletBalance) => ({
 })
 
 export const showStatement =
-  (readModels: EdgeReadModels): HttpMiddleware =>
+  ({ readModels, positions }: PagedParts): HttpMiddleware =>
   async (ctx) => {
-    const wanted = wantedOf(ctx)
+    const wanted = await wantedOf(ctx, positions)
     const page = await readTables(ctx, readModels.readStatement(readableWorkspace(ctx), wanted))
-    ctx.body = {
+    const body = {
       object: 'list',
       from: wanted.from?.toISOString() ?? null,
       to: wanted.to?.toISOString() ?? null,
@@ -47,6 +47,7 @@ export const showStatement =
       opening: toBalanceResponse(page.opening),
       closing: toBalanceResponse(page.closing),
       data: page.entries.map(entryRecord),
-      next_cursor: page.next === null ? null : cursor.text(page.next),
+      next_cursor: await writeCursor(ctx, positions, 'statement', page.next),
     } satisfies LedgerStatementResponse
+    ctx.body = bodyFor(ctx, body)
   }

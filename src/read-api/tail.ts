@@ -28,7 +28,7 @@ export const followLedger =
     if (ctx.method === 'HEAD') return sendHead(ctx)
     const wanted = {
       workspaceId: canRead(ctx),
-      includesActors: ctx.state.admin !== undefined,
+      isAdmin: ctx.state.admin !== undefined,
       mayGoOn: mayGoOn(ctx, tail.ledger.accounts),
     }
     const following = tails.open(ctx.res, wanted, bounds)

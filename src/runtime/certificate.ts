@@ -5,7 +5,6 @@ import { faultText } from '../errors/gateway-error.ts'
 
 /** Paths of PEM files. */
 export interface CertificateFiles {
-  /** With the chain that leads to its authority. */
   readonly certFile: string
   readonly keyFile: string
 }

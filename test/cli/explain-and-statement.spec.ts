@@ -121,8 +121,11 @@ const unsealed = async (): Promise<boolean> =>
 await operator.caughtUp()
 await until(async () => !(await unsealed()))
 
+/** As an administrator, who sees positions in the log. */
 const overHttp = async (id: string): Promise<Response> =>
-  fetch(`${gateway.url}/v1/ledger/charges/${id}`, { headers: { authorization: `Bearer ${account.secret}` } })
+  fetch(`${gateway.url}/admin/v1/workspaces/${workspaceId}/ledger/charges/${id}`, {
+    headers: { authorization: `Bearer ${gateway.newAdminToken}` },
+  })
 
 const sealedAt = operator.tail.ledger.sealed?.sequence ?? 0
 await until(async () => Number((await overHttp(ids.plain)).headers.get('x-gateway-ledger-sequence')) >= sealedAt)

@@ -1,5 +1,6 @@
+import { hash } from 'node:crypto'
 import t from 'tap'
-import type { RawFrame } from '../../src/log/raw-frames.ts'
+import type { FrameSource, RawFrame } from '../../src/log/raw-frames.ts'
 import { readLimits } from '../../src/read-api/limits.ts'
 import type { EdgeReadModels } from '../../src/read-api/read-models.ts'
 import { errorOf, secret, startEdge, workspaceId } from '../roles/edge/edge-fixture.ts'
@@ -40,7 +41,9 @@ await project(log, projected.store, 500)
 const lastSequence = log.frames.length
 
 const tables = projected.database.readModels()
-const edge = await startEdge(t, { readModels: tables, frames: log })
+const token = 'a-token-of-ana-that-nobody-can-guess'
+const admins = [{ name: 'ana', sha256: hash('sha256', token) }]
+const edge = await startEdge(t, { readModels: tables, frames: log, admins })
 const get = (path: string, from = edge.url): Promise<Response> => fetch(`${from}/v1/ledger/${path}`, { headers })
 
 interface Page {
@@ -64,13 +67,83 @@ const readAll = async (path: string, afterPage = async (_page: number): Promise<
   throw new Error('the list does not end')
 }
 
-t.test('every answer tells the sequence that it reflects, to whom has a key', async (t) => {
-  for (const path of ['usage', 'statement', 'holds', 'charges', 'charges/request-1']) {
-    const response = await get(path)
-    t.equal(response.status, 200, path)
-    t.equal(response.headers.get('x-gateway-ledger-sequence'), String(lastSequence))
-    t.equal((await fetch(`${edge.url}/v1/ledger/${path}`)).status, 401)
-  }
+const positionHeader = 'x-gateway-ledger-sequence'
+const ask = (path: string, bearer: string, position = '', from = edge.url): Promise<Response> =>
+  fetch(from + path, {
+    headers: { authorization: `Bearer ${bearer}`, ...(position === '' ? {} : { [positionHeader]: position }) },
+  })
+
+t.test(
+  'every answer has the position that it reflects: a token for a key, a number for an administrator',
+  async (t) => {
+    const tokens = new Set<string>()
+    for (const path of ['usage', 'statement', 'holds', 'charges', 'charges/request-1']) {
+      const response = await get(path)
+      t.equal(response.status, 200, path)
+      const position = response.headers.get(positionHeader)!
+      t.match(position, /^[\w-]{56}$/)
+      tokens.add(position)
+      const administered = await ask(`/admin/v1/workspaces/${workspaceId}/ledger/${path}`, token)
+      t.equal(administered.headers.get(positionHeader), String(lastSequence))
+      t.equal((await fetch(`${edge.url}/v1/ledger/${path}`)).status, 401)
+      t.notMatch(await response.text(), /"(sequence|log_sequence|event_index|sealed_by)"/, path)
+    }
+    t.equal(tokens.size, 5, 'of one position none is like another')
+  },
+)
+
+t.test('a client reads what it has seen, at any edge, or is told that it cannot yet', async (t) => {
+  const own = '/v1/ledger/holds'
+  const position = (await ask(own, secret)).headers.get(positionHeader)!
+  const other = await startEdge(t, { readModels: tables, frames: log, admins })
+  t.equal((await ask(own, secret, position, other.url)).status, 200, 'another edge, or this one after a restart')
+  let checked = 0
+  const behind = await startEdge(t, {
+    admins,
+    frames: log,
+    readModels: {
+      ...tables,
+      findCheckpoint: async () => {
+        checked += 1
+        return { sequence: checked < 3 ? 1 : lastSequence, value: null }
+      },
+    },
+  })
+  t.equal((await ask(own, secret, position, behind.url)).status, 200)
+  t.equal(checked, 3, 'once the tables have come as far')
+  const late = await startEdge(t, {
+    admins,
+    frames: log,
+    readModels: { ...tables, findCheckpoint: async () => ({ sequence: 1, value: null }) },
+  })
+  const refused = await ask(own, secret, position, late.url)
+  t.match({ status: refused.status, ...(await errorOf(refused)) }, { status: 503, code: 'read_models_unavailable' })
+  t.equal(refused.headers.get('retry-after'), '1')
+  const named = `/admin/v1/workspaces/${workspaceId}/ledger/holds`
+  t.equal((await ask(named, token, '3')).status, 200)
+  t.equal((await ask(named, token, '3', late.url)).status, 503)
+})
+
+t.test('a position that is changed, of another workspace, list or log, or no token is refused', async (t) => {
+  const own = '/v1/ledger/holds'
+  const position = (await ask(own, secret)).headers.get(positionHeader)!
+  const { next_cursor: cursor } = await pageOf('statement?limit=1')
+  const changed = [...position].map(
+    (_, place) => position.slice(0, place) + (position[place] === 'A' ? 'B' : 'A') + position.slice(place + 1),
+  )
+  for (const text of [...changed, position.slice(0, -4), `${position}AAAA`, cursor!, '3', '{}'])
+    t.equal((await ask(own, secret, text)).status, 400, text)
+  t.equal((await ask(`/admin/v1/workspaces/${workspaceId}/ledger/holds`, token, position)).status, 400)
+  const strange = new MemoryLog()
+  await strange.append([opened(), keyIssued('key-1')])
+  const elsewhere = await startEdge(t, { readModels: tables, frames: strange })
+  t.equal((await ask(own, secret, position, elsewhere.url)).status, 400, 'another log')
+  t.equal((await ask(`/v1/ledger/statement?cursor=${cursor}`, secret, '', elsewhere.url)).status, 400)
+  const answer = await ask(own, secret, 'x')
+  t.match(await errorOf(answer), { code: 'invalid_value', param: 'X-Gateway-Ledger-Sequence' })
+  t.equal((await ask(`/v1/ledger/statement?cursor=${position}`, secret)).status, 400, 'a position is no cursor')
+  const [one, same] = [await pageOf('charges?limit=1'), await pageOf('charges?limit=1')]
+  t.not(one.next_cursor, same.next_cursor)
 })
 
 t.test('what a client asks for wrongly is named', async (t) => {
@@ -138,7 +211,7 @@ t.test('a statement over many pages, while movements come', async (t) => {
     final: false,
     opening: { balance: '0', held: '0' },
     closing: { balance: '99.98625', held: '2.98625' },
-    data: [{ kind: 'credit', amount: '100', at: '2026-03-01T00:00:02.000Z', sequence: 2, reference: 'first' }, {}, {}],
+    data: [{ kind: 'credit', amount: '100', at: '2026-03-01T00:00:02.000Z', reference: 'first' }, {}, {}],
   })
   const seen = await readAll('statement?limit=7', async (page) => {
     if (page !== 1) return
@@ -193,7 +266,7 @@ t.test('a video task is charged as a request is', async (t) => {
   const { data } = await pageOf('charges?limit=2')
   t.match(data[0], { kind: 'request', id: 'request-last', surface: 'chat', level: 0 })
   t.same(data[1], {
-    ...{ kind: 'task', id: 'task-1', at: data[1]?.['at'], sequence: log.frames.length - 1, key: 'key-1' },
+    ...{ kind: 'task', id: 'task-1', at: data[1]?.['at'], key: 'key-1' },
     ...{ surface: 'native-video', model: 'vv/v3', provider: 'vv', level: null, price_version: 'v1' },
     ...{ source: 'reported', outcome: 'SUCCESS', prompt_tokens: null, output_tokens: null, total: '0.63' },
   })
@@ -226,7 +299,8 @@ t.test('with the log away: 503; so many wait and no more ask it at once', async 
   const broken = Promise.withResolvers<never>()
   broken.promise.catch(() => {})
   const frames = {
-    async *read(): AsyncIterable<readonly RawFrame[]> {
+    async *read(from: number): AsyncIterable<readonly RawFrame[]> {
+      if (from === 1) yield* log.read(1, 1) // The key of positions.
       reading += 1
       most = Math.max(most, reading)
       yield await broken.promise.finally(() => {
@@ -242,4 +316,25 @@ t.test('with the log away: 503; so many wait and no more ask it at once', async 
   broken.reject(new Error('no answer'))
   for (const response of await Promise.all(asked))
     t.match({ status: response.status, ...(await errorOf(response)) }, { status: 503, code: 'log_unavailable' })
+})
+
+t.test('while the first frame cannot be read an answer has no position, and pages are 503', async (t) => {
+  let isAway = true
+  let reads = 0
+  const frames: Pick<FrameSource, 'read'> = {
+    async *read(from, to) {
+      reads += 1
+      if (isAway) throw new Error('away')
+      yield* log.read(from, to)
+    },
+  }
+  const { url } = await startEdge(t, { readModels: tables, frames })
+  const answer = await get('holds', url)
+  t.same([answer.status, answer.headers.get(positionHeader)], [200, null])
+  t.match(await errorOf(await get('statement?limit=1', url)), { code: 'log_unavailable' })
+  isAway = false
+  t.match((await get('holds', url)).headers.get(positionHeader), /^[\w-]{56}$/)
+  reads = 0
+  await Promise.all(Array.from({ length: 10 }, () => get('statement?limit=1', url)))
+  t.equal(reads, 0, 'it is read once')
 })

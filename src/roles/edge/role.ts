@@ -7,6 +7,7 @@ import type { LedgerTail } from '../../log/ledger-tail.ts'
 import type { FrameSource } from '../../log/raw-frames.ts'
 import { WalletCommandHandler, type WalletEventType } from '../../log/wallet-command-handler.ts'
 import { LiveTails } from '../../read-api/live-tails.ts'
+import { createPositions } from '../../read-api/positions.ts'
 import type { EdgeReadModels } from '../../read-api/read-models.ts'
 import type { CertificateFiles } from '../../runtime/certificate.ts'
 import type { Clock, NewId } from '../../runtime/clock.ts'
@@ -155,6 +156,7 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
     rates,
     requestWatch,
     tails,
+    positions: createPositions({ ...parts, lastSequence: () => log.lastSequence() }),
     tls: listen.tls,
     ready: () => ({ ...checksBeside(), ...checks() }),
   })

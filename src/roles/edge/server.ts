@@ -18,7 +18,9 @@ import { serveDashboard } from '../../read-api/dashboard/page.ts'
 import { showHealth, showReadiness } from '../../read-api/health.ts'
 import type { LiveTails } from '../../read-api/live-tails.ts'
 import { showOpenapi } from '../../read-api/openapi/document.ts'
+import type { Positions } from '../../read-api/positions.ts'
 import type { EdgeReadModels } from '../../read-api/read-models.ts'
+import { reflectPosition } from '../../read-api/reflect-position.ts'
 import { ledgerPrefixes, ledgerRoutes } from '../../read-api/routes.ts'
 import type { CertificateFiles } from '../../runtime/certificate.ts'
 import type { Clock, NewId } from '../../runtime/clock.ts'
@@ -73,6 +75,7 @@ interface ServerParts {
   /** Their checkpoints of the log are trusted. */
   readonly verifiers: readonly Verifier[]
   readonly tails: LiveTails
+  readonly positions: Positions
   readonly responseOwners: ResponseOwners
   readonly catalog: () => Catalog
   readonly administration: OperationContext
@@ -80,7 +83,6 @@ interface ServerParts {
   readonly clock: Clock
   readonly newId: NewId
   readonly logger: Logger
-  /** Plain HTTP where it is absent. */
   readonly tls: CertificateFiles | undefined
   /** Overrides of `limits.ts`, for a test. */
   readonly bounds?: Partial<EdgeBounds>
@@ -100,6 +102,7 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   const surface = { inference, keys, bounds, logger, faults, captureBudget: new CaptureBudget() }
   const submits = { videoTasks, keys, logger }
   const responses = { ...surface, owners: parts.responseOwners, clock }
+  const reflected = reflectPosition(parts)
   const models = { catalog, prices: tail.ledger.prices, accounts: tail.ledger.accounts, clock }
 
   const router = new Router<HttpState, object>()
@@ -121,10 +124,16 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   }
   router.get('/v1/models', listModels(models))
   router.get('/v1/models/*id', showModel(models))
-  router.get(['/v1/dashboard/billing/usage', '/dashboard/billing/usage'], authenticated, showBillingUsage(readModels))
+  router.get(
+    ['/v1/dashboard/billing/usage', '/dashboard/billing/usage'],
+    authenticated,
+    reflected,
+    showBillingUsage(readModels),
+  )
   router.get(
     ['/v1/dashboard/billing/subscription', '/dashboard/billing/subscription'],
     authenticated,
+    reflected,
     showBillingSubscription(readModels),
   )
   serveLedger(router, parts, bounds, authenticated)
@@ -172,12 +181,13 @@ const serveLedger = (
   authenticated: HttpMiddleware,
 ): void => {
   const administered = authenticateAdmin(parts.admins)
+  const reflected = reflectPosition(parts)
   const named = readNamed(parts.tail.ledger.accounts)
   for (const { path, ofAll, serve } of ledgerRoutes) {
     const served = serve({ ...parts, bounds })
-    router.get(ledgerPrefixes.own + path, authenticated, served)
-    router.get(ledgerPrefixes.named + path, administered, named, served)
-    if (ofAll) router.get(ledgerPrefixes.all + path, administered, readAll, served)
+    router.get(ledgerPrefixes.own + path, authenticated, reflected, served)
+    router.get(ledgerPrefixes.named + path, administered, named, reflected, served)
+    if (ofAll) router.get(ledgerPrefixes.all + path, administered, readAll, reflected, served)
   }
 }
 

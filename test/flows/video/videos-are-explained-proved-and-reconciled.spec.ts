@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { sandboxVideoKey } from '../../../sandbox/server.ts'
 import type { TaskExplanation } from '../../../src/audit/explanation.ts'
+import { requireTables } from '../../../src/cli/platform.ts'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { until } from '../../support/clients.ts'
 import { startTestGateway } from '../../support/gateway.ts'
@@ -62,7 +63,8 @@ const get = async (path: string): Promise<Response> => {
   if (!response.ok) throw new Error(`${path} is answered with ${response.status}`)
   return response
 }
-await until(async () => Number((await get('holds')).headers.get('x-gateway-ledger-sequence')) >= settledBy)
+const { database } = requireTables(operator.platform)
+await until(async () => (await database.checkpoint())! >= settledBy)
 
 type Records = readonly Readonly<Record<string, unknown>>[]
 const recordsIn = ({ out }: Ended): Records =>
@@ -74,6 +76,13 @@ const ofType = (ended: Ended, type: string): Records => recordsIn(ended).filter(
 
 /** Without how far the log had come, and what seals it. */
 const story = ({ log_sequence: _, ...told }: TaskExplanation): object => told
+
+const positionMembers = ['sequence', 'log_sequence', 'event_index', 'sealed_by']
+const withoutPositions = (told: TaskExplanation): object =>
+  JSON.parse(JSON.stringify(told), (name, member) => {
+    if (name === 'checkpoint' && member !== null) return {}
+    return positionMembers.includes(name) ? undefined : member
+  })
 
 const explained = async (name: Name, ...words: readonly string[]): Promise<TaskExplanation> => {
   const { code, out, err } = await command('explain', ids[name], '--json', ...words)
@@ -99,7 +108,7 @@ t.test('each is explained, from the tables as from the log', async (t) => {
     t.match(told.proof, { command: `gateway prove ${ids[name]}` })
     t.ok(told.proof.checkpoint!.size < told.proof.checkpoint!.sequence)
     const overHttp = (await (await get(`charges/${ids[name]}`)).json()) as TaskExplanation
-    t.same(story(overHttp), story(told), 'the edge tells the same')
+    t.same(overHttp, withoutPositions(told), 'the edge tells the same')
   }
   t.same(story(await explained('beyond', '--from-log')), story(await explained('beyond')))
   t.same(story(await explained('untold', '--from-log')), story(await explained('untold')))
@@ -127,7 +136,6 @@ interface Listed {
   readonly id: string
   readonly surface: string
   readonly total: string
-  readonly sequence: number
 }
 const listed = async (query = ''): Promise<readonly Listed[]> =>
   ((await (await get(`charges?limit=100${query}`)).json()) as { data: readonly Listed[] }).data
@@ -144,10 +152,6 @@ t.test('the statement, the list of charges and the usage tell one sum', async (t
   t.same(list.map(({ id }) => id).toSorted(), charged.map((name) => ids[name]).toSorted(), 'what failed is no charge')
   t.equal(sumOf(list.map(({ total }) => total)), chargedUsd)
   t.same(
-    list.map(({ sequence }) => sequence),
-    list.map(({ sequence }) => sequence).toSorted((one, other) => other - one),
-  )
-  t.same(
     await listed('&surface=native-video&model=vv/v3'),
     list.filter(({ id }) => id === ids.native),
   )
@@ -159,9 +163,9 @@ t.test('the statement, the list of charges and the usage tell one sum', async (t
   t.match(data, [{ model: 'vv/v3', requests: charged.length, total: chargedUsd }])
 })
 
-t.test('every answer says which frame of the log it reflects', async (t) => {
+t.test('every answer has the position of the log that it reflects', async (t) => {
   for (const path of ['usage', 'statement', 'holds', 'charges', `charges/${ids.plain}`])
-    t.ok(Number((await get(path)).headers.get('x-gateway-ledger-sequence')) >= settledBy, path)
+    t.match((await get(path)).headers.get('x-gateway-ledger-sequence'), /^[\w-]{56}$/, path)
 })
 
 interface VendorTask {

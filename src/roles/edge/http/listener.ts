@@ -155,7 +155,6 @@ interface ListenerParts {
   readonly bounds: ListenerBounds
   readonly newId: NewId
   readonly logger: Logger
-  /** Plain HTTP where it is absent. */
   readonly tls: CertificateFiles | undefined
 }
 

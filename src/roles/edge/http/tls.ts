@@ -5,7 +5,6 @@ import { type CertificateFiles, readCertificate } from '../../../runtime/certifi
 import type { Logger } from '../../../runtime/logger.ts'
 import { ThrottledWarning } from '../../../runtime/throttled-warning.ts'
 
-/** OpenSSL leaves versions before it off by default; a host's own defaults must not change that. */
 const minVersion = 'TLSv1.2'
 
 interface TlsBounds {
@@ -77,7 +76,6 @@ interface TlsParts {
   readonly logger: Logger
 }
 
-/** Plain HTTP where `files` are absent. Throws where they are no usable pair. */
 export const openHttpServer = (
   options: ServerOptions,
   handler: RequestListener,
