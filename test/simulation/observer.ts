@@ -70,6 +70,7 @@ export class Observer {
     this.#checkSeals(raw, sequence)
     const applied = applyFrame(this.ledger, frame)
     for (const each of applied) this.#note(each)
+    for (const each of applied) this.#checkReserved(each)
     if (frame.walletSubject !== null) this.#checkHolds(frame.walletSubject, applied)
     for (const workspaceId of new Set(applied.map(({ event }) => event.subject))) this.#checkWallet(workspaceId)
     this.tree.append(hashFrame(raw))
@@ -108,14 +109,20 @@ export class Observer {
       this.#requestOf(event.data.corrects).undelivered = true
   }
 
-  /** No request is admitted that its allowance does not cover. */
-  #reserve({ data: { requestId, workspaceId, allowanceId, reserved } }: EventOf<'RequestRouted'>): void {
-    const hold = this.ledger.wallets.get(workspaceId)?.holds.get(allowanceId ?? '')
-    if (allowanceId === null || hold === undefined || this.requests.get(requestId)?.closing) return
+  #reserve({ data: { requestId, allowanceId, reserved } }: EventOf<'RequestRouted'>): void {
+    if (allowanceId === null || this.requests.get(requestId)?.closing) return
     const open = this.#reserved.get(allowanceId) ?? new Map<string, bigint>()
     this.#reserved.set(allowanceId, open.set(requestId, parseUsd(reserved)))
-    const sum = [...open.values()].reduce((picos, each) => picos + each, 0n)
-    if (sum > hold.remainingPicos && !this.#exceeded.has(allowanceId))
+  }
+
+  /** No request is admitted that its allowance does not cover; asked when all of the frame is applied. */
+  #checkReserved({ event }: Applied): void {
+    if (event.type !== 'RequestRouted') return
+    const { workspaceId, allowanceId } = event.data
+    const hold = this.ledger.wallets.get(workspaceId)?.holds.get(allowanceId ?? '')
+    if (allowanceId === null || hold === undefined || this.#exceeded.has(allowanceId)) return
+    const sum = [...(this.#reserved.get(allowanceId)?.values() ?? [])].reduce((picos, each) => picos + each, 0n)
+    if (sum > hold.remainingPicos)
       this.#onViolation(`the requests of allowance ${allowanceId} reserve ${sum}, it has ${hold.remainingPicos}`)
   }
 
