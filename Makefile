@@ -98,6 +98,7 @@ oracle: node_modules/.installed ## Charge usages as LiteLLM's calculator and gen
 
 witness: node_modules/.installed ## Our client and our witness beside litewitness, fetched from Go's module proxy: WITNESS_REQUESTS (2000), WITNESS_SEED (1)
 	node test/witness/main.ts
+	LITEWITNESS=$(CURDIR)/node_modules/.cache/torchwood-v0.9.0/bin/litewitness tap -t 600 test/flows/audit/log-rewritten-with-its-own-key-is-found-by-its-witness.spec.ts $(ARGS)
 
 structure: node_modules/.installed ## Print the figures of the source tree; --details by ARGS
 	node test/structure/main.ts $(ARGS)
