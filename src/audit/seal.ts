@@ -24,6 +24,16 @@ export interface Seal {
 /** The snapshot of the ledger that a checkpoint confirms. */
 export type SnapshotHead = NonNullable<CheckpointSealed['snapshot']>
 
+const snapshotLine = /^snapshot ([1-9][0-9]{0,15}) (0|[1-9][0-9]{0,15}) ([0-9a-f]{64})$/
+
+export const readSnapshotLine = ({ extensions = [] }: Checkpoint): SnapshotHead | null => {
+  for (const line of extensions) {
+    const [, format, sequence, sha256] = snapshotLine.exec(line) ?? []
+    if (sha256 !== undefined) return { sha256, format: Number(format), sequence: Number(sequence) }
+  }
+  return null
+}
+
 const snapshotLines = (snapshot: SnapshotHead | null): readonly string[] =>
   snapshot === null ? [] : [`snapshot ${snapshot.format} ${snapshot.sequence} ${snapshot.sha256}`]
 

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
 import { encodeLedger, LedgerDecoder, SnapshotFault, snapshotFormat } from '../domain/ledger/snapshot.ts'
 import { faultText } from '../errors/gateway-error.ts'
+import type { CheckpointSealed } from '../events/types.ts'
 import type { FrameSource, RawFrame } from '../log/raw-frames.ts'
 import type { IntegrityFinding } from './findings.ts'
 import { foldLog } from './fold-log.ts'
@@ -50,7 +51,7 @@ export async function* encodeSnapshot(ledger: Ledger): AsyncGenerator<Uint8Array
   return { sha256: tree.root.toString('hex'), format: snapshotFormat, sequence }
 }
 
-async function* readLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+export async function* readLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let rest = Buffer.alloc(0)
   for await (const piece of pieces) {
     const bytes = Buffer.concat([rest, piece])
@@ -64,7 +65,6 @@ async function* readLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buf
   if (rest.length > 0) throw new SnapshotFault('its last line is cut off')
 }
 
-/** The root of the tree over the lines. */
 const hashSnapshot = async (pieces: AsyncIterable<Uint8Array>): Promise<string> => {
   const tree = new GrowingTree()
   for await (const line of readLines(pieces)) tree.append(hashLeaf(line))
@@ -84,12 +84,16 @@ const decodeSnapshot = async (pieces: AsyncIterable<Uint8Array>, head: SnapshotH
   throw new SnapshotFault(`it is of sequence ${ledger.sequence}`)
 }
 
-const confirms = (frame: RawFrame, head: SnapshotHead, verifiers: readonly Verifier[]): boolean =>
-  readCheckpoints(frame).some((checkpoint) => {
-    if (!isDeepStrictEqual(checkpoint.snapshot, head) || checkpoint.size >= frame.sequence) return false
-    if (verifiers.length > 0) verifyCheckpoint(checkpoint, verifiers)
-    return true
-  })
+const confirms = (
+  checkpoint: CheckpointSealed,
+  frame: RawFrame,
+  head: SnapshotHead,
+  verifiers: readonly Verifier[],
+): boolean => {
+  if (!isDeepStrictEqual(checkpoint.snapshot, head) || checkpoint.size >= frame.sequence) return false
+  if (verifiers.length > 0) verifyCheckpoint(checkpoint, verifiers)
+  return true
+}
 
 interface SnapshotSearch {
   readonly store: Pick<SnapshotStore, 'list' | 'read'>
@@ -102,12 +106,14 @@ interface SnapshotSearch {
 }
 
 /** Rejects where no checkpoint of the log, signed by a known key, has the hash of the snapshot. */
-const findConfirmation = async (
+export const findConfirmation = async (
   { log, verifiers }: Pick<SnapshotSearch, 'log' | 'verifiers'>,
   head: SnapshotHead,
-): Promise<RawFrame> => {
+): Promise<CheckpointSealed> => {
   for await (const frames of log.read(head.sequence + 1, await log.lastSequence()))
-    for (const frame of frames) if (confirms(frame, head, verifiers)) return frame
+    for (const frame of frames)
+      for (const checkpoint of readCheckpoints(frame))
+        if (confirms(checkpoint, frame, head, verifiers)) return checkpoint
   throw new SnapshotFault('no checkpoint in the log has its hash')
 }
 

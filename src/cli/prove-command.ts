@@ -1,23 +1,27 @@
 import { writeFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
 import { ArchiveSource } from '../adapters/archive/archive-source.ts'
+import { type BalanceProof, checkBalanceProof, makeBalanceProof } from '../audit/balance-proof.ts'
 import { type FoundEvent, findEvent, findSeal } from '../audit/find-frame.ts'
 import type { Verifier } from '../audit/note.ts'
-import { checkProof, makeProof, type Proof } from '../audit/proof.ts'
+import { checkProof, makeProof, type Proof, ProofFault } from '../audit/proof.ts'
 import type { Seal } from '../audit/seal.ts'
 import { verifyCheckpoint } from '../audit/verified-checkpoints.ts'
 import type { Config } from '../config/config.ts'
+import { formatUsd } from '../domain/money.ts'
+import { balancePicos } from '../domain/wallet/wallet.ts'
 import { type FrameSource, readFrameAt } from '../log/raw-frames.ts'
 import { findTrace } from '../projections/charges/charge-trace.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { type Platform, withPlatform } from './platform.ts'
 import { publicKeyOption, resolveVerifiers } from './public-keys.ts'
-import { CommandError, exitCodes, type OutputOptions, printRecords } from './report.ts'
+import { CommandError, exitCodes, type OutputOptions, printRecords, UsageError } from './report.ts'
 import { createRuntime } from './runtime.ts'
 
 interface Options extends OutputOptions {
   readonly archive?: string
   readonly index: number
+  readonly balance: boolean
   readonly out?: string
   readonly publicKey: readonly string[]
 }
@@ -99,6 +103,30 @@ const onLog = <T>(config: Config, work: (place: ProofSource) => Promise<T>): Pro
     work({ source: platform.log, lastSeal: null, findSequences: sequencesIn(platform) }),
   )
 
+const proveBalance = (config: Config, workspaceId: string, verifiers: readonly Verifier[]): Promise<BalanceProof> =>
+  withPlatform(config, createRuntime('warn'), { readOnly: true }, async ({ log, snapshots }) => {
+    try {
+      const proof = await makeBalanceProof({ log, store: snapshots, verifiers }, workspaceId)
+      checkBalanceProof(proof, verifiers)
+      return proof
+    } catch (fault) {
+      if (fault instanceof ProofFault) throw new CommandError(fault.message, { cause: fault })
+      throw fault
+    }
+  })
+
+const writeBalanceProof = async (config: Config, workspaceId: string, options: Options): Promise<void> => {
+  if (options.archive !== undefined) throw new UsageError('--balance reads a snapshot, which an archive does not have')
+  const verifiers = resolveVerifiers(options.publicKey, () => config)
+  const proof = await proveBalance(config, workspaceId, verifiers)
+  const { sequence, wallet } = checkBalanceProof(proof, verifiers)
+  const file = options.out ?? fileFor(`${workspaceId}.balance`)
+  writeFileSync(file, `${JSON.stringify(proof, null, 1)}\n`)
+  const balance = formatUsd(balancePicos(wallet))
+  if (options.json) printRecords([{ proof: file, sequence, workspace: workspaceId, balance }], options)
+  else console.log(`${file} proves the balance of ${workspaceId} at frame ${sequence}: ${balance} USD`)
+}
+
 const indexOf = (text: string): number => {
   if (!/^[0-9]{1,6}$/.test(text)) throw new InvalidArgumentError('an index is a whole number from 0 on')
   return Number(text)
@@ -109,14 +137,21 @@ const fileFor = (asked: string): string => `${asked.replace(/[^\w.-]/g, '_')}.pr
 export const registerProve = (program: Command, configOf: ConfigOf): void => {
   program
     .command('prove <id>')
-    .description('write the proof that a charge is in the log: by event id, request or task id, or sequence')
+    .description(
+      'write the proof that a charge is in the log, by event id, request or task id, or sequence; or of a balance',
+    )
     .option('--out <file>', 'where to (default: <id>.proof.json)')
     .option('--index <index>', 'of the events of a frame that is named by its sequence, which one, from 0', indexOf, 0)
+    .option('--balance', 'of a workspace, whose id is given: what it had at the last snapshot', false)
     .option('--archive <folder>', 'from an archive, instead of the log')
     .addOption(publicKeyOption('log'))
     .option('--json', 'one JSON object a line', false)
     .action(async (asked: string, options: Options, command: Command) => {
       const config = (): Config => configOf(command)
+      if (options.balance) {
+        await writeBalanceProof(config(), asked, options)
+        return
+      }
       const verifiers = resolveVerifiers(options.publicKey, config)
       const work = (place: ProofSource): Promise<Proof> => proveEvent(place, asked, options.index, verifiers)
       const proof = await (options.archive === undefined

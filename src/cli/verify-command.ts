@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
 import { ArchiveSource } from '../adapters/archive/archive-source.ts'
 import { parseManifest } from '../adapters/archive/manifest.ts'
+import { checkBalanceProof, type ProvedBalance, readBalanceProof } from '../audit/balance-proof.ts'
 import { NoteFault, type Verifier, verifierText } from '../audit/note.ts'
 import { checkProof, type Proof, ProofFault, readProof } from '../audit/proof.ts'
 import type { KnownHead, PublishedCheckpoint } from '../audit/published-checkpoints.ts'
@@ -9,6 +10,8 @@ import { SignedHeadFault } from '../audit/signed-head.ts'
 import { replaySnapshots, type SnapshotStore, verifySnapshots } from '../audit/snapshots.ts'
 import { decideVerdict, type Verification, type VerifyParts, type VerifyVerdict } from '../audit/verify.ts'
 import type { Config } from '../config/config.ts'
+import { formatUsd } from '../domain/money.ts'
+import { balancePicos } from '../domain/wallet/wallet.ts'
 import { isObject } from '../encoding/json.ts'
 import { faultText } from '../errors/gateway-error.ts'
 import { assertBelongs, decodeEvents, parseSubject } from '../log/read-frame.ts'
@@ -192,9 +195,32 @@ const printProof = (proof: Proof, size: number, origin: string, output: OutputOp
   console.log(`proved by a checkpoint over ${size} frames`)
 }
 
+const printBalance = ({ origin, sequence, wallet }: ProvedBalance, output: OutputOptions): void => {
+  const { workspaceId, creditsPicos, chargesPicos, heldPicos } = wallet
+  const figures = {
+    balance: formatUsd(balancePicos(wallet)),
+    credits: formatUsd(creditsPicos),
+    charges: formatUsd(chargesPicos),
+    held: formatUsd(heldPicos),
+  }
+  if (output.json) {
+    printRecords([{ proved: true, log: origin, sequence, workspace: workspaceId, ...figures }], output)
+    return
+  }
+  console.log(`the wallet of ${workspaceId} after frame ${sequence} of the log ${origin}`)
+  for (const [name, usd] of Object.entries(figures)) console.log(`  ${name}: ${usd} USD`)
+  console.log('proved by a checkpoint that confirms the snapshot')
+}
+
 const verifyProof = (file: string, verifiers: readonly Verifier[], output: OutputOptions): number => {
   try {
-    const proof = readProof(readNamedFile(file, cliLimits.proofBytesMax))
+    const text = readNamedFile(file, cliLimits.proofBytesMax)
+    const balance = readBalanceProof(text)
+    if (balance !== null) {
+      printBalance(checkBalanceProof(balance, verifiers), output)
+      return exitCodes.done
+    }
+    const proof = readProof(text)
     const { size, origin } = checkProof(proof, verifiers)
     printProof(proof, size, origin, output)
     return exitCodes.done

@@ -66,19 +66,19 @@ const keysBySha256: RecordKind = {
 }
 
 /** What a wallet has one of; of what it has several, each is a record. */
-type WalletFigures = Omit<
+export type WalletRecord = Omit<
   Wallet,
   'holds' | 'references' | 'externalTasks' | 'limitKeys' | 'spendLimits' | 'spendings' | 'subscription'
 >
 
 const wallets: RecordKind = {
   ...mapKind('wallet', (ledger) => ledger.wallets),
-  find: (ledger, [workspaceId = '']): WalletFigures => {
+  find: (ledger, [workspaceId = '']): WalletRecord => {
     const { holds, references, externalTasks, limitKeys, spendLimits, spendings, subscription, ...figures } =
       ledger.wallets.get(workspaceId)!
     return figures
   },
-  restore: (ledger, [workspaceId = ''], figures: WalletFigures) =>
+  restore: (ledger, [workspaceId = ''], figures: WalletRecord) =>
     Object.assign(findOrCreateWallet(ledger, workspaceId), figures),
 }
 
@@ -175,6 +175,15 @@ const parseRecord = (line: string): SnapshotRecord => {
   const record = JSON.parse(line) as SnapshotRecord
   return line.includes('p"') ? (decodeValue(record) as SnapshotRecord) : record
 }
+
+export const readWalletRecord = (line: string): WalletRecord | null => {
+  const [kind, , value] = parseRecord(line)
+  return kind === wallets.kind ? (value as WalletRecord) : null
+}
+
+/** What every line with the record of that wallet begins with. */
+export const walletLinePrefix = (workspaceId: string): string =>
+  `${JSON.stringify([wallets.kind, [workspaceId]]).slice(0, -1)},`
 
 /** The caller checks the hash of its lines. */
 export class LedgerDecoder {

@@ -88,7 +88,9 @@ export const initialWallet = (workspaceId: string): Wallet => ({
   subjectSequence: 0,
 })
 
-export const balancePicos = (wallet: WalletDraft): bigint =>
+type Balance = Pick<WalletDraft, 'creditsPicos' | 'chargesPicos' | 'feesPicos' | 'adjustmentsPicos' | 'lapsedPicos'>
+
+export const balancePicos = (wallet: Balance): bigint =>
   wallet.creditsPicos - wallet.chargesPicos - wallet.feesPicos + wallet.adjustmentsPicos - wallet.lapsedPicos
 
 export const availablePicos = (wallet: WalletDraft): bigint =>
