@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { median } from '../bench/figures.ts'
 import { type Memory, MemoryWatch } from '../bench/memory.ts'
+import { cpuMicros } from '../bench/procfs.ts'
 import { megabytes, table, whole } from '../bench/table.ts'
 import { makeCertificates } from '../support/certificates.ts'
 import { startGatewayApart } from '../support/gateway-apart.ts'
@@ -29,6 +30,8 @@ export interface Row {
   readonly calm: Served
   readonly attacked: Served
   readonly memory: Memory
+  /** What the attack costs the gateway, in cores: its CPU beside the attack, less that of the neighbour alone. */
+  readonly addedCores: number
   /** What was not as it should be. */
   readonly problems: readonly string[]
 }
@@ -111,6 +114,17 @@ const mergeServed = (rounds: readonly Served[]): Served => {
   return { asked, failed, p99Ms: median(rounds.map(({ p99Ms }) => p99Ms)) }
 }
 
+/** With the cores that the gateway used meanwhile. */
+const watchCpu = async <T>(
+  pid: number,
+  work: () => Promise<T>,
+): Promise<{ readonly done: T; readonly cores: number }> => {
+  const [began, before] = [performance.now(), cpuMicros(pid)]
+  const done = await work()
+  const usedMs = ((cpuMicros(pid) ?? Number.NaN) - (before ?? Number.NaN)) / 1_000
+  return { done, cores: usedMs / (performance.now() - began) }
+}
+
 interface Measuring {
   /** Of the attack, over all rounds. */
   readonly ms: number
@@ -123,17 +137,21 @@ export const measureAttack = async (attack: Attack, place: Place, { ms, rounds }
   const neighbour: NeighbourOptions = { url: place.url, key: place.neighbourKey, model, perSecond, keyed }
   const order: Order = { attack: attack.name, url: place.url, keys: place.keys, ms: ms / rounds }
   const watch = new MemoryWatch(place.pid)
-  const [calms, attackeds, endingsOf]: [Served[], Served[], Endings[]] = [[], [], []]
+  const [calms, attackeds, endingsOf, added]: [Served[], Served[], Endings[], number[]] = [[], [], [], []]
   for (let round = 0; round < rounds; round += 1) {
     await askSteadily(neighbour, settleMs) // What the attack before has left behind.
-    calms.push(await askSteadily(neighbour, order.ms / 2))
-    const [attacked, endings] = await Promise.all([askSteadily(neighbour, order.ms), attackOnce(order)])
-    attackeds.push(attacked)
-    endingsOf.push(endings)
+    const calm = await watchCpu(place.pid, () => askSteadily(neighbour, order.ms / 2))
+    const both = () => Promise.all([askSteadily(neighbour, order.ms), attackOnce(order)])
+    const { done, cores } = await watchCpu(place.pid, both)
+    calms.push(calm.done)
+    attackeds.push(done[0])
+    endingsOf.push(done[1])
+    added.push(Math.max(0, cores - calm.cores))
   }
   const endings = mergeEndings(endingsOf)
   const found = {
     ...{ name: attack.name, endings, calm: mergeServed(calms), attacked: mergeServed(attackeds), memory: watch.stop() },
+    addedCores: median(added),
     tries: countOf(endings, () => true),
     held: countOf(endings, (ending) => attack.held.includes(ending)),
     open: countOf(endings, (ending) => ending === 'open'),
@@ -141,16 +159,17 @@ export const measureAttack = async (attack: Attack, place: Place, { ms, rounds }
   return { ...found, problems: findProblems(found) }
 }
 
-const head = ['attack', 'verdict', 'tries', 'held', 'open', 'p99 calm', 'p99 attacked', 'memory']
+const head = ['attack', 'verdict', 'tries', 'held', 'open', 'p99 calm', 'p99 attacked', 'added CPU', 'memory']
 
 export const printRows = (rows: readonly Row[]): string =>
   table(
     head,
-    rows.map(({ name, problems, tries, held, open, calm, attacked, memory }) => [
+    rows.map(({ name, problems, tries, held, open, calm, attacked, addedCores, memory }) => [
       name,
       problems.length === 0 ? 'holds' : problems.join('; '),
       ...[tries, held, open].map(whole),
       ...[calm, attacked].map(({ p99Ms }) => `${p99Ms.toFixed(1)} ms`),
+      `${whole(100 * addedCores)} %`,
       megabytes(memory.peak),
     ]),
   )
