@@ -242,7 +242,7 @@ const startEdge = async (
 ): Promise<string> => {
   const { config, platform, runtime, stack, bounds, observation } = context
   const { catalog, listen, requestsPerMinute, connectionsPerAddress, requestDeadlineMs, taskDeadlineMs } = config
-  const { withdrawMs, drainMs, openBytesMax, workspaceOpenBytesMax } = config
+  const { withdrawMs, drainMs, openBytesMax, workspaceOpenBytesMax, workspaceOutcomeBytesMax } = config
   const { database } = requireTables(platform)
   const [{ edge }, { findStoredResponse }, { listLogVerifiers }] = await Promise.all([
     import('../roles/edge/role.ts'),
@@ -284,6 +284,7 @@ const startEdge = async (
       stopMs: drainMs,
       openBytesMax,
       workspaceOpenBytesMax,
+      workspaceOutcomeBytesMax,
       ...(connectionsPerAddress === null ? {} : { connectionsPerAddressMax: connectionsPerAddress }),
       ...bounds.edge,
     },

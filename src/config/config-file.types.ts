@@ -271,6 +271,10 @@ export interface ConfigFile {
      */
     readonly workspace_open_megabytes?: number
     /**
+     * Answers of one workspace that are stored under idempotency keys, in MiB; beyond, a new key is 429 `idempotency_quota_exceeded`. Default 1024.
+     */
+    readonly workspace_idempotency_megabytes?: number
+    /**
      * From admission to the end of the answer. Default 600.
      */
     readonly request_deadline_seconds?: number

@@ -37,6 +37,8 @@ export interface Config extends ConfiguredProviders {
   /** Of the bodies of open requests, at one edge; likewise of one workspace. */
   readonly openBytesMax: number
   readonly workspaceOpenBytesMax: number
+  /** Of the stored outcomes of a workspace's idempotency keys. */
+  readonly workspaceOutcomeBytesMax: number
   readonly requestDeadlineMs: number
   readonly taskDeadlineMs: number
   /** Null: no callbacks are sent. */
@@ -235,6 +237,8 @@ export const readConfig = (env: Environment, options: ReadOptions = {}): Config 
     requestsPerMinute: file.limits?.requests_per_minute ?? null,
     connectionsPerAddress: file.limits?.connections_per_address ?? null,
     openBytesMax: bytesOf(file.limits?.open_megabytes) ?? sharedLimits.openBytesMax,
+    workspaceOutcomeBytesMax:
+      bytesOf(file.limits?.workspace_idempotency_megabytes) ?? sharedLimits.workspaceOutcomeBytesMax,
     workspaceOpenBytesMax: bytesOf(file.limits?.workspace_open_megabytes) ?? sharedLimits.workspaceOpenBytesMax,
     requestDeadlineMs: msOf(file.limits?.request_deadline_seconds) ?? sharedLimits.requestDeadlineMs,
     taskDeadlineMs: msOf(file.limits?.task_deadline_seconds) ?? configLimits.taskDeadlineMs,

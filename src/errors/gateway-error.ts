@@ -30,6 +30,7 @@ export type ErrorCode =
   | 'rate_limit_exceeded'
   | 'concurrency_limit_exceeded'
   | 'byte_limit_exceeded'
+  | 'idempotency_quota_exceeded'
   | 'internal_error'
   | 'not_implemented'
   | 'upstream_error'

@@ -10,7 +10,7 @@ interface ReceivedJson {
 }
 
 /** Counts the bytes of a request's body for as long as the request is open. */
-export interface OpenBytes {
+interface OpenBytes {
   /** Throws `byte_limit_exceeded` where there is no room for the announced bytes; counts those that have come. */
   take(bytes: number, announced?: number): void
 }

@@ -39,6 +39,7 @@ export const errorTable: { readonly [C in ErrorCode]: { readonly status: number;
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
   concurrency_limit_exceeded: { status: 429, type: 'rate_limit_error' },
   byte_limit_exceeded: { status: 429, type: 'rate_limit_error' },
+  idempotency_quota_exceeded: { status: 429, type: 'rate_limit_error' },
   internal_error: { status: 500, type: 'api_error' },
   not_implemented: { status: 501, type: 'api_error' },
   upstream_error: { status: 502, type: 'upstream_error' },

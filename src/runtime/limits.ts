@@ -32,6 +32,8 @@ export const sharedLimits = {
   queueLeaseMs: 30_000, // An election of 9 s and one lost renewal must not end a living consumer's lease.
 
   // Idempotency keys
+  outcomesKeptMs: 86_400_000, // A day, as others keep them: clients retry within minutes, jobs overnight.
+  workspaceOutcomeBytesMax: 1024 ** 3, // Of the outcomes of one workspace: a quarter of the store's initial size.
   outcomeWriteMs: 5_000, // A claim that is not acknowledged for so long: the request gets 503. An outcome has closingAckMs, as its bill has.
 
   // Audit

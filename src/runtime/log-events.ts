@@ -221,6 +221,12 @@ export const logEvents = {
     action: 'Nothing.',
     fields: ['fault'],
   },
+  'idempotency.quota_not_returned': {
+    level: 'debug',
+    text: 'Room for the answers of idempotency keys could not be returned: it counts against its workspace for a day.',
+    action: 'Nothing.',
+    fields: ['fault'],
+  },
   'idempotency.store_full': {
     level: 'warn',
     text: 'The store of idempotent outcomes is full. A response was sent that cannot be repeated.',

@@ -109,6 +109,7 @@ export const configOf = (
   connectionsPerAddress: null,
   openBytesMax: sharedLimits.openBytesMax,
   workspaceOpenBytesMax: sharedLimits.workspaceOpenBytesMax,
+  workspaceOutcomeBytesMax: sharedLimits.workspaceOutcomeBytesMax,
   requestDeadlineMs: sharedLimits.requestDeadlineMs,
   taskDeadlineMs: configLimits.taskDeadlineMs,
   callbacks: { secret: 'a-secret-of-a-test', allowPrivateAddresses: true },

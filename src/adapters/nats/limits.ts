@@ -66,7 +66,6 @@ export const natsLimits = {
   rateRecordsWindowMs: 1_000, // Records have no message id; the shortest window costs the server least.
 
   // Idempotency keys
-  outcomesKeptMs: 86_400_000, // A day, as others keep them: clients retry within minutes, jobs overnight.
   outcomesBytes: 4 * 1024 ** 3, // The stream's initial size: 2 million answers of 2 KB. When full, keys are refused, not forgotten.
   outcomeDuplicateWindowMs: 60_000, // Longer than a write is retried.
 

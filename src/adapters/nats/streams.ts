@@ -1,4 +1,5 @@
 import { DiscardPolicy, RetentionPolicy, StorageType, StoreCompression, type StreamConfig } from '@nats-io/jetstream'
+import { sharedLimits } from '../../runtime/limits.ts'
 import { nanosecondsInMs, type StreamSpec } from './ensure-stream.ts'
 import { natsLimits } from './limits.ts'
 
@@ -107,7 +108,7 @@ export const outcomesStream = ({ stream, prefix }: RecordNames): StreamSpec => (
     name: stream,
     subjects: [`${prefix}*.*`],
     discard_new_per_subject: false,
-    max_age: natsLimits.outcomesKeptMs * nanosecondsInMs,
+    max_age: sharedLimits.outcomesKeptMs * nanosecondsInMs,
   },
   initially: { max_bytes: natsLimits.outcomesBytes },
 })

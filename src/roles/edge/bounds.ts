@@ -29,6 +29,7 @@ export type EdgeBounds = {
     | 'lastAnswerMs'
     | 'closingAckMs'
     | 'allowanceReturnMs'
+    | 'workspaceOutcomeBytesMax'
     | 'outcomeLeaseMs'
     | 'outcomeRenewMs']: number
 }

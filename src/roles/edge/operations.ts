@@ -43,6 +43,7 @@ const repeatable: readonly ErrorCode[] = [
   'idempotency_key_in_use',
   'idempotency_outcome_not_kept',
   'idempotency_key_reused',
+  'idempotency_quota_exceeded',
 ]
 const upstream: readonly ErrorCode[] = [
   'context_length_exceeded',

@@ -71,6 +71,14 @@ class NatsOutcomes implements OpenOutcomes {
     return this.#parts.link.isClosed
   }
 
+  async freeBytes(): Promise<number> {
+    const { jsm, names } = this.#parts
+    const { config, state } = await this.#retryUntilAnswered(sharedLimits.outcomeWriteMs, () =>
+      jsm.streams.info(names.stream),
+    )
+    return config.max_bytes < 0 ? Number.POSITIVE_INFINITY : config.max_bytes - state.bytes
+  }
+
   async find(place: OutcomeAddress): Promise<StoredOutcome> {
     const { jsm, names } = this.#parts
     const query = { last_by_subj: this.#subjectOf(place) }

@@ -36,6 +36,10 @@ export const admissionLimits = {
 
   // Idempotency keys
   outcomeBytesMax: 512 * 1024, // Of one, in one message: nats-server's default max_payload is 1 MB. Text has a tenth of that; images are more.
+  outcomeOverheadBytes: 512, // Beside the bytes of a record: its subject, headers and index.
+  outcomeLeaseBytes: 4 * 1024 * 1024, // Of a workspace's quota, by one edge: eight answers of the largest size, which give back what they did not take.
+  outcomeLeaseDivisor: 64,
+  outcomeIdleMs: 1_000, // What an edge leased and no request uses is returned after this.
   outcomeHeadBytesMax: 4 * 1024, // Of that, for status and headers: a model's name may be long.
   capturedBytesMax: 64 * 1024 * 1024, // Of the streams with a key that are open at one edge: what is beyond is sent, and not stored.
   outcomeRetryMs: 250, // Between attempts to release a key while the store is away.

@@ -1,7 +1,7 @@
 import { findOrCreateWallet, type Ledger } from '../../../domain/ledger/ledger.ts'
 import { isUnfunded } from '../../../domain/wallet/wallet.ts'
 import { GatewayError } from '../../../errors/gateway-error.ts'
-import { type HttpMiddleware, keyOfContext, type OpenBytes } from '../../../http/context.ts'
+import { type HttpMiddleware, type HttpState, keyOfContext } from '../../../http/context.ts'
 import { cancelAtOnce } from '../../dispatch.ts'
 import { type BodyBound, type BodyBoundOf, boundAt } from '../http/request-body.ts'
 import { admissionLimits } from './limits.ts'
@@ -37,7 +37,6 @@ const bytesAreFull = (max: number): GatewayError =>
     { retryAfterSeconds },
   )
 
-/** Open requests and the bytes of their bodies, of one process. */
 export class OpenRequestCounter {
   readonly #bounds: OpenRequestBounds
   readonly #byWorkspace = new Map<string, Open>()
@@ -48,7 +47,7 @@ export class OpenRequestCounter {
   }
 
   /** Throws `concurrency_limit_exceeded` or `no_available_channel`; each call needs its `leave`. */
-  enter(workspaceId: string): OpenBytes & { readonly leave: () => void } {
+  enter(workspaceId: string): NonNullable<HttpState['openBytes']> & { readonly leave: () => void } {
     const { openRequestsMax, workspaceOpenRequestsMax } = this.#bounds
     const open = this.#byWorkspace.get(workspaceId) ?? { requests: 0, bytes: 0 }
     if (open.requests >= workspaceOpenRequestsMax) throw workspaceIsFull(workspaceOpenRequestsMax)

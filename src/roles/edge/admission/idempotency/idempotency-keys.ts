@@ -8,10 +8,12 @@ import { admissionLimits } from '../limits.ts'
 import { KeyLease, type KeyLeaseParts, type RequestOutcome } from './key-lease.ts'
 import { decodeKeyRecord, encodeKeyRecord } from './key-record.ts'
 import type { OrphanedRequestResolver } from './orphaned-request-resolver.ts'
-import type { OutcomeAddress } from './outcome-store.ts'
+import { OutcomeQuota, type OutcomeRoom } from './outcome-quota.ts'
+import { type OutcomeAddress, storeIsFull } from './outcome-store.ts'
 
 interface IdempotencyKeyParts extends KeyLeaseParts {
   readonly orphanedRequests: Pick<OrphanedRequestResolver, 'end' | 'refund'>
+  readonly workspaceOutcomeBytesMax: number
 }
 
 interface KeyedRequest {
@@ -35,16 +37,11 @@ export type StartedKey =
 interface AddressedRequest extends KeyedRequest {
   readonly place: OutcomeAddress
   readonly digest: string
+  /** Or why there is none. */
+  readonly room: OutcomeRoom | GatewayError
 }
 
 type RequestClaim = ClaimedKey & { readonly work: Extract<KeyedOperation, { type: 'request' }> }
-
-const full = (): GatewayError =>
-  new GatewayError(
-    'log_unavailable',
-    'No more idempotency keys can be stored right now. Try again later, or send the request without one.',
-    { retryAfterSeconds: admissionLimits.outcomeRetryAfterSecondsMax },
-  )
 
 const inUse = (requestId: string, runsForMs: number): GatewayError =>
   new GatewayError('idempotency_key_in_use', `The request ${requestId} has this idempotency key, and has not ended.`, {
@@ -81,7 +78,7 @@ const refusalOf = (refusal: Extract<KeyDecision, { type: 'refuse' }>): GatewayEr
 }
 
 /** The digest of the body is stored: it includes the key, so that it cannot be used to test guessed bodies. */
-const addressRequest = (request: KeyedRequest): AddressedRequest => {
+const addressRequest = (request: KeyedRequest): Omit<AddressedRequest, 'room'> => {
   const { workspaceId, key, endpoint, body } = request
   return {
     ...request,
@@ -94,22 +91,38 @@ const isOfRequest = (claim: ClaimedKey): claim is RequestClaim => claim.work.typ
 
 export class IdempotencyKeys {
   readonly #parts: IdempotencyKeyParts
+  readonly #quota: OutcomeQuota
 
   constructor(parts: IdempotencyKeyParts) {
     this.#parts = parts
+    this.#quota = new OutcomeQuota(parts)
   }
 
   /**
    * Claims the key of a request, or returns the stored outcome. Throws `idempotency_key_reused`,
-   * `idempotency_key_in_use` or `idempotency_outcome_not_kept`; `log_unavailable` where nothing can be claimed; and
-   * what `OrphanedRequestResolver` throws.
+   * `idempotency_key_in_use` or `idempotency_outcome_not_kept`; `idempotency_quota_exceeded` for a new key without room
+   * for its answer; `log_unavailable` where nothing can be claimed; and what `OrphanedRequestResolver` throws.
    */
   async begin(request: KeyedRequest): Promise<StartedKey> {
     const addressed = addressRequest(request)
-    let begun = await this.#claim(addressed, request.work, 0)
+    const room = await this.#quota.reserve(request.workspaceId)
+    if (room instanceof GatewayError) return this.#begin({ ...addressed, room })
+    try {
+      const begun = await this.#begin({ ...addressed, room })
+      if (begun.type === 'replay') room.settle(null)
+      return begun
+    } catch (fault) {
+      room.settle(null)
+      throw fault
+    }
+  }
+
+  async #begin(addressed: AddressedRequest): Promise<StartedKey> {
+    const { requestId, work, room } = addressed
+    let begun = room instanceof GatewayError ? await this.#repeat(addressed) : await this.#claim(addressed, work, 0)
     for (let race = 0; begun === null && race < admissionLimits.outcomeRacesMax; race += 1)
       begun = await this.#repeat(addressed)
-    if (begun === null) throw inUse(request.requestId, 0)
+    if (begun === null) throw inUse(requestId, 0)
     return begun
   }
 
@@ -135,10 +148,11 @@ export class IdempotencyKeys {
   }
 
   async #claim(
-    { requestId, digest, place }: AddressedRequest,
+    { requestId, digest, place, room }: AddressedRequest,
     work: KeyedOperation,
     revision: number,
   ): Promise<StartedKey | null> {
+    if (room instanceof GatewayError) throw room
     const claimedMs = this.#parts.clock()
     const leaseUntilMs = claimedMs + this.#parts.outcomeLeaseMs
     const claim: ClaimedKey = {
@@ -151,11 +165,12 @@ export class IdempotencyKeys {
       leaseUntilMs,
     }
     const claimed = await this.#put(place, claim, revision)
-    return claimed === null ? null : this.#run({ place }, claim, claimed)
+    return claimed === null ? null : this.#run({ place, room }, claim, claimed)
   }
 
-  #run({ place }: Pick<AddressedRequest, 'place'>, claim: ClaimedKey, revision: number): StartedKey {
-    return { type: 'run', held: new KeyLease(this.#parts, place, claim, revision), work: claim.work }
+  #run({ place, room }: Pick<AddressedRequest, 'place' | 'room'>, claim: ClaimedKey, revision: number): StartedKey {
+    if (room instanceof GatewayError) throw room
+    return { type: 'run', held: new KeyLease(this.#parts, { place, room }, claim, revision), work: claim.work }
   }
 
   /**
@@ -164,6 +179,7 @@ export class IdempotencyKeys {
    * created once.
    */
   async #resumeAbandoned(addressed: AddressedRequest, claim: ClaimedKey, revision: number): Promise<StartedKey | null> {
+    if (addressed.room instanceof GatewayError) throw addressed.room
     if (!isOfRequest(claim)) return this.#claim(addressed, claim.work, revision)
     const leaseUntilMs = this.#parts.clock() + this.#parts.outcomeLeaseMs
     const taken = await this.#put(addressed.place, { ...claim, holder: addressed.requestId, leaseUntilMs }, revision)
@@ -191,7 +207,7 @@ export class IdempotencyKeys {
   async #put(place: OutcomeAddress, record: KeyRecord, revision: number): Promise<number | null> {
     const put = await this.#parts.outcomes.put(place, encodeKeyRecord(record), revision, sharedLimits.outcomeWriteMs)
     if ('revision' in put) return put.revision
-    if (put.refused === 'full') throw full()
+    if (put.refused === 'full') throw storeIsFull()
     return null
   }
 }

@@ -6,6 +6,7 @@ import { sharedLimits } from '../../../../runtime/limits.ts'
 import type { Logger } from '../../../../runtime/logger.ts'
 import { admissionLimits } from '../limits.ts'
 import { decodeKeyRecord, encodeKeyRecord } from './key-record.ts'
+import type { OutcomeRoom } from './outcome-quota.ts'
 import type { OutcomeAddress, OutcomeStore } from './outcome-store.ts'
 
 export interface KeyLeaseParts {
@@ -93,13 +94,20 @@ const isOwn = (bytes: Uint8Array, { requestId, holder }: Pick<ClaimedKey, 'reque
 export class KeyLease {
   readonly #parts: KeyLeaseParts
   readonly #record: ClaimedRecord
+  readonly #room: OutcomeRoom
   #claim: ClaimedKey
   #renewal: NodeJS.Timeout | undefined
   #isEnded = false
   #isStored = false
 
-  constructor(parts: KeyLeaseParts, place: OutcomeAddress, claim: ClaimedKey, revision: number) {
+  constructor(
+    parts: KeyLeaseParts,
+    { place, room }: { readonly place: OutcomeAddress; readonly room: OutcomeRoom },
+    claim: ClaimedKey,
+    revision: number,
+  ) {
     this.#parts = parts
+    this.#room = room
     this.#record = new ClaimedRecord(parts.outcomes, place, claim, revision)
     this.#claim = claim
     this.#renewLater()
@@ -125,7 +133,7 @@ export class KeyLease {
     if (bytes.length > admissionLimits.outcomeBytesMax) return this.storeNothing('size')
     this.#end()
     this.#isStored = await this.#record.write(bytes)
-    if (this.#isStored) return
+    if (this.#isStored) return this.#room.settle(bytes.length)
     this.#parts.logger.log('idempotency.store_full', { requestId })
     await this.storeNothing('size')
   }
@@ -134,8 +142,10 @@ export class KeyLease {
   async storeNothing(why: UnstoredKey['why']): Promise<void> {
     const { requestId, digest } = this.#claim
     this.#end()
-    await this.#record.write(encodeKeyRecord({ state: 'unkept', requestId, digest, why }))
+    const bytes = encodeKeyRecord({ state: 'unkept', requestId, digest, why })
+    await this.#record.write(bytes)
     this.#isStored = true
+    this.#room.settle(bytes.length)
   }
 
   /** The request failed and cost nothing: frees the key. Retries until the store accepts it; a stored outcome stays. */
@@ -155,6 +165,10 @@ export class KeyLease {
 
   async #leave(bytes: Uint8Array): Promise<void> {
     this.#end()
+    await this.#writeAtLast(bytes).finally(() => this.#room.settle(bytes.length))
+  }
+
+  async #writeAtLast(bytes: Uint8Array): Promise<void> {
     while (!this.lost.aborted && !this.#isStored)
       try {
         await this.#record.write(bytes)

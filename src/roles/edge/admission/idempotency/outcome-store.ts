@@ -1,3 +1,6 @@
+import { GatewayError } from '../../../../errors/gateway-error.ts'
+import { admissionLimits } from '../limits.ts'
+
 /** `keyDigest`: SHA-256 of the key as its client sent it. */
 export interface OutcomeAddress {
   readonly workspaceId: string
@@ -17,6 +20,8 @@ export type PutOutcome = { readonly revision: number } | { readonly refused: 'ta
 /** The records of idempotency keys, on the log's servers, kept for `outcomesKeptMs` after each write. */
 export interface OutcomeStore {
   readonly isClosed: boolean
+  /** Infinity where the store has no bound. Rejects with `log_unavailable`. */
+  freeBytes(): Promise<number>
   /** Rejects with `log_unavailable` within `outcomeWriteMs`. */
   find(place: OutcomeAddress): Promise<StoredOutcome>
   /**
@@ -26,3 +31,11 @@ export interface OutcomeStore {
    */
   put(place: OutcomeAddress, bytes: Uint8Array, revision: number, withinMs: number): Promise<PutOutcome>
 }
+
+/** For a new key; what is stored is replayed. */
+export const storeIsFull = (): GatewayError =>
+  new GatewayError(
+    'log_unavailable',
+    'No more idempotency keys can be stored right now. Try again later, or send the request without one.',
+    { retryAfterSeconds: admissionLimits.outcomeRetryAfterSecondsMax },
+  )
