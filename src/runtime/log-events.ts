@@ -569,6 +569,13 @@ export const logEvents = {
     action: 'Check PostgreSQL.',
     fields: ['fault'],
   },
+  'seal.stopped': {
+    level: 'error',
+    text: 'The log is not sealed any further.',
+    action:
+      'Run `gateway verify`, and treat a difference as tampering until it is explained. Then restart the scheduler.',
+    fields: ['sealedTo', 'fault'],
+  },
   'snapshot.not_written': {
     level: 'warn',
     text: 'A snapshot of the ledger could not be written. The one before stays, and a start replays more.',
@@ -580,13 +587,6 @@ export const logEvents = {
     text: 'A snapshot of the ledger was stored. The next checkpoint confirms it.',
     action: 'Nothing.',
     fields: ['sequence'],
-  },
-  'seal.stopped': {
-    level: 'error',
-    text: 'The log is not sealed any further.',
-    action:
-      'Run `gateway verify`, and treat a difference as tampering until it is explained. Then restart the scheduler.',
-    fields: ['sealedTo', 'fault'],
   },
   'tls.certificate_rejected': {
     level: 'error',
