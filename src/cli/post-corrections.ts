@@ -13,6 +13,8 @@ export type PostingOutcome = 'posted' | 'stands' | 'superseded' | 'impossible' |
 interface CorrectionContext {
   readonly log: Pick<EventLog, 'postToWallet'>
   readonly tail: Pick<LedgerTail, 'ledger' | 'waitForSequence'>
+  /** Throws where the log has another charge than the tables, from which the correction was computed. */
+  readonly assertLogged: (correction: Correction) => Promise<void>
 }
 
 type OnOutcome = (correction: Correction, outcome: PostingOutcome) => void
@@ -45,6 +47,7 @@ export class CorrectionPoster {
   async #postTo(workspaceId: string, corrections: readonly Correction[]): Promise<void> {
     const fresh = corrections.filter((each) => isPostable(each) && this.#findPostedPicos(each) === undefined)
     if (this.#post && fresh.length > 0) {
+      for (const each of fresh) await this.#context.assertLogged(each)
       const { sequence } = await this.#context.log.postToWallet(workspaceId, fresh.map(toAdjustment))
       // Another process may have posted the same ids meanwhile, and the ledger applies the first.
       await this.#context.tail.waitForSequence(sequence)

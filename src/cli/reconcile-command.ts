@@ -7,6 +7,7 @@ import { parseUsd } from '../domain/money.ts'
 import { isDay, isZoneName } from '../reconcile/invoices/days.ts'
 import { type FormatName, formatNames, type InvoiceFile } from '../reconcile/invoices/invoice.ts'
 import { PeriodUnknown } from '../reconcile/reconcile.ts'
+import { createLoggedCheck } from './assert-logged.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { catchUp } from './catch-up.ts'
 import { parseUsdOption } from './option-values.ts'
@@ -92,18 +93,17 @@ const compareInvoice = async (
   try {
     assertProviderKnown(options.provider, config, tail.ledger.prices.keys())
     await catchUp(platform, runtime)
-    return await PostgresReconcileRepository.run(
-      requireTables(platform).place,
-      options.provider,
-      async (repository) => {
-        if (!(await repository.hasTimeZone(options.timezone)))
-          throw new UsageError(`--timezone must be ${zoneExpected}, got '${options.timezone}'`)
-        return runReconcile(
-          { repository, log: platform.log, tail, catalog: config.catalog, nowMs: runtime.clock() },
-          options,
-        )
-      },
-    )
+    const { place, database } = requireTables(platform)
+    return await PostgresReconcileRepository.run(place, options.provider, async (repository) => {
+      if (!(await repository.hasTimeZone(options.timezone)))
+        throw new UsageError(`--timezone must be ${zoneExpected}, got '${options.timezone}'`)
+      const { log } = platform
+      const assertLogged = createLoggedCheck({ ...runtime, log, frames: log, tail, database }, options.provider)
+      return runReconcile(
+        { repository, log, tail, catalog: config.catalog, nowMs: runtime.clock(), assertLogged },
+        options,
+      )
+    })
   } catch (fault) {
     if (fault instanceof PeriodUnknown) throw new UsageError('the invoice has no dates: give --from and --to')
     throw fault

@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import { formatUsd, parseUsd } from '../domain/money.ts'
 import { type PriceBook, priceAt } from '../domain/pricing/price-book.ts'
 import type { Catalog } from '../domain/routing/plan.ts'
+import type { Correction } from '../reconcile/correction.ts'
 import type { UnitPrice } from '../reconcile/decompose.ts'
 import { createDayFormatter } from '../reconcile/invoices/days.ts'
 import { type FormatName, Invoice, type InvoiceFile } from '../reconcile/invoices/invoice.ts'
@@ -41,6 +42,7 @@ interface ReconcileContext extends CommandContext {
   readonly repository: ReconcileRepository
   readonly catalog: Pick<Catalog, 'providers'>
   readonly nowMs: number
+  readonly assertLogged: (correction: Correction) => Promise<void>
 }
 
 /** The given price, or else the present price of any of the provider's video models: all have the same unit. */
@@ -68,7 +70,7 @@ const noteFor =
 
 /** Resolves with the exit code: 0 where nothing is left but timing and rounding. */
 export const runReconcile = async (
-  { repository, log, tail, catalog, nowMs }: ReconcileContext,
+  { repository, log, tail, catalog, nowMs, assertLogged }: ReconcileContext,
   options: ReconcileOptions,
 ): Promise<number> => {
   const { provider, format, files, timezone, roundingPicos } = options
@@ -76,7 +78,7 @@ export const runReconcile = async (
   const reported: ReportedInvoice = { provider, format, fileNames: files.map(({ name }) => name) }
   const shown = createReport(options)
   let corrected = 0
-  const poster = new CorrectionPoster({ log, tail }, options.post, (correction, outcome) => {
+  const poster = new CorrectionPoster({ log, tail, assertLogged }, options.post, (correction, outcome) => {
     shown.add('correction', correctionRecord(correction, outcome))
     if (outcome === 'posted' || outcome === 'stands') corrected += correction.differences
   })

@@ -155,6 +155,7 @@ const correctionOf = (
     debitPicos,
     differences: corrected.length,
     note: noteOf(invoiced, ledger),
+    ledger,
   }
 }
 

@@ -1,5 +1,6 @@
 import { formatUsd, isUsd } from '../domain/money.ts'
 import type { FactOf } from '../events/envelope.ts'
+import type { LedgerSubject } from './repository.ts'
 
 /** What the ledger should have charged beyond its charge, for one request or task. */
 export interface Correction {
@@ -10,6 +11,8 @@ export interface Correction {
   readonly debitPicos: bigint
   readonly differences: number
   readonly note: string
+  /** As the tables have it: what the correction was computed from. */
+  readonly ledger: LedgerSubject
 }
 
 export const reconciliationPrefix = 'reconciliation:'

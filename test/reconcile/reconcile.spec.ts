@@ -441,7 +441,14 @@ const correctionOf = (number: number): Correction => ({
   debitPicos: BigInt(number + 1),
   differences: 1,
   note: 'a test',
+  ledger: {
+    ...{ id: `request-${number}`, workspaceId: 'acme', state: 'charged', model: 'a', estimated: false, lines: [] },
+    ...{ totalPicos: 0n, unitPricePicos: null, corrections: 0, correctedPicos: 0n, isUndelivered: false },
+    ...{ inPeriod: true, atEdge: false, day: null },
+  },
 })
+
+const assertLogged = async (): Promise<void> => {}
 
 t.test('corrections are posted once, also where a posting was interrupted', async (t) => {
   const log = new MemoryLog()
@@ -457,7 +464,7 @@ t.test('corrections are posted once, also where a posting was interrupted', asyn
       [...Map.groupBy(outcomes, (outcome) => outcome)].map(([outcome, all]) => [outcome, all.length]),
     )
   }
-  t.same(await post({ log, tail }, false), { not_posted: 1_000 })
+  t.same(await post({ log, tail, assertLogged }, false), { not_posted: 1_000 })
   t.equal(log.frames.length, 0)
   let left = 4
   const breaking = {
@@ -466,12 +473,12 @@ t.test('corrections are posted once, also where a posting was interrupted', asyn
       return left < 0 ? Promise.reject(new Error('killed')) : log.postToWallet(...posted)
     },
   }
-  await t.rejects(post({ log: breaking, tail }), /killed/)
+  await t.rejects(post({ log: breaking, tail, assertLogged }), /killed/)
   await tail.waitForSequence(await log.lastSequence())
-  const outcomes = await post({ log, tail })
+  const outcomes = await post({ log, tail, assertLogged })
   t.equal(outcomes['posted']! + outcomes['stands']!, 1_000)
   t.ok(outcomes['stands']! > 256)
-  t.same(await post({ log, tail }), { stands: 1_000 })
+  t.same(await post({ log, tail, assertLogged }), { stands: 1_000 })
   const ids = log.frames.flatMap(({ events }) =>
     events.map(({ data }) => ('adjustmentId' in data ? data.adjustmentId : '')),
   )
@@ -500,8 +507,8 @@ t.test('of two operators who post other amounts for one request, one is told so'
       return log.postToWallet(...posted)
     },
   }
-  await post(wanted, { log: overtaken, tail })
-  await post(wanted, { log, tail })
-  await post({ ...wanted, debitPicos: 77n }, { log, tail })
+  await post(wanted, { log: overtaken, tail, assertLogged })
+  await post(wanted, { log, tail, assertLogged })
+  await post({ ...wanted, debitPicos: 77n }, { log, tail, assertLogged })
   t.same(outcomes, ['5 superseded', '5 superseded', '77 stands'])
 })
