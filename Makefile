@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check leavers attacks bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate clients chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness structure request-path
+.PHONY: help run test check leavers attacks bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-all generate clients chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness structure request-path
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -44,6 +44,9 @@ bench-video: node_modules/.installed ## Measure submits with their holds, and ma
 
 bench-audit: node_modules/.installed ## Measure verify, archive, rebuild, the ledger's queries and reconcile on a million events
 	node test/bench/audit/main.ts $(ARGS)
+
+bench-start: node_modules/.installed ## Measure a start from a snapshot against a replay: ARGS='--events 10000000 --workspaces 1000'
+	node test/bench/start.ts $(ARGS)
 
 bench-guards: node_modules/.installed ## Measure limits, metrics and idempotency keys on against off; assert the ledgers
 	node test/bench/guards/main.ts $(ARGS)

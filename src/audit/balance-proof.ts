@@ -44,10 +44,11 @@ const proveLine = async (
   const prefix = Buffer.from(walletLinePrefix(workspaceId))
   const leaves: Hash[] = []
   let found: { readonly record: string; readonly index: number } | null = null
-  for await (const line of readLines(store.read(head))) {
-    if (line.subarray(0, prefix.length).equals(prefix)) found = { record: line.toString(), index: leaves.length }
-    leaves.push(hashLeaf(line))
-  }
+  for await (const lines of readLines(store.read(head)))
+    for (const line of lines) {
+      if (line.subarray(0, prefix.length).equals(prefix)) found = { record: line.toString(), index: leaves.length }
+      leaves.push(hashLeaf(line))
+    }
   if (found === null) throw new ProofFault(`the snapshot of sequence ${head.sequence} has no workspace ${workspaceId}`)
   const path = inclusionPath(0, [], leaves, found.index).map((hash) => hash.toString('hex'))
   return { ...found, lines: leaves.length, path }

@@ -51,15 +51,18 @@ export async function* encodeSnapshot(ledger: Ledger): AsyncGenerator<Uint8Array
   return { sha256: tree.root.toString('hex'), format: snapshotFormat, sequence }
 }
 
-export async function* readLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+/** The lines that end in each piece: one by one they would cost more to await than to hash. */
+export async function* readLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Buffer[]> {
   let rest = Buffer.alloc(0)
   for await (const piece of pieces) {
     const bytes = Buffer.concat([rest, piece])
+    const lines: Buffer[] = []
     let start = 0
     for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed, start)) {
-      yield bytes.subarray(start, end)
+      lines.push(bytes.subarray(start, end))
       start = end + 1
     }
+    yield lines
     rest = bytes.subarray(start)
   }
   if (rest.length > 0) throw new SnapshotFault('its last line is cut off')
@@ -67,17 +70,18 @@ export async function* readLines(pieces: AsyncIterable<Uint8Array>): AsyncGenera
 
 const hashSnapshot = async (pieces: AsyncIterable<Uint8Array>): Promise<string> => {
   const tree = new GrowingTree()
-  for await (const line of readLines(pieces)) tree.append(hashLeaf(line))
+  for await (const lines of readLines(pieces)) for (const line of lines) tree.append(hashLeaf(line))
   return tree.root.toString('hex')
 }
 
 const decodeSnapshot = async (pieces: AsyncIterable<Uint8Array>, head: SnapshotHead): Promise<Ledger> => {
   const tree = new GrowingTree()
   const decoder = new LedgerDecoder()
-  for await (const line of readLines(pieces)) {
-    tree.append(hashLeaf(line))
-    decoder.take(line.toString())
-  }
+  for await (const lines of readLines(pieces))
+    for (const line of lines) {
+      tree.append(hashLeaf(line))
+      decoder.take(line.toString())
+    }
   if (tree.root.toString('hex') !== head.sha256) throw new SnapshotFault('its bytes do not have the hash')
   const ledger = decoder.finish()
   if (ledger.sequence === head.sequence) return ledger
