@@ -3,7 +3,7 @@ import type { Verifier } from '../../src/audit/note.ts'
 import { readCheckpoints, verifyCheckpoint } from '../../src/audit/verified-checkpoints.ts'
 import { type Applied, applyFrame, initialLedger } from '../../src/domain/ledger/ledger.ts'
 import { parseUsd } from '../../src/domain/money.ts'
-import { availablePicos, balancePicos } from '../../src/domain/wallet/wallet.ts'
+import { balancePicos } from '../../src/domain/wallet/wallet.ts'
 import type { EventOf } from '../../src/events/envelope.ts'
 import type { PriceSheet } from '../../src/events/types.ts'
 import type { Frame } from '../../src/log/event-log.ts'
@@ -96,7 +96,7 @@ export class Observer {
   #note({ event, movements, released, closed }: Applied): void {
     if (this.#eventIds.has(event.id)) this.#onViolation(`event ${event.id} (${event.type}) was applied twice`)
     this.#eventIds.add(event.id)
-    if (event.type === 'HoldPlaced' && movements.length > 0) this.#noteHold(event)
+    if (event.type === 'HoldPlaced') this.#noteHold(event)
     if (event.type === 'PricePublished' && 'sheet' in event.data)
       this.#sheets.set(`${event.data.model} ${event.data.version}`, event.data.sheet)
     if (event.type === 'HoldReleased' && event.data.reason === 'expired' && released !== null)
@@ -161,10 +161,12 @@ export class Observer {
         this.#onViolation(`a line of ${data.requestId} is not quantity × price`)
   }
 
+  /** By the shadow ledger, since the program's own sum of what is available may be what is wrong. */
   #checkHolds(workspaceId: string, applied: readonly Applied[]): void {
-    const wallet = this.ledger.wallets.get(workspaceId)!
+    const { balancePicos: balance, holds } = this.shadow.of(workspaceId)
+    const held = [...holds.values()].reduce((sum, picos) => sum + picos, 0n)
     const places = applied.some(({ event, movements }) => event.type === 'HoldPlaced' && movements.length > 0)
-    if (places && availablePicos(wallet) < 0n)
+    if (places && balance + this.ledger.wallets.get(workspaceId)!.creditLimitPicos < held)
       this.#onViolation(`a hold of ${workspaceId} was placed that its wallet does not cover`)
   }
 

@@ -192,7 +192,7 @@ const fault = (random: Random): Fault => {
     ],
     [() => ({ type: 'delay_acknowledgements', ms: random() * 4_000, forMs: random() * 2_000 }), 2],
     [() => ({ type: 'restart_nats', downMs: 50 + random() ** 2 * 6_000 }), 1],
-    [() => ({ type: 'forget_consumers' }), 1],
+    [() => ({ type: 'forget_consumers' }), 3],
     [() => ({ type: 'clock_jump', host, ms: (random() - 0.5) * 10_000 }), 1],
     [() => ({ type: 'tables_down', ms: random() * 8_000 }), 1],
   ])()
