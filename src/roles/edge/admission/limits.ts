@@ -3,6 +3,8 @@ export const admissionLimits = {
   unfundedBodyBytesMax: 256 * 1024, // Of a workspace without credit: room for free requests, and for repeats of paid ones.
   openRequestsMax: 4_096, // Per edge: a stream takes some 100 KB of it.
   abortedStreamsMax: 32, // Of a workspace: read on after their clients have left; more are cancelled and estimated.
+  abortedStreamsAllMax: 1_024, // Per edge: a quarter of its open requests.
+  shareWaitMs: 10_000, // A workspace that was refused is expected back for so long, by clients that heed Retry-After with back-off.
   workspaceOpenRequestsMax: 2_048, // Per edge: one workspace must leave room for others.
 
   // Allowances

@@ -2,6 +2,7 @@ import { findOrCreateWallet, type Ledger } from '../../../domain/ledger/ledger.t
 import { isUnfunded } from '../../../domain/wallet/wallet.ts'
 import { GatewayError } from '../../../errors/gateway-error.ts'
 import { type HttpMiddleware, type HttpState, keyOfContext } from '../../../http/context.ts'
+import { FairShares } from '../../../runtime/fair-shares.ts'
 import { cancelAtOnce } from '../../dispatch.ts'
 import { type BodyBound, type BodyBoundOf, boundAt } from '../http/request-body.ts'
 import { admissionLimits } from './limits.ts'
@@ -11,11 +12,6 @@ interface OpenRequestBounds {
   readonly workspaceOpenRequestsMax: number
   readonly openBytesMax: number
   readonly workspaceOpenBytesMax: number
-}
-
-interface Open {
-  requests: number
-  bytes: number
 }
 
 const retryAfterSeconds = 1
@@ -30,6 +26,11 @@ const workspaceIsFull = (max: number): GatewayError =>
     retryAfterSeconds,
   })
 
+const othersWait = (): GatewayError =>
+  new GatewayError('concurrency_limit_exceeded', 'The open requests that are left here are for other workspaces.', {
+    retryAfterSeconds,
+  })
+
 const bytesAreFull = (max: number): GatewayError =>
   new GatewayError(
     'byte_limit_exceeded',
@@ -39,43 +40,46 @@ const bytesAreFull = (max: number): GatewayError =>
 
 export class OpenRequestCounter {
   readonly #bounds: OpenRequestBounds
-  readonly #byWorkspace = new Map<string, Open>()
-  readonly #all: Open = { requests: 0, bytes: 0 }
+  readonly #places: FairShares
+  readonly #bytes = new Map<string, number>()
+  #allBytes = 0
 
   constructor(bounds: OpenRequestBounds) {
     this.#bounds = bounds
+    this.#places = new FairShares(bounds.openRequestsMax, admissionLimits.shareWaitMs)
   }
 
   /** Throws `concurrency_limit_exceeded` or `no_available_channel`; each call needs its `leave`. */
   enter(workspaceId: string): NonNullable<HttpState['openBytes']> & { readonly leave: () => void } {
-    const { openRequestsMax, workspaceOpenRequestsMax } = this.#bounds
-    const open = this.#byWorkspace.get(workspaceId) ?? { requests: 0, bytes: 0 }
-    if (open.requests >= workspaceOpenRequestsMax) throw workspaceIsFull(workspaceOpenRequestsMax)
-    if (this.#all.requests >= openRequestsMax) throw edgeIsFull()
-    this.#byWorkspace.set(workspaceId, open)
-    const counts = [open, this.#all]
-    for (const count of counts) count.requests += 1
+    const { workspaceOpenRequestsMax } = this.#bounds
+    if (this.#places.of(workspaceId) >= workspaceOpenRequestsMax) throw workspaceIsFull(workspaceOpenRequestsMax)
+    if (!this.#places.take(workspaceId)) throw this.#places.isFull ? edgeIsFull() : othersWait()
     let taken = 0
     const take = (bytes: number, announced = bytes): void => {
-      this.#requireRoom(open, announced)
+      this.#requireRoom(workspaceId, announced)
       taken += bytes
-      for (const count of counts) count.bytes += bytes
+      this.#countBytes(workspaceId, bytes)
     }
     const leave = (): void => {
-      for (const count of counts) {
-        count.requests -= 1
-        count.bytes -= taken
-      }
-      if (open.requests === 0) this.#byWorkspace.delete(workspaceId)
+      this.#places.leave(workspaceId)
+      this.#countBytes(workspaceId, -taken)
     }
     return { take, leave }
   }
 
+  #countBytes(workspaceId: string, bytes: number): void {
+    if (bytes === 0) return
+    const left = (this.#bytes.get(workspaceId) ?? 0) + bytes
+    this.#allBytes += bytes
+    if (left > 0) this.#bytes.set(workspaceId, left)
+    else this.#bytes.delete(workspaceId)
+  }
+
   /** As much as a workspace has must be free for the others: however many are at their bound, the next one has room. */
-  #requireRoom({ bytes: held }: Open, bytes: number): void {
+  #requireRoom(workspaceId: string, bytes: number): void {
     const { openBytesMax, workspaceOpenBytesMax } = this.#bounds
-    const max = Math.min(workspaceOpenBytesMax, openBytesMax - this.#all.bytes)
-    if (held + bytes > max) throw bytesAreFull(max)
+    const max = Math.min(workspaceOpenBytesMax, openBytesMax - this.#allBytes)
+    if ((this.#bytes.get(workspaceId) ?? 0) + bytes > max) throw bytesAreFull(max)
   }
 }
 
@@ -99,38 +103,31 @@ interface FollowedClient {
   readonly end: () => void
 }
 
-/** Streams that are read on after their clients have left, by workspace. */
+/** Streams that are read on after their clients have left: so many of a workspace, and so many of all, in fair shares. */
 export class AbortedStreams {
   readonly #max: number
-  readonly #byWorkspace = new Map<string, number>()
+  readonly #places: FairShares
 
-  constructor(max: number = admissionLimits.abortedStreamsMax) {
+  constructor(max: number = admissionLimits.abortedStreamsMax, allMax: number = admissionLimits.abortedStreamsAllMax) {
     this.#max = max
+    this.#places = new FairShares(allMax, admissionLimits.shareWaitMs)
   }
 
   follow(workspaceId: string, clientGone: AbortSignal): FollowedClient {
     const followed = new AbortController()
     let isCounted = false
     const abort = (): void => {
-      const readOn = this.#byWorkspace.get(workspaceId) ?? 0
-      isCounted = readOn < this.#max
-      if (isCounted) this.#byWorkspace.set(workspaceId, readOn + 1)
+      isCounted = this.#places.of(workspaceId) < this.#max && this.#places.take(workspaceId)
       followed.abort(isCounted ? clientGone.reason : cancelAtOnce)
     }
     const end = (): void => {
       clientGone.removeEventListener('abort', abort)
-      if (isCounted) this.#end(workspaceId)
+      if (isCounted) this.#places.leave(workspaceId)
       isCounted = false
     }
     if (clientGone.aborted) abort()
     else clientGone.addEventListener('abort', abort, { once: true })
     return { gone: followed.signal, end }
-  }
-
-  #end(workspaceId: string): void {
-    const readOn = (this.#byWorkspace.get(workspaceId) ?? 0) - 1
-    if (readOn > 0) this.#byWorkspace.set(workspaceId, readOn)
-    else this.#byWorkspace.delete(workspaceId)
   }
 }
 

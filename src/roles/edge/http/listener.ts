@@ -6,6 +6,7 @@ import { errorStatusOf } from '../../../http/error-table.ts'
 import { errorBodyAt } from '../../../http/errors.ts'
 import type { CertificateFiles } from '../../../runtime/certificate.ts'
 import type { NewId } from '../../../runtime/clock.ts'
+import { Counts } from '../../../runtime/fair-shares.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import { waitAtMost } from '../../../runtime/within.ts'
 import { listenerLimits } from './limits.ts'
@@ -28,17 +29,12 @@ export const clientAddressOf = (address: string): string => {
 
 /** Closes at once the connections of an address beyond its bound. */
 const limitAddresses = (server: Server, connectionsMax: number): void => {
-  const open = new Map<string, number>()
+  const open = new Counts()
   server.prependListener('connection', (socket) => {
     const caller = clientAddressOf(socket.remoteAddress ?? '')
-    const count = (open.get(caller) ?? 0) + 1
-    open.set(caller, count)
-    socket.once('close', () => {
-      const left = (open.get(caller) ?? 1) - 1
-      if (left === 0) open.delete(caller)
-      else open.set(caller, left)
-    })
-    if (count > connectionsMax) socket.destroy()
+    open.add(caller)
+    socket.once('close', () => open.remove(caller))
+    if (open.of(caller) > connectionsMax) socket.destroy()
   })
 }
 

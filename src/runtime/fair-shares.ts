@@ -1,0 +1,101 @@
+export class Counts {
+  readonly #byKey = new Map<string, number>()
+  #all = 0
+
+  get all(): number {
+    return this.#all
+  }
+
+  get keys(): number {
+    return this.#byKey.size
+  }
+
+  of(key: string): number {
+    return this.#byKey.get(key) ?? 0
+  }
+
+  add(key: string): void {
+    this.#all += 1
+    this.#byKey.set(key, this.of(key) + 1)
+  }
+
+  remove(key: string): void {
+    this.#all -= 1
+    const left = this.of(key) - 1
+    if (left > 0) this.#byKey.set(key, left)
+    else this.#byKey.delete(key)
+  }
+}
+
+interface Claim {
+  readonly capacity: number
+  readonly taken: number
+  /** Of `taken`, by the one that asks. */
+  readonly held: number
+  /** What each of the others holds that were refused lately. */
+  readonly waiting: readonly number[]
+  /** How many hold something, or wait for it, or ask now. */
+  readonly sharers: number
+}
+
+const headroomDivisor = 16
+
+/** Beyond its share, which counts one that may still come, none takes what others wait for, nor the last places. */
+export const mayTake = ({ capacity, taken, held, waiting, sharers }: Claim): boolean => {
+  if (taken >= capacity) return false
+  const share = Math.max(1, Math.floor(capacity / (sharers + 1)))
+  const headroom = Math.floor(capacity / headroomDivisor)
+  return held < share || (capacity - taken > headroom && waiting.every((each) => each >= share))
+}
+
+export class FairShares {
+  readonly #capacity: number
+  readonly #waitMs: number
+  readonly #steadyMs: () => number
+  readonly #held = new Counts()
+  readonly #refusedMs = new Map<string, number>()
+
+  constructor(capacity: number, waitMs: number, steadyMs: () => number = () => performance.now()) {
+    this.#capacity = capacity
+    this.#waitMs = waitMs
+    this.#steadyMs = steadyMs
+  }
+
+  get isFull(): boolean {
+    return this.#held.all >= this.#capacity
+  }
+
+  of(key: string): number {
+    return this.#held.of(key)
+  }
+
+  take(key: string): boolean {
+    const others = this.#refusedMs.size === 0 ? [] : this.#waitingBeside(key)
+    const held = this.#held.of(key)
+    const holders = this.#held.keys + (held === 0 ? 1 : 0)
+    const sharers = holders + others.filter((other) => this.#held.of(other) === 0).length
+    const waiting = others.map((other) => this.#held.of(other))
+    const isFree = mayTake({ capacity: this.#capacity, taken: this.#held.all, held, waiting, sharers })
+    if (isFree) this.#held.add(key)
+    else this.#noteRefused(key)
+    return isFree
+  }
+
+  leave(key: string): void {
+    this.#held.remove(key)
+  }
+
+  #noteRefused(key: string): void {
+    this.#refusedMs.delete(key)
+    this.#refusedMs.set(key, this.#steadyMs())
+  }
+
+  #waitingBeside(key: string): readonly string[] {
+    const sinceMs = this.#steadyMs() - this.#waitMs
+    for (const [other, refusedMs] of this.#refusedMs) {
+      if (refusedMs > sinceMs) break
+      this.#refusedMs.delete(other)
+    }
+    return [...this.#refusedMs.keys()].filter((other) => other !== key)
+  }
+}
