@@ -26,7 +26,7 @@ const chargedPicosOf = (movements: readonly Movement[]): bigint =>
  */
 export class Allowances {
   readonly #parts: AllowanceParts
-  readonly #funds: SpenderFunds
+  readonly funds: SpenderFunds
   readonly #store: AllowanceStore
   readonly #reservations = new Reservations()
   /** By workspace, then by key; `shared` for the shared allowances. */
@@ -38,7 +38,7 @@ export class Allowances {
 
   constructor(parts: AllowanceParts) {
     this.#parts = parts
-    this.#funds = new SpenderFunds(parts.tail, parts.clock)
+    this.funds = new SpenderFunds(parts.tail, parts.clock)
     this.#store = new AllowanceStore(parts, (allowance) => {
       const { workspaceId, spender } = allowance.hold
       this.#spenderOf({ workspaceId, keyId: spender?.keyId ?? null }).allowances.drain(allowance)
@@ -61,7 +61,7 @@ export class Allowances {
   admit(admission: Admission): Promise<Reservation> {
     if (this.#isClosed) return Promise.reject(stoppingError())
     if (admission.wantedPicos === 0n) return Promise.resolve({ allowanceId: null, reservedPicos: 0n })
-    return this.#spenderOf(this.#funds.spenderOf(admission)).admit(admission)
+    return this.#spenderOf(this.funds.spenderOf(admission)).admit(admission)
   }
 
   /** Ends the reservation of a request that was never recorded in the log. */
@@ -81,7 +81,7 @@ export class Allowances {
     this.#stopListening()
     const kept = this.#spenders().flatMap(({ allowances }) => allowances.all)
     for (const allowance of [...kept, ...this.#store.beingReturned])
-      if (this.#funds.isOpen(allowance)) this.#store.reportHeld(allowance)
+      if (this.funds.isOpen(allowance)) this.#store.reportHeld(allowance)
   }
 
   async #returnAll(): Promise<void> {
@@ -101,7 +101,7 @@ export class Allowances {
     const { workspaceId, keyId } = id
     const existing = this.#workspaces.get(workspaceId)?.get(keyId ?? shared)
     if (existing !== undefined) return existing
-    const parts = { ...this.#parts, funds: this.#funds, store: this.#store, reservations: this.#reservations }
+    const parts = { ...this.#parts, funds: this.funds, store: this.#store, reservations: this.#reservations }
     const spender = new Spender(id, parts)
     const byKey = this.#workspaces.get(workspaceId) ?? new Map<string, Spender>()
     this.#workspaces.set(workspaceId, byKey.set(keyId ?? shared, spender))

@@ -14,6 +14,7 @@ import { GatewayError } from '../../../errors/gateway-error.ts'
 import type { LedgerTail } from '../../../log/ledger-tail.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Allowance } from './allowance-store.ts'
+import type { Admission } from './spender.ts'
 
 const words: { readonly [P in SpendPeriod]: string } = { day: 'a day', month: 'a month', total: 'in total' }
 
@@ -88,6 +89,13 @@ export class SpenderFunds {
     return isBelowAvailable(remaining, this.#walletOf(spender.workspaceId))
       ? keyLimitReached(remaining, this.#today())
       : insufficient()
+  }
+
+  /** The refusal of a request that is certain to be refused, also when those in flight have ended; null otherwise. */
+  findShortage(admission: Omit<Admission, 'requestId'>): GatewayError | null {
+    const spender = this.spenderOf(admission)
+    const isCovered = admission.wantedPicos === 0n || this.spendablePicos(spender) >= admission.floorPicos
+    return isCovered || this.isHeld(spender) ? null : this.shortageError(spender)
   }
 
   #walletOf(workspaceId: string): Wallet {

@@ -23,6 +23,8 @@ interface KeyedRequest {
   readonly endpoint: string
   readonly body: unknown
   readonly work: KeyedOperation
+  /** Why a request without that key would be refused. */
+  readonly shortage: GatewayError | null
 }
 
 export type StartedKey =
@@ -101,10 +103,11 @@ export class IdempotencyKeys {
   /**
    * Claims the key of a request, or returns the stored outcome. Throws `idempotency_key_reused`,
    * `idempotency_key_in_use` or `idempotency_outcome_not_kept`; `idempotency_quota_exceeded` for a new key without room
-   * for its answer; `log_unavailable` where nothing can be claimed; and what `OrphanedRequestResolver` throws.
+   * for its answer; its `shortage`; `log_unavailable` where nothing can be claimed; and what `OrphanedRequestResolver` throws.
    */
   async begin(request: KeyedRequest): Promise<StartedKey> {
     const addressed = addressRequest(request)
+    await this.#refuseNew(addressed)
     const room = await this.#quota.reserve(request.workspaceId)
     if (room instanceof GatewayError) return this.#begin({ ...addressed, room })
     try {
@@ -115,6 +118,15 @@ export class IdempotencyKeys {
       room.settle(null)
       throw fault
     }
+  }
+
+  /** Nothing is claimed for a request that is certain to be refused. */
+  async #refuseNew(addressed: Omit<AddressedRequest, 'room'>): Promise<void> {
+    const { shortage, place } = addressed
+    if (shortage === null) return
+    const kept = decodeKeyRecord((await this.#parts.outcomes.find(place)).bytes)
+    const decision = decideKey(kept?.record ?? null, { ...addressed, nowMs: this.#parts.clock() })
+    if (decision.type === 'claim') throw shortage
   }
 
   async #begin(addressed: AddressedRequest): Promise<StartedKey> {

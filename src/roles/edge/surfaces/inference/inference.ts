@@ -98,6 +98,30 @@ export interface InferenceAnswer {
   readonly bytes: AsyncIterable<Uint8Array>
 }
 
+const admitWithin = async (allowances: Allowances, admission: Admission): Promise<Reservation> => {
+  const admitted = allowances.admit(admission)
+  try {
+    return await withTimeout(admitted, admissionLimits.admissionWaitMs + sharedLimits.routedAckMs, () =>
+      logUnavailable(),
+    )
+  } catch (fault) {
+    admitted.then(
+      () => allowances.cancel(admission.requestId),
+      () => undefined,
+    )
+    throw fault
+  }
+}
+
+const costOf = (
+  { candidates }: RoutePlan,
+  { key: { workspaceId, keyId }, demand }: Pick<InferenceRequest, 'key' | 'demand'>,
+): Omit<Admission, 'requestId'> => {
+  const costPicos = (outputCap: number | null): bigint =>
+    maxOf(0n, ...candidates.map(({ sheet }) => worstCasePicos(sheet, demand, outputCap)))
+  return { workspaceId, keyId, wantedPicos: costPicos(null), floorPicos: costPicos(surfaceLimits.outputTokensFloor) }
+}
+
 export class Inference {
   readonly #parts: InferenceParts
   /** An acknowledged frame of ours that has not come back through the tail yet. */
@@ -139,6 +163,11 @@ export class Inference {
   isOpenAIOnly({ candidates }: RoutePlan): boolean {
     const { providers } = this.#parts.catalog()
     return candidates.every(({ provider }) => providers.get(provider)?.profile === 'openai')
+  }
+
+  /** See `SpenderFunds`. */
+  findShortage(plan: RoutePlan, request: Pick<InferenceRequest, 'key' | 'demand'>): GatewayError | null {
+    return this.#parts.allowances.funds.findShortage(costOf(plan, request))
   }
 
   /** Resolves with the head of the answer; throws GatewayError where there is no byte to send. */
@@ -227,31 +256,11 @@ export class Inference {
     request: InferenceRequest,
     plan: RoutePlan,
   ): Promise<{ reservation: Reservation; outputCap: number | null }> {
-    const { requestId, demand, key } = request
-    const costPicos = (outputCap: number | null): bigint =>
-      maxOf(0n, ...plan.candidates.map(({ sheet }) => worstCasePicos(sheet, demand, outputCap)))
-    const wantedPicos = costPicos(null)
-    const floorPicos = costPicos(surfaceLimits.outputTokensFloor)
-    const { workspaceId, keyId } = key
-    const reservation = await this.#admit({ requestId, workspaceId, keyId, wantedPicos, floorPicos })
-    if (reservation.reservedPicos >= wantedPicos) return { reservation, outputCap: null }
+    const { requestId, demand } = request
+    const cost = costOf(plan, request)
+    const reservation = await admitWithin(this.#parts.allowances, { requestId, ...cost })
+    if (reservation.reservedPicos >= cost.wantedPicos) return { reservation, outputCap: null }
     return { reservation, outputCap: affordableCap(plan, demand, reservation.reservedPicos) }
-  }
-
-  async #admit(admission: Admission): Promise<Reservation> {
-    const { allowances } = this.#parts
-    const admitted = allowances.admit(admission)
-    try {
-      return await withTimeout(admitted, admissionLimits.admissionWaitMs + sharedLimits.routedAckMs, () =>
-        logUnavailable(),
-      )
-    } catch (fault) {
-      admitted.then(
-        () => allowances.cancel(admission.requestId),
-        () => undefined,
-      )
-      throw fault
-    }
   }
 
   #callOf(

@@ -77,7 +77,8 @@ const releaseOrExpireKey = async (
 }
 
 /**
- * `run` sends the answer; where the request has an idempotency key, it stores the answer before its end is sent.
+ * `run` sends the answer; where the request has an idempotency key, it stores the answer before its end is sent. Where
+ * `findShortage` finds that it would be refused for want of money, only what the key has already is sent.
  * Throws what `IdempotencyKeys` and `run` throw.
  */
 export const serveIdempotent = async (
@@ -85,6 +86,7 @@ export const serveIdempotent = async (
   { keys, logger }: IdempotentParts,
   work: KeyedOperation,
   run: (held: KeyLease | null, work: KeyedOperation) => Promise<void>,
+  findShortage: () => GatewayError | null = () => null,
 ): Promise<void> => {
   const key = readIdempotencyKey(ctx.req.headers)
   if (key === null) return run(null, work)
@@ -93,7 +95,8 @@ export const serveIdempotent = async (
   const endpoint = ctx.path.toLowerCase().replace(/\/$/, '')
   const json = jsonOfContext(ctx)
   await yieldWhereLarge(json.bytesLength)
-  const begun = await keys.begin({ key, work, requestId, workspaceId, endpoint, body: json.value })
+  const body = json.value
+  const begun = await keys.begin({ key, work, requestId, workspaceId, endpoint, body, shortage: findShortage() })
   if (begun.type === 'replay') return replay(ctx, begun.requestId, begun.outcome)
   try {
     await run(begun.held, begun.work)

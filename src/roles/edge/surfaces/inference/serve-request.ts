@@ -138,7 +138,9 @@ const readerOf = (ctx: HttpContext, parts: SurfaceParts, held: KeyLease | null, 
 export const serveRequest = async (ctx: HttpContext, parts: SurfaceParts, planned: PlannedRequest): Promise<void> => {
   const { surface, stream } = planned
   const work = { type: 'request', keyId: keyOfContext(ctx).keyId, surface, stream } as const
-  await serveIdempotent(ctx, parts, work, (held) => runAndSend(ctx, parts, planned, readerOf(ctx, parts, held, stream)))
+  const findShortage = () => parts.inference.findShortage(planned.plan, { ...planned, key: keyOfContext(ctx) })
+  const run = (held: KeyLease | null) => runAndSend(ctx, parts, planned, readerOf(ctx, parts, held, stream))
+  await serveIdempotent(ctx, parts, work, run, findShortage)
 }
 
 const runAndSend = async (

@@ -15,6 +15,7 @@ import {
   plainAsk,
   type Serve,
   secret,
+  sheetOf,
   startEdge,
   streamHead,
   type TestEdge,
@@ -137,6 +138,28 @@ const dear = {
   per_million_tokens: { input: '1000000000', output: '1' },
   max_output_tokens: 10,
 } as const
+
+t.test('without money nothing is claimed, and what was paid is given again', async (t) => {
+  const outcomes = new MemoryOutcomes()
+  const edge = await startEdge(t, {
+    outcomes,
+    creditUsd: '0.00001',
+    sheets: { 'openai/dear': sheetOf({ per_million_tokens: { input: '1', output: '2000' } }) },
+  })
+  const dear = { ...plainAsk, model: 'openai/dear' }
+  for (const name of ['order-1', 'order-2', 'order-1']) {
+    const refused = await edge.post(dear, { 'idempotency-key': name })
+    t.equal(refused.status, 402)
+    t.match(await errorOf(refused), { code: 'insufficient_user_quota' })
+  }
+  t.same([outcomes.puts, outcomes.all], [0, []])
+
+  const rich = await startEdge(t, { outcomes })
+  t.equal((await rich.post(dear, key)).status, 404)
+  t.equal((await rich.post(plainAsk, key)).status, 200)
+  t.equal((await edge.post(plainAsk, key)).headers.get('idempotent-replayed'), 'true')
+  t.equal((await edge.post({ ...dear, messages: [] }, key)).status, 400)
+})
 
 t.test('a stream that broke off is not kept', async (t) => {
   const serve: Serve = async function* (call, bill) {
