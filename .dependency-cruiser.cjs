@@ -140,7 +140,7 @@ module.exports = {
       from: { path: '^src/', pathNot: '^src/cli/' },
       to: { path: '^sandbox/' },
     },
-    only('koa-in-the-edge', ['koa', '@koa/router'], '^src/(http|roles/edge)/'),
+    only('koa-in-the-edge', ['koa', '@koa/(router|cors)'], '^src/(http|roles/edge)/'),
     only('nats-in-its-adapter', ['@nats-io'], '^src/adapters/nats/'),
     only(
       'postgres-in-its-adapter',

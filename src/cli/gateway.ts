@@ -242,7 +242,7 @@ const startEdge = async (
 ): Promise<string> => {
   const { config, platform, runtime, stack, bounds, observation } = context
   const { catalog, listen, requestsPerMinute, connectionsPerAddress, requestDeadlineMs, taskDeadlineMs } = config
-  const { withdrawMs, drainMs, openBytesMax, workspaceOpenBytesMax, workspaceOutcomeBytesMax } = config
+  const { corsOrigins, withdrawMs, drainMs, openBytesMax, workspaceOpenBytesMax, workspaceOutcomeBytesMax } = config
   const { database } = requireTables(platform)
   const [{ edge }, { findStoredResponse }, { listLogVerifiers }] = await Promise.all([
     import('../roles/edge/role.ts'),
@@ -276,6 +276,7 @@ const startEdge = async (
     requestsPerMinute,
     requestDeadlineMs,
     listen,
+    corsOrigins,
     observer: observation.observer,
     requestLines: config.logRequests && ['debug', 'info'].includes(config.logLevel),
     checks: observation.health.baseChecks,

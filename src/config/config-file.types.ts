@@ -253,6 +253,18 @@ export interface ConfigFile {
    * The price file. Default: the one that comes with the gateway.
    */
   readonly prices?: string
+  /**
+   * Calls of scripts in a browser. Off by default.
+   */
+  readonly cors?: {
+    /**
+     * Of pages whose scripts may call the API, such as `https://app.example`. Each is one origin: there are no patterns.
+     *
+     * @minItems 1
+     * @maxItems 1000
+     */
+    readonly origins: string[]
+  }
   readonly limits?: {
     /**
      * For each workspace. Off by default.

@@ -39,6 +39,8 @@ export interface Config extends ConfiguredProviders {
   readonly workspaceOpenBytesMax: number
   /** Of the stored outcomes of a workspace's idempotency keys. */
   readonly workspaceOutcomeBytesMax: number
+  /** Of pages whose scripts may call the API. */
+  readonly corsOrigins: readonly string[]
   readonly requestDeadlineMs: number
   readonly taskDeadlineMs: number
   /** Null: no callbacks are sent. */
@@ -240,6 +242,7 @@ export const readConfig = (env: Environment, options: ReadOptions = {}): Config 
     workspaceOutcomeBytesMax:
       bytesOf(file.limits?.workspace_idempotency_megabytes) ?? sharedLimits.workspaceOutcomeBytesMax,
     workspaceOpenBytesMax: bytesOf(file.limits?.workspace_open_megabytes) ?? sharedLimits.workspaceOpenBytesMax,
+    corsOrigins: file.cors?.origins ?? [],
     requestDeadlineMs: msOf(file.limits?.request_deadline_seconds) ?? sharedLimits.requestDeadlineMs,
     taskDeadlineMs: msOf(file.limits?.task_deadline_seconds) ?? configLimits.taskDeadlineMs,
     callbacks: callbacksFrom(file, areEmbedded, callbackSecret),

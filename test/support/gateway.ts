@@ -110,6 +110,7 @@ export const configOf = (
   openBytesMax: sharedLimits.openBytesMax,
   workspaceOpenBytesMax: sharedLimits.workspaceOpenBytesMax,
   workspaceOutcomeBytesMax: sharedLimits.workspaceOutcomeBytesMax,
+  corsOrigins: [],
   requestDeadlineMs: sharedLimits.requestDeadlineMs,
   taskDeadlineMs: configLimits.taskDeadlineMs,
   callbacks: { secret: 'a-secret-of-a-test', allowPrivateAddresses: true },

@@ -61,6 +61,8 @@ interface EdgeParts {
   readonly requestsPerMinute: number | null
   readonly requestDeadlineMs?: number
   readonly listen: { readonly host: string; readonly port: number; readonly tls?: CertificateFiles | undefined }
+  /** Of pages whose scripts may call the API. Default none. */
+  readonly corsOrigins?: readonly string[]
   readonly clock: Clock
   readonly newId: NewId
   /** `task_` and 32 random letters and digits. */

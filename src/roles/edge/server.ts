@@ -34,6 +34,7 @@ import { type EdgeBounds, edgeBoundsWith } from './bounds.ts'
 import { type AdminIdentity, authenticate, authenticateAdmin } from './http/authenticate.ts'
 import { HttpListener, type ListenerPhase, refuseWhileStopping } from './http/listener.ts'
 import {
+  allowOrigins,
   identifyRequest,
   normalizeTarget,
   refuseAmbiguous,
@@ -80,6 +81,8 @@ interface ServerParts {
   readonly catalog: () => Catalog
   readonly administration: OperationContext
   readonly admins: readonly AdminIdentity[]
+  /** Of pages whose scripts may call the API. Default none. */
+  readonly corsOrigins?: readonly string[]
   readonly clock: Clock
   readonly newId: NewId
   readonly logger: Logger
@@ -202,11 +205,13 @@ const reportFault =
   }
 
 const createApp = (parts: ServerParts, bounds: EdgeBounds, phase: () => ListenerPhase): RequestListener => {
+  const { corsOrigins = [] } = parts
   const faults = new FaultReporter(parts.logger)
   const router = routes(parts, bounds, faults)
   const app = new Koa<HttpState, object>()
   app.on('error', reportFault(parts.logger))
   app.use(identifyRequest(parts.newId))
+  if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins))
   app.use(parts.requestWatch.watch)
   app.use(renderErrors(faults))
   app.use(normalizeTarget())

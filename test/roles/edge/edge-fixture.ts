@@ -133,6 +133,7 @@ export interface EdgeOptions {
   readonly catalog?: Partial<Catalog>
   readonly admins?: readonly AdminIdentity[]
   readonly rateRecords?: RateRecords
+  readonly corsOrigins?: readonly string[]
   readonly requestsPerMinute?: number
   readonly requestDeadlineMs?: number
   readonly readModels?: Partial<EdgeReadModels>
@@ -290,6 +291,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     requestsPerMinute: options.requestsPerMinute ?? null,
     ...(options.requestDeadlineMs === undefined ? {} : { requestDeadlineMs: options.requestDeadlineMs }),
     listen: { host: '127.0.0.1', port: 0, tls: options.tls },
+    corsOrigins: options.corsOrigins ?? [],
     clock: Date.now,
     newId: randomUUID,
     newTaskId,

@@ -8,6 +8,7 @@ export const listenerLimits = {
   tlsHandshakeMs: 10_000, // Some round trips over a poor line.
   tlsHandshakesMax: 512, // Unfinished at once: of an honest client they take milliseconds.
   tlsReloadMs: 2_000, // Between two readings of the certificate's files, which are small.
+  preflightSeconds: 7_200, // Chromium keeps what a preflight allows for no longer.
   requestLineWaitMs: 1_000, // How long the request line waits for its charge to be in the ledger.
   requestLineSweepMs: 250,
 } as const

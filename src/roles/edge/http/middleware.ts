@@ -1,10 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import cors from '@koa/cors'
 import { GatewayError } from '../../../errors/gateway-error.ts'
 import type { HttpContext, HttpMiddleware } from '../../../http/context.ts'
 import { errorStatusOf } from '../../../http/error-table.ts'
 import { errorBodyAt, type FaultReporter } from '../../../http/errors.ts'
 import type { NewId } from '../../../runtime/clock.ts'
+import { listenerLimits } from './limits.ts'
 
 /** OpenAI's SDKs expose the second one, Anthropic's the third. */
 export const requestIdHeaders = ['X-Gateway-Request-Id', 'x-request-id', 'request-id'] as const
@@ -22,6 +24,22 @@ export const identifyRequest =
     ctx.res.setHeader('X-Content-Type-Options', 'nosniff')
     return next()
   }
+
+/** The APIs that clients call with a key; not administration, the ledger and the page. */
+const isCalledByClients = (path: string): boolean => path.startsWith('/v1/') || path.startsWith('/vv/')
+
+/** Browsers let scripts of these origins call the API, with a key: no cookie is ever read. Other origins see no change. */
+export const allowOrigins = (origins: readonly string[]): HttpMiddleware => {
+  const allowed = new Set(origins)
+  const share = cors({
+    origin: ({ headers: { origin = '' } }) => (allowed.has(origin) ? origin : ''),
+    allowMethods: ['GET', 'POST', 'DELETE'],
+    exposeHeaders: '*',
+    keepHeadersOnError: false, // Errors are rendered further in.
+    maxAge: listenerLimits.preflightSeconds,
+  })
+  return (ctx, next) => (isCalledByClients(ctx.path) ? share(ctx, next) : next())
+}
 
 /** Of duplicates Node takes the first or joins them, and a proxy in front of the gateway may take the other. */
 const single: ReadonlySet<string> = new Set([
