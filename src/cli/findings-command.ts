@@ -39,6 +39,7 @@ const postOnce = async (
 /** What is posted is read from the log alone. */
 const confirm = async (platform: Platform, id: string, operator: string, options: OutputOptions): Promise<void> => {
   const evidence = await foldWithProgress('findings confirm', platform.log, (log) => collectEvidence(log, id))
+  if (evidence.events.length === 0) throw new CommandError(`no request and no task has the id ${id}`)
   const fact = confirmReported(evidence, operator)
   if (fact === null) throw new CommandError(`nothing of ${id} waits for a confirmation`)
   await postOnce(platform, fact, options)
