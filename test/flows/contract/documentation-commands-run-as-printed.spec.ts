@@ -22,6 +22,7 @@ const notRun: readonly (readonly [part: string, reason: string])[] = [
   ['costs.json', 'the file comes from a provider'],
   ['-- servers', 'it takes a terminal of its own'],
   ['-- witness', 'it takes a terminal of its own'],
+  ['prove --balance', 'it needs a snapshot, and the first is written after 10 minutes'],
   ['-- serve --role', 'it takes the port 8787; the roles run apart in `Deployment`'],
 ]
 

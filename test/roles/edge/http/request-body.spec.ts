@@ -15,6 +15,8 @@ import { type WorstBodies, worstChats, worstMessages, worstResponses } from '../
 const members = sharedLimits.jsonMembersMax - 500
 /** Of the time that it takes to parse and write the same JSON. */
 const timesMax = 6
+/** What is quick by itself may take more times as long, such as the decoding of 19 MB of spaces. */
+const msMax = 100
 
 const spaces = `{"model":"openai/plain","messages":[{"role":"user","content":"hi"}]${' '.repeat(19_000_000)}}`
 
@@ -53,6 +55,6 @@ t.test('no body that is accepted takes an edge long to read', async (t) => {
       const parsedMs = cpuMsOf(() => JSON.stringify(JSON.parse(text)))
       const ms = cpuMsOf(() => read(checkJsonBody(bytes)(), bytes.length))
       const times = ms / parsedMs
-      t.ok(times < timesMax, `${surface}, ${what}: ${ms.toFixed(0)} ms, ${times.toFixed(1)} times`)
+      t.ok(times < timesMax || ms < msMax, `${surface}, ${what}: ${ms.toFixed(0)} ms, ${times.toFixed(1)} times`)
     }
 })

@@ -53,7 +53,7 @@ t.test('what is refused before anybody is asked', async (t) => {
     const response = await post({ ...ask, ...change }, {}, path)
     const error = await errorOf(response)
     t.match({ status: response.status, ...error }, { status: 400, type: 'invalid_request_error', code, param })
-    if (param === 'previous_response_id') t.match(error.message, /^Previous response with id '.+' not found\.$/)
+    if (param === 'previous_response_id') t.match(error.message, /^Previous response with id '.+' not found\. /)
   }
   t.equal(calls.length, 0)
 })

@@ -12,7 +12,7 @@ const demandFor = (request: ResponsesRequest, isBoundObeyed = true): ReturnType<
 
 t.test('text counts by its bytes', async (t) => {
   const demand = { inputTokensMax: bytesOf(ask()), unmeasured: false, outputTokensMax: null, choices: 1 }
-  t.same(demandFor(ask()), { ...demand, audio: false, image: false, toolCallsMax: {} })
+  t.same(demandFor(ask()), { ...demand, audio: false, image: false, toolCallsMax: { web_search_medium: 1 } })
   t.equal(demandFor(ask({ max_output_tokens: 9 })).outputTokensMax, 9)
 })
 
@@ -53,11 +53,14 @@ t.test('audio, and what cannot be measured', async (t) => {
 
 t.test('built-in tools, as often as the caller allows', async (t) => {
   const tools = [{ type: 'web_search' }, { type: 'x_search' }]
+  // Under each name that a provider of translated answers charges by.
+  const elsewhere = { web_search_medium: 1, grounded_prompt: 1, grounding_query: sharedLimits.webSearchesMax }
   t.same(demandFor(ask({ tools })).toolCallsMax, {
+    ...elsewhere,
     web_search: sharedLimits.webSearchesMax,
     x_search: providerLimits.xSearchesMax,
   })
   const bounded = ask({ tools, max_tool_calls: 2 })
-  t.same(demandFor(bounded).toolCallsMax, { web_search: 2, x_search: 2 })
+  t.same(demandFor(bounded).toolCallsMax, { ...elsewhere, web_search: 2, x_search: 2 })
   t.same(demandFor(bounded, false).toolCallsMax, demandFor(ask({ tools })).toolCallsMax, 'where nobody is bound by it')
 })
