@@ -4,13 +4,13 @@ import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
 import { encodeLedger, LedgerDecoder, SnapshotFault, snapshotFormat } from '../domain/ledger/snapshot.ts'
 import { faultText } from '../errors/gateway-error.ts'
 import type { CheckpointSealed } from '../events/types.ts'
-import type { FrameSource, RawFrame } from '../log/raw-frames.ts'
+import type { FrameSource } from '../log/raw-frames.ts'
 import type { IntegrityFinding } from './findings.ts'
 import { foldLog } from './fold-log.ts'
 import { auditLimits } from './limits.ts'
-import { GrowingTree, hashLeaf } from './merkle.ts'
+import { GrowingTree, hashFrame, hashLeaf } from './merkle.ts'
 import type { Verifier } from './note.ts'
-import type { SnapshotHead } from './seal.ts'
+import type { Seal, SnapshotHead } from './seal.ts'
 import { readCheckpoints, verifyCheckpoint } from './verified-checkpoints.ts'
 
 /** Snapshots are kept beside the log. Everything rejects while they cannot be reached. */
@@ -88,37 +88,52 @@ const decodeSnapshot = async (pieces: AsyncIterable<Uint8Array>, head: SnapshotH
   throw new SnapshotFault(`it is of sequence ${ledger.sequence}`)
 }
 
-const confirms = (
-  checkpoint: CheckpointSealed,
-  frame: RawFrame,
-  head: SnapshotHead,
-  verifiers: readonly Verifier[],
-): boolean => {
-  if (!isDeepStrictEqual(checkpoint.snapshot, head) || checkpoint.size >= frame.sequence) return false
-  if (verifiers.length > 0) verifyCheckpoint(checkpoint, verifiers)
-  return true
+/** A signed checkpoint of another log, or of a history that was given up, has other leaves than the frames here. */
+const assertSealsLog = async (log: FrameSource, { from, size, leaves }: Seal): Promise<void> => {
+  if (leaves.length === 0) throw new SnapshotFault(`the checkpoint of size ${size} names no frame`)
+  let next = 0
+  for await (const frames of log.read(from + 1, size))
+    for (const frame of frames) {
+      if (leaves[next]?.equals(hashFrame(frame)) !== true)
+        throw new SnapshotFault(`frame ${frame.sequence} is not the one that the checkpoint of size ${size} seals`)
+      next += 1
+    }
+  if (next < leaves.length) throw new SnapshotFault(`the log lacks frames that the checkpoint of size ${size} seals`)
 }
 
 interface SnapshotSearch {
   readonly store: Pick<SnapshotStore, 'list' | 'read'>
   readonly log: FrameSource
-  /** Without any, signatures are not checked. */
+  /** Without any, no snapshot is used. */
   readonly verifiers: readonly Verifier[]
   /** Default: the newest. */
   readonly sequenceMax?: number
   readonly onRefused: (head: SnapshotHead, fault: unknown) => void
 }
 
-/** Rejects where no checkpoint of the log, signed by a known key, has the hash of the snapshot. */
+async function* readCandidates(log: FrameSource, head: SnapshotHead): AsyncGenerator<CheckpointSealed> {
+  const last = await log.lastSequence()
+  for await (const frames of log.read(head.sequence + 1, last))
+    for (const frame of frames)
+      for (const checkpoint of readCheckpoints(frame))
+        if (isDeepStrictEqual(checkpoint.snapshot, head) && checkpoint.size < frame.sequence) yield checkpoint
+}
+
+/** Rejects where no checkpoint that a known key signed over frames of this log has the hash of the snapshot. */
 export const findConfirmation = async (
   { log, verifiers }: Pick<SnapshotSearch, 'log' | 'verifiers'>,
   head: SnapshotHead,
 ): Promise<CheckpointSealed> => {
-  for await (const frames of log.read(head.sequence + 1, await log.lastSequence()))
-    for (const frame of frames)
-      for (const checkpoint of readCheckpoints(frame))
-        if (confirms(checkpoint, frame, head, verifiers)) return checkpoint
-  throw new SnapshotFault('no checkpoint in the log has its hash')
+  if (verifiers.length === 0) throw new SnapshotFault('`audit.public_key` is needed to check what confirms it')
+  let fault: unknown = new SnapshotFault('no checkpoint in the log has its hash')
+  for await (const checkpoint of readCandidates(log, head))
+    try {
+      await assertSealsLog(log, verifyCheckpoint(checkpoint, verifiers))
+      return checkpoint
+    } catch (cause) {
+      fault = cause // A role can write a worthless one before the real one.
+    }
+  throw fault
 }
 
 /** The ledger of the newest snapshot that a checkpoint confirms; null where there is none. */

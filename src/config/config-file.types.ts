@@ -321,7 +321,7 @@ export interface ConfigFile {
      */
     readonly signing_key_file?: string
     /**
-     * The public key beside it, as `gateway audit key` prints it.
+     * The public key beside it, as `gateway audit key` prints it. On external servers every role needs it to start from snapshots: without it a role replays the log.
      */
     readonly public_key?: string
     /**

@@ -259,8 +259,9 @@ export const logEvents = {
   },
   'ledger.snapshot_refused': {
     level: 'warn',
-    text: 'A stored snapshot is not the one of a checkpoint, or has another format. The one before is tried, then the log is replayed.',
-    action: 'After an upgrade nothing. Otherwise run `gateway verify`: who can write to NATS may have changed it.',
+    text: 'A stored snapshot is not the one of a checkpoint, or has another format, or no public key is known to check it. The one before is tried, then the log is replayed.',
+    action:
+      'After an upgrade nothing. Configure `audit.public_key` for the role where the fault names it. Otherwise run `gateway verify`: who can write to NATS may have changed it.',
     fields: ['sequence', 'fault'],
   },
   'ledger.snapshot_unavailable': {

@@ -3,10 +3,13 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { connectNats } from '../../src/adapters/nats/connect.ts'
 import { openSnapshots } from '../../src/adapters/nats/snapshots/open.ts'
-import type { SnapshotHead } from '../../src/audit/seal.ts'
+import { countPeaks, GrowingTree } from '../../src/audit/merkle.ts'
+import { createSigner, deriveVerifier } from '../../src/audit/note.ts'
+import { SealBuilder, type SnapshotHead, signSeal } from '../../src/audit/seal.ts'
 import { encodeSnapshot, restoreLedger } from '../../src/audit/snapshots.ts'
 import { applyFrame, initialLedger, type Ledger } from '../../src/domain/ledger/ledger.ts'
 import { type Fact, wrapEvent } from '../../src/events/envelope.ts'
+import type { RawFrame } from '../../src/log/raw-frames.ts'
 import { NatsServer } from '../adapters/nats/server.ts'
 import { MemorySource } from '../audit/sealed-log.ts'
 import { credited, keyIssued, opened } from '../roles/projector/facts.ts'
@@ -52,17 +55,17 @@ const fold = async (): Promise<Ledger> => {
   return ledger
 }
 
-const checkpointOf = (head: SnapshotHead): Fact => {
-  const data = {
-    size: head.sequence,
-    root: 'A'.repeat(43).concat('='),
-    peaks: [],
-    from: head.sequence,
-    leaves: '',
-    note: '',
-    snapshot: head,
-  }
-  return { type: 'CheckpointSealed', data }
+const signer = createSigner('bench', Buffer.alloc(32, 1))
+
+/** The last frame of a log of that length, and the checkpoint that confirms the snapshot of it. */
+const endOf = (head: SnapshotHead): readonly RawFrame[] => {
+  const before = head.sequence - 1
+  const peaks = Array.from({ length: countPeaks(before) }, () => Buffer.alloc(32))
+  const builder = new SealBuilder(new GrowingTree(before, peaks))
+  const last = rawFrameOf(frameOf(head.sequence, [opened('last')]))
+  builder.take(last)
+  const data = signSeal(builder.next(), signer, head)
+  return [last, rawFrameOf(frameOf(head.sequence + 1, [{ type: 'CheckpointSealed', data }]))]
 }
 
 const server = await NatsServer.create()
@@ -74,12 +77,13 @@ try {
   delay.enable()
   const [head, writeSeconds] = await timed(() => store.write(ledger.sequence, encodeSnapshot(ledger)))
   delay.disable()
-  const log = new MemorySource([rawFrameOf(frameOf(head.sequence + 1, [checkpointOf(head)]))])
+  const log = new MemorySource(endOf(head))
+  const verifiers = [deriveVerifier(signer)]
   const beforeBytes = process.memoryUsage().rss
   const onRefused = (_: SnapshotHead, fault: unknown): never => {
     throw fault
   }
-  const [restored, startSeconds] = await timed(() => restoreLedger({ store, log, verifiers: [], onRefused }))
+  const [restored, startSeconds] = await timed(() => restoreLedger({ store, log, verifiers, onRefused }))
   console.table({
     events,
     workspaces,

@@ -23,6 +23,9 @@ const nats = { GATEWAY_NATS_USER: 'someone', GATEWAY_NATS_PASSWORD: 'something' 
 const database = { DATABASE_URL: 'postgres://someone@db/gateway' }
 const seed = Buffer.alloc(32, 7)
 const signingKey = { GATEWAY_SIGNING_KEY: signingKeyText(seed) }
+const publicKey = {
+  GATEWAY_PUBLIC_KEY: verifierText(deriveVerifier(createSigner('gateway.example.com/ledger', seed))),
+}
 const adminToken = { GATEWAY_ADMIN_TOKEN: 'a-token-of-ana-that-nobody-can-guess' }
 const vendorKeys = { VV_ACCESS_KEY: 'ak-one', VV_SECRET_KEY: 'sk-vendor' }
 const callbackSecret = { GATEWAY_CALLBACK_SECRET: 'a-secret-that-nobody-guesses' }
@@ -44,6 +47,7 @@ t.test('the example of a deployment holds for each role with the secrets of that
   for (const role of roleNames) {
     const env = {
       ...nats,
+      ...publicKey,
       ...(role === 'proxy' ? keys : database),
       ...(role === 'video-poller' || role === 'proxy' ? vendorKeys : {}),
       ...(role === 'video-poller' ? callbackSecret : {}),
@@ -58,6 +62,7 @@ t.test('the example of a deployment holds for each role with the secrets of that
       `${role} holds no key that it does not use`,
     )
     t.equal(config.audit.signer === null, role !== 'scheduler')
+    t.equal(verifierText(config.audit.verifier!), publicKey.GATEWAY_PUBLIC_KEY, `${role} can check a snapshot`)
     t.same(
       config.admins,
       role === 'edge' ? [{ name: 'ana', sha256: hash('sha256', adminToken.GATEWAY_ADMIN_TOKEN) }] : [],
@@ -83,18 +88,18 @@ t.test('the example of a deployment holds for each role with the secrets of that
 })
 
 t.test('a role that misses a secret it needs says which', async (t) => {
-  t.throws(() => readConfig({ ...nats, ...database }, { file: example, role: 'proxy' }), {
+  t.throws(() => readConfig({ ...nats, ...publicKey, ...database }, { file: example, role: 'proxy' }), {
     message:
       /4 problems\n.*openai\.api_key: the environment variable OPENAI_API_KEY is not set\n.*GEMINI_API_KEY.*\n.*VV_ACCESS_KEY/,
   })
-  t.throws(() => readConfig({ ...nats, ...database, ...keys }, { file: example, role: 'video-poller' }), {
+  t.throws(() => readConfig({ ...nats, ...publicKey, ...database, ...keys }, { file: example, role: 'video-poller' }), {
     message:
       /3 problems\n.*VV_ACCESS_KEY is not set\n.*VV_SECRET_KEY.*\n.*callbacks\.secret: .* GATEWAY_CALLBACK_SECRET/,
   })
-  t.throws(() => readConfig({ ...nats, ...keys }, { file: example, role: 'edge' }), {
+  t.throws(() => readConfig({ ...nats, ...publicKey, ...keys }, { file: example, role: 'edge' }), {
     message: /DATABASE_URL is not set/,
   })
-  t.throws(() => readConfig({ ...nats, ...database }, { file: example, role: 'scheduler' }), {
+  t.throws(() => readConfig({ ...nats, ...publicKey, ...database }, { file: example, role: 'scheduler' }), {
     message: /audit\.signing_key: the environment variable GATEWAY_SIGNING_KEY is not set/,
   })
 })
