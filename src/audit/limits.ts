@@ -15,5 +15,8 @@ export const auditLimits = {
   consistencyProofLinesMax: 63, // C2SP tlog-witness: more than a tree of 2^63 leaves needs.
   snapshotPieceBytes: 256 * 1024, // A few milliseconds of encoding; then it yields to the rest of the process.
   verifySnapshotsMax: 16, // The last that checkpoints confirm: more than are kept.
+  snapshotLineBytesMax: 16 * 1024 * 1024, // The longest record is that of a few events, each below 1 MB.
+  snapshotBytesMax: 4 * 1024 * 1024 * 1024, // A ledger of so many would not fit into the memory of a process.
+  snapshotHeadsReadMax: 16, // More than are kept: what else is stored there is not a sealer's.
   snapshotsKept: 3, // The projector starts from one that is not newer than its tables.
 } as const

@@ -15,11 +15,13 @@ import { readCheckpoints, verifyCheckpoint } from './verified-checkpoints.ts'
 
 /** Snapshots are kept beside the log. Everything rejects while they cannot be reached. */
 export interface SnapshotStore {
-  /** Those that are stored whole, the newest first. */
+  /** The last that are stored whole, the newest first. */
   list(): Promise<readonly SnapshotHead[]>
   read(head: SnapshotHead): AsyncIterable<Uint8Array>
   /** Stored once it resolves; until then `list` does not have it. Older ones are removed beyond `snapshotsKept`. */
   write(sequence: number, pieces: AsyncGenerator<Uint8Array, SnapshotHead>): Promise<SnapshotHead>
+  /** Those of later sequences, as of a longer history that was given up. */
+  removeBeyond(sequence: number): Promise<void>
 }
 
 const lineFeed = 10
@@ -51,21 +53,34 @@ export async function* encodeSnapshot(ledger: Ledger): AsyncGenerator<Uint8Array
   return { sha256: tree.root.toString('hex'), format: snapshotFormat, sequence }
 }
 
+const assertAtMost = (bytes: number, max: number, noun: string): void => {
+  if (bytes > max) throw new SnapshotFault(`${noun} has more than ${max} bytes`)
+}
+
 /** The lines that end in each piece: one by one they would cost more to await than to hash. */
 export async function* readLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Buffer[]> {
-  let rest = Buffer.alloc(0)
-  for await (const piece of pieces) {
-    const bytes = Buffer.concat([rest, piece])
+  const { snapshotBytesMax, snapshotLineBytesMax } = auditLimits
+  let rest: Buffer[] = []
+  let [bytes, restBytes] = [0, 0]
+  for await (const each of pieces) {
+    const piece = Buffer.from(each.buffer, each.byteOffset, each.length)
+    bytes += piece.length
+    assertAtMost(bytes, snapshotBytesMax, 'it')
     const lines: Buffer[] = []
     let start = 0
-    for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed, start)) {
-      lines.push(bytes.subarray(start, end))
+    for (let end = piece.indexOf(lineFeed); end >= 0; end = piece.indexOf(lineFeed, start)) {
+      const line = piece.subarray(start, end)
+      lines.push(restBytes === 0 ? line : Buffer.concat([...rest, line]))
+      rest = []
+      restBytes = 0
       start = end + 1
     }
     yield lines
-    rest = bytes.subarray(start)
+    rest.push(piece.subarray(start))
+    restBytes += piece.length - start
+    assertAtMost(restBytes, snapshotLineBytesMax, 'a line of it')
   }
-  if (rest.length > 0) throw new SnapshotFault('its last line is cut off')
+  if (restBytes > 0) throw new SnapshotFault('its last line is cut off')
 }
 
 const hashSnapshot = async (pieces: AsyncIterable<Uint8Array>): Promise<string> => {

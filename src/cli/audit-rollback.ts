@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { headStores } from './audit-keys.ts'
 import { resolveOperator } from './operator.ts'
-import { withPlatform } from './platform.ts'
+import { removeSnapshotsBeyond, withPlatform } from './platform.ts'
 import { withProgress } from './progress.ts'
 import { CommandError, type OutputOptions, printRecords } from './report.ts'
 import { createRuntime } from './runtime.ts'
@@ -31,7 +31,7 @@ const parseReason = (text: string): string => {
 }
 
 const rollBackLog = (config: Config, { to: size, reason, json }: Options, actor: string): Promise<void> =>
-  withPlatform(config, createRuntime('warn'), {}, async ({ log, tables }) => {
+  withPlatform(config, createRuntime('warn'), {}, async ({ log, tables, snapshots }) => {
     const { origin } = config.audit
     try {
       const previous = await withProgress('roll back', (onProgress) =>
@@ -43,6 +43,7 @@ const rollBackLog = (config: Config, { to: size, reason, json }: Options, actor:
           onProgress,
         }),
       )
+      await removeSnapshotsBeyond({ snapshots }, size)
       printRecords([{ size, origin, previous_size: previous.size, previous_origin: previous.origin }], { json })
     } catch (fault) {
       if (fault instanceof RollbackRefused) throw new CommandError(fault.message, { cause: fault })

@@ -12,6 +12,7 @@ import type { Config } from '../config/config.ts'
 import type { NatsConfig } from '../config/servers.ts'
 import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
 import { findEmbedded, readCallbackSecret, startEmbedded } from '../embedded/embedded.ts'
+import { faultText } from '../errors/gateway-error.ts'
 import { currentVersion, type EventType } from '../events/envelope.ts'
 import { LedgerTail } from '../log/ledger-tail.ts'
 import { assertSameLog } from '../log/log-identity.ts'
@@ -229,6 +230,7 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
       ...config.log,
       role,
       create: outcomes.create && options.readOnly !== true,
+      logger: runtime.logger,
     })
     const tables = await openTables(servers.databaseUrl)
     if (tables !== null) opened.push({ stop: () => tables.database.close() })
@@ -244,6 +246,12 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
 const throwFatal = (fault: Error): void => {
   throw fault
 }
+
+/** After going back to that many frames. Those that stay all the same are refused: nothing confirms them. */
+export const removeSnapshotsBeyond = ({ snapshots }: Pick<Platform, 'snapshots'>, frames: number): Promise<void> =>
+  snapshots.removeBeyond(frames).catch((fault: unknown) => {
+    console.error(`snapshots of a longer history were not removed, and are not used: ${faultText(fault)}`)
+  })
 
 type OperatorOptions = Pick<PlatformOptions, 'readOnly' | 'queueLeaseMs'>
 

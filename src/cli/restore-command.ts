@@ -8,7 +8,7 @@ import type { FrameSource } from '../log/raw-frames.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { openVerifiedArchive, type VerifiedArchiveOptions, verifyWithProgress } from './check-archive.ts'
 import { printFindings } from './findings-report.ts'
-import { type Platform, withPlatform } from './platform.ts'
+import { type Platform, removeSnapshotsBeyond, withPlatform } from './platform.ts'
 import { withProgress } from './progress.ts'
 import { publicKeyOption, resolveVerifiers } from './public-keys.ts'
 import { CommandError, exitCodes, printRecords } from './report.ts'
@@ -41,6 +41,7 @@ const restoreInto = (config: Config, source: ArchiveSource, options: VerifiedArc
     const found = await verifyWithProgress('verify', { source: platform.log, known: source.checkpoints }, verifiers)
     printFindings(found.findings, found.total, options)
     if (found.total > 0) return exitCodes.failed
+    await removeSnapshotsBeyond(platform, found.frames)
     if (options.json) printRecords([{ restored: frames, frames: found.frames, root: found.root }], options)
     else
       console.log(`${frames} frames were put back; the log is the archive's, to the last of its ${found.frames} frames`)

@@ -583,6 +583,12 @@ export const logEvents = {
     action: 'Check NATS.',
     fields: ['fault'],
   },
+  'snapshot.unreadable': {
+    level: 'warn',
+    text: 'What is stored as a snapshot of the ledger is none, and is left out.',
+    action: 'Who can write to NATS may have put it there: check its users.',
+    fields: ['sequence'],
+  },
   'snapshot.written': {
     level: 'info',
     text: 'A snapshot of the ledger was stored. The next checkpoint confirms it.',

@@ -1,7 +1,8 @@
 import t from 'tap'
+import { auditLimits } from '../../src/audit/limits.ts'
 import type { Signer } from '../../src/audit/note.ts'
 import { readSeal, SealBuilder, type SnapshotHead, signSeal } from '../../src/audit/seal.ts'
-import { restoreLedger } from '../../src/audit/snapshots.ts'
+import { readLines, restoreLedger } from '../../src/audit/snapshots.ts'
 import { wrapEvent } from '../../src/events/envelope.ts'
 import type { CheckpointSealed } from '../../src/events/types.ts'
 import type { RawFrame } from '../../src/log/raw-frames.ts'
@@ -70,4 +71,37 @@ t.test('a checkpoint that nobody trusts does not hide the real one behind it', a
   t.match(await restore([...before, forged], snapshot), { sequence: null, refused: [/is not signed by/] })
   const real = checkpointFrame(sequence + 1, seal)
   t.match(await restore([...before, forged, real], snapshot), { sequence: snapshot.head.sequence, refused: [] })
+})
+
+const { snapshotBytesMax, snapshotLineBytesMax, snapshotPieceBytes } = auditLimits
+
+t.test('a snapshot is read no further than its limits', async (t) => {
+  let read = 0
+  const endless = async function* (piece: Buffer): AsyncGenerator<Buffer> {
+    for (read = 0; ; ) {
+      read += piece.length
+      yield piece
+    }
+  }
+  const drain = async (pieces: AsyncIterable<Buffer>): Promise<void> => {
+    for await (const _ of readLines(pieces));
+  }
+  const piece = Buffer.alloc(snapshotPieceBytes, 'a')
+  await t.rejects(drain(endless(piece)), { message: /a line of it has more than/ })
+  t.equal(read, snapshotLineBytesMax + snapshotPieceBytes)
+  piece[0] = 10
+  await t.rejects(drain(endless(piece)), { message: /^it has more than/ })
+  t.equal(read, snapshotBytesMax + snapshotPieceBytes)
+})
+
+t.test('lines are those of the text, wherever its pieces end', async (t) => {
+  const text = 'one\n\ntwo and three\nfour\n'
+  for (let size = 1; size <= text.length; size += 1) {
+    const pieces = async function* (): AsyncGenerator<Buffer> {
+      for (let start = 0; start < text.length; start += size) yield Buffer.from(text.slice(start, start + size))
+    }
+    const lines: string[] = []
+    for await (const some of readLines(pieces())) lines.push(...some.map(String))
+    t.same(lines, text.split('\n').slice(0, -1))
+  }
 })

@@ -13,6 +13,7 @@ import type { RawFrame } from '../../src/log/raw-frames.ts'
 import { NatsServer } from '../adapters/nats/server.ts'
 import { MemorySource } from '../audit/sealed-log.ts'
 import { credited, keyIssued, opened } from '../roles/projector/facts.ts'
+import { silentLogger } from '../support/log-lines.ts'
 import { rawFrameOf } from '../support/memory-log.ts'
 import { GeneratedLog } from './audit/generated-log.ts'
 
@@ -71,7 +72,14 @@ const endOf = (head: SnapshotHead): readonly RawFrame[] => {
 const server = await NatsServer.create()
 const connection = await connectNats({ url: server.url, name: 'bench' })
 try {
-  const store = await openSnapshots({ connection, name: 'GATEWAY', role: 'scheduler', replicas: 1, create: true })
+  const store = await openSnapshots({
+    connection,
+    name: 'GATEWAY',
+    role: 'scheduler',
+    replicas: 1,
+    create: true,
+    logger: silentLogger,
+  })
   const [ledger, foldSeconds] = await timed(fold)
   const delay = monitorEventLoopDelay({ resolution: 1 })
   delay.enable()

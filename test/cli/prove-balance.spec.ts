@@ -11,7 +11,7 @@ import { openOn } from '../adapters/nats/open.ts'
 import { NatsServer } from '../adapters/nats/server.ts'
 import { MemorySource, sealedLog, stranger, verifier } from '../audit/sealed-log.ts'
 import { workspaceId } from '../roles/projector/facts.ts'
-import { temporaryFolder } from '../support/gateway.ts'
+import { runtime, temporaryFolder } from '../support/gateway.ts'
 import { runProgram } from '../support/program.ts'
 import { randomOf } from '../support/random.ts'
 
@@ -35,7 +35,14 @@ t.test('a balance is proved from a snapshot on the server, and a changed snapsho
     writer: openRawWriter(connection, 'GATEWAY'),
   })
   await opened.close()
-  const store = await openSnapshots({ connection, name: 'GATEWAY', role: 'scheduler', replicas: 1, create: true })
+  const store = await openSnapshots({
+    connection,
+    name: 'GATEWAY',
+    role: 'scheduler',
+    replicas: 1,
+    create: true,
+    ...runtime,
+  })
 
   const folder = await temporaryFolder(t)
   const config = join(folder, 'gateway.yaml')

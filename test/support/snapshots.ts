@@ -24,6 +24,10 @@ export class MemorySnapshots implements SnapshotStore {
     }
   }
 
+  async removeBeyond(last: number): Promise<void> {
+    for (const sequence of this.#stored.keys()) if (sequence > last) this.#stored.delete(sequence)
+  }
+
   bytes({ sequence }: SnapshotHead): Buffer {
     return this.#stored.get(sequence)!.bytes
   }

@@ -11,10 +11,16 @@ import { schedulerLimits } from './limits.ts'
 
 export interface SnapshotWriterParts {
   readonly log: Pick<LogOf<never>, 'follow' | 'lastSequence' | 'writer'>
-  readonly store: Pick<SnapshotStore, 'write'>
+  readonly store: Pick<SnapshotStore, 'write' | 'removeBeyond'>
   readonly openLedger: () => Promise<Ledger>
   readonly clock: Clock
   readonly logger: Logger
+}
+
+/** What a longer history left, as before a restore, would be kept in place of what is written now. */
+const writeSnapshot = async ({ log, store }: SnapshotWriterParts, ledger: Ledger): Promise<SnapshotHead> => {
+  await store.removeBeyond(await log.lastSequence())
+  return store.write(ledger.sequence, encodeSnapshot(ledger))
 }
 
 /**
@@ -97,10 +103,10 @@ export class SnapshotWriter {
   }
 
   #write(): Promise<void> {
-    const { store, clock, logger } = this.#parts
+    const { clock, logger } = this.#parts
     this.#events = 0
     this.#lastMs = clock()
-    this.#writing = store.write(this.#ledger.sequence, encodeSnapshot(this.#ledger)).then(
+    this.#writing = writeSnapshot(this.#parts, this.#ledger).then(
       (head) => {
         this.#pending = head
         logger.log('snapshot.written', { sequence: head.sequence })

@@ -4,6 +4,7 @@ import pg from 'pg'
 import t from 'tap'
 import { startSandbox } from '../../../sandbox/server.ts'
 import { verifierText } from '../../../src/audit/note.ts'
+import type { SnapshotHead } from '../../../src/audit/seal.ts'
 import { findLogVerifier } from '../../../src/cli/audit-keys.ts'
 import { type Gateway, startGateway } from '../../../src/cli/gateway.ts'
 import { openPlatform, requireTables } from '../../../src/cli/platform.ts'
@@ -15,6 +16,13 @@ import { runProgram } from '../../support/program.ts'
 import { framesOf } from '../../support/sealing.ts'
 
 const [origin, laterOrigin] = ['gateway.test/ledger', 'gateway.test/ledger-2']
+
+const tooLate: SnapshotHead = { sequence: 999_999, format: 1, sha256: 'a'.repeat(64) }
+
+// biome-ignore lint/correctness/useYield: a snapshot without pieces
+async function* noPieces(): AsyncGenerator<Uint8Array, SnapshotHead> {
+  return tooLate
+}
 
 t.test('a log that was rolled back is found, not sealed, and continued only on purpose', async (t) => {
   const sandbox = await startSandbox(runtime)
@@ -66,6 +74,7 @@ t.test('a log that was rolled back is found, not sealed, and continued only on p
   await client.connect()
   await client.query('drop schema ledger cascade')
   await client.end()
+  await platform.snapshots.write(tooLate.sequence, noPieces())
   await platform.stop()
 
   const third = await start()
@@ -89,6 +98,9 @@ t.test('a log that was rolled back is found, not sealed, and continued only on p
   })
   t.match(await run('audit', 'rollback', '--to', '999999', '--reason', 'x'), { code: 1, err: /the log ends at frame/ })
   t.match(await run(...back, '--reason', 'a disk was lost'), { code: 0, out: new RegExp(`${kept} .*${laterOrigin}`) })
+  const operator = await openOperator(config)
+  t.notOk((await operator.platform.snapshots.list()).some(({ sequence }) => sequence > kept))
+  await operator.stop()
   t.match(await run(...back, '--reason', 'once more'), { code: 1, err: /configure another `audit\.origin`/ })
 
   const before = logger.lines.length

@@ -92,6 +92,18 @@ t.test('a stop writes the end of the log; one without news writes nothing', asyn
   t.equal(log.frames.length, before + 1)
 })
 
+t.test('what a longer history left is removed when a snapshot is written', async (t) => {
+  const log = await newLog()
+  const store = new MemorySnapshots()
+  for (const sequence of [10_000, 20_000, 30_000])
+    store.put({ sequence, format: snapshotFormat, sha256: 'a'.repeat(64) }, Buffer.from(''))
+  const { stop } = await start(t, log, store)
+  await until(async () => (await checkpointsOf(log)).length === 1)
+  await stop()
+  t.same(await confirmedIn(log), await store.list())
+  t.equal((await store.list()).length, 1)
+})
+
 t.test(
   'a snapshot that is changed, not confirmed, or of another format is refused, and the one before is used',
   async (t) => {

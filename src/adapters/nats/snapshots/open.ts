@@ -5,7 +5,9 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { auditLimits } from '../../../audit/limits.ts'
 import type { SnapshotHead } from '../../../audit/seal.ts'
 import type { SnapshotStore } from '../../../audit/snapshots.ts'
+import { isObject, parseJson } from '../../../encoding/json.ts'
 import { sharedLimits } from '../../../runtime/limits.ts'
+import type { Logger } from '../../../runtime/logger.ts'
 import { buildInboxPrefix } from '../connect.ts'
 import { ensureStream } from '../ensure-stream.ts'
 import { Publisher } from '../publisher.ts'
@@ -21,10 +23,22 @@ export interface SnapshotsOptions {
   readonly role: string
   readonly replicas: number
   readonly create: boolean
+  readonly logger: Logger
 }
 
 interface StoredHead extends SnapshotHead {
   readonly pieces: number
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
+
+/** Null for what no sealer writes there. */
+const parseHead = (sequence: number, data: Uint8Array): StoredHead | null => {
+  const head = parseJson(Buffer.from(data).toString())
+  if (!isObject(head) || head['sequence'] !== sequence) return null
+  const { sha256, format, pieces } = head
+  if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256) || !isCount(format) || !isCount(pieces)) return null
+  return { sha256, format, sequence, pieces }
 }
 
 /** The head is stored after its pieces and removed before them: without it they are not a snapshot. */
@@ -32,24 +46,32 @@ class NatsSnapshots implements SnapshotStore {
   readonly #jsm: JetStreamManager
   readonly #publisher: Publisher
   readonly #names: SnapshotNames
+  readonly #logger: Logger
 
-  constructor(jsm: JetStreamManager, publisher: Publisher, names: SnapshotNames) {
+  constructor(jsm: JetStreamManager, publisher: Publisher, names: SnapshotNames, logger: Logger) {
     this.#jsm = jsm
     this.#publisher = publisher
     this.#names = names
+    this.#logger = logger
   }
 
   async list(): Promise<readonly SnapshotHead[]> {
     const heads: SnapshotHead[] = []
-    for (const sequence of await this.#sequences(`${this.#names.headPrefix}*`)) {
-      const { pieces, ...head } = await this.#readHead(sequence)
+    const sequences = await this.#sequences(`${this.#names.headPrefix}*`)
+    for (const sequence of sequences.slice(0, auditLimits.snapshotHeadsReadMax)) {
+      const stored = await this.#readHead(sequence)
+      if (stored === null) {
+        this.#logger.log('snapshot.unreadable', { sequence })
+        continue
+      }
+      const { pieces, ...head } = stored
       heads.push(head)
     }
     return heads
   }
 
   async *read({ sequence }: SnapshotHead): AsyncIterable<Uint8Array> {
-    const { pieces } = await this.#readHead(sequence)
+    const { pieces = 0 } = (await this.#readHead(sequence)) ?? {}
     for (let piece = 1; piece <= pieces; piece += 1) {
       const data = await this.#get(`${this.#names.piecePrefix}${sequence}.${piece}`)
       yield await decompress(data, { maxOutputLength: auditLimits.snapshotPieceBytes })
@@ -67,18 +89,29 @@ class NatsSnapshots implements SnapshotStore {
     const head: StoredHead = { ...next.value, pieces: count }
     const subject = `${this.#names.headPrefix}${sequence}`
     await this.#publisher.publish({ subject, bytes: Buffer.from(JSON.stringify(head)) })
-    await this.#removeOld()
+    await this.#removeOld(sequence)
     return next.value
   }
 
-  async #removeOld(): Promise<void> {
-    const { headPrefix, piecePrefix } = this.#names
-    const heads = await this.#sequences(`${headPrefix}*`)
+  async removeBeyond(last: number): Promise<void> {
+    await this.#remove((sequence) => sequence > last)
+  }
+
+  /** Pieces of later sequences may be those of another sealer, which is writing. */
+  async #removeOld(written: number): Promise<void> {
+    const heads = await this.#sequences(`${this.#names.headPrefix}*`)
+    const others = heads.filter((sequence) => sequence !== written)
+    const kept = new Set([written, ...others.slice(0, auditLimits.snapshotsKept - 1)])
     const [newest = 0] = heads
-    const kept = new Set(heads.slice(0, auditLimits.snapshotsKept))
-    for (const sequence of heads) if (!kept.has(sequence)) await this.#purge(`${headPrefix}${sequence}`)
-    for (const sequence of await this.#sequences(`${piecePrefix}*.1`))
-      if (!kept.has(sequence) && sequence < newest) await this.#purge(`${piecePrefix}${sequence}.*`)
+    await this.#remove((sequence) => sequence <= newest && !kept.has(sequence))
+  }
+
+  async #remove(isRemoved: (sequence: number) => boolean): Promise<void> {
+    const { headPrefix, piecePrefix } = this.#names
+    for (const sequence of (await this.#sequences(`${headPrefix}*`)).filter(isRemoved))
+      await this.#purge(`${headPrefix}${sequence}`)
+    for (const sequence of (await this.#sequences(`${piecePrefix}*.1`)).filter(isRemoved))
+      await this.#purge(`${piecePrefix}${sequence}.*`)
   }
 
   async #sequences(filter: string): Promise<readonly number[]> {
@@ -86,12 +119,12 @@ class NatsSnapshots implements SnapshotStore {
     const place = filter.split('.').length - (filter.endsWith('.1') ? 2 : 1)
     return Object.keys(state.subjects ?? {})
       .map((subject) => Number(subject.split('.')[place]))
+      .filter(isCount)
       .sort((one, other) => other - one)
   }
 
-  async #readHead(sequence: number): Promise<StoredHead> {
-    const data = await this.#get(`${this.#names.headPrefix}${sequence}`)
-    return JSON.parse(Buffer.from(data).toString()) as StoredHead
+  async #readHead(sequence: number): Promise<StoredHead | null> {
+    return parseHead(sequence, await this.#get(`${this.#names.headPrefix}${sequence}`))
   }
 
   async #get(subject: string): Promise<Uint8Array> {
@@ -107,9 +140,9 @@ class NatsSnapshots implements SnapshotStore {
 
 /** With `create`, creates a missing stream. Where it is missing otherwise, what the store is asked rejects. */
 export const openSnapshots = async (options: SnapshotsOptions): Promise<SnapshotStore> => {
-  const { connection, name, role, create } = options
+  const { connection, name, role, create, logger } = options
   const names = buildSnapshotNames(name)
   const jsm = await jetstreamManager(connection, { timeout: sharedLimits.natsRequestMs, checkAPI: false })
   if (create) await ensureStream(jsm, snapshotsStream(names), options)
-  return new NatsSnapshots(jsm, new Publisher(connection, names.stream, buildInboxPrefix(role)), names)
+  return new NatsSnapshots(jsm, new Publisher(connection, names.stream, buildInboxPrefix(role)), names, logger)
 }

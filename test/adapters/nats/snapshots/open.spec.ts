@@ -1,17 +1,19 @@
-import { jetstreamManager } from '@nats-io/jetstream'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import t from 'tap'
 import { connectNats } from '../../../../src/adapters/nats/connect.ts'
 import { openSnapshots } from '../../../../src/adapters/nats/snapshots/open.ts'
 import { auditLimits } from '../../../../src/audit/limits.ts'
 import type { SnapshotHead } from '../../../../src/audit/seal.ts'
+import { recordingLogger } from '../../../support/log-lines.ts'
 import { NatsServer } from '../server.ts'
 
 const server = await NatsServer.create()
 t.teardown(() => server.remove())
 const connection = await connectNats({ url: server.url, name: 'test' })
 t.teardown(() => connection.close())
+const logger = recordingLogger()
 const jsm = await jetstreamManager(connection)
-const store = await openSnapshots({ connection, name: 'GATEWAY', role: 'scheduler', replicas: 1, create: true })
+const store = await openSnapshots({ connection, name: 'GATEWAY', role: 'scheduler', replicas: 1, create: true, logger })
 
 const headOf = (sequence: number): SnapshotHead => ({ sequence, format: 1, sha256: 'a'.repeat(64) })
 const pieceOf = (text: string): Uint8Array => Buffer.alloc(auditLimits.snapshotPieceBytes, text)
@@ -60,7 +62,36 @@ t.test('one that was interrupted is not listed, and its pieces go with the next'
   )
 })
 
+const listed = async (): Promise<readonly number[]> => (await store.list()).map(({ sequence }) => sequence)
+
+t.test('what is written stays beside those of later sequences, which are removed on demand', async (t) => {
+  await store.write(2_002, piecesOf(2_002, 1))
+  await store.write(500, piecesOf(500, 1))
+  t.same(await listed(), [2_002, 2_001, 500])
+  await store.removeBeyond(2_001)
+  t.same(await listed(), [2_001, 500])
+  t.notOk((await storedSubjects()).some((subject) => subject.includes('.2002')))
+})
+
+t.test('what is not a head is left out with a warning, and no more than so many are read', async (t) => {
+  const js = jetstream(connection)
+  const publish = (name: number | string, head: unknown) =>
+    js.publish(`gateway.snapshot.${name}`, typeof head === 'string' ? head : JSON.stringify(head))
+  const bad = ['{', {}, { ...headOf(3_002), sequence: 1, pieces: 1 }, { ...headOf(3_003), sha256: 'x', pieces: 1 }]
+  for (const [place, head] of bad.entries()) await publish(3_000 + place, head)
+  await publish('x', '{')
+  t.same(await listed(), [2_001, 500])
+  t.same(
+    logger.lines.map(({ event, fields }) => [event, fields]),
+    [3_003, 3_002, 3_001, 3_000].map((sequence) => ['snapshot.unreadable', { sequence }]),
+  )
+  for (let head = 0; head < auditLimits.snapshotHeadsReadMax; head += 1) await publish(4_000 + head, '{')
+  t.same(await listed(), [])
+  await store.removeBeyond(2_500)
+  t.same(await listed(), [2_001, 500])
+})
+
 t.test('without its stream everything rejects', async (t) => {
-  const missing = await openSnapshots({ connection, name: 'OTHER', role: 'edge', replicas: 1, create: false })
+  const missing = await openSnapshots({ connection, name: 'OTHER', role: 'edge', replicas: 1, create: false, logger })
   await t.rejects(missing.list(), { message: /stream not found/ })
 })
