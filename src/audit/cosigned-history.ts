@@ -31,14 +31,12 @@ export class CosignedHistory {
   /** Of sizes without a checkpoint, as after the log was sealed again. */
   readonly #uncompared: LocatedHead[] = []
   #agreedTo = 0
-  #storedMs = 0
 
   constructor(report: (finding: IntegrityFinding) => void) {
     this.#report = report
   }
 
   take({ sequence, storedMs }: RawFrame, { seals, cosigned }: Pick<InspectedFrame, 'seals' | 'cosigned'>): void {
-    this.#storedMs = Math.max(this.#storedMs, storedMs)
     for (const { size, root } of seals) this.#addSeal(size, { root, storedMs })
     for (const head of cosigned) {
       const seal = this.#seals.get(head.size)
@@ -66,18 +64,21 @@ export class CosignedHistory {
     return sizes.toSorted((one, other) => other - one)[quorum - 1] ?? null
   }
 
-  /** `nowMs` null: as old as the last frame. */
+  /** `nowMs` null: every checkpoint is due. The times of frames are not sealed: they alone excuse nothing. */
   findUnproven(policy: WitnessPolicy, nowMs: number | null): readonly string[] {
-    const now = nowMs ?? this.#storedMs
+    const { keys, quorum } = policy
+    if (quorum === 0 || this.#seals.size === 0) return []
+    const cosignedTo = this.cosignedTo(policy) ?? 0
     const due = [...this.#seals].filter(
-      ([, { storedMs }]) => Math.abs(now - storedMs) > sharedLimits.verifyUncosignedMs,
+      ([, { storedMs }]) => nowMs === null || Math.abs(nowMs - storedMs) > sharedLimits.verifyUncosignedMs,
     )
     const size = Math.max(0, ...due.map(([each]) => each))
-    if (policy.quorum === 0 || (this.cosignedTo(policy) ?? 0) >= size) return []
-    const enough = policy.keys.filter(({ name }) => (this.#cosigned.get(name) ?? 0) >= size).map(({ name }) => name)
+    if (cosignedTo > 0 && cosignedTo >= size) return []
+    if (size === 0) return [`no checkpoint of the log has the cosignatures of ${quorum} of ${keys.length} witnesses`]
+    const enough = keys.filter(({ name }) => (this.#cosigned.get(name) ?? 0) >= size).map(({ name }) => name)
     const minutes = sharedLimits.verifyUncosignedMs / 60_000
     return [
-      `the checkpoint of size ${size} is older than ${minutes} minutes and needs the cosignatures of ${policy.quorum} of ${policy.keys.length} witnesses: it has ${enough.length === 0 ? 'none' : `that of ${enough.join(' and ')}`}`,
+      `the checkpoint of size ${size} is older than ${minutes} minutes and needs the cosignatures of ${quorum} of ${keys.length} witnesses: it has ${enough.length === 0 ? 'none' : `that of ${enough.join(' and ')}`}`,
     ]
   }
 

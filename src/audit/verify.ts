@@ -29,6 +29,8 @@ export interface VerifyParts {
   readonly unsealedFramesMax?: number
   /** The clock that stores the frames. If absent, the source gets no more checkpoints, and no frame may be unsealed. */
   readonly readClock?: () => Promise<number>
+  /** The time at which the source is verified, for cosignatures of a source without a clock. If absent, all are due. */
+  readonly verifiedAtMs?: number
   readonly onProgress?: (sequence: number, lastSequence: number) => void
   /** Who has to cosign checkpoints that are no longer new. If absent, none. */
   readonly witnesses?: WitnessPolicy | undefined
@@ -259,6 +261,9 @@ export const verifyLog = async (parts: VerifyParts): Promise<Verification> => {
   await cosigned.finish(source, last)
   const found = await verifying.end()
   const log = { source, sealedTo: found.sealedTo, lastSequence: last, nowMs }
-  const unproven = found.total > 0 ? [] : [...(await findUnproven(log)), ...cosigned.findUnproven(witnesses, nowMs)]
+  const unproven =
+    found.total > 0
+      ? []
+      : [...(await findUnproven(log)), ...cosigned.findUnproven(witnesses, nowMs ?? parts.verifiedAtMs ?? null)]
   return { frames: framesRead, ...found, cosignedTo: cosigned.cosignedTo(witnesses), unproven }
 }

@@ -154,11 +154,18 @@ const collectFramesInBulk = (): void => setFlagsFromString('--external-memory-ac
 const verifyFrames = async (config: () => Config, options: Options): Promise<number> => {
   const verifiers = resolveVerifiers(options.publicKey, config)
   const isAuditor = options.archive !== undefined && options.publicKey.length > 0
-  const witnesses = resolveWitnesses(options, () => (isAuditor ? undefined : config().audit.witnesses))
+  const witnesses = resolveWitnesses(options, () => (isAuditor ? undefined : config().audit.witnesses), verifiers)
   const published = options.checkpoint.flatMap(readPublishedCheckpoints)
   if (!options.events) collectFramesInBulk()
   const work = async ({ known, snapshots, ...source }: Source): Promise<Verification> => {
-    const all = { ...source, witnesses, known: [...known, ...published], ...(options.events ? { checkEvents } : {}) }
+    const verifiedAtMs = createRuntime('warn').clock()
+    const all = {
+      ...source,
+      witnesses,
+      verifiedAtMs,
+      known: [...known, ...published],
+      ...(options.events ? { checkEvents } : {}),
+    }
     const found = await verifyWithProgress('verify', all, verifiers)
     return withSnapshots(found, { source: source.source, ...(snapshots === undefined ? {} : { snapshots }) }, options)
   }

@@ -37,14 +37,18 @@ export const witnessOptions = [
 export const resolveWitnesses = (
   { witness: named, quorum }: WitnessOptions,
   configured: () => AuditConfig['witnesses'],
+  ofLog: readonly Verifier[],
 ): WitnessPolicy | undefined => {
   if (named.length === 0) {
     if (quorum !== undefined) throw new UsageError('--quorum counts the witnesses that are named with --witness')
     const found = configured()
     return found === undefined ? undefined : { keys: found.list.map(({ key }) => key), quorum: found.quorum }
   }
-  if (new Set(named.map(({ name }) => name)).size < named.length)
-    throw new UsageError('--witness names one witness twice: it counts once')
+  const isSame = (one: Verifier, other: Verifier): boolean => one.publicKey.equals(other.publicKey)
+  if (named.some((key, place) => named.slice(0, place).some((other) => isSame(key, other))))
+    throw new UsageError('--witness names one key twice: a witness counts once, whatever its names')
+  if (named.some((key) => ofLog.some((other) => isSame(key, other))))
+    throw new UsageError('--witness names a key of the log itself, which is no witness of its own')
   if ((quorum ?? 1) > named.length) throw new UsageError(`--quorum ${quorum} is more than the witnesses named`)
   return { keys: named, quorum: quorum ?? named.length }
 }

@@ -81,6 +81,7 @@ const defaultWitnessSeconds = 60
 const witnessesFrom = (
   { witnesses, witness_every: everySeconds = defaultWitnessSeconds }: NonNullable<ConfigFile['audit']>,
   problems: ConfigProblem[],
+  ofLog: readonly Verifier[],
 ): Pick<AuditConfig, 'witnesses'> => {
   if (witnesses === undefined) return {}
   const path = 'audit.witnesses'
@@ -94,9 +95,13 @@ const witnessesFrom = (
       path: `${path}.quorum`,
       message: `is ${quorum}, and ${witnesses.list.length} witnesses are listed`,
     })
-  for (const [place, { key }] of list.entries())
-    if (list.slice(0, place).some((other) => other.key.name === key.name))
-      problems.push({ path: `${path}.list[${place}].public_key`, message: 'is listed twice: one witness counts once' })
+  for (const [place, { key }] of list.entries()) {
+    const isOf = (other: Verifier): boolean => other.publicKey.equals(key.publicKey)
+    const keyPath = `${path}.list[${place}].public_key`
+    if (list.slice(0, place).some((other) => isOf(other.key) || other.key.name === key.name))
+      problems.push({ path: keyPath, message: 'is listed twice: one witness counts once' })
+    if (ofLog.some(isOf)) problems.push({ path: keyPath, message: 'is a key of the log itself' })
+  }
   return { witnesses: { quorum, list, everyMs: everySeconds * 1_000 } }
 }
 
@@ -108,14 +113,16 @@ export const auditFrom = ({ audit = {} }: ConfigFile, reading: AuditReading): Au
   const origin = audit.origin ?? verifier?.name ?? `gateway.local/${logName.toLowerCase()}`
   const signer = signerFrom(audit, origin, reading)
   problems.push(...problemsOfPublicKey(verifier, origin, signer))
+  const own = signer === null ? verifier : deriveVerifier(signer)
+  const earlier = previous.flatMap(
+    (text, place) => parsedAt(`audit.previous_public_keys[${place}]`, problems, () => parseVerifier(text)) ?? [],
+  )
   return {
     sealing,
     origin,
     signer,
-    ...witnessesFrom(audit, problems),
-    verifier: signer === null ? verifier : deriveVerifier(signer),
-    previous: previous.flatMap(
-      (text, place) => parsedAt(`audit.previous_public_keys[${place}]`, problems, () => parseVerifier(text)) ?? [],
-    ),
+    ...witnessesFrom(audit, problems, own === null ? earlier : [own, ...earlier]),
+    verifier: own,
+    previous: earlier,
   }
 }

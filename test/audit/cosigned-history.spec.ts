@@ -1,9 +1,10 @@
 import t from 'tap'
-import { cosign, witnessKeyOf } from '../../src/audit/cosignature.ts'
+import { cosign, type WitnessKey, witnessKeyOf } from '../../src/audit/cosignature.ts'
 import { GrowingTree, hashFrame } from '../../src/audit/merkle.ts'
 import { createSigner, deriveVerifier, type Signer, signCheckpoint, splitNote } from '../../src/audit/note.ts'
 import { SealBuilder, signSeal } from '../../src/audit/seal.ts'
 import { verifyLog } from '../../src/audit/verify.ts'
+import { resolveWitnesses } from '../../src/cli/witness-options.ts'
 import { opened } from '../roles/projector/facts.ts'
 import { MemoryLog, rawFrameOf } from '../support/memory-log.ts'
 
@@ -80,12 +81,30 @@ t.test('as many witnesses as the quorum have to cosign what is no longer new', a
   t.same(await made.verify(2), { findings: [], cosignedTo: later, uncosigned: [] })
 })
 
-t.test('a source without a clock is as old as its last frame', async (t) => {
-  const { made } = await cosignedLog()
-  t.same((await made.verify(3, null)).uncosigned, [])
-  await made.write(400)
-  t.match((await made.verify(3, null)).uncosigned, [/3 of 3 witnesses/])
+t.test('the times of frames excuse nothing: they are not sealed', async (t) => {
+  const { made, size } = await cosignedLog()
   t.same((await made.verify(2, null)).uncosigned, [])
+  t.match((await made.verify(3, null)).uncosigned, [/3 of 3 witnesses/], 'no clock but theirs: all of it is due')
+  await made.write(9)
+  const later = await made.seal()
+  t.match((await made.verify(2, null)).uncosigned, [new RegExp(`the checkpoint of size ${later} `)])
+
+  const forged = new SealedMemoryLog()
+  await forged.write(size, 'forged')
+  await forged.seal()
+  t.match((await forged.verify(2, 0)).uncosigned, [/no checkpoint of the log has the cosignatures of 2 of 3 witnesses/])
+  t.match((await forged.verify(2, null)).uncosigned, [/it has none/])
+})
+
+t.test('one witness counts once, whatever its names, and the log is none of its own', async (t) => {
+  const [w1] = witnesses
+  const named = (name: string) => witnessKeyOf(name, deriveVerifier(w1!).publicKey)
+  const resolve = (...witness: readonly WitnessKey[]) =>
+    resolveWitnesses({ witness }, () => undefined, [deriveVerifier(signer)])
+  t.match(resolve(named('w1')), { quorum: 1 })
+  t.throws(() => resolve(named('w1'), named('w1-twin')), /one key twice/)
+  t.throws(() => resolve(named('w1'), named('w1')), /one key twice/)
+  t.throws(() => resolve(witnessKeyOf('w9', deriveVerifier(signer).publicKey)), /a key of the log itself/)
 })
 
 t.test(
