@@ -899,7 +899,7 @@ export interface RequestFailed {
    * Who calls.
    */
   readonly keyId: string
-  readonly surface: 'chat' | 'messages' | 'responses'
+  readonly surface: 'chat' | 'messages' | 'responses' | 'gemini'
   readonly status: number
   /**
    * The error code the client got.
@@ -953,7 +953,7 @@ export interface RequestRouted {
    * Who calls.
    */
   readonly keyId: string
-  readonly surface: 'chat' | 'messages' | 'responses'
+  readonly surface: 'chat' | 'messages' | 'responses' | 'gemini'
   /**
    * The model as asked for.
    */
@@ -1174,7 +1174,7 @@ export interface UsageRecorded {
    * Who calls.
    */
   readonly keyId: string
-  readonly surface: 'chat' | 'messages' | 'responses'
+  readonly surface: 'chat' | 'messages' | 'responses' | 'gemini'
   /**
    * Public model id, <provider>/<model>.
    */

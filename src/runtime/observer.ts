@@ -3,6 +3,7 @@ export type ObservedSurface =
   | 'chat'
   | 'messages'
   | 'responses'
+  | 'gemini'
   | 'video'
   | 'native-video'
   | 'models'

@@ -3,7 +3,7 @@ import type { PriceSheet, RequestRouted } from '../../events/types.ts'
 import { type PriceBook, type PublishedPrice, priceAt } from '../pricing/price-book.ts'
 
 /** The API of a client that a request came in by. */
-export type Surface = RequestRouted['surface']
+export type Surface = Exclude<RequestRouted['surface'], 'gemini'>
 
 export interface CallableModel {
   readonly model: string

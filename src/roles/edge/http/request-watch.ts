@@ -20,6 +20,7 @@ const surfacesByStart: readonly (readonly [string, ObservedSurface])[] = [
   ['/v1/chat/', 'chat'],
   ['/v1/messages', 'messages'],
   ['/v1/responses', 'responses'],
+  ['/v1beta/', 'gemini'],
   ['/v1/video', 'video'],
   ['/vv/', 'native-video'],
   ['/v1/models', 'models'],
