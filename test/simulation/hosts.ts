@@ -4,7 +4,7 @@ import { connectNats } from '../../src/adapters/nats/connect.ts'
 import { type OpenLog, openLog } from '../../src/adapters/nats/log.ts'
 import { openOutcomes } from '../../src/adapters/nats/outcomes/open.ts'
 import { openRates } from '../../src/adapters/nats/rates/open.ts'
-import { openWorkQueues } from '../../src/adapters/nats/work-queue/open.ts'
+import { openWorkQueues, type WorkQueues } from '../../src/adapters/nats/work-queue/open.ts'
 import type { Signer } from '../../src/audit/note.ts'
 import { largerHead, type SignedHead, type SignedHeadStore } from '../../src/audit/signed-head.ts'
 import { SignedHeads } from '../../src/audit/signed-heads.ts'
@@ -15,6 +15,7 @@ import { initialLedger } from '../../src/domain/ledger/ledger.ts'
 import type { Catalog } from '../../src/domain/routing/plan.ts'
 import { LedgerTail } from '../../src/log/ledger-tail.ts'
 import type { Provider } from '../../src/providers/dialect/provider.ts'
+import { openVideoVendor } from '../../src/providers/vv-video/open-video-vendor.ts'
 import type { Dispatch } from '../../src/roles/dispatch.ts'
 import type { AdminIdentity } from '../../src/roles/edge/http/authenticate.ts'
 import { edge } from '../../src/roles/edge/role.ts'
@@ -24,12 +25,14 @@ import { RecentTasks } from '../../src/roles/recent-tasks.ts'
 import type { ProcessRole } from '../../src/roles/role.ts'
 import { scheduler } from '../../src/roles/scheduler/role.ts'
 import { StoredResponses } from '../../src/roles/stored-responses.ts'
+import { videoPoller } from '../../src/roles/video-poller/role.ts'
 import { noReadModels } from '../roles/edge/edge-fixture.ts'
 import { natsPort } from './nats/server.ts'
 import type { Ports } from './ports.ts'
 import { currentProcess, noAnswer, type SimProcess } from './process.ts'
 import type { SimTables } from './tables.ts'
 import type { SimUpstream } from './upstream.ts'
+import { type SimVendor, vendorBaseUrl } from './vendor.ts'
 
 /** Shorter than the program's own, so that little simulated time shows what follows a time-out. */
 export const simBounds = {
@@ -38,6 +41,25 @@ export const simBounds = {
   wholeAnswerMs: 8_000,
   idleMs: 3_000,
   drainMs: 6_000,
+  queueLeaseMs: 4_000,
+  taskDeadlineMs: 45_000,
+} as const
+
+/** In the order of the program's own: a submit has timed out on both sides when it is looked up. */
+const vendorTimeouts = { submitMs: 2_000, queryMs: 1_500 } as const
+const pollerBounds = {
+  queueLeaseMs: simBounds.queueLeaseMs,
+  queueRenewMs: 1_300,
+  taskLeaseTickMs: 500,
+  taskHoldWaitMs: 30_000,
+  taskDoubtMs: 5_000,
+  taskPollMs: 1_000,
+  taskPollMaxMs: 4_000,
+  taskRetryMs: 300,
+  taskRetryMaxMs: 4_000,
+  latePollMs: 2_000,
+  latePollMaxMs: 6_000,
+  stopMs: simBounds.drainMs,
 } as const
 
 export const logName = 'GATEWAY'
@@ -63,6 +85,7 @@ export interface HostParts {
   readonly ports: Ports
   readonly tables: SimTables
   readonly upstream: SimUpstream
+  readonly vendor: SimVendor
   readonly signer: Signer
   readonly admins: readonly AdminIdentity[]
   readonly listening: (process: SimProcess, port: number) => void
@@ -156,21 +179,72 @@ export const startSimScheduler = async (start: Start, log: OpenLog, tail: Ledger
 
 export const startSimProxy = async (start: Start, log: OpenLog, calls: CallSource): Promise<void> => {
   const { upstream, runtime, push } = start
-  push(
-    await proxy.start({ log, providers, vendors: new Map(), http: upstream.client(), calls, ...simBounds, ...runtime }),
-  )
+  const vendors = openSimVendors(start)
+  push(await proxy.start({ log, providers, vendors, http: upstream.client(), calls, ...simBounds, ...runtime }))
 }
 
-export const startSimEdge = async (start: Start, log: OpenLog, tail: LedgerTail, dispatch: Dispatch): Promise<void> => {
+const openSimVendors = ({ vendor, runtime: { clock } }: Start) => {
+  const config = { name: 'vv', baseUrl: vendorBaseUrl, credential: { type: 'key', apiKey: 'secret' } } as const
+  const parts = { config: { ...config, callsPerSecond: 50 }, http: vendor.client(), clock }
+  return new Map([['vv', openVideoVendor({ ...parts, ...vendorTimeouts })]])
+}
+
+interface Views {
+  readonly tail: LedgerTail
+  readonly tasks: RecentTasks
+}
+
+const openViews = async (start: Start, log: OpenLog): Promise<Views> => {
+  const { runtime, tables, push } = start
+  const tail = await openSimTail(start, log)
+  const tasks = push(new RecentTasks({ tail, log, frames: log, ...runtime, stored: tables.tasks() }))
+  return { tail, tasks }
+}
+
+const openSimQueues = async (
+  start: Start,
+  role: ProcessRole,
+  does: { readonly puts?: boolean; readonly takes?: boolean },
+): Promise<WorkQueues> => {
+  const connection = await connect(start, role, 'tasks')
+  const { queueLeaseMs: leaseMs } = simBounds
+  const queues = await openWorkQueues({
+    ...common,
+    ...start.runtime,
+    ...does,
+    role,
+    leaseMs,
+    create: false,
+    connection,
+  })
+  start.push({ stop: () => queues.close() })
+  return queues
+}
+
+const startSimVideoPoller = async (
+  start: Start,
+  log: OpenLog,
+  { tail, tasks: recentTasks }: Views,
+  queues: WorkQueues,
+): Promise<void> => {
+  const vendors = openSimVendors(start)
+  const parts = { log, tail, recentTasks, ...queues, vendors, webhooks: null, bounds: pollerBounds }
+  start.push(await videoPoller.start({ ...parts, ...start.runtime }))
+}
+
+export const startSimEdge = async (
+  start: Start,
+  log: OpenLog,
+  { tail, tasks }: Views,
+  dispatch: Dispatch,
+  queues: WorkQueues,
+): Promise<void> => {
   const { process, runtime, tables, push, admins, listening } = start
   const options = { ...common, ...runtime, role: 'edge', create: false } as const
-  const queues = await openWorkQueues({ ...options, puts: true, connection: await connect(start, 'edge', 'tasks') })
-  push({ stop: () => queues.close() })
   const outcomes = await openOutcomes({ ...options, connection: await connect(start, 'edge', 'outcomes') })
   push({ stop: () => outcomes.close() })
   const rateRecords = await openRates({ ...options, connection: await connect(start, 'edge', 'rates') })
   push({ stop: async () => rateRecords.close() })
-  const tasks = push(new RecentTasks({ tail, log, frames: log, ...runtime, stored: tables.tasks() }))
   const responseOwners = push(
     new StoredResponses({ tail, log, frames: log, ...runtime, findStored: () => tables.findStoredResponse() }),
   )
@@ -182,7 +256,7 @@ export const startSimEdge = async (start: Start, log: OpenLog, tail: LedgerTail,
     verifiers: [],
     taskQueue: queues.tasks,
     callbacks: false,
-    taskDeadlineMs: 600_000,
+    taskDeadlineMs: simBounds.taskDeadlineMs,
     requestsPerMinute: null,
     requestDeadlineMs: simBounds.requestDeadlineMs,
     listen: { host: '127.0.0.1', port: 0 },
@@ -193,7 +267,7 @@ export const startSimEdge = async (start: Start, log: OpenLog, tail: LedgerTail,
   listening(process, running.port)
 }
 
-export type HostKind = 'gateway' | 'edge' | 'proxy' | 'projector' | 'scheduler'
+export type HostKind = 'gateway' | 'edge' | 'proxy' | 'projector' | 'scheduler' | 'video-poller'
 
 const openCalls = async <Calls extends { close(): Promise<void> }>(
   start: Start,
@@ -210,21 +284,29 @@ export const hostStarters: { readonly [Kind in HostKind]: (start: Start) => Prom
   gateway: async (start) => {
     const log = await openSimLog(start, 'gateway')
     await startSimProjector(start, log)
-    const tail = await openSimTail(start, log)
-    await startSimScheduler(start, log, tail)
+    const views = await openViews(start, log)
+    await startSimScheduler(start, log, views.tail)
     const calls = new LocalCalls()
     await startSimProxy(start, log, calls)
-    await startSimEdge(start, log, tail, calls.dispatch)
+    const queues = await openSimQueues(start, 'gateway', { puts: true, takes: true })
+    await startSimVideoPoller(start, log, views, queues)
+    await startSimEdge(start, log, views, calls.dispatch, queues)
   },
   edge: async (start) => {
     const log = await openSimLog(start, 'edge')
-    const tail = await openSimTail(start, log)
+    const views = await openViews(start, log)
+    const queues = await openSimQueues(start, 'edge', { puts: true })
     const { dispatch } = await openCalls(start, 'edge', openCallClient)
-    await startSimEdge(start, log, tail, dispatch)
+    await startSimEdge(start, log, views, dispatch, queues)
   },
   proxy: async (start) => {
     const log = await openSimLog(start, 'proxy')
     await startSimProxy(start, log, await openCalls(start, 'proxy', openCallServer))
+  },
+  'video-poller': async (start) => {
+    const log = await openSimLog(start, 'video-poller')
+    const views = await openViews(start, log)
+    await startSimVideoPoller(start, log, views, await openSimQueues(start, 'video-poller', { takes: true }))
   },
   projector: async (start) => {
     await startSimProjector(start, await openSimLog(start, 'projector'))

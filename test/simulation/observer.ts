@@ -3,8 +3,8 @@ import type { Verifier } from '../../src/audit/note.ts'
 import { readCheckpoints, verifyCheckpoint } from '../../src/audit/verified-checkpoints.ts'
 import { type Applied, applyFrame, initialLedger } from '../../src/domain/ledger/ledger.ts'
 import { parseUsd } from '../../src/domain/money.ts'
-import { balancePicos } from '../../src/domain/wallet/wallet.ts'
-import type { EventOf } from '../../src/events/envelope.ts'
+import { balancePicos, type Hold } from '../../src/domain/wallet/wallet.ts'
+import type { Event, EventOf } from '../../src/events/envelope.ts'
 import type { PriceSheet } from '../../src/events/types.ts'
 import type { Frame } from '../../src/log/event-log.ts'
 import type { AllowedWriters } from '../../src/log/read-frame.ts'
@@ -22,6 +22,17 @@ export interface ObservedRequest {
   undelivered: boolean
 }
 
+type Verdict = EventOf<'TaskSettled'> | EventOf<'LateVerdictSeen'>
+
+/** What is known of one video. */
+export interface ObservedTask {
+  readonly placed: EventOf<'HoldPlaced'>
+  /** The first. */
+  end: EventOf<'TaskSettled'> | EventOf<'HoldReleased'> | undefined
+  readonly verdicts: Verdict[]
+  hasVerdict: boolean
+}
+
 const readId = (data: Buffer): string => data.toString('latin1', 0, data.indexOf('\n'))
 
 /** Follows the log as it is stored, and checks after every frame what must hold at every instant. */
@@ -29,6 +40,7 @@ export class Observer {
   readonly ledger = initialLedger()
   readonly frames: Frame[] = []
   readonly requests = new Map<string, ObservedRequest>()
+  readonly tasks = new Map<string, ObservedTask>()
   readonly tree = new GrowingTree()
   /** Output tokens of every bill in the log, also of one that came after another end of its request. */
   readonly billedOutputs = new Set<number>()
@@ -38,7 +50,7 @@ export class Observer {
   readonly #prefix: string
   readonly shadow = new ShadowLedger()
   /** Holds that the scheduler released at their deadline. */
-  readonly expired: { readonly holdId: string; readonly owner: string }[] = []
+  readonly expired: Hold[] = []
   /** Reserved by the open requests of each allowance. */
   readonly #reserved = new Map<string, Map<string, bigint>>()
   /** Allowances of which a request cost more than it had reserved. */
@@ -48,6 +60,7 @@ export class Observer {
   readonly #holds = new Set<string>()
   /** By model and version. */
   readonly #sheets = new Map<string, PriceSheet>()
+  readonly #unitPrices = new Map<string, string>()
 
   constructor(parts: {
     readonly onViolation: (text: string) => void
@@ -97,14 +110,14 @@ export class Observer {
     if (this.#eventIds.has(event.id)) this.#onViolation(`event ${event.id} (${event.type}) was applied twice`)
     this.#eventIds.add(event.id)
     if (event.type === 'HoldPlaced') this.#noteHold(event)
-    if (event.type === 'PricePublished' && 'sheet' in event.data)
-      this.#sheets.set(`${event.data.model} ${event.data.version}`, event.data.sheet)
+    if (event.type === 'PricePublished') this.#notePrice(event)
     if (event.type === 'HoldReleased' && event.data.reason === 'expired' && released !== null)
-      this.expired.push({ holdId: released.holdId, owner: released.owner })
+      this.expired.push(released)
     if (closed !== null) this.#unreserve(closed, movements)
     if (event.type === 'RequestRouted') this.#reserve(event)
     if (event.type === 'RequestRouted') this.#requestOf(event.data.requestId).routed = event
     if (event.type === 'UsageRecorded' || event.type === 'RequestFailed') this.#noteClosing(event)
+    if ('holdId' in event.data || 'taskId' in event.data) this.#noteTask(event)
     if (event.type === 'AdjustmentPosted' && event.data.reason === 'undelivered')
       this.#requestOf(event.data.corrects).undelivered = true
   }
@@ -130,6 +143,56 @@ export class Observer {
     const { requestId, allowanceId } = routed.data
     this.#reserved.get(allowanceId ?? '')?.delete(requestId)
     if (movements.some(({ kind }) => kind === 'excess')) this.#exceeded.add(allowanceId ?? '')
+  }
+
+  #notePrice({ data }: EventOf<'PricePublished'>): void {
+    const name = `${data.model} ${data.version}`
+    if (data.sheet !== undefined) this.#sheets.set(name, data.sheet)
+    if (data.video !== undefined) this.#unitPrices.set(name, data.video.unit_price)
+  }
+
+  #noteTask(event: Event): void {
+    if (event.type === 'HoldPlaced' && event.data.task !== undefined) {
+      this.tasks.set(event.data.holdId, { placed: event, end: undefined, verdicts: [], hasVerdict: false })
+      return
+    }
+    if (event.type === 'HoldReleased') {
+      const task = this.tasks.get(event.data.holdId)
+      if (task !== undefined) task.end ??= event
+    }
+    if (event.type !== 'TaskSettled' && event.type !== 'LateVerdictSeen') return
+    const task = this.tasks.get(event.data.taskId)
+    if (task === undefined) {
+      this.#onViolation(`${event.type} of ${event.data.taskId}, which has no hold`)
+      return
+    }
+    this.#noteVerdict(task, event)
+  }
+
+  #noteVerdict(task: ObservedTask, event: Verdict): void {
+    // What was never submitted, or refused, has no verdict of the vendor.
+    if (event.data.vendorTaskId !== undefined) task.verdicts.push(event)
+    task.hasVerdict = true
+    if (event.type === 'LateVerdictSeen' && task.end === undefined)
+      this.#onViolation(`the verdict on ${event.data.taskId} is recorded as late before its hold ended`)
+    if (event.type !== 'TaskSettled') return
+    if (task.end === undefined) this.#checkTaskCharge(task, event)
+    task.end ??= event
+  }
+
+  #checkTaskCharge({ placed }: ObservedTask, { data }: EventOf<'TaskSettled'>): void {
+    const { taskId, outcome, deduction, lines } = data
+    const { model, priceVersion, unitPrice, unitsMax } = placed.data.task!
+    if (this.#unitPrices.get(`${model} ${priceVersion}`) !== unitPrice)
+      this.#onViolation(`task ${taskId} has the unit price ${unitPrice}, not as published`)
+    const units = /^[\d.]+$/.test(deduction ?? '') ? parseUsd(deduction!) : null
+    const isPlausible = units !== null && units <= 3n * parseUsd(unitsMax)
+    const charged = isPlausible ? units : parseUsd(unitsMax)
+    const expected = outcome === 'FAILURE' ? 0n : (charged * parseUsd(unitPrice)) / parseUsd('1')
+    if (parseUsd(data.total) !== expected)
+      this.#onViolation(`task ${taskId} is charged ${data.total} for ${deduction} units, not ${expected} pico-dollars`)
+    const sum = lines.reduce((picos, { amount }) => picos + parseUsd(amount), 0n)
+    if (sum !== parseUsd(data.total)) this.#onViolation(`the lines of ${taskId} are not its total`)
   }
 
   #noteHold({ data: { holdId } }: EventOf<'HoldPlaced'>): void {

@@ -1,5 +1,7 @@
 import { randomOf } from '../support/random.ts'
+import { drawWeighted, drawWhole, type Random } from './draw.ts'
 import type { CrashPlace } from './ports.ts'
+import { drawVideo, type VideoAction } from './video-plan.ts'
 
 /** How a provider treats one attempt. */
 export type AttemptMode =
@@ -47,9 +49,9 @@ export type AdminAction = { readonly isRepeated: boolean } & (
   | { readonly type: 'issue_key'; readonly workspace: number; readonly name: string }
 )
 
-export type Action = ChatAction | AdminAction
+export type Action = ChatAction | VideoAction | AdminAction
 
-const acknowledgedSubjects = ['journal', 'wallet', 'outcome'] as const
+const acknowledgedSubjects = ['journal', 'wallet', 'outcome', 'task'] as const
 export type AcknowledgedSubject = (typeof acknowledgedSubjects)[number]
 
 export type Fault =
@@ -63,6 +65,7 @@ export type Fault =
   | { readonly type: 'forget_consumers' }
   | { readonly type: 'clock_jump'; readonly host: number; readonly ms: number }
   | { readonly type: 'tables_down'; readonly ms: number }
+  | { readonly type: 'vendor_down'; readonly ms: number }
 
 export interface At<What> {
   readonly atMs: number
@@ -81,19 +84,6 @@ export const workspacesCount = 4
 const actionEveryMs = 60
 const faultEveryMs = 2_000
 
-type Random = () => number
-
-const whole = (random: Random, max: number): number => Math.floor(random() * max)
-
-const pick = <T>(random: Random, weights: readonly (readonly [T, number])[]): T => {
-  let left = random() * weights.reduce((sum, [, weight]) => sum + weight, 0)
-  for (const [value, weight] of weights) {
-    left -= weight
-    if (left < 0) return value
-  }
-  return weights[0]![0]
-}
-
 const modes: readonly (readonly [AttemptMode, number])[] = [
   ['answers', 72],
   ['answers_late', 8],
@@ -108,27 +98,27 @@ const modes: readonly (readonly [AttemptMode, number])[] = [
 
 const chat = (random: Random, number: number): ChatAction => ({
   type: 'chat',
-  workspace: whole(random, workspacesCount),
+  workspace: drawWhole(random, workspacesCount),
   number,
   isLimitedKey: random() < 0.3,
   maxTokens: random() < 0.1 ? Math.ceil(number / 2) : 2_500,
   stream: random() < 0.5,
   router: random() < 0.3,
-  attempts: [pick(random, modes), pick(random, modes)],
-  leavesAfter: random() < 0.08 ? whole(random, 1_500) : null,
+  attempts: [drawWeighted(random, modes), drawWeighted(random, modes)],
+  leavesAfter: random() < 0.08 ? drawWhole(random, 1_500) : null,
   isRepeatable: random() < 0.15,
 })
 
 const administer = (random: Random, number: number): AdminAction => {
-  const workspace = whole(random, workspacesCount)
+  const workspace = drawWhole(random, workspacesCount)
   const isRepeated = random() < 0.3
-  return pick<() => AdminAction>(random, [
+  return drawWeighted<() => AdminAction>(random, [
     [
       () => ({
         type: 'credit',
         isRepeated,
         workspace,
-        usd: (1 + whole(random, 300) / 100).toFixed(2),
+        usd: (1 + drawWhole(random, 300) / 100).toFixed(2),
         reference: `credit-${number}`,
         lapsesAfterMs: random() < 0.4 ? random() * 20_000 : null,
       }),
@@ -139,14 +129,22 @@ const administer = (random: Random, number: number): AdminAction => {
         type: 'limits',
         isRepeated,
         workspace,
-        requestsPerMinute: random() < 0.5 ? null : 20 + whole(random, 600),
+        requestsPerMinute: random() < 0.5 ? null : 20 + drawWhole(random, 600),
       }),
       2,
     ],
-    [() => ({ type: 'price', isRepeated, output: String(50 + whole(random, 100)), version: number }), 1],
+    [() => ({ type: 'price', isRepeated, output: String(50 + drawWhole(random, 100)), version: number }), 1],
     [() => ({ type: 'subscribe', isRepeated, workspace, id: `sub-${number}` }), 1],
     [() => ({ type: 'issue_key', isRepeated, workspace, name: `key-${number}` }), 1],
   ])()
+}
+
+/** A video and its repeats. */
+const videos = (random: Random, atMs: number, number: number): readonly At<VideoAction>[] => {
+  const what = drawVideo(random, drawWhole(random, workspacesCount), number)
+  const repeats = what.repeatedBy === 'nothing' ? 0 : drawWhole(random, 3)
+  const later = Array.from({ length: repeats }, () => atMs + random() ** 2 * 20_000)
+  return [atMs, ...later].map((each) => ({ atMs: each, what }))
 }
 
 const makeActions = (random: Random, count: number): readonly At<Action>[] => {
@@ -158,24 +156,28 @@ const makeActions = (random: Random, count: number): readonly At<Action>[] => {
       actions.push({ atMs, what: administer(random, number) })
       continue
     }
+    if (random() < 0.04) {
+      actions.push(...videos(random, atMs, number))
+      continue
+    }
     const what = chat(random, number)
     actions.push({ atMs, what })
     if (what.isRepeatable)
-      for (let repeat = whole(random, 3); repeat > 0; repeat -= 1)
+      for (let repeat = drawWhole(random, 3); repeat > 0; repeat -= 1)
         actions.push({ atMs: atMs + random() * 8_000, what: { ...what, leavesAfter: null } })
   }
   return actions.toSorted((one, other) => one.atMs - other.atMs)
 }
 
 const fault = (random: Random): Fault => {
-  const host = whole(random, 100)
-  return pick<() => Fault>(random, [
+  const host = drawWhole(random, 100)
+  return drawWeighted<() => Fault>(random, [
     [
       () => ({
         type: 'crash_at',
-        port: whole(random, 1_000),
+        port: drawWhole(random, 1_000),
         place: random() < 0.5 ? 'before' : 'after',
-        skipped: whole(random, 4),
+        skipped: drawWhole(random, 4),
       }),
       10,
     ],
@@ -185,8 +187,8 @@ const fault = (random: Random): Fault => {
     [
       () => ({
         type: 'lose_acknowledgements',
-        count: 1 + whole(random, 3),
-        of: acknowledgedSubjects[whole(random, acknowledgedSubjects.length)]!,
+        count: 1 + drawWhole(random, 3),
+        of: acknowledgedSubjects[drawWhole(random, acknowledgedSubjects.length)]!,
       }),
       4,
     ],
@@ -195,6 +197,7 @@ const fault = (random: Random): Fault => {
     [() => ({ type: 'forget_consumers' }), 3],
     [() => ({ type: 'clock_jump', host, ms: (random() - 0.5) * 10_000 }), 1],
     [() => ({ type: 'tables_down', ms: random() * 8_000 }), 1],
+    [() => ({ type: 'vendor_down', ms: random() * 8_000 }), 1],
   ])()
 }
 

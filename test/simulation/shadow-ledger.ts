@@ -17,6 +17,8 @@ export class ShadowLedger {
   /** Ids that count once: of credits, fees, adjustments, holds. */
   readonly #seen = new Set<string>()
   readonly #routed = new Map<string, EventOf<'RequestRouted'>>()
+  /** Of the running period of each subscription. */
+  readonly #periodEnds = new Map<string, string>()
   readonly #closings = new Map<string, Closing>()
 
   take({ walletSubject, writer, counter, events }: Frame): void {
@@ -44,8 +46,11 @@ export class ShadowLedger {
         this.of(event.data.workspaceId).balancePicos -= parseUsd(event.data.amount)
         break
       case 'PlanSubscribed': {
-        const { workspaceId, subscriptionId, price, includedCredit } = event.data
-        this.#moveOnce(workspaceId, `plan ${subscriptionId}`, parseUsd(includedCredit) - parseUsd(price))
+        const { workspaceId, subscriptionId, price, includedCredit, expiresAt } = event.data
+        if (this.#isFirst(workspaceId, `plan ${subscriptionId}`)) {
+          this.of(workspaceId).balancePicos += parseUsd(includedCredit) - parseUsd(price)
+          this.#periodEnds.set(subscriptionId, expiresAt)
+        }
         break
       }
       case 'HoldPlaced':
@@ -54,6 +59,17 @@ export class ShadowLedger {
         break
       case 'HoldReleased':
         this.of(event.data.workspaceId).holds.delete(event.data.holdId)
+        break
+      case 'TaskSettled':
+        // A second end charges nothing.
+        if (this.of(event.data.workspaceId).holds.delete(event.data.taskId))
+          this.of(event.data.workspaceId).balancePicos -= parseUsd(event.data.total)
+        break
+      case 'PlanRenewed':
+        this.#renew(event)
+        break
+      case 'PlanEnded':
+        this.#periodEnds.delete(event.data.subscriptionId)
         break
       case 'RequestRouted':
         this.#routed.set(event.data.requestId, event)
@@ -66,6 +82,14 @@ export class ShadowLedger {
         this.#settle(event.data.requestId)
         break
     }
+  }
+
+  /** A period begins where the one before ends, once. */
+  #renew({ data }: EventOf<'PlanRenewed'>): void {
+    const { workspaceId, subscriptionId, price, includedCredit, startsAt, expiresAt } = data
+    if (this.#periodEnds.get(subscriptionId) !== startsAt) return
+    this.#periodEnds.set(subscriptionId, expiresAt)
+    this.of(workspaceId).balancePicos += parseUsd(includedCredit) - parseUsd(price)
   }
 
   /** Once both sides are known, whichever came last. */

@@ -1,6 +1,4 @@
-import { applyFrame, initialLedger, type Ledger } from '../../src/domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
-import type { Frame } from '../../src/log/event-log.ts'
 import { readModels } from '../../src/projections/read-models.ts'
 import type { Row, Value } from '../../src/projections/schema/read-model.ts'
 import { versionsOf } from '../../src/projections/versions.ts'
@@ -30,6 +28,10 @@ export class TableRows {
 
   find(table: string, key: string): Row | undefined {
     return this.#tables.get(table)?.get(toText([key] as never))
+  }
+
+  all(table: string): readonly Row[] {
+    return [...(this.#tables.get(table)?.values() ?? [])]
   }
 
   /** In order, for a comparison. */
@@ -71,12 +73,11 @@ export interface TablesParts {
   readonly time: VirtualTime
   readonly random: () => number
   readonly ports: Ports
-  readonly frames: () => readonly Frame[]
 }
 
 const queryMs = 3
 
-/** The read models as a database keeps them; the ledger of a starting projector is folded from the same frames. */
+/** The read models as a database keeps them. */
 export class SimTables implements ProjectionStore {
   rows = new TableRows()
   sequence = 0
@@ -89,10 +90,11 @@ export class SimTables implements ProjectionStore {
   }
 
   load(): ReturnType<ProjectionStore['load']> {
-    return this.#call('tables.load', () => {
-      const ledger = this.#fold()
-      return { ledger, sequence: this.sequence, firstFrame: this.#firstFrame, versions: versionsOf(readModels) }
-    })
+    return this.#call('tables.load', () => ({
+      sequence: this.sequence,
+      firstFrame: this.#firstFrame,
+      versions: versionsOf(readModels),
+    }))
   }
 
   apply(batch: ProjectionBatch): Promise<boolean> {
@@ -126,18 +128,20 @@ export class SimTables implements ProjectionStore {
   }
 
   tasks(): StoredTasks {
-    const ended = (): Promise<null> => this.#call('tables.read', () => null)
     return {
-      findTask: ended,
+      findTask: (workspaceId, taskId) =>
+        this.#call('tables.read', () => {
+          const row = this.rows.find('tasks', taskId)
+          return row?.['workspace_id'] === workspaceId ? { taskId, sequences: this.#placesOf(taskId) } : null
+        }),
       listTasks: () => this.#call('tables.read', () => []),
       checkpoint: () => this.checkpoint(),
     }
   }
 
-  #fold(): Ledger {
-    const ledger = initialLedger()
-    for (const frame of this.#parts.frames().slice(0, this.sequence)) applyFrame(ledger, frame)
-    return ledger
+  #placesOf(chargeId: string): readonly number[] {
+    const places = this.rows.all('charge_places').filter((row) => row['charge_id'] === chargeId)
+    return places.map((row) => Number(row['sequence'])).toSorted((one, other) => one - other)
   }
 
   async #call<T>(port: string, work: () => T): Promise<T> {

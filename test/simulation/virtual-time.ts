@@ -113,6 +113,8 @@ await import('gpt-tokenizer/encoding/o200k_base')
 nuid.next()
 
 const realImmediate = globalThis.setImmediate
+/** A turn costs several microseconds, whatever is done in it. */
+const stepsOfTurn = 200
 const realDate = globalThis.Date
 /** 2026-03-02, a Monday. */
 export const epochMs = 1_772_409_600_000
@@ -135,6 +137,8 @@ const clear = (timer: unknown): void => {
 /** The only time there is while it is installed: nothing happens between two tasks. */
 export class VirtualTime {
   nowMs = 0
+  /** How far the wall clocks of all are ahead of the time that went by. */
+  wallOffsetMs = 0
   /** Tasks that were run. */
   steps = 0
   readonly #heap = new TaskHeap()
@@ -158,26 +162,33 @@ export class VirtualTime {
   }
 
   wallMs(process: SimProcess | undefined = currentProcess()): number {
-    return epochMs + Math.floor(this.nowMs) + (process?.clockOffsetMs ?? 0)
+    return epochMs + Math.floor(this.nowMs) + this.wallOffsetMs + (process?.clockOffsetMs ?? 0)
   }
 
   /** Until the predicate holds, which is asked after every step; throws where nothing is left to do before. */
   run(isOver: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
-      // A real turn of the event loop ends when no microtask and no tick is left.
+      let isEnded = false
+      const end = (conclude: () => void): void => {
+        isEnded = true
+        conclude()
+      }
       const step = (): void => {
+        if (isEnded) return
         try {
-          if (isOver()) {
-            resolve()
-            return
-          }
-          this.#runNext()
-          realImmediate(step)
+          if (isOver()) end(resolve)
+          else this.#runNext()
         } catch (fault) {
-          reject(fault)
+          end(() => reject(fault))
         }
       }
-      realImmediate(step)
+      // Node runs all microtasks and ticks between two immediates, also within one turn of the event loop.
+      const turn = (): void => {
+        if (isEnded) return
+        for (let count = 0; count < stepsOfTurn; count += 1) realImmediate(step)
+        realImmediate(turn)
+      }
+      turn()
     })
   }
 

@@ -10,14 +10,13 @@ import { publishPrices } from '../../src/administration/price-changes.ts'
 import { createSigner, deriveVerifier } from '../../src/audit/note.ts'
 import { emptyHead } from '../../src/audit/signed-head.ts'
 import { permittedEventTypes } from '../../src/cli/platform.ts'
-import { applyFrame, initialLedger } from '../../src/domain/ledger/ledger.ts'
 import { parseUsd } from '../../src/domain/money.ts'
 import type { PriceFile } from '../../src/domain/pricing/price-file.ts'
 import { faultText } from '../../src/errors/gateway-error.ts'
-import { BatchAccumulator } from '../../src/roles/projector/batch-accumulator.ts'
 import type { Logger } from '../../src/runtime/logger.ts'
 import { randomOf } from '../support/random.ts'
 import { exchange, type SimResponse } from './clients.ts'
+import { EndChecks, type JournalEntry } from './end-checks.ts'
 import {
   type HostKind,
   type HostParts,
@@ -27,6 +26,7 @@ import {
   openSimTail,
   SimHeadStore,
   type Start,
+  simBounds,
 } from './hosts.ts'
 import { natsPort } from './nats/server.ts'
 import { Observer } from './observer.ts'
@@ -43,8 +43,11 @@ import { type CrashPlace, natsPortOf, Ports } from './ports.ts'
 import { runIn, SimProcess } from './process.ts'
 import { createSimRuntime } from './runtime.ts'
 import { type Simulator, simulate } from './simulator.ts'
-import { SimTables, TableRows } from './tables.ts'
+import { SimTables } from './tables.ts'
 import { SimUpstream } from './upstream.ts'
+import { SimVendor, vendorUnitsPerSecond } from './vendor.ts'
+import type { VideoAction } from './video-plan.ts'
+import { readTaskOf, submitOf, VideoClients } from './videos.ts'
 
 export interface Report {
   readonly violations: readonly string[]
@@ -72,35 +75,36 @@ interface Host {
   stops: { stop(): Promise<unknown> }[]
 }
 
-interface JournalEntry {
-  readonly action: ChatAction
-  readonly response: SimResponse | null
-  readonly edge: SimProcess
-}
-
 const adminToken = 'admin-token-of-the-simulation'
 const origin = 'gateway.test/simulation'
 const restartMs = 700
 /** Holds of dead edges have expired by then, and idle allowances have been returned. */
-const drainMs = 90_000
+const drainMs = 150_000
 const drainStepMs = 2_000
 
-const pricesWith = (output: string, version: number): PriceFile => ({
-  prices: ['openai/plain', 'grok/plain'].map((model) => ({
-    model,
-    effective_from: new Date(Date.parse('2026-01-01T00:00:00Z') + version * 60_000).toISOString(),
-    source: 'a simulation',
-    sheet: {
-      currency: 'USD',
-      per_million_tokens: { input: '10', output: model === 'grok/plain' ? `${output}1` : output },
-      max_output_tokens: 3_000,
-    },
-  })),
-})
+const pricesWith = (output: string, version: number): PriceFile => {
+  const effective_from = new Date(Date.parse('2026-01-01T00:00:00Z') + version * 60_000).toISOString()
+  const common = { effective_from, source: 'a simulation' }
+  const units_per_second = { std: String(vendorUnitsPerSecond), pro: '0.8' }
+  return {
+    prices: [
+      ...['openai/plain', 'grok/plain'].map((model) => ({
+        ...common,
+        model,
+        sheet: {
+          currency: 'USD' as const,
+          per_million_tokens: { input: '10', output: model === 'grok/plain' ? `${output}1` : output },
+          max_output_tokens: 3_000,
+        },
+      })),
+      { ...common, model: 'vv/v3', video: { currency: 'USD' as const, unit_price: `0.${output}`, units_per_second } },
+    ],
+  }
+}
 
 const hostsOf = ({ isApart }: Plan): readonly HostKind[] =>
   isApart
-    ? ['edge', 'edge', 'proxy', 'proxy', 'scheduler', 'scheduler', 'projector', 'projector']
+    ? (['edge', 'proxy', 'scheduler', 'projector', 'video-poller'] as const).flatMap((kind) => [kind, kind])
     : ['gateway', 'gateway']
 
 class World {
@@ -108,6 +112,8 @@ class World {
   readonly ports: Ports
   readonly tables: SimTables
   readonly upstream: SimUpstream
+  readonly vendor: SimVendor
+  readonly videos: VideoClients
   readonly observer: Observer
   readonly statuses = new Map<number, number>()
   readonly #plan: Plan
@@ -116,6 +122,7 @@ class World {
   readonly #trace: (line: string) => void
   readonly #hosts: readonly Host[]
   readonly #parts: HostParts
+  readonly #checks: EndChecks
   readonly #sharedHeads: SimHeadStore
   readonly #listening = new Map<SimProcess, number>()
   readonly #crashed = new Set<SimProcess>()
@@ -148,15 +155,25 @@ class World {
       verifiers: [deriveVerifier(signer)],
       prefix: `${logName.toLowerCase()}.`,
     })
-    this.tables = new SimTables({ time, random, ports: this.ports, frames: () => this.observer.frames })
+    this.tables = new SimTables({ time, random, ports: this.ports })
     const modes = new Map(
       plan.actions.flatMap(({ what }) => (what.type === 'chat' ? [[what.number, what.attempts] as const] : [])),
     )
     const modesOf = (number: number) => (this.#isDraining ? [] : (modes.get(number) ?? []))
     this.upstream = new SimUpstream({ time, random, ports: this.ports, modesOf })
+    const videoActions = new Map(
+      plan.actions.flatMap(({ what }) => (what.type === 'video' ? [[what.number, what] as const] : [])),
+    )
+    const isDraining = (): boolean => this.#isDraining
+    const actionOf = (number: number) => videoActions.get(number)
+    this.vendor = new SimVendor({ time, random, ports: this.ports, actionOf, isDraining })
+    const violate = (text: string): void => this.violate(text)
+    this.videos = new VideoClients({ observer: this.observer, vendor: this.vendor, violate })
+    this.#checks = this.#createChecks()
     const admins = [{ name: 'ana', sha256: hash('sha256', adminToken) }]
     const listening = (process: SimProcess, port: number): void => void this.#listening.set(process, port)
-    this.#parts = { ports: this.ports, tables: this.tables, upstream: this.upstream, signer, admins, listening }
+    const { ports, tables, upstream, vendor } = this
+    this.#parts = { ports, tables, upstream, vendor, signer, admins, listening }
     const newHeads = (place: string): SimHeadStore => new SimHeadStore(place, this.ports, emptyHead(origin))
     this.#sharedHeads = newHeads('table')
     this.#hosts = hostsOf(plan).map((kind, index) => ({
@@ -167,6 +184,19 @@ class World {
       stops: [],
     }))
     simulator.network.onWrite((process, place) => this.ports.reach(process, 'client.write', place))
+  }
+
+  #createChecks(): EndChecks {
+    const { observer, tables, upstream, videos } = this
+    return new EndChecks({
+      ...{ observer, tables, upstream, videos },
+      journal: this.#journal,
+      violate: (text) => this.violate(text),
+      unended: () => this.#unended(),
+      isSealed: () => this.#isSealed(),
+      isCrashed: (process) => this.#crashed.has(process),
+      writerOf: (writer) => this.#writers.get(writer),
+    })
   }
 
   get traceHash(): string {
@@ -196,7 +226,7 @@ class World {
   }
 
   async run(): Promise<void> {
-    await this.#found()
+    await this.#openAccounts()
     for (const host of this.#hosts) void this.#start(host)
     const { time } = this.#simulator
     while (this.#edges().length < 2) await time.sleep(50)
@@ -212,7 +242,7 @@ class World {
     const endMs = beganMs + Math.max(0, ...this.#plan.actions.map(({ atMs }) => atMs))
     while (time.nowMs <= endMs) await time.sleep(drainStepMs)
     await this.#drain()
-    this.#checkEnd()
+    this.#checks.checkAll()
   }
 
   /** Faults stop; what is open ends. */
@@ -231,7 +261,8 @@ class World {
     const { ledger } = this.observer
     const holds = [...ledger.wallets.values()].some((wallet) => wallet.holds.size > 0)
     const isProjected = this.tables.sequence === ledger.sequence
-    return this.#open === 0 && !holds && isProjected && this.#unended().length === 0 && this.#isSealed()
+    const isEnded = this.#open === 0 && this.#unended().length === 0 && this.videos.unrecorded().length === 0
+    return isEnded && !holds && isProjected && this.#isSealed()
   }
 
   /** To its last frame with anything but checkpoints. */
@@ -242,7 +273,7 @@ class World {
   }
 
   /** An operator opens the accounts, as by commands. */
-  async #found(): Promise<void> {
+  async #openAccounts(): Promise<void> {
     const process = new SimProcess('operator')
     await runIn(process, async () => {
       const start = this.#startOf(process, 'operator')
@@ -251,7 +282,7 @@ class World {
       const connection = await connectNats({ url: `nats://127.0.0.1:${natsPort}`, role: 'operator', name: 'operator' })
       const options = { ...runtime, connection, name: logName, role: 'operator', replicas: 1 } as const
       const durable = { ...options, durability: 'relaxed', create: true } as const
-      await ensureWorkQueues(durable)
+      await ensureWorkQueues({ ...durable, leaseMs: simBounds.queueLeaseMs })
       await ensureOutcomes(durable)
       await ensureRates(options)
       const context = { log, tail: await openSimTail(start, log) }
@@ -402,6 +433,9 @@ class World {
       case 'tables_down':
         this.tables.downUntilMs = time.nowMs + fault.ms
         break
+      case 'vendor_down':
+        this.vendor.downUntilMs = time.nowMs + fault.ms
+        break
     }
   }
 
@@ -410,6 +444,7 @@ class World {
     const [process, port] = edges[Math.floor(this.#simulator.random() * edges.length)] ?? []
     if (process === undefined || port === undefined) return
     if (action.type === 'chat') await this.#chat(action, process, port)
+    else if (action.type === 'video') await this.#submitVideo(action, process, port)
     else
       await Promise.all(
         edges.map(([, each]) => (each === port || action.isRepeated ? this.#administer(action, each) : undefined)),
@@ -442,6 +477,27 @@ class World {
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
     this.#journal.push({ action, response, edge })
     if (response !== null) this.#checkBilled(action, response)
+  }
+
+  async #submitVideo(action: VideoAction, edge: SimProcess, port: number): Promise<void> {
+    const { network, time } = this.#simulator
+    const secret = this.#secrets[action.workspace]![action.isLimitedKey ? 1 : 0]!
+    const response = await exchange(network, port, { ...submitOf(action, secret), leavesAfter: null })
+    this.#note('client', `video ${action.number} ended with ${response?.status} ${response?.body}`)
+    const taskId = this.videos.noteSubmit(action, response, edge)
+    if (taskId === null) return
+    for (const afterMs of action.readsAfterMs)
+      time.scheduleFor(undefined, afterMs, () => void this.#readVideo(taskId, secret))
+  }
+
+  async #readVideo(taskId: string, secret: string): Promise<void> {
+    const { network, random } = this.#simulator
+    const edges = this.#edges()
+    const [, port] = edges[Math.floor(random() * edges.length)] ?? []
+    if (port === undefined) return
+    const response = await exchange(network, port, { ...readTaskOf(taskId, secret), leavesAfter: null })
+    this.#note('client', `task ${taskId} is ${response?.status} ${response?.body}`)
+    this.videos.noteRead(taskId, response)
   }
 
   async #administer(action: AdminAction, port: number): Promise<void> {
@@ -519,107 +575,6 @@ class World {
   #isLost(writer: string): boolean {
     const process = this.#writers.get(writer)
     return process === undefined || this.#crashed.has(process)
-  }
-
-  #checkEnd(): void {
-    const { ledger } = this.observer
-    for (const { workspaceId, holds, heldPicos } of ledger.wallets.values())
-      if (holds.size > 0 || heldPicos !== 0n)
-        this.violate(`${workspaceId} still holds ${heldPicos} in ${holds.size} holds: ${[...holds.keys()]}`)
-    for (const requestId of this.#unended())
-      this.violate(`request ${requestId} has no end, and its edge was not killed`)
-    this.#checkUnrouted()
-    this.#checkExpired()
-    this.#checkTables()
-    this.#checkServices()
-    this.#checkRepeats()
-    this.#checkFailures()
-    if (!this.#isSealed()) this.violate(`the log is sealed to ${ledger.sealed?.size} of ${ledger.sequence} frames`)
-  }
-
-  /** No provider is called for a request that the log does not know. */
-  #checkUnrouted(): void {
-    for (const [requestId, { routed, closing }] of this.observer.requests)
-      if (routed === null && closing?.type === 'UsageRecorded')
-        this.violate(`request ${requestId} has a bill, and was never routed`)
-  }
-
-  /** A living edge returns what it holds before it expires. */
-  #checkExpired(): void {
-    for (const { holdId, owner } of this.observer.expired) {
-      const process = this.#writers.get(owner)
-      if (process !== undefined && !process.isDead) this.violate(`hold ${holdId} expired while its edge was living`)
-    }
-  }
-
-  #checkTables(): void {
-    const { frames, ledger } = this.observer
-    if (this.tables.sequence !== ledger.sequence)
-      this.violate(`the tables are at ${this.tables.sequence}, the log at ${ledger.sequence}`)
-    for (const [workspaceId, { balancePicos }] of this.observer.shadow.wallets) {
-      const row = this.tables.rows.find('wallets', workspaceId)
-      const [credits, adjustments, charges, fees, lapsed] = ['credits', 'adjustments', 'charges', 'fees', 'lapsed'].map(
-        (name) => parseUsd(String(row?.[name] ?? '0')),
-      ) as [bigint, bigint, bigint, bigint, bigint]
-      const written = credits + adjustments - charges - fees - lapsed
-      if (written !== balancePicos)
-        this.violate(`the table of wallets has ${written} for ${workspaceId}, its events ${balancePicos}`)
-    }
-    const rebuilt = new TableRows()
-    const fold = initialLedger()
-    const batch = new BatchAccumulator(0)
-    for (const frame of frames) {
-      batch.add(frame, applyFrame(fold, frame))
-      if (frame.sequence % 50 === 0) rebuilt.write(batch.takeBatch(fold).changes)
-    }
-    rebuilt.write(batch.takeBatch(fold).changes)
-    const [live, again] = [this.tables.rows.texts(), rebuilt.texts()]
-    const different = live.findIndex((text, index) => text !== again[index])
-    if (different >= 0 || live.length !== again.length)
-      this.violate(`tables and rebuild differ: ${live[different]} and ${again[different]}`)
-  }
-
-  /** What a provider has served whole is billed once, unless the proxy died. */
-  #checkServices(): void {
-    const billed = new Map<number, number>()
-    for (const { closing } of this.observer.requests.values())
-      if (closing?.type === 'UsageRecorded' && closing.data.source === 'reported') {
-        const { outputTotal } = closing.data.usage
-        billed.set(outputTotal, (billed.get(outputTotal) ?? 0) + 1)
-      }
-    const whole = new Map<number, number>()
-    for (const { number, isReported, isComplete, process } of this.upstream.services) {
-      if (isReported) whole.set(number, (whole.get(number) ?? 0) + 1)
-      if (!isComplete) continue
-      const isLost = process === undefined || this.#crashed.has(process)
-      if (!isLost && !this.observer.billedOutputs.has(number))
-        this.violate(`request ${number} was served and has no bill`)
-    }
-    for (const [number, bills] of billed)
-      if (bills > (whole.get(number) ?? 0))
-        this.violate(`request ${number} has ${bills} bills, and was served ${whole.get(number) ?? 0} times`)
-  }
-
-  /** Of the requests under one idempotency key at most one is paid for. */
-  #checkRepeats(): void {
-    const paid = new Map<number, number>()
-    for (const { closing, undelivered } of this.observer.requests.values())
-      if (closing?.type === 'UsageRecorded' && closing.data.source === 'reported' && !undelivered) {
-        const { outputTotal } = closing.data.usage
-        paid.set(outputTotal, (paid.get(outputTotal) ?? 0) + 1)
-      }
-    for (const [number, count] of paid) if (count > 1) this.violate(`request ${number} was paid for ${count} times`)
-  }
-
-  /** Whoever got an error before any content pays nothing, unless the edge died before it could take the charge back. */
-  #checkFailures(): void {
-    for (const { action, response, edge } of this.#journal) {
-      if (response === null || response.status === 200 || this.#crashed.has(edge)) continue
-      const request = this.observer.requests.get(response.headers.get('x-request-id') ?? '')
-      if (request?.closing?.type !== 'UsageRecorded' || request.undelivered) continue
-      if (parseUsd(request.closing.data.total) > 0n)
-        this.violate(`request ${action.number} failed with ${response.status} and was charged`)
-    }
   }
 }
 

@@ -1,0 +1,149 @@
+import { applyFrame, initialLedger } from '../../src/domain/ledger/ledger.ts'
+import { parseUsd } from '../../src/domain/money.ts'
+import { BatchAccumulator } from '../../src/roles/projector/batch-accumulator.ts'
+import type { SimResponse } from './clients.ts'
+import type { Observer } from './observer.ts'
+import type { ChatAction } from './plan.ts'
+import type { SimProcess } from './process.ts'
+import { type SimTables, TableRows } from './tables.ts'
+import type { SimUpstream } from './upstream.ts'
+import type { VideoClients } from './videos.ts'
+
+export interface JournalEntry {
+  readonly action: ChatAction
+  readonly response: SimResponse | null
+  readonly edge: SimProcess
+}
+
+export interface EndCheckParts {
+  readonly observer: Observer
+  readonly tables: SimTables
+  readonly upstream: SimUpstream
+  readonly videos: VideoClients
+  readonly journal: readonly JournalEntry[]
+  readonly violate: (text: string) => void
+  /** Requests that were routed and not ended, though the edge that routed them lives. */
+  readonly unended: () => readonly string[]
+  readonly isSealed: () => boolean
+  readonly isCrashed: (process: SimProcess) => boolean
+  readonly writerOf: (writer: string) => SimProcess | undefined
+}
+
+/** What must hold once faults have stopped and everything has drained. */
+export class EndChecks {
+  readonly #parts: EndCheckParts
+
+  constructor(parts: EndCheckParts) {
+    this.#parts = parts
+  }
+
+  #violate(text: string): void {
+    this.#parts.violate(text)
+  }
+
+  checkAll(): void {
+    const { ledger } = this.#parts.observer
+    for (const { workspaceId, holds, heldPicos } of ledger.wallets.values())
+      if (holds.size > 0 || heldPicos !== 0n)
+        this.#violate(`${workspaceId} still holds ${heldPicos} in ${holds.size} holds: ${[...holds.keys()]}`)
+    for (const requestId of this.#parts.unended())
+      this.#violate(`request ${requestId} has no end, and its edge was not killed`)
+    this.#checkUnrouted()
+    this.#checkExpired()
+    this.#checkTables()
+    this.#checkServices()
+    this.#checkRepeats()
+    this.#checkFailures()
+    this.#parts.videos.check(this.#parts.isCrashed)
+    for (const taskId of this.#parts.videos.unrecorded())
+      this.#violate(`the vendor has ended ${taskId}, and the log does not know it`)
+    if (!this.#parts.isSealed())
+      this.#violate(`the log is sealed to ${ledger.sealed?.size} of ${ledger.sequence} frames`)
+  }
+
+  /** No provider is called for a request that the log does not know. */
+  #checkUnrouted(): void {
+    for (const [requestId, { routed, closing }] of this.#parts.observer.requests)
+      if (routed === null && closing?.type === 'UsageRecorded')
+        this.#violate(`request ${requestId} has a bill, and was never routed`)
+  }
+
+  /** A living edge returns what it holds before it expires. */
+  #checkExpired(): void {
+    for (const { holdId, owner, purpose } of this.#parts.observer.expired) {
+      const process = this.#parts.writerOf(owner)
+      if (purpose === 'allowance' && process !== undefined && !process.isDead)
+        this.#violate(`hold ${holdId} expired while its edge was living`)
+    }
+  }
+
+  #checkTables(): void {
+    const { frames, ledger } = this.#parts.observer
+    if (this.#parts.tables.sequence !== ledger.sequence)
+      this.#violate(`the tables are at ${this.#parts.tables.sequence}, the log at ${ledger.sequence}`)
+    for (const [workspaceId, { balancePicos }] of this.#parts.observer.shadow.wallets) {
+      const row = this.#parts.tables.rows.find('wallets', workspaceId)
+      const [credits, adjustments, charges, fees, lapsed] = ['credits', 'adjustments', 'charges', 'fees', 'lapsed'].map(
+        (name) => parseUsd(String(row?.[name] ?? '0')),
+      ) as [bigint, bigint, bigint, bigint, bigint]
+      const written = credits + adjustments - charges - fees - lapsed
+      if (written !== balancePicos)
+        this.#violate(`the table of wallets has ${written} for ${workspaceId}, its events ${balancePicos}`)
+    }
+    const rebuilt = new TableRows()
+    const fold = initialLedger()
+    const batch = new BatchAccumulator(0)
+    for (const frame of frames) {
+      batch.add(frame, applyFrame(fold, frame))
+      if (frame.sequence % 50 === 0) rebuilt.write(batch.takeBatch(fold).changes)
+    }
+    rebuilt.write(batch.takeBatch(fold).changes)
+    const [live, again] = [this.#parts.tables.rows.texts(), rebuilt.texts()]
+    const different = live.findIndex((text, index) => text !== again[index])
+    if (different >= 0 || live.length !== again.length)
+      this.#violate(`tables and rebuild differ: ${live[different]} and ${again[different]}`)
+  }
+
+  /** What a provider has served whole is billed once, unless the proxy died. */
+  #checkServices(): void {
+    const billed = new Map<number, number>()
+    for (const { closing } of this.#parts.observer.requests.values())
+      if (closing?.type === 'UsageRecorded' && closing.data.source === 'reported') {
+        const { outputTotal } = closing.data.usage
+        billed.set(outputTotal, (billed.get(outputTotal) ?? 0) + 1)
+      }
+    const whole = new Map<number, number>()
+    for (const { number, isReported, isComplete, process } of this.#parts.upstream.services) {
+      if (isReported) whole.set(number, (whole.get(number) ?? 0) + 1)
+      if (!isComplete) continue
+      const isLost = process === undefined || this.#parts.isCrashed(process)
+      if (!isLost && !this.#parts.observer.billedOutputs.has(number))
+        this.#violate(`request ${number} was served and has no bill`)
+    }
+    for (const [number, bills] of billed)
+      if (bills > (whole.get(number) ?? 0))
+        this.#violate(`request ${number} has ${bills} bills, and was served ${whole.get(number) ?? 0} times`)
+  }
+
+  /** Of the requests under one idempotency key at most one is paid for. */
+  #checkRepeats(): void {
+    const paid = new Map<number, number>()
+    for (const { closing, undelivered } of this.#parts.observer.requests.values())
+      if (closing?.type === 'UsageRecorded' && closing.data.source === 'reported' && !undelivered) {
+        const { outputTotal } = closing.data.usage
+        paid.set(outputTotal, (paid.get(outputTotal) ?? 0) + 1)
+      }
+    for (const [number, count] of paid) if (count > 1) this.#violate(`request ${number} was paid for ${count} times`)
+  }
+
+  /** Whoever got an error before any content pays nothing, unless the edge died before it could take the charge back. */
+  #checkFailures(): void {
+    for (const { action, response, edge } of this.#parts.journal) {
+      if (response === null || response.status === 200 || this.#parts.isCrashed(edge)) continue
+      const request = this.#parts.observer.requests.get(response.headers.get('x-request-id') ?? '')
+      if (request?.closing?.type !== 'UsageRecorded' || request.undelivered) continue
+      if (parseUsd(request.closing.data.total) > 0n)
+        this.#violate(`request ${action.number} failed with ${response.status} and was charged`)
+    }
+  }
+}

@@ -1,0 +1,200 @@
+import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse } from '../../src/providers/http.ts'
+import type { Ports } from './ports.ts'
+import { currentProcess, noAnswer } from './process.ts'
+import type { DeductionMode, SubmitMode, VideoAction } from './video-plan.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+export interface Verdict {
+  readonly outcome: 'SUCCESS' | 'FAILURE'
+  /** As written; null where it is left out. */
+  readonly deduction: string | null
+}
+
+export interface VendorTask {
+  readonly vendorTaskId: string
+  /** Ours. */
+  readonly taskId: string
+  readonly action: VideoAction
+  /** Infinite where it never ends. */
+  readonly endsMs: number
+  /** Every verdict that was sent. */
+  readonly reported: Verdict[]
+}
+
+export interface VendorParts {
+  readonly time: VirtualTime
+  readonly random: () => number
+  readonly ports: Ports
+  readonly actionOf: (number: number) => VideoAction | undefined
+  /** From then on it answers well and in time. */
+  readonly isDraining: () => boolean
+}
+
+interface Reply {
+  readonly status: number
+  readonly body: object | string
+  /** A task of which it shows the end. */
+  readonly verdict?: readonly [VendorTask, Verdict]
+}
+
+interface SubmitBody {
+  readonly prompt: string
+  readonly external_task_id: string
+}
+
+/** Units a second at the vendor. */
+export const vendorUnitsPerSecond = 0.6
+export const vendorBaseUrl = 'https://vendor.example/v1'
+
+const envelope = (code: number, message: string, data?: object): object => ({ code, message, request_id: 'r1', data })
+
+const deductionText = (mode: DeductionMode, seconds: number): string | null => {
+  const exact = vendorUnitsPerSecond * seconds
+  switch (mode) {
+    case 'exact':
+      return exact.toFixed(1)
+    case 'less':
+      return (exact / 2).toFixed(2)
+    case 'more':
+      return (exact * 1.5).toFixed(2)
+    case 'absurd':
+      return (exact * 50).toFixed(0)
+    case 'absent':
+      return null
+    case 'unreadable':
+      return 'about ten'
+  }
+}
+
+/** A vendor of videos that keeps our task id unique, counts what it has made, and may answer anything. */
+export class SimVendor {
+  /** By our task id. */
+  readonly tasks = new Map<string, VendorTask>()
+  downUntilMs = 0
+  readonly #byOwnId = new Map<string, VendorTask>()
+  readonly #submits = new Map<number, number>()
+  readonly #parts: VendorParts
+
+  constructor(parts: VendorParts) {
+    this.#parts = parts
+  }
+
+  client(): HttpClient {
+    return { request: (request) => this.#request(request) }
+  }
+
+  /** The first verdict; a contradicting vendor reports another one from its second on. */
+  verdictOf({ action, reported }: VendorTask): Verdict {
+    const { end, deduction, seconds, contradicts } = action
+    const isFirst = reported.length === 0 || !contradicts
+    const succeeds = (end === 'succeeds') === isFirst
+    return { outcome: succeeds ? 'SUCCESS' : 'FAILURE', deduction: succeeds ? deductionText(deduction, seconds) : null }
+  }
+
+  async #request(request: HttpRequest): Promise<HttpResponse> {
+    const { ports, time } = this.#parts
+    const process = currentProcess()
+    const port = request.method === 'POST' ? 'vendor.submit' : 'vendor.query'
+    if (!ports.reach(process, port, 'before')) return noAnswer()
+    if (time.nowMs < this.downUntilMs) throw new HttpFault('network')
+    const { status, body, verdict } = await (request.method === 'POST' ? this.#submit(request) : this.#query(request))
+    if (!ports.reach(process, port, 'after')) return noAnswer()
+    if (verdict !== undefined) verdict[0].reported.push(verdict[1])
+    const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+    const pieces = async function* (): AsyncGenerator<Uint8Array> {
+      yield bytes
+    }
+    const headers = { 'content-type': 'application/json' }
+    return { status, headers, body: pieces(), takeArrived: () => [], discard: () => undefined }
+  }
+
+  async #submit(request: HttpRequest): Promise<Reply> {
+    const { prompt, external_task_id: taskId } = JSON.parse(String(request.body)) as SubmitBody
+    const number = Number(/#(\d+)/.exec(prompt)?.[1])
+    const tried = this.#submits.get(number) ?? 0
+    this.#submits.set(number, tried + 1)
+    const mode = this.#parts.isDraining() ? 'accepts' : (this.#parts.actionOf(number)?.submits[tried] ?? 'accepts')
+    await this.#wait(request, 10 + this.#parts.random() * 150)
+    return this.#answerSubmit(request, mode, taskId, number)
+  }
+
+  async #answerSubmit(request: HttpRequest, mode: SubmitMode, taskId: string, number: number): Promise<Reply> {
+    if (mode === 'never_arrives') throw new HttpFault('network')
+    if (mode === 'is_busy') return { status: 429, body: envelope(1303, 'too many tasks') }
+    if (this.tasks.has(taskId)) return { status: 400, body: envelope(1201, 'external_task_id exists') }
+    if (mode === 'refuses') return { status: 400, body: envelope(1301, 'the prompt is refused') }
+    const { time, random } = this.#parts
+    if (mode === 'accepts_late') {
+      // The vendor works on, also when its caller has given up.
+      time.scheduleFor(undefined, random() * 2_500, () => this.#make(taskId, number))
+      await this.#wait(request, 2_600)
+      return this.#accepted(this.tasks.get(taskId)!)
+    }
+    const task = this.#make(taskId, number)
+    if (mode === 'loses_answer') throw new HttpFault('network')
+    if (mode === 'fails_after') return { status: 500, body: envelope(5000, 'internal error') }
+    return mode === 'names_another' ? this.#accepted({ ...task, taskId: 'another' }) : this.#accepted(task)
+  }
+
+  #make(taskId: string, number: number): VendorTask {
+    const { time, actionOf } = this.#parts
+    const present = this.tasks.get(taskId)
+    const action = actionOf(number)
+    if (present !== undefined || action === undefined) return present!
+    const vendorTaskId = `v${this.tasks.size + 1}`
+    const endsMs = action.end === 'never' ? Number.POSITIVE_INFINITY : time.nowMs + action.takesMs
+    const task = { vendorTaskId, taskId, action, endsMs, reported: [] }
+    this.tasks.set(taskId, task)
+    this.#byOwnId.set(vendorTaskId, task)
+    return task
+  }
+
+  #accepted({ vendorTaskId, taskId }: Pick<VendorTask, 'vendorTaskId' | 'taskId'>): Reply {
+    const data = { task_id: vendorTaskId, task_status: 'submitted', task_info: { external_task_id: taskId } }
+    return { status: 200, body: envelope(0, 'SUCCEED', data) }
+  }
+
+  async #query(request: HttpRequest): Promise<Reply> {
+    const { random, isDraining } = this.#parts
+    await this.#wait(request, 5 + random() * 60)
+    const luck = isDraining() ? 1 : random()
+    if (luck < 0.02) throw new HttpFault('network')
+    if (luck < 0.03) await this.#wait(request, 60_000)
+    if (luck < 0.05) return { status: 500, body: envelope(5000, 'internal error') }
+    if (luck < 0.07) return { status: 429, body: envelope(1302, 'too many requests') }
+    if (luck < 0.08) return { status: 200, body: '<html>' }
+    const id = decodeURIComponent(new URL(request.url).pathname.split('/').at(-1) ?? '')
+    const task = this.tasks.get(id) ?? this.#byOwnId.get(id)
+    if (task === undefined || luck < 0.1) return { status: 404, body: envelope(1203, 'task not found') }
+    return this.#show(luck < 0.12 ? (this.#byOwnId.values().next().value ?? task) : task)
+  }
+
+  #show(task: VendorTask): Reply {
+    const { vendorTaskId, taskId, endsMs } = task
+    const data = { task_id: vendorTaskId, task_info: { external_task_id: taskId } }
+    if (this.#parts.time.nowMs < endsMs)
+      return { status: 200, body: envelope(0, 'SUCCEED', { ...data, task_status: 'processing' }) }
+    const verdict = this.verdictOf(task)
+    const { outcome, deduction } = verdict
+    const ended = {
+      ...data,
+      task_status: outcome === 'SUCCESS' ? 'succeed' : 'failed',
+      task_status_msg: outcome === 'SUCCESS' ? '' : 'it failed',
+      ...(deduction === null ? {} : { final_unit_deduction: deduction }),
+      task_result: { videos: [{ id: 'x', url: `https://vendor.example/${vendorTaskId}.mp4`, duration: '5' }] },
+    }
+    return { status: 200, body: envelope(0, 'SUCCEED', ended), verdict: [task, verdict] }
+  }
+
+  async #wait({ signal }: HttpRequest, ms: number): Promise<void> {
+    const aborted = Promise.withResolvers<never>()
+    const abort = (): void => aborted.reject(new HttpFault('aborted'))
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      await Promise.race([this.#parts.time.sleep(ms), aborted.promise])
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  }
+}
