@@ -61,6 +61,8 @@ export interface Explanation {
     status: number | null
     reason: string | null
     duration_ms: number
+    deployment?: string
+    upstream_request_id?: string
   }[]
   ended: Record<string, unknown> | null
   usage?: {

@@ -104,7 +104,7 @@ const route = ({ attempts, progress }) => {
         'Attempts, in order',
         /** @type {Column<(typeof attempts)[number]>[]} */ ([
           { name: 'Model', cell: ({ model }) => model },
-          { name: 'Provider', cell: ({ provider }) => provider },
+          { name: 'Provider', cell: ({ provider, deployment }) => [provider, deployment].filter(Boolean).join('/') },
           {
             name: 'Outcome',
             cell: ({ outcome, reason }) =>
@@ -115,6 +115,7 @@ const route = ({ attempts, progress }) => {
           },
           { name: 'Status', numeric: true, cell: ({ status }) => status },
           { name: 'Milliseconds', numeric: true, cell: ({ duration_ms }) => count(duration_ms) },
+          { name: 'Provider’s request id', cell: ({ upstream_request_id = null }) => upstream_request_id },
         ]),
         attempts,
       ),

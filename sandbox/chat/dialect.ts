@@ -64,7 +64,7 @@ export const chat: Dialect = {
   streams: streamsByBody,
   check,
   answer,
-  headersOf: () => ({}),
+  headersOf: (id) => ({ 'x-request-id': `req_${id.replaceAll('-', '')}` }),
   errorBody: openaiErrorBody,
   errorEvent,
   billsOn: ({ profile }) => profile === 'gemini',

@@ -54,13 +54,11 @@ const planOf = ({ event }: EvidenceEventOf<'RequestRouted'>): RequestExplanation
   }))
 
 const attemptsOf = ({ event }: Closing): RequestExplanation['attempts'] =>
-  event.data.attempts.map(({ model, provider, outcome, status, reason, durationMs }) => ({
-    model,
-    provider,
-    outcome,
-    status,
-    reason,
+  event.data.attempts.map(({ durationMs, deployment, upstreamRequestId, ...attempt }) => ({
+    ...attempt,
     duration_ms: durationMs,
+    ...(deployment === undefined ? {} : { deployment }),
+    ...(upstreamRequestId === undefined ? {} : { upstream_request_id: upstreamRequestId }),
   }))
 
 const endedOf = ({ event: { type, data, time } }: Closing): RequestExplanation['ended'] => {

@@ -52,6 +52,10 @@ export interface RequestExplanation extends Explained {
     readonly status: number | null
     readonly reason: string | null
     readonly duration_ms: number
+    /** Which of the provider's deployments was called; absent: it has one. */
+    readonly deployment?: string
+    /** The provider's own id of the call; absent: it sent none. */
+    readonly upstream_request_id?: string
   }[]
   readonly ended: {
     readonly at: string

@@ -160,13 +160,16 @@ const planRows = ({ plan }: RequestExplanation): readonly string[] =>
 
 const attemptRows = ({ attempts }: RequestExplanation): readonly string[] =>
   alignColumns(
-    attempts.map(({ model, provider, outcome, status, reason, duration_ms }, place) => [
-      `${place + 1}.`,
-      `${escapeControls(model)} at ${escapeControls(provider)}`,
-      outcome,
-      [status ?? '', escapeControls(reason ?? '')].join(' ').trim(),
-      `${duration_ms} ms`,
-    ]),
+    attempts.map(
+      ({ model, provider, outcome, status, reason, duration_ms, deployment, upstream_request_id }, place) => [
+        `${place + 1}.`,
+        `${escapeControls(model)} at ${escapeControls([provider, ...(deployment === undefined ? [] : [deployment])].join('/'))}`,
+        outcome,
+        [status ?? '', escapeControls(reason ?? '')].join(' ').trim(),
+        `${duration_ms} ms`,
+        upstream_request_id === undefined ? '' : `request ${escapeControls(upstream_request_id)}`,
+      ],
+    ),
   )
 
 const isPast = (instant: string, nowMs: number): boolean => Date.parse(instant) < nowMs

@@ -617,7 +617,7 @@ export const logEvents = {
     level: 'warn',
     text: 'A call to a provider failed. The next candidate is tried, if there is one.',
     action: 'Check the provider, its key and its quota if it recurs.',
-    fields: ['requestId', 'model', 'provider', 'status', 'reason', 'detail'],
+    fields: ['requestId', 'model', 'provider', 'status', 'reason', 'detail', 'upstreamRequestId'],
   },
   'video.callback_url_lost': {
     level: 'error',

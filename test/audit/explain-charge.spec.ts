@@ -179,6 +179,8 @@ t.test('a request that was charged, in full', async (t) => {
         status: 200,
         reason: null,
         duration_ms: 812,
+        deployment: 'eu',
+        upstream_request_id: 'req_1',
       },
     ],
     ended: {

@@ -6,10 +6,10 @@ const wordPattern = /^[A-Za-z0-9_.[\]-]{1,128}$/
 export const errorWord = (value: unknown): string | null =>
   typeof value === 'string' && wordPattern.test(value) ? value : null
 
-const secretsOf = ({ apiKey, baseUrl, headers = {} }: Provider): readonly string[] => {
+export const providerSecrets = ({ apiKey, baseUrl, headers = {} }: Provider): readonly string[] => {
   const { host, hostname } = new URL(baseUrl)
   return [apiKey, baseUrl, host, hostname, ...Object.values(headers)]
 }
 
 export const refusalText = (message: string, provider: Provider): string =>
-  scrub(message, secretsOf(provider)) || 'The upstream provider refused the request.'
+  scrub(message, providerSecrets(provider)) || 'The upstream provider refused the request.'

@@ -8,6 +8,7 @@ import type {
   UpstreamRequest,
 } from '../../providers/dialect/dialect.ts'
 import { type Provider, type Providers, policyFor } from '../../providers/dialect/provider.ts'
+import { readUpstreamRequestId } from '../../providers/dialect/upstream-request-id.ts'
 import { dialectFor } from '../../providers/dialects.ts'
 import { type HttpClient, HttpFault, type HttpResponse, readBody } from '../../providers/http.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -148,6 +149,20 @@ const readStatusFailure = async (
   return statusFailure(status)
 }
 
+const withRequestId = async (
+  provider: Provider,
+  response: HttpResponse,
+  read: () => Promise<AttemptOutcome>,
+): Promise<AttemptOutcome> => {
+  const outcome = await read().catch((fault: unknown) => {
+    if (fault instanceof HttpFault) return failed(httpFailure(fault))
+    throw fault
+  })
+  if (outcome.type !== 'failed') return outcome
+  const upstreamRequestId = readUpstreamRequestId(provider, response.headers)
+  return upstreamRequestId === null ? outcome : failed({ ...outcome.failure, upstreamRequestId })
+}
+
 const send = async (
   parts: UpstreamAttemptParts,
   { request: { url, headers, body, droppedTools = [] }, dialect, target }: Prepared,
@@ -172,8 +187,10 @@ const send = async (
     ...(answerMs === undefined ? {} : { answerTimeoutMs: answerMs }),
   })
   observer.stageEnded('upstream_first_byte', call.surface, (performance.now() - startedMs) / 1_000)
-  if (!isSuccess(response)) return failed(await readFailure(translation, response, clock()))
-  return call.stream ? openStream(translation, call, response) : readWhole(translation, call, response)
+  return withRequestId(target.provider, response, async () => {
+    if (!isSuccess(response)) return failed(await readFailure(translation, response, clock()))
+    return call.stream ? openStream(translation, call, response) : readWhole(translation, call, response)
+  })
 }
 
 export const targetOf = (provider: Provider, { model, upstreamModel, sheet }: Candidate, nowMs: number): Target => ({

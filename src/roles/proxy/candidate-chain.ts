@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Candidate } from '../../domain/routing/plan.ts'
 import type { Attempt } from '../../events/types.ts'
+import { readUpstreamRequestId } from '../../providers/dialect/upstream-request-id.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { AnswerRequest } from '../dispatch.ts'
 import {
@@ -24,13 +25,16 @@ type CandidateParts = UpstreamAttemptParts & { readonly logger: Logger }
 
 const attemptOf = (
   { model, provider }: Candidate,
-  { outcome, status, reason }: Pick<Attempt, 'outcome' | 'status' | 'reason'>,
+  { outcome, status, reason, ...ids }: Pick<Attempt, 'outcome' | 'status' | 'reason' | 'upstreamRequestId'>,
   elapsedMs: number,
 ): Attempt => {
   const isStatus = status !== null && status >= 100 && status <= 599 // An upstream may send any number.
   const durationMs = Math.max(0, Math.round(elapsedMs))
-  return { model, provider, outcome, status: isStatus ? status : null, reason, durationMs }
+  return { model, provider, outcome, status: isStatus ? status : null, reason, durationMs, ...ids }
 }
+
+const requestIdMember = (upstreamRequestId: string | null): Pick<Attempt, 'upstreamRequestId'> =>
+  upstreamRequestId === null ? {} : { upstreamRequestId }
 
 /** Tries the candidates of a request in order, and keeps the record of each failed attempt. */
 export class CandidateChain {
@@ -54,8 +58,10 @@ export class CandidateChain {
   }
 
   attemptsWith({ candidate, calledAtMs, answered }: ServedRequest, brokenBy: string | null): readonly Attempt[] {
-    const end = { outcome: 'served', status: answered.response.status, reason: brokenBy } as const
-    return [...this.#attempts, attemptOf(candidate, end, this.#parts.clock() - calledAtMs)]
+    const { response, target } = answered
+    const end = { outcome: 'served', status: response.status, reason: brokenBy } as const
+    const ids = requestIdMember(readUpstreamRequestId(target.provider, response.headers))
+    return [...this.#attempts, attemptOf(candidate, { ...end, ...ids }, this.#parts.clock() - calledAtMs)]
   }
 
   get unserved(): readonly Unserved[] {
@@ -123,7 +129,8 @@ export class CandidateChain {
     const { status, uncallable } = failure
     const outcome = uncallable === undefined ? 'failed' : 'passed_over'
     const reason = failure.reason === 'aborted' ? stopReasonFor(this.#run.state) : failure.reason
-    this.#attempts.push(attemptOf(candidate, { outcome, status, reason }, this.#parts.clock() - calledAtMs))
+    const end = { outcome, status, reason, ...requestIdMember(failure.upstreamRequestId ?? null) } as const
+    this.#attempts.push(attemptOf(candidate, end, this.#parts.clock() - calledAtMs))
     logFailedAttempt(this.#parts.logger, this.#call.requestId, candidate, failure)
   }
 }

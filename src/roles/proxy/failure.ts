@@ -21,6 +21,7 @@ export interface CandidateFailure {
   readonly status: number | null
   /** What an operator needs to find the cause: never a key or a prompt. */
   readonly detail?: string
+  readonly upstreamRequestId?: string
   readonly timedOut?: boolean
   /** Seconds the upstream asked us to wait; 0 where it named none. Set only where it limits our rate. */
   readonly retryAfterSeconds?: number
@@ -137,10 +138,10 @@ export const logFailedAttempt = (
   logger: Logger,
   requestId: string,
   { model, provider }: Candidate,
-  { reason, status, detail, refusal, uncallable }: CandidateFailure,
+  { reason, status, detail, upstreamRequestId, refusal, uncallable }: CandidateFailure,
 ): void => {
   if (refusal === undefined && uncallable === undefined && reason !== 'aborted')
-    logger.log('upstream.attempt_failed', { requestId, model, provider, status, reason, detail })
+    logger.log('upstream.attempt_failed', { requestId, model, provider, status, reason, detail, upstreamRequestId })
 }
 
 export type RunStopReason = 'client_gone' | 'deadline' | 'shutdown'

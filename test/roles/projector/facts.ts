@@ -368,6 +368,8 @@ export const used = (requestId: string, changes: Changes<'UsageRecorded'> = {}):
         status: 200,
         reason: null,
         durationMs: 812,
+        deployment: 'eu',
+        upstreamRequestId: 'req_1',
       },
     ],
     outcome: 'completed',

@@ -32,7 +32,7 @@ t.test('a whole answer: bytes unchanged, one exact bill', async (t) => {
       { item: 'cached_input', quantity: 400, unitPrice: '0.0000005', amount: '0.0002' },
       { item: 'output', quantity: 200, unitPrice: '0.000008', amount: '0.0016' },
     ],
-    attempts: [{ outcome: 'served', status: 200, reason: null }],
+    attempts: [{ outcome: 'served', status: 200, reason: null, upstreamRequestId: /^req_\w{8,}$/ }],
   })
 })
 

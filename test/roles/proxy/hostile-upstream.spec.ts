@@ -176,3 +176,36 @@ t.test('a fault of ours cancels the upstream, and costs nothing', async (t) => {
     await until(() => isOver)
   }
 })
+
+t.test("the provider's own id of each call is recorded, also of one that fails, and no other text of it", async (t) => {
+  const ids = ['req_limited', 'req_broken', 'no id of a call', 'req_stream']
+  const calls: number[] = []
+  const baseUrl = await upstream(t, (_, response) => {
+    const call = calls.push(calls.length)
+    response.setHeader('x-request-id', ids[call - 1] ?? '')
+    if (call === 1) response.writeHead(503).end('{}')
+    else if (call === 2) response.writeHead(200, { 'content-length': 100 }).write('{', () => response.destroy())
+    else if (call === 3) response.writeHead(500).end('{}')
+    else response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${chunk('one', {})}data: [DONE]\n\n`)
+  })
+  const bench = await startBench(t, { baseUrl })
+  for (const stream of [false, true]) {
+    const { error } = await hear(bench.dispatch(callOf(['openai/a', 'openai/b'], { stream }), stay()))
+    t.equal(error === null, stream)
+  }
+  await bench.inFlight.idle()
+  const [failed, served] = bench.log.events
+  t.match(failed, {
+    type: 'RequestFailed',
+    data: { attempts: [{ upstreamRequestId: 'req_limited' }, { reason: 'network', upstreamRequestId: 'req_broken' }] },
+  })
+  t.match(served, {
+    data: { attempts: [{ outcome: 'failed' }, { outcome: 'served', upstreamRequestId: 'req_stream' }] },
+  })
+  t.notMatch(JSON.stringify(served), /no id/)
+  t.match(bench.lines, [
+    { event: 'upstream.attempt_failed', fields: { upstreamRequestId: 'req_limited' } },
+    { event: 'upstream.attempt_failed', fields: { upstreamRequestId: 'req_broken' } },
+    { event: 'upstream.attempt_failed', fields: { upstreamRequestId: undefined } },
+  ])
+})

@@ -1,0 +1,35 @@
+import type { Provider } from './provider.ts'
+import { providerSecrets } from './refusal-text.ts'
+import { withoutKeys } from './scrub.ts'
+
+/** The first that is there counts: Azure sends `x-request-id` too, and its support asks for the other. */
+const headerNames: readonly string[] = [
+  'apim-request-id',
+  'request-id',
+  'x-request-id',
+  'x-amzn-requestid',
+  'x-ms-request-id',
+  'x-goog-request-id',
+  'mistral-correlation-id',
+  'x-ds-trace-id',
+  'x-generation-id',
+]
+
+const idPattern = /^[\w.:=+/-]{1,128}$/
+
+type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>
+
+const readId = (value: string | string[] | undefined, secrets: readonly string[]): string | null => {
+  const id = (Array.isArray(value) ? value[0] : value)?.trim() ?? ''
+  return idPattern.test(id) && withoutKeys(id, secrets) === id ? id : null
+}
+
+/** The provider's own id of a call, of at most 128 characters; null where it sent none, or one that holds a secret. */
+export const readUpstreamRequestId = (provider: Provider, headers: ResponseHeaders): string | null => {
+  const secrets = providerSecrets(provider)
+  for (const name of headerNames) {
+    const id = readId(headers[name], secrets)
+    if (id !== null) return id
+  }
+  return null
+}
