@@ -2,7 +2,8 @@ import { isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.t
 import type { AnswerFault, Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { postTo } from './endpoint.ts'
 import { refuseAccountReferences } from './references.ts'
-import { ownMessages } from './request.ts'
+import { thinkingWith } from './request.ts'
+import { ownMessages } from './signatures.ts'
 
 /** What the endpoint takes; it refuses a request with any other field. */
 const countedFields: readonly string[] = [
@@ -27,7 +28,9 @@ export const countTokensRequest = (
   { body, headers }: Pick<UpstreamCallRequest, 'body' | 'headers'>,
 ): UpstreamRequest => {
   refuseAccountReferences(body)
-  const counted = { ...countedBody(body), messages: ownMessages(body['messages']), model: target.upstreamModel }
+  const messages = ownMessages(target.provider.name, body['messages'])
+  const thinking = 'thinking' in body ? { thinking: thinkingWith(body, messages) } : {}
+  const counted = { ...countedBody(body), ...thinking, messages, model: target.upstreamModel }
   return postTo(target, '/messages/count_tokens', counted, { stream: false, headers })
 }
 

@@ -11,12 +11,13 @@ import { MessagesRelay } from './relay.ts'
 import { MessagesReader } from './reply-reader.ts'
 import { MessagesWriter } from './reply-writer.ts'
 import { messagesRequest } from './request.ts'
+import { withAnswerMarks } from './signatures.ts'
 import { messagesUsageOnWire, readMessagesUsage } from './usage.ts'
 import { writeMessagesReply } from './write-reply.ts'
 import { pricesSearch, writeRequest } from './write-request.ts'
 
 export const readMessagesAnswer = (
-  _target: Target,
+  { provider }: Target,
   _asked: UpstreamCallRequest,
   body: Uint8Array,
 ): UpstreamAnswer | AnswerFault => {
@@ -27,17 +28,19 @@ export const readMessagesAnswer = (
   if (!Array.isArray(content)) return { fault: 'no_content' }
   const delivered = new DeliveredBlocks()
   for (const block of content) if (isObject(block)) delivered.addBlock(block)
-  return { json, reportedUsage: readMessagesUsage(json['usage']), delivered }
+  const marked = withAnswerMarks(provider.name, json, body)
+  const changed = marked === body ? {} : { body: marked }
+  return { json, reportedUsage: readMessagesUsage(json['usage']), delivered, ...changed }
 }
 
-export const completeMessagesAnswer = ({ json }: UpstreamAnswer, counted: Usage): Uint8Array =>
-  Buffer.from(JSON.stringify({ ...json, usage: messagesUsageOnWire(counted) }))
+export const completeMessagesAnswer = ({ json }: UpstreamAnswer, counted: Usage, { provider }: Target): Uint8Array =>
+  withAnswerMarks(provider.name, json, Buffer.from(JSON.stringify({ ...json, usage: messagesUsageOnWire(counted) })))
 
 export const anthropicMessages: UpstreamDialect = {
   buildRequest: messagesRequest,
   readAnswer: readMessagesAnswer,
   completeAnswer: completeMessagesAnswer,
-  openRelay: () => new MessagesRelay(),
+  openRelay: ({ provider }) => new MessagesRelay(provider.name),
   countUsage: countMessagesUsage,
   readRefusal: readMessagesError,
 }

@@ -8,14 +8,19 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../canonical/conversation.ts'
-import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { invalidMember, refuseProviderState, unsupported } from '../canonical/refuse.ts'
+import { unmark } from '../dialect/provider-mark.ts'
 import { shortened } from './present.ts'
+import { readCallSignature } from './signatures.ts'
 
-/** A block of a request, its path, and the tool calls before it. */
-interface BlockContext {
+interface Reading {
+  readonly callIds: ReadonlySet<string>
+  readonly provider: string
+}
+
+interface BlockContext extends Reading {
   readonly block: JsonObject
   readonly path: string
-  readonly callIds: ReadonlySet<string>
 }
 
 type ResultPart = TextPart | ImagePart | DocumentPart
@@ -38,16 +43,18 @@ const readTextBlock = (text: string, cached: CacheMark = null): TextPart => ({ t
 const readText = (context: BlockContext): TextPart =>
   readTextBlock(requiredText(context, 'text'), readCacheMark(context.block))
 
-const sourceOf = ({ block, path }: BlockContext): BlockContext => {
+const sourceOf = (context: BlockContext): BlockContext => {
+  const { block, path } = context
   const source = block['source']
   if (!isObject(source)) throw invalidMember(`${path}.source`, 'an object is required')
-  return { block: source, path: `${path}.source`, callIds: new Set() }
+  return { ...context, block: source, path: `${path}.source` }
 }
 
 const unknownSource = ({ block, path }: BlockContext): Error =>
   unsupported(path, `of type '${shortened(block['type'])}' is not available for this model`)
 
 const readImageSource = (source: BlockContext): ImagePart['source'] => {
+  if (source.block['type'] === 'file') throw refuseProviderState(`${source.path}.file_id`)
   switch (source.block['type']) {
     case 'base64':
       return { mediaType: requiredText(source, 'media_type'), base64: requiredText(source, 'data') }
@@ -65,18 +72,30 @@ const readImage = (context: BlockContext): ImagePart => ({
   cached: readCacheMark(context.block),
 })
 
-const blocksText = ({ block, path }: BlockContext): string => {
-  const { content } = block
+const innerBlocks = (context: BlockContext): readonly BlockContext[] =>
+  asArray(context.block['content']).map((each, index) => ({
+    ...context,
+    block: asObject(each),
+    path: `${context.path}.content[${index}]`,
+  }))
+
+const isImage = ({ block }: BlockContext): boolean => block['type'] === 'image'
+
+const blocksText = (context: BlockContext, others: (inner: BlockContext) => boolean = () => false): string => {
+  const { content } = context.block
   if (typeof content === 'string') return content
-  const readOne = (each: unknown, index: number): string => {
-    const inner = { block: asObject(each), path: `${path}.content[${index}]`, callIds: new Set<string>() }
+  const readOne = (inner: BlockContext): string => {
     if (inner.block['type'] !== 'text') throw unsupported(inner.path, 'must be text for this model')
     return requiredText(inner, 'text')
   }
-  return asArray(content).map(readOne).join('\n')
+  return innerBlocks(context)
+    .filter((inner) => !others(inner))
+    .map(readOne)
+    .join('\n')
 }
 
 const readDocumentSource = (source: BlockContext): DocumentPart['source'] => {
+  if (source.block['type'] === 'file') throw refuseProviderState(`${source.path}.file_id`)
   switch (source.block['type']) {
     case 'base64':
       return { mediaType: requiredText(source, 'media_type'), base64: requiredText(source, 'data') }
@@ -85,7 +104,7 @@ const readDocumentSource = (source: BlockContext): DocumentPart['source'] => {
     case 'text':
       return { text: requiredText(source, 'data') }
     case 'content':
-      return { text: blocksText(source) }
+      return { text: blocksText(source, isImage) }
     default:
       throw unknownSource(source)
   }
@@ -93,16 +112,18 @@ const readDocumentSource = (source: BlockContext): DocumentPart['source'] => {
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 
-/** The caller's context of a document comes before it. */
-const readDocument = (context: BlockContext): readonly (TextPart | DocumentPart)[] => {
+/** The caller's context of a document comes before it, the images among its content after it. */
+const readDocument = (context: BlockContext): readonly ResultPart[] => {
   const preface = textOrNull(context.block['context'])
+  const source = sourceOf(context)
+  const images = source.block['type'] === 'content' ? innerBlocks(source).filter(isImage).map(readImage) : []
   const document: DocumentPart = {
     type: 'document',
-    source: readDocumentSource(sourceOf(context)),
+    source: readDocumentSource(source),
     title: textOrNull(context.block['title']),
     cached: readCacheMark(context.block),
   }
-  return preface === null ? [document] : [readTextBlock(preface), document]
+  return [...(preface === null ? [] : [readTextBlock(preface)]), document, ...images]
 }
 
 const readSearchResult = (context: BlockContext): DocumentPart => ({
@@ -117,7 +138,7 @@ const readToolUse = (context: BlockContext): ToolCallPart => ({
   id: requiredText(context, 'id'),
   name: requiredText(context, 'name'),
   arguments: JSON.stringify(asObject(context.block['input'])),
-  signature: textOrNull(context.block['signature']),
+  signature: readCallSignature(context.provider, context.block['signature']),
   cached: readCacheMark(context.block),
 })
 
@@ -139,11 +160,10 @@ const resultReaders: ReadonlyMap<unknown, ResultReader> = new Map([
   ['tool_reference', (context: BlockContext) => [readToolReference(context)]],
 ])
 
-const readResultContent = ({ block, path }: BlockContext): readonly ResultPart[] => {
-  const { content } = block
+const readResultContent = (context: BlockContext): readonly ResultPart[] => {
+  const { content } = context.block
   if (typeof content === 'string') return [readTextBlock(content)]
-  return asArray(content).flatMap((each, index) => {
-    const inner = { block: asObject(each), path: `${path}.content[${index}]`, callIds: new Set<string>() }
+  return innerBlocks(context).flatMap((inner) => {
     const read = resultReaders.get(inner.block['type'])
     if (read === undefined) throw unknownBlock(inner)
     return read(inner)
@@ -163,6 +183,36 @@ const readToolResult = (context: BlockContext): ToolResultPart => {
   }
 }
 
+const readThinking: BlockReader = (context) => [
+  {
+    type: 'thinking',
+    text: requiredText(context, 'thinking'),
+    signature: readCallSignature(context.provider, context.block['signature']),
+  },
+]
+
+const readRedactedThinking: BlockReader = (context) => {
+  const data = unmark(context.provider, requiredText(context, 'data'))
+  return data === null ? [] : [{ type: 'redacted_thinking', data }]
+}
+
+/** What the provider's own tools did, often encrypted for it: the text that came of it is kept. */
+const skippedTypes: readonly unknown[] = [
+  'server_tool_use',
+  'web_search_tool_result',
+  'web_fetch_tool_result',
+  'code_execution_tool_result',
+  'bash_code_execution_tool_result',
+  'text_editor_code_execution_tool_result',
+  'tool_search_tool_result',
+  'advisor_tool_result',
+  'mcp_tool_use',
+  'mcp_tool_result',
+  'mcp_tool_listing',
+  'fallback',
+  'compaction', // One that failed: see compactedMessages.
+]
+
 const nothing: BlockReader = () => []
 
 const userReaders: ReadonlyMap<unknown, BlockReader> = new Map<unknown, BlockReader>([
@@ -172,18 +222,10 @@ const userReaders: ReadonlyMap<unknown, BlockReader> = new Map<unknown, BlockRea
 
 const assistantReaders: ReadonlyMap<unknown, BlockReader> = new Map<unknown, BlockReader>([
   ['text', (context) => [readText(context)]],
-  [
-    'thinking',
-    (context) => [
-      { type: 'thinking', text: requiredText(context, 'thinking'), signature: textOrNull(context.block['signature']) },
-    ],
-  ],
-  ['redacted_thinking', (context) => [{ type: 'redacted_thinking', data: requiredText(context, 'data') }]],
+  ['thinking', readThinking],
+  ['redacted_thinking', readRedactedThinking],
   ['tool_use', (context) => [readToolUse(context)]],
-  // Search results are encrypted for the provider that searched; the text that cites them is kept.
-  ['server_tool_use', nothing],
-  ['web_search_tool_result', nothing],
-  ['web_fetch_tool_result', nothing],
+  ...skippedTypes.map((type) => [type, nothing] as const),
 ])
 
 const unknownBlock = ({ block, path }: BlockContext): Error =>
@@ -194,13 +236,13 @@ export const readBlocks = (
   role: 'user' | 'assistant',
   content: unknown,
   path: string,
-  callIds: ReadonlySet<string>,
+  reading: Reading,
 ): readonly ConversationPart[] => {
   if (typeof content === 'string') return [readTextBlock(content)]
   if (!Array.isArray(content)) throw invalidMember(path, 'a string or a list of blocks is required')
   const readers = role === 'user' ? userReaders : assistantReaders
   return content.flatMap((block: unknown, index) => {
-    const context = { block: asObject(block), path: `${path}[${index}]`, callIds }
+    const context = { ...reading, block: asObject(block), path: `${path}[${index}]` }
     const read = readers.get(context.block['type'])
     if (read === undefined) throw unknownBlock(context)
     return read(context)
@@ -215,7 +257,7 @@ export const readInstructions = (
 ): readonly TextPart[] => {
   if (typeof content === 'string') return content === '' ? [] : [readTextBlock(content)]
   return asArray(content).flatMap((block, index) => {
-    const context = { block: asObject(block), path: `${path}[${index}]`, callIds: new Set<string>() }
+    const context = { block: asObject(block), path: `${path}[${index}]`, callIds: new Set<string>(), provider: '' }
     const type = context.block['type']
     if (type !== 'text' && !wordless.includes(type)) throw unknownBlock(context)
     return type === 'text' ? [readText(context)] : []

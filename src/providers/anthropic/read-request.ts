@@ -8,6 +8,7 @@ import type {
   TextPart,
 } from '../canonical/conversation.ts'
 import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { compactedMessages } from './compaction.ts'
 import { isPresent, shortened } from './present.ts'
 import { readBlocks, readInstructions } from './read-blocks.ts'
 import { changedTools, toolChangeTypes } from './read-tool-changes.ts'
@@ -31,12 +32,12 @@ interface ReadMessages {
 const callIdsOf = (parts: readonly ConversationPart[]): readonly string[] =>
   parts.flatMap((part) => (part.type === 'tool_call' ? [part.id] : []))
 
-const readMessages = (messages: readonly unknown[]): ReadMessages => {
+const readMessages = (messages: readonly unknown[], provider: string): ReadMessages => {
   const system: TextPart[] = []
   const turns: ConversationTurn[] = []
   const callIds = new Set<string>()
-  for (const [index, message] of messages.entries()) {
-    const { role, content } = asObject(message)
+  for (const { message, index } of compactedMessages(messages)) {
+    const { role, content } = message
     const path = `messages[${index}]`
     if (role === 'system') {
       const instructions = readInstructions(content, `${path}.content`, toolChangeTypes)
@@ -45,7 +46,7 @@ const readMessages = (messages: readonly unknown[]): ReadMessages => {
     } else if (role !== 'user' && role !== 'assistant')
       throw invalidMember(`${path}.role`, 'user or assistant is required')
     else {
-      const parts = readBlocks(role, content, `${path}.content`, callIds)
+      const parts = readBlocks(role, content, `${path}.content`, { callIds, provider })
       for (const id of callIdsOf(parts)) callIds.add(id)
       turns.push({ role, parts })
     }
@@ -100,16 +101,16 @@ const userOf = (body: JsonObject): string | null => {
 }
 
 /** See ClientFormat. What only tunes Anthropic's own service is left out. */
-export const readRequest = (body: JsonObject): Conversation => {
+export const readRequest = (body: JsonObject, provider: string): Conversation => {
   refuseForeign(body)
   const messages = asArray(body['messages'])
-  const { system, turns } = readMessages(messages)
-  const { tools, webSearch } = readMessagesTools(body['tools'])
+  const { system, turns } = readMessages(messages, provider)
+  const { tools, ...offered } = readMessagesTools(body)
   return {
     system: [...readInstructions(body['system'], 'system'), ...system],
     turns,
     tools: changedTools(tools, messages),
-    webSearch,
+    ...offered,
     ...readMessagesToolChoice(body['tool_choice']),
     outputTokensMax: numberOrNull(body['max_tokens']),
     temperature: numberOrNull(body['temperature']),

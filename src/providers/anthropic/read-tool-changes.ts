@@ -1,6 +1,7 @@
 import { asArray, asObject, asText, type JsonObject } from '../../encoding/json.ts'
 import type { ToolDefinition } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
+import { isCompaction } from './compaction.ts'
 import { shortened } from './present.ts'
 import { readTool } from './read-tools.ts'
 
@@ -11,11 +12,17 @@ interface Change {
   readonly path: string
 }
 
+const changesOfRange = ({ block, path }: Change): readonly Change[] =>
+  asArray(block['tool_changes']).map((change, place) => ({
+    block: asObject(change),
+    path: `${path}.tool_changes[${place}]`,
+  }))
+
 const changesIn = (message: unknown, index: number): readonly Change[] => {
   const { role, content } = asObject(message)
-  if (role !== 'system') return []
   return asArray(content)
     .map((block, place) => ({ block: asObject(block), path: `messages[${index}].content[${place}]` }))
+    .flatMap((change) => (isCompaction(change.block) ? changesOfRange(change) : role === 'system' ? [change] : []))
     .filter(({ block }) => toolChangeTypes.includes(block['type']))
 }
 

@@ -7,10 +7,11 @@ import {
   type WebSearch,
 } from '../canonical/conversation.ts'
 import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { clientTool } from './client-tools.ts'
 import { shortened } from './present.ts'
 import { readCacheMark } from './read-blocks.ts'
 
-type Tools = Pick<Conversation, 'tools' | 'webSearch'>
+type Tools = Pick<Conversation, 'tools' | 'webSearch' | 'droppedTools'>
 type Choice = Pick<Conversation, 'toolChoice' | 'parallelToolCalls'>
 
 const textsOf = (value: unknown): readonly string[] => asArray(value).filter((each) => typeof each === 'string')
@@ -35,18 +36,40 @@ const readWebSearch = (tool: JsonObject): WebSearch => ({
   userLocation: readUserLocation(tool['user_location']),
 })
 
-/** The caller's own tools, and the provider's web search. Throws `unsupported_parameter` for any other. */
-export const readMessagesTools = (value: unknown): Tools => {
+/** Run by the provider, and without a counterpart elsewhere: an answer does without what is merely offered. */
+const offeredTypes = /^(?:web_fetch|code_execution|tool_search_tool|advisor)_|^mcp_toolset$/
+
+const demands = (choice: JsonObject, { name }: JsonObject): boolean =>
+  choice['type'] === 'tool' && choice['name'] === name && name !== undefined
+
+const readCallersTool = (tool: JsonObject, path: string): ToolDefinition => {
+  const type = tool['type'] ?? 'custom'
+  if (type === 'custom') return readTool(tool, path)
+  const known = clientTool(asText(type), asText(tool['name']))
+  if (known === null) throw unsupported(`${path}.type`, `'${shortened(type)}' is not available for this model`)
+  return { ...known, cached: readCacheMark(tool) }
+}
+
+const refuseUnmetDemand = (tools: readonly ToolDefinition[], webSearch: WebSearch | null, choice: JsonObject): void => {
+  if (choice['type'] === 'any' && tools.length === 0 && webSearch === null)
+    throw unsupported('tool_choice', 'demands a tool, and none that is offered is available for this model')
+}
+
+/** Throws `unsupported_parameter` for a tool that `tool_choice` demands and that the model does not have. */
+export const readMessagesTools = ({ tools: declared, tool_choice: choice }: JsonObject): Tools => {
   const tools: ToolDefinition[] = []
+  const droppedTools: string[] = []
   let webSearch: WebSearch | null = null
-  for (const [index, each] of asArray(value).entries()) {
+  for (const [index, each] of asArray(declared).entries()) {
     const tool = asObject(each)
-    const type = tool['type'] ?? 'custom'
-    if (type === 'custom') tools.push(readTool(tool, `tools[${index}]`))
-    else if (asText(type).startsWith('web_search_')) webSearch = readWebSearch(tool)
-    else throw unsupported(`tools[${index}].type`, `'${shortened(type)}' is not available for this model`)
+    const type = asText(tool['type'])
+    if (type.startsWith('web_search_')) webSearch = readWebSearch(tool)
+    else if (offeredTypes.test(type) && !demands(asObject(choice), tool)) droppedTools.push(type)
+    else tools.push(readCallersTool(tool, `tools[${index}]`))
   }
-  return { tools, webSearch }
+  if (droppedTools.length > 0) refuseUnmetDemand(tools, webSearch, asObject(choice))
+  const dropped = droppedTools.length === 0 ? {} : { droppedTools: [...new Set(droppedTools)] }
+  return { tools, webSearch, ...dropped }
 }
 
 const readChoice = (choice: JsonObject): ToolChoice => {

@@ -5,6 +5,7 @@ import { EventRelay } from '../dialect/event-relay.ts'
 import type { SseEvent } from '../dialect/sse.ts'
 import { sseEvent } from '../dialect/sse-event.ts'
 import { DeliveredBlocks } from './delivered.ts'
+import { withEventMarks } from './signatures.ts'
 import { StreamedBlocks } from './streamed-blocks.ts'
 import { finalUsageOnWire, hasOutputTokens, mergeUsage, readMessagesUsage, readUsageSoFar } from './usage.ts'
 
@@ -43,11 +44,16 @@ const isError = (json: JsonObject, name: string | null): boolean =>
 export class MessagesRelay extends EventRelay implements StreamRelay {
   readonly delivered = new DeliveredBlocks()
   readonly #blocks = new StreamedBlocks()
-  #started = false
-  #usage: JsonObject = {}
+  readonly #provider: string
+  #usage: JsonObject | null = null
   #outputReported = false
   #stopped = false
   #withheld: Withheld[] = []
+
+  constructor(provider: string) {
+    super()
+    this.#provider = provider
+  }
 
   /** An end without figures does not finish it. */
   get isFinished(): boolean {
@@ -60,7 +66,8 @@ export class MessagesRelay extends EventRelay implements StreamRelay {
 
   /** Before the end, the input reported by the start. */
   get reportedUsage(): Usage | null {
-    return this.#outputReported ? readMessagesUsage(this.#usage) : readUsageSoFar(this.#usage)
+    const usage = this.#usage ?? {}
+    return this.#outputReported ? readMessagesUsage(usage) : readUsageSoFar(usage)
   }
 
   closing(counted: Usage | null): Uint8Array {
@@ -73,14 +80,13 @@ export class MessagesRelay extends EventRelay implements StreamRelay {
 
   protected override take(event: SseEvent): void {
     if (this.state === 'broken') return
-    if (event.tail) this.#keepTail(event)
-    else if (event.data === null || this.state === 'done') this.#keepOrWithhold(event, noMessage)
+    if (event.tail || event.data === null || this.state === 'done') this.#keepOrWithhold(event, noMessage)
     else if (!this.#takeText(event, event.data)) this.#takeMessage(event, parseJson(event.data))
   }
 
   /** False for an event that may be anything else. */
   #takeText(event: SseEvent, data: string): boolean {
-    const text = this.#started && event.name !== 'error' ? textPattern.exec(data)?.[1] : undefined
+    const text = this.#usage !== null && event.name !== 'error' ? textPattern.exec(data)?.[1] : undefined
     if (text === undefined) return false
     this.answering = true
     this.delivered.addText(text)
@@ -91,14 +97,14 @@ export class MessagesRelay extends EventRelay implements StreamRelay {
   #takeMessage(event: SseEvent, json: unknown): void {
     if (!isObject(json)) this.break('not_json')
     else if (isError(json, event.name)) this.break('error_in_stream')
-    else if (!this.#started && json['type'] !== 'message_start' && json['type'] !== 'ping')
+    else if (this.#usage === null && json['type'] !== 'message_start' && json['type'] !== 'ping')
       this.break('not_a_messages_stream')
     else this.#relay(event, json)
   }
 
   #relay(event: SseEvent, json: JsonObject): void {
     this.#read(json)
-    this.#keepOrWithhold(event, json)
+    this.#keepOrWithhold({ ...event, raw: withEventMarks(this.#provider, json, event.raw) }, json)
     if (json['type'] !== 'message_stop') return
     if (this.answering) this.state = 'done'
     else this.break('empty_answer')
@@ -108,7 +114,6 @@ export class MessagesRelay extends EventRelay implements StreamRelay {
     const { type } = json
     if (type === 'ping' || type === 'message_stop') return
     if (type === 'message_start') {
-      this.#started = true
       this.#usage = mergeUsage({}, asObject(json['message'])['usage'])
       return
     }
@@ -121,7 +126,7 @@ export class MessagesRelay extends EventRelay implements StreamRelay {
   }
 
   #readEnd(json: JsonObject): void {
-    this.#usage = mergeUsage(this.#usage, json['usage'])
+    this.#usage = mergeUsage(this.#usage ?? {}, json['usage'])
     if (hasOutputTokens(json)) {
       this.#outputReported = true
       this.noteUsageReported()
@@ -129,19 +134,16 @@ export class MessagesRelay extends EventRelay implements StreamRelay {
     if (typeof asObject(json['delta'])['stop_reason'] === 'string') this.#stopped = true
   }
 
-  #keepOrWithhold({ raw, data }: SseEvent, json: JsonObject): void {
-    if (this.#withheld.length === 0 && json['type'] !== 'message_stop' && !isEndWithoutUsage(json)) this.keep(raw)
+  /** A tail is the line feed of an event that it was cut off from. */
+  #keepOrWithhold({ raw, data, tail }: SseEvent, json: JsonObject): void {
+    const cut = tail ? this.#withheld.pop() : undefined
+    if (cut !== undefined) this.#withheld.push({ ...cut, raw: Buffer.concat([cut.raw, raw]) })
+    else if (tail || (this.#withheld.length === 0 && json['type'] !== 'message_stop' && !isEndWithoutUsage(json)))
+      this.keep(raw)
     else {
       this.#withheld.push({ raw, data, json })
       this.hold(raw.length)
     }
-  }
-
-  /** The line feed follows the event that it was cut off from. */
-  #keepTail({ raw }: SseEvent): void {
-    const last = this.#withheld.pop()
-    if (last === undefined) this.keep(raw)
-    else this.#withheld.push({ ...last, raw: Buffer.concat([last.raw, raw]) })
   }
 
   /** Some upstreams close without a closing event: a stop reason counts as an end all the same. */

@@ -6,7 +6,7 @@ import { sseEvent } from '../dialect/sse-event.ts'
 import { citationOnWire } from './citation.ts'
 import { messagesStopReason } from './stop-reason.ts'
 import { finalUsageOnWire, messagesUsageOnWire } from './usage.ts'
-import { messageId, thinkingSignatureOf } from './write-reply.ts'
+import { callSignature, messageId } from './write-reply.ts'
 
 type Stop = Extract<ReplyEvent, { type: 'stop' }>
 type Block = 'text' | 'thinking' | 'tool_use'
@@ -73,7 +73,8 @@ export class MessagesWriter implements ReplyWriter {
         return this.#openBlock('text', { type: 'redacted_thinking', data: event.data }) + this.#closeBlock()
       case 'tool_call': {
         const { id, name, signature } = event
-        return this.#openBlock('tool_use', { type: 'tool_use', id, name, input: {}, ...thinkingSignatureOf(signature) })
+        const signed = callSignature(this.#served.provider, signature)
+        return this.#openBlock('tool_use', { type: 'tool_use', id, name, input: {}, ...signed })
       }
       case 'arguments':
         return this.#open === 'tool_use' ? this.#delta({ type: 'input_json_delta', partial_json: event.text }) : ''

@@ -1,11 +1,12 @@
-import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
+import { asArray, asObject, type JsonObject } from '../../encoding/json.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { postTo } from './endpoint.ts'
 import { isPresent } from './present.ts'
 import { refuseAccountReferences } from './references.ts'
+import { ownMessages } from './signatures.ts'
 import { refuseUnpricedMessagesTools } from './tools.ts'
-import { fitBudget } from './write-thinking.ts'
+import { fitBudget, hasLostThinking } from './write-thinking.ts'
 
 type Draft = Record<string, unknown>
 
@@ -38,28 +39,12 @@ const capOutput = (draft: Draft, outputCap: number): void => {
   capThinking(draft, outputCap)
 }
 
-/** Unsigned thinking, and calls with a signature, were written by us for another model: this upstream refuses both. */
-const isForeign = (block: unknown): boolean =>
-  isObject(block) &&
-  ((block['type'] === 'thinking' && block['signature'] === '') ||
-    (block['type'] === 'tool_use' && block['signature'] !== undefined))
-
-const withoutForeign = (block: unknown): readonly unknown[] => {
-  if (!isForeign(block)) return [block]
-  const { signature: _signature, ...call } = asObject(block)
-  return call['type'] === 'tool_use' ? [call] : []
+/** Thinking of another provider may have been left out; by a budget the API does not answer calls without it. */
+export const thinkingWith = (body: JsonObject, messages: unknown): unknown => {
+  const { thinking } = body
+  const isLost = asObject(thinking)['type'] === 'enabled' && hasLostThinking(asArray(messages).map(asObject))
+  return isLost ? { type: 'disabled' } : thinking
 }
-
-/** A message left without content is removed: the API refuses an empty one. */
-const cleaned = (message: unknown): readonly unknown[] => {
-  const content = asArray(asObject(message)['content'])
-  if (!content.some(isForeign)) return [message]
-  const kept = content.flatMap(withoutForeign)
-  return kept.length === 0 ? [] : [{ ...asObject(message), content: kept }]
-}
-
-export const ownMessages = (messages: unknown): unknown =>
-  Array.isArray(messages) ? messages.flatMap(cleaned) : messages
 
 const bodyOf = (target: Target, { body, stream, outputCap }: UpstreamCallRequest): Draft => {
   refuseUnpriced(body, target)
@@ -69,7 +54,8 @@ const bodyOf = (target: Target, { body, stream, outputCap }: UpstreamCallRequest
   // Fast inference has another price; null and `standard` are the default.
   delete draft['speed']
   if (outputCap !== null) capOutput(draft, outputCap)
-  draft['messages'] = ownMessages(draft['messages'])
+  draft['messages'] = ownMessages(target.provider.name, draft['messages'])
+  if ('thinking' in draft) draft['thinking'] = thinkingWith(draft, draft['messages'])
   return draft
 }
 

@@ -4,6 +4,7 @@ import type { Served } from '../canonical/format.ts'
 import type { Reply, ReplyPart } from '../canonical/reply.ts'
 import { citationOnWire } from './citation.ts'
 import { inputOf } from './read-blocks.ts'
+import { markSignature } from './signatures.ts'
 import { messagesStopReason } from './stop-reason.ts'
 import { messagesUsageOnWire } from './usage.ts'
 
@@ -11,9 +12,10 @@ import { messagesUsageOnWire } from './usage.ts'
 export const messageId = ({ requestId }: Served): string => `msg_${requestId.replaceAll('-', '')}`
 
 /** What another model needs back with a call; a client that returns blocks unchanged returns it too. */
-export const thinkingSignatureOf = (signature: string | null): JsonObject => (signature === null ? {} : { signature })
+export const callSignature = (provider: string, signature: string | null): JsonObject =>
+  signature === null ? {} : { signature: markSignature(provider, signature) }
 
-const writePart = (part: ReplyPart): JsonObject => {
+const writePart = (part: ReplyPart, provider: string): JsonObject => {
   switch (part.type) {
     case 'text':
       return {
@@ -27,7 +29,7 @@ const writePart = (part: ReplyPart): JsonObject => {
       return { type: 'redacted_thinking', data: part.data }
     case 'tool_call': {
       const { id, name, signature } = part
-      return { type: 'tool_use', id, name, input: inputOf(part.arguments), ...thinkingSignatureOf(signature) }
+      return { type: 'tool_use', id, name, input: inputOf(part.arguments), ...callSignature(provider, signature) }
     }
   }
 }
@@ -37,7 +39,7 @@ export const writeMessagesReply = (reply: Reply & { readonly usage: Usage }, ser
   type: 'message',
   role: 'assistant',
   model: served.model,
-  content: reply.parts.map(writePart),
+  content: reply.parts.map((part) => writePart(part, served.provider)),
   stop_reason: messagesStopReason(reply.stop),
   stop_sequence: reply.stopSequence,
   usage: messagesUsageOnWire(reply.usage),

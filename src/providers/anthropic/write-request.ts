@@ -7,7 +7,7 @@ import { capabilitiesOf, type ModelCapabilities } from './capabilities.ts'
 import { postTo } from './endpoint.ts'
 import { type Message, writeMessagesTurns, writeText } from './write-messages.ts'
 import { closedSchema } from './write-schema.ts'
-import { type Thinking, writeThinking } from './write-thinking.ts'
+import { hasLostThinking, type Thinking, writeThinking } from './write-thinking.ts'
 import { writeMessagesTools } from './write-tools.ts'
 
 const temperatureMax = 1
@@ -25,14 +25,6 @@ const maxTokensOf = ({ outputTokensMax }: Conversation, { sheet }: Target, { out
 /** With a forced tool call the API does not think. */
 const isForced = ({ toolChoice }: Conversation): boolean =>
   toolChoice?.type === 'required' || toolChoice?.type === 'tool'
-
-const thinkingTypes: readonly unknown[] = ['thinking', 'redacted_thinking']
-
-/** With a budget, a turn whose calls are answered must begin with its thinking, which other formats do not carry. */
-const hasLostThinking = (messages: readonly Message[]): boolean => {
-  const last = messages.findLast(({ role }) => role === 'assistant')?.content ?? []
-  return last.some(({ type }) => type === 'tool_use') && !thinkingTypes.includes(last[0]?.['type'])
-}
 
 const thinkingOf = (
   conversation: Conversation,

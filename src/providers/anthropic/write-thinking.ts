@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../encoding/json.ts'
+import { asArray, asObject, type JsonObject } from '../../encoding/json.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import { effortOfBudget, type Reasoning } from '../canonical/conversation.ts'
 import type { ModelCapabilities } from './capabilities.ts'
@@ -76,4 +76,14 @@ export const writeThinking = (reasoning: Reasoning | null, habits: ModelCapabili
         ? adaptiveThinking(reasoning.effort, habits)
         : budgetThinking(budgetFor(reasoning.effort ?? 'high'), maxTokens)
   }
+}
+
+const thinkingTypes: readonly unknown[] = ['thinking', 'redacted_thinking']
+
+/** With a budget, a turn whose calls are answered must begin with its thinking, which other formats do not carry. */
+export const hasLostThinking = (
+  messages: readonly { readonly role?: unknown; readonly content?: unknown }[],
+): boolean => {
+  const content = asArray(messages.findLast(({ role }) => role === 'assistant')?.content).map(asObject)
+  return content.some(({ type }) => type === 'tool_use') && !thinkingTypes.includes(content[0]?.['type'])
 }

@@ -1,16 +1,12 @@
 import { asArray, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 import { unsupported } from '../canonical/refuse.ts'
+import { isMarked, markOf, unmark } from '../dialect/provider-mark.ts'
 
 /** What a model needs back in the next turn, and no other provider may see: an item of reasoning has it, encoded. */
 export type SealedReasoning =
   | { readonly type: 'thinking'; readonly text: string; readonly signature: string }
   | { readonly type: 'redacted_thinking'; readonly data: string }
   | { readonly type: 'call_signature'; readonly callId: string; readonly signature: string }
-
-/** No provider's own encrypted content has a colon: it is base64. */
-const prefix = 'gw1:'
-
-const markOf = (provider: string): string => `${prefix}${encodeURIComponent(provider)}:`
 
 const member = '"encrypted_content"'
 const unmarked = /("encrypted_content"\s*:\s*")(?!gw1:|")/g
@@ -20,13 +16,6 @@ export const withMarks = (provider: string, json: Uint8Array): Uint8Array => {
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength)
   if (!bytes.includes(member)) return json
   return Buffer.from(bytes.toString('latin1').replace(unmarked, `$1${markOf(provider)}`), 'latin1')
-}
-
-/** Without the mark; null where another provider made it. What has no mark came from the provider itself. */
-const unmark = (provider: string, content: string): string | null => {
-  if (!content.startsWith(prefix)) return content
-  const mark = markOf(provider)
-  return content.startsWith(mark) ? content.slice(mark.length) : null
 }
 
 export const sealReasoning = (provider: string, reasoning: SealedReasoning): string =>
@@ -43,7 +32,7 @@ const isSealed = (value: unknown): value is JsonObject & SealedReasoning => {
 /** Null for another provider's, and for what we did not seal. */
 export const openSealedReasoning = (provider: string, content: unknown): SealedReasoning | null => {
   const text = asText(content)
-  const sealed = text.startsWith(prefix) ? unmark(provider, text) : null
+  const sealed = isMarked(text) ? unmark(provider, text) : null
   const value = sealed === null ? null : parseJson(Buffer.from(sealed, 'base64url').toString())
   return isSealed(value) ? value : null
 }

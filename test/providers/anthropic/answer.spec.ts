@@ -46,22 +46,25 @@ t.test('a usage that is missing or is none is counted', async (t) => {
 t.test('the counted usage is put in', async (t) => {
   const content = [{ type: 'text', text: 'Hi' }]
   const counted = { ...noUsage, inputUncached: 9, promptTotal: 9, outputTotal: 4, outputReasoning: 1 }
-  t.strictSame(JSON.parse(Buffer.from(completeMessagesAnswer(answerOf(content, null), counted)).toString()), {
-    ...message,
-    content,
-    usage: {
-      input_tokens: 9,
-      cache_creation_input_tokens: 0,
-      cache_read_input_tokens: 0,
-      output_tokens: 4,
-      output_tokens_details: { thinking_tokens: 1 },
-      server_tool_use: null,
-      cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
-      service_tier: 'standard',
-      inference_geo: null,
-      speed: null,
+  t.strictSame(
+    JSON.parse(Buffer.from(completeMessagesAnswer(answerOf(content, null), counted, targetOf())).toString()),
+    {
+      ...message,
+      content,
+      usage: {
+        input_tokens: 9,
+        cache_creation_input_tokens: 0,
+        cache_read_input_tokens: 0,
+        output_tokens: 4,
+        output_tokens_details: { thinking_tokens: 1 },
+        server_tool_use: null,
+        cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
+        service_tier: 'standard',
+        inference_geo: null,
+        speed: null,
+      },
     },
-  })
+  )
 })
 
 t.test('the count is of all text, with three tokens a message', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { JsonObject } from '../../../src/encoding/json.ts'
+import { asObject, type JsonObject } from '../../../src/encoding/json.ts'
 import { messagesClient } from '../../../src/providers/anthropic/dialect.ts'
 import { conversationOf } from './target.ts'
 
@@ -171,7 +171,7 @@ t.test('calls, their results, and thoughts', async (t) => {
       { type: 'server_tool_use', id: 'x', name: 'web_search', input: {} },
       { type: 'web_search_tool_result', tool_use_id: 'x', content: [] },
       { type: 'text', text: 'I look' },
-      { ...call, signature: 'gemini' },
+      { ...call, signature: 'gw1:openai:gemini' },
     ),
     user(
       { type: 'tool_result', tool_use_id: 'toolu_1', content: 'none', is_error: true },
@@ -192,6 +192,120 @@ t.test('calls, their results, and thoughts', async (t) => {
     { ...result, parts: [textOf('some')] },
     { ...result, parts: [] },
   ])
+})
+
+t.test('what another provider sealed is left out', async (t) => {
+  const [said] = partsOf(
+    assistant(
+      { type: 'thinking', thinking: 'own', signature: 'gw1:openai:s' },
+      { type: 'thinking', thinking: 'foreign', signature: 'gw1:gemini:s' },
+      { type: 'redacted_thinking', data: 'gw1:openai:d' },
+      { type: 'redacted_thinking', data: 'gw1:anthropic:d' },
+      { ...call, signature: 'gw1:gemini:s' },
+    ),
+  )
+  t.strictSame(said, [
+    { type: 'thinking', text: 'own', signature: 's' },
+    { type: 'thinking', text: 'foreign', signature: null },
+    { type: 'redacted_thinking', data: 'd' },
+    { type: 'tool_call', id: 'toolu_1', name: 'find', arguments: '{"a":1}', signature: null, cached: null },
+  ])
+})
+
+t.test('what Claude’s own tools did is left out, what it says of it stays', async (t) => {
+  const types = ['web_fetch', 'code_execution', 'bash_code_execution', 'text_editor_code_execution', 'tool_search']
+  const results = [...types.map((type) => `${type}_tool_result`), 'advisor_tool_result', 'mcp_tool_result']
+  const [said] = partsOf(
+    assistant(
+      ...['mcp_tool_use', 'mcp_tool_listing', 'fallback'].map((type) => ({ type })),
+      ...results.map((type) => ({ type, tool_use_id: 'x', content: { encrypted_stdout: 'e' } })),
+      { type: 'text', text: 'It is 4', citations: [{ type: 'char_location', document_index: 0 }] },
+    ),
+  )
+  t.strictSame(said, [textOf('It is 4')])
+})
+
+t.test('a summary replaces what it summarizes', async (t) => {
+  const compaction = { type: 'compaction', content: 'They greeted.', encrypted_content: 'gw1:anthropic:e' }
+  const question = user({ type: 'text', text: 'And now?' })
+  const before = [user({ type: 'text', text: 'Hi' }), assistant({ ...call })]
+  const said = { type: 'text', text: 'Hello' }
+  t.strictSame(partsOf(...before, assistant(compaction, said), question), [
+    [textOf('They greeted.')],
+    [textOf('Hello')],
+    [textOf('And now?')],
+  ])
+  t.strictSame(partsOf(assistant(compaction), question), [[textOf('They greeted.')], [textOf('And now?')]])
+  const failed = { ...compaction, content: null }
+  t.strictSame(partsOf(before[0]!, assistant(failed, said), question), [
+    [textOf('Hi')],
+    [textOf('Hello')],
+    [textOf('And now?')],
+  ])
+  const { tools } = read({
+    tools: [{ name: 'old', input_schema: {} }],
+    messages: [
+      assistant({
+        ...compaction,
+        tool_changes: [
+          { type: 'tool_removal', tool: { type: 'tool_reference', name: 'old' } },
+          { type: 'tool_addition', tool: { type: 'tool_definition', definition: { name: 'new', input_schema: {} } } },
+        ],
+      }),
+      question,
+    ],
+  })
+  t.strictSame(
+    tools.map(({ name }) => name),
+    ['new'],
+  )
+})
+
+t.test('images among the content of a document follow it', async (t) => {
+  const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } }
+  const content = [{ type: 'text', text: 'a' }, image, { type: 'text', text: 'b' }]
+  const [parts] = partsOf(user({ type: 'document', source: { type: 'content', content } }))
+  t.strictSame(parts, [
+    { type: 'document', source: { text: 'a\nb' }, title: null, cached: null },
+    { type: 'image', source: { mediaType: 'image/png', base64: 'AA==' }, detail: null, cached: null },
+  ])
+})
+
+t.test('tools that the provider would run are dropped where they are offered', async (t) => {
+  const { tools, droppedTools } = read({
+    tools: [
+      { name: 'f', input_schema: {} },
+      { type: 'code_execution_20250825', name: 'code_execution' },
+      { type: 'web_fetch_20260309', name: 'web_fetch' },
+      { type: 'tool_search_tool_bm25_20251119', name: 'tool_search_tool_bm25' },
+    ],
+    tool_choice: { type: 'any' },
+  })
+  t.strictSame(
+    [tools.map(({ name }) => name), droppedTools],
+    [['f'], ['code_execution_20250825', 'web_fetch_20260309', 'tool_search_tool_bm25_20251119']],
+  )
+})
+
+t.test('tools of Claude’s that the caller runs are described to other models', async (t) => {
+  const types = {
+    bash: 'bash_20250124',
+    str_replace_editor: 'text_editor_20250124',
+    str_replace_based_edit_tool: 'text_editor_20250728',
+    memory: 'memory_20250818',
+  }
+  const { tools } = read({ tools: Object.entries(types).map(([name, type]) => ({ name, type })) })
+  const commandsOf = ({ parameters }: { readonly parameters: JsonObject | null }): unknown =>
+    asObject(asObject(asObject(parameters)['properties'])['command'])['enum']
+  t.strictSame(
+    tools.map((tool) => [tool.name, commandsOf(tool)]),
+    [
+      ['bash', undefined],
+      ['str_replace_editor', ['view', 'create', 'str_replace', 'insert', 'undo_edit']],
+      ['str_replace_based_edit_tool', ['view', 'create', 'str_replace', 'insert']],
+      ['memory', ['view', 'create', 'str_replace', 'insert', 'delete', 'rename']],
+    ],
+  )
 })
 
 t.test('tools', async (t) => {
@@ -269,16 +383,22 @@ t.test('what has no counterpart is refused by its name', async (t) => {
     [{ compaction: { type: 'summarize' } }, 'compaction'],
     [{ fallbacks: [{ model: 'm' }] }, 'fallbacks'],
     [{ inference_geo: 'us' }, 'inference_geo'],
-    [{ tools: [{ name: 'f' }, { type: 'code_execution_20250825' }] }, 'tools[1].type'],
-    [{ tools: [{ type: 'bash_20250124', name: 'bash' }] }, 'tools[0].type'],
+    [{ tools: [{ name: 'f' }, { type: 'computer_20251124', name: 'computer' }] }, 'tools[1].type'],
+    [
+      {
+        tools: [{ type: 'code_execution_20250825', name: 'code_execution' }],
+        tool_choice: { type: 'tool', name: 'code_execution' },
+      },
+      'tools[0].type',
+    ],
+    [{ tools: [{ type: 'web_fetch_20260309', name: 'web_fetch' }], tool_choice: { type: 'any' } }, 'tool_choice'],
     [{ thinking: { type: 'between_tools' } }, 'thinking.type'],
-    [{ messages: [user({ type: 'image', source: file })] }, 'messages[0].content[0].source'],
+    [{ messages: [user({ type: 'image', source: file })] }, 'messages[0].content[0].source.file_id'],
     [
       { messages: [user({ type: 'text', text: 'a' }), user({ type: 'document', source: file })] },
-      'messages[1].content[0].source',
+      'messages[1].content[0].source.file_id',
     ],
     [{ messages: [user({ type: 'container_upload', file_id: 'f' })] }, 'messages[0].content[0].type'],
-    [{ messages: [assistant({ type: 'compaction', content: 'x' })] }, 'messages[0].content[0].type'],
     [{ messages: [assistant({ type: 'constructor' })] }, 'messages[0].content[0].type'],
     [{ messages: [user(call)] }, 'messages[0].content[0].type'],
     [{ messages: [user(), { role: 'system', content: [{ type: 'image' }] }] }, 'messages[1].content[0].type'],

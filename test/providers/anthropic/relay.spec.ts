@@ -30,7 +30,7 @@ interface Relayed {
 }
 
 const relayed = (pieces: readonly (string | Uint8Array)[]): Relayed => {
-  const relay = new MessagesRelay()
+  const relay = new MessagesRelay('anthropic')
   const given = pieces.map((piece) => relay.push(Buffer.from(piece)))
   given.push(relay.end())
   return { relay, text: Buffer.concat(given.filter((bytes) => bytes !== null)).toString() }
@@ -75,7 +75,7 @@ t.test('all that we do not know passes untouched', async (t) => {
     block(6, { type: 'new_block' }, { type: 'new_delta', x: 1 }) +
     streamOf([{ type: 'new_event', more: [1] }])
   const { relay, text: given } = relayed([`: hi\n\n${start}${strange}${end}${stop}`])
-  t.equal(given, `: hi\n\n${start}${strange}${end}`)
+  t.equal(given, `: hi\n\n${start}${strange.replace('opaque', 'gw1:anthropic:opaque')}${end}`, 'but for the mark')
   t.strictSame(relay.delivered.texts, ['web_searchfind{"a":1}'])
   t.strictSame(relay.delivered.reasoningTexts, ['hm'])
   t.strictSame(relay.delivered.toolCalls, { web_search: 1 })
@@ -110,7 +110,7 @@ t.test('cut at every byte the stream is the same', async (t) => {
 })
 
 t.test('nothing goes out before the candidate answers', async (t) => {
-  const relay = new MessagesRelay()
+  const relay = new MessagesRelay('anthropic')
   t.equal(relay.push(Buffer.from(ping + start + ping)), null)
   t.notOk(relay.answering)
   const first = streamOf([{ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }])

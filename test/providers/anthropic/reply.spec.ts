@@ -102,7 +102,7 @@ t.test('a whole answer', async (t) => {
         ],
       },
       { type: 'tool_use', id: 'call_1', name: 'find', input: { a: [1] } },
-      { type: 'tool_use', id: 'call_2', name: 'find', input: {}, signature: 'gemini' },
+      { type: 'tool_use', id: 'call_2', name: 'find', input: {}, signature: 'gw1:openai:gemini' },
     ],
     stop_reason: 'tool_use',
     stop_sequence: null,
