@@ -3,6 +3,8 @@ import type { Clock, NewId } from '../src/runtime/clock.ts'
 import { sandboxLimits } from './answers/limits.ts'
 import { chat } from './chat/dialect.ts'
 import { modelsBody } from './chat/models.ts'
+import { embedPath, googleEmbeddings } from './embeddings/google.ts'
+import { openaiEmbeddings } from './embeddings/openai.ts'
 import { contentPath, generateContent } from './generate-content/dialect.ts'
 import { CallLog, type SandboxCall, type SandboxTotals } from './http/calls.ts'
 import { resetCalls, sendJson, showCalls, showTotals } from './http/control.ts'
@@ -78,6 +80,7 @@ const routesOf = (parts: SandboxParts, stored: StoredResponses, video: Routes, r
       ['POST /v1/messages', exchange(messages, parts)],
       ['POST /v1/messages/count_tokens', exchange(countTokens, parts)],
       ['POST /v1/responses', exchange(responseRoutes, parts)],
+      ['POST /v1/embeddings', exchange(openaiEmbeddings, parts)],
       ['GET /v1/models', lookup(chat, parts, modelsBody)],
       ['GET /sandbox/calls', showCalls(parts.calls)],
       ['GET /sandbox/totals', showTotals(parts.calls)],
@@ -89,6 +92,7 @@ const routesOf = (parts: SandboxParts, stored: StoredResponses, video: Routes, r
       ['GET', responsePath, lookup(responseRoutes, parts, storedBody(stored))],
       ['DELETE', responsePath, lookup(responseRoutes, parts, deletedBody(stored))],
       ['POST', contentPath, exchange(generateContent, parts)],
+      ['POST', embedPath, exchange(googleEmbeddings, parts)],
     ],
   }
 }

@@ -15,7 +15,7 @@ const spans = /** @type {const} */ ([
   ['90', 'Last 90 days'],
   ['365', 'Last year'],
 ])
-export const surfaces = ['chat', 'messages', 'responses', 'gemini', 'video', 'native-video']
+export const surfaces = ['chat', 'messages', 'responses', 'gemini', 'embeddings', 'video', 'native-video']
 
 /** @param {UsageRow[]} rows @param {string} first @param {AbortSignal} signal */
 const byDay = (rows, first, signal) => {

@@ -13,6 +13,10 @@ export const sandboxLimits = {
   sandboxTokensMax: 1_000_000_000, // A figure of usage: sums of many stay exact.
   sandboxAnswerBytesMax: 256 * 1024 * 1024, // Above upstreamBodyBytesMax, so that its refusal can be tested.
   sandboxToolCallsMax: 128, // Of one answer.
+  sandboxEmbeddingsMax: 2_048, // Inputs of one request: OpenAI's own bound.
+  sandboxBatchEmbeddingsMax: 100, // Google's own bound.
+  sandboxDimensionsMax: 3_072, // Of the largest models.
+  sandboxDimensions: 1_536, // Where none are asked for.
   sandboxCostTicksMax: 1e14, // 10,000 USD.
   sandboxResponsesStoredMax: 1_000, // For `previous_response_id`: a test needs a few.
   sandboxResponsesStoredCharactersMax: 16 * 1024 * 1024, // Of their JSON.

@@ -41,7 +41,10 @@ const decoded = (text: string): string => {
   }
 }
 
-const modelOf = ({ url }: Incoming): string => decoded(contentPath.exec(pathOf(url))?.[1] ?? '')
+/** Of the path that `pattern` matches. */
+export const modelInPath = ({ url }: Incoming, pattern: RegExp): string => decoded(pattern.exec(pathOf(url))?.[1] ?? '')
+
+const modelOf = (incoming: Incoming): string => modelInPath(incoming, contentPath)
 
 const streams = ({ url }: Incoming): boolean => {
   const { pathname, searchParams } = new URL(url, 'http://sandbox')

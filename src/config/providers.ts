@@ -78,7 +78,12 @@ export const resolveDialect = (name: string): ProviderDialect =>
   knownProviders.find((provider) => provider.name === name)?.dialect ?? 'openai'
 
 /** What a dialect does not have is translated. */
-export const answeringSurfaces = ['chat', 'messages', 'responses'] as const satisfies CatalogProvider['surfaces']
+export const answeringSurfaces = [
+  'chat',
+  'messages',
+  'responses',
+  'embeddings',
+] as const satisfies CatalogProvider['surfaces']
 
 const withKeysFrom = (variables: EnvironmentVariables): Readonly<Record<string, ProviderEntry>> =>
   Object.fromEntries(

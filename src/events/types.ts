@@ -860,6 +860,9 @@ export interface PriceSheet {
      */
     readonly [k: string]: string
   }
+  /**
+   * 0: the model makes embeddings, and no text.
+   */
   readonly max_output_tokens: number
   readonly context_tokens?: number
 }
@@ -899,7 +902,7 @@ export interface RequestFailed {
    * Who calls.
    */
   readonly keyId: string
-  readonly surface: 'chat' | 'messages' | 'responses' | 'gemini'
+  readonly surface: 'chat' | 'messages' | 'responses' | 'gemini' | 'embeddings'
   readonly status: number
   /**
    * The error code the client got.
@@ -953,7 +956,7 @@ export interface RequestRouted {
    * Who calls.
    */
   readonly keyId: string
-  readonly surface: 'chat' | 'messages' | 'responses' | 'gemini'
+  readonly surface: 'chat' | 'messages' | 'responses' | 'gemini' | 'embeddings'
   /**
    * The model as asked for.
    */
@@ -1174,7 +1177,7 @@ export interface UsageRecorded {
    * Who calls.
    */
   readonly keyId: string
-  readonly surface: 'chat' | 'messages' | 'responses' | 'gemini'
+  readonly surface: 'chat' | 'messages' | 'responses' | 'gemini' | 'embeddings'
   /**
    * Public model id, <provider>/<model>.
    */

@@ -49,7 +49,15 @@ export const oneOfParameter = <Word extends string>(words: readonly Word[]): Par
 })
 
 /** The surfaces on which requests are charged. */
-export const surfaceParameter = oneOfParameter(['chat', 'messages', 'responses', 'gemini', 'video', 'native-video'])
+export const surfaceParameter = oneOfParameter([
+  'chat',
+  'messages',
+  'responses',
+  'gemini',
+  'embeddings',
+  'video',
+  'native-video',
+])
 
 export const someOfParameter = <Word extends string>(words: readonly Word[]): Parameter<readonly Word[]> => ({
   read: (text) => {

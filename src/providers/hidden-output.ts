@@ -54,6 +54,7 @@ const hidesBeyondText: { readonly [S in Surface]: (body: JsonObject) => boolean 
     asArray(body['modalities']).some((modality) => modality !== 'text'),
   messages: (body) => asArray(body['mcp_servers']).length > 0,
   responses: hasFiles,
+  embeddings: () => false,
 }
 
 /** `hasThought`: the model was seen to think, asked or not. */

@@ -4,6 +4,7 @@ export type ObservedSurface =
   | 'messages'
   | 'responses'
   | 'gemini'
+  | 'embeddings'
   | 'video'
   | 'native-video'
   | 'models'

@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import type { Sandbox } from '../../sandbox/server.ts'
 import { parseUsd } from '../../src/domain/money.ts'
 import { chargeFor } from '../../src/domain/pricing/charge.ts'
-import type { Surface } from '../../src/domain/routing/plan.ts'
+import type { Surface as AnySurface } from '../../src/domain/routing/plan.ts'
 import { usageOf } from '../../src/domain/usage/usage.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
 import type { UsageRecorded } from '../../src/events/types.ts'
@@ -10,6 +10,9 @@ import type { RoutedRequest } from '../../src/roles/dispatch.ts'
 import { openEdge, openProxy } from '../adapters/nats/calls/open.ts'
 import { NatsServer } from '../adapters/nats/server.ts'
 import { type Bench, callOf, hear, startBench } from '../roles/proxy/forwarding.ts'
+
+/** Those that answer in text. */
+type Surface = Exclude<AnySurface, 'embeddings'>
 
 export const moments = [
   'before head',

@@ -1,11 +1,18 @@
 import { asArray, asObject, asText } from '../../src/encoding/json.ts'
+import { sheetOf } from './gateway.ts'
 import type { Credentials } from './invalid-input.ts'
 import { type Documented, OpenApiClient, type Received, type Sent } from './openapi-client.ts'
 
 const answerMs = 10_000
 
 /** The models that must have a price. */
-export const documentedModels = ['openai/gpt-4o-mini', 'openai/gpt-5-mini', 'anthropic/claude-sonnet-5']
+export const documentedSheets = {
+  ...Object.fromEntries(
+    ['openai/gpt-4o-mini', 'openai/gpt-5-mini', 'anthropic/claude-sonnet-5'].map((model) => [model, sheetOf()]),
+  ),
+  'openai/text-embedding-3-small': sheetOf({ per_million_tokens: { input: '1', output: '0' }, max_output_tokens: 0 }),
+}
+export const documentedModel = 'openai/gpt-4o-mini'
 
 export interface DocumentedGateway {
   readonly url: string
@@ -57,7 +64,7 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
     ['/v1/responses/', async () => (await made('POST /v1/responses'))['id']],
     ['/v1/video', async () => (await made('POST /v1/videos'))['id']],
     ['/vv/v1/videos/', async () => (await made('POST /v1/videos'))['id']],
-    ['/v1/models/', async () => documentedModels[0]],
+    ['/v1/models/', async () => documentedModel],
     ['/v1/ledger/charges/', async () => (await made('POST /v1/videos'))['id']],
     ['/admin/v1/workspaces/{workspace}/ledger/charges/', async () => (await made('POST /v1/videos'))['id']],
     ['/admin/v1/workspaces/{id}/limits', async () => await limited()],
@@ -66,7 +73,7 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
     ['/admin/v1/workspaces/', async () => workspaceId],
     ['/admin/v1/plans/', async () => await settled('/admin/v1/plans/')],
     ['/admin/v1/keys/', async () => await keyIn('acme')],
-    ['/admin/v1/prices/', async () => documentedModels[0]],
+    ['/admin/v1/prices/', async () => documentedModel],
     ['/admin/v1/aliases/', async () => await settled('/admin/v1/aliases/')],
     ['/admin/v1/routers/', async () => await settled('/admin/v1/routers/')],
   ]

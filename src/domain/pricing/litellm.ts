@@ -230,6 +230,10 @@ const readMultipliers = (reading: Reading, field: string, value: unknown): void 
   }
 }
 
+const isEmbedding = ({ mode }: Entry): boolean => mode === 'embedding'
+
+const beyondText = /_(?:audio|image|video)(?:_|$)/
+
 const isSilent = (value: unknown): boolean => value === null || value === 0
 
 const readUnknown = (reading: Reading, field: string): void => {
@@ -241,6 +245,10 @@ const readUnknown = (reading: Reading, field: string): void => {
 }
 
 const readField = (reading: Reading, field: string, value: unknown, name: string, entry: Entry): void => {
+  if (isEmbedding(entry) && priceField.test(field) && beyondText.test(field)) {
+    reading.leftOut.push({ field, reason: 'only text is embedded here' })
+    return
+  }
   if (readRate(reading, field, value, entry) || readTool(reading, field, value, name, entry)) return
   if (field === 'provider_specific_entry') readMultipliers(reading, field, value)
   else if (!isSilent(value) && (priceField.test(field) || typeof value === 'number' || typeof value === 'object'))
@@ -302,6 +310,7 @@ const readFields = (name: string, entry: Entry): Reading => {
     unsupported: [],
   }
   for (const [field, value] of Object.entries(entry)) readField(reading, field, value, name, entry)
+  if (isEmbedding(entry)) reading.standard.base.output ??= '0'
   dropRedundantRates(reading)
   dropPartialServiceTiers(reading)
   return reading
@@ -318,7 +327,7 @@ const lengthRatesOf = ({ base, tiers }: ReadRates): LengthRates => ({
       }),
 })
 
-const servedModes: ReadonlySet<unknown> = new Set(['chat', 'responses', 'completion'])
+const servedModes: ReadonlySet<unknown> = new Set(['chat', 'responses', 'completion', 'embedding'])
 
 const missingRates = ({ standard: { base } }: Reading): readonly SkippedPrice[] => [
   ...(base.input === undefined ? [{ field: 'input_cost_per_token', reason: 'is missing' }] : []),
@@ -340,7 +349,7 @@ const problemsOf = (entry: Entry, reading: Reading, allowFree: boolean): readonl
           },
         ]
       : []),
-    ...(Number.isSafeInteger(most) && Number(most) >= 1
+    ...(isEmbedding(entry) || (Number.isSafeInteger(most) && Number(most) >= 1)
       ? []
       : [{ field: 'max_output_tokens', reason: 'is missing: it sizes reservations' }]),
     ...missingInTiers(reading.standard),
@@ -360,7 +369,7 @@ const sheetOf = (entry: Entry, reading: Reading): PriceSheet => {
       : { service_tiers: Object.fromEntries([...tiers].map(([name, rates]) => [name, lengthRatesOf(rates)])) }),
     ...(isEmpty(regionMultipliers) ? {} : { region_multipliers: regionMultipliers }),
     ...(isEmpty(perCall) ? {} : { per_call: perCall }),
-    max_output_tokens: Number(entry['max_output_tokens']),
+    max_output_tokens: isEmbedding(entry) ? 0 : Number(entry['max_output_tokens']),
   }
 }
 

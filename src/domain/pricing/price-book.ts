@@ -1,4 +1,4 @@
-import type { PricePublished } from '../../events/types.ts'
+import type { PricePublished, PriceSheet } from '../../events/types.ts'
 
 export interface PublishedPrice extends PricePublished {
   readonly effectiveFromMs: number
@@ -13,6 +13,9 @@ export const publishPrice = (book: PriceBook, published: PricePublished): void =
   const after = sheets.findLastIndex((sheet) => sheet.effectiveFromMs <= price.effectiveFromMs)
   book.set(published.model, sheets.toSpliced(after + 1, 0, price))
 }
+
+/** A model answers with text or with embeddings, never with both. */
+export const isEmbeddingSheet = ({ max_output_tokens }: PriceSheet): boolean => max_output_tokens === 0
 
 /** `atMs`: milliseconds since the epoch. */
 export const priceAt = (book: PriceBook, model: string, atMs: number): PublishedPrice | undefined =>

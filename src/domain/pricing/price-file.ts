@@ -1,6 +1,7 @@
 import type { PriceSheet, VideoSheet } from '../../events/types.ts'
 import { parseUsd } from '../money.ts'
 import { isExactPerToken, type LengthRates } from './charge.ts'
+import { isEmbeddingSheet } from './price-book.ts'
 
 type Rates = PriceSheet['per_million_tokens']
 
@@ -125,8 +126,16 @@ const missingInServiceTier = (rates: LengthRates, sheet: PriceSheet, path: strin
     })),
 ]
 
+const problemsOfEmbedding = (sheet: PriceSheet, path: string): readonly PriceProblem[] => {
+  const { output } = sheet.per_million_tokens
+  return !isEmbeddingSheet(sheet) || parseUsd(output) === 0n
+    ? []
+    : [{ path: `${path}.max_output_tokens`, message: `is 0, and output costs ${output}` }]
+}
+
 const problemsOfSheet = (sheet: PriceSheet, path: string): readonly PriceProblem[] => [
   ...problemsOfLengthRates(sheet, sheet, path),
+  ...problemsOfEmbedding(sheet, path),
   ...Object.entries(sheet.service_tiers ?? {}).flatMap(([name, rates]) => [
     ...missingInServiceTier(rates, sheet, `${path}.service_tiers.${name}`),
     ...problemsOfLengthRates(rates, sheet, `${path}.service_tiers.${name}`),

@@ -136,13 +136,19 @@ const reportedTokensOf = ({ promptTotal, outputTotal, toolCalls }: Usage): numbe
     .filter(([tool]) => isToolTokens(tool))
     .reduce((sum, [, tokens]) => sum + tokens, promptTotal + outputTotal)
 
-/** False for a usage that no request to the model can have. `choices`: how many answers were asked for. */
-export const isPlausibleUsage = (sheet: PriceSheet, usage: Usage, choices: number): boolean => {
+interface AskedFor {
+  /** Each may fill the model's context. */
+  readonly prompts: number
+  readonly choices: number
+}
+
+/** False for a usage that no request to the model can have. */
+export const isPlausibleUsage = (sheet: PriceSheet, usage: Usage, { prompts, choices }: AskedFor): boolean => {
   const { toolCalls, promptLargest, negative } = usage
   if (negative !== undefined) return false
   const hasTools = promptLargest !== undefined || Object.keys(toolCalls).length > 0
   const calls = Object.entries(toolCalls).filter(([tool]) => !isToolTokens(tool))
   if (calls.some(([, count]) => count > plausibleCallsMax)) return false
-  const most = contextTokensOf(sheet) + sheet.max_output_tokens * choices
+  const most = contextTokensOf(sheet) * prompts + sheet.max_output_tokens * choices
   return reportedTokensOf(usage) <= most * (hasTools ? plausibleRatioWithToolsMax : plausibleRatioMax)
 }

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { PriceSheet, RequestRouted } from '../../events/types.ts'
-import { type PriceBook, type PublishedPrice, priceAt } from '../pricing/price-book.ts'
+import { isEmbeddingSheet, type PriceBook, type PublishedPrice, priceAt } from '../pricing/price-book.ts'
 
 /** The API of a client that a request came in by. */
 export type Surface = Exclude<RequestRouted['surface'], 'gemini'>
@@ -47,6 +47,8 @@ export interface Catalog {
 export interface RoutingRequest {
   readonly model: string
   readonly chain: readonly string[] | null
+  /** True for embeddings, absent for answers: each has models of its own. */
+  readonly embeds?: true
 }
 
 export interface RoutePlan {
@@ -207,6 +209,15 @@ const noCandidate = (request: RoutingRequest): GatewayError =>
       })
     : modelNotFound(request.chain?.[0] ?? request.model)
 
+const servesOtherwise = ({ model, sheet }: CallableModel): GatewayError =>
+  new GatewayError(
+    'unsupported_value',
+    isEmbeddingSheet(sheet)
+      ? `The model \`${model}\` makes embeddings: it is asked at \`/v1/embeddings\`.`
+      : `The model \`${model}\` makes no embeddings.`,
+    { param: 'model' },
+  )
+
 /** The bound of RequestRouted; a chain of routers can name more. */
 const candidatesMax = 16
 
@@ -220,7 +231,7 @@ const tooManyCandidates = (count: number): GatewayError =>
   )
 
 /**
- * Skips names that do not resolve, and models that are not allowed. Throws `model_not_found`, `invalid_value` or
+ * Skips names that do not resolve, models of the other kind, and models that are not allowed. Throws `model_not_found`, `invalid_value` or
  * `unsupported_value` when none is left, and `model_not_allowed` when the only ones left are not allowed.
  */
 export const planRequest = (
@@ -243,7 +254,9 @@ export const planRequest = (
     refuseUnpriced(catalog, prices, names, atMs)
     throw noCandidate(request)
   }
-  const candidates = callable.filter(({ model }) => mayUse(model))
+  const serving = callable.filter(({ sheet }) => isEmbeddingSheet(sheet) === (request.embeds ?? false))
+  if (serving.length === 0) throw servesOtherwise(callable[0]!)
+  const candidates = serving.filter(({ model }) => mayUse(model))
   if (candidates.length === 0) throw noneAllowed(request)
   if (candidates.length > candidatesMax) throw tooManyCandidates(candidates.length)
   return { candidates, router: request.chain === null ? routerOf(request.model) : null, chain: request.chain !== null }

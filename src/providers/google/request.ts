@@ -43,10 +43,21 @@ const systemFields = ({ system }: Conversation): JsonObject => {
   return parts.length === 0 ? {} : { systemInstruction: { parts } }
 }
 
-const urlFor = ({ provider, upstreamModel }: Target, stream: boolean): string => {
-  const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
-  return endpointOf(provider, `/models/${encodeURIComponent(upstreamModel)}:${method}`)
-}
+export const postToGoogle = (
+  { provider, upstreamModel }: Target,
+  method: string,
+  stream: boolean,
+  body: object,
+): UpstreamRequest => ({
+  url: endpointOf(provider, `/models/${encodeURIComponent(upstreamModel)}:${method}`),
+  headers: {
+    ...provider.headers,
+    'x-goog-api-key': provider.apiKey,
+    'content-type': 'application/json',
+    accept: stream ? 'text/event-stream' : 'application/json',
+  },
+  body: JSON.stringify(body),
+})
 
 /** The request for `generateContent`, or for its stream. Throws `invalid_value` and `unsupported_parameter`. */
 export const generateContentRequest = (
@@ -54,21 +65,12 @@ export const generateContentRequest = (
   target: Target,
   { stream, outputCap }: ReplyRequest,
 ): UpstreamRequest => {
-  const { provider, upstreamModel } = target
-  return {
-    url: urlFor(target, stream),
-    headers: {
-      ...provider.headers,
-      'x-goog-api-key': provider.apiKey,
-      'content-type': 'application/json',
-      accept: stream ? 'text/event-stream' : 'application/json',
-    },
-    body: JSON.stringify({
-      ...requestedTier(target, conversation.serviceTier),
-      ...systemFields(conversation),
-      contents: contentsFor(conversation.turns, upstreamModel),
-      ...toolFieldsFor(conversation, target),
-      generationConfig: generationConfigFor(conversation, upstreamModel, outputCap),
-    }),
-  }
+  const { upstreamModel } = target
+  return postToGoogle(target, stream ? 'streamGenerateContent?alt=sse' : 'generateContent', stream, {
+    ...requestedTier(target, conversation.serviceTier),
+    ...systemFields(conversation),
+    contents: contentsFor(conversation.turns, upstreamModel),
+    ...toolFieldsFor(conversation, target),
+    generationConfig: generationConfigFor(conversation, upstreamModel, outputCap),
+  })
 }

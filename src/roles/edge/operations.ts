@@ -128,6 +128,18 @@ const answering: readonly Operation[] = [
   },
 ]
 
+const embedding: Operation = {
+  ...inference,
+  method: 'post',
+  path: '/v1/embeddings',
+  tag: 'embeddings',
+  summary: 'Embed texts as vectors',
+  request: 'requests/embeddings-request.json',
+  headers: ['Idempotency-Key'],
+  answers: { 200: shown('embeddings') },
+  refusals: [...inferred, ...repeatable],
+}
+
 const submitted: Pick<Operation, 'method' | 'security' | 'tag' | 'headers' | 'refusals'> = {
   method: 'post',
   security: 'key',
@@ -337,6 +349,7 @@ const ledger: readonly Operation[] = [
 /** Every route of the edge. A server with other routes does not start. */
 export const operations: readonly Operation[] = [
   ...answering,
+  embedding,
   ...videos,
   ...others,
   ...ledger,

@@ -46,8 +46,10 @@ import { boundAt, readJson } from './http/request-body.ts'
 import type { RequestWatch } from './http/request-watch.ts'
 import { openapiDocument, operations } from './operations.ts'
 import { completeChat } from './surfaces/chat/handler.ts'
+import { createEmbeddings } from './surfaces/embeddings/handler.ts'
 import { CaptureBudget } from './surfaces/inference/capture-answer.ts'
 import type { Inference } from './surfaces/inference/inference.ts'
+import { surfaceLimits } from './surfaces/limits.ts'
 import { createMessage, requireVersion, serveTokenCount } from './surfaces/messages/handler.ts'
 import { listModels, showModel } from './surfaces/models/models.ts'
 import { listNative, showNative, submitNative } from './surfaces/native-video/handler.ts'
@@ -100,6 +102,7 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   const bodyBound = boundByMoney(tail.ledger, bounds.requestBodyBytesMax)
   const json = readJson(bodyBound)
   const exactJson = readJson(bodyBound, { keepsDigits: true })
+  const tokensJson = readJson(bodyBound, { membersMax: surfaceLimits.embeddingMembersMax })
   const called = [authenticated, few, recorded, limited]
   const version = requireVersion()
   const surface = { inference, keys, bounds, logger, faults, captureBudget: new CaptureBudget() }
@@ -115,6 +118,7 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   router.post('/v1/responses', ...called, exactJson, createResponse(responses))
   router.get('/v1/responses/:id', ...called, serveStoredResponse('get_response', responses))
   router.delete('/v1/responses/:id', ...called, serveStoredResponse('delete_response', responses))
+  router.post('/v1/embeddings', ...called, tokensJson, createEmbeddings(surface))
   router.post('/v1/video/generations', ...called, json, submitGeneration(submits))
   router.get('/v1/video/generations/:id', authenticated, showGeneration(videoTasks))
   router.post('/v1/videos', ...called, readJsonOrForm(bodyBound), createVideo(submits))

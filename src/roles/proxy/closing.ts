@@ -8,6 +8,7 @@ import type { FactOf } from '../../events/envelope.ts'
 import type { Attempt, PriceSheet, UsageRecorded } from '../../events/types.ts'
 import { errorStatusOf } from '../../http/error-table.ts'
 import type { LogOf } from '../../log/event-log.ts'
+import { readEmbeddingInput } from '../../providers/canonical/embeddings.ts'
 import type { Delivered } from '../../providers/dialect/dialect.ts'
 import { countOf } from '../../providers/dialect/reported-usage.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -67,11 +68,14 @@ const unpricedMembers = (sheet: PriceSheet, usage: Usage): NonNullable<UsageReco
   ]
 }
 
-const choicesOf = ({ body }: AnswerRequest): number => countOf(body['n']) ?? 1
+const askedOf = ({ surface, body }: AnswerRequest): { readonly prompts: number; readonly choices: number } =>
+  surface === 'embeddings'
+    ? { prompts: readEmbeddingInput(body).count, choices: 0 }
+    : { prompts: 1, choices: countOf(body['n']) ?? 1 }
 
 const usageFact = (call: AnswerRequest, bill: ServedBill): FactOf<'UsageRecorded'> => {
   const { candidate, usage, source, outcome, attempts, storedId, estimate } = bill
-  const isPlausible = isPlausibleUsage(candidate.sheet, usage, choicesOf(call))
+  const isPlausible = isPlausibleUsage(candidate.sheet, usage, askedOf(call))
   const charge = isPlausible ? chargeFor(candidate.sheet, usage) : chargeReservation(call.reserved)
   const unpriced = unpricedMembers(candidate.sheet, usage)
   return {

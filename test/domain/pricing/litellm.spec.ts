@@ -246,8 +246,29 @@ t.test('a price field that would change the bill, and one that nobody knows, mak
     t.same(reasons(read({ ...plain, [field]: value })), [`${field}: cannot be expressed in a sheet`])
 })
 
+t.test('a model that embeds has a price of its input alone', async (t) => {
+  const large = {
+    litellm_provider: 'openai',
+    mode: 'embedding',
+    max_input_tokens: 8_191,
+    output_vector_size: 3_072,
+    input_cost_per_token: 1.3e-7,
+  }
+  const input = { input: '0.13', output: '0' }
+  t.same(sheetIn(read(large)), { currency: 'USD', per_million_tokens: input, max_output_tokens: 0 })
+  const both = { ...large, output_cost_per_token: 0, input_cost_per_token_batches: 6.5e-8 }
+  t.same(sheetIn(read({ ...both, output_cost_per_token_batches: 0 })).service_tiers, {
+    batch: { per_million_tokens: { input: '0.065', output: '0' } },
+  })
+  const multimodal = { ...large, input_cost_per_audio_token: 6.5e-6, input_cost_per_video_token: 1.2e-5 }
+  t.match(read(multimodal), {
+    sheet: { per_million_tokens: input },
+    leftOut: [{ field: 'input_cost_per_audio_token' }, { field: 'input_cost_per_video_token' }],
+  })
+})
+
 t.test('an entry that is no model that answers here says why', async (t) => {
-  t.match(reasons(read({ ...plain, mode: 'embedding' })), [/^mode: "embedding" is not served/])
+  t.match(reasons(read({ ...plain, mode: 'rerank' })), [/^mode: "rerank" is not served/])
   t.match(reasons(read({ ...plain, max_output_tokens: undefined })), [/^max_output_tokens: is missing/])
   t.match(reasons(read(chat)), [/^input_cost_per_token: is missing/, /^output_cost_per_token: is missing/])
   t.match(reasons(readLiteLlm({ a: 7 }, scope)[0]!), [/no object/])

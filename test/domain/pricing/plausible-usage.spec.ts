@@ -33,11 +33,19 @@ t.test('a usage is plausible up to twice what the model can take and give', asyn
     ['tokens that tools read', usageOf(10, 10, { toolCalls: { image_input_tokens: 1e15 } }), 1, false],
   ]
   for (const [what, usage, choices, plausible] of rows)
-    t.equal(isPlausibleUsage(sheet, usage, choices), plausible, what)
+    t.equal(isPlausibleUsage(sheet, usage, { prompts: 1, choices }), plausible, what)
 })
 
 t.test('without a context size, that of the largest model counts', async (t) => {
   const { context_tokens: _, ...unknown } = sheet
-  t.equal(isPlausibleUsage(unknown, usageOf(4_000_000, 0), 1), true)
-  t.equal(isPlausibleUsage(unknown, usageOf(5_000_000, 0), 1), false)
+  t.equal(isPlausibleUsage(unknown, usageOf(4_000_000, 0), { prompts: 1, choices: 1 }), true)
+  t.equal(isPlausibleUsage(unknown, usageOf(5_000_000, 0), { prompts: 1, choices: 1 }), false)
+})
+
+t.test('each input of a request for embeddings may fill the context', async (t) => {
+  const embedding = { ...sheet, max_output_tokens: 0, context_tokens: 8_192 }
+  const isPlausible = (tokens: number, prompts: number): boolean =>
+    isPlausibleUsage(embedding, usageOf(tokens, 0), { prompts, choices: 0 })
+  t.equal(isPlausible(300_000, 37), true)
+  t.equal(isPlausible(300_000, 1), false)
 })

@@ -56,6 +56,15 @@ t.test('the shipped file is sorted by model, then instant', async (t) => {
   t.same(keys, keys.toSorted())
 })
 
+t.test('a model that embeds has no price of output', async (t) => {
+  const embedding = (output: string): PriceEntry => ({
+    ...entry,
+    sheet: { currency: 'USD', per_million_tokens: { input: '2', output }, max_output_tokens: 0 },
+  })
+  t.same(pathsOf(embedding('0')), [])
+  t.same(pathsOf(embedding('8')), ['prices[0].sheet.max_output_tokens'])
+})
+
 t.test('a sheet of the file is a sheet of the event, never negative', async (t) => {
   const { definitions } = readJson('schemas/price-file.json')
   const resolve = (schema: unknown): unknown => {
@@ -250,7 +259,8 @@ t.test('videos have their published prices', async (t) => {
   t.same(found, expected)
 })
 
-const withoutTools = /^openai\/(?:gpt-image-.*|gpt-4o-audio-preview.*|gpt-4o(?:-mini)?-search-preview)$/
+const withoutTools =
+  /^openai\/(?:gpt-image-.*|gpt-4o-audio-preview.*|gpt-4o(?:-mini)?-search-preview|text-embedding-.*)$/
 const plain = /^openai\/gpt-4(?:o|\.1)/
 
 t.test('every model of OpenAI that uses tools prices them all', async (t) => {

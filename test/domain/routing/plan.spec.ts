@@ -222,3 +222,28 @@ t.test(
     for (const [ask, code, param] of refused) t.throws(() => planned(ask), { code, param })
   },
 )
+
+t.test('embeddings and answers have models of their own', async (t) => {
+  const book: PriceBook = new Map(prices)
+  const embedding = { ...sheet, max_output_tokens: 0 }
+  publishPrice(book, {
+    model: 'openai/e',
+    version: 'v1',
+    effectiveFrom: '2026-01-01T00:00:00Z',
+    source: 'a test',
+    sheet: embedding,
+  })
+  const planned = (ask: RoutingRequest) =>
+    planRequest(catalog, book, ask, nowMs, Math.random).candidates.map(({ model, level }) => [model, level])
+  const chain = ['openai/a', 'openai/e']
+  t.same(planned({ model: '', chain, embeds: true }), [['openai/e', 1]])
+  t.same(planned({ model: '', chain }), [['openai/a', 0]])
+  t.throws(() => planned({ model: 'openai/e', chain: null }), {
+    code: 'unsupported_value',
+    message: /`openai\/e` makes embeddings: it is asked at `\/v1\/embeddings`/,
+  })
+  t.throws(() => planned({ model: 'openai/a', chain: null, embeds: true }), {
+    code: 'unsupported_value',
+    message: /`openai\/a` makes no embeddings/,
+  })
+})

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import t from 'tap'
 import { createSigner, deriveVerifier } from '../../../src/audit/note.ts'
-import { documentedModels, documentedOperations } from '../../support/documented-operations.ts'
-import { sheetOf, startTestGateway } from '../../support/gateway.ts'
+import { documentedOperations, documentedSheets } from '../../support/documented-operations.ts'
+import { startTestGateway } from '../../support/gateway.ts'
 import { invalidOf } from '../../support/invalid-input.ts'
 import type { Documented, Sent } from '../../support/openapi-client.ts'
 import { randomOf } from '../../support/random.ts'
@@ -17,11 +17,9 @@ const signer = createSigner('gateway.test/ledger', Buffer.alloc(32, 7))
 const audit = { sealing: true, origin: signer.name, signer, verifier: deriveVerifier(signer), previous: [] }
 const token = 'a-token-of-ana-that-nobody-can-guess'
 
-const sheets = Object.fromEntries(documentedModels.map((model) => [model, sheetOf()]))
-
 const start = async (t: Parameters<typeof startTestGateway>[0]) => {
   const admins = [{ name: 'ana', sha256: hash('sha256', token) }]
-  const { gateway, account } = await startTestGateway(t, videoOptions(sheets, { admins, audit }))
+  const { gateway, account } = await startTestGateway(t, videoOptions(documentedSheets, { admins, audit }))
   const { secret, workspaceId } = account
   return documentedOperations({ url: gateway.url, secret, adminToken: token, workspaceId })
 }

@@ -9,8 +9,8 @@ import { FuzzRun } from '../../fuzz/run.ts'
 import { checkCharges } from '../../support/bills.ts'
 import { chat, until } from '../../support/clients.ts'
 import { prepareDataFolder } from '../../support/clusters.ts'
-import { documentedModels } from '../../support/documented-operations.ts'
-import { configOf, type Operator, openOperator, runtime, sheetOf, temporaryFolder } from '../../support/gateway.ts'
+import { documentedModel, documentedSheets } from '../../support/documented-operations.ts'
+import { configOf, type Operator, openOperator, runtime, temporaryFolder } from '../../support/gateway.ts'
 import { GatewayProcess } from '../../support/gateway-process.ts'
 import { scrape } from '../../support/metrics.ts'
 import { runProgram } from '../../support/program.ts'
@@ -41,8 +41,7 @@ const start = async (t: Test) => {
   await prepareDataFolder(dataFolder)
   const sandbox = await startSandbox(runtime)
   t.teardown(() => sandbox.stop())
-  const sheets = Object.fromEntries(documentedModels.map((model) => [model, sheetOf()]))
-  const options = videoOptions(sheets, {
+  const options = videoOptions(documentedSheets, {
     audit: { sealing: true, origin: 'gateway.test/ledger', signer: null, verifier: null, previous: [] },
     observe: { host: '127.0.0.1', port: 0 },
     logRequests: false,
@@ -81,7 +80,7 @@ const heldText = ({ heldBytes, residentBytes }: Held): string =>
 
 /** For an answer whose tokens the gateway counts itself: the tables of its tokenizer, 20 MB, come with the first. */
 const uncounted = JSON.stringify({
-  model: documentedModels[0],
+  model: documentedModel,
   messages: [{ role: 'user', content: 'Hello!' }],
   metadata: { sandbox: 'no_usage' },
 })

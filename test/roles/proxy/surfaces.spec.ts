@@ -1,10 +1,13 @@
 import t, { type Test } from 'tap'
-import type { Candidate, Surface } from '../../../src/domain/routing/plan.ts'
+import type { Surface as AnySurface, Candidate } from '../../../src/domain/routing/plan.ts'
 import type { JsonObject } from '../../../src/encoding/json.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
 import type { RoutedRequest } from '../../../src/roles/dispatch.ts'
 import { sheet as chatSheet } from '../../providers/openai/target.ts'
 import { type Bench, billOf, callOf, candidateOf, failureOf, type Heard, hear, startBench, stay } from './forwarding.ts'
+
+/** Those that answer in text. */
+type Surface = Exclude<AnySurface, 'embeddings'>
 
 const words = 'one two three'
 const bodies: { readonly [S in Surface]: JsonObject } = {

@@ -122,16 +122,16 @@ const requireJson = (headers: IncomingHttpHeaders): void => {
   refuseEncoded(headers)
 }
 
-const jsonBounds: JsonBounds = {
+const jsonBounds = {
   depthMax: sharedLimits.jsonDepthMax,
   membersMax: sharedLimits.jsonMembersMax,
   nameCharactersMax: sharedLimits.jsonNameCharactersMax,
-}
+} satisfies JsonBounds
 
-const tooManyMembers = (): GatewayError =>
+const tooManyMembers = (membersMax: number): GatewayError =>
   new GatewayError(
     'request_too_large',
-    `The request body has more than ${jsonBounds.membersMax} members and elements. Send fewer messages, parts or tools in one request.`,
+    `The request body has more than ${membersMax} members and elements. Send less in one request, such as fewer messages, parts or tools.`,
   )
 
 const tooLongNames = (): GatewayError =>
@@ -143,16 +143,23 @@ const tooLongNames = (): GatewayError =>
 interface JsonBodyOptions {
   /** A `WideInteger` in place of each integer that a number would round. */
   readonly keepsDigits?: boolean
+  readonly membersMax?: number
 }
 
 /**
  * Returns how the value is read. Throws `invalid_json`, also for unbounded nesting and a name given twice, and
  * `request_too_large` for too many members; the reader throws `invalid_json`.
  */
-export const checkJsonBody = (bytes: Buffer, { keepsDigits = false }: JsonBodyOptions = {}): (() => unknown) => {
+export const checkJsonBody = (
+  bytes: Buffer,
+  { keepsDigits = false, membersMax = jsonBounds.membersMax }: JsonBodyOptions = {},
+): (() => unknown) => {
   if (!isUtf8(bytes)) throw invalidJson('The request body is not valid UTF-8.')
-  const { tooDeep, tooMany, tooMuchNamed, duplicate, hasLongNumber } = scanJson(bytes.toString(), jsonBounds)
-  if (tooMany) throw tooManyMembers()
+  const { tooDeep, tooMany, tooMuchNamed, duplicate, hasLongNumber } = scanJson(bytes.toString(), {
+    ...jsonBounds,
+    membersMax,
+  })
+  if (tooMany) throw tooManyMembers(membersMax)
   if (tooMuchNamed) throw tooLongNames()
   if (tooDeep) throw invalidJson(`The request body nests deeper than ${jsonBounds.depthMax} levels.`)
   if (duplicate !== null)

@@ -21,6 +21,7 @@ const surfacesByStart: readonly (readonly [string, ObservedSurface])[] = [
   ['/v1/messages', 'messages'],
   ['/v1/responses', 'responses'],
   ['/v1beta/', 'gemini'],
+  ['/v1/embeddings', 'embeddings'],
   ['/v1/video', 'video'],
   ['/vv/', 'native-video'],
   ['/v1/models', 'models'],

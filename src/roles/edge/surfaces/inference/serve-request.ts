@@ -178,10 +178,10 @@ const runAndSend = async (
   await sendAnswer(ctx, answer, { bounds: parts.bounds, faults: parts.faults, streamFormat })
 }
 
-const neverStreamed = {
+export const neverStreamed: StreamFormat = {
   keepAlive: keepAliveComment,
   errorEvent: (): never => {
-    throw new Error('a question is answered whole')
+    throw new Error('it is answered whole')
   },
 }
 

@@ -3,7 +3,7 @@ import type { Accounts } from '../../../../domain/accounts/accounts.ts'
 import { modelPermissionOf } from '../../../../domain/accounts/limits.ts'
 import { formatUsd } from '../../../../domain/money.ts'
 import { perTokenPicos } from '../../../../domain/pricing/charge.ts'
-import type { PriceBook } from '../../../../domain/pricing/price-book.ts'
+import { isEmbeddingSheet, type PriceBook } from '../../../../domain/pricing/price-book.ts'
 import {
   allowAllModels,
   type CallableModel,
@@ -54,16 +54,19 @@ const endpointTypes: { readonly [S in Surface]: string } = {
   chat: 'openai',
   messages: 'anthropic',
   responses: 'openai-response',
+  embeddings: 'embeddings',
 }
 
 const answeringModel = (candidate: CallableModel, surfaces: readonly Surface[], sinceMs: number): ListedModel => ({
   model: candidate.model,
   provider: candidate.provider,
-  endpointTypes: surfaces.map((surface) => endpointTypes[surface]),
+  endpointTypes: surfaces
+    .filter((surface) => (surface === 'embeddings') === isEmbeddingSheet(candidate.sheet))
+    .map((surface) => endpointTypes[surface]),
   sinceMs,
   details: {
     context_length: candidate.sheet.context_tokens ?? null,
-    max_completion_tokens: candidate.sheet.max_output_tokens,
+    max_completion_tokens: candidate.sheet.max_output_tokens || null,
     pricing: pricingOf(candidate),
   },
 })
