@@ -130,7 +130,7 @@ t.test('a key that stands in the file or the environment stays out of an edge', 
   t.notMatch(JSON.stringify(edge), /sk-/)
   t.same(
     [...edge.catalog.providers],
-    [['mine', { models: { a: 'b' }, surfaces: ['chat', 'messages', 'responses'], profile: 'openai' }]],
+    [['mine', { models: { a: 'b' }, surfaces: answeringSurfaces, profile: 'openai' }]],
   )
   const bare = readConfig({ OPENAI_API_KEY: 'sk-one' }, { file: fileWith(t, {}), role: 'edge' })
   t.notMatch(JSON.stringify(bare), /sk-/)
