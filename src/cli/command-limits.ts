@@ -23,4 +23,12 @@ export const cliLimits = {
   signalEchoMs: 500, // npm passes on the Ctrl-C that the terminal has sent to all: within this time it is the same one, and no second.
   shutdownMs: 60_000, // For everything to stop; then the process exits, and its successor finds the rest in the log.
   tablesCheckMs: 2_000, // Until PostgreSQL has answered of which log its tables are, while the ledger is read.
+
+  // Supervision
+  workersMax: 64, // Each has a ledger of its own in memory.
+  observeMs: 3_000, // Longer than a process waits for the servers at a scrape.
+  steadyMs: 10_000, // A process that lived so long was able to work: its successor starts at once.
+  restartDelayMs: 500, // Before the third start in a row that was needed sooner than that; then twice as long each time.
+  restartDelayMsMax: 30_000,
+  endedWritersMax: 1_000, // Kept for a background process that is being replaced itself.
 } as const

@@ -14,7 +14,8 @@ import type { OutcomeStore } from '../roles/edge/admission/idempotency/outcome-s
 import type { EdgeBounds } from '../roles/edge/bounds.ts'
 import type { CallSource, ProxyBounds } from '../roles/proxy/role.ts'
 import { RecentTasks } from '../roles/recent-tasks.ts'
-import type { RoleName } from '../roles/role.ts'
+import { runsRole, type ServedRole } from '../roles/role.ts'
+import type { EndedWriters } from '../roles/scheduler/role.ts'
 import { StoredResponses } from '../roles/stored-responses.ts'
 import type { PollerBounds } from '../roles/video-poller/bounds.ts'
 import { resolveAdministrators } from './administrators.ts'
@@ -23,28 +24,32 @@ import { openDemo } from './demo.ts'
 import { LocalCalls } from './local-calls.ts'
 import { Observation } from './observation.ts'
 import { openPlatform, openTail, type Platform, requireTables } from './platform.ts'
-import { assertPortFree } from './ports.ts'
+import { assertListenPortFree } from './ports.ts'
 import type { Runtime } from './runtime.ts'
 import { ShutdownStack } from './shutdown-stack.ts'
 
-export interface Gateway {
-  readonly url: string
+/** What the greeting of a whole gateway shows. */
+export interface Offer {
   /** The demo workspace's key; null on external servers, where no workspace is opened unasked. */
   readonly demoKey: string | null
+  readonly sampleModel: string
+  /** Null where no videos are made. */
+  readonly sampleVideoModel: string | null
+}
+
+export interface Gateway extends Offer {
+  readonly url: string
   /** Of the data folder's own administrator, where it was made just now. */
   readonly newAdminToken: string | null
   readonly sandbox: boolean
-  readonly sampleModel: string
   /** Of metrics and health; null where they are off. */
   readonly observeUrl: string | null
-  /** Null where no videos are made. */
-  readonly sampleVideoModel: string | null
   /** Finishes requests in flight, returns allowances, stops in reverse order. */
   stop(): Promise<void>
 }
 
 export interface RunningProcess {
-  readonly role: RoleName
+  readonly role: ServedRole
   /** Null for a role that answers no HTTP. */
   readonly url: string | null
   /** Of metrics and health; null where they are off. */
@@ -61,11 +66,18 @@ export interface GatewayBounds {
   readonly videoPoller?: Partial<PollerBounds>
 }
 
+export interface Supervised {
+  /** Null where a provider is configured. */
+  readonly sandboxUrl: string | null
+  readonly endedWriters: EndedWriters
+}
+
 interface StartContext {
   readonly config: Config
   readonly runtime: Runtime
   readonly onFatal: OnFatal
   readonly bounds: GatewayBounds
+  readonly supervised?: Supervised | undefined
 }
 
 interface ProcessContext extends StartContext {
@@ -99,7 +111,7 @@ const startTail = async ({ platform, onFatal, stack, observation }: ProcessConte
 }
 
 const startScheduler = async (context: ProcessContext, tail: LedgerTail): Promise<void> => {
-  const { config, platform, runtime, stack, observation } = context
+  const { config, platform, runtime, stack, observation, supervised } = context
   const [{ scheduler }, { resolveSealing }] = await Promise.all([
     import('../roles/scheduler/role.ts'),
     import('./audit-keys.ts'),
@@ -112,6 +124,7 @@ const startScheduler = async (context: ProcessContext, tail: LedgerTail): Promis
       sealing,
       snapshots: { store: platform.snapshots, openLedger: platform.openLedger },
       requestDeadlineMs: config.requestDeadlineMs,
+      endedWriters: supervised?.endedWriters,
       ...runtime,
     }),
   )
@@ -119,7 +132,8 @@ const startScheduler = async (context: ProcessContext, tail: LedgerTail): Promis
 }
 
 /** Null where a provider is configured. */
-const openSandbox = async ({ config, runtime, stack }: ProcessContext): Promise<string | null> => {
+const openSandbox = async ({ config, runtime, stack, supervised }: ProcessContext): Promise<string | null> => {
+  if (supervised !== undefined) return supervised.sandboxUrl
   if (!config.sandbox) return null
   runtime.logger.log('sandbox.enabled', {})
   const { startSandbox } = await import('../../sandbox/server.ts')
@@ -275,7 +289,7 @@ const startEdge = async (
     rateRecords: await openRateRecords(context),
     requestsPerMinute,
     requestDeadlineMs,
-    listen,
+    listen: { ...listen, isShared: context.supervised !== undefined },
     corsOrigins,
     observer: observation.observer,
     requestLines: config.logRequests && ['debug', 'info'].includes(config.logLevel),
@@ -308,14 +322,23 @@ const sampleVideoModelOf = ({ catalog }: Config, { tail }: CommandContext, nowMs
   return models.find((model) => model.endsWith('/v3')) ?? models[0] ?? null
 }
 
+/** The prices of the configuration and, on embedded servers, a workspace to begin with. */
+const prepareOffer = async ({ config, runtime, platform }: ProcessContext, tail: LedgerTail): Promise<Offer> => {
+  const commandContext = { log: platform.log, tail }
+  await publishUnknownPrices(commandContext, config.prices)
+  return {
+    demoKey: config.external === null ? await openDemo(commandContext, config.dataFolder, runtime) : null,
+    sampleModel: sampleModelOf(config, commandContext, runtime.clock()),
+    sampleVideoModel: sampleVideoModelOf(config, commandContext, runtime.clock()),
+  }
+}
+
 const startAll = async (context: ProcessContext): Promise<Omit<Gateway, 'stop' | 'observeUrl'>> => {
-  const { config, runtime, platform } = context
+  const { config } = context
   await startProjector(context)
   const tail = await startTail(context)
   await startScheduler(context, tail)
-  const commandContext = { log: platform.log, tail }
-  await publishUnknownPrices(commandContext, config.prices)
-  const demoKey = config.external === null ? await openDemo(commandContext, config.dataFolder, runtime) : null
+  const offer = await prepareOffer(context, tail)
   const calls = new LocalCalls()
   const views = { tail, tasks: openRecentTasks(context, tail) }
   const sandboxUrl = await openSandbox(context)
@@ -324,9 +347,7 @@ const startAll = async (context: ProcessContext): Promise<Omit<Gateway, 'stop' |
   await startVideoPoller(context, views, queues, sandboxUrl)
   const { admins, newToken } = resolveAdministrators(config)
   const url = await startEdge(context, views, calls.dispatch, queues, admins)
-  const sampleModel = sampleModelOf(config, commandContext, runtime.clock())
-  const sampleVideoModel = sampleVideoModelOf(config, commandContext, runtime.clock())
-  return { url, demoKey, newAdminToken: newToken, sandbox: config.sandbox, sampleModel, sampleVideoModel }
+  return { url, ...offer, newAdminToken: newToken, sandbox: config.sandbox }
 }
 
 /** On a connection of their own: a long answer must not delay the log's acknowledgements. */
@@ -349,18 +370,45 @@ const warnWithoutVendors = ({ config, runtime }: ProcessContext): void => {
   if (config.videoVendors.length === 0 && !config.sandbox) runtime.logger.log('video.no_vendor_configured', {})
 }
 
-const roleStarters: { readonly [Role in RoleName]: (context: ProcessContext) => Promise<string | null> } = {
+export interface StartedRole {
+  readonly url: string | null
+  readonly offer?: Offer
+}
+
+const roleStarters: { readonly [Role in ServedRole]: (context: ProcessContext) => Promise<StartedRole> } = {
   edge: async (context) => {
     const tail = await startTail(context)
     warnWithoutPrices(context, tail)
     const views = { tail, tasks: openRecentTasks(context, tail) }
     const queues = await openQueues(context, { puts: true })
     const { dispatch } = await openCalls(context, openCallClient)
-    return startEdge(context, views, dispatch, queues, resolveAdministrators(context.config).admins)
+    return { url: await startEdge(context, views, dispatch, queues, resolveAdministrators(context.config).admins) }
   },
   proxy: async (context) => {
     await startProxy(context, await openCalls(context, openCallServer), await openSandbox(context))
-    return null
+    return { url: null }
+  },
+  worker: async (context) => {
+    const tail = await startTail(context)
+    warnWithoutPrices(context, tail)
+    const views = { tail, tasks: openRecentTasks(context, tail) }
+    const queues = await openQueues(context, { puts: true })
+    const calls = new LocalCalls()
+    await startProxy(context, calls, await openSandbox(context))
+    return {
+      url: await startEdge(context, views, calls.dispatch, queues, resolveAdministrators(context.config).admins),
+    }
+  },
+  background: async (context) => {
+    await startProjector(context)
+    const tail = await startTail(context)
+    await startScheduler(context, tail)
+    const started = context.supervised === undefined ? {} : { offer: await prepareOffer(context, tail) }
+    warnWithoutVendors(context)
+    const views = { tail, tasks: openRecentTasks(context, tail) }
+    const queues = await openQueues(context, { takes: true })
+    await startVideoPoller(context, views, queues, await openSandbox(context))
+    return { url: null, ...started }
   },
   'video-poller': async (context) => {
     const tail = await startTail(context)
@@ -368,24 +416,33 @@ const roleStarters: { readonly [Role in RoleName]: (context: ProcessContext) => 
     const views = { tail, tasks: openRecentTasks(context, tail) }
     const queues = await openQueues(context, { takes: true })
     await startVideoPoller(context, views, queues, await openSandbox(context))
-    return null
+    return { url: null }
   },
   projector: async (context) => {
     await startProjector(context)
-    return null
+    return { url: null }
   },
   scheduler: async (context) => {
     await startScheduler(context, await startTail(context))
-    return null
+    return { url: null }
   },
+}
+
+interface StartedProcess {
+  /** Of metrics and health; null where they are off. */
+  readonly observeUrl: string | null
+  readonly observation: Observation
+  /** What its frames in the log are named by. */
+  readonly writer: string
+  stop(): Promise<void>
 }
 
 const startOnPlatform = async <Started extends object>(
   ground: StartContext,
-  role: RoleName | 'gateway',
+  role: ServedRole | 'gateway',
   start: (context: ProcessContext) => Promise<Started>,
-): Promise<Started & { readonly observeUrl: string | null; stop(): Promise<void> }> => {
-  const { config, runtime, bounds } = ground
+): Promise<Started & StartedProcess> => {
+  const { config, runtime, bounds, supervised } = ground
   const stack = new ShutdownStack()
   const observation = stack.push(new Observation(role, config.observe !== null))
   const { observer } = observation
@@ -394,9 +451,10 @@ const startOnPlatform = async <Started extends object>(
     ground.onFatal(fault)
   }
   try {
-    if (role === 'gateway' || role === 'edge')
-      await assertPortFree({ ...config.listen, settings: '--port, or `listen.port` of the configuration' })
-    if (config.observe !== null) await observation.listen(config.observe, runtime.logger)
+    if (supervised === undefined) {
+      if (runsRole(role, 'edge')) await assertListenPortFree(config)
+      if (config.observe !== null) await observation.listen(config.observe, runtime.logger)
+    }
     const embedded = role === 'gateway' ? 'own' : 'running'
     const { queueLeaseMs } = bounds.videoPoller ?? {}
     const platform = stack.push(
@@ -409,7 +467,7 @@ const startOnPlatform = async <Started extends object>(
       observation.health.enter('stopping')
       return stack.stop()
     }
-    return { ...started, observeUrl: observation.url, stop }
+    return { ...started, observeUrl: observation.url, observation, writer: platform.log.writer, stop }
   } catch (fault) {
     await stack.stop()
     throw fault
@@ -424,15 +482,15 @@ export const startGateway = (
   bounds: GatewayBounds = {},
 ): Promise<Gateway> => startOnPlatform({ config, runtime, onFatal, bounds }, 'gateway', startAll)
 
-/** Starts one role on servers that run already. Rejects like `startGateway`. */
-export const startRole = (
-  role: RoleName,
+/** Starts one role, or several, on servers that run already. Rejects like `startGateway`. */
+export const startRole = async (
+  role: ServedRole,
   config: Config,
   runtime: Runtime,
   onFatal: OnFatal,
   bounds: GatewayBounds = {},
-): Promise<RunningProcess> =>
-  startOnPlatform({ config, runtime, onFatal, bounds }, role, async (context) => ({
-    role,
-    url: await roleStarters[role](context),
-  }))
+  supervised?: Supervised,
+): Promise<RunningProcess & StartedRole & StartedProcess> => ({
+  role,
+  ...(await startOnPlatform({ config, runtime, onFatal, bounds, supervised }, role, roleStarters[role])),
+})

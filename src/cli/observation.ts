@@ -1,11 +1,11 @@
 import { OperatorListener } from '../adapters/operators/listener.ts'
-import { PrometheusMetrics } from '../adapters/prometheus/metrics.ts'
+import { type PrometheusFigures, PrometheusMetrics } from '../adapters/prometheus/metrics.ts'
 import type { Config } from '../config/config.ts'
 import { faultCode } from '../errors/gateway-error.ts'
 import { ledgerReadings } from '../log/ledger-readings.ts'
 import type { LedgerTail } from '../log/ledger-tail.ts'
 import { LogWatch, type WatchedLog } from '../log/log-watch.ts'
-import type { RoleName } from '../roles/role.ts'
+import type { ServedRole } from '../roles/role.ts'
 import { type Check, type Checks, checkOf, passing } from '../runtime/health.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -66,12 +66,12 @@ export class Observation {
   readonly observer: Observer
   readonly health = new ProcessHealth()
   readonly #metrics: PrometheusMetrics | null
-  readonly #role: RoleName | 'gateway'
+  readonly #role: ServedRole | 'gateway'
   #watch: LogWatch | null = null
   #listener: OperatorListener | null = null
   #url: string | null = null
 
-  constructor(role: RoleName | 'gateway', isAsked: boolean) {
+  constructor(role: ServedRole | 'gateway', isAsked: boolean) {
     this.#role = role
     this.#metrics = isAsked ? new PrometheusMetrics() : null
     this.observer = this.#metrics?.observer ?? noObserver
@@ -103,7 +103,10 @@ export class Observation {
     this.#follow('tables', position, sharedLimits.projectionLagMs)
   }
 
-  /** A default port that is taken gives way to a free one. */
+  async figures(): Promise<PrometheusFigures> {
+    return (await this.#metrics?.figures()) ?? []
+  }
+
   async listen(observe: NonNullable<Config['observe']>, logger: Logger): Promise<void> {
     const metrics = this.#metrics
     if (metrics === null) return
@@ -115,10 +118,7 @@ export class Observation {
       ready: () => this.health.ready(),
     }
     this.#listener = new OperatorListener(monitored, logger)
-    const { host, port } = observe
-    const settings = '--observe-port, or `observe.port` of the configuration'
-    if (port !== null) this.#url = await withPortErrors({ host, port, settings }, this.#listener.listen(host, port))
-    else this.#url = await listenOnFreePort(this.#listener, host)
+    this.#url = await listenForOperators(this.#listener, observe)
   }
 
   async stop(): Promise<void> {
@@ -132,6 +132,16 @@ export class Observation {
     watch.follow(name, position)
     this.health.check(name, () => ({ [name]: watch.inStep(name, withinMs) }))
   }
+}
+
+/** Resolves with the URL. A default port that is taken gives way to a free one. */
+export const listenForOperators = (
+  listener: OperatorListener,
+  { host, port }: NonNullable<Config['observe']>,
+): Promise<string> => {
+  const settings = '--observe-port, or `observe.port` of the configuration'
+  if (port === null) return listenOnFreePort(listener, host)
+  return withPortErrors({ host, port, settings }, listener.listen(host, port))
 }
 
 const listenOnFreePort = async (listener: OperatorListener, host: string): Promise<string> => {

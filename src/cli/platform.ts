@@ -18,7 +18,7 @@ import { LedgerTail } from '../log/ledger-tail.ts'
 import { assertSameLog } from '../log/log-identity.ts'
 import type { AllowedWriters } from '../log/read-frame.ts'
 import { manifests } from '../roles/manifests.ts'
-import type { ProcessRole } from '../roles/role.ts'
+import { type ProcessRole, writerRoleOf } from '../roles/role.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import type { Observer } from '../runtime/observer.ts'
 import { withTimeout } from '../runtime/within.ts'
@@ -54,7 +54,7 @@ export interface DatabaseAccess {
 type EmbeddedChoice = 'own' | 'running' | 'any'
 
 interface PlatformOptions {
-  /** The writer's name in the log. */
+  /** What the process runs as. */
   readonly role: ProcessRole
   readonly embedded: EmbeddedChoice
   /** Appends no events, and so does not create the log. Always so for the projector. */
@@ -136,16 +136,17 @@ export const permittedEventTypes: AllowedWriters = new Map(
 )
 
 /** Other roles use existing streams: a misspelt name must not create another log. */
-const createsStreams = (role: ProcessRole): boolean => role === 'gateway' || role === 'operator'
+const createsStreams = (role: string): boolean => role === 'gateway' || role === 'operator'
 
 const openLogOn = (
   connection: NatsConnection,
   monitoringUrl: string | undefined,
   config: Config,
   runtime: Runtime,
-  { role, readOnly = role === 'projector', observer, onFatal }: PlatformOptions,
-): Promise<OpenLog> =>
-  openLog({
+  { role: process, readOnly = process === 'projector', observer, onFatal }: PlatformOptions,
+): Promise<OpenLog> => {
+  const role = writerRoleOf(process)
+  return openLog({
     connection,
     ...config.log,
     role,
@@ -157,6 +158,7 @@ const openLogOn = (
     ...runtime,
     onFatal,
   })
+}
 
 /** Imports the database code only where there is a database: a proxy has none. */
 const openTables = async (databaseUrl: string | null): Promise<DatabaseAccess | null> => {
@@ -204,7 +206,7 @@ const createLedgerOpener =
   }
 
 export const openPlatform = async (config: Config, runtime: Runtime, options: PlatformOptions): Promise<Platform> => {
-  const { role } = options
+  const role = writerRoleOf(options.role)
   const servers = await findServers(config, runtime, options)
   const { url, monitoringUrl, user, password, credentialsFile, tls } = servers.nats
   const connect: Platform['connect'] = (purpose) =>

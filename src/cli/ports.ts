@@ -1,4 +1,5 @@
 import { createServer } from 'node:net'
+import type { Config } from '../config/config.ts'
 import { faultCode } from '../errors/gateway-error.ts'
 import { CommandError } from './report.ts'
 
@@ -25,8 +26,7 @@ export const withPortErrors = async <T>({ host, port, settings }: ChosenPort, li
   }
 }
 
-/** For use before anything is started that would need the port. Throws as `withPortErrors` does. */
-export const assertPortFree = async (chosen: ChosenPort): Promise<void> => {
+const assertPortFree = async (chosen: ChosenPort): Promise<void> => {
   const { host, port } = chosen
   const server = createServer()
   const opened = new Promise<void>((resolve, reject) => {
@@ -36,3 +36,7 @@ export const assertPortFree = async (chosen: ChosenPort): Promise<void> => {
   await withPortErrors(chosen, opened)
   await new Promise((resolve) => server.close(resolve))
 }
+
+/** For use before anything is started that would need the port. Throws as `withPortErrors` does. */
+export const assertListenPortFree = ({ listen }: Pick<Config, 'listen'>): Promise<void> =>
+  assertPortFree({ ...listen, settings: '--port, or `listen.port` of the configuration' })

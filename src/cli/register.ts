@@ -1,12 +1,11 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Command } from 'commander'
 import { type Config, readConfig } from '../config/config.ts'
-import { type ProcessRole, type RoleName, roleNames } from '../roles/role.ts'
+import type { ProcessRole } from '../roles/role.ts'
 import { registerArchive } from './archive-command.ts'
 import { registerAudit } from './audit-command.ts'
 import { callbackSecretRecord } from './callbacks.ts'
 import type { CommandContext } from './command-context.ts'
 import { registerExplain } from './explain-command.ts'
-import { listSecrets } from './faults.ts'
 import { registerFindings } from './findings-command.ts'
 import { findGroup, registerOperations } from './operations.ts'
 import { resolveOperator } from './operator.ts'
@@ -18,6 +17,7 @@ import { registerReplay } from './replay-command.ts'
 import { printRecords } from './report.ts'
 import { registerRestore } from './restore-command.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
+import { registerServe } from './serve-command.ts'
 import { runServers } from './servers.ts'
 import { registerStatement } from './statement-command.ts'
 import { printStatus } from './status.ts'
@@ -29,13 +29,6 @@ interface Globals {
   readonly data?: string
   readonly actor?: string
 }
-
-const secondsOf = (text: string): number => {
-  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError('a time is given in whole seconds, up to 9999')
-  return Number(text)
-}
-
-const observePortOf = (text: string): number | 'off' => (text === 'off' ? text : parsePort(text))
 
 const configOf = (
   command: Command,
@@ -85,33 +78,8 @@ const registerCallbackSecret = (workspace: Command): void => {
     )
 }
 
-interface ServeOptions {
-  readonly port?: number
-  readonly observePort?: number | 'off'
-  readonly drainSeconds?: number
-  readonly role?: RoleName
-  readonly firstSeal?: boolean
-}
-
 export const registerCommands = (program: Command): void => {
-  program
-    .command('serve')
-    .description('run the gateway, with embedded servers unless external ones are configured')
-    .option('--port <port>', 'port to listen on (default: 8787)', parsePort)
-    .option('--observe-port <port>', 'port of metrics and health: 0 for any that is free, or off', observePortOf)
-    .addOption(new Option('--role <role>', 'run one role alone, on servers that run already').choices(roleNames))
-    .option(
-      '--drain-seconds <seconds>',
-      'how long requests in flight may run after SIGTERM (default: as configured, or 15)',
-      secondsOf,
-    )
-    .option('--first-seal', 'seal a log of which nothing is known to be signed, as it is: one that was made elsewhere')
-    .action(async (options: ServeOptions, command: Command) => {
-      const config = configOf(command, { role: 'gateway', ...options })
-      const { serveGateway } = await import('./serve.ts') // The roles are most of the program, and most commands need none.
-      const source = { role: options.role ?? 'gateway', secrets: listSecrets(config) }
-      return serveGateway(config, createRuntime(config.logLevel, source), options.role)
-    })
+  registerServe(program, configOf)
   program
     .command('servers')
     .description('run the embedded PostgreSQL and NATS alone, for roles that are started one by one')

@@ -1,10 +1,10 @@
 import type { Config } from '../config/config.ts'
-import type { RoleName } from '../roles/role.ts'
-import { cliLimits } from './command-limits.ts'
+import type { ServedRole } from '../roles/role.ts'
 import { type Gateway, type GatewayBounds, type RunningProcess, startGateway, startRole } from './gateway.ts'
-import { exitCodes } from './report.ts'
+import { createFatalExit, forceExitAfter, stopMsOf } from './process-end.ts'
 import type { Runtime } from './runtime.ts'
 import { onShutdownSignal } from './shutdown-signal.ts'
+import { type SuperviseOptions, supervise } from './supervise.ts'
 
 const observeLine = (observeUrl: string | null): readonly string[] =>
   observeUrl === null ? [] : [`Metrics and health, for operators: ${observeUrl}/metrics, /healthz, /readyz`]
@@ -47,29 +47,32 @@ const formatGreeting = (gateway: Gateway): string => {
 const roleGreeting = ({ role, url, observeUrl }: RunningProcess): string =>
   [...observeLine(observeUrl), url === null ? `The ${role} works.` : `The ${role} answers at ${url}/v1`].join('\n')
 
-const forceExitAfterTimeout = ({ withdrawMs, drainMs }: Config, { logger }: Runtime): void => {
-  logger.log('process.stopping', {})
-  const lastMs = withdrawMs + 3 * drainMs + cliLimits.shutdownMs
-  setTimeout(() => {
-    logger.log('process.stop_timed_out', { afterMs: lastMs })
-    process.exit(exitCodes.failed)
-  }, lastMs).unref()
+const warnOfExposedFiles = ({ exposedFiles }: Config, { logger }: Runtime): void => {
+  for (const file of exposedFiles) logger.log('config.secret_file_exposed', { file })
+}
+
+/** In several processes; until SIGINT or SIGTERM, also during the start. SIGUSR2 replaces one process after the other. */
+export const serveWorkers = async (config: Config, runtime: Runtime, options: SuperviseOptions): Promise<void> => {
+  warnOfExposedFiles(config, runtime)
+  const untilShutdown = onShutdownSignal(() => forceExitAfter(2 * stopMsOf(config), runtime))
+  const gateway = await supervise(config, runtime, options)
+  process.on('SIGUSR2', () => void gateway.restart())
+  console.log(formatGreeting(gateway))
+  await untilShutdown()
+  await gateway.stop()
+  runtime.logger.log('process.stopped', {})
 }
 
 /** Until SIGINT or SIGTERM, also during the start; a second signal later ends the process at once. */
 export const serveGateway = async (
   config: Config,
   runtime: Runtime,
-  role: RoleName | undefined,
+  role: ServedRole | undefined,
   bounds: GatewayBounds = {},
 ): Promise<void> => {
-  const { logger } = runtime
-  for (const file of config.exposedFiles) logger.log('config.secret_file_exposed', { file })
-  const die = (fault: Error): never => {
-    logger.log('process.fatal', { fault })
-    process.exit(exitCodes.failed)
-  }
-  const untilShutdown = onShutdownSignal(() => forceExitAfterTimeout(config, runtime))
+  warnOfExposedFiles(config, runtime)
+  const die = createFatalExit(runtime)
+  const untilShutdown = onShutdownSignal(() => forceExitAfter(stopMsOf(config), runtime))
   const running =
     role === undefined
       ? await startGateway(config, runtime, die, bounds)
@@ -77,5 +80,5 @@ export const serveGateway = async (
   console.log('role' in running ? roleGreeting(running) : formatGreeting(running))
   await untilShutdown()
   await running.stop()
-  logger.log('process.stopped', {})
+  runtime.logger.log('process.stopped', {})
 }

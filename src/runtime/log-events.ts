@@ -209,6 +209,12 @@ export const logEvents = {
     action: 'Nothing.',
     fields: ['workspaceId', 'holdId'],
   },
+  'hold.owner_ended': {
+    level: 'info',
+    text: 'A hold of a process that has ended without returning it was released.',
+    action: 'Nothing.',
+    fields: ['workspaceId', 'holdId'],
+  },
   'idempotency.claim_not_renewed': {
     level: 'debug',
     text: 'The claim of an idempotency key could not be renewed. It is retried.',
@@ -594,6 +600,30 @@ export const logEvents = {
     text: 'A snapshot of the ledger was stored. The next checkpoint confirms it.',
     action: 'Nothing.',
     fields: ['sequence'],
+  },
+  'supervisor.process_ended': {
+    level: 'error',
+    text: 'A process of the gateway has ended and is replaced.',
+    action: 'Read the lines of that process before it; one that was killed is usually short of memory.',
+    fields: ['process', 'pid', 'code', 'signal'],
+  },
+  'supervisor.process_started': {
+    level: 'info',
+    text: 'A process of the gateway serves.',
+    action: 'Nothing.',
+    fields: ['process', 'pid', 'ms'],
+  },
+  'supervisor.restart_failed': {
+    level: 'error',
+    text: 'A new process could not start. Its predecessor serves on, and no further process is restarted.',
+    action: 'Read the lines of that process, mend the cause, and send SIGUSR2 again.',
+    fields: ['process', 'pid'],
+  },
+  'supervisor.restarted': {
+    level: 'info',
+    text: 'Every process was restarted.',
+    action: 'Nothing.',
+    fields: ['ms'],
   },
   'tls.certificate_rejected': {
     level: 'error',

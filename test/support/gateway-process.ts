@@ -94,6 +94,8 @@ const externalOf = ({ databaseUrl, nats }: External): object => ({
 export interface ProcessOptions {
   /** One role alone; the whole gateway where none is named. */
   readonly role?: RoleName
+  /** In several processes; one where absent. */
+  readonly workers?: number
   readonly settingsFolder?: string
   readonly logLevel?: string
   readonly env?: Readonly<Record<string, string>>
@@ -130,13 +132,15 @@ export class GatewayProcess {
 
   /** Resolves when it answers; rejects when it ends before. */
   static async start(config: Config, options: ProcessOptions = {}): Promise<GatewayProcess> {
-    const { role, settingsFolder = config.dataFolder, logLevel = 'warn', env = {}, bounds } = options
+    const { role, workers, settingsFolder = config.dataFolder, logLevel = 'warn', env = {}, bounds } = options
     const pricesFile = join(settingsFolder, 'prices.json')
     const configFile = join(settingsFolder, `${role ?? 'gateway'}.yaml`)
     await writeFile(pricesFile, JSON.stringify(config.prices))
     await writeFile(configFile, fileOf({ ...config, logLevel }, pricesFile))
     const roleWords = role === undefined ? [] : ['--role', role]
-    const words = [...programOf(bounds), '--config', configFile, '--data', config.dataFolder, ...roleWords]
+    const workerWords = workers === undefined ? [] : ['--workers', String(workers)]
+    const dataWords = ['--config', configFile, '--data', config.dataFolder]
+    const words = [...programOf(bounds), ...dataWords, ...roleWords, ...workerWords]
     const child = spawn(process.execPath, words, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: programEnvironment(env),
@@ -176,7 +180,7 @@ export class GatewayProcess {
     return this.ended()
   }
 
-  tell(signal: EndingSignal): void {
+  tell(signal: EndingSignal | 'SIGUSR2'): void {
     this.#child.kill(signal)
   }
 

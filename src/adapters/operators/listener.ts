@@ -10,9 +10,9 @@ interface MonitoredProcess {
   readonly metrics: () => Promise<string>
   readonly metricsType: string
   /** Liveness: a failed check calls for a restart. */
-  readonly alive: () => Checks
+  readonly alive: () => Checks | Promise<Checks>
   /** Readiness: a failed check keeps work away. */
-  readonly ready: () => Checks
+  readonly ready: () => Checks | Promise<Checks>
 }
 
 interface Answer {
@@ -34,9 +34,9 @@ const answerPath = async (path: string, monitored: MonitoredProcess): Promise<An
     case '/metrics':
       return { status: 200, type: monitored.metricsType, body: await monitored.metrics() }
     case '/healthz':
-      return checksAnswer(monitored.role, monitored.alive(), ['ok', 'failed'])
+      return checksAnswer(monitored.role, await monitored.alive(), ['ok', 'failed'])
     case '/readyz':
-      return checksAnswer(monitored.role, monitored.ready(), ['ready', 'not_ready'])
+      return checksAnswer(monitored.role, await monitored.ready(), ['ready', 'not_ready'])
     default:
       return notFound
   }

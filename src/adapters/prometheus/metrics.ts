@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { GaugeName, Observer, Reading, Readings } from '../../runtime/observer.ts'
 import { withTimeout } from '../../runtime/within.ts'
 import { counters, type Definition, gauges, histograms } from './definitions.ts'
@@ -52,6 +52,23 @@ const observerOn = (registry: Registry): Observer => {
   }
 }
 
+/** All figures of a process, as they travel to the one that shows those of several. */
+export type PrometheusFigures = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
+
+export const prometheusContentType = Registry.PROMETHEUS_CONTENT_TYPE
+
+/** The page of several processes: each figure has the label `process`. */
+export const renderFigures = (figuresByProcess: ReadonlyMap<string, PrometheusFigures>): Promise<string> => {
+  const labelled = Array.from(figuresByProcess, ([process, figures]) =>
+    figures.map((figure) => ({
+      ...figure,
+      aggregator: 'first', // By their labels no two are the same.
+      values: figure.values.map((value) => ({ ...value, labels: { process, ...value.labels } })),
+    })),
+  )
+  return AggregatorRegistry.aggregate(labelled).metrics()
+}
+
 export class PrometheusMetrics {
   readonly observer: Observer
   readonly #registry = new Registry()
@@ -83,11 +100,20 @@ export class PrometheusMetrics {
     return this.#rendering
   }
 
+  async figures(): Promise<PrometheusFigures> {
+    await this.#readSources()
+    return this.#registry.getMetricsAsJSON()
+  }
+
   async #render(): Promise<string> {
+    await this.#readSources()
+    return this.#registry.metrics()
+  }
+
+  async #readSources(): Promise<void> {
     const read = await Promise.all(this.#sources.map(readInTime))
     for (const [name, gauge] of this.#gauges) clear(name, gauge)
     for (const { name, labels = {}, value } of read.flat()) this.#gauges.get(name)?.set({ ...labels }, value)
-    return this.#registry.metrics()
   }
 }
 

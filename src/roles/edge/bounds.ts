@@ -25,6 +25,7 @@ export type EdgeBounds = {
     | 'headersCountMax'
     | 'pipelinedRequestsMax'
     | 'withdrawMs'
+    | 'sharedWithdrawMs'
     | 'stopMs'
     | 'lastAnswerMs'
     | 'closingAckMs'

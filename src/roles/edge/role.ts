@@ -60,7 +60,13 @@ interface EdgeParts {
   /** For workspaces whose limits do not set one; null for no limit. */
   readonly requestsPerMinute: number | null
   readonly requestDeadlineMs?: number
-  readonly listen: { readonly host: string; readonly port: number; readonly tls?: CertificateFiles | undefined }
+  readonly listen: {
+    readonly host: string
+    readonly port: number
+    readonly tls?: CertificateFiles | undefined
+    /** Other processes accept connections of the same socket. Default false. */
+    readonly isShared?: boolean
+  }
   /** Of pages whose scripts may call the API. Default none. */
   readonly corsOrigins?: readonly string[]
   readonly clock: Clock
@@ -88,6 +94,7 @@ interface RunningEdge extends WatchedRole {
 
 interface Stoppable {
   readonly server: HttpListener
+  readonly isShared: boolean
   readonly tails: LiveTails
   readonly openCalls: OpenCalls
   readonly allowances: Allowances
@@ -99,10 +106,11 @@ interface Stoppable {
 
 /** What outlives the drain is ended at its proxy: the log has its end while this edge can still return what it held. */
 const stopWithin = async (
-  { withdrawMs, stopMs, lastAnswerMs, closingAckMs, allowanceReturnMs }: EdgeBounds,
-  { server, tails, openCalls, allowances, rates, inference, videoTasks, requestWatch }: Stoppable,
+  { withdrawMs, sharedWithdrawMs, stopMs, lastAnswerMs, closingAckMs, allowanceReturnMs }: EdgeBounds,
+  { server, isShared, tails, openCalls, allowances, rates, inference, videoTasks, requestWatch }: Stoppable,
 ): Promise<void> => {
   server.stopAccepting()
+  if (isShared) await waitAtMost(server.stopListening(), sharedWithdrawMs)
   if (withdrawMs > 0) await pause(withdrawMs)
   const drained = server.drain().then(() => allowances.ended())
   tails.close()
@@ -166,7 +174,17 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const stop = (withdrawMs = bounds.withdrawMs): Promise<void> =>
     stopWithin(
       { ...bounds, withdrawMs },
-      { server, tails, openCalls, allowances, rates, inference, videoTasks, requestWatch },
+      {
+        server,
+        isShared: listen.isShared ?? false,
+        tails,
+        openCalls,
+        allowances,
+        rates,
+        inference,
+        videoTasks,
+        requestWatch,
+      },
     )
   try {
     return { ...(await server.listen(listen.host, listen.port)), checks, readings, stop: () => stop() }

@@ -60,6 +60,9 @@ function* openHolds({ wallets }: Ledger): Generator<Hold> {
   for (const { holds } of wallets.values()) yield* holds.values()
 }
 
+export const holdsOwnedBy = (ledger: Ledger, owner: string): readonly Hold[] =>
+  [...openHolds(ledger)].filter((hold) => hold.owner === owner)
+
 export const expiredHolds = (tail: DeadlineSource): DeadlineIndex<Hold> =>
   new DeadlineIndex(tail, {
     deadlineIn: (event) => (event.type === 'HoldPlaced' ? event.data.deadline : undefined),

@@ -3,7 +3,7 @@ import type { SealFault } from '../../audit/seal.ts'
 import type { Key } from '../../domain/accounts/accounts.ts'
 import type { Hold } from '../../domain/wallet/wallet.ts'
 import type { LogOf } from '../../log/event-log.ts'
-import type { LedgerTail } from '../../log/ledger-tail.ts'
+import { type LedgerTail, waitForLogEnd } from '../../log/ledger-tail.ts'
 import type { RawFrames } from '../../log/raw-frames.ts'
 import { WalletCommandHandler } from '../../log/wallet-command-handler.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -14,7 +14,7 @@ import { manifests } from '../manifests.ts'
 import type { WatchedRole } from '../role.ts'
 import { defineRole, type RunningRole } from '../role.ts'
 import { Cosigner, type CosignerParts } from './cosigner.ts'
-import { expiredHolds, expiringKeys } from './deadline-index.ts'
+import { expiredHolds, expiringKeys, holdsOwnedBy } from './deadline-index.ts'
 import { type DueWallet, DueWallets } from './due-wallets.ts'
 import { schedulerLimits } from './limits.ts'
 import { type SealerParts, startSealer } from './sealer.ts'
@@ -27,19 +27,42 @@ interface SealingParts extends Pick<SealerParts, 'signer' | 'previous' | 'heads'
   readonly cosigning?: Pick<CosignerParts, 'witnesses' | 'everyMs'>
 }
 
+/** Calls back with each writer of the log whose process has ended; returns the function that stops it. */
+export type EndedWriters = (onEnded: (writer: string) => void) => () => void
+
 export interface SchedulerParts {
   readonly log: LogOf<Expiring | 'CheckpointSealed' | 'CheckpointCosigned'> & RawFrames
   readonly tail: LedgerTail
   readonly sealing: SealingParts | null
   readonly snapshots?: Pick<SnapshotWriterParts, 'store' | 'openLedger'>
   readonly requestDeadlineMs: number
+  /** What such a writer held is released at once; without it at the deadline. */
+  readonly endedWriters?: EndedWriters | undefined
   readonly clock: Clock
   /** Never jumps; default: the process's own. */
   readonly steadyClock?: Clock
   readonly logger: Logger
 }
 
-const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger }: SchedulerParts): RunningRole => {
+/** What a process appended last is in the log: once the ledger has that, none of its charges follows. */
+const watchEndedWriters = (parts: SchedulerParts, release: (hold: Hold) => Promise<void>) => {
+  const ended = new Set<string>()
+  const unlisten = parts.endedWriters?.((writer) => ended.add(writer))
+  return {
+    release: async (): Promise<void> => {
+      if (ended.size === 0) return
+      await waitForLogEnd(parts, () => new Error('the ledger is behind the log'))
+      for (const writer of [...ended]) {
+        await Promise.all(holdsOwnedBy(parts.tail.ledger, writer).map(release))
+        ended.delete(writer)
+      }
+    },
+    stop: () => unlisten?.(),
+  }
+}
+
+const startExpiry = (parts: SchedulerParts): RunningRole => {
+  const { log, tail, requestDeadlineMs, clock, steadyClock, logger } = parts
   const settleMs = Math.max(schedulerLimits.clockSettleMs, 3 * requestDeadlineMs)
   const ends: Pick<LogOf<Expiring>, 'appendToWallet'> = log
   const writer = new WalletCommandHandler(ends, tail)
@@ -50,11 +73,13 @@ const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger 
   const warning = new ThrottledWarning(logger)
   let ending: Promise<void> = Promise.resolve()
   let busy = false
-
-  const release = async ({ workspaceId, holdId }: Hold): Promise<void> => {
-    await writer.execute(workspaceId, { type: 'ReleaseHold', holdId, reason: 'expired' })
-    logger.log('hold.expired', { workspaceId, holdId })
-  }
+  const releaseAs =
+    (code: 'hold.expired' | 'hold.owner_ended') =>
+    async ({ workspaceId, holdId }: Hold): Promise<void> => {
+      await writer.execute(workspaceId, { type: 'ReleaseHold', holdId, reason: 'expired' })
+      logger.log(code, { workspaceId, holdId })
+    }
+  const ended = watchEndedWriters(parts, releaseAs('hold.owner_ended'))
 
   const revoke = async ({ workspaceId, keyId }: Key, nowMs: number): Promise<void> => {
     await writer.executeAccount(workspaceId, { type: 'ExpireKey', keyId, nowMs })
@@ -74,9 +99,10 @@ const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger 
     try {
       const nowMs = settled.nowMs()
       await Promise.all([
-        ...overdue.at(nowMs).map(release),
+        ...overdue.at(nowMs).map(releaseAs('hold.expired')),
         ...expiring.at(nowMs).map((key) => revoke(key, nowMs)),
         ...due.at(nowMs).map(carryOut),
+        ended.release(),
       ])
       warning.clear('scheduler.available', {})
     } catch (fault) {
@@ -93,6 +119,7 @@ const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger 
   return {
     stop: async () => {
       clearInterval(timer)
+      ended.stop()
       overdue.stop()
       due.stop()
       expiring.stop()

@@ -5,6 +5,7 @@ export const listenerLimits = {
   headersCountMax: 100,
   pipelinedRequestsMax: 16, // Unanswered requests of one connection; no SDK sends a second one before its first is answered.
   idleConnectionMs: 65_000, // Load balancers reuse a connection for 60 s; it must not be closed while they do.
+  sharedWithdrawMs: 2_000, // Of a worker: for clients to send the next request on open connections, whose response then ends them.
   tlsHandshakeMs: 10_000, // Some round trips over a poor line.
   tlsHandshakesMax: 512, // Unfinished at once: of an honest client they take milliseconds.
   tlsReloadMs: 2_000, // Between two readings of the certificate's files, which are small.

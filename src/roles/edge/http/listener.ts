@@ -1,5 +1,5 @@
 import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, type Socket, Server as SocketServer } from 'node:net'
 import { GatewayError, stoppingError } from '../../../errors/gateway-error.ts'
 import type { HttpMiddleware } from '../../../http/context.ts'
 import { errorStatusOf } from '../../../http/error-table.ts'
@@ -220,6 +220,14 @@ export class HttpListener {
   /** Requests that arrive from here on are still served: load balancers may not have noticed yet. */
   stopAccepting(): void {
     this.#isStopping = true
+  }
+
+  /**
+   * New connections go to the other processes of the same socket; on open ones requests are still served. Resolves when
+   * these have ended. Node's HTTP server would close idle ones at once, on which a request may be on its way.
+   */
+  stopListening(): Promise<void> {
+    return new Promise((resolve) => SocketServer.prototype.close.call(this.#server, () => resolve()))
   }
 
   connections(): Promise<number> {

@@ -1,0 +1,28 @@
+import type { PrometheusFigures } from '../adapters/prometheus/metrics.ts'
+import type { Checks } from '../runtime/health.ts'
+import type { Offer } from './gateway.ts'
+
+export interface ProcessStarted {
+  readonly type: 'started'
+  /** Null for a process that answers no HTTP. */
+  readonly url: string | null
+  /** What its frames in the log are named by. */
+  readonly writer: string
+  readonly offer: Offer | null
+}
+
+export interface ProcessObserved {
+  readonly type: 'observed'
+  readonly id: number
+  readonly figures: PrometheusFigures
+  readonly alive: Checks
+  readonly ready: Checks
+}
+
+/** From a process to its supervisor, and back. Both are of one release. */
+export type ProcessMessage = ProcessStarted | ProcessObserved
+
+export type SupervisorMessage =
+  | { readonly type: 'stop' }
+  | { readonly type: 'observe'; readonly id: number }
+  | { readonly type: 'writer_ended'; readonly writer: string }

@@ -1,0 +1,43 @@
+import { type PrometheusFigures, renderFigures } from '../adapters/prometheus/metrics.ts'
+import { allPass, type Check, type Checks } from '../runtime/health.ts'
+import type { SupervisedProcess } from './supervised-process.ts'
+import { backgroundName } from './supervisor.ts'
+import type { ProcessObserved } from './supervisor-messages.ts'
+
+interface Observed {
+  readonly name: string
+  /** Null where the process did not answer. */
+  readonly seen: ProcessObserved | null
+}
+
+const observeEach = (processes: readonly SupervisedProcess[]): Promise<readonly Observed[]> =>
+  Promise.all(
+    processes.map(async (process) => ({ name: process.name, seen: await process.observe().catch(() => null) })),
+  )
+
+const noAnswer: Checks = { process: { ok: false, reason: 'does not answer' } }
+
+const listChecks = (observed: readonly Observed[], which: 'alive' | 'ready'): Readonly<Record<string, Check>> =>
+  Object.fromEntries(
+    observed.flatMap(({ name, seen }) =>
+      Object.entries(seen?.[which] ?? noAnswer).map(([check, result]) => [`${name}.${check}`, result]),
+    ),
+  )
+
+/** Metrics and health of a supervisor's processes on one page. */
+export const createOverview = (processes: () => readonly SupervisedProcess[]) => ({
+  metrics: async (): Promise<string> => {
+    const figures = new Map<string, PrometheusFigures>()
+    for (const { name, seen } of await observeEach(processes())) if (seen !== null) figures.set(name, seen.figures)
+    return renderFigures(figures)
+  },
+  alive: async (): Promise<Checks> => listChecks(await observeEach(processes()), 'alive'),
+  /** While one worker is replaced the others serve: of the workers one that is ready is enough. */
+  ready: async (): Promise<Checks> => {
+    const observed = await observeEach(processes())
+    const serving = observed.filter(({ name, seen }) => name !== backgroundName && seen !== null && allPass(seen.ready))
+    const counted =
+      serving.length > 0 ? [...serving, ...observed.filter(({ name }) => name === backgroundName)] : observed
+    return listChecks(counted, 'ready')
+  },
+})
