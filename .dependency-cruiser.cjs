@@ -105,6 +105,12 @@ module.exports = {
       to: { path: '^src/providers/', pathNot: '^src/providers/(dialect|canonical)/' },
     },
     {
+      name: 'authentication-knows-no-dialect',
+      severity: 'error',
+      from: { path: '^src/providers/authentication/' },
+      to: { path: '^src/providers/', pathNot: '^src/providers/((dialect|authentication)/|http\\.ts$)' },
+    },
+    {
       name: 'reading-an-invoice-knows-no-comparison',
       severity: 'error',
       from: { path: '^src/reconcile/invoices/' },
@@ -148,6 +154,7 @@ module.exports = {
       '^src/adapters/postgres/',
     ),
     only('http-client-in-its-adapter', ['undici', 'ipaddr.js'], '^src/adapters/http/'),
+    only('tokens-in-authentication', ['oauth4webapi'], '^src/providers/authentication/'),
     only('metrics-in-their-adapter', ['prom-client'], '^src/adapters/prometheus/'),
     only('ajv-in-one-place', ['ajv', 'ajv-formats'], '^src/encoding/'),
     only('yaml-in-the-configuration', ['yaml'], '^src/config/'),

@@ -154,9 +154,10 @@ const createSandboxProviders = ({ catalog }: Config, baseUrl: string): readonly 
 
 const startProxy = async (context: ProcessContext, calls: CallSource, sandboxUrl: string | null): Promise<void> => {
   const { config, platform, runtime, stack, observation, bounds } = context
-  const [{ proxy }, { UndiciClient }, { openVendors }] = await Promise.all([
+  const [{ proxy }, { UndiciClient }, { openProviders }, { openVendors }] = await Promise.all([
     import('../roles/proxy/role.ts'),
     import('../adapters/http/client.ts'),
+    import('./providers.ts'),
     import('./video.ts'),
   ])
   const providers = sandboxUrl === null ? config.providers : createSandboxProviders(config, sandboxUrl)
@@ -165,7 +166,7 @@ const startProxy = async (context: ProcessContext, calls: CallSource, sandboxUrl
     await proxy.start({
       observer: observation.observer,
       log: platform.log,
-      providers: new Map(providers.map((each) => [each.name, each])),
+      providers: openProviders(providers, http, runtime),
       vendors: openVendors(config, sandboxUrl, http, runtime),
       http,
       calls,

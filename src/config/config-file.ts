@@ -3,6 +3,7 @@ import { type Document, Lexer, parseDocument } from 'yaml'
 import { candidateName } from '../domain/routing/plan.ts'
 import { getValidator } from '../encoding/schema-validation.ts'
 import type { ProcessRole } from '../roles/role.ts'
+import { authenticationSecrets, problemsOfAuthentication } from './authentication.ts'
 import { ConfigError, type ConfigProblem } from './config-error.ts'
 import type { ConfigFile } from './config-file.types.ts'
 import type { EnvironmentVariables } from './environment.ts'
@@ -20,6 +21,9 @@ const memberOf = (value: unknown, name: string): unknown =>
     ? (value as Readonly<Record<string, unknown>>)[name]
     : undefined
 
+const secretOfAuthentication = `authentication\\.(?:${authenticationSecrets.join('|')})`
+const providerSecretPath = new RegExp(`^providers\\.([^.]+)\\.(?:(?:api|access|secret)_key|${secretOfAuthentication})$`)
+
 /** True for a path of the file that holds a secret which this process does not use. */
 const createUnusedSecretFilter = (content: unknown, { role, signs }: SecretReader): ((path: string) => boolean) => {
   const providers = memberOf(content, 'providers')
@@ -27,16 +31,15 @@ const createUnusedSecretFilter = (content: unknown, { role, signs }: SecretReade
     if (path === 'callbacks.secret') return !signs
     if (path === 'audit.signing_key') return !seals(role)
     if (/^admin\.tokens\[\d+\]\.token$/.test(path)) return !administers(role)
-    const [, provider] = /^providers\.([^.]+)\.(?:api|access|secret)_key$/.exec(path) ?? []
+    const [, provider] = providerSecretPath.exec(path) ?? []
     if (provider === undefined) return false
     const isOfVendor = memberOf(memberOf(providers, provider), 'dialect') === videoDialect
     return isOfVendor ? !callsVendors(role) : !callsUpstream(role)
   }
 }
 
-/** Where the file holds secrets; an address can hold a password too. */
-const secretPath =
-  /^(?:callbacks\.secret|audit\.signing_key|nats\.password|admin\.tokens\[\d+\]\.token|providers\.[^.]+\.(?:api|access|secret)_key)$/
+/** Where the file holds secrets, beside those of providers; an address can hold a password too. */
+const secretPath = /^(?:callbacks\.secret|audit\.signing_key|nats\.password|admin\.tokens\[\d+\]\.token)$/
 const passwordInAddress = /:\/\/[^/\s]*:[^/\s]*@/
 
 interface Filling {
@@ -47,7 +50,8 @@ interface Filling {
 }
 
 const fillText = (text: string, path: string, { file, variables, problems }: Filling): string => {
-  if (!text.includes('${') && (secretPath.test(path) || passwordInAddress.test(text))) variables.noteSecretFile(file)
+  const isSecret = secretPath.test(path) || providerSecretPath.test(path) || passwordInAddress.test(text)
+  if (!text.includes('${') && isSecret) variables.noteSecretFile(file)
   return text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (match, name: string) => {
     const found = variables.read(name)
     if (found === undefined) problems.push({ path, message: `the environment variable ${name} is not set` })
@@ -145,14 +149,31 @@ const withoutEmptyProviders = ({ providers, ...content }: ConfigFile): ConfigFil
 const problemsOfKeys = (content: unknown): readonly ConfigProblem[] =>
   Object.entries(memberOf(content, 'providers') ?? {}).flatMap(([name, entry]) => {
     const has = (member: string): boolean => memberOf(entry, member) !== undefined
-    const problems = memberOf(entry, 'dialect') === videoDialect ? vendorKeyProblems(has) : providerKeyProblems(has)
+    const dialect = memberOf(entry, 'dialect')
+    const problems =
+      dialect === videoDialect
+        ? vendorKeyProblems(has)
+        : [...providerKeyProblems(has), ...dialectProblems(dialect, has), ...authenticationProblems(dialect, entry)]
     return problems.map(([member, message]) => ({ path: `providers.${name}.${member}`, message }))
   })
 
 type KeyProblem = readonly [member: string, message: string]
 
+const authenticationProblems = (dialect: unknown, entry: unknown): readonly KeyProblem[] => {
+  const authentication = memberOf(entry, 'authentication')
+  return problemsOfAuthentication(dialect, memberOf(authentication, 'type'), Object.keys(authentication ?? {}))
+}
+
+const dialectProblems = (dialect: unknown, has: (member: string) => boolean): readonly KeyProblem[] =>
+  has('api_version') && dialect !== 'azure' ? [['api_version', 'is only for the dialect azure']] : []
+
+const credentialProblems = (has: (member: string) => boolean): readonly KeyProblem[] => {
+  if (has('api_key') && has('authentication')) return [['authentication', 'excludes api_key: give one or the other']]
+  return has('api_key') || has('authentication') ? [] : [['api_key', 'is required']]
+}
+
 const providerKeyProblems = (has: (member: string) => boolean): readonly KeyProblem[] => [
-  ...(has('api_key') ? [] : [['api_key', 'is required'] as const]),
+  ...credentialProblems(has),
   ...['access_key', 'secret_key', 'calls_per_second']
     .filter(has)
     .map((member) => [member, `is only for the dialect ${videoDialect}`] as const),
@@ -160,7 +181,7 @@ const providerKeyProblems = (has: (member: string) => boolean): readonly KeyProb
 
 const vendorKeyProblems = (has: (member: string) => boolean): readonly KeyProblem[] => {
   const pair = ['access_key', 'secret_key']
-  const problems: KeyProblem[] = ['profile', 'capabilities', 'timeouts', 'retries']
+  const problems: KeyProblem[] = ['profile', 'capabilities', 'timeouts', 'retries', 'api_version', 'authentication']
     .filter(has)
     .map((member) => [member, `is not for the dialect ${videoDialect}`])
   if (has('api_key') && pair.some(has))

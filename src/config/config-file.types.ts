@@ -81,17 +81,17 @@ export interface ConfigFile {
       /**
        * How the provider speaks.
        */
-      readonly dialect: 'openai' | 'anthropic' | 'google' | 'vv-video'
+      readonly dialect: 'openai' | 'anthropic' | 'google' | 'azure' | 'vv-video'
       /**
        * How it counts usage. Default: by the provider's name, else openai.
        */
       readonly profile?: 'openai' | 'xai' | 'gemini'
       /**
-       * Everything before /chat/completions, /messages, /responses, /models or /videos.
+       * Everything before /chat/completions, /messages, /responses, /models or /videos. For the dialect azure: https://<resource>.openai.azure.com/openai/v1, without /v1 where there is an api_version.
        */
       readonly base_url: string
       /**
-       * A video vendor can have a pair instead.
+       * A video vendor can have a pair instead, and the dialect of a cloud an authentication.
        */
       readonly api_key?: string
       /**
@@ -99,6 +99,30 @@ export interface ConfigFile {
        */
       readonly access_key?: string
       readonly secret_key?: string
+      /**
+       * Of the dialect azure: a dated API version, whose addresses name the deployment. Default: its v1 API.
+       */
+      readonly api_version?: string
+      /**
+       * In place of api_key: a credential that is issued for a time.
+       */
+      readonly authentication?: {
+        readonly type: 'entra_application' | 'azure_managed_identity'
+        readonly tenant_id?: string
+        /**
+         * Of an Entra application, or of a user-assigned managed identity.
+         */
+        readonly client_id?: string
+        readonly client_secret?: string
+        /**
+         * Entra's origin. Default https://login.microsoftonline.com.
+         */
+        readonly authority?: string
+        /**
+         * Of Entra's token. Default https://ai.azure.com/.default; with api_version https://cognitiveservices.azure.com/.default.
+         */
+        readonly scope?: string
+      }
       /**
        * What one process asks of a video vendor in a second, at most. Default 10.
        */

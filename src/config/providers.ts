@@ -1,9 +1,11 @@
 import type { PriceFile } from '../domain/pricing/price-file.ts'
 import type { Catalog, CatalogProvider } from '../domain/routing/plan.ts'
+import type { Authentication } from '../providers/authentication/open-authenticator.ts'
 import type { Profile, Provider, ProviderCapabilities, ProviderDialect } from '../providers/dialect/provider.ts'
 import type { VendorCredential, VideoVendorConfig } from '../providers/vv-video/vendor.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { sharedLimits } from '../runtime/limits.ts'
+import { authenticationFrom } from './authentication.ts'
 import { callPoliciesOf, problemsOfCallPolicies } from './call-policies.ts'
 import type { ConfigProblem } from './config-error.ts'
 import type { ConfigFile } from './config-file.types.ts'
@@ -15,7 +17,10 @@ export interface ProviderConfig extends Pick<Provider, 'timeouts' | 'retries'> {
   readonly dialect: ProviderDialect
   readonly profile: Profile
   readonly baseUrl: string
+  /** Empty where `authentication` takes its place. */
   readonly apiKey: string
+  readonly authentication?: Authentication
+  readonly apiVersion?: string
   readonly models: Readonly<Record<string, string>>
   readonly capabilities?: ProviderCapabilities
   /** Absent: see `readDrainPolicy`. */
@@ -102,6 +107,17 @@ const drainOf = ({
   ...(cancelStopsBilling === undefined ? {} : { cancelStopsBilling }),
 })
 
+const credentialOf = (
+  entry: Entry,
+  variables: EnvironmentVariables,
+): Pick<ProviderConfig, 'authentication' | 'apiVersion'> => {
+  const authentication = authenticationFrom(entry, variables)
+  return {
+    ...(authentication === undefined ? {} : { authentication }),
+    ...(entry.api_version === undefined ? {} : { apiVersion: entry.api_version }),
+  }
+}
+
 const callableProviders = (
   file: ConfigFile,
   variables: EnvironmentVariables,
@@ -117,7 +133,8 @@ const callableProviders = (
             dialect: entry.dialect as ProviderDialect,
             profile: entry.profile ?? resolveProfile(name),
             baseUrl: urlOf(entry),
-            apiKey: entry.api_key!,
+            apiKey: entry.api_key ?? '',
+            ...credentialOf(entry, variables),
             models: entry.models ?? {},
             ...(entry.capabilities === undefined ? {} : { capabilities: entry.capabilities }),
             ...drainOf(entry),
@@ -127,7 +144,7 @@ const callableProviders = (
   )
 }
 
-const credentialOf = ({ api_key, access_key, secret_key }: VendorEntry): VendorCredential =>
+const vendorCredentialOf = ({ api_key, access_key, secret_key }: VendorEntry): VendorCredential =>
   api_key === undefined
     ? { type: 'pair', accessKey: access_key!, secretKey: secret_key! }
     : { type: 'key', apiKey: api_key }
@@ -137,7 +154,7 @@ const videoVendorsFrom = ({ providers = {} }: ConfigFile, role: ProcessRole): re
   return Object.entries(providers).flatMap(([name, entry]) => {
     if (!isVendor(entry)) return []
     const { calls_per_second: callsPerSecond = sharedLimits.vendorCallsPerSecond } = entry
-    return [{ name, baseUrl: urlOf(entry), credential: credentialOf(entry), callsPerSecond }]
+    return [{ name, baseUrl: urlOf(entry), credential: vendorCredentialOf(entry), callsPerSecond }]
   })
 }
 

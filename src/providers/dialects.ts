@@ -1,6 +1,8 @@
 import type { Surface } from '../domain/routing/plan.ts'
 import { anthropicMessages, messagesClient, messagesUpstream } from './anthropic/dialect.ts'
 import { anthropicEmbeddings } from './anthropic/embeddings.ts'
+import { addressed } from './azure/address.ts'
+import { atAzure, azureUpstream } from './azure/dialect.ts'
 import { translated } from './canonical/translated.ts'
 import type { UpstreamDialect } from './dialect/dialect.ts'
 import { type Provider, type ProviderDialect, providerCapabilities } from './dialect/provider.ts'
@@ -9,6 +11,7 @@ import { googleEmbeddings } from './google/embeddings.ts'
 import { chatClient, chatUpstream, openai } from './openai/dialect.ts'
 import { openaiEmbeddings } from './openai/embeddings.ts'
 import { openaiResponses, responsesClient } from './openai-responses/dialect.ts'
+import { type StoredResponseQuestion, storedResponseRequest } from './openai-responses/stored.ts'
 
 type Dialects = { readonly [S in Surface]: UpstreamDialect }
 
@@ -32,11 +35,30 @@ export const dialects: { readonly [D in ProviderDialect]: Dialects } = {
     responses: translated(responsesClient, googleUpstream),
     embeddings: googleEmbeddings,
   },
+  azure: {
+    chat: atAzure(openai),
+    messages: translated(messagesClient, azureUpstream),
+    responses: atAzure(openaiResponses),
+    embeddings: atAzure(openaiEmbeddings),
+  },
 }
 
-const responsesOverChat = translated(responsesClient, chatUpstream)
+/** Of the dialects that may have a Responses API, where the provider has none. */
+const responsesOverChat: { readonly [D in ProviderDialect]?: UpstreamDialect } = {
+  openai: translated(responsesClient, chatUpstream),
+  azure: translated(responsesClient, azureUpstream),
+}
 
 export const dialectFor = (provider: Provider, surface: Surface): UpstreamDialect =>
-  surface === 'responses' && provider.dialect === 'openai' && !providerCapabilities(provider).responses
-    ? responsesOverChat
+  surface === 'responses' && !providerCapabilities(provider).responses
+    ? (responsesOverChat[provider.dialect] ?? dialects[provider.dialect][surface])
     : dialects[provider.dialect][surface]
+
+/** Throws `not_implemented` where the provider keeps no responses. */
+export const storedRequestFor = (
+  provider: Provider,
+  stored: StoredResponseQuestion,
+): ReturnType<typeof storedResponseRequest> => {
+  const request = storedResponseRequest(provider, stored)
+  return provider.dialect === 'azure' ? addressed(provider, null, request) : request
+}

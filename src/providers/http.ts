@@ -29,8 +29,8 @@ export interface HttpResponse {
   discard(): void
 }
 
-/** `aborted`: by the caller; `refused`: by a guard, before anything was sent; the others are the upstream's. */
-type HttpFaultKind = 'network' | 'timeout' | 'aborted' | 'refused'
+/** `aborted`: by the caller; `refused` (a guard), `authentication` (no credential): nothing was sent; else the upstream's. */
+type HttpFaultKind = 'network' | 'timeout' | 'aborted' | 'refused' | 'authentication'
 
 export class HttpFault extends Error {
   readonly kind: HttpFaultKind

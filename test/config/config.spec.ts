@@ -206,8 +206,44 @@ t.test('a video vendor, by its key or its pair, for those who call it', async (t
   }
 })
 
+t.test('secrets of an authentication are read by those that call providers alone', async (t) => {
+  const authentication = { type: 'entra_application', tenant_id: 't', client_id: 'c', client_secret: '${ENTRA}' }
+  const dated = { dialect: 'azure', base_url: 'https://r.openai.azure.com/openai', api_version: '2024-10-21' }
+  const file = fileWith(t, { providers: { azure: { ...dated, authentication } } })
+  const { providers } = readConfig({ ...nats, ENTRA: 'a-secret' }, { file, role: 'proxy' })
+  t.match(providers, [
+    {
+      name: 'azure',
+      dialect: 'azure',
+      apiKey: '',
+      apiVersion: '2024-10-21',
+      authentication: {
+        authority: 'https://login.microsoftonline.com',
+        tenantId: 't',
+        clientId: 'c',
+        clientSecret: 'a-secret',
+        scope: 'https://cognitiveservices.azure.com/.default',
+      },
+    },
+  ])
+  t.throws(() => readConfig({ ...nats }, { file, role: 'proxy' }), { message: /client_secret: .* ENTRA is not set/ })
+  t.notMatch(JSON.stringify(readConfig({ ENTRA: 'a-secret' }, { file, role: 'edge' })), /a-secret/)
+
+  const identity = { ...dated, api_version: undefined, authentication: { type: 'azure_managed_identity' } }
+  const service = { IDENTITY_ENDPOINT: 'http://10.0.0.1/token', IDENTITY_HEADER: 'a-header' }
+  const ofIdentity = readConfig(service, { file: fileWith(t, { providers: { azure: identity } }) }).providers[0]
+  t.match(ofIdentity?.authentication, {
+    type: 'azure_managed_identity',
+    clientId: null,
+    resource: 'https://ai.azure.com',
+    endpoint: { url: 'http://10.0.0.1/token', header: 'a-header' },
+    metadataUrl: 'http://169.254.169.254',
+  })
+})
+
 t.test('keys that do not fit their dialect are told all at once', async (t) => {
   const bare = { dialect: 'vv-video', base_url: 'https://vendor.example/v1' }
+  const azure = { dialect: 'azure', base_url: 'https://r.openai.azure.com/openai/v1' }
   const file = fileWith(t, {
     providers: {
       a: bare,
@@ -217,13 +253,18 @@ t.test('keys that do not fit their dialect are told all at once', async (t) => {
       e: { ...vendor, profile: 'openai' },
       f: { dialect: 'openai', base_url: 'https://api.example', access_key: 'x', secret_key: 'y', calls_per_second: 1 },
       g: { dialect: 'other', base_url: 'https://api.example', api_key: 'x' },
+      h: { dialect: 'openai', base_url: 'https://api.example', api_key: 'x', api_version: '2024-10-21' },
+      i: { ...azure, api_key: 'x', authentication: { type: 'azure_managed_identity' } },
+      j: { ...azure, authentication: { type: 'entra_application', client_id: 'x' } },
+      k: { ...azure, authentication: { type: 'azure_managed_identity', client_secret: 'x' } },
+      l: { ...azure, dialect: 'openai', authentication: { type: 'azure_managed_identity' } },
     },
   })
   const { problems } = thrownBy(() => readConfig({}, { file })) as ConfigError
   t.same(
     problems.map(({ path, message }) => `${path} ${message}`),
     [
-      'providers.g.dialect must be one of "openai", "anthropic", "google", "vv-video"',
+      'providers.g.dialect must be one of "openai", "anthropic", "google", "azure", "vv-video"',
       'providers.a.api_key is required, or access_key and secret_key',
       'providers.b.secret_key is required beside the other of the pair',
       'providers.c.access_key is required beside the other of the pair',
@@ -233,6 +274,12 @@ t.test('keys that do not fit their dialect are told all at once', async (t) => {
       'providers.f.access_key is only for the dialect vv-video',
       'providers.f.secret_key is only for the dialect vv-video',
       'providers.f.calls_per_second is only for the dialect vv-video',
+      'providers.h.api_version is only for the dialect azure',
+      'providers.i.authentication excludes api_key: give one or the other',
+      'providers.j.authentication.tenant_id is required for entra_application',
+      'providers.j.authentication.client_secret is required for entra_application',
+      'providers.k.authentication.client_secret is not for azure_managed_identity',
+      'providers.l.authentication.type azure_managed_identity is only for the dialect azure',
     ],
   )
 })

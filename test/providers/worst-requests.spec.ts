@@ -13,10 +13,16 @@ const members = 30_000
 /** Of the time that it takes to parse and write the same JSON. */
 const timesMax = 12
 
+const inCloud = (dialect: keyof typeof dialects): Target => {
+  const target = openai()
+  return { ...target, provider: { ...target.provider, dialect } }
+}
+
 const targets: { readonly [D in keyof typeof dialects]: Target } = {
   openai: openai(),
   anthropic: anthropic(),
   google: google(),
+  azure: inCloud('azure'),
 }
 
 const bodies = {

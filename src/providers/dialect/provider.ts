@@ -1,10 +1,11 @@
 import type { ServedWith } from '../../domain/pricing/charge.ts'
 import type { PriceSheet } from '../../events/types.ts'
+import type { Authenticator } from './authenticator.ts'
 
 /** The variant of a dialect: how an upstream counts, and which fields it takes. */
 export type Profile = 'openai' | 'xai' | 'gemini'
 
-export type ProviderDialect = 'openai' | 'anthropic' | 'google'
+export type ProviderDialect = 'openai' | 'anthropic' | 'google' | 'azure'
 
 interface CallTimeouts {
   readonly connectMs?: number
@@ -28,7 +29,11 @@ export interface Provider {
   readonly profile: Profile
   /** Everything before `/chat/completions`, `/messages`, `/responses` or `/models`. */
   readonly baseUrl: string
+  /** Empty where an authenticator takes its place. */
   readonly apiKey: string
+  readonly authenticator?: Authenticator | undefined
+  /** Of Azure: a dated API version; absent for its v1 API. */
+  readonly apiVersion?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
   /** Absent: by its name and its host. */
   readonly capabilities?: ProviderCapabilities
@@ -61,6 +66,12 @@ const known: readonly (readonly [pattern: RegExp, capabilities: ProviderCapabili
   [/^groq$|(?:^|\.)groq\.com$/, { unknown_members: 'refused' }],
 ]
 
+/** Azure refuses unknown members of the dated API versions, and they have no tiers; v1 is as OpenAI. */
+const azureCapabilities = ({ apiVersion }: Provider): ProviderCapabilities =>
+  apiVersion === undefined
+    ? { service_tiers: ['default', 'priority'] }
+    : { service_tiers: [], unknown_members: 'refused' }
+
 /** Of `generateContent`: Google's endpoint for OpenAI clients does not document them. */
 const google: ProviderCapabilities = { service_tiers: ['flex', 'priority'] }
 
@@ -77,6 +88,7 @@ const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(bas
 export const providerCapabilities = (provider: Provider): Required<ProviderCapabilities> => {
   const { name, baseUrl, dialect, profile, capabilities } = provider
   if (dialect === 'google') return { ...unlessKnown, ...google, ...capabilities }
+  if (dialect === 'azure') return { ...unlessKnown, ...azureCapabilities(provider), ...capabilities }
   const names = [name, hostOf(baseUrl)]
   const ofName = known.find(([pattern]) => names.some((each) => pattern.test(each)))?.[1]
   return { ...unlessKnown, responses: profile !== 'gemini', ...ofName, ...capabilities }
@@ -107,13 +119,14 @@ interface DrainPolicy {
 
 /** OpenRouter lists Bedrock, Google, Groq and Mistral as billing on. Read 2026-11. */
 const stoppingHosts = /(?:^|\.)(?:openai\.com|azure\.com|anthropic\.com|x\.ai)$/
+const stoppingDialects: readonly ProviderDialect[] = ['azure']
 const stoppingNames: readonly string[] = ['openai', 'azure', 'anthropic', 'grok', 'xai']
 
 const drainMsOfStopping = 15_000
 const drainMsOfContinuing = 60_000
 
-const stopsByDefault = ({ name, baseUrl }: Provider): boolean =>
-  stoppingNames.includes(name) || stoppingHosts.test(new URL(baseUrl).hostname)
+const stopsByDefault = ({ name, baseUrl, dialect }: Provider): boolean =>
+  stoppingDialects.includes(dialect) || stoppingNames.includes(name) || stoppingHosts.test(new URL(baseUrl).hostname)
 
 export const readDrainPolicy = (provider: Provider): DrainPolicy => {
   const cancelStopsBilling = provider.cancelStopsBilling ?? stopsByDefault(provider)

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../encoding/json.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
-import { endpointOf, type Provider, providerCapabilities } from '../dialect/provider.ts'
+import { endpointOf, type Provider, type ProviderDialect, providerCapabilities } from '../dialect/provider.ts'
 
 export interface StoredResponseQuestion {
   readonly responseId: string
@@ -15,8 +15,10 @@ const idPattern = /^[\w-]{1,256}$/
 export const storedIdOf = ({ body }: UpstreamCallRequest, { id, store }: JsonObject): string | null =>
   body['store'] !== false && store !== false && typeof id === 'string' && idPattern.test(id) ? id : null
 
+const storingDialects: readonly ProviderDialect[] = ['openai', 'azure']
+
 const refuseUnkept = (provider: Provider): void => {
-  if (provider.dialect !== 'openai' || !providerCapabilities(provider).responses)
+  if (!storingDialects.includes(provider.dialect) || !providerCapabilities(provider).responses)
     throw new GatewayError('not_implemented', `The provider \`${provider.name}\` keeps no responses.`)
 }
 

@@ -1,5 +1,6 @@
 import type { Candidate } from '../../domain/routing/plan.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
+import { authenticated } from '../../providers/authentication/authenticated.ts'
 import type {
   StreamRelay,
   Target,
@@ -175,7 +176,7 @@ const send = async (
   const { firstByteMs = parts.firstByteMs, idleMs = parts.idleMs, connectMs, answerMs } = timeouts
   const startedMs = performance.now()
   observer.upstreamCalled(translation.target.provider.name, 'answer')
-  const response = await http.request({
+  const response = await authenticated(http, target.provider.authenticator).request({
     url,
     method: 'POST',
     headers,

@@ -74,7 +74,8 @@ export class CandidateChain {
   }
 
   get isAborted(): boolean {
-    return this.#unserved.at(-1)?.failure.reason === 'aborted'
+    const { reason, isUnsent = false } = this.#unserved.at(-1)?.failure ?? {}
+    return reason === 'aborted' && !isUnsent
   }
 
   /** Null where none answers, or the run was stopped. */

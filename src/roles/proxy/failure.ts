@@ -23,6 +23,8 @@ export interface CandidateFailure {
   readonly detail?: string
   readonly upstreamRequestId?: string
   readonly timedOut?: boolean
+  /** No call was made: there was no connection, or no credential. */
+  readonly isUnsent?: boolean
   /** Seconds the upstream asked us to wait; 0 where it named none. Set only where it limits our rate. */
   readonly retryAfterSeconds?: number
   /** The call cost nothing there and may be repeated, after so many milliseconds at least. */
@@ -50,11 +52,14 @@ export const statusFailure = (status: number): CandidateFailure => ({
   timedOut: status === 408 || status === 504,
 })
 
+const repeatableFaults: readonly HttpFault['kind'][] = ['network', 'timeout']
+
 export const httpFailure = (fault: HttpFault): CandidateFailure => ({
   status: null,
   reason: fault.isUnsent && fault.kind === 'timeout' ? 'connect_timeout' : fault.kind,
   timedOut: fault.kind === 'timeout',
-  ...(fault.isUnsent && fault.kind !== 'aborted' ? { repeatAfterMs: 0 } : {}),
+  ...(fault.isUnsent ? { isUnsent: true } : {}),
+  ...(fault.isUnsent && repeatableFaults.includes(fault.kind) ? { repeatAfterMs: 0 } : {}),
   ...(fault.cause instanceof Error ? { detail: withoutKeys(fault.cause.message, []) } : {}),
 })
 
@@ -106,6 +111,7 @@ const plainErrors: Readonly<Record<string, UpstreamError>> = {
   connect_timeout: 'timeout',
   aborted: 'aborted',
   account: 'account',
+  authentication: 'account',
   rate_limited: 'rate_limited',
   refused: 'refused',
 }

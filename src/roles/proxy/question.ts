@@ -4,12 +4,14 @@ import { clientGoneError, GatewayError } from '../../errors/gateway-error.ts'
 import { countTokensRequest, readTokenCount } from '../../providers/anthropic/count-tokens.ts'
 import { anthropicMessages, messagesClient } from '../../providers/anthropic/dialect.ts'
 import { countMessagesPrompt } from '../../providers/anthropic/estimate.ts'
+import { authenticated } from '../../providers/authentication/authenticated.ts'
 import { countPrompt } from '../../providers/canonical/estimate.ts'
 import type { Target } from '../../providers/dialect/dialect.ts'
-import type { Providers } from '../../providers/dialect/provider.ts'
+import type { Provider, Providers } from '../../providers/dialect/provider.ts'
+import { storedRequestFor } from '../../providers/dialects.ts'
 import { type HttpClient, HttpFault, type HttpResponse, readBody } from '../../providers/http.ts'
 import { readOpenAIError } from '../../providers/openai/refusal.ts'
-import { type StoredResponseQuestion, storedResponseRequest } from '../../providers/openai-responses/stored.ts'
+import type { StoredResponseQuestion } from '../../providers/openai-responses/stored.ts'
 import type { VendorStatus, VideoVendor } from '../../providers/vv-video/vendor.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -183,7 +185,7 @@ class QuestionRun {
     const { body } = this.#call
     if (target.provider.dialect !== 'anthropic')
       return replyWithCount(await countPrompt(messagesClient.readRequest(body, target.provider.name)))
-    const response = await this.#request({ ...countTokensRequest(target, this.#call), method: 'POST' })
+    const response = await this.#request(target.provider, { ...countTokensRequest(target, this.#call), method: 'POST' })
     if (absentStatuses.includes(response.status)) {
       response.discard()
       return replyWithCount(await countMessagesPrompt(body))
@@ -196,7 +198,7 @@ class QuestionRun {
   }
 
   async #fetchStored({ provider }: Target, stored: StoredResponseQuestion, method: 'GET' | 'DELETE'): Promise<Replied> {
-    const response = await this.#request({ ...storedResponseRequest(provider, stored), method })
+    const response = await this.#request(provider, { ...storedRequestFor(provider, stored), method })
     if (response.status === 404) {
       const body = await readBody(response, proxyLimits.upstreamErrorBodyBytesMax)
       return failed(refusalFailure(404, (body === null ? null : readOpenAIError(provider, body)) ?? noResponse))
@@ -210,10 +212,17 @@ class QuestionRun {
     return isObject(parseJsonBytes(bytes)) ? { bytes } : unusable(response, 'not_json')
   }
 
-  #request(request: Omit<Parameters<HttpClient['request']>[0], 'signal' | 'firstByteTimeoutMs'>) {
+  #request(
+    { authenticator }: Provider,
+    request: Omit<Parameters<HttpClient['request']>[0], 'signal' | 'firstByteTimeoutMs'>,
+  ) {
     const { http, questionMs } = this.#parts
     this.#upstreamCalled = true
-    return http.request({ ...request, signal: this.#cancel.signal, firstByteTimeoutMs: questionMs })
+    return authenticated(http, authenticator).request({
+      ...request,
+      signal: this.#cancel.signal,
+      firstByteTimeoutMs: questionMs,
+    })
   }
 }
 

@@ -1,0 +1,9 @@
+/** Of credentials that an upstream's identity service issues for a time. */
+export const authenticationLimits = {
+  credentialRequestMs: 10_000, // Candidates behind are tried then; identity services answer within a second.
+  credentialAnswerBytesMax: 256 * 1024, // Tokens have some kilobytes.
+  renewBeforeMs: 240_000, // Metadata servers give the same token until some minutes before it expires.
+  unusableBeforeMs: 10_000, // For the way of a request, and for clocks that differ.
+  renewPauseMs: 2_000, // Between two requests of one credential, failed ones included: callers in between get the last outcome.
+  faultCharactersMax: 500, // Of an identity service's message, in our own log.
+} as const

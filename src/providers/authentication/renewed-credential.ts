@@ -1,0 +1,91 @@
+import type { Clock } from '../../runtime/clock.ts'
+import { HttpFault } from '../http.ts'
+import { authenticationLimits } from './limits.ts'
+
+const { credentialRequestMs, renewBeforeMs, renewPauseMs, unusableBeforeMs } = authenticationLimits
+
+export interface Credential<Value> {
+  readonly value: Value
+  /** Milliseconds since the epoch; null: it does not expire. */
+  readonly expiresAtMs: number | null
+}
+
+/** `signal` aborts when it takes too long. */
+export type IssueCredential<Value> = (signal: AbortSignal) => Promise<Credential<Value>>
+
+const untilAborted = (signal: AbortSignal, faultOf: () => HttpFault): Promise<never> =>
+  new Promise((_, reject) => {
+    const onAbort = (): void => reject(faultOf())
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+  })
+
+const unissued = (cause: unknown): HttpFault => new HttpFault('authentication', cause, true)
+
+/**
+ * One credential for all who ask: issued when it is first needed, renewed before it expires, one renewal at a time. While
+ * a renewal fails the present one is used as long as it is valid; then every `get` fails at once, until a renewal succeeds.
+ */
+export class RenewedCredential<Value> {
+  readonly #issue: IssueCredential<Value>
+  readonly #clock: Clock
+  readonly #requestMs: number
+  #current: Credential<Value> | null = null
+  #renewal: Promise<Value> | null = null
+  #lastBeganMs = Number.NEGATIVE_INFINITY
+  #lastFault: HttpFault | null = null
+
+  constructor(issue: IssueCredential<Value>, clock: Clock, requestMs: number = credentialRequestMs) {
+    this.#issue = issue
+    this.#clock = clock
+    this.#requestMs = requestMs
+  }
+
+  /** Throws HttpFault `authentication`, or `aborted` when the signal aborts. */
+  async get(signal: AbortSignal): Promise<Value> {
+    const current = this.#current
+    if (current === null || this.#isWithin(current, unusableBeforeMs)) return this.#awaitRenewal(signal)
+    if (this.#isWithin(current, renewBeforeMs) && this.#mayRenew) this.#renew().catch(() => undefined)
+    return current.value
+  }
+
+  /** Not at once again: a service may refuse every credential. */
+  discard(): void {
+    if (this.#mayRenew) this.#current = null
+  }
+
+  get #mayRenew(): boolean {
+    const sinceMs = this.#clock() - this.#lastBeganMs
+    return this.#renewal === null && (sinceMs >= renewPauseMs || sinceMs < 0)
+  }
+
+  #isWithin({ expiresAtMs }: Credential<Value>, ms: number): boolean {
+    return expiresAtMs !== null && this.#clock() >= expiresAtMs - ms
+  }
+
+  #awaitRenewal(signal: AbortSignal): Promise<Value> {
+    if (this.#lastFault !== null && !this.#mayRenew && this.#renewal === null) return Promise.reject(this.#lastFault)
+    return Promise.race([this.#renew(), untilAborted(signal, () => new HttpFault('aborted', signal.reason, true))])
+  }
+
+  #renew(): Promise<Value> {
+    this.#renewal ??= this.#requestNew().finally(() => {
+      this.#renewal = null
+    })
+    return this.#renewal
+  }
+
+  async #requestNew(): Promise<Value> {
+    this.#lastBeganMs = this.#clock()
+    const timeout = AbortSignal.timeout(this.#requestMs)
+    try {
+      const late = untilAborted(timeout, () => unissued(new Error(`no answer within ${this.#requestMs} ms`)))
+      this.#current = await Promise.race([this.#issue(timeout), late])
+      this.#lastFault = null
+      return this.#current.value
+    } catch (cause) {
+      this.#lastFault = cause instanceof HttpFault && cause.kind === 'authentication' ? cause : unissued(cause)
+      throw this.#lastFault
+    }
+  }
+}

@@ -1,0 +1,199 @@
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import t, { type Test } from 'tap'
+import { answeringSurfaces, type ProviderConfig } from '../../../src/config/providers.ts'
+import type { Authentication } from '../../../src/providers/authentication/open-authenticator.ts'
+import { billOf, checkReservations, startBilling } from '../../support/bills.ts'
+import { until } from '../../support/clients.ts'
+import {
+  azureAccount,
+  azureGate,
+  entraApplication,
+  entraGate,
+  imdsGate,
+  managedResource,
+} from '../../support/clouds/azure.ts'
+import { type CloudGate, IssuedTokens, startCloud } from '../../support/clouds/cloud.ts'
+import { configOf, sheetOf, startTestGateway, type TestGateway } from '../../support/gateway.ts'
+
+const embeddingSheet = sheetOf({ per_million_tokens: { input: '1', output: '0' }, max_output_tokens: 0 })
+const question = [{ role: 'user' as const, content: 'Which way is north?' }]
+const answer = 'You said: Which way is north?'
+
+interface CloudProvider extends Omit<ProviderConfig, 'models' | 'profile'> {
+  readonly model: string
+}
+
+const startClouds = async (t: Test, providers: readonly CloudProvider[]): Promise<TestGateway> => {
+  const { catalog } = configOf('/nowhere', 'http://nowhere', {})
+  const surfaces = answeringSurfaces
+  return startTestGateway(t, {
+    sheets: Object.fromEntries(
+      providers.flatMap(({ name, model }) => [
+        ...[model, 'absent'].map((each) => [`${name}/${each}`, sheetOf()] as const),
+        [`${name}/embedding`, embeddingSheet] as const,
+      ]),
+    ),
+    config: {
+      providers: providers.map(({ model: _model, ...each }) => ({ ...each, models: {}, profile: 'openai' })),
+      catalog: {
+        ...catalog,
+        providers: new Map(providers.map(({ name }) => [name, { models: {}, surfaces, profile: 'openai' }])),
+        routers: { auto: { candidates: [`${providers[0]?.name}/absent`, `${providers.at(-1)?.name}/plain`] } },
+      },
+    },
+  })
+}
+
+const openaiOf = ({ gateway, account }: TestGateway): OpenAI =>
+  new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.secret, maxRetries: 0 })
+const anthropicOf = ({ gateway, account }: TestGateway): Anthropic =>
+  new Anthropic({ baseURL: gateway.url, apiKey: account.secret, maxRetries: 0 })
+
+/** The same question by every surface, whole and streamed: the text of each answer. */
+const askEverySurface = async (running: TestGateway, model: string): Promise<readonly string[]> => {
+  const openai = openaiOf(running)
+  const anthropic = anthropicOf(running)
+  const chat = { model, messages: question }
+  const responses = { model, input: 'Which way is north?' }
+  const messages = { model, messages: question, max_tokens: 100 }
+  const blocks = ({ content }: Anthropic.Message): string =>
+    content.map((block) => (block.type === 'text' ? block.text : '')).join('')
+  const streamed = openai.chat.completions.stream({ ...chat, stream: true })
+  return [
+    (await openai.chat.completions.create(chat)).choices[0]?.message.content ?? '',
+    (await streamed.finalChatCompletion()).choices[0]?.message.content ?? '',
+    (await openai.responses.create(responses)).output_text,
+    (await openai.responses.stream(responses).finalResponse()).output_text,
+    blocks(await anthropic.messages.create(messages)),
+    blocks(await anthropic.messages.stream(messages).finalMessage()),
+  ]
+}
+
+const surfacesOf = ['chat', 'chat', 'responses', 'responses', 'messages', 'messages']
+
+/** Of one provider: six answers, and a bill for each of what the cloud reported, at the published price. */
+const checkSurfaces = async (t: Test, running: TestGateway, model: string): Promise<void> => {
+  const bills = await startBilling(running)
+  t.same(await askEverySurface(running, model), Array(6).fill(answer))
+  const made = await bills(t)
+  t.same(
+    made.map(({ surface }) => surface),
+    surfacesOf,
+  )
+  for (const { model: billed, usage, total } of made) {
+    t.equal(billed, model)
+    t.equal(Number(total).toFixed(6), ((usage.promptTotal + usage.outputTotal * 2) / 1_000_000).toFixed(6))
+  }
+}
+
+const faultOf = (asked: Promise<unknown>): Promise<unknown> =>
+  asked.then(
+    () => undefined,
+    (fault: unknown) => fault,
+  )
+
+t.test('Azure OpenAI, by key, by an application of Entra and by a managed identity', async (t) => {
+  const tokens = new IssuedTokens()
+  let sandboxUrl = ''
+  const resource = await startCloud(t, (call) => azureGate(sandboxUrl, tokens)(call))
+  const entra = entraGate(tokens)
+  let isEntraDown = false
+  const down: CloudGate = () => ({ status: 503, json: { error: 'temporarily_unavailable' } })
+  const authority = await startCloud(t, (call) => (isEntraDown ? down(call) : entra(call)))
+  const metadataUrl = await startCloud(t, imdsGate(tokens))
+  const application: Authentication = { type: 'entra_application', authority, ...entraApplication }
+  const wrong: Authentication = { ...application, clientSecret: 'the-wrong-secret-of-an-application' }
+  const identity: Authentication = {
+    type: 'azure_managed_identity',
+    clientId: null,
+    resource: managedResource,
+    endpoint: null,
+    metadataUrl,
+  }
+  const { apiKey, apiVersion } = azureAccount
+  const v1 = { dialect: 'azure', baseUrl: `${resource}/openai/v1`, apiKey: '', model: 'plain' } as const
+  const dated = { dialect: 'azure', baseUrl: `${resource}/openai`, apiKey: '', model: 'plain', apiVersion } as const
+  const running = await startClouds(t, [
+    { ...v1, name: 'azure-wrong', authentication: wrong },
+    { ...v1, name: 'azure-key', apiKey },
+    { ...dated, name: 'azure-entra', authentication: application },
+    { ...v1, name: 'azure-identity', authentication: identity },
+    { ...dated, name: 'azure-dated', apiKey },
+  ])
+  sandboxUrl = running.sandbox.url
+  const openai = openaiOf(running)
+
+  for (const name of ['azure-key', 'azure-entra', 'azure-identity', 'azure-dated'])
+    t.test(name, (t) => checkSurfaces(t, running, `${name}/plain`))
+
+  t.test('embeddings, by each address', async (t) => {
+    for (const name of ['azure-key', 'azure-dated']) {
+      const bills = await startBilling(running)
+      const { data, usage } = await openai.embeddings.create({ model: `${name}/embedding`, input: ['north', 'south'] })
+      t.equal(data.length, 2)
+      t.match(await bills(t), [{ surface: 'embeddings', usage: { promptTotal: usage.prompt_tokens } }])
+    }
+  })
+
+  t.test('one token serves all requests; a revoked one is replaced', async (t) => {
+    t.equal(tokens.count, 2, 'one of the application, one of the identity')
+    tokens.revokeAll()
+    const fault = await faultOf(openai.chat.completions.create({ model: 'azure-entra/plain', messages: question }))
+    t.ok(fault instanceof OpenAI.APIError, 'the request that finds it refused')
+    await until(() =>
+      openai.chat.completions.create({ model: 'azure-entra/plain', messages: question }).then(
+        () => true,
+        () => false,
+      ),
+    )
+  })
+
+  t.test('no credential is a candidate that failed: the next one serves', async (t) => {
+    const { response } = await openai.chat.completions
+      .create({ model: 'gateway/auto', messages: question })
+      .withResponse()
+    const bill = await billOf(running, response.headers.get('x-request-id'))
+    t.match(bill.attempts, [
+      { model: 'azure-wrong/absent', outcome: 'failed', reason: 'authentication' },
+      { model: 'azure-dated/plain', outcome: 'served' },
+    ])
+    isEntraDown = true
+    const alone = await faultOf(openai.chat.completions.create({ model: 'azure-wrong/plain', messages: question }))
+    t.match(alone, { status: 502, code: 'upstream_error' })
+  })
+
+  t.test('a filtered prompt is the caller’s; a deployment that is not there is ours', async (t) => {
+    const content = 'these are forbidden words'
+    for (const model of ['azure-key/plain', 'azure-dated/plain']) {
+      const filtered = await faultOf(openai.chat.completions.create({ model, messages: [{ role: 'user', content }] }))
+      t.match(filtered, { status: 400, code: 'content_policy_violation' })
+    }
+    const absent = await faultOf(openai.chat.completions.create({ model: 'azure-key/absent', messages: question }))
+    t.match(absent, { status: 502, code: 'upstream_error' })
+  })
+
+  t.test('what reaches into the operator’s account is refused', async (t) => {
+    const sources = [
+      { type: 'azure_search', parameters: { authentication: { type: 'system_assigned_managed_identity' } } },
+    ]
+    const extra = { data_sources: sources }
+    const asked = { model: 'azure-key/plain', messages: question, ...extra }
+    const fault = await faultOf(openai.chat.completions.create(asked))
+    t.match(fault, { status: 400, code: 'unsupported_parameter', param: 'data_sources' })
+  })
+
+  t.test('a stored answer is read and deleted where it is kept', async (t) => {
+    for (const name of ['azure-key', 'azure-entra']) {
+      const { id } = await openai.responses.create({
+        model: `${name}/plain`,
+        input: 'Which way is north?',
+        store: true,
+      })
+      t.match(await openai.responses.retrieve(id), { id })
+      await openai.responses.delete(id)
+    }
+  })
+
+  await checkReservations(t, running)
+})
