@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check leavers attacks bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-all generate clients chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness structure request-path
+.PHONY: help run test check leavers attacks bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-all generate clients chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness structure request-path
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -53,6 +53,9 @@ bench-guards: node_modules/.installed ## Measure limits, metrics and idempotency
 
 bench-streams: node_modules/.installed ## Measure many streams open at once against a bare relay; assert the ledger
 	node test/bench/streams/main.ts $(ARGS)
+
+bench-workers: node_modules/.installed ## Measure workers against one process; assert the ledgers: ARGS='--workers 1,2,4'
+	node test/bench/workers/main.ts $(ARGS)
 
 leavers: node_modules/.installed ## Clients that leave at every moment: what they pay beside what the upstream bills
 	tap --timeout=1200 test/leavers/main.ts $(ARGS)

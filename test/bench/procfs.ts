@@ -43,7 +43,7 @@ const ownCpuMicros = (pid: number, withEnded: boolean): number | null => {
   return ticks.reduce((sum, each) => sum + Number(each), 0) * microsPerTick
 }
 
-const childrenOf = (pid: number): readonly number[] =>
+export const childrenOf = (pid: number): readonly number[] =>
   (read(`/proc/${pid}/task/${pid}/children`) ?? '').split(' ').filter(Boolean).map(Number)
 
 export const cpuMicros = (pid: number): number | null => ownCpuMicros(pid, false)
