@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts'
+import type { Provider } from '../providers/dialect/provider.ts'
 import { withoutKeys } from '../providers/dialect/scrub.ts'
 import { cliLimits } from './command-limits.ts'
 
@@ -13,7 +14,7 @@ interface FaultRecord {
 
 export const listSecrets = ({ providers, videoVendors, callbacks, external }: Config): readonly string[] =>
   [
-    ...providers.map(({ apiKey }) => apiKey),
+    ...providers.flatMap(listProviderSecrets),
     ...videoVendors.flatMap(({ credential }) =>
       credential.type === 'key' ? [credential.apiKey] : [credential.accessKey, credential.secretKey],
     ),
@@ -22,6 +23,12 @@ export const listSecrets = ({ providers, videoVendors, callbacks, external }: Co
     passwordOf(external?.databaseUrl),
     ...(external?.nats.url.split(',').map((each) => passwordOf(each.trim())) ?? []),
   ].filter((secret): secret is string => typeof secret === 'string')
+
+const listProviderSecrets = ({ apiKey, connection, deployments = [] }: Provider): readonly (string | null)[] => [
+  apiKey,
+  passwordOf(connection?.proxyUrl),
+  ...deployments.flatMap(({ provider }) => listProviderSecrets(provider)),
+]
 
 const passwordOf = (url: string | null | undefined): string | null => {
   const password = URL.parse(url ?? '')?.password ?? ''

@@ -22,7 +22,10 @@ const memberOf = (value: unknown, name: string): unknown =>
     : undefined
 
 const secretOfAuthentication = `authentication\\.(?:${authenticationSecrets.join('|')})`
-const providerSecretPath = new RegExp(`^providers\\.([^.]+)\\.(?:(?:api|access|secret)_key|${secretOfAuthentication})$`)
+const ofProvider = '^providers\\.([^.]+)(?:\\.deployments\\[\\d+\\])?'
+const providerSecretPath = new RegExp(
+  `${ofProvider}\\.(?:(?:api|access|secret)_key|proxy_url|headers\\..+|${secretOfAuthentication})$`,
+)
 
 /** True for a path of the file that holds a secret which this process does not use. */
 const createUnusedSecretFilter = (content: unknown, { role, signs }: SecretReader): ((path: string) => boolean) => {
@@ -148,14 +151,21 @@ const withoutEmptyProviders = ({ providers, ...content }: ConfigFile): ConfigFil
 /** Each dialect has its own kind of credentials. */
 const problemsOfKeys = (content: unknown): readonly ConfigProblem[] =>
   Object.entries(memberOf(content, 'providers') ?? {}).flatMap(([name, entry]) => {
-    const has = (member: string): boolean => memberOf(entry, member) !== undefined
+    const path = `providers.${name}`
     const dialect = memberOf(entry, 'dialect')
-    const problems =
-      dialect === videoDialect
-        ? vendorKeyProblems(has)
-        : [...providerKeyProblems(has), ...dialectProblems(dialect, has), ...authenticationProblems(dialect, entry)]
-    return problems.map(([member, message]) => ({ path: `providers.${name}.${member}`, message }))
+    const deployments = asList(memberOf(entry, 'deployments'))
+    const called = deployments.map((each, index) => [`${path}.deployments[${index}]`, [each, entry]] as const)
+    return (called.length === 0 ? [[path, [entry]] as const] : called).flatMap(([path, members]) => {
+      const has = (member: string): boolean => members.some((each) => memberOf(each, member) !== undefined)
+      const problems =
+        dialect === videoDialect
+          ? vendorKeyProblems(has)
+          : [...providerKeyProblems(has), ...dialectProblems(dialect, has), ...authenticationProblems(dialect, entry)]
+      return problems.map(([member, message]) => ({ path: `${path}.${member}`, message }))
+    })
   })
+
+const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 type KeyProblem = readonly [member: string, message: string]
 
@@ -174,6 +184,7 @@ const credentialProblems = (has: (member: string) => boolean): readonly KeyProbl
 
 const providerKeyProblems = (has: (member: string) => boolean): readonly KeyProblem[] => [
   ...credentialProblems(has),
+  ...(has('base_url') ? [] : [['base_url', 'is required'] as const]),
   ...['access_key', 'secret_key', 'calls_per_second']
     .filter(has)
     .map((member) => [member, `is only for the dialect ${videoDialect}`] as const),
@@ -181,9 +192,13 @@ const providerKeyProblems = (has: (member: string) => boolean): readonly KeyProb
 
 const vendorKeyProblems = (has: (member: string) => boolean): readonly KeyProblem[] => {
   const pair = ['access_key', 'secret_key']
-  const problems: KeyProblem[] = ['profile', 'capabilities', 'timeouts', 'retries', 'api_version', 'authentication']
+  const problems: KeyProblem[] = [
+    ...(['profile', 'capabilities', 'timeouts', 'retries', 'api_version', 'authentication'] as const),
+    ...(['deployments', 'headers', 'proxy_url', 'ca_file'] as const),
+  ]
     .filter(has)
     .map((member) => [member, `is not for the dialect ${videoDialect}`])
+  if (!has('base_url')) problems.push(['base_url', 'is required'])
   if (has('api_key') && pair.some(has))
     problems.push(['api_key', 'excludes access_key and secret_key: give one or the other'])
   else if (pair.some(has)) {

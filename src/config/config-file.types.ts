@@ -89,11 +89,25 @@ export interface ConfigFile {
       /**
        * Everything before /chat/completions, /messages, /responses, /models or /videos. For the dialect azure: https://<resource>.openai.azure.com/openai/v1, without /v1 where there is an api_version.
        */
-      readonly base_url: string
+      readonly base_url?: string
       /**
        * A video vendor can have a pair instead, and the dialect of a cloud an authentication.
        */
       readonly api_key?: string
+      /**
+       * Sent with each request, by lower-case name. The credential has its own member.
+       */
+      readonly headers?: {
+        readonly [k: string]: string
+      }
+      /**
+       * An HTTP proxy on the way there, with its user and password if it asks for them.
+       */
+      readonly proxy_url?: string
+      /**
+       * PEM: who signed its certificate, or the proxy's. Default: the system's authorities.
+       */
+      readonly ca_file?: string
       /**
        * Of a video vendor, with secret_key.
        */
@@ -134,7 +148,7 @@ export interface ConfigFile {
         readonly [k: string]: string
       }
       /**
-       * Keys, regions and endpoints among which the requests of the provider's models are divided. What one leaves out is the provider's.
+       * Keys, regions and endpoints among which the workspaces of the provider are divided by weight. What one leaves out is the provider's.
        *
        * @minItems 1
        * @maxItems 64
@@ -143,13 +157,23 @@ export interface ConfigFile {
         readonly name: string
         readonly base_url?: string
         readonly api_key?: string
-        readonly region?: string
+        readonly headers?: {
+          readonly [k: string]: string
+        }
+        readonly proxy_url?: string
+        readonly ca_file?: string
         /**
          * Default 1.
          */
         readonly weight?: number
+        /**
+         * Of one process. Beyond it, and beyond the tokens, the next deployment is called.
+         */
         readonly requests_per_minute?: number
         readonly tokens_per_minute?: number
+        /**
+         * The models that it serves, public name to its name there. Default: all of the provider's.
+         */
         readonly models?: {
           readonly [k: string]: string
         }

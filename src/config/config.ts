@@ -207,8 +207,9 @@ export const readConfig = (env: Environment, options: ReadOptions = {}): Config 
   const folder = dirname(source)
   const found: ConfigProblem[] = []
   const prices = pricesFrom(file.prices === undefined ? shippedPrices : resolve(folder, file.prices), found)
-  const { external, areEmbedded } = externalFrom(file, { folder, role, variables, problems: found })
-  const providers = providersFrom(file, { role, variables, isSandboxDefault: areEmbedded, prices, problems: found })
+  const reading = { folder, role, variables, problems: found }
+  const { external, areEmbedded } = externalFrom(file, reading)
+  const providers = providersFrom(file, { ...reading, isSandboxDefault: areEmbedded, prices })
   const logName = file.log?.name ?? 'GATEWAY'
   const dataFolder = resolve(options.dataFolder ?? env['GATEWAY_DATA'] ?? file.data_folder ?? 'data')
   const audit = auditFrom(file, { folder, role, logName, problems: found })

@@ -1,7 +1,7 @@
 import type { PriceFile } from '../domain/pricing/price-file.ts'
 import type { Catalog, CatalogProvider } from '../domain/routing/plan.ts'
 import type { Authentication } from '../providers/authentication/open-authenticator.ts'
-import type { Profile, Provider, ProviderCapabilities, ProviderDialect } from '../providers/dialect/provider.ts'
+import type { Deployment, Profile, Provider, ProviderDialect } from '../providers/dialect/provider.ts'
 import type { VendorCredential, VideoVendorConfig } from '../providers/vv-video/vendor.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { sharedLimits } from '../runtime/limits.ts'
@@ -9,23 +9,18 @@ import { authenticationFrom } from './authentication.ts'
 import { callPoliciesOf, problemsOfCallPolicies } from './call-policies.ts'
 import type { ConfigProblem } from './config-error.ts'
 import type { ConfigFile } from './config-file.types.ts'
+import { connectionFrom, divisionOf, entryOfDeployment, entryOfProvider, problemsOfDeployments } from './deployments.ts'
 import type { EnvironmentVariables } from './environment.ts'
 import { callsUpstream, callsVendors } from './roles.ts'
 
-export interface ProviderConfig extends Pick<Provider, 'timeouts' | 'retries'> {
-  readonly name: string
-  readonly dialect: ProviderDialect
-  readonly profile: Profile
-  readonly baseUrl: string
-  /** Empty where `authentication` takes its place. */
-  readonly apiKey: string
+/** With a key, or what takes its place. */
+export interface UpstreamConfig extends Omit<Provider, 'authenticator' | 'deployments'> {
   readonly authentication?: Authentication
-  readonly apiVersion?: string
+}
+
+export interface ProviderConfig extends UpstreamConfig {
+  readonly deployments?: readonly (Omit<Deployment, 'provider'> & { readonly provider: UpstreamConfig })[]
   readonly models: Readonly<Record<string, string>>
-  readonly capabilities?: ProviderCapabilities
-  /** Absent: see `readDrainPolicy`. */
-  readonly drainMs?: number
-  readonly cancelStopsBilling?: boolean
 }
 
 export interface ConfiguredProviders {
@@ -97,12 +92,12 @@ const withKeysFrom = (variables: EnvironmentVariables): Readonly<Record<string, 
       .map(({ name, variable, ...entry }) => [name, { ...entry, api_key: variables.read(variable)! }]),
   )
 
-const urlOf = ({ base_url }: Entry): string => base_url.replace(/\/+$/, '')
+const urlOf = ({ base_url = '' }: Entry): string => base_url.replace(/\/+$/, '')
 
 const drainOf = ({
   drain_seconds: drainSeconds,
   cancel_stops_billing: cancelStopsBilling,
-}: Entry): Pick<ProviderConfig, 'drainMs' | 'cancelStopsBilling'> => ({
+}: Entry): Pick<Provider, 'drainMs' | 'cancelStopsBilling'> => ({
   ...(drainSeconds === undefined ? {} : { drainMs: drainSeconds * 1_000 }),
   ...(cancelStopsBilling === undefined ? {} : { cancelStopsBilling }),
 })
@@ -118,27 +113,49 @@ const credentialOf = (
   }
 }
 
+type Reading = Pick<ProvidersReading, 'folder' | 'problems' | 'variables'>
+
+/** `entry` is a provider's, or one of its deployments' with what that leaves out. */
+const upstreamFrom = (name: string, entry: Entry, path: string, reading: Reading): UpstreamConfig => ({
+  name,
+  dialect: entry.dialect as ProviderDialect,
+  profile: entry.profile ?? resolveProfile(name),
+  baseUrl: urlOf(entry),
+  apiKey: entry.api_key ?? '',
+  ...credentialOf(entry, reading.variables),
+  ...(entry.headers === undefined ? {} : { headers: entry.headers }),
+  ...connectionFrom(entry, path, reading),
+  ...(entry.capabilities === undefined ? {} : { capabilities: entry.capabilities }),
+  ...drainOf(entry),
+  ...callPoliciesOf(entry),
+})
+
+const deploymentsFrom = (name: string, entry: Entry, reading: Reading): Pick<ProviderConfig, 'deployments'> => {
+  const { deployments } = entry
+  if (deployments === undefined) return {}
+  reading.problems.push(...problemsOfDeployments(`providers.${name}.deployments`, deployments))
+  return {
+    deployments: deployments.map((each, index) => {
+      const path = `providers.${name}.deployments[${index}]`
+      const provider = { ...upstreamFrom(name, entryOfDeployment(entry, each), path, reading), deployment: each.name }
+      return { ...divisionOf(each), provider }
+    }),
+  }
+}
+
 const callableProviders = (
   file: ConfigFile,
-  variables: EnvironmentVariables,
-  role: ProcessRole,
+  { role, ...reading }: Pick<ProvidersReading, 'role'> & Reading,
 ): readonly ProviderConfig[] => {
   if (!callsUpstream(role)) return []
-  return Object.entries(file.providers ?? withKeysFrom(variables)).flatMap(([name, entry]) =>
+  return Object.entries(file.providers ?? withKeysFrom(reading.variables)).flatMap(([name, entry]) =>
     isVendor(entry)
       ? []
       : [
           {
-            name,
-            dialect: entry.dialect as ProviderDialect,
-            profile: entry.profile ?? resolveProfile(name),
-            baseUrl: urlOf(entry),
-            apiKey: entry.api_key ?? '',
-            ...credentialOf(entry, variables),
+            ...upstreamFrom(name, entryOfProvider(entry), `providers.${name}`, reading),
+            ...deploymentsFrom(name, entry, reading),
             models: entry.models ?? {},
-            ...(entry.capabilities === undefined ? {} : { capabilities: entry.capabilities }),
-            ...drainOf(entry),
-            ...callPoliciesOf(entry),
           },
         ],
   )
@@ -194,6 +211,8 @@ const problemsOfProviders = (isConfigured: boolean, isSandboxAllowed: boolean): 
 }
 
 interface ProvidersReading {
+  /** Of the file, from which its paths begin. */
+  readonly folder: string
   readonly role: ProcessRole
   readonly variables: EnvironmentVariables
   /** Used where the file has no `sandbox`. */
@@ -208,14 +227,14 @@ const bareNames = (prices: PriceFile): Readonly<Record<string, string>> =>
 
 export const providersFrom = (
   file: ConfigFile,
-  { role, variables, isSandboxDefault, prices, problems }: ProvidersReading,
+  { folder, role, variables, isSandboxDefault, prices, problems }: ProvidersReading,
 ): ConfiguredProviders => {
   const isConfigured = file.providers !== undefined || knownProviders.some(({ variable }) => variables.has(variable))
   const isSandboxAllowed = file.sandbox ?? isSandboxDefault
   problems.push(...problemsOfProviders(isConfigured, !callsUpstream(role) || isSandboxAllowed))
   problems.push(...problemsOfCallPolicies(file))
   const sandbox = !isConfigured && isSandboxAllowed
-  const providers = callableProviders(file, variables, role)
+  const providers = callableProviders(file, { folder, role, variables, problems })
   return {
     providers,
     videoVendors: videoVendorsFrom(file, role),

@@ -1,4 +1,5 @@
 import { sharedLimits } from '../runtime/limits.ts'
+import type { Connection } from './dialect/provider.ts'
 
 /** Redirects are not followed, bodies are not decompressed. */
 export interface HttpRequest {
@@ -8,6 +9,7 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array
   /** Aborts the request at any stage; the body then throws HttpFault `aborted`. */
   readonly signal: AbortSignal
+  readonly connection?: Connection | undefined
   /** Absent: the client's own. */
   readonly connectTimeoutMs?: number
   /** No byte of the body for so long is HttpFault `timeout`. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -139,6 +139,39 @@ t.test('a key that stands in the file or the environment stays out of an edge', 
     ['openai', 'anthropic', 'grok', 'google'],
     'the proxies may have any of the known keys',
   )
+})
+
+t.test('the way to a provider: its headers, an HTTP proxy and its authority, for those who call it', async (t) => {
+  const authority = await makeCertificates()
+  t.teardown(() => authority.remove())
+  const provider = { dialect: 'openai', base_url: 'https://api.example', api_key: 'k' }
+  const way = { headers: { 'x-team': '${TEAM}' }, proxy_url: '${PROXY}', ca_file: authority.caFile }
+  const file = fileWith(t, { providers: { a: { ...provider, ...way }, b: provider } })
+  const [a, b] = readConfig({ TEAM: 'search', PROXY: 'http://us:pw@proxy.example:3128' }, { file }).providers
+  const ca = readFileSync(authority.caFile, 'utf8')
+  t.match(a, { headers: { 'x-team': 'search' }, connection: { proxyUrl: 'http://us:pw@proxy.example:3128', ca } })
+  t.notOk('headers' in b! || 'connection' in b!)
+  t.same(readConfig({}, { file, role: 'edge' }).providers, [], 'an edge needs none of its variables')
+  const wrong = {
+    a: { ...provider, headers: { authorization: 'x' } },
+    b: { ...provider, headers: { 'X-Team': 'x' } },
+    c: { ...provider, headers: { 'x-team': 'a\nb' } },
+    d: { ...provider, proxy_url: 'socks5://proxy.example' },
+    e: { ...vendor, headers: {}, proxy_url: 'http://proxy.example' },
+    f: { dialect: 'openai', api_key: 'k' },
+  }
+  const { problems } = thrownBy(() => readConfig({}, { file: fileWith(t, { providers: wrong }) })) as ConfigError
+  t.same([...new Set(problems.map(({ path }) => path))].sort(), [
+    'providers.a.headers',
+    'providers.b.headers',
+    'providers.c.headers.x-team',
+    'providers.d.proxy_url',
+    'providers.e.headers',
+    'providers.e.proxy_url',
+    'providers.f.base_url',
+  ])
+  const lost = { providers: { a: { ...provider, ca_file: 'none.pem' } } }
+  t.throws(() => readConfig({}, { file: fileWith(t, lost) }), { message: /providers\.a\.ca_file: none\.pem cannot be/ })
 })
 
 t.test('how long a stream is read on after its client has left', async (t) => {

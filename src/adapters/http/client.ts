@@ -1,5 +1,6 @@
-import { Agent, type Dispatcher } from 'undici'
+import { Agent, type Dispatcher, ProxyAgent } from 'undici'
 import { faultCode } from '../../errors/gateway-error.ts'
+import type { Connection } from '../../providers/dialect/provider.ts'
 import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse } from '../../providers/http.ts'
 import { ReaderQueue } from '../reader-queue.ts'
 import { httpClientLimits } from './limits.ts'
@@ -234,25 +235,51 @@ export const exchange = (dispatcher: Dispatcher, url: URL, request: HttpRequest)
   return handler.head
 }
 
-/** One pool of kept-alive HTTP/1.1 connections per origin. */
-export class UndiciClient implements HttpClient {
-  readonly #agent = new Agent({
-    connections: httpClientLimits.upstreamConnectionsMax,
-    pipelining: 1,
-    allowH2: false, // With HTTP/2 one broken connection would fail the calls of others.
-    connect: { timeout: httpClientLimits.upstreamConnectMs },
-    keepAliveTimeout: httpClientLimits.upstreamKeepAliveMs,
-    keepAliveMaxTimeout: httpClientLimits.upstreamKeepAliveMs,
-    headersTimeout: 0, // `Exchange` has its own timeouts.
-    bodyTimeout: 0,
+const agentOptions = {
+  connections: httpClientLimits.upstreamConnectionsMax,
+  pipelining: 1,
+  allowH2: false, // With HTTP/2 one broken connection would fail the calls of others.
+  keepAliveTimeout: httpClientLimits.upstreamKeepAliveMs,
+  keepAliveMaxTimeout: httpClientLimits.upstreamKeepAliveMs,
+  headersTimeout: 0, // `Exchange` has its own timeouts.
+  bodyTimeout: 0,
+} as const
+
+const proxyTokenOf = ({ username, password }: URL): string =>
+  `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`
+
+const openAgent = ({ proxyUrl, ca }: Connection): Dispatcher => {
+  const tls = { timeout: httpClientLimits.upstreamConnectMs, ...(ca === undefined ? {} : { ca }) }
+  if (proxyUrl === undefined) return new Agent({ ...agentOptions, connect: tls })
+  const url = new URL(proxyUrl)
+  return new ProxyAgent({
+    ...agentOptions,
+    uri: url.origin,
+    ...(url.username === '' ? {} : { token: proxyTokenOf(url) }),
+    requestTls: tls,
+    proxyTls: tls,
   })
+}
+
+const direct: Connection = {}
+
+/** One pool of kept-alive HTTP/1.1 connections per way and origin; ways are the configuration's. */
+export class UndiciClient implements HttpClient {
+  readonly #agents = new Map<string, Dispatcher>()
 
   request(request: HttpRequest): Promise<HttpResponse> {
-    return exchange(this.#agent, new URL(request.url), request)
+    return exchange(this.#agentFor(request.connection ?? direct), new URL(request.url), request)
   }
 
   /** Closes every connection; exchanges under way fail with HttpFault `network`. */
   async stop(): Promise<void> {
-    await this.#agent.destroy()
+    await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()))
+  }
+
+  #agentFor(connection: Connection): Dispatcher {
+    const way = `${connection.proxyUrl ?? ''} ${connection.ca ?? ''}`
+    const agent = this.#agents.get(way) ?? openAgent(connection)
+    this.#agents.set(way, agent)
+    return agent
   }
 }

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
 import type { AnswerFault, Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
+import { makerOf } from '../dialect/provider-mark.ts'
 import { postTo } from './endpoint.ts'
 import { refuseAccountReferences } from './references.ts'
 import { thinkingWith } from './request.ts'
@@ -28,7 +29,7 @@ export const countTokensRequest = (
   { body, headers }: Pick<UpstreamCallRequest, 'body' | 'headers'>,
 ): UpstreamRequest => {
   refuseAccountReferences(body)
-  const messages = ownMessages(target.provider.name, body['messages'])
+  const messages = ownMessages(makerOf(target.provider), body['messages'])
   const thinking = 'thinking' in body ? { thinking: thinkingWith(body, messages) } : {}
   const counted = { ...countedBody(body), ...thinking, messages, model: target.upstreamModel }
   return postTo(target, '/messages/count_tokens', counted, { stream: false, headers })

@@ -2,6 +2,7 @@ import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJsonBytes } from '../../encoding/json.ts'
 import type { ClientFormat, UpstreamFormat } from '../canonical/format.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
+import { makerOf } from '../dialect/provider-mark.ts'
 import { DeliveredBlocks } from './delivered.ts'
 import { countMessagesUsage } from './estimate.ts'
 import { readMessagesReply } from './read-reply.ts'
@@ -28,19 +29,23 @@ export const readMessagesAnswer = (
   if (!Array.isArray(content)) return { fault: 'no_content' }
   const delivered = new DeliveredBlocks()
   for (const block of content) if (isObject(block)) delivered.addBlock(block)
-  const marked = withAnswerMarks(provider.name, json, body)
+  const marked = withAnswerMarks(makerOf(provider), json, body)
   const changed = marked === body ? {} : { body: marked }
   return { json, reportedUsage: readMessagesUsage(json['usage']), delivered, ...changed }
 }
 
 export const completeMessagesAnswer = ({ json }: UpstreamAnswer, counted: Usage, { provider }: Target): Uint8Array =>
-  withAnswerMarks(provider.name, json, Buffer.from(JSON.stringify({ ...json, usage: messagesUsageOnWire(counted) })))
+  withAnswerMarks(
+    makerOf(provider),
+    json,
+    Buffer.from(JSON.stringify({ ...json, usage: messagesUsageOnWire(counted) })),
+  )
 
 export const anthropicMessages: UpstreamDialect = {
   buildRequest: messagesRequest,
   readAnswer: readMessagesAnswer,
   completeAnswer: completeMessagesAnswer,
-  openRelay: ({ provider }) => new MessagesRelay(provider.name),
+  openRelay: ({ provider }) => new MessagesRelay(makerOf(provider)),
   countUsage: countMessagesUsage,
   readRefusal: readMessagesError,
 }

@@ -1,6 +1,7 @@
 import { asArray, asObject, type JsonObject } from '../../encoding/json.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
+import { makerOf } from '../dialect/provider-mark.ts'
 import { postTo } from './endpoint.ts'
 import { isPresent } from './present.ts'
 import { refuseAccountReferences } from './references.ts'
@@ -54,7 +55,7 @@ const bodyOf = (target: Target, { body, stream, outputCap }: UpstreamCallRequest
   // Fast inference has another price; null and `standard` are the default.
   delete draft['speed']
   if (outputCap !== null) capOutput(draft, outputCap)
-  draft['messages'] = ownMessages(target.provider.name, draft['messages'])
+  draft['messages'] = ownMessages(makerOf(target.provider), draft['messages'])
   if ('thinking' in draft) draft['thinking'] = thinkingWith(draft, draft['messages'])
   return draft
 }

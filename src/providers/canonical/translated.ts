@@ -2,6 +2,7 @@ import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import { requestedTier } from '../dialect/provider.ts'
+import { makerOf } from '../dialect/provider-mark.ts'
 import type { Conversation, ConversationPart } from './conversation.ts'
 import { DeliveredReply } from './delivered.ts'
 import { countConversationUsage } from './estimate.ts'
@@ -13,7 +14,7 @@ const servedBy = (target: Target, request: UpstreamCallRequest): Served => ({
   model: target.model,
   requestId: request.requestId,
   createdSeconds: target.calledAtSeconds,
-  provider: target.provider.name,
+  provider: makerOf(target.provider),
 })
 
 const deliveredBy = (reply: Reply): DeliveredReply => {
@@ -43,7 +44,7 @@ const withToolCalls = (usage: Usage, implied: Usage['toolCalls']): Usage =>
 export const translated = (client: ClientFormat, upstream: UpstreamFormat): UpstreamDialect => {
   /** As the upstream gets it: tools that are merely offered are left out where it has none of the kind. */
   const readConversation = (target: Target, { body }: UpstreamCallRequest): Conversation => {
-    const conversation = client.readRequest(body, target.provider.name)
+    const conversation = client.readRequest(body, makerOf(target.provider))
     if (conversation.webSearch?.isOptional !== true || upstream.offersSearch?.(conversation, target) !== false)
       return conversation
     return { ...conversation, webSearch: null, droppedTools: [...(conversation.droppedTools ?? []), 'web_search'] }

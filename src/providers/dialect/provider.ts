@@ -23,8 +23,17 @@ interface CallRetries {
 /** `models` has what differs, by public name without the provider. */
 type ForModels<Policy> = Policy & { readonly models?: Readonly<Record<string, Policy>> }
 
+/** The way to an upstream. Absent members: directly, and by the system's certificate authorities. */
+export interface Connection {
+  readonly proxyUrl?: string
+  /** PEM. */
+  readonly ca?: string
+}
+
 export interface Provider {
   readonly name: string
+  /** Which of the provider's deployments this is; absent: it has one. */
+  readonly deployment?: string
   readonly dialect: ProviderDialect
   readonly profile: Profile
   /** Everything before `/chat/completions`, `/messages`, `/responses` or `/models`. */
@@ -35,6 +44,7 @@ export interface Provider {
   /** Of Azure: a dated API version; absent for its v1 API. */
   readonly apiVersion?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
+  readonly connection?: Connection
   /** Absent: by its name and its host. */
   readonly capabilities?: ProviderCapabilities
   /** Absent: see `readDrainPolicy`. */
@@ -42,6 +52,19 @@ export interface Provider {
   readonly cancelStopsBilling?: boolean
   readonly timeouts?: ForModels<CallTimeouts>
   readonly retries?: ForModels<CallRetries>
+  /** Among which its workspaces are divided; absent: it is called as it is. */
+  readonly deployments?: readonly Deployment[]
+}
+
+export interface Deployment {
+  readonly name: string
+  readonly weight: number
+  readonly requestsPerMinute?: number
+  readonly tokensPerMinute?: number
+  /** Public names to names there, of the models that it serves; absent: all of the provider's. */
+  readonly models?: Readonly<Record<string, string>>
+  /** The provider as it is called by this deployment. */
+  readonly provider: Provider
 }
 
 export type Providers = ReadonlyMap<string, Provider>

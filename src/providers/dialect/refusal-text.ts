@@ -6,9 +6,18 @@ const wordPattern = /^[A-Za-z0-9_.[\]-]{1,128}$/
 export const errorWord = (value: unknown): string | null =>
   typeof value === 'string' && wordPattern.test(value) ? value : null
 
+/** A shorter header is no secret, and could be a part of any word. */
+const secretCharactersMin = 8
+
 export const providerSecrets = ({ apiKey, baseUrl, headers = {} }: Provider): readonly string[] => {
   const { host, hostname } = new URL(baseUrl)
-  return [apiKey, baseUrl, host, hostname, ...Object.values(headers)]
+  return [
+    apiKey,
+    baseUrl,
+    host,
+    hostname,
+    ...Object.values(headers).filter(({ length }) => length >= secretCharactersMin),
+  ]
 }
 
 export const refusalText = (message: string, provider: Provider): string =>

@@ -1,4 +1,5 @@
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
+import { makerOf } from '../dialect/provider-mark.ts'
 import { fitMembers, postToOpenAI } from '../openai/request.ts'
 import { refuseChargedMembers } from '../openai/usage.ts'
 import { detachedInput } from './input-ids.ts'
@@ -16,7 +17,7 @@ const capOutput = (draft: Draft, outputCap: number): void => {
 const bodyOf = (target: Target, { body, outputCap }: UpstreamCallRequest): Draft => {
   const { provider, upstreamModel } = target
   const draft: Draft = { ...body, model: upstreamModel }
-  if ('input' in draft) draft['input'] = detachedInput(withoutMarks(provider.name, draft['input']))
+  if ('input' in draft) draft['input'] = detachedInput(withoutMarks(makerOf(provider), draft['input']))
   fitMembers(draft, target)
   if (outputCap !== null) capOutput(draft, outputCap)
   if ('tools' in draft) draft['tools'] = priceableTools(draft['tools'])

@@ -182,6 +182,7 @@ const send = async (
     headers,
     body,
     signal,
+    connection: target.provider.connection,
     ...(connectMs === undefined ? {} : { connectTimeoutMs: connectMs }),
     firstByteTimeoutMs: call.stream ? firstByteMs : (answerMs ?? parts.wholeAnswerMs),
     idleTimeoutMs: idleMs,

@@ -9,7 +9,7 @@ import { countPrompt } from '../../providers/canonical/estimate.ts'
 import type { Target } from '../../providers/dialect/dialect.ts'
 import type { Provider, Providers } from '../../providers/dialect/provider.ts'
 import { storedRequestFor } from '../../providers/dialects.ts'
-import { type HttpClient, HttpFault, type HttpResponse, readBody } from '../../providers/http.ts'
+import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse, readBody } from '../../providers/http.ts'
 import { readOpenAIError } from '../../providers/openai/refusal.ts'
 import type { StoredResponseQuestion } from '../../providers/openai-responses/stored.ts'
 import type { VendorStatus, VideoVendor } from '../../providers/vv-video/vendor.ts'
@@ -212,14 +212,12 @@ class QuestionRun {
     return isObject(parseJsonBytes(bytes)) ? { bytes } : unusable(response, 'not_json')
   }
 
-  #request(
-    { authenticator }: Provider,
-    request: Omit<Parameters<HttpClient['request']>[0], 'signal' | 'firstByteTimeoutMs'>,
-  ) {
+  #request({ authenticator, connection }: Provider, request: Pick<HttpRequest, 'url' | 'method' | 'headers' | 'body'>) {
     const { http, questionMs } = this.#parts
     this.#upstreamCalled = true
     return authenticated(http, authenticator).request({
       ...request,
+      connection,
       signal: this.#cancel.signal,
       firstByteTimeoutMs: questionMs,
     })

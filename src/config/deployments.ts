@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { createSecureContext } from 'node:tls'
+import { faultText } from '../errors/gateway-error.ts'
+import type { Deployment, Provider } from '../providers/dialect/provider.ts'
+import type { ConfigProblem } from './config-error.ts'
+import type { ConfigFile } from './config-file.types.ts'
+
+type Entry = NonNullable<ConfigFile['providers']>[string]
+type DeploymentEntry = NonNullable<Entry['deployments']>[number]
+
+/** As a provider's entry: what the deployment leaves out is the provider's. */
+export const entryOfDeployment = (
+  { deployments: _deployments, headers, ...entry }: Entry,
+  { name: _name, models: _models, headers: ownHeaders, ...own }: DeploymentEntry,
+): Entry => ({ ...entry, ...own, headers: { ...headers, ...ownHeaders } })
+
+/** A provider whose deployments all have an address has the first one. */
+export const entryOfProvider = (entry: Entry): Entry => {
+  const [first] = entry.deployments ?? []
+  return first === undefined || entry.base_url !== undefined ? entry : { ...entry, base_url: first.base_url! }
+}
+
+export const divisionOf = ({
+  name,
+  weight = 1,
+  requests_per_minute: requestsPerMinute,
+  tokens_per_minute: tokensPerMinute,
+  models,
+}: DeploymentEntry): Omit<Deployment, 'provider'> => ({
+  name,
+  weight,
+  ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+  ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
+  ...(models === undefined ? {} : { models }),
+})
+
+export const problemsOfDeployments = (
+  path: string,
+  deployments: readonly DeploymentEntry[],
+): readonly ConfigProblem[] =>
+  deployments.flatMap(({ name }, index) =>
+    deployments.findIndex((each) => each.name === name) === index
+      ? []
+      : [{ path: `${path}[${index}].name`, message: `\`${name}\` is the name of another deployment` }],
+  )
+
+interface FileReading {
+  /** Paths begin there. */
+  readonly folder: string
+  readonly problems: ConfigProblem[]
+}
+
+const readCa = (file: string, path: string, { folder, problems }: FileReading): { readonly ca?: string } => {
+  try {
+    const ca = readFileSync(resolve(folder, file), 'utf8')
+    if (!ca.includes('-----BEGIN CERTIFICATE-----')) throw new Error('it holds no certificate in PEM')
+    createSecureContext({ ca })
+    return { ca }
+  } catch (fault) {
+    problems.push({ path: `${path}.ca_file`, message: `${file} cannot be used: ${faultText(fault)}` })
+    return {}
+  }
+}
+
+export const connectionFrom = (
+  { proxy_url: proxyUrl, ca_file: caFile }: Entry,
+  path: string,
+  reading: FileReading,
+): Pick<Provider, 'connection'> =>
+  proxyUrl === undefined && caFile === undefined
+    ? {}
+    : {
+        connection: {
+          ...(proxyUrl === undefined ? {} : { proxyUrl }),
+          ...(caFile === undefined ? {} : readCa(caFile, path, reading)),
+        },
+      }
