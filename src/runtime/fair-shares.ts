@@ -14,14 +14,14 @@ export class Counts {
     return this.#byKey.get(key) ?? 0
   }
 
-  add(key: string): void {
-    this.#all += 1
-    this.#byKey.set(key, this.of(key) + 1)
+  add(key: string, count = 1): void {
+    this.#all += count
+    this.#byKey.set(key, this.of(key) + count)
   }
 
-  remove(key: string): void {
-    this.#all -= 1
-    const left = this.of(key) - 1
+  remove(key: string, count = 1): void {
+    this.#all -= count
+    const left = this.of(key) - count
     if (left > 0) this.#byKey.set(key, left)
     else this.#byKey.delete(key)
   }
@@ -69,20 +69,26 @@ export class FairShares {
     return this.#held.of(key)
   }
 
-  take(key: string): boolean {
+  /** False where no place is free for the key; else all of its places count, also where fewer are free. */
+  take(key: string, places = 1): boolean {
     const others = this.#refusedMs.size === 0 ? [] : this.#waitingBeside(key)
     const held = this.#held.of(key)
     const holders = this.#held.keys + (held === 0 ? 1 : 0)
     const sharers = holders + others.filter((other) => this.#held.of(other) === 0).length
     const waiting = others.map((other) => this.#held.of(other))
     const isFree = mayTake({ capacity: this.#capacity, taken: this.#held.all, held, waiting, sharers })
-    if (isFree) this.#held.add(key)
+    if (isFree) this.#held.add(key, places)
     else this.#noteRefused(key)
     return isFree
   }
 
-  leave(key: string): void {
-    this.#held.remove(key)
+  /** Whether they are free or not. */
+  add(key: string, places: number): void {
+    this.#held.add(key, places)
+  }
+
+  leave(key: string, places = 1): void {
+    this.#held.remove(key, places)
   }
 
   #noteRefused(key: string): void {

@@ -1,4 +1,4 @@
-import { Queue } from '../../runtime/queue.ts'
+import { FairQueue } from '../../runtime/fair-queue.ts'
 import { pollerLimits } from './limits.ts'
 
 /** Submits come before polls. */
@@ -45,11 +45,7 @@ export class CallPermit {
   }
 }
 
-/** Those that were cancelled are no longer due. */
-const hasDue = (queue: Queue<CallPermit>): boolean => {
-  while (queue.head?.waits === false) queue.shift()
-  return queue.head !== undefined
-}
+const callQueue = (): FairQueue<CallPermit> => new FairQueue(({ waits }) => waits)
 
 /** After the vendor had no room for a submit: none for a while, then one at a time until it accepts one. */
 class SubmitPause {
@@ -96,12 +92,15 @@ class SubmitPause {
   }
 }
 
-/** Calls are evenly spaced, so that no second has more. Submits go first, but waiting polls are never starved. */
+/**
+ * Calls are evenly spaced, so that no second has more. Submits go first, but waiting polls are never starved. The
+ * workspaces that wait take turns.
+ */
 export class CallGate {
   readonly #intervalMs: number
   readonly #most: { readonly [K in CallKind]: number }
   readonly #steadyMs: () => number
-  readonly #queues = { submit: new Queue<CallPermit>(), poll: new Queue<CallPermit>() }
+  readonly #queues = { submit: callQueue(), poll: callQueue() }
   readonly #inFlight = { submit: 0, poll: 0 }
   #submitsInRow = 0
   #nextMs = Number.NEGATIVE_INFINITY
@@ -116,9 +115,9 @@ export class CallGate {
   }
 
   /** The caller must `leave` a permit that was granted. */
-  acquire(kind: CallKind): CallPermit {
+  acquire(kind: CallKind, workspaceId: string): CallPermit {
     const turn = new CallPermit(kind, () => this.#leave(kind))
-    this.#queues[kind].push(turn)
+    this.#queues[kind].push(workspaceId, turn)
     this.#grantDue()
     return turn
   }
@@ -167,7 +166,7 @@ export class CallGate {
   #grant(kind: CallKind): void {
     this.#inFlight[kind] += 1
     this.#submitsInRow = kind === 'submit' ? this.#submitsInRow + 1 : 0
-    this.#queues[kind].shift().grant()
+    this.#queues[kind].shift()?.grant()
   }
 
   #nextKind(): CallKind | null {
@@ -179,6 +178,6 @@ export class CallGate {
   }
 
   #isDue(kind: CallKind, most: number): boolean {
-    return this.#inFlight[kind] < most && hasDue(this.#queues[kind])
+    return this.#inFlight[kind] < most && !this.#queues[kind].isEmpty
   }
 }

@@ -11,7 +11,7 @@ export interface VendorClientParts {
   readonly signal: AbortSignal
 }
 
-type VendorResult = Pick<Task, 'taskId' | 'provider' | 'kind'>
+type VendorResult = Pick<Task, 'taskId' | 'workspaceId' | 'provider' | 'kind'>
 
 /** One task's calls to its vendor, each when its account's cap permits; null where the wait was cancelled. */
 export class VendorClient {
@@ -64,11 +64,11 @@ export class VendorClient {
 
   async #withPermit<Answer>(
     kind: CallKind,
-    { provider }: VendorResult,
+    { provider, workspaceId }: VendorResult,
     call: (account: VendorAccount) => Promise<Answer>,
   ): Promise<Answer | null> {
     const account = this.#parts.accountOf(provider)
-    const turn = account.gate.acquire(kind)
+    const turn = account.gate.acquire(kind, workspaceId)
     this.#permit = turn
     const granted = await turn.granted
     this.#permit = null

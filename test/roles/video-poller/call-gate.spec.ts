@@ -23,7 +23,7 @@ const asking = (
   kinds: readonly CallKind[],
 ): { readonly turns: readonly CallPermit[]; readonly granted: string[] } => {
   const granted: string[] = []
-  const turns = kinds.map((kind) => gate.acquire(kind))
+  const turns = kinds.map((kind) => gate.acquire(kind, 'acme'))
   turns.forEach((turn, index) => {
     turn.granted.then((isGranted) => granted.push(`${isGranted ? '' : 'no '}${turn.kind} ${index}`))
   })
@@ -37,7 +37,7 @@ t.test('no second has more calls than its cap', async (t) => {
   const gate = gateOf({ callsPerSecond: 100, steadyMs: () => nowMs })
   const grantedMs: number[] = []
   const ask = async (): Promise<void> => {
-    const turn = gate.acquire('poll')
+    const turn = gate.acquire('poll', 'acme')
     await turn.granted
     grantedMs.push(nowMs)
     turn.leave()
@@ -84,12 +84,30 @@ t.test('a turn that is cancelled is passed over', async (t) => {
   t.same(after.granted, ['poll 0'], 'a cancel after the grant changes nothing')
 })
 
+t.test('workspaces that wait take turns, however many calls one of them waits for', async (t) => {
+  for (const kind of ['submit', 'poll'] as const) {
+    const gate = gateOf({ submitsMax: 1, pollsMax: 1 })
+    const order: string[] = []
+    const call = async (workspaceId: string): Promise<void> => {
+      const turn = gate.acquire(kind, workspaceId)
+      await turn.granted
+      order.push(workspaceId)
+      turn.leave()
+    }
+    const blocking = gate.acquire(kind, 'hog')
+    const waiting = [...Array<string>(500).fill('hog'), 'first', 'second', 'first'].map(call)
+    blocking.leave()
+    await Promise.all(waiting)
+    t.same(order.slice(0, 6), ['hog', 'first', 'second', 'hog', 'first', 'hog'])
+  }
+})
+
 t.test('thousands that wait keep their order', async (t) => {
   const gate = gateOf({ pollsMax: 1 })
   const granted: number[] = []
   await Promise.all(
     Array.from({ length: 5_000 }, async (_, index) => {
-      const turn = gate.acquire('poll')
+      const turn = gate.acquire('poll', 'acme')
       await turn.granted
       granted.push(index)
       turn.leave()

@@ -1,0 +1,42 @@
+import { Queue } from './queue.ts'
+
+/** First in, first out for each key; the keys take turns. */
+export class FairQueue<T> {
+  readonly #isDue: (item: T) => boolean
+  /** In the order of their turns; none is empty. */
+  readonly #queues = new Map<string, Queue<T>>()
+
+  /** Items that are not due when their turn comes are dropped, and cost their key no turn. */
+  constructor(isDue: (item: T) => boolean = () => true) {
+    this.#isDue = isDue
+  }
+
+  get isEmpty(): boolean {
+    return this.#firstDue() === null
+  }
+
+  push(key: string, item: T): void {
+    const queue = this.#queues.get(key) ?? new Queue<T>()
+    queue.push(item)
+    this.#queues.set(key, queue)
+  }
+
+  shift(): T | undefined {
+    const first = this.#firstDue()
+    if (first === null) return undefined
+    const { key, queue } = first
+    const item = queue.shift()
+    this.#queues.delete(key)
+    if (queue.length > 0) this.#queues.set(key, queue)
+    return item
+  }
+
+  #firstDue(): { readonly key: string; readonly queue: Queue<T> } | null {
+    for (const [key, queue] of this.#queues) {
+      while (queue.length > 0 && !this.#isDue(queue.head!)) queue.shift()
+      if (queue.length > 0) return { key, queue }
+      this.#queues.delete(key)
+    }
+    return null
+  }
+}
