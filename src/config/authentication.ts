@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Authentication } from '../providers/authentication/open-authenticator.ts'
 import type { ConfigFile } from './config-file.types.ts'
 import type { EnvironmentVariables } from './environment.ts'
@@ -20,6 +22,7 @@ const rules: { readonly [T in AuthenticationType]: TypeRules } = {
     optional: ['authority', 'scope'],
   },
   azure_managed_identity: { dialect: 'azure', required: [], optional: ['client_id', 'scope'] },
+  google_credentials: { dialect: 'vertex', required: [], optional: ['credentials_file'] },
 }
 
 export const authenticationSecrets: readonly Member[] = ['client_secret']
@@ -58,7 +61,16 @@ const identityEndpoint = (
   return url === undefined || header === undefined ? null : { url, header }
 }
 
-const machineMetadata = 'http://169.254.169.254'
+/** Application default credentials, in Google's order; null: those of the machine. */
+const findGoogleFile = (variables: EnvironmentVariables): string | null => {
+  const named = variables.read('GOOGLE_APPLICATION_CREDENTIALS')
+  if (named !== undefined) return named
+  const folder = variables.read('CLOUDSDK_CONFIG') ?? join(variables.read('HOME') ?? '/', '.config', 'gcloud')
+  const ofUser = join(folder, 'application_default_credentials.json')
+  return existsSync(ofUser) ? ofUser : null
+}
+
+const azureMetadata = 'http://169.254.169.254'
 
 export const authenticationFrom = (entry: Entry, variables: EnvironmentVariables): Authentication | undefined => {
   const { authentication: given } = entry
@@ -80,7 +92,13 @@ export const authenticationFrom = (entry: Entry, variables: EnvironmentVariables
         clientId: given.client_id ?? null,
         resource: scope.replace(/\/\.default$/, ''),
         endpoint: identityEndpoint(variables),
-        metadataUrl: variables.read('AZURE_POD_IDENTITY_AUTHORITY_HOST') ?? machineMetadata,
+        metadataUrl: variables.read('AZURE_POD_IDENTITY_AUTHORITY_HOST') ?? azureMetadata,
+      }
+    case 'google_credentials':
+      return {
+        type: given.type,
+        file: given.credentials_file ?? findGoogleFile(variables),
+        metadataUrl: `http://${variables.read('GCE_METADATA_HOST') ?? 'metadata.google.internal'}`,
       }
   }
 }

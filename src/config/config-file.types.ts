@@ -81,13 +81,13 @@ export interface ConfigFile {
       /**
        * How the provider speaks.
        */
-      readonly dialect: 'openai' | 'anthropic' | 'google' | 'azure' | 'vv-video'
+      readonly dialect: 'openai' | 'anthropic' | 'google' | 'azure' | 'vertex' | 'vv-video'
       /**
        * How it counts usage. Default: by the provider's name, else openai.
        */
       readonly profile?: 'openai' | 'xai' | 'gemini'
       /**
-       * Everything before /chat/completions, /messages, /responses, /models or /videos. For the dialect azure: https://<resource>.openai.azure.com/openai/v1, without /v1 where there is an api_version.
+       * Everything before /chat/completions, /messages, /responses, /models or /videos. For the dialect azure: https://<resource>.openai.azure.com/openai/v1, without /v1 where there is an api_version; for vertex https://<location>-aiplatform.googleapis.com/v1/projects/<project>/locations/<location>.
        */
       readonly base_url?: string
       /**
@@ -121,7 +121,7 @@ export interface ConfigFile {
        * In place of api_key: a credential that is issued for a time.
        */
       readonly authentication?: {
-        readonly type: 'entra_application' | 'azure_managed_identity'
+        readonly type: 'entra_application' | 'azure_managed_identity' | 'google_credentials'
         readonly tenant_id?: string
         /**
          * Of an Entra application, or of a user-assigned managed identity.
@@ -136,6 +136,10 @@ export interface ConfigFile {
          * Of Entra's token. Default https://ai.azure.com/.default; with api_version https://cognitiveservices.azure.com/.default.
          */
         readonly scope?: string
+        /**
+         * Of google_credentials: JSON of a service account or a user. Default: application default credentials.
+         */
+        readonly credentials_file?: string
       }
       /**
        * What one process asks of a video vendor in a second, at most. Default 10.

@@ -1,10 +1,11 @@
 import type { Surface } from '../domain/routing/plan.ts'
+import { countTokensRequest } from './anthropic/count-tokens.ts'
 import { anthropicMessages, messagesClient, messagesUpstream } from './anthropic/dialect.ts'
 import { anthropicEmbeddings } from './anthropic/embeddings.ts'
 import { addressed } from './azure/address.ts'
 import { atAzure, azureUpstream } from './azure/dialect.ts'
 import { translated } from './canonical/translated.ts'
-import type { UpstreamDialect } from './dialect/dialect.ts'
+import type { Target, UpstreamCallRequest, UpstreamDialect, UpstreamRequest } from './dialect/dialect.ts'
 import { type Provider, type ProviderDialect, providerCapabilities } from './dialect/provider.ts'
 import { googleUpstream } from './google/dialect.ts'
 import { googleEmbeddings } from './google/embeddings.ts'
@@ -12,6 +13,8 @@ import { chatClient, chatUpstream, openai } from './openai/dialect.ts'
 import { openaiEmbeddings } from './openai/embeddings.ts'
 import { openaiResponses, responsesClient } from './openai-responses/dialect.ts'
 import { type StoredResponseQuestion, storedResponseRequest } from './openai-responses/stored.ts'
+import { atVertex, postToVertex, publisherOf, vertexClaude, vertexGemini, vertexMessages } from './vertex/dialect.ts'
+import { vertexEmbeddings } from './vertex/embeddings.ts'
 
 type Dialects = { readonly [S in Surface]: UpstreamDialect }
 
@@ -41,6 +44,12 @@ export const dialects: { readonly [D in ProviderDialect]: Dialects } = {
     responses: atAzure(openaiResponses),
     embeddings: atAzure(openaiEmbeddings),
   },
+  vertex: {
+    chat: atVertex(translated(chatClient, vertexClaude), translated(chatClient, vertexGemini)),
+    messages: atVertex(vertexMessages, translated(messagesClient, vertexGemini)),
+    responses: atVertex(translated(responsesClient, vertexClaude), translated(responsesClient, vertexGemini)),
+    embeddings: vertexEmbeddings,
+  },
 }
 
 /** Of the dialects that may have a Responses API, where the provider has none. */
@@ -61,4 +70,19 @@ export const storedRequestFor = (
 ): ReturnType<typeof storedResponseRequest> => {
   const request = storedResponseRequest(provider, stored)
   return provider.dialect === 'azure' ? addressed(provider, null, request) : request
+}
+
+/** Null where the upstream does not count the tokens of messages. Throws as `buildRequest` does. */
+export const countingRequestFor = (
+  target: Target,
+  call: Pick<UpstreamCallRequest, 'body' | 'headers'>,
+): UpstreamRequest | null => {
+  switch (target.provider.dialect) {
+    case 'anthropic':
+      return countTokensRequest(target, call)
+    case 'vertex':
+      return publisherOf(target) === 'anthropic' ? countTokensRequest(target, call, postToVertex) : null
+    default:
+      return null
+  }
 }

@@ -297,7 +297,7 @@ t.test('keys that do not fit their dialect are told all at once', async (t) => {
   t.same(
     problems.map(({ path, message }) => `${path} ${message}`),
     [
-      'providers.g.dialect must be one of "openai", "anthropic", "google", "azure", "vv-video"',
+      'providers.g.dialect must be one of "openai", "anthropic", "google", "azure", "vertex", "vv-video"',
       'providers.a.api_key is required, or access_key and secret_key',
       'providers.b.secret_key is required beside the other of the pair',
       'providers.c.access_key is required beside the other of the pair',

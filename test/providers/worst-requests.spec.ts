@@ -23,6 +23,7 @@ const targets: { readonly [D in keyof typeof dialects]: Target } = {
   anthropic: anthropic(),
   google: google(),
   azure: inCloud('azure'),
+  vertex: inCloud('vertex'),
 }
 
 const bodies = {

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
 import type { AnswerFault, Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { makerOf } from '../dialect/provider-mark.ts'
-import { postTo } from './endpoint.ts'
+import { type PostMessages, postTo } from './endpoint.ts'
 import { refuseAccountReferences } from './references.ts'
 import { thinkingWith } from './request.ts'
 import { ownMessages } from './signatures.ts'
@@ -27,12 +27,13 @@ const countedBody = (body: JsonObject): JsonObject =>
 export const countTokensRequest = (
   target: Target,
   { body, headers }: Pick<UpstreamCallRequest, 'body' | 'headers'>,
+  post: PostMessages = postTo,
 ): UpstreamRequest => {
   refuseAccountReferences(body)
   const messages = ownMessages(makerOf(target.provider), body['messages'])
   const thinking = 'thinking' in body ? { thinking: thinkingWith(body, messages) } : {}
   const counted = { ...countedBody(body), ...thinking, messages, model: target.upstreamModel }
-  return postTo(target, '/messages/count_tokens', counted, { stream: false, headers })
+  return post(target, '/messages/count_tokens', counted, { stream: false, headers })
 }
 
 export const readTokenCount = (body: Uint8Array): { readonly inputTokens: number } | AnswerFault => {

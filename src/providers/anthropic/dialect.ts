@@ -4,6 +4,7 @@ import type { ClientFormat, UpstreamFormat } from '../canonical/format.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import { makerOf } from '../dialect/provider-mark.ts'
 import { DeliveredBlocks } from './delivered.ts'
+import { type PostMessages, postTo } from './endpoint.ts'
 import { countMessagesUsage } from './estimate.ts'
 import { readMessagesReply } from './read-reply.ts'
 import { readRequest } from './read-request.ts'
@@ -41,14 +42,16 @@ export const completeMessagesAnswer = ({ json }: UpstreamAnswer, counted: Usage,
     Buffer.from(JSON.stringify({ ...json, usage: messagesUsageOnWire(counted) })),
   )
 
-export const anthropicMessages: UpstreamDialect = {
-  buildRequest: messagesRequest,
+export const messagesDialect = (post: PostMessages): UpstreamDialect => ({
+  buildRequest: (target, request) => messagesRequest(target, request, post),
   readAnswer: readMessagesAnswer,
   completeAnswer: completeMessagesAnswer,
   openRelay: ({ provider }) => new MessagesRelay(makerOf(provider)),
   countUsage: countMessagesUsage,
   readRefusal: readMessagesError,
-}
+})
+
+export const anthropicMessages = messagesDialect(postTo)
 
 export const messagesClient: ClientFormat = {
   readRequest,
@@ -56,10 +59,12 @@ export const messagesClient: ClientFormat = {
   openWriter: (served) => new MessagesWriter(served),
 }
 
-export const messagesUpstream: UpstreamFormat = {
-  writeRequest,
+export const messagesFormat = (post: PostMessages): UpstreamFormat => ({
+  writeRequest: (conversation, target, asking) => writeRequest(conversation, target, asking, post),
   readReply: readMessagesReply,
   openReader: () => new MessagesReader(),
   offersSearch: (_conversation, target) => pricesSearch(target),
   readRefusal: readMessagesError,
-}
+})
+
+export const messagesUpstream = messagesFormat(postTo)

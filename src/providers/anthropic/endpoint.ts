@@ -17,12 +17,15 @@ const forwarded = (headers: CallerHeaders): CallerHeaders =>
     }),
   )
 
-export const postTo = (
-  { provider }: Target,
-  path: string,
+/** How a request of this format is sent: clouds have addresses, headers and members of their own. */
+export type PostMessages = (
+  target: Target,
+  path: '/messages' | '/messages/count_tokens',
   body: object,
-  { stream, headers = {} }: { readonly stream: boolean; readonly headers?: CallerHeaders | undefined },
-): UpstreamRequest => {
+  asking: { readonly stream: boolean; readonly headers?: CallerHeaders | undefined },
+) => UpstreamRequest
+
+export const postTo: PostMessages = ({ provider }, path, body, { stream, headers = {} }) => {
   return {
     url: endpointOf(provider, path),
     headers: {

@@ -2,7 +2,7 @@ import { asArray, asObject, type JsonObject } from '../../encoding/json.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { makerOf } from '../dialect/provider-mark.ts'
-import { postTo } from './endpoint.ts'
+import { type PostMessages, postTo } from './endpoint.ts'
 import { isPresent } from './present.ts'
 import { refuseAccountReferences } from './references.ts'
 import { ownMessages } from './signatures.ts'
@@ -61,5 +61,8 @@ const bodyOf = (target: Target, { body, stream, outputCap }: UpstreamCallRequest
 }
 
 /** Forwards unknown top-level keys. Throws `unsupported_parameter` for what cannot be billed or tied to a workspace. */
-export const messagesRequest = (target: Target, request: UpstreamCallRequest): UpstreamRequest =>
-  postTo(target, '/messages', bodyOf(target, request), request)
+export const messagesRequest = (
+  target: Target,
+  request: UpstreamCallRequest,
+  post: PostMessages = postTo,
+): UpstreamRequest => post(target, '/messages', bodyOf(target, request), request)

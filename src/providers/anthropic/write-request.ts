@@ -4,7 +4,7 @@ import type { ReplyRequest } from '../canonical/format.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
 import { capabilitiesOf, type ModelCapabilities } from './capabilities.ts'
-import { postTo } from './endpoint.ts'
+import { type PostMessages, postTo } from './endpoint.ts'
 import { type Message, writeMessagesTurns, writeText } from './write-messages.ts'
 import { closedSchema } from './write-schema.ts'
 import { hasLostThinking, type Thinking, writeThinking } from './write-thinking.ts'
@@ -101,5 +101,9 @@ const bodyOf = (conversation: Conversation, target: Target, asking: ReplyRequest
   }
 }
 
-export const writeRequest = (conversation: Conversation, target: Target, asking: ReplyRequest): UpstreamRequest =>
-  postTo(target, '/messages', bodyOf(conversation, target, asking), { stream: asking.stream })
+export const writeRequest = (
+  conversation: Conversation,
+  target: Target,
+  asking: ReplyRequest,
+  post: PostMessages = postTo,
+): UpstreamRequest => post(target, '/messages', bodyOf(conversation, target, asking), { stream: asking.stream })

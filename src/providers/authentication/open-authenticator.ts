@@ -2,10 +2,11 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Authenticator } from '../dialect/authenticator.ts'
 import type { HttpClient } from '../http.ts'
 import { type EntraApplication, issueForApplication, issueForManagedIdentity, type ManagedIdentity } from './entra.ts'
+import { type GoogleCredentials, issueForGoogle } from './google.ts'
 import { type IssueCredential, RenewedCredential } from './renewed-credential.ts'
 
 /** How an upstream is shown who calls, where that is no key of its own. */
-export type Authentication = EntraApplication | ManagedIdentity
+export type Authentication = EntraApplication | ManagedIdentity | GoogleCredentials
 
 export interface AuthenticatorParts {
   /** For identity services on the network. */
@@ -15,20 +16,28 @@ export interface AuthenticatorParts {
   readonly clock: Clock
 }
 
-const withToken = (issue: IssueCredential<string>, { clock }: AuthenticatorParts): Authenticator => {
-  const token = new RenewedCredential(issue, clock)
-  return {
-    authorize: async ({ signal }) => ({ authorization: `Bearer ${await token.get(signal)}` }),
-    discard: () => token.discard(),
-  }
+type Headers = Readonly<Record<string, string>>
+
+const withHeaders = (issue: IssueCredential<Headers>, { clock }: AuthenticatorParts): Authenticator => {
+  const headers = new RenewedCredential(issue, clock)
+  return { authorize: ({ signal }) => headers.get(signal), discard: () => headers.discard() }
 }
+
+const asBearer =
+  (issue: IssueCredential<string>): IssueCredential<Headers> =>
+  async (signal) => {
+    const { value, expiresAtMs } = await issue(signal)
+    return { value: { authorization: `Bearer ${value}` }, expiresAtMs }
+  }
 
 export const openAuthenticator = (authentication: Authentication, parts: AuthenticatorParts): Authenticator => {
   const { http, metadataHttp, clock } = parts
   switch (authentication.type) {
     case 'entra_application':
-      return withToken(issueForApplication(authentication, http, clock), parts)
+      return withHeaders(asBearer(issueForApplication(authentication, http, clock)), parts)
     case 'azure_managed_identity':
-      return withToken(issueForManagedIdentity(authentication, metadataHttp, clock), parts)
+      return withHeaders(asBearer(issueForManagedIdentity(authentication, metadataHttp, clock)), parts)
+    case 'google_credentials':
+      return withHeaders(issueForGoogle(authentication, parts), parts)
   }
 }

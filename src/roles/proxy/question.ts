@@ -1,14 +1,14 @@
 import type { Candidate } from '../../domain/routing/plan.ts'
 import { isObject, parseJsonBytes } from '../../encoding/json.ts'
 import { clientGoneError, GatewayError } from '../../errors/gateway-error.ts'
-import { countTokensRequest, readTokenCount } from '../../providers/anthropic/count-tokens.ts'
-import { anthropicMessages, messagesClient } from '../../providers/anthropic/dialect.ts'
+import { readTokenCount } from '../../providers/anthropic/count-tokens.ts'
+import { messagesClient } from '../../providers/anthropic/dialect.ts'
 import { countMessagesPrompt } from '../../providers/anthropic/estimate.ts'
 import { authenticated } from '../../providers/authentication/authenticated.ts'
 import { countPrompt } from '../../providers/canonical/estimate.ts'
 import type { Target } from '../../providers/dialect/dialect.ts'
 import type { Provider, Providers } from '../../providers/dialect/provider.ts'
-import { storedRequestFor } from '../../providers/dialects.ts'
+import { countingRequestFor, dialectFor, storedRequestFor } from '../../providers/dialects.ts'
 import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse, readBody } from '../../providers/http.ts'
 import { readOpenAIError } from '../../providers/openai/refusal.ts'
 import type { StoredResponseQuestion } from '../../providers/openai-responses/stored.ts'
@@ -183,14 +183,15 @@ class QuestionRun {
   /** Upstreams of the format count, where they can; for all others a tokenizer does. */
   async #countTokens(target: Target): Promise<Replied> {
     const { body } = this.#call
-    if (target.provider.dialect !== 'anthropic')
+    const counting = countingRequestFor(target, this.#call)
+    if (counting === null)
       return replyWithCount(await countPrompt(messagesClient.readRequest(body, target.provider.name)))
-    const response = await this.#request(target.provider, { ...countTokensRequest(target, this.#call), method: 'POST' })
+    const response = await this.#request(target.provider, { ...counting, method: 'POST' })
     if (absentStatuses.includes(response.status)) {
       response.discard()
       return replyWithCount(await countMessagesPrompt(body))
     }
-    const translation = { dialect: anthropicMessages, target }
+    const translation = { dialect: dialectFor(target.provider, 'messages'), target }
     if (!isSuccess(response)) return failed(await readFailure(translation, response, this.#parts.clock()))
     const bytes = await readBody(response, proxyLimits.upstreamErrorBodyBytesMax)
     const count = bytes === null ? { fault: 'answer_too_large' } : readTokenCount(bytes)

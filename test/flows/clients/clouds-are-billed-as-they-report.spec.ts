@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
@@ -14,7 +16,15 @@ import {
   managedResource,
 } from '../../support/clouds/azure.ts'
 import { type CloudGate, IssuedTokens, startCloud } from '../../support/clouds/cloud.ts'
-import { configOf, sheetOf, startTestGateway, type TestGateway } from '../../support/gateway.ts'
+import {
+  authorizedUser,
+  googleMetadataGate,
+  googleTokenGate,
+  serviceAccount,
+  vertexGate,
+  vertexPath,
+} from '../../support/clouds/google.ts'
+import { configOf, sheetOf, startTestGateway, type TestGateway, temporaryFolder } from '../../support/gateway.ts'
 
 const embeddingSheet = sheetOf({ per_million_tokens: { input: '1', output: '0' }, max_output_tokens: 0 })
 const question = [{ role: 'user' as const, content: 'Which way is north?' }]
@@ -92,6 +102,74 @@ const faultOf = (asked: Promise<unknown>): Promise<unknown> =>
     () => undefined,
     (fault: unknown) => fault,
   )
+
+t.test('Vertex AI: Gemini and Claude, by a service account, a user and the machine', async (t) => {
+  const tokens = new IssuedTokens()
+  let sandboxUrl = ''
+  const origin = await startCloud(t, (call) => vertexGate(sandboxUrl, tokens)(call))
+  const tokenOrigin = await startCloud(t, googleTokenGate(tokens))
+  const metadataUrl = await startCloud(t, googleMetadataGate(tokens))
+  const folder = await temporaryFolder(t)
+  const write = async (name: string, content: object): Promise<string> => {
+    await writeFile(join(folder, name), JSON.stringify(content))
+    return join(folder, name)
+  }
+  const by = (file: string | null): Authentication => ({ type: 'google_credentials', file, metadataUrl })
+  const vertex = { dialect: 'vertex', baseUrl: origin + vertexPath, apiKey: '' } as const
+  const account = by(await write('account.json', serviceAccount(tokenOrigin)))
+  const running = await startClouds(t, [
+    { ...vertex, name: 'vertex', authentication: account, model: 'claude-plain' },
+    {
+      ...vertex,
+      name: 'vertex-user',
+      authentication: by(await write('user.json', authorizedUser(tokenOrigin))),
+      model: 'gemini-plain',
+    },
+    { ...vertex, name: 'vertex-machine', authentication: by(null), model: 'plain' },
+  ])
+  sandboxUrl = running.sandbox.url
+
+  for (const model of ['vertex/claude-plain', 'vertex-user/gemini-plain', 'vertex-machine/plain'])
+    t.test(model, (t) => checkSurfaces(t, running, model))
+
+  t.test('tokens of messages are counted where the model is Claude’s', async (t) => {
+    for (const model of ['vertex/claude-plain', 'vertex-user/gemini-plain']) {
+      const { input_tokens } = await anthropicOf(running).messages.countTokens({ model, messages: question })
+      t.ok(input_tokens > 0)
+    }
+    t.ok(running.sandbox.calls().some(({ path }) => path === '/v1/messages/count_tokens'))
+  })
+
+  t.test('embeddings', async (t) => {
+    const asked = { model: 'vertex/embedding', input: ['north', 'south'] }
+    const { data, usage } = await openaiOf(running).embeddings.create({ ...asked, encoding_format: 'float' })
+    t.same(
+      data.map(({ embedding }) => embedding),
+      [
+        [0.25, -0.5],
+        [0.25, -0.5],
+      ],
+    )
+    t.equal(usage.prompt_tokens, 6)
+  })
+
+  t.test('a beta is forwarded, and a model that is not there is not the caller’s fault', async (t) => {
+    const { messages } = anthropicOf(running).beta
+    await messages.create({
+      model: 'vertex/claude-plain',
+      messages: question,
+      max_tokens: 9,
+      betas: ['context-1m-2025-08-07'],
+    })
+    t.equal(running.sandbox.calls().at(-1)?.headers['anthropic-beta'], 'context-1m-2025-08-07')
+    const absent = await faultOf(
+      openaiOf(running).chat.completions.create({ model: 'vertex/absent', messages: question }),
+    )
+    t.match(absent, { status: 502, code: 'upstream_error' })
+  })
+
+  await checkReservations(t, running)
+})
 
 t.test('Azure OpenAI, by key, by an application of Entra and by a managed identity', async (t) => {
   const tokens = new IssuedTokens()
