@@ -14,6 +14,7 @@ export type IntegrityFindingKind =
   | 'log-truncated'
   | 'snapshot-changed'
   | 'snapshot-swapped'
+  | 'snapshot-missing'
 
 export interface IntegrityFinding {
   readonly kind: IntegrityFindingKind

@@ -24,6 +24,11 @@ export interface SnapshotStore {
   removeBeyond(sequence: number): Promise<void>
 }
 
+/** What a store throws where the bytes of a snapshot that it lists are not there. */
+export class SnapshotMissing extends Error {
+  override readonly name = 'SnapshotMissing'
+}
+
 const lineFeed = 10
 
 function* inPieces(lines: readonly Buffer[]): Generator<Uint8Array> {
@@ -87,6 +92,27 @@ const hashSnapshot = async (pieces: AsyncIterable<Uint8Array>): Promise<string> 
   const tree = new GrowingTree()
   for await (const lines of readLines(pieces)) for (const line of lines) tree.append(hashLeaf(line))
   return tree.root.toString('hex')
+}
+
+/** Passes the pieces on as they are. Throws SnapshotFault at their end unless their lines have the hash. */
+export async function* passVerified(
+  pieces: AsyncIterable<Uint8Array>,
+  head: SnapshotHead,
+): AsyncGenerator<Uint8Array, SnapshotHead> {
+  const read: Uint8Array[] = []
+  const noted = async function* (): AsyncGenerator<Uint8Array> {
+    for await (const piece of pieces) {
+      read.push(piece)
+      yield piece
+    }
+  }
+  const tree = new GrowingTree()
+  for await (const lines of readLines(noted())) {
+    for (const line of lines) tree.append(hashLeaf(line))
+    yield* read.splice(0)
+  }
+  if (tree.root.toString('hex') !== head.sha256) throw new SnapshotFault('its bytes do not have the hash')
+  return head
 }
 
 const decodeSnapshot = async (pieces: AsyncIterable<Uint8Array>, head: SnapshotHead): Promise<Ledger> => {
@@ -167,16 +193,35 @@ export const restoreLedger = async (search: SnapshotSearch): Promise<Ledger | nu
   return null
 }
 
-const findingOf = (
-  kind: 'snapshot-changed' | 'snapshot-swapped',
-  sequence: number,
-  text: string,
-): IntegrityFinding => ({
+type SnapshotFinding = 'snapshot-changed' | 'snapshot-swapped' | 'snapshot-missing'
+
+const findingOf = (kind: SnapshotFinding, sequence: number, text: string): IntegrityFinding => ({
   kind,
   sequence,
   toSequence: sequence,
   text: `the snapshot of sequence ${sequence} ${text}`,
 })
+
+const notConfirmed = 'is not the one that a checkpoint confirms'
+
+/** The bytes stored as `head` against what it should be, and against the other confirmed ones. */
+const checkBytes = async (
+  store: Pick<SnapshotStore, 'read'>,
+  head: SnapshotHead,
+  confirmed: readonly SnapshotHead[],
+): Promise<IntegrityFinding | null> => {
+  const { sequence, sha256 } = head
+  try {
+    const found = await hashSnapshot(store.read(head))
+    if (found === sha256) return null
+    const other = confirmed.find((each) => each.sha256 === found)
+    if (other === undefined) return findingOf('snapshot-changed', sequence, notConfirmed)
+    return findingOf('snapshot-swapped', sequence, `has the bytes of that of ${other.sequence}`)
+  } catch (fault) {
+    if (fault instanceof SnapshotMissing) return findingOf('snapshot-missing', sequence, `is gone: ${fault.message}`)
+    return findingOf('snapshot-changed', sequence, `${notConfirmed}: ${faultText(fault)}`)
+  }
+}
 
 const checkStored = async (
   store: Pick<SnapshotStore, 'read'>,
@@ -185,12 +230,28 @@ const checkStored = async (
 ): Promise<IntegrityFinding | null> => {
   const own = confirmed.find(({ sequence }) => sequence === head.sequence)
   if (own === undefined) return null
-  const sha256 = await hashSnapshot(store.read(head)).catch((fault: unknown) => faultText(fault))
-  if (sha256 === own.sha256 && isDeepStrictEqual(head, own)) return null
-  const other = confirmed.find((each) => each.sha256 === sha256 && each.sequence !== own.sequence)
-  if (other !== undefined)
-    return findingOf('snapshot-swapped', head.sequence, `has the bytes of that of ${other.sequence}`)
-  return findingOf('snapshot-changed', head.sequence, 'is not the one that a checkpoint confirms')
+  const finding = await checkBytes(store, own, confirmed)
+  if (finding !== null || isDeepStrictEqual(head, own)) return finding
+  return findingOf('snapshot-changed', head.sequence, notConfirmed)
+}
+
+/**
+ * The snapshot that an archive's manifest names, against the checkpoints among its frames. `confirmed`: those that verified
+ * checkpoints confirm, to recognize another.
+ */
+export const verifyArchivedSnapshot = async (
+  { store, log, verifiers }: Pick<SnapshotSearch, 'store' | 'log' | 'verifiers'>,
+  confirmed: readonly SnapshotHead[],
+): Promise<readonly IntegrityFinding[]> => {
+  const found: (IntegrityFinding | null)[] = []
+  for (const head of await store.list())
+    try {
+      await findConfirmation({ log, verifiers }, head)
+      found.push(await checkBytes(store, head, confirmed))
+    } catch (fault) {
+      found.push(findingOf('snapshot-changed', head.sequence, `is not confirmed by the archive: ${faultText(fault)}`))
+    }
+  return found.filter((finding) => finding !== null)
 }
 
 /** Stored snapshots against those that verified checkpoints confirm. One that none confirms is never used. */

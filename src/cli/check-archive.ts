@@ -1,5 +1,6 @@
 import { ArchiveSource } from '../adapters/archive/archive-source.ts'
 import type { Verifier } from '../audit/note.ts'
+import { verifyArchivedSnapshot } from '../audit/snapshots.ts'
 import { type Verification, type VerifyParts, verifyLog } from '../audit/verify.ts'
 import type { Config } from '../config/config.ts'
 import { printFindings } from './findings-report.ts'
@@ -18,6 +19,18 @@ export const toVerifyParts = (source: ArchiveSource): Pick<VerifyParts, 'source'
   return { source, known, ...(lastCheckpoint === undefined ? {} : { lastCheckpoint }) }
 }
 
+/** Nothing but the snapshot may differ where the frames are proven. */
+export const withArchivedSnapshot = async (
+  found: Verification,
+  archive: ArchiveSource,
+  verifiers: readonly Verifier[],
+): Promise<Verification> => {
+  if (found.total > 0) return found
+  const { snapshots: store } = archive
+  const findings = await verifyArchivedSnapshot({ store, log: archive, verifiers }, found.snapshots)
+  return findings.length === 0 ? found : { ...found, findings, total: findings.length }
+}
+
 export interface VerifiedArchiveOptions extends OutputOptions {
   /** Keys from the command line; empty: the configured ones. */
   readonly publicKey: readonly string[]
@@ -32,7 +45,8 @@ export const openVerifiedArchive = async (
 ): Promise<ArchiveSource> => {
   const verifiers = resolveVerifiers(publicKey, config)
   const archive = await ArchiveSource.open(folder)
-  const { findings, total } = await verifyWithProgress('check the archive', toVerifyParts(archive), verifiers)
+  const frames = await verifyWithProgress('check the archive', toVerifyParts(archive), verifiers)
+  const { findings, total } = await withArchivedSnapshot(frames, archive, verifiers)
   printFindings(findings, total, { json })
   if (total > 0) throw new CommandError(`${refusal}: the archive is not what was sealed`)
   return archive

@@ -15,7 +15,7 @@ import { findTrace } from '../projections/charges/charge-trace.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { type Platform, withPlatform } from './platform.ts'
 import { publicKeyOption, resolveVerifiers } from './public-keys.ts'
-import { CommandError, exitCodes, type OutputOptions, printRecords, UsageError } from './report.ts'
+import { CommandError, exitCodes, type OutputOptions, printRecords } from './report.ts'
 import { createRuntime } from './runtime.ts'
 
 interface Options extends OutputOptions {
@@ -103,22 +103,39 @@ const onLog = <T>(config: Config, work: (place: ProofSource) => Promise<T>): Pro
     work({ source: platform.log, lastSeal: null, findSequences: sequencesIn(platform) }),
   )
 
-const proveBalance = (config: Config, workspaceId: string, verifiers: readonly Verifier[]): Promise<BalanceProof> =>
-  withPlatform(config, createRuntime('warn'), { readOnly: true }, async ({ log, snapshots }) => {
-    try {
-      const proof = await makeBalanceProof({ log, store: snapshots, verifiers }, workspaceId)
-      checkBalanceProof(proof, verifiers)
-      return proof
-    } catch (fault) {
-      if (fault instanceof ProofFault) throw new CommandError(fault.message, { cause: fault })
-      throw fault
-    }
-  })
+type BalancePlace = Pick<Parameters<typeof makeBalanceProof>[0], 'log' | 'store'>
 
-const writeBalanceProof = async (config: Config, workspaceId: string, options: Options): Promise<void> => {
-  if (options.archive !== undefined) throw new UsageError('--balance reads a snapshot, which an archive does not have')
-  const verifiers = resolveVerifiers(options.publicKey, () => config)
-  const proof = await proveBalance(config, workspaceId, verifiers)
+const onSnapshots = async <T>(
+  config: () => Config,
+  archive: string | undefined,
+  work: (place: BalancePlace) => Promise<T>,
+): Promise<T> => {
+  if (archive === undefined)
+    return withPlatform(config(), createRuntime('warn'), { readOnly: true }, ({ log, snapshots: store }) =>
+      work({ log, store }),
+    )
+  const source = await ArchiveSource.open(archive)
+  return work({ log: source, store: source.snapshots })
+}
+
+const proveBalance = async (
+  place: BalancePlace,
+  workspaceId: string,
+  verifiers: readonly Verifier[],
+): Promise<BalanceProof> => {
+  try {
+    const proof = await makeBalanceProof({ ...place, verifiers }, workspaceId)
+    checkBalanceProof(proof, verifiers)
+    return proof
+  } catch (fault) {
+    if (fault instanceof ProofFault) throw new CommandError(fault.message, { cause: fault })
+    throw fault
+  }
+}
+
+const writeBalanceProof = async (config: () => Config, workspaceId: string, options: Options): Promise<void> => {
+  const verifiers = resolveVerifiers(options.publicKey, config)
+  const proof = await onSnapshots(config, options.archive, (place) => proveBalance(place, workspaceId, verifiers))
   const { sequence, wallet } = checkBalanceProof(proof, verifiers)
   const file = options.out ?? fileFor(`${workspaceId}.balance`)
   writeFileSync(file, `${JSON.stringify(proof, null, 1)}\n`)
@@ -149,7 +166,7 @@ export const registerProve = (program: Command, configOf: ConfigOf): void => {
     .action(async (asked: string, options: Options, command: Command) => {
       const config = (): Config => configOf(command)
       if (options.balance) {
-        await writeBalanceProof(config(), asked, options)
+        await writeBalanceProof(config, asked, options)
         return
       }
       const verifiers = resolveVerifiers(options.publicKey, config)

@@ -3,7 +3,10 @@ import type { Command } from 'commander'
 import type { ArchiveSource } from '../adapters/archive/archive-source.ts'
 import { openRawWriter } from '../adapters/nats/raw-writer.ts'
 import { restoreLog } from '../audit/restore.ts'
+import { passVerified } from '../audit/snapshots.ts'
 import type { Config } from '../config/config.ts'
+import { snapshotFormat } from '../domain/ledger/snapshot.ts'
+import { faultText } from '../errors/gateway-error.ts'
 import type { FrameSource } from '../log/raw-frames.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { openVerifiedArchive, type VerifiedArchiveOptions, verifyWithProgress } from './check-archive.ts'
@@ -34,6 +37,19 @@ const keyHint = ({ external, dataFolder }: Config): string => {
   return `sealing continues only with the key that signed the archive: ${bring} before the gateway starts, or name the old public key in \`audit.previous_public_keys\`; else nothing new is sealed`
 }
 
+/** The sequence of the snapshot that was put back; null where there is none that this release reads. */
+const restoreSnapshot = async ({ snapshots }: ArchiveSource, platform: Platform): Promise<number | null> => {
+  const [head] = await snapshots.list()
+  if (head === undefined || head.format !== snapshotFormat) return null
+  try {
+    await platform.snapshots.write(head.sequence, passVerified(snapshots.read(head), head))
+    return head.sequence
+  } catch (fault) {
+    console.error(`the archived snapshot was not put back: ${faultText(fault)}`)
+    return null
+  }
+}
+
 const restoreInto = (config: Config, source: ArchiveSource, options: VerifiedArchiveOptions): Promise<number> =>
   withPlatform(config, createRuntime('warn'), {}, async (platform) => {
     const verifiers = resolveVerifiers(options.publicKey, () => config)
@@ -42,9 +58,16 @@ const restoreInto = (config: Config, source: ArchiveSource, options: VerifiedArc
     printFindings(found.findings, found.total, options)
     if (found.total > 0) return exitCodes.failed
     await removeSnapshotsBeyond(platform, found.frames)
-    if (options.json) printRecords([{ restored: frames, frames: found.frames, root: found.root }], options)
-    else
+    const snapshot = await restoreSnapshot(source, platform)
+    if (options.json) printRecords([{ restored: frames, frames: found.frames, root: found.root, snapshot }], options)
+    else {
       console.log(`${frames} frames were put back; the log is the archive's, to the last of its ${found.frames} frames`)
+      console.log(
+        snapshot === null
+          ? 'no snapshot was put back: the first start replays the log'
+          : `the snapshot of sequence ${snapshot} was put back: the first start begins at frame ${snapshot + 1}`,
+      )
+    }
     console.error(keyHint(config))
     return exitCodes.done
   })

@@ -3,11 +3,13 @@ import type { Command } from 'commander'
 import { ArchiveSource } from '../adapters/archive/archive-source.ts'
 import { parseManifest } from '../adapters/archive/manifest.ts'
 import { checkBalanceProof, type ProvedBalance, readBalanceProof } from '../audit/balance-proof.ts'
+import type { IntegrityFinding } from '../audit/findings.ts'
 import { NoteFault, type Verifier, verifierText } from '../audit/note.ts'
 import { checkProof, type Proof, ProofFault, readProof } from '../audit/proof.ts'
 import type { KnownHead, PublishedCheckpoint } from '../audit/published-checkpoints.ts'
+import type { SnapshotHead } from '../audit/seal.ts'
 import { SignedHeadFault } from '../audit/signed-head.ts'
-import { replaySnapshots, type SnapshotStore, verifySnapshots } from '../audit/snapshots.ts'
+import { replaySnapshots, verifyArchivedSnapshot, verifySnapshots } from '../audit/snapshots.ts'
 import { decideVerdict, type Verification, type VerifyParts, type VerifyVerdict } from '../audit/verify.ts'
 import type { Config } from '../config/config.ts'
 import { formatUsd } from '../domain/money.ts'
@@ -44,13 +46,19 @@ const readPublishedCheckpoints = (file: string): readonly PublishedCheckpoint[] 
 }
 
 type Source = Pick<VerifyParts, 'source' | 'lastCheckpoint' | 'readClock'> & {
-  readonly snapshots?: SnapshotStore
+  readonly checkSnapshots: (confirmed: readonly SnapshotHead[]) => Promise<readonly IntegrityFinding[]>
   readonly known: readonly (PublishedCheckpoint | KnownHead)[]
 }
 
-const onArchive = async <T>(folder: string, work: (source: Source) => Promise<T>): Promise<T> => {
+const onArchive = async <T>(
+  folder: string,
+  verifiers: readonly Verifier[],
+  work: (source: Source) => Promise<T>,
+): Promise<T> => {
   const source = await ArchiveSource.open(folder, { salvage: true })
-  return work({ known: [], ...toVerifyParts(source) })
+  const checkSnapshots: Source['checkSnapshots'] = (confirmed) =>
+    verifyArchivedSnapshot({ store: source.snapshots, log: source, verifiers }, confirmed)
+  return work({ known: [], checkSnapshots, ...toVerifyParts(source) })
 }
 
 const unknownHead = 'what was signed last is not known here: a log that was cut at a checkpoint would look whole'
@@ -82,7 +90,8 @@ const onLog = <T>(config: Config, verifiers: readonly Verifier[], work: (source:
     const cosigned = witnesses === undefined ? [] : await askWitnesses(witnesses, verifiers)
     return work({
       source: platform.log,
-      snapshots: platform.snapshots,
+      checkSnapshots: async (confirmed) =>
+        confirmed.length === 0 ? [] : verifySnapshots(platform.snapshots, confirmed),
       known: [...(await readKnownHeads(config, platform)), ...cosigned],
       readClock: () => readServerTime(platform),
     })
@@ -94,12 +103,12 @@ const checkEvents: VerifyParts['checkEvents'] = ({ subject, data }) =>
 /** Nothing but snapshots may differ where the frames are proven. */
 const withSnapshots = async (
   found: Verification,
-  { source, snapshots }: Pick<Source, 'source' | 'snapshots'>,
+  { source, checkSnapshots }: Pick<Source, 'source' | 'checkSnapshots'>,
   { events }: Options,
 ): Promise<Verification> => {
-  if (found.total > 0 || found.snapshots.length === 0) return found
+  if (found.total > 0) return found
   const findings = [
-    ...(snapshots === undefined ? [] : await verifySnapshots(snapshots, found.snapshots)),
+    ...(await checkSnapshots(found.snapshots)),
     ...(events ? await replaySnapshots(source, found.snapshots) : []),
   ]
   return findings.length === 0 ? found : { ...found, findings, total: findings.length }
@@ -157,7 +166,7 @@ const verifyFrames = async (config: () => Config, options: Options): Promise<num
   const witnesses = resolveWitnesses(options, () => (isAuditor ? undefined : config().audit.witnesses), verifiers)
   const published = options.checkpoint.flatMap(readPublishedCheckpoints)
   if (!options.events) collectFramesInBulk()
-  const work = async ({ known, snapshots, ...source }: Source): Promise<Verification> => {
+  const work = async ({ known, checkSnapshots, ...source }: Source): Promise<Verification> => {
     const verifiedAtMs = createRuntime('warn').clock()
     const all = {
       ...source,
@@ -167,11 +176,11 @@ const verifyFrames = async (config: () => Config, options: Options): Promise<num
       ...(options.events ? { checkEvents } : {}),
     }
     const found = await verifyWithProgress('verify', all, verifiers)
-    return withSnapshots(found, { source: source.source, ...(snapshots === undefined ? {} : { snapshots }) }, options)
+    return withSnapshots(found, { source: source.source, checkSnapshots }, options)
   }
   const found = await (options.archive === undefined
     ? onLog(config(), verifiers, work)
-    : onArchive(options.archive, work))
+    : onArchive(options.archive, verifiers, work))
   printVerification(found, options)
   return exitCodesByVerdict[decideVerdict(found)]
 }

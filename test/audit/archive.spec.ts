@@ -68,7 +68,7 @@ t.test('what is sealed is archived as it was stored', async (t) => {
   t.match(await archiveTo(folder, log.frames), { from: 0, to: sealedTo, lastSequence: log.frames.length, total: 0 })
   t.same(plain(await framesIn(folder)), plain(log.frames.slice(0, sealedTo)))
   t.match(await verified(folder), { total: 0, sealedTo, frames: sealedTo, unsealed: 0 })
-  t.same((await readdir(folder)).sort(), ['lock.sqlite', 'manifest.json', 'segments'])
+  t.same((await readdir(folder)).sort(), ['lock.sqlite', 'manifest.json', 'segments', 'snapshots'])
   t.match(await archiveTo(folder, log.frames), { from: sealedTo, to: sealedTo, total: 0 }, 'again, it does nothing')
   const source = await ArchiveSource.open(folder)
   t.same(plain(await framesOf(source, 17, 23)), plain(log.frames.slice(16, 23)))

@@ -1,8 +1,10 @@
 import { mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ArchiveHead, ArchiveTarget } from '../../audit/archive.ts'
+import type { SnapshotTarget } from '../../audit/archive-snapshot.ts'
 import type { IntegrityFinding } from '../../audit/findings.ts'
 import type { GrowingTree } from '../../audit/merkle.ts'
+import type { SnapshotHead } from '../../audit/seal.ts'
 import { type FolderLock, lockFile } from '../../embedded/folder-lock.ts'
 import { faultText } from '../../errors/gateway-error.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
@@ -19,12 +21,13 @@ import {
   writeManifest,
 } from './manifest.ts'
 import { parseSegmentStart, SegmentWriter, segmentEnding, segmentsFolder } from './segment-writer.ts'
+import { snapshotsFolder, toSnapshotHead, writeSnapshotFile } from './snapshot-file.ts'
 
 const lockName = 'lock.sqlite'
 
 /** Drafts, and the manifest that a first run wrote before it was interrupted. */
 const isArchiveFile = (name: string): boolean =>
-  name === segmentsFolder || name === toDraftPath(manifestName) || name.startsWith(lockName)
+  name === segmentsFolder || name === snapshotsFolder || name === toDraftPath(manifestName) || name.startsWith(lockName)
 
 /** Creates a missing folder. A folder with other files in it is refused. */
 const openFolder = async (folder: string): Promise<void> => {
@@ -32,7 +35,7 @@ const openFolder = async (folder: string): Promise<void> => {
   const isArchive = (await readManifest(folder)) !== null
   const strange = isArchive ? undefined : (await readdir(folder)).find((name) => !isArchiveFile(name))
   if (strange !== undefined) throw new ArchiveFault(`${folder} is no archive, and not empty: ${strange} is there`)
-  await mkdir(join(folder, segmentsFolder), { recursive: true })
+  for (const name of [segmentsFolder, snapshotsFolder]) await mkdir(join(folder, name), { recursive: true })
 }
 
 /** The manifest is written before any segment: segments without one mean that it was lost, or is not copied yet. */
@@ -59,14 +62,22 @@ const openManifest = async (folder: string, origin: string): Promise<Manifest> =
   throw new ArchiveFault(`${folder} is an archive of the log ${manifest.log}, not of ${origin}`)
 }
 
+const removeOtherSnapshots = (folder: string, { snapshot }: Manifest): Promise<void> =>
+  removeLeftovers(join(folder, snapshotsFolder), (name) => snapshot?.file !== `${snapshotsFolder}/${name}`)
+
 /** Drafts, and segments after the manifest's end, left by an interrupted run: the log still has their frames. */
-const removeInterrupted = async (folder: string, { size }: Manifest): Promise<void> => {
+const removeInterrupted = async (folder: string, manifest: Manifest): Promise<void> => {
+  const { size } = manifest
   await removeLeftovers(folder, () => false)
+  await removeOtherSnapshots(folder, manifest)
   await removeLeftovers(join(folder, segmentsFolder), (name) => (parseSegmentStart(name) ?? 0) > size)
 }
 
-/** Compares a segment's file with the manifest, without reading its content. Null where it matches. */
-const damageOf = async (folder: string, { file, file_bytes }: Segment): Promise<string | null> => {
+/** Compares a file with the manifest, without reading its content. Null where it matches. */
+const damageOf = async (
+  folder: string,
+  { file, file_bytes }: Pick<Segment, 'file' | 'file_bytes'>,
+): Promise<string | null> => {
   try {
     const { size } = await stat(join(folder, file))
     return size === file_bytes ? null : `it has ${size} bytes, the manifest lists ${file_bytes}`
@@ -76,7 +87,7 @@ const damageOf = async (folder: string, { file, file_bytes }: Segment): Promise<
 }
 
 /** Written by one process at a time. After an interruption its state is that of the last manifest. */
-export class ArchiveFolder implements ArchiveTarget {
+export class ArchiveFolder implements ArchiveTarget, SnapshotTarget {
   readonly #folder: string
   readonly #lock: FolderLock
   readonly #segments: Segment[]
@@ -117,17 +128,31 @@ export class ArchiveFolder implements ArchiveTarget {
     return this.#writer?.bytes ?? 0
   }
 
-  /** Segments that are missing, or of another size than in the manifest. */
+  /** Files that are missing, or of another size than in the manifest. */
   async damaged(): Promise<readonly IntegrityFinding[]> {
-    const findings: IntegrityFinding[] = []
-    for (const segment of this.#manifest.segments) {
-      const { file, first, last } = segment
-      const damage = await damageOf(this.#folder, segment)
-      if (damage === null) continue
-      const text = `${join(this.#folder, file)}, which holds frames ${first} to ${last}, is damaged: ${damage}`
-      findings.push({ kind: 'segment-damaged', sequence: first, toSequence: last, text })
+    const { segments, snapshot } = this.#manifest
+    const findings: (IntegrityFinding | null)[] = []
+    for (const segment of segments)
+      findings.push(await this.#damageIn(segment, `frames ${segment.first} to ${segment.last}`, segment))
+    if (snapshot !== undefined) {
+      const { sequence } = snapshot
+      const range = { first: sequence, last: sequence }
+      findings.push(await this.#damageIn(snapshot, `the snapshot of sequence ${sequence}`, range))
     }
-    return findings
+    return findings.filter((finding) => finding !== null)
+  }
+
+  async findSnapshot(): Promise<SnapshotHead | null> {
+    const { snapshot } = this.#manifest
+    if (snapshot === undefined || (await damageOf(this.#folder, snapshot)) !== null) return null
+    return toSnapshotHead(snapshot)
+  }
+
+  async writeSnapshot(head: SnapshotHead, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+    const snapshot = await writeSnapshotFile(this.#folder, head, pieces)
+    this.#manifest = { ...this.#manifest, snapshot }
+    await this.#commit()
+    await removeOtherSnapshots(this.#folder, this.#manifest)
   }
 
   async write(frame: RawFrame): Promise<void> {
@@ -152,6 +177,17 @@ export class ArchiveFolder implements ArchiveTarget {
     } finally {
       this.#lock.release()
     }
+  }
+
+  async #damageIn(
+    stored: Pick<Segment, 'file' | 'file_bytes'>,
+    content: string,
+    { first, last }: Pick<Segment, 'first' | 'last'>,
+  ): Promise<IntegrityFinding | null> {
+    const damage = await damageOf(this.#folder, stored)
+    if (damage === null) return null
+    const text = `${join(this.#folder, stored.file)}, which holds ${content}, is damaged: ${damage}`
+    return { kind: 'segment-damaged', sequence: first, toSequence: last, text }
   }
 
   /** Until the manifest is written, new segments are after its end: the next open removes them. */

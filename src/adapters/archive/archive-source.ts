@@ -5,12 +5,14 @@ import { pipeline } from 'node:stream'
 import { pipeline as pipelineDone } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import type { PublishedCheckpoint } from '../../audit/published-checkpoints.ts'
-import { faultText } from '../../errors/gateway-error.ts'
+import { SnapshotMissing, type SnapshotStore } from '../../audit/snapshots.ts'
+import { faultCode, faultText } from '../../errors/gateway-error.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
 import { type FrameSource, FramesFault, type RawFrame } from '../../log/raw-frames.ts'
 import { archiveLimits } from './limits.ts'
 import { ArchiveFault, type Manifest, manifestName, readManifest, type Segment } from './manifest.ts'
 import { readRecords } from './records.ts'
+import { toSnapshotHead } from './snapshot-file.ts'
 
 interface ArchiveOptions {
   /** Also yields the readable frames of a damaged file, to find the extent of the damage; absent: none of them. */
@@ -30,10 +32,26 @@ const inflated = (path: string): AsyncIterable<Buffer> => {
   return gunzip
 }
 
+async function* readSnapshotFile(path: string): AsyncIterable<Uint8Array> {
+  try {
+    yield* inflated(path)
+  } catch (fault) {
+    if (faultCode(fault) === 'ENOENT') throw new SnapshotMissing(`there is no file ${path}`, { cause: fault })
+    throw new Error(`${path}: ${faultText(fault)}`, { cause: fault })
+  }
+}
+
 const selectRange = (frames: readonly RawFrame[], from: number, to: number): readonly RawFrame[] => {
   const [first, last] = [frames[0], frames.at(-1)]
   if (first === undefined || last === undefined || (from <= first.sequence && last.sequence <= to)) return frames
   return frames.filter(({ sequence }) => from <= sequence && sequence <= to)
+}
+
+const noSnapshots: Pick<SnapshotStore, 'list' | 'read'> = {
+  list: async () => [],
+  read: ({ sequence }) => {
+    throw new SnapshotMissing(`the archive has no snapshot of sequence ${sequence}`)
+  },
 }
 
 /** Yields a file's frames only where its SHA-256 is the manifest's, unless `salvage` is set. */
@@ -64,6 +82,14 @@ export class ArchiveSource implements FrameSource {
 
   get lastCheckpoint(): CheckpointSealed | undefined {
     return this.manifest.checkpoint ?? undefined
+  }
+
+  /** The archived one, if there is one. Its bytes are not checked here. */
+  get snapshots(): Pick<SnapshotStore, 'list' | 'read'> {
+    const { snapshot } = this.manifest
+    if (snapshot === undefined) return noSnapshots
+    const path = join(this.#folder, snapshot.file)
+    return { list: async () => [toSnapshotHead(snapshot)], read: () => readSnapshotFile(path) }
   }
 
   async lastSequence(): Promise<number> {

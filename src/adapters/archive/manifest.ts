@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { SnapshotHead } from '../../audit/seal.ts'
 import { parseJson } from '../../encoding/json.ts'
 import { getValidator, problemsText, type SchemaProblem } from '../../encoding/schema-validation.ts'
 import { faultCode } from '../../errors/gateway-error.ts'
@@ -20,6 +21,12 @@ export interface Segment {
   readonly checkpoint: string
 }
 
+export interface ArchivedSnapshot extends SnapshotHead {
+  /** Relative to the archive's folder. */
+  readonly file: string
+  readonly file_bytes: number
+}
+
 export interface Manifest {
   readonly format: 'gateway-archive/1'
   readonly log: string
@@ -28,6 +35,7 @@ export interface Manifest {
   readonly peaks: readonly string[]
   readonly segments: readonly Segment[]
   readonly checkpoint: CheckpointSealed | null
+  readonly snapshot?: ArchivedSnapshot
 }
 
 export class ArchiveFault extends Error {
@@ -46,7 +54,7 @@ export const emptyManifest = (log: string): Manifest => ({
   checkpoint: null,
 })
 
-const problemOfOrder = ({ segments, size, checkpoint }: Manifest): string | null => {
+const problemOfOrder = ({ segments, size, checkpoint, snapshot }: Manifest): string | null => {
   let next = 1
   for (const { file, first, last } of segments) {
     if (first !== next) return `${file} begins at sequence ${first}, not at ${next}`
@@ -54,6 +62,8 @@ const problemOfOrder = ({ segments, size, checkpoint }: Manifest): string | null
     next = last + 1
   }
   if (size !== next - 1) return `the segments end at sequence ${next - 1}, not at ${size}`
+  if (snapshot !== undefined && snapshot.sequence >= size)
+    return `the snapshot is of sequence ${snapshot.sequence}, and the frames end at ${size}`
   return (checkpoint?.size ?? 0) === size ? null : `the last checkpoint is of size ${checkpoint?.size}, not of ${size}`
 }
 

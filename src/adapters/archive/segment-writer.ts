@@ -12,7 +12,7 @@ import type { Segment } from './manifest.ts'
 import { encodeFrameRecord } from './records.ts'
 
 const digits = 16
-const placeText = (sequence: number): string => String(sequence).padStart(digits, '0')
+export const formatPlace = (sequence: number): string => String(sequence).padStart(digits, '0')
 
 export const segmentsFolder = 'segments'
 
@@ -21,7 +21,7 @@ export const segmentEnding = '.frames.gz'
 const segmentNamePattern = /^(\d{16})-\d{16}\.frames\.gz$/
 
 export const formatSegmentFile = (first: number, last: number): string =>
-  `${segmentsFolder}/${placeText(first)}-${placeText(last)}${segmentEnding}`
+  `${segmentsFolder}/${formatPlace(first)}-${formatPlace(last)}${segmentEnding}`
 
 export const parseSegmentStart = (name: string): number | null => {
   const first = segmentNamePattern.exec(name)?.[1]
@@ -43,7 +43,7 @@ export class SegmentWriter {
     this.first = first
     this.#folder = folder
     // Its end is not known yet: its final name is given in `finish`.
-    this.#draft = join(folder, segmentsFolder, placeText(first))
+    this.#draft = join(folder, segmentsFolder, formatPlace(first))
     const file = createWriteStream(toDraftPath(this.#draft), { flush: true })
     this.#written = pipeline(this.#gzip, (chunks: AsyncIterable<Buffer>) => this.#count(chunks), file)
     this.#written.catch(() => {}) // The next write, or `finish`, rejects with it.

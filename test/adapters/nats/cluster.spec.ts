@@ -6,8 +6,13 @@ import { openCallClient } from '../../../src/adapters/nats/calls/call-client.ts'
 import { openCallServer } from '../../../src/adapters/nats/calls/call-server.ts'
 import { connectNats } from '../../../src/adapters/nats/connect.ts'
 import { type LogOptions, type OpenLog, openLog } from '../../../src/adapters/nats/log.ts'
+import { ensureOutcomes } from '../../../src/adapters/nats/outcomes/open.ts'
+import { ensureRates } from '../../../src/adapters/nats/rates/open.ts'
 import { openRawWriter } from '../../../src/adapters/nats/raw-writer.ts'
+import { openSnapshots } from '../../../src/adapters/nats/snapshots/open.ts'
+import { ensureWorkQueues } from '../../../src/adapters/nats/work-queue/open.ts'
 import { hashFrame } from '../../../src/audit/merkle.ts'
+import type { SnapshotHead } from '../../../src/audit/seal.ts'
 import { DispatchLost } from '../../../src/roles/dispatch.ts'
 import { MemorySource, sealedLog } from '../../audit/sealed-log.ts'
 import { answerOf, hear, routedCall, stay } from '../../roles/calls-contract.ts'
@@ -302,4 +307,26 @@ t.test('a user of its own puts frames of every writer back, in order, on three n
     found,
     frames.map((frame) => hashFrame(frame).toString('hex')),
   )
+})
+
+t.test('the same user makes the other streams where they are missing, and puts a snapshot back', async (t) => {
+  const connection = await connectAs('restore')
+  const { head, bytes } = sealedLog({ frames: 30, random: randomOf(42), snapshots: true }).snapshots.at(-1)!
+  const written = async function* (): AsyncGenerator<Uint8Array, SnapshotHead> {
+    yield bytes
+    return head
+  }
+  const logger = recordingLogger()
+  const options = { connection, name: 'GATEWAY', role: 'operator', replicas: 3, clock: Date.now, newId: v7, logger }
+  await ensureWorkQueues({ ...options, durability: 'synced', create: true })
+  await ensureRates(options)
+  await ensureOutcomes({ ...options, durability: 'synced', create: true })
+  const store = await openSnapshots({ ...options, create: true })
+  await store.removeBeyond(head.sequence)
+  await store.write(head.sequence, written())
+  const reader = await openSnapshots({ ...options, connection: await connectAs('edge'), role: 'edge', create: false })
+  t.same(await reader.list(), [head])
+  const pieces: Uint8Array[] = []
+  for await (const piece of reader.read(head)) pieces.push(piece)
+  t.ok(Buffer.concat(pieces).equals(bytes))
 })
