@@ -29,7 +29,7 @@ export const countTokensRequest = (
   { body, headers }: Pick<UpstreamCallRequest, 'body' | 'headers'>,
   post: PostMessages = postTo,
 ): UpstreamRequest => {
-  refuseAccountReferences(body)
+  refuseAccountReferences(body, target.provider)
   const messages = ownMessages(makerOf(target.provider), body['messages'])
   const thinking = 'thinking' in body ? { thinking: thinkingWith(body, messages) } : {}
   const counted = { ...countedBody(body), ...thinking, messages, model: target.upstreamModel }

@@ -49,7 +49,7 @@ export const thinkingWith = (body: JsonObject, messages: unknown): unknown => {
 
 const bodyOf = (target: Target, { body, stream, outputCap }: UpstreamCallRequest): Draft => {
   refuseUnpriced(body, target)
-  refuseAccountReferences(body)
+  refuseAccountReferences(body, target.provider)
   // `auto`, the default, uses the priority tier where our account has one: the sheet prices the standard tier alone.
   const draft: Draft = { ...body, model: target.upstreamModel, stream, service_tier: 'standard_only' }
   // Fast inference has another price; null and `standard` are the default.

@@ -3,6 +3,7 @@ import { isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.t
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import { requestedTier } from '../dialect/provider.ts'
 import { makerOf } from '../dialect/provider-mark.ts'
+import { checkAddress } from './allowed-members.ts'
 import type { Conversation, ConversationPart } from './conversation.ts'
 import { DeliveredReply } from './delivered.ts'
 import { countConversationUsage } from './estimate.ts'
@@ -41,10 +42,22 @@ const withinSheet = (conversation: Conversation, { sheet }: Target): Conversatio
 const withToolCalls = (usage: Usage, implied: Usage['toolCalls']): Usage =>
   Object.keys(implied).length === 0 ? usage : { ...usage, toolCalls: { ...implied, ...usage.toolCalls } }
 
+const addressOf = (part: ConversationPart): string | null =>
+  (part.type === 'image' || part.type === 'document') && 'url' in part.source ? part.source.url : null
+
+const checkAddresses = ({ turns }: Conversation, { provider }: Target): void => {
+  for (const part of turns.flatMap(({ parts }) => parts))
+    for (const each of part.type === 'tool_result' ? part.parts : [part]) {
+      const address = addressOf(each)
+      if (address !== null) checkAddress(address, 'messages', provider)
+    }
+}
+
 export const translated = (client: ClientFormat, upstream: UpstreamFormat): UpstreamDialect => {
   /** As the upstream gets it: tools that are merely offered are left out where it has none of the kind. */
   const readConversation = (target: Target, { body }: UpstreamCallRequest): Conversation => {
     const conversation = client.readRequest(body, makerOf(target.provider))
+    checkAddresses(conversation, target)
     if (conversation.webSearch?.isOptional !== true || upstream.offersSearch?.(conversation, target) !== false)
       return conversation
     return { ...conversation, webSearch: null, droppedTools: [...(conversation.droppedTools ?? []), 'web_search'] }

@@ -1,7 +1,9 @@
+import { checkMembers } from '../canonical/allowed-members.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { makerOf } from '../dialect/provider-mark.ts'
 import { fitMembers, postToOpenAI } from '../openai/request.ts'
 import { refuseChargedMembers } from '../openai/usage.ts'
+import { responsesMembers } from './allowed-members.ts'
 import { detachedInput } from './input-ids.ts'
 import { refuseResponsesAccountReferences } from './references.ts'
 import { withoutMarks } from './sealed-reasoning.ts'
@@ -30,6 +32,7 @@ const bodyOf = (target: Target, { body, outputCap }: UpstreamCallRequest): Draft
 export const responsesRequest = (target: Target, request: UpstreamCallRequest): UpstreamRequest => {
   const { provider, sheet } = target
   refuseResponsesAccountReferences(request.body)
+  checkMembers(responsesMembers, request.body, provider)
   refuseChargedMembers(target, request.body)
   refuseUnpricedResponsesTools(sheet, provider.profile, request.body)
   return postToOpenAI(provider, '/responses', request.stream, bodyOf(target, request))

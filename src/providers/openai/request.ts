@@ -1,31 +1,18 @@
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
+import { checkMembers } from '../canonical/allowed-members.ts'
 import { refuseProviderState } from '../canonical/refuse.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { endpointOf, type Profile, type Provider, providerCapabilities, requestedTier } from '../dialect/provider.ts'
+import { chatMembers } from './allowed-members.ts'
 import { refuseUnpricedChatTools } from './usage.ts'
 
 const storeTools: readonly unknown[] = ['file_search', 'collections_search']
 
-const isGiven = (value: unknown): boolean => value !== undefined && value !== null
-
-const refuseFilesOf = (part: JsonObject, path: string): void => {
-  if (isGiven(part['file_id'])) throw refuseProviderState(`${path}.file_id`)
-  for (const [member, value] of Object.entries(part))
-    if (isGiven(asObject(value)['file_id'])) throw refuseProviderState(`${path}.${member}.file_id`)
-}
-
-const refuseInMessage = (message: JsonObject, path: string): void => {
-  for (const [index, part] of asArray(message['content']).entries())
-    if (isObject(part)) refuseFilesOf(part, `${path}.content[${index}]`)
-  if (isGiven(asObject(message['audio'])['id'])) throw refuseProviderState(`${path}.audio.id`)
-}
-
 /** Throws `unsupported_parameter`: every workspace shares the account, and what it keeps has no known owner. */
-const refuseChatAccountReferences = ({ messages, tools }: JsonObject): void => {
-  for (const [index, message] of asArray(messages).entries())
-    if (isObject(message)) refuseInMessage(message, `messages[${index}]`)
-  for (const [index, tool] of asArray(tools).entries())
+const refuseChatAccountReferences = (body: JsonObject, provider: Provider): void => {
+  for (const [index, tool] of asArray(body['tools']).entries())
     if (storeTools.includes(asObject(tool)['type'])) throw refuseProviderState(`tools[${index}].type`)
+  checkMembers(chatMembers, body, provider)
 }
 
 /** Those of OpenAI that providers with this dialect may refuse. */
@@ -110,7 +97,7 @@ export const postToOpenAI = (provider: Provider, path: string, stream: boolean, 
 
 /** Forwards unknown top-level keys. Throws `unsupported_parameter` for what cannot be billed or tied to a workspace. */
 export const chatRequest = (target: Target, request: UpstreamCallRequest): UpstreamRequest => {
-  refuseChatAccountReferences(request.body)
+  refuseChatAccountReferences(request.body, target.provider)
   refuseUnpricedChatTools(target, request)
   return postToOpenAI(target.provider, '/chat/completions', request.stream, bodyOf(target, request))
 }
