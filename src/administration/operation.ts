@@ -3,6 +3,7 @@ import type { Catalog } from '../domain/routing/plan.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import { type QueryParameters, readQuery } from '../http/query.ts'
 import { readValid } from '../http/validate.ts'
+import type { EndUserKeyStore } from '../log/end-users.ts'
 import type { EdgeReadModels } from '../read-api/read-models.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { KeySource } from './account-changes.ts'
@@ -10,6 +11,7 @@ import type { AdminContext } from './admin-context.ts'
 
 export interface OperationContext extends AdminContext, KeySource {
   readonly readModels: Pick<EdgeReadModels, 'listAdminChanges'>
+  readonly endUserKeys: Pick<EndUserKeyStore, 'erase'>
   /** From the configuration, without the overrides in the log. */
   readonly configured: Catalog
   readonly catalog: () => Catalog

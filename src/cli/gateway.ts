@@ -1,5 +1,6 @@
 import { openCallClient } from '../adapters/nats/calls/call-client.ts'
 import { openCallServer } from '../adapters/nats/calls/call-server.ts'
+import { openEndUserKeys } from '../adapters/nats/end-users/open.ts'
 import { openOutcomes } from '../adapters/nats/outcomes/open.ts'
 import { type OpenRates, openRates } from '../adapters/nats/rates/open.ts'
 import { openWorkQueues, type WorkQueues } from '../adapters/nats/work-queue/open.ts'
@@ -8,6 +9,7 @@ import type { Config } from '../config/config.ts'
 import { type ProviderConfig, resolveDialect, resolveProfile, sandboxVendor } from '../config/providers.ts'
 import { callableModels } from '../domain/routing/plan.ts'
 import { callableVideoModels } from '../domain/video/plan.ts'
+import type { EndUserKeyStore } from '../log/end-users.ts'
 import type { LedgerTail } from '../log/ledger-tail.ts'
 import type { Dispatch } from '../roles/dispatch.ts'
 import type { OutcomeStore } from '../roles/edge/admission/idempotency/outcome-store.ts'
@@ -248,6 +250,12 @@ const openOutcomeStore = async ({ platform, stack }: ProcessContext): Promise<Ou
   return outcomes
 }
 
+const openEndUserStore = async ({ platform, stack }: ProcessContext): Promise<EndUserKeyStore> => {
+  const connection = await platform.connect('end-users')
+  stack.push({ stop: () => connection.close() })
+  return openEndUserKeys({ ...platform.endUsers, connection })
+}
+
 const startEdge = async (
   context: ProcessContext,
   { tail, tasks }: LedgerViews,
@@ -257,7 +265,8 @@ const startEdge = async (
 ): Promise<string> => {
   const { config, platform, runtime, stack, bounds, observation } = context
   const { catalog, listen, requestsPerMinute, connectionsPerAddress, requestDeadlineMs, taskDeadlineMs } = config
-  const { corsOrigins, withdrawMs, drainMs, openBytesMax, workspaceOpenBytesMax, workspaceOutcomeBytesMax } = config
+  const { corsOrigins, tagNames, withdrawMs, drainMs, openBytesMax, workspaceOpenBytesMax, workspaceOutcomeBytesMax } =
+    config
   const { database } = requireTables(platform)
   const [{ edge }, { findStoredResponse }, { listLogVerifiers }] = await Promise.all([
     import('../roles/edge/role.ts'),
@@ -284,6 +293,8 @@ const startEdge = async (
     responseOwners,
     taskQueue: queues.tasks,
     outcomes: await openOutcomeStore(context),
+    endUserKeys: await openEndUserStore(context),
+    tagNames,
     tasks,
     callbacks: config.callbacks !== null,
     taskDeadlineMs,

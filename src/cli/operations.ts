@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { openEndUserKeys } from '../adapters/nats/end-users/open.ts'
 import {
   type AdminOperation,
   type CommandDescription,
@@ -16,12 +17,14 @@ import { getValidator, readSchema, type SchemaProblem } from '../encoding/schema
 import { GatewayError } from '../errors/gateway-error.ts'
 import { createOption, flagsOf, type Member, membersOf, schemaOf, setMember } from './body-members.ts'
 import type { CommandContext } from './command-context.ts'
+import type { Platform } from './platform.ts'
 import { CommandError, printRecords, printWarnings, UsageError } from './report.ts'
 import type { Runtime } from './runtime.ts'
 
 /** What a command on operations works with. */
 interface OperationSession extends CommandContext {
   readonly runtime: Runtime
+  readonly platform: Pick<Platform, 'connect' | 'endUsers'>
   readonly config: Pick<Config, 'requestsPerMinute' | 'catalog' | 'prices'>
 }
 
@@ -34,9 +37,31 @@ const noTables: OperationContext['readModels'] = {
   listAdminChanges: () => Promise.reject(new Error('commands read no tables')),
 }
 
-const createOperationContext = ({ log, tail, actor, config, runtime }: OperationSession): CommandOperationContext => ({
+/** On a connection of its own, which few commands need. */
+const eraseEndUserKey = async (
+  { connect, endUsers }: OperationSession['platform'],
+  workspaceId: string,
+): Promise<boolean> => {
+  const connection = await connect('end-users')
+  try {
+    const store = await openEndUserKeys({ ...endUsers, connection })
+    return await store.erase(workspaceId)
+  } finally {
+    await connection.close()
+  }
+}
+
+const createOperationContext = ({
+  platform,
+  log,
+  tail,
+  actor,
+  config,
+  runtime,
+}: OperationSession): CommandOperationContext => ({
   ...runtime,
   ...{ log, tail, readModels: noTables },
+  endUserKeys: { erase: (workspaceId) => eraseEndUserKey(platform, workspaceId) },
   ...(actor === undefined ? {} : { actor }),
   configured: config.catalog,
   catalog: () => effectiveCatalog(config.catalog, tail.ledger.routing),

@@ -1,4 +1,5 @@
 import { connectNats } from '../adapters/nats/connect.ts'
+import { type EndUsersOptions, ensureEndUsers } from '../adapters/nats/end-users/open.ts'
 import { type OpenLog, openLog } from '../adapters/nats/log.ts'
 import { ensureOutcomes, type OutcomesOptions } from '../adapters/nats/outcomes/open.ts'
 import { ensureRates, type RatesOptions } from '../adapters/nats/rates/open.ts'
@@ -42,6 +43,7 @@ export interface Platform {
   readonly queues: Omit<QueueOptions, 'connection'>
   readonly rates: Omit<RatesOptions, 'connection'>
   readonly outcomes: Omit<OutcomesOptions, 'connection'>
+  readonly endUsers: Omit<EndUsersOptions, 'connection'>
   stop(): Promise<void>
 }
 
@@ -222,10 +224,12 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
     const outcomes = { ...config.log, role, create: createsStreams(role), monitoringUrl, ...runtime }
     const queues = { ...outcomes, ...lease }
     const rates = { ...config.log, role, ...runtime }
+    const endUsers = { ...config.log, role }
     if (outcomes.create && !options.readOnly) {
       await ensureWorkQueues({ ...queues, connection })
       await ensureRates({ ...rates, connection })
       await ensureOutcomes({ ...outcomes, connection })
+      await ensureEndUsers({ ...endUsers, connection })
     }
     const snapshots = await openSnapshots({
       connection,
@@ -238,7 +242,7 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
     if (tables !== null) opened.push({ stop: () => tables.database.close() })
     if (outcomes.create && !options.readOnly) await noteEmptyLog(config, { log, tables }, runtime)
     const openLedger = createLedgerOpener(config, { log, snapshots }, runtime)
-    return { log, tables, openLedger, snapshots, connect, queues, rates, outcomes, stop: () => opened.stop() }
+    return { log, tables, openLedger, snapshots, connect, queues, rates, outcomes, endUsers, stop: () => opened.stop() }
   } catch (fault) {
     await opened.stop()
     throw fault

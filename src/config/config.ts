@@ -41,6 +41,8 @@ export interface Config extends ConfiguredProviders {
   readonly workspaceOutcomeBytesMax: number
   /** Of pages whose scripts may call the API. */
   readonly corsOrigins: readonly string[]
+  /** Names of the tags that a request may carry. */
+  readonly tagNames: readonly string[]
   readonly requestDeadlineMs: number
   readonly taskDeadlineMs: number
   /** Null: no callbacks are sent. */
@@ -244,6 +246,7 @@ export const readConfig = (env: Environment, options: ReadOptions = {}): Config 
       bytesOf(file.limits?.workspace_idempotency_megabytes) ?? sharedLimits.workspaceOutcomeBytesMax,
     workspaceOpenBytesMax: bytesOf(file.limits?.workspace_open_megabytes) ?? sharedLimits.workspaceOpenBytesMax,
     corsOrigins: file.cors?.origins ?? [],
+    tagNames: file.tags ?? [],
     requestDeadlineMs: msOf(file.limits?.request_deadline_seconds) ?? sharedLimits.requestDeadlineMs,
     taskDeadlineMs: msOf(file.limits?.task_deadline_seconds) ?? configLimits.taskDeadlineMs,
     callbacks: callbacksFrom(file, areEmbedded, callbackSecret),

@@ -3,6 +3,7 @@ import type { Key } from '../domain/accounts/accounts.ts'
 import type { UsageBounds } from '../domain/pricing/worst-case.ts'
 import type { RoutePlan } from '../domain/routing/plan.ts'
 import type { ErrorCode } from '../errors/gateway-error.ts'
+import type { RequestRouted } from '../events/types.ts'
 
 interface ReceivedJson {
   readonly value: unknown
@@ -46,6 +47,7 @@ export interface HttpState extends DefaultState {
   reflects?: number
   openBytes?: OpenBytes
   rates?: RateLimiter
+  attribution?: Pick<RequestRouted, 'tags' | 'endUser'>
   json?: ReceivedJson
 }
 

@@ -69,6 +69,26 @@ export const someOfParameter = <Word extends string>(words: readonly Word[]): Pa
   schema: { type: 'string', pattern: `^(?:${words.join('|')})(?:,(?:${words.join('|')}))*$` },
 })
 
+const tagForm = 'a tag and its value, such as team=search'
+const tagPattern = /^([a-z][a-z0-9_-]{0,63})=(.{1,64})$/su
+
+export const tagParameter: Parameter<{ readonly name: string; readonly value: string }> = {
+  read: (text) => {
+    const [, name, value] = tagPattern.exec(text) ?? []
+    return name === undefined || value === undefined ? undefined : { name, value }
+  },
+  form: tagForm,
+  schema: { type: 'string', minLength: 3 },
+}
+
+export const endUserParameter = matching(/^[0-9a-f]{64}$/, 'the `end_user` of a charge')
+/** As clients name an end user. */
+export const userParameter: Parameter<string> = {
+  read: (text) => (text === '' ? undefined : text),
+  form: 'the name of an end user, as requests have it',
+  schema: { type: 'string', minLength: 1 },
+}
+
 export const checkRange = (from: Date | string | undefined, to: Date | string | undefined): void => {
   if (from !== undefined && to !== undefined && from > to) throw invalidParameter('to', 'at `from` or after it')
 }

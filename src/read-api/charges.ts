@@ -4,9 +4,11 @@ import { httpLimits } from '../http/limits.ts'
 import { tokenCursor } from '../http/page.ts'
 import * as parameters from '../http/parameters.ts'
 import { readQuery } from '../http/query.ts'
+import type { EndUserIds } from '../log/end-users.ts'
 import type { ListedCharge } from '../projections/charges/listed-charges.ts'
 import type { ChargeQuery } from '../projections/charges/queries.ts'
-import { type PagedParts, type Positions, readCursor, writeCursor } from './positions.ts'
+import { labelParameters, readLabelFilter } from './label-filter.ts'
+import { type PagedParts, readCursor, writeCursor } from './positions.ts'
 import { readTables } from './read-tables.ts'
 import { bodyFor } from './reflect-position.ts'
 import type { LedgerChargesResponse } from './responses.types.ts'
@@ -17,16 +19,23 @@ export const chargesParameters = {
   model: parameters.modelParameter,
   key: parameters.keyParameter,
   surface: parameters.surfaceParameter,
+  ...labelParameters,
   cursor: tokenCursor,
   limit: parameters.limitParameter,
 }
 
-const wantedOf = async (ctx: HttpContext, positions: Positions): Promise<ChargeQuery> => {
-  const { from, to, model, key, surface, cursor, limit } = readQuery(ctx, chargesParameters)
+interface ChargesParts extends PagedParts {
+  readonly endUsers: Pick<EndUserIds, 'findId'>
+}
+
+const wantedOf = async (ctx: HttpContext, { positions, endUsers }: ChargesParts): Promise<ChargeQuery> => {
+  const query = readQuery(ctx, chargesParameters)
+  const { from, to, model, key, surface, cursor, limit } = query
   parameters.checkRange(from, to)
   const readOn = await readCursor(ctx, positions, 'charges', cursor)
   const range = { from: from ?? null, to: to ?? null }
-  return { ...range, model, key, surface, readOn, limit: limit ?? httpLimits.pageRows }
+  const labels = await readLabelFilter(ctx, endUsers, query)
+  return { ...range, ...labels, model, key, surface, readOn, limit: limit ?? httpLimits.pageRows }
 }
 
 const toChargeResponse = (charge: ListedCharge): LedgerChargesResponse['data'][number] => ({
@@ -44,15 +53,18 @@ const toChargeResponse = (charge: ListedCharge): LedgerChargesResponse['data'][n
   outcome: charge.outcome,
   prompt_tokens: charge.promptTokens,
   output_tokens: charge.outputTokens,
+  tags: charge.tags ?? {},
+  end_user: charge.endUser,
   total: formatUsd(charge.totalPicos),
 })
 
 export const showCharges =
-  ({ readModels, positions }: PagedParts): HttpMiddleware =>
+  (parts: ChargesParts): HttpMiddleware =>
   async (ctx) => {
+    const { readModels, positions } = parts
     const { charges, next } = await readTables(
       ctx,
-      readModels.listCharges(readableWorkspace(ctx), await wantedOf(ctx, positions)),
+      readModels.listCharges(readableWorkspace(ctx), await wantedOf(ctx, parts)),
     )
     const body = {
       object: 'list',

@@ -49,6 +49,16 @@ export type LedgerChargesResponse = {
     readonly prompt_tokens: number | null
     readonly output_tokens: number | null
     /**
+     * Of the request.
+     */
+    readonly tags: {
+      readonly [k: string]: string
+    }
+    /**
+     * The id in the log, an HMAC of what the request named.
+     */
+    readonly end_user: string | null
+    /**
      * USD.
      */
     readonly total: string
@@ -294,12 +304,20 @@ export type LedgerTasksResponse = {
  */
 export type LedgerUsageResponse = {
   readonly object: 'list'
-  readonly group_by: ('day' | 'model' | 'key' | 'surface')[]
+  readonly group_by: readonly string[]
   readonly data: {
     readonly day?: string
     readonly model?: string
     readonly key?: string
     readonly surface?: string
+    /**
+     * The value of the tag that it is grouped by.
+     */
+    readonly tag?: string
+    /**
+     * The id in the log, an HMAC.
+     */
+    readonly end_user?: string
     readonly requests: number
     /**
      * Tokens by kind: prompt_total and its parts input_uncached, cache_read (with cache_read_audio and cache_read_image), cache_write_5m, cache_write_1h, cache_write_12h, input_audio, input_image; output_total (with output_reasoning, output_audio, output_image).

@@ -14,7 +14,7 @@ import * as tasks from './tasks.ts'
 import * as usage from './usage.ts'
 import { showWallet, type WalletParts } from './wallet.ts'
 
-type LedgerParts = HealthParts & PagedParts & ProofParts & LedgerTailParts & WalletParts
+type LedgerParts = HealthParts & PagedParts & ProofParts & LedgerTailParts & WalletParts & usage.UsageParts
 
 export interface LedgerRoute {
   /** Appended to each of `ledgerPrefixes`. */
@@ -39,10 +39,10 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
   },
   {
     path: '/usage',
-    summary: 'What was used and charged, summed by day, model, key or surface',
+    summary: 'What was used and charged, summed by day, model, key or surface, and by a tag or the end users',
     answer: 'ledger-usage',
     query: usage.usageParameters,
-    serve: ({ readModels }) => usage.showLedgerUsage(readModels),
+    serve: usage.showLedgerUsage,
   },
   {
     path: '/statement',

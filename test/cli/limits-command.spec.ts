@@ -17,10 +17,14 @@ t.teardown(() => tail.stop())
 const catalog = { providers: new Map([['openai', { models: {} }]]), aliases: {}, routers: {} }
 
 /** What a command prints; throws what it is refused with. */
+const platform = {
+  connect: () => Promise.reject(new Error('it erases nothing')),
+  endUsers: { name: 'GATEWAY', role: 'operator', replicas: 1 },
+}
 const limits = async (...words: readonly string[]): Promise<string> => {
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined })
   const withSession: WithOperationSession = (_command, work) =>
-    work({ log, tail, runtime, config: { requestsPerMinute: 100, catalog, prices: { prices: [] } } })
+    work({ log, tail, runtime, platform, config: { requestsPerMinute: 100, catalog, prices: { prices: [] } } })
   registerOperations(program, withSession)
   for (const command of program.commands.flatMap((group) => [group, ...group.commands]))
     command.exitOverride().configureOutput({ writeErr: () => undefined })

@@ -268,6 +268,7 @@ t.test('a video task is charged as a request is', async (t) => {
   t.same(data[1], {
     ...{ kind: 'task', id: 'task-1', at: data[1]?.['at'], key: 'key-1' },
     ...{ surface: 'native-video', model: 'vv/v3', provider: 'vv', level: null, price_version: 'v1' },
+    ...{ tags: {}, end_user: null },
     ...{ source: 'reported', outcome: 'SUCCESS', prompt_tokens: null, output_tokens: null, total: '0.63' },
   })
   for (const query of ['surface=native-video', 'model=vv/v3', 'model=vv/v3&key=key-1', 'limit=1&surface=native-video'])

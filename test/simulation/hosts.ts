@@ -27,6 +27,7 @@ import { scheduler } from '../../src/roles/scheduler/role.ts'
 import { StoredResponses } from '../../src/roles/stored-responses.ts'
 import { videoPoller } from '../../src/roles/video-poller/role.ts'
 import { noReadModels } from '../roles/edge/edge-fixture.ts'
+import { MemoryEndUserKeys } from '../support/memory-end-users.ts'
 import { natsPort } from './nats/server.ts'
 import type { Ports } from './ports.ts'
 import { currentProcess, noAnswer, type SimProcess } from './process.ts'
@@ -249,7 +250,18 @@ export const startSimEdge = async (
     new StoredResponses({ tail, log, frames: log, ...runtime, findStored: () => tables.findStoredResponse() }),
   )
   const running = await edge.start({
-    ...{ log, tail, dispatch, admins, outcomes, rateRecords, tasks, responseOwners, ...runtime },
+    ...{
+      log,
+      tail,
+      dispatch,
+      admins,
+      outcomes,
+      rateRecords,
+      endUserKeys: new MemoryEndUserKeys(),
+      tasks,
+      responseOwners,
+      ...runtime,
+    },
     catalog: simCatalog,
     readModels: { ...noReadModels, findRequestFrames: (requestId) => tables.findRequestFrames(requestId) },
     frames: log,

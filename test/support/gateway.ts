@@ -111,6 +111,7 @@ export const configOf = (
   workspaceOpenBytesMax: sharedLimits.workspaceOpenBytesMax,
   workspaceOutcomeBytesMax: sharedLimits.workspaceOutcomeBytesMax,
   corsOrigins: [],
+  tagNames: [],
   requestDeadlineMs: sharedLimits.requestDeadlineMs,
   taskDeadlineMs: configLimits.taskDeadlineMs,
   callbacks: { secret: 'a-secret-of-a-test', allowPrivateAddresses: true },

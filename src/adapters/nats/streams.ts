@@ -35,6 +35,12 @@ export const buildRatesNames = (name: string): RecordNames => {
   return { stream: `${stream}_RATES`, prefix: `${prefix}rate.` }
 }
 
+/** The prefix is followed by a workspace's id. */
+export const buildEndUserNames = (name: string): RecordNames => {
+  const { stream, prefix } = buildLogNames(name)
+  return { stream: `${stream}_END_USERS`, prefix: `${prefix}end-user.` }
+}
+
 export interface SnapshotNames {
   readonly stream: string
   readonly headPrefix: string
@@ -111,6 +117,18 @@ export const outcomesStream = ({ stream, prefix }: RecordNames): StreamSpec => (
     max_age: sharedLimits.outcomesKeptMs * nanosecondsInMs,
   },
   initially: { max_bytes: natsLimits.outcomesBytes },
+})
+
+/** One message per workspace. */
+export const endUsersStream = ({ stream, prefix }: RecordNames): StreamSpec => ({
+  noun: 'the keys of end users',
+  config: {
+    ...common,
+    ...windowOf(natsLimits.rateRecordsWindowMs),
+    name: stream,
+    subjects: [`${prefix}*`],
+    max_bytes: -1,
+  },
 })
 
 /** One message per head and per piece, by the sequence of the snapshot. */

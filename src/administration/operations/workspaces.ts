@@ -117,4 +117,19 @@ export const workspaceOperations: readonly AdminOperation[] = [
       return { changed, body: showWorkspace(context, id) }
     },
   }),
+  defineOperation({
+    name: 'workspace.forget_end_users',
+    summary: 'Erase the key of its end users: those in the log are anonymous then, and new requests have other ids',
+    answer: 'workspace',
+    http: { method: 'delete', path: '/admin/v1/workspaces/:id/end-users' },
+    cli: {
+      words: 'workspace forget-end-users',
+      arguments: { id: '<workspace>' },
+      reports: { changed: 'its end users are anonymous', unchanged: 'it has had no end users since' },
+    },
+    run: async (context, { id }) => {
+      const body = showWorkspace(context, id)
+      return { changed: await context.endUserKeys.erase(id), body }
+    },
+  }),
 ]

@@ -25,6 +25,9 @@ export interface ListedCharge {
   readonly promptTokens: number | null
   readonly outputTokens: number | null
   readonly totalPicos: bigint
+  /** Null for a task, and where there are none. */
+  readonly tags: Readonly<Record<string, string>> | null
+  readonly endUser: string | null
   readonly time: Date
 }
 
@@ -32,6 +35,8 @@ export interface ChargeFilter {
   readonly model?: string | undefined
   readonly key?: string | undefined
   readonly surface?: string | undefined
+  readonly tag?: { readonly name: string; readonly value: string } | undefined
+  readonly endUser?: string | undefined
 }
 
 interface ChargeSearch extends ChargeFilter, StatementSpan {
@@ -55,12 +60,29 @@ const selectNewest = (db: ReadModels, table: PositionTable, { workspaceId, from,
   return key === undefined ? query : query.where('key_id', '=', key)
 }
 
+const restoredTags = (tags: ListedCharge['tags']): ListedCharge['tags'] =>
+  tags && Object.fromEntries(Object.entries(tags).map(([name, value]) => [name, restoredText(value)]))
+
+/** A task has neither. */
+const isOfLabel = (table: PositionTable, { tag, endUser }: ChargeFilter) => {
+  if (table === 'task_charges')
+    return tag === undefined && endUser === undefined ? sql<boolean>`true` : sql<boolean>`false`
+  return sql<boolean>`${tag === undefined ? sql`true` : sql`tags ->> ${tag.name} = ${storedText(tag.value)}`} and ${endUser === undefined ? sql`true` : sql`end_user = ${endUser}`}`
+}
+
 const selectPositions = (db: ReadModels, table: PositionTable, search: ChargeSearch) => {
   const { model, surface, limit } = search
   const columns = ['sequence', 'event_index', 'surface', 'model'] as const
   let query = db
-    .selectFrom(selectNewest(db, table, search).select(columns).limit(projectionLimits.chargesScannedMax).as('newest'))
+    .selectFrom(
+      selectNewest(db, table, search)
+        .select(columns)
+        .select(isOfLabel(table, search).as('is_of_label'))
+        .limit(projectionLimits.chargesScannedMax)
+        .as('newest'),
+    )
     .select(['sequence', 'event_index'])
+    .where('is_of_label', '=', true)
     .orderBy('sequence', 'desc')
     .orderBy('event_index', 'desc')
     .limit(limit + 1)
@@ -96,7 +118,7 @@ const findRequests = async (db: ReadModels, search: ChargeSearch): Promise<reado
     .selectFrom(selectPositions(db, 'usage_entries', search).as('wanted'))
     .innerJoin('usage_entries as charge', (join) => join.on(matchesPosition(search)))
     .select(['wanted.sequence', 'wanted.event_index', 'request_id', 'level', 'source', 'outcome'])
-    .select(['prompt_total', 'output_total', 'time'])
+    .select(['prompt_total', 'output_total', 'time', 'tags', 'end_user'])
     .select(commonColumns)
     .orderBy('wanted.sequence', 'desc')
     .orderBy('wanted.event_index', 'desc')
@@ -109,6 +131,8 @@ const findRequests = async (db: ReadModels, search: ChargeSearch): Promise<reado
     outcome: row.outcome,
     promptTokens: Number(row.prompt_total),
     outputTokens: Number(row.output_total),
+    tags: restoredTags(row.tags),
+    endUser: row.end_user,
     time: row.time,
   }))
 }
@@ -132,6 +156,8 @@ const findTasks = async (db: ReadModels, search: ChargeSearch): Promise<readonly
     outcome: row.status,
     promptTokens: null,
     outputTokens: null,
+    tags: null,
+    endUser: null,
     time: row.finished_at,
   }))
 }
@@ -168,7 +194,8 @@ const findIn =
     const more = charges[search.limit]
     if (more !== undefined) return { charges, from: chargePosition(more) }
     // If nothing was filtered out, nothing is left.
-    const isFiltered = search.model !== undefined || search.surface !== undefined
+    const { model, surface, tag, endUser } = search
+    const isFiltered = [model, surface, tag, endUser].some((filter) => filter !== undefined)
     return { charges, from: isFiltered ? await findLastScanned(db, table, search) : null }
   }
 

@@ -1,20 +1,23 @@
 import { formatUsd, parseUsd } from '../../domain/money.ts'
 import type { Task } from '../../domain/video/task.ts'
 import type { EventOf } from '../../events/envelope.ts'
+import type { RequestRouted } from '../../events/types.ts'
 import { storedText } from '../schema/stored-text.ts'
 import type { RowOf } from '../schema/tables.ts'
-import { countInColumn, type UsageColumn, usageColumnNames } from './table.ts'
+import { countInColumn, endUserLabel, tagLabel, type UsageColumn, usageColumnNames } from './table.ts'
 
-type Group = Pick<RowOf<'usage_by_day'>, 'day' | 'workspace_id' | 'model' | 'key_id' | 'surface'>
+type DayGroup = Pick<RowOf<'usage_by_day'>, 'day' | 'workspace_id' | 'model' | 'key_id' | 'surface'>
+type LabelGroup = DayGroup & Pick<RowOf<'usage_by_label'>, 'label' | 'value'>
 
-interface Sums {
+interface Sums<Group> {
   readonly group: Group
   requests: number
   totalPicos: bigint
   readonly counts: bigint[]
 }
 
-export type Days = Map<string, Sums>
+export type Days<Group = DayGroup> = Map<string, Sums<Group>>
+export type LabelledDays = Days<LabelGroup>
 
 const lengthOfDay = 'YYYY-MM-DD'.length
 
@@ -25,29 +28,26 @@ interface Billed {
   readonly model: string
 }
 
-const groupOf = (day: string, { workspaceId, keyId, surface, model }: Billed): Group => ({
-  day,
+const groupOf = (time: string, { workspaceId, keyId, surface, model }: Billed): DayGroup => ({
+  day: time.slice(0, lengthOfDay),
   workspace_id: workspaceId,
   model: storedText(model),
   key_id: keyId,
   surface,
 })
 
-const sumsFor = (days: Days, time: string, billed: Billed): Sums => {
-  const { workspaceId, keyId, surface, model } = billed
-  const day = time.slice(0, lengthOfDay)
-  const name = `${day} ${workspaceId} ${keyId} ${surface} ${model}`
+const nameOf = (time: string, { workspaceId, keyId, surface, model }: Billed): string =>
+  `${time.slice(0, lengthOfDay)} ${workspaceId} ${keyId} ${surface} ${model}`
+
+const sumsFor = <Group>(days: Days<Group>, name: string, createGroup: () => Group): Sums<Group> => {
   const existing = days.get(name)
   if (existing !== undefined) return existing
-  const sums = { group: groupOf(day, billed), requests: 0, totalPicos: 0n, counts: usageColumnNames.map(() => 0n) }
+  const sums = { group: createGroup(), requests: 0, totalPicos: 0n, counts: usageColumnNames.map(() => 0n) }
   days.set(name, sums)
   return sums
 }
 
-/** The day is that of the bill itself. */
-export const addToDay = (days: Days, { time, data }: EventOf<'UsageRecorded'>): void => {
-  const sums = sumsFor(days, time, data)
-  const { usage, total } = data
+const addUsage = (sums: Sums<unknown>, { usage, total }: EventOf<'UsageRecorded'>['data']): void => {
   sums.requests += 1
   sums.totalPicos += parseUsd(total)
   usageColumnNames.forEach((column, place) => {
@@ -56,8 +56,29 @@ export const addToDay = (days: Days, { time, data }: EventOf<'UsageRecorded'>): 
   })
 }
 
+/** The day is that of the bill itself. */
+export const addToDay = (days: Days, { time, data }: EventOf<'UsageRecorded'>): void =>
+  addUsage(
+    sumsFor(days, nameOf(time, data), () => groupOf(time, data)),
+    data,
+  )
+
+/** Once for the end user, and once for each tag. */
+export const addToLabels = (
+  days: LabelledDays,
+  { tags = {}, endUser }: Pick<RequestRouted, 'tags' | 'endUser'>,
+  { time, data }: EventOf<'UsageRecorded'>,
+): void => {
+  const labels = Object.entries(tags).map(([name, value]) => [tagLabel(name), storedText(value)] as const)
+  if (endUser !== undefined) labels.push([endUserLabel, endUser])
+  for (const [label, value] of labels) {
+    const createGroup = (): LabelGroup => ({ ...groupOf(time, data), label, value })
+    addUsage(sumsFor(days, `${label} ${nameOf(time, data)} ${value}`, createGroup), data)
+  }
+}
+
 export const addTaskToDay = (days: Days, time: string, task: Task): void => {
-  const sums = sumsFor(days, time, task)
+  const sums = sumsFor(days, nameOf(time, task), () => groupOf(time, task))
   sums.requests += 1
   sums.totalPicos += parseUsd(task.total)
 }
@@ -67,7 +88,7 @@ const countsOf = (counts: readonly bigint[]): { readonly [C in UsageColumn]: str
     readonly [C in UsageColumn]: string
   }
 
-export const dayRows = (days: Days): RowOf<'usage_by_day'>[] =>
+export const dayRows = <Group>(days: Days<Group>) =>
   Array.from(days.values(), ({ group, requests, totalPicos, counts }) => ({
     ...group,
     requests: String(requests),

@@ -4,10 +4,10 @@ import { restoredText, storedText } from '../schema/stored-text.ts'
 import type { ReadModels } from '../schema/tables.ts'
 import { type UsageColumn, usageColumnNames, usageColumns } from './table.ts'
 
-const groupColumns = { day: 'day', model: 'model', key: 'key_id', surface: 'surface' } as const
+const groupColumns = { day: 'day', model: 'model', key: 'key_id', surface: 'surface', label: 'value' } as const
 
+/** `label`: the values of the query's label. */
 export type UsageGroup = keyof typeof groupColumns
-export const usageGroups = Object.keys(groupColumns) as readonly UsageGroup[]
 
 export interface UsageQuery {
   /** YYYY-MM-DD, UTC, included; null for no bound. */
@@ -19,6 +19,8 @@ export interface UsageQuery {
   readonly model?: string | undefined
   readonly key?: string | undefined
   readonly surface?: string | undefined
+  /** Only requests with this tag (`tag:<name>`) or with an end user, or of one value of it. */
+  readonly label?: { readonly name: string; readonly value: string | null } | undefined
   readonly after?: readonly string[] | undefined
   readonly limit: number
 }
@@ -35,9 +37,23 @@ const usageOf = (row: { readonly [C in UsageColumn]: string | number | bigint })
     usageColumnNames.map((column) => [usageColumns[column], BigInt(row[column])]),
   ) as UsageSums['usage']
 
+const sumColumns = ['day', 'workspace_id', 'model', 'key_id', 'surface', 'requests', 'total'] as const
+
+/** Only the days of a label have a value. */
+const selectSums = (db: ReadModels, label: UsageQuery['label']) => {
+  if (label === undefined) {
+    const days = db.selectFrom('usage_by_day').select(sumColumns).select(usageColumnNames)
+    return db.selectFrom(days.select(sql<string>`''`.as('value')).as('sums'))
+  }
+  const { name, value } = label
+  const days = db.selectFrom('usage_by_label').select(sumColumns).select(usageColumnNames).select('value')
+  const ofLabel = days.where('label', '=', name)
+  return db.selectFrom((value === null ? ofLabel : ofLabel.where('value', '=', storedText(value))).as('sums'))
+}
+
 const buildUsageQuery = (db: ReadModels, workspaceId: string, wanted: UsageQuery) => {
-  const { from, to, model, key, surface, groupBy, after } = wanted
-  let query = db.selectFrom('usage_by_day').where('workspace_id', '=', workspaceId)
+  const { from, to, model, key, surface, label, groupBy, after } = wanted
+  let query = selectSums(db, label).where('workspace_id', '=', workspaceId)
   if (from !== null) query = query.where('day', '>=', from)
   if (to !== null) query = query.where('day', '<', to)
   if (model !== undefined) query = query.where('model', '=', storedText(model))

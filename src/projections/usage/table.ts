@@ -1,4 +1,4 @@
-import type { ChargeLine, Usage } from '../../events/types.ts'
+import type { ChargeLine, RequestRouted, Usage } from '../../events/types.ts'
 import {
   type Column,
   date,
@@ -45,6 +45,9 @@ type UsageException = 'implausible_usage' | 'unpriced_tier'
 const countsAs = <T>(column: Column<T>) =>
   Object.fromEntries(usageColumnNames.map((name) => [name, column])) as { readonly [C in UsageColumn]: Column<T> }
 
+export const endUserLabel = 'end_user'
+export const tagLabel = (name: string): string => `tag:${name}`
+
 export const usageTables = defineTables({
   usage_entries: {
     key: ['workspace_id', 'sequence', 'event_index'],
@@ -72,6 +75,8 @@ export const usageTables = defineTables({
       time: instant(),
       /** The writer that routed the request; null in rows that an earlier release wrote. */
       edge: nullable(text()),
+      tags: nullable(json<NonNullable<RequestRouted['tags']>>()),
+      end_user: nullable(text()),
     },
   },
   usage_by_day: {
@@ -80,6 +85,23 @@ export const usageTables = defineTables({
     columns: {
       day: date(),
       workspace_id: text(),
+      model: freeText(),
+      key_id: text(),
+      surface: text(),
+      requests: decimal(),
+      ...countsAs(decimal()),
+      total: decimal(),
+    },
+  },
+  /** Of the requests with a tag or an end user, once under each. */
+  usage_by_label: {
+    key: ['workspace_id', 'label', 'value', 'day', 'model', 'key_id', 'surface'],
+    write: 'add',
+    columns: {
+      day: date(),
+      workspace_id: text(),
+      label: text(),
+      value: freeText(),
       model: freeText(),
       key_id: text(),
       surface: text(),

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Verifier } from '../../audit/note.ts'
 import { liveCatalog } from '../../domain/routing/overlay.ts'
 import type { Catalog, Random } from '../../domain/routing/plan.ts'
+import { EndUserIds, type EndUserKeyStore } from '../../log/end-users.ts'
 import type { LogOf } from '../../log/event-log.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
 import type { FrameSource } from '../../log/raw-frames.ts'
@@ -53,6 +54,9 @@ interface EdgeParts {
   readonly responseOwners: ResponseOwners
   readonly taskQueue: Pick<WorkQueue, 'put' | 'withdraw'>
   readonly outcomes: OutcomeStore
+  readonly endUserKeys: EndUserKeyStore
+  /** Of the tags that a request may carry. Default none. */
+  readonly tagNames?: readonly string[]
   readonly tasks: EdgeTasks
   readonly callbacks: boolean
   readonly taskDeadlineMs: number
@@ -161,6 +165,8 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
     catalog,
     administration: { ...parts, log, tail, writer, configured: parts.catalog, catalog },
     inference,
+    endUsers: new EndUserIds({ ...parts, store: parts.endUserKeys }),
+    tagNames: parts.tagNames ?? [],
     videoTasks,
     keys,
     rates,

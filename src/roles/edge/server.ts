@@ -10,6 +10,7 @@ import { videoKinds } from '../../domain/video/request.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { HttpMiddleware, HttpState } from '../../http/context.ts'
 import { FaultReporter } from '../../http/errors.ts'
+import type { EndUserIds } from '../../log/end-users.ts'
 import type { EventLog } from '../../log/event-log.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
 import type { FrameSource } from '../../log/raw-frames.ts'
@@ -31,6 +32,7 @@ import { boundByMoney, limitOpenRequests, OpenRequestCounter } from './admission
 import type { Rates } from './admission/rates/rates.ts'
 import { limitRate } from './admission/rates/request-rates.ts'
 import { type EdgeBounds, edgeBoundsWith } from './bounds.ts'
+import { attributeRequest } from './http/attribute-request.ts'
 import { type AdminIdentity, authenticate, authenticateAdmin } from './http/authenticate.ts'
 import { HttpListener, type ListenerPhase, refuseWhileStopping } from './http/listener.ts'
 import {
@@ -82,6 +84,9 @@ interface ServerParts {
   readonly responseOwners: ResponseOwners
   readonly catalog: () => Catalog
   readonly administration: OperationContext
+  readonly endUsers: EndUserIds
+  /** Of the tags that a request may carry. */
+  readonly tagNames: readonly string[]
   readonly admins: readonly AdminIdentity[]
   /** Of pages whose scripts may call the API. Default none. */
   readonly corsOrigins?: readonly string[]
@@ -106,19 +111,22 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   const called = [authenticated, few, recorded, limited]
   const version = requireVersion()
   const surface = { inference, keys, bounds, logger, faults, captureBudget: new CaptureBudget() }
+  const attribution = { tagNames: new Set(parts.tagNames), endUsers: parts.endUsers }
+  const ofUser = attributeRequest(attribution, 'user')
+  const ofMetadata = attributeRequest(attribution, 'metadata.user_id')
   const submits = { videoTasks, keys, logger }
   const responses = { ...surface, owners: parts.responseOwners, clock }
   const reflected = reflectPosition(parts)
   const models = { catalog, prices: tail.ledger.prices, accounts: tail.ledger.accounts, clock }
 
   const router = new Router<HttpState, object>()
-  router.post('/v1/chat/completions', ...called, exactJson, completeChat(surface))
-  router.post('/v1/messages', ...called, version, exactJson, createMessage(surface))
+  router.post('/v1/chat/completions', ...called, exactJson, ofUser, completeChat(surface))
+  router.post('/v1/messages', ...called, version, exactJson, ofMetadata, createMessage(surface))
   router.post('/v1/messages/count_tokens', ...called, version, exactJson, serveTokenCount(surface))
-  router.post('/v1/responses', ...called, exactJson, createResponse(responses))
+  router.post('/v1/responses', ...called, exactJson, ofUser, createResponse(responses))
   router.get('/v1/responses/:id', ...called, serveStoredResponse('get_response', responses))
   router.delete('/v1/responses/:id', ...called, serveStoredResponse('delete_response', responses))
-  router.post('/v1/embeddings', ...called, tokensJson, createEmbeddings(surface))
+  router.post('/v1/embeddings', ...called, tokensJson, ofUser, createEmbeddings(surface))
   router.post('/v1/video/generations', ...called, json, submitGeneration(submits))
   router.get('/v1/video/generations/:id', authenticated, showGeneration(videoTasks))
   router.post('/v1/videos', ...called, readJsonOrForm(bodyBound), createVideo(submits))

@@ -148,6 +148,7 @@ const forgeriesOf = ({ thiefsRequest, responses, taskId }: Past): Readonly<Recor
   task_charges: `update task_charges set workspace_id = 'thief'`,
   tasks: `update tasks set workspace_id = 'thief'`,
   usage_by_day: `update usage_by_day set total = 0`,
+  usage_by_label: `update usage_by_label set total = 0`,
   usage_entries: `update usage_entries set total = 1000000, workspace_id = 'thief'`,
   wallet_entries: `insert into wallet_entries values ('broke', ${far}, 0, 0, 'credit', 1000000, 0, 1000000, 0, 'forged', now())`,
   wallet_references: `insert into wallet_references values ('broke', 'credit:forged', 1000000)`,

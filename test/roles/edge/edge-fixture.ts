@@ -22,6 +22,7 @@ import type { RateRecords } from '../../../src/roles/rate-records.ts'
 import type { WorkQueue } from '../../../src/roles/work-queue.ts'
 import type { CertificateFiles } from '../../../src/runtime/certificate.ts'
 import { type LogLine, recordingLogger } from '../../support/log-lines.ts'
+import { MemoryEndUserKeys } from '../../support/memory-end-users.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
 import { failed } from '../projector/facts.ts'
 import { MemoryOutcomes } from './memory-outcomes.ts'
@@ -133,6 +134,8 @@ export interface EdgeOptions {
   readonly catalog?: Partial<Catalog>
   readonly admins?: readonly AdminIdentity[]
   readonly rateRecords?: RateRecords
+  readonly endUserKeys?: MemoryEndUserKeys
+  readonly tagNames?: readonly string[]
   readonly corsOrigins?: readonly string[]
   readonly requestsPerMinute?: number
   readonly requestDeadlineMs?: number
@@ -288,6 +291,8 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     callbacks: options.callbacks ?? true,
     taskDeadlineMs: options.taskDeadlineMs ?? 86_400_000,
     rateRecords: options.rateRecords ?? new MemoryRates(),
+    endUserKeys: options.endUserKeys ?? new MemoryEndUserKeys(),
+    tagNames: options.tagNames ?? [],
     requestsPerMinute: options.requestsPerMinute ?? null,
     ...(options.requestDeadlineMs === undefined ? {} : { requestDeadlineMs: options.requestDeadlineMs }),
     listen: { host: '127.0.0.1', port: 0, tls: options.tls },

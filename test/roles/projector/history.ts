@@ -235,7 +235,11 @@ const requestFact: fc.Arbitrary<Fact> = fc
     const workspaceId = workspaces[request % 2]!
     const common = { workspaceId, keyId: `key-${request % 3}` }
     const allowanceId = request % 4 === 0 ? null : `hold-${request % 3}`
-    if (kind === 'routed') return routed(requestId, { ...common, allowanceId, model, router: model })
+    const labels =
+      request % 3 === 0
+        ? {}
+        : { tags: { team: model.slice(0, 64) || 'none', env: 'prod' }, endUser: String(request % 2).repeat(64) }
+    if (kind === 'routed') return routed(requestId, { ...common, ...labels, allowanceId, model, router: model })
     if (kind === 'failed') return failed(requestId, { ...common, reason: model })
     return used(requestId, { ...common, model, total, ...(storedResponseId === undefined ? {} : { storedResponseId }) })
   })

@@ -3,6 +3,8 @@ export const listenerLimits = {
   discardPiecesMax: 4, // In one turn, of all of these, 64 KB each: with the next line 25 MB/s, some 5 % of a core.
   discardTurnMs: 10,
   headersCountMax: 100,
+  tagsMax: 10, // As the event has it.
+  tagCharactersMax: 64, // Likewise.
   pipelinedRequestsMax: 16, // Unanswered requests of one connection; no SDK sends a second one before its first is answered.
   idleConnectionMs: 65_000, // Load balancers reuse a connection for 60 s; it must not be closed while they do.
   sharedWithdrawMs: 2_000, // Of a worker: for clients to send the next request on open connections, whose response then ends them.

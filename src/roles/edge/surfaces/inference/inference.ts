@@ -13,7 +13,7 @@ import {
 } from '../../../../domain/routing/plan.ts'
 import { failureReason, GatewayError, logUnavailable } from '../../../../errors/gateway-error.ts'
 import type { FactOf } from '../../../../events/envelope.ts'
-import type { RequestTrace } from '../../../../http/context.ts'
+import type { HttpState, RequestTrace } from '../../../../http/context.ts'
 import { errorStatusOf } from '../../../../http/error-table.ts'
 import type { LogOf } from '../../../../log/event-log.ts'
 import type { LedgerTail } from '../../../../log/ledger-tail.ts'
@@ -72,6 +72,7 @@ export interface InferenceRequest {
   readonly model: string
   readonly stream: boolean
   readonly demand: UsageBounds
+  readonly attribution?: HttpState['attribution']
   /** Those of the caller's that may be forwarded, by lower-case name. */
   readonly headers?: RoutedRequest['headers'] | undefined
   /** What it throws counts as a fault of the answer. */
@@ -372,6 +373,7 @@ const routedFact = (request: InferenceRequest, plan: RoutePlan, call: AnswerRequ
     reserved: call.reserved,
     outputCap: call.outputCap,
     deadline: new Date(call.deadlineMs).toISOString(),
+    ...request.attribution,
   },
 })
 

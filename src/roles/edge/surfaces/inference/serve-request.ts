@@ -3,7 +3,13 @@ import type { RoutePlan, RoutingRequest, Surface } from '../../../../domain/rout
 import { asObject, WideInteger } from '../../../../encoding/json.ts'
 import { getValidator } from '../../../../encoding/schema-validation.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
-import { callerOfContext, type HttpContext, jsonOfContext, keyOfContext } from '../../../../http/context.ts'
+import {
+  callerOfContext,
+  type HttpContext,
+  type HttpState,
+  jsonOfContext,
+  keyOfContext,
+} from '../../../../http/context.ts'
 import type { FaultReporter } from '../../../../http/errors.ts'
 import { readValid } from '../../../../http/validate.ts'
 import { Collectable } from '../../../../runtime/collectable.ts'
@@ -92,6 +98,18 @@ export interface SurfaceParts extends IdempotentParts {
   readonly captureBudget: CaptureBudget
 }
 
+/** Tags are for the gateway alone; a provider may refuse, or keep, what it does not know. */
+const withoutTags = (body: JsonRecord, { tags = {} }: NonNullable<HttpState['attribution']>): JsonRecord => {
+  const metadata = Object.entries(asObject(body['metadata']))
+  const others = metadata.filter(([name]) => !Object.hasOwn(tags, name))
+  if (others.length === metadata.length) return body
+  const { metadata: _metadata, ...rest } = body
+  return others.length === 0 ? rest : { ...rest, metadata: Object.fromEntries(others) }
+}
+
+const forwardedBody = ({ state }: HttpContext, request: SurfaceRequest): JsonRecord =>
+  withoutTags(withoutRouting(request), state.attribution ?? {})
+
 interface RequestedAnswer {
   readonly model: string
   readonly stream: boolean
@@ -105,7 +123,7 @@ export const requestedAnswer = <Request extends SurfaceRequest>(
 ): RequestedAnswer => ({
   model: request.model,
   stream: request.stream === true,
-  body: new Collectable(() => withoutRouting(read(jsonOfContext(ctx).value)), withoutRouting(request)),
+  body: new Collectable(() => forwardedBody(ctx, read(jsonOfContext(ctx).value)), forwardedBody(ctx, request)),
 })
 
 interface PlannedRequest extends RequestedAnswer {
@@ -150,7 +168,7 @@ const runAndSend = async (
   { clientGone, capture }: Reader,
 ): Promise<void> => {
   const { surface, model, stream, body, demand, headers, streamFormat } = planned
-  const { requestId, rates } = ctx.state
+  const { requestId, rates, attribution } = ctx.state
   const plan = rates === undefined ? planned.plan : await rates.admit(planned.plan, demand)
   const answer = await parts.inference
     .run(
@@ -162,6 +180,7 @@ const runAndSend = async (
         model,
         stream,
         demand,
+        attribution,
         headers,
         capture,
         trace: ctx.state.trace,
