@@ -86,9 +86,9 @@ module.exports = {
     {
       name: 'no-client-dialect-imports-another',
       severity: 'error',
-      from: { path: '^src/roles/edge/surfaces/(chat|messages|responses|video|native-video|models)/' },
+      from: { path: '^src/roles/edge/surfaces/(chat|messages|responses|gemini|video|native-video|models)/' },
       to: {
-        path: '^src/roles/edge/surfaces/(chat|messages|responses|video|native-video|models)/',
+        path: '^src/roles/edge/surfaces/(chat|messages|responses|gemini|video|native-video|models)/',
         pathNot: '^src/roles/edge/surfaces/$1/',
       },
     },
@@ -96,7 +96,7 @@ module.exports = {
       name: 'what-surfaces-share-knows-no-surface',
       severity: 'error',
       from: { path: '^src/roles/edge/surfaces/(inference|tasks)/' },
-      to: { path: '^src/roles/edge/surfaces/(chat|messages|responses|video|native-video|models)/' },
+      to: { path: '^src/roles/edge/surfaces/(chat|messages|responses|gemini|video|native-video|models)/' },
     },
     {
       name: 'what-dialects-share-knows-no-dialect',

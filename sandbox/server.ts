@@ -5,7 +5,7 @@ import { chat } from './chat/dialect.ts'
 import { modelsBody } from './chat/models.ts'
 import { embedPath, googleEmbeddings } from './embeddings/google.ts'
 import { openaiEmbeddings } from './embeddings/openai.ts'
-import { contentPath, generateContent } from './generate-content/dialect.ts'
+import { contentPath, countContentTokens, countPath, generateContent } from './generate-content/dialect.ts'
 import { CallLog, type SandboxCall, type SandboxTotals } from './http/calls.ts'
 import { resetCalls, sendJson, showCalls, showTotals } from './http/control.ts'
 import { exchange, type Handler, lookup, type SandboxParts } from './http/exchange.ts'
@@ -93,6 +93,7 @@ const routesOf = (parts: SandboxParts, stored: StoredResponses, video: Routes, r
       ['DELETE', responsePath, lookup(responseRoutes, parts, deletedBody(stored))],
       ['POST', contentPath, exchange(generateContent, parts)],
       ['POST', embedPath, exchange(googleEmbeddings, parts)],
+      ['POST', countPath, exchange(countContentTokens, parts)],
     ],
   }
 }

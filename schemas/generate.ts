@@ -70,6 +70,7 @@ const requests: [string, string, string][] = [
   ['messages-request.v1', 'MessagesRequest', '../src/roles/edge/surfaces/messages/request.types.ts'],
   ['responses-request.v1', 'ResponsesRequest', '../src/roles/edge/surfaces/responses/request.types.ts'],
   ['embeddings-request', 'EmbeddingsRequest', '../src/roles/edge/surfaces/embeddings/request.types.ts'],
+  ['gemini-request.v1', 'GeminiRequest', '../src/roles/edge/surfaces/gemini/request.types.ts'],
   ['video-request.v1', 'VideoGenerationRequest', '../src/roles/edge/surfaces/video/request.types.ts'],
   ['native-video-request.v1', 'NativeVideoRequest', '../src/roles/edge/surfaces/tasks/native-request.types.ts'],
 ]

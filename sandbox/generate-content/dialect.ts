@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { asText } from '../../src/encoding/json.ts'
+import { asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
 import { plainModel } from '../answers/directives.ts'
 import { type Fault, Refusal } from '../answers/faults.ts'
 import { outputOf } from '../answers/output.ts'
@@ -14,11 +14,13 @@ import {
 } from '../http/dialect.ts'
 import { checkGenerateContent } from './check.ts'
 import { blockedChunk, type Chunk, chunksOf, wholeChunk } from './chunks.ts'
+import { memberOf } from './refusing.ts'
 import { readContentRequest } from './request.ts'
 import { reportedGenerateContentUsage } from './usage.ts'
 
 /** `/v1/models/<model>:<method>`; the model's directives may have anything in them. */
 export const contentPath = /^\/v1(?:beta)?\/models\/(.+):(generateContent|streamGenerateContent)$/
+export const countPath = /^\/v1(?:beta)?\/models\/(.+):countTokens$/
 
 const pathOf = (url: string): string => new URL(url, 'http://sandbox').pathname
 
@@ -44,7 +46,7 @@ const decoded = (text: string): string => {
 /** Of the path that `pattern` matches. */
 export const modelInPath = ({ url }: Incoming, pattern: RegExp): string => decoded(pattern.exec(pathOf(url))?.[1] ?? '')
 
-const modelOf = (incoming: Incoming): string => modelInPath(incoming, contentPath)
+const modelOf = (incoming: Incoming): string => modelInPath(incoming, contentPath) || modelInPath(incoming, countPath)
 
 const streams = ({ url }: Incoming): boolean => {
   const { pathname, searchParams } = new URL(url, 'http://sandbox')
@@ -103,4 +105,32 @@ export const generateContent: Dialect = {
   errorBody,
   billsOn: () => true,
   errorEvent: (fault) => `data: ${errorBody(fault)}\n\n`,
+}
+
+/** Contents, or a whole request of a model. */
+const countedIn = ({ body }: Pick<Incoming, 'body'>): JsonObject => {
+  const request = memberOf(body, 'generateContentRequest')
+  return isObject(request) ? request : body
+}
+
+const checkCount = (incoming: Incoming): void => {
+  const counted = countedIn(incoming)
+  if (counted !== incoming.body && asText(counted['model']) !== `models/${modelOf(incoming)}`)
+    throw new Refusal('The model of `generateContentRequest` must be the one of the path.')
+  checkGenerateContent(counted, plainModel(modelOf(incoming)))
+}
+
+const countedAnswer = (asked: Asked): Answer => {
+  const { words, images, audios } = readContentRequest(countedIn(asked), asked.directives)
+  const totalTokens = words + images + audios
+  const promptTokensDetails = [{ modality: 'TEXT', tokenCount: words }]
+  return wholeAnswer(JSON.stringify({ totalTokens, promptTokensDetails }), null)
+}
+
+/** A free count of the prompt's tokens. */
+export const countContentTokens: Dialect = {
+  ...generateContent,
+  streams: () => false,
+  check: checkCount,
+  answer: countedAnswer,
 }

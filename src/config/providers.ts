@@ -83,6 +83,7 @@ export const answeringSurfaces = [
   'messages',
   'responses',
   'embeddings',
+  'gemini',
 ] as const satisfies CatalogProvider['surfaces']
 
 const withKeysFrom = (variables: EnvironmentVariables): Readonly<Record<string, ProviderEntry>> =>

@@ -100,10 +100,55 @@ export const messagesErrorBody = (error: GatewayError, requestId: string) => ({
 
 const messagesPath = /^\/v1\/messages(?:\/|$)/i
 
-export type ErrorFormat = 'plain' | 'messages' | 'video' | 'nativeVideo'
+/** Google's names of statuses, where HTTP's own status has one. */
+const geminiStatuses: Readonly<Record<number, string>> = {
+  401: 'UNAUTHENTICATED',
+  402: 'FAILED_PRECONDITION',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  409: 'ABORTED',
+  429: 'RESOURCE_EXHAUSTED',
+  499: 'CANCELLED',
+  501: 'UNIMPLEMENTED',
+  502: 'UNAVAILABLE',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+}
+
+const geminiStatusOf = (status: number): string =>
+  geminiStatuses[status] ?? (status < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL')
+
+const googleType = (name: string): string => `type.googleapis.com/google.rpc.${name}`
+
+const geminiDetails = ({ code, param, message, retryAfterSeconds }: GatewayError): readonly object[] => [
+  { '@type': googleType('ErrorInfo'), reason: code, domain: 'gateway' },
+  ...(param === null
+    ? []
+    : [{ '@type': googleType('BadRequest'), fieldViolations: [{ field: param, description: message }] }]),
+  ...(retryAfterSeconds === undefined
+    ? []
+    : [{ '@type': googleType('RetryInfo'), retryDelay: `${retryAfterSeconds}s` }]),
+]
+
+export const geminiErrorBody = (error: GatewayError) => {
+  const status = errorStatusOf(error)
+  return {
+    error: {
+      code: status,
+      message: error.message,
+      status: geminiStatusOf(status),
+      details: geminiDetails(error),
+    },
+  }
+}
+
+const geminiPath = /^\/v1beta\/|^\/v1\/models\/.*:(?:generateContent|streamGenerateContent|countTokens)\/?$/i
+
+export type ErrorFormat = 'plain' | 'messages' | 'gemini' | 'video' | 'nativeVideo'
 
 export const errorFormatAt = (path: string): ErrorFormat => {
   if (messagesPath.test(path)) return 'messages'
+  if (geminiPath.test(path)) return 'gemini'
   if (nativeVideoPath.test(path)) return 'nativeVideo'
   return videoPath.test(path) ? 'video' : 'plain'
 }
@@ -111,6 +156,7 @@ export const errorFormatAt = (path: string): ErrorFormat => {
 const errorBodies: { readonly [F in ErrorFormat]: (error: GatewayError, requestId: string) => object } = {
   plain: errorBody,
   messages: messagesErrorBody,
+  gemini: geminiErrorBody,
   video: videoErrorBody,
   nativeVideo: nativeVideoErrorBody,
 }

@@ -7,13 +7,22 @@ import { atAzure, azureUpstream } from './azure/dialect.ts'
 import { translated } from './canonical/translated.ts'
 import type { Target, UpstreamCallRequest, UpstreamDialect, UpstreamRequest } from './dialect/dialect.ts'
 import { type Provider, type ProviderDialect, providerCapabilities } from './dialect/provider.ts'
-import { googleUpstream } from './google/dialect.ts'
+import { geminiClient, googleUpstream } from './google/dialect.ts'
 import { googleEmbeddings } from './google/embeddings.ts'
+import { googleGenerateContent } from './google/relayed.ts'
 import { chatClient, chatUpstream, openai } from './openai/dialect.ts'
 import { openaiEmbeddings } from './openai/embeddings.ts'
 import { openaiResponses, responsesClient } from './openai-responses/dialect.ts'
 import { type StoredResponseQuestion, storedResponseRequest } from './openai-responses/stored.ts'
-import { atVertex, postToVertex, publisherOf, vertexClaude, vertexGemini, vertexMessages } from './vertex/dialect.ts'
+import {
+  atVertex,
+  postToVertex,
+  publisherOf,
+  vertexClaude,
+  vertexGemini,
+  vertexGenerateContent,
+  vertexMessages,
+} from './vertex/dialect.ts'
 import { vertexEmbeddings } from './vertex/embeddings.ts'
 
 type Dialects = { readonly [S in Surface]: UpstreamDialect }
@@ -25,30 +34,35 @@ export const dialects: { readonly [D in ProviderDialect]: Dialects } = {
     messages: translated(messagesClient, chatUpstream),
     responses: openaiResponses,
     embeddings: openaiEmbeddings,
+    gemini: translated(geminiClient, chatUpstream),
   },
   anthropic: {
     chat: translated(chatClient, messagesUpstream),
     messages: anthropicMessages,
     responses: translated(responsesClient, messagesUpstream),
     embeddings: anthropicEmbeddings,
+    gemini: translated(geminiClient, messagesUpstream),
   },
   google: {
     chat: translated(chatClient, googleUpstream),
     messages: translated(messagesClient, googleUpstream),
     responses: translated(responsesClient, googleUpstream),
     embeddings: googleEmbeddings,
+    gemini: googleGenerateContent,
   },
   azure: {
     chat: atAzure(openai),
     messages: translated(messagesClient, azureUpstream),
     responses: atAzure(openaiResponses),
     embeddings: atAzure(openaiEmbeddings),
+    gemini: translated(geminiClient, azureUpstream),
   },
   vertex: {
     chat: atVertex(translated(chatClient, vertexClaude), translated(chatClient, vertexGemini)),
     messages: atVertex(vertexMessages, translated(messagesClient, vertexGemini)),
     responses: atVertex(translated(responsesClient, vertexClaude), translated(responsesClient, vertexGemini)),
     embeddings: vertexEmbeddings,
+    gemini: atVertex(translated(geminiClient, vertexClaude), vertexGenerateContent),
   },
 }
 

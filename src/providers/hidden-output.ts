@@ -27,6 +27,8 @@ const effortOf = (body: JsonObject): unknown => body['reasoning_effort'] ?? asOb
 /** Null where the request leaves it to the model. */
 const asksToThink = (body: JsonObject): boolean | null => {
   const { type } = asObject(body['thinking'])
+  const { thinkingConfig } = asObject(body['generationConfig'])
+  if (isObject(thinkingConfig)) return thinkingConfig['thinkingBudget'] !== 0
   if (type === 'disabled') return false
   if (typeof type === 'string') return true
   const effort = effortOf(body)
@@ -55,6 +57,9 @@ const hidesBeyondText: { readonly [S in Surface]: (body: JsonObject) => boolean 
   messages: (body) => asArray(body['mcp_servers']).length > 0,
   responses: hasFiles,
   embeddings: () => false,
+  gemini: ({ tools, generationConfig }) =>
+    asArray(tools).some((tool) => Object.keys(asObject(tool)).some((name) => name !== 'functionDeclarations')) ||
+    asArray(asObject(generationConfig)['responseModalities']).some((modality) => modality !== 'TEXT'),
 }
 
 /** `hasThought`: the model was seen to think, asked or not. */

@@ -72,6 +72,7 @@ const prompts: { readonly [S in Surface]: JsonObject } = {
   chat: { messages: [{ role: 'user', content: words }] },
   messages: { messages: [{ role: 'user', content: words }], max_tokens: 4_000 },
   responses: { input: words },
+  gemini: { contents: [{ role: 'user', parts: [{ text: words }] }] },
 }
 const per_call = { web_search: '0.01', web_search_medium: '0.01', google_search: '0.01' }
 const long = 'output_tokens=200;chunk_delay_ms=3'
@@ -82,6 +83,7 @@ export const kinds: readonly Kind[] = [
   { name: 'plain', surface: 'messages', model: `anthropic/claude-haiku-4-5;${long}`, body: {} },
   { name: 'plain', surface: 'responses', model: `openai/gpt-4o;${long}`, body: {} },
   { name: 'plain', surface: 'chat', model: `google/gemini-2.0-flash;${long}`, body: {} },
+  { name: 'plain', surface: 'gemini', model: `google/gemini-2.0-flash;${long}`, body: {} },
   { name: 'reasoning', surface: 'chat', model: `openai/gpt-5;${thinking}`, body: { reasoning_effort: 'high' } },
   {
     name: 'reasoning',
@@ -128,7 +130,7 @@ export const longAnswer: Kind = {
 export const shareOfTenthMax = 0.15
 
 /** Chunks behind the last word: the finish reason, the usage, the closing event, by surface. */
-const tails: { readonly [S in Surface]: number } = { chat: 3, messages: 3, responses: 4 }
+const tails: { readonly [S in Surface]: number } = { chat: 3, messages: 3, responses: 4, gemini: 1 }
 
 const callFor = ({ surface, model, body }: Kind, before: string): RoutedRequest => {
   const named = before === '' ? model : `${model};${before}`

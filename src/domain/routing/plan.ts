@@ -3,7 +3,7 @@ import type { PriceSheet, RequestRouted } from '../../events/types.ts'
 import { isEmbeddingSheet, type PriceBook, type PublishedPrice, priceAt } from '../pricing/price-book.ts'
 
 /** The API of a client that a request came in by. */
-export type Surface = Exclude<RequestRouted['surface'], 'gemini'>
+export type Surface = RequestRouted['surface']
 
 export interface CallableModel {
   readonly model: string

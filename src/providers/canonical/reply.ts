@@ -53,3 +53,42 @@ export type ReplyEvent =
   | { readonly type: 'usage'; readonly usage: Usage }
   /** All calls of the upstream's built-in tools that were seen so far: part of a reported usage. */
   | { readonly type: 'built_in_calls'; readonly toolCalls: Usage['toolCalls'] }
+
+type Text = Extract<ReplyPart, { type: 'text' }>
+
+/** A whole answer knows which text each citation came with. */
+const citationEvents = ({ text, citations }: Text, start: number): readonly ReplyEvent[] =>
+  citations.map((citation): { readonly type: 'citation'; readonly citation: Citation } => {
+    const range = citation.range ?? { start: 0, end: text.length }
+    return {
+      type: 'citation',
+      citation: { ...citation, range: { start: start + range.start, end: start + range.end } },
+    }
+  })
+
+/** `start`: where the text of the part begins in the text that it continues. */
+const eventsOfPart = (part: ReplyPart, start: number): readonly ReplyEvent[] => {
+  switch (part.type) {
+    case 'text':
+      return [{ type: 'text', text: part.text }, ...citationEvents(part, start)]
+    case 'thinking':
+      return [
+        { type: 'thinking', text: part.text },
+        ...(part.signature === null ? [] : [{ type: 'signature', signature: part.signature } as const]),
+      ]
+    case 'redacted_thinking':
+      return [part]
+    case 'tool_call':
+      return [part, { type: 'arguments', text: part.arguments }]
+  }
+}
+
+/** As the events of its stream, but for their cuts. */
+export const eventsOfParts = (parts: readonly ReplyPart[]): readonly ReplyEvent[] => {
+  let start = 0
+  return parts.flatMap((part) => {
+    const events = eventsOfPart(part, start)
+    start = part.type === 'text' ? start + part.text.length : 0
+    return events
+  })
+}

@@ -112,14 +112,10 @@ const responsesFirst = ({ role, parts }: Content): Content => ({
 })
 
 /** Gemini 3 refuses a step whose first call has no signature. */
-const signed = ({ role, parts }: Content): Content => {
+export const withSignedCall = (parts: readonly JsonObject[]): readonly JsonObject[] => {
   const calls = parts.filter((part) => 'functionCall' in part)
-  const isSigned = calls.some(({ thoughtSignature }) => thoughtSignature !== undefined)
-  if (isSigned) return { role, parts }
-  return {
-    role,
-    parts: parts.map((part) => (part === calls[0] ? { ...part, thoughtSignature: unknownSignature } : part)),
-  }
+  if (calls.some(({ thoughtSignature }) => thoughtSignature !== undefined)) return parts
+  return parts.map((part) => (part === calls[0] ? { ...part, thoughtSignature: unknownSignature } : part))
 }
 
 /** Instructions in between become user text. Throws `invalid_value` and `unsupported_parameter`. */
@@ -133,5 +129,5 @@ export const contentsFor = (turns: readonly ConversationTurn[], upstreamModel: s
     }),
   )
   const joined = merged(contents.filter(({ parts }) => parts.length > 0)).map(responsesFirst)
-  return generation >= 3 ? joined.map(signed) : joined
+  return generation >= 3 ? joined.map(({ role, parts }) => ({ role, parts: withSignedCall(parts) })) : joined
 }

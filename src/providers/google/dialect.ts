@@ -1,11 +1,13 @@
 import { asArray, type JsonObject } from '../../encoding/json.ts'
-import type { UpstreamFormat } from '../canonical/format.ts'
+import type { ClientFormat, UpstreamFormat } from '../canonical/format.ts'
 import type { Citation, Reply, ReplyEvent, ReplyPart } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect/dialect.ts'
+import { readGeminiConversation } from './read-request.ts'
 import { GenerateContentReader } from './reader.ts'
 import { readGoogleError } from './refusal.ts'
 import { generateContentRequest } from './request.ts'
 import { searchObstacle } from './tools.ts'
+import { GeminiReplyWriter, writeGeminiReply } from './write-reply.ts'
 
 type Draft =
   | { readonly type: 'text'; text: string; readonly citations: Citation[] }
@@ -66,4 +68,10 @@ export const googleUpstream: UpstreamFormat = {
   openReader: (target) => new GenerateContentReader(target),
   offersSearch: (conversation, target) => searchObstacle(conversation, target) === null,
   readRefusal: readGoogleError,
+}
+
+export const geminiClient: ClientFormat = {
+  readRequest: readGeminiConversation,
+  writeReply: writeGeminiReply,
+  openWriter: (served, body) => new GeminiReplyWriter(served, body),
 }

@@ -7,7 +7,8 @@ import { contentsFor } from './contents.ts'
 import { thinkingConfigFor } from './thinking.ts'
 import { toolFieldsFor } from './tools.ts'
 
-const outputLimit = (own: number | null, outputCap: number | null): number | undefined =>
+/** In tokens; undefined where neither limits them. */
+export const outputLimit = (own: number | null, outputCap: number | null): number | undefined =>
   own === null || outputCap === null ? (own ?? outputCap ?? undefined) : Math.min(own, outputCap)
 
 const formatFields = (format: AnswerFormat): JsonObject => {
@@ -59,18 +60,19 @@ export const postToGoogle = (
   body: JSON.stringify(body),
 })
 
-/** The request for `generateContent`, or for its stream. Throws `invalid_value` and `unsupported_parameter`. */
+export const postGenerateContent = (target: Target, stream: boolean, body: JsonObject): UpstreamRequest =>
+  postToGoogle(target, stream ? 'streamGenerateContent?alt=sse' : 'generateContent', stream, body)
+
+/** Throws `invalid_value` and `unsupported_parameter`. */
 export const generateContentRequest = (
   conversation: Conversation,
   target: Target,
   { stream, outputCap }: ReplyRequest,
-): UpstreamRequest => {
-  const { upstreamModel } = target
-  return postToGoogle(target, stream ? 'streamGenerateContent?alt=sse' : 'generateContent', stream, {
+): UpstreamRequest =>
+  postGenerateContent(target, stream, {
     ...requestedTier(target, conversation.serviceTier),
     ...systemFields(conversation),
-    contents: contentsFor(conversation.turns, upstreamModel),
+    contents: contentsFor(conversation.turns, target.upstreamModel),
     ...toolFieldsFor(conversation, target),
-    generationConfig: generationConfigFor(conversation, upstreamModel, outputCap),
+    generationConfig: generationConfigFor(conversation, target.upstreamModel, outputCap),
   })
-}

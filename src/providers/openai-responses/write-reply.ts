@@ -1,7 +1,7 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import type { JsonObject } from '../../encoding/json.ts'
 import type { ReplyWriter, Served } from '../canonical/format.ts'
-import type { Citation, Reply, ReplyEvent, ReplyPart, StopReason } from '../canonical/reply.ts'
+import { eventsOfParts, type Reply, type ReplyEvent, type StopReason } from '../canonical/reply.ts'
 import { sseEvent } from '../dialect/sse-event.ts'
 import { type CallableTool, callableTools } from './declared-tools.ts'
 import { CallItem, type ItemPlace, type ItemStatus, MessageItem, type OpenItem, ReasoningItem } from './output-items.ts'
@@ -123,51 +123,13 @@ const endedResponse = (
   return withUsage({ ...begun, ...end, output }, usage)
 }
 
-type Text = Extract<ReplyPart, { type: 'text' }>
-
-/** A whole answer knows which text each citation came with. */
-const citationEvents = ({ text, citations }: Text, start: number): readonly ReplyEvent[] =>
-  citations.map((citation): { readonly type: 'citation'; readonly citation: Citation } => {
-    const range = citation.range ?? { start: 0, end: text.length }
-    return {
-      type: 'citation',
-      citation: { ...citation, range: { start: start + range.start, end: start + range.end } },
-    }
-  })
-
-/** `start`: where the text of the part begins in the text that it continues. */
-const eventsOfPart = (part: ReplyPart, start: number): readonly ReplyEvent[] => {
-  switch (part.type) {
-    case 'text':
-      return [{ type: 'text', text: part.text }, ...citationEvents(part, start)]
-    case 'thinking':
-      return [
-        { type: 'thinking', text: part.text },
-        ...(part.signature === null ? [] : [{ type: 'signature', signature: part.signature } as const]),
-      ]
-    case 'redacted_thinking':
-      return [part]
-    case 'tool_call':
-      return [part, { type: 'arguments', text: part.arguments }]
-  }
-}
-
-const eventsOf = (parts: readonly ReplyPart[]): readonly ReplyEvent[] => {
-  let start = 0
-  return parts.flatMap((part) => {
-    const events = eventsOfPart(part, start)
-    start = part.type === 'text' ? start + part.text.length : 0
-    return events
-  })
-}
-
 export const writeResponsesReply = (
   { parts, stop, usage }: Reply & { readonly usage: Usage },
   served: Served,
   body: JsonObject,
 ): JsonObject => {
   const writer = new OutputWriter(served, body)
-  for (const event of eventsOf(parts)) writer.write(event)
+  for (const event of eventsOfParts(parts)) writer.write(event)
   writer.write({ type: 'stop', reason: stop, stopSequence: null })
   return endedResponse(begunResponse(served, body), writer.items, stop, usage)
 }

@@ -10,6 +10,7 @@ import type { Target, UpstreamDialect, UpstreamRefusal, UpstreamRequest } from '
 import { endpointOf, type Provider } from '../dialect/provider.ts'
 import { googleUpstream } from '../google/dialect.ts'
 import { readGoogleError } from '../google/refusal.ts'
+import { googleGenerateContent } from '../google/relayed.ts'
 
 type Publisher = 'anthropic' | 'google'
 
@@ -73,6 +74,12 @@ export const vertexGemini: UpstreamFormat = {
   ...googleUpstream,
   writeRequest: (conversation, target, asking) =>
     withoutKey(googleUpstream.writeRequest(conversation, atPublisher(target), asking)),
+  readRefusal: readVertexError,
+}
+
+export const vertexGenerateContent: UpstreamDialect = {
+  ...googleGenerateContent,
+  buildRequest: (target, request) => withoutKey(googleGenerateContent.buildRequest(atPublisher(target), request)),
   readRefusal: readVertexError,
 }
 

@@ -12,6 +12,7 @@ import { Components } from './components.ts'
 const errorSchemas: { readonly [F in ErrorFormat]: string } = {
   plain: 'responses/error.json',
   messages: 'responses/messages-error.json',
+  gemini: 'responses/gemini-error.json',
   video: 'responses/video-error.json',
   nativeVideo: 'responses/native-video-error.json',
 }
@@ -42,11 +43,17 @@ const securitySchemes = {
     name: 'x-api-key',
     description: "A workspace's key, as Anthropic's SDKs send it.",
   },
+  geminiKeyHeader: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'x-goog-api-key',
+    description: "A workspace's key, as Google's SDKs send it.",
+  },
   adminToken: { type: 'http', scheme: 'bearer', description: "An administrator's token." },
 }
 
 const security: { readonly [S in Operation['security']]: readonly JsonObject[] } = {
-  key: [{ key: [] }, { keyHeader: [] }],
+  key: [{ key: [] }, { keyHeader: [] }, { geminiKeyHeader: [] }],
   admin: [{ adminToken: [] }],
   optional: [],
 }
@@ -62,14 +69,16 @@ const requestIdHeader = { 'X-Gateway-Request-Id': { $ref: '#/components/headers/
 const retryHeader = { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }
 const retried: ReadonlySet<number> = new Set([409, 429, 503])
 
-/** `/v1/models/*id` as `/v1/models/{id}`. */
-const templateOf = (path: string): string => path.replaceAll(/[:*](\w+)/g, '{$1}')
+const parameterPattern = /(?<!\\)([:*])(\w+)/g
+
+/** `/v1/models/*id` as `/v1/models/{id}`; an escaped colon is one. */
+const templateOf = (path: string): string => path.replaceAll(parameterPattern, '{$2}').replaceAll('\\', '')
 
 const idOf = ({ method, path }: Operation): string =>
   method + path.replaceAll(/[^A-Za-z0-9]+(\w)/g, (_separator, letter: string) => letter.toUpperCase())
 
 const pathParameters = (path: string): readonly JsonObject[] =>
-  [...path.matchAll(/([:*])(\w+)/g)].map(([, kind, name]) => ({
+  [...path.matchAll(parameterPattern)].map(([, kind, name]) => ({
     name,
     in: 'path',
     required: true,

@@ -7,6 +7,8 @@ import type { ErrorCode } from '../../errors/gateway-error.ts'
 import type { Operation, ResponseDescription } from '../../http/operation.ts'
 import { openapiDocumentOf } from '../../read-api/openapi/document.ts'
 import { describeRoute, type LedgerRoute, ledgerPrefixes, ledgerRoutes } from '../../read-api/routes.ts'
+import { geminiPrefixes } from './surfaces/gemini/handler.ts'
+import { geminiListParameters } from './surfaces/models/models.ts'
 import * as native from './surfaces/native-video/handler.ts'
 import * as video from './surfaces/video/handler.ts'
 
@@ -140,6 +142,45 @@ const embedding: Operation = {
   refusals: [...inferred, ...repeatable],
 }
 
+const gemini = { ...inference, method: 'post', tag: 'gemini' } as const
+const answerFormat = {
+  alt: {
+    form: '`sse` for events; else a stream is one JSON array',
+    schema: { type: 'string', pattern: '^(?:json|sse)?$' },
+  },
+}
+
+const geminiModels = (prefix: string): readonly Operation[] => [
+  {
+    ...gemini,
+    path: `${prefix}/models/*model\\:generateContent`,
+    summary: "Answer a conversation, in Google's words",
+    request: 'requests/gemini-request.v1.json',
+    query: answerFormat,
+    headers: ['Idempotency-Key'],
+    answers: { 200: shown('gemini-answer') },
+    refusals: [...inferred, ...repeatable],
+  },
+  {
+    ...gemini,
+    path: `${prefix}/models/*model\\:streamGenerateContent`,
+    summary: "Answer a conversation piece by piece, in Google's words",
+    request: 'requests/gemini-request.v1.json',
+    query: answerFormat,
+    headers: ['Idempotency-Key'],
+    answers: { 200: { schema: { type: 'array', items: { $ref: 'responses/gemini-answer.json' } }, streams: true } },
+    refusals: [...inferred, ...repeatable],
+  },
+  {
+    ...gemini,
+    path: `${prefix}/models/*model\\:countTokens`,
+    summary: 'Count the tokens of a request without running it; it costs nothing',
+    request: 'requests/gemini-count-request.v1.json',
+    answers: { 200: shown('gemini-token-count') },
+    refusals: inferred,
+  },
+]
+
 const submitted: Pick<Operation, 'method' | 'security' | 'tag' | 'headers' | 'refusals'> = {
   method: 'post',
   security: 'key',
@@ -238,6 +279,21 @@ const others: readonly Operation[] = [
     path: '/v1/models/*id',
     summary: 'One model, with its price',
     answers: { 200: shown('model') },
+    refusals: ['model_not_found', ...faults],
+  },
+  {
+    ...models,
+    path: '/v1beta/models',
+    summary: "The models that can be called, in Google's words",
+    query: geminiListParameters,
+    answers: { 200: shown('gemini-model-list') },
+    refusals: ['invalid_value', 'unsupported_parameter', ...faults],
+  },
+  {
+    ...models,
+    path: '/v1beta/models/*id',
+    summary: "One model, in Google's words",
+    answers: { 200: shown('gemini-model') },
     refusals: ['model_not_found', ...faults],
   },
   ...['/v1/dashboard/billing', '/dashboard/billing'].flatMap((path): readonly Operation[] => [
@@ -350,6 +406,7 @@ const ledger: readonly Operation[] = [
 export const operations: readonly Operation[] = [
   ...answering,
   embedding,
+  ...geminiPrefixes.flatMap(geminiModels),
   ...videos,
   ...others,
   ...ledger,

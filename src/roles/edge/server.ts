@@ -38,6 +38,7 @@ import { HttpListener, type ListenerPhase, refuseWhileStopping } from './http/li
 import {
   allowOrigins,
   identifyRequest,
+  moveKeyToHeader,
   normalizeTarget,
   refuseAmbiguous,
   refuseExpectation,
@@ -49,11 +50,12 @@ import type { RequestWatch } from './http/request-watch.ts'
 import { openapiDocument, operations } from './operations.ts'
 import { completeChat } from './surfaces/chat/handler.ts'
 import { createEmbeddings } from './surfaces/embeddings/handler.ts'
+import { countContentTokens, geminiPrefixes, generateContent } from './surfaces/gemini/handler.ts'
 import { CaptureBudget } from './surfaces/inference/capture-answer.ts'
 import type { Inference } from './surfaces/inference/inference.ts'
 import { surfaceLimits } from './surfaces/limits.ts'
 import { createMessage, requireVersion, serveTokenCount } from './surfaces/messages/handler.ts'
-import { listModels, showModel } from './surfaces/models/models.ts'
+import { listGeminiModels, listModels, showGeminiModel, showModel } from './surfaces/models/models.ts'
 import { listNative, showNative, submitNative } from './surfaces/native-video/handler.ts'
 import { createResponse, type ResponseOwners, serveStoredResponse } from './surfaces/responses/handler.ts'
 import type { VideoTasks } from './surfaces/tasks/video-tasks.ts'
@@ -127,6 +129,14 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   router.get('/v1/responses/:id', ...called, serveStoredResponse('get_response', responses))
   router.delete('/v1/responses/:id', ...called, serveStoredResponse('delete_response', responses))
   router.post('/v1/embeddings', ...called, tokensJson, ofUser, createEmbeddings(surface))
+  const asked = [...called, exactJson, ofUser]
+  for (const prefix of geminiPrefixes) {
+    router.post(`${prefix}/models/*model\\:generateContent`, ...asked, generateContent(false, surface))
+    router.post(`${prefix}/models/*model\\:streamGenerateContent`, ...asked, generateContent(true, surface))
+    router.post(`${prefix}/models/*model\\:countTokens`, ...called, exactJson, countContentTokens(surface))
+  }
+  router.get('/v1beta/models', listGeminiModels(models))
+  router.get('/v1beta/models/*id', showGeminiModel(models))
   router.post('/v1/video/generations', ...called, json, submitGeneration(submits))
   router.get('/v1/video/generations/:id', authenticated, showGeneration(videoTasks))
   router.post('/v1/videos', ...called, readJsonOrForm(bodyBound), createVideo(submits))
@@ -234,7 +244,11 @@ const createApp = (parts: ServerParts, bounds: EdgeBounds, phase: () => Listener
   app.use(router.routes())
   app.use(serveDashboard())
   app.use(refuseUnrouted(router))
-  return app.callback()
+  const handle = app.callback()
+  return (request, response) => {
+    moveKeyToHeader(request)
+    return handle(request, response)
+  }
 }
 
 export const createServer = (parts: ServerParts): HttpListener => {

@@ -1,14 +1,11 @@
 import type { Candidate } from '../../domain/routing/plan.ts'
-import { isObject, parseJsonBytes } from '../../encoding/json.ts'
+import { isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
 import { clientGoneError, GatewayError } from '../../errors/gateway-error.ts'
-import { readTokenCount } from '../../providers/anthropic/count-tokens.ts'
-import { messagesClient } from '../../providers/anthropic/dialect.ts'
-import { countMessagesPrompt } from '../../providers/anthropic/estimate.ts'
 import { authenticated } from '../../providers/authentication/authenticated.ts'
 import { countPrompt } from '../../providers/canonical/estimate.ts'
 import type { Target } from '../../providers/dialect/dialect.ts'
 import type { Provider, Providers } from '../../providers/dialect/provider.ts'
-import { countingRequestFor, dialectFor, storedRequestFor } from '../../providers/dialects.ts'
+import { dialectFor, storedRequestFor } from '../../providers/dialects.ts'
 import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse, readBody } from '../../providers/http.ts'
 import { readOpenAIError } from '../../providers/openai/refusal.ts'
 import type { StoredResponseQuestion } from '../../providers/openai-responses/stored.ts'
@@ -33,6 +30,7 @@ import {
 } from './failure.ts'
 import { proxyLimits } from './limits.ts'
 import { RunSignals } from './run-signals.ts'
+import { tokenCounterFor } from './token-counters.ts'
 
 const intervalMs = 1_000 / proxyLimits.vendorQuestionsPerSecond
 
@@ -75,7 +73,7 @@ type Replied = { readonly bytes: Uint8Array } | { readonly failure: CandidateFai
 const failed = (failure: CandidateFailure): Replied => ({ failure })
 const unusable = ({ status }: HttpResponse, reason: string): Replied => failed({ status, reason })
 
-const replyWithCount = (tokens: number): Replied => ({ bytes: Buffer.from(JSON.stringify({ input_tokens: tokens })) })
+const replyWith = (json: JsonObject): Replied => ({ bytes: Buffer.from(JSON.stringify(json)) })
 
 /** The statuses of an upstream that does not have the address. */
 const absentStatuses: readonly number[] = [404, 405, 501]
@@ -182,20 +180,23 @@ class QuestionRun {
 
   /** Upstreams of the format count, where they can; for all others a tokenizer does. */
   async #countTokens(target: Target): Promise<Replied> {
-    const { body } = this.#call
-    const counting = countingRequestFor(target, this.#call)
-    if (counting === null)
-      return replyWithCount(await countPrompt(messagesClient.readRequest(body, target.provider.name)))
+    const { body, surface } = this.#call
+    const counter = tokenCounterFor(surface)
+    const counting = counter.buildRequest(target, this.#call)
+    if (counting === null) {
+      const conversation = counter.client.readRequest(body, target.provider.name)
+      return replyWith(counter.writeCount(await countPrompt(conversation)))
+    }
     const response = await this.#request(target.provider, { ...counting, method: 'POST' })
     if (absentStatuses.includes(response.status)) {
       response.discard()
-      return replyWithCount(await countMessagesPrompt(body))
+      return replyWith(counter.writeCount(await counter.estimate(body)))
     }
-    const translation = { dialect: dialectFor(target.provider, 'messages'), target }
+    const translation = { dialect: dialectFor(target.provider, counter.surface), target }
     if (!isSuccess(response)) return failed(await readFailure(translation, response, this.#parts.clock()))
     const bytes = await readBody(response, proxyLimits.upstreamErrorBodyBytesMax)
-    const count = bytes === null ? { fault: 'answer_too_large' } : readTokenCount(bytes)
-    return 'fault' in count ? unusable(response, count.fault) : replyWithCount(count.inputTokens)
+    const read = bytes === null ? { fault: 'answer_too_large' } : counter.readCount(bytes)
+    return 'fault' in read ? unusable(response, read.fault) : replyWith(read.count)
   }
 
   async #fetchStored({ provider }: Target, stored: StoredResponseQuestion, method: 'GET' | 'DELETE'): Promise<Replied> {

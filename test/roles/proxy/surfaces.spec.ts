@@ -14,6 +14,7 @@ const bodies: { readonly [S in Surface]: JsonObject } = {
   chat: { messages: [{ role: 'user', content: words }] },
   messages: { max_tokens: 1000, messages: [{ role: 'user', content: words }] },
   responses: { input: words },
+  gemini: { contents: [{ role: 'user', parts: [{ text: words }] }] },
 }
 
 /** 1000 tokens in, 400 of them cached, 200 out, as each upstream tells them. */
@@ -49,6 +50,9 @@ type Read = (text: string) => { readonly said: string; readonly usage: unknown }
 const eventsOf = (text: string): readonly ReturnType<JSON['parse']>[] =>
   [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data ?? ''))
 
+const textOfParts = (candidates: readonly { readonly content: { readonly parts: readonly JsonObject[] } }[]): string =>
+  candidates.flatMap(({ content }) => content.parts.map(({ text }) => text ?? '')).join('')
+
 /** What a client of each surface makes of an answer. */
 const wholeAs: { readonly [S in Surface]: Read } = {
   chat: (text) => {
@@ -62,6 +66,10 @@ const wholeAs: { readonly [S in Surface]: Read } = {
   responses: (text) => {
     const { object, output, usage } = JSON.parse(text)
     return { said: object === 'response' ? output.at(-1).content[0].text : '', usage }
+  },
+  gemini: (text) => {
+    const { candidates, usageMetadata } = JSON.parse(text)
+    return { said: textOfParts(candidates), usage: usageMetadata }
   },
 }
 
@@ -83,12 +91,25 @@ const streamAs: { readonly [S in Surface]: Read } = {
     const said = events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : '')).join('')
     return { said: type === 'response.completed' ? said : '', usage: response.usage }
   },
+  gemini: (text) => {
+    const events = eventsOf(text)
+    const said = events.map(({ candidates }) => textOfParts(candidates)).join('')
+    const { candidates, usageMetadata } = events.at(-1)
+    return { said: candidates[0].finishReason === 'STOP' ? said : '', usage: usageMetadata }
+  },
 }
 
 const usageAs: { readonly [S in Surface]: JsonObject } = {
   chat: { prompt_tokens: 1000, completion_tokens: 200, prompt_tokens_details: { cached_tokens: 400 } },
   messages: { input_tokens: 600, cache_read_input_tokens: 400, output_tokens: 200 },
   responses: { input_tokens: 1000, output_tokens: 200, input_tokens_details: { cached_tokens: 400 } },
+  gemini: {
+    promptTokenCount: 1000,
+    candidatesTokenCount: 200,
+    totalTokenCount: 1200,
+    cachedContentTokenCount: 400,
+    promptTokensDetails: [{ modality: 'TEXT', tokenCount: 1000 }],
+  },
 }
 
 const pairs: readonly (readonly [Surface, provider: string])[] = [
@@ -107,7 +128,19 @@ const pairs: readonly (readonly [Surface, provider: string])[] = [
   ['responses', 'gemini'],
   ['responses', 'anthropic'],
   ['responses', 'google'],
+  ['gemini', 'openai'],
+  ['gemini', 'xai'],
+  ['gemini', 'gemini'],
+  ['gemini', 'anthropic'],
+  ['gemini', 'google'],
 ]
+
+const figureNames: { readonly [S in Surface]: readonly [input: string, output: string] } = {
+  chat: ['prompt_tokens', 'completion_tokens'],
+  messages: ['input_tokens', 'output_tokens'],
+  responses: ['input_tokens', 'output_tokens'],
+  gemini: ['promptTokenCount', 'candidatesTokenCount'],
+}
 
 const optionsOf = (surface: Surface, stream: boolean): Partial<RoutedRequest> =>
   surface === 'chat' && stream ? { stream, body: { stream_options: { include_usage: true } } } : { stream }
@@ -151,9 +184,8 @@ for (const [surface, provider] of pairs)
       t.ok(usage.promptTotal > 0 && usage.outputTotal > 0)
       const { said, usage: told } = read(text)
       t.match(said, new RegExp(words))
-      const [input, output] =
-        surface === 'chat' ? ['prompt_tokens', 'completion_tokens'] : ['input_tokens', 'output_tokens']
-      t.match(told, { [input as string]: usage.promptTotal, [output as string]: usage.outputTotal })
+      const [input, output] = figureNames[surface]
+      t.match(told, { [input]: usage.promptTotal, [output]: usage.outputTotal })
     })
 
     t.test(`${how}: a candidate failure is free`, async (t) => {
@@ -175,6 +207,8 @@ const chains: readonly (readonly [Surface, failing: readonly string[], serving: 
   ['messages', ['openai/a;break_after=0'], 'anthropic'],
   ['messages', ['anthropic/a;error_200=1'], 'google'],
   ['responses', ['openai/a;status=503'], 'xai'],
+  ['gemini', ['google/a;status=503', 'openai/b;html=1'], 'anthropic'],
+  ['gemini', ['anthropic/a;error_200=1'], 'google'],
 ]
 
 for (const [surface, failing, serving] of chains)
@@ -227,6 +261,15 @@ const unasked: {
       ['anthropic/p', 'unsupported_parameter'],
     ],
   },
+  gemini: {
+    body: { generationConfig: { responseLogprobs: true } },
+    asking: 'google',
+    passed: [
+      ['openai/p', 'unsupported_parameter'],
+      ['anthropic/p', 'unsupported_parameter'],
+      ['gemini/p', 'unsupported_parameter'],
+    ],
+  },
 }
 
 const attemptOf = ([id, reason]: readonly [id: string, reason: string]) => ({
@@ -236,7 +279,7 @@ const attemptOf = ([id, reason]: readonly [id: string, reason: string]) => ({
   reason,
 })
 
-for (const surface of ['chat', 'messages', 'responses'] as const)
+for (const surface of ['chat', 'messages', 'responses', 'gemini'] as const)
   for (const stream of [false, true]) {
     const { body, asking, passed } = unasked[surface]
     const ids = passed.map(([id]) => id)

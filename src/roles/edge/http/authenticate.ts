@@ -8,9 +8,11 @@ const bearerPattern = /^bearer +(\S+) *$/i
 const keyPrefix = 'sk-'
 
 /** Undefined where no key was presented, empty where it is malformed. A bearer token takes precedence. */
-const presentedKey = ({ authorization, 'x-api-key': apiKey }: IncomingHttpHeaders): string | undefined => {
+const presentedKey = (headers: IncomingHttpHeaders): string | undefined => {
+  const { authorization } = headers
   if (authorization) return bearerPattern.exec(authorization)?.[1] ?? ''
-  return typeof apiKey === 'string' && apiKey !== '' ? apiKey : undefined
+  const [apiKey] = [headers['x-api-key'], headers['x-goog-api-key']].filter((each) => each !== undefined && each !== '')
+  return apiKey?.toString()
 }
 
 const findKey = (accounts: Accounts, presented: string): Key | undefined =>

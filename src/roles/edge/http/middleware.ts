@@ -26,7 +26,7 @@ export const identifyRequest =
   }
 
 /** The APIs that clients call with a key; not administration, the ledger and the page. */
-const isCalledByClients = (path: string): boolean => path.startsWith('/v1/') || path.startsWith('/vv/')
+const isCalledByClients = (path: string): boolean => /^\/(?:v1|v1beta|vv)\//.test(path)
 
 /** Browsers let scripts of these origins call the API, with a key: no cookie is ever read. Other origins see no change. */
 export const allowOrigins = (origins: readonly string[]): HttpMiddleware => {
@@ -49,6 +49,7 @@ const single: ReadonlySet<string> = new Set([
   'host',
   'idempotency-key',
   'x-api-key',
+  'x-goog-api-key',
 ])
 
 const repeatedIn = (rawHeaders: readonly string[]): string | null => {
@@ -99,6 +100,24 @@ export const normalizeTarget = (): HttpMiddleware => (ctx, next) => {
   ctx.url = path ?? '/'
   if (path !== null) return next()
   throw new GatewayError('invalid_request', 'The target of the request must be a path, or an http:// or https:// URL.')
+}
+
+const geminiTarget = /^(?:https?:\/\/[^/?]*)?\/v1(?:beta)?\/models\b/i
+
+/**
+ * Google's clients may send the key in the address: it becomes a header before anything else reads, or keeps, the
+ * address. A key in a header takes precedence.
+ */
+export const moveKeyToHeader = (request: IncomingMessage): void => {
+  const { url = '' } = request
+  const at = url.indexOf('?')
+  if (at < 0 || !geminiTarget.test(url)) return
+  const query = new URLSearchParams(url.slice(at))
+  const key = query.get('key')
+  if (key === null) return
+  query.delete('key')
+  request.url = url.slice(0, at) + (query.size === 0 ? '' : `?${query}`)
+  request.headers['x-goog-api-key'] ??= key
 }
 
 /** As Node, which answers it, understands it. */

@@ -24,6 +24,7 @@ const surfacesByStart: readonly (readonly [string, ObservedSurface])[] = [
   ['/v1/embeddings', 'embeddings'],
   ['/v1/video', 'video'],
   ['/vv/', 'native-video'],
+  ['/v1/models/*model', 'gemini'],
   ['/v1/models', 'models'],
   ['/v1/dashboard/', 'dashboard'],
   ['/dashboard/', 'dashboard'],

@@ -75,6 +75,8 @@ export interface InferenceRequest {
   readonly attribution?: HttpState['attribution']
   /** Those of the caller's that may be forwarded, by lower-case name. */
   readonly headers?: RoutedRequest['headers'] | undefined
+  /** Gives the answer another form before it is captured. */
+  readonly reshape?: ((parts: AsyncIterable<AnswerPart>) => AsyncIterable<AnswerPart>) | undefined
   /** What it throws counts as a fault of the answer. */
   readonly capture?: ((parts: AsyncIterable<AnswerPart>) => AsyncIterable<AnswerPart>) | undefined
   readonly trace: Pick<RequestTrace, 'admittedMs' | 'routedMs'>
@@ -98,6 +100,8 @@ export interface InferenceAnswer {
   /** Throws GatewayError when the answer breaks off. */
   readonly bytes: AsyncIterable<Uint8Array>
 }
+
+const asTheyCome = <Parts>(parts: Parts): Parts => parts
 
 const admitWithin = async (allowances: Allowances, admission: Admission): Promise<Reservation> => {
   const admitted = allowances.admit(admission)
@@ -181,7 +185,7 @@ export class Inference {
     const call = this.#callOf(request, plan, reservation, outputCap)
     await this.#record(request, plan, call)
     request.trace.routedMs = performance.now()
-    return { ...(await this.#dispatch(call, clientGone, request.capture)), outputCap }
+    return { ...(await this.#dispatch(call, clientGone, request)), outputCap }
   }
 
   /** Resolves with the head of the provider's response; throws GatewayError where there is none. */
@@ -193,7 +197,7 @@ export class Inference {
   async #dispatch(
     call: RoutedRequest,
     clientGone: AbortSignal,
-    capture?: InferenceRequest['capture'],
+    { reshape = asTheyCome, capture = asTheyCome }: Pick<InferenceRequest, 'reshape' | 'capture'> = {},
   ): Promise<Omit<InferenceAnswer, 'outputCap'>> {
     if (call.question === undefined) this.#deliveries.open(call.requestId)
     const client = call.stream
@@ -201,7 +205,7 @@ export class Inference {
       : unfollowed(clientGone)
     try {
       const dispatched = this.#parts.dispatch(call, client.gone)
-      const parts = (capture === undefined ? dispatched : capture(dispatched))[Symbol.asyncIterator]()
+      const parts = capture(reshape(dispatched))[Symbol.asyncIterator]()
       const first = await parts.next()
       if (first.done === true || first.value.type !== 'head') throw new Error('an answer starts with its head')
       return { head: first.value, bytes: this.#bytesOf(call, parts, client) }

@@ -5,6 +5,8 @@ import type { FaultReporter } from '../../../../http/errors.ts'
 import type { InferenceAnswer } from './inference.ts'
 
 export interface StreamFormat {
+  /** Default: `text/event-stream`. */
+  readonly contentType?: string
   /** Sent while the stream is idle, so that no proxy drops the connection. */
   readonly keepAlive: Uint8Array
   /** Receives every chunk of the stream but our own. */
@@ -200,6 +202,6 @@ const sendBody = async (ctx: HttpContext, { head, bytes }: InferenceAnswer, boun
 
 /** Throws what broke the answer off as long as nothing was sent; a stream then ends with an error event. */
 export const sendAnswer = (ctx: HttpContext, answer: InferenceAnswer, parts: AnswerParts): Promise<void> =>
-  answer.head.contentType.startsWith('text/event-stream')
+  answer.head.contentType.startsWith(parts.streamFormat.contentType ?? 'text/event-stream')
     ? relayEvents(ctx, answer, parts)
     : sendBody(ctx, answer, parts.bounds)

@@ -76,6 +76,14 @@ const releaseOrExpireKey = async (
   await waitAtMost(ended, sharedLimits.natsRequestMs)
 }
 
+interface IdempotentWork {
+  readonly work: KeyedOperation
+  /** Default: the path. */
+  readonly endpoint?: string | undefined
+}
+
+const endpointAt = ({ path }: HttpContext): string => path.toLowerCase().replace(/\/$/, '')
+
 /**
  * `run` sends the answer; where the request has an idempotency key, it stores the answer before its end is sent. Where
  * `findShortage` finds that it would be refused for want of money, only what the key has already is sent.
@@ -84,7 +92,7 @@ const releaseOrExpireKey = async (
 export const serveIdempotent = async (
   ctx: HttpContext,
   { keys, logger }: IdempotentParts,
-  work: KeyedOperation,
+  { work, endpoint = endpointAt(ctx) }: IdempotentWork,
   run: (held: KeyLease | null, work: KeyedOperation) => Promise<void>,
   findShortage: () => GatewayError | null = () => null,
 ): Promise<void> => {
@@ -92,7 +100,6 @@ export const serveIdempotent = async (
   if (key === null) return run(null, work)
   const { requestId } = ctx.state
   const { workspaceId } = keyOfContext(ctx)
-  const endpoint = ctx.path.toLowerCase().replace(/\/$/, '')
   const json = jsonOfContext(ctx)
   await yieldWhereLarge(json.bytesLength)
   const body = json.value

@@ -132,6 +132,9 @@ interface PlannedRequest extends RequestedAnswer {
   readonly demand: UsageBounds
   readonly headers?: RoutedRequest['headers'] | undefined
   readonly streamFormat: StreamFormat
+  readonly reshape?: InferenceRequest['reshape']
+  /** What an idempotency key belongs to, where that is not the path. */
+  readonly endpoint?: string
 }
 
 interface Reader {
@@ -158,7 +161,7 @@ export const serveRequest = async (ctx: HttpContext, parts: SurfaceParts, planne
   const work = { type: 'request', keyId: keyOfContext(ctx).keyId, surface, stream } as const
   const findShortage = () => parts.inference.findShortage(planned.plan, { ...planned, key: keyOfContext(ctx) })
   const run = (held: KeyLease | null) => runAndSend(ctx, parts, planned, readerOf(ctx, parts, held, stream))
-  await serveIdempotent(ctx, parts, work, run, findShortage)
+  await serveIdempotent(ctx, parts, { work, endpoint: planned.endpoint }, run, findShortage)
 }
 
 const runAndSend = async (
@@ -167,7 +170,7 @@ const runAndSend = async (
   planned: PlannedRequest,
   { clientGone, capture }: Reader,
 ): Promise<void> => {
-  const { surface, model, stream, body, demand, headers, streamFormat } = planned
+  const { surface, model, stream, body, demand, headers, streamFormat, reshape } = planned
   const { requestId, rates, attribution } = ctx.state
   const plan = rates === undefined ? planned.plan : await rates.admit(planned.plan, demand)
   const answer = await parts.inference
@@ -182,6 +185,7 @@ const runAndSend = async (
         demand,
         attribution,
         headers,
+        reshape,
         capture,
         trace: ctx.state.trace,
       },

@@ -16,6 +16,8 @@ import { callableVideoModels, type VideoPlan } from '../../../../domain/video/pl
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import type { PriceSheet } from '../../../../events/types.ts'
 import type { HttpContextWithId, HttpMiddleware } from '../../../../http/context.ts'
+import { limitParameter, modelParameter } from '../../../../http/parameters.ts'
+import { readQuery } from '../../../../http/query.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
 import type { JsonRecord } from '../../../dispatch.ts'
 import { readCredential } from '../../http/authenticate.ts'
@@ -55,6 +57,7 @@ const endpointTypes: { readonly [S in Surface]: string } = {
   messages: 'anthropic',
   responses: 'openai-response',
   embeddings: 'embeddings',
+  gemini: 'gemini',
 }
 
 const answeringModel = (candidate: CallableModel, surfaces: readonly Surface[], sinceMs: number): ListedModel => ({
@@ -117,6 +120,27 @@ const anthropicShapes: ModelShapes = {
   one: anthropicShape,
 }
 
+const isOnGemini = ({ endpointTypes: types }: Pick<ListedModel, 'endpointTypes'>): boolean =>
+  types.includes(endpointTypes.gemini)
+
+/** Its windows, where the price sheet has them. */
+const geminiShape = ({ details, ...listed }: ListedModel) => ({
+  name: `models/${listed.model}`,
+  baseModelId: listed.model,
+  version: listed.model,
+  displayName: listed.model,
+  ...(typeof details['context_length'] === 'number' ? { inputTokenLimit: details['context_length'] } : {}),
+  ...(typeof details['max_completion_tokens'] === 'number'
+    ? { outputTokenLimit: details['max_completion_tokens'] }
+    : {}),
+  supportedGenerationMethods: isOnGemini(listed) ? ['generateContent', 'streamGenerateContent', 'countTokens'] : [],
+})
+
+const geminiShapes: ModelShapes = {
+  list: (models) => ({ models: models.filter(isOnGemini).map(geminiShape) }),
+  one: geminiShape,
+}
+
 interface ModelsParts {
   readonly catalog: () => Catalog
   readonly prices: PriceBook
@@ -152,9 +176,13 @@ const listedModels = (parts: ModelsParts, headers: IncomingHttpHeaders): readonl
     .sort((a, b) => (a.model < b.model ? -1 : 1))
 }
 
-/** Messages-style clients are recognised by their headers. */
-const shapesFor = (headers: IncomingHttpHeaders): ModelShapes =>
-  headers['x-api-key'] === undefined && headers['anthropic-version'] === undefined ? openaiShapes : anthropicShapes
+/** Clients of Messages, and of Google's own format, are recognised by their headers. */
+const shapesFor = (headers: IncomingHttpHeaders): ModelShapes => {
+  if (headers['x-goog-api-key'] !== undefined) return geminiShapes
+  return headers['x-api-key'] === undefined && headers['anthropic-version'] === undefined
+    ? openaiShapes
+    : anthropicShapes
+}
 
 const findModel = (parts: ModelsParts, name: string, headers: IncomingHttpHeaders): ListedModel => {
   const { aliases } = parts.catalog()
@@ -178,4 +206,27 @@ export const showModel =
   (parts: ModelsParts) =>
   (ctx: HttpContextWithId): void => {
     ctx.body = shapesFor(ctx.req.headers).one(findModel(parts, ctx.params.id ?? '', ctx.req.headers))
+  }
+
+export const geminiListParameters = { pageSize: limitParameter, pageToken: modelParameter }
+
+/** The models that the surface has, in pages where a size is given; a token is the last model of the page before. */
+export const listGeminiModels =
+  (parts: ModelsParts): HttpMiddleware =>
+  (ctx) => {
+    const { pageSize, pageToken } = readQuery(ctx, geminiListParameters)
+    const all = listedModels(parts, ctx.req.headers).filter(isOnGemini)
+    const rest = pageToken === undefined ? all : all.filter(({ model }) => model > pageToken)
+    const page = rest.slice(0, pageSize)
+    const last = page.at(-1)
+    ctx.body = {
+      models: page.map(geminiShape),
+      ...(page.length < rest.length && last !== undefined ? { nextPageToken: last.model } : {}),
+    }
+  }
+
+export const showGeminiModel =
+  (parts: ModelsParts) =>
+  (ctx: HttpContextWithId): void => {
+    ctx.body = geminiShape(findModel(parts, ctx.params.id ?? '', ctx.req.headers))
   }

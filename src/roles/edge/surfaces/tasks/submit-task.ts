@@ -23,7 +23,7 @@ export const submitTask = async (
   const submission = { ...read, key: keyOfContext(ctx), rates }
   const clientGone = clientGoneOf(ctx.res)
   const taskId = videoTasks.newTaskId()
-  await serveIdempotent(ctx, parts, { type: 'task', taskId }, async (held, work) => {
+  await serveIdempotent(ctx, parts, { work: { type: 'task', taskId } }, async (held, work) => {
     const namedId = work.type === 'task' ? work.taskId : taskId
     const named = held === null ? null : { taskId: namedId, mayExist: namedId !== taskId }
     const accepted = await videoTasks.submit(submission, clientGone, named)

@@ -1,0 +1,143 @@
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
+import type {
+  AudioPart,
+  ConversationPart,
+  ConversationTurn,
+  DocumentPart,
+  ImagePart,
+  TextPart,
+  ToolResultPart,
+} from '../canonical/conversation.ts'
+import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { openSignature } from './signatures.ts'
+
+type MediaPart = ImagePart | DocumentPart | AudioPart
+
+const readText = (text: string): TextPart => ({ type: 'text', text, cached: null })
+
+const audioFormats: Readonly<Record<string, AudioPart['format']>> = {
+  'audio/wav': 'wav',
+  'audio/x-wav': 'wav',
+  'audio/mp3': 'mp3',
+  'audio/mpeg': 'mp3',
+}
+
+/** Elsewhere base64 has one alphabet. */
+const plainBase64 = (data: string): string => data.replaceAll('-', '+').replaceAll('_', '/')
+
+const readMedia = (inlineData: JsonObject, path: string): MediaPart => {
+  const mediaType = asText(inlineData['mimeType']).toLowerCase()
+  const base64 = plainBase64(asText(inlineData['data']))
+  const audio = audioFormats[mediaType]
+  if (audio !== undefined) return { type: 'audio', format: audio, base64 }
+  if (mediaType.startsWith('image/'))
+    return { type: 'image', source: { mediaType, base64 }, detail: null, cached: null }
+  const title = asText(inlineData['displayName']) || null
+  if (mediaType.startsWith('text/'))
+    return { type: 'document', source: { text: Buffer.from(base64, 'base64').toString() }, title, cached: null }
+  if (mediaType === 'application/pdf') return { type: 'document', source: { mediaType, base64 }, title, cached: null }
+  throw unsupported(`${path}.mimeType`, `'${mediaType.slice(0, 64)}' is not available for this model`)
+}
+
+/** What the provider's code execution did, as the model of another one can read it. */
+const readCode = ({ executableCode, codeExecutionResult }: JsonObject): TextPart => {
+  const { code } = asObject(executableCode)
+  return readText(
+    code === undefined ? asText(asObject(codeExecutionResult)['output']) : `\`\`\`\n${asText(code)}\n\`\`\``,
+  )
+}
+
+const isCode = (part: JsonObject): boolean => isObject(part['executableCode']) || isObject(part['codeExecutionResult'])
+
+/** A function's result is an object; one text in it is the result by convention. */
+const readResultText = (response: JsonObject): { readonly text: string; readonly isError: boolean } => {
+  const [[name, value] = ['', undefined], ...others] = Object.entries(response)
+  if (others.length === 0 && typeof value === 'string' && (name === 'output' || name === 'result' || name === 'error'))
+    return { text: value, isError: name === 'error' }
+  return { text: JSON.stringify(response), isError: false }
+}
+
+const readResultMedia = (parts: unknown, path: string): readonly (ImagePart | DocumentPart)[] =>
+  asArray(parts).map((part, index) => {
+    const media = readMedia(asObject(asObject(part)['inlineData']), `${path}[${index}].inlineData`)
+    if (media.type === 'audio') throw unsupported(`${path}[${index}]`, 'must not be audio in the result of a function')
+    return media
+  })
+
+interface OpenCall {
+  readonly id: string
+  readonly name: string
+}
+
+class Transcript {
+  readonly turns: ConversationTurn[] = []
+  readonly #owner: string
+  /** Their results may come by name alone. */
+  readonly #openCalls: OpenCall[] = []
+  #calls = 0
+
+  constructor(owner: string) {
+    this.#owner = owner
+  }
+
+  add({ role = 'user', parts }: JsonObject, path: string): void {
+    const isModel = role === 'model'
+    if (!isModel && role !== 'user' && role !== 'function')
+      throw invalidMember(`${path}.role`, 'user or model is expected')
+    const read = asArray(parts).flatMap((part, index) => {
+      const partPath = `${path}.parts[${index}]`
+      return isModel ? this.#readAnswer(asObject(part), partPath) : this.#readQuestion(asObject(part), partPath)
+    })
+    const turnRole = isModel ? 'assistant' : 'user'
+    if (read.length > 0) this.turns.push({ role: turnRole, parts: read })
+  }
+
+  /** Thoughts are shown to the caller alone: what their model needs of them is in the signature of the next part. */
+  #readAnswer(part: JsonObject, path: string): readonly ConversationPart[] {
+    const sealed = openSignature(this.#owner, part['thoughtSignature'])
+    const thoughts = sealed.filter((each) => each.type !== 'call_signature')
+    if (isObject(part['functionCall'])) {
+      const signature = sealed.find((each) => each.type === 'call_signature')?.signature ?? null
+      return [...thoughts, this.#readCall(part['functionCall'], signature, path)]
+    }
+    if (part['inlineData'] !== undefined || part['functionResponse'] !== undefined)
+      throw unsupported(path, 'with anything but text and function calls is not available in an answer of this model')
+    if (isCode(part)) return [...thoughts, readCode(part)]
+    const text = part['thought'] === true ? '' : asText(part['text'])
+    return text === '' ? thoughts : [...thoughts, readText(text)]
+  }
+
+  #readCall({ id, name, args }: JsonObject, signature: string | null, path: string): ConversationPart {
+    if (asText(name) === '') throw invalidMember(`${path}.functionCall.name`, 'a name is required')
+    const call = { id: asText(id) || `call_${this.#calls}`, name: asText(name) }
+    this.#calls += 1
+    this.#openCalls.push(call)
+    return { type: 'tool_call', ...call, arguments: JSON.stringify(asObject(args)), signature, cached: null }
+  }
+
+  #readQuestion(part: JsonObject, path: string): readonly ConversationPart[] {
+    if (isObject(part['functionResponse']))
+      return [this.#readResult(part['functionResponse'], `${path}.functionResponse`)]
+    if (isObject(part['inlineData'])) return [readMedia(part['inlineData'], `${path}.inlineData`)]
+    if (isCode(part)) return [readCode(part)]
+    if (part['functionCall'] !== undefined) throw invalidMember(path, 'a function call is expected of the model alone')
+    return typeof part['text'] === 'string' ? [readText(part['text'])] : []
+  }
+
+  #readResult({ id, name, response, parts }: JsonObject, path: string): ToolResultPart {
+    const at = this.#openCalls.findIndex((call) => (asText(id) === '' ? call.name === name : call.id === id))
+    const byName = at < 0 ? this.#openCalls.findIndex((call) => call.name === name) : at
+    const [call] = byName < 0 ? [] : this.#openCalls.splice(byName, 1)
+    if (call === undefined) throw invalidMember(path, 'no functionCall before it waits for this result')
+    const { text, isError } = readResultText(asObject(response))
+    const media = readResultMedia(parts, `${path}.parts`)
+    return { type: 'tool_result', toolCallId: call.id, parts: [readText(text), ...media], isError, cached: null }
+  }
+}
+
+/** `owner`: whose model will read them. Throws `invalid_value` and `unsupported_parameter` with the path. */
+export const readContents = (contents: unknown, owner: string): readonly ConversationTurn[] => {
+  const transcript = new Transcript(owner)
+  for (const [index, content] of asArray(contents).entries()) transcript.add(asObject(content), `contents[${index}]`)
+  return transcript.turns
+}
