@@ -4,7 +4,7 @@ import { count, words } from '../format.js'
 import { field, heading, idLink, select, time } from '../parts.js'
 import { virtualTable } from '../virtual-table.js'
 import { showCharge } from './charge.js'
-import { surfaces } from './spend.js'
+import { labelInput, surfaces } from './spend.js'
 
 /** @typedef {import('../types.d.ts').Charge} Charge */
 
@@ -23,12 +23,15 @@ const columnsOf = (hrefTo) => [
 const showList = ({ session, scope, root, signal, hrefTo }) => {
   const model = h('input', { type: 'text', placeholder: 'openai/gpt-5-mini', autocomplete: 'off', spellcheck: 'false' })
   const surface = select([['', 'All surfaces'], ...surfaces.map((name) => /** @type {const} */ ([name, words(name)]))])
+  const tag = labelInput('team=search')
+  const user = labelInput('as requests name it')
   const id = h('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' })
   const rows = h('div')
   const nextSignal = renewed(signal)
   const show = () => {
     const here = nextSignal()
-    const query = { model: model.value.trim(), surface: surface.value, limit: 500 }
+    const labels = { tag: tag.value.trim(), user: user.value.trim() }
+    const query = { model: model.value.trim(), surface: surface.value, ...labels, limit: 500 }
     const { element } = virtualTable({
       label: 'Charges',
       columns: columnsOf(hrefTo),
@@ -50,6 +53,8 @@ const showList = ({ session, scope, root, signal, hrefTo }) => {
       { class: 'filters' },
       field('Model', model),
       field('Surface', surface),
+      field('Tag', tag),
+      field('End user', user),
       h(
         'form',
         { class: 'joined', submit: open },
@@ -59,7 +64,7 @@ const showList = ({ session, scope, root, signal, hrefTo }) => {
     ),
     rows,
   )
-  for (const control of [model, surface]) control.addEventListener('change', show)
+  for (const control of [model, surface, tag, user]) control.addEventListener('change', show)
   show()
 }
 

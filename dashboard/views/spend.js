@@ -66,19 +66,59 @@ const byGroup = (title, nameOf, rows) => {
   )
 }
 
+/** @param {string} placeholder */
+export const labelInput = (placeholder) =>
+  h('input', { type: 'text', placeholder, autocomplete: 'off', spellcheck: 'false' })
+
 /** The controls, and what they say. */
 const filtersOf = () => {
   const span = select(spans, '30')
   const model = select([['', 'All models']])
   const key = select([['', 'All keys']])
   const surface = select([['', 'All surfaces'], ...surfaces.map((name) => /** @type {const} */ ([name, words(name)]))])
+  const tag = labelInput('team=search')
+  const user = labelInput('as requests name it')
+  const listed = select([
+    ['', 'Not listed'],
+    ['end_user', 'Listed'],
+  ])
+  const tagName = () => tag.value.trim().split('=')[0] ?? ''
   return {
     model,
     key,
-    controls: [span, model, key, surface],
-    form: filterForm(field('Days (UTC)', span), field('Model', model), field('Key', key), field('Surface', surface)),
+    controls: [span, model, key, surface, tag, user, listed],
+    form: filterForm(
+      field('Days (UTC)', span),
+      field('Model', model),
+      field('Key', key),
+      field('Surface', surface),
+      field('Tag', tag),
+      field('End user', user),
+      field('End users', listed),
+    ),
     first: () => utcDay(Number(span.value) - 1),
-    query: () => ({ model: model.value, key: key.value, surface: surface.value }),
+    query: () => ({
+      model: model.value,
+      key: key.value,
+      surface: surface.value,
+      tag: tag.value.includes('=') ? tag.value.trim() : '',
+      user: user.value.trim(),
+    }),
+    /** @returns {readonly (readonly [string, string, (row: UsageRow) => string])[]} */
+    labels: () => [
+      ...(tagName() === ''
+        ? []
+        : [
+            /** @type {const} */ ([
+              `Tag ${tagName()}`,
+              `tag:${tagName()}`,
+              (/** @type {UsageRow} */ row) => row.tag ?? '',
+            ]),
+          ]),
+      ...(listed.value === ''
+        ? []
+        : [/** @type {const} */ (['End user', 'end_user', (/** @type {UsageRow} */ row) => row.end_user ?? ''])]),
+    ],
   }
 }
 
@@ -87,7 +127,7 @@ export const spend = {
   name: 'spend',
   title: 'Spend',
   show: ({ session, scope, root, signal }) => {
-    const { model, key, controls, form, first, query } = filtersOf()
+    const { model, key, controls, form, first, query, labels } = filtersOf()
     const results = h('div', { class: 'stack' })
     const nextSignal = renewed(signal)
     /** @type {Map<string, string>} */
@@ -111,7 +151,7 @@ export const spend = {
         () => read('day'),
         (rows) => byDay(rows, first(), here),
       )
-      const groups = parts.map(([title, group, nameOf]) => {
+      const groups = [...parts, ...labels()].map(([title, group, nameOf]) => {
         const place = h('div')
         void load(
           place,

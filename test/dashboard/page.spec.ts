@@ -121,6 +121,10 @@ const spend = (world: World, browser: Browser) => async (t: Test) => {
   t.equal(await page.getByRole('table', { name: 'Spend by day, UTC' }).getByRole('row').count(), 16)
   await page.getByLabel('Days (UTC)', { exact: true }).selectOption('7')
   await page.getByText('for 6 requests').waitFor()
+  await page.getByLabel('Tag', { exact: true }).fill('team=search')
+  await page.keyboard.press('Tab')
+  await page.getByText('for 3 requests').waitFor()
+  await page.getByRole('table', { name: 'Spend by tag team' }).getByText('search', { exact: true }).waitFor()
 }
 
 const statement = (world: World, browser: Browser) => async (t: Test) => {

@@ -30,18 +30,19 @@ export interface SeededRequest {
   readonly model: string
   readonly tokens: number
   readonly surface?: 'chat' | 'messages' | 'responses'
+  readonly tags?: Readonly<Record<string, string>>
 }
 
 /** A request and its bill, at 1 USD per million tokens. */
 export const requestFacts = (
   { workspaceId }: Pick<Account, 'workspaceId'>,
-  { id: requestId, keyId, model, tokens, surface = 'chat' }: SeededRequest,
+  { id: requestId, keyId, model, tokens, surface = 'chat', tags = {} }: SeededRequest,
 ): readonly Fact[] => {
   const total = (tokens / 1_000_000).toFixed(6).replace(/0+$/, '').replace(/\.$/, '')
   const lines = [{ item: 'input', quantity: tokens, unitPrice: '0.000001', amount: total }] as const
   const common = { workspaceId, keyId, surface }
   return [
-    routed(requestId, { ...common, model }),
+    routed(requestId, { ...common, model, ...(Object.keys(tags).length === 0 ? {} : { tags }) }),
     used(requestId, { ...common, model, lines: [...lines], total, reserved: '0.05' }),
   ]
 }

@@ -31,6 +31,7 @@ const requestsOf = (daysAgo: number, keyId: string): readonly SeededRequest[] =>
     model,
     tokens: 120_000 + ((daysAgo * 7_919 + place * 104_729) % 900_000),
     surface: surfaces[place]!,
+    tags: daysAgo % 2 === 0 ? { team: 'search' } : {},
   }))
 
 export const tablesCaughtUp = async ({ operator }: Pick<TestGateway, 'operator'>): Promise<void> => {
