@@ -56,6 +56,9 @@ const errorOf = (fault: unknown): ReturnType<JSON['parse']> =>
 const requestIdOf = (response: GenerateContentResponse | undefined): string | undefined =>
   response?.sdkHttpResponse?.headers?.['x-gateway-request-id']
 
+const jsonOf = async (answered: Promise<Response>): Promise<ReturnType<JSON['parse']>> =>
+  JSON.parse(await (await answered).text())
+
 const question = 'Which way is north?'
 const answer = `You said: ${question}`
 const place = { type: Type.OBJECT, properties: { place: { type: Type.STRING } }, required: ['place'] }
@@ -259,6 +262,70 @@ t.test("Google's SDK on any model, over HTTP, on real servers", async (t) => {
         for (const { text } of await both(client, ask('cut'))) t.equal(text, answer)
       })
     })
+
+  t.test('chains lead from dialect to dialect', async (t) => {
+    const chain = (...names: string[]) => ({ httpOptions: { extraBody: { models: names } } })
+    const rows: readonly (readonly string[])[] = [
+      ['gemini/down', 'openai/down', 'anthropic/plain'],
+      ['anthropic/down', 'grok/down', 'gemini/plain'],
+    ]
+    for (const names of rows)
+      for (const { text, last } of await both(client, { model: 'x', contents: question, config: chain(...names) })) {
+        t.equal(text, answer)
+        t.match(await billOf(running, requestIdOf(last)), { model: names.at(-1), level: 2 })
+      }
+  })
+
+  t.test('models are listed in pages, and shown', async (t) => {
+    const names: string[] = []
+    for await (const { name } of await client.models.list({ config: { pageSize: 1_000 } })) names.push(name ?? '')
+    t.ok(names.includes('models/gemini/plain') && names.includes('models/openai/plain'))
+    t.match(await client.models.get({ model: 'openai/plain' }), {
+      name: 'models/openai/plain',
+      outputTokenLimit: 8_000,
+    })
+    const { url } = running.gateway
+    const page = await jsonOf(fetch(`${url}/v1beta/models?pageSize=2`))
+    const next = await jsonOf(fetch(`${url}/v1beta/models?pageSize=2&pageToken=${page.nextPageToken}`))
+    t.equal(page.models.length, 2)
+    t.ok(next.models[0].name > page.models[1].name)
+    const none = await fetch(`${url}/v1beta/models/openai/none`)
+    t.match(await none.json(), { error: { code: 404, status: 'NOT_FOUND', details: [{ reason: 'model_not_found' }] } })
+  })
+
+  t.test('a stream without alt is one array, a key may be in the address, and a slash may be %2F', async (t) => {
+    const { gateway, account } = running
+    const body = JSON.stringify({ contents: [{ parts: [{ text: question }] }], generation_config: { top_k: 3 } })
+    const post = (path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
+      fetch(`${gateway.url}/v1beta/models/${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body,
+      })
+    const keyed = `key=${account.secret}`
+    for (const model of ['gemini/plain', 'openai%2Fplain', 'anthropic/plain']) {
+      const streamed = await post(`${model}:streamGenerateContent?${keyed}`)
+      t.match(streamed.headers.get('content-type'), 'application/json')
+      const elements: readonly GenerateContentResponse[] = JSON.parse(await streamed.text())
+      t.equal(elements.map((element) => partsOf(element)[0]?.text ?? '').join(''), answer)
+      t.match(elements.at(-1), { usageMetadata: { totalTokenCount: 10 } })
+    }
+    const broken = await jsonOf(post(`gemini/odd:streamGenerateContent?${keyed}`))
+    t.match(broken.at(-1), { error: { code: 502, status: 'UNAVAILABLE' } })
+    t.match(await (await post('gemini/plain:generateContent')).json(), {
+      error: { code: 401, status: 'UNAUTHENTICATED' },
+    })
+    const odd = await post(`gemini/plain:generateContent?alt=proto&${keyed}`)
+    t.match(await odd.json(), { error: { code: 400, details: [{}, { fieldViolations: [{ field: 'alt' }] }] } })
+
+    const once = { 'idempotency-key': 'a-stream', 'x-goog-api-key': account.secret }
+    const first = await (await post('gemini/plain:streamGenerateContent', once)).text()
+    const again = await post('gemini/plain:streamGenerateContent', once)
+    t.equal(again.headers.get('idempotent-replayed'), 'true')
+    t.equal(await again.text(), first)
+    const events = await post('gemini/plain:streamGenerateContent?alt=sse', once)
+    t.match(await events.json(), { error: { code: 422, details: [{ reason: 'idempotency_key_reused' }] } })
+  })
 
   t.test('what was set aside covers all of it', (t) => checkReservations(t, running))
 })
