@@ -5,13 +5,14 @@ import { type OpenLog, openLog } from '../../src/adapters/nats/log.ts'
 import { openOutcomes } from '../../src/adapters/nats/outcomes/open.ts'
 import { openRates } from '../../src/adapters/nats/rates/open.ts'
 import { openWorkQueues, type WorkQueues } from '../../src/adapters/nats/work-queue/open.ts'
-import type { Signer } from '../../src/audit/note.ts'
+import type { Signer, Verifier } from '../../src/audit/note.ts'
 import { largerHead, type SignedHead, type SignedHeadStore } from '../../src/audit/signed-head.ts'
 import { SignedHeads } from '../../src/audit/signed-heads.ts'
+import { restoreLedger, type SnapshotStore } from '../../src/audit/snapshots.ts'
 import { LocalCalls } from '../../src/cli/local-calls.ts'
 import { permittedEventTypes } from '../../src/cli/platform.ts'
 import type { Runtime } from '../../src/cli/runtime.ts'
-import { initialLedger } from '../../src/domain/ledger/ledger.ts'
+import { initialLedger, type Ledger } from '../../src/domain/ledger/ledger.ts'
 import type { Catalog } from '../../src/domain/routing/plan.ts'
 import { LedgerTail } from '../../src/log/ledger-tail.ts'
 import type { Provider } from '../../src/providers/dialect/provider.ts'
@@ -29,11 +30,15 @@ import { videoPoller } from '../../src/roles/video-poller/role.ts'
 import { noReadModels } from '../roles/edge/edge-fixture.ts'
 import { MemoryEndUserKeys } from '../support/memory-end-users.ts'
 import { natsPort } from './nats/server.ts'
+import './deterministic-zlib.ts'
 import type { Ports } from './ports.ts'
 import { currentProcess, noAnswer, type SimProcess } from './process.ts'
 import type { SimTables } from './tables.ts'
 import type { SimUpstream } from './upstream.ts'
 import { type SimVendor, vendorBaseUrl } from './vendor.ts'
+
+// It takes the compression of Node at its start.
+const { openSnapshots } = await import('../../src/adapters/nats/snapshots/open.ts')
 
 /** Shorter than the program's own, so that little simulated time shows what follows a time-out. */
 export const simBounds = {
@@ -44,6 +49,7 @@ export const simBounds = {
   drainMs: 6_000,
   queueLeaseMs: 4_000,
   taskDeadlineMs: 45_000,
+  snapshotEveryMs: 6_000,
 } as const
 
 /** In the order of the program's own: a submit has timed out on both sides when it is looked up. */
@@ -88,6 +94,7 @@ export interface HostParts {
   readonly upstream: SimUpstream
   readonly vendor: SimVendor
   readonly signer: Signer
+  readonly verifiers: readonly Verifier[]
   readonly admins: readonly AdminIdentity[]
   readonly listening: (process: SimProcess, port: number) => void
 }
@@ -158,27 +165,58 @@ export const openSimLog = async (start: Start, role: ProcessRole, create = false
   return log
 }
 
-/** Replays the log. */
-export const openSimTail = async ({ push, onFatal }: Start, log: OpenLog): Promise<LedgerTail> => {
-  const tail = push(new LedgerTail(initialLedger(), log))
+export const openSimSnapshots = async (start: Start, role: ProcessRole, create = false): Promise<SnapshotStore> => {
+  const connection = await connect(start, role, 'snapshots')
+  return openSnapshots({ ...common, connection, role, create, logger: start.runtime.logger })
+}
+
+/** From the newest snapshot that a checkpoint confirms, or empty, as a platform opens it. */
+const createLedgerOpener =
+  ({ runtime: { logger }, verifiers }: Start, log: OpenLog, store: SnapshotStore) =>
+  async (sequenceMax = Number.POSITIVE_INFINITY): Promise<Ledger> => {
+    try {
+      const onRefused = ({ sequence }: { readonly sequence: number }, fault: unknown): void =>
+        logger.log('ledger.snapshot_refused', { sequence, fault })
+      const ledger = await restoreLedger({ store, log, verifiers, sequenceMax, onRefused })
+      if (ledger === null) return initialLedger()
+      logger.log('ledger.restored', { sequence: ledger.sequence })
+      return ledger
+    } catch (fault) {
+      logger.log('ledger.snapshot_unavailable', { fault })
+      return initialLedger()
+    }
+  }
+
+const openSimLedger = async (start: Start, log: OpenLog, role: ProcessRole) =>
+  createLedgerOpener(start, log, await openSimSnapshots(start, role))
+
+/** Caught up with the log, from the newest snapshot on. */
+export const openSimTail = async (start: Start, log: OpenLog, role: ProcessRole): Promise<LedgerTail> => {
+  const { push, onFatal } = start
+  const openLedger = await openSimLedger(start, log, role)
+  const tail = push(new LedgerTail(await openLedger(), log))
   tail.done.catch(onFatal)
   await Promise.race([tail.waitForSequence(await log.lastSequence()), tail.done])
   return tail
 }
 
-export const startSimProjector = async (start: Start, log: OpenLog): Promise<void> => {
+const startSimProjector = async (start: Start, log: OpenLog, role: ProcessRole): Promise<void> => {
   const { tables, runtime, onFatal, push } = start
-  push(await projector.start({ log, store: tables, ...runtime, onFatal }))
+  const openLedger = await openSimLedger(start, log, role)
+  push(await projector.start({ log, store: tables, openLedger, ...runtime, onFatal }))
 }
 
-export const startSimScheduler = async (start: Start, log: OpenLog, tail: LedgerTail): Promise<void> => {
+const startSimScheduler = async (start: Start, log: OpenLog, tail: LedgerTail, role: ProcessRole): Promise<void> => {
   const { signer, heads, sharedHeads, runtime, push } = start
   const stores = [heads, sharedHeads]
   const sealing = { signer, previous: [], heads: new SignedHeads({ stores, ...runtime }), firstSeal: false }
-  push(await scheduler.start({ log, tail, sealing, requestDeadlineMs: simBounds.requestDeadlineMs, ...runtime }))
+  const store = await openSimSnapshots(start, role)
+  const snapshots = { store, openLedger: createLedgerOpener(start, log, store), everyMs: simBounds.snapshotEveryMs }
+  const { requestDeadlineMs } = simBounds
+  push(await scheduler.start({ log, tail, sealing, snapshots, requestDeadlineMs, ...runtime }))
 }
 
-export const startSimProxy = async (start: Start, log: OpenLog, calls: CallSource): Promise<void> => {
+const startSimProxy = async (start: Start, log: OpenLog, calls: CallSource): Promise<void> => {
   const { upstream, runtime, push } = start
   const vendors = openSimVendors(start)
   push(await proxy.start({ log, providers, vendors, http: upstream.client(), calls, ...simBounds, ...runtime }))
@@ -195,9 +233,9 @@ interface Views {
   readonly tasks: RecentTasks
 }
 
-const openViews = async (start: Start, log: OpenLog): Promise<Views> => {
+const openViews = async (start: Start, log: OpenLog, role: ProcessRole): Promise<Views> => {
   const { runtime, tables, push } = start
-  const tail = await openSimTail(start, log)
+  const tail = await openSimTail(start, log, role)
   const tasks = push(new RecentTasks({ tail, log, frames: log, ...runtime, stored: tables.tasks() }))
   return { tail, tasks }
 }
@@ -233,7 +271,7 @@ const startSimVideoPoller = async (
   start.push(await videoPoller.start({ ...parts, ...start.runtime }))
 }
 
-export const startSimEdge = async (
+const startSimEdge = async (
   start: Start,
   log: OpenLog,
   { tail, tasks }: Views,
@@ -295,9 +333,9 @@ const openCalls = async <Calls extends { close(): Promise<void> }>(
 export const hostStarters: { readonly [Kind in HostKind]: (start: Start) => Promise<void> } = {
   gateway: async (start) => {
     const log = await openSimLog(start, 'gateway')
-    await startSimProjector(start, log)
-    const views = await openViews(start, log)
-    await startSimScheduler(start, log, views.tail)
+    await startSimProjector(start, log, 'gateway')
+    const views = await openViews(start, log, 'gateway')
+    await startSimScheduler(start, log, views.tail, 'gateway')
     const calls = new LocalCalls()
     await startSimProxy(start, log, calls)
     const queues = await openSimQueues(start, 'gateway', { puts: true, takes: true })
@@ -306,7 +344,7 @@ export const hostStarters: { readonly [Kind in HostKind]: (start: Start) => Prom
   },
   edge: async (start) => {
     const log = await openSimLog(start, 'edge')
-    const views = await openViews(start, log)
+    const views = await openViews(start, log, 'edge')
     const queues = await openSimQueues(start, 'edge', { puts: true })
     const { dispatch } = await openCalls(start, 'edge', openCallClient)
     await startSimEdge(start, log, views, dispatch, queues)
@@ -317,14 +355,14 @@ export const hostStarters: { readonly [Kind in HostKind]: (start: Start) => Prom
   },
   'video-poller': async (start) => {
     const log = await openSimLog(start, 'video-poller')
-    const views = await openViews(start, log)
+    const views = await openViews(start, log, 'video-poller')
     await startSimVideoPoller(start, log, views, await openSimQueues(start, 'video-poller', { takes: true }))
   },
   projector: async (start) => {
-    await startSimProjector(start, await openSimLog(start, 'projector'))
+    await startSimProjector(start, await openSimLog(start, 'projector'), 'projector')
   },
   scheduler: async (start) => {
     const log = await openSimLog(start, 'scheduler')
-    await startSimScheduler(start, log, await openSimTail(start, log))
+    await startSimScheduler(start, log, await openSimTail(start, log, 'scheduler'), 'scheduler')
   },
 }

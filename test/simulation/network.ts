@@ -126,6 +126,8 @@ export class Network {
   readonly #sockets = new Set<SimSocket>()
   /** Until when nothing arrives from or at a process. */
   readonly #stalledMs = new Map<SimProcess, number>()
+  /** From which other process it is cut off, and until when. */
+  readonly #isolated = new Map<SimProcess, { readonly from: SimProcess; readonly untilMs: number }>()
   readonly #servers = new Set<Server>()
   #port = 40_000
   /** Before and after a process writes to a client; false where it dies there. */
@@ -170,7 +172,12 @@ export class Network {
   deliver(from: SimSocket, arrive: () => void): void {
     const { owner, peer } = from
     if (owner?.isDead) return
-    const stalled = Math.max(this.#stalledUntil(owner), this.#stalledUntil(peer?.owner))
+    const stalled = Math.max(
+      this.#stalledUntil(owner),
+      this.#stalledUntil(peer?.owner),
+      this.#isolatedUntil(owner, peer?.owner),
+      this.#isolatedUntil(peer?.owner, owner),
+    )
     from.arrivesMs = Math.max(from.arrivesMs, stalled, this.#time.nowMs + this.#latencyMs())
     this.#time.scheduleFor(peer?.owner, from.arrivesMs - this.#time.nowMs, arrive)
   }
@@ -178,6 +185,11 @@ export class Network {
   /** Nothing gets through from or to the process for so long; its connections stay. */
   stall(process: SimProcess, ms: number): void {
     this.#stalledMs.set(process, this.#time.nowMs + ms)
+  }
+
+  /** As `stall`, between two processes. */
+  isolate(process: SimProcess, from: SimProcess, ms: number): void {
+    this.#isolated.set(process, { from, untilMs: this.#time.nowMs + ms })
   }
 
   /** Ends every connection of a process at its peers, as the kernel of a killed process does. */
@@ -228,6 +240,11 @@ export class Network {
 
   #stalledUntil(process: SimProcess | undefined): number {
     return process === undefined ? 0 : (this.#stalledMs.get(process) ?? 0)
+  }
+
+  #isolatedUntil(process: SimProcess | undefined, peer: SimProcess | undefined): number {
+    const isolation = process === undefined ? undefined : this.#isolated.get(process)
+    return isolation !== undefined && isolation.from === peer ? isolation.untilMs : 0
   }
 
   #accept(port: number, client: SimSocket): void {

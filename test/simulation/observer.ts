@@ -41,7 +41,6 @@ export class Observer {
   readonly frames: Frame[] = []
   readonly requests = new Map<string, ObservedRequest>()
   readonly tasks = new Map<string, ObservedTask>()
-  readonly tree = new GrowingTree()
   /** Output tokens of every bill in the log, also of one that came after another end of its request. */
   readonly billedOutputs = new Set<number>()
   readonly #onViolation: (text: string) => void
@@ -55,6 +54,9 @@ export class Observer {
   readonly #reserved = new Map<string, Map<string, bigint>>()
   /** Allowances of which a request cost more than it had reserved. */
   readonly #exceeded = new Set<string>()
+  readonly #tree = new GrowingTree()
+  /** Of the tree after each frame. */
+  readonly #roots: Buffer[] = []
   readonly #eventIds = new Set<string>()
   readonly #frameIds = new Set<string>()
   readonly #holds = new Set<string>()
@@ -86,7 +88,8 @@ export class Observer {
     for (const each of applied) this.#checkReserved(each)
     if (frame.walletSubject !== null) this.#checkHolds(frame.walletSubject, applied)
     for (const workspaceId of new Set(applied.map(({ event }) => event.subject))) this.#checkWallet(workspaceId)
-    this.tree.append(hashFrame(raw))
+    this.#tree.append(hashFrame(raw))
+    this.#roots.push(this.#tree.root)
     return frame
   }
 
@@ -101,7 +104,7 @@ export class Observer {
       const { size } = checkpoint
       if (size >= sequence) this.#onViolation(`the checkpoint in frame ${sequence} seals ${size} frames`)
       const seal = verifyCheckpoint(checkpoint, this.#verifiers)
-      if (size === this.tree.size && !seal.root.equals(this.tree.root))
+      if (size > 0 && size < sequence && !seal.root.equals(this.#roots[size - 1]!))
         this.#onViolation(`the checkpoint in frame ${sequence} seals other frames`)
     }
   }

@@ -22,6 +22,8 @@ export interface ChatAction {
   readonly number: number
   /** Of the workspace's two keys the one with a spend limit. */
   readonly isLimitedKey: boolean
+  /** Of the keys that were issued meanwhile one; some are revoked. */
+  readonly isNewKey: boolean
   /** Fewer than its answer has, now and then: it costs more than was reserved. */
   readonly maxTokens: number
   readonly stream: boolean
@@ -46,7 +48,19 @@ export type AdminAction = { readonly isRepeated: boolean } & (
   | { readonly type: 'limits'; readonly workspace: number; readonly requestsPerMinute: number | null }
   | { readonly type: 'price'; readonly output: string; readonly version: number }
   | { readonly type: 'subscribe'; readonly workspace: number; readonly id: string }
-  | { readonly type: 'issue_key'; readonly workspace: number; readonly name: string }
+  | { readonly type: 'cancel_plan'; readonly workspace: number }
+  | { readonly type: 'credit_limit'; readonly workspace: number; readonly usd: string }
+  | { readonly type: 'key_limits'; readonly workspace: number; readonly usd: string }
+  | {
+      readonly type: 'issue_key'
+      readonly workspace: number
+      readonly name: string
+      /** Null: never. */
+      readonly expiresAfterMs: number | null
+    }
+  /** Of the keys that were issued meanwhile one. */
+  | { readonly type: 'revoke_key'; readonly workspace: number; readonly draw: number }
+  | { readonly type: 'rotate_key'; readonly workspace: number; readonly draw: number; readonly graceSeconds: number }
 )
 
 export type Action = ChatAction | VideoAction | AdminAction
@@ -66,6 +80,12 @@ export type Fault =
   | { readonly type: 'clock_jump'; readonly host: number; readonly ms: number }
   | { readonly type: 'tables_down'; readonly ms: number }
   | { readonly type: 'vendor_down'; readonly ms: number }
+  | { readonly type: 'isolate'; readonly host: number; readonly ms: number }
+  | { readonly type: 'cut'; readonly host: number }
+  | { readonly type: 'change_leader'; readonly ms: number }
+  | { readonly type: 'fill_disk'; readonly ms: number }
+  /** All processes end; those that start again find that almost a day has gone by. */
+  | { readonly type: 'pass_night'; readonly isKilled: boolean }
 
 export interface At<What> {
   readonly atMs: number
@@ -101,6 +121,7 @@ const chat = (random: Random, number: number): ChatAction => ({
   workspace: drawWhole(random, workspacesCount),
   number,
   isLimitedKey: random() < 0.3,
+  isNewKey: random() < 0.1,
   maxTokens: random() < 0.1 ? Math.ceil(number / 2) : 2_500,
   stream: random() < 0.5,
   router: random() < 0.3,
@@ -135,7 +156,24 @@ const administer = (random: Random, number: number): AdminAction => {
     ],
     [() => ({ type: 'price', isRepeated, output: String(50 + drawWhole(random, 100)), version: number }), 1],
     [() => ({ type: 'subscribe', isRepeated, workspace, id: `sub-${number}` }), 1],
-    [() => ({ type: 'issue_key', isRepeated, workspace, name: `key-${number}` }), 1],
+    [() => ({ type: 'cancel_plan', isRepeated, workspace }), 0.3],
+    [() => ({ type: 'credit_limit', isRepeated, workspace, usd: String(drawWhole(random, 4)) }), 1],
+    [() => ({ type: 'key_limits', isRepeated, workspace, usd: String(1 + drawWhole(random, 8)) }), 1],
+    [
+      () => ({
+        type: 'issue_key',
+        isRepeated,
+        workspace,
+        name: `key-${number}`,
+        expiresAfterMs: random() < 0.3 ? random() * 20_000 : null,
+      }),
+      2,
+    ],
+    [() => ({ type: 'revoke_key', isRepeated, workspace, draw: random() }), 1],
+    [
+      () => ({ type: 'rotate_key', isRepeated: false, workspace, draw: random(), graceSeconds: drawWhole(random, 5) }),
+      1,
+    ],
   ])()
 }
 
@@ -198,6 +236,10 @@ const fault = (random: Random): Fault => {
     [() => ({ type: 'clock_jump', host, ms: (random() - 0.5) * 10_000 }), 1],
     [() => ({ type: 'tables_down', ms: random() * 8_000 }), 1],
     [() => ({ type: 'vendor_down', ms: random() * 8_000 }), 1],
+    [() => ({ type: 'isolate', host, ms: 100 + random() ** 2 * 12_000 }), 2],
+    [() => ({ type: 'cut', host }), 1],
+    [() => ({ type: 'change_leader', ms: 50 + random() ** 2 * 5_000 }), 1],
+    [() => ({ type: 'fill_disk', ms: 50 + random() ** 2 * 5_000 }), 1],
   ])()
 }
 
@@ -210,6 +252,7 @@ export const makePlan = (seed: number, actionsCount: number): Plan => {
   const faults: At<Fault>[] = []
   for (let atMs = random() * faultEveryMs; atMs < endMs; atMs += random() * 2 * faultEveryMs)
     faults.push({ atMs, what: fault(random) })
+  if (random() < 0.3) faults.push({ atMs: endMs * random(), what: { type: 'pass_night', isKilled: random() < 0.5 } })
   return { seed, isApart, actions, faults }
 }
 

@@ -11,10 +11,11 @@ import { createSigner, deriveVerifier } from '../../src/audit/note.ts'
 import { emptyHead } from '../../src/audit/signed-head.ts'
 import { permittedEventTypes } from '../../src/cli/platform.ts'
 import { parseUsd } from '../../src/domain/money.ts'
-import type { PriceFile } from '../../src/domain/pricing/price-file.ts'
 import { faultText } from '../../src/errors/gateway-error.ts'
 import type { Logger } from '../../src/runtime/logger.ts'
 import { randomOf } from '../support/random.ts'
+import { adminRequest, pricesWith } from './admin-requests.ts'
+import { audit } from './auditor.ts'
 import { exchange, type SimResponse } from './clients.ts'
 import { EndChecks, type JournalEntry } from './end-checks.ts'
 import {
@@ -23,11 +24,13 @@ import {
   hostStarters,
   logName,
   openSimLog,
+  openSimSnapshots,
   openSimTail,
   SimHeadStore,
   type Start,
   simBounds,
 } from './hosts.ts'
+import { SimKeys } from './keys.ts'
 import { natsPort } from './nats/server.ts'
 import { Observer } from './observer.ts'
 import {
@@ -45,7 +48,7 @@ import { createSimRuntime } from './runtime.ts'
 import { type Simulator, simulate } from './simulator.ts'
 import { SimTables } from './tables.ts'
 import { SimUpstream } from './upstream.ts'
-import { SimVendor, vendorUnitsPerSecond } from './vendor.ts'
+import { SimVendor } from './vendor.ts'
 import type { VideoAction } from './video-plan.ts'
 import { readTaskOf, submitOf, VideoClients } from './videos.ts'
 
@@ -78,29 +81,10 @@ interface Host {
 const adminToken = 'admin-token-of-the-simulation'
 const origin = 'gateway.test/simulation'
 const restartMs = 700
+const dayMs = 86_400_000
 /** Holds of dead edges have expired by then, and idle allowances have been returned. */
 const drainMs = 150_000
 const drainStepMs = 2_000
-
-const pricesWith = (output: string, version: number): PriceFile => {
-  const effective_from = new Date(Date.parse('2026-01-01T00:00:00Z') + version * 60_000).toISOString()
-  const common = { effective_from, source: 'a simulation' }
-  const units_per_second = { std: String(vendorUnitsPerSecond), pro: '0.8' }
-  return {
-    prices: [
-      ...['openai/plain', 'grok/plain'].map((model) => ({
-        ...common,
-        model,
-        sheet: {
-          currency: 'USD' as const,
-          per_million_tokens: { input: '10', output: model === 'grok/plain' ? `${output}1` : output },
-          max_output_tokens: 3_000,
-        },
-      })),
-      { ...common, model: 'vv/v3', video: { currency: 'USD' as const, unit_price: `0.${output}`, units_per_second } },
-    ],
-  }
-}
 
 const hostsOf = ({ isApart }: Plan): readonly HostKind[] =>
   isApart
@@ -128,8 +112,7 @@ class World {
   readonly #crashed = new Set<SimProcess>()
   readonly #writers = new Map<string, SimProcess>()
   readonly #journal: JournalEntry[] = []
-  /** Of the two keys of each workspace. */
-  readonly #secrets: (readonly [string, string])[] = []
+  readonly #keys = new SimKeys()
   /** How many are still to be lost. */
   readonly #lostAcknowledgements = new Map<AcknowledgedSubject, number>()
   #delayUntilMs = 0
@@ -137,6 +120,7 @@ class World {
   /** Of the message that the nats-server obeys now. */
   #sender: SimProcess | undefined
   #isDraining = false
+  #isNight = false
   #open = 0
 
   constructor(plan: Plan, simulator: Simulator, { trace = () => {} }: RunOptions) {
@@ -149,10 +133,11 @@ class World {
       (process, port) => this.#crash(process, `at ${port}`),
     )
     const signer = createSigner(origin, Buffer.alloc(32, 7))
+    const verifiers = [deriveVerifier(signer)]
     this.observer = new Observer({
       onViolation: (text) => this.violate(text),
       permitted: permittedEventTypes,
-      verifiers: [deriveVerifier(signer)],
+      verifiers,
       prefix: `${logName.toLowerCase()}.`,
     })
     this.tables = new SimTables({ time, random, ports: this.ports })
@@ -173,7 +158,7 @@ class World {
     const admins = [{ name: 'ana', sha256: hash('sha256', adminToken) }]
     const listening = (process: SimProcess, port: number): void => void this.#listening.set(process, port)
     const { ports, tables, upstream, vendor } = this
-    this.#parts = { ports, tables, upstream, vendor, signer, admins, listening }
+    this.#parts = { ports, tables, upstream, vendor, signer, verifiers, admins, listening }
     const newHeads = (place: string): SimHeadStore => new SimHeadStore(place, this.ports, emptyHead(origin))
     this.#sharedHeads = newHeads('table')
     this.#hosts = hostsOf(plan).map((kind, index) => ({
@@ -242,6 +227,7 @@ class World {
     const endMs = beganMs + Math.max(0, ...this.#plan.actions.map(({ atMs }) => atMs))
     while (time.nowMs <= endMs) await time.sleep(drainStepMs)
     await this.#drain()
+    await this.#audit()
     this.#checks.checkAll()
   }
 
@@ -257,12 +243,21 @@ class World {
     if (this.#open > 0) this.violate(`${this.#open} clients wait for ever`)
   }
 
+  async #audit(): Promise<void> {
+    const process = new SimProcess('auditor')
+    const { ledger } = this.observer
+    await runIn(process, () =>
+      audit(this.#startOf(process, 'auditor'), this.#parts.verifiers, ledger, (text) => this.violate(text)),
+    ).catch((fault: unknown) => this.violate(`the audit fails: ${faultText(fault)}`))
+    process.die()
+  }
+
   #isQuiet(): boolean {
     const { ledger } = this.observer
     const holds = [...ledger.wallets.values()].some((wallet) => wallet.holds.size > 0)
     const isProjected = this.tables.sequence === ledger.sequence
     const isEnded = this.#open === 0 && this.#unended().length === 0 && this.videos.unrecorded().length === 0
-    return isEnded && !holds && isProjected && this.#isSealed()
+    return isEnded && !this.#isNight && !holds && isProjected && this.#isSealed()
   }
 
   /** To its last frame with anything but checkpoints. */
@@ -285,7 +280,8 @@ class World {
       await ensureWorkQueues({ ...durable, leaseMs: simBounds.queueLeaseMs })
       await ensureOutcomes(durable)
       await ensureRates(options)
-      const context = { log, tail: await openSimTail(start, log) }
+      await openSimSnapshots(start, 'operator', true)
+      const context = { log, tail: await openSimTail(start, log, 'operator') }
       await publishPrices(context, pricesWith('100', 0))
       await publishPlan(context, {
         planId: 'pro',
@@ -304,7 +300,7 @@ class World {
         const first = await issueKey(context, { workspaceId, name: 'first' }, runtime)
         const limited = await issueKey(context, { workspaceId, name: 'limited' }, runtime)
         await executeSetLimits(context, workspaceId, limited.keyId, { spend: { total: '3' } })
-        this.#secrets.push([first.secret, limited.secret])
+        this.#keys.open(first, limited)
       }
     })
     process.die()
@@ -358,7 +354,10 @@ class World {
     this.#listening.delete(process)
     if (host.process !== process) return
     host.process = null
-    time.scheduleFor(undefined, restartMs * (0.5 + random()), () => void runIn(undefined, () => this.#start(host)))
+    if (this.#isNight) return
+    time.scheduleFor(undefined, restartMs * (0.5 + random()), () => {
+      if (host.process === null && !this.#isNight) void this.#start(host)
+    })
   }
 
   #crash(process: SimProcess, why: string, isSilent = false): void {
@@ -386,7 +385,23 @@ class World {
     if (process.isDead) this.#note(host.name, 'died while it stopped')
     process.die()
     this.#simulator.network.dropAll(process)
-    await this.#start(host)
+    if (!this.#isNight) await this.#start(host)
+  }
+
+  /** Repeats under an idempotency key, which is kept for a day, come within half a minute. */
+  async #passNight(isKilled: boolean): Promise<void> {
+    this.#isNight = true
+    await Promise.all(
+      this.#hosts.map(async (host) => {
+        if (host.process === null) return
+        if (isKilled) this.#crash(host.process, 'before the night')
+        else await this.#stop(host)
+      }),
+    )
+    this.#simulator.time.wallOffsetMs += dayMs - 40_000
+    this.#note('fault', 'a night went by')
+    this.#isNight = false
+    for (const host of this.#hosts) void this.#start(host)
   }
 
   #edges(): readonly (readonly [SimProcess, number])[] {
@@ -433,6 +448,21 @@ class World {
       case 'tables_down':
         this.tables.downUntilMs = time.nowMs + fault.ms
         break
+      case 'isolate':
+        if (process) network.isolate(process, server, fault.ms)
+        break
+      case 'cut':
+        if (process) network.dropAll(process)
+        break
+      case 'change_leader':
+        runIn(server, () => nats.stepDown(fault.ms))
+        break
+      case 'fill_disk':
+        nats.fullUntilMs = time.nowMs + fault.ms
+        break
+      case 'pass_night':
+        void this.#passNight(fault.isKilled)
+        break
       case 'vendor_down':
         this.vendor.downUntilMs = time.nowMs + fault.ms
         break
@@ -452,8 +482,8 @@ class World {
   }
 
   async #chat(action: ChatAction, edge: SimProcess, port: number): Promise<void> {
-    const { workspace, number, stream, router, isRepeatable, leavesAfter, isLimitedKey, maxTokens } = action
-    const secret = this.#secrets[workspace]![isLimitedKey ? 1 : 0]!
+    const { number, stream, router, isRepeatable, leavesAfter, maxTokens } = action
+    const secret = this.#secretOf(action)
     const response = await exchange(this.#simulator.network, port, {
       method: 'POST',
       path: '/v1/chat/completions',
@@ -479,9 +509,19 @@ class World {
     if (response !== null) this.#checkBilled(action, response)
   }
 
+  #secretOf({
+    workspace,
+    isLimitedKey,
+    isNewKey,
+  }: Pick<ChatAction, 'workspace' | 'isLimitedKey' | 'isNewKey'>): string {
+    const keys = this.#keys
+    if (isNewKey) return keys.newest(workspace).secret
+    return (isLimitedKey ? keys.limited(workspace) : keys.first(workspace)).secret
+  }
+
   async #submitVideo(action: VideoAction, edge: SimProcess, port: number): Promise<void> {
     const { network, time } = this.#simulator
-    const secret = this.#secrets[action.workspace]![action.isLimitedKey ? 1 : 0]!
+    const secret = this.#secretOf({ ...action, isNewKey: false })
     const response = await exchange(network, port, { ...submitOf(action, secret), leavesAfter: null })
     this.#note('client', `video ${action.number} ended with ${response?.status} ${response?.body}`)
     const taskId = this.videos.noteSubmit(action, response, edge)
@@ -501,37 +541,17 @@ class World {
   }
 
   async #administer(action: AdminAction, port: number): Promise<void> {
-    const request = this.#adminRequest(action)
+    const request = adminRequest(action, this.#keys, this.#simulator.time.wallMs())
+    if (request === null) return
     const headers = { authorization: `Bearer ${adminToken}` }
     const response = await exchange(this.#simulator.network, port, { ...request, headers, leavesAfter: null })
     this.#note('admin', `${action.type} ended with ${response?.status} ${response?.body.slice(0, 200)}`)
-    if (response !== null && response.status === 400)
+    // What expires so soon may have expired by the clock of the edge.
+    if (response?.status === 400 && !Object.hasOwn(request.body, 'expires_at'))
       this.violate(`the admin API refuses ${action.type}: ${response.body}`)
-  }
-
-  #adminRequest(action: AdminAction) {
-    const id = 'workspace' in action ? `workspace-${action.workspace}` : ''
-    switch (action.type) {
-      case 'credit': {
-        const { usd: amount, reference, lapsesAfterMs } = action
-        const expiresMs = this.#simulator.time.wallMs() + (lapsesAfterMs ?? 0)
-        const lapses = lapsesAfterMs === null ? {} : { expires_at: new Date(expiresMs).toISOString() }
-        return { method: 'POST', path: `/admin/v1/workspaces/${id}/credits`, body: { amount, reference, ...lapses } }
-      }
-      case 'limits': {
-        const { requestsPerMinute: limit } = action
-        const body = limit === null ? {} : { requests_per_minute: limit }
-        return { method: 'PUT', path: `/admin/v1/workspaces/${id}/limits`, body }
-      }
-      case 'price':
-        return { method: 'POST', path: '/admin/v1/prices', body: pricesWith(action.output, action.version) }
-      case 'subscribe': {
-        const body = { plan: 'pro', subscription_id: action.id }
-        return { method: 'PUT', path: `/admin/v1/workspaces/${id}/subscription`, body }
-      }
-      case 'issue_key':
-        return { method: 'POST', path: '/admin/v1/keys', body: { workspace: id, name: action.name } }
-    }
+    if ((action.type !== 'issue_key' && action.type !== 'rotate_key') || response?.status !== 200) return
+    const { id: keyId, secret } = JSON.parse(response.body) as { readonly id: string; readonly secret: string }
+    this.#keys.add(action.workspace, { keyId, secret })
   }
 
   /** No answer without its bill: it is in the log when the answer is complete. */

@@ -34,7 +34,7 @@ export interface SchedulerParts {
   readonly log: LogOf<Expiring | 'CheckpointSealed' | 'CheckpointCosigned'> & RawFrames
   readonly tail: LedgerTail
   readonly sealing: SealingParts | null
-  readonly snapshots?: Pick<SnapshotWriterParts, 'store' | 'openLedger'>
+  readonly snapshots?: Pick<SnapshotWriterParts, 'store' | 'openLedger' | 'everyMs'>
   readonly requestDeadlineMs: number
   /** What such a writer held is released at once; without it at the deadline. */
   readonly endedWriters?: EndedWriters | undefined

@@ -13,6 +13,8 @@ export interface SnapshotWriterParts {
   readonly log: Pick<LogOf<never>, 'follow' | 'lastSequence' | 'writer'>
   readonly store: Pick<SnapshotStore, 'write' | 'removeBeyond'>
   readonly openLedger: () => Promise<Ledger>
+  /** Default: `snapshotEveryMs`. */
+  readonly everyMs?: number
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -98,8 +100,8 @@ export class SnapshotWriter {
 
   #isDue(): boolean {
     if (this.#events === 0 || !this.#isLeading) return false
-    const sinceMs = Math.abs(this.#parts.clock() - this.#lastMs)
-    return this.#events >= schedulerLimits.snapshotEventsMax || sinceMs >= schedulerLimits.snapshotEveryMs
+    const { clock, everyMs = schedulerLimits.snapshotEveryMs } = this.#parts
+    return this.#events >= schedulerLimits.snapshotEventsMax || Math.abs(clock() - this.#lastMs) >= everyMs
   }
 
   #write(): Promise<void> {

@@ -123,6 +123,10 @@ export class SimConsumer {
     this.#leases.clear()
   }
 
+  endPulls(code: number, text: string): void {
+    for (const pull of [...this.#pulls]) this.#end(pull, code, text)
+  }
+
   /** The connections of all who had requested are gone. */
   dropPulls(): void {
     for (const { cancel } of this.#pulls.splice(0)) cancel()

@@ -49,9 +49,15 @@ const storedText = ({ sequence, subject, headers, data, storedMs }: StoredMessag
   },
 })
 
+const noLeader = { error: { code: 503, err_code: 10008, description: 'JetStream system temporarily unavailable' } }
+const noRoom = { error: { code: 503, err_code: 10023, description: 'insufficient resources' } }
+
 /** A nats-server with JetStream, as far as the program's adapter uses one. What it has stored outlives a restart. */
 export class SimNats {
   readonly streams = new Map<string, SimStream>()
+  /** Its disk is full until then. */
+  fullUntilMs = 0
+  #leaderlessUntilMs = 0
   readonly #parts: SimNatsParts
   readonly #consumers = new Map<string, SimConsumer>()
   readonly #clients = new Set<NatsClient>()
@@ -78,6 +84,16 @@ export class SimNats {
   /** As a server that has lost its consumers in memory: whoever waits for their messages gets none. */
   forgetConsumers(): void {
     for (const [id, { config }] of this.#consumers) if (config.durable_name === undefined) this.#end(id)
+  }
+
+  /** Connections stay. What was on its way to the leader before is stored or not; nobody is told. */
+  stepDown(electionMs: number): void {
+    const { time } = this.#parts
+    this.#leaderlessUntilMs = time.nowMs + electionMs
+    for (const [id, consumer] of this.#consumers) {
+      consumer.endPulls(409, 'Leadership Change')
+      if (consumer.config.durable_name === undefined && this.#parts.random() < 0.3) this.#end(id)
+    }
   }
 
   /** All connections end; what was only in memory is gone. */
@@ -126,11 +142,25 @@ export class SimNats {
 
   #receive(message: NatsMessage): void {
     const { subject, reply, data } = message
-    const stream = [...this.streams.values()].find((each) => each.takes(subject))
-    if (subject.startsWith(apiPrefix)) this.#serve(subject.slice(apiPrefix.length), reply, data)
+    const stream = this.#streamOf(subject)
+    if (this.#parts.time.nowMs < this.#leaderlessUntilMs && (stream !== undefined || subject.startsWith('$JS.')))
+      this.#receiveLeaderless(stream, message)
+    else if (subject.startsWith(apiPrefix)) this.#serve(subject.slice(apiPrefix.length), reply, data)
     else if (subject.startsWith('$JS.ACK.')) this.#acknowledge(subject, reply, data)
     else if (stream !== undefined) this.#store(stream, message)
     else if (!this.#publish(message) && reply !== '') this.#refuse(reply)
+  }
+
+  #streamOf(subject: string): SimStream | undefined {
+    for (const stream of this.streams.values()) if (stream.takes(subject)) return stream
+    return undefined
+  }
+
+  #receiveLeaderless(stream: SimStream | undefined, message: NatsMessage): void {
+    if (stream !== undefined && this.#parts.random() < 0.3) this.#store(stream, { ...message, reply: '' })
+    else if (stream !== undefined && this.#parts.random() < 0.5) this.#refuse(message.reply)
+    else if (/^\$JS\.API\.(STREAM|CONSUMER)\.(INFO|CREATE)/.test(message.subject))
+      this.#respond(message.reply, noLeader)
   }
 
   #refuse(reply: string): void {
@@ -157,7 +187,8 @@ export class SimNats {
   }
 
   #store(stream: SimStream, { subject, reply, headers, data }: NatsMessage): void {
-    const stored = stream.store(subject, headers, data)
+    const isFull = stream.config.storage === 'file' && this.#parts.time.nowMs < this.fullUntilMs
+    const stored = isFull ? noRoom : stream.store(subject, headers, data)
     const body = { seq: 0, ...stored, stream: stream.config.name }
     const { acknowledgement, stored: onStored } = this.#parts.faults
     const { isLost, delayMs } = acknowledgement(subject)

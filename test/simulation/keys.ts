@@ -1,0 +1,40 @@
+import { workspacesCount } from './plan.ts'
+
+export interface IssuedKey {
+  readonly keyId: string
+  readonly secret: string
+}
+
+/** The keys of each workspace, as its operator and its clients know them. */
+export class SimKeys {
+  readonly #founding: { readonly first: IssuedKey; readonly limited: IssuedKey }[] = []
+  /** Issued or rotated since; some of them are revoked. */
+  readonly #issued: IssuedKey[][] = Array.from({ length: workspacesCount }, () => [])
+
+  open(first: IssuedKey, limited: IssuedKey): void {
+    this.#founding.push({ first, limited })
+  }
+
+  add(workspace: number, key: IssuedKey): void {
+    this.#issued[workspace]!.push(key)
+  }
+
+  first(workspace: number): IssuedKey {
+    return this.#founding[workspace]!.first
+  }
+
+  /** The one with a spend limit. */
+  limited(workspace: number): IssuedKey {
+    return this.#founding[workspace]!.limited
+  }
+
+  newest(workspace: number): IssuedKey {
+    return this.#issued[workspace]!.at(-1) ?? this.first(workspace)
+  }
+
+  /** One that a client does not rely on, by a draw from 0 to below 1; undefined where there is none. */
+  draw(workspace: number, draw: number): IssuedKey | undefined {
+    const keys = this.#issued[workspace]!
+    return keys[Math.floor(draw * keys.length)]
+  }
+}
