@@ -4,6 +4,7 @@ import { connectNats } from '../../src/adapters/nats/connect.ts'
 import { type OpenLog, openLog } from '../../src/adapters/nats/log.ts'
 import { openOutcomes } from '../../src/adapters/nats/outcomes/open.ts'
 import { openRates } from '../../src/adapters/nats/rates/open.ts'
+import { openSnapshots } from '../../src/adapters/nats/snapshots/open.ts'
 import { openWorkQueues, type WorkQueues } from '../../src/adapters/nats/work-queue/open.ts'
 import type { Signer, Verifier } from '../../src/audit/note.ts'
 import { largerHead, type SignedHead, type SignedHeadStore } from '../../src/audit/signed-head.ts'
@@ -30,15 +31,11 @@ import { videoPoller } from '../../src/roles/video-poller/role.ts'
 import { noReadModels } from '../roles/edge/edge-fixture.ts'
 import { MemoryEndUserKeys } from '../support/memory-end-users.ts'
 import { natsPort } from './nats/server.ts'
-import './deterministic-zlib.ts'
 import type { Ports } from './ports.ts'
 import { currentProcess, noAnswer, type SimProcess } from './process.ts'
 import type { SimTables } from './tables.ts'
 import type { SimUpstream } from './upstream.ts'
 import { type SimVendor, vendorBaseUrl } from './vendor.ts'
-
-// It takes the compression of Node at its start.
-const { openSnapshots } = await import('../../src/adapters/nats/snapshots/open.ts')
 
 /** Shorter than the program's own, so that little simulated time shows what follows a time-out. */
 export const simBounds = {

@@ -16,6 +16,7 @@ interface SeedResult {
   readonly frames: number
   readonly portCalls: readonly (readonly [string, number])[]
   readonly crashes: readonly (readonly [string, number])[]
+  readonly events: readonly (readonly [string, number])[]
 }
 
 /** Of one process: Node keeps some memory of each world. */
@@ -27,7 +28,7 @@ const actions = numberOf('SIMULATE_ACTIONS', 1_000)
 
 const runSeed = async (seed: number): Promise<SeedResult> => {
   const report = await runPlan(makePlan(seed, actions))
-  return { ...report, seed, portCalls: [...report.portCalls], crashes: [...report.crashes] }
+  return { ...report, seed, portCalls: [...report.portCalls], crashes: [...report.crashes], events: [...report.events] }
 }
 
 const replay = async (seed: number): Promise<boolean> => {
@@ -60,6 +61,8 @@ const report = (results: readonly SeedResult[], tookMs: number): void => {
     console.log(
       `  ${port}: ${calls} calls, ${crashes.get(`${port} before`) ?? 0} crashes before, ${crashes.get(`${port} after`) ?? 0} after`,
     )
+  const events = [...sum(results.map(({ events }) => events))].toSorted()
+  console.log(`events: ${events.map(([name, count]) => `${name} ${count}`).join(', ')}`)
   const frames = results.reduce((count, each) => count + each.frames, 0)
   const died = [...crashes.values()].reduce((count, each) => count + each, 0)
   console.log(
@@ -76,7 +79,7 @@ const work = async (seeds: readonly number[]): Promise<void> => {
   for (const seed of seeds) {
     const result = await runSeed(seed).catch(
       (fault: unknown): SeedResult => ({
-        ...{ seed, simulatedMs: 0, steps: 0, frames: 0, portCalls: [], crashes: [] },
+        ...{ seed, simulatedMs: 0, steps: 0, frames: 0, portCalls: [], crashes: [], events: [] },
         violations: [`the run ended with ${String(fault)}`],
       }),
     )

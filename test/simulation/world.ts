@@ -1,3 +1,6 @@
+// Before the program, which takes Node's functions when it is loaded.
+import './deterministic-zlib.ts'
+
 import { createHash, hash } from 'node:crypto'
 import { connectNats } from '../../src/adapters/nats/connect.ts'
 import { ensureOutcomes } from '../../src/adapters/nats/outcomes/open.ts'
@@ -63,6 +66,8 @@ export interface Report {
   readonly crashes: ReadonlyMap<string, number>
   /** Requests by their status; 0 for none. */
   readonly statuses: ReadonlyMap<number, number>
+  /** Of the log, and of the processes' own logs, by type and code. */
+  readonly events: ReadonlyMap<string, number>
 }
 
 export interface RunOptions {
@@ -100,6 +105,7 @@ class World {
   readonly videos: VideoClients
   readonly observer: Observer
   readonly statuses = new Map<number, number>()
+  readonly events = new Map<string, number>()
   readonly #plan: Plan
   readonly #simulator: Simulator
   readonly #digest = createHash('sha256')
@@ -308,11 +314,13 @@ class World {
 
   #startOf(process: SimProcess, name: string, host?: Host): Start {
     const logger: Logger = {
-      log: (event, fields) =>
+      log: (event, fields) => {
+        this.#count(event)
         this.#note(
           name,
           `${event} ${JSON.stringify(fields, (_, each) => (each instanceof Error ? each.message : each))}`,
-        ),
+        )
+      },
     }
     const { time, random } = this.#simulator
     const runtime = createSimRuntime(process, { time, random, logger })
@@ -566,6 +574,10 @@ class World {
       this.violate(`request ${number} (${requestId}) has the bill of ${closing.data.usage.outputTotal}`)
   }
 
+  #count(event: string): void {
+    this.events.set(event, (this.events.get(event) ?? 0) + 1)
+  }
+
   #note(who: string, text: string): void {
     const line = `${this.#simulator.time.nowMs.toFixed(3)} ${who}: ${text}`
     this.#digest.update(line)
@@ -577,6 +589,7 @@ class World {
     try {
       const frame = this.observer.take(message)
       if (this.#sender !== undefined) this.#writers.set(frame.writer, this.#sender)
+      for (const { type } of frame.events) this.#count(type)
       this.#note('log', `${frame.sequence} ${frame.events.map(({ type }) => type).join(' ')}`)
     } catch (fault) {
       this.violate(`frame ${message.sequence} cannot be folded: ${faultText(fault)}`)
@@ -616,10 +629,10 @@ export const runPlan = async (plan: Plan, options: RunOptions = {}): Promise<Rep
     async (simulator) => {
       world = new World(plan, simulator, options)
       await world.run()
-      const { violations, traceHash, ports, statuses, observer } = world
+      const { violations, traceHash, ports, statuses, events, observer } = world
       const { nowMs: simulatedMs, steps } = simulator.time
       return {
-        ...{ violations, traceHash, simulatedMs, steps, statuses },
+        ...{ violations, traceHash, simulatedMs, steps, statuses, events },
         frames: observer.frames.length,
         portCalls: ports.calls,
         crashes: ports.crashes,
