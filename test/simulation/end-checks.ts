@@ -21,6 +21,8 @@ export interface EndCheckParts {
   readonly upstream: SimUpstream
   readonly videos: VideoClients
   readonly journal: readonly JournalEntry[]
+  /** Of the credits that are given. */
+  readonly references: ReadonlySet<string>
   readonly violate: (text: string) => void
   /** Requests that were routed and not ended, though the edge that routed them lives. */
   readonly unended: () => readonly string[]
@@ -50,6 +52,7 @@ export class EndChecks {
       this.#violate(`request ${requestId} has no end, and its edge was not killed`)
     this.#checkUnrouted()
     this.#checkExpired()
+    this.#checkCredits()
     this.#checkTables()
     this.#checkServices()
     this.#checkRepeats()
@@ -75,6 +78,15 @@ export class EndChecks {
       if (purpose === 'allowance' && process !== undefined && !process.isDead)
         this.#violate(`hold ${holdId} expired while its edge was living`)
     }
+  }
+
+  /** Money comes from those who were asked to give it. */
+  #checkCredits(): void {
+    const { observer, references } = this.#parts
+    for (const { events } of observer.frames)
+      for (const event of events)
+        if (event.type === 'WalletCredited' && !references.has(event.data.reference))
+          this.#violate(`nobody gave the credit ${event.data.reference}`)
   }
 
   #checkTables(): void {

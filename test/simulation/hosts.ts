@@ -44,6 +44,7 @@ export const simBounds = {
   wholeAnswerMs: 8_000,
   idleMs: 3_000,
   drainMs: 6_000,
+  closingAckMs: 3_000,
   queueLeaseMs: 4_000,
   taskDeadlineMs: 45_000,
   snapshotEveryMs: 6_000,
@@ -308,7 +309,7 @@ const startSimEdge = async (
     requestDeadlineMs: simBounds.requestDeadlineMs,
     listen: { host: '127.0.0.1', port: 0 },
     // Node's own check for slow clients goes by real time.
-    bounds: { stopMs: simBounds.drainMs, slowClientsCheckMs: 2 ** 31 - 1 },
+    bounds: { stopMs: simBounds.drainMs, closingAckMs: simBounds.closingAckMs, slowClientsCheckMs: 2 ** 31 - 1 },
   })
   push(running)
   listening(process, running.port)

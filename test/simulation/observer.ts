@@ -33,6 +33,16 @@ export interface ObservedTask {
   hasVerdict: boolean
 }
 
+/** Decided under the sequence of their wallet: each moves money, or would not have been decided. */
+const decided: ReadonlySet<string> = new Set([
+  'WalletCredited',
+  'CreditExpired',
+  'PlanSubscribed',
+  'PlanRenewed',
+  'HoldPlaced',
+  'HoldReleased',
+])
+
 const readId = (data: Buffer): string => data.toString('latin1', 0, data.indexOf('\n'))
 
 /** Follows the log as it is stored, and checks after every frame what must hold at every instant. */
@@ -41,13 +51,16 @@ export class Observer {
   readonly frames: Frame[] = []
   readonly requests = new Map<string, ObservedRequest>()
   readonly tasks = new Map<string, ObservedTask>()
+  /** Of credits, subscriptions, keys and holds. */
+  readonly known = new Set<string>()
+  routedCount = 0
   /** Output tokens of every bill in the log, also of one that came after another end of its request. */
   readonly billedOutputs = new Set<number>()
   readonly #onViolation: (text: string) => void
   readonly #permitted: AllowedWriters
   readonly #verifiers: readonly Verifier[]
   readonly #prefix: string
-  readonly shadow = new ShadowLedger()
+  readonly shadow: ShadowLedger
   /** Holds that the scheduler released at their deadline. */
   readonly expired: Hold[] = []
   /** Reserved by the open requests of each allowance. */
@@ -71,6 +84,7 @@ export class Observer {
     readonly prefix: string
   }) {
     this.#onViolation = parts.onViolation
+    this.shadow = new ShadowLedger(parts.onViolation)
     this.#permitted = parts.permitted
     this.#verifiers = parts.verifiers
     this.#prefix = parts.prefix
@@ -86,7 +100,6 @@ export class Observer {
     const applied = applyFrame(this.ledger, frame)
     for (const each of applied) this.#note(each)
     for (const each of applied) this.#checkReserved(each)
-    if (frame.walletSubject !== null) this.#checkHolds(frame.walletSubject, applied)
     for (const workspaceId of new Set(applied.map(({ event }) => event.subject))) this.#checkWallet(workspaceId)
     this.#tree.append(hashFrame(raw))
     this.#roots.push(this.#tree.root)
@@ -112,12 +125,16 @@ export class Observer {
   #note({ event, movements, released, closed }: Applied): void {
     if (this.#eventIds.has(event.id)) this.#onViolation(`event ${event.id} (${event.type}) was applied twice`)
     this.#eventIds.add(event.id)
+    if (decided.has(event.type) && movements.length === 0)
+      this.#onViolation(`${event.type} was decided, and has no effect: ${JSON.stringify(event.data)}`)
     if (event.type === 'HoldPlaced') this.#noteHold(event)
     if (event.type === 'PricePublished') this.#notePrice(event)
     if (event.type === 'HoldReleased' && event.data.reason === 'expired' && released !== null)
       this.expired.push(released)
     if (closed !== null) this.#unreserve(closed, movements)
+    if (event.type === 'RequestRouted') this.routedCount += 1
     if (event.type === 'RequestRouted') this.#reserve(event)
+    this.#noteKnown(event)
     if (event.type === 'RequestRouted') this.#requestOf(event.data.requestId).routed = event
     if (event.type === 'UsageRecorded' || event.type === 'RequestFailed') this.#noteClosing(event)
     if ('holdId' in event.data || 'taskId' in event.data) this.#noteTask(event)
@@ -146,6 +163,12 @@ export class Observer {
     const { requestId, allowanceId } = routed.data
     this.#reserved.get(allowanceId ?? '')?.delete(requestId)
     if (movements.some(({ kind }) => kind === 'excess')) this.#exceeded.add(allowanceId ?? '')
+  }
+
+  #noteKnown({ data }: Event): void {
+    if ('reference' in data && data.reference !== undefined) this.known.add(data.reference)
+    if ('subscriptionId' in data) this.known.add(data.subscriptionId)
+    if ('keyId' in data && data.keyId !== undefined) this.known.add(data.keyId)
   }
 
   #notePrice({ data }: EventOf<'PricePublished'>): void {
@@ -227,21 +250,12 @@ export class Observer {
         this.#onViolation(`a line of ${data.requestId} is not quantity × price`)
   }
 
-  /** By the shadow ledger, since the program's own sum of what is available may be what is wrong. */
-  #checkHolds(workspaceId: string, applied: readonly Applied[]): void {
-    const { balancePicos: balance, holds } = this.shadow.of(workspaceId)
-    const held = [...holds.values()].reduce((sum, picos) => sum + picos, 0n)
-    const places = applied.some(({ event, movements }) => event.type === 'HoldPlaced' && movements.length > 0)
-    if (places && balance + this.ledger.wallets.get(workspaceId)!.creditLimitPicos < held)
-      this.#onViolation(`a hold of ${workspaceId} was placed that its wallet does not cover`)
-  }
-
   #checkWallet(workspaceId: string): void {
     const wallet = this.ledger.wallets.get(workspaceId)
     if (wallet === undefined) return
     const held = [...wallet.holds.values()].reduce((sum, { remainingPicos }) => sum + remainingPicos, 0n)
     const shadow = this.shadow.of(workspaceId)
-    const shadowHeld = [...shadow.holds.values()].reduce((sum, picos) => sum + picos, 0n)
+    const shadowHeld = this.shadow.heldPicos(workspaceId)
     if (shadow.balancePicos !== balancePicos(wallet) || shadowHeld !== held)
       this.#onViolation(
         `${workspaceId} has ${balancePicos(wallet)} and ${held} held, by its events ${shadow.balancePicos} and ${shadowHeld}`,

@@ -2,10 +2,17 @@ import { parseUsd } from '../../src/domain/money.ts'
 import type { Event, EventOf } from '../../src/events/envelope.ts'
 import type { Frame } from '../../src/log/event-log.ts'
 
+interface ShadowHold {
+  picos: bigint
+  /** The key whose spend limit it counts for. */
+  readonly keyId: string | null
+}
+
 interface ShadowWallet {
   balancePicos: bigint
+  creditLimitPicos: bigint
   /** What is left of each open hold. */
-  readonly holds: Map<string, bigint>
+  readonly holds: Map<string, ShadowHold>
 }
 
 type Closing = EventOf<'UsageRecorded'> | EventOf<'RequestFailed'>
@@ -13,6 +20,7 @@ type Closing = EventOf<'UsageRecorded'> | EventOf<'RequestFailed'>
 /** Wallets by the rules of the documentation, restated without any code of the fold: what both say must be the same. */
 export class ShadowLedger {
   readonly wallets = new Map<string, ShadowWallet>()
+  readonly #onViolation: (text: string) => void
   readonly #frames = new Set<string>()
   /** Ids that count once: of credits, fees, adjustments, holds. */
   readonly #seen = new Set<string>()
@@ -20,6 +28,14 @@ export class ShadowLedger {
   /** Of the running period of each subscription. */
   readonly #periodEnds = new Map<string, string>()
   readonly #closings = new Map<string, Closing>()
+  /** Of a key that took another's place, the first of them. */
+  readonly #firstKeys = new Map<string, string>()
+  readonly #spentPicos = new Map<string, bigint>()
+  readonly #spendLimits = new Map<string, bigint>()
+
+  constructor(onViolation: (text: string) => void) {
+    this.#onViolation = onViolation
+  }
 
   take({ walletSubject, writer, counter, events }: Frame): void {
     const id = `${writer}:${counter}`
@@ -29,47 +45,60 @@ export class ShadowLedger {
   }
 
   of(workspaceId: string): ShadowWallet {
-    const known = this.wallets.get(workspaceId) ?? { balancePicos: 0n, holds: new Map() }
+    const known = this.wallets.get(workspaceId) ?? { balancePicos: 0n, creditLimitPicos: 0n, holds: new Map() }
     this.wallets.set(workspaceId, known)
     return known
   }
 
+  heldPicos(workspaceId: string): bigint {
+    return [...this.of(workspaceId).holds.values()].reduce((sum, { picos }) => sum + picos, 0n)
+  }
+
   #apply(event: Event): void {
     switch (event.type) {
+      case 'WorkspaceOpened':
+      case 'WorkspaceChanged':
+        this.of(event.data.workspaceId).creditLimitPicos = parseUsd(event.data.creditLimit)
+        break
+      case 'KeyIssued':
+        this.#firstKeys.set(event.data.keyId, this.#firstKeyOf(event.data.replaces ?? event.data.keyId))
+        break
+      case 'LimitsSet':
+        this.#setLimits(event)
+        break
       case 'WalletCredited':
         this.#moveOnce(event.data.workspaceId, `credit ${event.data.reference}`, parseUsd(event.data.amount))
         break
       case 'AdjustmentPosted':
-        this.#moveOnce(event.data.workspaceId, `adjustment ${event.data.adjustmentId}`, parseUsd(event.data.amount))
+        this.#adjust(event)
         break
       case 'CreditExpired':
-        this.of(event.data.workspaceId).balancePicos -= parseUsd(event.data.amount)
+        this.#lapse(event)
         break
-      case 'PlanSubscribed': {
-        const { workspaceId, subscriptionId, price, includedCredit, expiresAt } = event.data
-        if (this.#isFirst(workspaceId, `plan ${subscriptionId}`)) {
-          this.of(workspaceId).balancePicos += parseUsd(includedCredit) - parseUsd(price)
-          this.#periodEnds.set(subscriptionId, expiresAt)
-        }
-        break
-      }
-      case 'HoldPlaced':
-        if (this.#isFirst(event.data.workspaceId, `hold ${event.data.holdId}`))
-          this.of(event.data.workspaceId).holds.set(event.data.holdId, parseUsd(event.data.amount))
-        break
-      case 'HoldReleased':
-        this.of(event.data.workspaceId).holds.delete(event.data.holdId)
-        break
-      case 'TaskSettled':
-        // A second end charges nothing.
-        if (this.of(event.data.workspaceId).holds.delete(event.data.taskId))
-          this.of(event.data.workspaceId).balancePicos -= parseUsd(event.data.total)
+      case 'PlanSubscribed':
+        this.#subscribe(event)
         break
       case 'PlanRenewed':
         this.#renew(event)
         break
       case 'PlanEnded':
         this.#periodEnds.delete(event.data.subscriptionId)
+        break
+      default:
+        this.#applyWork(event)
+    }
+  }
+
+  #applyWork(event: Event): void {
+    switch (event.type) {
+      case 'HoldPlaced':
+        this.#placeHold(event)
+        break
+      case 'HoldReleased':
+        this.of(event.data.workspaceId).holds.delete(event.data.holdId)
+        break
+      case 'TaskSettled':
+        this.#settleTask(event)
         break
       case 'RequestRouted':
         this.#routed.set(event.data.requestId, event)
@@ -84,12 +113,75 @@ export class ShadowLedger {
     }
   }
 
+  #placeHold({ data }: EventOf<'HoldPlaced'>): void {
+    const { workspaceId, holdId, amount, keyId, task } = data
+    if (!this.#isFirst(workspaceId, `hold ${holdId}`)) return
+    const spender = keyId ?? task?.keyId ?? null
+    const wallet = this.of(workspaceId)
+    wallet.holds.set(holdId, {
+      picos: parseUsd(amount),
+      keyId: spender === null ? null : this.#firstKeyOf(spender),
+    })
+    if (wallet.balancePicos + wallet.creditLimitPicos < this.heldPicos(workspaceId))
+      this.#onViolation(`a hold of ${workspaceId} was placed that its wallet does not cover`)
+    if (spender !== null) this.#checkSpending(workspaceId, this.#firstKeyOf(spender))
+  }
+
+  #checkSpending(workspaceId: string, keyId: string): void {
+    const limit = this.#spendLimits.get(keyId)
+    const held = [...this.of(workspaceId).holds.values()].reduce(
+      (sum, hold) => (hold.keyId === keyId ? sum + hold.picos : sum),
+      0n,
+    )
+    const spent = this.#spentPicos.get(keyId) ?? 0n
+    if (limit !== undefined && spent + held > limit)
+      this.#onViolation(`key ${keyId} has spent ${spent} and holds ${held}, its limit is ${limit}`)
+  }
+
+  #setLimits({ data: { keyId, limits } }: EventOf<'LimitsSet'>): void {
+    if (keyId === undefined) return
+    const total = limits.spend?.total
+    if (total === undefined) this.#spendLimits.delete(this.#firstKeyOf(keyId))
+    else this.#spendLimits.set(this.#firstKeyOf(keyId), parseUsd(total))
+  }
+
+  #adjust({ data: { workspaceId, adjustmentId, amount, keyId } }: EventOf<'AdjustmentPosted'>): void {
+    if (!this.#isFirst(workspaceId, `adjustment ${adjustmentId}`)) return
+    this.of(workspaceId).balancePicos += parseUsd(amount)
+    if (keyId !== undefined) this.#spend(keyId, -parseUsd(amount))
+  }
+
+  /** What is held does not lapse. */
+  #lapse({ data: { workspaceId, reference, amount } }: EventOf<'CreditExpired'>): void {
+    const wallet = this.of(workspaceId)
+    wallet.balancePicos -= parseUsd(amount)
+    if (wallet.balancePicos + wallet.creditLimitPicos < this.heldPicos(workspaceId))
+      this.#onViolation(`credit ${reference} of ${workspaceId} lapsed though it is held`)
+  }
+
+  #subscribe({ data }: EventOf<'PlanSubscribed'>): void {
+    const { workspaceId, subscriptionId, price, includedCredit, expiresAt } = data
+    if (!this.#isFirst(workspaceId, `plan ${subscriptionId}`)) return
+    this.of(workspaceId).balancePicos += parseUsd(includedCredit) - parseUsd(price)
+    this.#periodEnds.set(subscriptionId, expiresAt)
+  }
+
   /** A period begins where the one before ends, once. */
   #renew({ data }: EventOf<'PlanRenewed'>): void {
     const { workspaceId, subscriptionId, price, includedCredit, startsAt, expiresAt } = data
     if (this.#periodEnds.get(subscriptionId) !== startsAt) return
     this.#periodEnds.set(subscriptionId, expiresAt)
     this.of(workspaceId).balancePicos += parseUsd(includedCredit) - parseUsd(price)
+  }
+
+  /** A second end charges nothing. */
+  #settleTask({ data: { workspaceId, taskId, total } }: EventOf<'TaskSettled'>): void {
+    const wallet = this.of(workspaceId)
+    const hold = wallet.holds.get(taskId)
+    if (hold === undefined) return
+    wallet.holds.delete(taskId)
+    wallet.balancePicos -= parseUsd(total)
+    if (hold.keyId !== null) this.#spend(hold.keyId, parseUsd(total))
   }
 
   /** Once both sides are known, whichever came last. */
@@ -99,8 +191,18 @@ export class ShadowLedger {
     const wallet = this.of(closing.data.workspaceId)
     const total = parseUsd(closing.data.total)
     wallet.balancePicos -= total
-    const left = wallet.holds.get(routed.data.allowanceId ?? '')
-    if (left !== undefined) wallet.holds.set(routed.data.allowanceId ?? '', left > total ? left - total : 0n)
+    this.#spend(routed.data.keyId, total)
+    const hold = wallet.holds.get(routed.data.allowanceId ?? '')
+    if (hold !== undefined) hold.picos = hold.picos > total ? hold.picos - total : 0n
+  }
+
+  #spend(keyId: string, picos: bigint): void {
+    const first = this.#firstKeyOf(keyId)
+    this.#spentPicos.set(first, (this.#spentPicos.get(first) ?? 0n) + picos)
+  }
+
+  #firstKeyOf(keyId: string): string {
+    return this.#firstKeys.get(keyId) ?? keyId
   }
 
   #moveOnce(workspaceId: string, id: string, picos: bigint): void {

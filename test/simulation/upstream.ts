@@ -19,6 +19,9 @@ export interface UpstreamParts {
   readonly random: () => number
   readonly ports: Ports
   readonly modesOf: (number: number) => readonly AttemptMode[]
+  /** In the log by now. */
+  readonly routedCount: () => number
+  readonly violate: (text: string) => void
 }
 
 interface AskedBody {
@@ -80,6 +83,8 @@ export class SimUpstream {
     const number = Number(/#(\d+)/.exec(asked.messages.at(-1)?.content ?? '')?.[1])
     const tried = this.#tried.get(number) ?? 0
     this.#tried.set(number, tried + 1)
+    const { routedCount, violate } = this.#parts
+    if (this.#tried.size > routedCount()) violate(`request ${number} is sent to a provider before the log has it`)
     const mode = this.#parts.modesOf(number)[tried] ?? 'answers'
     const delayMs = mode === 'answers_late' ? 1_000 + random() * 5_000 : 5 + random() * 50
     const service = { number, provider: new URL(request.url).hostname, process, isReported: false, isComplete: false }

@@ -151,14 +151,15 @@ class World {
       plan.actions.flatMap(({ what }) => (what.type === 'chat' ? [[what.number, what.attempts] as const] : [])),
     )
     const modesOf = (number: number) => (this.#isDraining ? [] : (modes.get(number) ?? []))
-    this.upstream = new SimUpstream({ time, random, ports: this.ports, modesOf })
+    const routedCount = (): number => this.observer.routedCount
+    const violate = (text: string): void => this.violate(text)
+    this.upstream = new SimUpstream({ time, random, ports: this.ports, modesOf, routedCount, violate })
     const videoActions = new Map(
       plan.actions.flatMap(({ what }) => (what.type === 'video' ? [[what.number, what] as const] : [])),
     )
     const isDraining = (): boolean => this.#isDraining
     const actionOf = (number: number) => videoActions.get(number)
     this.vendor = new SimVendor({ time, random, ports: this.ports, actionOf, isDraining })
-    const violate = (text: string): void => this.violate(text)
     this.videos = new VideoClients({ observer: this.observer, vendor: this.vendor, violate })
     this.#checks = this.#createChecks()
     const admins = [{ name: 'ana', sha256: hash('sha256', adminToken) }]
@@ -182,6 +183,10 @@ class World {
     return new EndChecks({
       ...{ observer, tables, upstream, videos },
       journal: this.#journal,
+      references: new Set([
+        'first',
+        ...this.#plan.actions.flatMap(({ what }) => ('reference' in what ? [what.reference] : [])),
+      ]),
       violate: (text) => this.violate(text),
       unended: () => this.#unended(),
       isSealed: () => this.#isSealed(),
@@ -385,7 +390,8 @@ class World {
     this.#listening.delete(process)
     try {
       await runIn(process, async () => {
-        for (const part of stops.reverse()) await part.stop()
+        const death = new Promise<void>((resolve) => process.onDeath(resolve))
+        for (const part of stops.reverse()) await Promise.race([part.stop(), death])
       })
     } catch (fault) {
       this.#note(host.name, `does not stop well: ${faultText(fault)}`)
@@ -557,9 +563,23 @@ class World {
     // What expires so soon may have expired by the clock of the edge.
     if (response?.status === 400 && !Object.hasOwn(request.body, 'expires_at'))
       this.violate(`the admin API refuses ${action.type}: ${response.body}`)
-    if ((action.type !== 'issue_key' && action.type !== 'rotate_key') || response?.status !== 200) return
-    const { id: keyId, secret } = JSON.parse(response.body) as { readonly id: string; readonly secret: string }
-    this.#keys.add(action.workspace, { keyId, secret })
+    if (response?.isComplete && response.status < 300) this.#checkAdministered(action, response)
+  }
+
+  /** What was answered is in the log. */
+  #checkAdministered(action: AdminAction, { body }: SimResponse): void {
+    const { id, secret } = JSON.parse(body) as { readonly id: string; readonly secret: string }
+    const isKey = action.type === 'issue_key' || action.type === 'rotate_key'
+    if (isKey) this.#keys.add(action.workspace, { keyId: id, secret })
+    const name = isKey
+      ? id
+      : action.type === 'credit'
+        ? action.reference
+        : action.type === 'subscribe'
+          ? action.id
+          : null
+    if (name !== null && !this.observer.known.has(name))
+      this.violate(`${action.type} ${name} was answered, and is not in the log`)
   }
 
   /** No answer without its bill: it is in the log when the answer is complete. */

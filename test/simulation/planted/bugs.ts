@@ -301,8 +301,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'a key that another request has is claimed',
     `${edge}/admission/idempotency/idempotency-keys.ts`,
-    "if (put.refused === 'full') throw full()\n    return null",
-    "if (put.refused === 'full') throw full()\n    return revision + 1",
+    "if (put.refused === 'full') throw storeIsFull()\n    return null",
+    "if (put.refused === 'full') throw storeIsFull()\n    return revision + 1",
   ),
   bug(
     'an abandoned request is forgotten, not ended',
