@@ -43,6 +43,9 @@ const decided: ReadonlySet<string> = new Set([
   'HoldReleased',
 ])
 
+/** An edge that is cut off works on for two seconds, and clocks jump. */
+const revokedUseMs = 20_000
+
 const readId = (data: Buffer): string => data.toString('latin1', 0, data.indexOf('\n'))
 
 /** Follows the log as it is stored, and checks after every frame what must hold at every instant. */
@@ -74,6 +77,7 @@ export class Observer {
   readonly #frameIds = new Set<string>()
   readonly #holds = new Set<string>()
   /** By model and version. */
+  readonly #revokedMs = new Map<string, number>()
   readonly #sheets = new Map<string, PriceSheet>()
   readonly #unitPrices = new Map<string, string>()
 
@@ -132,6 +136,8 @@ export class Observer {
     if (event.type === 'HoldReleased' && event.data.reason === 'expired' && released !== null)
       this.expired.push(released)
     if (closed !== null) this.#unreserve(closed, movements)
+    if (event.type === 'KeyRevoked') this.#revokedMs.set(event.data.keyId, Date.parse(event.time))
+    if (event.type === 'RequestRouted') this.#checkKey(event)
     if (event.type === 'RequestRouted') this.routedCount += 1
     if (event.type === 'RequestRouted') this.#reserve(event)
     this.#noteKnown(event)
@@ -163,6 +169,12 @@ export class Observer {
     const { requestId, allowanceId } = routed.data
     this.#reserved.get(allowanceId ?? '')?.delete(requestId)
     if (movements.some(({ kind }) => kind === 'excess')) this.#exceeded.add(allowanceId ?? '')
+  }
+
+  #checkKey({ time, data: { requestId, keyId } }: EventOf<'RequestRouted'>): void {
+    const sinceMs = Date.parse(time) - (this.#revokedMs.get(keyId) ?? Number.POSITIVE_INFINITY)
+    if (sinceMs > revokedUseMs)
+      this.#onViolation(`request ${requestId} was admitted ${sinceMs} ms after its key was revoked`)
   }
 
   #noteKnown({ data }: Event): void {

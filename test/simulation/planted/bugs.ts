@@ -1,19 +1,10 @@
-/** A fault that is put into one file of the program before it is loaded. */
-export interface PlantedBug {
-  readonly name: string
-  /** Below `src`. */
-  readonly file: string
-  /** Occurs once in the file. */
-  readonly find: string
-  readonly replace: string
-}
-
-const bug = (name: string, file: string, find: string, replace: string): PlantedBug => ({ name, file, find, replace })
+import { bug, type PlantedBug } from './planted-bug.ts'
+import { readerBugs } from './reader-bugs.ts'
 
 const nats = 'adapters/nats'
 const edge = 'roles/edge'
 
-export const plantedBugs: readonly PlantedBug[] = [
+const bugs: readonly PlantedBug[] = [
   // The log and its writers.
   bug(
     'an append is acknowledged before it is stored',
@@ -455,3 +446,5 @@ export const plantedBugs: readonly PlantedBug[] = [
     'if (sides.delete(first)) completedOpen.push',
   ),
 ]
+
+export const plantedBugs: readonly PlantedBug[] = [...bugs, ...readerBugs]

@@ -22,7 +22,10 @@ t.test('every planted bug has its place in the source', async (t) => {
 })
 
 t.test('bugs that are put into the program are detected', async (t) => {
-  t.match(await violationOf('an append is acknowledged before it is stored'), /sent to a provider before the log has it/)
+  t.match(
+    await violationOf('an append is acknowledged before it is stored'),
+    /sent to a provider before the log has it/,
+  )
   t.match(await violationOf('a charge is not drawn from its hold'), /by its events/)
   t.match(await violationOf('what is reserved counts as free'), /reserve \d+, it has \d+/)
 })

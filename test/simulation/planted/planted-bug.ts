@@ -1,0 +1,16 @@
+/** A fault that is put into one file of the program before it is loaded. */
+export interface PlantedBug {
+  readonly name: string
+  /** Below `src`. */
+  readonly file: string
+  /** Occurs once in the file. */
+  readonly find: string
+  readonly replace: string
+}
+
+export const bug = (name: string, file: string, find: string, replace: string): PlantedBug => ({
+  name,
+  file,
+  find,
+  replace,
+})
