@@ -28,11 +28,7 @@ export class SimKeys {
     return this.#founding[workspace]!.limited
   }
 
-  newest(workspace: number): IssuedKey {
-    return this.#issued[workspace]!.at(-1) ?? this.first(workspace)
-  }
-
-  /** One that a client does not rely on, by a draw from 0 to below 1; undefined where there is none. */
+  /** By a draw from 0 to below 1; undefined where none was issued. */
   draw(workspace: number, draw: number): IssuedKey | undefined {
     const keys = this.#issued[workspace]!
     return keys[Math.floor(draw * keys.length)]

@@ -22,8 +22,8 @@ export interface ChatAction {
   readonly number: number
   /** Of the workspace's two keys the one with a spend limit. */
   readonly isLimitedKey: boolean
-  /** Of the keys that were issued meanwhile one; some are revoked. */
-  readonly isNewKey: boolean
+  /** Draws one of the keys that were issued meanwhile, some of which are revoked; null: not one of those. */
+  readonly newKey: number | null
   /** Fewer than its answer has, now and then: it costs more than was reserved. */
   readonly maxTokens: number
   readonly stream: boolean
@@ -121,7 +121,7 @@ const chat = (random: Random, number: number): ChatAction => ({
   workspace: drawWhole(random, workspacesCount),
   number,
   isLimitedKey: random() < 0.3,
-  isNewKey: random() < 0.1,
+  newKey: random() < 0.15 ? random() : null,
   maxTokens: random() < 0.1 ? Math.ceil(number / 2) : 2_500,
   stream: random() < 0.5,
   router: random() < 0.3,

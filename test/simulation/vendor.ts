@@ -28,6 +28,7 @@ export interface VendorParts {
   readonly actionOf: (number: number) => VideoAction | undefined
   /** From then on it answers well and in time. */
   readonly isDraining: () => boolean
+  readonly violate: (text: string) => void
 }
 
 interface Reply {
@@ -45,6 +46,9 @@ interface SubmitBody {
 /** Units a second at the vendor. */
 export const vendorUnitsPerSecond = 0.6
 export const vendorBaseUrl = 'https://vendor.example/v1'
+
+/** A submit takes no longer. */
+const lookUpAfterMs = 1_900
 
 const envelope = (code: number, message: string, data?: object): object => ({ code, message, request_id: 'r1', data })
 
@@ -73,6 +77,8 @@ export class SimVendor {
   downUntilMs = 0
   readonly #byOwnId = new Map<string, VendorTask>()
   readonly #submits = new Map<number, number>()
+  /** Submits that may have been done, and after which the vendor was not asked for the task, with their instant. */
+  readonly #doubts = new Map<string, number>()
   readonly #parts: VendorParts
 
   constructor(parts: VendorParts) {
@@ -115,14 +121,20 @@ export class SimVendor {
     this.#submits.set(number, tried + 1)
     const mode = this.#parts.isDraining() ? 'accepts' : (this.#parts.actionOf(number)?.submits[tried] ?? 'accepts')
     await this.#wait(request, 10 + this.#parts.random() * 150)
+    const { time, violate } = this.#parts
+    if (mode === 'is_busy') return { status: 429, body: envelope(1303, 'too many tasks') }
+    if (this.#doubts.has(taskId)) violate(`${taskId} is submitted again, and was not looked up`)
+    this.#doubts.set(taskId, time.nowMs)
     return this.#answerSubmit(request, mode, taskId, number)
   }
 
   async #answerSubmit(request: HttpRequest, mode: SubmitMode, taskId: string, number: number): Promise<Reply> {
     if (mode === 'never_arrives') throw new HttpFault('network')
-    if (mode === 'is_busy') return { status: 429, body: envelope(1303, 'too many tasks') }
     if (this.tasks.has(taskId)) return { status: 400, body: envelope(1201, 'external_task_id exists') }
-    if (mode === 'refuses') return { status: 400, body: envelope(1301, 'the prompt is refused') }
+    if (mode === 'refuses') {
+      this.#doubts.set(taskId, Number.NEGATIVE_INFINITY)
+      return { status: 400, body: envelope(1301, 'the prompt is refused') }
+    }
     const { time, random } = this.#parts
     if (mode === 'accepts_late') {
       // The vendor works on, also when its caller has given up.
@@ -164,9 +176,17 @@ export class SimVendor {
     if (luck < 0.07) return { status: 429, body: envelope(1302, 'too many requests') }
     if (luck < 0.08) return { status: 200, body: '<html>' }
     const id = decodeURIComponent(new URL(request.url).pathname.split('/').at(-1) ?? '')
+    this.#noteLookUp(id)
     const task = this.tasks.get(id) ?? this.#byOwnId.get(id)
     if (task === undefined || luck < 0.1) return { status: 404, body: envelope(1203, 'task not found') }
     return this.#show(luck < 0.12 ? (this.#byOwnId.values().next().value ?? task) : task)
+  }
+
+  #noteLookUp(taskId: string): void {
+    const submittedMs = this.#doubts.get(taskId)
+    this.#doubts.delete(taskId)
+    if (submittedMs !== undefined && this.#parts.time.nowMs - submittedMs < lookUpAfterMs)
+      this.#parts.violate(`${taskId} is looked up while its submit may still be on its way`)
   }
 
   #show(task: VendorTask): Reply {

@@ -86,6 +86,8 @@ interface Host {
 const adminToken = 'admin-token-of-the-simulation'
 const origin = 'gateway.test/simulation'
 const restartMs = 700
+/** Of the processes' logs: nothing that happens here explains them. */
+const impossible: ReadonlySet<string> = new Set(['snapshot.unreadable', 'seal.stopped', 'projection.row_mismatch'])
 const dayMs = 86_400_000
 /** Holds of dead edges have expired by then, and idle allowances have been returned. */
 const drainMs = 150_000
@@ -144,6 +146,7 @@ class World {
       onViolation: (text) => this.violate(text),
       permitted: permittedEventTypes,
       verifiers,
+      clocksJump: plan.faults.some(({ what }) => what.type === 'clock_jump'),
       prefix: `${logName.toLowerCase()}.`,
     })
     this.tables = new SimTables({ time, random, ports: this.ports })
@@ -159,7 +162,7 @@ class World {
     )
     const isDraining = (): boolean => this.#isDraining
     const actionOf = (number: number) => videoActions.get(number)
-    this.vendor = new SimVendor({ time, random, ports: this.ports, actionOf, isDraining })
+    this.vendor = new SimVendor({ time, random, ports: this.ports, actionOf, isDraining, violate })
     this.videos = new VideoClients({ observer: this.observer, vendor: this.vendor, violate })
     this.#checks = this.#createChecks()
     const admins = [{ name: 'ana', sha256: hash('sha256', adminToken) }]
@@ -321,6 +324,7 @@ class World {
     const logger: Logger = {
       log: (event, fields) => {
         this.#count(event)
+        if (impossible.has(event)) this.violate(`${name} logs ${event} ${faultText(fields['fault' as never])}`)
         this.#note(
           name,
           `${event} ${JSON.stringify(fields, (_, each) => (each instanceof Error ? each.message : each))}`,
@@ -523,19 +527,15 @@ class World {
     if (response !== null) this.#checkBilled(action, response)
   }
 
-  #secretOf({
-    workspace,
-    isLimitedKey,
-    isNewKey,
-  }: Pick<ChatAction, 'workspace' | 'isLimitedKey' | 'isNewKey'>): string {
+  #secretOf({ workspace, isLimitedKey, newKey }: Pick<ChatAction, 'workspace' | 'isLimitedKey' | 'newKey'>): string {
     const keys = this.#keys
-    if (isNewKey) return keys.newest(workspace).secret
-    return (isLimitedKey ? keys.limited(workspace) : keys.first(workspace)).secret
+    const drawn = newKey === null ? undefined : keys.draw(workspace, newKey)
+    return (drawn ?? (isLimitedKey ? keys.limited(workspace) : keys.first(workspace))).secret
   }
 
   async #submitVideo(action: VideoAction, edge: SimProcess, port: number): Promise<void> {
     const { network, time } = this.#simulator
-    const secret = this.#secretOf({ ...action, isNewKey: false })
+    const secret = this.#secretOf({ ...action, newKey: null })
     const response = await exchange(network, port, { ...submitOf(action, secret), leavesAfter: null })
     this.#note('client', `video ${action.number} ended with ${response?.status} ${response?.body}`)
     const taskId = this.videos.noteSubmit(action, response, edge)
