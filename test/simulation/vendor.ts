@@ -1,6 +1,6 @@
 import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse } from '../../src/providers/http.ts'
 import type { Ports } from './ports.ts'
-import { currentProcess, noAnswer } from './process.ts'
+import { currentProcess, noAnswer, type SimProcess } from './process.ts'
 import type { DeductionMode, SubmitMode, VideoAction } from './video-plan.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
@@ -77,8 +77,8 @@ export class SimVendor {
   downUntilMs = 0
   readonly #byOwnId = new Map<string, VendorTask>()
   readonly #submits = new Map<number, number>()
-  /** Submits that may have been done, and after which the vendor was not asked for the task, with their instant. */
-  readonly #doubts = new Map<string, number>()
+  /** Submits that may have been done, and after which the vendor was not asked for the task. */
+  readonly #doubts = new Map<string, { readonly process: SimProcess | undefined; readonly atMs: number }>()
   readonly #parts: VendorParts
 
   constructor(parts: VendorParts) {
@@ -123,8 +123,11 @@ export class SimVendor {
     await this.#wait(request, 10 + this.#parts.random() * 150)
     const { time, violate } = this.#parts
     if (mode === 'is_busy') return { status: 429, body: envelope(1303, 'too many tasks') }
-    if (this.#doubts.has(taskId)) violate(`${taskId} is submitted again, and was not looked up`)
-    this.#doubts.set(taskId, time.nowMs)
+    // Another process cannot know of it where the nats-server has lost the lease: the vendor refuses it then.
+    const process = currentProcess()
+    if (process !== undefined && this.#doubts.get(taskId)?.process === process)
+      violate(`${taskId} is submitted again, and was not looked up`)
+    this.#doubts.set(taskId, { process, atMs: time.nowMs })
     return this.#answerSubmit(request, mode, taskId, number)
   }
 
@@ -132,7 +135,7 @@ export class SimVendor {
     if (mode === 'never_arrives') throw new HttpFault('network')
     if (this.tasks.has(taskId)) return { status: 400, body: envelope(1201, 'external_task_id exists') }
     if (mode === 'refuses') {
-      this.#doubts.set(taskId, Number.NEGATIVE_INFINITY)
+      this.#doubts.delete(taskId)
       return { status: 400, body: envelope(1301, 'the prompt is refused') }
     }
     const { time, random } = this.#parts
@@ -183,9 +186,9 @@ export class SimVendor {
   }
 
   #noteLookUp(taskId: string): void {
-    const submittedMs = this.#doubts.get(taskId)
+    const doubt = this.#doubts.get(taskId)
     this.#doubts.delete(taskId)
-    if (submittedMs !== undefined && this.#parts.time.nowMs - submittedMs < lookUpAfterMs)
+    if (doubt?.process === currentProcess() && this.#parts.time.nowMs - (doubt?.atMs ?? 0) < lookUpAfterMs)
       this.#parts.violate(`${taskId} is looked up while its submit may still be on its way`)
   }
 
