@@ -65,6 +65,7 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
     ['/v1/video', async () => (await made('POST /v1/videos'))['id']],
     ['/vv/v1/videos/', async () => (await made('POST /v1/videos'))['id']],
     ['/v1/models/', async () => documentedModel],
+    ['/v1beta/models/', async () => documentedModel],
     ['/v1/ledger/charges/', async () => (await made('POST /v1/videos'))['id']],
     ['/admin/v1/workspaces/{workspace}/ledger/charges/', async () => (await made('POST /v1/videos'))['id']],
     ['/admin/v1/workspaces/{id}/limits', async () => await limited()],
@@ -104,7 +105,7 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
     const [, make] = resources.find(([path]) => written.startsWith(path)) ?? []
     if (make === undefined) throw new Error(`nobody knows what ${name} is asked for`)
     const id = asText(await make())
-    const path = template.replace(/\{id\}/, id)
+    const path = template.replace(/\{(?:id|model)\}/, id)
     return path.includes('{key}') ? path.replace('{key}', asText(await keyIn(id))) : path
   }
   const validOf = async (operation: Documented): Promise<Sent> => ({

@@ -83,7 +83,6 @@ const shownCharactersMax = 64
 const readMembers = (value: JsonObject, members: Members, path: string): JsonObject => {
   const read: Record<string, unknown> = {}
   for (const [written, member] of Object.entries(value)) {
-    if (member === null) continue
     const name = spelled(written, members)
     const memberPath = path === '' ? name : `${path}.${name}`
     if (!Object.hasOwn(members, name))
@@ -105,7 +104,7 @@ const readByRule = (value: unknown, rule: Rule, path: string): unknown => {
 }
 
 /**
- * A request of Google's format with every member in its one spelling, and without those that are null. Throws
+ * A request of Google's format with every member in its one spelling. Throws
  * `unsupported_parameter` with the path of a member that is not known, that names an object of the provider's account,
  * or that has no price; `invalid_value` for one that is given twice.
  */
@@ -114,9 +113,8 @@ export const readGeminiMembers = (value: unknown): unknown => readByRule(value, 
 /** As `readGeminiMembers`, of the question how many tokens a request has, which may be wrapped. */
 export const readCountMembers = (value: unknown): unknown => {
   if (!isObject(value)) return value
-  const { generateContentRequest, generate_content_request: snake, ...rest } = value
-  return readGeminiMembers({
-    ...rest,
-    ...(isObject(generateContentRequest ?? snake) ? ((generateContentRequest ?? snake) as JsonObject) : {}),
-  })
+  const { generateContentRequest, generate_content_request: wrapped = generateContentRequest, ...rest } = value
+  if (wrapped === undefined) return readGeminiMembers(rest)
+  if (!isObject(wrapped)) throw invalidMember('generateContentRequest', 'an object is expected')
+  return readGeminiMembers({ ...rest, ...wrapped })
 }

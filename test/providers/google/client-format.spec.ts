@@ -60,7 +60,7 @@ t.test('both spellings are one, and what is inside of values is not touched', as
           ],
         },
       ],
-      generation_config: { max_output_tokens: 5, thinking_config: { thinking_budget: 0 }, seed: null },
+      generation_config: { max_output_tokens: 5, thinking_config: { thinking_budget: 0 } },
     }),
     {
       contents: [
