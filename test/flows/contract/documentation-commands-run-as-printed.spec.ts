@@ -87,6 +87,7 @@ const runShell = async (folder: string, script: string): Promise<ShellEnd> => {
 const openCheckout = async (t: Test): Promise<string> => {
   const folder = await temporaryFolder(t)
   await symlink(join(root, 'prices.json'), join(folder, 'prices.json'))
+  await writeFile(join(folder, 'gateway.yaml'), 'tags: [team, env]\n') // As docs/tags.md has it.
   await mkdir(join(folder, 'data'))
   await prepareDataFolder(join(folder, 'data'))
   return folder

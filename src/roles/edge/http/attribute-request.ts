@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { asObject, type JsonObject } from '../../../encoding/json.ts'
 import { GatewayError } from '../../../errors/gateway-error.ts'
 import type { RequestRouted } from '../../../events/types.ts'
-import { type HttpMiddleware, jsonOfContext, keyOfContext } from '../../../http/context.ts'
+import { type HttpMiddleware, type HttpState, jsonOfContext, keyOfContext } from '../../../http/context.ts'
 import type { EndUserIds } from '../../../log/end-users.ts'
 import { listenerLimits } from './limits.ts'
 
@@ -88,17 +88,28 @@ interface AttributionParts {
   readonly endUsers: Pick<EndUserIds, 'resolveId'>
 }
 
-/** Notes the tags and the end user of a request. Throws `invalid_value`, and `log_unavailable` without the end user's id. */
+const readAttribution = async (
+  ctx: Parameters<HttpMiddleware>[0],
+  { tagNames, endUsers }: AttributionParts,
+  endUserMember: EndUserMember,
+): Promise<NonNullable<HttpState['attribution']>> => {
+  const body = asObject(jsonOfContext(ctx).value)
+  const tags = readTags(ctx.req.headers, body, tagNames)
+  const name = readEndUser(body, endUserMember)
+  const endUser = name === null ? null : await endUsers.resolveId(keyOfContext(ctx).workspaceId, name)
+  return {
+    ...(Object.keys(tags).length === 0 ? {} : { tags }),
+    ...(endUser === null ? {} : { endUser }),
+  }
+}
+
+/**
+ * Notes the tags and the end user of a request. Throws `invalid_value`, and `log_unavailable` without the end user's id.
+ * It holds no part of the parsed body while the request runs: the collector may take that.
+ */
 export const attributeRequest =
-  ({ tagNames, endUsers }: AttributionParts, endUserMember: EndUserMember): HttpMiddleware =>
+  (parts: AttributionParts, endUserMember: EndUserMember): HttpMiddleware =>
   async (ctx, next) => {
-    const body = asObject(jsonOfContext(ctx).value)
-    const tags = readTags(ctx.req.headers, body, tagNames)
-    const name = readEndUser(body, endUserMember)
-    const endUser = name === null ? null : await endUsers.resolveId(keyOfContext(ctx).workspaceId, name)
-    ctx.state.attribution = {
-      ...(Object.keys(tags).length === 0 ? {} : { tags }),
-      ...(endUser === null ? {} : { endUser }),
-    }
+    ctx.state.attribution = await readAttribution(ctx, parts, endUserMember)
     await next()
   }
