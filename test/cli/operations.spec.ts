@@ -44,6 +44,7 @@ t.test('commands take what the requests of their operations have', (t) => {
     'router set <router> <candidates...> --weighted',
     'router unset <router>',
     'workspace change <workspace> --name --credit-limit --json',
+    'workspace forget-end-users <workspace>',
     'workspace list --json',
     'workspace open <workspace> --name --credit-limit --json',
     'workspace show <workspace> --json',

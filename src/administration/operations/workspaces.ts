@@ -118,7 +118,7 @@ export const workspaceOperations: readonly AdminOperation[] = [
     },
   }),
   defineOperation({
-    name: 'workspace.forget_end_users',
+    name: 'workspace.forget-end-users',
     summary: 'Erase the key of its end users: those in the log are anonymous then, and new requests have other ids',
     answer: 'workspace',
     http: { method: 'delete', path: '/admin/v1/workspaces/:id/end-users' },

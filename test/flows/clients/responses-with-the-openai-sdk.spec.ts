@@ -515,8 +515,8 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
   t.test('which models can be asked here', async (t) => {
     const types = new Map<string, unknown>()
     for await (const model of client.models.list()) types.set(model.id, plainJson(model)['supported_endpoint_types'])
-    t.same(types.get('openai/plain'), ['openai', 'anthropic', 'openai-response'])
-    t.same(types.get('anthropic/plain'), ['openai', 'anthropic', 'openai-response'])
+    t.same(types.get('openai/plain'), ['openai', 'anthropic', 'openai-response', 'gemini'])
+    t.same(types.get('anthropic/plain'), ['openai', 'anthropic', 'openai-response', 'gemini'])
   })
 })
 
