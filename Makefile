@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check leavers attacks bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-all generate clients chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness structure request-path
+.PHONY: help run test check leavers attacks bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-all generate clients matrix chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness structure request-path
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -59,6 +59,10 @@ bench-workers: node_modules/.installed ## Measure workers against one process; a
 
 leavers: node_modules/.installed ## Clients that leave at every moment: what they pay beside what the upstream bills
 	tap --timeout=1200 test/leavers/main.ts $(ARGS)
+
+matrix: node_modules/.installed ## Every surface × dialect × feature by the official SDKs, printed as a table; the bills equal the provider's count
+	@out=$$(tap --reporter=tap test/flows/clients/every-surface-serves-every-dialect.spec.ts); status=$$?; \
+	echo "$$out" | grep -E '^ *# \||^# \{|^ *not ok'; exit $$status
 
 attacks: node_modules/.installed ## Attack with a tenth of a core, beside a neighbour who pays: ATTACKS_SECONDS (10) each, ATTACKS_ONLY of those whose name has it
 	tap --timeout=1200 test/attacks/main.ts $(ARGS)
