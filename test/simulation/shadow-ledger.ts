@@ -11,6 +11,8 @@ interface ShadowHold {
 interface ShadowWallet {
   balancePicos: bigint
   creditLimitPicos: bigint
+  /** Charged beyond what was held, since the last frame of the wallet: whoever decides the next may not know of it. */
+  excessPicos: bigint
   /** What is left of each open hold. */
   readonly holds: Map<string, ShadowHold>
 }
@@ -42,10 +44,16 @@ export class ShadowLedger {
     if (walletSubject === null && this.#frames.has(id)) return
     this.#frames.add(id)
     for (const event of events) this.#apply(event)
+    if (walletSubject !== null) this.of(walletSubject).excessPicos = 0n
   }
 
   of(workspaceId: string): ShadowWallet {
-    const known = this.wallets.get(workspaceId) ?? { balancePicos: 0n, creditLimitPicos: 0n, holds: new Map() }
+    const known = this.wallets.get(workspaceId) ?? {
+      balancePicos: 0n,
+      creditLimitPicos: 0n,
+      excessPicos: 0n,
+      holds: new Map(),
+    }
     this.wallets.set(workspaceId, known)
     return known
   }
@@ -122,9 +130,13 @@ export class ShadowLedger {
       picos: parseUsd(amount),
       keyId: spender === null ? null : this.#firstKeyOf(spender),
     })
-    if (wallet.balancePicos + wallet.creditLimitPicos < this.heldPicos(workspaceId))
+    if (this.#coverPicos(wallet) < this.heldPicos(workspaceId))
       this.#onViolation(`a hold of ${workspaceId} was placed that its wallet does not cover`)
     if (spender !== null) this.#checkSpending(workspaceId, this.#firstKeyOf(spender))
+  }
+
+  #coverPicos({ balancePicos, creditLimitPicos, excessPicos }: ShadowWallet): bigint {
+    return balancePicos + creditLimitPicos + excessPicos
   }
 
   #checkSpending(workspaceId: string, keyId: string): void {
@@ -134,7 +146,7 @@ export class ShadowLedger {
       0n,
     )
     const spent = this.#spentPicos.get(keyId) ?? 0n
-    if (limit !== undefined && spent + held > limit)
+    if (limit !== undefined && spent + held > limit + this.of(workspaceId).excessPicos)
       this.#onViolation(`key ${keyId} has spent ${spent} and holds ${held}, its limit is ${limit}`)
   }
 
@@ -155,7 +167,7 @@ export class ShadowLedger {
   #lapse({ data: { workspaceId, reference, amount } }: EventOf<'CreditExpired'>): void {
     const wallet = this.of(workspaceId)
     wallet.balancePicos -= parseUsd(amount)
-    if (wallet.balancePicos + wallet.creditLimitPicos < this.heldPicos(workspaceId))
+    if (this.#coverPicos(wallet) < this.heldPicos(workspaceId))
       this.#onViolation(`credit ${reference} of ${workspaceId} lapsed though it is held`)
   }
 
@@ -181,6 +193,7 @@ export class ShadowLedger {
     if (hold === undefined) return
     wallet.holds.delete(taskId)
     wallet.balancePicos -= parseUsd(total)
+    if (parseUsd(total) > hold.picos) wallet.excessPicos += parseUsd(total) - hold.picos
     if (hold.keyId !== null) this.#spend(hold.keyId, parseUsd(total))
   }
 
@@ -193,7 +206,9 @@ export class ShadowLedger {
     wallet.balancePicos -= total
     this.#spend(routed.data.keyId, total)
     const hold = wallet.holds.get(routed.data.allowanceId ?? '')
-    if (hold !== undefined) hold.picos = hold.picos > total ? hold.picos - total : 0n
+    const left = hold?.picos ?? 0n
+    if (total > left) wallet.excessPicos += total - left
+    if (hold !== undefined) hold.picos = left > total ? left - total : 0n
   }
 
   #spend(keyId: string, picos: bigint): void {
