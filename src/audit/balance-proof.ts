@@ -1,4 +1,4 @@
-import { readWalletRecord, snapshotFormat, type WalletRecord, walletLinePrefix } from '../domain/ledger/snapshot.ts'
+import { readWalletRecord, type WalletRecord, walletFormats, walletLinePrefix } from '../domain/ledger/snapshot.ts'
 import { isObject, parseJson } from '../encoding/json.ts'
 import type { FrameSource } from '../log/raw-frames.ts'
 import { computeRootFromPath, type Hash, hashLeaf, inclusionPath } from './merkle.ts'
@@ -57,7 +57,7 @@ const proveLine = async (
 /** Of the newest snapshot. Throws ProofFault where none is confirmed, or it has no such workspace. */
 export const makeBalanceProof = async (source: BalanceSource, workspaceId: string): Promise<BalanceProof> => {
   for (const head of await source.store.list()) {
-    if (head.format !== snapshotFormat) continue
+    if (!walletFormats.has(head.format)) continue
     const checkpoint = await findConfirmation(source, head).catch(() => null)
     if (checkpoint !== null)
       return { format, ...(await proveLine(source, head, workspaceId)), checkpoint: checkpoint.note }
@@ -91,7 +91,7 @@ export const checkBalanceProof = (proof: BalanceProof, verifiers: readonly Verif
   const checkpoint = openCheckpointNote(proof.checkpoint, verifiers)
   const head = readSnapshotLine(checkpoint)
   if (head === null) throw new ProofFault('the checkpoint confirms no snapshot')
-  if (head.format !== snapshotFormat)
+  if (!walletFormats.has(head.format))
     throw new ProofFault(`the snapshot has format ${head.format}, which is not read here`)
   const path = proof.path.map((hash) => Buffer.from(hash, 'hex'))
   const root = computeRootFromPath(hashLeaf(Buffer.from(proof.record)), proof.index, proof.lines, path)

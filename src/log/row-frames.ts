@@ -103,8 +103,9 @@ export const readClosedRequest = async (
 /** As the frames leave it. Throws `read_models_unavailable` where they do not hold a task of the workspace. */
 export const readTask = async (parts: RowFramesParts, row: IndexedRow, workspaceId: string): Promise<Task> => {
   const events = await readRowEvents(parts, row, row.id)
+  const { lateEnds } = parts.tail.ledger
   const task = foldTask(
-    events.map(({ event }) => event),
+    events.flatMap(({ event }) => (lateEnds.has(event.id) ? [] : event)),
     { taskId: row.id, workspaceId },
   )
   if (task === null) throw rowMismatch(parts, row, 'the frames that it names do not hold the task')

@@ -92,7 +92,7 @@ export class RecentTasks {
       const stored = await this.#parts.stored.listTasks(workspaceId, kind, page)
       return Promise.all(
         stored.map(
-          (each) => this.#known(workspaceId, each.taskId) ?? this.#reads.run(() => this.#read(workspaceId, each)),
+          (each) => this.#known(workspaceId, each.taskId) ?? this.#reads.run(() => this.#readListed(workspaceId, each)),
         ),
       )
     })
@@ -117,8 +117,14 @@ export class RecentTasks {
     await this.#tablesReach(this.#forgotten)
     const stored = await this.#parts.stored.findTask(workspaceId, taskId)
     if (stored === null) return null
-    const task = await this.#read(workspaceId, stored)
-    if (isEnded(task)) return task
+    return this.#readListed(workspaceId, stored)
+  }
+
+  /** A task that is not open in the ledger has ended, whatever its row names. */
+  async #readListed(workspaceId: string, stored: StoredTask): Promise<Task> {
+    const read = await this.#read(workspaceId, stored)
+    const task = isEnded(read) ? read : this.#known(workspaceId, stored.taskId)
+    if (task !== undefined) return task
     throw rowMismatch(this.#parts, rowOf(stored), 'the frames that it names do not hold its end')
   }
 

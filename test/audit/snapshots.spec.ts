@@ -52,6 +52,12 @@ t.test('no snapshot is believed without a public key', async (t) => {
   t.match(await restore(ours.frames, snapshot, []), { sequence: null, refused: [/`audit\.public_key` is needed/] })
 })
 
+t.test('one of an older format is not read: its process replays', async (t) => {
+  const { snapshot } = lastOf(ours)
+  const older = { ...snapshot, head: { ...snapshot.head, format: 1 } }
+  t.match(await restore(ours.frames, older), { sequence: null, refused: [/it has format 1/] })
+})
+
 t.test('a checkpoint of another log with the same key confirms nothing', async (t) => {
   const { snapshot, seal } = lastOf(others)
   const { head } = snapshot

@@ -174,3 +174,35 @@ t.test('a row that names other frames than its own yields no task', async (t) =>
   t.match(await tasks.find('other', 'task-3'), { status: 'SUCCESS' })
   t.match(await tasks.list('other', 'text2video', page), [{ taskId: 'task-3', status: 'SUCCESS' }])
 })
+
+t.test('a second end of a task is not its end, whatever a row names', async (t) => {
+  const log = new MemoryLog()
+  await log.postToWallet('acme', [taskPlaced('task-1'), taskPlaced('task-2'), taskPlaced('task-3')])
+  await log.postToWallet('acme', [holdReleased('task-1')])
+  await log.append([taskSettled('task-1'), taskSettled('task-2')])
+  await log.postToWallet('acme', [holdReleased('task-2')])
+  await log.append([taskFailed('task-2')])
+  const logger = recordingLogger()
+  const withRow = (taskId: string, sequences: readonly number[]) => {
+    const stored: StoredTasks = {
+      findTask: async () => ({ taskId, sequences }),
+      listTasks: async () => [{ taskId, sequences }],
+      checkpoint: async () => 5,
+    }
+    return following(t, log, { stored, logger, ledger: ledgerOf(log) }).tasks
+  }
+  for (const [taskId, sequences] of [
+    ['task-1', [1, 3]],
+    ['task-2', [1, 4]],
+    ['task-2', [1, 5]],
+    ['task-2', [1]],
+  ] as const) {
+    const tasks = withRow(taskId, sequences)
+    await t.rejects(tasks.find('acme', taskId), unavailable, `${taskId} by frames ${sequences}`)
+    await t.rejects(tasks.list('acme', 'text2video', page), unavailable)
+  }
+  t.match(await withRow('task-1', [1, 2, 3]).find('acme', 'task-1'), { status: 'FAILURE', results: [], total: '0' })
+  t.match(await withRow('task-2', [1, 3, 4, 5]).find('acme', 'task-2'), { status: 'SUCCESS', total: '0.63' })
+  t.match(await withRow('task-3', [1]).list('acme', 'text2video', page), [{ status: 'QUEUED' }])
+  t.ok(logger.lines.every(({ event }) => event === 'projection.row_mismatch'))
+})

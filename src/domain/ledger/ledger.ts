@@ -33,6 +33,12 @@ export interface LastSeal {
   readonly sequence: number
 }
 
+/** Of a task, after its first: it changed nothing. */
+export interface LateEnd {
+  readonly taskId: string
+  readonly sequence: number
+}
+
 /** The state projected from the whole log. Every process that needs it applies the same frames with the same code. */
 export interface Ledger {
   sequence: number
@@ -44,6 +50,8 @@ export interface Ledger {
   readonly wallets: Map<string, Wallet>
   readonly openRequests: OpenRequestMap
   readonly tasks: Map<string, Task>
+  /** By the id of the event: a row of the tables that names its frame must not make it the end of the task. */
+  readonly lateEnds: Map<string, LateEnd>
   /** The checkpoint that covers the most frames, the first of equal ones. Its signature is not verified here. */
   sealed: LastSeal | null
 }
@@ -57,6 +65,7 @@ export const initialLedger = (): Ledger => ({
   wallets: new Map(),
   openRequests: new Map(),
   tasks: new Map(),
+  lateEnds: new Map(),
   sealed: null,
 })
 
@@ -171,18 +180,24 @@ const endTask = (
   return task
 }
 
-const releaseHold = (ledger: Ledger, event: EventOf<'HoldReleased'>): Effect => {
+const noteLateEnd = (ledger: Ledger, { id }: Event, end: LateEnd): Effect => {
+  ledger.lateEnds.set(id, end)
+  return nothing
+}
+
+const releaseHold = (ledger: Ledger, event: EventOf<'HoldReleased'>, sequence: number): Effect => {
   const { holdId: taskId, workspaceId } = event.data
   const released = findOrCreateWallet(ledger, workspaceId).holds.get(taskId) ?? null
+  if (released === null) noteLateEnd(ledger, event, { taskId, sequence })
   const effect = moveWallet(ledger, event)
   return { ...effect, released, task: endTask(ledger, { taskId, workspaceId }, (task) => expireTask(task, event)) }
 }
 
 /** The first end of a task counts: a second one changes nothing, whatever it contains. */
-const settleOnce = (ledger: Ledger, event: EventOf<'TaskSettled'>): Effect => {
+const settleOnce = (ledger: Ledger, event: EventOf<'TaskSettled'>, sequence: number): Effect => {
   const { taskId, workspaceId, total } = event.data
   const task = endTask(ledger, event.data, (open) => settleTask(open, event))
-  if (task === null) return nothing
+  if (task === null) return noteLateEnd(ledger, event, { taskId, sequence })
   return {
     ...nothing,
     movements: applyHoldSettlement(findOrCreateWallet(ledger, workspaceId), taskId, parseUsd(total)),
@@ -244,12 +259,12 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'HoldPlaced':
       return placeHold(ledger, event)
     case 'HoldReleased':
-      return releaseHold(ledger, event)
+      return releaseHold(ledger, event, sequence)
     case 'TaskSubmitted':
     case 'TaskProgressed':
       return moveTask(ledger, event)
     case 'TaskSettled':
-      return settleOnce(ledger, event)
+      return settleOnce(ledger, event, sequence)
     case 'LateVerdictSeen':
     case 'CheckpointCosigned':
     case 'LogRolledBack':

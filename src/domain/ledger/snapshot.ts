@@ -2,7 +2,10 @@ import type { Hold, Wallet } from '../wallet/wallet.ts'
 import { findOrCreateWallet, initialLedger, type Ledger } from './ledger.ts'
 
 /** Raised by every change of the lines, and by every change of the fold that gives other lines for the same frames. */
-export const snapshotFormat = 1
+export const snapshotFormat = 2
+
+/** Formats whose records of wallets this program reads: proofs of balances outlive the format of the snapshot. */
+export const walletFormats: ReadonlySet<number> = new Set([1, snapshotFormat])
 
 interface RecordKind {
   readonly kind: string
@@ -112,6 +115,7 @@ const recordKinds: readonly RecordKind[] = [
   walletKind('spending', ({ spendings }) => spendings),
   mapKind('open-request', ({ openRequests }) => openRequests),
   mapKind('task', ({ tasks }) => tasks),
+  mapKind('late-end', ({ lateEnds }) => lateEnds),
 ]
 
 const kindsByName = new Map(recordKinds.map((each) => [each.kind, each]))

@@ -51,7 +51,7 @@ t.test('the lines of a format never change', async (t) => {
   t.same([...kinds], Object.keys(JSON.parse(lines[0]!).counts), 'every kind of record is in the example')
   t.same(
     { format: snapshotFormat, sha256: createHash('sha256').update(lines.join('\n')).digest('hex') },
-    { format: 1, sha256: '7084a25a0553f54df80967bc9dc9d5ceb47d507436f6283adf42b62bf1eafebd' },
+    { format: 2, sha256: '7957b373265657e936b8782de1b8cd4b54e753314a9e2d8d2167db6152c7e836' },
     'what changes the lines raises snapshotFormat, and only then this hash',
   )
 })
@@ -61,8 +61,8 @@ t.test('lines that are missing, of another format or of an unknown kind are refu
   t.throws(() => decode([]), new SnapshotFault('it is empty'))
   t.throws(() => decode([header, ...records.slice(1)]), SnapshotFault)
   t.throws(
-    () => decode([header.replace('"format":1', '"format":7')]),
-    new SnapshotFault('it has format 7, this program reads 1'),
+    () => decode([header.replace('"format":2', '"format":7')]),
+    new SnapshotFault('it has format 7, this program reads 2'),
   )
   t.throws(() => decode([header, '["thing",["a"],1]']), SnapshotFault)
 })
