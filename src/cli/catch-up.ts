@@ -1,4 +1,4 @@
-import { ForeignTables } from '../log/log-identity.ts'
+import { assertSameLog, ForeignTables } from '../log/log-identity.ts'
 import { projector } from '../roles/projector/role.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import { waitUntilSequence } from '../runtime/wait-until-sequence.ts'
@@ -29,6 +29,8 @@ export const catchUp = async (platform: Platform, runtime: Runtime): Promise<voi
   )
   if (at > last) await assertWithin(platform, at)
   if (at >= last) return
+  const position = await database.position()
+  if (position !== null) await assertSameLog(log, position, new AbortController().signal)
   // `reached` rejects with a fatal fault too.
   const running = await projector.start({ log, store: database.projectionStore(), ...runtime, onFatal: () => {} })
   await running.waitForSequence(last).finally(() => running.stop())

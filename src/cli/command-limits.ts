@@ -22,7 +22,6 @@ export const cliLimits = {
   // Processes
   signalEchoMs: 500, // npm passes on the Ctrl-C that the terminal has sent to all: within this time it is the same one, and no second.
   shutdownMs: 60_000, // For everything to stop; then the process exits, and its successor finds the rest in the log.
-  tablesCheckMs: 2_000, // Until PostgreSQL has answered of which log its tables are, while the ledger is read.
 
   // Supervision
   workersMax: 64, // Each has a ledger of its own in memory.

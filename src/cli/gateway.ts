@@ -11,6 +11,7 @@ import { callableModels } from '../domain/routing/plan.ts'
 import { callableVideoModels } from '../domain/video/plan.ts'
 import type { EndUserKeyStore } from '../log/end-users.ts'
 import type { LedgerTail } from '../log/ledger-tail.ts'
+import { createTablesCheck } from '../log/log-identity.ts'
 import type { Dispatch } from '../roles/dispatch.ts'
 import type { OutcomeStore } from '../roles/edge/admission/idempotency/outcome-store.ts'
 import type { EdgeBounds } from '../roles/edge/bounds.ts'
@@ -182,7 +183,7 @@ const startProxy = async (context: ProcessContext, calls: CallSource, sandboxUrl
 
 const openRecentTasks = ({ platform, runtime, stack }: ProcessContext, tail: LedgerTail): RecentTasks => {
   const { log } = platform
-  const stored = requireTables(platform).database.tasks()
+  const stored = requireTables(platform).database.tasks(createTablesCheck(log, () => tail.ledger.sequence))
   return stack.push(new RecentTasks({ ...runtime, tail, log, frames: log, stored }))
 }
 
@@ -268,9 +269,9 @@ const startEdge = async (
   const { corsOrigins, tagNames, withdrawMs, drainMs, openBytesMax, workspaceOpenBytesMax, workspaceOutcomeBytesMax } =
     config
   const { database } = requireTables(platform)
-  const [{ edge }, { findStoredResponse }, { listLogVerifiers }] = await Promise.all([
+  const checkPosition = createTablesCheck(platform.log, () => tail.ledger.sequence)
+  const [{ edge }, { listLogVerifiers }] = await Promise.all([
     import('../roles/edge/role.ts'),
-    import('../projections/stored-responses/queries.ts'),
     import('./audit-keys.ts'),
   ])
   const responseOwners = new StoredResponses({
@@ -278,7 +279,7 @@ const startEdge = async (
     log: platform.log,
     frames: platform.log,
     ...runtime,
-    findStored: (responseId) => findStoredResponse(database.db, responseId),
+    stored: database.responses(checkPosition),
   })
   stack.push(responseOwners)
   const running = await edge.start({
@@ -287,7 +288,7 @@ const startEdge = async (
     dispatch,
     catalog,
     admins,
-    readModels: database.readModels(),
+    readModels: database.readModels(checkPosition),
     frames: platform.log,
     verifiers: listLogVerifiers(config),
     responseOwners,

@@ -16,15 +16,12 @@ import { findEmbedded, readCallbackSecret, startEmbedded } from '../embedded/emb
 import { faultText } from '../errors/gateway-error.ts'
 import { currentVersion, type EventType } from '../events/envelope.ts'
 import { LedgerTail } from '../log/ledger-tail.ts'
-import { assertSameLog } from '../log/log-identity.ts'
 import type { AllowedWriters } from '../log/read-frame.ts'
 import { manifests } from '../roles/manifests.ts'
 import { type ProcessRole, writerRoleOf } from '../roles/role.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import type { Observer } from '../runtime/observer.ts'
-import { withTimeout } from '../runtime/within.ts'
 import { headStores, listLogVerifiers } from './audit-keys.ts'
-import { cliLimits } from './command-limits.ts'
 import { CommandError, UsageError } from './report.ts'
 import type { Runtime } from './runtime.ts'
 import { ShutdownStack } from './shutdown-stack.ts'
@@ -317,21 +314,9 @@ export const withDatabaseErrors = async <T>(url: string, work: Promise<T>): Prom
   }
 }
 
-/** Refuses tables of another log; without an answer of Postgres it starts all the same. */
-const assertOwnTables = async ({ log, tables }: Platform): Promise<void> => {
-  const late = (): Error => new Error('no answer')
-  const position = await withTimeout(
-    tables?.database.position() ?? Promise.resolve(null),
-    cliLimits.tablesCheckMs,
-    late,
-  ).catch(() => null)
-  if (position !== null) await assertSameLog(log, position, new AbortController().signal)
-}
-
 /** Resolves when the ledger has caught up with the log; it then follows it. */
 export const openTail = async (platform: Platform): Promise<LedgerTail> => {
-  const [ledger] = await Promise.all([platform.openLedger(), assertOwnTables(platform)])
-  const tail = new LedgerTail(ledger, platform.log)
+  const tail = new LedgerTail(await platform.openLedger(), platform.log)
   await Promise.race([tail.waitForSequence(await platform.log.lastSequence()), tail.done])
   return tail
 }

@@ -4,10 +4,9 @@ import { GatewayError } from '../errors/gateway-error.ts'
 import { type LedgerTail, waitForLogEnd } from '../log/ledger-tail.ts'
 import { type RowFramesParts, readTask, rowMismatch } from '../log/row-frames.ts'
 import type { TaskPage } from '../projections/tasks/queries.ts'
-import { sharedLimits } from '../runtime/limits.ts'
 import { Semaphore } from '../runtime/semaphore.ts'
-import { waitUntilSequence } from '../runtime/wait-until-sequence.ts'
 import { roleLimits } from './limits.ts'
+import { waitForTables } from './wait-for-tables.ts'
 
 interface StoredTask {
   readonly taskId: string
@@ -88,7 +87,7 @@ export class RecentTasks {
   /** Newest first, from all sources. Rejects with `read_models_unavailable` while these are incomplete. */
   list(workspaceId: string, kind: Task['kind'], page: TaskPage): Promise<readonly Task[]> {
     return reading(async () => {
-      await this.#tablesReach(this.#placed.get(workspaceId) ?? this.#startedAt)
+      await waitForTables(this.#parts.stored, this.#placed.get(workspaceId) ?? this.#startedAt)
       const stored = await this.#parts.stored.listTasks(workspaceId, kind, page)
       return Promise.all(
         stored.map(
@@ -114,7 +113,7 @@ export class RecentTasks {
 
   /** A task that is not open here: in the tables, once they have all that memory has not, or nowhere. */
   async #findSettled(workspaceId: string, taskId: string): Promise<Task | null> {
-    await this.#tablesReach(this.#forgotten)
+    await waitForTables(this.#parts.stored, this.#forgotten)
     const stored = await this.#parts.stored.findTask(workspaceId, taskId)
     if (stored === null) return null
     return this.#readListed(workspaceId, stored)
@@ -130,14 +129,6 @@ export class RecentTasks {
 
   #read(workspaceId: string, stored: StoredTask): Promise<Task> {
     return readTask(this.#parts, rowOf(stored), workspaceId)
-  }
-
-  /** Resolves once the tables have a frame. They have it within a moment, or they are failing. */
-  async #tablesReach(sequence: number): Promise<void> {
-    if (sequence === 0) return
-    const read = (): Promise<number> => this.#parts.stored.checkpoint()
-    const at = await waitUntilSequence(sequence, { read, pausesMs: sharedLimits.logStalledMs })
-    if (at < sequence) throw new Error(`the tables do not have frame ${sequence} yet`)
   }
 
   #note({ event, sequence }: Applied, task: Task): void {

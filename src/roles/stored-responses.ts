@@ -4,6 +4,7 @@ import type { UsageRecorded } from '../events/types.ts'
 import { type LedgerTail, waitForLogEnd } from '../log/ledger-tail.ts'
 import { type RowFramesParts, readClosedRequest, rowMismatch } from '../log/row-frames.ts'
 import { roleLimits } from './limits.ts'
+import { waitForTables } from './wait-for-tables.ts'
 
 export type StoredResponseOwner = Pick<UsageRecorded, 'workspaceId' | 'provider'>
 
@@ -13,10 +14,22 @@ interface StoredResponse {
   readonly sequences: readonly number[]
 }
 
+/** Everything rejects while the tables cannot be read. */
+export interface StoredResponseTables {
+  /** Undefined where the tables do not have the response (yet). */
+  findStored(responseId: string): Promise<StoredResponse | undefined>
+  checkpoint(): Promise<number>
+}
+
 export interface StoredResponsesParts extends RowFramesParts {
   readonly tail: Pick<LedgerTail, 'ledger' | 'onApplied' | 'waitForSequence'>
-  readonly findStored: (responseId: string) => Promise<StoredResponse | undefined>
+  readonly stored: StoredResponseTables
   readonly recentMax?: number
+}
+
+interface Recent {
+  readonly owner: StoredResponseOwner
+  readonly sequence: number
 }
 
 const unavailable = (cause?: unknown): GatewayError =>
@@ -29,12 +42,15 @@ const unavailable = (cause?: unknown): GatewayError =>
 export class StoredResponses {
   readonly #parts: StoredResponsesParts
   readonly #recentMax: number
-  readonly #recent = new Map<string, StoredResponseOwner>()
+  readonly #recent = new Map<string, Recent>()
+  /** Responses up to this sequence may be in the tables alone. */
+  #forgotten: number
   readonly #unlisten: () => void
 
   constructor(parts: StoredResponsesParts) {
     this.#parts = parts
     this.#recentMax = parts.recentMax ?? roleLimits.responseOwnersMax
+    this.#forgotten = parts.tail.ledger.sequence
     this.#unlisten = parts.tail.onApplied((applied) => {
       for (const each of applied) this.#note(each)
     })
@@ -42,22 +58,29 @@ export class StoredResponses {
 
   /** Undefined where no response of ours has the id. Rejects with `read_models_unavailable` while that is unknown. */
   async find(responseId: string): Promise<StoredResponseOwner | undefined> {
-    const known = this.#recent.get(responseId)
+    const known = this.#recent.get(responseId)?.owner
     if (known !== undefined) return known
     try {
-      const stored = await this.#parts.findStored(responseId)
+      const stored = await this.#parts.stored.findStored(responseId)
       if (stored !== undefined) return await this.#readOwner(responseId, stored)
       // Another process may have stored it a moment ago: it is in the log, since its answer was delivered.
       await waitForLogEnd(this.#parts, unavailable)
+      return this.#recent.get(responseId)?.owner ?? (await this.#findForgotten(responseId))
     } catch (fault) {
       throw unavailable(fault)
     }
-    return this.#recent.get(responseId)
   }
 
   stop(): Promise<void> {
     this.#unlisten()
     return Promise.resolve()
+  }
+
+  /** In the tables, once they have all that memory has not, or nowhere. */
+  async #findForgotten(responseId: string): Promise<StoredResponseOwner | undefined> {
+    await waitForTables(this.#parts.stored, this.#forgotten)
+    const stored = await this.#parts.stored.findStored(responseId)
+    return stored === undefined ? undefined : this.#readOwner(responseId, stored)
   }
 
   async #readOwner(responseId: string, { requestId, sequences }: StoredResponse): Promise<StoredResponseOwner> {
@@ -68,16 +91,19 @@ export class StoredResponses {
   }
 
   /** The first that has an id keeps it. */
-  #note({ closed }: Applied): void {
+  #note({ closed, sequence }: Applied): void {
     if (closed?.closing.type !== 'UsageRecorded') return
     const { storedResponseId, workspaceId, provider } = closed.closing.data
     if (storedResponseId === undefined || this.#recent.has(storedResponseId)) return
-    this.#recent.set(storedResponseId, { workspaceId, provider })
+    this.#recent.set(storedResponseId, { owner: { workspaceId, provider }, sequence })
     if (this.#recent.size > this.#recentMax) this.#forgetOldest()
   }
 
   #forgetOldest(): void {
-    const [oldest] = this.#recent.keys()
-    if (oldest !== undefined) this.#recent.delete(oldest)
+    const [oldest] = this.#recent
+    if (oldest === undefined) return
+    const [responseId, { sequence }] = oldest
+    this.#recent.delete(responseId)
+    this.#forgotten = sequence
   }
 }

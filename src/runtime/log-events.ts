@@ -378,6 +378,13 @@ export const logEvents = {
     action: 'Nothing while the newer release runs. To stay on this release, run `gateway replay --swap` with it.',
     fields: ['models'],
   },
+  'projection.other_log': {
+    level: 'error',
+    text: 'The tables are not made from this log. They are neither written nor read; requests are served and billed.',
+    action:
+      'Bring the right log. If the log is the right one, as after a restore, drop the schema of the tables: they are rebuilt from the log.',
+    fields: ['fault'],
+  },
   'projection.refill_failed': {
     level: 'warn',
     text: 'Read models could not be filled anew. The projector retries; the present tables serve until then.',

@@ -2,11 +2,12 @@ import { sharedLimits } from './limits.ts'
 import type { LogEvent, LogFields } from './log-events.ts'
 import type { Logger } from './logger.ts'
 
-/** A fault that recurs with every try is logged when it begins, once in a while, and when it is over. */
+/** A fault that recurs with every try is logged when it begins or is another, once in a while, and when it is over. */
 export class ThrottledWarning {
   readonly #logger: Logger
   readonly #everyMs: number
   #loggedMs: number | null = null
+  #event: LogEvent | null = null
   #unlogged = 0
 
   constructor(logger: Logger, everyMs: number = sharedLimits.warningRepeatMs) {
@@ -21,11 +22,12 @@ export class ThrottledWarning {
   /** `unlogged` in the line is how often it recurred since the last line. */
   raise<Event extends LogEvent>(event: Event, fields: LogFields<Event>): void {
     const nowMs = performance.now()
-    if (this.#loggedMs !== null && nowMs - this.#loggedMs < this.#everyMs) {
+    if (event === this.#event && this.#loggedMs !== null && nowMs - this.#loggedMs < this.#everyMs) {
       this.#unlogged += 1
       return
     }
     this.#loggedMs = nowMs
+    this.#event = event
     this.#logger.log(event, this.#unlogged === 0 ? fields : { ...fields, unlogged: this.#unlogged })
     this.#unlogged = 0
   }

@@ -1,18 +1,36 @@
 import t, { type Test } from 'tap'
-import { initialLedger } from '../../src/domain/ledger/ledger.ts'
+import { initialLedger, type Ledger } from '../../src/domain/ledger/ledger.ts'
 import { LedgerTail } from '../../src/log/ledger-tail.ts'
-import { StoredResponses, type StoredResponsesParts } from '../../src/roles/stored-responses.ts'
+import {
+  StoredResponses,
+  type StoredResponsesParts,
+  type StoredResponseTables,
+} from '../../src/roles/stored-responses.ts'
 import { recordingLogger, silentLogger } from '../support/log-lines.ts'
 import { MemoryLog } from '../support/memory-log.ts'
 import { failed, routed, used } from './projector/facts.ts'
 import { ledgerOf } from './projector/projecting.ts'
 
-const nowhere: StoredResponsesParts['findStored'] = () => Promise.resolve(undefined)
-const away: StoredResponsesParts['findStored'] = () => Promise.reject(new Error('the database is away'))
+type FindStored = StoredResponseTables['findStored']
 
-const following = (t: Test, log: MemoryLog, parts: Partial<StoredResponsesParts> = {}) => {
-  const tail = new LedgerTail(initialLedger(), log)
-  const owners = new StoredResponses({ tail, log, frames: log, logger: silentLogger, findStored: nowhere, ...parts })
+const nowhere: FindStored = () => Promise.resolve(undefined)
+const away: FindStored = () => Promise.reject(new Error('the database is away'))
+
+/** Tables that have every frame. */
+const tablesOf = (findStored: FindStored): StoredResponseTables => ({
+  findStored,
+  checkpoint: async () => Number.POSITIVE_INFINITY,
+})
+
+interface Options extends Partial<StoredResponsesParts> {
+  readonly findStored?: FindStored
+  readonly ledger?: Ledger
+}
+
+const following = (t: Test, log: MemoryLog, { findStored = nowhere, ledger, ...parts }: Options = {}) => {
+  const tail = new LedgerTail(ledger ?? initialLedger(), log)
+  const stored = tablesOf(findStored)
+  const owners = new StoredResponses({ tail, log, frames: log, logger: silentLogger, stored, ...parts })
   t.teardown(async () => {
     await owners.stop()
     await tail.stop()
@@ -65,7 +83,7 @@ t.test('memory is bounded; the tables know the rest', async (t) => {
   t.match(await owners.find('resp-1'), { workspaceId: 'acme', provider: 'openai' })
   t.match(await owners.find('resp-2'), { provider: 'openai' })
   t.equal(await owners.find('resp-9'), undefined)
-  t.same(asked, ['resp-1', 'resp-9'])
+  t.same(asked, ['resp-1', 'resp-9', 'resp-9'])
 })
 
 t.test('what another process stored a moment ago is awaited', async (t) => {
@@ -108,11 +126,28 @@ t.test('a row that names other frames than its own yields nobody', async (t) => 
   ] as const) {
     const logger = recordingLogger()
     const findStored = async () => ({ requestId, sequences })
-    const owners = new StoredResponses({ tail, log, frames: log, logger, findStored })
+    const owners = new StoredResponses({ tail, log, frames: log, logger, stored: tablesOf(findStored) })
     await t.rejects(owners.find(responseId), { code: 'read_models_unavailable' }, `${requestId} at ${sequences}`)
     t.match(logger.lines, [{ event: 'projection.row_mismatch', fields: { id: responseId } }])
   }
   const findStored = async () => ({ requestId: 'request-2', sequences: [2, 3] })
-  const owners = new StoredResponses({ tail, log, frames: log, logger: silentLogger, findStored })
+  const owners = new StoredResponses({ tail, log, frames: log, logger: silentLogger, stored: tablesOf(findStored) })
   t.match(await owners.find('resp-2'), { workspaceId: 'other' }, 'its own frames are believed')
+})
+
+t.test('a response is not there only once the tables have what memory has not', async (t) => {
+  const log = new MemoryLog()
+  await log.append(answered(1))
+  let at = 0
+  const stored: StoredResponseTables = {
+    findStored: async (id) => (at >= 1 && id === 'resp-1' ? { requestId: 'request-1', sequences: [1] } : undefined),
+    checkpoint: async () => at,
+  }
+  const { owners } = following(t, log, { ledger: ledgerOf(log), stored })
+  const finding = owners.find('resp-1')
+  at = 1
+  t.match(await finding, { workspaceId: 'acme' }, 'the tables were behind what the ledger started from')
+  t.equal(await owners.find('resp-9'), undefined)
+  at = 0
+  await t.rejects(owners.find('resp-9'), { code: 'read_models_unavailable' }, 'and as long as they are, it is unknown')
 })

@@ -282,9 +282,7 @@ const startSimEdge = async (
   push({ stop: () => outcomes.close() })
   const rateRecords = await openRates({ ...options, connection: await connect(start, 'edge', 'rates') })
   push({ stop: async () => rateRecords.close() })
-  const responseOwners = push(
-    new StoredResponses({ tail, log, frames: log, ...runtime, findStored: () => tables.findStoredResponse() }),
-  )
+  const responseOwners = push(new StoredResponses({ tail, log, frames: log, ...runtime, stored: tables.responses() }))
   const running = await edge.start({
     ...{
       log,

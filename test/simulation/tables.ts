@@ -3,8 +3,9 @@ import { readModels } from '../../src/projections/read-models.ts'
 import type { Row, Value } from '../../src/projections/schema/read-model.ts'
 import { versionsOf } from '../../src/projections/versions.ts'
 import type { EdgeReadModels } from '../../src/read-api/read-models.ts'
-import type { ProjectionBatch, ProjectionStore, TableChanges } from '../../src/roles/projector/ports.ts'
+import type { ProjectionBatch, ProjectionStore, TableChanges, TablesPosition } from '../../src/roles/projector/ports.ts'
 import type { StoredTasks } from '../../src/roles/recent-tasks.ts'
+import type { StoredResponseTables } from '../../src/roles/stored-responses.ts'
 import type { Ports } from './ports.ts'
 import { currentProcess, noAnswer } from './process.ts'
 import type { VirtualTime } from './virtual-time.ts'
@@ -84,6 +85,7 @@ export class SimTables implements ProjectionStore {
   downUntilMs = 0
   readonly #parts: TablesParts
   #firstFrame: string | null = null
+  #lastFrame: TablesPosition['lastFrame'] = null
 
   constructor(parts: TablesParts) {
     this.#parts = parts
@@ -93,6 +95,7 @@ export class SimTables implements ProjectionStore {
     return this.#call('tables.load', () => ({
       sequence: this.sequence,
       firstFrame: this.#firstFrame,
+      lastFrame: this.#lastFrame,
       versions: versionsOf(readModels),
     }))
   }
@@ -103,6 +106,7 @@ export class SimTables implements ProjectionStore {
       this.rows.write(batch.changes)
       this.sequence = batch.toSequence
       this.#firstFrame ??= batch.firstFrame
+      this.#lastFrame = { sequence: batch.toSequence, id: batch.lastFrame }
       return true
     })
   }
@@ -123,8 +127,8 @@ export class SimTables implements ProjectionStore {
     })
   }
 
-  findStoredResponse(): Promise<undefined> {
-    return this.#call('tables.read', () => undefined)
+  responses(): StoredResponseTables {
+    return { findStored: () => this.#call('tables.read', () => undefined), checkpoint: () => this.checkpoint() }
   }
 
   tasks(): StoredTasks {

@@ -1,7 +1,9 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import type pg from 'pg'
 import type { SignedHeadStore } from '../../audit/signed-head.ts'
+import { atCheckpoint, type CheckPosition } from '../../projections/checkpoint/queries.ts'
 import { readModels } from '../../projections/read-models.ts'
+import { findStoredResponse } from '../../projections/requests/queries.ts'
 import type { ReadModel } from '../../projections/schema/read-model.ts'
 import type { ReadModels, Tables } from '../../projections/schema/tables.ts'
 import { findLastSeal, type SealRecord } from '../../projections/seals/queries.ts'
@@ -10,6 +12,7 @@ import { type ModelVersions, selectVersions } from '../../projections/versions.t
 import type { EdgeReadModels } from '../../read-api/read-models.ts'
 import type { TablesPosition } from '../../roles/projector/ports.ts'
 import type { StoredTasks } from '../../roles/recent-tasks.ts'
+import type { StoredResponseTables } from '../../roles/stored-responses.ts'
 import { defaultSchema, nullIfMissing, openPool, type PoolOptions, rebuildSchema } from './connection.ts'
 import { edgeReadModels } from './edge-read-models.ts'
 import { postgresLimits } from './limits.ts'
@@ -31,10 +34,12 @@ export interface Database {
   refillSequence(): Promise<number | null>
   /** The checkpoint with the greatest size that the tables have; null where there is none. */
   lastSeal(): Promise<SealRecord | null>
-  readModels(): EdgeReadModels
+  /** `checkPosition` refuses what it throws for. */
+  readModels(checkPosition?: CheckPosition): EdgeReadModels
   /** What the sealer signed last; apart from the read models, which are rebuilt. */
   signedHead(): SignedHeadStore
-  tasks(): StoredTasks
+  tasks(checkPosition?: CheckPosition): StoredTasks
+  responses(checkPosition?: CheckPosition): StoredResponseTables
   close(): Promise<void>
 }
 
@@ -71,11 +76,18 @@ export const openDatabase = (
     versions: async () => (await nullIfMissing(selectVersions(db))) ?? new Map(),
     refillSequence: () => refillSequenceOf(pool, schema),
     lastSeal: async () => (await nullIfMissing(findLastSeal(db))) ?? null,
-    readModels: () => edgeReadModels(db),
+    readModels: (checkPosition) => edgeReadModels(db, checkPosition),
     signedHead: () => openHeadTable(pool, schema),
-    tasks: () => ({
-      findTask: (workspaceId, taskId) => findTask(db, workspaceId, taskId),
-      listTasks: (workspaceId, kind, page) => selectTasks(db, workspaceId, kind, page),
+    tasks: (checkPosition) => ({
+      findTask: async (workspaceId, taskId) =>
+        (await atCheckpoint(db, (trx) => findTask(trx, workspaceId, taskId), checkPosition)).value,
+      listTasks: async (workspaceId, kind, page) =>
+        (await atCheckpoint(db, (trx) => selectTasks(trx, workspaceId, kind, page), checkPosition)).value,
+      checkpoint: () => checkpointOf(db),
+    }),
+    responses: (checkPosition) => ({
+      findStored: async (responseId) =>
+        (await atCheckpoint(db, (trx) => findStoredResponse(trx, responseId), checkPosition)).value,
       checkpoint: () => checkpointOf(db),
     }),
     close: () => pool.end(),

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { selectPosition } from '../../projections/checkpoint/queries.ts'
 import type { ReadModel } from '../../projections/schema/read-model.ts'
 import type { ReadModels } from '../../projections/schema/tables.ts'
 import { type ModelVersions, selectVersions, versionsOf } from '../../projections/versions.ts'
@@ -48,9 +49,11 @@ export class PostgresProjectionStore implements ProjectionStore {
 
   async load(): Promise<TablesPosition> {
     if (!this.#prepared) await this.#parts.prepare()
-    this.#prepared = true
+    this.#prepared = false // The operator may drop the tables, to have them made anew.
     await adoptVersions(this.#parts.pool, this.#parts.models)
-    return readPosition(this.#parts.db)
+    const position = await readPosition(this.#parts.db)
+    this.#prepared = true
+    return position
   }
 
   apply(batch: ProjectionBatch): Promise<boolean> {
@@ -74,8 +77,7 @@ export const readPosition = (db: ReadModels): Promise<TablesPosition> =>
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async (trx) => {
-      const { sequence, first_frame } = await trx.selectFrom('checkpoint').selectAll().executeTakeFirstOrThrow()
-      return { sequence: Number(sequence), firstFrame: first_frame, versions: await selectVersions(trx) }
+      return { ...(await selectPosition(trx)), versions: await selectVersions(trx) }
     })
 
 const toJson = (versions: ModelVersions): string => JSON.stringify(Object.fromEntries(versions))
@@ -126,10 +128,11 @@ export const applyBatch = async (client: pg.ClientBase, batch: ProjectionBatch):
 const moveCheckpoint = async (client: pg.ClientBase, batch: ProjectionBatch): Promise<boolean> => {
   const { rowCount } = await client.query(
     `update checkpoint
-     set sequence = $1, first_frame = coalesce(first_frame, $2), places_to = case when places_to = sequence then $1 else places_to end
+     set sequence = $1, first_frame = coalesce(first_frame, $2), last_frame = $5, last_frame_sequence = $1,
+       places_to = case when places_to = sequence then $1 else places_to end
      where sequence = $3
        and not exists (select from read_models where version > coalesce(($4::json ->> name)::int4, 0))`,
-    [batch.toSequence, batch.firstFrame, batch.fromSequence, toJson(batch.versions)],
+    [batch.toSequence, batch.firstFrame, batch.fromSequence, toJson(batch.versions), batch.lastFrame],
   )
   return rowCount === 1
 }

@@ -11,6 +11,9 @@ const checkpointTables = defineTables({
       sequence: int8(),
       /** Id of the log's first frame, `<writer>:<counter>`; null before any was applied. */
       first_frame: nullable(text()),
+      /** Id of the frame of `last_frame_sequence`; null before a release that writes it. */
+      last_frame: nullable(text()),
+      last_frame_sequence: nullable(int8()),
       /** The positions of events are complete up to here; below `sequence` if an earlier release wrote since. */
       places_to: int8(),
     },

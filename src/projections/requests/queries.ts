@@ -9,3 +9,14 @@ export const findRequestFrames = async (db: ReadModels, requestId: string): Prom
     .executeTakeFirst()
   return row && [row.first_sequence ?? row.sequence, row.sequence].map(Number)
 }
+
+/** The request that a response answers, and its frames; undefined for a response that the tables do not have. */
+export const findStoredResponse = async (db: ReadModels, responseId: string) => {
+  const row = await db
+    .selectFrom('stored_responses')
+    .select('request_id')
+    .where('response_id', '=', responseId)
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  return { requestId: row.request_id, sequences: (await findRequestFrames(db, row.request_id)) ?? [] }
+}

@@ -29,6 +29,7 @@ export class BatchAccumulator {
   readonly #eventsMax: number
   #fromSequence: number
   #firstFrame: string | null = null
+  #lastFrame = ''
   /** Events, and frames without effect. */
   #size = 0
   #rows: readonly ModelRows[]
@@ -50,7 +51,8 @@ export class BatchAccumulator {
   }
 
   add(frame: LedgerFrame, applied: readonly Applied[]): void {
-    if (frame.sequence === 1) this.#firstFrame = frameIdText(frame)
+    this.#lastFrame = frameIdText(frame)
+    if (frame.sequence === 1) this.#firstFrame = this.#lastFrame
     this.#size += Math.max(1, applied.length)
     for (const { rows } of this.#rows) {
       rows.addFrame?.(frame)
@@ -64,6 +66,7 @@ export class BatchAccumulator {
       fromSequence: this.#fromSequence,
       toSequence: ledger.sequence,
       firstFrame: this.#firstFrame,
+      lastFrame: this.#lastFrame,
       versions: versionsOf(this.#models),
       changes: this.#rows.flatMap((each) => changesOf(each, ledger)),
     }

@@ -1,3 +1,4 @@
+import type { CheckpointPosition } from '../../projections/checkpoint/queries.ts'
 import type { ReadModel, Row } from '../../projections/schema/read-model.ts'
 import type { TableDefinition } from '../../projections/schema/tables.ts'
 import type { ModelVersions } from '../../projections/versions.ts'
@@ -16,15 +17,14 @@ export interface ProjectionBatch {
   readonly toSequence: number
   /** Id of the log's first frame, in the batch that has it. */
   readonly firstFrame: string | null
+  /** Id of the batch's last frame. */
+  readonly lastFrame: string
   readonly changes: readonly TableChanges[]
   /** Of the read models that made the changes. */
   readonly versions: ModelVersions
 }
 
-export interface TablesPosition {
-  readonly sequence: number
-  /** Id of the log's first frame; null if no frame was applied yet. */
-  readonly firstFrame: string | null
+export interface TablesPosition extends CheckpointPosition {
   readonly versions: ModelVersions
 }
 

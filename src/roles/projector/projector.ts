@@ -108,10 +108,13 @@ export class Projector implements WatchedRole {
         await this.#project()
       } catch (fault) {
         if (signal.aborted) return
-        if (!(fault instanceof Unreachable)) throw fault
+        if (!(fault instanceof Unreachable || fault instanceof ForeignTables)) throw fault
         if (this.#projected.sequence > before) waitMs = projectorLimits.projectionRetryMs
-        this.#warningCause = fault.cause
-        this.#warning.raise('projection.unavailable', { fault: fault.cause })
+        // Tables of another log may be a forged position: that must not end the process, nor be written to.
+        const isForeign = fault instanceof ForeignTables
+        this.#warningCause = isForeign ? fault : fault.cause
+        const event = isForeign ? 'projection.other_log' : 'projection.unavailable'
+        this.#warning.raise(event, { fault: this.#warningCause })
         await pause(waitMs, signal)
         waitMs = Math.min(2 * waitMs, projectorLimits.projectionRetryMaxMs)
       }

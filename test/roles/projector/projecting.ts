@@ -57,7 +57,8 @@ export class Projected {
   async empty(): Promise<void> {
     const others = tables.filter((table) => table !== 'checkpoint')
     await this.#pool.query(
-      `truncate ${others.join(', ')}; update checkpoint set sequence = 0, places_to = 0, first_frame = null`,
+      `truncate ${others.join(', ')}; update checkpoint
+       set sequence = 0, places_to = 0, first_frame = null, last_frame = null, last_frame_sequence = null`,
     )
   }
 

@@ -6,7 +6,7 @@ import { RefusedRows } from '../../../src/roles/projector/ports.ts'
 import { ProjectionRun } from '../../../src/roles/projector/projection-run.ts'
 import { Projector } from '../../../src/roles/projector/projector.ts'
 import { until } from '../../support/clients.ts'
-import { silentLogger } from '../../support/log-lines.ts'
+import { recordingLogger, silentLogger } from '../../support/log-lines.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
 import { startPostgres } from '../../support/postgres.ts'
 import { credited, holdPlaced, opened, routed, used, workspaceId } from './facts.ts'
@@ -210,18 +210,54 @@ t.test('it stops at a frame that is missing', async (t) => {
   await t.rejects(startProjector(log, projected.store).done, /next frame is 3/)
 })
 
-t.test('tables of another log are never continued', async (t) => {
+t.test('tables of another log are never continued, and end no process', async (t) => {
   const projected = await newProjected()
   const log = await newLog()
   await append(log, 0, 10)
   await project(log, projected.store, 500)
+  const before = await projected.texts()
 
   const other = new MemoryLog({ writer: 'another-writer' })
   await append(other, 0, 30)
-  await t.rejects(startProjector(other, projected.store).done, /begins with frame test-writer:1/)
+  const regrown = await newLog()
+  await append(regrown, 0, 30)
+  regrown.frames[11] = { ...regrown.frames[11]!, counter: 99 }
+  for (const [foreign, reason] of [
+    [other, /begins with frame test-writer:1/],
+    [await newLog(), /the log ends at 2/],
+    [regrown, /the tables have frame test-writer:\d+ at 12, the log has test-writer:\d+ there/],
+  ] as const) {
+    const [logger, faults] = [recordingLogger(), [] as Error[]]
+    const { store } = projected
+    const projector = new Projector({ log: foreign, store, logger, onFatal: (fault) => faults.push(fault) })
+    await until(() => logger.lines.length > 0)
+    t.match(logger.lines, [{ event: 'projection.other_log', fields: { fault: { message: reason } } }])
+    t.match(projector.checks()['projecting'], { ok: false, reason })
+    await projector.stop()
+    t.same(faults, [])
+  }
+  t.same(await projected.texts(), before, 'nothing was written')
+})
 
-  const shorter = await newLog()
-  await t.rejects(startProjector(shorter, projected.store).done, /the log ends at 2/)
+t.test('a forged position ends no process; once it is mended, the projector goes on', async (t) => {
+  const projected = await newProjected()
+  const log = await newLog()
+  await append(log, 0, 10)
+  await project(log, projected.store, 500)
+  await projected.query('update checkpoint set sequence = 3')
+  const [logger, faults] = [recordingLogger(), [] as Error[]]
+  const projector = new Projector({
+    ...{ log, store: projected.store, logger },
+    onFatal: (fault) => faults.push(fault),
+  })
+  t.teardown(() => projector.stop())
+  await until(() => logger.lines.some(({ event }) => event === 'projection.other_log'))
+  await projected.query('update checkpoint set sequence = 12')
+  await append(log, 10, 20)
+  await projector.waitForSequence(await log.lastSequence())
+  t.same(await projected.texts(), await expected(log))
+  t.same(faults, [])
+  t.ok(logger.lines.some(({ event }) => event === 'projection.available'))
 })
 
 t.test('a slow database holds the log back: one batch commits, one gathers', async (t) => {

@@ -56,7 +56,12 @@ t.test('accounts: a workspace is opened once, a revoked key stays listed', async
     { key_id: 'key-2', revoked: false },
   ])
   t.match(await rows('wallets'), [{ workspace_id: 'acme', credit_limit: 5, balance: 0 }])
-  t.same(await rows('checkpoint'), [{ single: true, sequence: 2, first_frame: 'test-writer:1', places_to: 2 }])
+  t.same(await rows('checkpoint'), [
+    {
+      ...{ single: true, sequence: 2, first_frame: 'test-writer:1', places_to: 2 },
+      ...{ last_frame: 'test-writer:2', last_frame_sequence: 2 },
+    },
+  ])
   t.same(await rows('writers'), [{ writer: 'test-writer', low: 2, above: [] }])
 })
 
