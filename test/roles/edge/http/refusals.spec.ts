@@ -367,7 +367,7 @@ t.test('a body of more members and elements than the limit, wherever a body is r
       const refused = await post({ model: 'openai/plain', many }, headers, path)
       const text = await refused.text()
       t.equal(refused.status, 413, path)
-      t.match(text, /more than 100000 members and elements\. Send fewer/, path)
+      t.match(text, /more than 100000 members and elements\. Send less in one request/, path)
       t.match(text, /request_too_large|"code":1200/, path)
     }
   const metadata = JSON.stringify({ names })
