@@ -31,13 +31,13 @@ const walkToQuote = (text: string, from: number, to: number): number => {
   return at
 }
 
-/** `from` is after the opening quote; the end of the text where there is no end quote. */
+/** `from` is within a string; the end of the text where there is no end quote, and one more where it ends in half an escape. */
 const endOfString = (text: string, from: number): number => {
   const near = Math.min(from + nearCharacters, text.length)
   const at = walkToQuote(text, from, near)
   if (at < near) return at
   const quoteAt = text.indexOf('"', at)
-  if (quoteAt < 0) return text.length
+  if (quoteAt < 0) return Math.max(at, text.length + (isEscaped(text, text.length, at) ? 1 : 0))
   return isEscaped(text, quoteAt, at) ? walkToQuote(text, quoteAt + 1, text.length) : quoteAt
 }
 
@@ -60,14 +60,20 @@ const endOfSpace = (text: string, from: number): number => {
   return beyondSpace.test(text) ? beyondSpace.lastIndex - 1 : text.length
 }
 
-const nameAt = (text: string, from: number, to: number): string => {
-  const name = text.slice(from, to)
-  if (!name.includes('\\')) return name
+const readName = (bytes: string): string => {
+  const text = Buffer.from(bytes, 'latin1').toString()
   try {
-    return JSON.parse(`"${name}"`)
+    return JSON.parse(`"${text}"`)
   } catch {
-    return name // Not JSON; the parser reports it.
+    return text // Not JSON; the parser reports it.
   }
+}
+
+/** Equal for equal names: their bytes, where no escape is among them. */
+const comparableName = (bytes: string): string => {
+  if (!bytes.includes('\\')) return bytes
+  const name = readName(bytes)
+  return name.isWellFormed() ? Buffer.from(name).toString('latin1') : JSON.stringify(name)
 }
 
 export interface JsonBounds {
@@ -88,58 +94,120 @@ interface JsonFindings {
   readonly hasLongNumber: boolean
 }
 
-/** What a JSON parser does not report, up to what is too deep or too many. Takes any text: the parser checks it. */
-export const scanJson = (
-  text: string,
-  { depthMax, membersMax, nameCharactersMax = Number.POSITIVE_INFINITY }: JsonBounds,
-): JsonFindings => {
-  const open: (Set<string> | null)[] = []
-  let names: Set<string> | null = null
-  let nameIsNext = false
-  let duplicate: string | null = null
-  let members = 0
-  let nameCharacters = 0
-  let hasLongNumber = false
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text.charCodeAt(at)
-    if (character === quote) {
-      const end = endOfString(text, at + 1)
-      if (nameIsNext && names !== null) {
-        nameCharacters += end - at
-        if (nameCharacters > nameCharactersMax) break
-        const name = nameAt(text, at + 1, end)
-        if (names.has(name)) duplicate ??= name
-        names.add(name)
-        nameIsNext = false
-      }
-      at = end
-    } else if (character === comma) {
-      members += 1
-      if (members > membersMax) break
-      nameIsNext = names !== null
-    } else if (character === openBrace || character === openBracket) {
-      members += 1
-      open.push(names)
-      if (members > membersMax || open.length > depthMax) break
-      nameIsNext = character === openBrace
-      names = nameIsNext ? new Set() : null
-    } else if (character === closeBrace || character === closeBracket) {
-      names = open.pop() ?? null
-      nameIsNext = false
-    } else if (character >= zero && character <= nine) {
-      const end = endOfDigits(text, at)
-      if (end - at >= longDigits) hasLongNumber = true
-      at = end - 1
-    } else if (character <= space) {
-      at = endOfSpace(text, at) - 1
+/** Of an open object: most of many small ones have one name. Undefined for a list. */
+type Names = Set<string> | string | null | undefined
+
+/**
+ * Finds what a JSON parser does not report, in UTF-8 that comes in pieces, up to what is too deep or too many. Takes any
+ * bytes: the parser checks them.
+ */
+export class JsonScanner {
+  readonly #depthMax: number
+  readonly #membersMax: number
+  readonly #nameCharactersMax: number
+  /** The names of what is around the innermost object or list. */
+  readonly #around: Names[] = []
+  #names: Names
+  #nameIsNext = false
+  #isInString = false
+  #isInEscape = false
+  /** What came of a name in the pieces before. */
+  #nameStart = ''
+  /** At the end of the piece before. */
+  #digits = 0
+  #members = 0
+  #nameCharacters = 0
+  #duplicate: string | null = null
+  #hasLongNumber = false
+
+  constructor({ depthMax, membersMax, nameCharactersMax = Number.POSITIVE_INFINITY }: JsonBounds) {
+    this.#depthMax = depthMax
+    this.#membersMax = membersMax
+    this.#nameCharactersMax = nameCharactersMax
+  }
+
+  get findings(): JsonFindings {
+    return {
+      tooDeep: this.#around.length > this.#depthMax,
+      tooMany: this.#members > this.#membersMax,
+      tooMuchNamed: this.#nameCharacters > this.#nameCharactersMax,
+      duplicate: this.#duplicate,
+      members: this.#members,
+      hasLongNumber: this.#hasLongNumber,
     }
   }
-  return {
-    tooDeep: open.length > depthMax,
-    tooMany: members > membersMax,
-    tooMuchNamed: nameCharacters > nameCharactersMax,
-    duplicate,
-    members,
-    hasLongNumber,
+
+  /** `piece`: the bytes as characters, as `latin1` has them. Not after what is beyond a bound. */
+  push(piece: string): void {
+    let at = 0
+    if (this.#isInString) at = this.#readString(piece, 0, this.#isInEscape ? 1 : 0) + 1
+    else if (this.#digits > 0) at = this.#readDigits(piece, 0)
+    for (; at < piece.length; at += 1) {
+      const character = piece.charCodeAt(at)
+      if (character === quote) {
+        at = this.#readString(piece, at + 1)
+        if (this.#nameCharacters > this.#nameCharactersMax) return
+      } else if (character === comma) {
+        this.#members += 1
+        if (this.#members > this.#membersMax) return
+        this.#nameIsNext = this.#names !== undefined
+      } else if (character === openBrace || character === openBracket) {
+        this.#members += 1
+        this.#around.push(this.#names)
+        if (this.#members > this.#membersMax || this.#around.length > this.#depthMax) return
+        this.#nameIsNext = character === openBrace
+        this.#names = this.#nameIsNext ? null : undefined
+      } else if (character === closeBrace || character === closeBracket) {
+        this.#names = this.#around.pop()
+        this.#nameIsNext = false
+      } else if (character >= zero && character <= nine) {
+        at = this.#readDigits(piece, at) - 1
+      } else if (character <= space) {
+        at = endOfSpace(piece, at) - 1
+      }
+    }
   }
+
+  /** Returns where its end quote is, or the end of the piece. */
+  #readString(piece: string, from: number, unescapedFrom = from): number {
+    const end = endOfString(piece, unescapedFrom)
+    this.#isInString = end >= piece.length
+    this.#isInEscape = end > piece.length
+    if (this.#nameIsNext) this.#readName(piece.slice(from, end))
+    return end
+  }
+
+  #readName(bytes: string): void {
+    this.#nameCharacters += bytes.length + 1
+    if (this.#isInString) this.#nameStart += bytes
+    else {
+      this.#addName(this.#nameStart + bytes)
+      this.#nameStart = ''
+      this.#nameIsNext = false
+    }
+  }
+
+  #addName(bytes: string): void {
+    const name = comparableName(bytes)
+    const names = this.#names
+    if (names === null || names === undefined) this.#names = name
+    else if (typeof names === 'string' ? names === name : names.has(name)) this.#duplicate ??= readName(bytes)
+    else if (typeof names === 'string') this.#names = new Set([names, name])
+    else names.add(name)
+  }
+
+  #readDigits(piece: string, from: number): number {
+    const end = endOfDigits(piece, from)
+    this.#digits += end - from
+    if (this.#digits >= longDigits) this.#hasLongNumber = true
+    if (end < piece.length) this.#digits = 0
+    return end
+  }
+}
+
+/** See `JsonScanner`. */
+export const scanJson = (text: string, bounds: JsonBounds): JsonFindings => {
+  const scanner = new JsonScanner(bounds)
+  scanner.push(Buffer.from(text).toString('latin1'))
+  return scanner.findings
 }

@@ -1,8 +1,4 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { sharedLimits } from './limits.ts'
-
-export const yieldWhereLarge = (bytes: number): Promise<void> | undefined =>
-  bytes > sharedLimits.turnBytes ? turn() : undefined
 
 /** Counts work that was done; returns a promise to wait for whenever a slice of it is full, so that other work runs. */
 export const yieldEvery = (slice: number): ((work: number) => Promise<void> | undefined) => {

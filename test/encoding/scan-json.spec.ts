@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { scanJson } from '../../src/encoding/scan-json.ts'
+import { JsonScanner, scanJson } from '../../src/encoding/scan-json.ts'
+import { propertyRuns } from '../support/property-runs.ts'
 
 const depthMax = 8
 const membersMax = 12
@@ -76,6 +77,53 @@ t.test('finds nothing in what a serialiser writes, and the name that is put in a
       return scanJson(`{${member},"\\u0000other":${JSON.stringify(each)},${member}}`, wide).duplicate === name
     }),
   )
+})
+
+const scanPieces = (
+  text: string,
+  cuts: readonly number[],
+  pieceBounds: ConstructorParameters<typeof JsonScanner>[0],
+) => {
+  const bytes = Buffer.from(text)
+  const scanner = new JsonScanner(pieceBounds)
+  const places = cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b)
+  for (const [index, from] of [0, ...places].entries()) {
+    scanner.push(bytes.subarray(from, places[index] ?? bytes.length).toString('latin1'))
+    const { tooDeep, tooMany, tooMuchNamed } = scanner.findings
+    if (tooDeep || tooMany || tooMuchNamed) break
+  }
+  return scanner.findings
+}
+
+t.test('finds the same in pieces, wherever they are cut', async (t) => {
+  const member = fc.oneof(
+    fc.string(),
+    fc.constantFrom('é', '\\u00e9', '\\', '"', '\\ud800', '"a":1,', '{"', '12345678901234567', ' '.repeat(100), long),
+  )
+  const unit = fc.constantFrom('"', '\\', '{', '}', '[', ']', ',', ':', 'é', '1234567890123')
+  const text = fc.oneof(
+    fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.stringify(value, null, 1)),
+    fc.array(member).map((names) => `{${names.map((name) => `${JSON.stringify(name)}:1`)},"é":1,"\\u00e9":2}`),
+    fc.array(member).map((parts) => parts.join('')),
+    fc.string({ unit }),
+  )
+  const cuts = fc.array(fc.nat(2_000), { maxLength: 12 })
+  fc.assert(
+    fc.property(text, cuts, (each, places) => {
+      const [whole, pieces] = [scanJson(each, wide), scanPieces(each, places, wide)]
+      return JSON.stringify(whole) === JSON.stringify(pieces)
+    }),
+    propertyRuns(1_000),
+  )
+  fc.assert(
+    fc.property(text, cuts, (each, places) => {
+      const [whole, pieces] = [scanJson(each, bounds), scanPieces(each, places, bounds)]
+      return whole.tooDeep === pieces.tooDeep && whole.tooMany === pieces.tooMany
+    }),
+    propertyRuns(300),
+  )
+  t.equal(scanJson('{"é":1,"\\u00e9":2}', bounds).duplicate, 'é', 'by its bytes and by its escape')
+  t.equal(scanJson('{"\\ud800":1,"\\ud801":2}', bounds).duplicate, null)
 })
 
 t.test('takes any text', async () => {

@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { parseWithWideIntegers } from '../../../encoding/json.ts'
-import { type JsonBounds, scanJson } from '../../../encoding/scan-json.ts'
+import { type JsonBounds, JsonScanner } from '../../../encoding/scan-json.ts'
 import { GatewayError, truncateName } from '../../../errors/gateway-error.ts'
 import type { HttpContext, HttpMiddleware, HttpState } from '../../../http/context.ts'
 import { Collectable } from '../../../runtime/collectable.ts'
+import { runWhereLarge } from '../../../runtime/large-steps.ts'
 import { sharedLimits } from '../../../runtime/limits.ts'
-import { yieldWhereLarge } from '../../../runtime/yield-every.ts'
 
 export interface BodyBound {
   readonly bytesMax: number
@@ -58,24 +58,40 @@ class BodyBytes {
   }
 }
 
-const collect = (request: IncomingMessage, body: BodyBytes, count: (bytes: number) => void): Promise<Buffer> =>
+/** Takes a piece at once, or when its turn comes. What it throws or rejects with refuses the body. */
+type TakePiece = (piece: Buffer) => unknown
+
+const collect = (request: IncomingMessage, body: BodyBytes, takePiece: TakePiece): Promise<Buffer> =>
   new Promise((resolve, reject) => {
+    let taken: unknown
     const leave = (): void => {
       request.off('data', take).off('end', finish).off('close', breakOff)
     }
-    const take = (chunk: Buffer): void => {
+    const refuse = (refusal: unknown): void => {
+      leave()
+      request.pause() // Until it is answered: see `UnreadBodies`.
+      reject(refusal)
+    }
+    const take = (piece: Buffer): void => {
       try {
-        count(chunk.length)
-        body.push(chunk)
+        taken = takePiece(piece)
+        body.push(piece)
+        if (!(taken instanceof Promise)) return
+        request.pause()
+        taken.then(() => request.resume(), refuse)
       } catch (refusal) {
-        leave()
-        request.pause() // Until it is answered: see `UnreadBodies`.
-        reject(refusal)
+        refuse(refusal)
       }
     }
-    const finish = (): void => {
+    // A stream that is paused at its last piece ends all the same.
+    const finish = async (): Promise<void> => {
       leave()
-      resolve(body.whole)
+      try {
+        await taken
+        resolve(body.whole)
+      } catch (refusal) {
+        reject(refusal)
+      }
     }
     const breakOff = (): void => {
       leave()
@@ -85,21 +101,28 @@ const collect = (request: IncomingMessage, body: BodyBytes, count: (bytes: numbe
     request.on('error', () => undefined) // `close` follows.
   })
 
-/** Throws the refusal of its bound or `byte_limit_exceeded`, without reading anything where the length is announced. */
+/**
+ * Throws the refusal of its bound or `byte_limit_exceeded`, without reading anything where the length is announced; and
+ * what `check` throws for a piece, without reading what follows it.
+ */
 export const readRequestBody = async (
   { req, state }: Pick<HttpContext, 'req' | 'state'>,
   { bytesMax, refusal }: BodyBound,
+  check: (piece: Buffer) => void = () => undefined,
 ): Promise<Buffer> => {
   const announced = Number(req.headers['content-length'] ?? 0)
   if (announced > bytesMax) throw refusal()
   state.openBytes?.take(0, announced)
   let bytes = 0
-  return collect(req, new BodyBytes(announced), (more) => {
-    bytes += more
+  return collect(req, new BodyBytes(announced), (piece) => {
+    bytes += piece.length
     if (bytes > bytesMax) throw refusal()
-    state.openBytes?.take(more)
+    state.openBytes?.take(piece.length)
+    return runWhereLarge(largeOf(state, bytes), () => check(piece))
   })
 }
+
+const largeOf = ({ key, admin = '' }: HttpState, bytes: number) => ({ workspaceId: key?.workspaceId ?? admin, bytes })
 
 const jsonType = /^application\/(?:[\w.!#$&^-]+\+)?json$/
 const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i
@@ -146,26 +169,40 @@ interface JsonBodyOptions {
   readonly membersMax?: number
 }
 
-/**
- * Returns how the value is read. Throws `invalid_json`, also for unbounded nesting and a name given twice, and
- * `request_too_large` for too many members; the reader throws `invalid_json`.
- */
-export const checkJsonBody = (
-  bytes: Buffer,
-  { keepsDigits = false, membersMax = jsonBounds.membersMax }: JsonBodyOptions = {},
-): (() => unknown) => {
-  if (!isUtf8(bytes)) throw invalidJson('The request body is not valid UTF-8.')
-  const { tooDeep, tooMany, tooMuchNamed, duplicate, hasLongNumber } = scanJson(bytes.toString(), {
-    ...jsonBounds,
-    membersMax,
-  })
-  if (tooMany) throw tooManyMembers(membersMax)
-  if (tooMuchNamed) throw tooLongNames()
-  if (tooDeep) throw invalidJson(`The request body nests deeper than ${jsonBounds.depthMax} levels.`)
-  if (duplicate !== null)
-    throw invalidJson(`The request body has ${JSON.stringify(truncateName(duplicate))} twice in one object.`)
-  const read = keepsDigits && hasLongNumber ? parseWithWideIntegers : JSON.parse
-  return () => parse(bytes.toString(), read)
+class JsonCheck {
+  readonly #options: Required<JsonBodyOptions>
+  readonly #scanner: JsonScanner
+
+  constructor({ keepsDigits = false, membersMax = jsonBounds.membersMax }: JsonBodyOptions = {}) {
+    this.#options = { keepsDigits, membersMax }
+    this.#scanner = new JsonScanner({ ...jsonBounds, membersMax })
+  }
+
+  /** Throws `invalid_json`, for unbounded nesting and a name given twice, and `request_too_large` for too many members. */
+  readonly push = (piece: Buffer): void => {
+    this.#scanner.push(piece.toString('latin1'))
+    const { tooDeep, tooMany, tooMuchNamed, duplicate } = this.#scanner.findings
+    if (tooMany) throw tooManyMembers(this.#options.membersMax)
+    if (tooMuchNamed) throw tooLongNames()
+    if (tooDeep) throw invalidJson(`The request body nests deeper than ${jsonBounds.depthMax} levels.`)
+    if (duplicate !== null)
+      throw invalidJson(`The request body has ${JSON.stringify(truncateName(duplicate))} twice in one object.`)
+  }
+
+  /** How the value of all pieces is read; the reader throws `invalid_json`. Throws it for what is not UTF-8. */
+  readerOf(bytes: Buffer): () => unknown {
+    if (!isUtf8(bytes)) throw invalidJson('The request body is not valid UTF-8.')
+    const keepsDigits = this.#options.keepsDigits && this.#scanner.findings.hasLongNumber
+    const read = keepsDigits ? parseWithWideIntegers : JSON.parse
+    return () => parse(bytes.toString(), read)
+  }
+}
+
+/** Returns how the value is read. Throws what `JsonCheck` throws. */
+export const checkJsonBody = (bytes: Buffer, options?: JsonBodyOptions): (() => unknown) => {
+  const check = new JsonCheck(options)
+  check.push(bytes)
+  return check.readerOf(bytes)
 }
 
 const parse = (text: string, read: (text: string) => unknown): unknown => {
@@ -192,10 +229,9 @@ export const readJson =
   (boundOf: BodyBoundOf, options?: JsonBodyOptions): HttpMiddleware =>
   async (ctx, next) => {
     requireJson(ctx.req.headers)
-    const bytes = await readRequestBody(ctx, boundOf(ctx))
-    const read = checkJsonBody(bytes, options)
-    await yieldWhereLarge(bytes.length)
-    ctx.state.json = receivedJson(read, bytes.length)
-    await yieldWhereLarge(bytes.length)
-    await next()
+    const check = new JsonCheck(options)
+    const bytes = await readRequestBody(ctx, boundOf(ctx), check.push)
+    const large = largeOf(ctx.state, bytes.length)
+    ctx.state.json = await runWhereLarge(large, () => receivedJson(check.readerOf(bytes), bytes.length))
+    await runWhereLarge(large, next)
   }

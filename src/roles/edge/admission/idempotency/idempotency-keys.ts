@@ -3,6 +3,7 @@ import { decideAbandoned, decideKey, type KeyDecision } from '../../../../domain
 import type { ClaimedKey, KeyedOperation, KeyRecord } from '../../../../domain/idempotency/key.ts'
 import { canonicalJson } from '../../../../encoding/json.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
+import { runWhereLarge } from '../../../../runtime/large-steps.ts'
 import { sharedLimits } from '../../../../runtime/limits.ts'
 import { admissionLimits } from '../limits.ts'
 import { KeyLease, type KeyLeaseParts, type RequestOutcome } from './key-lease.ts'
@@ -22,6 +23,7 @@ interface KeyedRequest {
   readonly key: string
   readonly endpoint: string
   readonly body: unknown
+  readonly bodyBytes: number
   readonly work: KeyedOperation
   /** Why a request without that key would be refused. */
   readonly shortage: GatewayError | null
@@ -80,13 +82,11 @@ const refusalOf = (refusal: Extract<KeyDecision, { type: 'refuse' }>): GatewayEr
 }
 
 /** The digest of the body is stored: it includes the key, so that it cannot be used to test guessed bodies. */
-const addressRequest = (request: KeyedRequest): Omit<AddressedRequest, 'room'> => {
-  const { workspaceId, key, endpoint, body } = request
-  return {
-    ...request,
-    place: { workspaceId, keyDigest: hash('sha256', key) },
-    digest: hash('sha256', canonicalJson([key, endpoint, body])),
-  }
+const addressRequest = async (request: KeyedRequest): Promise<Omit<AddressedRequest, 'room'>> => {
+  const { workspaceId, key, endpoint, body, bodyBytes: bytes } = request
+  const text = await runWhereLarge({ workspaceId, bytes }, () => canonicalJson([key, endpoint, body]))
+  const digest = await runWhereLarge({ workspaceId, bytes }, () => hash('sha256', text))
+  return { ...request, place: { workspaceId, keyDigest: hash('sha256', key) }, digest }
 }
 
 const isOfRequest = (claim: ClaimedKey): claim is RequestClaim => claim.work.type === 'request'
@@ -106,7 +106,7 @@ export class IdempotencyKeys {
    * for its answer; its `shortage`; `log_unavailable` where nothing can be claimed; and what `OrphanedRequestResolver` throws.
    */
   async begin(request: KeyedRequest): Promise<StartedKey> {
-    const addressed = addressRequest(request)
+    const addressed = await addressRequest(request)
     await this.#refuseNew(addressed)
     const room = await this.#quota.reserve(request.workspaceId)
     if (room instanceof GatewayError) return this.#begin({ ...addressed, room })

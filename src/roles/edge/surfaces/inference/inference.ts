@@ -20,6 +20,7 @@ import type { LedgerTail } from '../../../../log/ledger-tail.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
 import type { Collectable } from '../../../../runtime/collectable.ts'
 import { type Check, checkOf } from '../../../../runtime/health.ts'
+import { runWhereLarge } from '../../../../runtime/large-steps.ts'
 import { sharedLimits } from '../../../../runtime/limits.ts'
 import type { Logger } from '../../../../runtime/logger.ts'
 import { withTimeout } from '../../../../runtime/within.ts'
@@ -71,6 +72,8 @@ export interface InferenceRequest {
   readonly body: Collectable<JsonRecord>
   readonly model: string
   readonly stream: boolean
+  /** Of the body as it came. */
+  readonly bodyBytes: number
   readonly demand: UsageBounds
   readonly attribution?: HttpState['attribution']
   /** Those of the caller's that may be forwarded, by lower-case name. */
@@ -191,13 +194,17 @@ export class Inference {
   /** Resolves with the head of the provider's response; throws GatewayError where there is none. */
   async query(query: InferenceQuestion, clientGone: AbortSignal): Promise<InferenceAnswer> {
     const deadlineMs = this.#parts.clock() + this.#parts.requestDeadlineMs
-    return { ...(await this.#dispatch(questionCall(query, deadlineMs), clientGone)), outputCap: null }
+    return { ...(await this.#dispatch(questionCall(query, deadlineMs), clientGone, { bodyBytes: 0 })), outputCap: null }
   }
 
   async #dispatch(
     call: RoutedRequest,
     clientGone: AbortSignal,
-    { reshape = asTheyCome, capture = asTheyCome }: Pick<InferenceRequest, 'reshape' | 'capture'> = {},
+    {
+      bodyBytes: bytes,
+      reshape = asTheyCome,
+      capture = asTheyCome,
+    }: Pick<InferenceRequest, 'bodyBytes' | 'reshape' | 'capture'>,
   ): Promise<Omit<InferenceAnswer, 'outputCap'>> {
     if (call.question === undefined) this.#deliveries.open(call.requestId)
     const client = call.stream
@@ -206,7 +213,8 @@ export class Inference {
     try {
       const dispatched = this.#parts.dispatch(call, client.gone)
       const parts = capture(reshape(dispatched))[Symbol.asyncIterator]()
-      const first = await parts.next()
+      const { workspaceId } = call
+      const first = await runWhereLarge({ workspaceId, bytes }, () => parts.next()) // Writes the body for its upstream.
       if (first.done === true || first.value.type !== 'head') throw new Error('an answer starts with its head')
       return { head: first.value, bytes: this.#bytesOf(call, parts, client) }
     } catch (fault) {

@@ -7,7 +7,6 @@ import { httpLimits } from '../../../../http/limits.ts'
 import { sharedLimits } from '../../../../runtime/limits.ts'
 import type { Logger } from '../../../../runtime/logger.ts'
 import { waitAtMost } from '../../../../runtime/within.ts'
-import { yieldWhereLarge } from '../../../../runtime/yield-every.ts'
 import type { IdempotencyKeys, StartedKey } from '../../admission/idempotency/idempotency-keys.ts'
 import type { KeyLease, RequestOutcome } from '../../admission/idempotency/key-lease.ts'
 import { originalRequestHeader, requestIdHeaders } from '../../http/middleware.ts'
@@ -100,10 +99,9 @@ export const serveIdempotent = async (
   if (key === null) return run(null, work)
   const { requestId } = ctx.state
   const { workspaceId } = keyOfContext(ctx)
-  const json = jsonOfContext(ctx)
-  await yieldWhereLarge(json.bytesLength)
-  const body = json.value
-  const begun = await keys.begin({ key, work, requestId, workspaceId, endpoint, body, shortage: findShortage() })
+  const { value: body, bytesLength: bodyBytes } = jsonOfContext(ctx)
+  const request = { key, work, requestId, workspaceId, endpoint, body, bodyBytes }
+  const begun = await keys.begin({ ...request, shortage: findShortage() })
   if (begun.type === 'replay') return replay(ctx, begun.requestId, begun.outcome)
   try {
     await run(begun.held, begun.work)

@@ -180,6 +180,7 @@ const runAndSend = async (
         key: keyOfContext(ctx),
         surface,
         body,
+        bodyBytes: jsonOfContext(ctx).bytesLength,
         model,
         stream,
         demand,
