@@ -102,9 +102,7 @@ type Names = Set<string> | string | null | undefined
  * bytes: the parser checks them.
  */
 export class JsonScanner {
-  readonly #depthMax: number
-  readonly #membersMax: number
-  readonly #nameCharactersMax: number
+  readonly #bounds: Required<JsonBounds>
   /** The names of what is around the innermost object or list. */
   readonly #around: Names[] = []
   #names: Names
@@ -121,16 +119,15 @@ export class JsonScanner {
   #hasLongNumber = false
 
   constructor({ depthMax, membersMax, nameCharactersMax = Number.POSITIVE_INFINITY }: JsonBounds) {
-    this.#depthMax = depthMax
-    this.#membersMax = membersMax
-    this.#nameCharactersMax = nameCharactersMax
+    this.#bounds = { depthMax, membersMax, nameCharactersMax }
   }
 
   get findings(): JsonFindings {
+    const { depthMax, membersMax, nameCharactersMax } = this.#bounds
     return {
-      tooDeep: this.#around.length > this.#depthMax,
-      tooMany: this.#members > this.#membersMax,
-      tooMuchNamed: this.#nameCharacters > this.#nameCharactersMax,
+      tooDeep: this.#around.length > depthMax,
+      tooMany: this.#members > membersMax,
+      tooMuchNamed: this.#nameCharacters > nameCharactersMax,
       duplicate: this.#duplicate,
       members: this.#members,
       hasLongNumber: this.#hasLongNumber,
@@ -139,6 +136,7 @@ export class JsonScanner {
 
   /** `piece`: the bytes as characters, as `latin1` has them. Not after what is beyond a bound. */
   push(piece: string): void {
+    const { depthMax, membersMax, nameCharactersMax } = this.#bounds
     let at = 0
     if (this.#isInString) at = this.#readString(piece, 0, this.#isInEscape ? 1 : 0) + 1
     else if (this.#digits > 0) at = this.#readDigits(piece, 0)
@@ -146,15 +144,15 @@ export class JsonScanner {
       const character = piece.charCodeAt(at)
       if (character === quote) {
         at = this.#readString(piece, at + 1)
-        if (this.#nameCharacters > this.#nameCharactersMax) return
+        if (this.#nameCharacters > nameCharactersMax) return
       } else if (character === comma) {
         this.#members += 1
-        if (this.#members > this.#membersMax) return
+        if (this.#members > membersMax) return
         this.#nameIsNext = this.#names !== undefined
       } else if (character === openBrace || character === openBracket) {
         this.#members += 1
         this.#around.push(this.#names)
-        if (this.#members > this.#membersMax || this.#around.length > this.#depthMax) return
+        if (this.#members > membersMax || this.#around.length > depthMax) return
         this.#nameIsNext = character === openBrace
         this.#names = this.#nameIsNext ? null : undefined
       } else if (character === closeBrace || character === closeBracket) {
