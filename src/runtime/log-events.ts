@@ -571,6 +571,12 @@ export const logEvents = {
     action: 'Nothing.',
     fields: ['fault'],
   },
+  'seal.log_unavailable': {
+    level: 'warn',
+    text: 'The event log did not answer when sealing began. It is asked again.',
+    action: 'Check NATS if it recurs.',
+    fields: ['fault'],
+  },
   'seal.state_available': {
     level: 'info',
     text: 'The state of the sealing is stored everywhere again.',

@@ -6,7 +6,7 @@ import { type SignedHead, signedHeadOf } from '../../audit/signed-head.ts'
 import type { SignedHeads } from '../../audit/signed-heads.ts'
 import { readCheckpoints, verifyCheckpoint } from '../../audit/verified-checkpoints.ts'
 import type { LastSeal } from '../../domain/ledger/ledger.ts'
-import { faultText } from '../../errors/gateway-error.ts'
+import { faultText, GatewayError } from '../../errors/gateway-error.ts'
 import type { Follower, LogOf } from '../../log/event-log.ts'
 import { type RawFrame, type RawFrames, readFrameAt } from '../../log/raw-frames.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -83,6 +83,24 @@ const findStart = async (
   return { sealed: head.size < sealed.size ? new GrowingTree(head.size, head.peaks) : sealed, head }
 }
 
+const isUnanswered = (fault: unknown): boolean => fault instanceof GatewayError && fault.code === 'log_unavailable'
+
+/** A log that does not answer shows nothing that would end the sealing. */
+const findStartOnceAnswered = async (
+  parts: SealerParts,
+  verifiers: readonly Verifier[],
+  isOver: () => boolean,
+): Promise<SealingStart> => {
+  for (;;)
+    try {
+      return await findStart(parts, verifiers, isOver)
+    } catch (fault) {
+      if (!isUnanswered(fault) || isOver()) throw fault
+      parts.logger.log('seal.log_unavailable', { fault })
+      await delay(schedulerLimits.sealStateRetryMs)
+    }
+}
+
 /**
  * Seals the log: a signed checkpoint over all its frames at least every `sealEveryMs` while there is anything new. Of
  * several sealers one works and the others wait until its checkpoints stop; two checkpoints of one log never contradict
@@ -115,7 +133,7 @@ class Sealer implements RunningRole {
     const verifiers = [deriveVerifier(signer), ...previous]
     const state = { verifiers, writer: log.writer, nowMs: clock(), observer }
     this.#state = new SealState({ ...state, sealed: new GrowingTree() })
-    this.#started = findStart(parts, verifiers, () => this.#isOver)
+    this.#started = findStartOnceAnswered(parts, verifiers, () => this.#isOver)
       .then(({ sealed, head }) => {
         const found = new SealState({ ...state, sealed })
         if (sealed.size <= head.size) found.expect(head)

@@ -427,3 +427,22 @@ t.test('a sealer that starts while NATS is away stops within its bound too', asy
   await sealer.stop()
   t.ok(performance.now() - stopMs < 5 * schedulerLimits.schedulerStopMs)
 })
+
+class BusyLog extends MemoryLog {
+  #unanswered = 1
+
+  override async lastSequence(): Promise<number> {
+    this.#unanswered -= 1
+    if (this.#unanswered >= 0) throw new GatewayError('log_unavailable', 'The event log does not answer.')
+    return super.lastSequence()
+  }
+}
+
+t.test('a log that does not answer when sealing begins is sealed once it does', async (t) => {
+  const log = new BusyLog()
+  await log.append([workspaceOpened()])
+  const sealer = start(t, log)
+  await until(() => log.frames.length === 2)
+  t.match(sealer.logger.lines, [{ event: 'seal.log_unavailable' }])
+  t.same(errorsOf(sealer), [])
+})

@@ -31,9 +31,9 @@ const refuseChoices = ({ generationConfig }: GeminiRequest): void => {
 
 /** `members`: as `readGeminiMembers` returns them. Throws as that does, and for more than one answer. */
 const readNamed = (members: unknown, model: string): NamedRequest => {
-  const request = read({ ...asObject(members), model })
+  const request = read({ model, ...asObject(members) })
   refuseChoices(request)
-  return request
+  return { ...request, model }
 }
 
 /** The slash of a model may be sent as it is or as %2F. */
