@@ -6,7 +6,15 @@ import { type RowFramesParts, readClosedRequest, rowMismatch } from '../log/row-
 import { roleLimits } from './limits.ts'
 import { waitForTables } from './wait-for-tables.ts'
 
-export type StoredResponseOwner = Pick<UsageRecorded, 'workspaceId' | 'provider'>
+export interface StoredResponseOwner extends Pick<UsageRecorded, 'workspaceId' | 'provider'> {
+  /** Of the provider's deployments, where it had several. */
+  readonly deployment?: string
+}
+
+const ownerOf = ({ workspaceId, provider, attempts }: UsageRecorded): StoredResponseOwner => {
+  const { deployment } = attempts.findLast(({ outcome }) => outcome === 'served') ?? {}
+  return { workspaceId, provider, ...(deployment === undefined ? {} : { deployment }) }
+}
 
 /** What the tables have of a response: an index of the log. */
 interface StoredResponse {
@@ -86,16 +94,16 @@ export class StoredResponses {
   async #readOwner(responseId: string, { requestId, sequences }: StoredResponse): Promise<StoredResponseOwner> {
     const row = { table: 'stored_responses', id: responseId, sequences }
     const { closing } = await readClosedRequest(this.#parts, row, requestId)
-    if (closing.type === 'UsageRecorded' && closing.data.storedResponseId === responseId) return closing.data
+    if (closing.type === 'UsageRecorded' && closing.data.storedResponseId === responseId) return ownerOf(closing.data)
     throw rowMismatch(this.#parts, row, 'the request that it names has another response')
   }
 
   /** The first that has an id keeps it. */
   #note({ closed, sequence }: Applied): void {
     if (closed?.closing.type !== 'UsageRecorded') return
-    const { storedResponseId, workspaceId, provider } = closed.closing.data
+    const { storedResponseId } = closed.closing.data
     if (storedResponseId === undefined || this.#recent.has(storedResponseId)) return
-    this.#recent.set(storedResponseId, { owner: { workspaceId, provider }, sequence })
+    this.#recent.set(storedResponseId, { owner: ownerOf(closed.closing.data), sequence })
     if (this.#recent.size > this.#recentMax) this.#forgetOldest()
   }
 

@@ -660,7 +660,19 @@ export const logEvents = {
     level: 'warn',
     text: 'A call to a provider failed. The next candidate is tried, if there is one.',
     action: 'Check the provider, its key and its quota if it recurs.',
-    fields: ['requestId', 'model', 'provider', 'status', 'reason', 'detail', 'upstreamRequestId'],
+    fields: ['requestId', 'model', 'provider', 'deployment', 'status', 'reason', 'detail', 'upstreamRequestId'],
+  },
+  'upstream.deployment_ejected': {
+    level: 'warn',
+    text: 'A deployment of a provider failed several times, or limits the rate. Its requests for the model go to the others for a time.',
+    action: 'Check it if that recurs: its address, its key, its quota.',
+    fields: ['provider', 'deployment', 'model', 'reason', 'seconds'],
+  },
+  'upstream.deployment_returned': {
+    level: 'info',
+    text: 'A deployment answers again, and gets its requests for the model back.',
+    action: 'Nothing. Ends `upstream.deployment_ejected`.',
+    fields: ['provider', 'deployment', 'model'],
   },
   'video.callback_url_lost': {
     level: 'error',

@@ -46,6 +46,9 @@ export interface Observer {
   upstreamCalled(provider: string, kind: UpstreamKind): void
   upstreamFailed(provider: string, kind: UpstreamKind, error: UpstreamError): void
   fellBack(provider: string): void
+  /** Of those of providers that have several; until the first byte of an answer, or the failure. */
+  deploymentAnswered(provider: string, deployment: string, outcome: 'answered' | 'failed'): void
+  deploymentEjected(provider: string, deployment: string): void
   /** `seconds` is from the first fact that the frame was opened for to its acknowledgement. */
   frameStored(events: number, bytes: number, seconds: number): void
   callbackTried(outcome: CallbackOutcome): void
@@ -60,6 +63,8 @@ export const noObserver: Observer = {
   upstreamCalled: nothing,
   upstreamFailed: nothing,
   fellBack: nothing,
+  deploymentAnswered: nothing,
+  deploymentEjected: nothing,
   frameStored: nothing,
   callbackTried: nothing,
   taskSettled: nothing,

@@ -174,6 +174,58 @@ t.test('the way to a provider: its headers, an HTTP proxy and its authority, for
   t.throws(() => readConfig({}, { file: fileWith(t, lost) }), { message: /providers\.a\.ca_file: none\.pem cannot be/ })
 })
 
+t.test('deployments: what one leaves out is the provider’s', async (t) => {
+  const provider = { dialect: 'openai', base_url: 'https://api.example/v1/', api_key: 'sk-one', retries: { max: 1 } }
+  const deployments = [
+    { name: 'eu', weight: 3, requests_per_minute: 60, tokens_per_minute: 9_000 },
+    {
+      ...{ name: 'us', base_url: 'https://us.example/v1/', api_key: '${US_KEY}', headers: { 'x-region': 'us' } },
+      models: { 'gpt-5': 'gpt-5-us' },
+    },
+  ]
+  const given = { ...provider, headers: { 'x-team': 'a' }, deployments }
+  const file = fileWith(t, { providers: { openai: given } })
+  const [read] = readConfig({ US_KEY: 'sk-two' }, { file }).providers
+  t.match(read, { name: 'openai', baseUrl: 'https://api.example/v1', apiKey: 'sk-one' })
+  t.match(read?.deployments, [
+    {
+      ...{ name: 'eu', weight: 3, requestsPerMinute: 60, tokensPerMinute: 9_000 },
+      provider: {
+        ...{ name: 'openai', deployment: 'eu', baseUrl: 'https://api.example/v1', apiKey: 'sk-one' },
+        ...{ headers: { 'x-team': 'a' }, retries: { max: 1 } },
+      },
+    },
+    {
+      ...{ name: 'us', weight: 1, models: { 'gpt-5': 'gpt-5-us' } },
+      provider: {
+        ...{ name: 'openai', deployment: 'us', baseUrl: 'https://us.example/v1', apiKey: 'sk-two' },
+        headers: { 'x-team': 'a', 'x-region': 'us' },
+      },
+    },
+  ])
+  t.notMatch(JSON.stringify(readConfig({}, { file, role: 'edge' })), /sk-/)
+  const own = { base_url: 'https://eu.example', api_key: 'k' }
+  const wrong = {
+    a: { ...provider, deployments: [{ name: 'eu' }, { name: 'eu' }] },
+    b: { dialect: 'openai', deployments: [{ name: 'eu', ...own }, { name: 'us' }] },
+    c: { ...provider, deployments: [] },
+    d: { ...provider, deployments: [{ name: 'eu', weight: 0 }] },
+    e: { ...vendor, deployments: [{ name: 'eu' }] },
+  }
+  const { problems } = thrownBy(() => readConfig({}, { file: fileWith(t, { providers: wrong }) })) as ConfigError
+  t.same(problems.map(({ path }) => path).sort(), [
+    'providers.b.deployments[1].api_key',
+    'providers.b.deployments[1].base_url',
+    'providers.c.deployments',
+    'providers.d.deployments[0].weight',
+    'providers.e.deployments[0].deployments',
+  ])
+  const twice = { providers: { a: wrong.a } }
+  t.throws(() => readConfig({}, { file: fileWith(t, twice) }), {
+    message: /providers\.a\.deployments\[1\]\.name: `eu` is the name of another deployment/,
+  })
+})
+
 t.test('how long a stream is read on after its client has left', async (t) => {
   const provider = { dialect: 'openai', base_url: 'https://api.example', api_key: 'k' }
   const providers = { a: { ...provider, drain_seconds: 30, cancel_stops_billing: true }, b: provider }

@@ -51,6 +51,14 @@ export const counters = {
     help: 'Requests that went on to their next candidate, by the provider that had failed.',
     labels: ['provider'],
   },
+  gateway_deployment_calls_total: {
+    help: 'Calls to the deployments of providers that have several, until the first byte of an answer.',
+    labels: ['provider', 'deployment', 'outcome'],
+  },
+  gateway_deployment_ejections_total: {
+    help: 'How often a deployment was passed by for a time, after failures or a rate limit.',
+    labels: ['provider', 'deployment'],
+  },
   gateway_callbacks_total: { help: 'Attempts to deliver callbacks of videos.', labels: ['outcome'] },
   gateway_tasks_settled_total: { help: 'Video tasks that this process brought to their end.', labels: ['outcome'] },
 } as const satisfies Readonly<Record<string, Definition>>

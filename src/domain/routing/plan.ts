@@ -16,6 +16,8 @@ export interface CallableModel {
 export interface Candidate extends CallableModel {
   /** Its place in the chain the caller named, where names that do not resolve count too; 0 without a chain. */
   readonly level: number
+  /** The only deployment of the provider that can serve the request, since it stores what that continues. */
+  readonly deployment?: string
 }
 
 export interface CatalogProvider {

@@ -22,6 +22,13 @@ const isSameMaker = (one: string, other: string): boolean => {
   return deployment === otherDeployment || deployment === undefined || otherDeployment === undefined
 }
 
+/** The beginning of a mark in base64, as Gemini's signatures are. */
+const prefixInBase64 = 'Z3cxO'
+const markCharactersMax = 512
+
+const decoded = (text: string): string =>
+  text.startsWith(prefixInBase64) ? Buffer.from(text.slice(0, markCharactersMax), 'base64').toString('latin1') : text
+
 const parseMark = (content: string): { readonly maker: string; readonly rest: string } | null => {
   const end = isMarked(content) ? content.indexOf(':', prefix.length) : -1
   if (end === -1) return null
@@ -45,7 +52,7 @@ export const findMarkedDeployment = (provider: string, body: unknown): string | 
   while (open.length > 0) {
     const value = open.pop() // From the end: the last one counts.
     if (typeof value === 'string') {
-      const [name, deployment] = parseMark(value)?.maker.split('/') ?? []
+      const [name, deployment] = parseMark(decoded(value))?.maker.split('/') ?? []
       if (name === provider && deployment !== undefined) return deployment
     } else if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) open.push(each)
   }

@@ -4,6 +4,7 @@ import { DeliveredReply } from '../canonical/delivered.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
 import type { StreamRelay, Target } from '../dialect/dialect.ts'
 import { EventRelay } from '../dialect/event-relay.ts'
+import { makerOf } from '../dialect/provider-mark.ts'
 import type { SseEvent } from '../dialect/sse.ts'
 import { GenerateContentReader } from './reader.ts'
 import { markSignatures, mayHaveSignatures } from './signatures.ts'
@@ -35,7 +36,7 @@ export class GenerateContentRelay extends EventRelay implements StreamRelay {
   constructor(target: Target) {
     super()
     this.#reader = new GenerateContentReader(target)
-    this.#owner = target.provider.name
+    this.#owner = makerOf(target.provider)
   }
 
   get reportedUsage(): Usage | null {

@@ -11,6 +11,7 @@ import type {
   UpstreamRequest,
 } from '../dialect/dialect.ts'
 import { requestedTier } from '../dialect/provider.ts'
+import { makerOf } from '../dialect/provider-mark.ts'
 import { countOf } from '../dialect/reported-usage.ts'
 import { withSignedCall } from './contents.ts'
 import { readGenerateContentReply } from './dialect.ts'
@@ -36,7 +37,7 @@ const ownContents = (contents: unknown, { provider, upstreamModel }: Target): re
   return asArray(contents)
     .map(asObject)
     .flatMap((content) => {
-      const parts = asArray(content['parts']).flatMap((part) => ownPart(asObject(part), provider.name))
+      const parts = asArray(content['parts']).flatMap((part) => ownPart(asObject(part), makerOf(provider)))
       if (parts.length === 0) return []
       const isAnswer = needsSignature && content['role'] === 'model'
       return [{ ...content, parts: isAnswer ? withSignedCall(parts) : parts }]
@@ -92,7 +93,7 @@ const readRelayedAnswer = (
   const reply = readGenerateContentReply(target, json)
   if ('fault' in reply) return reply
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const marked = mayHaveSignatures(text.toString('latin1')) ? markSignatures(target.provider.name, json) : null
+  const marked = mayHaveSignatures(text.toString('latin1')) ? markSignatures(makerOf(target.provider), json) : null
   return {
     json: marked ?? json,
     reportedUsage: reply.usage,

@@ -15,6 +15,7 @@ import { type HttpClient, HttpFault, type HttpResponse, readBody } from '../../p
 import type { Clock } from '../../runtime/clock.ts'
 import type { Observer } from '../../runtime/observer.ts'
 import type { AnswerPart, AnswerRequest } from '../dispatch.ts'
+import type { CalledDeployment } from './deployments.ts'
 import {
   blamesCaller,
   type CandidateFailure,
@@ -204,12 +205,10 @@ export const targetOf = (provider: Provider, { model, upstreamModel, sheet }: Ca
 })
 
 const prepare = (
-  { providers, clock }: UpstreamAttemptParts,
+  { clock }: UpstreamAttemptParts,
   call: AnswerRequest,
-  candidate: Candidate,
+  { provider, candidate }: CalledDeployment,
 ): Prepared | Failed => {
-  const provider = providers.get(candidate.provider)
-  if (provider === undefined) return failed({ status: null, reason: 'provider_not_configured' })
   const dialect = dialectFor(provider, call.surface)
   const target = targetOf(provider, candidate, clock())
   try {
@@ -223,7 +222,7 @@ const prepare = (
 }
 
 interface CandidateTurn {
-  readonly candidate: Candidate
+  readonly called: CalledDeployment
   readonly failedProvider: string | null
   /** Called right before the upstream is. */
   readonly onCalled: (translation: UpstreamTranslation) => void
@@ -233,10 +232,10 @@ interface CandidateTurn {
 export const attemptUpstream = async (
   parts: UpstreamAttemptParts,
   call: AnswerRequest,
-  { candidate, failedProvider, onCalled }: CandidateTurn,
+  { called, failedProvider, onCalled }: CandidateTurn,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> => {
-  const prepared = prepare(parts, call, candidate)
+  const prepared = prepare(parts, call, called)
   if (prepared.type === 'failed') return prepared
   if (failedProvider !== null) parts.observer.fellBack(failedProvider)
   onCalled(prepared)
@@ -261,6 +260,7 @@ export interface CalledUpstream extends UpstreamTranslation {
 
 export interface ServedRequest<Answered = WholeAnswer | OpenStream> {
   readonly candidate: Candidate
+  readonly deployment: CalledDeployment['deployment']
   readonly calledAtMs: number
   readonly answered: Answered
 }

@@ -11,6 +11,7 @@ import {
   type UpstreamAttemptParts,
   type UpstreamTranslation,
 } from './attempt.ts'
+import { type CalledDeployment, type Deployments, DeploymentTurns } from './deployments.ts'
 import { type CandidateFailure, logFailedAttempt, type Unserved } from './failure.ts'
 import { proxyLimits } from './limits.ts'
 import { callAgainAfterMs, retriesFor } from './retry.ts'
@@ -21,20 +22,37 @@ interface ChainSignals {
   readonly clientGone: AbortSignal
 }
 
-type CandidateParts = UpstreamAttemptParts & { readonly logger: Logger }
+type CandidateParts = UpstreamAttemptParts & { readonly logger: Logger; readonly deployments: Deployments }
+
+type AttemptEnd = Pick<Attempt, 'outcome' | 'status' | 'reason'>
+
+interface AttemptIds {
+  readonly deployment: string | undefined
+  readonly upstreamRequestId: string | null
+}
 
 const attemptOf = (
   { model, provider }: Candidate,
-  { outcome, status, reason, ...ids }: Pick<Attempt, 'outcome' | 'status' | 'reason' | 'upstreamRequestId'>,
+  { outcome, status, reason }: AttemptEnd,
+  { deployment, upstreamRequestId }: AttemptIds,
   elapsedMs: number,
 ): Attempt => {
   const isStatus = status !== null && status >= 100 && status <= 599 // An upstream may send any number.
-  const durationMs = Math.max(0, Math.round(elapsedMs))
-  return { model, provider, outcome, status: isStatus ? status : null, reason, durationMs, ...ids }
+  return {
+    model,
+    provider,
+    outcome,
+    status: isStatus ? status : null,
+    reason,
+    durationMs: Math.max(0, Math.round(elapsedMs)),
+    ...(deployment === undefined ? {} : { deployment }),
+    ...(upstreamRequestId === null ? {} : { upstreamRequestId }),
+  }
 }
 
-const requestIdMember = (upstreamRequestId: string | null): Pick<Attempt, 'upstreamRequestId'> =>
-  upstreamRequestId === null ? {} : { upstreamRequestId }
+/** Another deployment may do what this one did not; a fault of the request's own it may not. */
+const isOfDeployment = ({ refusal, uncallable, reason }: CandidateFailure): boolean =>
+  refusal === undefined && uncallable === undefined && reason !== 'aborted'
 
 /** Tries the candidates of a request in order, and keeps the record of each failed attempt. */
 export class CandidateChain {
@@ -59,9 +77,12 @@ export class CandidateChain {
 
   attemptsWith({ candidate, calledAtMs, answered }: ServedRequest, brokenBy: string | null): readonly Attempt[] {
     const { response, target } = answered
+    const ids = {
+      deployment: target.provider.deployment,
+      upstreamRequestId: readUpstreamRequestId(target.provider, response.headers),
+    }
     const end = { outcome: 'served', status: response.status, reason: brokenBy } as const
-    const ids = requestIdMember(readUpstreamRequestId(target.provider, response.headers))
-    return [...this.#attempts, attemptOf(candidate, { ...end, ...ids }, this.#parts.clock() - calledAtMs)]
+    return [...this.#attempts, attemptOf(candidate, end, ids, this.#parts.clock() - calledAtMs)]
   }
 
   get unserved(): readonly Unserved[] {
@@ -94,21 +115,55 @@ export class CandidateChain {
     const startedMs = performance.now()
     const failedProvider = this.#attempts.findLast(({ outcome }) => outcome === 'failed')?.provider ?? null
     for (let failures = 1; ; failures += 1) {
-      const calledAtMs = this.#parts.clock()
-      const onCalled = ({ dialect, target }: UpstreamTranslation): void => {
-        this.#lastCalled = { candidate, calledAtMs, dialect, target }
-        this.#run.apply({ type: 'upstream_called' })
-      }
-      const turn = { candidate, failedProvider: failures === 1 ? failedProvider : null, onCalled }
-      const answered = await attemptUpstream(this.#parts, this.#call, turn, this.#signals.cancelled)
-      if (answered.type !== 'failed') return { candidate, calledAtMs, answered }
-      const { failure } = answered
-      this.#recordAttempt(candidate, calledAtMs, failure)
-      const hasRoom = this.#attempts.length + candidatesBehind < proxyLimits.attemptsMax
-      if (hasRoom && (await this.#mayRepeat(candidate, failure, failures, performance.now() - startedMs))) continue
-      this.#unserved.push({ candidate, failure })
+      const hasRoom = (): boolean => this.#attempts.length + candidatesBehind < proxyLimits.attemptsMax
+      const tried = await this.#tryDeployments(candidate, failures === 1 ? failedProvider : null, hasRoom)
+      if (!('reason' in tried)) return tried
+      if (hasRoom() && (await this.#mayRepeat(candidate, tried, failures, performance.now() - startedMs))) continue
+      this.#unserved.push({ candidate, failure: tried })
       return null
     }
+  }
+
+  /** Each deployment of the candidate's provider once, without a pause; the last failure where none answers. */
+  async #tryDeployments(
+    candidate: Candidate,
+    failedProvider: string | null,
+    hasRoom: () => boolean,
+  ): Promise<ServedRequest | CandidateFailure> {
+    const { providers, deployments, clock } = this.#parts
+    const provider = providers.get(candidate.provider)
+    const turns = provider && new DeploymentTurns(deployments, provider, candidate, this.#call)
+    let last: CandidateFailure = { status: null, reason: 'provider_not_configured' }
+    for (let place = 0; ; place += 1) {
+      const called = turns === undefined ? (place === 0 ? last : null) : turns.next(clock())
+      if (called === null) return last
+      if ('reason' in called) {
+        this.#recordAttempt(candidate, clock(), called)
+        return called
+      }
+      const tried = await this.#attempt(called, place === 0 ? failedProvider : null).catch((fault: unknown) => {
+        turns?.ended(called, { status: null, reason: 'aborted' })
+        throw fault
+      })
+      turns?.ended(called, 'reason' in tried ? tried : null)
+      if (!('reason' in tried)) return tried
+      last = tried
+      if (!isOfDeployment(last) || !hasRoom() || stopReasonFor(this.#run.state) !== null) return last
+    }
+  }
+
+  async #attempt(called: CalledDeployment, failedProvider: string | null): Promise<ServedRequest | CandidateFailure> {
+    const { candidate, deployment, provider } = called
+    const calledAtMs = this.#parts.clock()
+    const onCalled = ({ dialect, target }: UpstreamTranslation): void => {
+      this.#lastCalled = { candidate, calledAtMs, dialect, target }
+      this.#run.apply({ type: 'upstream_called' })
+    }
+    const turn = { called, failedProvider, onCalled }
+    const answered = await attemptUpstream(this.#parts, this.#call, turn, this.#signals.cancelled)
+    if (answered.type !== 'failed') return { candidate, deployment, calledAtMs, answered }
+    this.#recordAttempt(candidate, calledAtMs, answered.failure, provider.deployment)
+    return answered.failure
   }
 
   async #mayRepeat(
@@ -126,12 +181,13 @@ export class CandidateChain {
     return pause(delayMs, true, { signal }).catch(() => false)
   }
 
-  #recordAttempt(candidate: Candidate, calledAtMs: number, failure: CandidateFailure): void {
-    const { status, uncallable } = failure
+  #recordAttempt(candidate: Candidate, calledAtMs: number, failure: CandidateFailure, deployment?: string): void {
+    const { status, uncallable, upstreamRequestId = null } = failure
     const outcome = uncallable === undefined ? 'failed' : 'passed_over'
     const reason = failure.reason === 'aborted' ? stopReasonFor(this.#run.state) : failure.reason
-    const end = { outcome, status, reason, ...requestIdMember(failure.upstreamRequestId ?? null) } as const
-    this.#attempts.push(attemptOf(candidate, end, this.#parts.clock() - calledAtMs))
-    logFailedAttempt(this.#parts.logger, this.#call.requestId, candidate, failure)
+    const ids = { deployment, upstreamRequestId }
+    const elapsedMs = this.#parts.clock() - calledAtMs
+    this.#attempts.push(attemptOf(candidate, { outcome, status, reason }, ids, elapsedMs))
+    logFailedAttempt(this.#parts.logger, this.#call.requestId, candidate, failure, deployment)
   }
 }

@@ -145,9 +145,19 @@ export const logFailedAttempt = (
   requestId: string,
   { model, provider }: Candidate,
   { reason, status, detail, upstreamRequestId, refusal, uncallable }: CandidateFailure,
+  deployment?: string,
 ): void => {
   if (refusal === undefined && uncallable === undefined && reason !== 'aborted')
-    logger.log('upstream.attempt_failed', { requestId, model, provider, status, reason, detail, upstreamRequestId })
+    logger.log('upstream.attempt_failed', {
+      requestId,
+      model,
+      provider,
+      deployment,
+      status,
+      reason,
+      detail,
+      upstreamRequestId,
+    })
 }
 
 export type RunStopReason = 'client_gone' | 'deadline' | 'shutdown'

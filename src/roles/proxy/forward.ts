@@ -11,6 +11,7 @@ import { AbortedUsageEstimator } from './aborted-usage-estimator.ts'
 import { headOf } from './attempt.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
 import type { ClosingParts } from './closing.ts'
+import { Deployments } from './deployments.ts'
 import { proxyLimits } from './limits.ts'
 import { answerQuestion, QueryPace, type QuestionParts, type Vendors } from './question.ts'
 import { RequestRun, type RunParts } from './request-run.ts'
@@ -52,6 +53,7 @@ export const createForward = (parts: ForwardParts): Dispatch => {
     questionMs: proxyLimits.upstreamQuestionMs,
     vendorTurns: new QueryPace(parts.clock),
     estimator: new AbortedUsageEstimator(),
+    deployments: new Deployments({ observer: noObserver, ...parts }),
     ...parts,
   }
   return (call, clientGone, openCalls) =>

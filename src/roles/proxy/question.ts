@@ -5,6 +5,7 @@ import { authenticated } from '../../providers/authentication/authenticated.ts'
 import { countPrompt } from '../../providers/canonical/estimate.ts'
 import type { Target } from '../../providers/dialect/dialect.ts'
 import type { Provider, Providers } from '../../providers/dialect/provider.ts'
+import { makerOf } from '../../providers/dialect/provider-mark.ts'
 import { dialectFor, storedRequestFor } from '../../providers/dialects.ts'
 import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse, readBody } from '../../providers/http.ts'
 import { readOpenAIError } from '../../providers/openai/refusal.ts'
@@ -17,6 +18,7 @@ import type { AnswerPart, Question, RoutedRequest } from '../dispatch.ts'
 import { encodeResults } from '../task-results.ts'
 import { isSuccess, readFailure, targetOf } from './attempt.ts'
 import type { CallsInFlight } from './calls-in-flight.ts'
+import { type CalledDeployment, type Deployments, DeploymentTurns } from './deployments.ts'
 import {
   type CandidateFailure,
   finalFailure,
@@ -60,6 +62,7 @@ export interface QuestionParts {
   readonly providers: Providers
   readonly vendors: Vendors
   readonly vendorTurns: QueryPace
+  readonly deployments: Deployments
   readonly http: HttpClient
   readonly clock: Clock
   readonly logger: Logger
@@ -151,10 +154,22 @@ class QuestionRun {
 
   async #put(question: Question, candidate: Candidate): Promise<Replied> {
     if (question.type === 'get_video_task') return this.#queryVendor(candidate.provider, question)
-    const { providers, clock } = this.#parts
+    const { providers, deployments, clock } = this.#parts
     const provider = providers.get(candidate.provider)
     if (provider === undefined) return notConfigured
-    const target = targetOf(provider, candidate, clock())
+    const turns = new DeploymentTurns(deployments, provider, candidate, this.#call)
+    const called = turns.next(clock())
+    if (called === null || 'reason' in called) return called === null ? notConfigured : failed(called)
+    const replied = await this.#putTo(called, question)
+    turns.ended(called, 'failure' in replied ? replied.failure : null)
+    return replied
+  }
+
+  async #putTo(
+    { provider, candidate }: CalledDeployment,
+    question: Exclude<Question, { type: 'get_video_task' }>,
+  ): Promise<Replied> {
+    const target = targetOf(provider, candidate, this.#parts.clock())
     try {
       return question.type === 'count_tokens'
         ? await this.#countTokens(target)
@@ -184,7 +199,7 @@ class QuestionRun {
     const counter = tokenCounterFor(surface)
     const counting = counter.buildRequest(target, this.#call)
     if (counting === null) {
-      const conversation = counter.client.readRequest(body, target.provider.name)
+      const conversation = counter.client.readRequest(body, makerOf(target.provider))
       return replyWith(counter.writeCount(await countPrompt(conversation)))
     }
     const response = await this.#request(target.provider, { ...counting, method: 'POST' })

@@ -8,6 +8,7 @@ import type { AbortedUsageEstimator } from './aborted-usage-estimator.ts'
 import { headOf, type OpenStream, type ServedRequest, type UpstreamAttemptParts, type WholeAnswer } from './attempt.ts'
 import { CandidateChain } from './candidate-chain.ts'
 import { billServed, billUnanswered, ClosingAppender, type ClosingParts, failureFact } from './closing.ts'
+import type { Deployments } from './deployments.ts'
 import { finalFailure, streamInterrupted } from './failure.ts'
 import { RunSignals } from './run-signals.ts'
 import {
@@ -23,7 +24,22 @@ import { StreamReader } from './stream-reader.ts'
 
 const noBytes = new Uint8Array(0)
 
-export type RunParts = UpstreamAttemptParts & ClosingParts & { readonly estimator: AbortedUsageEstimator }
+export type RunParts = UpstreamAttemptParts &
+  ClosingParts & { readonly estimator: AbortedUsageEstimator; readonly deployments: Deployments }
+
+/** The same bill, whose tokens count for the limits of the deployment that served it. */
+const chargedToDeployment = (
+  deployments: Deployments,
+  { deployment }: ServedRequest,
+  bill: ReturnType<typeof billServed>,
+): ReturnType<typeof billServed> => {
+  if (deployment === null) return bill
+  const charge = ({ data }: Awaited<typeof bill>): void => deployments.chargeTokens(deployment, data.usage)
+  if (bill instanceof Promise)
+    bill.then(charge, () => undefined) // A fault of the bill is the closing event's.
+  else charge(bill)
+  return bill
+}
 
 /** One request, until the event that ends it is appended. `run-state.ts` decides what is done when. */
 export class RequestRun implements RunHandle {
@@ -165,11 +181,15 @@ export class RequestRun implements RunHandle {
         break
       case 'record_usage':
         this.#closing.append(
-          billServed(this.#call, served, {
-            outcome: effect.outcome,
-            attempts: attempts(),
-            aborted: this.#abortedUsage,
-          }),
+          chargedToDeployment(
+            this.#parts.deployments,
+            served,
+            billServed(this.#call, served, {
+              outcome: effect.outcome,
+              attempts: attempts(),
+              aborted: this.#abortedUsage,
+            }),
+          ),
         )
         break
       case 'record_undelivered':

@@ -32,4 +32,6 @@ t.test('a body names the deployment that made the last of its content', async (t
   t.equal(findMarkedDeployment('openai', bodyOf(undivided)), null)
   t.equal(findMarkedDeployment('openai', bodyOf()), null)
   t.equal(findMarkedDeployment('open', bodyOf(eu)), null)
+  const signed = Buffer.from(`${markOf(us)}AbC=`).toString('base64')
+  t.equal(findMarkedDeployment('openai', { contents: [{ parts: [{ thoughtSignature: signed }] }] }), 'us')
 })

@@ -8,7 +8,7 @@ import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import type { Event } from '../../../src/events/envelope.ts'
 import type { RequestFailed, UsageRecorded } from '../../../src/events/types.ts'
 import { errorStatusOf } from '../../../src/http/error-table.ts'
-import type { Profile, Provider, ProviderDialect } from '../../../src/providers/dialect/provider.ts'
+import type { Deployment, Profile, Provider, ProviderDialect } from '../../../src/providers/dialect/provider.ts'
 import { openVideoVendor } from '../../../src/providers/vv-video/open-video-vendor.ts'
 import type { VideoVendorConfig } from '../../../src/providers/vv-video/vendor.ts'
 import type { AnswerPart, Dispatch, RoutedRequest } from '../../../src/roles/dispatch.ts'
@@ -39,6 +39,8 @@ export interface BenchOptions {
   /** In place of the sandbox. */
   readonly baseUrl?: string
   readonly clock?: Clock
+  /** Of the provider `openai`. */
+  readonly deployments?: readonly Deployment[]
 }
 
 export const providerKey = 'sk-sandbox-provider-key-0123456789'
@@ -73,7 +75,7 @@ export const startBench = async (t: Test, options: BenchOptions = {}): Promise<B
   const log = new MemoryLog({ checksSchemas: true })
   const inFlight = new CallsInFlight()
   const logger = recordingLogger()
-  const { baseUrl = sandbox.url, clock = Date.now, drainMs, cancelStopsBilling, ...bounds } = options
+  const { baseUrl = sandbox.url, clock = Date.now, drainMs, cancelStopsBilling, deployments, ...bounds } = options
   const drain = {
     ...(drainMs === undefined ? {} : { drainMs }),
     ...(cancelStopsBilling === undefined ? {} : { cancelStopsBilling }),
@@ -81,6 +83,8 @@ export const startBench = async (t: Test, options: BenchOptions = {}): Promise<B
   const providers = new Map(
     speakers.map(([name, dialect, profile]) => [name, { ...providerOf(name, profile, baseUrl), ...drain, dialect }]),
   )
+  const divided = { ...providers.get('openai')!, ...(deployments === undefined ? {} : { deployments }) }
+  providers.set('openai', divided)
   const vendors = new Map([['vv', openVideoVendor({ config: vendorOf(baseUrl), http, clock: Date.now })]])
   const dispatch = createForward({ log, providers, vendors, http, clock, logger, inFlight, ...bounds })
   t.teardown(async () => {

@@ -1,4 +1,4 @@
-import type { RoutePlan } from '../../../../domain/routing/plan.ts'
+import type { Candidate, RoutePlan } from '../../../../domain/routing/plan.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import {
   type HttpContext,
@@ -47,24 +47,29 @@ const noPrevious = (responseId: string): GatewayError =>
   )
 
 /**
- * The provider that stores the response that a request continues; null where it names none. Throws `invalid_value` for
+ * The owner of the response that a request continues; null where it names none. Throws `invalid_value` for
  * a response that is not the workspace's own, `unsupported_parameter` for anything else stored at a provider.
  */
-const providerOfResponse = async (
+const ownerOfPrevious = async (
   owners: ResponseOwners,
   workspaceId: string,
   request: ResponsesRequest,
-): Promise<string | null> => {
+): Promise<StoredResponseOwner | null> => {
   const responseId = referencedResponseOf(request)
   if (responseId === null) return null
   const owner = await requireOwner(owners, workspaceId, responseId)
   if (owner === undefined) throw noPrevious(responseId)
-  return owner.provider
+  return owner
 }
 
+const withDeployment = (candidate: Candidate, deployment: string | undefined): Candidate =>
+  deployment === undefined ? candidate : { ...candidate, deployment }
+
 /** Throws `invalid_value` where no candidate of the provider is left. */
-const candidateOfResponse = (plan: RoutePlan, provider: string): RoutePlan => {
-  const candidates = plan.candidates.filter((candidate) => candidate.provider === provider)
+const candidateOfResponse = (plan: RoutePlan, { provider, deployment }: StoredResponseOwner): RoutePlan => {
+  const candidates = plan.candidates
+    .filter((candidate) => candidate.provider === provider)
+    .map((candidate) => withDeployment(candidate, deployment))
   if (candidates.length === 0)
     throw new GatewayError(
       'invalid_value',
@@ -102,7 +107,7 @@ const planResponse = async (ctx: HttpContext, parts: ResponsesParts) => {
   const { value, bytesLength } = jsonOfContext(ctx)
   const request = readResponsesRequest(value)
   const key = keyOfContext(ctx)
-  const keeper = await providerOfResponse(parts.owners, key.workspaceId, request)
+  const keeper = await ownerOfPrevious(parts.owners, key.workspaceId, request)
   const all = parts.inference.plan(routingRequestOf(request), key)
   const plan = keeper === null ? all : candidateOfResponse(all, keeper)
   return {
@@ -148,6 +153,6 @@ export const serveStoredResponse =
       surface: 'responses',
       body: {},
       question: { type, responseId, query: ctx.querystring },
-      candidate: candidateAt(owner.provider),
+      candidate: withDeployment(candidateAt(owner.provider), owner.deployment),
     })
   }

@@ -1,0 +1,209 @@
+import { decideLease, emptyMeter, type Meter, settleMeter } from '../../domain/rates/meter.ts'
+import {
+  chooseDeployment,
+  type DeploymentEvent,
+  type DeploymentFailure,
+  type DeploymentHealth,
+  healthy,
+  nextHealth,
+  orderByAffinity,
+} from '../../domain/routing/deployments.ts'
+import { type Candidate, modelNotFound } from '../../domain/routing/plan.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import type { Usage } from '../../events/types.ts'
+import type { Deployment, Provider } from '../../providers/dialect/provider.ts'
+import { findMarkedDeployment } from '../../providers/dialect/provider-mark.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { Observer } from '../../runtime/observer.ts'
+import type { RoutedRequest } from '../dispatch.ts'
+import { type CandidateFailure, passedOver } from './failure.ts'
+
+type LimitUnit = 'requests' | 'tokens'
+
+interface DeploymentsParts {
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly observer: Observer
+}
+
+const oneUnit = { held: 0, least: 1, wanted: 1 }
+
+const limitOf = ({ requestsPerMinute, tokensPerMinute }: Deployment, unit: LimitUnit): number | undefined =>
+  unit === 'requests' ? requestsPerMinute : tokensPerMinute
+
+const idOf = ({ name, provider }: Deployment): string => `${provider.name}/${name}`
+
+/** Health by deployment and model, and the limits of deployments, as this process has seen them. */
+export class Deployments {
+  readonly #parts: DeploymentsParts
+  /** Of those that are not healthy: few, whatever models are asked for. */
+  readonly #health = new Map<string, DeploymentHealth>()
+  readonly #meters = new Map<string, Meter>()
+
+  constructor(parts: DeploymentsParts) {
+    this.#parts = parts
+  }
+
+  statusOf(deployment: Deployment, model: string): Parameters<typeof chooseDeployment<Deployment>>[0][number] {
+    const waits = (['requests', 'tokens'] as const).map((unit) => this.#waitMs(deployment, unit))
+    return { deployment, health: this.#healthOf(deployment, model), waitMs: Math.max(...waits) }
+  }
+
+  note(deployment: Deployment, model: string, event: DeploymentEvent): void {
+    const { clock, observer } = this.#parts
+    const before = this.#healthOf(deployment, model)
+    const after = nextHealth(before, event, clock())
+    if (after.failuresInRow === 0 && after.ejected === null) this.#health.delete(`${idOf(deployment)} ${model}`)
+    else this.#health.set(`${idOf(deployment)} ${model}`, after)
+    if (event.type === 'called') this.#charge(deployment, 'requests', 1)
+    else if (event.type !== 'abandoned')
+      observer.deploymentAnswered(deployment.provider.name, deployment.name, event.type)
+    this.#logChange(deployment, model, before, after)
+  }
+
+  /** What an answer took, once it has ended. */
+  chargeTokens(deployment: Deployment, { promptTotal, outputTotal }: Usage): void {
+    this.#charge(deployment, 'tokens', promptTotal + outputTotal)
+  }
+
+  #healthOf(deployment: Deployment, model: string): DeploymentHealth {
+    return this.#health.get(`${idOf(deployment)} ${model}`) ?? healthy
+  }
+
+  #waitMs(deployment: Deployment, unit: LimitUnit): number {
+    const perMinute = limitOf(deployment, unit)
+    const meter = this.#meters.get(`${idOf(deployment)} ${unit}`)
+    if (perMinute === undefined || meter === undefined) return 0
+    const decided = decideLease(meter, this.#parts.clock(), oneUnit, perMinute)
+    return decided.granted === null ? decided.waitMs : 0
+  }
+
+  #charge(deployment: Deployment, unit: LimitUnit, units: number): void {
+    const perMinute = limitOf(deployment, unit)
+    if (perMinute === undefined) return
+    const id = `${idOf(deployment)} ${unit}`
+    const nowMs = this.#parts.clock()
+    this.#meters.set(id, settleMeter(this.#meters.get(id) ?? emptyMeter(nowMs), nowMs, units, perMinute))
+  }
+
+  #logChange(deployment: Deployment, model: string, before: DeploymentHealth, after: DeploymentHealth): void {
+    const { logger, clock, observer } = this.#parts
+    const fields = { provider: deployment.provider.name, deployment: deployment.name, model }
+    if (after.ejected !== null && after.ejected.times !== before.ejected?.times) {
+      const seconds = Math.ceil((after.ejected.untilMs - clock()) / 1_000)
+      observer.deploymentEjected(fields.provider, fields.deployment)
+      logger.log('upstream.deployment_ejected', { ...fields, reason: after.ejected.reason, seconds })
+    } else if (before.ejected !== null && after.ejected === null) logger.log('upstream.deployment_returned', fields)
+  }
+}
+
+const failureKind = ({ reason, retryAfterSeconds }: CandidateFailure): DeploymentFailure => {
+  if (retryAfterSeconds !== undefined) return 'limited'
+  return reason === 'account' ? 'account' : 'failed'
+}
+
+/** The verdict of one call on its deployment; the request's own faults are none. */
+const eventOfFailure = (failure: CandidateFailure): DeploymentEvent => {
+  if (failure.uncallable !== undefined || failure.reason === 'aborted') return { type: 'abandoned' }
+  if (failure.refusal !== undefined) return { type: 'answered' }
+  const { retryAfterSeconds = 0, repeatAfterMs = 0 } = failure
+  const askedMs = Math.max(retryAfterSeconds * 1_000, repeatAfterMs)
+  return { type: 'failed', reason: failureKind(failure), retryAfterMs: askedMs > 0 ? askedMs : null }
+}
+
+const rateLimited = (waitMs: number): CandidateFailure => ({
+  status: null,
+  reason: 'rate_limited',
+  retryAfterSeconds: Math.ceil(waitMs / 1_000),
+  repeatAfterMs: waitMs,
+})
+
+const keeperGone = (deployment: string): CandidateFailure =>
+  passedOver(
+    new GatewayError(
+      'invalid_value',
+      `The previous response is stored at the deployment \`${deployment}\`, which is not configured any more: send the whole input instead.`,
+      { param: 'previous_response_id' },
+    ),
+  )
+
+/** A provider as it is called, and the deployment that this is; null for a provider that has none. */
+export interface CalledDeployment {
+  readonly provider: Provider
+  readonly candidate: Candidate
+  readonly deployment: Deployment | null
+}
+
+const nameIn = (model: string): string => model.slice(model.indexOf('/') + 1)
+
+const candidateAt = (candidate: Candidate, { models }: Deployment): Candidate => {
+  const upstreamModel = models?.[nameIn(candidate.model)]
+  return upstreamModel === undefined ? candidate : { ...candidate, upstreamModel }
+}
+
+const servingDeployments = (deployments: readonly Deployment[], { model }: Candidate): readonly Deployment[] =>
+  deployments.filter(({ models }) => models === undefined || Object.hasOwn(models, nameIn(model)))
+
+type RequestState = Pick<RoutedRequest, 'workspaceId' | 'body'>
+
+/** A request's calls of one candidate: each deployment once, those first that have its state, then by affinity. */
+export class DeploymentTurns {
+  readonly #all: Deployments
+  readonly #provider: Provider
+  readonly #candidate: Candidate
+  readonly #untried: Deployment[]
+  readonly #failure: CandidateFailure | null
+  #isFirst = true
+
+  constructor(all: Deployments, provider: Provider, candidate: Candidate, { workspaceId, body }: RequestState) {
+    this.#all = all
+    this.#provider = provider
+    this.#candidate = candidate
+    const { deployments = [] } = provider
+    const serving = servingDeployments(deployments, candidate)
+    const keeper = candidate.deployment
+    const allowed = keeper === undefined ? serving : deployments.filter(({ name }) => name === keeper)
+    const maker = allowed.length > 1 ? findMarkedDeployment(provider.name, body) : null
+    const ordered = orderByAffinity(allowed, `${workspaceId} ${candidate.model}`)
+    this.#untried = [...ordered.filter(({ name }) => name === maker), ...ordered.filter(({ name }) => name !== maker)]
+    this.#failure = failureOf(provider, candidate, allowed)
+  }
+
+  /** The first call, or why there is none; further ones while there are, then null. */
+  next(nowMs: number): CalledDeployment | CandidateFailure | null {
+    const isFirst = this.#isFirst
+    this.#isFirst = false
+    if (this.#failure !== null) return isFirst ? this.#failure : null
+    if (this.#provider.deployments === undefined)
+      return isFirst ? { provider: this.#provider, candidate: this.#candidate, deployment: null } : null
+    return this.#chooseNext(nowMs, isFirst)
+  }
+
+  ended({ deployment }: CalledDeployment, failure: CandidateFailure | null): void {
+    if (deployment === null) return
+    this.#all.note(deployment, this.#candidate.model, failure === null ? { type: 'answered' } : eventOfFailure(failure))
+  }
+
+  #chooseNext(nowMs: number, isFirst: boolean): CalledDeployment | CandidateFailure | null {
+    const { model } = this.#candidate
+    const choice = chooseDeployment(
+      this.#untried.map((each) => this.#all.statusOf(each, model)),
+      nowMs,
+    )
+    if (choice.type !== 'chosen') return isFirst && choice.type === 'limited' ? rateLimited(choice.waitMs) : null
+    const { deployment } = choice
+    this.#untried.splice(this.#untried.indexOf(deployment), 1)
+    this.#all.note(deployment, model, { type: 'called' })
+    return { provider: deployment.provider, candidate: candidateAt(this.#candidate, deployment), deployment }
+  }
+}
+
+const failureOf = (
+  { deployments }: Provider,
+  { model, deployment }: Candidate,
+  allowed: readonly Deployment[],
+): CandidateFailure | null => {
+  if (deployments === undefined || allowed.length > 0) return null
+  return deployment === undefined ? passedOver(modelNotFound(model)) : keeperGone(deployment)
+}
