@@ -41,7 +41,10 @@ t.test('no body that is accepted takes an upstream request long to make', async 
         const dialect = dialects[target.provider.dialect][surface as keyof typeof bodies]
         if (dialect === undefined) continue
         const asked = { requestId: 'r', body, stream: true, outputCap: null }
-        const ms = cpuMsOf(() => dialect.buildRequest(target, asked))
+        const measure = (): number => cpuMsOf(() => dialect.buildRequest(target, asked))
+        let ms = measure()
+        // What grows faster does so each time; a collection falls into one.
+        for (let again = 0; again < 2 && ms / parsedMs >= timesMax; again += 1) ms = Math.min(ms, measure())
         const times = ms / parsedMs
         t.ok(times < timesMax, `${surface} to ${name}, ${what}: ${ms.toFixed(0)} ms, ${times.toFixed(1)} times`)
       }
