@@ -383,54 +383,48 @@ const warnWithoutVendors = ({ config, runtime }: ProcessContext): void => {
   if (config.videoVendors.length === 0 && !config.sandbox) runtime.logger.log('video.no_vendor_configured', {})
 }
 
-export interface StartedRole {
+interface StartedRole {
   readonly url: string | null
   readonly offer?: Offer
 }
 
+const startEdgeRole = async (context: ProcessContext, openDispatch: () => Promise<Dispatch>): Promise<StartedRole> => {
+  const tail = await startTail(context)
+  warnWithoutPrices(context, tail)
+  const views = { tail, tasks: openRecentTasks(context, tail) }
+  const queues = await openQueues(context, { puts: true })
+  const dispatch = await openDispatch()
+  return { url: await startEdge(context, views, dispatch, queues, resolveAdministrators(context.config).admins) }
+}
+
+const startVideoPollerRole = async (context: ProcessContext, tail: LedgerTail): Promise<StartedRole> => {
+  warnWithoutVendors(context)
+  const views = { tail, tasks: openRecentTasks(context, tail) }
+  const queues = await openQueues(context, { takes: true })
+  await startVideoPoller(context, views, queues, await openSandbox(context))
+  return { url: null }
+}
+
 const roleStarters: { readonly [Role in ServedRole]: (context: ProcessContext) => Promise<StartedRole> } = {
-  edge: async (context) => {
-    const tail = await startTail(context)
-    warnWithoutPrices(context, tail)
-    const views = { tail, tasks: openRecentTasks(context, tail) }
-    const queues = await openQueues(context, { puts: true })
-    const { dispatch } = await openCalls(context, openCallClient)
-    return { url: await startEdge(context, views, dispatch, queues, resolveAdministrators(context.config).admins) }
-  },
+  edge: (context) => startEdgeRole(context, async () => (await openCalls(context, openCallClient)).dispatch),
   proxy: async (context) => {
     await startProxy(context, await openCalls(context, openCallServer), await openSandbox(context))
     return { url: null }
   },
-  worker: async (context) => {
-    const tail = await startTail(context)
-    warnWithoutPrices(context, tail)
-    const views = { tail, tasks: openRecentTasks(context, tail) }
-    const queues = await openQueues(context, { puts: true })
-    const calls = new LocalCalls()
-    await startProxy(context, calls, await openSandbox(context))
-    return {
-      url: await startEdge(context, views, calls.dispatch, queues, resolveAdministrators(context.config).admins),
-    }
-  },
+  worker: (context) =>
+    startEdgeRole(context, async () => {
+      const calls = new LocalCalls()
+      await startProxy(context, calls, await openSandbox(context))
+      return calls.dispatch
+    }),
   background: async (context) => {
     await startProjector(context)
     const tail = await startTail(context)
     await startScheduler(context, tail)
     const started = context.supervised === undefined ? {} : { offer: await prepareOffer(context, tail) }
-    warnWithoutVendors(context)
-    const views = { tail, tasks: openRecentTasks(context, tail) }
-    const queues = await openQueues(context, { takes: true })
-    await startVideoPoller(context, views, queues, await openSandbox(context))
-    return { url: null, ...started }
+    return { ...(await startVideoPollerRole(context, tail)), ...started }
   },
-  'video-poller': async (context) => {
-    const tail = await startTail(context)
-    warnWithoutVendors(context)
-    const views = { tail, tasks: openRecentTasks(context, tail) }
-    const queues = await openQueues(context, { takes: true })
-    await startVideoPoller(context, views, queues, await openSandbox(context))
-    return { url: null }
-  },
+  'video-poller': async (context) => startVideoPollerRole(context, await startTail(context)),
   projector: async (context) => {
     await startProjector(context)
     return { url: null }

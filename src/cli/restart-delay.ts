@@ -1,7 +1,7 @@
 import { cliLimits } from './command-limits.ts'
 
 /** How a place for a process has fared: how often in a row its process ended soon after its start. */
-export interface RestartHistory {
+interface RestartHistory {
   readonly earlyEnds: number
 }
 

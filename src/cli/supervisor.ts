@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import cluster from 'node:cluster'
 import type { ServedRole } from '../roles/role.ts'
 import { cliLimits } from './command-limits.ts'
-import { noRestarts, noteEnd, type RestartHistory, restartDelayMs } from './restart-delay.ts'
+import { noRestarts, noteEnd, restartDelayMs } from './restart-delay.ts'
 import type { Runtime } from './runtime.ts'
 import { type ProcessExit, SupervisedProcess } from './supervised-process.ts'
 import type { ProcessStarted } from './supervisor-messages.ts'
@@ -20,7 +20,7 @@ interface Place {
   readonly name: string
   readonly start: () => SupervisedProcess
   current: SupervisedProcess
-  history: RestartHistory
+  history: typeof noRestarts
 }
 
 const programFile = process.argv[1] as string
