@@ -44,18 +44,27 @@ const readUsage = ({ usageMetadata }: JsonObject): Usage | null => {
   return prompt === undefined || prompt === 0 ? null : usageOfPrompt(prompt)
 }
 
+/** In OpenAI's format: one vector for each input, in their order. */
+export const writeVectors = (
+  target: Target,
+  request: UpstreamCallRequest,
+  vectors: readonly (readonly unknown[])[],
+  reportedUsage: Usage | null,
+): UpstreamAnswer | AnswerFault => {
+  if (vectors.length !== readEmbeddingInput(request.body).count) return { fault: 'no_embeddings' }
+  const base64 = wantsBase64(request)
+  const data = vectors.map((vector, index) => ({ object: 'embedding', index, embedding: formatVector(vector, base64) }))
+  const json = { object: 'list', data, model: target.model }
+  const written = reportedUsage === null ? {} : { body: encodeEmbeddings(json, reportedUsage) }
+  return { json, reportedUsage, delivered: noText, ...written }
+}
+
 const readAnswer = (target: Target, request: UpstreamCallRequest, body: Uint8Array): UpstreamAnswer | AnswerFault => {
   const answer = parseJsonBytes(body)
   if (!isObject(answer)) return { fault: 'not_json' }
   if (answer['error']) return { fault: 'error_in_answer' }
   const vectors = asArray(answer['embeddings']).map((each) => asArray(asObject(each)['values']))
-  if (vectors.length !== readEmbeddingInput(request.body).count) return { fault: 'no_embeddings' }
-  const base64 = wantsBase64(request)
-  const data = vectors.map((vector, index) => ({ object: 'embedding', index, embedding: formatVector(vector, base64) }))
-  const json = { object: 'list', data, model: target.model }
-  const reportedUsage = readUsage(answer)
-  const written = reportedUsage === null ? {} : { body: encodeEmbeddings(json, reportedUsage) }
-  return { json, reportedUsage, delivered: noText, ...written }
+  return writeVectors(target, request, vectors, readUsage(answer))
 }
 
 export const googleEmbeddings = embeddingsDialect({

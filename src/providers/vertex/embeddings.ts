@@ -1,17 +1,10 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asArray, asObject, isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
-import {
-  embeddingsDialect,
-  encodeEmbeddings,
-  formatVector,
-  noText,
-  readEmbeddingInput,
-  usageOfPrompt,
-  wantsBase64,
-} from '../canonical/embeddings.ts'
+import { embeddingsDialect, readEmbeddingInput, usageOfPrompt } from '../canonical/embeddings.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { tokensOf } from '../dialect/reported-usage.ts'
+import { writeVectors } from '../google/embeddings.ts'
 import { postToGoogle } from '../google/request.ts'
 import { atPublisher, readVertexError, withoutKey } from './dialect.ts'
 
@@ -41,13 +34,7 @@ const readAnswer = (target: Target, request: UpstreamCallRequest, body: Uint8Arr
   if (!isObject(answer)) return { fault: 'not_json' }
   const predictions = asArray(answer['predictions'])
   const vectors = predictions.map((each) => asArray(embeddingOf(each)['values']))
-  if (vectors.length !== readEmbeddingInput(request.body).count) return { fault: 'no_embeddings' }
-  const base64 = wantsBase64(request)
-  const data = vectors.map((vector, index) => ({ object: 'embedding', index, embedding: formatVector(vector, base64) }))
-  const json = { object: 'list', data, model: target.model }
-  const reportedUsage = readUsage(predictions)
-  const written = reportedUsage === null ? {} : { body: encodeEmbeddings(json, reportedUsage) }
-  return { json, reportedUsage, delivered: noText, ...written }
+  return writeVectors(target, request, vectors, readUsage(predictions))
 }
 
 export const vertexEmbeddings = embeddingsDialect({
