@@ -3,6 +3,7 @@ import type { AttemptMode } from './plan.ts'
 import type { Ports } from './ports.ts'
 import { currentProcess, noAnswer, type SimProcess } from './process.ts'
 import type { VirtualTime } from './virtual-time.ts'
+import { waitForAnswer } from './wait-for-answer.ts'
 
 export interface SimService {
   readonly number: number
@@ -89,7 +90,7 @@ export class SimUpstream {
     const delayMs = mode === 'answers_late' ? 1_000 + random() * 5_000 : 5 + random() * 50
     const service = { number, provider: new URL(request.url).hostname, process, isReported: false, isComplete: false }
     this.services.push(service)
-    await this.#wait(request, mode === 'is_silent' ? request.firstByteTimeoutMs : delayMs)
+    await waitForAnswer(this.#parts.time, request, mode === 'is_silent' ? request.firstByteTimeoutMs : delayMs)
     if (mode === 'is_silent') throw new HttpFault('timeout')
     if (mode === 'breaks_network') throw new HttpFault('network')
     if (!ports.reach(process, 'upstream.request', 'after')) return noAnswer()
@@ -97,18 +98,6 @@ export class SimUpstream {
       return this.#respond(mode === 'fails' ? 500 : 429, request, ['{}'], null)
     const pieces = asked.stream ? streamedAnswer(asked, number, mode) : [wholeAnswer(asked.model, number, mode)]
     return this.#respond(200, request, mode === 'breaks_off' ? pieces.slice(0, 2) : pieces, service, mode)
-  }
-
-  async #wait({ signal }: HttpRequest, ms: number): Promise<void> {
-    const aborted = Promise.withResolvers<never>()
-    const abort = (): void => aborted.reject(new HttpFault('aborted'))
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    try {
-      await Promise.race([this.#parts.time.sleep(ms), aborted.promise])
-    } finally {
-      signal.removeEventListener('abort', abort)
-    }
   }
 
   #respond(
@@ -139,7 +128,7 @@ export class SimUpstream {
     const isWhole = mode === 'answers' || mode === 'answers_late'
     for (const piece of pieces) {
       if (!ports.reach(currentProcess(), 'upstream.body', 'before')) return noAnswer()
-      await this.#wait(request, random() * 40)
+      await waitForAnswer(this.#parts.time, request, random() * 40)
       if (service !== null && piece.includes('"usage":{')) {
         service.isReported = true
         service.isComplete = isWhole

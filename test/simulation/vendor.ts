@@ -3,6 +3,7 @@ import type { Ports } from './ports.ts'
 import { currentProcess, noAnswer, type SimProcess } from './process.ts'
 import type { DeductionMode, SubmitMode, VideoAction } from './video-plan.ts'
 import type { VirtualTime } from './virtual-time.ts'
+import { waitForAnswer } from './wait-for-answer.ts'
 
 export interface Verdict {
   readonly outcome: 'SUCCESS' | 'FAILURE'
@@ -120,7 +121,7 @@ export class SimVendor {
     const tried = this.#submits.get(number) ?? 0
     this.#submits.set(number, tried + 1)
     const mode = this.#parts.isDraining() ? 'accepts' : (this.#parts.actionOf(number)?.submits[tried] ?? 'accepts')
-    await this.#wait(request, 10 + this.#parts.random() * 150)
+    await waitForAnswer(this.#parts.time, request, 10 + this.#parts.random() * 150)
     const { time, violate } = this.#parts
     if (mode === 'is_busy') return { status: 429, body: envelope(1303, 'too many tasks') }
     // Another process cannot know of it where the nats-server has lost the lease: the vendor refuses it then.
@@ -142,7 +143,7 @@ export class SimVendor {
     if (mode === 'accepts_late') {
       // The vendor works on, also when its caller has given up.
       time.scheduleFor(undefined, random() * 2_500, () => this.#make(taskId, number))
-      await this.#wait(request, 2_600)
+      await waitForAnswer(this.#parts.time, request, 2_600)
       return this.#accepted(this.tasks.get(taskId)!)
     }
     const task = this.#make(taskId, number)
@@ -171,10 +172,10 @@ export class SimVendor {
 
   async #query(request: HttpRequest): Promise<Reply> {
     const { random, isDraining } = this.#parts
-    await this.#wait(request, 5 + random() * 60)
+    await waitForAnswer(this.#parts.time, request, 5 + random() * 60)
     const luck = isDraining() ? 1 : random()
     if (luck < 0.02) throw new HttpFault('network')
-    if (luck < 0.03) await this.#wait(request, 60_000)
+    if (luck < 0.03) await waitForAnswer(this.#parts.time, request, 60_000)
     if (luck < 0.05) return { status: 500, body: envelope(5000, 'internal error') }
     if (luck < 0.07) return { status: 429, body: envelope(1302, 'too many requests') }
     if (luck < 0.08) return { status: 200, body: '<html>' }
@@ -207,17 +208,5 @@ export class SimVendor {
       task_result: { videos: [{ id: 'x', url: `https://vendor.example/${vendorTaskId}.mp4`, duration: '5' }] },
     }
     return { status: 200, body: envelope(0, 'SUCCEED', ended), verdict: [task, verdict] }
-  }
-
-  async #wait({ signal }: HttpRequest, ms: number): Promise<void> {
-    const aborted = Promise.withResolvers<never>()
-    const abort = (): void => aborted.reject(new HttpFault('aborted'))
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    try {
-      await Promise.race([this.#parts.time.sleep(ms), aborted.promise])
-    } finally {
-      signal.removeEventListener('abort', abort)
-    }
   }
 }
