@@ -46,12 +46,21 @@ const roundMembers = (schemaId: string, value: unknown): unknown => {
   }
 }
 
+const roundAll = (value: unknown): JsonRecord =>
+  Object.fromEntries(
+    Object.entries(asObject(value)).map(([name, member]) => [
+      name,
+      member instanceof WideInteger ? member.rounded : member,
+    ]),
+  )
+
 /** The reader throws `missing_required_parameter` or `invalid_value` with the path of what is wrong. */
 export const requestReader =
   <Request extends SurfaceRequest>(schemaId: string): ((value: unknown) => Request) =>
   (value) => {
     const hasWide = Object.values(asObject(value)).some((member) => member instanceof WideInteger)
     if (!hasWide) return readValid<Request>(schemaId, value, paramOf)
+    readValid<Request>(schemaId, roundAll(value), paramOf) // Its class would pass for an object.
     const request = readValid<Request>(schemaId, roundMembers(schemaId, value), paramOf)
     const { seed } = asObject(value)
     // The gateway reads no seed, which may be any integer of 64 bits.
