@@ -79,8 +79,9 @@ chaos: node_modules/.installed ## The long forms of the kill tests
 faults: node_modules/.installed ## The long forms of the fault tests: FAULTS_STREAMS (5000), FAULTS_EVENTS (1000000)
 	FAULTS_STREAMS=$${FAULTS_STREAMS:-5000} FAULTS_EVENTS=$${FAULTS_EVENTS:-1000000} tap -t 3600 -j 1 'test/flows/faults/**/*.spec.ts' test/embedded/full-disk.spec.ts $(ARGS)
 
-tamper: node_modules/.installed ## The long form of the tests of tampering: TAMPER_RUNS (10000), TAMPER_SEED
-	TAMPER_RUNS=$${TAMPER_RUNS:-10000} TAMPER_SEED=$${TAMPER_SEED:-$$(date +%s)} tap -t 3600 test/audit/tamper.spec.ts test/audit/verify.spec.ts $(ARGS)
+tamper: node_modules/.installed ## The long form of the tests of tampering, printed as a table by kind: TAMPER_RUNS (10000), TAMPER_SEED
+	@out=$$(TAMPER_RUNS=$${TAMPER_RUNS:-10000} TAMPER_SEED=$${TAMPER_SEED:-$$(date +%s)} tap --reporter=tap -t 3600 test/audit/tamper.spec.ts test/audit/verify.spec.ts $(ARGS)); status=$$?; \
+	echo "$$out" | grep -E '^ *# (\||Subtest: [0-9]+ tamper)|^# \{|^ *not ok'; exit $$status
 
 simulate: node_modules/.installed ## The roles in a world that misbehaves by seed: SIMULATE_SEEDS (1000), SIMULATE_ACTIONS (1000); one of them by SEED=n
 	SEED=$(SEED) node $(NODE_FLAGS) test/simulation/main.ts

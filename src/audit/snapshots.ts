@@ -1,17 +1,14 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
+import type { Ledger } from '../domain/ledger/ledger.ts'
 import { encodeLedger, LedgerDecoder, SnapshotFault, snapshotFormat } from '../domain/ledger/snapshot.ts'
-import { faultText } from '../errors/gateway-error.ts'
 import type { CheckpointSealed } from '../events/types.ts'
 import type { FrameSource } from '../log/raw-frames.ts'
-import type { IntegrityFinding } from './findings.ts'
-import { foldLog } from './fold-log.ts'
 import { auditLimits } from './limits.ts'
-import { GrowingTree, hashFrame, hashLeaf } from './merkle.ts'
+import { computeRootFromPeaks, GrowingTree, hashFrame, hashLeaf } from './merkle.ts'
 import type { Verifier } from './note.ts'
-import type { Seal, SnapshotHead } from './seal.ts'
-import { readCheckpoints, verifyCheckpoint } from './verified-checkpoints.ts'
+import { readSeal, type Seal, type SnapshotHead } from './seal.ts'
+import { readCheckpoints, readSealedTree, verifyCheckpoint } from './verified-checkpoints.ts'
 
 /** Snapshots are kept beside the log. Everything rejects while they cannot be reached. */
 export interface SnapshotStore {
@@ -88,7 +85,7 @@ export async function* readLines(pieces: AsyncIterable<Uint8Array>): AsyncGenera
   if (restBytes > 0) throw new SnapshotFault('its last line is cut off')
 }
 
-const hashSnapshot = async (pieces: AsyncIterable<Uint8Array>): Promise<string> => {
+export const hashSnapshot = async (pieces: AsyncIterable<Uint8Array>): Promise<string> => {
   const tree = new GrowingTree()
   for await (const lines of readLines(pieces)) for (const line of lines) tree.append(hashLeaf(line))
   return tree.root.toString('hex')
@@ -142,6 +139,24 @@ const assertSealsLog = async (log: FrameSource, { from, size, leaves }: Seal): P
   if (next < leaves.length) throw new SnapshotFault(`the log lacks frames that the checkpoint of size ${size} seals`)
 }
 
+/**
+ * A snapshot takes time to write: the checkpoint that confirms it may list only later frames. Those between must lead from
+ * the last checkpoint that the snapshot has to where it begins.
+ */
+const assertLeadsToSeal = async (
+  { log, verifiers }: Pick<SnapshotSearch, 'log' | 'verifiers'>,
+  { sequence, sealed }: Pick<Ledger, 'sequence' | 'sealed'>,
+  { from, peaks, size }: Seal,
+): Promise<void> => {
+  if (from <= sequence) return
+  const tree = await readSealedTree(log, sealed, verifiers)
+  for await (const frames of log.read(tree.size + 1, from)) for (const frame of frames) tree.append(hashFrame(frame))
+  if (tree.root.equals(computeRootFromPeaks(peaks))) return
+  throw new SnapshotFault(
+    `the frames ${sequence + 1} to ${from} do not lead to the checkpoint of size ${size} that confirms it`,
+  )
+}
+
 interface SnapshotSearch {
   readonly store: Pick<SnapshotStore, 'list' | 'read'>
   readonly log: FrameSource
@@ -184,106 +199,13 @@ export const restoreLedger = async (search: SnapshotSearch): Promise<Ledger | nu
     if (head.sequence > sequenceMax) continue
     try {
       if (head.format !== snapshotFormat) throw new SnapshotFault(`it has format ${head.format}`)
-      await findConfirmation(search, head)
-      return await decodeSnapshot(store.read(head), head)
+      const confirmation = await findConfirmation(search, head)
+      const ledger = await decodeSnapshot(store.read(head), head)
+      await assertLeadsToSeal(search, ledger, readSeal(confirmation))
+      return ledger
     } catch (fault) {
       onRefused(head, fault)
     }
   }
   return null
-}
-
-type SnapshotFinding = 'snapshot-changed' | 'snapshot-swapped' | 'snapshot-missing'
-
-const findingOf = (kind: SnapshotFinding, sequence: number, text: string): IntegrityFinding => ({
-  kind,
-  sequence,
-  toSequence: sequence,
-  text: `the snapshot of sequence ${sequence} ${text}`,
-})
-
-const notConfirmed = 'is not the one that a checkpoint confirms'
-
-/** The bytes stored as `head` against what it should be, and against the other confirmed ones. */
-const checkBytes = async (
-  store: Pick<SnapshotStore, 'read'>,
-  head: SnapshotHead,
-  confirmed: readonly SnapshotHead[],
-): Promise<IntegrityFinding | null> => {
-  const { sequence, sha256 } = head
-  try {
-    const found = await hashSnapshot(store.read(head))
-    if (found === sha256) return null
-    const other = confirmed.find((each) => each.sha256 === found)
-    if (other === undefined) return findingOf('snapshot-changed', sequence, notConfirmed)
-    return findingOf('snapshot-swapped', sequence, `has the bytes of that of ${other.sequence}`)
-  } catch (fault) {
-    if (fault instanceof SnapshotMissing) return findingOf('snapshot-missing', sequence, `is gone: ${fault.message}`)
-    return findingOf('snapshot-changed', sequence, `${notConfirmed}: ${faultText(fault)}`)
-  }
-}
-
-const checkStored = async (
-  store: Pick<SnapshotStore, 'read'>,
-  head: SnapshotHead,
-  confirmed: readonly SnapshotHead[],
-): Promise<IntegrityFinding | null> => {
-  const own = confirmed.find(({ sequence }) => sequence === head.sequence)
-  if (own === undefined) return null
-  const finding = await checkBytes(store, own, confirmed)
-  if (finding !== null || isDeepStrictEqual(head, own)) return finding
-  return findingOf('snapshot-changed', head.sequence, notConfirmed)
-}
-
-/**
- * The snapshot that an archive's manifest names, against the checkpoints among its frames. `confirmed`: those that verified
- * checkpoints confirm, to recognize another.
- */
-export const verifyArchivedSnapshot = async (
-  { store, log, verifiers }: Pick<SnapshotSearch, 'store' | 'log' | 'verifiers'>,
-  confirmed: readonly SnapshotHead[],
-): Promise<readonly IntegrityFinding[]> => {
-  const found: (IntegrityFinding | null)[] = []
-  for (const head of await store.list())
-    try {
-      await findConfirmation({ log, verifiers }, head)
-      found.push(await checkBytes(store, head, confirmed))
-    } catch (fault) {
-      found.push(findingOf('snapshot-changed', head.sequence, `is not confirmed by the archive: ${faultText(fault)}`))
-    }
-  return found.filter((finding) => finding !== null)
-}
-
-/** Stored snapshots against those that verified checkpoints confirm. One that none confirms is never used. */
-export const verifySnapshots = async (
-  store: Pick<SnapshotStore, 'list' | 'read'>,
-  confirmed: readonly SnapshotHead[],
-): Promise<readonly IntegrityFinding[]> => {
-  const found: (IntegrityFinding | null)[] = []
-  for (const head of await store.list()) found.push(await checkStored(store, head, confirmed))
-  return found.filter((finding) => finding !== null)
-}
-
-const hashLedger = async (ledger: Ledger): Promise<string> => {
-  const pieces = encodeSnapshot(ledger)
-  for (;;) {
-    const { done, value } = await pieces.next()
-    if (done === true) return value.sha256
-  }
-}
-
-/** Replays the log, and compares each confirmed snapshot of this program's format with the ledger at its sequence. */
-export const replaySnapshots = async (
-  source: FrameSource,
-  confirmed: readonly SnapshotHead[],
-): Promise<readonly IntegrityFinding[]> => {
-  const found: IntegrityFinding[] = []
-  const ledger = initialLedger()
-  for (const { format, sequence, sha256 } of confirmed) {
-    if (format !== snapshotFormat) continue
-    for await (const _ of foldLog({ frames: source, to: sequence }, ledger));
-    if ((await hashLedger(ledger)) !== sha256)
-      found.push(findingOf('snapshot-changed', sequence, 'was confirmed and is not the ledger of the frames before it'))
-  }
-  return found
 }

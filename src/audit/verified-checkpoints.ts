@@ -1,12 +1,13 @@
+import type { LastSeal } from '../domain/ledger/ledger.ts'
 import { faultText } from '../errors/gateway-error.ts'
 import type { EventOf } from '../events/envelope.ts'
 import type { CheckpointCosigned, CheckpointSealed } from '../events/types.ts'
 import type { StoredEvent } from '../events/upcast.ts'
-import type { RawFrame } from '../log/raw-frames.ts'
+import { type FrameSource, type RawFrame, readFrameAt } from '../log/raw-frames.ts'
 import { decodeStoredEvents, readEvent } from '../log/read-frame.ts'
 import type { Flaw } from './alignment.ts'
 import { readCosignatures, type WitnessKey } from './cosignature.ts'
-import type { GrowingTree } from './merkle.ts'
+import { GrowingTree } from './merkle.ts'
 import { splitNote, type Verifier } from './note.ts'
 import { openCheckpointNote, type TreeHead } from './published-checkpoints.ts'
 import { type Rollback, readRollbacks } from './rollback.ts'
@@ -53,6 +54,31 @@ export const verifyCheckpoint = (checkpoint: CheckpointSealed, verifiers: readon
       fault = cause
     }
   throw fault
+}
+
+/** Throws the cause's text as a SealFault that names the frame. */
+export const atFrame = <T>({ sequence }: RawFrame, read: () => T): T => {
+  try {
+    return read()
+  } catch (cause) {
+    throw new SealFault(`the checkpoint in frame ${sequence} cannot be built on: ${faultText(cause)}`, { cause })
+  }
+}
+
+/** The tree at the last checkpoint of the log; an empty one without any. Throws SealFault unless a known key signed it. */
+export const readSealedTree = async (
+  log: FrameSource,
+  sealed: LastSeal | null,
+  verifiers: readonly Verifier[],
+): Promise<GrowingTree> => {
+  if (sealed === null) return new GrowingTree()
+  const frame = await readFrameAt(log, sealed.sequence, await log.lastSequence())
+  if (frame === null) throw new SealFault(`frame ${sealed.sequence}, which holds the last checkpoint, is missing`)
+  return atFrame(frame, () => {
+    const checkpoint = readCheckpoints(frame).find(({ size }) => size === sealed.size)
+    if (checkpoint === undefined) throw new SealFault(`it is not of size ${sealed.size}`)
+    return verifyCheckpoint(checkpoint, verifiers).tree
+  })
 }
 
 /** A checkpoint of the log, as its key and a witness have signed it. */

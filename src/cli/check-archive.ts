@@ -1,7 +1,7 @@
 import { ArchiveSource } from '../adapters/archive/archive-source.ts'
 import type { Verifier } from '../audit/note.ts'
-import { verifyArchivedSnapshot } from '../audit/snapshots.ts'
 import { type Verification, type VerifyParts, verifyLog } from '../audit/verify.ts'
+import { verifyArchivedSnapshot } from '../audit/verify-snapshots.ts'
 import type { Config } from '../config/config.ts'
 import { printFindings } from './findings-report.ts'
 import { withProgress } from './progress.ts'

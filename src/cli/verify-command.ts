@@ -3,14 +3,18 @@ import type { Command } from 'commander'
 import { ArchiveSource } from '../adapters/archive/archive-source.ts'
 import { parseManifest } from '../adapters/archive/manifest.ts'
 import { checkBalanceProof, type ProvedBalance, readBalanceProof } from '../audit/balance-proof.ts'
-import type { IntegrityFinding } from '../audit/findings.ts'
 import { NoteFault, type Verifier, verifierText } from '../audit/note.ts'
 import { checkProof, type Proof, ProofFault, readProof } from '../audit/proof.ts'
 import type { KnownHead, PublishedCheckpoint } from '../audit/published-checkpoints.ts'
 import type { SnapshotHead } from '../audit/seal.ts'
 import { SignedHeadFault } from '../audit/signed-head.ts'
-import { replaySnapshots, verifyArchivedSnapshot, verifySnapshots } from '../audit/snapshots.ts'
 import { decideVerdict, type Verification, type VerifyParts, type VerifyVerdict } from '../audit/verify.ts'
+import {
+  replaySnapshots,
+  type SnapshotCheck,
+  verifyArchivedSnapshot,
+  verifySnapshots,
+} from '../audit/verify-snapshots.ts'
 import type { Config } from '../config/config.ts'
 import { formatUsd } from '../domain/money.ts'
 import { balancePicos } from '../domain/wallet/wallet.ts'
@@ -46,7 +50,7 @@ const readPublishedCheckpoints = (file: string): readonly PublishedCheckpoint[] 
 }
 
 type Source = Pick<VerifyParts, 'source' | 'lastCheckpoint' | 'readClock'> & {
-  readonly checkSnapshots: (confirmed: readonly SnapshotHead[]) => Promise<readonly IntegrityFinding[]>
+  readonly checkSnapshots: (confirmed: readonly SnapshotHead[]) => Promise<SnapshotCheck>
   readonly known: readonly (PublishedCheckpoint | KnownHead)[]
 }
 
@@ -56,8 +60,10 @@ const onArchive = async <T>(
   work: (source: Source) => Promise<T>,
 ): Promise<T> => {
   const source = await ArchiveSource.open(folder, { salvage: true })
-  const checkSnapshots: Source['checkSnapshots'] = (confirmed) =>
-    verifyArchivedSnapshot({ store: source.snapshots, log: source, verifiers }, confirmed)
+  const checkSnapshots: Source['checkSnapshots'] = async (confirmed) => ({
+    findings: await verifyArchivedSnapshot({ store: source.snapshots, log: source, verifiers }, confirmed),
+    unproven: [],
+  })
   return work({ known: [], checkSnapshots, ...toVerifyParts(source) })
 }
 
@@ -90,8 +96,7 @@ const onLog = <T>(config: Config, verifiers: readonly Verifier[], work: (source:
     const cosigned = witnesses === undefined ? [] : await askWitnesses(witnesses, verifiers)
     return work({
       source: platform.log,
-      checkSnapshots: async (confirmed) =>
-        confirmed.length === 0 ? [] : verifySnapshots(platform.snapshots, confirmed),
+      checkSnapshots: (confirmed) => verifySnapshots(platform.snapshots, confirmed),
       known: [...(await readKnownHeads(config, platform)), ...cosigned],
       readClock: () => readServerTime(platform),
     })
@@ -107,11 +112,10 @@ const withSnapshots = async (
   { events }: Options,
 ): Promise<Verification> => {
   if (found.total > 0) return found
-  const findings = [
-    ...(await checkSnapshots(found.snapshots)),
-    ...(events ? await replaySnapshots(source, found.snapshots) : []),
-  ]
-  return findings.length === 0 ? found : { ...found, findings, total: findings.length }
+  const stored = await checkSnapshots(found.snapshots)
+  const findings = [...stored.findings, ...(events ? await replaySnapshots(source, found.snapshots) : [])]
+  const unproven = findings.length === 0 ? [...found.unproven, ...stored.unproven] : []
+  return { ...found, findings, total: findings.length, unproven }
 }
 
 const recordOf = (found: Verification): Readonly<Record<string, unknown>> => ({

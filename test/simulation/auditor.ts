@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Verifier } from '../../src/audit/note.ts'
-import { verifySnapshots } from '../../src/audit/snapshots.ts'
 import { decideVerdict, verifyLog } from '../../src/audit/verify.ts'
+import { verifySnapshots } from '../../src/audit/verify-snapshots.ts'
 import type { Ledger } from '../../src/domain/ledger/ledger.ts'
 import { encodeLedger, LedgerDecoder } from '../../src/domain/ledger/snapshot.ts'
 import { openSimLog, openSimSnapshots, openSimTail, type Start } from './hosts.ts'
@@ -25,7 +25,8 @@ export const audit = async (
   if (decideVerdict(verification) === 'tampered')
     violate(`the log does not verify: ${JSON.stringify(verification.findings)}`)
   const store = await openSimSnapshots(start, 'operator')
-  for (const finding of await verifySnapshots(store, verification.snapshots)) violate(`snapshot: ${finding.text}`)
+  const { findings } = await verifySnapshots(store, verification.snapshots)
+  for (const { text } of findings) violate(`snapshot: ${text}`)
   const tail = await openSimTail(start, log, 'operator')
   while (tail.ledger.sequence < folded.sequence) await tail.waitForSequence(folded.sequence)
   const lines = linesOf(folded)

@@ -6,6 +6,7 @@ import { pipeline as pipelineDone } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import type { PublishedCheckpoint } from '../../audit/published-checkpoints.ts'
 import { SnapshotMissing, type SnapshotStore } from '../../audit/snapshots.ts'
+import { SnapshotFault } from '../../domain/ledger/snapshot.ts'
 import { faultCode, faultText } from '../../errors/gateway-error.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
 import { type FrameSource, FramesFault, type RawFrame } from '../../log/raw-frames.ts'
@@ -37,7 +38,7 @@ async function* readSnapshotFile(path: string): AsyncIterable<Uint8Array> {
     yield* inflated(path)
   } catch (fault) {
     if (faultCode(fault) === 'ENOENT') throw new SnapshotMissing(`there is no file ${path}`, { cause: fault })
-    throw new Error(`${path}: ${faultText(fault)}`, { cause: fault })
+    throw new SnapshotFault(`${path}: ${faultText(fault)}`, { cause: fault })
   }
 }
 

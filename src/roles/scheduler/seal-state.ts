@@ -2,22 +2,13 @@ import type { GrowingTree } from '../../audit/merkle.ts'
 import type { Verifier } from '../../audit/note.ts'
 import { readSeal, type Seal, SealBuilder, SealFault, type UnsignedSeal } from '../../audit/seal.ts'
 import type { SignedHead } from '../../audit/signed-head.ts'
-import { mayHoldCheckpoint, verifyCheckpoint } from '../../audit/verified-checkpoints.ts'
-import { faultText } from '../../errors/gateway-error.ts'
+import { atFrame, mayHoldCheckpoint, verifyCheckpoint } from '../../audit/verified-checkpoints.ts'
 import type { CheckpointCosigned, CheckpointSealed } from '../../events/types.ts'
 import type { RawFrame } from '../../log/raw-frames.ts'
 import { decodeEvents } from '../../log/read-frame.ts'
 import { schedulerLimits } from './limits.ts'
 
 const { sealEveryMs, sealStandbyMs, sealLeavesMax } = schedulerLimits
-
-export const atFrame = <T>({ sequence }: RawFrame, read: () => T): T => {
-  try {
-    return read()
-  } catch (cause) {
-    throw new SealFault(`the checkpoint in frame ${sequence} cannot be built on: ${faultText(cause)}`, { cause })
-  }
-}
 
 /** Gets what the log holds about its checkpoints, each once it is in the log and was compared with the frames. */
 export interface SealObserver {

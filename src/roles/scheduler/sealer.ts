@@ -4,11 +4,11 @@ import { deriveVerifier, type Signer, type Verifier } from '../../audit/note.ts'
 import { SealFault } from '../../audit/seal.ts'
 import { type SignedHead, signedHeadOf } from '../../audit/signed-head.ts'
 import type { SignedHeads } from '../../audit/signed-heads.ts'
-import { readCheckpoints, verifyCheckpoint } from '../../audit/verified-checkpoints.ts'
+import { readSealedTree } from '../../audit/verified-checkpoints.ts'
 import type { LastSeal } from '../../domain/ledger/ledger.ts'
 import { faultText, GatewayError } from '../../errors/gateway-error.ts'
 import type { Follower, LogOf } from '../../log/event-log.ts'
-import { type RawFrame, type RawFrames, readFrameAt } from '../../log/raw-frames.ts'
+import type { RawFrame, RawFrames } from '../../log/raw-frames.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Check, checkOf } from '../../runtime/health.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -18,7 +18,7 @@ import { yieldEvery } from '../../runtime/yield-every.ts'
 import type { RunningRole } from '../role.ts'
 import { CheckpointWriter, type UnconfirmedSnapshots } from './checkpoint-writer.ts'
 import { schedulerLimits } from './limits.ts'
-import { atFrame, type SealObserver, SealState } from './seal-state.ts'
+import { type SealObserver, SealState } from './seal-state.ts'
 
 export interface SealerParts {
   readonly log: Pick<LogOf<'CheckpointSealed'>, 'append' | 'writer'> & RawFrames
@@ -33,19 +33,6 @@ export interface SealerParts {
   readonly observer?: SealObserver | undefined
   readonly clock: Clock
   readonly logger: Logger
-}
-
-/** The tree at the last checkpoint of the log. Throws where that is not signed by a known key, or is inconsistent. */
-const loadSealedTree = async (parts: SealerParts, verifiers: readonly Verifier[]): Promise<GrowingTree> => {
-  const { sealed, log } = parts
-  if (sealed === null) return new GrowingTree()
-  const frame = await readFrameAt(log, sealed.sequence, await log.lastSequence())
-  if (frame === null) throw new SealFault(`frame ${sealed.sequence}, which holds the last checkpoint, is missing`)
-  return atFrame(frame, () => {
-    const checkpoint = readCheckpoints(frame).find(({ size }) => size === sealed.size)
-    if (checkpoint === undefined) throw new SealFault(`it is not of size ${sealed.size}`)
-    return verifyCheckpoint(checkpoint, verifiers).tree
-  })
 }
 
 /** Waits for stores that do not answer: what they hold may be all that is known. */
@@ -70,7 +57,7 @@ const findStart = async (
   isOver: () => boolean,
 ): Promise<SealingStart> => {
   const { log, heads, signer, firstSeal } = parts
-  const sealed = await loadSealedTree(parts, verifiers)
+  const sealed = await readSealedTree(log, parts.sealed, verifiers)
   const known = await readSignedHead(parts, isOver)
   const last = await log.lastSequence()
   if (known === null && last > 0 && !firstSeal)

@@ -4,8 +4,10 @@ import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { auditLimits } from '../../../audit/limits.ts'
 import type { SnapshotHead } from '../../../audit/seal.ts'
-import type { SnapshotStore } from '../../../audit/snapshots.ts'
+import { SnapshotMissing, type SnapshotStore } from '../../../audit/snapshots.ts'
+import { SnapshotFault } from '../../../domain/ledger/snapshot.ts'
 import { isObject, parseJson } from '../../../encoding/json.ts'
+import { faultText } from '../../../errors/gateway-error.ts'
 import { sharedLimits } from '../../../runtime/limits.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import { buildInboxPrefix } from '../connect.ts'
@@ -41,6 +43,14 @@ const parseHead = (sequence: number, data: Uint8Array): StoredHead | null => {
   return { sha256, format, sequence, pieces }
 }
 
+const decompressPiece = async (subject: string, data: Uint8Array): Promise<Buffer> => {
+  try {
+    return await decompress(data, { maxOutputLength: auditLimits.snapshotPieceBytes })
+  } catch (cause) {
+    throw new SnapshotFault(`${subject} is no piece of a snapshot: ${faultText(cause)}`, { cause })
+  }
+}
+
 /** The head is stored after its pieces and removed before them: without it they are not a snapshot. */
 class NatsSnapshots implements SnapshotStore {
   readonly #jsm: JetStreamManager
@@ -73,8 +83,9 @@ class NatsSnapshots implements SnapshotStore {
   async *read({ sequence }: SnapshotHead): AsyncIterable<Uint8Array> {
     const { pieces = 0 } = (await this.#readHead(sequence)) ?? {}
     for (let piece = 1; piece <= pieces; piece += 1) {
-      const data = await this.#get(`${this.#names.piecePrefix}${sequence}.${piece}`)
-      yield await decompress(data, { maxOutputLength: auditLimits.snapshotPieceBytes })
+      const subject = `${this.#names.piecePrefix}${sequence}.${piece}`
+      const data = await this.#get(subject)
+      yield await decompressPiece(subject, data)
     }
   }
 
@@ -129,7 +140,7 @@ class NatsSnapshots implements SnapshotStore {
 
   async #get(subject: string): Promise<Uint8Array> {
     const found = await this.#jsm.streams.getMessage(this.#names.stream, { last_by_subj: subject })
-    if (found === null) throw new Error(`${subject} is not stored`)
+    if (found === null) throw new SnapshotMissing(`${subject} is not stored`)
     return found.data
   }
 
