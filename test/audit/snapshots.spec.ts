@@ -2,10 +2,13 @@ import t from 'tap'
 import { auditLimits } from '../../src/audit/limits.ts'
 import type { Signer } from '../../src/audit/note.ts'
 import { readSeal, SealBuilder, type SnapshotHead, signSeal } from '../../src/audit/seal.ts'
-import { readLines, restoreLedger } from '../../src/audit/snapshots.ts'
+import { encodeSnapshot, readLines, restoreLedger, SnapshotMissing } from '../../src/audit/snapshots.ts'
+import { verifySnapshots } from '../../src/audit/verify-snapshots.ts'
+import { applyFrame, initialLedger } from '../../src/domain/ledger/ledger.ts'
 import { wrapEvent } from '../../src/events/envelope.ts'
 import type { CheckpointSealed } from '../../src/events/types.ts'
 import type { RawFrame } from '../../src/log/raw-frames.ts'
+import { frameFromRaw } from '../../src/log/source-log.ts'
 import { rawFrameOf } from '../support/memory-log.ts'
 import { randomOf } from '../support/random.ts'
 import { MemorySnapshots } from '../support/snapshots.ts'
@@ -77,6 +80,58 @@ t.test('a checkpoint that nobody trusts does not hide the real one behind it', a
   t.match(await restore([...before, forged], snapshot), { sequence: null, refused: [/is not signed by/] })
   const real = checkpointFrame(sequence + 1, seal)
   t.match(await restore([...before, forged, real], snapshot), { sequence: snapshot.head.sequence, refused: [] })
+})
+
+t.test('frames between the snapshot and what its checkpoint lists are proven too', async (t) => {
+  const { frames, seals } = sealedLog({ frames: 60, random: randomOf(5), sealEveryMax: 8 })
+  const first = seals.findIndex(({ seal }, place) => place > 0 && seal.size > seals[place - 1]!.sequence + 2)
+  const sequence = seals[first - 1]!.sequence + 1
+  const from = seals[first]!.seal.size
+  const ledger = initialLedger()
+  for (const frame of frames.slice(0, sequence)) applyFrame(ledger, frameFromRaw(frame))
+  t.ok(sequence < from && ledger.sealed !== null)
+  const store = new MemorySnapshots()
+  const head = await store.write(sequence, encodeSnapshot(ledger))
+  const snapshot = { head, bytes: store.bytes(head) }
+  const last = checkpointFrame(frames.length + 1, sealedBy(signer, frames, snapshot, from))
+  t.match(await restore([...frames, last], snapshot), { sequence, refused: [] })
+  const changed = frames.map((frame) =>
+    frame.sequence === sequence + 1 ? { ...frame, data: Buffer.concat([frame.data, Buffer.from('\n')]) } : frame,
+  )
+  t.match(await restore([...changed, last], snapshot), {
+    sequence: null,
+    refused: [new RegExp(`the frames ${sequence + 1} to ${from} do not lead to the checkpoint`)],
+  })
+})
+
+t.test('a stored snapshot that makes room meanwhile is no finding, one that is gone is', async (t) => {
+  const [one, two, three, four] = ours.snapshots.slice(-4)
+  const store = new MemorySnapshots()
+  for (const { head, bytes } of [one!, two!, three!]) store.put(head, bytes)
+  const confirmed = [one!, two!, three!].map(({ head }) => head)
+  const rotating = {
+    list: () => store.list(),
+    read: (head: SnapshotHead) => {
+      store.remove(one!.head)
+      store.put(four!.head, four!.bytes)
+      if (head.sequence === one!.head.sequence) throw new SnapshotMissing('its head is not stored')
+      return store.read(head)
+    },
+  }
+  t.same(await verifySnapshots(rotating, confirmed), { findings: [], unproven: [] })
+  const lapped = confirmed.slice(0, 1)
+  t.same(await verifySnapshots(store, lapped), { findings: [], unproven: [] }, 'three newer ones are kept')
+  store.remove(four!.head)
+  t.match(await verifySnapshots(store, lapped), { unproven: [/is not stored/] })
+  const lost = {
+    list: () => store.list(),
+    read: () => {
+      throw new SnapshotMissing('a piece is not stored')
+    },
+  }
+  t.match(await verifySnapshots(lost, confirmed), {
+    findings: [{ kind: 'snapshot-missing' }, { kind: 'snapshot-missing' }],
+  })
 })
 
 const { snapshotBytesMax, snapshotLineBytesMax, snapshotPieceBytes } = auditLimits

@@ -82,6 +82,14 @@ t.test('a log without checkpoints is not proven, and exit code 4', async (t) => 
   t.match(await removed('--help'), { code: 0, out: /0 .*proven[\s\S]*1 [\s\S]*2 [\s\S]*4 .*not proven/ })
 })
 
+t.test('confirmed snapshots without their stream are not proven', async (t) => {
+  const logOf = await openLogs(t)
+  const { frames } = sealedLog({ frames: 40, random: randomOf(73), snapshots: true })
+  const found = await (await logOf('SNAPSHOTS', frames))()
+  t.match(found, { code: 4, out: /not proven: snapshots that checkpoints confirm cannot be read: .*stream not found/ })
+  t.notMatch(found.out, /nothing that is sealed was changed/)
+})
+
 t.test('an archive without a frame is not proven', async (t) => {
   const { verifying } = await place(t, withoutSeals)
   t.match(await verifying(), { code: 4, out: /not proven: no checkpoint/ })

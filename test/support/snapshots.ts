@@ -28,6 +28,10 @@ export class MemorySnapshots implements SnapshotStore {
     for (const sequence of this.#stored.keys()) if (sequence > last) this.#stored.delete(sequence)
   }
 
+  remove({ sequence }: SnapshotHead): void {
+    this.#stored.delete(sequence)
+  }
+
   bytes({ sequence }: SnapshotHead): Buffer {
     return this.#stored.get(sequence)!.bytes
   }

@@ -91,6 +91,15 @@ t.test('what is not a head is left out with a warning, and no more than so many 
   t.same(await listed(), [2_001, 500])
 })
 
+t.test('a piece that is gone or is no piece is reported as that', async (t) => {
+  await store.write(2_000, piecesOf(2_000, 2))
+  await jetstream(connection).publish('gateway.snapshot-part.2000.1', 'no piece')
+  await t.rejects(read(2_000), { name: 'SnapshotFault', message: /snapshot-part\.2000\.1 is no piece/ })
+  await jsm.streams.purge('GATEWAY_SNAPSHOTS', { filter: 'gateway.snapshot-part.2000.1' })
+  await t.rejects(read(2_000), { name: 'SnapshotMissing', message: /snapshot-part\.2000\.1 is not stored/ })
+  await t.rejects(read(7), { name: 'SnapshotMissing' })
+})
+
 t.test('without its stream everything rejects', async (t) => {
   const missing = await openSnapshots({ connection, name: 'OTHER', role: 'edge', replicas: 1, create: false, logger })
   await t.rejects(missing.list(), { message: /stream not found/ })
