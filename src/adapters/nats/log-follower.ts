@@ -1,23 +1,7 @@
-import type { JetStreamManager } from '@nats-io/jetstream'
-import type { NatsConnection } from '@nats-io/transport-node'
 import type { Follower } from '../../log/event-log.ts'
-import type { Logger } from '../../runtime/logger.ts'
-import { findPermissionViolation } from './connect.ts'
-import { FollowSession, LogFault } from './follow-session.ts'
 import { natsLimits } from './limits.ts'
-import type { Link } from './link.ts'
+import { LogSource, type LogSourceParts, type SourceReader } from './log-source.ts'
 import type { LogMessage } from './read-frame.ts'
-import { type Session, SessionLoop } from './session-loop.ts'
-import type { LogNames } from './streams.ts'
-
-export interface LogFollowerParts {
-  readonly connection: NatsConnection
-  readonly jsm: JetStreamManager
-  readonly names: LogNames
-  readonly inboxPrefix: string
-  readonly link: Link
-  readonly logger: Logger
-}
 
 const frameBytesKept = 0.9 // Decay of the size estimate with each smaller message.
 
@@ -111,31 +95,19 @@ class MessageQueue {
 }
 
 /** Delivers every message from a sequence on, in order and one at a time, across server restarts. */
-export class LogFollower implements Follower {
-  readonly #parts: LogFollowerParts
+export class LogFollower implements Follower, SourceReader {
   readonly #ended = Promise.withResolvers<void>()
   readonly #queue: MessageQueue
-  readonly #loop: SessionLoop
-  #received: number
-  #session: FollowSession | undefined
+  #source: LogSource
+  #isOver = false
 
-  constructor(parts: LogFollowerParts, fromSequence: number, onMessage: OnMessage) {
-    this.#parts = parts
-    this.#received = fromSequence - 1
+  constructor(parts: LogSourceParts, fromSequence: number, onMessage: OnMessage) {
     this.#queue = new MessageQueue({
       onMessage,
-      onRoom: () => this.#session?.fill(),
-      onFault: (error) => this.#fail(error),
+      onRoom: () => this.#source.fill(),
+      onFault: (error) => this.fail(error),
     })
-    this.#loop = new SessionLoop({
-      link: parts.link,
-      open: (onEnd) => this.#open(onEnd),
-      onRestart: (reason) => parts.logger.log('log.consumer_restarted', { sequence: this.#received, reason }),
-      onFault: (error) => {
-        if (error instanceof LogFault || findPermissionViolation(error) !== null) throw error
-      },
-    })
-    void this.#run()
+    this.#source = new LogSource(parts, fromSequence - 1, this)
   }
 
   get done(): Promise<void> {
@@ -143,63 +115,37 @@ export class LogFollower implements Follower {
   }
 
   get isOver(): boolean {
-    return this.#loop.isOver
+    return this.#isOver
+  }
+
+  get room(): number {
+    return this.#queue.room
+  }
+
+  receive(message: LogMessage): void {
+    this.#queue.add(message)
+  }
+
+  moveTo(source: LogSource): void {
+    this.#source = source
+  }
+
+  finish(): void {
+    this.#queue.finish()
   }
 
   /** Resolves when the reader has finished its current message; it receives no other. */
   async stop(): Promise<void> {
-    this.#loop.stop()
-    const handled = this.#queue.stop()
-    await this.#session?.close()
-    await handled
+    this.#isOver = true
+    await Promise.all([this.#queue.stop(), this.#source.remove(this)])
     this.#ended.resolve()
   }
 
-  #fail(error: unknown): void {
+  fail(error: unknown): void {
+    if (this.#isOver) return
+    this.#isOver = true
     this.#ended.reject(error)
-    this.#loop.stop()
     void this.#queue.stop()
-  }
-
-  async #run(): Promise<void> {
-    try {
-      await this.#loop.run()
-      if (!this.#loop.isOver) await this.stop()
-    } catch (error) {
-      if (!this.#loop.isOver) this.#fail(error)
-    }
-  }
-
-  #open(onEnd: (reason: string) => void): Session {
-    const { connection, jsm, link, names, inboxPrefix } = this.#parts
-    const session = new FollowSession({
-      connection,
-      jsm,
-      link,
-      stream: names.stream,
-      inboxPrefix,
-      room: () => this.#queue.room,
-      onMessage: (message) => this.#receive(message),
-      onEnd,
-    })
-    this.#session = session
-    return {
-      prepare: () => session.start(this.#received + 1),
-      start: () => undefined,
-      close: () => void session.close(),
-    }
-  }
-
-  #failAtGap(expected: number, came: number): void {
-    this.#queue.finish()
-    this.#fail(new LogFault(`sequence ${expected} is missing: ${came} came`, { from: expected, resumesAt: came }))
-  }
-
-  #receive(message: LogMessage): void {
-    if (this.#loop.isOver) return
-    const expected = this.#received + 1
-    this.#received = message.sequence
-    if (message.sequence === expected) this.#queue.add(message)
-    else this.#failAtGap(expected, message.sequence)
+    void this.#source.remove(this)
   }
 }

@@ -16,7 +16,8 @@ import { ensureStream } from './ensure-stream.ts'
 import { FrameStore } from './frame-store.ts'
 import { JournalWriter } from './journal-writer.ts'
 import { Link } from './link.ts'
-import { LogFollower, type LogFollowerParts, type OnMessage } from './log-follower.ts'
+import { LogFollower, type OnMessage } from './log-follower.ts'
+import type { LogSourceParts } from './log-source.ts'
 import { assertMayPublish } from './may-publish.ts'
 import { type EncodedEvents, type EnvelopeContext, PendingFrames, wrapFacts } from './pending-frames.ts'
 import { Publisher } from './publisher.ts'
@@ -76,7 +77,7 @@ const walletSubjectOf = ({ walletPrefix }: LogNames, workspaceId: string, facts:
   return `${walletPrefix}${workspaceId}`
 }
 
-interface Parts extends LogFollowerParts {
+interface Parts extends LogSourceParts {
   readonly envelope: EnvelopeContext
   readonly writer: string
   readonly pending: PendingFrames
@@ -136,9 +137,7 @@ class NatsLog implements OpenLog {
 
   follow(fromSequence: number, onFrame: (frame: Frame) => void | Promise<void>): Follower {
     const { reader } = this.#parts
-    const tail = this.#follow(fromSequence, (message) => onFrame(reader.read(message)))
-    reader.followers = this.#tails.size
-    return tail
+    return this.#follow(fromSequence, (message) => onFrame(reader.read(message)))
   }
 
   followRaw(fromSequence: number, onFrame: (frame: RawFrame) => void | Promise<void>): Follower {
@@ -233,6 +232,7 @@ const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Part
     jsm,
     names,
     inboxPrefix,
+    sources: new Set(),
     reader,
     link,
     logger,

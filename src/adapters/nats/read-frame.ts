@@ -30,7 +30,7 @@ interface RecentFrame {
 const copyIfView = (bytes: Uint8Array): Uint8Array =>
   bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 
-/** A follower that receives bytes which this process has just sent or read reuses their events, without parsing. */
+/** The frames that this process has sent and not received: their events need no parsing. */
 export class RecentFrames {
   readonly #frames = new Map<string, RecentFrame>()
   #bytes = 0
@@ -45,9 +45,13 @@ export class RecentFrames {
     }
   }
 
-  find(id: string, bytes: Uint8Array): readonly Event[] | undefined {
+  /** The events where the bytes are the same; forgets the frame. */
+  take(id: string, bytes: Uint8Array): readonly Event[] | undefined {
     const frame = this.#frames.get(id)
-    return frame !== undefined && Buffer.compare(frame.bytes, bytes) === 0 ? frame.events : undefined
+    if (frame === undefined) return undefined
+    this.#frames.delete(id)
+    this.#bytes -= frame.bytes.length
+    return Buffer.compare(frame.bytes, bytes) === 0 ? frame.events : undefined
   }
 }
 
@@ -55,8 +59,8 @@ export class FrameReader {
   readonly #names: LogNames
   readonly #recent: RecentFrames
   readonly #permittedTypes: AllowedWriters | undefined
-  /** In this process. With only one, decoded events need not be kept for another. */
-  followers = 0
+  /** Followers that share a source receive the same message. */
+  readonly #read = new WeakMap<LogMessage, Frame>()
 
   constructor(names: LogNames, recent: RecentFrames, permittedTypes?: AllowedWriters) {
     this.#names = names
@@ -65,10 +69,18 @@ export class FrameReader {
   }
 
   /** Validates and upcasts every event. Throws when the frame cannot be decoded or is not of its subject. */
-  read({ sequence, subject, data }: LogMessage): Frame {
+  read(message: LogMessage): Frame {
+    const known = this.#read.get(message)
+    if (known !== undefined) return known
+    const frame = this.#decode(message)
+    this.#read.set(message, frame)
+    return frame
+  }
+
+  #decode({ sequence, subject, data }: LogMessage): Frame {
     try {
       const id = frameIdOf(data)
-      const events = this.#decodeEvents(frameIdText(id), data)
+      const events = this.#recent.take(frameIdText(id), data) ?? decodeEvents(data)
       const parsedSubject = this.#parseSubject(subject)
       assertBelongs(events, parsedSubject, this.#permittedTypes)
       return { sequence, walletSubject: parsedSubject.wallet, ...id, events }
@@ -79,13 +91,5 @@ export class FrameReader {
 
   #parseSubject(subject: string): SubjectOwner {
     return { ...parseSubject(subject.slice(this.#names.prefix.length)), subject }
-  }
-
-  #decodeEvents(id: string, data: Uint8Array): readonly Event[] {
-    const known = this.#recent.find(id, data)
-    if (known !== undefined) return known
-    const events = decodeEvents(data)
-    if (this.followers > 1) this.#recent.remember(id, data, events)
-    return events
   }
 }

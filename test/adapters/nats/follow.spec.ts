@@ -4,13 +4,15 @@ import { connectNats } from '../../../src/adapters/nats/connect.ts'
 import { natsLimits } from '../../../src/adapters/nats/limits.ts'
 import { Link } from '../../../src/adapters/nats/link.ts'
 import { LogFollower } from '../../../src/adapters/nats/log-follower.ts'
+import type { LogSource } from '../../../src/adapters/nats/log-source.ts'
 import { buildLogNames } from '../../../src/adapters/nats/streams.ts'
 import { encodeFrame } from '../../../src/events/codec.ts'
 import { wrapEvent } from '../../../src/events/envelope.ts'
+import type { Frame } from '../../../src/log/event-log.ts'
 import { until } from '../../support/clients.ts'
 import { type RecordingLogger, recordingLogger } from '../../support/log-lines.ts'
 import { LossyProxy } from './lossy-proxy.ts'
-import { adjustment, adjustmentIdsOf, type Opened, openOn } from './open.ts'
+import { adjustment, adjustmentIdsOf, bill, hold, type Opened, openOn, readAll } from './open.ts'
 import { NatsServer } from './server.ts'
 
 const server = await NatsServer.create()
@@ -51,6 +53,18 @@ t.test('frames come in order from the sequence asked for, and new ones as they a
     [3, ['c']],
     [4, ['d']],
   ])
+})
+
+t.test('a follower reads of its own process what others read from the bytes', async (t) => {
+  const opened = await openOn(server, { name: 'OWN' })
+  const other = await openOn(server, { name: 'OWN' })
+  t.teardown(() => Promise.all([opened.close(), other.close()]))
+  const own: Frame[] = []
+  opened.log.follow(1, (frame) => void own.push(frame))
+  await opened.log.append([bill('r-1'), hold('h-1')])
+  await opened.log.postToWallet('acme', [hold('h-2'), adjustment('a')])
+  await until(() => own.length === 2)
+  t.strictSame(own, await readAll(other.log))
 })
 
 t.test('a slow reader gets one frame at a time, and the buffer is bounded', async (t) => {
@@ -166,7 +180,14 @@ t.test('followers that meet a backlog of full frames do not lose the connection 
   const full = Buffer.alloc(natsLimits.frameBytesMax, 'a') // A follower reads frames; its tail hands on whatever is there.
   const client = jetstream(connection)
   for (let n = 0; n < count; n += 1) await client.publish('backlog.journal.edge', full)
-  const parts = { connection, jsm, names: buildLogNames('BACKLOG'), inboxPrefix: '_INBOX', link: new Link(connection) }
+  const parts = {
+    connection,
+    jsm,
+    names: buildLogNames('BACKLOG'),
+    inboxPrefix: '_INBOX',
+    link: new Link(connection),
+    sources: new Set<LogSource>(),
+  }
   const logger = recordingLogger()
   const seen = [0, 0, 0]
   const tails = seen.map(
@@ -180,6 +201,80 @@ t.test('followers that meet a backlog of full frames do not lose the connection 
   t.same(reasons(logger), [])
 })
 
+const countConsumers = async ({ connection }: Opened, stream: string): Promise<number> => {
+  const jsm = await jetstreamManager(connection)
+  return (await jsm.streams.info(stream)).state.consumer_count
+}
+
+t.test(
+  'followers at the same position share a consumer and what they read; one that stops leaves it to the others',
+  async (t) => {
+    const opened = await openOn(server, { name: 'SHARED' })
+    t.teardown(opened.close)
+    await publishRaw(opened, 'shared.journal.edge', frameTexts(300))
+    const seen: Frame[][] = [[], [], []]
+    const followers = seen.map((frames, which) => opened.log.follow(1 + which, (frame) => void frames.push(frame)))
+    await until(() => seen.every((frames) => frames.at(-1)?.sequence === 300))
+    await until(async () => {
+      const { sequence } = await opened.log.append([adjustment('next')])
+      await until(() => seen.every((frames) => frames.at(-1)?.sequence === sequence))
+      return (await countConsumers(opened, 'SHARED')) === 1
+    })
+    const [first, ...others] = seen.map((frames) => frames.at(-1))
+    t.ok(others.every((frame) => frame === first))
+    await followers[0]?.stop()
+    const stoppedAt = seen[0]?.length
+    const { sequence } = await opened.log.append([adjustment('last')])
+    await until(() => seen.slice(1).every((frames) => frames.at(-1)?.sequence === sequence))
+    t.equal(seen[0]?.length, stoppedAt)
+    for (const [which, frames] of seen.entries())
+      t.ok(
+        frames.every((frame, index) => frame.sequence === index + 1 + which),
+        `follower ${which}`,
+      )
+    await Promise.all(followers.map((follower) => follower.stop()))
+    await until(async () => (await countConsumers(opened, 'SHARED')) === 0)
+  },
+)
+
+t.test('a follower that waits holds back no other, and misses nothing', async (t) => {
+  const opened = await openOn(server, { name: 'WAITING' })
+  t.teardown(opened.close)
+  const gate = Promise.withResolvers<void>()
+  const slow: number[] = []
+  const quick: number[] = []
+  opened.log.follow(1, async ({ sequence }) => {
+    slow.push(sequence)
+    if (sequence === 2) await gate.promise
+  })
+  opened.log.follow(1, ({ sequence }) => void quick.push(sequence))
+  await opened.log.append([adjustment('a')])
+  await until(() => slow.length === 1 && quick.length === 1)
+  const count = natsLimits.followBufferFramesMax + 1_000
+  await publishRaw(opened, 'waiting.journal.edge', frameTexts(count))
+  await until(() => quick.length === count + 1)
+  t.same(slow, [1, 2])
+  gate.resolve()
+  await until(() => slow.length === count + 1)
+  t.same(slow, quick)
+  t.ok(slow.every((sequence, index) => sequence === index + 1))
+})
+
+t.test('a reader that fails ends alone', async (t) => {
+  const opened = await openOn(server, { name: 'ALONE' })
+  t.teardown(opened.close)
+  const seen: number[] = []
+  opened.log.follow(1, ({ sequence }) => void seen.push(sequence))
+  const failing = opened.log.follow(1, ({ sequence }) => {
+    if (sequence === 3) throw new Error('cannot fold')
+  })
+  const failed = t.rejects(failing.done, { message: 'cannot fold' })
+  for (const id of ['a', 'b', 'c', 'd']) await opened.log.append([adjustment(id)])
+  await failed
+  await until(() => seen.length === 4)
+  t.same(seen, [1, 2, 3, 4])
+})
+
 t.test('a gap in the stream, before or behind the start, is a fault', async (t) => {
   const connection = await connectNats({ url: server.url, name: 'test' })
   t.teardown(() => connection.close())
@@ -189,7 +284,10 @@ t.test('a gap in the stream, before or behind the start, is a fault', async (t) 
   for (const text of frameTexts(5)) await client.publish('gap.journal.edge', text)
   const names = buildLogNames('GAP')
   const link = new Link(connection)
-  const parts = { connection, jsm, names, inboxPrefix: '_INBOX', link, logger: recordingLogger() }
+  const parts = {
+    ...{ connection, jsm, names, inboxPrefix: '_INBOX', link, logger: recordingLogger() },
+    sources: new Set<LogSource>(),
+  }
   const seen: number[] = []
   const follow = (fromSequence: number): Promise<void> =>
     new LogFollower(parts, fromSequence, ({ sequence }) => void seen.push(sequence)).done

@@ -44,13 +44,13 @@ const bugs: readonly PlantedBug[] = [
   ),
   bug(
     'a follower resumes one frame too far',
-    `${nats}/log-follower.ts`,
+    `${nats}/log-source.ts`,
     'session.start(this.#received + 1)',
     'session.start(this.#received === 0 ? 1 : this.#received + 2)',
   ),
   bug(
     'a follower resumes at the frame that it had',
-    `${nats}/log-follower.ts`,
+    `${nats}/log-source.ts`,
     'session.start(this.#received + 1)',
     'session.start(Math.max(1, this.#received))',
   ),
