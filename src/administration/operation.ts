@@ -10,7 +10,7 @@ import type { KeySource } from './account-changes.ts'
 import type { AdminContext } from './admin-context.ts'
 
 export interface OperationContext extends AdminContext, KeySource {
-  readonly readModels: Pick<EdgeReadModels, 'listAdminChanges'>
+  readonly readModels: Pick<EdgeReadModels, 'listAdminChanges' | 'findTrace'>
   readonly endUserKeys: Pick<EndUserKeyStore, 'erase'>
   /** From the configuration, without the overrides in the log. */
   readonly configured: Catalog

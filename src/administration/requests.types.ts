@@ -1,6 +1,32 @@
 // Generated from schemas/ by `make generate`. Do not edit.
 
 /**
+ * A correction of a wallet, once for each reference.
+ */
+export interface AdjustmentRequest {
+  /**
+   * USD: above zero gives money back, below zero takes it.
+   */
+  readonly amount: string
+  /**
+   * Why. The first three give money back, a chargeback takes it, a correction does either.
+   */
+  readonly reason: 'refund' | 'goodwill' | 'write-off' | 'chargeback' | 'correction'
+  /**
+   * Your own, such as a ticket's number. Absent: the Idempotency-Key header.
+   */
+  readonly reference?: string
+  /**
+   * What it corrects: a request's or a task's id, an adjustment's id, or credit:<reference>. A credit and an adjustment are reversed at most whole.
+   */
+  readonly of?: string
+  /**
+   * A remark for the statement.
+   */
+  readonly note?: string
+}
+
+/**
  * What is absent stays as it is.
  */
 export interface ChangeWorkspaceRequest {

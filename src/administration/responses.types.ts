@@ -3,6 +3,62 @@ import type { PriceSheet, VideoSheet } from '../events/types.ts'
 import type { SetLimitsRequest } from './requests.types.ts'
 
 /**
+ * A correction of a wallet.
+ */
+export type AdjustmentResponse = {
+  readonly object: 'adjustment'
+  /**
+   * By which another adjustment reverses it.
+   */
+  readonly id: string
+  /**
+   * USD: above zero gave money back.
+   */
+  readonly amount: string
+  /**
+   * An operator's, or undelivered or reconciliation.
+   */
+  readonly reason: string
+  /**
+   * The operator's own; null: the gateway posted it.
+   */
+  readonly reference: string | null
+  /**
+   * What it corrects; null: nothing in particular.
+   */
+  readonly of: string | null
+  readonly note: string
+  readonly workspace?: WorkspaceResponse
+  readonly sequence?: number
+  readonly actor?: string | null
+  readonly time?: string
+}
+/**
+ * Who pays.
+ */
+export type WorkspaceResponse = {
+  readonly object: 'workspace'
+  readonly id: string
+  readonly name: string
+  /**
+   * How far below zero the balance may go, USD.
+   */
+  readonly credit_limit: string
+  /**
+   * USD.
+   */
+  readonly balance: string
+  /**
+   * USD.
+   */
+  readonly held: string
+  /**
+   * USD.
+   */
+  readonly available: string
+}
+
+/**
  * What a bare name leads to.
  */
 export type AliasResponse = {
@@ -33,30 +89,6 @@ export type CreditResponse = {
   readonly sequence?: number
   readonly actor?: string | null
   readonly time?: string
-}
-/**
- * Who pays.
- */
-export type WorkspaceResponse = {
-  readonly object: 'workspace'
-  readonly id: string
-  readonly name: string
-  /**
-   * How far below zero the balance may go, USD.
-   */
-  readonly credit_limit: string
-  /**
-   * USD.
-   */
-  readonly balance: string
-  /**
-   * USD.
-   */
-  readonly held: string
-  /**
-   * USD.
-   */
-  readonly available: string
 }
 
 /**

@@ -24,7 +24,7 @@ import type { Runtime } from './runtime.ts'
 /** What a command on operations works with. */
 interface OperationSession extends CommandContext {
   readonly runtime: Runtime
-  readonly platform: Pick<Platform, 'connect' | 'endUsers'>
+  readonly platform: Pick<Platform, 'connect' | 'endUsers' | 'tables'>
   readonly config: Pick<Config, 'requestsPerMinute' | 'catalog' | 'prices'>
 }
 
@@ -33,9 +33,12 @@ export type WithOperationSession = (
   work: (session: OperationSession) => Promise<void>,
 ) => Promise<void>
 
-const noTables: OperationContext['readModels'] = {
-  listAdminChanges: () => Promise.reject(new Error('commands read no tables')),
-}
+/** Only what an id of a charge is looked up in: lists are not commands. */
+const tablesOf = ({ tables }: OperationSession['platform']): OperationContext['readModels'] => ({
+  listAdminChanges: () => Promise.reject(new Error('commands list nothing from the tables')),
+  findTrace: (id) =>
+    tables === null ? Promise.reject(new Error('no database')) : tables.database.readModels().findTrace(id),
+})
 
 /** On a connection of its own, which few commands need. */
 const eraseEndUserKey = async (
@@ -60,7 +63,7 @@ const createOperationContext = ({
   runtime,
 }: OperationSession): CommandOperationContext => ({
   ...runtime,
-  ...{ log, tail, readModels: noTables },
+  ...{ log, tail, readModels: tablesOf(platform) },
   endUserKeys: { erase: (workspaceId) => eraseEndUserKey(platform, workspaceId) },
   ...(actor === undefined ? {} : { actor }),
   configured: config.catalog,

@@ -21,9 +21,9 @@ export interface AdjustmentPosted {
    */
   readonly reason: 'undelivered' | 'reconciliation' | 'refund' | 'write-off' | 'goodwill' | 'correction' | 'chargeback'
   /**
-   * The request or task it corrects.
+   * What it corrects: the id of a request, a task or an adjustment, or `credit:` and the reference of a credit. Absent: nothing in particular.
    */
-  readonly corrects: string
+  readonly corrects?: string
   readonly note: string
   /**
    * The key that the charge counted for, where the correction counts for it too.

@@ -34,6 +34,30 @@ t.test('workspaces, keys, aliases, routers and imported prices through the comma
     code: 2,
     err: /is over/,
   })
+  const before = JSON.parse((await gateway('workspace', 'show', 'demo', '--json')).out).balance
+  await gateway('credit', 'demo', '2500', '--reference', 'invoice 7')
+  const adjust = (amount: string, ...words: readonly string[]) => gateway('adjust', 'demo', amount, ...words, '--json')
+  const typo = ['--reason', 'correction', '--reference', 'ticket-1', '--of', 'credit:invoice 7', '--note', 'a typo']
+  t.match(await adjust('-2500.01', ...typo), { code: 1, err: /at most -2500 USD/ })
+  t.match(await adjust('-2250', ...typo), { code: 0, out: /"adjustments":"-2250"/ })
+  t.match(await adjust('-2250', ...typo), { code: 0, err: /posted before/ })
+  t.match(await adjust('-250', '--reason', 'correction', '--reference', 'ticket-2', '--of', 'credit:invoice 7'), {
+    code: 0,
+    out: `"balance":"${before}"`,
+  })
+  t.match(await adjust('1', '--reason', 'refund', '--reference', 'ticket-3', '--of', 'req_unknown'), {
+    code: 1,
+    err: /no request, task or adjustment with the id req_unknown/,
+  })
+  t.match(await adjust('1', '--reason', 'chargeback', '--reference', 'ticket-3'), { code: 1, err: /takes money/ })
+  t.match(await adjust('1.', '--reason', 'refund', '--reference', 'ticket-3'), { code: 2, err: /<usd>|amount/ })
+  t.match(await adjust('1', '--reference', 'ticket-3'), { code: 2, err: /--reason/ })
+  await until(async () => {
+    const [newest] = await asks('workspaces/demo/adjustments')
+    return newest?.['id'] === 'operator:ticket-2' && newest['of'] === 'credit:invoice 7'
+  })
+  t.match((await gateway('statement', 'demo', '--json')).out, /operator:ticket-1/)
+
   const issued = await gateway('key', 'issue', 'demo', '--name', 'ci', '--expires', '2099-01-01', '--json')
   const { key } = JSON.parse(issued.out) as { key: string }
   t.match(await gateway('key', 'rotate', key), { code: 2, err: /--grace/ })

@@ -20,6 +20,7 @@ const catalog = { providers: new Map([['openai', { models: {} }]]), aliases: {},
 const platform = {
   connect: () => Promise.reject(new Error('it erases nothing')),
   endUsers: { name: 'GATEWAY', role: 'operator', replicas: 1 },
+  tables: null,
 }
 const limits = async (...words: readonly string[]): Promise<string> => {
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined })

@@ -149,7 +149,7 @@ export class Observer {
     if (event.type === 'UsageRecorded' || event.type === 'RequestFailed') this.#noteClosing(event)
     if ('holdId' in event.data || 'taskId' in event.data) this.#noteTask(event)
     if (event.type === 'AdjustmentPosted' && event.data.reason === 'undelivered')
-      this.#requestOf(event.data.corrects).undelivered = true
+      this.#requestOf(event.data.corrects ?? '').undelivered = true
   }
 
   #reserve({ data: { requestId, allowanceId, reserved } }: EventOf<'RequestRouted'>): void {

@@ -6,27 +6,13 @@ import type { AdminChange } from '../../projections/admin-changes/queries.ts'
 import { creditWallet } from '../account-changes.ts'
 import { requireWorkspace } from '../admin-context.ts'
 import { type AdminOperation, defineOperation, futureMs, type OperationInput } from '../operation.ts'
+import { requireReference } from '../reference.ts'
 import type { CreditRequest } from '../requests.types.ts'
 import type { CreditResponse } from '../responses.types.ts'
 import { listEvents } from './events.ts'
 import { showWorkspace, workspaceRecord } from './workspaces.ts'
 
-const referenceCharactersMax = 200
-
-const requireReference = ({ body, idempotencyKey }: OperationInput<CreditRequest>): string => {
-  const { reference = idempotencyKey ?? '' } = body
-  if (reference === '')
-    throw new GatewayError(
-      'missing_required_parameter',
-      "Missing required parameter: 'reference', or the header Idempotency-Key in its place.",
-      { param: 'reference' },
-    )
-  if (reference.length > referenceCharactersMax)
-    throw new GatewayError('invalid_value', `A reference has at most ${referenceCharactersMax} characters.`, {
-      param: 'reference',
-    })
-  return reference
-}
+const referenceForm = { pattern: /^.{1,200}$/s, description: 'at most 200 characters' }
 
 const parseAmount = ({ amount }: CreditRequest): bigint => {
   const picos = parseUsd(amount)
@@ -67,7 +53,7 @@ export const creditOperations: readonly AdminOperation[] = [
     run: async (context, input: OperationInput<CreditRequest>) => {
       const { id, body } = input
       const { note = '', expires_at } = body
-      const reference = requireReference(input)
+      const reference = requireReference(input, referenceForm)
       const amountPicos = parseAmount(body)
       const expiresAt =
         expires_at === undefined ? undefined : new Date(futureMs(expires_at, 'expires_at', context)).toISOString()

@@ -1,4 +1,5 @@
 import type { AdminOperation } from '../operation.ts'
+import { adjustmentOperations } from './adjustments.ts'
 import { aliasOperations } from './aliases.ts'
 import { creditOperations } from './credits.ts'
 import { eventOperations } from './events.ts'
@@ -13,6 +14,7 @@ import { workspaceOperations } from './workspaces.ts'
 export const adminOperations: readonly AdminOperation[] = [
   ...workspaceOperations,
   ...creditOperations,
+  ...adjustmentOperations,
   ...keyOperations,
   ...priceOperations,
   ...aliasOperations,

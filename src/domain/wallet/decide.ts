@@ -1,5 +1,6 @@
 import type { TaskOrder } from '../../events/types.ts'
 import { formatUsd, maxOf, minOf } from '../money.ts'
+import { type AdjustCommand, type AdjustmentRefusal, decideAdjustment } from './decide-adjustment.ts'
 import { decidePlan, type PlanCommand, type PlanRefusal } from './decide-plan.ts'
 import { creditKey, type WalletFact } from './evolve.ts'
 import { type KeyRemaining, spendDayOf } from './spending.ts'
@@ -46,6 +47,7 @@ export type WalletCommand =
       /** ISO 8601: when the unspent rest of it lapses. Absent: never. */
       readonly expiresAt?: string | undefined
     }
+  | AdjustCommand
   /** Commanded by a process that has seen that the credit has expired. */
   | { readonly type: 'LapseCredit'; readonly reference: string }
   | PlanCommand
@@ -54,6 +56,7 @@ export type WalletDecision = { readonly facts: readonly WalletFact[] } | { reado
 
 export type WalletRefusal =
   | PlanRefusal
+  | AdjustmentRefusal
   | { readonly reason: 'insufficient'; readonly availablePicos: bigint }
   | { readonly reason: 'key_limit_reached'; readonly remaining: KeyRemaining }
   | { readonly reason: 'external_task_differs'; readonly taskId: string }
@@ -161,6 +164,8 @@ export const decideWallet = (command: WalletCommand, wallet: WalletDraft): Walle
       return releaseHold(command, wallet)
     case 'Credit':
       return credit(command, wallet)
+    case 'Adjust':
+      return decideAdjustment(command, wallet)
     case 'LapseCredit':
       return lapseCredit(command, wallet)
     case 'Subscribe':

@@ -128,13 +128,35 @@ const applyPlan = (wallet: WalletDraft, fact: PlanFact): readonly Movement[] => 
   return []
 }
 
+/** What a credit or an adjustment moved, and what reversals of it have moved since; null for anything else. */
+export const findReversal = (
+  { references }: Pick<WalletDraft, 'references'>,
+  corrects: string,
+): { readonly key: string; readonly amountPicos: bigint; readonly reversedPicos: bigint } | null => {
+  const corrected = corrects.startsWith(creditKey('')) ? corrects : adjustmentKey(corrects)
+  const amountPicos = references.get(corrected)
+  if (amountPicos === undefined) return null
+  const key = `reversed:${corrected}`
+  return { key, amountPicos, reversedPicos: references.get(key) ?? 0n }
+}
+
+/** What is taken back of a credit that expires cannot lapse as well. */
+const reverse = (wallet: WalletDraft, corrects: string, amountPicos: bigint): void => {
+  const reversal = findReversal(wallet, corrects)
+  if (reversal === null) return
+  wallet.references.set(reversal.key, reversal.reversedPicos + amountPicos)
+  if (!corrects.startsWith(creditKey('')) || amountPicos > 0n) return
+  wallet.grants = expireGrant(wallet.grants, corrects.slice(creditKey('').length), -amountPicos).grants
+}
+
 const adjust = (
   wallet: WalletDraft,
-  { adjustmentId, amount, keyId, day = '' }: FactOf<'AdjustmentPosted'>['data'],
+  { adjustmentId, amount, corrects, keyId, day = '' }: FactOf<'AdjustmentPosted'>['data'],
 ): readonly Movement[] => {
   const key = adjustmentKey(adjustmentId)
   if (wallet.references.has(key)) return []
   const amountPicos = parseUsd(amount)
+  if (corrects !== undefined) reverse(wallet, corrects, amountPicos)
   wallet.references.set(key, amountPicos)
   wallet.adjustmentsPicos += amountPicos
   const spender = keyId === undefined ? null : spenderIn(wallet, keyId, day)

@@ -45,7 +45,7 @@ export interface WalletDraft {
   /** Σ what remains of the open holds. */
   heldPicos: bigint
   readonly holds: OverlayOf<string, Hold>
-  /** The amount of each credit reference and adjustment id: a repeat moves nothing. */
+  /** The amount of each credit reference and adjustment id, which a repeat does not move, and of what reversed them. */
   readonly references: OverlayOf<string, bigint>
   /** By the caller's own id, also after the task has ended. */
   readonly externalTasks: OverlayOf<string, ExternalTask>

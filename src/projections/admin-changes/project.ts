@@ -14,9 +14,9 @@ const leftOut: ReadonlySet<string> = new Set(['sha256', 'sheet', 'video'])
 const detailOf = (data: object): object =>
   Object.fromEntries(Object.entries(data).filter(([name]) => !leftOut.has(name)))
 
-/** A repeated credit moved nothing. */
+/** A repeated credit or adjustment moved nothing. */
 const isChange = ({ event: { type }, movements }: Applied): boolean =>
-  administrative.has(type) && (type !== 'WalletCredited' || movements.length > 0)
+  administrative.has(type) && ((type !== 'WalletCredited' && type !== 'AdjustmentPosted') || movements.length > 0)
 
 const adminChangeRow = ({ event, sequence, index }: Applied): RowOf<'admin_changes'> => {
   const { type, data, subject, actor = null, time } = event
@@ -34,7 +34,7 @@ const adminChangeRow = ({ event, sequence, index }: Applied): RowOf<'admin_chang
 
 export const adminChangesReadModel = defineReadModel({
   name: 'admin-changes',
-  version: 1,
+  version: 2,
   tables: adminChangeTables,
   startBatch: () => {
     const rows: RowOf<'admin_changes'>[] = []

@@ -20,6 +20,7 @@ export const administrativeTypes = [
   'AliasSet',
   'RouterSet',
   'WalletCredited',
+  'AdjustmentPosted',
   'CreditExpired',
   'LogRolledBack',
 ] as const satisfies readonly EventType[]

@@ -9,7 +9,7 @@ import { chargeTables } from './table.ts'
 const chargeOf = ({ event, movements, task }: Applied): string | null => {
   switch (event.type) {
     case 'AdjustmentPosted':
-      return event.data.corrects
+      return event.data.corrects === undefined ? null : storedText(event.data.corrects)
     case 'HoldPlaced':
       return event.data.task === undefined ? null : event.data.holdId
     case 'HoldReleased':

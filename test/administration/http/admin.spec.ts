@@ -237,6 +237,44 @@ t.test('credits: once for each reference, which may be the header', async (t) =>
   t.equal(edge.tail.ledger.wallets.get(workspaceId)?.creditsPicos, parseUsd('103.5'))
 })
 
+t.test('adjustments: once for each reference, on the side of their reason, of what exists', async (t) => {
+  const traced = { workspaceId, sequences: [1], isWhole: true, movements: [], seals: new Map() }
+  const findTrace = async (id: string) => ({ sequence: 9, value: id === 'req-1' ? traced : undefined })
+  const { edge, ask, said } = await start(t, { readModels: { findTrace } })
+  const path = `workspaces/${workspaceId}/adjustments`
+  await ask('POST', `workspaces/${workspaceId}/credits`, { amount: '2500', reference: 'invoice 7' })
+  const body = { amount: '-2250', reason: 'correction', reference: 'ticket-1', of: 'credit:invoice 7', note: 'a typo' }
+  t.match(await ask('POST', path, { ...body, amount: '-2501' }), refused(400, 'invalid_value', 'amount'))
+  t.match(await ask('POST', path, { ...body, of: 'credit:invoice 8' }), refused(400, 'invalid_value', 'of'))
+  t.match(await ask('POST', path, body), {
+    status: 201,
+    body: { object: 'adjustment', id: 'operator:ticket-1', of: 'credit:invoice 7', workspace: { balance: '350' } },
+  })
+  t.match(await ask('POST', path, body), { status: 200, body: { workspace: { balance: '350' } } })
+  t.match(await ask('POST', path, { ...body, amount: '-1' }), refused(409, 'conflict', 'reference'))
+  const refund = { amount: '1.5', reason: 'refund', of: 'req-1' }
+  t.match(await ask('POST', path, refund, { 'idempotency-key': 'ticket-2' }), {
+    status: 201,
+    body: { reference: 'ticket-2' },
+  })
+  for (const [wrong, param, code = 'invalid_value'] of [
+    [{ ...refund, reference: 'x', of: 'req-2' }, 'of'],
+    [{ ...refund, reference: 'x', amount: '-1.5' }, 'amount'],
+    [{ ...refund, reference: 'x', amount: '0' }, 'amount'],
+    [{ ...refund, reference: 'x', reason: 'chargeback' }, 'amount'],
+    [{ ...refund, reference: 'x', reason: 'undelivered' }, 'reason'],
+    [{ ...refund, reference: 'a ticket' }, 'reference'],
+    [refund, 'reference', 'missing_required_parameter'],
+  ] as const)
+    t.match(await ask('POST', path, wrong), refused(400, code, param), JSON.stringify(wrong))
+  t.match(await ask('POST', 'workspaces/nobody/adjustments', body), refused(404, 'not_found'))
+  t.match(only(said(), 'AdjustmentPosted'), [
+    { actor: 'admin:ana', data: { amount: '-2250', corrects: 'credit:invoice 7', by: 'admin:ana' } },
+    { data: { amount: '1.5', corrects: 'req-1', reason: 'refund' } },
+  ])
+  t.equal(edge.tail.ledger.wallets.get(workspaceId)?.adjustmentsPicos, -parseUsd('2248.5'))
+})
+
 t.test('lists from the tables: credits and events', async (t) => {
   const asked: AdminChangeQuery[] = []
   const changes: AdminChange[] = [9, 8, 7].map((sequence) => ({

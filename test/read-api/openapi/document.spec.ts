@@ -39,6 +39,7 @@ t.test('a revocation creates nothing, so it has no 201', async (t) => {
     .map(({ path, answers }) => [path, Object.keys(answers)])
   t.same(Object.fromEntries(statuses), {
     '/admin/v1/workspaces': ['200', '201'],
+    '/admin/v1/workspaces/:id/adjustments': ['200', '201'],
     '/admin/v1/workspaces/:id/credits': ['200', '201'],
     '/admin/v1/keys': ['200', '201'],
     '/admin/v1/keys/:id/rotate': ['200', '201'],

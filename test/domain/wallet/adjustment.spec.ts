@@ -1,0 +1,96 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
+import { decideWallet } from '../../../src/domain/wallet/decide.ts'
+import type { AdjustCommand } from '../../../src/domain/wallet/decide-adjustment.ts'
+import { applyToWallet, type WalletFact } from '../../../src/domain/wallet/evolve.ts'
+import { balancePicos, initialWallet, type Wallet } from '../../../src/domain/wallet/wallet.ts'
+
+const credited = (amount: string, reference: string, expiresAt?: string): WalletFact => ({
+  type: 'WalletCredited',
+  data: { workspaceId: 'acme', amount, reference, note: '', ...(expiresAt === undefined ? {} : { expiresAt }) },
+})
+
+const given = (...facts: readonly WalletFact[]): Wallet => {
+  const wallet = initialWallet('acme')
+  for (const fact of facts) applyToWallet(wallet, fact)
+  return wallet
+}
+
+const adjust = (wallet: Wallet, amount: string, reference: string, more: Partial<AdjustCommand> = {}) => {
+  const command = { type: 'Adjust', reason: 'correction', note: '', reference, ...more } as const
+  const decision = decideWallet({ ...command, amountPicos: parseUsd(amount) }, wallet)
+  if ('refused' in decision) return decision.refused
+  for (const fact of decision.facts) applyToWallet(wallet, fact)
+  return decision.facts.map(({ data }) => data)
+}
+
+const balance = (wallet: Wallet): string => formatUsd(balancePicos(wallet))
+
+t.test('a credit typed as 2500 instead of 250 is reversed, at most whole', async (t) => {
+  const wallet = given(credited('2500', 'invoice 7'))
+  const corrects = 'credit:invoice 7'
+  t.same(adjust(wallet, '-2500.01', 'ticket-1', { corrects }), {
+    reason: 'reversal_exceeds',
+    leftPicos: parseUsd('-2500'),
+  })
+  t.match(
+    adjust(wallet, '1', 'ticket-1', { corrects }),
+    { reason: 'reversal_exceeds' },
+    'a credit is not reversed by money',
+  )
+  t.same(adjust(wallet, '-2250', 'ticket-1', { corrects, by: 'operator:ana' }), [
+    {
+      ...{ adjustmentId: 'operator:ticket-1', workspaceId: 'acme', amount: '-2250', reason: 'correction', note: '' },
+      ...{ reference: 'ticket-1', corrects, by: 'operator:ana' },
+    },
+  ])
+  t.equal(balance(wallet), '250')
+  t.match(adjust(wallet, '-250.000000000001', 'ticket-2', { corrects }), { leftPicos: parseUsd('-250') })
+  adjust(wallet, '-250', 'ticket-2', { corrects })
+  t.equal(balance(wallet), '0')
+  t.match(adjust(wallet, '-0.000000000001', 'ticket-3', { corrects }), { leftPicos: 0n })
+  t.same(adjust(wallet, '-1', 'ticket-3', { corrects: 'credit:invoice 8' }), { reason: 'credit_unknown' })
+})
+
+t.test('an adjustment is reversed by another, at most whole', async (t) => {
+  const wallet = given(credited('10', 'invoice-1'))
+  adjust(wallet, '-4', 'ticket-1')
+  const corrects = 'operator:ticket-1'
+  t.match(adjust(wallet, '-1', 'ticket-2', { corrects }), { reason: 'reversal_exceeds', leftPicos: parseUsd('4') })
+  adjust(wallet, '3', 'ticket-2', { corrects })
+  t.match(adjust(wallet, '1.5', 'ticket-3', { corrects }), { leftPicos: parseUsd('1') })
+  adjust(wallet, '1', 'ticket-3', { corrects })
+  t.equal(balance(wallet), '10')
+})
+
+t.test('the same reference posts once, and another amount under it is refused', async (t) => {
+  const wallet = given(credited('10', 'invoice-1'))
+  adjust(wallet, '-4', 'ticket-1')
+  t.same(adjust(wallet, '-4', 'ticket-1'), [])
+  t.same(adjust(wallet, '-5', 'ticket-1'), { reason: 'adjustment_differs', postedPicos: parseUsd('-4') })
+  t.equal(balance(wallet), '6')
+})
+
+t.test('what is reversed of a credit that expires does not lapse as well', async (t) => {
+  const wallet = given(credited('2500', 'invoice-7', '2026-12-01T00:00:00.000Z'))
+  adjust(wallet, '-2250', 'ticket-1', { corrects: 'credit:invoice-7' })
+  t.match(wallet.grants, [{ reference: 'invoice-7', remainingPicos: parseUsd('250') }])
+  const lapse = decideWallet({ type: 'LapseCredit', reference: 'invoice-7' }, wallet)
+  for (const fact of 'facts' in lapse ? lapse.facts : []) applyToWallet(wallet, fact)
+  t.equal(balance(wallet), '0')
+})
+
+t.test('in any order, reversals of a credit together never exceed it', async () => {
+  const picos = fc.bigInt(1n, 3_000n)
+  fc.assert(
+    fc.property(picos, fc.array(fc.tuple(picos, fc.boolean()), { maxLength: 20 }), (amountPicos, tries) => {
+      const wallet = given(credited(formatUsd(amountPicos), 'invoice-1'))
+      for (const [index, [reversedPicos, isCredit]] of tries.entries())
+        adjust(wallet, formatUsd(isCredit ? reversedPicos : -reversedPicos), `t-${index}`, {
+          corrects: 'credit:invoice-1',
+        })
+      return balancePicos(wallet) >= 0n && balancePicos(wallet) <= amountPicos
+    }),
+  )
+})
