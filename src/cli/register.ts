@@ -12,6 +12,7 @@ import { resolveOperator } from './operator.ts'
 import { parsePort } from './option-values.ts'
 import { openTail, type Platform, withPlatform } from './platform.ts'
 import { registerProve } from './prove-command.ts'
+import { registerProvider } from './provider-command.ts'
 import { registerReconcile } from './reconcile-command.ts'
 import { registerReplay } from './replay-command.ts'
 import { printRecords } from './report.ts'
@@ -98,6 +99,7 @@ export const registerCommands = (program: Command): void => {
   registerReplay(program, configOf)
   registerAudit(program, configOf)
   registerVerify(program, configOf)
+  registerProvider(program, configOf)
   registerProve(program, configOf)
   registerExplain(program, configOf)
   registerFindings(program, configOf)
