@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { AwsContainer, AwsProfile, AwsRole } from '../providers/authentication/aws.ts'
 import type { Authentication } from '../providers/authentication/open-authenticator.ts'
 import type { ConfigFile } from './config-file.types.ts'
 import type { EnvironmentVariables } from './environment.ts'
@@ -23,9 +24,21 @@ const rules: { readonly [T in AuthenticationType]: TypeRules } = {
   },
   azure_managed_identity: { dialect: 'azure', required: [], optional: ['client_id', 'scope'] },
   google_credentials: { dialect: 'vertex', required: [], optional: ['credentials_file'] },
+  aws_keys: {
+    dialect: 'bedrock',
+    required: ['region', 'access_key_id', 'secret_access_key'],
+    optional: ['session_token'],
+  },
+  aws_profile: { dialect: 'bedrock', required: ['region'], optional: ['profile', 'credentials_file'] },
+  aws_role: { dialect: 'bedrock', required: ['region'], optional: [] },
 }
 
-export const authenticationSecrets: readonly Member[] = ['client_secret']
+export const authenticationSecrets: readonly Member[] = [
+  'client_secret',
+  'access_key_id',
+  'secret_access_key',
+  'session_token',
+]
 
 type Problem = readonly [member: string, message: string]
 
@@ -70,7 +83,41 @@ const findGoogleFile = (variables: EnvironmentVariables): string | null => {
   return existsSync(ofUser) ? ofUser : null
 }
 
-const azureMetadata = 'http://169.254.169.254'
+const machineMetadata = 'http://169.254.169.254'
+const containerMetadata = 'http://169.254.170.2'
+
+const awsProfile = (given: AuthenticationEntry, variables: EnvironmentVariables): AwsProfile => {
+  const folder = join(variables.read('HOME') ?? '/', '.aws')
+  return {
+    type: 'aws_profile',
+    region: given.region!,
+    profile: given.profile ?? variables.read('AWS_PROFILE') ?? 'default',
+    credentialsFile:
+      given.credentials_file ?? variables.read('AWS_SHARED_CREDENTIALS_FILE') ?? join(folder, 'credentials'),
+    configFile: variables.read('AWS_CONFIG_FILE') ?? join(folder, 'config'),
+  }
+}
+
+/** The token is in a file that changes: `read` would take the file's present content for the variable without `_FILE`. */
+const containerToken = (variables: EnvironmentVariables): Pick<AwsContainer, 'token' | 'tokenFile'> => {
+  const tokenFile = variables.read('AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE')
+  return tokenFile === undefined
+    ? { token: variables.read('AWS_CONTAINER_AUTHORIZATION_TOKEN') ?? null, tokenFile: null }
+    : { token: null, tokenFile }
+}
+
+/** As AWS's own SDKs find it. */
+const awsRole = (given: AuthenticationEntry, variables: EnvironmentVariables): AwsRole => {
+  const relative = variables.read('AWS_CONTAINER_CREDENTIALS_RELATIVE_URI')
+  const url =
+    relative === undefined ? variables.read('AWS_CONTAINER_CREDENTIALS_FULL_URI') : containerMetadata + relative
+  return {
+    type: 'aws_role',
+    region: given.region!,
+    container: url === undefined ? null : { url, ...containerToken(variables) },
+    metadataUrl: variables.read('AWS_EC2_METADATA_SERVICE_ENDPOINT')?.replace(/\/+$/, '') ?? machineMetadata,
+  }
+}
 
 export const authenticationFrom = (entry: Entry, variables: EnvironmentVariables): Authentication | undefined => {
   const { authentication: given } = entry
@@ -92,7 +139,7 @@ export const authenticationFrom = (entry: Entry, variables: EnvironmentVariables
         clientId: given.client_id ?? null,
         resource: scope.replace(/\/\.default$/, ''),
         endpoint: identityEndpoint(variables),
-        metadataUrl: variables.read('AZURE_POD_IDENTITY_AUTHORITY_HOST') ?? azureMetadata,
+        metadataUrl: variables.read('AZURE_POD_IDENTITY_AUTHORITY_HOST') ?? machineMetadata,
       }
     case 'google_credentials':
       return {
@@ -100,5 +147,17 @@ export const authenticationFrom = (entry: Entry, variables: EnvironmentVariables
         file: given.credentials_file ?? findGoogleFile(variables),
         metadataUrl: `http://${variables.read('GCE_METADATA_HOST') ?? 'metadata.google.internal'}`,
       }
+    case 'aws_keys':
+      return {
+        type: given.type,
+        region: given.region!,
+        accessKeyId: given.access_key_id!,
+        secretAccessKey: given.secret_access_key!,
+        ...(given.session_token === undefined ? {} : { sessionToken: given.session_token }),
+      }
+    case 'aws_profile':
+      return awsProfile(given, variables)
+    case 'aws_role':
+      return awsRole(given, variables)
   }
 }

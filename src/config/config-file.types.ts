@@ -81,13 +81,13 @@ export interface ConfigFile {
       /**
        * How the provider speaks.
        */
-      readonly dialect: 'openai' | 'anthropic' | 'google' | 'azure' | 'vertex' | 'vv-video'
+      readonly dialect: 'openai' | 'anthropic' | 'google' | 'azure' | 'vertex' | 'bedrock' | 'vv-video'
       /**
        * How it counts usage. Default: by the provider's name, else openai.
        */
       readonly profile?: 'openai' | 'xai' | 'gemini'
       /**
-       * Everything before /chat/completions, /messages, /responses, /models or /videos. For the dialect azure: https://<resource>.openai.azure.com/openai/v1, without /v1 where there is an api_version; for vertex https://<location>-aiplatform.googleapis.com/v1/projects/<project>/locations/<location>.
+       * Everything before /chat/completions, /messages, /responses, /models or /videos. For the dialect azure: https://<resource>.openai.azure.com/openai/v1, without /v1 where there is an api_version; for vertex https://<location>-aiplatform.googleapis.com/v1/projects/<project>/locations/<location>; for bedrock https://bedrock-runtime.<region>.amazonaws.com.
        */
       readonly base_url?: string
       /**
@@ -121,7 +121,13 @@ export interface ConfigFile {
        * In place of api_key: a credential that is issued for a time.
        */
       readonly authentication?: {
-        readonly type: 'entra_application' | 'azure_managed_identity' | 'google_credentials'
+        type:
+          | 'entra_application'
+          | 'azure_managed_identity'
+          | 'google_credentials'
+          | 'aws_keys'
+          | 'aws_profile'
+          | 'aws_role'
         readonly tenant_id?: string
         /**
          * Of an Entra application, or of a user-assigned managed identity.
@@ -137,9 +143,20 @@ export interface ConfigFile {
          */
         readonly scope?: string
         /**
-         * Of google_credentials: JSON of a service account or a user. Default: application default credentials.
+         * Of google_credentials: JSON of a service account or a user. Default: application default credentials. Of aws_profile: the shared credentials file. Default: AWS_SHARED_CREDENTIALS_FILE, then ~/.aws/credentials.
          */
         readonly credentials_file?: string
+        /**
+         * Of AWS: what requests are signed for.
+         */
+        readonly region?: string
+        readonly access_key_id?: string
+        readonly secret_access_key?: string
+        readonly session_token?: string
+        /**
+         * Default: AWS_PROFILE, then default.
+         */
+        readonly profile?: string
       }
       /**
        * What one process asks of a video vendor in a second, at most. Default 10.

@@ -4,6 +4,7 @@ import { anthropicMessages, messagesClient, messagesUpstream } from './anthropic
 import { anthropicEmbeddings } from './anthropic/embeddings.ts'
 import { addressed } from './azure/address.ts'
 import { atAzure, azureUpstream } from './azure/dialect.ts'
+import { bedrock, bedrockEmbeddings } from './bedrock/dialect.ts'
 import { translated } from './canonical/translated.ts'
 import type { Target, UpstreamCallRequest, UpstreamDialect, UpstreamRequest } from './dialect/dialect.ts'
 import { type Provider, type ProviderDialect, providerCapabilities } from './dialect/provider.ts'
@@ -63,6 +64,13 @@ export const dialects: { readonly [D in ProviderDialect]: Dialects } = {
     responses: atVertex(translated(responsesClient, vertexClaude), translated(responsesClient, vertexGemini)),
     embeddings: vertexEmbeddings,
     gemini: atVertex(translated(geminiClient, vertexClaude), vertexGenerateContent),
+  },
+  bedrock: {
+    chat: bedrock(chatClient),
+    messages: bedrock(messagesClient),
+    responses: bedrock(responsesClient),
+    embeddings: bedrockEmbeddings,
+    gemini: bedrock(geminiClient),
   },
 }
 

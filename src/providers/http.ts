@@ -4,7 +4,7 @@ import type { Connection } from './dialect/provider.ts'
 /** Redirects are not followed, bodies are not decompressed. */
 export interface HttpRequest {
   readonly url: string
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
   /** Aborts the request at any stage; the body then throws HttpFault `aborted`. */

@@ -326,9 +326,52 @@ t.test('secrets of an authentication are read by those that call providers alone
   })
 })
 
+t.test('keys of AWS are named, in a file, or those of the machine or the container', (t) => {
+  const region = 'eu-west-1'
+  const base_url = `https://bedrock-runtime.${region}.amazonaws.com`
+  const read = (env: Record<string, string>, authentication: object, role: 'proxy' | 'edge' = 'proxy') =>
+    readConfig(
+      { ...nats, ...env },
+      { file: fileWith(t, { providers: { aws: { dialect: 'bedrock', base_url, authentication } } }), role },
+    )
+  const authenticationOf = (env: Record<string, string>, authentication: object) =>
+    read(env, authentication).providers[0]?.authentication
+  const keys = { type: 'aws_keys', region, access_key_id: '${ID}', secret_access_key: '${SECRET}' }
+  const env = { ID: 'an-id-of-a-key', SECRET: 'a-secret' }
+  t.same(authenticationOf(env, keys), {
+    type: 'aws_keys',
+    region,
+    accessKeyId: 'an-id-of-a-key',
+    secretAccessKey: 'a-secret',
+  })
+  t.notMatch(JSON.stringify(read(env, keys, 'edge')), /a-secret|an-id-of-a-key/)
+  t.same(authenticationOf({ HOME: '/home/g' }, { type: 'aws_profile', region }), {
+    type: 'aws_profile',
+    region,
+    profile: 'default',
+    credentialsFile: '/home/g/.aws/credentials',
+    configFile: '/home/g/.aws/config',
+  })
+  const machine = { type: 'aws_role', region, container: null, metadataUrl: 'http://169.254.169.254' }
+  t.same(authenticationOf({}, { type: 'aws_role', region }), machine)
+  const relative = { AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '/v2/credentials/1' }
+  t.match(authenticationOf(relative, { type: 'aws_role', region }), {
+    container: { url: 'http://169.254.170.2/v2/credentials/1', token: null, tokenFile: null },
+  })
+  const full = {
+    AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://169.254.170.23/v1/credentials',
+    AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: '/var/run/token',
+  }
+  t.match(authenticationOf(full, { type: 'aws_role', region }), {
+    container: { url: full.AWS_CONTAINER_CREDENTIALS_FULL_URI, tokenFile: '/var/run/token' },
+  })
+  t.end()
+})
+
 t.test('keys that do not fit their dialect are told all at once', async (t) => {
   const bare = { dialect: 'vv-video', base_url: 'https://vendor.example/v1' }
   const azure = { dialect: 'azure', base_url: 'https://r.openai.azure.com/openai/v1' }
+  const bedrock = { dialect: 'bedrock', base_url: 'https://bedrock-runtime.eu-west-1.amazonaws.com' }
   const file = fileWith(t, {
     providers: {
       a: bare,
@@ -343,13 +386,14 @@ t.test('keys that do not fit their dialect are told all at once', async (t) => {
       j: { ...azure, authentication: { type: 'entra_application', client_id: 'x' } },
       k: { ...azure, authentication: { type: 'azure_managed_identity', client_secret: 'x' } },
       l: { ...azure, dialect: 'openai', authentication: { type: 'azure_managed_identity' } },
+      m: { ...bedrock, authentication: { type: 'aws_role', profile: 'work' } },
     },
   })
   const { problems } = thrownBy(() => readConfig({}, { file })) as ConfigError
   t.same(
     problems.map(({ path, message }) => `${path} ${message}`),
     [
-      'providers.g.dialect must be one of "openai", "anthropic", "google", "azure", "vertex", "vv-video"',
+      'providers.g.dialect must be one of "openai", "anthropic", "google", "azure", "vertex", "bedrock", "vv-video"',
       'providers.a.api_key is required, or access_key and secret_key',
       'providers.b.secret_key is required beside the other of the pair',
       'providers.c.access_key is required beside the other of the pair',
@@ -365,6 +409,8 @@ t.test('keys that do not fit their dialect are told all at once', async (t) => {
       'providers.j.authentication.client_secret is required for entra_application',
       'providers.k.authentication.client_secret is not for azure_managed_identity',
       'providers.l.authentication.type azure_managed_identity is only for the dialect azure',
+      'providers.m.authentication.region is required for aws_role',
+      'providers.m.authentication.profile is not for aws_role',
     ],
   )
 })

@@ -24,6 +24,7 @@ const targets: { readonly [D in keyof typeof dialects]: Target } = {
   google: google(),
   azure: inCloud('azure'),
   vertex: inCloud('vertex'),
+  bedrock: inCloud('bedrock'),
 }
 
 const bodies = {

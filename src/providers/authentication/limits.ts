@@ -1,5 +1,6 @@
 /** Of credentials that an upstream's identity service issues for a time. */
 export const authenticationLimits = {
+  profileReadMs: 15 * 60 * 1_000, // How long keys of a file are used, which another program may renew.
   credentialRequestMs: 10_000, // Candidates behind are tried then; identity services answer within a second.
   credentialAnswerBytesMax: 256 * 1024, // Tokens have some kilobytes.
   renewBeforeMs: 240_000, // Metadata servers give the same token until some minutes before it expires.

@@ -1,12 +1,14 @@
 import type { Clock } from '../../runtime/clock.ts'
 import type { Authenticator } from '../dialect/authenticator.ts'
 import type { HttpClient } from '../http.ts'
+import { type AwsAuthentication, issueForAws } from './aws.ts'
+import { signForAws } from './aws-signature.ts'
 import { type EntraApplication, issueForApplication, issueForManagedIdentity, type ManagedIdentity } from './entra.ts'
 import { type GoogleCredentials, issueForGoogle } from './google.ts'
 import { type IssueCredential, RenewedCredential } from './renewed-credential.ts'
 
 /** How an upstream is shown who calls, where that is no key of its own. */
-export type Authentication = EntraApplication | ManagedIdentity | GoogleCredentials
+export type Authentication = EntraApplication | ManagedIdentity | GoogleCredentials | AwsAuthentication
 
 export interface AuthenticatorParts {
   /** For identity services on the network. */
@@ -30,6 +32,17 @@ const asBearer =
     return { value: { authorization: `Bearer ${value}` }, expiresAtMs }
   }
 
+const signing = (aws: AwsAuthentication, { metadataHttp, clock }: AuthenticatorParts): Authenticator => {
+  const credential = new RenewedCredential(issueForAws(aws, metadataHttp, clock), clock)
+  return {
+    authorize: async (request) => {
+      const keys = await credential.get(request.signal)
+      return signForAws(request, { keys, region: aws.region, service: 'bedrock', nowMs: clock() })
+    },
+    discard: () => credential.discard(),
+  }
+}
+
 export const openAuthenticator = (authentication: Authentication, parts: AuthenticatorParts): Authenticator => {
   const { http, metadataHttp, clock } = parts
   switch (authentication.type) {
@@ -39,5 +52,9 @@ export const openAuthenticator = (authentication: Authentication, parts: Authent
       return withHeaders(asBearer(issueForManagedIdentity(authentication, metadataHttp, clock)), parts)
     case 'google_credentials':
       return withHeaders(issueForGoogle(authentication, parts), parts)
+    case 'aws_keys':
+    case 'aws_profile':
+    case 'aws_role':
+      return signing(authentication, parts)
   }
 }

@@ -5,7 +5,7 @@ import type { Authenticator } from './authenticator.ts'
 /** The variant of a dialect: how an upstream counts, and which fields it takes. */
 export type Profile = 'openai' | 'xai' | 'gemini'
 
-export type ProviderDialect = 'openai' | 'anthropic' | 'google' | 'azure' | 'vertex'
+export type ProviderDialect = 'openai' | 'anthropic' | 'google' | 'azure' | 'vertex' | 'bedrock'
 
 interface CallTimeouts {
   readonly connectMs?: number
@@ -95,8 +95,8 @@ const azureCapabilities = ({ apiVersion }: Provider): ProviderCapabilities =>
     ? { service_tiers: ['default', 'priority'] }
     : { service_tiers: [], unknown_members: 'refused' }
 
-/** Tiers of Vertex AI are asked for by headers, and bought by contract. */
-const vertex: ProviderCapabilities = { service_tiers: [] }
+/** Tiers of Vertex AI are asked for by headers, and bought by contract; those of Bedrock differ by model. */
+const cloud: ProviderCapabilities = { service_tiers: [] }
 
 /** Of `generateContent`: Google's endpoint for OpenAI clients does not document them. */
 const google: ProviderCapabilities = { service_tiers: ['flex', 'priority'] }
@@ -114,7 +114,7 @@ const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(bas
 export const providerCapabilities = (provider: Provider): Required<ProviderCapabilities> => {
   const { name, baseUrl, dialect, profile, capabilities } = provider
   if (dialect === 'google') return { ...unlessKnown, ...google, ...capabilities }
-  if (dialect === 'vertex') return { ...unlessKnown, ...vertex, ...capabilities }
+  if (dialect === 'vertex' || dialect === 'bedrock') return { ...unlessKnown, ...cloud, ...capabilities }
   if (dialect === 'azure') return { ...unlessKnown, ...azureCapabilities(provider), ...capabilities }
   const names = [name, hostOf(baseUrl)]
   const ofName = known.find(([pattern]) => names.some((each) => pattern.test(each)))?.[1]

@@ -22,6 +22,7 @@ const addressPatterns: readonly (readonly [RegExp, string])[] = [
 const patterns: readonly (readonly [RegExp, string])[] = [
   ...keyPatterns,
   [/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'`<>)\]]+/gi, gone],
+  [/\barn:aws[\w-]*:[^\s"'`,;)\]]+/gi, gone],
   [/[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g, gone],
   [/\b(?:org|proj|acct)[-_][A-Za-z0-9][\w-]*/g, gone],
   [/\breq_[A-Za-z0-9]{8,}/g, gone],

@@ -14,7 +14,9 @@ export interface CloudCall {
 /** What the cloud itself answers. */
 export interface CloudAnswer {
   readonly status: number
-  readonly json: unknown
+  readonly json?: unknown
+  /** In place of JSON. */
+  readonly text?: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -26,6 +28,7 @@ export interface Forwarded {
   /** Makes the cloud's own framing of the sandbox's answer. */
   readonly reframe?: (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>
   readonly contentType?: string
+  readonly answerHeaders?: Readonly<Record<string, string>>
 }
 
 export type CloudGate = (call: CloudCall) => CloudAnswer | Forwarded
@@ -39,13 +42,13 @@ const readCall = async (request: IncomingMessage): Promise<CloudCall> => {
 }
 
 const forward = async (method: string, forwarded: Forwarded, response: ServerResponse): Promise<void> => {
-  const { url, headers, body, reframe, contentType } = forwarded
+  const { url, headers, body, reframe, contentType, answerHeaders } = forwarded
   const gone = new AbortController()
   response.on('close', () => gone.abort())
   const answer = await fetch(url, { method, headers, body, signal: gone.signal })
   const isError = answer.status >= 400
   const type = (isError ? null : contentType) ?? answer.headers.get('content-type') ?? 'application/json'
-  response.writeHead(answer.status, { 'content-type': type })
+  response.writeHead(answer.status, { 'content-type': type, ...answerHeaders })
   const chunks = answer.body ?? (async function* () {})()
   for await (const chunk of reframe === undefined || isError ? chunks : reframe(chunks)) response.write(chunk)
   response.end()
@@ -59,7 +62,7 @@ export const startCloud = async (t: Test, gate: CloudGate): Promise<string> => {
       const decided = gate(call)
       if ('url' in decided) return await forward(call.method, decided, response)
       response.writeHead(decided.status, { 'content-type': 'application/json', ...decided.headers })
-      response.end(JSON.stringify(decided.json))
+      response.end(decided.text ?? JSON.stringify(decided.json))
     } catch {
       response.destroy()
     }

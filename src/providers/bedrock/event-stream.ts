@@ -1,0 +1,71 @@
+import { EventStreamCodec } from '@smithy/core/event-streams'
+import { providerLimits } from '../dialect/limits.ts'
+
+export interface StreamMessage {
+  /** Of an event; `error` for an exception. */
+  readonly name: string
+  readonly payload: string
+}
+
+/** A message whose checksum or length is wrong, or that is too large. */
+export class EventStreamFault extends Error {}
+
+const lengthBytes = 4
+const overheadBytes = 16 // Two lengths, two checksums.
+
+const codec = new EventStreamCodec(
+  (bytes) => Buffer.from(bytes).toString(),
+  (text) => Buffer.from(text),
+)
+
+const readMessage = (bytes: Uint8Array): StreamMessage => {
+  const { headers, body } = codec.decode(bytes)
+  const isEvent = headers[':message-type']?.value === 'event'
+  return {
+    name: isEvent ? String(headers[':event-type']?.value) : 'error',
+    payload: Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString(),
+  }
+}
+
+/** Of `application/vnd.amazon.eventstream`; the bytes may be cut anywhere. Throws EventStreamFault. */
+export class EventStreamSplitter {
+  #carried: Uint8Array[] = []
+  #carriedBytes = 0
+  /** Of the message that has begun; 0: its length is not known yet. */
+  #wantedBytes = 0
+
+  push(chunk: Uint8Array): readonly StreamMessage[] {
+    this.#carried.push(chunk)
+    this.#carriedBytes += chunk.length
+    if (this.#carriedBytes < Math.max(lengthBytes, this.#wantedBytes)) return []
+    const bytes = Buffer.concat(this.#carried)
+    const messages: StreamMessage[] = []
+    let at = 0
+    this.#wantedBytes = 0
+    while (bytes.length - at >= lengthBytes) {
+      this.#wantedBytes = this.#readLength(bytes, at)
+      if (bytes.length - at < this.#wantedBytes) break
+      messages.push(this.#decode(bytes.subarray(at, at + this.#wantedBytes)))
+      at += this.#wantedBytes
+      this.#wantedBytes = 0
+    }
+    this.#carried = [bytes.subarray(at)]
+    this.#carriedBytes = bytes.length - at
+    return messages
+  }
+
+  #readLength(bytes: Buffer, at: number): number {
+    const length = bytes.readUInt32BE(at)
+    if (length < overheadBytes || length > providerLimits.sseEventBytesMax)
+      throw new EventStreamFault(`a message of ${length} bytes`)
+    return length
+  }
+
+  #decode(bytes: Uint8Array): StreamMessage {
+    try {
+      return readMessage(bytes)
+    } catch (cause) {
+      throw new EventStreamFault('a message that cannot be read', { cause })
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import type { JsonObject } from '../../encoding/json.ts'
+import { closedSchema } from '../anthropic/write-schema.ts'
+import type { AnswerFormat, CacheMark, Conversation, ToolChoice, ToolDefinition } from '../canonical/conversation.ts'
+import type { ReplyRequest } from '../canonical/format.ts'
+import { unsupported } from '../canonical/refuse.ts'
+import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
+import { requestedTier } from '../dialect/provider.ts'
+import { postToBedrock } from './address.ts'
+import { type ConverseMessage, type WriteCachePoint, writeConverseText, writeConverseTurns } from './write-messages.ts'
+
+const cachingModels = /anthropic\.claude|amazon\.nova/
+const temperatureMax = 1
+
+/** Other models refuse them. Nova has one lifetime, and caches no tools. */
+const cachePointFor =
+  (upstreamModel: string): WriteCachePoint =>
+  (cached: CacheMark) => {
+    if (cached === null || !cachingModels.test(upstreamModel)) return []
+    const ttl = upstreamModel.includes('amazon.nova') ? {} : { ttl: cached }
+    return [{ cachePoint: { type: 'default', ...ttl } }]
+  }
+
+const inferenceOf = (conversation: Conversation, { outputCap }: ReplyRequest): JsonObject => {
+  const { outputTokensMax, temperature, topP, stopSequences } = conversation
+  const maxTokens = Math.min(outputTokensMax ?? Number.POSITIVE_INFINITY, outputCap ?? Number.POSITIVE_INFINITY)
+  const config = {
+    ...(Number.isFinite(maxTokens) ? { maxTokens } : {}),
+    ...(temperature === null ? {} : { temperature: Math.min(temperature, temperatureMax) }),
+    ...(topP === null ? {} : { topP }),
+    ...(stopSequences.length === 0 ? {} : { stopSequences }),
+  }
+  return Object.keys(config).length === 0 ? {} : { inferenceConfig: config }
+}
+
+const writeTool = ({ name, description, parameters }: ToolDefinition): JsonObject => ({
+  toolSpec: {
+    name,
+    ...(description === null || description === '' ? {} : { description }),
+    inputSchema: { json: { type: 'object', ...(parameters ?? { properties: {} }) } },
+  },
+})
+
+const writeChoice = (choice: ToolChoice): JsonObject => {
+  if (choice.type === 'tool') return { tool: { name: choice.name } }
+  return choice.type === 'required' ? { any: {} } : { auto: {} }
+}
+
+const hasCalls = (messages: readonly ConverseMessage[]): boolean =>
+  messages.some(({ content }) => content.some((block) => 'toolUse' in block || 'toolResult' in block))
+
+/** The API has no choice `none`: then no tools are offered, which it refuses where some were called before. */
+const toolsOf = (
+  { tools, toolChoice }: Conversation,
+  messages: readonly ConverseMessage[],
+  { upstreamModel }: Target,
+): JsonObject => {
+  const isNone = toolChoice?.type === 'none'
+  if (isNone && hasCalls(messages))
+    throw unsupported('tool_choice', 'is none after calls of tools, which this model cannot')
+  if (tools.length === 0 || isNone) return {}
+  const writePoint = upstreamModel.includes('amazon.nova') ? () => [] : cachePointFor(upstreamModel)
+  return {
+    toolConfig: {
+      tools: tools.flatMap((tool) => [writeTool(tool), ...writePoint(tool.cached)]),
+      ...(toolChoice === null ? {} : { toolChoice: writeChoice(toolChoice) }),
+    },
+  }
+}
+
+const writeSchema = ({ name, description, schema }: Extract<AnswerFormat, { type: 'schema' }>): JsonObject => ({
+  name,
+  schema: JSON.stringify(closedSchema(schema)),
+  ...(description === null ? {} : { description }),
+})
+
+const formatOf = (format: AnswerFormat): JsonObject => {
+  switch (format.type) {
+    case 'text':
+      return {}
+    case 'json':
+      throw unsupported('response_format', 'of type json_object is not available for this model: give a schema')
+    case 'schema':
+      return { outputConfig: { textFormat: { type: 'json_schema', structure: { jsonSchema: writeSchema(format) } } } }
+  }
+}
+
+/**
+ * Of `additionalModelRequestFields`, `guardrailConfig`, `promptVariables` and `requestMetadata` nothing is written: what
+ * they hold belongs to the operator's account, or is not known here. So reasoning is as the model has it by default.
+ */
+export const writeConverse = (conversation: Conversation, target: Target, asking: ReplyRequest): UpstreamRequest => {
+  if (conversation.webSearch !== null) throw unsupported('tools', 'has a web search, which this model has not')
+  const writePoint = cachePointFor(target.upstreamModel)
+  const system = conversation.system.flatMap((part) => {
+    const written = writeConverseText(part)
+    return written.length === 0 ? [] : [...written, ...writePoint(part.cached)]
+  })
+  const messages = writeConverseTurns(conversation.turns, writePoint)
+  const { serviceTier } = requestedTier(target, conversation.serviceTier)
+  return postToBedrock(target, asking.stream ? 'converse-stream' : 'converse', {
+    ...(system.length === 0 ? {} : { system }),
+    messages,
+    ...inferenceOf(conversation, asking),
+    ...toolsOf(conversation, messages, target),
+    ...formatOf(conversation.format),
+    ...(serviceTier === undefined ? {} : { serviceTier: { type: serviceTier } }),
+  })
+}
