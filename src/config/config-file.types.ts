@@ -220,6 +220,10 @@ export interface ConfigFile {
          */
         readonly responses?: boolean
         /**
+         * The only name of the output limit that it obeys: a limit under the other name is renamed. Default: the name that the caller gave.
+         */
+        readonly output_limit?: 'max_tokens' | 'max_completion_tokens'
+        /**
          * Request members that are forwarded although the provider charges for them beside the tokens: no workspace is billed for that. Default: none.
          */
         readonly allow_members?: ('plugins' | 'enable_search')[]

@@ -76,6 +76,8 @@ export interface ProviderCapabilities {
   readonly unknown_members?: 'accepted' | 'refused'
   readonly allow_members?: readonly string[]
   readonly responses?: boolean
+  /** The only name of the output limit that it obeys; absent: the caller's own, or the profile's. */
+  readonly output_limit?: 'max_tokens' | 'max_completion_tokens'
 }
 
 const openai: ProviderCapabilities = { service_tiers: ['default', 'flex', 'priority', 'ultrafast'] }
@@ -85,7 +87,16 @@ const known: readonly (readonly [pattern: RegExp, capabilities: ProviderCapabili
   [/(?:^|\.)(?:openai|azure)(?:\.|-|$)/, openai],
   [/^grok$|(?:^|\.)x\.ai$/, { service_tiers: ['default', 'priority'] }],
   // It answers 422 to members that it does not know, and reports usage at the end of each stream.
-  [/^mistral$|(?:^|\.)mistral\.ai$/, { stream_options: false, unknown_members: 'refused', responses: false }],
+  [
+    /^mistral$|(?:^|\.)mistral\.ai$/,
+    { stream_options: false, unknown_members: 'refused', responses: false, output_limit: 'max_tokens' },
+  ],
+  [
+    /^(?:deepseek|together)$|(?:^|\.)(?:deepseek\.com|together\.(?:xyz|ai))$/,
+    { responses: false, output_limit: 'max_tokens' },
+  ],
+  // Ollama ignores the other name without an error: https://github.com/ollama/ollama/issues/7125
+  [/^(?:ollama|lm-?studio)$/, { output_limit: 'max_tokens' }],
   [/^groq$|(?:^|\.)groq\.com$/, { unknown_members: 'refused' }],
 ]
 
@@ -111,7 +122,9 @@ const unlessKnown = {
 
 const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(baseUrl).hostname : '')
 
-export const providerCapabilities = (provider: Provider): Required<ProviderCapabilities> => {
+type Resolved = Required<Omit<ProviderCapabilities, 'output_limit'>> & Pick<ProviderCapabilities, 'output_limit'>
+
+export const providerCapabilities = (provider: Provider): Resolved => {
   const { name, baseUrl, dialect, profile, capabilities } = provider
   if (dialect === 'google') return { ...unlessKnown, ...google, ...capabilities }
   if (dialect === 'vertex' || dialect === 'bedrock') return { ...unlessKnown, ...cloud, ...capabilities }

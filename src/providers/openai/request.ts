@@ -2,7 +2,7 @@ import { asArray, asObject, isObject, type JsonObject } from '../../encoding/jso
 import { checkMembers } from '../canonical/allowed-members.ts'
 import { refuseProviderState } from '../canonical/refuse.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
-import { endpointOf, type Profile, type Provider, providerCapabilities, requestedTier } from '../dialect/provider.ts'
+import { endpointOf, type Provider, providerCapabilities, requestedTier } from '../dialect/provider.ts'
 import { chatMembers } from './allowed-members.ts'
 import { refuseUnpricedChatTools } from './usage.ts'
 
@@ -45,14 +45,24 @@ const askUsage = (draft: Draft, provider: Provider): void => {
 }
 
 /** The provider's newest models take this name of the output limit. */
-export const capFieldOf = (profile: Profile): (typeof capFields)[number] =>
-  profile === 'openai' ? 'max_completion_tokens' : 'max_tokens'
+export const capFieldOf = (provider: Provider): (typeof capFields)[number] =>
+  providerCapabilities(provider).output_limit ??
+  (provider.profile === 'openai' ? 'max_completion_tokens' : 'max_tokens')
+
+/** Under another name it is refused by some providers, and ignored by others, which then bill beyond it. */
+const renameLimit = (draft: Draft, provider: Provider): void => {
+  const name = providerCapabilities(provider).output_limit
+  if (name === undefined) return
+  const given = capFields.map((field) => draft[field]).filter((limit) => typeof limit === 'number')
+  for (const field of capFields) delete draft[field]
+  if (given.length > 0) draft[name] = Math.min(...given)
+}
 
 /** The caller's own limit keeps its name. */
-const capOutput = (draft: Draft, outputCap: number, profile: Profile): void => {
+const capOutput = (draft: Draft, outputCap: number, provider: Provider): void => {
   const own = capFields.filter((field) => typeof draft[field] === 'number')
   for (const field of own) draft[field] = Math.min(Number(draft[field]), outputCap)
-  if (own.length === 0) draft[capFieldOf(profile)] = outputCap
+  if (own.length === 0) draft[capFieldOf(provider)] = outputCap
 }
 
 const isDeveloper = (message: unknown): boolean => isObject(message) && message['role'] === 'developer'
@@ -77,7 +87,8 @@ const bodyOf = (target: Target, { body, stream, outputCap }: UpstreamCallRequest
   const draft: Draft = { ...body, model: upstreamModel }
   fitMembers(draft, target)
   if (stream) askUsage(draft, provider)
-  if (outputCap !== null) capOutput(draft, outputCap, provider.profile)
+  renameLimit(draft, provider)
+  if (outputCap !== null) capOutput(draft, outputCap, provider)
   if (provider.profile !== 'openai') renameDeveloper(draft)
   if (provider.profile === 'xai') dropUnbillable(draft)
   return draft

@@ -74,6 +74,12 @@ export const readInputParts = (details: JsonObject) => {
   }
 }
 
+/** DeepSeek's own name of what OpenAI reports as `cached_tokens`; some of its answers have it alone. */
+const promptDetailsIn = (raw: JsonObject): JsonObject => ({
+  cached_tokens: raw['prompt_cache_hit_tokens'],
+  ...asObject(raw['prompt_tokens_details']),
+})
+
 interface ReportedBeside {
   readonly toolCalls?: ToolCalls
   /** `service_tier` of the answer. */
@@ -85,7 +91,7 @@ export const readChatUsage = (raw: unknown, profile: Profile, beside: ReportedBe
   if (!isObject(raw) || figures === null) return null
   const output = asObject(raw['completion_tokens_details'])
   const usage = usageOf(
-    { total: figures.prompt, ...readInputParts(asObject(raw['prompt_tokens_details'])) },
+    { total: figures.prompt, ...readInputParts(promptDetailsIn(raw)) },
     {
       ...outputOf[profile](figures),
       audio: part(output, 'audio_tokens'),

@@ -46,9 +46,9 @@ const writeChatTools = ({ tools, toolChoice, parallelToolCalls }: Conversation, 
 
 const present = (name: string, value: unknown): JsonObject => (value === null ? {} : { [name]: value })
 
-const capOf = ({ outputTokensMax }: Conversation, { outputCap }: ReplyRequest, profile: Profile): JsonObject => {
+const capOf = ({ outputTokensMax }: Conversation, { outputCap }: ReplyRequest, provider: Provider): JsonObject => {
   const given = [outputTokensMax, outputCap].filter((limit) => limit !== null)
-  return given.length === 0 ? {} : { [capFieldOf(profile)]: Math.min(...given) }
+  return given.length === 0 ? {} : { [capFieldOf(provider)]: Math.min(...given) }
 }
 
 /** `off` is sent explicitly: a model that would think by default must not cost what the caller declined. */
@@ -118,7 +118,7 @@ const bodyOf = (conversation: Conversation, { provider, upstreamModel }: Target,
     model: upstreamModel,
     messages: writeChatMessages(conversation, profile),
     ...writeChatTools(conversation, profile),
-    ...capOf(conversation, asking, profile),
+    ...capOf(conversation, asking, provider),
     ...present('temperature', temperature),
     ...present('top_p', topP),
     ...(stopSequences.length === 0 ? {} : { stop: stopSequences }),
