@@ -157,13 +157,28 @@ const problemsOfKeys = (content: unknown): readonly ConfigProblem[] =>
     const called = deployments.map((each, index) => [`${path}.deployments[${index}]`, [each, entry]] as const)
     return (called.length === 0 ? [[path, [entry]] as const] : called).flatMap(([path, members]) => {
       const has = (member: string): boolean => members.some((each) => memberOf(each, member) !== undefined)
-      const problems =
-        dialect === videoDialect
-          ? vendorKeyProblems(has)
-          : [...providerKeyProblems(has), ...dialectProblems(dialect, has), ...authenticationProblems(dialect, entry)]
+      const problems = dialect === videoDialect ? vendorKeyProblems(has) : providerProblems(dialect, members, has)
       return problems.map(([member, message]) => ({ path: `${path}.${member}`, message }))
     })
   })
+
+/** Of a deployment and its provider: the first that has a credential, of either kind. */
+const holderOfCredential = (members: readonly unknown[]): unknown =>
+  members.find((each) => ['api_key', 'authentication'].some((member) => memberOf(each, member) !== undefined))
+
+const providerProblems = (
+  dialect: unknown,
+  members: readonly unknown[],
+  has: (member: string) => boolean,
+): readonly KeyProblem[] => {
+  const holder = holderOfCredential(members)
+  return [
+    ...credentialProblems((member) => memberOf(holder, member) !== undefined),
+    ...providerKeyProblems(has),
+    ...dialectProblems(dialect, has),
+    ...authenticationProblems(dialect, holder),
+  ]
+}
 
 const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
@@ -183,7 +198,6 @@ const credentialProblems = (has: (member: string) => boolean): readonly KeyProbl
 }
 
 const providerKeyProblems = (has: (member: string) => boolean): readonly KeyProblem[] => [
-  ...credentialProblems(has),
   ...(has('base_url') ? [] : [['base_url', 'is required'] as const]),
   ...['access_key', 'secret_key', 'calls_per_second']
     .filter(has)

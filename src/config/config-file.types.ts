@@ -178,6 +178,47 @@ export interface ConfigFile {
         readonly name: string
         readonly base_url?: string
         readonly api_key?: string
+        /**
+         * In place of api_key: a credential that is issued for a time.
+         */
+        readonly authentication?: {
+          type:
+            | 'entra_application'
+            | 'azure_managed_identity'
+            | 'google_credentials'
+            | 'aws_keys'
+            | 'aws_profile'
+            | 'aws_role'
+          readonly tenant_id?: string
+          /**
+           * Of an Entra application, or of a user-assigned managed identity.
+           */
+          readonly client_id?: string
+          readonly client_secret?: string
+          /**
+           * Entra's origin. Default https://login.microsoftonline.com.
+           */
+          readonly authority?: string
+          /**
+           * Of Entra's token. Default https://ai.azure.com/.default; with api_version https://cognitiveservices.azure.com/.default.
+           */
+          readonly scope?: string
+          /**
+           * Of google_credentials: JSON of a service account or a user. Default: application default credentials. Of aws_profile: the shared credentials file. Default: AWS_SHARED_CREDENTIALS_FILE, then ~/.aws/credentials.
+           */
+          readonly credentials_file?: string
+          /**
+           * Of AWS: what requests are signed for.
+           */
+          readonly region?: string
+          readonly access_key_id?: string
+          readonly secret_access_key?: string
+          readonly session_token?: string
+          /**
+           * Default: AWS_PROFILE, then default.
+           */
+          readonly profile?: string
+        }
         readonly headers?: {
           readonly [k: string]: string
         }

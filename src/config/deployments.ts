@@ -9,11 +9,21 @@ import type { ConfigFile } from './config-file.types.ts'
 type Entry = NonNullable<ConfigFile['providers']>[string]
 type DeploymentEntry = NonNullable<Entry['deployments']>[number]
 
+/** Its own credential, of either kind, is the only one of a deployment. */
+const entryWithout = ({
+  api_key: _key,
+  authentication: _authentication,
+  ...entry
+}: Entry): Omit<Entry, 'deployments'> => entry
+
 /** As a provider's entry: what the deployment leaves out is the provider's. */
 export const entryOfDeployment = (
   { deployments: _deployments, headers, ...entry }: Entry,
   { name: _name, models: _models, headers: ownHeaders, ...own }: DeploymentEntry,
-): Entry => ({ ...entry, ...own, headers: { ...headers, ...ownHeaders } })
+): Entry => {
+  const hasCredential = own.api_key !== undefined || own.authentication !== undefined
+  return { ...(hasCredential ? entryWithout(entry) : entry), ...own, headers: { ...headers, ...ownHeaders } }
+}
 
 /** A provider whose deployments all have an address has the first one. */
 export const entryOfProvider = (entry: Entry): Entry => {

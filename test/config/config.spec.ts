@@ -326,6 +326,41 @@ t.test('secrets of an authentication are read by those that call providers alone
   })
 })
 
+t.test('a deployment has a credential of its own, of either kind', async (t) => {
+  const base_url = 'https://r.openai.azure.com/openai/v1'
+  const entra = (name: string) => ({
+    ...{ type: 'entra_application', tenant_id: 't', client_id: name, client_secret: `\${${name.toUpperCase()}}` },
+  })
+  const deployments = [
+    { name: 'key', api_key: '${KEY}' },
+    { name: 'own', authentication: entra('own') },
+    { name: 'inherited' },
+  ]
+  const azure = { dialect: 'azure', base_url, authentication: entra('all'), deployments }
+  const file = fileWith(t, { providers: { azure } })
+  const env = { KEY: 'key-of-one', OWN: 'own-secret', ALL: 'secret-of-all' }
+  const upstreams = readConfig(env, { file }).providers[0]?.deployments?.map(({ provider }) => provider)
+  t.match(upstreams, [
+    { apiKey: 'key-of-one', authentication: undefined },
+    { apiKey: '', authentication: { clientId: 'own', clientSecret: 'own-secret' } },
+    { apiKey: '', authentication: { clientId: 'all', clientSecret: 'secret-of-all' } },
+  ])
+  t.notMatch(JSON.stringify(readConfig(env, { file, role: 'edge' })), /own-secret|secret-of-all|key-of-one/)
+  const wrong = [
+    { name: 'both', api_key: 'k', authentication: entra('own') },
+    { name: 'other', authentication: { type: 'google_credentials' } },
+    { name: 'less', authentication: { type: 'entra_application', tenant_id: 't', client_id: 'c' } },
+  ]
+  const { problems } = thrownBy(() =>
+    readConfig(env, { file: fileWith(t, { providers: { azure: { ...azure, deployments: wrong } } }) }),
+  ) as ConfigError
+  t.same(problems.map(({ path }) => path).sort(), [
+    'providers.azure.deployments[0].authentication',
+    'providers.azure.deployments[1].authentication.type',
+    'providers.azure.deployments[2].authentication.client_secret',
+  ])
+})
+
 t.test('keys of AWS are named, in a file, or those of the machine or the container', (t) => {
   const region = 'eu-west-1'
   const base_url = `https://bedrock-runtime.${region}.amazonaws.com`
