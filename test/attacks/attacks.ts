@@ -22,7 +22,7 @@ export interface Attack {
   readonly held: readonly Ending[]
   readonly overTls?: true
   /** What the neighbour asks meanwhile, where it is not the ordinary model or pace. */
-  readonly neighbour?: { readonly model?: string; readonly perSecond?: number; readonly keyed?: true }
+  readonly neighbour?: { readonly model?: string; readonly perSecond?: number; readonly keyed?: boolean }
   readonly attempt: (connection: Connection, keys: Keys) => Promise<Ending>
 }
 

@@ -5,20 +5,20 @@ import { cpuMicros } from '../bench/procfs.ts'
 import { megabytes, table, whole } from '../bench/table.ts'
 import { makeCertificates } from '../support/certificates.ts'
 import { startGatewayApart } from '../support/gateway-apart.ts'
-import { startHostileUpstream } from '../support/hostile-upstream.ts'
+import { startHostileUpstreamApart } from '../support/hostile-upstream.ts'
 import type { Endings, Order } from './attacker.ts'
 import type { Attack, Keys } from './attacks.ts'
 import { askSteadily, type NeighbourOptions, type Served } from './neighbour.ts'
 import { PacedProcess } from './paced-process.ts'
-import { behaviours } from './upstream.ts'
 
 /** Of a core, for all attackers together. */
 const attackersShare = 0.1
 const neighbourPerSecond = 40
 const settleMs = 500
+/** Until what is compiled and loaded at first use is: an installation that is attacked has served before. */
+const warmMs = 4_000
 const timesMax = 2
 const addedMsMax = 50
-const models = Object.fromEntries(Object.keys(behaviours).map((name) => [name, name]))
 
 export interface Row {
   readonly name: string
@@ -43,20 +43,25 @@ interface Place {
   readonly keys: Keys
 }
 
+const neighbourAt = (
+  { url, neighbourKey: key }: Pick<Place, 'url' | 'neighbourKey'>,
+  { model = 'openai/quick', perSecond = neighbourPerSecond, keyed = false }: NonNullable<Attack['neighbour']> = {},
+): NeighbourOptions => ({ url, key, model, perSecond, keyed })
+
 const startPlace = async (t: Test, listen: object = {}): Promise<Place> => {
-  const upstreamUrl = await startHostileUpstream(t, behaviours)
+  const upstream = await startHostileUpstreamApart(t, new URL('upstream.ts', import.meta.url))
   const started = await startGatewayApart(t, {
-    upstreamUrl,
-    models,
+    upstreamUrl: upstream.url,
+    models: Object.fromEntries(upstream.models.map((name) => [name, name])),
     config: { listen: { host: '127.0.0.1', port: 0, ...listen } },
   })
   const { process: gateway, operator, account } = started
   const paying = await operator.openAccount('attacker', '10000')
   const penniless = await operator.openAccount('penniless', '0')
+  const place = { url: gateway.url, pid: gateway.pid, neighbourKey: account.secret }
+  await askSteadily(neighbourAt(place), warmMs)
   return {
-    url: gateway.url,
-    pid: gateway.pid,
-    neighbourKey: account.secret,
+    ...place,
     keys: { paying: paying.secret, penniless: penniless.secret },
   }
 }
@@ -90,10 +95,11 @@ const findProblems = ({ calm, attacked, tries, held, open }: Omit<Row, 'problems
   ...(held + open < tries ? [`${tries - held - open} tries got through`] : []),
 ]
 
-const attackOnce = async (order: Order): Promise<Endings> => {
+/** Alone at first: what the start of a process takes from others is not the gateway's. */
+const withAttacker = async <T>(work: (attacker: PacedProcess) => Promise<T>): Promise<T> => {
   const attacker = await PacedProcess.start(new URL('attacker.ts', import.meta.url), attackersShare)
   try {
-    return await attacker.ask<Endings>(order)
+    return await work(attacker)
   } finally {
     await attacker.stop()
   }
@@ -133,16 +139,16 @@ interface Measuring {
 
 /** The neighbour alone and beside the attack, in turn. */
 export const measureAttack = async (attack: Attack, place: Place, { ms, rounds }: Measuring): Promise<Row> => {
-  const { model = 'openai/quick', perSecond = neighbourPerSecond, keyed = false } = attack.neighbour ?? {}
-  const neighbour: NeighbourOptions = { url: place.url, key: place.neighbourKey, model, perSecond, keyed }
+  const neighbour = neighbourAt(place, attack.neighbour)
   const order: Order = { attack: attack.name, url: place.url, keys: place.keys, ms: ms / rounds }
   const watch = new MemoryWatch(place.pid)
   const [calms, attackeds, endingsOf, added]: [Served[], Served[], Endings[], number[]] = [[], [], [], []]
   for (let round = 0; round < rounds; round += 1) {
     await askSteadily(neighbour, settleMs) // What the attack before has left behind.
     const calm = await watchCpu(place.pid, () => askSteadily(neighbour, order.ms / 2))
-    const both = () => Promise.all([askSteadily(neighbour, order.ms), attackOnce(order)])
-    const { done, cores } = await watchCpu(place.pid, both)
+    const { done, cores } = await withAttacker((attacker) =>
+      watchCpu(place.pid, () => Promise.all([askSteadily(neighbour, order.ms), attacker.ask<Endings>(order)])),
+    )
     calms.push(calm.done)
     attackeds.push(done[0])
     endingsOf.push(done[1])

@@ -1,5 +1,6 @@
+/** The attacks' upstream, as a process of its own. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Behaviour, beginStream, wordsEvent } from '../support/hostile-upstream.ts'
+import { type Behaviour, beginStream, serveHostileUpstream, wordsEvent } from '../support/hostile-upstream.ts'
 
 const answerOf = (content: string): string =>
   JSON.stringify({
@@ -43,10 +44,12 @@ const limitTo = (perSecond: number): Behaviour => {
   }
 }
 
-export const behaviours: Readonly<Record<string, Behaviour>> = {
+const behaviours: Readonly<Record<string, Behaviour>> = {
   quick: answerWith(quickAnswer),
   large: answerWith(largeAnswer),
   hung: () => undefined,
   endless: streamEndlessly,
   limited: limitTo(20),
 }
+
+await serveHostileUpstream(behaviours)

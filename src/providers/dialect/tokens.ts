@@ -11,10 +11,13 @@ function* slicesOf(text: string): Iterable<string> {
     yield text.slice(at, Math.min(length, at + providerLimits.estimateSliceCharacters))
 }
 
+/** Some 150 ms of the main thread at the first call, nothing at later ones. */
+export const loadTokenizer = () => import('gpt-tokenizer/encoding/o200k_base')
+
 /** Tokens of a text by o200k; beyond `estimateCharactersMax` extrapolated in proportion. */
 export const countTokens = async (text: string): Promise<number> => {
   if (text === '') return 0
-  const tokenizer = await import('gpt-tokenizer/encoding/o200k_base')
+  const tokenizer = await loadTokenizer()
   let tokens = 0
   let characters = 0
   let breatheAt: number = providerLimits.estimateYieldCharacters

@@ -14,6 +14,7 @@ import { countOf } from '../../providers/dialect/reported-usage.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Observer } from '../../runtime/observer.ts'
 import { withTimeout } from '../../runtime/within.ts'
+import { takeTurn } from '../../runtime/work-turns.ts'
 import type { AnswerRequest } from '../dispatch.ts'
 import type { AbortedUsageEstimator } from './aborted-usage-estimator.ts'
 import type { CalledUpstream, OpenStream, ServedRequest, WholeAnswer } from './attempt.ts'
@@ -143,6 +144,16 @@ const settleAborted = (
   return { ...estimator.estimate(call, called, usage, visibleMs), source: 'estimated' }
 }
 
+/** Hundreds of streams may be left at once. */
+const countInTurn = async (
+  { dialect, target }: Pick<CalledUpstream, 'dialect' | 'target'>,
+  call: AnswerRequest,
+  delivered: Delivered,
+): Promise<Usage> => {
+  await takeTurn(call.workspaceId)
+  return dialect.countUsage(target, call, delivered)
+}
+
 /** A promise where the upstream did not report all usage, so that it is counted. */
 export const billServed = (
   call: AnswerRequest,
@@ -160,7 +171,9 @@ export const billServed = (
     outcome === 'client_gone' && !isFinal
       ? settleAborted(call, { candidate, calledAtMs, dialect, target }, { reported, counted }, aborted)
       : settleUsage(reported, counted)
-  return dialect.countUsage(target, call, delivered).then((counted) => usageFact(call, { ...bill, ...settle(counted) }))
+  return countInTurn({ dialect, target }, call, delivered).then((counted) =>
+    usageFact(call, { ...bill, ...settle(counted) }),
+  )
 }
 
 const nothingDelivered: Delivered = { texts: [], reasoningTexts: [], charactersBeyond: 0, characters: 0 }
@@ -171,8 +184,8 @@ export const billUnanswered = async (
   attempts: readonly Attempt[],
   aborted: AbortedUsageEstimate,
 ): Promise<FactOf<'UsageRecorded'>> => {
-  const { candidate, dialect, target } = called
-  const counted = await dialect.countUsage(target, call, nothingDelivered)
+  const { candidate } = called
+  const counted = await countInTurn(called, call, nothingDelivered)
   const settled = settleAborted(call, called, { reported: null, counted }, aborted)
   return usageFact(call, { candidate, outcome: 'client_gone', attempts, storedId: null, ...settled })
 }

@@ -4,6 +4,7 @@ export const proxyLimits = {
   upstreamIdleMs: 300_000, // Between two chunks: some models think as long as a whole response takes.
   retriesMs: 10_000, // Of one candidate: a caller should not wait longer for the next one.
   attemptsMax: 16, // Of a request: what the event that ends it lists.
+  tokenizerLoadMs: 2_000, // After the start: the first stream that is left must not wait for it, and neither must a start.
   closingUsageMs: 5_000, // After its client left, for a stream's usage, sent right after the last chunk.
   observedThinkingMsMin: 20, // A shorter time to the first visible token is the network's, not the model's.
   observedModelsMax: 1_000, // Whose rate of thinking is kept: 100 bytes each.

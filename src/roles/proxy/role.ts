@@ -1,3 +1,4 @@
+import { loadTokenizer } from '../../providers/dialect/tokens.ts'
 import type { Check } from '../../runtime/health.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
 import { withTimeout } from '../../runtime/within.ts'
@@ -7,6 +8,7 @@ import type { WatchedRole } from '../role.ts'
 import { defineRole, type RunningRole } from '../role.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
 import { createForward, type ForwardParts } from './forward.ts'
+import { proxyLimits } from './limits.ts'
 
 export interface CallSource {
   /** Hands every call to `dispatch` until it is stopped; the stop may wait for the calls that it took. */
@@ -48,7 +50,12 @@ const start = async ({ calls, drainMs = sharedLimits.stopMs, ...parts }: ProxyPa
   const inFlight = new CallsInFlight()
   const serving = calls.serve(createForward({ ...parts, inFlight }))
   const endMs = (parts.closingAckMs ?? sharedLimits.closingAckMs) + sharedLimits.lastAnswerMs
-  return { checks: () => ({ calls: serving.check }), stop: () => drain(serving, inFlight, drainMs, endMs) }
+  const loading = setTimeout(loadTokenizer, proxyLimits.tokenizerLoadMs).unref()
+  const stop = (): Promise<void> => {
+    clearTimeout(loading)
+    return drain(serving, inFlight, drainMs, endMs)
+  }
+  return { checks: () => ({ calls: serving.check }), stop }
 }
 
 export const proxy = defineRole({

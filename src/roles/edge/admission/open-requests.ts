@@ -3,6 +3,7 @@ import { isUnfunded } from '../../../domain/wallet/wallet.ts'
 import { GatewayError } from '../../../errors/gateway-error.ts'
 import { type HttpMiddleware, type HttpState, keyOfContext } from '../../../http/context.ts'
 import { FairShares } from '../../../runtime/fair-shares.ts'
+import { takeTurn } from '../../../runtime/work-turns.ts'
 import { cancelAtOnce } from '../../dispatch.ts'
 import { type BodyBound, type BodyBoundOf, boundAt } from '../http/request-body.ts'
 import { admissionLimits } from './limits.ts'
@@ -91,6 +92,8 @@ export const limitOpenRequests =
     ctx.state.openBytes = open
     const closed = new Promise<void>((resolve) => ctx.res.once('close', resolve))
     try {
+      const turn = takeTurn(keyOfContext(ctx).workspaceId)
+      if (turn !== undefined) await turn
       await next()
     } finally {
       void closed.then(open.leave)

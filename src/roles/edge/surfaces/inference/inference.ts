@@ -24,6 +24,7 @@ import { runWhereLarge } from '../../../../runtime/large-steps.ts'
 import { sharedLimits } from '../../../../runtime/limits.ts'
 import type { Logger } from '../../../../runtime/logger.ts'
 import { withTimeout } from '../../../../runtime/within.ts'
+import { takeTurn } from '../../../../runtime/work-turns.ts'
 import {
   type AnswerPart,
   type AnswerRequest,
@@ -211,6 +212,8 @@ export class Inference {
       ? this.#parts.abortedStreams.follow(call.workspaceId, clientGone)
       : unfollowed(clientGone)
     try {
+      const turn = takeTurn(call.workspaceId)
+      if (turn !== undefined) await turn
       const dispatched = this.#parts.dispatch(call, client.gone)
       const parts = capture(reshape(dispatched))[Symbol.asyncIterator]()
       const { workspaceId } = call

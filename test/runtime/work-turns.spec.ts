@@ -1,0 +1,70 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { takeTurn, WorkTurns } from '../../src/runtime/work-turns.ts'
+import { propertyRuns } from '../support/property-runs.ts'
+
+/** Turns of an event loop that the test runs by itself. */
+const createLoop = (stepsMax: number) => {
+  let begin: (() => void) | null = null
+  const turns = new WorkTurns(stepsMax, (next) => {
+    begin = next
+  })
+  const began: string[] = []
+  const ask = (workspaceId: string): void => {
+    const turn = turns.take(workspaceId)
+    if (turn === undefined) began.push(workspaceId)
+    else void turn.then(() => began.push(workspaceId))
+  }
+  const runTurn = async (): Promise<boolean> => {
+    const next = begin
+    begin = null
+    next?.()
+    await Promise.resolve()
+    return next !== null
+  }
+  return { began, ask, runTurn }
+}
+
+t.test('a burst begins in many turns, and the request of another workspace in the next', async (t) => {
+  const { began, ask, runTurn } = createLoop(4)
+  for (let step = 0; step < 100; step += 1) ask('hog')
+  t.same(began, ['hog', 'hog', 'hog', 'hog'])
+  ask('other')
+  ask('other')
+  await runTurn()
+  t.same(began.slice(4), ['hog', 'other', 'hog', 'other'])
+  let turns = 1
+  while (await runTurn()) turns += 1
+  t.equal(began.length, 102)
+  t.ok(turns < 30, 'four in each turn, and none is scheduled once nothing waits')
+  ask('hog')
+  t.equal(began.length, 103, 'at once, where nothing waits')
+})
+
+t.test('every step begins, no more in a turn than may, and those of a workspace in their order', async (t) => {
+  const turn = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 12 })
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 5 }), fc.array(turn, { maxLength: 10 }), async (stepsMax, asked) => {
+      const { began, ask, runTurn } = createLoop(stepsMax)
+      for (const workspaces of asked) {
+        const before = began.length
+        for (const workspaceId of workspaces) ask(workspaceId)
+        if (began.length - before > stepsMax) return false
+        const begun = began.length
+        await runTurn()
+        if (began.length - begun > stepsMax) return false
+      }
+      while (await runTurn());
+      return began.toSorted().join() === asked.flat().toSorted().join()
+    }),
+    propertyRuns(200),
+  )
+  t.pass('holds')
+})
+
+t.test('steps that wait begin without another', async (t) => {
+  const waited = Array.from({ length: 50 }, () => takeTurn('ws'))
+  t.ok(waited.some((turn) => turn !== undefined))
+  await Promise.all(waited)
+  t.equal(await takeTurn('ws'), undefined)
+})
