@@ -6,6 +6,7 @@ import { openOutcomes } from '../../../src/adapters/nats/outcomes/open.ts'
 import { issueKey, revokeKey } from '../../../src/administration/account-changes.ts'
 import { foldLog } from '../../../src/audit/fold-log.ts'
 import { createSigner, deriveVerifier } from '../../../src/audit/note.ts'
+import { emptyHead, signedHeadText } from '../../../src/audit/signed-head.ts'
 import { requireTables } from '../../../src/cli/platform.ts'
 import { initialLedger, type Ledger } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd } from '../../../src/domain/money.ts'
@@ -141,6 +142,7 @@ const forgeriesOf = ({ thiefsRequest, responses, taskId }: Past): Readonly<Recor
   requests: `update requests set total = 1000000, workspace_id = 'thief'`,
   routers: `insert into routers values ('forged', '[{"model":"openai/plain","weight":1}]', 'weighted')`,
   seals: `insert into seals values (${far}, ${far}, 0, '', '[]', '')`,
+  signed_head: `update ledger_audit.signed_head set size = 0, head = '${signedHeadText(emptyHead(signer.name))}'`,
   stored_responses: `update stored_responses set workspace_id = 'thief';
     update stored_responses set request_id = '${thiefsRequest}' where response_id = '${responses[1]}'`,
   subscriptions: `insert into subscriptions values
@@ -163,7 +165,7 @@ const forge = async (t: Test, operator: Operator, past: Past): Promise<void> => 
   const client = new pg.Client({ connectionString: url, options: `-c search_path=${schema}` })
   await client.connect()
   try {
-    const { rows } = await client.query(`select tablename from pg_tables where schemaname = '${schema}'`)
+    const { rows } = await client.query(`select tablename from pg_tables where schemaname like '${schema}%'`)
     const tables = rows.map(({ tablename }) => tablename).filter((name) => !name.includes('migration'))
     const forgeries = forgeriesOf(past)
     t.same(tables.toSorted(), Object.keys(forgeries), 'each table has its forgery')
@@ -288,4 +290,5 @@ for (const [name, pass] of Object.entries(situations))
     t.match(gateway.logged, /projection\.row_mismatch/, 'it is logged')
     const after = balances(await foldWhole(operator))
     t.match(after, { broke: before['broke'], thief: before['thief'] }, 'no money appeared')
+    t.match(await runProgram(folder, folder, 'verify'), { code: 0 }, 'the log is sealed on')
   })
