@@ -27,9 +27,15 @@ const mapKind = <T>(kind: string, mapOf: (ledger: Ledger) => Map<string, T>): Re
 
 const walletKind = <T>(kind: string, mapOf: (wallet: Wallet) => Map<string, T>): RecordKind => ({
   kind,
-  count: ({ wallets }) => [...wallets.values()].reduce((sum, wallet) => sum + mapOf(wallet).size, 0),
+  count: ({ wallets }) => {
+    let records = 0
+    for (const wallet of wallets.values()) records += mapOf(wallet).size
+    return records
+  },
   *ids({ wallets }) {
-    for (const workspaceId of sortedKeys(wallets))
+    const workspaceIds: string[] = [] // Most wallets have none of most kinds, and sorting takes long.
+    for (const [workspaceId, wallet] of wallets) if (mapOf(wallet).size > 0) workspaceIds.push(workspaceId)
+    for (const workspaceId of workspaceIds.sort())
       for (const id of sortedKeys(mapOf(wallets.get(workspaceId)!))) yield [workspaceId, id]
   },
   find: ({ wallets }, [workspaceId = '', id = '']) => mapOf(wallets.get(workspaceId)!).get(id),
@@ -122,9 +128,22 @@ const kindsByName = new Map(recordKinds.map((each) => [each.kind, each]))
 
 /** An amount is its picos followed by `p`. No other text in a snapshot is changed: it then has a second `p`. */
 const amountPattern = /^-?[0-9]+p+$/
-const encodeValue = (_name: string, value: unknown): unknown => {
+const encodeText = (text: string): string => (amountPattern.test(text) ? `${text}p` : text)
+
+/** A copy, unless nothing in it is changed: a replacer of JSON.stringify would take twice as long. */
+const encodeValue = (value: unknown): unknown => {
   if (typeof value === 'bigint') return `${value}p`
-  return typeof value === 'string' && amountPattern.test(value) ? `${value}p` : value
+  if (typeof value === 'string') return encodeText(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(encodeValue)
+  let copy: Record<string, unknown> | null = null
+  for (const [name, member] of Object.entries(value)) {
+    const encoded = encodeValue(member)
+    if (encoded === member) continue
+    copy ??= { ...value }
+    copy[name] = encoded
+  }
+  return copy ?? value
 }
 
 const decodeText = (text: string): string | bigint => {
@@ -132,12 +151,17 @@ const decodeText = (text: string): string | bigint => {
   return text.endsWith('pp') ? text.slice(0, -1) : BigInt(text.slice(0, -1))
 }
 
-const decodeValue = (value: unknown): unknown => {
-  if (typeof value === 'string') return decodeText(value)
-  if (Array.isArray(value)) return value.map(decodeValue)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, decodeValue(member)]))
+/** In place: what was parsed has no other reader. */
+const decodeMembers = (value: Record<string, unknown>): void => {
+  for (const name of Object.keys(value)) {
+    const member = value[name]
+    if (typeof member === 'string') {
+      if (member.endsWith('p')) value[name] = decodeText(member)
+    } else if (isMembers(member)) decodeMembers(member)
+  }
 }
+
+const isMembers = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 interface SnapshotHeader {
   readonly format: number
@@ -162,7 +186,7 @@ export function* encodeLedger(ledger: Ledger): Generator<string> {
   yield encodeHeader(ledger)
   for (const { kind, ids, find } of recordKinds)
     for (const id of ids(ledger))
-      yield JSON.stringify([kind, id, find(ledger, id)] satisfies SnapshotRecord, encodeValue)
+      yield JSON.stringify([kind, id.map(encodeText), encodeValue(find(ledger, id))] satisfies SnapshotRecord)
 }
 
 export class SnapshotFault extends Error {
@@ -176,8 +200,9 @@ const parseHeader = (line: string): SnapshotHeader => {
 }
 
 const parseRecord = (line: string): SnapshotRecord => {
-  const record = JSON.parse(line) as SnapshotRecord
-  return line.includes('p"') ? (decodeValue(record) as SnapshotRecord) : record
+  const record: unknown = JSON.parse(line)
+  if (line.includes('p"') && isMembers(record)) decodeMembers(record)
+  return record as SnapshotRecord
 }
 
 export const readWalletRecord = (line: string): WalletRecord | null => {
