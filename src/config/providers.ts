@@ -176,11 +176,16 @@ const videoVendorsFrom = ({ providers = {} }: ConfigFile, role: ProcessRole): re
   })
 }
 
+const servedBy = ({ deployments = [] }: Entry): Pick<CatalogProvider, 'served'> => {
+  const lists = deployments.flatMap(({ models }) => (models === undefined ? [] : [Object.keys(models)]))
+  return lists.length === 0 || lists.length < deployments.length ? {} : { served: new Set(lists.flat()) }
+}
+
 const catalogProviderOf = (name: string, entry: Entry): CatalogProvider => {
   const { models = {} } = entry
   if (isVendor(entry)) return { models, surfaces: ['video'] }
   const { profile = resolveProfile(name) } = entry
-  return { models, surfaces: answeringSurfaces, profile }
+  return { models, ...servedBy(entry), surfaces: answeringSurfaces, profile }
 }
 
 /** Under this name the sandbox plays a video vendor. */

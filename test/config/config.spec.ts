@@ -361,6 +361,17 @@ t.test('a deployment has a credential of its own, of either kind', async (t) => 
   ])
 })
 
+t.test('a model is served where a deployment lists it, or one lists none', async (t) => {
+  const provider = { dialect: 'openai', base_url: 'https://api.example/v1', api_key: 'k' }
+  const servedBy = (...deployments: readonly object[]) => {
+    const file = fileWith(t, { providers: { openai: { ...provider, deployments } } })
+    return readConfig({}, { file, role: 'edge' }).catalog.providers.get('openai')?.served
+  }
+  const eu = { name: 'eu', models: { a: 'a-eu' } }
+  t.same(servedBy(eu, { name: 'us', models: { a: 'a', b: 'b' } }), new Set(['a', 'b']))
+  t.equal(servedBy(eu, { name: 'us' }), undefined)
+})
+
 t.test('keys of AWS are named, in a file, or those of the machine or the container', (t) => {
   const region = 'eu-west-1'
   const base_url = `https://bedrock-runtime.${region}.amazonaws.com`

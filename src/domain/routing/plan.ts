@@ -22,6 +22,8 @@ export interface Candidate extends CallableModel {
 
 export interface CatalogProvider {
   readonly models: Readonly<Record<string, string>>
+  /** Public names of all that its deployments list; absent where one of them lists none, and so serves all. */
+  readonly served?: ReadonlySet<string>
   readonly surfaces?: readonly (Surface | 'video')[]
   readonly profile?: 'openai' | 'xai' | 'gemini'
 }
@@ -123,8 +125,8 @@ export const locateModel = (
   const slash = model.indexOf('/')
   const provider = model.slice(0, Math.max(0, slash))
   const name = model.slice(slash + 1)
-  const models = catalog.providers.get(provider)?.models
-  if (models === undefined || name === '') return undefined
+  const { models, served } = catalog.providers.get(provider) ?? {}
+  if (models === undefined || name === '' || served?.has(name) === false) return undefined
   return { provider, upstreamModel: Object.hasOwn(models, name) ? models[name]! : name }
 }
 

@@ -129,6 +129,21 @@ t.test('what can be called', async (t) => {
   )
 })
 
+t.test('a model that no deployment lists cannot be called, and is not listed', async (t) => {
+  const providers = new Map([['openai', { models: {}, served: new Set(['b']) }]])
+  const divided: Catalog = { ...catalog, providers }
+  t.same(
+    callableModels(divided, prices, nowMs).map(({ model }) => model),
+    ['openai/b'],
+  )
+  const planned = (model: string) => planRequest(divided, prices, { model, chain: null }, nowMs, Math.random)
+  t.throws(() => planned('openai/a'), { code: 'model_not_found' })
+  t.same(
+    planned('gateway/auto').candidates.map(({ model }) => model),
+    ['openai/b'],
+  )
+})
+
 t.test('a dated snapshot is sold where the price of its model lists it, or where every one is accepted', async (t) => {
   const planOf = (model: string, chosen: Catalog = catalog) =>
     planRequest(chosen, book, { model, chain: null }, nowMs, Math.random).candidates
