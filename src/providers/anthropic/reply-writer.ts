@@ -4,6 +4,7 @@ import type { ReplyWriter, Served } from '../canonical/format.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
 import { sseEvent } from '../dialect/sse-event.ts'
 import { citationOnWire } from './citation.ts'
+import { markSignature } from './signatures.ts'
 import { messagesStopReason } from './stop-reason.ts'
 import { finalUsageOnWire, messagesUsageOnWire } from './usage.ts'
 import { callSignature, messageId } from './write-reply.ts'
@@ -68,9 +69,12 @@ export class MessagesWriter implements ReplyWriter {
       case 'thinking':
         return event.text === '' ? '' : this.#add('thinking', { type: 'thinking_delta', thinking: event.text })
       case 'signature':
-        return this.#add('thinking', { type: 'signature_delta', signature: event.signature }) + this.#closeBlock()
+        return (
+          this.#add('thinking', { type: 'signature_delta', signature: this.#mark(event.signature) }) +
+          this.#closeBlock()
+        )
       case 'redacted_thinking':
-        return this.#openBlock('text', { type: 'redacted_thinking', data: event.data }) + this.#closeBlock()
+        return this.#openBlock('text', { type: 'redacted_thinking', data: this.#mark(event.data) }) + this.#closeBlock()
       case 'tool_call': {
         const { id, name, signature } = event
         const signed = callSignature(this.#served.provider, signature)
@@ -85,6 +89,10 @@ export class MessagesWriter implements ReplyWriter {
       case 'built_in_calls':
         return ''
     }
+  }
+
+  #mark(sealed: string): string {
+    return markSignature(this.#served.provider, sealed)
   }
 
   #add(kind: Exclude<Block, 'tool_use'>, delta: JsonObject): string {

@@ -24,9 +24,13 @@ const writePart = (part: ReplyPart, provider: string): JsonObject => {
         citations: part.citations.length === 0 ? null : part.citations.map(citationOnWire),
       }
     case 'thinking':
-      return { type: 'thinking', thinking: part.text, signature: part.signature ?? '' }
+      return {
+        type: 'thinking',
+        thinking: part.text,
+        signature: part.signature === null ? '' : markSignature(provider, part.signature),
+      }
     case 'redacted_thinking':
-      return { type: 'redacted_thinking', data: part.data }
+      return { type: 'redacted_thinking', data: markSignature(provider, part.data) }
     case 'tool_call': {
       const { id, name, signature } = part
       return { type: 'tool_use', id, name, input: inputOf(part.arguments), ...callSignature(provider, signature) }

@@ -6,6 +6,7 @@ import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
 import { isObject, type JsonObject } from '../../../src/encoding/json.ts'
 import { messagesClient, messagesUpstream } from '../../../src/providers/anthropic/dialect.ts'
 import type { Reply, ReplyEvent, ReplyPart } from '../../../src/providers/canonical/reply.ts'
+import { unmark } from '../../../src/providers/dialect/provider-mark.ts'
 import { SseSplitter } from '../../../src/providers/dialect/sse.ts'
 import { served, streamOf, targetOf } from './target.ts'
 
@@ -86,8 +87,8 @@ t.test('a whole answer', async (t) => {
     role: 'assistant',
     model: 'openai/gpt-4o-mini',
     content: [
-      { type: 'thinking', thinking: 'hm', signature: 'sig' },
-      { type: 'redacted_thinking', data: 'opaque' },
+      { type: 'thinking', thinking: 'hm', signature: 'gw1:openai:sig' },
+      { type: 'redacted_thinking', data: 'gw1:openai:opaque' },
       {
         type: 'text',
         text: 'Hello there',
@@ -320,6 +321,12 @@ const joined = (events: readonly ReplyEvent[]): readonly ReplyEvent[] => {
   return whole
 }
 
+/** What proves who made it goes to the client behind the name of the provider. */
+const unmarked = (event: ReplyEvent): ReplyEvent => {
+  if (event.type === 'signature') return { ...event, signature: unmark(served.provider, event.signature) ?? '' }
+  return event.type === 'redacted_thinking' ? { ...event, data: unmark(served.provider, event.data) ?? '' } : event
+}
+
 /** Generated objects have no prototype. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
@@ -345,7 +352,7 @@ t.test('what is written is read as it was', async () => {
         { type: 'stop', reason: 'end', stopSequence: null },
         { type: 'usage', usage },
       ]
-      const read = readStream(streamed(each, 'end')).said.slice(1)
+      const read = readStream(streamed(each, 'end')).said.slice(1).map(unmarked)
       assert.deepEqual(plain(joined(read)), plain(joined([...events, ...ends])))
     }),
     { numRuns: 200 },
