@@ -63,12 +63,10 @@ const reachableRates = (sheet: PriceSheet, demand: UsageBounds): readonly Rates[
 
 /** Of the region that was asked for, or of none. */
 const dearest = (sheet: PriceSheet, demand: UsageBounds, prices: readonly (string | undefined)[]): bigint => {
-  const multipliers = new Set(['1', regionMultiplierOf(sheet, demand)])
-  return maxOf(
+  const multiplier = regionMultiplierOf(sheet, demand)
+  return prices.reduce<bigint>(
+    (most, price) => (price === undefined ? most : maxOf(most, perTokenPicos(price), perTokenPicos(price, multiplier))),
     0n,
-    ...prices
-      .filter((price) => price !== undefined)
-      .flatMap((price) => [...multipliers].map((multiplier) => perTokenPicos(price, multiplier))),
   )
 }
 
@@ -107,11 +105,19 @@ const beforeOutputPicos = (sheet: PriceSheet, demand: UsageBounds): bigint =>
     BigInt(inputTokensOf(sheet, demand)) * inputRatePicos(sheet, demand),
   )
 
-/** In picos. `outputCap` bounds the output of each answer, where the wallet set one. */
-export const worstCasePicos = (sheet: PriceSheet, demand: UsageBounds, outputCap: number | null = null): bigint => {
+/** In picos, for each cap of the output of each answer: the wallet may set one, or none (null). */
+export const worstCasesPicos = (
+  sheet: PriceSheet,
+  demand: UsageBounds,
+  outputCaps: readonly (number | null)[],
+): readonly bigint[] => {
   const tokens = maxOutputTokens(sheet, demand)
-  const capped = outputCap === null ? tokens : Math.min(tokens, outputCap * demand.choices)
-  return beforeOutputPicos(sheet, demand) + BigInt(capped) * outputRatePicos(sheet, demand)
+  const beforePicos = beforeOutputPicos(sheet, demand)
+  const ratePicos = outputRatePicos(sheet, demand)
+  return outputCaps.map((cap) => {
+    const capped = cap === null ? tokens : Math.min(tokens, cap * demand.choices)
+    return beforePicos + BigInt(capped) * ratePicos
+  })
 }
 
 /** The output tokens of each answer that `budgetPicos` pays for, at most the model's maximum, never below zero. */

@@ -100,7 +100,10 @@ interface ServerParts {
   readonly bounds?: Partial<EdgeBounds>
 }
 
-const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): Router<HttpState, object> => {
+type Routers = readonly Router<HttpState, object>[]
+
+/** Inference has a router of its own, before the others: each route before the one that matches costs a comparison. */
+const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): Routers => {
   const { inference, videoTasks, keys, tail, rates, readModels, catalog, clock, logger } = parts
   const authenticated = authenticate(tail.ledger.accounts)
   const recorded = requireLog(inference)
@@ -121,20 +124,22 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   const reflected = reflectPosition(parts)
   const models = { catalog, prices: tail.ledger.prices, accounts: tail.ledger.accounts, clock }
 
-  const router = new Router<HttpState, object>()
-  router.post('/v1/chat/completions', ...called, exactJson, ofUser, completeChat(surface))
-  router.post('/v1/messages', ...called, version, exactJson, ofMetadata, createMessage(surface))
-  router.post('/v1/messages/count_tokens', ...called, version, exactJson, serveTokenCount(surface))
-  router.post('/v1/responses', ...called, exactJson, ofUser, createResponse(responses))
-  router.get('/v1/responses/:id', ...called, serveStoredResponse('get_response', responses))
-  router.delete('/v1/responses/:id', ...called, serveStoredResponse('delete_response', responses))
-  router.post('/v1/embeddings', ...called, tokensJson, ofUser, createEmbeddings(surface))
+  const inferred = new Router<HttpState, object>()
+  inferred.post('/v1/chat/completions', ...called, exactJson, ofUser, completeChat(surface))
+  inferred.post('/v1/messages', ...called, version, exactJson, ofMetadata, createMessage(surface))
+  inferred.post('/v1/messages/count_tokens', ...called, version, exactJson, serveTokenCount(surface))
+  inferred.post('/v1/responses', ...called, exactJson, ofUser, createResponse(responses))
+  inferred.get('/v1/responses/:id', ...called, serveStoredResponse('get_response', responses))
+  inferred.delete('/v1/responses/:id', ...called, serveStoredResponse('delete_response', responses))
+  inferred.post('/v1/embeddings', ...called, tokensJson, ofUser, createEmbeddings(surface))
   const asked = [...called, exactJson, ofUser]
   for (const prefix of geminiPrefixes) {
-    router.post(`${prefix}/models/*model\\:generateContent`, ...asked, generateContent(false, surface))
-    router.post(`${prefix}/models/*model\\:streamGenerateContent`, ...asked, generateContent(true, surface))
-    router.post(`${prefix}/models/*model\\:countTokens`, ...called, exactJson, countContentTokens(surface))
+    inferred.post(`${prefix}/models/*model\\:generateContent`, ...asked, generateContent(false, surface))
+    inferred.post(`${prefix}/models/*model\\:streamGenerateContent`, ...asked, generateContent(true, surface))
+    inferred.post(`${prefix}/models/*model\\:countTokens`, ...called, exactJson, countContentTokens(surface))
   }
+
+  const router = new Router<HttpState, object>()
   router.get('/v1beta/models', listGeminiModels(models))
   router.get('/v1beta/models/*id', showGeminiModel(models))
   router.post('/v1/video/generations', ...called, json, submitGeneration(submits))
@@ -166,15 +171,18 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   router.get('/healthz', showHealth())
   router.get('/readyz', showReadiness(parts.ready))
   router.get('/openapi.json', showOpenapi(openapiDocument()))
-  checkDescribed(router)
-  return router
+  const routers = [inferred, router]
+  checkDescribed(routers)
+  return routers
 }
 
 /** Throws where a route is not in the OpenAPI document, or an operation of the document has no route. */
-const checkDescribed = (router: Router<HttpState, object>): void => {
-  const routed = router.stack.flatMap(({ methods, path }) =>
-    methods.filter((method) => method !== 'HEAD').map((method) => `${method.toLowerCase()} ${path}`),
-  )
+const checkDescribed = (routers: Routers): void => {
+  const routed = routers
+    .flatMap(({ stack }) => stack)
+    .flatMap(({ methods, path }) =>
+      methods.filter((method) => method !== 'HEAD').map((method) => `${method.toLowerCase()} ${path}`),
+    )
   const described = operations.map(({ method, path }) => `${method} ${path}`)
   const different = [
     ...routed.filter((route) => !described.includes(route)),
@@ -229,7 +237,7 @@ const reportFault =
 const createApp = (parts: ServerParts, bounds: EdgeBounds, phase: () => ListenerPhase): RequestListener => {
   const { corsOrigins = [] } = parts
   const faults = new FaultReporter(parts.logger)
-  const router = routes(parts, bounds, faults)
+  const routers = routes(parts, bounds, faults)
   const app = new Koa<HttpState, object>()
   app.on('error', reportFault(parts.logger))
   app.use(identifyRequest(parts.newId))
@@ -241,9 +249,9 @@ const createApp = (parts: ServerParts, bounds: EdgeBounds, phase: () => Listener
   app.use(refuseExpectation())
   app.use(refusePipelined(bounds.pipelinedRequestsMax))
   app.use(refuseWhileStopping(phase))
-  app.use(router.routes())
+  for (const router of routers) app.use(router.routes())
   app.use(serveDashboard())
-  app.use(refuseUnrouted(router))
+  app.use(refuseUnrouted(routers))
   const handle = app.callback()
   return (request, response) => {
     moveKeyToHeader(request)
@@ -264,9 +272,10 @@ export const createServer = (parts: ServerParts): HttpListener => {
 
 /** Mounted after the routes. Throws `not_found`, or `method_not_allowed` where another method has a route. */
 const refuseUnrouted =
-  (router: Router<HttpState, object>): HttpMiddleware =>
+  (routers: Routers): HttpMiddleware =>
   (ctx) => {
-    const methods = new Set(router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods))
+    const layers = routers.flatMap((router) => router.match(ctx.path, ctx.method).path)
+    const methods = new Set(layers.flatMap((layer) => layer.methods))
     if (methods.size === 0) throw new GatewayError('not_found', 'There is nothing at this path.')
     const allowed = [...methods].join(', ')
     ctx.set('Allow', allowed)

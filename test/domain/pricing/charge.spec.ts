@@ -2,9 +2,10 @@ import fc from 'fast-check'
 import t from 'tap'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { chargeFor, perTokenPicos, ratesFor, unpricedOf } from '../../../src/domain/pricing/charge.ts'
-import { affordableOutputTokens, type UsageBounds, worstCasePicos } from '../../../src/domain/pricing/worst-case.ts'
+import { affordableOutputTokens, type UsageBounds } from '../../../src/domain/pricing/worst-case.ts'
 import { noUsage, type Usage, usageOf } from '../../../src/domain/usage/usage.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
+import { worstCasePicos } from '../../support/worst-case.ts'
 
 const sheet: PriceSheet = {
   currency: 'USD',

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { formatUsd } from '../../../src/domain/money.ts'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
-import { type UsageBounds, worstCasePicos } from '../../../src/domain/pricing/worst-case.ts'
+import type { UsageBounds } from '../../../src/domain/pricing/worst-case.ts'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
 import type { JsonObject } from '../../../src/encoding/json.ts'
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
@@ -13,6 +13,7 @@ import { ResponsesRelay } from '../../../src/providers/openai-responses/relay.ts
 import { responsesRequest } from '../../../src/providers/openai-responses/request.ts'
 import { countToolCalls } from '../../../src/providers/openai-responses/tool-calls.ts'
 import { toolCallsMaxOf } from '../../../src/providers/openai-responses/tools.ts'
+import { worstCasePicos } from '../../support/worst-case.ts'
 import { askedOf, created, image, responseOf, sheetOf, sse, targetOf, toolEvents, usageOf } from './fixtures.ts'
 
 const tool = (more: JsonObject = {}): JsonObject => ({

@@ -1,10 +1,11 @@
 import t from 'tap'
 import { parseUsd } from '../../../src/domain/money.ts'
-import { type UsageBounds, worstCasePicos } from '../../../src/domain/pricing/worst-case.ts'
+import type { UsageBounds } from '../../../src/domain/pricing/worst-case.ts'
 import type { JsonObject } from '../../../src/encoding/json.ts'
 import { providerLimits } from '../../../src/providers/dialect/limits.ts'
 import { billedTool, toolCallsMaxOf } from '../../../src/providers/openai-responses/tools.ts'
 import { sharedLimits } from '../../../src/runtime/limits.ts'
+import { worstCasePicos } from '../../support/worst-case.ts'
 import { sheetOf } from './fixtures.ts'
 
 const sheet = sheetOf('openai/gpt-4.1')

@@ -1,7 +1,7 @@
 import type { Key } from '../../../../domain/accounts/accounts.ts'
 import { modelPermissionOf } from '../../../../domain/accounts/limits.ts'
 import { formatUsd, maxOf } from '../../../../domain/money.ts'
-import { affordableOutputTokens, type UsageBounds, worstCasePicos } from '../../../../domain/pricing/worst-case.ts'
+import { affordableOutputTokens, type UsageBounds, worstCasesPicos } from '../../../../domain/pricing/worst-case.ts'
 import {
   type Candidate,
   type Catalog,
@@ -126,9 +126,13 @@ const costOf = (
   { candidates }: RoutePlan,
   { key: { workspaceId, keyId }, demand }: Pick<InferenceRequest, 'key' | 'demand'>,
 ): Omit<Admission, 'requestId'> => {
-  const costPicos = (outputCap: number | null): bigint =>
-    maxOf(0n, ...candidates.map(({ sheet }) => worstCasePicos(sheet, demand, outputCap)))
-  return { workspaceId, keyId, wantedPicos: costPicos(null), floorPicos: costPicos(surfaceLimits.outputTokensFloor) }
+  let [wantedPicos, floorPicos] = [0n, 0n]
+  for (const { sheet } of candidates) {
+    const [wanted, floor] = worstCasesPicos(sheet, demand, [null, surfaceLimits.outputTokensFloor])
+    wantedPicos = maxOf(wantedPicos, wanted!)
+    floorPicos = maxOf(floorPicos, floor!)
+  }
+  return { workspaceId, keyId, wantedPicos, floorPicos }
 }
 
 export class Inference {
