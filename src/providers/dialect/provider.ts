@@ -124,7 +124,17 @@ const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(bas
 
 type Resolved = Required<Omit<ProviderCapabilities, 'output_limit'>> & Pick<ProviderCapabilities, 'output_limit'>
 
-export const providerCapabilities = (provider: Provider): Resolved => {
+/** What follows from a provider alone is computed for its first request. */
+export const oncePerProvider = <Found>(compute: (provider: Provider) => Found): ((provider: Provider) => Found) => {
+  const computed = new WeakMap<Provider, { readonly found: Found }>()
+  return (provider) => {
+    const known = computed.get(provider) ?? { found: compute(provider) }
+    computed.set(provider, known)
+    return known.found
+  }
+}
+
+export const providerCapabilities = oncePerProvider((provider): Resolved => {
   const { name, baseUrl, dialect, profile, capabilities } = provider
   if (dialect === 'google') return { ...unlessKnown, ...google, ...capabilities }
   if (dialect === 'vertex' || dialect === 'bedrock') return { ...unlessKnown, ...cloud, ...capabilities }
@@ -132,7 +142,7 @@ export const providerCapabilities = (provider: Provider): Resolved => {
   const names = [name, hostOf(baseUrl)]
   const ofName = known.find(([pattern]) => names.some((each) => pattern.test(each)))?.[1]
   return { ...unlessKnown, responses: profile !== 'gemini', ...ofName, ...capabilities }
-}
+})
 
 /** The service tier that is asked for, where it has a price and the provider accepts it; else the standard one: nothing. */
 export const requestedTier = (
