@@ -104,13 +104,12 @@ type Routers = readonly Router<HttpState, object>[]
 
 /** Inference has a router of its own, before the others: each route before the one that matches costs a comparison. */
 const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): Routers => {
-  const { inference, videoTasks, keys, tail, rates, readModels, catalog, clock, logger } = parts
+  const { inference, keys, tail, rates, readModels, catalog, clock, logger } = parts
   const authenticated = authenticate(tail.ledger.accounts)
   const recorded = requireLog(inference)
   const few = limitOpenRequests(new OpenRequestCounter(bounds))
   const limited = limitRate(rates)
   const bodyBound = boundByMoney(tail.ledger, bounds.requestBodyBytesMax)
-  const json = readJson(bodyBound)
   const exactJson = readJson(bodyBound, { keepsDigits: true })
   const tokensJson = readJson(bodyBound, { membersMax: surfaceLimits.embeddingMembersMax })
   const called = [authenticated, few, recorded, limited]
@@ -119,7 +118,6 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   const attribution = { tagNames: new Set(parts.tagNames), endUsers: parts.endUsers }
   const ofUser = attributeRequest(attribution, 'user')
   const ofMetadata = attributeRequest(attribution, 'metadata.user_id')
-  const submits = { videoTasks, keys, logger }
   const responses = { ...surface, owners: parts.responseOwners, clock }
   const reflected = reflectPosition(parts)
   const models = { catalog, prices: tail.ledger.prices, accounts: tail.ledger.accounts, clock }
@@ -142,16 +140,7 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   const router = new Router<HttpState, object>()
   router.get('/v1beta/models', listGeminiModels(models))
   router.get('/v1beta/models/*id', showGeminiModel(models))
-  router.post('/v1/video/generations', ...called, json, submitGeneration(submits))
-  router.get('/v1/video/generations/:id', authenticated, showGeneration(videoTasks))
-  router.post('/v1/videos', ...called, readJsonOrForm(bodyBound), createVideo(submits))
-  router.get('/v1/videos/:id', authenticated, retrieveVideo(videoTasks))
-  router.get('/v1/videos/:id/content', authenticated, downloadVideo(videoTasks))
-  for (const kind of videoKinds) {
-    router.post(`/vv/v1/videos/${kind}`, ...called, json, submitNative(kind, submits))
-    router.get(`/vv/v1/videos/${kind}`, authenticated, listNative(kind, videoTasks))
-    router.get(`/vv/v1/videos/${kind}/:id`, authenticated, showNative(videoTasks))
-  }
+  serveVideos(router, parts, { called, authenticated, bodyBound })
   router.get('/v1/models', listModels(models))
   router.get('/v1/models/*id', showModel(models))
   router.get(
@@ -189,6 +178,33 @@ const checkDescribed = (routers: Routers): void => {
     ...described.filter((route) => !routed.includes(route)),
   ]
   if (different.length > 0) throw new Error(`routes and OpenAPI document differ: ${different.join(', ')}`)
+}
+
+const serveVideos = (
+  router: Router<HttpState, object>,
+  { videoTasks, keys, logger }: ServerParts,
+  {
+    called,
+    authenticated,
+    bodyBound,
+  }: {
+    readonly called: readonly HttpMiddleware[]
+    readonly authenticated: HttpMiddleware
+    readonly bodyBound: ReturnType<typeof boundByMoney>
+  },
+): void => {
+  const submits = { videoTasks, keys, logger }
+  const json = readJson(bodyBound)
+  router.post('/v1/video/generations', ...called, json, submitGeneration(submits))
+  router.get('/v1/video/generations/:id', authenticated, showGeneration(videoTasks))
+  router.post('/v1/videos', ...called, readJsonOrForm(bodyBound), createVideo(submits))
+  router.get('/v1/videos/:id', authenticated, retrieveVideo(videoTasks))
+  router.get('/v1/videos/:id/content', authenticated, downloadVideo(videoTasks))
+  for (const kind of videoKinds) {
+    router.post(`/vv/v1/videos/${kind}`, ...called, json, submitNative(kind, submits))
+    router.get(`/vv/v1/videos/${kind}`, authenticated, listNative(kind, videoTasks))
+    router.get(`/vv/v1/videos/${kind}/:id`, authenticated, showNative(videoTasks))
+  }
 }
 
 const serveAdministration = (
