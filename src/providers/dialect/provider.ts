@@ -125,7 +125,7 @@ const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(bas
 type Resolved = Required<Omit<ProviderCapabilities, 'output_limit'>> & Pick<ProviderCapabilities, 'output_limit'>
 
 /** What follows from a provider alone is computed for its first request. */
-export const oncePerProvider = <Found>(compute: (provider: Provider) => Found): ((provider: Provider) => Found) => {
+const oncePerProvider = <Found>(compute: (provider: Provider) => Found): ((provider: Provider) => Found) => {
   const computed = new WeakMap<Provider, { readonly found: Found }>()
   return (provider) => {
     const known = computed.get(provider) ?? { found: compute(provider) }
@@ -142,6 +142,20 @@ export const providerCapabilities = oncePerProvider((provider): Resolved => {
   const names = [name, hostOf(baseUrl)]
   const ofName = known.find(([pattern]) => names.some((each) => pattern.test(each)))?.[1]
   return { ...unlessKnown, responses: profile !== 'gemini', ...ofName, ...capabilities }
+})
+
+/** A shorter header is no secret, and could be a part of any word. */
+const secretCharactersMin = 8
+
+export const providerSecrets = oncePerProvider(({ apiKey, baseUrl, headers = {} }): readonly string[] => {
+  const { host, hostname } = new URL(baseUrl)
+  return [
+    apiKey,
+    baseUrl,
+    host,
+    hostname,
+    ...Object.values(headers).filter(({ length }) => length >= secretCharactersMin),
+  ]
 })
 
 /** The service tier that is asked for, where it has a price and the provider accepts it; else the standard one: nothing. */

@@ -1,5 +1,4 @@
-import type { Provider } from './provider.ts'
-import { providerSecrets } from './refusal-text.ts'
+import { type Provider, providerSecrets } from './provider.ts'
 import { withoutKeys } from './scrub.ts'
 
 /** The first that is there counts: Azure sends `x-request-id` too, and its support asks for the other. */
