@@ -30,45 +30,29 @@ export class FairRate {
     this.#shares = new FairShares(unitsMax, waitMs, steadyMs)
   }
 
-  /** False where none is left for the key; else all count, also where fewer are left, since tokens are an estimate. */
-  take(key: string, units: number): boolean {
+  /** False where none is left for the key. */
+  isFree(key: string): boolean {
     this.#expire()
-    if (!this.#shares.take(key, units)) return false
-    this.#count(key, units)
-    return true
+    return this.#shares.isFree(key)
   }
 
-  /** What was used beyond what was taken, or less where negative. */
-  correct(key: string, units: number): void {
+  /** See `FairShares`. */
+  noteRefused(key: string): void {
+    this.#shares.noteRefused(key)
+  }
+
+  /** Whether they are free or not, since what a request takes is known at its end. */
+  add(key: string, units: number): void {
     this.#expire()
-    if (units > 0) {
-      this.#shares.add(key, units)
-      this.#count(key, units)
-    } else this.#giveBack(key, -units)
+    this.#shares.add(key, units)
+    const { units: counted } = this.#current()
+    counted.set(key, (counted.get(key) ?? 0) + units)
   }
 
   /** Until some of what was taken is free again; 0 where nothing is. */
   get freeAfterMs(): number {
     this.#expire()
     return this.#slots.length === 0 ? 0 : this.#slots[0]!.endMs - this.#steadyMs()
-  }
-
-  #count(key: string, units: number): void {
-    const { units: counted } = this.#current()
-    counted.set(key, (counted.get(key) ?? 0) + units)
-  }
-
-  /** What has expired is free already. */
-  #giveBack(key: string, units: number): void {
-    let left = units
-    for (const slot of this.#slots.toReversed()) {
-      const counted = slot.units.get(key) ?? 0
-      const less = Math.min(counted, left)
-      if (less === 0) continue
-      slot.units.set(key, counted - less)
-      this.#shares.leave(key, less)
-      left -= less
-    }
   }
 
   #current(): Slot {
@@ -84,6 +68,6 @@ export class FairRate {
   #expire(): void {
     const nowMs = this.#steadyMs()
     while (this.#slots.length > 0 && this.#slots[0]!.endMs <= nowMs)
-      for (const [key, units] of this.#slots.shift()!.units) if (units > 0) this.#shares.leave(key, units)
+      for (const [key, units] of this.#slots.shift()!.units) this.#shares.leave(key, units)
   }
 }

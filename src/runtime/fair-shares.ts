@@ -69,17 +69,21 @@ export class FairShares {
     return this.#held.of(key)
   }
 
-  /** False where no place is free for the key; else all of its places count, also where fewer are free. */
-  take(key: string, places = 1): boolean {
+  /** False where no place is free for the key, for which the next ones are then kept; else it counts. */
+  take(key: string): boolean {
+    const isFree = this.isFree(key)
+    if (isFree) this.add(key, 1)
+    else this.noteRefused(key)
+    return isFree
+  }
+
+  isFree(key: string): boolean {
     const others = this.#refusedMs.size === 0 ? [] : this.#waitingBeside(key)
     const held = this.#held.of(key)
     const holders = this.#held.keys + (held === 0 ? 1 : 0)
     const sharers = holders + others.filter((other) => this.#held.of(other) === 0).length
     const waiting = others.map((other) => this.#held.of(other))
-    const isFree = mayTake({ capacity: this.#capacity, taken: this.#held.all, held, waiting, sharers })
-    if (isFree) this.#held.add(key, places)
-    else this.#noteRefused(key)
-    return isFree
+    return mayTake({ capacity: this.#capacity, taken: this.#held.all, held, waiting, sharers })
   }
 
   /** Whether they are free or not. */
@@ -91,7 +95,8 @@ export class FairShares {
     this.#held.remove(key, places)
   }
 
-  #noteRefused(key: string): void {
+  /** What becomes free is kept for it, up to its share, while it may come back. */
+  noteRefused(key: string): void {
     this.#refusedMs.delete(key)
     this.#refusedMs.set(key, this.#steadyMs())
   }

@@ -39,7 +39,7 @@ export const emptyMeter = (nowMs: number): Meter => ({ level: 0, atMs: nowMs })
 
 const drainMs = (units: number, perMinute: number): number => Math.ceil((units * minuteMs) / perMinute - epsilon)
 
-const burstCapacity = (perMinute: number): number => Math.max(1, perMinute / burstDivisor)
+export const burstCapacity = (perMinute: number): number => Math.max(1, perMinute / burstDivisor)
 
 /** Drained up to now. With a clock that is behind the writer's nothing drains, and `atMs` does not go back. */
 const drained = ({ level, atMs }: Meter, nowMs: number, perMinute: number): Meter => {

@@ -1,4 +1,4 @@
-import { decideLease, emptyMeter, type Meter, settleMeter } from '../../domain/rates/meter.ts'
+import { burstCapacity, decideLease, emptyMeter, type Meter, settleMeter } from '../../domain/rates/meter.ts'
 import {
   chooseDeployment,
   type DeploymentEvent,
@@ -14,12 +14,21 @@ import type { Usage } from '../../events/types.ts'
 import type { Deployment, Provider } from '../../providers/dialect/provider.ts'
 import { findMarkedDeployment } from '../../providers/dialect/provider-mark.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { FairRate } from '../../runtime/fair-rate.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Observer } from '../../runtime/observer.ts'
 import type { RoutedRequest } from '../dispatch.ts'
 import { type CandidateFailure, passedOver } from './failure.ts'
+import { proxyLimits } from './limits.ts'
 
-type LimitUnit = 'requests' | 'tokens'
+const limitUnits = ['requests', 'tokens'] as const
+type LimitUnit = (typeof limitUnits)[number]
+
+/** What is admitted at an even pace, and what each workspace had of it lately. */
+interface UsedLimit {
+  readonly shares: FairRate
+  meter: Meter
+}
 
 interface DeploymentsParts {
   readonly clock: Clock
@@ -32,22 +41,47 @@ const oneUnit = { held: 0, least: 1, wanted: 1 }
 const limitOf = ({ requestsPerMinute, tokensPerMinute }: Deployment, unit: LimitUnit): number | undefined =>
   unit === 'requests' ? requestsPerMinute : tokensPerMinute
 
+const minuteMs = 60_000
+
 const idOf = ({ name, provider }: Deployment): string => `${provider.name}/${name}`
+
+/** The shorter, the sooner one that was refused has its share; it must hold enough units to be divided. */
+const shareWindowMs = (unit: LimitUnit, perMinute: number): number => {
+  const { sharedRequestsMin, requestShareMsMin, tokenShareMs } = proxyLimits
+  if (unit === 'tokens') return tokenShareMs
+  return Math.min(minuteMs, Math.max(requestShareMsMin, (sharedRequestsMin * minuteMs) / perMinute))
+}
+
+const limitIdOf = (deployment: Deployment, unit: LimitUnit): string => `${idOf(deployment)} ${unit}`
 
 /** Health by deployment and model, and the limits of deployments, as this process has seen them. */
 export class Deployments {
   readonly #parts: DeploymentsParts
   /** Of those that are not healthy: few, whatever models are asked for. */
   readonly #health = new Map<string, DeploymentHealth>()
-  readonly #meters = new Map<string, Meter>()
+  readonly #used = new Map<string, UsedLimit>()
 
   constructor(parts: DeploymentsParts) {
     this.#parts = parts
   }
 
-  statusOf(deployment: Deployment, model: string): Parameters<typeof chooseDeployment<Deployment>>[0][number] {
-    const waits = (['requests', 'tokens'] as const).map((unit) => this.#waitMs(deployment, unit))
+  statusOf(
+    deployment: Deployment,
+    model: string,
+    workspaceId: string,
+  ): Parameters<typeof chooseDeployment<Deployment>>[0][number] {
+    const waits = limitUnits.map((unit) => this.#waitMs(deployment, unit, workspaceId))
     return { deployment, health: this.#healthOf(deployment, model), waitMs: Math.max(...waits) }
+  }
+
+  /** What becomes free of its limits is kept for the workspace, up to its share. */
+  noteRefused(deployment: Deployment, workspaceId: string): void {
+    for (const unit of limitUnits) this.#used.get(limitIdOf(deployment, unit))?.shares.noteRefused(workspaceId)
+  }
+
+  noteCalled(deployment: Deployment, model: string, workspaceId: string): void {
+    this.note(deployment, model, { type: 'called' })
+    this.#charge(deployment, 'requests', 1, workspaceId)
   }
 
   note(deployment: Deployment, model: string, event: DeploymentEvent): void {
@@ -56,35 +90,48 @@ export class Deployments {
     const after = nextHealth(before, event, clock())
     if (after.failuresInRow === 0 && after.ejected === null) this.#health.delete(`${idOf(deployment)} ${model}`)
     else this.#health.set(`${idOf(deployment)} ${model}`, after)
-    if (event.type === 'called') this.#charge(deployment, 'requests', 1)
-    else if (event.type !== 'abandoned')
+    if (event.type === 'answered' || event.type === 'failed')
       observer.deploymentAnswered(deployment.provider.name, deployment.name, event.type)
     this.#logChange(deployment, model, before, after)
   }
 
   /** What an answer took, once it has ended. */
-  chargeTokens(deployment: Deployment, { promptTotal, outputTotal }: Usage): void {
-    this.#charge(deployment, 'tokens', promptTotal + outputTotal)
+  chargeTokens(deployment: Deployment, { promptTotal, outputTotal }: Usage, workspaceId: string): void {
+    this.#charge(deployment, 'tokens', promptTotal + outputTotal, workspaceId)
   }
 
   #healthOf(deployment: Deployment, model: string): DeploymentHealth {
     return this.#health.get(`${idOf(deployment)} ${model}`) ?? healthy
   }
 
-  #waitMs(deployment: Deployment, unit: LimitUnit): number {
+  #waitMs(deployment: Deployment, unit: LimitUnit, workspaceId: string): number {
     const perMinute = limitOf(deployment, unit)
-    const meter = this.#meters.get(`${idOf(deployment)} ${unit}`)
-    if (perMinute === undefined || meter === undefined) return 0
-    const decided = decideLease(meter, this.#parts.clock(), oneUnit, perMinute)
-    return decided.granted === null ? decided.waitMs : 0
+    const used = this.#used.get(limitIdOf(deployment, unit))
+    if (perMinute === undefined || used === undefined) return 0
+    const decided = decideLease(used.meter, this.#parts.clock(), oneUnit, perMinute)
+    const pacedMs = decided.granted === null ? decided.waitMs : 0
+    return used.shares.isFree(workspaceId) ? pacedMs : Math.max(pacedMs, used.shares.freeAfterMs)
   }
 
-  #charge(deployment: Deployment, unit: LimitUnit, units: number): void {
+  #charge(deployment: Deployment, unit: LimitUnit, units: number, workspaceId: string): void {
     const perMinute = limitOf(deployment, unit)
     if (perMinute === undefined) return
-    const id = `${idOf(deployment)} ${unit}`
-    const nowMs = this.#parts.clock()
-    this.#meters.set(id, settleMeter(this.#meters.get(id) ?? emptyMeter(nowMs), nowMs, units, perMinute))
+    const used = this.#usedOf(deployment, unit, perMinute)
+    used.meter = settleMeter(used.meter, this.#parts.clock(), units, perMinute)
+    used.shares.add(workspaceId, units)
+  }
+
+  #usedOf(deployment: Deployment, unit: LimitUnit, perMinute: number): UsedLimit {
+    const id = limitIdOf(deployment, unit)
+    const existing = this.#used.get(id)
+    if (existing !== undefined) return existing
+    const { clock } = this.#parts
+    const windowMs = shareWindowMs(unit, perMinute)
+    const unitsMax = Math.ceil((perMinute * windowMs) / minuteMs + burstCapacity(perMinute))
+    const shares = new FairRate({ unitsMax, windowMs, waitMs: proxyLimits.limitShareWaitMs, steadyMs: clock })
+    const used = { shares, meter: emptyMeter(clock()) }
+    this.#used.set(id, used)
+    return used
   }
 
   #logChange(deployment: Deployment, model: string, before: DeploymentHealth, after: DeploymentHealth): void {
@@ -152,6 +199,7 @@ export class DeploymentTurns {
   readonly #all: Deployments
   readonly #provider: Provider
   readonly #candidate: Candidate
+  readonly #workspaceId: string
   readonly #untried: Deployment[]
   readonly #failure: CandidateFailure | null
   #isFirst = true
@@ -160,6 +208,7 @@ export class DeploymentTurns {
     this.#all = all
     this.#provider = provider
     this.#candidate = candidate
+    this.#workspaceId = workspaceId
     const { deployments = [] } = provider
     const serving = servingDeployments(deployments, candidate)
     const keeper = candidate.deployment
@@ -188,13 +237,14 @@ export class DeploymentTurns {
   #chooseNext(nowMs: number, isFirst: boolean): CalledDeployment | CandidateFailure | null {
     const { model } = this.#candidate
     const choice = chooseDeployment(
-      this.#untried.map((each) => this.#all.statusOf(each, model)),
+      this.#untried.map((each) => this.#all.statusOf(each, model, this.#workspaceId)),
       nowMs,
     )
+    if (choice.type === 'limited') for (const each of this.#untried) this.#all.noteRefused(each, this.#workspaceId)
     if (choice.type !== 'chosen') return isFirst && choice.type === 'limited' ? rateLimited(choice.waitMs) : null
     const { deployment } = choice
     this.#untried.splice(this.#untried.indexOf(deployment), 1)
-    this.#all.note(deployment, model, { type: 'called' })
+    this.#all.noteCalled(deployment, model, this.#workspaceId)
     return { provider: deployment.provider, candidate: candidateAt(this.#candidate, deployment), deployment }
   }
 }

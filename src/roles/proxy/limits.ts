@@ -5,6 +5,10 @@ export const proxyLimits = {
   retriesMs: 10_000, // Of one candidate: a caller should not wait longer for the next one.
   attemptsMax: 16, // Of a request: what the event that ends it lists.
   tokenizerLoadMs: 2_000, // After the start: the first stream that is left must not wait for it, and neither must a start.
+  requestShareMsMin: 5_000, // Of a deployment's requests a minute, shares are of so long, or of so many requests.
+  sharedRequestsMin: 32,
+  tokenShareMs: 20_000, // Longer, since one answer can take the tokens of many seconds.
+  limitShareWaitMs: 3_000, // A share of a deployment's limit is kept so long for a workspace that was refused: longer leaves more unused.
   closingUsageMs: 5_000, // After its client left, for a stream's usage, sent right after the last chunk.
   observedThinkingMsMin: 20, // A shorter time to the first visible token is the network's, not the model's.
   observedModelsMax: 1_000, // Whose rate of thinking is kept: 100 bytes each.

@@ -34,7 +34,8 @@ const chargedToDeployment = (
   bill: ReturnType<typeof billServed>,
 ): ReturnType<typeof billServed> => {
   if (deployment === null) return bill
-  const charge = ({ data }: Awaited<typeof bill>): void => deployments.chargeTokens(deployment, data.usage)
+  const charge = ({ data }: Awaited<typeof bill>): void =>
+    deployments.chargeTokens(deployment, data.usage, data.workspaceId)
   if (bill instanceof Promise)
     bill.then(charge, () => undefined) // A fault of the bill is the closing event's.
   else charge(bill)

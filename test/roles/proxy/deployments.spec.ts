@@ -170,6 +170,42 @@ t.test('limits a minute: what is beyond goes to the next, and then waits', async
   t.match((await ask(divided)).attempts, [{ deployment: home }])
 })
 
+const answeredIn = async (divided: Divided, seconds: number, hogAsks: number) => {
+  const answered = { hog: 0, other: 0 }
+  for (let second = 0; second < seconds; second += 1) {
+    for (let call = 0; call < hogAsks; call += 1)
+      if ((await ask(divided, { workspaceId: 'hog' })).error === null) answered.hog += 1
+    if ((await ask(divided, { workspaceId: 'other' })).error === null) answered.other += 1
+    divided.advance(1_000)
+  }
+  return answered
+}
+
+t.test('a limit a minute is divided among the workspaces that ask', async (t) => {
+  const limits = { requestsPerMinute: 30 }
+  const divided = await startDivided(t, { east: limits, west: { models: {} }, north: { models: {} } })
+  const alone = await answeredIn(divided, 60, 3)
+  t.ok(alone.hog + alone.other <= 32, 'the limit holds')
+  const { hog, other } = await answeredIn(divided, 120, 3)
+  t.comment(`hog ${hog}, other ${other}`)
+  t.ok(hog + other <= 62)
+  t.ok(other >= 20, 'a third of the limit, which is its share while one more may come')
+  t.ok(hog >= 20)
+  t.equal(divided.upstreams.east.calls.length, alone.hog + alone.other + hog + other)
+})
+
+t.test('of a large limit a workspace has its share within seconds', async (t) => {
+  const divided = await startDivided(t, {
+    east: { requestsPerMinute: 600 },
+    west: { models: {} },
+    north: { models: {} },
+  })
+  const { hog, other } = await answeredIn(divided, 10, 30)
+  t.comment(`hog ${hog}, other ${other}`)
+  t.ok(other >= 5, 'of ten, of which the first are asked before the hog has had its share')
+  t.ok(hog + other >= 80 && hog + other <= 121, 'most of the limit is used, and not more')
+})
+
 t.test('tokens count when an answer has ended', async (t) => {
   const divided = await startDivided(t)
   const [home] = divided.order
