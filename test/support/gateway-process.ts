@@ -19,8 +19,19 @@ const programOf = (bounds: GatewayBounds | undefined): readonly string[] =>
     ? [...programFlags, mainFile, 'serve']
     : [...programFlags, boundedFile, '--bounds', JSON.stringify(bounds)]
 
-const providerOf = ({ name, dialect, profile, baseUrl, apiKey, models }: Config['providers'][number]) =>
-  [name, { dialect, profile, base_url: baseUrl, api_key: apiKey, models }] as const
+type ProviderOfTest = Config['providers'][number]
+
+const credentialOf = ({ authentication, apiKey }: ProviderOfTest) => {
+  if (authentication?.type !== 'aws_keys') return { api_key: apiKey }
+  const { type, region, accessKeyId, secretAccessKey, sessionToken } = authentication
+  const keys = { access_key_id: accessKeyId, secret_access_key: secretAccessKey, session_token: sessionToken }
+  return { authentication: { type, region, ...keys } }
+}
+
+const providerOf = (provider: ProviderOfTest) => {
+  const { name, dialect, profile, baseUrl, models } = provider
+  return [name, { dialect, profile, base_url: baseUrl, ...credentialOf(provider), models }] as const
+}
 
 const vendorOf = ({ name, baseUrl, credential, callsPerSecond }: Config['videoVendors'][number]) => {
   const keys =

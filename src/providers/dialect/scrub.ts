@@ -11,7 +11,7 @@ const keyPatterns: readonly (readonly [RegExp, string])[] = [
   [/\bAIza[\w*-]{6,}/g, gone],
   [/\bya29\.[\w*-]+/g, gone],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g, gone],
-  [/\bx-amz-security-token["']?\s*[:=]\s*[^\s"',]+/gi, gone],
+  [/\bx-amz-security-token["']?\s*[:=]\s*["']?[^\s"',]+/gi, gone],
   [/\b[A-Za-z0-9_-]+\*{3,}[A-Za-z0-9_-]*/g, gone],
 ]
 

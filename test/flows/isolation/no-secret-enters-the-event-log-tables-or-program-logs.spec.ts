@@ -5,8 +5,12 @@ import { startSandbox } from '../../../sandbox/server.ts'
 import { parseSigningKey, signingKeyText } from '../../../src/audit/keys.ts'
 import { deriveVerifier, type Signer } from '../../../src/audit/note.ts'
 import type { Config } from '../../../src/config/config.ts'
+import { answeringSurfaces } from '../../../src/config/providers.ts'
+import type { CatalogProvider } from '../../../src/domain/routing/plan.ts'
 import { until } from '../../support/clients.ts'
-import { configOf, openOperator, runtime, sheetOf, temporaryFolder } from '../../support/gateway.ts'
+import { bedrockRegion } from '../../support/clouds/bedrock.ts'
+import { type CloudGate, startCloud } from '../../support/clouds/cloud.ts'
+import { configOf, openOperator, pricesOf, runtime, sheetOf, temporaryFolder } from '../../support/gateway.ts'
 import { GatewayProcess } from '../../support/gateway-process.ts'
 import { failing, healthAt, scrape } from '../../support/metrics.ts'
 import { startReceiver } from '../../support/receiver.ts'
@@ -19,6 +23,9 @@ const planted = {
   upstreamKey: 'sk-upstream-secret',
   accessKey: 'PLANTED-ACCESS-20c4',
   secretKey: 'PLANTED-SECRET-b1e8',
+  awsKeyId: 'AKIAPLANTED0000000C7',
+  awsSecret: 'PLANTED-AWS-SECRET-4d2e',
+  awsSession: 'PLANTED-AWS-SESSION-88f1',
   callback: 'PLANTED-CALLBACK-55d0',
   callbackSecret: 'PLANTED-SIGNER-0a9f',
   signingKey: signingKeyText(Buffer.from('a planted seed that signs things')),
@@ -44,6 +51,28 @@ const strangeVendor = (baseUrl: string): Config['videoVendors'][number] => ({
   baseUrl,
   credential: { type: 'pair', accessKey: planted.accessKey, secretKey: planted.secretKey },
   callsPerSecond: 10,
+})
+
+/** A cloud that answers with all that it was sent, as a refusal of the request or of the credential. */
+const echoingCloud: CloudGate = ({ path, headers }) => ({
+  status: path.includes('denied') ? 403 : 400,
+  json: { message: `Refused: ${JSON.stringify(headers)}` },
+})
+
+const awsProvider = (baseUrl: string): Config['providers'][number] => ({
+  name: 'aws',
+  dialect: 'bedrock',
+  profile: 'openai',
+  baseUrl,
+  apiKey: '',
+  models: {},
+  authentication: {
+    type: 'aws_keys',
+    region: bedrockRegion,
+    accessKeyId: planted.awsKeyId,
+    secretAccessKey: planted.awsSecret,
+    sessionToken: planted.awsSession,
+  },
 })
 
 const filesBelow = async (folder: string): Promise<readonly string[]> =>
@@ -118,7 +147,10 @@ const administrate = async ({ url }: GatewayProcess, dataFolder: string): Promis
 const modelSheets = (models: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.keys(models).map((name) => [`openai/${name}`, sheetOf()]))
 
-const configWith = (dataFolder: string, sandboxUrl: string): Config => {
+const awsModels = ['anthropic.refused', 'anthropic.denied', 'amazon.refused', 'amazon.denied']
+const awsSheets = Object.fromEntries(awsModels.map((name) => [`aws/${name}`, sheetOf()]))
+
+const configWith = (dataFolder: string, sandboxUrl: string, cloudUrl: string): Config => {
   const models = {
     leaky: 'leaky;status=401;leak',
     refused: 'refused;status=400;leak',
@@ -129,12 +161,19 @@ const configWith = (dataFolder: string, sandboxUrl: string): Config => {
   const [film] = config.prices.prices.filter(({ model }) => model === 'vv/v3')
   return {
     ...config,
+    providers: [...config.providers, awsProvider(cloudUrl)],
     videoVendors: [...config.videoVendors, strangeVendor(sandboxUrl)],
     catalog: {
       ...config.catalog,
-      providers: new Map([...config.catalog.providers, ['vx', { models: {}, surfaces: ['video'] }]]),
+      providers: new Map<string, CatalogProvider>([
+        ...config.catalog.providers,
+        ['vx', { models: {}, surfaces: ['video'] }],
+        ['aws', { models: {}, surfaces: answeringSurfaces }],
+      ]),
     },
-    prices: { prices: [...config.prices.prices, { ...film!, model: 'vx/v3' }] },
+    prices: {
+      prices: [...config.prices.prices, { ...film!, model: 'vx/v3' }, ...pricesOf(awsSheets).prices],
+    },
     audit: { sealing: true, origin: signer.name, signer, verifier: deriveVerifier(signer), previous: [] },
     callbacks: { secret: planted.callbackSecret, allowPrivateAddresses: true },
     observe: { host: '127.0.0.1', port: 0 },
@@ -146,7 +185,7 @@ t.test('after a run with every kind of outcome, no planted secret is anywhere on
   const settingsFolder = await temporaryFolder(t)
   const sandbox = await startSandbox(runtime)
   t.teardown(() => sandbox.stop())
-  const config = configWith(dataFolder, sandbox.url)
+  const config = configWith(dataFolder, sandbox.url, await startCloud(t, echoingCloud))
   const gateway = await GatewayProcess.start(config, { settingsFolder, logLevel: 'debug', bounds: quick })
   const operator = await openOperator(config, quick)
   const { secret } = await operator.openAccount('acme', '10')
@@ -163,9 +202,9 @@ t.test('after a run with every kind of outcome, no planted secret is anywhere on
     })
   await until(async () => (await ask('openai/plain')).status === 200)
   const seen: string[] = []
-  for (const model of ['leaky', 'refused', 'broken', 'mute', 'plain', 'nowhere'])
-    for (const stream of [false, true])
-      seen.push(await (await ask(`openai/${model}`, { stream })).text().catch(() => ''))
+  const models = ['leaky', 'refused', 'broken', 'mute', 'plain', 'nowhere'].map((name) => `openai/${name}`)
+  for (const model of [...models, ...awsModels.map((name) => `aws/${name}`)])
+    for (const stream of [false, true]) seen.push(await (await ask(model, { stream })).text().catch(() => ''))
   seen.push(await (await ask('openai/plain', { [planted.prompt]: 1, temperature: planted.prompt })).text())
   await askOtherSurfaces(gateway.url, secret)
   seen.push(...(await runVideos(t, gateway, secret)))
@@ -179,15 +218,30 @@ t.test('after a run with every kind of outcome, no planted secret is anywhere on
   const told = [JSON.stringify(health), (await scrape(gateway.observeUrl)).text]
   t.equal(await gateway.end('SIGTERM'), 0)
 
+  t.equal(seen.filter((body) => body.includes('Refused: ')).length, 4, 'the refusals of the cloud are shown')
   t.notOk(
     seen.some((body) =>
-      [planted.upstreamKey, new URL(sandbox.url).host, vendorLeak].some((text) => body.includes(text)),
+      [planted.upstreamKey, planted.awsKeyId, planted.awsSession, new URL(sandbox.url).host, vendorLeak].some((text) =>
+        body.includes(text),
+      ),
     ),
     'no answer tells what is upstream',
   )
   const requests = [planted.prompt, planted.answer, planted.callback]
-  const { upstreamKey, accessKey, secretKey, callbackSecret, signingKey } = planted
-  const keys = [upstreamKey, accessKey, secretKey, callbackSecret, signingKey, pemOf(signer), secret, ...shownOnce]
+  const { upstreamKey, accessKey, secretKey, callbackSecret, signingKey, awsKeyId, awsSecret, awsSession } = planted
+  const keys = [
+    upstreamKey,
+    awsKeyId,
+    awsSecret,
+    awsSession,
+    accessKey,
+    secretKey,
+    callbackSecret,
+    signingKey,
+    pemOf(signer),
+    secret,
+    ...shownOnce,
+  ]
   const files = await filesBelow(dataFolder)
   t.ok(files.length > 100, 'the stores of NATS and PostgreSQL are searched')
   t.ok(files.some(isOfQueue), 'the work queues are found')

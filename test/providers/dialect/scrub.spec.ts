@@ -23,6 +23,7 @@ t.test('what must go', async (t) => {
     ['key hunter2 is wrong', /hunter2/],
     ['User: arn:aws:sts::123456789012:assumed-role/gateway/i-1 is not authorized', /1234|gateway/],
     ['Credential=AKIAIOSFODNN7EXAMPLE/20261124/eu-west-1', /AKIA/],
+    ['{"x-amz-security-token":"IQoJb3JpZ2luX2VjE"}', /IQoJ/],
     ['headers x-amz-security-token:IQoJb3JpZ2luX2VjE+//x==', /IQoJ/],
   ]
   for (const [message, leak] of table) t.notMatch(scrub(message, ['hunter2', '']), leak, message)
