@@ -1,9 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
-import t, { type Test } from 'tap'
-import { answeringSurfaces, type ProviderConfig } from '../../../src/config/providers.ts'
+import t from 'tap'
 import type { Authentication } from '../../../src/providers/authentication/open-authenticator.ts'
 import { billOf, checkReservations, startBilling } from '../../support/bills.ts'
 import { until } from '../../support/clients.ts'
@@ -15,15 +13,6 @@ import {
   imdsGate,
   managedResource,
 } from '../../support/clouds/azure.ts'
-import {
-  AwsAccount,
-  bedrockApiKey,
-  bedrockGate,
-  bedrockRegion,
-  containerGate,
-  instanceGate,
-  staticKeys,
-} from '../../support/clouds/bedrock.ts'
 import { type CloudGate, IssuedTokens, startCloud } from '../../support/clouds/cloud.ts'
 import {
   authorizedUser,
@@ -33,84 +22,8 @@ import {
   vertexGate,
   vertexPath,
 } from '../../support/clouds/google.ts'
-import { configOf, sheetOf, startTestGateway, type TestGateway, temporaryFolder } from '../../support/gateway.ts'
-
-const embeddingSheet = sheetOf({ per_million_tokens: { input: '1', output: '0' }, max_output_tokens: 0 })
-const question = [{ role: 'user' as const, content: 'Which way is north?' }]
-const answer = 'You said: Which way is north?'
-
-interface CloudProvider extends Omit<ProviderConfig, 'models' | 'profile'> {
-  readonly model: string
-}
-
-const startClouds = async (t: Test, providers: readonly CloudProvider[]): Promise<TestGateway> => {
-  const { catalog } = configOf('/nowhere', 'http://nowhere', {})
-  const surfaces = answeringSurfaces
-  return startTestGateway(t, {
-    sheets: Object.fromEntries(
-      providers.flatMap(({ name, model }) => [
-        ...[model, 'absent'].map((each) => [`${name}/${each}`, sheetOf()] as const),
-        [`${name}/embedding`, embeddingSheet] as const,
-      ]),
-    ),
-    config: {
-      providers: providers.map(({ model: _model, ...each }) => ({ ...each, models: {}, profile: 'openai' })),
-      catalog: {
-        ...catalog,
-        providers: new Map(providers.map(({ name }) => [name, { models: {}, surfaces, profile: 'openai' }])),
-        routers: { auto: { candidates: [`${providers[0]?.name}/absent`, `${providers.at(-1)?.name}/plain`] } },
-      },
-    },
-  })
-}
-
-const openaiOf = ({ gateway, account }: TestGateway): OpenAI =>
-  new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.secret, maxRetries: 0 })
-const anthropicOf = ({ gateway, account }: TestGateway): Anthropic =>
-  new Anthropic({ baseURL: gateway.url, apiKey: account.secret, maxRetries: 0 })
-
-/** The same question by every surface, whole and streamed: the text of each answer. */
-const askEverySurface = async (running: TestGateway, model: string): Promise<readonly string[]> => {
-  const openai = openaiOf(running)
-  const anthropic = anthropicOf(running)
-  const chat = { model, messages: question }
-  const responses = { model, input: 'Which way is north?' }
-  const messages = { model, messages: question, max_tokens: 100 }
-  const blocks = ({ content }: Anthropic.Message): string =>
-    content.map((block) => (block.type === 'text' ? block.text : '')).join('')
-  const streamed = openai.chat.completions.stream({ ...chat, stream: true })
-  return [
-    (await openai.chat.completions.create(chat)).choices[0]?.message.content ?? '',
-    (await streamed.finalChatCompletion()).choices[0]?.message.content ?? '',
-    (await openai.responses.create(responses)).output_text,
-    (await openai.responses.stream(responses).finalResponse()).output_text,
-    blocks(await anthropic.messages.create(messages)),
-    blocks(await anthropic.messages.stream(messages).finalMessage()),
-  ]
-}
-
-const surfacesOf = ['chat', 'chat', 'responses', 'responses', 'messages', 'messages']
-
-/** Of one provider: six answers, and a bill for each of what the cloud reported, at the published price. */
-const checkSurfaces = async (t: Test, running: TestGateway, model: string): Promise<void> => {
-  const bills = await startBilling(running)
-  t.same(await askEverySurface(running, model), Array(6).fill(answer))
-  const made = await bills(t)
-  t.same(
-    made.map(({ surface }) => surface),
-    surfacesOf,
-  )
-  for (const { model: billed, usage, total } of made) {
-    t.equal(billed, model)
-    t.equal(Number(total).toFixed(6), ((usage.promptTotal + usage.outputTotal * 2) / 1_000_000).toFixed(6))
-  }
-}
-
-const faultOf = (asked: Promise<unknown>): Promise<unknown> =>
-  asked.then(
-    () => undefined,
-    (fault: unknown) => fault,
-  )
+import { anthropicOf, checkSurfaces, faultOf, openaiOf, question, startClouds } from '../../support/clouds/running.ts'
+import { temporaryFolder } from '../../support/gateway.ts'
 
 t.test('Vertex AI: Gemini and Claude, by a service account, a user and the machine', async (t) => {
   const tokens = new IssuedTokens()
@@ -280,79 +193,6 @@ t.test('Azure OpenAI, by key, by an application of Entra and by a managed identi
       t.match(await openai.responses.retrieve(id), { id })
       await openai.responses.delete(id)
     }
-  })
-
-  await checkReservations(t, running)
-})
-
-t.test('Amazon Bedrock: Claude and others, by keys, a profile, a machine, a container and an API key', async (t) => {
-  const account = new AwsAccount()
-  let sandboxUrl = ''
-  const origin = await startCloud(t, (call) => bedrockGate(sandboxUrl, account)(call))
-  const metadataUrl = await startCloud(t, instanceGate(account))
-  const token = 'container-token-0123456789'
-  const containerUrl = await startCloud(t, containerGate(account, token))
-  const folder = await temporaryFolder(t)
-  const credentialsFile = join(folder, 'credentials')
-  const { AccessKeyId, SecretAccessKey, Token } = account.issue()
-  await writeFile(
-    credentialsFile,
-    `[default]\naws_access_key_id = other\n\n[work]\naws_access_key_id = ${AccessKeyId}\naws_secret_access_key = ${SecretAccessKey}\naws_session_token = ${Token}\n`,
-  )
-  const inRegion = { region: bedrockRegion } as const
-  const keys: Authentication = { type: 'aws_keys', ...inRegion, ...staticKeys }
-  const role = { type: 'aws_role', ...inRegion, metadataUrl } as const
-  const container = { url: containerUrl, token, tokenFile: null }
-  const profile = { profile: 'work', credentialsFile, configFile: join(folder, 'absent') }
-  const bedrock = { dialect: 'bedrock', baseUrl: origin, apiKey: '' } as const
-  const [claude, nova] = ['eu.anthropic.claude-plain-v1:0', 'amazon.nova-plain-v1:0']
-  const running = await startClouds(t, [
-    { ...bedrock, name: 'bedrock-wrong', authentication: { ...keys, secretAccessKey: 'a-wrong-secret' }, model: nova },
-    { ...bedrock, name: 'bedrock-region', authentication: { ...keys, region: 'us-east-1' }, model: nova },
-    { ...bedrock, name: 'bedrock-keys', authentication: keys, model: claude },
-    {
-      ...bedrock,
-      name: 'bedrock-profile',
-      authentication: { type: 'aws_profile', ...inRegion, ...profile },
-      model: nova,
-    },
-    { ...bedrock, name: 'bedrock-machine', authentication: { ...role, container: null }, model: nova },
-    { ...bedrock, name: 'bedrock-container', authentication: { ...role, container }, model: claude },
-    { ...bedrock, name: 'bedrock-bearer', apiKey: bedrockApiKey, model: nova },
-  ])
-  sandboxUrl = running.sandbox.url
-
-  for (const [name, model] of [
-    ['keys', claude],
-    ['profile', nova],
-    ['machine', nova],
-    ['container', claude],
-    ['bearer', nova],
-  ])
-    t.test(`${name}: ${model}`, (t) => checkSurfaces(t, running, `bedrock-${name}/${model}`))
-
-  t.test('a wrong secret and another region are refused, and are not the caller’s fault', async (t) => {
-    for (const name of ['wrong', 'region']) {
-      const asked = { model: `bedrock-${name}/${nova}`, messages: question }
-      t.match(await faultOf(openaiOf(running).chat.completions.create(asked)), { status: 502, code: 'upstream_error' })
-    }
-  })
-
-  t.test('a model that is not there is ours; a prompt that is too long is the caller’s', async (t) => {
-    const { completions } = openaiOf(running).chat
-    const absent = await faultOf(completions.create({ model: 'bedrock-keys/absent', messages: question }))
-    t.match(absent, { status: 502, code: 'upstream_error' })
-    const messages = [{ role: 'user' as const, content: 'these are forbidden words' }]
-    const long = await faultOf(completions.create({ model: `bedrock-keys/${claude}`, messages }))
-    t.match(long, { status: 400, code: 'context_length_exceeded' })
-  })
-
-  t.test('the attempt has the id that Bedrock gave it', async (t) => {
-    const { response } = await openaiOf(running)
-      .chat.completions.create({ model: `bedrock-profile/${nova}`, messages: question })
-      .withResponse()
-    const bill = await billOf(running, response.headers.get('x-request-id'))
-    t.match(bill.attempts, [{ outcome: 'served', upstreamRequestId: /^[0-9a-f]{32}$/ }])
   })
 
   await checkReservations(t, running)

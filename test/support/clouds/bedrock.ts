@@ -160,6 +160,20 @@ async function* converseAnswer(chunks: AsyncIterable<Uint8Array>): AsyncIterable
   yield Buffer.from(JSON.stringify(answer))
 }
 
+export const countedUsage = { prompt: 180, cacheRead: 40, cacheWrite: 20, output: 30 } as const
+export const slowOutputTokens = 60
+
+const directives: { readonly [word: string]: string } = {
+  counted: 'prompt_tokens=120;cached_tokens=40;cache_write_tokens=20;completion_tokens=30',
+  slow: `output_tokens=${slowOutputTokens};chunk_delay_ms=5`,
+  broken: 'output_tokens=60;chunk_delay_ms=5;break_after=20',
+}
+
+const sandboxModelOf = (model: string): string => {
+  const word = Object.keys(directives).find((each) => model.includes(each))
+  return word === undefined ? 'claude-plain' : `claude-plain;${directives[word]}`
+}
+
 const refused = (status: number, message: string): CloudAnswer => ({ status, json: { message } })
 
 const claudeMembers: readonly string[] = ['model', 'stream', 'service_tier', 'metadata', 'inference_geo']
@@ -211,7 +225,7 @@ export const bedrockGate =
     return {
       url: `${sandboxUrl}/messages`,
       headers: { 'x-api-key': 'sandbox', 'anthropic-version': '2023-06-01', 'content-type': 'application/json' },
-      body: JSON.stringify({ ...body, model: 'claude-plain', stream }),
+      body: JSON.stringify({ ...body, model: sandboxModelOf(model), stream }),
       ...(isClaude && !stream ? {} : { reframe }),
       ...(stream ? { contentType: 'application/vnd.amazon.eventstream' } : {}),
       answerHeaders: { 'x-amzn-requestid': requestIdOf(call) },
