@@ -54,7 +54,7 @@ bench-guards: node_modules/.installed ## Measure limits, metrics and idempotency
 bench-streams: node_modules/.installed ## Measure many streams open at once against a bare relay; assert the ledger
 	node test/bench/streams/main.ts $(ARGS)
 
-bench-workers: node_modules/.installed ## Measure workers against one process; assert the ledgers: ARGS='--workers 1,2,4'
+bench-workers: node_modules/.installed ## Measure workers against one process; assert the ledgers: ARGS='--workers 1,2,4'; what workers without load cost: ARGS='--followers 1,3'
 	node test/bench/workers/main.ts $(ARGS)
 
 leavers: node_modules/.installed ## Clients that leave at every moment: what they pay beside what the upstream bills

@@ -1,6 +1,6 @@
 /**
  * `make bench-workers`: the gateway in one process, and with each number of workers, in turn in the same rounds; and then each ledger
- * against the upstream's own count. Exits with 1 when a ledger is wrong.
+ * against the upstream's own count. Exits with 1 when a ledger is wrong. With `--followers`, what workers without load cost instead.
  */
 import { parseArgs } from 'node:util'
 import type { LoadResult } from '../asking.ts'
@@ -15,6 +15,7 @@ import { benchModel } from '../price.ts'
 import { residentBytes } from '../procfs.ts'
 import { numberOf, placeOptions, progress, runToEnd, temporaryFolder, writeJson } from '../run.ts'
 import { table, whole } from '../table.ts'
+import { followersTable, measureFollowers } from './followers.ts'
 
 const { values } = parseArgs({
   options: {
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '5' },
     connections: { type: 'string', default: '1,64,256' },
+    followers: { type: 'string' }, // Some numbers of workers beside one process that has the load.
     ...placeOptions,
   },
 })
@@ -122,10 +124,7 @@ const rowsOf = (all: readonly Measured[], sides: readonly Side[]) =>
     ),
   )
 
-const report = await runToEnd(async (stack) => {
-  const child = (script: string): BenchProcess => stack.adopt(startProcess(script), (each) => each.stop())
-  const { url: upstreamUrl } = await child('upstream.ts').ask<ServerAddress>()
-  const load = child('load.ts')
+const compareWorkers = async (load: BenchProcess, upstreamUrl: string, stack: AsyncDisposableStack) => {
   const sides: Side[] = []
   for (const workers of [0, ...options.workers]) sides.push(await startSide(workers, upstreamUrl, stack))
   const rows = rowsOf(await measureRounds(load, sides), sides)
@@ -135,8 +134,9 @@ const report = await runToEnd(async (stack) => {
     ledgers.push({ name, ...(await reconcile(books, gateway, answered, delivered)) })
   }
   return { rows, ledgers }
-})
-console.log(
+}
+
+const reportText = (report: Awaited<ReturnType<typeof compareWorkers>>): string =>
   [
     table(
       ['', 'connections', '', 'requests/s', 'ratio', 'p50 ms', 'p99 ms', 'CPU µs each', 'MB'],
@@ -154,7 +154,21 @@ console.log(
     ),
     '',
     ...report.ledgers.map((ledger) => `${ledger.name}: ${ledgerLine(ledger)}`),
-  ].join('\n'),
-)
-if (values.json !== undefined) await writeJson(values.json, report)
-process.exitCode = report.ledgers.every(({ differences }) => differences.length === 0) ? 0 : 1
+  ].join('\n')
+
+const found = await runToEnd(async (stack) => {
+  const child = (script: string): BenchProcess => stack.adopt(startProcess(script), (each) => each.stop())
+  const { url: upstreamUrl } = await child('upstream.ts').ask<ServerAddress>()
+  const load = child('load.ts')
+  if (values.followers !== undefined) {
+    const followers = listOf(values.followers)
+    const rows = await measureFollowers(load, upstreamUrl, { ...options, followers, folder: values.folder }, stack)
+    return { text: followersTable(rows), report: { rows }, isRight: true }
+  }
+  const report = await compareWorkers(load, upstreamUrl, stack)
+  const isRight = report.ledgers.every(({ differences }) => differences.length === 0)
+  return { text: reportText(report), report, isRight }
+})
+console.log(found.text)
+if (values.json !== undefined) await writeJson(values.json, found.report)
+process.exitCode = found.isRight ? 0 : 1
