@@ -33,7 +33,7 @@ const isInternalFault = (fault: unknown): boolean =>
 
 const listMessages = (fault: unknown): readonly string[] => {
   if (!(fault instanceof Error)) return fault === undefined ? [] : [String(fault)]
-  return [fault.message, ...listMessages(fault.cause)]
+  return [...new Set([fault.message, ...listMessages(fault.cause)])]
 }
 
 /** Help, or an unknown command: commander has printed it. */

@@ -52,6 +52,8 @@ const readPublishedCheckpoints = (file: string): readonly PublishedCheckpoint[] 
 type Source = Pick<VerifyParts, 'source' | 'lastCheckpoint' | 'readClock'> & {
   readonly checkSnapshots: (confirmed: readonly SnapshotHead[]) => Promise<SnapshotCheck>
   readonly known: readonly (PublishedCheckpoint | KnownHead)[]
+  /** How far the log has to reach is not known. */
+  readonly isEndUnknown: boolean
 }
 
 const onArchive = async <T>(
@@ -64,10 +66,11 @@ const onArchive = async <T>(
     findings: await verifyArchivedSnapshot({ store: source.snapshots, log: source, verifiers }, confirmed),
     unproven: [],
   })
-  return work({ known: [], checkSnapshots, ...toVerifyParts(source) })
+  return work({ known: [], isEndUnknown: false, checkSnapshots, ...toVerifyParts(source) })
 }
 
-const unknownHead = 'what was signed last is not known here: a log that was cut at a checkpoint would look whole'
+const unknownEnd =
+  'what was signed last is not known here, by neither a state of the sealing, nor a witness, nor --checkpoint: a log that was cut at a checkpoint would look whole'
 
 /** What the sealer signed last: the log has to lead there. */
 const readKnownHeads = async (config: Config, { tables }: Platform): Promise<readonly KnownHead[]> => {
@@ -80,8 +83,7 @@ const readKnownHeads = async (config: Config, { tables }: Platform): Promise<rea
       if (fault instanceof SignedHeadFault) throw new CommandError(fault.message, { cause: fault })
       console.error(`${store.place} cannot be read: ${faultText(fault)}`)
     }
-  if (heads.length === 0) console.error(unknownHead)
-  return heads.filter(({ head }) => head.size > 0)
+  return heads
 }
 
 const readServerTime = async ({ log }: Platform): Promise<number> => {
@@ -94,10 +96,12 @@ const onLog = <T>(config: Config, verifiers: readonly Verifier[], work: (source:
   withPlatform(config, createRuntime('warn'), { readOnly: true }, async (platform) => {
     const { witnesses } = config.audit
     const cosigned = witnesses === undefined ? [] : await askWitnesses(witnesses, verifiers)
+    const heads = await readKnownHeads(config, platform)
     return work({
       source: platform.log,
       checkSnapshots: (confirmed) => verifySnapshots(platform.snapshots, confirmed),
-      known: [...(await readKnownHeads(config, platform)), ...cosigned],
+      known: [...heads.filter(({ head }) => head.size > 0), ...cosigned],
+      isEndUnknown: heads.length + cosigned.length === 0,
       readClock: () => readServerTime(platform),
     })
   })
@@ -170,7 +174,7 @@ const verifyFrames = async (config: () => Config, options: Options): Promise<num
   const witnesses = resolveWitnesses(options, () => (isAuditor ? undefined : config().audit.witnesses), verifiers)
   const published = options.checkpoint.flatMap(readPublishedCheckpoints)
   if (!options.events) collectFramesInBulk()
-  const work = async ({ known, checkSnapshots, ...source }: Source): Promise<Verification> => {
+  const work = async ({ known, isEndUnknown, checkSnapshots, ...source }: Source): Promise<Verification> => {
     const verifiedAtMs = createRuntime('warn').clock()
     const all = {
       ...source,
@@ -180,7 +184,9 @@ const verifyFrames = async (config: () => Config, options: Options): Promise<num
       ...(options.events ? { checkEvents } : {}),
     }
     const found = await verifyWithProgress('verify', all, verifiers)
-    return withSnapshots(found, { source: source.source, checkSnapshots }, options)
+    const checked = await withSnapshots(found, { source: source.source, checkSnapshots }, options)
+    const isUnproven = isEndUnknown && published.length === 0 && checked.total === 0
+    return isUnproven ? { ...checked, unproven: [...checked.unproven, unknownEnd] } : checked
   }
   const found = await (options.archive === undefined
     ? onLog(config(), verifiers, work)
@@ -261,7 +267,8 @@ Exit codes:
   0  proven: nothing that is sealed was changed, and all that has to be sealed is
   1  tampered: something contradicts a checkpoint; each finding is printed
   2  used wrongly, or no public key is known
-  4  not proven: there is no checkpoint, too few witnesses have cosigned it, or a frame is unsealed for over ${sharedLimits.verifyUnsealedMs / 1_000} s by its server's clock
+  4  not proven: there is no checkpoint, it is not known what was signed last, too few witnesses have cosigned it,
+     the last confirmed snapshot is missing, or a frame is unsealed for over ${sharedLimits.verifyUnsealedMs / 1_000} s by its server's clock
 `
 
 export const registerVerify = (program: Command, configOf: ConfigOf): void => {

@@ -2,11 +2,14 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ArchiveFolder } from '../../src/adapters/archive/archive-folder.ts'
+import { openHeadFile } from '../../src/adapters/audit-files.ts'
 import { connectNats } from '../../src/adapters/nats/connect.ts'
 import { openRawWriter } from '../../src/adapters/nats/raw-writer.ts'
 import { archiveSealedFrames } from '../../src/audit/archive.ts'
+import { GrowingTree, hashFrame } from '../../src/audit/merkle.ts'
 import { deriveVerifier, verifierText } from '../../src/audit/note.ts'
 import { restoreLog } from '../../src/audit/restore.ts'
+import { signedHeadOf } from '../../src/audit/signed-head.ts'
 import type { RawFrame } from '../../src/log/raw-frames.ts'
 import { openOn } from '../adapters/nats/open.ts'
 import { NatsServer } from '../adapters/nats/server.ts'
@@ -40,13 +43,24 @@ const place = async (t: Test, frames: readonly RawFrame[] = log.frames, verifier
 const sealSequences = new Set(log.seals.map(({ sequence }) => sequence))
 const withoutSeals = renumbered(log.frames.filter(({ sequence }) => !sealSequences.has(sequence)))
 
+interface LogAudit {
+  readonly public_key?: string
+  readonly sealing?: boolean
+  /** The last checkpoint, which the state of the sealing has. Absent: there is no state. */
+  readonly sealedBefore?: { readonly size: number }
+}
+
 /** Logs on a server, and `verify` on each of them. */
 const openLogs = async (t: Test) => {
   const server = await NatsServer.create({ syncAlways: false })
   t.teardown(() => server.remove())
   const folder = await temporaryFolder(t)
   const nats = { url: server.url, monitoring_url: server.monitoringUrl }
-  return async (name: string, frames: readonly RawFrame[], audit: object = { public_key: key }) => {
+  return async (
+    name: string,
+    frames: readonly RawFrame[],
+    { sealedBefore, ...audit }: LogAudit = { public_key: key },
+  ) => {
     const opened = await openOn(server, { name, role: 'operator', durability: 'relaxed' })
     const connection = await connectNats({ url: server.url, name: 'fill' })
     const writer = openRawWriter(connection, name)
@@ -54,15 +68,23 @@ const openLogs = async (t: Test) => {
     await connection.close()
     await opened.close()
     const file = join(folder, `${name}.yaml`)
+    const state = join(folder, `${name}.state`)
+    const { size } = sealedBefore ?? { size: 0 }
+    const tree = new GrowingTree()
+    for (const frame of frames.slice(0, size)) tree.append(hashFrame(frame))
+    if (sealedBefore !== undefined) await openHeadFile(state).replace(signedHeadOf(verifier.name, tree))
     const database_url = 'postgres://nobody@127.0.0.1:1/none' // Nothing is read from it.
-    await writeFile(file, JSON.stringify({ log: { name, durability: 'relaxed' }, database_url, nats, audit }))
+    await writeFile(
+      file,
+      JSON.stringify({ log: { name, durability: 'relaxed' }, database_url, nats, audit: { ...audit, state } }),
+    )
     return (...words: readonly string[]) => runProgram(folder, folder, 'verify', '--config', file, ...words)
   }
 }
 
 t.test('a log without checkpoints is not proven, and exit code 4', async (t) => {
   const logOf = await openLogs(t)
-  const sealed = await logOf('SEALED', log.frames)
+  const sealed = await logOf('SEALED', log.frames, { public_key: key, sealedBefore: last })
   t.match(await sealed(), { code: 0, out: /nothing that is sealed was changed/ })
   t.match(JSON.parse((await sealed('--json')).out), { verdict: 'proven', reasons: [], findings: 0 })
 
@@ -82,10 +104,23 @@ t.test('a log without checkpoints is not proven, and exit code 4', async (t) => 
   t.match(await removed('--help'), { code: 0, out: /0 .*proven[\s\S]*1 [\s\S]*2 [\s\S]*4 .*not proven/ })
 })
 
+t.test('a log of which nothing says how far it has to reach is not proven', async (t) => {
+  const logOf = await openLogs(t)
+  const { folder } = await place(t)
+  const published = join(folder, 'published.note')
+  const cut = log.frames.slice(0, log.seals[5]!.sequence)
+  const verify = await logOf('STATELESS', cut)
+  t.match(await verify(), { code: 4, out: /not proven: what was signed last is not known here/ })
+  t.match(await verify('--checkpoint', published), { code: 1, out: /log-truncated/ })
+  const whole = await logOf('WHOLE', log.frames)
+  t.match(await whole('--checkpoint', published), { code: 0 })
+})
+
 t.test('confirmed snapshots without their stream are not proven', async (t) => {
   const logOf = await openLogs(t)
-  const { frames } = sealedLog({ frames: 40, random: randomOf(73), snapshots: true })
-  const found = await (await logOf('SNAPSHOTS', frames))()
+  const { frames, seals } = sealedLog({ frames: 40, random: randomOf(73), snapshots: true })
+  const sealedBefore = seals.at(-1)!.seal
+  const found = await (await logOf('SNAPSHOTS', frames, { public_key: key, sealedBefore }))()
   t.match(found, { code: 4, out: /not proven: snapshots that checkpoints confirm cannot be read: .*stream not found/ })
   t.notMatch(found.out, /nothing that is sealed was changed/)
 })
