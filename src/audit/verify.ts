@@ -102,11 +102,14 @@ class VerifyRun {
     const { seals, rollbacks, flaw } = inspected
     this.#checkpoints += seals.length
     const snapshots = seals.flatMap(({ snapshot }) => snapshot ?? [])
-    if (rollbacks.length + snapshots.length > 0)
+    if (rollbacks.length + snapshots.length > 0) {
+      const keptTo = Math.min(...rollbacks.map(({ size }) => size)) // Later snapshots were removed.
+      const kept = this.#noted.snapshots.filter(({ sequence }) => sequence <= keptTo)
       this.#noted = {
         rollbacks: [...this.#noted.rollbacks, ...rollbacks],
-        snapshots: [...this.#noted.snapshots, ...snapshots].slice(-auditLimits.verifySnapshotsMax),
+        snapshots: [...kept, ...snapshots].slice(-auditLimits.verifySnapshotsMax),
       }
+    }
     this.#alignment.addFound({ sequence: frame.sequence, hash: hashFrame(frame), flaw })
     for (const seal of seals) this.#accept({ seal, at: frame.sequence })
     if (this.#alignment.foundCount > this.#parts.unsealedFramesMax) this.#foldOldest()
