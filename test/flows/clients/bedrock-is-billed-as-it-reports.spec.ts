@@ -78,6 +78,8 @@ t.test('Amazon Bedrock: Claude and others, by keys, a profile, a machine, a cont
     const messages = [{ role: 'user' as const, content: 'these are forbidden words' }]
     const long = await faultOf(completions.create({ model: `bedrock-keys/${claude}`, messages }))
     t.match(long, { status: 400, code: 'context_length_exceeded' })
+    const model = `bedrock-keys/${claude.replace('plain', 'throttled')}`
+    t.match(await faultOf(completions.create({ model, messages: question })), { status: 429 })
   })
 
   t.test('bills are what Bedrock counted, at the published price, whole and streamed', async (t) => {

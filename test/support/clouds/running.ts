@@ -15,7 +15,7 @@ interface CloudProvider extends Omit<ProviderConfig, 'models' | 'profile'> {
 
 /** Of a stand-in that has models by the word in their names. */
 const variantsOf = (model: string): readonly string[] =>
-  ['counted', 'slow', 'broken'].map((variant) => model.replace('plain', variant))
+  ['counted', 'slow', 'broken', 'throttled'].map((variant) => model.replace('plain', variant))
 
 export const startClouds = async (t: Test, providers: readonly CloudProvider[]): Promise<TestGateway> => {
   const { catalog } = configOf('/nowhere', 'http://nowhere', {})
