@@ -82,11 +82,18 @@ class NatsSnapshots implements SnapshotStore {
 
   async *read({ sequence }: SnapshotHead): AsyncIterable<Uint8Array> {
     const { pieces = 0 } = (await this.#readHead(sequence)) ?? {}
-    for (let piece = 1; piece <= pieces; piece += 1) {
-      const subject = `${this.#names.piecePrefix}${sequence}.${piece}`
-      const data = await this.#get(subject)
-      yield await decompressPiece(subject, data)
+    let next = pieces > 0 ? this.#readPiece(sequence, 1) : null
+    for (let piece = 1; next !== null; piece += 1) {
+      const current = await next
+      next = piece < pieces ? this.#readPiece(sequence, piece + 1) : null // Comes while the reader decodes the other.
+      next?.catch(() => {})
+      yield current
     }
+  }
+
+  async #readPiece(sequence: number, piece: number): Promise<Uint8Array> {
+    const subject = `${this.#names.piecePrefix}${sequence}.${piece}`
+    return decompressPiece(subject, await this.#get(subject))
   }
 
   async write(sequence: number, pieces: AsyncGenerator<Uint8Array, SnapshotHead>): Promise<SnapshotHead> {
