@@ -20,6 +20,7 @@ const describeCommands = (command: Command, words: readonly string[] = []): read
 
 t.test('commands take what the requests of their operations have', (t) => {
   t.same(program.commands.flatMap((command) => describeCommands(command)).toSorted(), [
+    'adjust <workspace> <usd> --reason! --reference! --of --note --json',
     'alias list --json',
     'alias set <alias> <model>',
     'alias unset <alias>',
