@@ -56,14 +56,21 @@ export class OpenRequestCounter {
     if (this.#places.of(workspaceId) >= workspaceOpenRequestsMax) throw workspaceIsFull(workspaceOpenRequestsMax)
     if (!this.#places.take(workspaceId)) throw this.#places.isFull ? edgeIsFull() : othersWait()
     let taken = 0
-    const take = (bytes: number, announced = bytes): void => {
-      this.#requireRoom(workspaceId, announced)
+    const count = (bytes: number): void => {
       taken += bytes
       this.#countBytes(workspaceId, bytes)
     }
+    const take = (bytes: number, announced = bytes): void => {
+      const max = this.#bytesMax()
+      if ((this.#bytes.get(workspaceId) ?? 0) + announced > max) {
+        count(-taken) // At once: of bodies that arrive together, as many as there is room for are read on.
+        throw bytesAreFull(max)
+      }
+      count(bytes)
+    }
     const leave = (): void => {
       this.#places.leave(workspaceId)
-      this.#countBytes(workspaceId, -taken)
+      count(-taken)
     }
     return { take, leave }
   }
@@ -77,10 +84,9 @@ export class OpenRequestCounter {
   }
 
   /** As much as a workspace has must be free for the others: however many are at their bound, the next one has room. */
-  #requireRoom(workspaceId: string, bytes: number): void {
+  #bytesMax(): number {
     const { openBytesMax, workspaceOpenBytesMax } = this.#bounds
-    const max = Math.min(workspaceOpenBytesMax, openBytesMax - this.#allBytes)
-    if ((this.#bytes.get(workspaceId) ?? 0) + bytes > max) throw bytesAreFull(max)
+    return Math.min(workspaceOpenBytesMax, openBytesMax - this.#allBytes)
   }
 }
 
