@@ -7,8 +7,10 @@ t.test('a workspace has at most its bound of bytes, and no more than are free fo
   const counter = new OpenRequestCounter(bounds)
   const fill = (workspaceId: string): number => {
     const { take } = counter.enter(workspaceId)
+    const probe = counter.enter(workspaceId)
     for (let bytes = 0; ; bytes += 1)
       try {
+        probe.take(0, 1)
         take(1)
       } catch {
         return bytes
@@ -19,6 +21,18 @@ t.test('a workspace has at most its bound of bytes, and no more than are free fo
     [300, 250, 125, 63, 31],
     'the next has half of what is free',
   )
+  t.end()
+})
+
+t.test('what a refused request took is free at once: of two that arrive together, one is served', (t) => {
+  const counter = new OpenRequestCounter(bounds)
+  const [first, second] = [counter.enter('a'), counter.enter('a')]
+  first.take(150)
+  second.take(150)
+  t.throws(() => first.take(1), { code: 'byte_limit_exceeded' })
+  t.doesNotThrow(() => second.take(150))
+  first.leave()
+  t.throws(() => second.take(1), { code: 'byte_limit_exceeded' }, 'nothing is given back twice')
   t.end()
 })
 
