@@ -158,7 +158,7 @@ t.test('one changed byte breaks the stream, and nothing after it is believed', a
         return relay.state === 'broken' && relay.reportedUsage === null
       },
     ),
-    { numRuns: 200 },
+    { numRuns: 200, seed: 1 },
   )
   t.throws(() => new EventStreamSplitter().push(Buffer.from([0xff, 0xff, 0xff, 0xff])), /a message of 4294967295 bytes/)
   t.throws(() => new EventStreamSplitter().push(Buffer.from([0, 0, 0, 3])), /a message of 3 bytes/)
