@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import { EventStreamCodec } from '@smithy/core/event-streams'
 import { providerLimits } from '../dialect/limits.ts'
 
@@ -11,6 +12,8 @@ export interface StreamMessage {
 export class EventStreamFault extends Error {}
 
 const lengthBytes = 4
+const lengthsBytes = 8 // Of the message and of its headers, with a checksum of their own behind them.
+const preludeBytes = 12
 const overheadBytes = 16 // Two lengths, two checksums.
 
 const codec = new EventStreamCodec(
@@ -31,7 +34,7 @@ const readMessage = (bytes: Uint8Array): StreamMessage => {
 export class EventStreamSplitter {
   #carried: Uint8Array[] = []
   #carriedBytes = 0
-  /** Of the message that has begun; 0: its length is not known yet. */
+  /** Of the message that has begun, or of its prelude; 0: nothing of it is known yet. */
   #wantedBytes = 0
 
   push(chunk: Uint8Array): readonly StreamMessage[] {
@@ -43,7 +46,7 @@ export class EventStreamSplitter {
     let at = 0
     this.#wantedBytes = 0
     while (bytes.length - at >= lengthBytes) {
-      this.#wantedBytes = this.#readLength(bytes, at)
+      this.#wantedBytes = this.#readLength(bytes.subarray(at))
       if (bytes.length - at < this.#wantedBytes) break
       messages.push(this.#decode(bytes.subarray(at, at + this.#wantedBytes)))
       at += this.#wantedBytes
@@ -54,10 +57,14 @@ export class EventStreamSplitter {
     return messages
   }
 
-  #readLength(bytes: Buffer, at: number): number {
-    const length = bytes.readUInt32BE(at)
+  /** That of the prelude until its checksum has come: a wrong length would be waited for. */
+  #readLength(bytes: Buffer): number {
+    const length = bytes.readUInt32BE()
     if (length < overheadBytes || length > providerLimits.sseEventBytesMax)
       throw new EventStreamFault(`a message of ${length} bytes`)
+    if (bytes.length < preludeBytes) return preludeBytes
+    if (crc32(bytes.subarray(0, lengthsBytes)) !== bytes.readUInt32BE(lengthsBytes))
+      throw new EventStreamFault('a message whose length has another checksum')
     return length
   }
 

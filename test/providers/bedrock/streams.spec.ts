@@ -158,8 +158,13 @@ t.test('one changed byte breaks the stream, and nothing after it is believed', a
         return relay.state === 'broken' && relay.reportedUsage === null
       },
     ),
-    { numRuns: 200, seed: 1 },
+    { numRuns: 200 },
   )
+  const last = Buffer.from(bytes)
+  last[6_355] = last[6_355]! ^ 1 // The length of the last message: without its checksum the rest would be waited for.
+  const relay = openChat()
+  relayed(relay, last, 1)
+  t.equal(relay.state, 'broken')
   t.throws(() => new EventStreamSplitter().push(Buffer.from([0xff, 0xff, 0xff, 0xff])), /a message of 4294967295 bytes/)
   t.throws(() => new EventStreamSplitter().push(Buffer.from([0, 0, 0, 3])), /a message of 3 bytes/)
 })
