@@ -1,4 +1,5 @@
 import { asObject, asText, isObject, type JsonObject, parseExactJson, parseJson } from '../../encoding/json.ts'
+import { CallArguments } from '../canonical/call-arguments.ts'
 import type { ReplyReader } from '../canonical/format.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
 import type { AnswerFault } from '../dialect/dialect.ts'
@@ -24,8 +25,7 @@ export class MessagesReader implements ReplyReader {
   isFinished = false
   readonly #blocks = new StreamedBlocks()
   #usage: JsonObject = {}
-  /** A call whose arguments are still to come. */
-  #callIsBare = false
+  readonly #arguments = new CallArguments()
   #isSkipped = false
   #searches = 0
 
@@ -51,7 +51,7 @@ export class MessagesReader implements ReplyReader {
       case 'content_block_delta':
         return this.#isSkipped ? [] : this.#readDelta(asObject(json['delta']))
       case 'content_block_stop':
-        return this.#endBlock()
+        return this.#arguments.end()
       case 'message_delta':
         return this.#readEnd(json)
       case 'message_stop':
@@ -93,8 +93,8 @@ export class MessagesReader implements ReplyReader {
 
   #readCall({ id, name, input }: JsonObject): Events {
     const call: ReplyEvent = { type: 'tool_call', id: asText(id), name: asText(name), signature: null }
-    this.#callIsBare = Object.keys(asObject(input)).length === 0
-    return this.#callIsBare ? [call] : [call, { type: 'arguments', text: JSON.stringify(input) }]
+    this.#arguments.begin()
+    return [call, ...this.#arguments.add(Object.keys(asObject(input)).length === 0 ? '' : JSON.stringify(input))]
   }
 
   #readDelta(delta: JsonObject): Events {
@@ -110,23 +110,10 @@ export class MessagesReader implements ReplyReader {
         return citation === null ? [] : [{ type: 'citation', citation }]
       }
       case 'input_json_delta':
-        return this.#readArguments(asText(delta['partial_json']))
+        return this.#arguments.add(delta['partial_json'])
       default:
         return []
     }
-  }
-
-  #readArguments(text: string): Events {
-    if (text === '') return []
-    this.#callIsBare = false
-    return [{ type: 'arguments', text }]
-  }
-
-  /** A call without arguments has no delta; other formats need an empty object. */
-  #endBlock(): Events {
-    if (!this.#callIsBare) return []
-    this.#callIsBare = false
-    return [{ type: 'arguments', text: '{}' }]
   }
 
   /** An end without figures has no usage: that of the start is not final. */

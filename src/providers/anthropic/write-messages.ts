@@ -9,20 +9,16 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../canonical/conversation.ts'
+import { mergeTurns, type WrittenTurn } from '../canonical/merge-turns.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import { inputOf } from './read-blocks.ts'
-
-export interface Message {
-  readonly role: 'user' | 'assistant'
-  readonly content: readonly JsonObject[]
-}
 
 /** The default is five minutes; written out, so that the request shows it. */
 export const cacheControl = (cached: CacheMark): JsonObject =>
   cached === null ? {} : { cache_control: { type: 'ephemeral', ttl: cached } }
 
 /** Other vendors' ids may have other characters; the API takes these. */
-const callId = (id: string): string => id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
+export const callId = (id: string): string => id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
 
 /** The API refuses an empty text. */
 export const writeText = ({ text, cached }: TextPart): readonly JsonObject[] =>
@@ -93,22 +89,6 @@ const writePart = (part: ConversationPart): readonly JsonObject[] => {
 
 const isResult = ({ type }: JsonObject): boolean => type === 'tool_result'
 
-/** The API requires the results of calls first in their turn. */
-const resultsFirst = (content: readonly JsonObject[]): readonly JsonObject[] => [
-  ...content.filter(isResult),
-  ...content.filter((block) => !isResult(block)),
-]
-
-/** Instructions in between become user text: not every model takes them. Throws `unsupported_parameter` for audio. */
-export const writeMessagesTurns = (turns: readonly ConversationTurn[]): readonly Message[] => {
-  const messages: { readonly role: Message['role']; readonly content: JsonObject[] }[] = []
-  for (const turn of turns) {
-    const role = turn.role === 'assistant' ? 'assistant' : 'user'
-    const content = turn.parts.flatMap(writePart)
-    if (content.length === 0) continue
-    const last = messages.at(-1)
-    if (last?.role === role) for (const block of content) last.content.push(block)
-    else messages.push({ role, content })
-  }
-  return messages.map(({ role, content }) => ({ role, content: resultsFirst(content) }))
-}
+/** The API requires the results of calls first. Throws `unsupported_parameter` for audio. */
+export const writeMessagesTurns = (turns: readonly ConversationTurn[]): readonly WrittenTurn[] =>
+  mergeTurns(turns, { writePart, isResult })

@@ -1,11 +1,12 @@
 import type { JsonObject } from '../../encoding/json.ts'
 import type { AnswerFormat, Conversation } from '../canonical/conversation.ts'
 import type { ReplyRequest } from '../canonical/format.ts'
-import { unsupported } from '../canonical/refuse.ts'
+import type { WrittenTurn } from '../canonical/merge-turns.ts'
+import { refuseJsonFormat, unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
 import { capabilitiesOf, type ModelCapabilities } from './capabilities.ts'
 import { type PostMessages, postTo } from './endpoint.ts'
-import { type Message, writeMessagesTurns, writeText } from './write-messages.ts'
+import { writeMessagesTurns, writeText } from './write-messages.ts'
 import { closedSchema } from './write-schema.ts'
 import { hasLostThinking, type Thinking, writeThinking } from './write-thinking.ts'
 import { writeMessagesTools } from './write-tools.ts'
@@ -30,7 +31,7 @@ const thinkingOf = (
   conversation: Conversation,
   habits: ModelCapabilities,
   maxTokens: number,
-  messages: readonly Message[],
+  messages: readonly WrittenTurn[],
 ): Thinking => {
   const { thinking, effort } = writeThinking(conversation.reasoning, habits, maxTokens)
   const cannotThink = isForced(conversation) || (thinking?.['type'] === 'enabled' && hasLostThinking(messages))
@@ -61,7 +62,7 @@ const formatOf = (format: AnswerFormat, { schema: takesSchema }: ModelCapabiliti
     case 'text':
       return {}
     case 'json':
-      throw unsupported('response_format', 'of type json_object is not available for this model: give a schema')
+      throw refuseJsonFormat()
     case 'schema':
       if (!takesSchema) throw unsupported('response_format', 'with a schema is not available for this model')
       return { format: { type: 'json_schema', schema: closedSchema(format.schema) } }

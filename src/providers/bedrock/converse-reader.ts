@@ -1,4 +1,5 @@
 import { asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
+import { CallArguments } from '../canonical/call-arguments.ts'
 import type { ReplyReader } from '../canonical/format.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
 import type { AnswerFault } from '../dialect/dialect.ts'
@@ -18,8 +19,7 @@ const reasoningEvents = ({ text, signature, redactedContent }: JsonObject): Even
 export class ConverseReader implements ReplyReader {
   isDone = false
   isFinished = false
-  /** A call whose arguments are still to come. */
-  #callIsBare = false
+  readonly #arguments = new CallArguments()
 
   get contentIsOver(): boolean {
     return this.isFinished
@@ -39,7 +39,7 @@ export class ConverseReader implements ReplyReader {
       case 'contentBlockDelta':
         return this.#readDelta(asObject(json['delta']))
       case 'contentBlockStop':
-        return this.#endBlock()
+        return this.#arguments.end()
       case 'messageStop':
         return this.#readStop(json)
       case 'metadata':
@@ -51,27 +51,14 @@ export class ConverseReader implements ReplyReader {
 
   #readStart({ toolUse }: JsonObject): Events {
     if (!isObject(toolUse)) return []
-    this.#callIsBare = true
+    this.#arguments.begin()
     return [{ type: 'tool_call', id: asText(toolUse['toolUseId']), name: asText(toolUse['name']), signature: null }]
   }
 
   #readDelta({ text, toolUse, reasoningContent }: JsonObject): Events {
     if (isObject(reasoningContent)) return reasoningEvents(reasoningContent)
-    if (isObject(toolUse)) return this.#readArguments(asText(toolUse['input']))
+    if (isObject(toolUse)) return this.#arguments.add(toolUse['input'])
     return asText(text) === '' ? [] : [{ type: 'text', text: asText(text) }]
-  }
-
-  #readArguments(text: string): Events {
-    if (text === '') return []
-    this.#callIsBare = false
-    return [{ type: 'arguments', text }]
-  }
-
-  /** A call without arguments has no delta; other formats need an empty object. */
-  #endBlock(): Events {
-    if (!this.#callIsBare) return []
-    this.#callIsBare = false
-    return [{ type: 'arguments', text: '{}' }]
   }
 
   #readStop({ stopReason }: JsonObject): Events {

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, parseExactJson } from '../../encoding/json.ts'
+import { callId } from '../anthropic/write-messages.ts'
 import type {
   CacheMark,
   ConversationPart,
@@ -8,12 +9,8 @@ import type {
   TextPart,
   ToolResultPart,
 } from '../canonical/conversation.ts'
+import { mergeTurns, type WrittenTurn } from '../canonical/merge-turns.ts'
 import { invalidMember, unsupported } from '../canonical/refuse.ts'
-
-export interface ConverseMessage {
-  readonly role: 'user' | 'assistant'
-  readonly content: readonly JsonObject[]
-}
 
 export type WriteCachePoint = (cached: CacheMark) => readonly JsonObject[]
 
@@ -66,8 +63,6 @@ const writeDocument = ({ source, title }: DocumentPart): JsonObject => {
 
 export const writeConverseText = ({ text }: TextPart): readonly JsonObject[] => (text === '' ? [] : [{ text }])
 
-const toolUseId = (id: string): string => id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
-
 const readInput = (id: string, given: string): JsonObject => {
   const input = given.trim() === '' ? {} : parseExactJson(given)
   if (isObject(input)) return input
@@ -87,7 +82,7 @@ const writeResultPart = (part: TextPart | ImagePart | DocumentPart): readonly Js
 
 const writeResult = ({ toolCallId, parts, isError }: ToolResultPart): JsonObject => ({
   toolResult: {
-    toolUseId: toolUseId(toolCallId),
+    toolUseId: callId(toolCallId),
     content: parts.flatMap(writeResultPart),
     ...(isError ? { status: 'error' } : {}),
   },
@@ -102,9 +97,7 @@ const writePart = (part: ConversationPart): readonly JsonObject[] => {
     case 'audio':
       throw unsupported('messages', 'with audio is not available for this model')
     case 'tool_call':
-      return [
-        { toolUse: { toolUseId: toolUseId(part.id), name: part.name, input: readInput(part.id, part.arguments) } },
-      ]
+      return [{ toolUse: { toolUseId: callId(part.id), name: part.name, input: readInput(part.id, part.arguments) } }]
     case 'tool_result':
       return [writeResult(part)]
     case 'thinking':
@@ -118,27 +111,15 @@ const writePart = (part: ConversationPart): readonly JsonObject[] => {
 
 const isResult = (block: JsonObject): boolean => 'toolResult' in block
 
-const resultsFirst = (content: readonly JsonObject[]): readonly JsonObject[] => [
-  ...content.filter(isResult),
-  ...content.filter((block) => !isResult(block)),
-]
-
-/** Instructions in between become user text; turns of one role are merged. Throws `unsupported_parameter`. */
+/** Throws `unsupported_parameter`. */
 export const writeConverseTurns = (
   turns: readonly ConversationTurn[],
   writePoint: WriteCachePoint,
-): readonly ConverseMessage[] => {
-  const messages: { readonly role: ConverseMessage['role']; readonly content: JsonObject[] }[] = []
-  for (const turn of turns) {
-    const role = turn.role === 'assistant' ? 'assistant' : 'user'
-    const content = turn.parts.flatMap((part) => {
+): readonly WrittenTurn[] =>
+  mergeTurns(turns, {
+    writePart: (part) => {
       const written = writePart(part)
       return written.length === 0 || !('cached' in part) ? written : [...written, ...writePoint(part.cached)]
-    })
-    if (content.length === 0) continue
-    const last = messages.at(-1)
-    if (last?.role === role) for (const block of content) last.content.push(block)
-    else messages.push({ role, content })
-  }
-  return messages.map(({ role, content }) => ({ role, content: resultsFirst(content) }))
-}
+    },
+    isResult,
+  })

@@ -2,11 +2,13 @@ import type { JsonObject } from '../../encoding/json.ts'
 import { closedSchema } from '../anthropic/write-schema.ts'
 import type { AnswerFormat, CacheMark, Conversation, ToolChoice, ToolDefinition } from '../canonical/conversation.ts'
 import type { ReplyRequest } from '../canonical/format.ts'
-import { unsupported } from '../canonical/refuse.ts'
+import type { WrittenTurn } from '../canonical/merge-turns.ts'
+import { outputLimit } from '../canonical/output-limit.ts'
+import { refuseJsonFormat, unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
 import { requestedTier } from '../dialect/provider.ts'
 import { postToBedrock } from './address.ts'
-import { type ConverseMessage, type WriteCachePoint, writeConverseText, writeConverseTurns } from './write-messages.ts'
+import { type WriteCachePoint, writeConverseText, writeConverseTurns } from './write-messages.ts'
 
 const cachingModels = /anthropic\.claude|amazon\.nova/
 const temperatureMax = 1
@@ -22,9 +24,9 @@ const cachePointFor =
 
 const inferenceOf = (conversation: Conversation, { outputCap }: ReplyRequest): JsonObject => {
   const { outputTokensMax, temperature, topP, stopSequences } = conversation
-  const maxTokens = Math.min(outputTokensMax ?? Number.POSITIVE_INFINITY, outputCap ?? Number.POSITIVE_INFINITY)
+  const maxTokens = outputLimit(outputTokensMax, outputCap)
   const config = {
-    ...(Number.isFinite(maxTokens) ? { maxTokens } : {}),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
     ...(temperature === null ? {} : { temperature: Math.min(temperature, temperatureMax) }),
     ...(topP === null ? {} : { topP }),
     ...(stopSequences.length === 0 ? {} : { stopSequences }),
@@ -45,13 +47,13 @@ const writeChoice = (choice: ToolChoice): JsonObject => {
   return choice.type === 'required' ? { any: {} } : { auto: {} }
 }
 
-const hasCalls = (messages: readonly ConverseMessage[]): boolean =>
+const hasCalls = (messages: readonly WrittenTurn[]): boolean =>
   messages.some(({ content }) => content.some((block) => 'toolUse' in block || 'toolResult' in block))
 
 /** The API has no choice `none`: then no tools are offered, which it refuses where some were called before. */
 const toolsOf = (
   { tools, toolChoice }: Conversation,
-  messages: readonly ConverseMessage[],
+  messages: readonly WrittenTurn[],
   { upstreamModel }: Target,
 ): JsonObject => {
   const isNone = toolChoice?.type === 'none'
@@ -78,7 +80,7 @@ const formatOf = (format: AnswerFormat): JsonObject => {
     case 'text':
       return {}
     case 'json':
-      throw unsupported('response_format', 'of type json_object is not available for this model: give a schema')
+      throw refuseJsonFormat()
     case 'schema':
       return { outputConfig: { textFormat: { type: 'json_schema', structure: { jsonSchema: writeSchema(format) } } } }
   }

@@ -1,6 +1,7 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asArray, asObject, isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
 import { DeliveredReply } from '../canonical/delivered.ts'
+import { outputLimit } from '../canonical/output-limit.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type {
   AnswerFault,
@@ -19,7 +20,7 @@ import { countGeminiUsage } from './estimate.ts'
 import { generationOf, groundingItemOf } from './generation.ts'
 import { readGoogleError } from './refusal.ts'
 import { GenerateContentRelay } from './relay.ts'
-import { outputLimit, postGenerateContent, postToGoogle } from './request.ts'
+import { postGenerateContent, postToGoogle } from './request.ts'
 import { markSignatures, mayHaveSignatures, ownSignature } from './signatures.ts'
 import { usageMetadataOf } from './write-usage.ts'
 

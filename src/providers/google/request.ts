@@ -1,15 +1,12 @@
 import type { JsonObject } from '../../encoding/json.ts'
 import type { AnswerFormat, Conversation } from '../canonical/conversation.ts'
 import type { ReplyRequest } from '../canonical/format.ts'
+import { outputLimit } from '../canonical/output-limit.ts'
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
 import { endpointOf, requestedTier } from '../dialect/provider.ts'
 import { contentsFor } from './contents.ts'
 import { thinkingConfigFor } from './thinking.ts'
 import { toolFieldsFor } from './tools.ts'
-
-/** In tokens; undefined where neither limits them. */
-export const outputLimit = (own: number | null, outputCap: number | null): number | undefined =>
-  own === null || outputCap === null ? (own ?? outputCap ?? undefined) : Math.min(own, outputCap)
 
 const formatFields = (format: AnswerFormat): JsonObject => {
   switch (format.type) {

@@ -9,6 +9,7 @@ import {
   type WebSearch,
 } from '../canonical/conversation.ts'
 import type { ReplyRequest } from '../canonical/format.ts'
+import { outputLimit } from '../canonical/output-limit.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
 import { type Profile, type Provider, providerCapabilities } from '../dialect/provider.ts'
@@ -47,8 +48,8 @@ const writeChatTools = ({ tools, toolChoice, parallelToolCalls }: Conversation, 
 const present = (name: string, value: unknown): JsonObject => (value === null ? {} : { [name]: value })
 
 const capOf = ({ outputTokensMax }: Conversation, { outputCap }: ReplyRequest, provider: Provider): JsonObject => {
-  const given = [outputTokensMax, outputCap].filter((limit) => limit !== null)
-  return given.length === 0 ? {} : { [capFieldOf(provider)]: Math.min(...given) }
+  const limit = outputLimit(outputTokensMax, outputCap)
+  return limit === undefined ? {} : { [capFieldOf(provider)]: limit }
 }
 
 /** `off` is sent explicitly: a model that would think by default must not cost what the caller declined. */

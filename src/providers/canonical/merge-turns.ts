@@ -1,0 +1,33 @@
+import type { JsonObject } from '../../encoding/json.ts'
+import type { ConversationPart, ConversationTurn } from './conversation.ts'
+
+export interface WrittenTurn {
+  readonly role: 'user' | 'assistant'
+  readonly content: readonly JsonObject[]
+}
+
+interface TurnWriter {
+  readonly writePart: (part: ConversationPart) => readonly JsonObject[]
+  /** Whether a block is the result of a call: these come first in their turn. */
+  readonly isResult: (block: JsonObject) => boolean
+}
+
+/** Instructions in between become user text, and turns of one role are merged. Throws what `writePart` throws. */
+export const mergeTurns = (
+  turns: readonly ConversationTurn[],
+  { writePart, isResult }: TurnWriter,
+): readonly WrittenTurn[] => {
+  const merged: { readonly role: WrittenTurn['role']; readonly content: JsonObject[] }[] = []
+  for (const turn of turns) {
+    const role = turn.role === 'assistant' ? 'assistant' : 'user'
+    const content = turn.parts.flatMap(writePart)
+    if (content.length === 0) continue
+    const last = merged.at(-1)
+    if (last?.role === role) for (const block of content) last.content.push(block)
+    else merged.push({ role, content })
+  }
+  return merged.map(({ role, content }) => ({
+    role,
+    content: [...content.filter(isResult), ...content.filter((block) => !isResult(block))],
+  }))
+}
