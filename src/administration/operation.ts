@@ -1,6 +1,6 @@
 import type { PriceFile } from '../domain/pricing/price-file.ts'
 import type { Catalog } from '../domain/routing/plan.ts'
-import { GatewayError } from '../errors/gateway-error.ts'
+import { invalidValue } from '../errors/gateway-error.ts'
 import { type QueryParameters, readQuery } from '../http/query.ts'
 import { readValid } from '../http/validate.ts'
 import type { EndUserKeyStore } from '../log/end-users.ts'
@@ -173,6 +173,6 @@ export const successStatus = ({ http, request }: AdminOperation, changed: boolea
 /** Milliseconds since the epoch. Throws `invalid_value` for an instant in the past. */
 export const futureMs = (text: string, param: string, { clock }: Pick<OperationContext, 'clock'>): number => {
   const ms = Date.parse(text)
-  if (!(ms > clock())) throw new GatewayError('invalid_value', `Invalid value for '${param}': it is over.`, { param })
+  if (!(ms > clock())) throw invalidValue(param, 'it is over')
   return ms
 }

@@ -82,6 +82,10 @@ export class GatewayError extends Error {
   }
 }
 
+/** `message` ends the sentence. */
+export const invalidValue = (param: string, message: string): GatewayError =>
+  new GatewayError('invalid_value', `Invalid value for '${param}': ${message}.`, { param })
+
 const clientGoneStatus = 499
 
 export const failureReason = ({ status, code }: Pick<GatewayError, 'status' | 'code'>): string =>

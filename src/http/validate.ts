@@ -1,11 +1,11 @@
 import { getValidator, type SchemaProblem } from '../encoding/schema-validation.ts'
-import { GatewayError } from '../errors/gateway-error.ts'
+import { GatewayError, invalidValue } from '../errors/gateway-error.ts'
 
 const refusal = ({ path, message, keyword }: SchemaProblem): GatewayError => {
   if (path === '') return new GatewayError('invalid_value', `Invalid request body: ${message}.`)
   if (keyword === 'required')
     return new GatewayError('missing_required_parameter', `Missing required parameter: '${path}'.`, { param: path })
-  return new GatewayError('invalid_value', `Invalid value for '${path}': ${message}.`, { param: path })
+  return invalidValue(path, message)
 }
 
 /**

@@ -1,4 +1,5 @@
 import { asArray, asObject, asText, isObject, type JsonObject, parseExactJson } from '../../encoding/json.ts'
+import { invalidValue } from '../../errors/gateway-error.ts'
 import type {
   CacheMark,
   ConversationPart,
@@ -8,7 +9,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../canonical/conversation.ts'
-import { invalidMember, refuseProviderState, unsupported } from '../canonical/refuse.ts'
+import { refuseProviderState, unsupported } from '../canonical/refuse.ts'
 import { unmark } from '../dialect/provider-mark.ts'
 import { shortened } from './present.ts'
 import { readCallSignature } from './signatures.ts'
@@ -34,7 +35,7 @@ export const readCacheMark = ({ cache_control: control }: JsonObject): CacheMark
 
 const requiredText = ({ block, path }: BlockContext, field: string): string => {
   const value = block[field]
-  if (typeof value !== 'string') throw invalidMember(`${path}.${field}`, 'a string is required')
+  if (typeof value !== 'string') throw invalidValue(`${path}.${field}`, 'a string is required')
   return value
 }
 
@@ -46,7 +47,7 @@ const readText = (context: BlockContext): TextPart =>
 const sourceOf = (context: BlockContext): BlockContext => {
   const { block, path } = context
   const source = block['source']
-  if (!isObject(source)) throw invalidMember(`${path}.source`, 'an object is required')
+  if (!isObject(source)) throw invalidValue(`${path}.source`, 'an object is required')
   return { ...context, block: source, path: `${path}.source` }
 }
 
@@ -173,7 +174,7 @@ const readResultContent = (context: BlockContext): readonly ResultPart[] => {
 const readToolResult = (context: BlockContext): ToolResultPart => {
   const toolCallId = requiredText(context, 'tool_use_id')
   if (!context.callIds.has(toolCallId))
-    throw invalidMember(`${context.path}.tool_use_id`, 'no tool_use block before it has this id')
+    throw invalidValue(`${context.path}.tool_use_id`, 'no tool_use block before it has this id')
   return {
     type: 'tool_result',
     toolCallId,
@@ -239,7 +240,7 @@ export const readBlocks = (
   reading: Reading,
 ): readonly ConversationPart[] => {
   if (typeof content === 'string') return [readTextBlock(content)]
-  if (!Array.isArray(content)) throw invalidMember(path, 'a string or a list of blocks is required')
+  if (!Array.isArray(content)) throw invalidValue(path, 'a string or a list of blocks is required')
   const readers = role === 'user' ? userReaders : assistantReaders
   return content.flatMap((block: unknown, index) => {
     const context = { ...reading, block: asObject(block), path: `${path}[${index}]` }

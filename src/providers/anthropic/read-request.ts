@@ -1,4 +1,5 @@
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
+import { invalidValue } from '../../errors/gateway-error.ts'
 import type {
   AnswerFormat,
   Conversation,
@@ -7,7 +8,7 @@ import type {
   Reasoning,
   TextPart,
 } from '../canonical/conversation.ts'
-import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { unsupported } from '../canonical/refuse.ts'
 import { compactedMessages } from './compaction.ts'
 import { isPresent, shortened } from './present.ts'
 import { readBlocks, readInstructions } from './read-blocks.ts'
@@ -44,7 +45,7 @@ const readMessages = (messages: readonly unknown[], provider: string): ReadMessa
       if (turns.length === 0) system.push(...instructions)
       else if (instructions.length > 0) turns.push({ role, parts: instructions })
     } else if (role !== 'user' && role !== 'assistant')
-      throw invalidMember(`${path}.role`, 'user or assistant is required')
+      throw invalidValue(`${path}.role`, 'user or assistant is required')
     else {
       const parts = readBlocks(role, content, `${path}.content`, { callIds, provider })
       for (const id of callIdsOf(parts)) callIds.add(id)
@@ -70,7 +71,7 @@ const readReasoning = (body: JsonObject): Reasoning | null => {
       return { type: 'adaptive', effort }
     case 'enabled': {
       const tokens = thinking['budget_tokens']
-      if (typeof tokens !== 'number') throw invalidMember('thinking.budget_tokens', 'a number is required')
+      if (typeof tokens !== 'number') throw invalidValue('thinking.budget_tokens', 'a number is required')
       return { type: 'budget', tokens }
     }
     default:
@@ -88,8 +89,8 @@ const readFormat = (body: JsonObject): AnswerFormat => {
   const format = asObject(body['output_config'])['format'] ?? body['output_format']
   if (!isPresent(format)) return { type: 'text' }
   const { type, schema } = asObject(format)
-  if (type !== 'json_schema') throw invalidMember('output_config.format.type', 'json_schema is required')
-  if (!isObject(schema)) throw invalidMember('output_config.format.schema', 'an object is required')
+  if (type !== 'json_schema') throw invalidValue('output_config.format.type', 'json_schema is required')
+  if (!isObject(schema)) throw invalidValue('output_config.format.schema', 'an object is required')
   return { type: 'schema', name: schemaName(schema), description: null, schema, strict: null }
 }
 

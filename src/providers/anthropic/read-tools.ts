@@ -1,4 +1,5 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
+import { invalidValue } from '../../errors/gateway-error.ts'
 import {
   type Conversation,
   readUserLocation,
@@ -6,7 +7,7 @@ import {
   type ToolDefinition,
   type WebSearch,
 } from '../canonical/conversation.ts'
-import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { unsupported } from '../canonical/refuse.ts'
 import { clientTool } from './client-tools.ts'
 import { shortened } from './present.ts'
 import { readCacheMark } from './read-blocks.ts'
@@ -18,7 +19,7 @@ const textsOf = (value: unknown): readonly string[] => asArray(value).filter((ea
 
 export const readTool = (tool: JsonObject, path: string): ToolDefinition => {
   const { name, description, input_schema: schema, strict } = tool
-  if (typeof name !== 'string' || name === '') throw invalidMember(`${path}.name`, 'a string is required')
+  if (typeof name !== 'string' || name === '') throw invalidValue(`${path}.name`, 'a string is required')
   return {
     name,
     description: typeof description === 'string' ? description : null,
@@ -83,7 +84,7 @@ const readChoice = (choice: JsonObject): ToolChoice => {
     case 'tool':
       return { type: 'tool', name: asText(choice['name']) }
     default:
-      throw invalidMember('tool_choice.type', 'auto, any, tool or none is required')
+      throw invalidValue('tool_choice.type', 'auto, any, tool or none is required')
   }
 }
 

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, parseExactJson } from '../../encoding/json.ts'
+import { invalidValue } from '../../errors/gateway-error.ts'
 import { callId } from '../anthropic/write-messages.ts'
 import type {
   CacheMark,
@@ -10,7 +11,7 @@ import type {
   ToolResultPart,
 } from '../canonical/conversation.ts'
 import { mergeTurns, type WrittenTurn } from '../canonical/merge-turns.ts'
-import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { unsupported } from '../canonical/refuse.ts'
 
 export type WriteCachePoint = (cached: CacheMark) => readonly JsonObject[]
 
@@ -66,7 +67,7 @@ export const writeConverseText = ({ text }: TextPart): readonly JsonObject[] => 
 const readInput = (id: string, given: string): JsonObject => {
   const input = given.trim() === '' ? {} : parseExactJson(given)
   if (isObject(input)) return input
-  throw invalidMember('messages', `the arguments of the tool call \`${id}\` are no JSON object`)
+  throw invalidValue('messages', `the arguments of the tool call \`${id}\` are no JSON object`)
 }
 
 const writeResultPart = (part: TextPart | ImagePart | DocumentPart): readonly JsonObject[] => {

@@ -15,6 +15,3 @@ export const refuseProviderState = (param: string): GatewayError =>
 /** Of a format that takes a schema alone. */
 export const refuseJsonFormat = (): GatewayError =>
   unsupported('response_format', 'of type json_object is not available for this model: give a schema')
-
-export const invalidMember = (param: string, message: string): GatewayError =>
-  new GatewayError('invalid_value', `Invalid value for '${param}': ${message}.`, { param })

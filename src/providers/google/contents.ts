@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, parseExactJson } from '../../encoding/json.ts'
+import { invalidValue } from '../../errors/gateway-error.ts'
 import type {
   ConversationPart,
   ConversationTurn,
@@ -8,7 +9,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../canonical/conversation.ts'
-import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { unsupported } from '../canonical/refuse.ts'
 import { generationOf } from './generation.ts'
 
 interface Content {
@@ -42,7 +43,7 @@ const documentPart = ({ source, title }: DocumentPart): JsonObject => {
 
 const callPart = ({ id, name, arguments: given, signature }: ToolCallPart, names: CallNames): JsonObject => {
   const args = parseExactJson(given)
-  if (!isObject(args)) throw invalidMember('messages', `the arguments of the tool call \`${id}\` are no JSON object`)
+  if (!isObject(args)) throw invalidValue('messages', `the arguments of the tool call \`${id}\` are no JSON object`)
   names.set(id, name)
   return { functionCall: { id, name, args }, thoughtSignature: signature ?? undefined }
 }
@@ -62,7 +63,7 @@ const resultPart = (part: TextPart | ImagePart | DocumentPart): JsonObject => {
 const resultParts = (result: ToolResultPart, names: CallNames, generation: number): readonly JsonObject[] => {
   const { toolCallId: id, isError } = result
   const name = names.get(id)
-  if (name === undefined) throw invalidMember('messages', `the result of the tool call \`${id}\` has no call before it`)
+  if (name === undefined) throw invalidValue('messages', `the result of the tool call \`${id}\` has no call before it`)
   const rendered = result.parts.map(resultPart)
   const text = rendered.flatMap(({ text }) => (text === undefined ? [] : [text])).join('\n')
   const media = rendered.filter((part) => part['text'] === undefined)

@@ -1,5 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asArray, asObject, isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
+import { invalidValue } from '../../errors/gateway-error.ts'
 import {
   embeddingsDialect,
   encodeEmbeddings,
@@ -9,7 +10,7 @@ import {
   usageOfPrompt,
   wantsBase64,
 } from '../canonical/embeddings.ts'
-import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { unsupported } from '../canonical/refuse.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { providerLimits } from '../dialect/limits.ts'
 import { tokensOf } from '../dialect/reported-usage.ts'
@@ -22,7 +23,7 @@ const textsOf = ({ body }: UpstreamCallRequest): readonly string[] => {
   if (texts === null) throw unsupported('input', 'has token ids, which models of Google do not read: send text')
   const most = providerLimits.googleEmbeddingsMax
   if (count > most)
-    throw invalidMember('input', `models of Google embed at most ${most} texts in one request, got ${count}`)
+    throw invalidValue('input', `models of Google embed at most ${most} texts in one request, got ${count}`)
   return texts
 }
 

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../encoding/json.ts'
-import { invalidMember, refuseProviderState, unsupported } from '../canonical/refuse.ts'
+import { invalidValue } from '../../errors/gateway-error.ts'
+import { refuseProviderState, unsupported } from '../canonical/refuse.ts'
 
 /**
  * `free`: a value that is not looked into. `account`: names an object of the gateway's account, or makes the provider
@@ -87,7 +88,7 @@ const readMembers = (value: JsonObject, members: Members, path: string): JsonObj
     const memberPath = path === '' ? name : `${path}.${name}`
     if (!Object.hasOwn(members, name))
       throw unsupported(memberPath.slice(-shownCharactersMax), 'is not known here, and so not passed on')
-    if (Object.hasOwn(read, name)) throw invalidMember(memberPath, 'it is given twice')
+    if (Object.hasOwn(read, name)) throw invalidValue(memberPath, 'it is given twice')
     read[name] = readByRule(member, members[name]!, memberPath)
   }
   return read
@@ -115,6 +116,6 @@ export const readCountMembers = (value: unknown): unknown => {
   if (!isObject(value)) return value
   const { generateContentRequest, generate_content_request: wrapped = generateContentRequest, ...rest } = value
   if (wrapped === undefined) return readGeminiMembers(rest)
-  if (!isObject(wrapped)) throw invalidMember('generateContentRequest', 'an object is expected')
+  if (!isObject(wrapped)) throw invalidValue('generateContentRequest', 'an object is expected')
   return readGeminiMembers({ ...rest, ...wrapped })
 }

@@ -1,4 +1,5 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
+import { invalidValue } from '../../errors/gateway-error.ts'
 import type {
   AudioPart,
   ConversationPart,
@@ -8,7 +9,7 @@ import type {
   TextPart,
   ToolResultPart,
 } from '../canonical/conversation.ts'
-import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { unsupported } from '../canonical/refuse.ts'
 import { openSignature } from './signatures.ts'
 
 type MediaPart = ImagePart | DocumentPart | AudioPart
@@ -83,7 +84,7 @@ class Transcript {
   add({ role = 'user', parts }: JsonObject, path: string): void {
     const isModel = role === 'model'
     if (!isModel && role !== 'user' && role !== 'function')
-      throw invalidMember(`${path}.role`, 'user or model is expected')
+      throw invalidValue(`${path}.role`, 'user or model is expected')
     const read = asArray(parts).flatMap((part, index) => {
       const partPath = `${path}.parts[${index}]`
       return isModel ? this.#readAnswer(asObject(part), partPath) : this.#readQuestion(asObject(part), partPath)
@@ -108,7 +109,7 @@ class Transcript {
   }
 
   #readCall({ id, name, args }: JsonObject, signature: string | null, path: string): ConversationPart {
-    if (asText(name) === '') throw invalidMember(`${path}.functionCall.name`, 'a name is required')
+    if (asText(name) === '') throw invalidValue(`${path}.functionCall.name`, 'a name is required')
     const call = { id: asText(id) || `call_${this.#calls}`, name: asText(name) }
     this.#calls += 1
     this.#openCalls.push(call)
@@ -120,7 +121,7 @@ class Transcript {
       return [this.#readResult(part['functionResponse'], `${path}.functionResponse`)]
     if (isObject(part['inlineData'])) return [readMedia(part['inlineData'], `${path}.inlineData`)]
     if (isCode(part)) return [readCode(part)]
-    if (part['functionCall'] !== undefined) throw invalidMember(path, 'a function call is expected of the model alone')
+    if (part['functionCall'] !== undefined) throw invalidValue(path, 'a function call is expected of the model alone')
     return typeof part['text'] === 'string' ? [readText(part['text'])] : []
   }
 
@@ -128,7 +129,7 @@ class Transcript {
     const at = this.#openCalls.findIndex((call) => (asText(id) === '' ? call.name === name : call.id === id))
     const byName = at < 0 ? this.#openCalls.findIndex((call) => call.name === name) : at
     const [call] = byName < 0 ? [] : this.#openCalls.splice(byName, 1)
-    if (call === undefined) throw invalidMember(path, 'no functionCall before it waits for this result')
+    if (call === undefined) throw invalidValue(path, 'no functionCall before it waits for this result')
     const { text, isError } = readResultText(asObject(response))
     const media = readResultMedia(parts, `${path}.parts`)
     return { type: 'tool_result', toolCallId: call.id, parts: [readText(text), ...media], isError, cached: null }

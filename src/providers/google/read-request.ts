@@ -1,6 +1,7 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
+import { invalidValue } from '../../errors/gateway-error.ts'
 import type { AnswerFormat, Conversation, Reasoning, TextPart } from '../canonical/conversation.ts'
-import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { unsupported } from '../canonical/refuse.ts'
 import { readContents } from './read-contents.ts'
 import { jsonSchemaOf } from './read-schema.ts'
 import { readGeminiTools } from './read-tools.ts'
@@ -10,7 +11,7 @@ const numberOrNull = (value: unknown): number | null => (typeof value === 'numbe
 const readSystem = (instruction: unknown): readonly TextPart[] =>
   asArray(asObject(instruction)['parts']).map((part, index) => {
     const { text } = asObject(part)
-    if (typeof text !== 'string') throw invalidMember(`systemInstruction.parts[${index}]`, 'a text is required')
+    if (typeof text !== 'string') throw invalidValue(`systemInstruction.parts[${index}]`, 'a text is required')
     return { type: 'text', text, cached: null }
   })
 

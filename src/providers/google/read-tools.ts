@@ -1,6 +1,7 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
+import { invalidValue } from '../../errors/gateway-error.ts'
 import type { Conversation, ToolChoice, ToolDefinition, WebSearch } from '../canonical/conversation.ts'
-import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { unsupported } from '../canonical/refuse.ts'
 import { jsonSchemaOf } from './read-schema.ts'
 
 type ConversationTools = Pick<Conversation, 'tools' | 'toolChoice' | 'webSearch' | 'droppedTools'>
@@ -46,7 +47,7 @@ const readCalling = (body: JsonObject): Calling => {
   const [only] = names
   const word = asText(mode).toUpperCase()
   if (!modes.includes(word))
-    throw invalidMember('toolConfig.functionCallingConfig.mode', 'AUTO, ANY, NONE or VALIDATED is expected')
+    throw invalidValue('toolConfig.functionCallingConfig.mode', 'AUTO, ANY, NONE or VALIDATED is expected')
   if (word === 'NONE') return { choice: { type: 'none' }, allowed: null }
   if (word !== 'ANY') return { choice: null, allowed }
   return { choice: names.length === 1 ? { type: 'tool', name: only! } : { type: 'required' }, allowed }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../encoding/json.ts'
+import { invalidValue } from '../../errors/gateway-error.ts'
 import type { Conversation, ToolChoice, ToolDefinition } from '../canonical/conversation.ts'
-import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { unsupported } from '../canonical/refuse.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { generationOf, groundingItemOf } from './generation.ts'
 
@@ -8,7 +9,7 @@ const reservedNames: readonly string[] = ['googleSearch', 'codeExecution', 'urlC
 
 const refuseReserved = ({ name }: ToolDefinition, index: number): void => {
   if (reservedNames.includes(name))
-    throw invalidMember(`tools[${index}]`, `\`${name}\` is a reserved name of this provider`)
+    throw invalidValue(`tools[${index}]`, `\`${name}\` is a reserved name of this provider`)
 }
 
 const declarationOf = ({ name, description, parameters }: ToolDefinition): JsonObject => ({

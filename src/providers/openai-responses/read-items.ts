@@ -1,4 +1,5 @@
 import { asArray, asObject, asText, type JsonObject } from '../../encoding/json.ts'
+import { invalidValue } from '../../errors/gateway-error.ts'
 import type {
   Conversation,
   ConversationPart,
@@ -7,7 +8,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../canonical/conversation.ts'
-import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { unsupported } from '../canonical/refuse.ts'
 import { type ArgumentText, readArguments, refuseLargeArguments } from '../openai/read-conversation-messages.ts'
 import { readAudio, readFile, readImage, readTextPart, type UserPart } from '../openai/read-conversation-parts.ts'
 import { openSealedReasoning } from './sealed-reasoning.ts'
@@ -130,7 +131,7 @@ class Transcript implements Messages {
 
   #addResult({ call_id: id, output }: JsonObject, path: string): void {
     const toolCallId = asText(id)
-    if (!this.#callIds.has(toolCallId)) throw invalidMember(`${path}.call_id`, 'no earlier item made this tool call')
+    if (!this.#callIds.has(toolCallId)) throw invalidValue(`${path}.call_id`, 'no earlier item made this tool call')
     const parts = readOutput(output, `${path}.output`)
     const result: ToolResultPart = { type: 'tool_result', toolCallId, parts, isError: false, cached: null }
     const last = this.turns.at(-1)

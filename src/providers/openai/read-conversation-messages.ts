@@ -1,6 +1,6 @@
 import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 import { scanJson } from '../../encoding/scan-json.ts'
-import { GatewayError } from '../../errors/gateway-error.ts'
+import { GatewayError, invalidValue } from '../../errors/gateway-error.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
 import type {
   Conversation,
@@ -10,7 +10,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../canonical/conversation.ts'
-import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { unsupported } from '../canonical/refuse.ts'
 import { readContentParts, readTextPart, readTexts } from './read-conversation-parts.ts'
 import { readSignature } from './signature.ts'
 
@@ -43,7 +43,7 @@ export const refuseLargeArguments = (given: readonly ArgumentText[]): void => {
   for (const { text, path } of given) {
     const { tooDeep, tooMany: hasTooMany, members } = scanJson(text, { depthMax, membersMax })
     if (hasTooMany) throw tooMany(path)
-    if (tooDeep) throw invalidMember(path, `must not nest deeper than ${depthMax} levels`)
+    if (tooDeep) throw invalidValue(path, `must not nest deeper than ${depthMax} levels`)
     membersMax -= members
   }
 }
@@ -55,7 +55,7 @@ export const readArguments = (given: unknown, path: string): string => {
   const text = asText(given)
   if (text.trim() === '') return '{}'
   if (isObject(parseJson(text))) return text
-  throw invalidMember(path, 'must be the JSON text of an object')
+  throw invalidValue(path, 'must be the JSON text of an object')
 }
 
 const readToolCall = (value: unknown, path: string): ToolCallPart => {
@@ -145,13 +145,13 @@ class Transcript implements Messages {
   #calledId({ tool_call_id }: JsonObject, path: string): string {
     const id = asText(tool_call_id)
     if (this.#callIds.has(id)) return id
-    throw invalidMember(`${path}.tool_call_id`, 'no earlier assistant message made this tool call')
+    throw invalidValue(`${path}.tool_call_id`, 'no earlier assistant message made this tool call')
   }
 
   #functionCallId({ name }: JsonObject, path: string): string {
     const call = this.#lastFunctionCall
     if (call !== null && call.name === name) return call.id
-    throw invalidMember(`${path}.name`, 'the last assistant message did not call this function')
+    throw invalidValue(`${path}.name`, 'the last assistant message did not call this function')
   }
 
   /** The results of parallel calls are one turn. */

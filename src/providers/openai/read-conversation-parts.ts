@@ -1,6 +1,7 @@
 import { asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
+import { invalidValue } from '../../errors/gateway-error.ts'
 import type { AudioPart, DocumentPart, ImagePart, TextPart } from '../canonical/conversation.ts'
-import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { unsupported } from '../canonical/refuse.ts'
 
 export type UserPart = TextPart | ImagePart | DocumentPart | AudioPart
 
@@ -27,7 +28,7 @@ const readImageSource = (url: string, param: string): ImagePart['source'] => {
   if (/^https?:\/\//i.test(url)) return { url }
   const inline = inlineOf(url)
   if (inline?.mediaType.startsWith('image/')) return inline
-  throw invalidMember(param, 'must be an http(s) URL or an image as a data: URL in base64')
+  throw invalidValue(param, 'must be an http(s) URL or an image as a data: URL in base64')
 }
 
 /** `image`: its `url`, and `detail`; `param` names the URL. */
@@ -40,7 +41,7 @@ export const readImage = (image: JsonObject, param: string): ImagePart => ({
 
 export const readAudio = (audio: JsonObject, path: string): AudioPart => {
   const format = audioFormats.find((each) => each === audio['format'])
-  if (format === undefined) throw invalidMember(`${path}.input_audio.format`, 'must be wav or mp3')
+  if (format === undefined) throw invalidValue(`${path}.input_audio.format`, 'must be wav or mp3')
   return { type: 'audio', format, base64: asText(audio['data']) }
 }
 
@@ -61,7 +62,7 @@ export const readFile = (file: JsonObject, path: string, dataPath: string): Docu
   if (typeof file['file_id'] === 'string') throw unsupported(path, 'with a file_id is not available for this model')
   const filename = asText(file['filename'])
   const inline = readFileData(asText(file['file_data']), filename)
-  if (inline === null) throw invalidMember(dataPath, 'must be a data: URL in base64')
+  if (inline === null) throw invalidValue(dataPath, 'must be a data: URL in base64')
   return { type: 'document', source: documentSource(inline), title: filename === '' ? null : filename, cached: null }
 }
 
