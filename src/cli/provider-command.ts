@@ -6,6 +6,7 @@ import { parseUsd } from '../domain/money.ts'
 import { isEmbeddingSheet } from '../domain/pricing/price-book.ts'
 import type { PriceSheet } from '../events/types.ts'
 import { type CheckedModel, type CheckResult, checkProvider, skipped } from '../providers/checks/check-provider.ts'
+import { checkLimits } from '../providers/checks/limits.ts'
 import type { Provider } from '../providers/dialect/provider.ts'
 import type { HttpClient } from '../providers/http.ts'
 import { openVideoVendor } from '../providers/vv-video/open-video-vendor.ts'
@@ -100,7 +101,7 @@ const refusedByVendor = /credentials_refused|http_40[13]\b/
 /** Asks for a task that does not exist: a vendor that answers so was reached, and accepts the key. */
 const checkVendor = async (config: VideoVendorConfig, { http, runtime }: Testing): Promise<readonly Checked[]> => {
   const vendor = openVideoVendor({ config, http, ...runtime })
-  const status = await vendor.query('text2video', 'gateway-provider-test', AbortSignal.timeout(60_000))
+  const status = await vendor.query('text2video', 'gateway-provider-test', AbortSignal.timeout(checkLimits.callMs))
   const reason = 'reason' in status ? status.reason : ''
   const of = (check: CheckResult['check'], result: CheckResult['result'], detail = ''): Checked => ({
     deployment: '',
