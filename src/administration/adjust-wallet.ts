@@ -1,8 +1,8 @@
+import { findOrCreateWallet } from '../domain/ledger/ledger.ts'
 import { formatUsd } from '../domain/money.ts'
 import { type AdjustCommand, operatorReasons } from '../domain/wallet/decide-adjustment.ts'
-import { findReversal } from '../domain/wallet/evolve.ts'
-import type { Wallet } from '../domain/wallet/wallet.ts'
-import { GatewayError } from '../errors/gateway-error.ts'
+import { findReversal, namesCredit } from '../domain/wallet/evolve.ts'
+import { GatewayError, invalidValue } from '../errors/gateway-error.ts'
 import type { EdgeReadModels } from '../read-api/read-models.ts'
 import { fromTables } from '../read-api/read-tables.ts'
 import { type AdminContext, requireWorkspace, walletHandlerOf } from './admin-context.ts'
@@ -13,34 +13,27 @@ interface AdjustContext extends AdminContext {
   readonly readModels: Pick<EdgeReadModels, 'findTrace'>
 }
 
-const invalid = (param: string, message: string): GatewayError =>
-  new GatewayError('invalid_value', `Invalid value for '${param}': ${message}.`, { param })
-
 const requireAmount = ({ amountPicos, reason }: Adjustment): void => {
   const side = operatorReasons[reason]
-  if (amountPicos === 0n) throw invalid('amount', 'must not be zero')
+  if (amountPicos === 0n) throw invalidValue('amount', 'must not be zero')
   if (side === 'credit' && amountPicos < 0n)
-    throw invalid('amount', `a ${reason} gives money back, so it is above zero`)
-  if (side === 'debit' && amountPicos > 0n) throw invalid('amount', `a ${reason} takes money, so it is below zero`)
+    throw invalidValue('amount', `a ${reason} gives money back, so it is above zero`)
+  if (side === 'debit' && amountPicos > 0n) throw invalidValue('amount', `a ${reason} takes money, so it is below zero`)
 }
 
-/** A credit and an adjustment are known to the wallet, a request and a task to the tables. */
-const requireCorrected = async (
-  { readModels }: AdjustContext,
-  workspaceId: string,
-  wallet: Wallet | undefined,
-  corrects: string,
-): Promise<void> => {
-  if (corrects.startsWith('credit:') || (wallet !== undefined && findReversal(wallet, corrects) !== null)) return
+/** A credit and an adjustment are known to the wallet, which decides on them; a request and a task to the tables. */
+const requireCorrected = async ({ tail, readModels }: AdjustContext, workspaceId: string, corrects: string) => {
+  const wallet = findOrCreateWallet(tail.ledger, workspaceId)
+  if (namesCredit(corrects) || findReversal(wallet, corrects) !== null) return
   const { value: trace } = await fromTables(readModels.findTrace(corrects))
   if (trace?.workspaceId === workspaceId) return
-  throw invalid('of', `${workspaceId} has no request, task or adjustment with the id ${corrects}`)
+  throw invalidValue('of', `${workspaceId} has no request, task or adjustment with the id ${corrects}`)
 }
 
 const reversalRefusal = (corrects: string, leftPicos: bigint): GatewayError =>
   leftPicos === 0n
-    ? invalid('amount', `${corrects} is reversed already`)
-    : invalid('amount', `of ${corrects}, at most ${formatUsd(leftPicos)} USD can still be posted`)
+    ? invalidValue('amount', `${corrects} is reversed already`)
+    : invalidValue('amount', `of ${corrects}, at most ${formatUsd(leftPicos)} USD can still be posted`)
 
 /**
  * False when the reference had posted the same amount before. Throws `not_found`, `invalid_value` for an amount that its
@@ -55,14 +48,13 @@ export const adjustWallet = async (
   requireWorkspace(context, workspaceId)
   requireAmount(adjustment)
   const { corrects, reference } = adjustment
-  if (corrects !== undefined)
-    await requireCorrected(context, workspaceId, context.tail.ledger.wallets.get(workspaceId), corrects)
+  if (corrects !== undefined) await requireCorrected(context, workspaceId, corrects)
   const command = { type: 'Adjust' as const, ...adjustment, by: context.actor }
   const outcome = await walletHandlerOf(context).execute(workspaceId, command, context.actor)
   if ('facts' in outcome) return outcome.facts.length > 0
   const { refused } = outcome
   if (refused.reason === 'reversal_exceeds') throw reversalRefusal(corrects ?? '', refused.leftPicos)
-  if (refused.reason !== 'adjustment_differs') throw invalid('of', `${workspaceId} has no ${corrects}`)
+  if (refused.reason !== 'adjustment_differs') throw invalidValue('of', `${workspaceId} has no ${corrects}`)
   throw new GatewayError(
     'conflict',
     `The reference ${reference} has posted ${formatUsd(refused.postedPicos)} USD before, not ${formatUsd(adjustment.amountPicos)}.`,

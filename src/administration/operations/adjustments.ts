@@ -1,15 +1,12 @@
 import { formatUsd, parseUsd } from '../../domain/money.ts'
 import { operatorPrefix } from '../../domain/wallet/decide-adjustment.ts'
-import { placeCursor } from '../../http/page.ts'
-import * as parameters from '../../http/parameters.ts'
 import type { AdminChange } from '../../projections/admin-changes/queries.ts'
 import { adjustWallet } from '../adjust-wallet.ts'
-import { requireWorkspace } from '../admin-context.ts'
 import { type AdminOperation, defineOperation, type OperationInput } from '../operation.ts'
 import { requireReference } from '../reference.ts'
 import type { AdjustmentRequest } from '../requests.types.ts'
 import type { AdjustmentResponse } from '../responses.types.ts'
-import { listEvents } from './events.ts'
+import { ownEventList } from './events.ts'
 import { showWorkspace, workspaceRecord } from './workspaces.ts'
 
 const referenceForm = {
@@ -29,8 +26,6 @@ const renderAdjustment = ({ sequence, actor, time, detail }: AdminChange) => ({
   actor: actor ?? detail['by'] ?? null,
   time,
 })
-
-const cursor = placeCursor('adjustments')
 
 export const adjustmentOperations: readonly AdminOperation[] = [
   defineOperation({
@@ -68,16 +63,10 @@ export const adjustmentOperations: readonly AdminOperation[] = [
       return { changed, body: adjustment }
     },
   }),
-  defineOperation({
-    name: 'adjustment.list',
+  ownEventList({
+    noun: 'adjustment',
     summary: 'Corrections, newest first',
-    query: { cursor: cursor.parameter, limit: parameters.limitParameter },
-    answer: 'list of adjustment',
-    http: { method: 'get', path: '/admin/v1/workspaces/:id/adjustments' },
-    run: (context, { id, query }) => {
-      requireWorkspace(context, id)
-      const wanted = { workspaceId: id, types: ['AdjustmentPosted'], readOn: query.cursor, limit: query.limit }
-      return listEvents(context, { wanted, cursor, render: renderAdjustment })
-    },
+    type: 'AdjustmentPosted',
+    render: renderAdjustment,
   }),
 ]

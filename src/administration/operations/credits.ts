@@ -1,23 +1,19 @@
 import { formatUsd, parseUsd } from '../../domain/money.ts'
-import { GatewayError } from '../../errors/gateway-error.ts'
-import { placeCursor } from '../../http/page.ts'
-import * as parameters from '../../http/parameters.ts'
+import { invalidValue } from '../../errors/gateway-error.ts'
 import type { AdminChange } from '../../projections/admin-changes/queries.ts'
 import { creditWallet } from '../account-changes.ts'
-import { requireWorkspace } from '../admin-context.ts'
 import { type AdminOperation, defineOperation, futureMs, type OperationInput } from '../operation.ts'
 import { requireReference } from '../reference.ts'
 import type { CreditRequest } from '../requests.types.ts'
 import type { CreditResponse } from '../responses.types.ts'
-import { listEvents } from './events.ts'
+import { ownEventList } from './events.ts'
 import { showWorkspace, workspaceRecord } from './workspaces.ts'
 
 const referenceForm = { pattern: /^.{1,200}$/s, description: 'at most 200 characters' }
 
 const parseAmount = ({ amount }: CreditRequest): bigint => {
   const picos = parseUsd(amount)
-  if (picos === 0n)
-    throw new GatewayError('invalid_value', "Invalid value for 'amount': must be above zero.", { param: 'amount' })
+  if (picos === 0n) throw invalidValue('amount', 'must be above zero')
   return picos
 }
 
@@ -31,8 +27,6 @@ const renderCredit = ({ sequence, actor, time, detail }: AdminChange) => ({
   actor,
   time,
 })
-
-const cursor = placeCursor('credits')
 
 export const creditOperations: readonly AdminOperation[] = [
   defineOperation({
@@ -63,16 +57,10 @@ export const creditOperations: readonly AdminOperation[] = [
       return { changed, body: credit }
     },
   }),
-  defineOperation({
-    name: 'credit.list',
+  ownEventList({
+    noun: 'credit',
     summary: 'Money that was added, newest first',
-    query: { cursor: cursor.parameter, limit: parameters.limitParameter },
-    answer: 'list of credit',
-    http: { method: 'get', path: '/admin/v1/workspaces/:id/credits' },
-    run: (context, { id, query }) => {
-      requireWorkspace(context, id)
-      const wanted = { workspaceId: id, types: ['WalletCredited'], readOn: query.cursor, limit: query.limit }
-      return listEvents(context, { wanted, cursor, render: renderCredit })
-    },
+    type: 'WalletCredited',
+    render: renderCredit,
   }),
 ]

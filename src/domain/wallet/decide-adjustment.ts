@@ -1,6 +1,6 @@
 import type { AdjustmentPosted } from '../../events/types.ts'
 import { formatUsd } from '../money.ts'
-import { adjustmentKey, findReversal, type WalletFact } from './evolve.ts'
+import { adjustmentKey, findReversal, namesCredit, type WalletFact } from './evolve.ts'
 import type { WalletDraft } from './wallet.ts'
 
 /** The reasons of an operator, with the side on which each puts money; null: either. */
@@ -42,7 +42,7 @@ const exceeds = (amountPicos: bigint, leftPicos: bigint): boolean =>
 const findRefusal = ({ corrects, amountPicos }: AdjustCommand, wallet: WalletDraft): AdjustmentRefusal | null => {
   if (corrects === undefined) return null
   const reversal = findReversal(wallet, corrects)
-  if (reversal === null) return corrects.startsWith('credit:') ? { reason: 'credit_unknown' } : null
+  if (reversal === null) return namesCredit(corrects) ? { reason: 'credit_unknown' } : null
   const leftPicos = -reversal.amountPicos - reversal.reversedPicos
   return exceeds(amountPicos, leftPicos) ? { reason: 'reversal_exceeds', leftPicos } : null
 }

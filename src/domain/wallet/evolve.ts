@@ -128,12 +128,15 @@ const applyPlan = (wallet: WalletDraft, fact: PlanFact): readonly Movement[] => 
   return []
 }
 
+/** A correction names a credit by its key. */
+export const namesCredit = (corrects: string): boolean => corrects.startsWith(creditKey(''))
+
 /** What a credit or an adjustment moved, and what reversals of it have moved since; null for anything else. */
 export const findReversal = (
   { references }: Pick<WalletDraft, 'references'>,
   corrects: string,
 ): { readonly key: string; readonly amountPicos: bigint; readonly reversedPicos: bigint } | null => {
-  const corrected = corrects.startsWith(creditKey('')) ? corrects : adjustmentKey(corrects)
+  const corrected = namesCredit(corrects) ? corrects : adjustmentKey(corrects)
   const amountPicos = references.get(corrected)
   if (amountPicos === undefined) return null
   const key = `reversed:${corrected}`
@@ -145,7 +148,7 @@ const reverse = (wallet: WalletDraft, corrects: string, amountPicos: bigint): vo
   const reversal = findReversal(wallet, corrects)
   if (reversal === null) return
   wallet.references.set(reversal.key, reversal.reversedPicos + amountPicos)
-  if (!corrects.startsWith(creditKey('')) || amountPicos > 0n) return
+  if (!namesCredit(corrects) || amountPicos > 0n) return
   wallet.grants = expireGrant(wallet.grants, corrects.slice(creditKey('').length), -amountPicos).grants
 }
 

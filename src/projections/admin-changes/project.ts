@@ -14,9 +14,11 @@ const leftOut: ReadonlySet<string> = new Set(['sha256', 'sheet', 'video'])
 const detailOf = (data: object): object =>
   Object.fromEntries(Object.entries(data).filter(([name]) => !leftOut.has(name)))
 
-/** A repeated credit or adjustment moved nothing. */
+/** Where one is repeated, it moves nothing. */
+const movedOnce: ReadonlySet<EventType> = new Set(['WalletCredited', 'AdjustmentPosted'])
+
 const isChange = ({ event: { type }, movements }: Applied): boolean =>
-  administrative.has(type) && ((type !== 'WalletCredited' && type !== 'AdjustmentPosted') || movements.length > 0)
+  administrative.has(type) && (!movedOnce.has(type) || movements.length > 0)
 
 const adminChangeRow = ({ event, sequence, index }: Applied): RowOf<'admin_changes'> => {
   const { type, data, subject, actor = null, time } = event
