@@ -36,6 +36,13 @@ const readonly = (source: string): string =>
   source
     .replace(/^(\s+)(?!export|readonly|\*|\/)([A-Za-z_0-9]+\??: )/gm, '$1readonly $2')
     .replace(/^(\s+)(\[k: string\]: )/gm, '$1readonly $2')
+    .replace(/^( +)(readonly \w+\??:) ('.* \| .*')$/gm, breakWhereLong)
+
+/** The word `readonly` makes some unions longer than a line. */
+const breakWhereLong = (line: string, indent: string, name: string, union: string): string =>
+  line.length <= options.style.printWidth
+    ? line
+    : [indent + name, ...union.split(' | ').map((member) => `${indent}  | ${member}`)].join('\n')
 
 const checkOnly = process.argv.includes('--check')
 

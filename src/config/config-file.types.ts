@@ -117,47 +117,7 @@ export interface ConfigFile {
        * Of the dialect azure: a dated API version, whose addresses name the deployment. Default: its v1 API.
        */
       readonly api_version?: string
-      /**
-       * In place of api_key: a credential that is issued for a time.
-       */
-      readonly authentication?: {
-        type:
-          | 'entra_application'
-          | 'azure_managed_identity'
-          | 'google_credentials'
-          | 'aws_keys'
-          | 'aws_profile'
-          | 'aws_role'
-        readonly tenant_id?: string
-        /**
-         * Of an Entra application, or of a user-assigned managed identity.
-         */
-        readonly client_id?: string
-        readonly client_secret?: string
-        /**
-         * Entra's origin. Default https://login.microsoftonline.com.
-         */
-        readonly authority?: string
-        /**
-         * Of Entra's token. Default https://ai.azure.com/.default; with api_version https://cognitiveservices.azure.com/.default.
-         */
-        readonly scope?: string
-        /**
-         * Of google_credentials: JSON of a service account or a user. Default: application default credentials. Of aws_profile: the shared credentials file. Default: AWS_SHARED_CREDENTIALS_FILE, then ~/.aws/credentials.
-         */
-        readonly credentials_file?: string
-        /**
-         * Of AWS: what requests are signed for.
-         */
-        readonly region?: string
-        readonly access_key_id?: string
-        readonly secret_access_key?: string
-        readonly session_token?: string
-        /**
-         * Default: AWS_PROFILE, then default.
-         */
-        readonly profile?: string
-      }
+      readonly authentication?: Authentication
       /**
        * What one process asks of a video vendor in a second, at most. Default 10.
        */
@@ -178,47 +138,7 @@ export interface ConfigFile {
         readonly name: string
         readonly base_url?: string
         readonly api_key?: string
-        /**
-         * In place of api_key: a credential that is issued for a time.
-         */
-        readonly authentication?: {
-          type:
-            | 'entra_application'
-            | 'azure_managed_identity'
-            | 'google_credentials'
-            | 'aws_keys'
-            | 'aws_profile'
-            | 'aws_role'
-          readonly tenant_id?: string
-          /**
-           * Of an Entra application, or of a user-assigned managed identity.
-           */
-          readonly client_id?: string
-          readonly client_secret?: string
-          /**
-           * Entra's origin. Default https://login.microsoftonline.com.
-           */
-          readonly authority?: string
-          /**
-           * Of Entra's token. Default https://ai.azure.com/.default; with api_version https://cognitiveservices.azure.com/.default.
-           */
-          readonly scope?: string
-          /**
-           * Of google_credentials: JSON of a service account or a user. Default: application default credentials. Of aws_profile: the shared credentials file. Default: AWS_SHARED_CREDENTIALS_FILE, then ~/.aws/credentials.
-           */
-          readonly credentials_file?: string
-          /**
-           * Of AWS: what requests are signed for.
-           */
-          readonly region?: string
-          readonly access_key_id?: string
-          readonly secret_access_key?: string
-          readonly session_token?: string
-          /**
-           * Default: AWS_PROFILE, then default.
-           */
-          readonly profile?: string
-        }
+        readonly authentication?: Authentication
         readonly headers?: {
           readonly [k: string]: string
         }
@@ -520,4 +440,45 @@ export interface ConfigFile {
    * Default info.
    */
   readonly log_level?: 'debug' | 'info' | 'warn' | 'error' | 'silent'
+}
+/**
+ * In place of api_key: a credential that is issued for a time.
+ */
+export interface Authentication {
+  readonly type:
+    | 'entra_application'
+    | 'azure_managed_identity'
+    | 'google_credentials'
+    | 'aws_keys'
+    | 'aws_profile'
+    | 'aws_role'
+  readonly tenant_id?: string
+  /**
+   * Of an Entra application, or of a user-assigned managed identity.
+   */
+  readonly client_id?: string
+  readonly client_secret?: string
+  /**
+   * Entra's origin. Default https://login.microsoftonline.com.
+   */
+  readonly authority?: string
+  /**
+   * Of Entra's token. Default https://ai.azure.com/.default; with api_version https://cognitiveservices.azure.com/.default.
+   */
+  readonly scope?: string
+  /**
+   * Of google_credentials: JSON of a service account or a user. Default: application default credentials. Of aws_profile: the shared credentials file. Default: AWS_SHARED_CREDENTIALS_FILE, then ~/.aws/credentials.
+   */
+  readonly credentials_file?: string
+  /**
+   * Of AWS: what requests are signed for.
+   */
+  readonly region?: string
+  readonly access_key_id?: string
+  readonly secret_access_key?: string
+  readonly session_token?: string
+  /**
+   * Default: AWS_PROFILE, then default.
+   */
+  readonly profile?: string
 }
