@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { startGateway } from '../../src/cli/gateway.ts'
 import { readConfig } from '../../src/config/config.ts'
+import { until } from '../support/clients.ts'
 import { runtime, temporaryFolder } from '../support/gateway.ts'
 import { type Ended, runProgram, startProgram } from '../support/program.ts'
 
@@ -67,6 +68,7 @@ t.test('accounts, credit, keys and prices through the command line, beside a run
   t.notMatch(listed.out, secret)
   const models = (): Promise<Response> =>
     fetch(`${running.url}/v1/dashboard/billing/usage`, { headers: { authorization: `Bearer ${secret}` } })
+  await until(async () => (await models()).status !== 503) // The tables of a new log are made while it serves.
   t.equal((await models()).status, 200)
   t.match(await gateway(folder, 'key', 'revoke', key), { code: 0, err: /^revoked/ })
   t.match(await gateway(folder, 'key', 'revoke', key), { code: 0, err: /before/ })
