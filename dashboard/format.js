@@ -254,5 +254,5 @@ export const words = (word) => {
  */
 export const rangeOf = (from, to) => ({
   ...(from === '' ? {} : { from }),
-  ...(to === '' ? {} : { to: utcDayAt(Date.parse(to) + dayMs) }),
+  ...(to === '' ? {} : { to }),
 })

@@ -7,6 +7,7 @@ import { findings } from './views/findings.js'
 import { health } from './views/health.js'
 import { keys } from './views/keys.js'
 import { overview } from './views/overview.js'
+import { requests } from './views/requests.js'
 import { spend } from './views/spend.js'
 import { statement } from './views/statement.js'
 import { tail } from './views/tail.js'
@@ -16,7 +17,7 @@ import { workspaces } from './views/workspaces.js'
 /** @typedef {import('./session.js').Session} Session */
 /** @typedef {import('./views.d.ts').View} View */
 
-const ofWorkspace = [overview, spend, statement, charges, videos, tail, findings, health]
+const ofWorkspace = [overview, spend, statement, requests, charges, videos, tail, findings, health]
 const ofAll = [workspaces, tail, findings, health]
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
@@ -155,9 +156,9 @@ const leave = () => {
  * @param {Session} session
  * @param {string | null} scope
  */
-const viewsOf = ({ isAdmin }, scope) => {
+const viewsOf = ({ isAdmin, may }, scope) => {
   if (!isAdmin) return ofWorkspace
-  return scope === null ? ofAll : [...ofWorkspace, keys]
+  return (scope === null ? ofAll : [...ofWorkspace, keys]).filter(({ permission }) => may(permission))
 }
 
 /**

@@ -1,5 +1,7 @@
 // @ts-check
 /** @typedef {import('./types.d.ts').Wallet} Wallet */
+/** @typedef {import('./types.d.ts').Administrator} Administrator */
+/** @typedef {import('./types.d.ts').Permission} Permission */
 
 /** What the gateway refused, or that it could not be reached (`status` 0). */
 export class ApiError extends Error {
@@ -71,9 +73,10 @@ const asking = (secret, onRefused) => {
 
 /**
  * @param {ReturnType<typeof asking>} ask
- * @param {{ isAdmin: boolean, workspace: { id: string, name: string } | null }} who
+ * @param {{ administrator: Administrator | null, workspace: { id: string, name: string } | null }} who
  */
-const openSession = (ask, { isAdmin, workspace }) => {
+const openSession = (ask, { administrator, workspace }) => {
+  const isAdmin = administrator !== null
   /** @param {string | null} scope */
   const ledgerOf = (scope) => {
     if (!isAdmin) return '/v1/ledger'
@@ -82,6 +85,12 @@ const openSession = (ask, { isAdmin, workspace }) => {
   return {
     isAdmin,
     workspace,
+    /**
+     * Whether the role that signed in has the permission; the gateway checks it with each request.
+     *
+     * @param {Permission} permission
+     */
+    may: (permission) => administrator?.permissions.includes(permission) ?? permission.startsWith('read'),
     /**
      * @template Answer
      * @param {string} path
@@ -144,14 +153,13 @@ export const signIn = async (secret, onRefused) => {
  */
 const openAs = async (ask, isKey) => {
   if (isKey) {
-    const keyed = openSession(ask, { isAdmin: false, workspace: null })
+    const keyed = openSession(ask, { administrator: null, workspace: null })
     /** @type {Wallet} */
     const { workspace } = await keyed.ledger(null, '/wallet')
-    return openSession(ask, { isAdmin: false, workspace })
+    return openSession(ask, { administrator: null, workspace })
   }
-  const admin = openSession(ask, { isAdmin: true, workspace: null })
-  await admin.get('/admin/v1/workspaces', { limit: 1 })
-  return admin
+  const answer = await ask('GET', '/admin/v1/administrator')
+  return openSession(ask, { administrator: await answer.json(), workspace: null })
 }
 
 /**

@@ -1,12 +1,18 @@
 /** The answers of the read API and the admin API: amounts are decimal USD, times ISO 8601. */
 import type { SetLimitsRequest } from '../src/administration/requests.types.ts'
-import type { KeyResponse, StandingLimitsResponse, WorkspaceResponse } from '../src/administration/responses.types.ts'
+import type {
+  AdministratorResponse,
+  KeyResponse,
+  StandingLimitsResponse,
+  WorkspaceResponse,
+} from '../src/administration/responses.types.ts'
 import type {
   LedgerChargesResponse,
   LedgerFindingsResponse,
   LedgerHealthResponse,
   LedgerHoldsResponse,
   LedgerKeysResponse,
+  LedgerRequestsResponse,
   LedgerStatementResponse,
   LedgerTasksResponse,
   LedgerUsageResponse,
@@ -25,10 +31,13 @@ export type UsageRow = LedgerUsageResponse['data'][number]
 export type Statement = LedgerStatementResponse
 export type Movement = Statement['data'][number]
 export type Charge = LedgerChargesResponse['data'][number]
+export type Request = LedgerRequestsResponse['data'][number]
 export type Task = LedgerTasksResponse['data'][number]
 export type Finding = LedgerFindingsResponse['data'][number]
 export type Health = LedgerHealthResponse
 export type Workspace = WorkspaceResponse
+export type Administrator = AdministratorResponse
+export type Permission = Administrator['permissions'][number]
 /** An administrator's has more members than the workspace's own. */
 export type Key = LedgerKeysResponse['data'][number] & Partial<Pick<KeyResponse, 'replaces' | 'secret'>>
 export type StandingLimits = Omit<StandingLimitsResponse, 'object' | 'workspace'>

@@ -14,5 +14,6 @@ export interface ViewContext {
 export interface View {
   name: string
   title: string
+  permission: import('./types.d.ts').Permission
   show: (context: ViewContext) => void
 }

@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Clock, NewId } from '../src/runtime/clock.ts'
 import { sandboxLimits } from './answers/limits.ts'
 import { chat } from './chat/dialect.ts'
-import { modelsBody } from './chat/models.ts'
 import { embedPath, googleEmbeddings } from './embeddings/google.ts'
 import { openaiEmbeddings } from './embeddings/openai.ts'
 import { contentPath, countContentTokens, countPath, generateContent } from './generate-content/dialect.ts'
@@ -10,6 +9,7 @@ import { CallLog, type SandboxCall, type SandboxTotals } from './http/calls.ts'
 import { resetCalls, sendJson, showCalls, showTotals } from './http/control.ts'
 import { exchange, type Handler, lookup, type SandboxParts } from './http/exchange.ts'
 import { countTokens, messages } from './messages/dialect.ts'
+import { modelRoutes } from './models.ts'
 import { deletedBody, responses, storedBody } from './responses/dialect.ts'
 import { StoredResponses } from './responses/stored.ts'
 import {
@@ -81,7 +81,7 @@ const routesOf = (parts: SandboxParts, stored: StoredResponses, video: Routes, r
       ['POST /v1/messages/count_tokens', exchange(countTokens, parts)],
       ['POST /v1/responses', exchange(responseRoutes, parts)],
       ['POST /v1/embeddings', exchange(openaiEmbeddings, parts)],
-      ['GET /v1/models', lookup(chat, parts, modelsBody)],
+      ...modelRoutes(parts),
       ['GET /sandbox/calls', showCalls(parts.calls)],
       ['GET /sandbox/totals', showTotals(parts.calls)],
       ['POST /sandbox/reset', resetCalls(parts.calls, reset)],

@@ -1,10 +1,10 @@
 // @ts-check
 import { h, renewed, replace } from '../dom.js'
 import { count, words } from '../format.js'
-import { field, heading, idLink, select, time } from '../parts.js'
+import { field, heading, idLink, time } from '../parts.js'
 import { virtualTable } from '../virtual-table.js'
 import { showCharge } from './charge.js'
-import { labelInput, surfaces } from './spend.js'
+import { filterInput, surfaceSelect } from './spend.js'
 
 /** @typedef {import('../types.d.ts').Charge} Charge */
 
@@ -21,11 +21,11 @@ const columnsOf = (hrefTo) => [
 
 /** @param {import('../views.d.ts').ViewContext} context */
 const showList = ({ session, scope, root, signal, hrefTo }) => {
-  const model = h('input', { type: 'text', placeholder: 'openai/gpt-5-mini', autocomplete: 'off', spellcheck: 'false' })
-  const surface = select([['', 'All surfaces'], ...surfaces.map((name) => /** @type {const} */ ([name, words(name)]))])
-  const tag = labelInput('team=search')
-  const user = labelInput('as requests name it')
-  const id = h('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' })
+  const model = filterInput('openai/gpt-5-mini')
+  const surface = surfaceSelect()
+  const tag = filterInput('team=search')
+  const user = filterInput('as requests name it')
+  const id = filterInput()
   const rows = h('div')
   const nextSignal = renewed(signal)
   const show = () => {
@@ -72,5 +72,6 @@ const showList = ({ session, scope, root, signal, hrefTo }) => {
 export const charges = {
   name: 'charges',
   title: 'Charges',
+  permission: 'read_money',
   show: (context) => (context.parameter === '' ? showList(context) : showCharge(context)),
 }

@@ -83,6 +83,7 @@ const detailOf = ({ kind, detail }) => (kind === 'open_request' ? `deadline ${lo
 export const findings = {
   name: 'findings',
   title: 'Exceptions',
+  permission: 'read_money',
   show: (context) => {
     const { session, scope, root, signal } = context
     const body = h('div', { class: 'stack' })

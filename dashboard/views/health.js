@@ -67,6 +67,7 @@ const shown = (health) => {
 export const health = {
   name: 'health',
   title: 'Health',
+  permission: 'read',
   show: ({ session, scope, root, signal }) => {
     const body = h('div', { class: 'stack' })
     root.append(

@@ -179,6 +179,13 @@ const editLimits = (title, { key, limits }, { session, scope }, again) => {
   })
 }
 
+/** @param {ReadonlyMap<string, string>} spent */
+const spentIn =
+  (spent) =>
+  /** @param {Key} key */
+  ({ id }) =>
+    spent.get(id) ?? '0'
+
 /**
  * @param {readonly Key[]} keys
  * @param {Known} known
@@ -193,13 +200,17 @@ const keysTable = (keys, { limits, today, month }, context, again) =>
       { name: 'Begins with', cell: ({ prefix }) => h('code', {}, prefix) },
       { name: 'State', cell: (key) => state(key.state, key.state === 'active' ? 'good' : 'plain') },
       { name: 'Expires', cell: ({ expires_at }) => (expires_at === null ? 'never' : time(expires_at)) },
-      { name: 'Today (UTC), USD', className: 'days', cell: () => null, amount: ({ id }) => today.get(id) ?? '0' },
-      { name: 'Month (UTC), USD', className: 'days', cell: () => null, amount: ({ id }) => month.get(id) ?? '0' },
+      ...(context.session.may('read_money')
+        ? [
+            { name: 'Today (UTC), USD', className: 'days', cell: () => null, amount: spentIn(today) },
+            { name: 'Month (UTC), USD', className: 'days', cell: () => null, amount: spentIn(month) },
+          ]
+        : []),
       { name: 'Limits', className: 'wrap', cell: ({ id }) => limitsText(limits.get(id)?.limits ?? {}) },
       {
         name: 'Change',
         cell: (key) =>
-          key.state === 'revoked'
+          key.state === 'revoked' || !context.session.may('configure')
             ? ''
             : h(
                 'span',
@@ -245,11 +256,13 @@ const keysTable = (keys, { limits, today, month }, context, again) =>
 export const keys = {
   name: 'keys',
   title: 'Keys and limits',
+  permission: 'read',
   show: (context) => {
     const { session, scope, root, signal } = context
     const body = h('div', { class: 'stack' })
     /** @param {string} from @returns {Promise<ReadonlyMap<string, string>>} */
     const spentSince = async (from) => {
+      if (!session.may('read_money')) return new Map()
       const rows = /** @type {UsageRow[]} */ (
         await readAll((cursor) => session.ledger(scope, '/usage', { group_by: 'key', from, cursor }, signal))
       )
@@ -282,11 +295,13 @@ export const keys = {
         section(
           h('h2', {}, 'The workspace'),
           h('p', {}, `Limits: ${limitsText(own.in_force ?? own.limits, own.sources)} `),
-          h(
-            'button',
-            { type: 'button', click: () => editLimits('Limits of the workspace', own, context, again) },
-            'Change the limits',
-          ),
+          session.may('configure')
+            ? h(
+                'button',
+                { type: 'button', click: () => editLimits('Limits of the workspace', own, context, again) },
+                'Change the limits',
+              )
+            : null,
         ),
         section(h('h2', {}, 'Working keys'), keysTable(active, known, context, again)),
         ended.length === 0
@@ -302,7 +317,9 @@ export const keys = {
     root.append(
       heading(
         'Keys and limits',
-        h('button', { type: 'button', class: 'primary', click: () => issue('', context, again) }, 'Issue a key'),
+        session.may('configure')
+          ? h('button', { type: 'button', class: 'primary', click: () => issue('', context, again) }, 'Issue a key')
+          : null,
       ),
       body,
     )

@@ -21,7 +21,7 @@ export const utcDay = (daysBack) => utcDayAt(Date.now() - daysBack * dayMs)
  * @param {string} last
  */
 export const everyDay = (rows, first, last) => {
-  const totals = new Map(rows.map(({ day, total }) => [day, total]))
+  const totals = new Map(rows.map(({ day, net }) => [day, net]))
   return daysBetween(first, last).map((day) => ({ day, total: totals.get(day) ?? '0' }))
 }
 
@@ -93,6 +93,7 @@ const holdsTable = (holds, hrefTo) =>
 export const overview = {
   name: 'overview',
   title: 'Overview',
+  permission: 'read_money',
   show: ({ session, scope, root, signal, hrefTo }) => {
     const wallet = h('div', { class: 'stack' })
     const spend = h('div')
@@ -110,7 +111,7 @@ export const overview = {
       signal,
       () => readAll((cursor) => session.ledger(scope, '/usage', { group_by: 'day', from: first, cursor }, signal)),
       (/** @type {UsageRow[]} */ rows) => {
-        const total = sumOf(rows.map((row) => row.total))
+        const total = sumOf(rows.map((row) => row.net))
         if (rows.length === 0)
           return [
             h(

@@ -15,11 +15,11 @@ const spans = /** @type {const} */ ([
   ['90', 'Last 90 days'],
   ['365', 'Last year'],
 ])
-export const surfaces = ['chat', 'messages', 'responses', 'gemini', 'embeddings', 'video', 'native-video']
+const surfaces = ['chat', 'messages', 'responses', 'gemini', 'embeddings', 'video', 'native-video']
 
 /** @param {UsageRow[]} rows @param {string} first @param {AbortSignal} signal */
 const byDay = (rows, first, signal) => {
-  const total = sumOf(rows.map((row) => row.total))
+  const total = sumOf(rows.map((row) => row.net))
   const requests = rows.reduce((sum, row) => sum + row.requests, 0)
   if (rows.length === 0) return [h('p', { class: 'empty' }, 'Nothing was spent in these days.')]
   const label = `Spend by day in UTC: ${money(total)} USD in total. The same is in the table below.`
@@ -37,7 +37,10 @@ const byDay = (rows, first, signal) => {
           { name: 'Requests', numeric: true, cell: (row) => count(row.requests) },
           { name: 'Tokens in', numeric: true, cell: ({ tokens }) => count(tokens['prompt_total'] ?? 0) },
           { name: 'Tokens out', numeric: true, cell: ({ tokens }) => count(tokens['output_total'] ?? 0) },
-          { name: 'USD', cell: () => null, amount: (row) => row.total },
+          { name: 'Charges, USD', cell: () => null, amount: (row) => row.total },
+          { name: 'Corrections, USD', cell: () => null, amount: (row) => row.corrections },
+          { name: 'Fees, USD', cell: () => null, amount: (row) => row.fees },
+          { name: 'Total, USD', cell: () => null, amount: (row) => row.net },
         ]),
         rows.toReversed(),
       ),
@@ -51,23 +54,26 @@ const byDay = (rows, first, signal) => {
  * @param {UsageRow[]} rows
  */
 const byGroup = (title, nameOf, rows) => {
-  const sorted = rows.toSorted((one, other) => compareAmounts(other.total, one.total))
-  const most = sorted[0]?.total ?? '0'
+  const sorted = rows.toSorted((one, other) => compareAmounts(other.net, one.net))
+  const most = sorted[0]?.net ?? '0'
   return table(
     `Spend by ${title.toLowerCase()}`,
     /** @type {import('../parts.js').Column<UsageRow>[]} */ ([
       { name: title, className: 'name', cell: (row) => h('span', { title: nameOf(row) }, nameOf(row)) },
-      { name: 'Share', className: 'part', cell: (row) => share(row.total, most) },
+      { name: 'Share', className: 'part', cell: (row) => share(row.net, most) },
       { name: 'Requests', numeric: true, cell: (row) => count(row.requests) },
-      { name: 'USD', cell: () => null, amount: (row) => row.total },
+      { name: 'USD', cell: () => null, amount: (row) => row.net },
     ]),
     sorted,
     'Nothing was spent in these days.',
   )
 }
 
-/** @param {string} placeholder */
-export const labelInput = (placeholder) =>
+export const surfaceSelect = () =>
+  select([['', 'All surfaces'], ...surfaces.map((name) => /** @type {const} */ ([name, words(name)]))])
+
+/** @param {string} [placeholder] */
+export const filterInput = (placeholder = '') =>
   h('input', { type: 'text', placeholder, autocomplete: 'off', spellcheck: 'false' })
 
 /** The controls, and what they say. */
@@ -75,9 +81,9 @@ const filtersOf = () => {
   const span = select(spans, '30')
   const model = select([['', 'All models']])
   const key = select([['', 'All keys']])
-  const surface = select([['', 'All surfaces'], ...surfaces.map((name) => /** @type {const} */ ([name, words(name)]))])
-  const tag = labelInput('team=search')
-  const user = labelInput('as requests name it')
+  const surface = surfaceSelect()
+  const tag = filterInput('team=search')
+  const user = filterInput('as requests name it')
   const listed = select([
     ['', 'Not listed'],
     ['end_user', 'Listed'],
@@ -126,6 +132,7 @@ const filtersOf = () => {
 export const spend = {
   name: 'spend',
   title: 'Spend',
+  permission: 'read_money',
   show: ({ session, scope, root, signal }) => {
     const { model, key, controls, form, first, query, labels } = filtersOf()
     const results = h('div', { class: 'stack' })
@@ -171,7 +178,8 @@ export const spend = {
         names.set(id, name)
         key.append(h('option', { value: id }, name))
       }
-      for (const row of await read('model', {})) model.append(h('option', { value: row.model ?? '' }, row.model ?? ''))
+      for (const row of await read('model', {}))
+        if (row.requests > 0) model.append(h('option', { value: row.model ?? '' }, row.model ?? ''))
     }
     root.append(heading('Spend'), form, results)
     for (const control of controls) control.addEventListener('change', show)

@@ -26,6 +26,8 @@ const exported = /** @type {const} */ ([
   'balance_after',
   'held_after',
   'note',
+  'upstream_request_id',
+  'event_at',
 ])
 
 /** @param {BlobPart[]} parts @param {string} type @param {string} name */
@@ -154,6 +156,7 @@ const exportButton = (work) => {
 export const statement = {
   name: 'statement',
   title: 'Statement',
+  permission: 'read_money',
   show: ({ session, scope, root, signal, hrefTo }) => {
     const { controls, form, query, fileName } = filtersOf()
     const sums = h('div')

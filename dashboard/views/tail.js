@@ -136,6 +136,7 @@ const read = async ({ session, scope, signal }, lines, onOpen) => {
 export const tail = {
   name: 'tail',
   title: 'Live tail',
+  permission: 'read_money',
   show: (context) => {
     const { root, signal } = context
     const lines = new LiveList(context)

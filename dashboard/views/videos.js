@@ -39,6 +39,7 @@ const columnsOf = (hrefTo) => [
 export const videos = {
   name: 'videos',
   title: 'Videos',
+  permission: 'read_money',
   show: ({ session, scope, root, signal, hrefTo }) => {
     const rows = h('div')
     let isSomeOpen = false

@@ -5,10 +5,19 @@ import { readAll } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Workspace} Workspace */
 
+/** @type {import('../parts.js').Column<Workspace>[]} */
+const walletColumns = [
+  { name: 'Balance, USD', cell: () => null, amount: ({ balance = '' }) => balance },
+  { name: 'Held, USD', cell: () => null, amount: ({ held = '' }) => held },
+  { name: 'Credit limit, USD', cell: () => null, amount: ({ credit_limit = '' }) => credit_limit },
+  { name: 'Available, USD', cell: () => null, amount: ({ available = '' }) => available },
+]
+
 /** @type {import('../views.d.ts').View} */
 export const workspaces = {
   name: 'workspaces',
   title: 'Workspaces',
+  permission: 'read',
   show: ({ session, root, signal }) => {
     const body = h('div')
     root.append(heading('Workspaces'), body)
@@ -26,10 +35,7 @@ export const workspaces = {
               cell: ({ id, name }) => h('a', { href: `#/w/${encodeURIComponent(id)}/overview` }, name),
             },
             { name: 'Id', cell: ({ id }) => h('span', { class: 'id' }, id) },
-            { name: 'Balance, USD', cell: () => null, amount: ({ balance }) => balance },
-            { name: 'Held, USD', cell: () => null, amount: ({ held }) => held },
-            { name: 'Credit limit, USD', cell: () => null, amount: ({ credit_limit }) => credit_limit },
-            { name: 'Available, USD', cell: () => null, amount: ({ available }) => available },
+            ...(session.may('read_money') ? walletColumns : []),
           ]),
           all,
           'No workspace is open yet: gateway workspace open, or POST /admin/v1/workspaces.',

@@ -136,8 +136,13 @@ const assertEnd = (last: Turn | undefined): void => {
     throw refuseMessages('messages', 'final assistant content cannot end with trailing whitespace')
 }
 
-export const assertMessages = (body: JsonObject): void => {
-  const { messages } = body
+/** They take instructions amid the conversation. Read 2026-11. */
+const takesSystemTurns = /^claude-(?:fable-5|mythos-5|opus-4-8|opus-5|sonnet-5)/
+
+export const assertMessages = ({ messages: given, model, thinking }: JsonObject): void => {
+  const isTaken = (message: unknown): boolean =>
+    asObject(message)['role'] === 'system' && takesSystemTurns.test(asText(model))
+  const messages = Array.isArray(given) ? given.filter((message) => !isTaken(message)) : given
   if (!Array.isArray(messages))
     throw refuseMessages('messages', messages === undefined ? 'Field required' : 'Input should be a valid list')
   if (messages.length === 0) throw refuseMessages('messages', 'at least one message is required')
@@ -145,5 +150,5 @@ export const assertMessages = (body: JsonObject): void => {
   if (turns[0]?.role !== 'user') throw refuseMessages('messages', 'first message must use the "user" role')
   assertPairs(turns)
   assertEnd(turns.at(-1))
-  if (asObject(body['thinking'])['type'] === 'enabled') assertThinkingFirst(turns)
+  if (asObject(thinking)['type'] === 'enabled') assertThinkingFirst(turns)
 }

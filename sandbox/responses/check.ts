@@ -10,6 +10,7 @@ import type { StoredResponses } from './stored.ts'
 const members = [
   'access_programs',
   'background',
+  'client_metadata', // Of Codex; no published description has it.
   'context_management',
   'conversation',
   'image',

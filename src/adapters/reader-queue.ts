@@ -55,10 +55,16 @@ export class ReaderQueue<T> {
     return this.#waiter.promise
   }
 
-  /** As a generator does: rejects with the fault once, and has ended then. */
-  #conclude(): Promise<IteratorResult<T, undefined>> {
+  /** The fault that no read has been rejected with, once. */
+  takeFault(): Error | null {
     const fault = this.#fault
     this.#fault = null
+    return fault
+  }
+
+  /** As a generator does: rejects with the fault once, and has ended then. */
+  #conclude(): Promise<IteratorResult<T, undefined>> {
+    const fault = this.takeFault()
     return fault === null ? Promise.resolve(ended) : Promise.reject(fault)
   }
 

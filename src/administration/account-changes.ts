@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Key } from '../domain/accounts/accounts.ts'
-import type { FreshKey } from '../domain/accounts/decide.ts'
+import type { Key, Workspace } from '../domain/accounts/accounts.ts'
+import type { AccountCommand, FreshKey } from '../domain/accounts/decide.ts'
 import { formatUsd } from '../domain/money.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import type { NewId } from '../runtime/clock.ts'
@@ -8,6 +8,7 @@ import {
   type AdminContext,
   accountRefusal,
   executeAccountCommand,
+  requireOpenWorkspace,
   requireWorkspace,
   walletHandlerOf,
 } from './admin-context.ts'
@@ -44,7 +45,7 @@ export const requireKey = ({ tail }: Pick<AdminContext, 'tail'>, keyId: string):
 /** True when the workspace is new, false when it existed already. Throws `conflict` where that one differs. */
 export const openWorkspace = async (
   context: AdminContext,
-  workspace: { readonly workspaceId: string; readonly name: string; readonly creditLimitPicos: bigint },
+  workspace: Pick<Workspace, 'workspaceId' | 'name' | 'creditLimitPicos'> & { readonly account?: string | undefined },
 ): Promise<boolean> => {
   const { facts } = await executeAccountCommand(context, workspace.workspaceId, { type: 'OpenWorkspace', ...workspace })
   return facts.length > 0
@@ -54,7 +55,7 @@ export const openWorkspace = async (
 export const changeWorkspace = async (
   context: AdminContext,
   workspaceId: string,
-  change: { readonly name?: string | undefined; readonly creditLimitPicos?: bigint | undefined },
+  change: Pick<Extract<AccountCommand, { type: 'ChangeWorkspace' }>, 'name' | 'creditLimitPicos' | 'account'>,
 ): Promise<boolean> => {
   requireWorkspace(context, workspaceId)
   const { facts } = await executeAccountCommand(context, workspaceId, {
@@ -65,10 +66,23 @@ export const changeWorkspace = async (
   return facts.length > 0
 }
 
+/** False when it has the status already. Throws `not_found`, or `conflict` for one that is closed. */
+export const setWorkspaceStatus = async (
+  context: AdminContext,
+  workspaceId: string,
+  type: 'SuspendWorkspace' | 'ResumeWorkspace' | 'CloseWorkspace',
+): Promise<boolean> => {
+  const { facts } = await executeAccountCommand(context, workspaceId, { type, workspaceId })
+  return facts.length > 0
+}
+
 /** Throws `not_found`, or `conflict` where a working key has the name. */
 export const issueKey = async (
   context: AdminContext,
-  key: { readonly workspaceId: string; readonly name: string; readonly expiresAtMs?: number | null },
+  key: Pick<Key, 'workspaceId' | 'name'> & {
+    readonly expiresAtMs?: number | null
+    readonly origins?: readonly string[] | undefined
+  },
   source: KeySource,
 ): Promise<IssuedKey> => {
   requireWorkspace(context, key.workspaceId)
@@ -122,7 +136,7 @@ export interface Credit {
 
 /** False when the reference had been credited before with the same amount. Throws `not_found` or `conflict`. */
 export const creditWallet = async (context: AdminContext, workspaceId: string, credit: Credit): Promise<boolean> => {
-  requireWorkspace(context, workspaceId)
+  requireOpenWorkspace(context, workspaceId)
   const outcome = await walletHandlerOf(context).execute(workspaceId, { type: 'Credit', ...credit }, context.actor)
   if ('facts' in outcome) return outcome.facts.length > 0
   const credited = outcome.refused.reason === 'reference_differs' ? formatUsd(outcome.refused.creditedPicos) : '0'

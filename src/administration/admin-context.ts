@@ -1,4 +1,5 @@
 import type { AccountCommand, AccountRefusal } from '../domain/accounts/decide.ts'
+import type { PeriodFact } from '../domain/ledger/periods.ts'
 import { type ErrorCode, GatewayError } from '../errors/gateway-error.ts'
 import type { FactOf } from '../events/envelope.ts'
 import type { LogOf } from '../log/event-log.ts'
@@ -7,7 +8,7 @@ import { type AccountOutcome, WalletCommandHandler, type WalletEventType } from 
 import { administrationLimits } from './limits.ts'
 
 /** Facts that belong to no workspace: the last one counts, so they need no order of their own. */
-type GlobalFact = FactOf<'PricePublished' | 'PlanPublished' | 'AliasSet' | 'RouterSet'>
+type GlobalFact = FactOf<'PricePublished' | 'PlanPublished' | 'AliasSet' | 'RouterSet' | PeriodFact['type']>
 
 type AskedFor = Exclude<WalletEventType, 'CreditExpired' | 'PlanRenewed'>
 
@@ -28,6 +29,7 @@ export const walletHandlerOf = ({ log, tail, writer }: AdminContext): WalletComm
 const refusals: { readonly [R in AccountRefusal]: { readonly code: ErrorCode; readonly message: string } } = {
   workspace_unknown: { code: 'not_found', message: 'There is no such workspace.' },
   workspace_differs: { code: 'conflict', message: 'The workspace exists with another name or credit limit.' },
+  workspace_closed: { code: 'conflict', message: 'The workspace is closed: only adjustments can be posted to it.' },
   key_unknown: { code: 'not_found', message: 'There is no such key.' },
   key_name_taken: {
     code: 'conflict',
@@ -45,6 +47,13 @@ export const accountRefusal = (refused: AccountRefusal): GatewayError => {
 /** Throws `not_found`. */
 export const requireWorkspace = ({ tail }: Pick<AdminContext, 'tail'>, workspaceId: string): void => {
   if (!tail.ledger.accounts.workspaces.has(workspaceId)) throw accountRefusal('workspace_unknown')
+}
+
+/** Throws `not_found`, or `conflict` for a closed one. */
+export const requireOpenWorkspace = (context: Pick<AdminContext, 'tail'>, workspaceId: string): void => {
+  requireWorkspace(context, workspaceId)
+  if (context.tail.ledger.accounts.workspaces.get(workspaceId)?.status === 'closed')
+    throw accountRefusal('workspace_closed')
 }
 
 export const executeAccountCommand = async (

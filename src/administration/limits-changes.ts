@@ -6,37 +6,68 @@ import {
 } from '../domain/accounts/limits.ts'
 import { utcDayAt } from '../domain/instant.ts'
 import { findOrCreateWallet } from '../domain/ledger/ledger.ts'
-import { type KeySpending, spendingInPeriod } from '../domain/wallet/spending.ts'
+import { findLabelLimits, type LabelLimitsRefusal } from '../domain/wallet/decide-label-limits.ts'
+import { findEndUser, type Holder, isLabel } from '../domain/wallet/holders.ts'
+import { walletLimits } from '../domain/wallet/limits.ts'
+import { type Spending, spendingInPeriod } from '../domain/wallet/spending.ts'
 import { spendingOf } from '../domain/wallet/wallet.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import type { Limits } from '../events/types.ts'
 import { type AdminContext, accountRefusal, requireWorkspace, walletHandlerOf } from './admin-context.ts'
 
-/** Null for the limits of the workspace. */
-export type KeyId = string | null
+/** What limits are of; null for the workspace. */
+export type LimitsHolder = Holder | null
 
-const limitsRefusal = (refused: LimitsRefusal): GatewayError =>
-  refused === 'spend_needs_key'
-    ? new GatewayError('invalid_value', 'A spend limit is one of a key: a workspace spends what its wallet has.', {
-        param: 'spend',
-      })
-    : accountRefusal(refused)
+const limitsRefusal = (refused: LimitsRefusal | LabelLimitsRefusal): GatewayError => {
+  switch (refused) {
+    case 'spend_needs_key':
+      return new GatewayError(
+        'invalid_value',
+        'A spend limit is one of a key, a tag or an end user: a workspace spends what its wallet has.',
+        { param: 'spend' },
+      )
+    case 'spend_only':
+      return new GatewayError('invalid_value', 'A tag or an end user has no limits but `spend`.')
+    case 'too_many_limited':
+      return new GatewayError(
+        'conflict',
+        `The workspace has limits of ${walletLimits.limitedLabelsMax} tags and end users, which are the most. Lift some of them first.`,
+      )
+    default:
+      return accountRefusal(refused)
+  }
+}
 
-/** False when unchanged. Throws `not_found`, or `invalid_value` for what a workspace may spend. */
+const decideLimits = (context: AdminContext, workspaceId: string, holder: LimitsHolder, limits: Limits) => {
+  const handler = walletHandlerOf(context)
+  return holder !== null && isLabel(holder)
+    ? handler.executeLabelLimits(workspaceId, { workspaceId, label: holder, limits }, context.actor)
+    : handler.executeLimits(workspaceId, { workspaceId, keyId: holder, limits }, context.actor)
+}
+
+/** False when unchanged. Throws `not_found`, `conflict`, or `invalid_value` for limits that the holder cannot have. */
 export const executeSetLimits = async (
   context: AdminContext,
   workspaceId: string,
-  keyId: KeyId,
+  holder: LimitsHolder,
   limits: Limits,
 ): Promise<boolean> => {
   requireWorkspace(context, workspaceId)
-  const decision = await walletHandlerOf(context).executeLimits(
-    workspaceId,
-    { workspaceId, keyId, limits },
-    context.actor,
-  )
+  const decision = await decideLimits(context, workspaceId, holder, limits)
   if ('refused' in decision) throw limitsRefusal(decision.refused)
   return decision.facts.length > 0
+}
+
+const listLimitedLabels = ({ tail }: Pick<AdminContext, 'tail'>, workspaceId: string): readonly Holder[] =>
+  [...findOrCreateWallet(tail.ledger, workspaceId).spendLimits.keys()].filter(isLabel)
+
+/** False where none had limits. Throws `not_found`. */
+export const liftEndUserLimits = async (context: AdminContext, workspaceId: string): Promise<boolean> => {
+  requireWorkspace(context, workspaceId)
+  const endUsers = listLimitedLabels(context, workspaceId).filter((label) => findEndUser(label) !== null)
+  const writer = walletHandlerOf(context) // One for all: they are stored together.
+  await Promise.all(endUsers.map((endUser) => executeSetLimits({ ...context, writer }, workspaceId, endUser, {})))
+  return endUsers.length > 0
 }
 
 export const modelsIn = ({ allowedModels = [], models = {} }: Limits): readonly string[] => [
@@ -47,15 +78,15 @@ export const modelsIn = ({ allowedModels = [], models = {} }: Limits): readonly 
 export const findSpending = (
   { tail }: Pick<AdminContext, 'tail'>,
   workspaceId: string,
-  keyId: string,
+  holder: Holder,
   nowMs: number,
-): KeySpending['spent'] =>
-  spendingInPeriod(spendingOf(findOrCreateWallet(tail.ledger, workspaceId), keyId), utcDayAt(nowMs)).spent
+): Pick<Spending, 'spent' | 'held'> =>
+  spendingInPeriod(spendingOf(findOrCreateWallet(tail.ledger, workspaceId), holder), utcDayAt(nowMs))
 
 export interface EffectiveLimits {
-  readonly keyId: KeyId
+  readonly holder: LimitsHolder
   readonly limits: Limits
-  /** Of a workspace; a key has its own alone, beside those of its workspace. */
+  /** Of a workspace; the others have their own alone, beside those of their workspace. */
   readonly inForce: LimitsInForce | null
 }
 
@@ -64,33 +95,42 @@ type Configured = number | null
 
 const isSome = (limits: Limits): boolean => Object.keys(limits).length > 0
 
-export const findEffectiveLimits = (
-  { tail }: Pick<AdminContext, 'tail'>,
+export const findOwnLimits = (
+  { tail: { ledger } }: Pick<AdminContext, 'tail'>,
   workspaceId: string,
-  keyId: KeyId,
+  holder: LimitsHolder,
+): Limits =>
+  holder !== null && isLabel(holder)
+    ? findLabelLimits(findOrCreateWallet(ledger, workspaceId), holder)
+    : findSetLimits(ledger.accounts, workspaceId, holder)
+
+export const findEffectiveLimits = (
+  context: Pick<AdminContext, 'tail'>,
+  workspaceId: string,
+  holder: LimitsHolder,
   requestsPerMinute: Configured,
 ): EffectiveLimits => {
-  const { accounts } = tail.ledger
   const configured = requestsPerMinute === null ? {} : { requestsPerMinute }
+  const { accounts } = context.tail.ledger
   return {
-    keyId,
-    limits: findSetLimits(accounts, workspaceId, keyId),
-    inForce: keyId === null ? resolveLimitsInForce(accounts, workspaceId, configured) : null,
+    holder,
+    limits: findOwnLimits(context, workspaceId, holder),
+    inForce: holder === null ? resolveLimitsInForce(accounts, workspaceId, configured) : null,
   }
 }
 
-/** Of the workspace, then of each of its working keys that has limits. Throws `not_found`. */
+/** Of the workspace, then of each of its working keys, its tags and end users that has limits. Throws `not_found`. */
 export const listEffectiveLimits = (
   context: Pick<AdminContext, 'tail'>,
   workspaceId: string,
   requestsPerMinute: Configured,
 ): readonly EffectiveLimits[] => {
   requireWorkspace(context, workspaceId)
-  const { accounts } = context.tail.ledger
-  const effectiveOf = (keyId: KeyId): EffectiveLimits =>
-    findEffectiveLimits(context, workspaceId, keyId, requestsPerMinute)
-  const ofKeys = [...accounts.keys.values()]
+  const effectiveOf = (holder: LimitsHolder): EffectiveLimits =>
+    findEffectiveLimits(context, workspaceId, holder, requestsPerMinute)
+  const keyIds = [...context.tail.ledger.accounts.keys.values()]
     .filter((key) => key.workspaceId === workspaceId && !key.revoked)
-    .map(({ keyId }) => effectiveOf(keyId))
-  return [effectiveOf(null), ...ofKeys.filter(({ limits }) => isSome(limits))]
+    .map(({ keyId }) => keyId)
+  const others = [...keyIds, ...listLimitedLabels(context, workspaceId).toSorted()].map(effectiveOf)
+  return [effectiveOf(null), ...others.filter(({ limits }) => isSome(limits))]
 }

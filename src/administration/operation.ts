@@ -1,6 +1,7 @@
 import type { PriceFile } from '../domain/pricing/price-file.ts'
 import type { Catalog } from '../domain/routing/plan.ts'
 import { invalidValue } from '../errors/gateway-error.ts'
+import type { AdminRole, Permission } from '../http/admin-roles.ts'
 import { type QueryParameters, readQuery } from '../http/query.ts'
 import { readValid } from '../http/validate.ts'
 import type { EndUserKeyStore } from '../log/end-users.ts'
@@ -10,13 +11,19 @@ import type { KeySource } from './account-changes.ts'
 import type { AdminContext } from './admin-context.ts'
 
 export interface OperationContext extends AdminContext, KeySource {
-  readonly readModels: Pick<EdgeReadModels, 'listAdminChanges' | 'findTrace'>
-  readonly endUserKeys: Pick<EndUserKeyStore, 'erase'>
+  readonly role: AdminRole
+  readonly readModels: Pick<
+    EdgeReadModels,
+    'listAdminChanges' | 'findTrace' | 'readReport' | 'listUnfinished' | 'readPeriodJournal'
+  >
+  readonly endUserKeys: EndUserKeyStore
+  /** Of the tags that a request may carry, by the configuration. */
+  readonly tagNames: readonly string[]
   /** From the configuration, without the overrides in the log. */
-  readonly configured: Catalog
+  readonly configured: () => Catalog
   readonly catalog: () => Catalog
   /** For workspaces whose limits do not set one; null for no limit. */
-  readonly requestsPerMinute: number | null
+  readonly requestsPerMinute: () => number | null
   readonly clock: Clock
 }
 
@@ -73,6 +80,7 @@ interface OperationDescription {
     /** `:id` is one segment, `*id` all remaining ones; `:key` is the id of a key. */
     readonly path: string
   }
+  readonly permission: Permission
   readonly cli?: CommandDescription
 }
 
@@ -93,8 +101,12 @@ export interface MemberDescription {
   readonly required?: true
 }
 
-/** The body is what the options name; `key` is that of the option `--key`. */
-interface CommandInput extends PathIds {
+/** `key` is that of the option `--key`; the query, of the options for it. */
+export interface CommandPath extends PathIds {
+  readonly querystring: string
+}
+
+interface CommandInput extends CommandPath {
   readonly body: Members
 }
 
@@ -116,6 +128,8 @@ export interface CommandDescription {
   readonly arguments: Readonly<Record<string, string>>
   /** Describes `--key`, which is the path's `key`; absent: there is no such option. */
   readonly keyOption?: string
+  /** Describes the options that are parameters of the query, `--end-user <id>` for `end_user`: `['<id>', 'Of …']`. */
+  readonly queryOptions?: Readonly<Record<string, readonly [placeholder: string, description: string]>>
   /** Describes `--all`; absent: there is no such option. */
   readonly allOption?: string
   /** What their schema does not have; `spend.day` is a member of a member. Several are several options of one member. */
@@ -123,9 +137,14 @@ export interface CommandDescription {
   /** The body, where it is not what the options name. Throws `invalid_value`. */
   readonly body?: (path: PathIds, named: Members) => Members
   /** The body without any option, where options change it in part; `none` lifts a member. */
-  readonly current?: (context: CommandOperationContext, path: PathIds) => Members
+  readonly current?: (context: CommandOperationContext, path: CommandPath) => Awaitable<Members>
   /** What is printed, and with `--json` as one object a line. Absent: `reports` alone. */
-  readonly records?: (context: OperationContext, input: CommandInput, body: Members, output: CommandOutput) => Records
+  readonly records?: (
+    context: OperationContext,
+    input: CommandInput,
+    body: Members,
+    output: CommandOutput,
+  ) => Awaitable<Records>
   /** A second table, without `--json`. */
   readonly details?: (context: OperationContext, path: PathIds) => Records
   /** On standard error; `absent` where there is nothing of the kind, which is no refusal then. */

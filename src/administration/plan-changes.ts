@@ -7,7 +7,13 @@ import { getValidator, type SchemaProblem } from '../encoding/schema-validation.
 import { GatewayError, truncateName } from '../errors/gateway-error.ts'
 import { schemaIdOf } from '../events/envelope.ts'
 import type { PlanPublished } from '../events/types.ts'
-import { type AdminContext, appendGlobalFacts, requireWorkspace, walletHandlerOf } from './admin-context.ts'
+import {
+  type AdminContext,
+  appendGlobalFacts,
+  requireOpenWorkspace,
+  requireWorkspace,
+  walletHandlerOf,
+} from './admin-context.ts'
 
 const spendProblem: SchemaProblem = {
   path: 'limits.spend',
@@ -82,7 +88,7 @@ export const subscribe = async (
   context: AdminContext,
   { workspaceId, planId, ...subscribing }: SubscribeRequest,
 ): Promise<boolean> => {
-  requireWorkspace(context, workspaceId)
+  requireOpenWorkspace(context, workspaceId)
   const terms = context.tail.ledger.accounts.plans.get(planId)
   if (terms === undefined)
     throw new GatewayError('not_found', `There is no plan ${truncateName(planId)}.`, { param: 'plan' })

@@ -38,6 +38,20 @@ export interface ChangeWorkspaceRequest {
    * How far below zero the balance may go, USD.
    */
   readonly credit_limit?: string
+  /**
+   * The customer's account; empty for none.
+   */
+  readonly account?: string
+}
+
+/**
+ * How a month is closed.
+ */
+export interface ClosePeriodRequest {
+  /**
+   * Also while requests, tasks or figures of the month are open; their number is in the event.
+   */
+  readonly with_exceptions?: boolean
 }
 
 /**
@@ -110,9 +124,16 @@ export interface IssueKeyRequest {
    */
   readonly name: string
   /**
-   * When it stops. Absent or null: never.
+   * When it stops, or after how long, such as `1h`. Absent or null: never.
    */
   readonly expires_at?: string | null
+  /**
+   * Of pages whose scripts alone may call with it, such as https://app.example. Absent: every caller may.
+   *
+   * @minItems 1
+   * @maxItems 100
+   */
+  readonly origins?: string[]
 }
 
 /**
@@ -131,6 +152,10 @@ export interface OpenWorkspaceRequest {
    * How far below zero the balance may go, USD. Default 0.
    */
   readonly credit_limit?: string
+  /**
+   * The customer's account, which may have several workspaces: up to 64 letters, digits, `.`, `_` and `-`. Default: none.
+   */
+  readonly account?: string
 }
 
 /**
@@ -215,6 +240,16 @@ export interface PublishPlanRequest {
 }
 
 /**
+ * Why a closed month is reopened.
+ */
+export interface ReopenPeriodRequest {
+  /**
+   * Why, for those who audit it.
+   */
+  readonly reason: string
+}
+
+/**
  * A fresh key in the place of one that works.
  */
 export interface RotateKeyRequest {
@@ -223,7 +258,7 @@ export interface RotateKeyRequest {
    */
   readonly grace_seconds: number
   /**
-   * When the fresh key stops; null: never. Absent: when the one that it replaces would have.
+   * When the fresh key stops, or after how long, such as `1h`; null: never. Absent: when the one that it replaces would have.
    */
   readonly expires_at?: string | null
 }
@@ -246,7 +281,7 @@ export interface SetKeyExpiryRequest {
 }
 
 /**
- * The limits of a workspace or of a key, whole: what is absent is not limited. The members are those of the event LimitsSet, written as the admin API writes its own.
+ * The limits of a workspace or of a key, whole, or the spend limits of a tag or an end user: what is absent is not limited. The members are those of the event LimitsSet, written as the admin API writes its own.
  */
 export interface SetLimitsRequest {
   /**
@@ -281,7 +316,7 @@ export interface SetLimitsRequest {
     }
   }
   /**
-   * USD that a key may spend; days and months are those of UTC. Of a key alone: a workspace spends what its wallet has.
+   * USD that a key, a tag or an end user may spend; days and months are those of UTC. Not of a workspace, which spends what its wallet has.
    */
   readonly spend?: {
     /**

@@ -34,28 +34,49 @@ export type AdjustmentResponse = {
   readonly time?: string
 }
 /**
- * Who pays.
+ * Who pays. The figures of its wallet are absent for a role that reads no money.
  */
 export type WorkspaceResponse = {
   readonly object: 'workspace'
   readonly id: string
   readonly name: string
   /**
+   * That of the customer.
+   */
+  readonly account: string | null
+  /**
+   * The keys of a suspended one call no model, those of a closed one nothing.
+   */
+  readonly status: 'open' | 'suspended' | 'closed'
+  /**
    * How far below zero the balance may go, USD.
    */
-  readonly credit_limit: string
+  readonly credit_limit?: string
   /**
    * USD.
    */
-  readonly balance: string
+  readonly balance?: string
   /**
    * USD.
    */
-  readonly held: string
+  readonly held?: string
   /**
    * USD.
    */
-  readonly available: string
+  readonly available?: string
+}
+
+/**
+ * Whose token it is.
+ */
+export type AdministratorResponse = {
+  readonly object: 'administrator'
+  /**
+   * As whose changes what is done with it is recorded: admin:<name>.
+   */
+  readonly actor: string
+  readonly role: 'owner' | 'operator' | 'finance' | 'auditor' | 'support'
+  readonly permissions: ('read' | 'read_money' | 'configure' | 'move_money')[]
 }
 
 /**
@@ -116,6 +137,10 @@ export type KeyResponse = {
   readonly prefix: string
   readonly state: 'active' | 'revoked'
   readonly expires_at: string | null
+  /**
+   * Of pages whose scripts alone may call with it; null: every caller may.
+   */
+  readonly origins: readonly string[] | null
   readonly replaces: string | null
   /**
    * Shown once, where the key is made.
@@ -124,19 +149,27 @@ export type KeyResponse = {
 }
 
 /**
- * The limits of a workspace, or of a key in it.
+ * The limits of a workspace, or of a key, a tag or an end user in it.
  */
 export type StandingLimitsResponse = {
   readonly object: 'limits'
   /**
-   * Of a change: names in it that lead to no model of a configured provider with a price, as yet. Absent where there are none.
+   * Of a change: names in it that lead to no model of a configured provider with a price, as yet, or a tag that is not configured. Absent where there are none.
    */
   readonly warnings?: readonly string[]
   readonly workspace: string
   /**
-   * Null: those of the workspace.
+   * Null: those of the workspace, or of the tag or the end user that is named.
    */
   readonly key: string | null
+  /**
+   * Of all requests with this tag, such as `team=search`.
+   */
+  readonly tag?: string
+  /**
+   * Of the end user with this id.
+   */
+  readonly end_user?: string
   readonly limits: SetLimitsRequest
   readonly in_force?: SetLimitsRequest
   /**
@@ -146,7 +179,7 @@ export type StandingLimitsResponse = {
     readonly [k: string]: 'own' | 'plan' | 'configuration'
   }
   /**
-   * USD that the key spent: on this UTC day, in its month, ever.
+   * USD that the key, the tag or the end user spent: on this UTC day, in its month, ever. Of a tag or an end user, since it first had limits.
    */
   readonly spent?: {
     /**
@@ -162,6 +195,37 @@ export type StandingLimitsResponse = {
      */
     readonly total: string
   }
+  /**
+   * USD set aside for requests in flight, and for the next ones; it counts as spent until it is given back.
+   */
+  readonly held?: {
+    readonly day: string
+    readonly month: string
+    readonly total: string
+  }
+}
+
+/**
+ * A UTC month that is closed, or being closed (`sequence` is that of the frame from which on nothing is posted in it). The digest is that of its statements; totals are of all of them, in USD, debits above zero; `exceptions` counts what was open and accepted.
+ */
+export type PeriodResponse = {
+  readonly object: 'period'
+  readonly month: string
+  readonly state: 'open' | 'closing' | 'closed'
+  readonly sequence: number
+  readonly digest: string | null
+  readonly totals: {
+    readonly workspaces: number
+    readonly requests: number
+    readonly opening: string
+    readonly credits: string
+    readonly charges: string
+    readonly corrections: string
+    readonly fees: string
+    readonly lapsed: string
+    readonly closing: string
+  } | null
+  readonly exceptions: number | null
 }
 
 /**
@@ -227,6 +291,46 @@ export type PriceResponse = {
   readonly sheet?: PriceSheet
   readonly video?: VideoSheet
   readonly in_force?: boolean
+}
+
+/**
+ * Of a UTC month, of all workspaces. What was given back is below zero; `net` is the sum of charges, corrections and fees.
+ */
+export type ReportResponse = {
+  readonly object: 'report'
+  readonly month: string
+  readonly group_by: readonly string[]
+  /**
+   * Those with a movement in the month, whose statements the total was compared with.
+   */
+  readonly workspaces: number
+  readonly rows: readonly Row[]
+  readonly total: Row
+}
+export type Row = {
+  /**
+   * By the name of each group; `unattributed` where it has no value.
+   */
+  readonly group: {
+    readonly [k: string]: string
+  }
+  readonly requests: number
+  /**
+   * USD.
+   */
+  readonly charges: string
+  /**
+   * USD.
+   */
+  readonly corrections: string
+  /**
+   * USD.
+   */
+  readonly fees: string
+  /**
+   * USD.
+   */
+  readonly net: string
 }
 
 /**

@@ -13,5 +13,13 @@ export const entryRecord = (entry: StatementEntry) => ({
   held: formatUsd(entry.heldPicos),
   balance_after: formatUsd(entry.balanceAfterPicos),
   held_after: formatUsd(entry.heldAfterPicos),
+  corrects: entry.corrects,
+  model: entry.model,
+  key: entry.keyId,
+  surface: entry.surface,
+  tags: entry.tags,
+  price_version: entry.priceVersion,
+  upstream_request_id: entry.upstreamRequestId,
   note: entry.note,
+  event_at: entry.eventTime.toISOString(),
 })

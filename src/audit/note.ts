@@ -34,7 +34,13 @@ export class NoteFault extends Error {
   override readonly name = 'NoteFault'
 }
 
-const rawPublicKey = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'der' }).subarray(spkiPrefix.length)
+const rawPublicKeys = new WeakMap<KeyObject, Buffer>()
+
+const rawPublicKey = (key: KeyObject): Buffer => {
+  const raw = rawPublicKeys.get(key) ?? key.export({ type: 'spki', format: 'der' }).subarray(spkiPrefix.length)
+  rawPublicKeys.set(key, raw)
+  return raw
+}
 
 export const keyIdOf = (name: string, key: KeyObject, type = noteKeyType): Buffer =>
   createHash('sha256')
@@ -160,6 +166,14 @@ export const signaturesOf = <Key extends Verifier>(
 ): readonly NoteSignature[] => {
   const id = keyIdOf(name, publicKey, type)
   return signatures.filter((each) => each.name === name && each.keyId.equals(id))
+}
+
+/** Of a note that none of the keys has signed, nor is named by: the first key that it names. Throws NoteFault. */
+export const findUnknownKey = (note: string, known: readonly Verifier[]): string | null => {
+  const { signatures } = splitNote(note)
+  if (known.some((key) => signaturesOf(signatures, key).length > 0)) return null
+  const [first] = signatures
+  return first === undefined ? null : `${first.name}+${first.keyId.toString('hex')}`
 }
 
 export const isSignature = (signature: Buffer, text: string, { publicKey }: Verifier): boolean =>

@@ -1,7 +1,7 @@
 import { faultText } from '../errors/gateway-error.ts'
 import type { IntegrityFinding } from './findings.ts'
 import type { Hash } from './merkle.ts'
-import { type Checkpoint, openCheckpoint, type Verifier } from './note.ts'
+import { type Checkpoint, findUnknownKey, openCheckpoint, parseBody, splitNote, type Verifier } from './note.ts'
 
 /** A checkpoint kept outside the log, where a writer who rewrites the log cannot change it. */
 export interface PublishedCheckpoint {
@@ -37,7 +37,23 @@ export const openCheckpointNote = (note: string, verifiers: readonly Verifier[])
   throw fault
 }
 
+export interface UnknownNote extends TreeHead {
+  readonly key: string
+}
+
+/** Null where the note names a known key, or is none. */
+export const openUnknownNote = (note: string, verifiers: readonly Verifier[]): UnknownNote | null => {
+  try {
+    const key = findUnknownKey(note, verifiers)
+    const { size, root } = parseBody(splitNote(note).body)
+    return key === null ? null : { key, size, root }
+  } catch {
+    return null
+  }
+}
+
 export class PublishedCheckpoints {
+  readonly unknown: readonly UnknownNote[]
   readonly #report: (finding: IntegrityFinding) => void
   readonly #checkpoints: readonly OpenedCheckpoint[]
   readonly #sizes: ReadonlySet<number>
@@ -50,6 +66,7 @@ export class PublishedCheckpoints {
     report: (finding: IntegrityFinding) => void,
   ) {
     this.#report = report
+    this.unknown = checkpoints.flatMap((each) => ('note' in each ? (openUnknownNote(each.note, verifiers) ?? []) : []))
     const known = checkpoints.flatMap((each) => this.#openCheckpoint(each, verifiers))
     this.#checkpoints = known.toSorted((one, other) => one.size - other.size)
     this.#sizes = new Set(known.map(({ size }) => size))
@@ -86,6 +103,8 @@ export class PublishedCheckpoints {
 
   #openCheckpoint(known: PublishedCheckpoint | KnownHead, verifiers: readonly Verifier[]): readonly OpenedCheckpoint[] {
     const { place } = known
+    const unknown = 'note' in known ? openUnknownNote(known.note, verifiers) : null
+    if (unknown !== null) return [{ ...unknown, place, isSigned: false }]
     if ('head' in known) return [{ ...known.head, place, isSigned: false }]
     try {
       return [{ ...openCheckpointNote(known.note, verifiers), place, isSigned: true }]

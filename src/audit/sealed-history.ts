@@ -35,6 +35,16 @@ export const nextSealStep = (
   return unmatched > 0 || found < from - (foldedTo ?? sealedTo) ? 'defer' : 'append_found'
 }
 
+type SealLeaves = Pick<VerifiedSeal, 'from' | 'peaks' | 'leaves'>
+
+const rootAt = ({ from, peaks, leaves }: SealLeaves, size: number): Hash =>
+  size === from ? computeRootFromPeaks(peaks) : buildTree({ from, peaks, leaves: leaves.slice(0, size - from) }).root
+
+const findRoot = (seals: readonly VerifiedSeal[], at: number): Hash | null => {
+  const seal = seals.find(({ from, size }) => from <= at && at <= size)
+  return seal === undefined ? null : rootAt(seal, at)
+}
+
 interface HistoryEnd {
   readonly size: number
   /** The last that a checkpoint seals, one of the log or a published one. */
@@ -61,12 +71,17 @@ export class SealedHistory {
     return this.#tree.size
   }
 
-  get foldedTo(): number | null {
-    return this.#folded.tree?.size ?? null
+  get folded(): GrowingTree | null {
+    return this.#folded.tree
   }
 
   nextStep(seal: VerifiedSeal, { foundCount, sealedCount }: Pick<Alignment, 'foundCount' | 'sealedCount'>): SealStep {
-    const position = { sealedTo: this.size, foldedTo: this.foldedTo, found: foundCount, unmatched: sealedCount }
+    const position = {
+      sealedTo: this.size,
+      foldedTo: this.#folded.tree?.size ?? null,
+      found: foundCount,
+      unmatched: sealedCount,
+    }
     return nextSealStep(position, seal)
   }
 
@@ -74,27 +89,26 @@ export class SealedHistory {
     return this.#uncompared
   }
 
+  /** Whether it has the root that is known of its size, or begins with the tree that is known. */
+  continues(seal: VerifiedSeal): boolean {
+    if (seal.from > this.size) return false
+    if (seal.size > this.size) return rootAt(seal, this.#tree.size).equals(this.#tree.root)
+    return findRoot(this.#recent, seal.size)?.equals(seal.root) ?? false
+  }
+
   compareOld(seal: VerifiedSeal, at: number): void {
-    const other = this.#recent.find(({ from, size }) => from <= seal.size && seal.size <= size)
-    if (other === undefined) {
-      this.#uncompared += 1
-      return
-    }
-    const { from, peaks, leaves } = other
-    const { root } = buildTree({ from, peaks, leaves: leaves.slice(0, seal.size - from) })
-    if (!root.equals(seal.root)) this.#findings.addContradiction(seal.size, at)
+    const root = findRoot(this.#recent, seal.size)
+    if (root === null) this.#uncompared += 1
+    else if (!root.equals(seal.root)) this.#findings.addContradiction(seal.size, at)
   }
 
   /** Returns the leaves that are to be found, without those of folded frames. */
   extend(seal: VerifiedSeal, at: number): readonly SealedLeaf[] {
-    const { from, peaks, leaves, tree } = seal
-    const known = this.#tree.size - from
-    const before =
-      known === 0 ? computeRootFromPeaks(peaks) : buildTree({ from, peaks, leaves: leaves.slice(0, known) }).root
-    if (!before.equals(this.#tree.root)) this.#findings.addContradiction(seal.size, at)
-    const fresh = leaves.slice(known)
+    const { from, leaves, tree } = seal
+    if (!rootAt(seal, this.#tree.size).equals(this.#tree.root)) this.#findings.addContradiction(seal.size, at)
+    const fresh = leaves.slice(this.#tree.size - from)
     const first = this.#tree.size + 1
-    const foldedTo = this.foldedTo ?? 0
+    const foldedTo = this.#folded.tree?.size ?? 0
     this.advance(fresh, tree)
     this.#recent = [seal, ...this.#recent].slice(0, auditLimits.verifyRecentSealsMax)
     return fresh
@@ -120,15 +134,11 @@ export class SealedHistory {
       for (const leaf of leaves) {
         growing.append(leaf)
         const { size } = growing
-        if (size === this.foldedTo) this.#folded.compare(growing)
+        if (size === this.#folded.tree?.size) this.#folded.compare(growing)
         if (this.#published.has(size))
           this.#published.compareAt({ size, root: this.#folded.publishedRoots.get(size) ?? growing.root })
       }
     this.#tree = tree.copy()
-  }
-
-  skipFolded(): void {
-    if (this.#folded.tree !== null) this.skipTo(this.#folded.tree)
   }
 
   /** The folded frames on the way are compared as a whole once the checkpoints have come to their end. */
@@ -136,7 +146,7 @@ export class SealedHistory {
     this.#published.skipTo(tree.size, this.#folded.publishedRoots)
     this.#folded.addCheckpoint(this.#tree)
     this.#tree = tree.copy()
-    if (tree.size === this.foldedTo) this.#folded.compare(tree)
+    if (tree.size === this.#folded.tree?.size) this.#folded.compare(tree)
   }
 
   resumeAt({ from, peaks }: VerifiedSeal): void {

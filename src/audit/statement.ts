@@ -1,5 +1,8 @@
-import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
-import type { Event } from '../events/envelope.ts'
+import { type Allocation, allocateRequest, allocateTask, unallocated } from '../domain/ledger/allocation.ts'
+import { type Applied, initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
+import { findClosing } from '../domain/ledger/periods.ts'
+import type { MovementKind } from '../domain/wallet/evolve.ts'
+import { selectPeriods } from '../projections/admin-changes/queries.ts'
 import { atCheckpoint } from '../projections/checkpoint/queries.ts'
 import type { ReadModels } from '../projections/schema/tables.ts'
 import {
@@ -13,10 +16,12 @@ import {
   type WalletBalance,
 } from '../projections/statements/queries.ts'
 import { sharedLimits } from '../runtime/limits.ts'
+import { type CorrectedAllocations, readAhead } from './corrected-allocations.ts'
 import { type FoldSource, foldLog } from './fold-log.ts'
 
 /** Entries are streamed, and can be read once. */
 export interface Statement {
+  /** The log was followed up to this frame; of a closed month, the frame that cut it off. */
   readonly sequence: number
   readonly opening: WalletBalance
   readonly entries: AsyncIterable<StatementEntry>
@@ -38,18 +43,33 @@ async function* readPages(
   }
 }
 
+/** The tables are at `sequence`; entries are read by `reader`, which may outlive the transaction. */
+export const readStatementAt = async (
+  db: ReadModels,
+  sequence: number,
+  workspaceId: string,
+  range: StatementRange,
+  reader: ReadModels = db,
+): Promise<Statement> => {
+  const span = await findSpan(db, workspaceId, range, sequence)
+  const closing = findClosing(await selectPeriods(db), range.to)
+  const isFinal = span.isFinal || closing !== null
+  return {
+    sequence: closing?.sequence ?? sequence,
+    opening: await findBalanceBefore(db, workspaceId, span.from),
+    entries: readPages(reader, workspaceId, span),
+    isFinal: () => isFinal,
+  }
+}
+
 /** From the tables. The end is fixed at the start, so what is written meanwhile changes nothing. */
 export const readStatementFromTables = async (
   db: ReadModels,
   workspaceId: string,
   range: StatementRange,
 ): Promise<Statement> => {
-  const { sequence, value } = await atCheckpoint(db, async (trx, sequence) => {
-    const span = await findSpan(trx, workspaceId, range, sequence)
-    return { span, opening: await findBalanceBefore(trx, workspaceId, span.from) }
-  })
-  const { span, opening } = value
-  return { sequence, opening, entries: readPages(db, workspaceId, span), isFinal: () => span.isFinal }
+  const { value } = await atCheckpoint(db, (trx, sequence) => readStatementAt(trx, sequence, workspaceId, range, db))
+  return value
 }
 
 const balanceAfter = ({ balanceAfterPicos, heldAfterPicos }: StatementEntry): WalletBalance => ({
@@ -57,18 +77,38 @@ const balanceAfter = ({ balanceAfterPicos, heldAfterPicos }: StatementEntry): Wa
   heldPicos: heldAfterPicos,
 })
 
-const noteOf = (event: Event): string => (event.type === 'WalletCredited' ? event.data.note : '')
+type Details = Pick<StatementEntry, 'note' | 'corrects'> & Allocation
+
+const allocateCharge = ({ closed, task }: Applied): Allocation => {
+  if (closed !== null) return allocateRequest(closed)
+  return task === null ? unallocated : allocateTask(task)
+}
+
+const detailsOf = (applied: Applied, kind: MovementKind, allocations: CorrectedAllocations): Details => {
+  const { event } = applied
+  const bare = { note: '', corrects: '' }
+  if (kind === 'charge' || kind === 'excess') return { ...bare, ...allocateCharge(applied) }
+  if (event.type === 'WalletCredited') return { ...bare, ...unallocated, note: event.data.note }
+  if (event.type !== 'AdjustmentPosted') return { ...bare, ...unallocated }
+  const { corrects = '', note } = event.data
+  return { note, corrects, ...allocations.find(corrects) }
+}
 
 async function* movementsOf(
   log: FoldSource,
   ledger: Ledger,
   workspaceId: string,
+  allocations: CorrectedAllocations,
 ): AsyncGenerator<StatementEntry, undefined> {
   for await (const applied of foldLog(log, ledger))
-    for (const { event, sequence, index, movements } of applied)
-      for (const [line, movement] of movements.entries())
-        if (movement.workspaceId === workspaceId)
-          yield { ...movement, sequence, eventIndex: index, line, time: new Date(event.time), note: noteOf(event) }
+    for (const each of applied)
+      for (const [line, movement] of each.movements.entries())
+        if (movement.workspaceId === workspaceId) {
+          const { sequence, index: eventIndex, event, closed, postedAt } = each
+          const times = { time: new Date(postedAt), eventTime: new Date((closed?.closing ?? event).time) }
+          const place = { sequence, eventIndex, line, ...times }
+          yield { ...movement, ...place, ...detailsOf(each, movement.kind, allocations) }
+        }
 }
 
 const skipBefore = async (
@@ -90,18 +130,22 @@ export const readStatementFromLog = async (
   range: StatementRange,
 ): Promise<Statement> => {
   const ledger = initialLedger()
-  const movements = movementsOf(log, ledger, workspaceId)
+  const { allocations, periods } = await readAhead(log, workspaceId)
+  const movements = movementsOf(log, ledger, workspaceId, allocations)
   const { opening, first } = await skipBefore(movements, range.from)
   if (first === undefined && !ledger.accounts.workspaces.has(workspaceId) && !ledger.wallets.has(workspaceId))
     throw new Error('no such workspace')
-  let isFinal = false
+  const closing = findClosing(periods, range.to)
+  let isFinal = closing !== null
   const entries = async function* (): AsyncGenerator<StatementEntry> {
     for (let entry = first; entry !== undefined; entry = (await movements.next()).value) {
-      isFinal = range.to !== null && entry.time >= range.to
-      if (isFinal) break
+      if (range.to !== null && entry.time >= range.to) {
+        isFinal = true
+        break
+      }
       yield entry
     }
     await movements.return(undefined)
   }
-  return { sequence: log.to, opening, entries: entries(), isFinal: () => isFinal }
+  return { sequence: closing?.sequence ?? log.to, opening, entries: entries(), isFinal: () => isFinal }
 }

@@ -1,4 +1,5 @@
 import { type Applied, initialLedger } from '../domain/ledger/ledger.ts'
+import type { SpendingHolders } from '../domain/wallet/spending.ts'
 import { type EventOf, writerOf } from '../events/envelope.ts'
 import { lostWritersReadModel } from '../projections/lost-writers/project.ts'
 import { deliveryMs } from '../projections/lost-writers/queries.ts'
@@ -8,11 +9,12 @@ import { type FoldSource, foldLog } from './fold-log.ts'
 interface UnknownCharge {
   readonly routed: EventOf<'RequestRouted'>
   readonly bill: EventOf<'UsageRecorded'>
+  readonly spender: SpendingHolders | null
 }
 
-const chargeOf = ({ closed }: Applied, requestId: string): UnknownCharge | null =>
+const chargeOf = ({ closed, movements }: Applied, requestId: string): UnknownCharge | null =>
   closed?.closing.type === 'UsageRecorded' && closed.closing.data.requestId === requestId
-    ? { routed: closed.routed, bill: closed.closing }
+    ? { routed: closed.routed, bill: closed.closing, spender: movements[0]?.spender ?? null }
     : null
 
 type WriterRows = ReturnType<ReturnType<typeof lostWritersReadModel.startBatch>['finish']>['written']

@@ -8,10 +8,10 @@ import { decodeStoredEvents, readEvent } from '../log/read-frame.ts'
 import type { Flaw } from './alignment.ts'
 import { readCosignatures, type WitnessKey } from './cosignature.ts'
 import { GrowingTree } from './merkle.ts'
-import { splitNote, type Verifier } from './note.ts'
-import { openCheckpointNote, type TreeHead } from './published-checkpoints.ts'
+import { findUnknownKey, splitNote, type Verifier } from './note.ts'
+import { openCheckpointNote, openUnknownNote, type TreeHead } from './published-checkpoints.ts'
 import { type Rollback, readRollbacks } from './rollback.ts'
-import { checkSeal, readSeal, type Seal, SealFault } from './seal.ts'
+import { checkSeal, checkUnknownSeal, readSeal, type Seal, SealFault } from './seal.ts'
 
 /** Of both types of events, without quotes: ten times as fast as a search with them. */
 const checkpointMarker = Buffer.from('Checkpoint')
@@ -56,6 +56,22 @@ export const verifyCheckpoint = (checkpoint: CheckpointSealed, verifiers: readon
   throw fault
 }
 
+/** Of a key that is not known: its hashes lead to its root, and its signature proves nothing. */
+export interface UnknownSeal extends VerifiedSeal {
+  readonly key: string
+}
+
+/** Null where the checkpoint names a known key, or contradicts itself. */
+export const readUnknownSeal = (checkpoint: CheckpointSealed, verifiers: readonly Verifier[]): UnknownSeal | null => {
+  try {
+    const seal = readSeal(checkpoint)
+    const key = findUnknownKey(seal.note, verifiers)
+    return key === null ? null : { ...seal, tree: checkUnknownSeal(seal), key }
+  } catch {
+    return null
+  }
+}
+
 /** Throws the cause's text as a SealFault that names the frame. */
 export const atFrame = <T>({ sequence }: RawFrame, read: () => T): T => {
   try {
@@ -87,50 +103,66 @@ export interface CosignedHead extends TreeHead {
   readonly witnesses: readonly string[]
 }
 
+/** What an unknown key has signed, and the flaw that it is where it does not continue what a known key has sealed. */
+interface OfUnknownKey<T> {
+  readonly signed: T
+  readonly flaw: Flaw
+}
+
 export interface InspectedFrame {
   readonly seals: readonly VerifiedSeal[]
+  readonly unknownSeals: readonly OfUnknownKey<UnknownSeal>[]
+  readonly unknownCosigned: readonly OfUnknownKey<TreeHead>[]
   readonly cosigned: readonly CosignedHead[]
   readonly rollbacks: readonly Rollback[]
   readonly flaw: Flaw | null
 }
 
-const verifyCheckpoints = (
-  checkpoints: readonly CheckpointSealed[],
-  verifiers: readonly Verifier[],
-): Pick<InspectedFrame, 'seals' | 'flaw'> => {
-  const seals: VerifiedSeal[] = []
+interface OpenedNotes<Known, Unknown> {
+  readonly known: readonly Known[]
+  readonly unknown: readonly OfUnknownKey<Unknown>[]
+  readonly flaw: Flaw | null
+}
+
+interface NoteReader<Note, Known, Unknown> {
+  readonly name: string
+  /** Throws for what is not trusted. */
+  open(note: Note): Known
+  /** Null where no unknown key has signed it either. */
+  openUnknown(note: Note): Unknown | null
+}
+
+const openNotes = <Note, Known, Unknown>(
+  notes: readonly Note[],
+  { name, open, openUnknown }: NoteReader<Note, Known, Unknown>,
+): OpenedNotes<Known, Unknown> => {
+  const known: Known[] = []
+  const unknown: OfUnknownKey<Unknown>[] = []
   let flaw: Flaw | null = null
-  for (const checkpoint of checkpoints)
+  for (const note of notes)
     try {
-      seals.push(verifyCheckpoint(checkpoint, verifiers))
+      known.push(open(note))
     } catch (fault) {
-      flaw = { kind: 'checkpoint-forged', text: `holds a checkpoint that is not trusted: ${faultText(fault)}` }
+      const forged: Flaw = {
+        kind: 'checkpoint-forged',
+        text: `holds a ${name} that is not trusted: ${faultText(fault)}`,
+      }
+      const signed = openUnknown(note)
+      if (signed === null) flaw = forged
+      else unknown.push({ signed, flaw: forged })
     }
-  return { seals, flaw }
+  return { known, unknown, flaw }
 }
 
 const openCosigned = (
   { size, root, note }: CheckpointCosigned,
-  verifiers: readonly Verifier[],
-  witnesses: readonly WitnessKey[],
+  { verifiers, witnesses }: InspectionKeys,
 ): CosignedHead => {
   const signed = openCheckpointNote(note, verifiers)
   if (signed.size !== size || signed.root.toString('base64') !== root)
     throw new SealFault(`the checkpoint of size ${size} was cosigned for another size or root`)
   const cosignatures = readCosignatures(note, splitNote(note).body, witnesses)
   return { size, root: signed.root, witnesses: cosignatures.map(({ witness }) => witness) }
-}
-
-const verifyCosigned = (
-  cosigned: readonly CheckpointCosigned[],
-  { verifiers, witnesses }: InspectionKeys,
-): Pick<InspectedFrame, 'cosigned' | 'flaw'> => {
-  try {
-    return { cosigned: cosigned.map((each) => openCosigned(each, verifiers, witnesses)), flaw: null }
-  } catch (fault) {
-    const text = `holds a cosigned checkpoint that is not trusted: ${faultText(fault)}`
-    return { cosigned: [], flaw: { kind: 'checkpoint-forged', text } }
-  }
 }
 
 export interface InspectionKeys {
@@ -147,13 +179,30 @@ export const inspectFrame = (
   try {
     checkEvents?.(frame)
     const events = readStoredCheckpoints(frame)
-    const { seals, flaw } = verifyCheckpoints(dataOf(events, 'CheckpointSealed'), keys.verifiers)
-    const found = verifyCosigned(dataOf(events, 'CheckpointCosigned'), keys)
-    return { seals, cosigned: found.cosigned, rollbacks: readRollbacks(frame), flaw: flaw ?? found.flaw }
+    const sealed = openNotes(dataOf(events, 'CheckpointSealed'), {
+      name: 'checkpoint',
+      open: (checkpoint) => verifyCheckpoint(checkpoint, keys.verifiers),
+      openUnknown: (checkpoint) => readUnknownSeal(checkpoint, keys.verifiers),
+    })
+    const cosigned = openNotes(dataOf(events, 'CheckpointCosigned'), {
+      name: 'cosigned checkpoint',
+      open: (each) => openCosigned(each, keys),
+      openUnknown: ({ note }) => openUnknownNote(note, keys.verifiers),
+    })
+    return {
+      seals: sealed.known,
+      unknownSeals: sealed.unknown,
+      cosigned: cosigned.known,
+      unknownCosigned: cosigned.unknown,
+      rollbacks: readRollbacks(frame),
+      flaw: sealed.flaw ?? cosigned.flaw,
+    }
   } catch (fault) {
     return {
       seals: [],
+      unknownSeals: [],
       cosigned: [],
+      unknownCosigned: [],
       rollbacks: [],
       flaw: { kind: 'frame-unreadable', text: `cannot be read: ${faultText(fault)}` },
     }

@@ -64,25 +64,8 @@ interface ArchivedSnapshotParts {
   readonly store: ReadableSnapshots
   readonly log: FrameSource
   readonly verifiers: readonly Verifier[]
-}
-
-/**
- * The snapshot that an archive's manifest names, against the checkpoints among its frames. `confirmed`: those that verified
- * checkpoints confirm, to recognize another.
- */
-export const verifyArchivedSnapshot = async (
-  { store, log, verifiers }: ArchivedSnapshotParts,
-  confirmed: readonly SnapshotHead[],
-): Promise<readonly IntegrityFinding[]> => {
-  const found: (IntegrityFinding | null)[] = []
-  for (const head of await store.list())
-    try {
-      await findConfirmation({ log, verifiers }, head)
-      found.push(await checkBytes(store, head, confirmed))
-    } catch (fault) {
-      found.push(findingOf('snapshot-changed', head.sequence, `is not confirmed by the archive: ${faultText(fault)}`))
-    }
-  return found.filter((finding) => finding !== null)
+  /** Some frames are sealed by a key that is not known: one that it may have confirmed is no finding. */
+  readonly isKeyUnknown?: boolean
 }
 
 export interface SnapshotCheck {
@@ -91,8 +74,46 @@ export interface SnapshotCheck {
   readonly unproven: readonly string[]
 }
 
+const findLast = (confirmed: readonly SnapshotHead[]): number => Math.max(...confirmed.map(({ sequence }) => sequence))
+
+const listUnarchived = (archived: readonly SnapshotHead[], confirmed: readonly SnapshotHead[]): readonly string[] => {
+  const last = findLast(confirmed)
+  if (confirmed.length === 0 || archived.some(({ sequence }) => sequence >= last)) return []
+  return [
+    `the snapshot of sequence ${last}, which a checkpoint among the frames confirms, is not in the archive: it was taken from it or never archived, and a start after a restore goes without it`,
+  ]
+}
+
+/**
+ * The snapshot that an archive's manifest names, against the checkpoints among its frames. `confirmed`: those that verified
+ * checkpoints confirm, to recognize another.
+ */
+export const verifyArchivedSnapshot = async (
+  { store, log, verifiers, isKeyUnknown = false }: ArchivedSnapshotParts,
+  confirmed: readonly SnapshotHead[],
+): Promise<SnapshotCheck> => {
+  const found: (IntegrityFinding | null)[] = []
+  const unproven: string[] = []
+  const archived = await store.list()
+  for (const head of archived)
+    try {
+      await findConfirmation({ log, verifiers }, head)
+      found.push(await checkBytes(store, head, confirmed))
+    } catch (fault) {
+      const finding = findingOf(
+        'snapshot-changed',
+        head.sequence,
+        `is not confirmed by the archive: ${faultText(fault)}`,
+      )
+      if (isKeyUnknown) unproven.push(finding.text)
+      else found.push(finding)
+    }
+  unproven.push(...listUnarchived(archived, confirmed))
+  return { findings: found.filter((finding) => finding !== null), unproven }
+}
+
 const listUnproven = (stored: readonly SnapshotHead[], confirmed: readonly SnapshotHead[]): readonly string[] => {
-  const last = Math.max(...confirmed.map(({ sequence }) => sequence))
+  const last = findLast(confirmed)
   const newer = stored.filter(({ sequence }) => sequence > last)
   const hadRoom = newer.length < auditLimits.snapshotsKept
   if (!hadRoom || stored.some(({ sequence }) => sequence === last)) return []

@@ -1,19 +1,25 @@
 import { faultText } from '../errors/gateway-error.ts'
 import type { CheckpointSealed } from '../events/types.ts'
 import { type FrameSource, FramesFault, type RawFrame } from '../log/raw-frames.ts'
-import { Alignment, type FoundLeaf, hashToKey, type SealedLeaf } from './alignment.ts'
+import { Alignment, type FoundLeaf, type SealedLeaf } from './alignment.ts'
+import { CheckpointChain } from './checkpoint-chain.ts'
 import { CosignedHistory, type WitnessPolicy } from './cosigned-history.ts'
 import type { IntegrityFinding, IntegrityFindingKind } from './findings.ts'
 import { auditLimits } from './limits.ts'
 import { GrowingTree, hashFrame } from './merkle.ts'
 import { MisplacedFrames } from './misplaced-frames.ts'
 import type { Verifier } from './note.ts'
-import { type KnownHead, type PublishedCheckpoint, PublishedCheckpoints } from './published-checkpoints.ts'
+import {
+  type KnownHead,
+  type PublishedCheckpoint,
+  PublishedCheckpoints,
+  type TreeHead,
+} from './published-checkpoints.ts'
 import type { Rollback } from './rollback.ts'
 import type { SnapshotHead } from './seal.ts'
-import { SealedHistory, type SealStep } from './sealed-history.ts'
+import { SealedHistory } from './sealed-history.ts'
 import { findUnproven } from './unproven.ts'
-import { type InspectedFrame, inspectFrame, type VerifiedSeal, verifyCheckpoint } from './verified-checkpoints.ts'
+import { type InspectedFrame, inspectFrame, readUnknownSeal, verifyCheckpoint } from './verified-checkpoints.ts'
 import { VerifyFindings } from './verify-findings.ts'
 
 export interface VerifyParts {
@@ -59,11 +65,8 @@ export interface Verification {
   readonly cosignedTo: number | null
   /** The last ones that verified checkpoints confirm. */
   readonly snapshots: readonly SnapshotHead[]
-}
-
-interface LocatedSeal {
-  readonly seal: VerifiedSeal
-  readonly at: number
+  /** What a key has sealed that is not known; null where nothing is. */
+  readonly unknownKey: string | null
 }
 
 /** A contradiction to a checkpoint outweighs a missing frame. */
@@ -72,17 +75,19 @@ export const decideVerdict = ({ total, unproven }: Pick<Verification, 'total' | 
   return unproven.length === 0 ? 'proven' : 'not_proven'
 }
 
+const emptyHead: TreeHead = new GrowingTree()
+
 class VerifyRun {
   readonly #parts: VerifyParts & { readonly unsealedFramesMax: number }
   readonly #findings: VerifyFindings
   readonly #history: SealedHistory
+  readonly #chain: CheckpointChain
+  readonly #published: PublishedCheckpoints
   readonly #misplaced: MisplacedFrames
   readonly #alignment = new Alignment({
     onMatch: (sealed, found) => this.#onMatch(sealed, found),
     onGap: (gap) => this.#misplaced.addGap(gap),
   })
-  /** Checkpoints that are stored before frames or checkpoints they need. */
-  #deferred: readonly LocatedSeal[] = []
   #checkpoints = 0
   #noted: Pick<Verification, 'rollbacks' | 'snapshots'> = { rollbacks: [], snapshots: [] }
 
@@ -91,15 +96,19 @@ class VerifyRun {
     this.#parts = { unsealedFramesMax: auditLimits.verifyUnsealedFramesMax, ...parts }
     this.#findings = findings
     this.#misplaced = new MisplacedFrames((finding) => findings.addMisplaced(finding))
-    const published = new PublishedCheckpoints(known, verifiers, (finding) => findings.add(finding))
-    this.#history = new SealedHistory(findings, published)
+    this.#published = new PublishedCheckpoints(known, verifiers, (finding) => findings.add(finding))
+    this.#history = new SealedHistory(findings, this.#published)
+    this.#chain = new CheckpointChain({
+      ...{ history: this.#history, alignment: this.#alignment, findings },
+      onMatch: (sealed, found) => this.#onMatch(sealed, found),
+    })
   }
 
   take(frame: RawFrame): InspectedFrame {
     const { verifiers, witnesses, checkEvents } = this.#parts
     const keys = { verifiers, witnesses: witnesses?.keys ?? [] }
     const inspected = inspectFrame(frame, keys, checkEvents)
-    const { seals, rollbacks, flaw } = inspected
+    const { seals, rollbacks } = inspected
     this.#checkpoints += seals.length
     const snapshots = seals.flatMap(({ snapshot }) => snapshot ?? [])
     if (rollbacks.length + snapshots.length > 0) {
@@ -110,22 +119,25 @@ class VerifyRun {
         snapshots: [...kept, ...snapshots].slice(-auditLimits.verifySnapshotsMax),
       }
     }
+    const flaw = inspected.flaw ?? this.#chain.takeUnknown(inspected, frame.sequence)
     this.#alignment.addFound({ sequence: frame.sequence, hash: hashFrame(frame), flaw })
-    for (const seal of seals) this.#accept({ seal, at: frame.sequence })
+    for (const seal of seals) this.#chain.accept({ seal, at: frame.sequence, isKnown: true })
     if (this.#alignment.foundCount > this.#parts.unsealedFramesMax) this.#foldOldest()
     return inspected
   }
 
   async end(): Promise<Omit<Verification, 'frames' | 'unproven' | 'cosignedTo'>> {
     this.#takeLastCheckpoint()
-    while (this.#deferred.length > 0) this.#acceptFirstDeferred()
-    this.#alignment.settle()
+    this.#chain.settle()
     const tail = this.#alignment.takeFound(this.#alignment.foundCount)
     this.#misplaced.finish(tail)
-    const after = `; nothing speaks for the frames from ${this.#history.size + 1} on`
+    const after = `; no checkpoint covers the frames from ${this.#history.size + 1} on`
     for (const leaf of tail) this.#findings.addFlaw(leaf, after)
-    const { size, sealed } = await this.#history.finish(tail, this.#parts.source)
+    const { size, sealed: reached } = await this.#history.finish(tail, this.#parts.source)
+    const unknownKey = this.#chain.keys.findUnproven(this.#published.unknown)
+    const sealed = unknownKey === null ? reached : (this.#chain.keys.proven ?? emptyHead)
     return {
+      unknownKey,
       sealedTo: sealed.size,
       root: sealed.size === 0 ? null : sealed.root.toString('base64'),
       unsealed: size - sealed.size,
@@ -142,9 +154,12 @@ class VerifyRun {
     const { lastCheckpoint, verifiers } = this.#parts
     if (lastCheckpoint === undefined) return
     try {
-      this.#accept({ seal: verifyCheckpoint(lastCheckpoint, verifiers), at: Number.POSITIVE_INFINITY })
+      const seal = verifyCheckpoint(lastCheckpoint, verifiers)
+      this.#chain.accept({ seal, at: Number.POSITIVE_INFINITY, isKnown: true })
       this.#checkpoints += 1
     } catch (fault) {
+      const unknown = readUnknownSeal(lastCheckpoint, verifiers)
+      if (unknown !== null && this.#chain.acceptUnknown(unknown, Number.POSITIVE_INFINITY)) return
       const text = `the last checkpoint, which is stored beside the frames, is not trusted: ${faultText(fault)}`
       const { size } = lastCheckpoint
       this.#findings.add({ kind: 'checkpoint-forged', sequence: size, toSequence: size, text })
@@ -156,78 +171,8 @@ class VerifyRun {
     this.#findings.addFlaw(found)
   }
 
-  #accept(located: LocatedSeal): void {
-    if (!this.#tryToAccept(located)) {
-      this.#deferred = [...this.#deferred, located].toSorted((one, other) => one.seal.size - other.seal.size)
-      if (this.#deferred.length > auditLimits.verifyDeferredSealsMax) this.#acceptFirstDeferred()
-      return
-    }
-    for (const deferred of this.#deferred) {
-      if (!this.#tryToAccept(deferred)) return
-      this.#deferred = this.#deferred.slice(1)
-    }
-  }
-
-  /** False for a checkpoint whose beginning no known tree reaches. */
-  #tryToAccept({ seal, at }: LocatedSeal): boolean {
-    const step = this.#history.nextStep(seal, this.#alignment)
-    if (step === 'compare') {
-      this.#history.compareOld(seal, at)
-      return true
-    }
-    if (!this.#reachBeginning(step, seal)) return false
-    for (const leaf of this.#history.extend(seal, at)) this.#alignment.addSealed(leaf)
-    this.#alignment.match()
-    return true
-  }
-
-  #reachBeginning(step: SealStep, seal: VerifiedSeal): boolean {
-    if (step === 'extend') return true
-    if (step === 'append_found') return this.#appendFound(seal)
-    if (step === 'skip_folded') this.#history.skipTo(new GrowingTree(seal.from, seal.peaks))
-    return step === 'skip_folded'
-  }
-
-  #acceptFirstDeferred(): void {
-    const [first, ...others] = this.#deferred
-    this.#deferred = others
-    if (first === undefined) return
-    this.#alignment.settle()
-    const step = this.#history.nextStep(first.seal, this.#alignment)
-    if (step !== 'compare' && !this.#reachBeginning(step, first.seal)) this.#resumeAt(first.seal)
-    this.#accept(first)
-  }
-
-  /** False if the found frames do not lead to where the checkpoint begins. */
-  #appendFound(seal: VerifiedSeal): boolean {
-    const count = seal.from - (this.#history.foldedTo ?? this.#history.size)
-    const hashes = this.#alignment.peek(count).map(({ hash }) => hash)
-    const tree = this.#history.reachBy(hashes, seal)
-    if (tree === null) return false
-    this.#history.skipFolded()
-    for (const [place, leaf] of this.#alignment.takeFound(count).entries())
-      this.#onMatch(
-        { sequence: seal.from - count + 1 + place, hash: leaf.hash, checkpointSequence: leaf.sequence + 1 },
-        leaf,
-      )
-    this.#history.advance(hashes, tree)
-    return true
-  }
-
-  /** Gives up on the frames before a checkpoint, and resumes where its own hashes are found. */
-  #resumeAt(seal: VerifiedSeal): void {
-    const { size } = this.#history
-    const sealed = new Set(seal.leaves.map(hashToKey))
-    const place = this.#alignment.peek().findIndex(({ hash }) => sealed.has(hashToKey(hash)))
-    const count = place < 0 ? Math.min(this.#alignment.foundCount, seal.from - size) : place
-    this.#alignment.takeFound(count)
-    this.#findings.addUnlocated(size + 1, seal.from, count)
-    this.#history.resumeAt(seal)
-  }
-
   #foldOldest(): void {
-    while (this.#deferred.length > 0) this.#acceptFirstDeferred()
-    this.#alignment.settle()
+    this.#chain.settle()
     this.#history.fold(this.#alignment.takeFound(Math.ceil(this.#parts.unsealedFramesMax / 2)))
   }
 }
@@ -267,6 +212,9 @@ export const verifyLog = async (parts: VerifyParts): Promise<Verification> => {
   const unproven =
     found.total > 0
       ? []
-      : [...(await findUnproven(log)), ...cosigned.findUnproven(witnesses, nowMs ?? parts.verifiedAtMs ?? null)]
+      : [
+          ...(found.unknownKey === null ? await findUnproven(log) : [found.unknownKey]),
+          ...cosigned.findUnproven(witnesses, nowMs ?? parts.verifiedAtMs ?? null),
+        ]
   return { frames: framesRead, ...found, cosignedTo: cosigned.cosignedTo(witnesses), unproven }
 }

@@ -29,5 +29,5 @@ export const resolveAdministrators = ({
 }: Config): { readonly admins: readonly Administrator[]; readonly newToken: string | null } => {
   if (admins.length > 0 || external !== null) return { admins, newToken: null }
   const { token, isNew } = ensureAdminToken(dataFolder)
-  return { admins: [{ name: ownName, sha256: sha256Hex(token) }], newToken: isNew ? token : null }
+  return { admins: [{ name: ownName, sha256: sha256Hex(token), role: 'owner' }], newToken: isNew ? token : null }
 }

@@ -49,7 +49,7 @@ const usdPattern = '^(0|[1-9][0-9]{0,14})(\\.[0-9]{1,12})?$'
 const usd: ValueKind = { placeholder: '<usd>', parse: parseUsdOption, isOfForm: true }
 const instant: ValueKind = {
   placeholder: '<instant>',
-  parse: (text) => parseInstantOption(text).toISOString(),
+  parse: (text) => (/^\d+[smhd]$/.test(text) ? text : parseInstantOption(text).toISOString()),
   isOfForm: true,
 }
 const count: ValueKind = { placeholder: '<n>', parse: parseCount, isOfForm: true }

@@ -19,18 +19,6 @@ export const toVerifyParts = (source: ArchiveSource): Pick<VerifyParts, 'source'
   return { source, known, ...(lastCheckpoint === undefined ? {} : { lastCheckpoint }) }
 }
 
-/** Nothing but the snapshot may differ where the frames are proven. */
-export const withArchivedSnapshot = async (
-  found: Verification,
-  archive: ArchiveSource,
-  verifiers: readonly Verifier[],
-): Promise<Verification> => {
-  if (found.total > 0) return found
-  const { snapshots: store } = archive
-  const findings = await verifyArchivedSnapshot({ store, log: archive, verifiers }, found.snapshots)
-  return findings.length === 0 ? found : { ...found, findings, total: findings.length }
-}
-
 export interface VerifiedArchiveOptions extends OutputOptions {
   /** Keys from the command line; empty: the configured ones. */
   readonly publicKey: readonly string[]
@@ -44,10 +32,16 @@ export const openVerifiedArchive = async (
   refusal: string,
 ): Promise<ArchiveSource> => {
   const verifiers = resolveVerifiers(publicKey, config)
+  const refusalText = `${refusal}: the archive is not what was sealed`
   const archive = await ArchiveSource.open(folder)
   const frames = await verifyWithProgress('check the archive', toVerifyParts(archive), verifiers)
-  const { findings, total } = await withArchivedSnapshot(frames, archive, verifiers)
-  printFindings(findings, total, { json })
-  if (total > 0) throw new CommandError(`${refusal}: the archive is not what was sealed`)
+  printFindings(frames.findings, frames.total, { json })
+  if (frames.total > 0) throw new CommandError(refusalText)
+  if (frames.unknownKey !== null) throw new CommandError(`${refusal}: ${frames.unknownKey}`)
+  const { snapshots: store } = archive
+  const { findings, unproven } = await verifyArchivedSnapshot({ store, log: archive, verifiers }, frames.snapshots)
+  printFindings(findings, findings.length, { json })
+  if (findings.length > 0) throw new CommandError(refusalText)
+  for (const reason of unproven) console.error(reason) // The frames are proven: they are all that is needed.
   return archive
 }

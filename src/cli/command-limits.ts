@@ -20,8 +20,12 @@ export const cliLimits = {
   faultCausesMax: 6, // Shown in a line of our log.
 
   // Processes
-  signalEchoMs: 500, // npm passes on the Ctrl-C that the terminal has sent to all: within this time it is the same one, and no second.
+  signalEchoMs: 1_000, // npm passes on the Ctrl-C that the terminal has sent to all: within this time it is the same one, and no second.
+  parentPollMs: 250, // Between two looks whether npx has ended; a stop takes longer anyhow.
   shutdownMs: 60_000, // For everything to stop; then the process exits, and its successor finds the rest in the log.
+
+  // Providers
+  configReadMs: 500, // Between two readings of its files: a removed admin token is refused within a second.
 
   // Supervision
   workersMax: 64, // Each has a ledger of its own in memory.

@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
-import type { Provider } from '../providers/dialect/provider.ts'
+import type { ProviderConfig, UpstreamConfig } from '../config/providers.ts'
+import { secretHeaderValues } from '../providers/dialect/provider.ts'
 import { withoutKeys } from '../providers/dialect/scrub.ts'
 import { cliLimits } from './command-limits.ts'
 
@@ -12,7 +13,9 @@ interface FaultRecord {
   readonly errors?: readonly FaultRecord[]
 }
 
-export const listSecrets = ({ providers, videoVendors, callbacks, external }: Config): readonly string[] =>
+type SecretHolder = Pick<Config, 'providers' | 'videoVendors' | 'callbacks' | 'external'>
+
+export const listSecrets = ({ providers, videoVendors, callbacks, external }: SecretHolder): readonly string[] =>
   [
     ...providers.flatMap(listProviderSecrets),
     ...videoVendors.flatMap(({ credential }) =>
@@ -24,11 +27,32 @@ export const listSecrets = ({ providers, videoVendors, callbacks, external }: Co
     ...(external?.nats.url.split(',').map((each) => passwordOf(each.trim())) ?? []),
   ].filter((secret): secret is string => typeof secret === 'string')
 
-const listProviderSecrets = ({ apiKey, connection, deployments = [] }: Provider): readonly (string | null)[] => [
-  apiKey,
-  passwordOf(connection?.proxyUrl),
-  ...deployments.flatMap(({ provider }) => listProviderSecrets(provider)),
+type Upstream = UpstreamConfig & Pick<ProviderConfig, 'deployments'>
+
+const listProviderSecrets = (upstream: Upstream): readonly (string | undefined | null)[] => [
+  upstream.apiKey,
+  ...listAuthenticationSecrets(upstream.authentication),
+  ...secretHeaderValues(upstream),
+  passwordOf(upstream.connection?.proxyUrl),
+  ...(upstream.deployments ?? []).flatMap(({ provider }) => listProviderSecrets(provider)),
 ]
+
+const listAuthenticationSecrets = (
+  authentication: UpstreamConfig['authentication'],
+): readonly (string | undefined)[] => {
+  switch (authentication?.type) {
+    case 'entra_application':
+      return [authentication.clientSecret]
+    case 'azure_managed_identity':
+      return [authentication.endpoint?.header]
+    case 'aws_keys':
+      return [authentication.accessKeyId, authentication.secretAccessKey, authentication.sessionToken]
+    case 'aws_role':
+      return [authentication.container?.token ?? undefined]
+    default:
+      return []
+  }
+}
 
 const passwordOf = (url: string | null | undefined): string | null => {
   const password = URL.parse(url ?? '')?.password ?? ''

@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import { collectEvidence } from '../audit/collect-evidence.ts'
 import { confirmReported } from '../audit/confirm.ts'
 import { findUnknownDelivery } from '../audit/unknown-delivery.ts'
-import { utcDayOf } from '../domain/instant.ts'
 import { formatUsd } from '../domain/money.ts'
 import { adjustmentKey } from '../domain/wallet/evolve.ts'
 import { undeliveredFact } from '../domain/wallet/undelivered.ts'
@@ -50,8 +49,7 @@ const refund = async (platform: Platform, id: string, operator: string, options:
   const charge = await foldWithProgress('findings refund', platform.log, (log) => findUnknownDelivery(log, id))
   if (charge === null)
     throw new CommandError(`the delivery of ${id} is not in doubt: \`gateway findings\` lists those that are`)
-  const { routed, bill } = charge
-  const undelivered = undeliveredFact(bill.data, { keyId: bill.data.keyId, day: utcDayOf(routed.time) })
+  const undelivered = undeliveredFact(charge.bill.data, charge.spender)
   const note = 'The edge ended without a shutdown when the answer was charged; an operator took the charge back.'
   await postOnce(platform, { ...undelivered, data: { ...undelivered.data, note, by: operator } }, options)
 }

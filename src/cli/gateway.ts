@@ -10,11 +10,12 @@ import { type ProviderConfig, resolveDialect, resolveProfile, sandboxVendor } fr
 import { callableModels } from '../domain/routing/plan.ts'
 import { callableVideoModels } from '../domain/video/plan.ts'
 import type { EndUserKeyStore } from '../log/end-users.ts'
-import type { LedgerTail } from '../log/ledger-tail.ts'
+import { type LedgerTail, waitForLogEnd } from '../log/ledger-tail.ts'
 import { createTablesCheck } from '../log/log-identity.ts'
 import type { Dispatch } from '../roles/dispatch.ts'
 import type { OutcomeStore } from '../roles/edge/admission/idempotency/outcome-store.ts'
 import type { EdgeBounds } from '../roles/edge/bounds.ts'
+import type { edge } from '../roles/edge/role.ts'
 import type { CallSource, ProxyBounds } from '../roles/proxy/role.ts'
 import { RecentTasks } from '../roles/recent-tasks.ts'
 import { runsRole, type ServedRole } from '../roles/role.ts'
@@ -23,6 +24,7 @@ import { StoredResponses } from '../roles/stored-responses.ts'
 import type { PollerBounds } from '../roles/video-poller/bounds.ts'
 import { resolveAdministrators } from './administrators.ts'
 import type { CommandContext } from './command-context.ts'
+import { ConfigReload } from './config-reload.ts'
 import { openDemo } from './demo.ts'
 import { LocalCalls } from './local-calls.ts'
 import { Observation } from './observation.ts'
@@ -40,7 +42,11 @@ export interface Offer {
   readonly sampleVideoModel: string | null
 }
 
-export interface Gateway extends Offer {
+interface Reloading {
+  readonly reload: Pick<ConfigReload, 'check'>
+}
+
+export interface Gateway extends Offer, Reloading {
   readonly url: string
   /** Of the data folder's own administrator, where it was made just now. */
   readonly newAdminToken: string | null
@@ -51,7 +57,7 @@ export interface Gateway extends Offer {
   stop(): Promise<void>
 }
 
-export interface RunningProcess {
+export interface RunningProcess extends Reloading {
   readonly role: ServedRole
   /** Null for a role that answers no HTTP. */
   readonly url: string | null
@@ -67,12 +73,15 @@ export interface GatewayBounds {
   readonly edge?: Partial<EdgeBounds>
   readonly proxy?: ProxyBounds
   readonly videoPoller?: Partial<PollerBounds>
+  readonly configReadMs?: number
 }
 
 export interface Supervised {
   /** Null where a provider is configured. */
   readonly sandboxUrl: string | null
   readonly endedWriters: EndedWriters
+  /** How many there are, this one included. */
+  readonly workers?: number | undefined
 }
 
 interface StartContext {
@@ -87,6 +96,7 @@ interface ProcessContext extends StartContext {
   readonly platform: Platform
   readonly stack: ShutdownStack
   readonly observation: Observation
+  readonly reload: ConfigReload
 }
 
 // Roles are imported when they start: they are most of the program, and a process with one role needs no other's.
@@ -131,7 +141,8 @@ const startScheduler = async (context: ProcessContext, tail: LedgerTail): Promis
       ...runtime,
     }),
   )
-  observation.health.addLivenessCheck('scheduler', () => running.checks())
+  observation.health.check('scheduler', () => running.checks())
+  observation.health.addLivenessCheck(() => running.aliveChecks())
 }
 
 /** Null where a provider is configured. */
@@ -156,7 +167,7 @@ const createSandboxProviders = ({ catalog }: Config, baseUrl: string): readonly 
     }))
 
 const startProxy = async (context: ProcessContext, calls: CallSource, sandboxUrl: string | null): Promise<void> => {
-  const { config, platform, runtime, stack, observation, bounds } = context
+  const { config, platform, runtime, stack, observation, bounds, reload } = context
   const [{ proxy }, { UndiciClient }, { openProviders }, { openVendors }] = await Promise.all([
     import('../roles/proxy/role.ts'),
     import('../adapters/http/client.ts'),
@@ -165,15 +176,22 @@ const startProxy = async (context: ProcessContext, calls: CallSource, sandboxUrl
   ])
   const providers = sandboxUrl === null ? config.providers : createSandboxProviders(config, sandboxUrl)
   const http = stack.push(new UndiciClient())
+  const opened = openProviders(providers, { http, clock: runtime.clock, files: reload.files })
+  const vendors = openVendors(config, sandboxUrl, http, runtime)
+  reload.onChange((changed) => {
+    if (sandboxUrl === null) opened.replace(changed.providers)
+    vendors.replace(changed.videoVendors)
+  })
   const running = stack.push(
     await proxy.start({
       observer: observation.observer,
       log: platform.log,
-      providers: openProviders(providers, http, runtime),
-      vendors: openVendors(config, sandboxUrl, http, runtime),
+      providers: opened.providers,
+      vendors: vendors.vendors,
       http,
       calls,
       drainMs: config.drainMs,
+      sharers: context.supervised?.workers,
       ...bounds.proxy,
       ...runtime,
     }),
@@ -193,7 +211,7 @@ interface LedgerViews {
 }
 
 const startVideoPoller = async (
-  { config, platform, runtime, stack, bounds, observation }: ProcessContext,
+  { config, platform, runtime, stack, bounds, observation, reload }: ProcessContext,
   { tail, tasks }: LedgerViews,
   queues: WorkQueues,
   sandboxUrl: string | null,
@@ -204,6 +222,8 @@ const startVideoPoller = async (
     import('./video.ts'),
   ])
   const http = stack.push(new UndiciClient())
+  const vendors = openVendors(config, sandboxUrl, http, runtime)
+  reload.onChange(({ videoVendors }) => vendors.replace(videoVendors))
   const running = stack.push(
     await videoPoller.start({
       observer: observation.observer,
@@ -211,7 +231,7 @@ const startVideoPoller = async (
       tail,
       recentTasks: tasks,
       ...queues,
-      vendors: openVendors(config, sandboxUrl, http, runtime),
+      vendors: vendors.vendors,
       webhooks: openWebhooks(config, stack),
       bounds: { stopMs: config.drainMs, ...bounds.videoPoller },
       ...runtime,
@@ -257,18 +277,36 @@ const openEndUserStore = async ({ platform, stack }: ProcessContext): Promise<En
   return openEndUserKeys({ ...platform.endUsers, connection })
 }
 
+type EdgeParts = Parameters<typeof edge.start>[0]
+
+/** Providers in place of the sandbox, and the other way, need a restart. */
+const followConfig = ({
+  config,
+  reload,
+}: ProcessContext): Pick<EdgeParts, 'catalog' | 'admins' | 'requestsPerMinute'> => {
+  let { catalog, requestsPerMinute } = config
+  let { admins } = resolveAdministrators(config)
+  reload.onChange((changed) => {
+    if (changed.sandbox === config.sandbox) catalog = changed.catalog
+    requestsPerMinute = changed.requestsPerMinute
+    admins = resolveAdministrators(changed).admins
+  })
+  return { catalog: () => catalog, admins: () => admins, requestsPerMinute: () => requestsPerMinute }
+}
+
 const startEdge = async (
   context: ProcessContext,
   { tail, tasks }: LedgerViews,
   dispatch: Dispatch,
   queues: WorkQueues,
-  admins: Config['admins'],
 ): Promise<string> => {
   const { config, platform, runtime, stack, bounds, observation } = context
-  const { catalog, listen, requestsPerMinute, connectionsPerAddress, requestDeadlineMs, taskDeadlineMs } = config
+  const { listen, connectionsPerAddress, requestDeadlineMs, taskDeadlineMs } = config
   const { corsOrigins, tagNames, withdrawMs, drainMs, openBytesMax, workspaceOpenBytesMax, workspaceOutcomeBytesMax } =
     config
   const { database } = requireTables(platform)
+  const behind = (): Error => new Error('the ledger is behind the log, which may have new prices')
+  context.reload.beforeChange(() => waitForLogEnd({ log: platform.log, tail }, behind))
   const checkPosition = createTablesCheck(platform.log, () => tail.ledger.sequence)
   const [{ edge }, { listLogVerifiers }] = await Promise.all([
     import('../roles/edge/role.ts'),
@@ -286,8 +324,7 @@ const startEdge = async (
     log: platform.log,
     tail,
     dispatch,
-    catalog,
-    admins,
+    ...followConfig(context),
     readModels: database.readModels(checkPosition),
     frames: platform.log,
     verifiers: listLogVerifiers(config),
@@ -300,7 +337,6 @@ const startEdge = async (
     callbacks: config.callbacks !== null,
     taskDeadlineMs,
     rateRecords: await openRateRecords(context),
-    requestsPerMinute,
     requestDeadlineMs,
     listen: { ...listen, isShared: context.supervised !== undefined },
     corsOrigins,
@@ -336,9 +372,13 @@ const sampleVideoModelOf = ({ catalog }: Config, { tail }: CommandContext, nowMs
 }
 
 /** The prices of the configuration and, on embedded servers, a workspace to begin with. */
-const prepareOffer = async ({ config, runtime, platform }: ProcessContext, tail: LedgerTail): Promise<Offer> => {
+const prepareOffer = async (
+  { config, runtime, platform, reload }: ProcessContext,
+  tail: LedgerTail,
+): Promise<Offer> => {
   const commandContext = { log: platform.log, tail }
   await publishUnknownPrices(commandContext, config.prices)
+  reload.beforeChange(({ prices }) => publishUnknownPrices(commandContext, prices))
   return {
     demoKey: config.external === null ? await openDemo(commandContext, config.dataFolder, runtime) : null,
     sampleModel: sampleModelOf(config, commandContext, runtime.clock()),
@@ -346,7 +386,7 @@ const prepareOffer = async ({ config, runtime, platform }: ProcessContext, tail:
   }
 }
 
-const startAll = async (context: ProcessContext): Promise<Omit<Gateway, 'stop' | 'observeUrl'>> => {
+const startAll = async (context: ProcessContext): Promise<Omit<Gateway, 'stop' | 'observeUrl' | 'reload'>> => {
   const { config } = context
   await startProjector(context)
   const tail = await startTail(context)
@@ -358,8 +398,8 @@ const startAll = async (context: ProcessContext): Promise<Omit<Gateway, 'stop' |
   await startProxy(context, calls, sandboxUrl)
   const queues = await openQueues(context, { puts: true, takes: true })
   await startVideoPoller(context, views, queues, sandboxUrl)
-  const { admins, newToken } = resolveAdministrators(config)
-  const url = await startEdge(context, views, calls.dispatch, queues, admins)
+  const { newToken } = resolveAdministrators(config)
+  const url = await startEdge(context, views, calls.dispatch, queues)
   return { url, ...offer, newAdminToken: newToken, sandbox: config.sandbox }
 }
 
@@ -394,7 +434,7 @@ const startEdgeRole = async (context: ProcessContext, openDispatch: () => Promis
   const views = { tail, tasks: openRecentTasks(context, tail) }
   const queues = await openQueues(context, { puts: true })
   const dispatch = await openDispatch()
-  return { url: await startEdge(context, views, dispatch, queues, resolveAdministrators(context.config).admins) }
+  return { url: await startEdge(context, views, dispatch, queues) }
 }
 
 const startVideoPollerRole = async (context: ProcessContext, tail: LedgerTail): Promise<StartedRole> => {
@@ -439,6 +479,7 @@ interface StartedProcess {
   /** Of metrics and health; null where they are off. */
   readonly observeUrl: string | null
   readonly observation: Observation
+  readonly reload: ConfigReload
   /** What its frames in the log are named by. */
   readonly writer: string
   stop(): Promise<void>
@@ -468,13 +509,17 @@ const startOnPlatform = async <Started extends object>(
       await openPlatform(config, runtime, { role, embedded, queueLeaseMs, observer, onFatal }),
     )
     observation.watchLog(platform.log, runtime)
-    const started = await start({ ...ground, onFatal, platform, stack, observation })
+    const watches = supervised === undefined
+    const reload = stack.push(new ConfigReload(config, runtime, { everyMs: bounds.configReadMs, watches }))
+    observation.add(() => reload.readings())
+    observation.health.check('configuration', reload.checks)
+    const started = await start({ ...ground, onFatal, platform, stack, observation, reload })
     observation.health.enter('started')
     const stop = (): Promise<void> => {
       observation.health.enter('stopping')
       return stack.stop()
     }
-    return { ...started, observeUrl: observation.url, observation, writer: platform.log.writer, stop }
+    return { ...started, observeUrl: observation.url, observation, reload, writer: platform.log.writer, stop }
   } catch (fault) {
     await stack.stop()
     throw fault

@@ -31,9 +31,8 @@ class ProcessHealth {
     this.#checks.set(name, checks)
   }
 
-  /** For failures that a role does not recover from by itself: counts for liveness, too. */
-  addLivenessCheck(name: string, checks: () => Checks): void {
-    this.check(name, checks)
+  /** For failures that a role does not recover from by itself. */
+  addLivenessCheck(checks: () => Checks): void {
     this.#livenessChecks.push(checks)
   }
 

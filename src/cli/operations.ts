@@ -5,9 +5,9 @@ import {
   type CommandDescription,
   type CommandOperationContext,
   type CommandOutput,
+  type CommandPath,
   changesLog,
   type OperationContext,
-  type PathIds,
 } from '../administration/operation.ts'
 import { adminOperations } from '../administration/operations/table.ts'
 import type { Config } from '../config/config.ts'
@@ -15,17 +15,19 @@ import { effectiveCatalog } from '../domain/routing/overlay.ts'
 import { isObject, type JsonObject } from '../encoding/json.ts'
 import { getValidator, readSchema, type SchemaProblem } from '../encoding/schema-validation.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
+import type { EndUserKeyStore } from '../log/end-users.ts'
 import { createOption, flagsOf, type Member, membersOf, schemaOf, setMember } from './body-members.ts'
+import { catchUp } from './catch-up.ts'
 import type { CommandContext } from './command-context.ts'
-import type { Platform } from './platform.ts'
+import { type Platform, requireTables } from './platform.ts'
 import { CommandError, printRecords, printWarnings, UsageError } from './report.ts'
 import type { Runtime } from './runtime.ts'
 
 /** What a command on operations works with. */
 interface OperationSession extends CommandContext {
   readonly runtime: Runtime
-  readonly platform: Pick<Platform, 'connect' | 'endUsers' | 'tables'>
-  readonly config: Pick<Config, 'requestsPerMinute' | 'catalog' | 'prices'>
+  readonly platform: Platform
+  readonly config: Pick<Config, 'requestsPerMinute' | 'catalog' | 'prices' | 'tagNames'>
 }
 
 export type WithOperationSession = (
@@ -34,21 +36,34 @@ export type WithOperationSession = (
 ) => Promise<void>
 
 /** Only what an id of a charge is looked up in: lists are not commands. */
-const tablesOf = ({ tables }: OperationSession['platform']): OperationContext['readModels'] => ({
+const tablesOf = ({
+  platform,
+  runtime,
+}: Pick<OperationSession, 'platform' | 'runtime'>): OperationContext['readModels'] => ({
   listAdminChanges: () => Promise.reject(new Error('commands list nothing from the tables')),
+  readReport: () => Promise.reject(new Error('the command report reads the tables by itself')),
   findTrace: (id) =>
-    tables === null ? Promise.reject(new Error('no database')) : tables.database.readModels().findTrace(id),
+    platform.tables === null
+      ? Promise.reject(new Error('no database'))
+      : platform.tables.database.readModels().findTrace(id),
+  listUnfinished: async (month) => {
+    await catchUp(platform, runtime)
+    return requireTables(platform).database.readModels().listUnfinished(month)
+  },
+  readPeriodJournal: async (month, sequence) => {
+    await catchUp(platform, runtime)
+    return requireTables(platform).database.readModels().readPeriodJournal(month, sequence)
+  },
 })
 
 /** On a connection of its own, which few commands need. */
-const eraseEndUserKey = async (
+const withEndUserKeys = async <T>(
   { connect, endUsers }: OperationSession['platform'],
-  workspaceId: string,
-): Promise<boolean> => {
+  work: (store: EndUserKeyStore) => Promise<T>,
+): Promise<T> => {
   const connection = await connect('end-users')
   try {
-    const store = await openEndUserKeys({ ...endUsers, connection })
-    return await store.erase(workspaceId)
+    return await work(await openEndUserKeys({ ...endUsers, connection }))
   } finally {
     await connection.close()
   }
@@ -63,13 +78,19 @@ const createOperationContext = ({
   runtime,
 }: OperationSession): CommandOperationContext => ({
   ...runtime,
-  ...{ log, tail, readModels: tablesOf(platform) },
-  endUserKeys: { erase: (workspaceId) => eraseEndUserKey(platform, workspaceId) },
+  role: 'owner',
+  ...{ log, tail, readModels: tablesOf({ platform, runtime }) },
+  endUserKeys: {
+    find: (workspaceId) => withEndUserKeys(platform, (store) => store.find(workspaceId)),
+    create: (workspaceId, key) => withEndUserKeys(platform, (store) => store.create(workspaceId, key)),
+    erase: (workspaceId) => withEndUserKeys(platform, (store) => store.erase(workspaceId)),
+  },
+  tagNames: config.tagNames,
   ...(actor === undefined ? {} : { actor }),
-  configured: config.catalog,
+  configured: () => config.catalog,
   catalog: () => effectiveCatalog(config.catalog, tail.ledger.routing),
   prices: config.prices,
-  requestsPerMinute: config.requestsPerMinute,
+  requestsPerMinute: () => config.requestsPerMinute,
 })
 
 const describeProblem = (members: readonly Member[], { path, message }: SchemaProblem): string => {
@@ -100,7 +121,7 @@ interface Call {
   readonly operation: AdminOperation
   readonly cli: CommandDescription
   readonly members: readonly Member[]
-  readonly path: PathIds
+  readonly path: CommandPath
   /** What the arguments and options name. */
   readonly body: JsonObject
 }
@@ -130,13 +151,13 @@ const applyChange = (current: JsonObject, change: JsonObject): JsonObject => {
 const runChange = async (context: CommandOperationContext, call: Call): Promise<Readonly<Record<string, unknown>>> => {
   const { operation, cli, members, path } = call
   const { changed, unchanged, absent } = cli.reports ?? {}
-  const body = cli.current === undefined ? call.body : applyChange(cli.current(context, path), call.body)
+  const body = cli.current === undefined ? call.body : applyChange(await cli.current(context, path), call.body)
   try {
     if (isEmptyChange(call, body)) {
       report(unchanged)
       return {}
     }
-    const result = await operation.run(context, { ...path, body, querystring: '' })
+    const result = await operation.run(context, { ...path, body })
     report(result.changed === true ? changed : unchanged)
     printWarnings(result.warnings ?? [])
     return result.body
@@ -153,7 +174,7 @@ const runCommand = async (session: OperationSession, call: Call, output: Command
   const context = createOperationContext(session)
   const input = { ...path, body }
   const result = changesLog(operation) ? await runChange(context, call) : {}
-  const records = cli.records?.(context, input, result, output) ?? []
+  const records = (await cli.records?.(context, input, result, output)) ?? []
   if (records.length === 0 && !changesLog(operation)) report(cli.reports?.absent)
   printRecords(records, output)
   const details = output.json ? [] : (cli.details?.(context, path) ?? [])
@@ -177,7 +198,7 @@ export const findGroup = (program: Command, name: string): Command =>
   program.commands.find((command) => command.name() === name) ?? program.command(name).description(groups[name] ?? '')
 
 /** The body that a command's own options describe. Throws UsageError. */
-const bodyOfCommand = ({ body }: CommandDescription, path: PathIds, named: JsonObject): JsonObject => {
+const bodyOfCommand = ({ body }: CommandDescription, path: CommandPath, named: JsonObject): JsonObject => {
   try {
     return { ...(body?.(path, named) ?? named) }
   } catch (fault) {
@@ -188,6 +209,16 @@ const bodyOfCommand = ({ body }: CommandDescription, path: PathIds, named: JsonO
 const addArgument = (command: Command, placeholder: string, member: Member | undefined): void => {
   if (member === undefined) command.argument(placeholder)
   else command.argument(placeholder, member.description, member.kind.parse)
+}
+
+/** Of the options of a command: their names are as commander has them, `endUser`. */
+const queryOf = ({ queryOptions = {} }: CommandDescription, given: JsonObject): string => {
+  const query = new URLSearchParams()
+  for (const name of Object.keys(queryOptions)) {
+    const value = given[name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())]
+    if (typeof value === 'string') query.set(name, value)
+  }
+  return query.toString()
 }
 
 const registerOperation = (
@@ -211,6 +242,8 @@ const registerOperation = (
   const options = optional.map((member) => ({ name: member.name, option: createOption(member) }))
   for (const { option } of options) command.addOption(option)
   if (cli.keyOption !== undefined) command.option('--key <key>', cli.keyOption)
+  for (const [name, [placeholder, description]] of Object.entries(cli.queryOptions ?? {}))
+    command.option(`--${name.replaceAll('_', '-')} ${placeholder}`, description)
   if (cli.allOption !== undefined) command.option('--all', cli.allOption)
   if (cli.records !== undefined) command.option('--json', 'one JSON object a line', false)
   command.action(() => {
@@ -221,7 +254,7 @@ const registerOperation = (
     ].filter(([, value]) => value !== undefined)
     const { id = '', key = given['key'] ?? '' } = Object.fromEntries(values)
     const named = values.filter(([name]) => members.some((member) => member.name === name))
-    const path = { id, key }
+    const path = { id, key, querystring: queryOf(cli, given) }
     const body = bodyOfCommand(cli, path, named.reduce(setMember, {}))
     const call: Call = { operation, cli, members, path, body }
     if (cli.current === undefined) isEmptyChange(call, body)

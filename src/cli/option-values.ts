@@ -1,5 +1,5 @@
-import { InvalidArgumentError } from 'commander'
-import { parseInstant } from '../domain/instant.ts'
+import { InvalidArgumentError, Option } from 'commander'
+import { parseInstant, parseMonth } from '../domain/instant.ts'
 import { parseUsd } from '../domain/money.ts'
 
 /** Throws InvalidArgumentError. */
@@ -19,6 +19,14 @@ export const parseInstantOption = (text: string): Date => {
     throw new InvalidArgumentError('an instant such as 2026-03-01T12:00:00Z, or a day in UTC such as 2026-03-01')
   return instant
 }
+
+export const createMonthOption = (): Option =>
+  new Option('--month <month>', 'in UTC, such as 2026-11')
+    .argParser((text) => {
+      if (parseMonth(text) !== null) return text
+      throw new InvalidArgumentError(`a month in UTC is such as 2026-11, got \`${text}\``)
+    })
+    .makeOptionMandatory()
 
 export const parsePort = (text: string): number => {
   const port = Number(text)

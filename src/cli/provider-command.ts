@@ -83,7 +83,7 @@ const checkDeployments = async (
   asked: string | undefined,
   { config: file, http, runtime }: Testing,
 ): Promise<readonly Checked[]> => {
-  const opened = openProviders([config], http, runtime).get(config.name)!
+  const opened = openProviders([config], { http, clock: runtime.clock }).providers.get(config.name)!
   const sheets = pricedSheets(file, config.name)
   const checked: Checked[] = []
   for (const { deployment, provider, models } of deploymentsOf(opened)) {

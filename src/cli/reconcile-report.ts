@@ -64,12 +64,19 @@ const quantitiesText = (quantities: ReconcileFinding['quantities']): string =>
     .map(({ item, invoiced, charged }) => `${item} ${quantityText(item, invoiced)} for ${quantityText(item, charged)}`)
     .join(', ')
 
-const differenceFields = (finding: ReconcileFinding) => ({
+const subjectFields = ({ id, upstreamRequestId, item, workspaceId }: ReconcileFinding, json: boolean): Fields => {
+  if (upstreamRequestId !== null && json)
+    return { charge: null, workspace: null, upstream_request_id: upstreamRequestId }
+  if (upstreamRequestId !== null) return { charge: `upstream request id ${upstreamRequestId}`, workspace: null }
+  return id === null ? { item } : { charge: id, workspace: workspaceId }
+}
+
+const differenceFields = (finding: ReconcileFinding, json: boolean) => ({
   class: finding.class,
   amount: formatUsd(finding.amountPicos),
   day: finding.day,
   model: finding.model,
-  ...(finding.id === null ? { item: finding.item } : { charge: finding.id, workspace: finding.workspaceId }),
+  ...subjectFields(finding, json),
   invoiced: formatUsd(finding.invoicedPicos),
   ledger: formatUsd(finding.ledgerPicos),
 })
@@ -78,12 +85,12 @@ export const differenceRecord = (finding: ReconcileFinding, invoice: ReportedInv
   const { quantities, rows } = finding
   if (!json)
     return {
-      ...differenceFields(finding),
+      ...differenceFields(finding, json),
       quantities: quantitiesText(quantities),
       rows: rows === null ? '' : rowsText(rows, invoice),
     }
   return {
-    ...differenceFields(finding),
+    ...differenceFields(finding, json),
     quantities: quantities.map(({ item, invoiced, charged }) => ({
       item,
       invoiced: quantityText(item, invoiced),

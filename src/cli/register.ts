@@ -6,7 +6,9 @@ import { registerAudit } from './audit-command.ts'
 import { callbackSecretRecord } from './callbacks.ts'
 import type { CommandContext } from './command-context.ts'
 import { registerExplain } from './explain-command.ts'
+import { registerExport } from './export-command.ts'
 import { registerFindings } from './findings-command.ts'
+import { registerMonthReport } from './month-report-command.ts'
 import { findGroup, registerOperations } from './operations.ts'
 import { resolveOperator } from './operator.ts'
 import { parsePort } from './option-values.ts'
@@ -104,6 +106,8 @@ export const registerCommands = (program: Command): void => {
   registerExplain(program, configOf)
   registerFindings(program, configOf)
   registerStatement(program, configOf)
+  registerMonthReport(program, configOf)
+  registerExport(program, configOf)
   registerArchive(program, configOf)
   registerRestore(program, configOf)
   registerReconcile(program, configOf)

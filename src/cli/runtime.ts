@@ -1,6 +1,6 @@
 import { randomBytes, randomFillSync } from 'node:crypto'
 import { hostname } from 'node:os'
-import { pino } from 'pino'
+import { type LoggerOptions, pino } from 'pino'
 import { v7 } from 'uuid'
 import type { Clock, NewId } from '../runtime/clock.ts'
 import { logEvents } from '../runtime/log-events.ts'
@@ -18,6 +18,9 @@ export interface Runtime {
   /** From 0 up to 1; not for secrets. */
   readonly random: () => number
   readonly logger: Logger
+  /** What is removed from logged faults, from now on. */
+  readonly setSecrets: (secrets: readonly string[]) => void
+  readonly setLogLevel: (level: string) => void
 }
 
 const secretBytes = 36
@@ -54,30 +57,43 @@ interface LogSource {
   readonly secrets?: readonly string[]
 }
 
-const createLogger = (level: string, { role = 'operator', secrets = [] }: LogSource): Logger => {
-  const output = pino(
+const createOutput = (level: string, role: string, serializers: NonNullable<LoggerOptions['serializers']>) =>
+  pino(
     {
       level,
       base: { role, instance: `${hostname()}:${process.pid}`, version },
       formatters: { level: (name) => ({ level: name }) },
-      serializers: { fault: faultSerializer(secrets) },
+      serializers,
       timestamp: pino.stdTimeFunctions.isoTime,
     },
     pino.destination({ fd: 2, sync: false }),
   )
+
+const loggerOn = (output: ReturnType<typeof createOutput>): Logger => ({
+  log: (event, fields) => {
+    const { level, text } = logEvents[event]
+    if (output.isLevelEnabled(level)) output[level]<object>({ event, ...fields }, text)
+  },
+})
+
+export const createRuntime = (
+  logLevel: string,
+  { role = 'operator', secrets: initial = [] }: LogSource = {},
+): Runtime => {
+  let serialize = faultSerializer(initial)
+  const output = createOutput(logLevel, role, { fault: (fault) => serialize(fault) })
   return {
-    log: (event, fields) => {
-      const { level, text } = logEvents[event]
-      if (output.isLevelEnabled(level)) output[level]<object>({ event, ...fields }, text)
+    clock: Date.now,
+    newId: () => v7({ random: randomForId() }),
+    randomText: () => randomBytes(secretBytes).toString('base64url'),
+    newTaskId,
+    random: Math.random,
+    logger: loggerOn(output),
+    setSecrets: (secrets) => {
+      serialize = faultSerializer(secrets)
+    },
+    setLogLevel: (level) => {
+      output.level = level
     },
   }
 }
-
-export const createRuntime = (logLevel: string, source: LogSource = {}): Runtime => ({
-  clock: Date.now,
-  newId: () => v7({ random: randomForId() }),
-  randomText: () => randomBytes(secretBytes).toString('base64url'),
-  newTaskId,
-  random: Math.random,
-  logger: createLogger(logLevel, source),
-})

@@ -62,7 +62,7 @@ const workersOf = ({ workers }: ServeOptions): number | null => {
 
 /** How a supervisor starts a process: as it was started itself, but for what it keeps. */
 const argumentsFor =
-  (command: Command, { port, observePort, drainSeconds, firstSeal }: ServeOptions) =>
+  (command: Command, { port, observePort, drainSeconds, firstSeal }: ServeOptions, workers: number) =>
   (role: ServedRole, sandboxUrl: string | null): readonly string[] => {
     const { config, data } = command.optsWithGlobals<{ readonly config?: string; readonly data?: string }>()
     const options = {
@@ -73,6 +73,7 @@ const argumentsFor =
       '--drain-seconds': drainSeconds,
       '--role': (role in roleGroups ? roleGroups[role as keyof typeof roleGroups] : [role]).join(','),
       '--supervised': sandboxUrl ?? noSandbox,
+      '--workers': role === 'worker' ? workers : undefined,
     }
     return [
       'serve',
@@ -84,17 +85,21 @@ const argumentsFor =
 const serve = async (options: ServeOptions, command: Command, configOf: ConfigOf): Promise<void> => {
   const { role, supervised } = options
   const workers = workersOf(options)
-  if (role !== undefined && workers !== null)
+  if (role !== undefined && supervised === undefined && workers !== null)
     throw new UsageError('--workers is of the whole gateway: leave out --role')
   const config = configOf(command, { ...options, role: role ?? 'gateway' })
   const runtime = createRuntime(config.logLevel, { role: role ?? 'gateway', secrets: listSecrets(config) })
   // The roles are most of the program, and most commands need none.
   if (role !== undefined && supervised !== undefined) {
     const { serveSupervised } = await import('./serve-supervised.ts')
-    return serveSupervised(config, runtime, role, { sandboxUrl: supervised === noSandbox ? null : supervised })
+    return serveSupervised(config, runtime, role, {
+      sandboxUrl: supervised === noSandbox ? null : supervised,
+      workers: workers ?? undefined,
+    })
   }
   const { serveGateway, serveWorkers } = await import('./serve.ts')
-  if (workers !== null) return serveWorkers(config, runtime, { workers, argumentsFor: argumentsFor(command, options) })
+  if (workers !== null)
+    return serveWorkers(config, runtime, { workers, argumentsFor: argumentsFor(command, options, workers) })
   return serveGateway(config, runtime, role)
 }
 

@@ -1,5 +1,7 @@
 import type { Config } from '../config/config.ts'
+import { faultText } from '../errors/gateway-error.ts'
 import type { ServedRole } from '../roles/role.ts'
+import type { ConfigReload } from './config-reload.ts'
 import { type GatewayBounds, type Supervised, startRole } from './gateway.ts'
 import type { Observation } from './observation.ts'
 import { createFatalExit, forceExitAfter, stopMsOf } from './process-end.ts'
@@ -45,9 +47,24 @@ const answerObservations = (observation: Observation): void => {
   })
 }
 
+const followReloads = (reload: ConfigReload): void => {
+  onMessage(async (message) => {
+    if (message.type === 'reload_commit') reload.commit()
+    if (message.type !== 'reload_prepare') return
+    const { id, digest } = message
+    try {
+      await reload.prepare(digest)
+      send({ type: 'reload_prepared', id, fault: null })
+    } catch (fault) {
+      send({ type: 'reload_prepared', id, fault: faultText(fault) })
+    }
+  })
+}
+
 export interface SupervisedOptions {
   /** Null where a provider is configured. */
   readonly sandboxUrl: string | null
+  readonly workers?: number | undefined
   readonly bounds?: GatewayBounds
 }
 
@@ -56,14 +73,15 @@ export const serveSupervised = async (
   config: Config,
   runtime: Runtime,
   role: ServedRole,
-  { sandboxUrl, bounds }: SupervisedOptions,
+  { sandboxUrl, workers, bounds }: SupervisedOptions,
 ): Promise<void> => {
   try {
     const stopped = onStop(() => forceExitAfter(stopMsOf(config), runtime))
-    const supervised = { sandboxUrl, endedWriters: listenForEndedWriters }
+    const supervised = { sandboxUrl, workers, endedWriters: listenForEndedWriters }
     const running = await startRole(role, config, runtime, createFatalExit(runtime), bounds, supervised)
-    const { url, writer, offer = null, observation } = running
+    const { url, writer, offer = null, observation, reload } = running
     answerObservations(observation)
+    followReloads(reload)
     send({ type: 'started', url, writer, offer })
     await stopped
     await running.stop()

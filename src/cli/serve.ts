@@ -51,12 +51,18 @@ const warnOfExposedFiles = ({ exposedFiles }: Config, { logger }: Runtime): void
   for (const file of exposedFiles) logger.log('config.secret_file_exposed', { file })
 }
 
+/** A terminal that closes sends it too, and ends what was started there. */
+const reloadOnSignal = ({ reload }: Pick<Gateway, 'reload'>): void => {
+  if (!process.stdin.isTTY) process.on('SIGHUP', () => void reload.check())
+}
+
 /** In several processes; until SIGINT or SIGTERM, also during the start. SIGUSR2 replaces one process after the other. */
 export const serveWorkers = async (config: Config, runtime: Runtime, options: SuperviseOptions): Promise<void> => {
   warnOfExposedFiles(config, runtime)
   const untilShutdown = onShutdownSignal(() => forceExitAfter(2 * stopMsOf(config), runtime))
   const gateway = await supervise(config, runtime, options)
   process.on('SIGUSR2', () => void gateway.restart())
+  reloadOnSignal(gateway)
   console.log(formatGreeting(gateway))
   await untilShutdown()
   await gateway.stop()
@@ -77,6 +83,7 @@ export const serveGateway = async (
     role === undefined
       ? await startGateway(config, runtime, die, bounds)
       : await startRole(role, config, runtime, die, bounds)
+  reloadOnSignal(running)
   console.log('role' in running ? roleGreeting(running) : formatGreeting(running))
   await untilShutdown()
   await running.stop()

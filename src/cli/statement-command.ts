@@ -1,9 +1,11 @@
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { FoldSource } from '../audit/fold-log.ts'
 import { readStatementFromLog, readStatementFromTables, type Statement } from '../audit/statement.ts'
+import { jsonStatement, type StatementFormat } from '../audit/statement-lines.ts'
 import { StatementComparison, StatementTotals } from '../audit/statement-totals.ts'
+import { parseRangeEnd } from '../domain/instant.ts'
 import { hasWorkspace } from '../projections/accounts/queries.ts'
-import type { StatementRange } from '../projections/statements/queries.ts'
+import type { StatementEntry, StatementRange } from '../projections/statements/queries.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { cliLimits } from './command-limits.ts'
 import { parseInstantOption } from './option-values.ts'
@@ -12,18 +14,29 @@ import { publicKeyOption } from './public-keys.ts'
 import { foldWithProgress, readFromSource, type SourceOptions } from './read-source.ts'
 import { CommandError, exitCodes, isBrokenPipe, UsageError } from './report.ts'
 import { createRuntime } from './runtime.ts'
-import { createCsvStatement, jsonStatement, type StatementFormat, tableStatement } from './statement-formats.ts'
+import { createCsvStatement, tableStatement } from './statement-formats.ts'
 
 interface Options extends SourceOptions {
   readonly from?: Date
   readonly to?: Date
   readonly check: boolean
   readonly csv: boolean
+  readonly holds: boolean
 }
 
 const formatOf = ({ json, csv: asCsv }: Options): StatementFormat => {
   if (json) return jsonStatement
   return asCsv ? createCsvStatement() : tableStatement
+}
+
+/** The first instant after the range that ends there. Throws InvalidArgumentError. */
+const parseRangeEndOption = (text: string): Date => {
+  const end = parseRangeEnd(text)
+  if (end === null)
+    throw new InvalidArgumentError(
+      'a day in UTC such as 2026-03-31, which is the last one, or an instant such as 2026-03-01T12:00:00Z, which is excluded',
+    )
+  return end
 }
 
 const rangeOf = ({
@@ -33,15 +46,14 @@ const rangeOf = ({
   readonly from?: Date | null
   readonly to?: Date | null
 }): StatementRange => {
-  if (from !== null && to !== null && from > to) throw new UsageError('--from is after --to')
-  if (from !== null && from.getTime() === to?.getTime()) {
-    const instant = from.toISOString()
+  if (from !== null && to !== null && from >= to)
     throw new UsageError(
-      `--to is the first instant no longer in the statement, so from ${instant} to ${instant} there is nothing: for one day, --to is the day after`,
+      `the statement must end after it begins, got from ${from.toISOString()} up to ${to.toISOString()}, which is not in it`,
     )
-  }
   return { from, to }
 }
+
+const isHoldMovement = ({ kind }: StatementEntry): boolean => kind === 'hold' || kind === 'release'
 
 /** Resolves when the text is written: waits for a slow reader, but not for one that has closed the pipe. */
 const write = (text: string): Promise<void> =>
@@ -56,12 +68,14 @@ interface StatementRequest {
   readonly workspaceId: string
   readonly range: StatementRange
   readonly format: StatementFormat
+  /** Whether movements that only set money aside or give it back are shown. They are checked in any case. */
+  readonly holds: boolean
 }
 
 /** Writes a statement as it is read, and adds it up; returns the first difference from the other, if given. */
 const writeStatement = async (
   statement: Statement,
-  { workspaceId, range, format }: StatementRequest,
+  { workspaceId, range, format, holds }: StatementRequest,
   other: Statement | null,
 ): Promise<string | null> => {
   const { opening, sequence } = statement
@@ -71,7 +85,7 @@ const writeStatement = async (
   for await (const entry of statement.entries) {
     totals.take(entry)
     await comparison?.take(entry)
-    text += format.entry(entry)
+    if (holds || !isHoldMovement(entry)) text += format.entry(entry)
     if (text.length < cliLimits.statementChunkCharacters) continue
     await write(text)
     text = ''
@@ -109,12 +123,13 @@ export const registerStatement = (program: Command, configOf: ConfigOf): void =>
   program
     .command('statement <workspace>')
     .description('opening balance, every movement and closing balance of a wallet')
-    .option('--from <instant>', 'the first instant in it (default: the beginning)', parseInstantOption)
+    .option('--from <day>', 'the first day in UTC, or the first instant (default: the beginning)', parseInstantOption)
     .option(
-      '--to <instant>',
-      'exclusive: the first instant no longer in it, such as the day after the last (default: none)',
-      parseInstantOption,
+      '--to <day>',
+      'the last day in UTC, which is included, or the first instant that is not (default: none)',
+      parseRangeEndOption,
     )
+    .option('--holds', 'also what was set aside and given back', false)
     .addOption(new Option('--csv', 'RFC 4180').default(false).conflicts('json'))
     .option('--json', 'one JSON object a line', false)
     .addOption(
@@ -126,7 +141,7 @@ export const registerStatement = (program: Command, configOf: ConfigOf): void =>
     .option('--archive <folder>', "read an archive in the log's place; no servers are needed")
     .addOption(publicKeyOption('archive'))
     .action(async (workspaceId: string, options: Options, command: Command) => {
-      const shown = { workspaceId, range: rangeOf(options), format: formatOf(options) }
+      const shown = { workspaceId, range: rangeOf(options), format: formatOf(options), holds: options.holds }
       const difference = await readFromSource(
         barName('statement'),
         () => configOf(command),

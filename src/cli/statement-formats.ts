@@ -1,70 +1,15 @@
 import { entryRecord } from '../audit/entry-record.ts'
+import { isoOrNull, type StatementFormat } from '../audit/statement-lines.ts'
 import type { KindSums } from '../audit/statement-totals.ts'
 import { formatUsd } from '../domain/money.ts'
 import { formatCsvLine } from '../encoding/csv.ts'
-import type { StatementEntry, StatementRange, WalletBalance } from '../projections/statements/queries.ts'
+import type { StatementRange, WalletBalance } from '../projections/statements/queries.ts'
 import { escapeControls } from './explanation-text.ts'
-
-interface StatementHead extends StatementRange {
-  readonly workspaceId: string
-  readonly opening: WalletBalance
-}
-
-interface StatementFoot {
-  readonly closing: WalletBalance
-  readonly sums: readonly KindSums[]
-  readonly isFinal: boolean
-  /** The log was followed up to this frame. */
-  readonly sequence: number
-}
-
-/** Each piece is a text with its line ends. */
-export interface StatementFormat {
-  head(head: StatementHead): string
-  entry(entry: StatementEntry): string
-  foot(foot: StatementFoot): string
-}
-
-const isoOrNull = (instant: Date | null): string | null => instant?.toISOString() ?? null
-
-const balanceFields = ({ balancePicos, heldPicos }: WalletBalance) => ({
-  balance: formatUsd(balancePicos),
-  held: formatUsd(heldPicos),
-})
-
-const sumRecord = ({ kind, count, amountPicos, heldPicos }: KindSums) => ({
-  kind,
-  count,
-  amount: formatUsd(amountPicos),
-  held: formatUsd(heldPicos),
-})
-
-const line = (record: object): string => `${JSON.stringify(record)}\n`
-
-/** One JSON object a line: `opening`, every `movement`, `closing`. */
-export const jsonStatement: StatementFormat = {
-  head: ({ workspaceId, from, to, opening }) =>
-    line({
-      type: 'opening',
-      workspace: workspaceId,
-      from: isoOrNull(from),
-      to: isoOrNull(to),
-      ...balanceFields(opening),
-    }),
-  entry: (entry) => line({ type: 'movement', ...entryRecord(entry) }),
-  foot: ({ closing, sums, isFinal, sequence }) =>
-    line({
-      type: 'closing',
-      ...balanceFields(closing),
-      sums: sums.map(sumRecord),
-      final: isFinal,
-      log_sequence: sequence,
-    }),
-}
 
 const columns = [
   ...(['at', 'sequence', 'event_index', 'line', 'kind', 'reference'] as const),
-  ...(['amount', 'held', 'balance_after', 'held_after', 'note'] as const),
+  ...(['amount', 'held', 'balance_after', 'held_after', 'note', 'upstream_request_id'] as const),
+  ...(['corrects', 'model', 'key', 'surface', 'tags', 'price_version', 'event_at'] as const),
 ] as const
 
 type Cells = Partial<Readonly<Record<(typeof columns)[number], string | number>>>
@@ -87,7 +32,10 @@ export const createCsvStatement = (): StatementFormat => {
       to = head.to
       return `${formatCsvLine(columns)}${balanceRecord('opening', head.from, head.opening)}`
     },
-    entry: (entry) => record(entryRecord(entry)),
+    entry: (entry) => {
+      const { tags, ...cells } = entryRecord(entry)
+      return record({ ...cells, tags: Object.keys(tags).length === 0 ? '' : JSON.stringify(tags) })
+    },
     foot: ({ closing }) => balanceRecord('closing', to, closing),
   }
 }
@@ -128,11 +76,14 @@ const finality = (isFinal: boolean, sequence: number): string =>
 
 export const tableStatement: StatementFormat = {
   head: (head) =>
-    `Statement of ${head.workspaceId} in USD, ${rangeText(head)}\n\n${row(titles, 'reference', 'note')}${balanceRow('opening', head.opening)}`,
+    `Statement of ${head.workspaceId} in USD, ${rangeText(head)}\n\n${row(titles, 'reference, upstream request id, model, what is corrected, note, when it occurred')}${balanceRow('opening', head.opening)}`,
   entry: (entry) => {
-    const { at, sequence, kind, reference, amount, held, balance_after, held_after, note } = entryRecord(entry)
+    const { at, sequence, kind, reference, amount, held, balance_after, held_after, ...details } = entryRecord(entry)
     const cells = { at, sequence: String(sequence), kind, amount, held, balance_after, held_after }
-    return row(cells, escapeControls(reference), escapeControls(note))
+    const { upstream_request_id, model, corrects, note, event_at } = details
+    const late = event_at === at ? '' : `of ${event_at}`
+    const texts = [reference, upstream_request_id, model, corrects, note, late].filter((text) => text !== '')
+    return row(cells, ...texts.map(escapeControls))
   },
   foot: ({ closing, sums, isFinal, sequence }) =>
     `${balanceRow('closing', closing)}\n${sumTitle}${sums.map(sumLine).join('')}\n${finality(isFinal, sequence)}`,

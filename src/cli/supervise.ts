@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import { startEmbedded } from '../embedded/embedded.ts'
 import type { ServedRole } from '../roles/role.ts'
 import { resolveAdministrators } from './administrators.ts'
+import { ConfigReload } from './config-reload.ts'
 import type { Gateway } from './gateway.ts'
 import { listenForOperators } from './observation.ts'
 import { assertListenPortFree } from './ports.ts'
@@ -40,11 +41,11 @@ const startSandbox = async ({ sandbox }: Config, runtime: Runtime, stack: Shutdo
 const openOverview = async (
   { observe }: Config,
   { logger }: Runtime,
-  supervisor: Supervisor,
+  { supervisor, reload }: { readonly supervisor: Supervisor; readonly reload: ConfigReload },
   stack: ShutdownStack,
 ): Promise<string | null> => {
   if (observe === null) return null
-  const overview = createOverview(() => supervisor.processes)
+  const overview = createOverview(() => supervisor.processes, reload.checks)
   const listener = new OperatorListener({ role: 'gateway', metricsType: prometheusContentType, ...overview }, logger)
   return listenForOperators(stack.push(listener), observe)
 }
@@ -64,7 +65,14 @@ export const supervise = async (
     const supervisor = stack.push(
       new Supervisor({ workers, argumentsFor: (role) => argumentsFor(role, sandboxUrl), runtime }),
     )
-    const observeUrl = await openOverview(config, runtime, supervisor, stack)
+    const agree = async (digest: string): Promise<void> => {
+      for (const process of supervisor.processes) await process.prepareReload(digest)
+    }
+    const reload = stack.push(new ConfigReload(config, runtime, { agree }))
+    reload.onChange(() => {
+      for (const process of supervisor.processes) process.send({ type: 'reload_commit' })
+    })
+    const observeUrl = await openOverview(config, runtime, { supervisor, reload }, stack)
     const { background, worker } = await supervisor.start()
     if (worker.url === null || background.offer === null) throw new Error('a process of another release was started')
     return {
@@ -73,6 +81,7 @@ export const supervise = async (
       newAdminToken: newToken,
       sandbox: config.sandbox,
       observeUrl,
+      reload,
       restart: () => supervisor.restart(),
       stop: () => stack.stop(),
     }

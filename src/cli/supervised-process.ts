@@ -8,6 +8,8 @@ export interface ProcessExit {
   readonly signal: NodeJS.Signals | null
 }
 
+type Answer = Exclude<ProcessMessage, ProcessStarted>
+
 export class SupervisedProcess {
   readonly name: string
   /** Rejects where the process ends before. */
@@ -15,7 +17,7 @@ export class SupervisedProcess {
   readonly exited: Promise<ProcessExit>
   writer: string | null = null
   readonly #child: ChildProcess
-  readonly #answers = new Map<number, (observed: ProcessObserved) => void>()
+  readonly #answers = new Map<number, (answer: Answer) => void>()
   #lastId = 0
 
   constructor(name: string, child: ChildProcess) {
@@ -34,7 +36,7 @@ export class SupervisedProcess {
       if (message.type === 'started') {
         this.writer = message.writer
         started.resolve(message)
-      } else if (message.type === 'observed') this.#answers.get(message.id)?.(message)
+      } else this.#answers.get(message.id)?.(message)
     })
     child.on('error', () => {
       if (child.pid === undefined) end({ code: null, signal: null })
@@ -52,13 +54,22 @@ export class SupervisedProcess {
 
   /** Metrics and health. Rejects where no answer comes in time. */
   async observe(): Promise<ProcessObserved> {
+    return (await this.#ask((id) => ({ type: 'observe', id }))) as ProcessObserved
+  }
+
+  async prepareReload(digest: string): Promise<void> {
+    const answer = await this.#ask((id) => ({ type: 'reload_prepare', id, digest }))
+    if (answer.type === 'reload_prepared' && answer.fault !== null) throw new Error(`${this.name}: ${answer.fault}`)
+  }
+
+  async #ask(createMessage: (id: number) => SupervisorMessage): Promise<Answer> {
     this.#lastId += 1
     const id = this.#lastId
-    const { promise, resolve } = Promise.withResolvers<ProcessObserved>()
+    const { promise, resolve } = Promise.withResolvers<Answer>()
     this.#answers.set(id, resolve)
-    this.send({ type: 'observe', id })
+    this.send(createMessage(id))
     try {
-      return await withTimeout(promise, cliLimits.observeMs, () => new Error('no answer'))
+      return await withTimeout(promise, cliLimits.observeMs, () => new Error(`${this.name} does not answer`))
     } finally {
       this.#answers.delete(id)
     }

@@ -19,10 +19,19 @@ export interface ProcessObserved {
   readonly ready: Checks
 }
 
+interface ReloadPrepared {
+  readonly type: 'reload_prepared'
+  readonly id: number
+  /** Null where it can change to that configuration. */
+  readonly fault: string | null
+}
+
 /** From a process to its supervisor, and back. Both are of one release. */
-export type ProcessMessage = ProcessStarted | ProcessObserved
+export type ProcessMessage = ProcessStarted | ProcessObserved | ReloadPrepared
 
 export type SupervisorMessage =
   | { readonly type: 'stop' }
   | { readonly type: 'observe'; readonly id: number }
   | { readonly type: 'writer_ended'; readonly writer: string }
+  | { readonly type: 'reload_prepare'; readonly id: number; readonly digest: string }
+  | { readonly type: 'reload_commit' }

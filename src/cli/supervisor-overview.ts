@@ -25,7 +25,7 @@ const listChecks = (observed: readonly Observed[], which: 'alive' | 'ready'): Re
   )
 
 /** Metrics and health of a supervisor's processes on one page. */
-export const createOverview = (processes: () => readonly SupervisedProcess[]) => ({
+export const createOverview = (processes: () => readonly SupervisedProcess[], ownChecks: () => Checks) => ({
   metrics: async (): Promise<string> => {
     const figures = new Map<string, PrometheusFigures>()
     for (const { name, seen } of await observeEach(processes())) if (seen !== null) figures.set(name, seen.figures)
@@ -38,6 +38,6 @@ export const createOverview = (processes: () => readonly SupervisedProcess[]) =>
     const serving = observed.filter(({ name, seen }) => name !== backgroundName && seen !== null && allPass(seen.ready))
     const counted =
       serving.length > 0 ? [...serving, ...observed.filter(({ name }) => name === backgroundName)] : observed
-    return listChecks(counted, 'ready')
+    return { ...ownChecks(), ...listChecks(counted, 'ready') }
   },
 })

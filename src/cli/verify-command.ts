@@ -6,7 +6,6 @@ import { checkBalanceProof, type ProvedBalance, readBalanceProof } from '../audi
 import { NoteFault, type Verifier, verifierText } from '../audit/note.ts'
 import { checkProof, type Proof, ProofFault, readProof } from '../audit/proof.ts'
 import type { KnownHead, PublishedCheckpoint } from '../audit/published-checkpoints.ts'
-import type { SnapshotHead } from '../audit/seal.ts'
 import { SignedHeadFault } from '../audit/signed-head.ts'
 import { decideVerdict, type Verification, type VerifyParts, type VerifyVerdict } from '../audit/verify.ts'
 import {
@@ -50,7 +49,7 @@ const readPublishedCheckpoints = (file: string): readonly PublishedCheckpoint[] 
 }
 
 type Source = Pick<VerifyParts, 'source' | 'lastCheckpoint' | 'readClock'> & {
-  readonly checkSnapshots: (confirmed: readonly SnapshotHead[]) => Promise<SnapshotCheck>
+  readonly checkSnapshots: (found: Pick<Verification, 'snapshots' | 'unknownKey'>) => Promise<SnapshotCheck>
   readonly known: readonly (PublishedCheckpoint | KnownHead)[]
   /** How far the log has to reach is not known. */
   readonly isEndUnknown: boolean
@@ -62,10 +61,9 @@ const onArchive = async <T>(
   work: (source: Source) => Promise<T>,
 ): Promise<T> => {
   const source = await ArchiveSource.open(folder, { salvage: true })
-  const checkSnapshots: Source['checkSnapshots'] = async (confirmed) => ({
-    findings: await verifyArchivedSnapshot({ store: source.snapshots, log: source, verifiers }, confirmed),
-    unproven: [],
-  })
+  const { snapshots: store } = source
+  const checkSnapshots: Source['checkSnapshots'] = ({ snapshots, unknownKey }) =>
+    verifyArchivedSnapshot({ store, log: source, verifiers, isKeyUnknown: unknownKey !== null }, snapshots)
   return work({ known: [], isEndUnknown: false, checkSnapshots, ...toVerifyParts(source) })
 }
 
@@ -99,7 +97,7 @@ const onLog = <T>(config: Config, verifiers: readonly Verifier[], work: (source:
     const heads = await readKnownHeads(config, platform)
     return work({
       source: platform.log,
-      checkSnapshots: (confirmed) => verifySnapshots(platform.snapshots, confirmed),
+      checkSnapshots: ({ snapshots }) => verifySnapshots(platform.snapshots, snapshots),
       known: [...heads.filter(({ head }) => head.size > 0), ...cosigned],
       isEndUnknown: heads.length + cosigned.length === 0,
       readClock: () => readServerTime(platform),
@@ -116,7 +114,7 @@ const withSnapshots = async (
   { events }: Options,
 ): Promise<Verification> => {
   if (found.total > 0) return found
-  const stored = await checkSnapshots(found.snapshots)
+  const stored = await checkSnapshots(found)
   const findings = [...stored.findings, ...(events ? await replaySnapshots(source, found.snapshots) : [])]
   const unproven = findings.length === 0 ? [...found.unproven, ...stored.unproven] : []
   return { ...found, findings, total: findings.length, unproven }
@@ -268,7 +266,7 @@ Exit codes:
   1  tampered: something contradicts a checkpoint; each finding is printed
   2  used wrongly, or no public key is known
   4  not proven: there is no checkpoint, it is not known what was signed last, too few witnesses have cosigned it,
-     the last confirmed snapshot is missing, or a frame is unsealed for over ${sharedLimits.verifyUnsealedMs / 1_000} s by its server's clock
+     a key that is not known has sealed on, as after a change of key, the last confirmed snapshot is missing from the store or the archive, or a frame is unsealed for over ${sharedLimits.verifyUnsealedMs / 1_000} s by its server's clock
 `
 
 export const registerVerify = (program: Command, configOf: ConfigOf): void => {

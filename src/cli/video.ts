@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { sandboxVideoKey } from '../../sandbox/server.ts'
 import { GuardedClient } from '../adapters/http/guarded-client.ts'
 import type { Config } from '../config/config.ts'
@@ -19,15 +20,31 @@ const createSandboxVendor = (baseUrl: string): VideoVendorConfig => ({
   callsPerSecond: sharedLimits.vendorCallsPerSecond,
 })
 
+interface OpenedVendors {
+  readonly vendors: VideoPollerParts['vendors']
+  replace(configs: readonly VideoVendorConfig[]): void
+}
+
 /** By name; the sandbox's where no vendor is configured. */
 export const openVendors = (
   { videoVendors }: Config,
   sandboxUrl: string | null,
   http: HttpClient,
   { clock }: Runtime,
-): VideoPollerParts['vendors'] => {
+): OpenedVendors => {
   const configs = sandboxUrl === null ? videoVendors : [createSandboxVendor(sandboxUrl)]
-  return new Map(configs.map((config) => [config.name, openVideoVendor({ config, http, clock })]))
+  const opened = configs.map((config) => ({ config, vendor: openVideoVendor({ config, http, clock }) }))
+  const present = new Map(opened.map(({ config, vendor }) => [config.name, { credential: config.credential, vendor }]))
+  const replace = ({ name, credential }: VideoVendorConfig): void => {
+    const former = present.get(name)
+    if (former === undefined || isDeepStrictEqual(credential, former.credential)) return
+    former.vendor.useCredential(credential)
+    present.set(name, { ...former, credential })
+  }
+  return {
+    vendors: new Map(opened.map(({ config, vendor }) => [config.name, vendor])),
+    replace: (changed) => changed.forEach(replace),
+  }
 }
 
 /** Null where no callbacks are sent. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { AwsContainer, AwsProfile, AwsRole } from '../providers/authentication/aws.ts'
 import type { Authentication } from '../providers/authentication/open-authenticator.ts'
 import type { ConfigFile } from './config-file.types.ts'
@@ -86,14 +86,13 @@ const findGoogleFile = (variables: EnvironmentVariables): string | null => {
 const machineMetadata = 'http://169.254.169.254'
 const containerMetadata = 'http://169.254.170.2'
 
-const awsProfile = (given: AuthenticationEntry, variables: EnvironmentVariables): AwsProfile => {
+const awsProfile = (given: AuthenticationEntry, file: string | null, variables: EnvironmentVariables): AwsProfile => {
   const folder = join(variables.read('HOME') ?? '/', '.aws')
   return {
     type: 'aws_profile',
     region: given.region!,
     profile: given.profile ?? variables.read('AWS_PROFILE') ?? 'default',
-    credentialsFile:
-      given.credentials_file ?? variables.read('AWS_SHARED_CREDENTIALS_FILE') ?? join(folder, 'credentials'),
+    credentialsFile: file ?? variables.read('AWS_SHARED_CREDENTIALS_FILE') ?? join(folder, 'credentials'),
     configFile: variables.read('AWS_CONFIG_FILE') ?? join(folder, 'config'),
   }
 }
@@ -119,9 +118,19 @@ const awsRole = (given: AuthenticationEntry, variables: EnvironmentVariables): A
   }
 }
 
-export const authenticationFrom = (entry: Entry, variables: EnvironmentVariables): Authentication | undefined => {
+interface AuthenticationReading {
+  /** Paths of the configuration begin there. */
+  readonly folder: string
+  readonly variables: EnvironmentVariables
+}
+
+export const authenticationFrom = (
+  entry: Entry,
+  { folder, variables }: AuthenticationReading,
+): Authentication | undefined => {
   const { authentication: given } = entry
   if (given === undefined) return undefined
+  const file = given.credentials_file === undefined ? null : resolve(folder, given.credentials_file)
   const { scope = scopeUnlessSet(entry) } = given
   switch (given.type) {
     case 'entra_application':
@@ -144,7 +153,7 @@ export const authenticationFrom = (entry: Entry, variables: EnvironmentVariables
     case 'google_credentials':
       return {
         type: given.type,
-        file: given.credentials_file ?? findGoogleFile(variables),
+        file: file ?? findGoogleFile(variables),
         metadataUrl: `http://${variables.read('GCE_METADATA_HOST') ?? 'metadata.google.internal'}`,
       }
     case 'aws_keys':
@@ -156,7 +165,7 @@ export const authenticationFrom = (entry: Entry, variables: EnvironmentVariables
         ...(given.session_token === undefined ? {} : { sessionToken: given.session_token }),
       }
     case 'aws_profile':
-      return awsProfile(given, variables)
+      return awsProfile(given, file, variables)
     case 'aws_role':
       return awsRole(given, variables)
   }

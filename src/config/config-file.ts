@@ -102,20 +102,24 @@ interface ParsedConfigFile {
 
 export const sectionOf = (path: string): string => path.split(/[.[:]/, 1)[0]!
 
-/** Throws ConfigError where the file is not a YAML object; all other problems are returned. */
-export const parseConfigFile = (
-  file: string,
-  variables: EnvironmentVariables,
-  reader: SecretReader,
-): ParsedConfigFile => {
+/** Before `${NAME}` is filled in. Throws ConfigError where the file is no YAML. */
+export const readConfigContent = (file: string): unknown => {
   const document = parseDocument(quoteVariables(readFileSync(file, 'utf8')), { prettyErrors: true })
   const [broken] = document.errors // The others follow from the first.
   if (broken !== undefined)
     throw new ConfigError(file, [{ path: '', message: `not YAML: ${broken.message.split('\n')[0]}` }])
-  if (!readsDatabase(reader.role)) document.delete('database_url')
-  const found = contentOf(document, file)
+  return contentOf(document, file)
+}
+
+/** `found` is what `readConfigContent` gives. Throws ConfigError where that is no object; all other problems are returned. */
+export const parseConfigContent = (
+  found: unknown,
+  file: string,
+  variables: EnvironmentVariables,
+  reader: SecretReader,
+): ParsedConfigFile => {
   const unset: ConfigProblem[] = []
-  const filled = fillVariables(found, '', {
+  const filled = fillVariables(withoutUnread(found, reader), '', {
     file,
     variables,
     isUnusedSecret: createUnusedSecretFilter(found, reader),
@@ -129,6 +133,13 @@ export const parseConfigFile = (
   const invalidSections = new Set([...unset, ...invalid].map(({ path }) => sectionOf(path)))
   const content = withoutSections(withoutEmptyProviders(filled as ConfigFile), invalidSections)
   return { content, problems: [...unset, ...invalid, ...problemsOfNames(content, invalidSections)], invalidSections }
+}
+
+/** The address of the database has its password. */
+const withoutUnread = (found: unknown, { role }: SecretReader): unknown => {
+  if (readsDatabase(role) || memberOf(found, 'database_url') === undefined) return found
+  const { database_url: _unread, ...content } = found as { readonly database_url: unknown }
+  return content
 }
 
 const withoutSections = (content: ConfigFile, sections: ReadonlySet<string>): ConfigFile => ({

@@ -410,6 +410,10 @@ export interface ConfigFile {
        * At least 32 characters.
        */
       readonly token: string
+      /**
+       * What it may do. Default owner: everything.
+       */
+      readonly role?: 'owner' | 'operator' | 'finance' | 'auditor' | 'support'
     }[]
   }
   readonly observe?: {

@@ -4,21 +4,28 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { PriceFile } from '../domain/pricing/price-file.ts'
 import { faultText } from '../errors/gateway-error.ts'
+import type { AdminRole } from '../http/admin-roles.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { type CertificateFiles, readCertificate } from '../runtime/certificate.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import { type AuditConfig, auditFrom } from './audit.ts'
 import { ConfigError, type ConfigProblem } from './config-error.ts'
-import { parseConfigFile, sectionOf } from './config-file.ts'
+import { parseConfigContent, readConfigContent, sectionOf } from './config-file.ts'
 import type { ConfigFile } from './config-file.types.ts'
 import { type Environment, EnvironmentVariables } from './environment.ts'
 import { configLimits } from './limits.ts'
 import { readPriceFile } from './price-file.ts'
-import { type ConfiguredProviders, providersFrom } from './providers.ts'
+import { providersFrom } from './providers.ts'
 import { administers, answersClients, seals, signsCallbacks } from './roles.ts'
 import { type External, externalFrom } from './servers.ts'
 
-export interface Config extends ConfiguredProviders {
+export interface Config extends ReturnType<typeof providersFrom> {
+  /** Those that it was read from. */
+  readonly files: readonly string[]
+  /** The same from the present files. Throws ConfigError. */
+  readonly reread: () => Config
+  /** SHA-256 of each as the file has it; those of `limits` one by one. */
+  readonly memberDigests: ReadonlyMap<string, string>
   readonly listen: {
     readonly host: string
     readonly port: number
@@ -77,6 +84,7 @@ export interface Administrator {
   readonly name: string
   /** Of the token, hex. */
   readonly sha256: string
+  readonly role: AdminRole
 }
 
 interface CallbacksConfig {
@@ -124,7 +132,7 @@ const adminsFrom = (
 ): readonly Administrator[] => {
   if (!administers(role)) return []
   problems.push(...problemsOfAdmins(tokens))
-  return tokens.map(({ name, token }) => ({ name, sha256: hash('sha256', token) }))
+  return tokens.map(({ name, token, role: given = 'owner' }) => ({ name, sha256: hash('sha256', token), role: given }))
 }
 
 /** Read once here, so that a start with files that cannot be used ends before anything is started. */
@@ -182,6 +190,13 @@ const pricesFrom = (file: string, problems: ConfigProblem[]): PriceFile => {
   }
 }
 
+const digestMembers = (content: object): Config['memberDigests'] => {
+  const { limits = {}, ...others } = content as { readonly limits?: object }
+  const ofLimits = Object.entries(limits ?? {}).map(([name, value]): [string, unknown] => [`limits.${name}`, value])
+  const members: readonly [string, unknown][] = [...Object.entries(others), ...ofLimits]
+  return new Map(members.map(([name, value]) => [name, hash('sha256', String(JSON.stringify(value)))]))
+}
+
 interface ReadOptions {
   readonly file?: string | undefined
   readonly port?: number | undefined
@@ -202,13 +217,13 @@ export const readConfig = (env: Environment, options: ReadOptions = {}): Config 
   const named = options.file ?? env['GATEWAY_CONFIG']
   const source = named ?? defaultConfigFile
   if (named !== undefined && !existsSync(named)) throw new ConfigError(named, [{ path: '', message: 'no such file' }])
-  const parsed = existsSync(source)
-    ? parseConfigFile(source, variables, { role, signs: callbackSecret })
-    : { content: {}, problems: [], invalidSections: new Set<string>() }
+  const content = existsSync(source) ? readConfigContent(source) : {}
+  const parsed = parseConfigContent(content, source, variables, { role, signs: callbackSecret })
   const file = parsed.content
   const folder = dirname(source)
   const found: ConfigProblem[] = []
-  const prices = pricesFrom(file.prices === undefined ? shippedPrices : resolve(folder, file.prices), found)
+  const pricesFile = file.prices === undefined ? shippedPrices : resolve(folder, file.prices)
+  const prices = pricesFrom(pricesFile, found)
   const reading = { folder, role, variables, problems: found }
   const { external, areEmbedded } = externalFrom(file, reading)
   const providers = providersFrom(file, { ...reading, isSandboxDefault: areEmbedded, prices })
@@ -238,6 +253,9 @@ export const readConfig = (env: Environment, options: ReadOptions = {}): Config 
       durability: file.log?.durability ?? 'synced',
     },
     ...providers,
+    files: [source, pricesFile, ...variables.files],
+    reread: () => readConfig(env, options),
+    memberDigests: digestMembers(content as object),
     prices,
     requestsPerMinute: file.limits?.requests_per_minute ?? null,
     connectionsPerAddress: file.limits?.connections_per_address ?? null,

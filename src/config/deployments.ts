@@ -1,10 +1,11 @@
+import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { createSecureContext } from 'node:tls'
 import { faultText } from '../errors/gateway-error.ts'
 import type { Deployment, Provider } from '../providers/dialect/provider.ts'
 import type { ConfigProblem } from './config-error.ts'
 import type { ConfigFile } from './config-file.types.ts'
+import type { EnvironmentVariables } from './environment.ts'
 
 type Entry = NonNullable<ConfigFile['providers']>[string]
 type DeploymentEntry = NonNullable<Entry['deployments']>[number]
@@ -59,14 +60,23 @@ interface FileReading {
   /** Paths begin there. */
   readonly folder: string
   readonly problems: ConfigProblem[]
+  readonly variables: EnvironmentVariables
 }
 
-const readCa = (file: string, path: string, { folder, problems }: FileReading): { readonly ca?: string } => {
+const certificatePattern = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
+
+/** Each on lines of its own: of two that were joined without a line break OpenSSL reads the first. */
+const readCertificates = (pem: string): string => {
+  const certificates = pem.match(certificatePattern)
+  if (certificates === null) throw new Error('it holds no certificate in PEM')
+  for (const certificate of certificates) new X509Certificate(certificate)
+  return certificates.join('\n')
+}
+
+const readCa = (file: string, path: string, { folder, problems, variables }: FileReading): { readonly ca?: string } => {
+  variables.noteFile(resolve(folder, file))
   try {
-    const ca = readFileSync(resolve(folder, file), 'utf8')
-    if (!ca.includes('-----BEGIN CERTIFICATE-----')) throw new Error('it holds no certificate in PEM')
-    createSecureContext({ ca })
-    return { ca }
+    return { ca: readCertificates(readFileSync(resolve(folder, file), 'utf8')) }
   } catch (fault) {
     problems.push({ path: `${path}.ca_file`, message: `${file} cannot be used: ${faultText(fault)}` })
     return {}

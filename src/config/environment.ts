@@ -28,6 +28,7 @@ export class EnvironmentVariables {
   readonly #env: Environment
   readonly #problems: VariableProblem[] = []
   readonly #exposed = new Set<string>()
+  readonly #files = new Set<string>()
 
   constructor(env: Environment) {
     this.#env = env
@@ -39,6 +40,10 @@ export class EnvironmentVariables {
 
   get exposed(): readonly string[] {
     return [...this.#exposed]
+  }
+
+  get files(): readonly string[] {
+    return [...this.#files]
   }
 
   /** Does not read the value. */
@@ -55,6 +60,10 @@ export class EnvironmentVariables {
     return this.#fail(name, `excludes ${name}: give one of them`)
   }
 
+  noteFile(file: string): void {
+    this.#files.add(file)
+  }
+
   /** A file that cannot be inspected is skipped: reading it reports the fault. */
   noteSecretFile(file: string): void {
     try {
@@ -63,6 +72,7 @@ export class EnvironmentVariables {
   }
 
   #contentOf(name: string, file: string): string {
+    this.noteFile(file)
     try {
       const content = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
       this.noteSecretFile(file)

@@ -23,7 +23,7 @@ export interface ProviderConfig extends UpstreamConfig {
   readonly models: Readonly<Record<string, string>>
 }
 
-export interface ConfiguredProviders {
+interface ConfiguredProviders {
   /** With their keys, for the roles that call them. Other roles never hold one. */
   readonly providers: readonly ProviderConfig[]
   readonly videoVendors: readonly VideoVendorConfig[]
@@ -103,11 +103,8 @@ const drainOf = ({
   ...(cancelStopsBilling === undefined ? {} : { cancelStopsBilling }),
 })
 
-const credentialOf = (
-  entry: Entry,
-  variables: EnvironmentVariables,
-): Pick<ProviderConfig, 'authentication' | 'apiVersion'> => {
-  const authentication = authenticationFrom(entry, variables)
+const credentialOf = (entry: Entry, reading: Reading): Pick<ProviderConfig, 'authentication' | 'apiVersion'> => {
+  const authentication = authenticationFrom(entry, reading)
   return {
     ...(authentication === undefined ? {} : { authentication }),
     ...(entry.api_version === undefined ? {} : { apiVersion: entry.api_version }),
@@ -116,20 +113,49 @@ const credentialOf = (
 
 type Reading = Pick<ProvidersReading, 'folder' | 'problems' | 'variables'>
 
+const awsHost = /^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com/
+
+/** A signature for another region is refused; AWS's SDKs would use a web identity before the machine's role. */
+const problemsOfAws = (
+  entry: Entry,
+  { authentication }: Pick<UpstreamConfig, 'authentication'>,
+  { variables }: Reading,
+): readonly string[] => {
+  if (authentication === undefined || !('region' in authentication)) return []
+  const [, region = authentication.region] = awsHost.exec(URL.parse(urlOf(entry))?.hostname ?? '') ?? []
+  const isIdentityPassedOver =
+    authentication.type === 'aws_role' &&
+    authentication.container === null &&
+    variables.read('AWS_WEB_IDENTITY_TOKEN_FILE') !== undefined
+  return [
+    ...(region === authentication.region
+      ? []
+      : [`is for the region ${authentication.region}, and base_url is in ${region}: name that one`]),
+    ...(isIdentityPassedOver
+      ? ['web identity (AWS_WEB_IDENTITY_TOKEN_FILE) is not supported: use EKS Pod Identity, or another type']
+      : []),
+  ]
+}
+
 /** `entry` is a provider's, or one of its deployments' with what that leaves out. */
-const upstreamFrom = (name: string, entry: Entry, path: string, reading: Reading): UpstreamConfig => ({
-  name,
-  dialect: entry.dialect as ProviderDialect,
-  profile: entry.profile ?? resolveProfile(name),
-  baseUrl: urlOf(entry),
-  apiKey: entry.api_key ?? '',
-  ...credentialOf(entry, reading.variables),
-  ...(entry.headers === undefined ? {} : { headers: entry.headers }),
-  ...connectionFrom(entry, path, reading),
-  ...(entry.capabilities === undefined ? {} : { capabilities: entry.capabilities }),
-  ...drainOf(entry),
-  ...callPoliciesOf(entry),
-})
+const upstreamFrom = (name: string, entry: Entry, path: string, reading: Reading): UpstreamConfig => {
+  const credential = credentialOf(entry, reading)
+  const problems = problemsOfAws(entry, credential, reading)
+  reading.problems.push(...problems.map((message) => ({ path: `${path}.authentication`, message })))
+  return {
+    name,
+    dialect: entry.dialect as ProviderDialect,
+    profile: entry.profile ?? resolveProfile(name),
+    baseUrl: urlOf(entry),
+    apiKey: entry.api_key ?? '',
+    ...credential,
+    ...(entry.headers === undefined ? {} : { headers: entry.headers }),
+    ...connectionFrom(entry, path, reading),
+    ...(entry.capabilities === undefined ? {} : { capabilities: entry.capabilities }),
+    ...drainOf(entry),
+    ...callPoliciesOf(entry),
+  }
+}
 
 const deploymentsFrom = (name: string, entry: Entry, reading: Reading): Pick<ProviderConfig, 'deployments'> => {
   const { deployments } = entry
@@ -227,9 +253,14 @@ interface ProvidersReading {
   readonly problems: ConfigProblem[]
 }
 
-/** Every model is also known by its bare name, unless the file lists aliases. */
-const bareNames = (prices: PriceFile): Readonly<Record<string, string>> =>
-  Object.fromEntries(prices.prices.map(({ model }) => [model.slice(model.indexOf('/') + 1), model]))
+const isOfMaker = (model: string): boolean => knownProviders.some(({ name }) => model.startsWith(`${name}/`))
+
+/** Every model is also known by its bare name, unless the file lists aliases: clouds sell it under that name too. */
+const bareNames = ({ prices }: PriceFile): Readonly<Record<string, string>> => {
+  const models = prices.map(({ model }) => model)
+  const ordered = [...models.filter((model) => !isOfMaker(model)), ...models.filter(isOfMaker)]
+  return Object.fromEntries(ordered.map((model) => [model.slice(model.indexOf('/') + 1), model]))
+}
 
 export const providersFrom = (
   file: ConfigFile,

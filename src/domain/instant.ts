@@ -4,6 +4,7 @@ export const utcDayOf = (time: string): string => time.slice(0, 10)
 /** The day in UTC, `2026-11-21`, of milliseconds since the epoch. */
 export const utcDayAt = (epochMs: number): string => utcDayOf(new Date(epochMs).toISOString())
 
+export const dayMs = 86_400_000
 const dayPattern = /^\d{4}-\d{2}-\d{2}$/
 const instantPattern = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/
 
@@ -22,4 +23,25 @@ export const parseInstant = (text: string): Date | null => {
   const day = dayPattern.test(text) ? text : instantPattern.exec(text)?.[1]
   const ms = day !== undefined && isDay(day) ? Date.parse(text) : Number.NaN
   return ms >= 0 ? new Date(ms) : null
+}
+
+const lastEndMs = Date.parse('9999-12-31T23:59:59.999Z')
+
+/**
+ * The end of a range, which is the first instant after it: an instant is its own, a day's is the next midnight in UTC, so
+ * that a day is in the range that it ends. Null as `parseInstant`, and after the year 9999.
+ */
+export const parseRangeEnd = (text: string): Date | null => {
+  const instant = parseInstant(text)
+  if (instant === null || !dayPattern.test(text)) return instant
+  const endMs = instant.getTime() + dayMs
+  return endMs <= lastEndMs ? new Date(endMs) : null
+}
+
+/** A month in UTC, `2026-03`: its first instant, and the first of the next. Null for others, and before 1970. */
+export const parseMonth = (text: string): { readonly from: Date; readonly to: Date } | null => {
+  const day = /^\d{4}-\d{2}$/.test(text) ? parseDay(`${text}-01`) : null
+  if (day === null) return null
+  const from = new Date(day)
+  return { from, to: new Date(Date.UTC(from.getUTCFullYear(), from.getUTCMonth() + 1)) }
 }

@@ -5,5 +5,6 @@ export const embeddedLimits = {
   embeddedProbeMs: 5_000, // For one check.
   embeddedPortsMax: 5, // A port is chosen before it is bound; another process may be quicker.
   embeddedLogTailCharsMax: 2_000, // Shown when a server does not start.
+  natsLoginMs: 30_000, // A process that starts under load may send its password later than the server's default of 2 s.
   natsStoreBytesMax: 1024 ** 4 * 64, // Larger than the disks that one embedded server has.
 } as const

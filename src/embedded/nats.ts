@@ -1,14 +1,14 @@
 import { mkdirSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { connect } from 'node:net'
 import { availableParallelism } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { isServerTooOld, oldestServer, serverHealth } from '../adapters/nats/server-health.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { writePrivateFile } from '../runtime/private-file.ts'
 import { pickPorts } from './free-ports.ts'
 import { embeddedLimits } from './limits.ts'
+import { findPackage } from './packaged.ts'
 import { pollUntil } from './poll-until.ts'
 import { readVersion } from './run-as.ts'
 import type { ServerCommand, ServerProcess } from './server-process.ts'
@@ -26,11 +26,10 @@ const checkServerBinary = async (binary: string): Promise<string> => {
 
 const packagedServer = async (): Promise<string> => {
   try {
-    const main = createRequire(import.meta.url).resolve(packageName)
-    return await checkServerBinary(join(dirname(main), 'bin', 'nats-server'))
+    return await checkServerBinary(join(findPackage(packageName), 'bin', 'nats-server'))
   } catch (error) {
     throw new Error(
-      'no nats-server: put one of version 2.10 or later on PATH or name it in NATS_SERVER_BIN, or set NATS_URL instead',
+      'no nats-server: put one of version 2.10 or later on PATH or name it in NATS_SERVER_BIN, or set NATS_URL instead (npm has one for Linux on x64 alone)',
       { cause: error },
     )
   }
@@ -59,7 +58,7 @@ const config = (
 server_name: gateway-embedded
 listen: "127.0.0.1:${port}"
 http: "127.0.0.1:${monitoringPort}"
-authorization { user: "${user}", password: "${password}" }
+authorization { user: "${user}", password: "${password}", timeout: ${embeddedLimits.natsLoginMs / 1000} }
 jetstream {
   store_dir: ${JSON.stringify(join(folder, 'nats'))}
   # An acknowledgement means that the frame is on the disk.

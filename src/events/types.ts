@@ -30,6 +30,16 @@ export interface AdjustmentPosted {
    */
   readonly keyId?: string
   /**
+   * The tags that the charge counted for, where the correction counts for them too.
+   */
+  readonly tags?: {
+    readonly [k: string]: string
+  }
+  /**
+   * The end user that the charge counted for, where the correction counts for it too.
+   */
+  readonly endUser?: string
+  /**
    * The UTC day that the charge counted for in the key's spend limits.
    */
   readonly day?: string
@@ -171,7 +181,17 @@ export interface HoldPlaced {
    */
   readonly keyId?: string
   /**
-   * The UTC day that the hold counts for in its key's spend limits. Absent: that of the event.
+   * Of an allowance that only requests with these tags may spend, since each has a spend limit.
+   */
+  readonly tags?: {
+    readonly [k: string]: string
+  }
+  /**
+   * Of an allowance that only this end user may spend, since it has a spend limit.
+   */
+  readonly endUser?: string
+  /**
+   * The UTC day that the hold counts for in spend limits. Absent: that of the event.
    */
   readonly day?: string
 }
@@ -279,6 +299,13 @@ export interface KeyIssued {
    */
   readonly expiresAt?: string
   /**
+   * Of pages whose scripts alone may call with it. Absent: every caller may.
+   *
+   * @minItems 1
+   * @maxItems 100
+   */
+  readonly origins?: string[]
+  /**
    * The key that it takes the place of, in the same workspace. Its limits, and what is spent of them, bind both.
    */
   readonly replaces?: string
@@ -339,9 +366,17 @@ export interface LimitsSet {
    */
   readonly workspaceId: string
   /**
-   * Absent: the limits are those of the workspace. A key that took another's place has its limits: they stand under the first of them.
+   * A key that took another's place has its limits: they stand under the first of them.
    */
   readonly keyId?: string
+  /**
+   * The limits are those of all requests with this tag, such as `team=search`: `spend` alone. Absent, as `keyId` and `endUser`: those of the workspace.
+   */
+  readonly tag?: string
+  /**
+   * The limits are those of this end user, by the id that requests have: `spend` alone.
+   */
+  readonly endUser?: string
   readonly limits: Limits
 }
 /**
@@ -433,6 +468,69 @@ export interface LogRolledBack {
     readonly root: string
     readonly origin: string
   }
+  readonly reason: string
+}
+
+/**
+ * A month is closed: its statements are final.
+ */
+export interface PeriodClosed {
+  /**
+   * In UTC, such as `2026-11`.
+   */
+  readonly month: string
+  /**
+   * Of the frame that cut the month off: what is before it counts.
+   */
+  readonly sequence: number
+  /**
+   * SHA-256 of the month's statements, in the order of their workspaces, as JSON with holds.
+   */
+  readonly digest: string
+  /**
+   * Of all statements of the month, USD; debits are above zero.
+   */
+  readonly totals: {
+    /**
+     * Those with a movement.
+     */
+    readonly workspaces: number
+    /**
+     * Charges of requests and tasks.
+     */
+    readonly requests: number
+    readonly opening: string
+    readonly credits: string
+    readonly charges: string
+    readonly corrections: string
+    readonly fees: string
+    readonly lapsed: string
+    readonly closing: string
+  }
+  /**
+   * Open requests, open tasks and unexplained figures of the month that were accepted.
+   */
+  readonly exceptions: number
+}
+
+/**
+ * From here on no movement is posted in the month or before it: what belongs there is posted in the next one.
+ */
+export interface PeriodCutOff {
+  /**
+   * In UTC, such as `2026-11`.
+   */
+  readonly month: string
+}
+
+/**
+ * The month is not closed any more.
+ */
+export interface PeriodReopened {
+  /**
+   * In UTC, such as `2026-11`.
+   */
+  readonly month: string
   readonly reason: string
 }
 
@@ -1348,7 +1446,7 @@ export interface WalletCredited {
 }
 
 /**
- * The name and the credit limit of a workspace, from here on.
+ * The name, the credit limit and the account of a workspace, from here on.
  */
 export interface WorkspaceChanged {
   /**
@@ -1360,6 +1458,20 @@ export interface WorkspaceChanged {
    * How far below zero the balance may go, USD.
    */
   readonly creditLimit: string
+  /**
+   * The customer's account, which may have several workspaces; absent: none.
+   */
+  readonly account?: string
+}
+
+/**
+ * For good: its keys are refused everything, and nothing is added to it but adjustments. Its statement stays.
+ */
+export interface WorkspaceClosed {
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
 }
 
 /**
@@ -1375,6 +1487,30 @@ export interface WorkspaceOpened {
    * How far below zero the balance may go, USD.
    */
   readonly creditLimit: string
+  /**
+   * The customer's account, which may have several workspaces; absent: none.
+   */
+  readonly account?: string
+}
+
+/**
+ * Its keys call models again.
+ */
+export interface WorkspaceResumed {
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+}
+
+/**
+ * Its keys call no model until it is resumed; reads go on.
+ */
+export interface WorkspaceSuspended {
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
 }
 
 /** The data of every event, by type. */
@@ -1392,6 +1528,9 @@ export interface EventData {
   readonly LateVerdictSeen: LateVerdictSeen
   readonly LimitsSet: LimitsSet
   readonly LogRolledBack: LogRolledBack
+  readonly PeriodClosed: PeriodClosed
+  readonly PeriodCutOff: PeriodCutOff
+  readonly PeriodReopened: PeriodReopened
   readonly PlanCancelled: PlanCancelled
   readonly PlanEnded: PlanEnded
   readonly PlanPublished: PlanPublished
@@ -1407,5 +1546,8 @@ export interface EventData {
   readonly UsageRecorded: UsageRecorded
   readonly WalletCredited: WalletCredited
   readonly WorkspaceChanged: WorkspaceChanged
+  readonly WorkspaceClosed: WorkspaceClosed
   readonly WorkspaceOpened: WorkspaceOpened
+  readonly WorkspaceResumed: WorkspaceResumed
+  readonly WorkspaceSuspended: WorkspaceSuspended
 }

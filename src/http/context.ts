@@ -4,6 +4,7 @@ import type { UsageBounds } from '../domain/pricing/worst-case.ts'
 import type { RoutePlan } from '../domain/routing/plan.ts'
 import type { ErrorCode } from '../errors/gateway-error.ts'
 import type { RequestRouted } from '../events/types.ts'
+import type { AdminRole } from './admin-roles.ts'
 
 interface ReceivedJson {
   readonly value: unknown
@@ -41,6 +42,7 @@ export interface HttpState extends DefaultState {
   trace: RequestTrace
   key?: Key
   admin?: string
+  adminRole?: AdminRole
   /** The workspace whose ledger an administrator reads; null for all. */
   reads?: string | null
   /** The sequence of the log that the answer reflects. */

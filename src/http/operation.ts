@@ -17,6 +17,8 @@ export interface Operation {
   readonly summary: string
   /** `optional`: a key may be absent, and may restrict what is shown. */
   readonly security: 'key' | 'admin' | 'optional'
+  /** Of an administrator's token, where one is required. */
+  readonly roles?: readonly string[]
   /** The `$id` of the body's schema; null where no body is read. */
   readonly request: string | null
   /** A valid body for this route, where the schema's own example is none. */
@@ -26,10 +28,12 @@ export interface Operation {
   readonly takesForm?: boolean
   readonly query?: Readonly<Record<string, Pick<Parameter<unknown>, 'form' | 'schema'>>>
   readonly headers?: readonly RequestHeader[]
+  /** Whether an answer has the position of the log that it reflects in `X-Gateway-Ledger-Sequence`. */
+  readonly showsPosition?: boolean
   readonly answers: Readonly<Record<number, ResponseDescription>>
   readonly refusals: readonly ErrorCode[]
   /** Whether a provider's own 4xx may be passed on. */
   readonly passesRefusalsOn?: boolean
 }
 
-export type RequestHeader = 'Idempotency-Key' | 'anthropic-version' | 'anthropic-beta'
+export type RequestHeader = 'Idempotency-Key' | 'anthropic-version' | 'anthropic-beta' | 'X-Gateway-Ledger-Sequence'

@@ -1,8 +1,8 @@
-import { parseDay, parseInstant } from '../domain/instant.ts'
+import { parseDay, parseInstant, parseRangeEnd } from '../domain/instant.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import { invalidParameter, type Parameter } from './query.ts'
 
-const matching = (pattern: RegExp, form: string): Parameter<string> => ({
+export const matchingParameter = (pattern: RegExp, form: string): Parameter<string> => ({
   read: (text) => (pattern.test(text) ? text : undefined),
   form,
   schema: { type: 'string', pattern: pattern.source },
@@ -25,10 +25,14 @@ export const instantParameter: Parameter<Date> = {
   },
 }
 
-export const excludedParameter = <Value>(end: Parameter<Value>): Parameter<Value> => ({
-  ...end,
-  form: `${end.form}, which is no longer in it`,
-})
+/** The first instant after the range. */
+export const rangeEndParameter: Parameter<Date> = {
+  ...instantParameter,
+  read: (text) => parseRangeEnd(text) ?? undefined,
+  form: 'a day in UTC such as 2026-03-31, which is the last one in it, or an instant such as 2026-03-01T12:00:00Z, which is no longer in it',
+}
+
+export const lastDayParameter: Parameter<string> = { ...dayParameter, form: `${dayParameter.form}, which is in it` }
 
 export const limitParameter: Parameter<number> = {
   read: (text) => {
@@ -39,8 +43,8 @@ export const limitParameter: Parameter<number> = {
   schema: { type: 'integer', minimum: 1, maximum: sharedLimits.pageRowsMax },
 }
 
-export const modelParameter = matching(/^\S{1,256}$/, 'a model as it was billed, such as openai/gpt-4o-mini')
-export const keyParameter = matching(/^[A-Za-z0-9_:-]{1,64}$/, "a key's id")
+export const modelParameter = matchingParameter(/^\S{1,256}$/, 'a model as it was billed, such as openai/gpt-4o-mini')
+export const keyParameter = matchingParameter(/^[A-Za-z0-9_:-]{1,64}$/, "a key's id")
 
 export const oneOfParameter = <Word extends string>(words: readonly Word[]): Parameter<Word> => ({
   read: (text) => words.find((word) => word === text),
@@ -70,7 +74,7 @@ export const someOfParameter = <Word extends string>(words: readonly Word[]): Pa
 })
 
 const tagForm = 'a tag and its value, such as team=search'
-const tagPattern = /^([a-z][a-z0-9_-]{0,63})=(.{1,64})$/su
+const tagPattern = /^([a-z][a-z0-9_-]{0,63})=([^\p{Cc}\p{Surrogate}]{1,64})$/u
 
 export const tagParameter: Parameter<{ readonly name: string; readonly value: string }> = {
   read: (text) => {
@@ -81,7 +85,7 @@ export const tagParameter: Parameter<{ readonly name: string; readonly value: st
   schema: { type: 'string', minLength: 3 },
 }
 
-export const endUserParameter = matching(/^[0-9a-f]{64}$/, 'the `end_user` of a charge')
+export const endUserParameter = matchingParameter(/^[0-9a-f]{64}$/, 'the `end_user` of a charge')
 /** As clients name an end user. */
 export const userParameter: Parameter<string> = {
   read: (text) => (text === '' ? undefined : text),
@@ -89,6 +93,10 @@ export const userParameter: Parameter<string> = {
   schema: { type: 'string', minLength: 1 },
 }
 
-export const checkRange = (from: Date | string | undefined, to: Date | string | undefined): void => {
-  if (from !== undefined && to !== undefined && from > to) throw invalidParameter('to', 'at `from` or after it')
+export const checkDays = (from: string | undefined, to: string | undefined): void => {
+  if (from !== undefined && to !== undefined && from > to) throw invalidParameter('to', 'the day of `from` or after it')
+}
+
+export const checkRange = (from: Date | undefined, end: Date | undefined): void => {
+  if (from !== undefined && end !== undefined && from >= end) throw invalidParameter('to', 'after `from`')
 }

@@ -8,6 +8,11 @@ import {
   type WorkspaceFact,
 } from '../domain/ledger/workspace-draft.ts'
 import { decideWallet, type WalletCommand, type WalletDecision } from '../domain/wallet/decide.ts'
+import {
+  decideLabelLimits,
+  type LabelLimitsDecision,
+  type SetLabelLimits,
+} from '../domain/wallet/decide-label-limits.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import type { LogOf } from './event-log.ts'
 import type { LedgerTail } from './ledger-tail.ts'
@@ -17,6 +22,7 @@ export type WalletEventType = WorkspaceFact['type']
 
 export type WalletOutcome = WalletDecision & { readonly sequence: number }
 type LimitsOutcome = LimitsDecision & { readonly sequence: number }
+type LabelLimitsOutcome = LabelLimitsDecision & { readonly sequence: number }
 export type AccountOutcome = AccountDecision & { readonly sequence: number }
 
 interface Decided {
@@ -53,6 +59,11 @@ export class WalletCommandHandler {
   /** As `execute`, for the limits of the workspace and its keys. */
   executeLimits(workspaceId: string, command: SetLimits, actor?: string): Promise<LimitsOutcome> {
     return this.#decide(workspaceId, ({ accounts }) => decideLimits(command, accounts), actor)
+  }
+
+  /** As `execute`, for the limits of a tag or an end user. */
+  executeLabelLimits(workspaceId: string, command: SetLabelLimits, actor?: string): Promise<LabelLimitsOutcome> {
+    return this.#decide(workspaceId, (draft) => decideLabelLimits(command, draft), actor)
   }
 
   #decide<Decision extends { readonly facts: readonly WorkspaceFact[] } | { readonly refused: unknown }>(

@@ -1,19 +1,25 @@
 import type { Surface } from '../domain/routing/plan.ts'
+import { GatewayError } from '../errors/gateway-error.ts'
 import { countTokensRequest } from './anthropic/count-tokens.ts'
 import { anthropicMessages, messagesClient, messagesUpstream } from './anthropic/dialect.ts'
 import { anthropicEmbeddings } from './anthropic/embeddings.ts'
 import { addressed } from './azure/address.ts'
 import { atAzure, azureUpstream } from './azure/dialect.ts'
 import { bedrock, bedrockEmbeddings } from './bedrock/dialect.ts'
+import type { ClientFormat } from './canonical/format.ts'
 import { translated } from './canonical/translated.ts'
+import { byTarget } from './dialect/by-target.ts'
 import type { Target, UpstreamCallRequest, UpstreamDialect, UpstreamRequest } from './dialect/dialect.ts'
 import { type Provider, type ProviderDialect, providerCapabilities } from './dialect/provider.ts'
+import { makerOf } from './dialect/provider-mark.ts'
 import { geminiClient, googleUpstream } from './google/dialect.ts'
 import { googleEmbeddings } from './google/embeddings.ts'
 import { googleGenerateContent } from './google/relayed.ts'
 import { chatClient, chatUpstream, openai } from './openai/dialect.ts'
+import { needsResponses } from './openai/effort.ts'
 import { openaiEmbeddings } from './openai/embeddings.ts'
 import { openaiResponses, responsesClient } from './openai-responses/dialect.ts'
+import { responsesUpstream } from './openai-responses/read-reply.ts'
 import { type StoredResponseQuestion, storedResponseRequest } from './openai-responses/stored.ts'
 import {
   atVertex,
@@ -26,16 +32,32 @@ import {
 } from './vertex/dialect.ts'
 import { vertexEmbeddings } from './vertex/embeddings.ts'
 
+/** By OpenAI's Responses API what its chat endpoint does not take. A request that cannot be translated is left to it. */
+const overResponses = (client: ClientFormat, chat: UpstreamDialect): UpstreamDialect => {
+  const responses = translated(client, responsesUpstream)
+  const isNeeded = (target: Target, { body }: UpstreamCallRequest): boolean => {
+    const { provider, upstreamModel } = target
+    if (provider.profile !== 'openai' || !providerCapabilities(provider).responses) return false
+    try {
+      return needsResponses(upstreamModel, () => client.readRequest(body, makerOf(target)))
+    } catch (fault) {
+      if (fault instanceof GatewayError) return false
+      throw fault
+    }
+  }
+  return byTarget((target, request) => (isNeeded(target, request) ? responses : chat), chat.readRefusal)
+}
+
 type Dialects = { readonly [S in Surface]: UpstreamDialect }
 
 /** By the dialect of the provider and the surface of the caller. */
 export const dialects: { readonly [D in ProviderDialect]: Dialects } = {
   openai: {
-    chat: openai,
-    messages: translated(messagesClient, chatUpstream),
+    chat: overResponses(chatClient, openai),
+    messages: overResponses(messagesClient, translated(messagesClient, chatUpstream)),
     responses: openaiResponses,
     embeddings: openaiEmbeddings,
-    gemini: translated(geminiClient, chatUpstream),
+    gemini: overResponses(geminiClient, translated(geminiClient, chatUpstream)),
   },
   anthropic: {
     chat: translated(chatClient, messagesUpstream),

@@ -44,9 +44,10 @@ interface TraceRequest {
 const findRequestedTrace = async (ctx: HttpContext, readModels: EdgeReadModels): Promise<TraceRequest> => {
   readQuery(ctx, {})
   const id = idIn(ctx.path)
-  const finding = readModels.findTrace(id)
+  const workspaceId = readableWorkspace(ctx)
+  const finding = readModels.findTrace(id, workspaceId)
   const trace = await readTables(ctx, finding)
-  if (trace === undefined || trace.workspaceId !== readableWorkspace(ctx)) throw unknownCharge()
+  if (trace === undefined || trace.workspaceId !== workspaceId) throw unknownCharge()
   return { id, trace, sequence: (await finding).sequence }
 }
 
@@ -65,11 +66,11 @@ const fromLog = async <T>(read: () => Promise<T>): Promise<T> => {
 }
 
 /** Bounds concurrent reads of the stored log. Throws `log_unavailable` where a read fails or is late. */
-const limitLogReads = (): (<T>(read: () => Promise<T>) => Promise<T>) => {
+const limitLogReads = (): (<T>(workspaceId: string, read: () => Promise<T>) => Promise<T>) => {
   const semaphore = new Semaphore(readLimits.explainsAtOnceMax)
-  return (read) => {
+  return (workspaceId, read) => {
     let isAwaited = true
-    const answer = semaphore.run(() => (isAwaited ? fromLog(read) : Promise.reject(unreadable())))
+    const answer = semaphore.run(workspaceId, () => (isAwaited ? fromLog(read) : Promise.reject(unreadable())))
     return withTimeout(answer, readLimits.explainMs, () => {
       isAwaited = false
       return unreadable()
@@ -94,7 +95,7 @@ export const showCharge = ({ readModels, frames, logger }: ChargeParts): HttpMid
   const tables = wrapTableFaults(readModels)
   return async (ctx) => {
     const { id, trace, sequence } = await findRequestedTrace(ctx, readModels)
-    const explanation = await readLog(async () => {
+    const explanation = await readLog(trace.workspaceId, async () => {
       const evidence = await readEvidence(frames, tables, id, { trace, sequence })
       const owner = findOwner(evidence.events)
       if (owner === null || owner === trace.workspaceId) return explainCharge(evidence)
@@ -149,7 +150,7 @@ export const showProof = (parts: ProofParts): HttpMiddleware => {
   return async (ctx) => {
     const { id, trace } = await findRequestedTrace(ctx, parts.readModels)
     if (parts.verifiers.length === 0) throw unverified()
-    const proof = await readLog(async () => {
+    const proof = await readLog(trace.workspaceId, async () => {
       const event = await found(parts, id, trace)
       if (event === null) throw unknownCharge()
       if (ctx.state.admin === undefined && holdsOthers(event, trace.workspaceId)) throw ofOthers()

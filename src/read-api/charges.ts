@@ -15,7 +15,7 @@ import type { LedgerChargesResponse } from './responses.types.ts'
 
 export const chargesParameters = {
   from: parameters.instantParameter,
-  to: parameters.excludedParameter(parameters.instantParameter),
+  to: parameters.rangeEndParameter,
   model: parameters.modelParameter,
   key: parameters.keyParameter,
   surface: parameters.surfaceParameter,

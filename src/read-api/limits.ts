@@ -3,7 +3,7 @@ export const readLimits = {
   explainMs: 5_000, // For the log to return the frames of one charge.
   awaitTablesMs: 2_000, // For the tables to reach what the client has seen; the projector is mostly done within some 100 ms.
   positionKeyMs: 250, // For the first frame, which the key of positions is made of, once a process; then an answer has no position.
-  explainsAtOnceMax: 4, // Per edge; each creates a consumer of the log. The others wait.
+  explainsAtOnceMax: 4, // Per edge; each creates a consumer of the log. Half are for one workspace; the others wait.
 
   // Dashboard
   runwayDays: 7, // Of spending: a week includes its weekend.

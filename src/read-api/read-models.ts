@@ -1,3 +1,4 @@
+import type { PeriodJournal } from '../audit/period-journal.ts'
 import type { Key } from '../domain/accounts/accounts.ts'
 import type { Subscription } from '../domain/plans/subscription.ts'
 import type { Task } from '../domain/video/task.ts'
@@ -6,8 +7,11 @@ import type { ChargeTrace } from '../projections/charges/charge-trace.ts'
 import type { ChargePage, ChargeQuery } from '../projections/charges/queries.ts'
 import type { AtSequence } from '../projections/checkpoint/queries.ts'
 import type { LedgerFindingQuery, LedgerFindings } from '../projections/findings.ts'
+import type { RequestPage, RequestQuery } from '../projections/requests/listed-requests.ts'
 import type { StatementPage, StatementQuery } from '../projections/statements/queries.ts'
+import type { Report, ReportQuery } from '../projections/statements/report.ts'
 import type { TaskQuery } from '../projections/tasks/queries.ts'
+import type { Unfinished } from '../projections/unfinished.ts'
 import type { UsageQuery, UsageSums } from '../projections/usage/queries.ts'
 import type { HoldQuery, OpenHold } from '../projections/wallets/holds.ts'
 import type { BalanceSnapshot } from '../projections/wallets/queries.ts'
@@ -35,16 +39,22 @@ export interface EdgeReadModels {
   listTasks(workspaceId: string, wanted: TaskQuery): Promise<AtSequence<readonly Task[]>>
   listFindings(wanted: LedgerFindingQuery): Promise<AtSequence<LedgerFindings>>
   /** Only the sequence that the tables reflect. */
-  findCheckpoint(): Promise<AtSequence<null>>
+  findCheckpoint(forWorkspaceId?: string): Promise<AtSequence<null>>
   listUsage(workspaceId: string, wanted: UsageQuery): Promise<AtSequence<readonly UsageSums[]>>
   readStatement(workspaceId: string, wanted: StatementQuery): Promise<AtSequence<StatementPage>>
   listHolds(workspaceId: string, wanted: HoldQuery): Promise<AtSequence<readonly OpenHold[]>>
   listCharges(workspaceId: string, wanted: ChargeQuery): Promise<AtSequence<ChargePage>>
+  listRequests(workspaceId: string, wanted: RequestQuery): Promise<AtSequence<RequestPage>>
   /** Positions in the log, for any workspace; undefined for an id that the tables do not have (yet). */
-  findTrace(id: string): Promise<AtSequence<ChargeTrace | undefined>>
+  findTrace(id: string, forWorkspaceId?: string): Promise<AtSequence<ChargeTrace | undefined>>
   /** Positions in the log; undefined for a request that has not ended, or that the tables do not have yet. */
-  findRequestFrames(requestId: string): Promise<AtSequence<readonly number[] | undefined>>
+  findRequestFrames(requestId: string, forWorkspaceId?: string): Promise<AtSequence<readonly number[] | undefined>>
   findSheetSequence(model: string, version: string): Promise<number | undefined>
   findKey(keyId: string): Promise<Key | undefined>
+  /** Rejects with ReportFault where it is not what the statements come to. */
+  readReport(wanted: ReportQuery): Promise<AtSequence<Report>>
+  listUnfinished(month: string): Promise<AtSequence<readonly Unfinished[]>>
+  /** Of a month that was cut off; rejects where the tables do not come as far as the frame that did so. */
+  readPeriodJournal(month: string, sequence: number): Promise<PeriodJournal>
   listAdminChanges(wanted: AdminChangeQuery): Promise<AtSequence<readonly AdminChange[]>>
 }

@@ -32,8 +32,9 @@ const seenIn = async (ctx: HttpContext, positions: Positions, text: string): Pro
   )
 }
 
-const awaitTables = async ({ readModels }: PositionParts, sequence: number): Promise<void> => {
-  const read = async (): Promise<number> => (await fromTables(readModels.findCheckpoint())).sequence
+const awaitTables = async (ctx: HttpContext, { readModels }: PositionParts, sequence: number): Promise<void> => {
+  const read = async (): Promise<number> =>
+    (await fromTables(readModels.findCheckpoint(canRead(ctx) ?? undefined))).sequence
   if ((await waitUntilSequence(sequence, { read, pausesMs: readLimits.awaitTablesMs })) >= sequence) return
   throw new GatewayError('read_models_unavailable', 'What was answered before cannot be read here yet.', {
     retryAfterSeconds: 1,
@@ -59,7 +60,7 @@ export const reflectPosition =
   async (ctx, next) => {
     const { positions } = parts
     const given = ctx.get(sequenceHeader)
-    if (given !== '') await awaitTables(parts, await seenIn(ctx, positions, given))
+    if (given !== '') await awaitTables(ctx, parts, await seenIn(ctx, positions, given))
     await next()
     const { reflects } = ctx.state
     const shown = reflects === undefined ? null : await shownOf(ctx, positions, reflects)

@@ -200,7 +200,77 @@ export type LedgerProofResponse = {
 }
 
 /**
- * Movements of the wallet in the order of the log. Only administrators get `sequence` and `event_index`.
+ * Requests that have ended, newest first. Only administrators get `sequence`.
+ */
+export type LedgerRequestsResponse = {
+  readonly object: 'list'
+  readonly data: {
+    readonly id: string
+    /**
+     * When it was routed.
+     */
+    readonly at: string
+    /**
+     * From there to the end of its answer.
+     */
+    readonly duration_ms: number
+    readonly sequence?: number
+    readonly key: string
+    readonly surface: string
+    readonly stream: boolean
+    /**
+     * As asked for.
+     */
+    readonly model: string
+    /**
+     * Null for one that failed.
+     */
+    readonly served_model: string | null
+    /**
+     * Of the answer: 200, or the error's.
+     */
+    readonly status: number
+    /**
+     * The error code that the client got; null where it was answered.
+     */
+    readonly reason: string | null
+    /**
+     * The calls upstream, in their order, and the candidates that were passed over.
+     */
+    readonly attempts: {
+      readonly model: string
+      readonly provider: string
+      readonly deployment: string | null
+      readonly outcome: 'served' | 'failed' | 'passed_over'
+      readonly status: number | null
+      readonly reason: string | null
+      readonly duration_ms: number
+      /**
+       * The provider's own id of the call.
+       */
+      readonly upstream_request_id: string | null
+    }[]
+    readonly prompt_tokens: number | null
+    readonly output_tokens: number | null
+    /**
+     * Of the request.
+     */
+    readonly tags: {
+      readonly [k: string]: string
+    }
+    /**
+     * USD.
+     */
+    readonly total: string
+  }[]
+  /**
+   * The `cursor` of the next page; null after the last one.
+   */
+  readonly next_cursor: string | null
+}
+
+/**
+ * Movements of the wallet in the order of the log. `at` is when one was posted, which is never before the one above it, and `event_at` when its event occurred. Only administrators get `sequence` and `event_index`.
  */
 export type LedgerStatementResponse = {
   readonly object: 'list'
@@ -232,6 +302,7 @@ export type LedgerStatementResponse = {
   }
   readonly data: {
     readonly at: string
+    readonly event_at: string
     readonly sequence?: number
     readonly event_index?: number
     readonly line: number
@@ -254,9 +325,36 @@ export type LedgerStatementResponse = {
      */
     readonly held_after: string
     /**
-     * What was remarked with a credit; empty for every other movement.
+     * What was remarked with a credit or an adjustment; empty for every other movement.
      */
     readonly note: string
+    /**
+     * What an adjustment corrects: the id of a request, a task or an adjustment, or `credit:` and a reference. It has the members below of what it corrects; empty for every other movement.
+     */
+    readonly corrects: string
+    /**
+     * The one that served what is charged; empty where nothing is.
+     */
+    readonly model: string
+    /**
+     * The id of the key that called.
+     */
+    readonly key: string
+    readonly surface: string
+    /**
+     * Of the request.
+     */
+    readonly tags: {
+      readonly [k: string]: string
+    }
+    /**
+     * Of the price sheet that was charged by.
+     */
+    readonly price_version: string
+    /**
+     * The provider's own id of the request; empty where it sent none.
+     */
+    readonly upstream_request_id: string
   }[]
   /**
    * The `cursor` of the next page; null after the last one.
@@ -300,7 +398,7 @@ export type LedgerTasksResponse = {
 }
 
 /**
- * What was used and charged, summed.
+ * What was used and charged, summed: in USD, `net` is `total`, `corrections` (below zero where money was given back) and `fees`, which the statement of the same days debits. A group's value is `unattributed` where it does not apply.
  */
 export type LedgerUsageResponse = {
   readonly object: 'list'
@@ -329,6 +427,9 @@ export type LedgerUsageResponse = {
      * USD.
      */
     readonly total: string
+    readonly corrections: string
+    readonly fees: string
+    readonly net: string
   }[]
   /**
    * The `cursor` of the next page; null after the last one.

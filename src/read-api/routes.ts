@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors/gateway-error.ts'
+import type { Permission } from '../http/admin-roles.ts'
 import type { HttpMiddleware } from '../http/context.ts'
 import type { Operation, ResponseDescription } from '../http/operation.ts'
 import { type ProofParts, showCharge, showProof } from './charge.ts'
@@ -8,6 +9,7 @@ import { type HealthParts, showLedgerHealth } from './health.ts'
 import * as holds from './holds.ts'
 import * as keys from './keys.ts'
 import type { PagedParts } from './positions.ts'
+import * as requests from './requests.ts'
 import * as statement from './statement.ts'
 import { followLedger, type LedgerTailParts } from './tail.ts'
 import * as tasks from './tasks.ts'
@@ -23,6 +25,7 @@ export interface LedgerRoute {
   /** A file of `schemas/responses`; null for a stream of server-sent events. */
   readonly answer: string | null
   readonly query?: NonNullable<Operation['query']>
+  readonly permission: Permission
   /** Beyond those of every read of the tables. */
   readonly refusals?: readonly ErrorCode[]
   /** Whether an administrator may read it for all workspaces at once. */
@@ -33,12 +36,14 @@ export interface LedgerRoute {
 export const ledgerRoutes: readonly LedgerRoute[] = [
   {
     path: '/wallet',
+    permission: 'read_money',
     summary: 'Balance, holds and how long the money lasts',
     answer: 'ledger-wallet',
     serve: showWallet,
   },
   {
     path: '/usage',
+    permission: 'read_money',
     summary: 'What was used and charged, summed by day, model, key or surface, and by a tag or the end users',
     answer: 'ledger-usage',
     query: usage.usageParameters,
@@ -46,6 +51,7 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
   },
   {
     path: '/statement',
+    permission: 'read_money',
     summary: 'Every movement of the wallet, in the order of the log or newest first',
     answer: 'ledger-statement',
     query: statement.statementParameters,
@@ -53,13 +59,23 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
   },
   {
     path: '/holds',
+    permission: 'read_money',
     summary: "What of the wallet's money is set aside",
     answer: 'ledger-holds',
     query: holds.holdsParameters,
     serve: ({ readModels }) => holds.showHolds(readModels),
   },
   {
+    path: '/requests',
+    permission: 'read_money',
+    summary: 'The requests that have ended, failed ones included, newest first',
+    answer: 'ledger-requests',
+    query: requests.requestsParameters,
+    serve: requests.showRequests,
+  },
+  {
     path: '/charges',
+    permission: 'read_money',
     summary: 'What was charged, newest first',
     answer: 'ledger-charges',
     query: charges.chargesParameters,
@@ -67,6 +83,7 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
   },
   {
     path: '/charges/:id',
+    permission: 'read_money',
     summary: 'One charge explained, from the events of the log',
     answer: 'ledger-charge',
     refusals: ['not_found', 'log_unavailable'],
@@ -74,6 +91,7 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
   },
   {
     path: '/charges/:id/proof',
+    permission: 'read_money',
     summary: 'A file that proves one charge; to a key where its frame holds events of its workspace alone',
     answer: 'ledger-proof',
     refusals: ['not_found', 'access_denied', 'conflict', 'not_implemented', 'log_unavailable'],
@@ -81,6 +99,7 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
   },
   {
     path: '/tasks',
+    permission: 'read_money',
     summary: 'Video tasks and their states, newest first',
     answer: 'ledger-tasks',
     query: tasks.tasksParameters,
@@ -88,6 +107,7 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
   },
   {
     path: '/keys',
+    permission: 'read',
     summary: 'The names of keys by id',
     answer: 'ledger-keys',
     query: keys.known,
@@ -95,6 +115,7 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
   },
   {
     path: '/findings',
+    permission: 'read_money',
     summary: 'What a reconciliation looks at that is in the ledger alone: open, overdue, late, estimated, corrected',
     answer: 'ledger-findings',
     ofAll: true,
@@ -102,6 +123,7 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
   },
   {
     path: '/health',
+    permission: 'read',
     summary: 'Whether requests can be served, and how far what is read is behind the log',
     answer: 'ledger-health',
     ofAll: true,
@@ -109,6 +131,7 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
   },
   {
     path: '/tail',
+    permission: 'read_money',
     summary: 'What is written to the log from now on, as server-sent events',
     answer: null,
     refusals: ['concurrency_limit_exceeded'],

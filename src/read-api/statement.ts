@@ -14,19 +14,27 @@ import type { LedgerStatementResponse } from './responses.types.ts'
 
 export const statementParameters = {
   from: parameters.instantParameter,
-  to: parameters.excludedParameter(parameters.instantParameter),
+  to: parameters.rangeEndParameter,
   kind: parameters.oneOfParameter(movementKinds),
+  holds: parameters.oneOfParameter(['shown', 'hidden']),
   order: parameters.oneOfParameter(['oldest', 'newest']),
   cursor: tokenCursor,
   limit: parameters.limitParameter,
 }
 
 const wantedOf = async (ctx: HttpContext, positions: Positions): Promise<StatementQuery> => {
-  const { from, to, kind, order, cursor, limit } = readQuery(ctx, statementParameters)
+  const { from, to, kind, holds, order, cursor, limit } = readQuery(ctx, statementParameters)
   parameters.checkRange(from, to)
   const readOn = await readCursor(ctx, positions, 'statement', cursor)
   const range = { from: from ?? null, to: to ?? null }
-  return { ...range, kind, newestFirst: order === 'newest', readOn, limit: limit ?? httpLimits.pageRows }
+  return {
+    ...range,
+    kind,
+    hidesHolds: holds !== 'shown',
+    newestFirst: order === 'newest',
+    readOn,
+    limit: limit ?? httpLimits.pageRows,
+  }
 }
 
 const toBalanceResponse = ({ balancePicos, heldPicos }: WalletBalance) => ({

@@ -9,11 +9,11 @@ export interface LedgerTailParts {
   readonly bounds: TailBounds
 }
 
-/** A revoked key ends its tail; an administrator's is never ended. */
+/** A revoked key ends its tail, and so does the end of its workspace; an administrator's is never ended. */
 const mayGoOn =
-  ({ state }: HttpContext, { keysBySha256 }: Accounts) =>
+  ({ state: { key } }: HttpContext, { keysBySha256, workspaces }: Accounts) =>
   (): boolean =>
-    state.key === undefined || keysBySha256.has(state.key.sha256)
+    key === undefined || (keysBySha256.has(key.sha256) && workspaces.get(key.workspaceId)?.status !== 'closed')
 
 /** A HEAD request must not wait for the end of an endless stream. */
 const sendHead = (ctx: HttpContext): void => {

@@ -7,6 +7,7 @@ import { pageBody, textsCursor } from '../http/page.ts'
 import * as parameters from '../http/parameters.ts'
 import { invalidParameter, type Parameter, readQuery } from '../http/query.ts'
 import type { EndUserIds } from '../log/end-users.ts'
+import { unattributed } from '../projections/statements/other-debits.ts'
 import type { UsageGroup, UsageQuery, UsageSums } from '../projections/usage/queries.ts'
 import { endUserLabel, tagLabel, usageColumnNames, usageColumns } from '../projections/usage/table.ts'
 import { type LabelFilter, labelParameters, readLabelFilter } from './label-filter.ts'
@@ -47,7 +48,7 @@ const groupsParameter: Parameter<readonly GroupWord[]> = {
 
 export const usageParameters = {
   from: parameters.dayParameter,
-  to: parameters.excludedParameter(parameters.dayParameter),
+  to: parameters.lastDayParameter,
   group_by: groupsParameter,
   model: parameters.modelParameter,
   key: parameters.keyParameter,
@@ -91,7 +92,7 @@ const byDay: readonly GroupWord[] = [{ text: 'day', group: 'day' }]
 const wantedOf = async (ctx: HttpContext, { endUsers }: UsageParts): Promise<Wanted> => {
   const query = readQuery(ctx, usageParameters)
   const { from, to, group_by: words = byDay, model, key, surface, cursor, limit } = query
-  parameters.checkRange(from, to)
+  parameters.checkDays(from, to)
   checkCursor(words, cursor)
   const label = labelOf(words, await readLabelFilter(ctx, endUsers, query))
   const bounds = { from: from ?? null, to: to ?? null, limit: limit ?? httpLimits.pageRows }
@@ -106,10 +107,13 @@ const tokensOf = ({ usage }: UsageSums): Readonly<Record<string, number>> =>
 const memberOf = ({ group, text }: GroupWord): string => (group === 'label' && text !== endUserLabel ? 'tag' : text)
 
 const toUsageResponse = (words: readonly GroupWord[], sums: UsageSums): LedgerUsageResponse['data'][number] => ({
-  ...Object.fromEntries(words.map((word, place) => [memberOf(word), sums.group[place]])),
+  ...Object.fromEntries(words.map((word, place) => [memberOf(word), sums.group[place] || unattributed])),
   requests: Number(sums.requests),
   tokens: tokensOf(sums),
   total: formatUsd(sums.totalPicos),
+  corrections: formatUsd(sums.correctionsPicos),
+  fees: formatUsd(sums.feesPicos),
+  net: formatUsd(sums.totalPicos + sums.correctionsPicos + sums.feesPicos),
 })
 
 export interface UsageParts {

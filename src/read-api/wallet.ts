@@ -1,4 +1,4 @@
-import { utcDayAt } from '../domain/instant.ts'
+import { dayMs, utcDayAt } from '../domain/instant.ts'
 import { findOrCreateWallet, type Ledger } from '../domain/ledger/ledger.ts'
 import { formatUsd } from '../domain/money.ts'
 import { estimateRunway } from '../domain/wallet/runway.ts'
@@ -16,8 +16,6 @@ export interface WalletParts {
   readonly tail: { readonly ledger: Ledger }
   readonly clock: Clock
 }
-
-const dayMs = 86_400_000
 
 /** For a workspace that was opened a moment ago. */
 const nothingYet = (ledger: Ledger, workspaceId: string): WalletFigures => ({

@@ -159,6 +159,7 @@ const findingOf = ({ class: name, amountPicos, cell }: ExplainedAmount<SourcedCe
   model: nameOrNull(cell.source.model),
   item: nameOrNull(cell.source.item),
   id: null,
+  upstreamRequestId: null,
   workspaceId: null,
   invoicedPicos: cell.invoicedPicos ?? cell.chargedPicos + amountPicos,
   ledgerPicos: cell.chargedPicos,

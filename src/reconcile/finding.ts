@@ -14,6 +14,8 @@ export interface ReconcileFinding {
   readonly model: string | null
   readonly item: string | null
   readonly id: string | null
+  /** Where the invoice names a request by it that the ledger does not have; null for any other. */
+  readonly upstreamRequestId: string | null
   readonly workspaceId: string | null
   readonly invoicedPicos: bigint
   /** What is charged; for one request or task including earlier reconciliations. */

@@ -8,7 +8,14 @@ import type { Invoice } from './invoices/invoice.ts'
 import { reconcileLimits } from './invoices/limits.ts'
 import { type InvoiceRow, isRowFault, type RowFault, type SubjectKind } from './invoices/row.ts'
 import type { ModelNames } from './models.ts'
-import type { InvoicedSubject, InvoicePeriod, LedgerSubject, ReconcileRepository, RepeatedRow } from './repository.ts'
+import type {
+  AmbiguousRow,
+  InvoicedSubject,
+  InvoicePeriod,
+  LedgerSubject,
+  ReconcileRepository,
+  RepeatedRow,
+} from './repository.ts'
 
 export class PeriodUnknown extends Error {
   override readonly name = 'PeriodUnknown'
@@ -50,9 +57,14 @@ const nameOf = (kind: SubjectKind | null): string => (kind === null ? 'a day' : 
 
 const idShownMax = 60
 
+const quoteId = (id: string): string => JSON.stringify(id.slice(0, idShownMax))
+
+const ambiguity = ({ upstreamRequestId, requests }: AmbiguousRow): string =>
+  `names the upstream_request_id ${quoteId(upstreamRequestId)}, which ${requests} requests of the ledger have: give the request_id`
+
 const repetition = ({ id, file, first }: RepeatedRow, sameToo: boolean): string => {
   const place = `row ${first.row}${first.file === file ? '' : ` of file ${first.file + 1}`}`
-  const name = JSON.stringify(id.slice(0, idShownMax))
+  const name = quoteId(id)
   return sameToo ? `is of ${name}, as is ${place}` : `is of ${name}, for which ${place} has other figures`
 }
 
@@ -84,7 +96,7 @@ class InvoiceIntake {
       if (this.#buffered.length >= reconcileLimits.invoiceRowsPerCopy) await this.#flush()
     }
     await this.#flush()
-    if (this.kind != null && this.faultsCount === 0) await this.#refuseRepeats()
+    if (this.kind != null && this.faultsCount === 0) await this.#resolveSubjects()
   }
 
   period(): InvoicePeriod {
@@ -97,8 +109,11 @@ class InvoiceIntake {
   }
 
   /** A subject that is invoiced twice would be charged twice. */
-  async #refuseRepeats(): Promise<void> {
+  async #resolveSubjects(): Promise<void> {
     const { invoice, repository } = this.#parts
+    if (invoice.layout?.hasUpstreamIds === true)
+      for await (const rows of repository.matchUpstreamIds(this.period()))
+        for (const row of rows) this.#refuse({ file: row.file, row: row.row, problem: ambiguity(row) })
     const sameToo = invoice.layout?.mayRepeat !== true
     for await (const repeats of repository.repeatedRows(sameToo))
       for (const repeat of repeats)

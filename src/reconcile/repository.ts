@@ -44,6 +44,8 @@ export interface UnendedRequest {
 
 export interface InvoicedSubject {
   readonly id: string
+  /** True: the id is the provider's own, and no request of the ledger has it. */
+  readonly isUpstreamId: boolean
   /** Of its first row, which the others repeat. */
   readonly file: number
   readonly row: number
@@ -122,11 +124,22 @@ export interface RepeatedRow extends RowPlace {
   readonly first: RowPlace
 }
 
+/** A row whose upstream request id several requests of the ledger have. */
+export interface AmbiguousRow extends RowPlace {
+  readonly upstreamRequestId: string
+  readonly requests: number
+}
+
 export interface ReconcileRepository {
   readonly sequence: number
   /** False for a time zone that PostgreSQL does not know. */
   hasTimeZone(timezone: string): Promise<boolean>
   storeRows(rows: readonly InvoiceRow[]): Promise<void>
+  /**
+   * Gives each row with an upstream request id the request that the provider served under it in the period, or on the
+   * day before or after; other rows keep theirs. Yields the rows for which there are several.
+   */
+  matchUpstreamIds(period: InvoicePeriod): AsyncIterable<readonly AmbiguousRow[]>
   /** In their order; with `sameToo` false only rows with other figures than the first. */
   repeatedRows(sameToo: boolean): AsyncIterable<readonly RepeatedRow[]>
   /** Of each request or task its first row alone. */

@@ -91,7 +91,9 @@ export class RecentTasks {
       const stored = await this.#parts.stored.listTasks(workspaceId, kind, page)
       return Promise.all(
         stored.map(
-          (each) => this.#known(workspaceId, each.taskId) ?? this.#reads.run(() => this.#readListed(workspaceId, each)),
+          (each) =>
+            this.#known(workspaceId, each.taskId) ??
+            this.#reads.run(workspaceId, () => this.#readListed(workspaceId, each)),
         ),
       )
     })

@@ -24,8 +24,8 @@ interface StoredResponse {
 
 /** Everything rejects while the tables cannot be read. */
 export interface StoredResponseTables {
-  /** Undefined where the tables do not have the response (yet). */
-  findStored(responseId: string): Promise<StoredResponse | undefined>
+  /** Undefined where the tables do not have the response (yet). Read in the turn of the workspace, whosever it is. */
+  findStored(responseId: string, forWorkspaceId: string): Promise<StoredResponse | undefined>
   checkpoint(): Promise<number>
 }
 
@@ -65,15 +65,15 @@ export class StoredResponses {
   }
 
   /** Undefined where no response of ours has the id. Rejects with `read_models_unavailable` while that is unknown. */
-  async find(responseId: string): Promise<StoredResponseOwner | undefined> {
+  async find(responseId: string, forWorkspaceId: string): Promise<StoredResponseOwner | undefined> {
     const known = this.#recent.get(responseId)?.owner
     if (known !== undefined) return known
     try {
-      const stored = await this.#parts.stored.findStored(responseId)
+      const stored = await this.#parts.stored.findStored(responseId, forWorkspaceId)
       if (stored !== undefined) return await this.#readOwner(responseId, stored)
       // Another process may have stored it a moment ago: it is in the log, since its answer was delivered.
       await waitForLogEnd(this.#parts, unavailable)
-      return this.#recent.get(responseId)?.owner ?? (await this.#findForgotten(responseId))
+      return this.#recent.get(responseId)?.owner ?? (await this.#findForgotten(responseId, forWorkspaceId))
     } catch (fault) {
       throw unavailable(fault)
     }
@@ -85,9 +85,9 @@ export class StoredResponses {
   }
 
   /** In the tables, once they have all that memory has not, or nowhere. */
-  async #findForgotten(responseId: string): Promise<StoredResponseOwner | undefined> {
+  async #findForgotten(responseId: string, forWorkspaceId: string): Promise<StoredResponseOwner | undefined> {
     await waitForTables(this.#parts.stored, this.#forgotten)
-    const stored = await this.#parts.stored.findStored(responseId)
+    const stored = await this.#parts.stored.findStored(responseId, forWorkspaceId)
     return stored === undefined ? undefined : this.#readOwner(responseId, stored)
   }
 

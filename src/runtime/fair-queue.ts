@@ -12,7 +12,7 @@ export class FairQueue<T> {
   }
 
   get isEmpty(): boolean {
-    return this.#firstDue() === null
+    return this.#firstDue(() => true) === null
   }
 
   push(key: string, item: T): void {
@@ -21,8 +21,8 @@ export class FairQueue<T> {
     this.#queues.set(key, queue)
   }
 
-  shift(): T | undefined {
-    const first = this.#firstDue()
+  shift(isFree: (key: string) => boolean = () => true): T | undefined {
+    const first = this.#firstDue(isFree)
     if (first === null) return undefined
     const { key, queue } = first
     const item = queue.shift()
@@ -31,11 +31,11 @@ export class FairQueue<T> {
     return item
   }
 
-  #firstDue(): { readonly key: string; readonly queue: Queue<T> } | null {
+  #firstDue(isFree: (key: string) => boolean): { readonly key: string; readonly queue: Queue<T> } | null {
     for (const [key, queue] of this.#queues) {
       while (queue.length > 0 && !this.#isDue(queue.head!)) queue.shift()
-      if (queue.length > 0) return { key, queue }
-      this.#queues.delete(key)
+      if (queue.length === 0) this.#queues.delete(key)
+      else if (isFree(key)) return { key, queue }
     }
     return null
   }

@@ -29,6 +29,7 @@ export class Counts {
 
 interface Claim {
   readonly capacity: number
+  readonly places: number
   readonly taken: number
   /** Of `taken`, by the one that asks. */
   readonly held: number
@@ -41,11 +42,11 @@ interface Claim {
 const headroomDivisor = 16
 
 /** Beyond its share, which counts one that may still come, none takes what others wait for, nor the last places. */
-export const mayTake = ({ capacity, taken, held, waiting, sharers }: Claim): boolean => {
-  if (taken >= capacity) return false
+export const mayTake = ({ capacity, places, taken, held, waiting, sharers }: Claim): boolean => {
+  if (taken + places > capacity) return false
   const share = Math.max(1, Math.floor(capacity / (sharers + 1)))
   const headroom = Math.floor(capacity / headroomDivisor)
-  return held < share || (capacity - taken > headroom && waiting.every((each) => each >= share))
+  return held + places <= share || (capacity - taken - places >= headroom && waiting.every((each) => each >= share))
 }
 
 export class FairShares {
@@ -69,21 +70,21 @@ export class FairShares {
     return this.#held.of(key)
   }
 
-  /** False where no place is free for the key, for which the next ones are then kept; else it counts. */
-  take(key: string): boolean {
-    const isFree = this.isFree(key)
-    if (isFree) this.add(key, 1)
+  /** False where not all are free for the key, for which the next ones are then kept; else they count. */
+  take(key: string, places = 1): boolean {
+    const isFree = this.isFree(key, places)
+    if (isFree) this.add(key, places)
     else this.noteRefused(key)
     return isFree
   }
 
-  isFree(key: string): boolean {
+  isFree(key: string, places = 1): boolean {
     const others = this.#refusedMs.size === 0 ? [] : this.#waitingBeside(key)
     const held = this.#held.of(key)
     const holders = this.#held.keys + (held === 0 ? 1 : 0)
     const sharers = holders + others.filter((other) => this.#held.of(other) === 0).length
     const waiting = others.map((other) => this.#held.of(other))
-    return mayTake({ capacity: this.#capacity, taken: this.#held.all, held, waiting, sharers })
+    return mayTake({ capacity: this.#capacity, places, taken: this.#held.all, held, waiting, sharers })
   }
 
   /** Whether they are free or not. */

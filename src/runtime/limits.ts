@@ -5,6 +5,7 @@ export const sharedLimits = {
   workspaceOpenBytesMax: 64 * 1024 * 1024, // Of those of one workspace: three bodies of the largest size.
   jsonMembersMax: 100_000, // Members and elements, at any depth: each is validated, copied and serialised while all other requests wait.
   jsonNameCharactersMax: 2_000_000, // Of all names of members: each different one is hashed and kept by the parser.
+  jsonDifferentNamesMax: 20_000, // Of members: no real request has a tenth of it, and 100,000 stop the parser for 80 ms.
   turnBytes: 256 * 1024, // The steps of a larger body run in turns of their own: together they would take up to 300 ms.
   largeStepsAheadMs: 4, // Short ones, such as the check of a piece, run several in a turn.
   stepsPerTurn: 4, // Of requests, in one turn of the event loop: each takes some 0.3 ms.
@@ -69,5 +70,5 @@ export const sharedLimits = {
   vendorCallsPerSecond: 10, // Of one process, where the configuration sets none: accounts allow some 20.
 
   // Video poller
-  callbacksMax: 64, // At once, in one process; a slow receiver takes one place for callbackMs.
+  callbacksMax: 64, // At once, in one process, half of them for one workspace: a slow receiver takes a place for callbackMs.
 } as const

@@ -95,11 +95,35 @@ export const logEvents = {
     action: 'Synchronise the clocks of both machines (NTP).',
     fields: ['aheadSeconds'],
   },
+  'config.rejected': {
+    level: 'error',
+    text: 'A file of the configuration has changed and cannot be used. The configuration before it serves on.',
+    action: 'Correct what the fault names. A process that is started meanwhile ends at once.',
+    fields: ['fault'],
+  },
+  'config.reloaded': {
+    level: 'info',
+    text: 'The configuration has changed. Further requests use it.',
+    action: 'Nothing.',
+    fields: ['members'],
+  },
+  'config.restart_needed': {
+    level: 'warn',
+    text: 'Members of the configuration have changed that are read at a start alone.',
+    action: 'Restart the process: with workers SIGTERM, and a start; an edge or proxy of its own one after the other.',
+    fields: ['members'],
+  },
   'config.secret_file_exposed': {
     level: 'warn',
     text: 'A file with secrets is readable by every user of this machine.',
     action: 'Restrict the file to its owner (`chmod 600`).',
     fields: ['file'],
+  },
+  'config.usable': {
+    level: 'info',
+    text: 'The files of the configuration can be used again.',
+    action: 'Nothing. Ends `config.rejected`.',
+    fields: [],
   },
   'dispatch.call_failed': {
     level: 'error',
@@ -420,6 +444,24 @@ export const logEvents = {
     text: 'The tables cannot be updated. The projector retries.',
     action: 'Check PostgreSQL and NATS.',
     fields: ['fault'],
+  },
+  'provider.file_rejected': {
+    level: 'error',
+    text: 'A file of credentials cannot be used. What was read from it before is used on, if anything was.',
+    action: 'Replace the file that the fault names. Until then the provider may refuse the key that is used.',
+    fields: ['file', 'fault'],
+  },
+  'provider.file_usable': {
+    level: 'info',
+    text: 'A file of credentials can be used again.',
+    action: 'Nothing. Ends `provider.file_rejected`.',
+    fields: ['file'],
+  },
+  'provider.keys_reloaded': {
+    level: 'info',
+    text: 'The settings, keys or authorities of a provider have changed. Further calls use them.',
+    action: 'Nothing.',
+    fields: ['provider'],
   },
   'queue.available': {
     level: 'info',

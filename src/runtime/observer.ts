@@ -46,6 +46,7 @@ export interface Observer {
   upstreamCalled(provider: string, kind: UpstreamKind): void
   upstreamFailed(provider: string, kind: UpstreamKind, error: UpstreamError): void
   fellBack(provider: string): void
+  retried(provider: string): void
   /** Of those of providers that have several; until the first byte of an answer, or the failure. */
   deploymentAnswered(provider: string, deployment: string, outcome: 'answered' | 'failed'): void
   deploymentEjected(provider: string, deployment: string): void
@@ -63,6 +64,7 @@ export const noObserver: Observer = {
   upstreamCalled: nothing,
   upstreamFailed: nothing,
   fellBack: nothing,
+  retried: nothing,
   deploymentAnswered: nothing,
   deploymentEjected: nothing,
   frameStored: nothing,
@@ -90,6 +92,8 @@ export type GaugeName =
   | 'gateway_money_usd'
   | 'gateway_tasks_open'
   | 'gateway_queue_items'
+  | 'gateway_provider_files_rejected'
+  | 'gateway_config_rejected'
 
 export interface Reading {
   readonly name: GaugeName

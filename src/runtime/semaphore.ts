@@ -1,25 +1,75 @@
-/** At most so many at once; the rest waits, in the order of arrival. */
-export class Semaphore {
-  readonly #waiting: (() => void)[] = []
-  #free: number
+import { FairQueue } from './fair-queue.ts'
+import { Counts } from './fair-shares.ts'
+import { withTimeout } from './within.ts'
 
-  constructor(permits: number) {
-    this.#free = permits
+interface WaitBound {
+  readonly ms: number
+  readonly late: () => Error
+}
+
+class Waiter {
+  readonly key: string
+  readonly #begun = Promise.withResolvers<void>()
+  isLate = false
+
+  constructor(key: string) {
+    this.key = key
   }
 
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    else this.#free -= 1
+  get begun(): Promise<void> {
+    return this.#begun.promise
+  }
+
+  begin(): void {
+    this.#begun.resolve()
+  }
+}
+
+/** At most so many at once, half of them for one key; the rest waits, in the order of arrival, and keys take turns. */
+export class Semaphore {
+  readonly #permits: number
+  readonly #ofOneMax: number
+  readonly #waitBound: WaitBound | null
+  readonly #held = new Counts()
+  readonly #waiting = new FairQueue<Waiter>(({ isLate }) => !isLate)
+
+  constructor(permits: number, waitBound: WaitBound | null = null) {
+    this.#permits = permits
+    this.#ofOneMax = Math.ceil(permits / 2)
+    this.#waitBound = waitBound
+  }
+
+  /** Rejects with `late` where the work did not begin in time. */
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    if (this.#held.all < this.#permits && this.#isFree(key)) this.#held.add(key)
+    else await this.#wait(key)
     try {
       return await work()
     } finally {
-      this.#release()
+      this.#held.remove(key)
+      this.#beginNext()
     }
   }
 
-  #release(): void {
-    const next = this.#waiting.shift()
-    if (next === undefined) this.#free += 1
-    else next()
+  #isFree(key: string): boolean {
+    return this.#held.of(key) < this.#ofOneMax
+  }
+
+  #wait(key: string): Promise<void> {
+    const waiter = new Waiter(key)
+    this.#waiting.push(key, waiter)
+    if (this.#waitBound === null) return waiter.begun
+    const { ms, late } = this.#waitBound
+    return withTimeout(waiter.begun, ms, () => {
+      waiter.isLate = true
+      return late()
+    })
+  }
+
+  #beginNext(): void {
+    const next = this.#waiting.shift((key) => this.#isFree(key))
+    if (next === undefined) return
+    this.#held.add(next.key)
+    next.begin()
   }
 }

@@ -45,6 +45,36 @@ const largeBody = once(() => `{"model":"openai/quick","many":[${'{"a":1},'.repea
 const deepBody = once(() => `{"model":"openai/quick","deep":${'['.repeat(500_000)}${']'.repeat(500_000)}}`)
 const manyMembers = once(() => `{"model":"openai/quick","many":[${'1,'.repeat(200_000)}1]}`)
 
+const geminiPath = '/v1beta/models/openai/quick:generateContent'
+const geminiOf = (more: object): string =>
+  JSON.stringify({ contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }], ...more })
+const tools = (count: number): readonly object[] =>
+  Array.from({ length: count }, (_, place) => ({
+    type: 'function',
+    function: { name: `f${place}`, description: 'd'.repeat(100), parameters: { type: 'object', properties: {} } },
+  }))
+const manyTools = once(() => chatOf('anthropic/quick', { tools: tools(8_000) }))
+const manyDeclarations = once(() => {
+  const functionDeclarations = Array.from({ length: 20_000 }, (_, place) => ({ name: `f${place}`, description: 'd' }))
+  return geminiOf({ tools: [{ functionDeclarations }] })
+})
+const manyItems = once(() => {
+  const input = Array.from({ length: 30_000 }, () => ({ role: 'user', content: 'Hello!' }))
+  return JSON.stringify({ model: 'anthropic/quick', input })
+})
+const tokenIds = once(() => JSON.stringify({ model: 'openai/vectors', input: Array(300_000).fill(199_998) }))
+const tokenIdLists = once(() =>
+  JSON.stringify({ model: 'openai/vectors', input: Array(2_000).fill(Array(150).fill(199_998)) }),
+)
+const manyTexts = once(() => JSON.stringify({ model: 'openai/vectors', input: Array(2_048).fill('word '.repeat(100)) }))
+const countPath = '/v1/messages/count_tokens'
+const versioned = { 'anthropic-version': '2023-06-01' }
+const unfundedBytes = 250_000
+const countBody = once(() =>
+  JSON.stringify({ model: 'openai/quick', messages: [{ role: 'user', content: '中文字'.repeat(unfundedBytes / 9) }] }),
+)
+const manyParts = once(() => '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\nx\r\n'.repeat(3_000))
+
 const bytesFor = (make: (keys: Keys) => Buffer): ((keys: Keys) => Buffer) => {
   let made: Buffer | undefined
   return (keys) => {
@@ -148,12 +178,6 @@ export const attacks: readonly Attack[] = [
       connection.neverRead(asks({ key: paying, body: chatOf('openai/endless', { stream: true }) })),
   },
   {
-    name: 'hung upstreams',
-    connections: 2_500,
-    held: [429, 503],
-    attempt: repeats(({ paying }) => asks({ key: paying, body: chatOf('openai/hung') })),
-  },
-  {
     name: 'open and leave',
     connections: 16,
     held: ['closed'],
@@ -188,10 +212,133 @@ export const attacks: readonly Attack[] = [
     attempt: repeats(({ paying }) => asks({ key: paying, body: chatOf('openai/limited') })),
   },
   {
+    name: 'gemini: a key in the query that nobody has',
+    connections: 16,
+    held: [401],
+    attempt: (connection) =>
+      connection.exchange(requestBytes({ path: `${geminiPath}?key=sk-${freshText()}`, body: geminiOf({}) })),
+  },
+  {
+    name: 'gemini: deep arguments',
+    connections: 8,
+    held: [400, 429],
+    attempt: repeats(({ paying }) => requestBytes({ path: geminiPath, key: paying, body: deepBody() })),
+  },
+  {
+    name: 'gemini: many function declarations',
+    connections: 4,
+    held: [200, 400, 413, 429],
+    attempt: repeats(({ paying }) => requestBytes({ path: geminiPath, key: paying, body: manyDeclarations() })),
+  },
+  {
+    name: 'chat: many tools, translated',
+    connections: 4,
+    held: [200, 400, 413, 429, 502, 503],
+    attempt: repeats(({ paying }) => asks({ key: paying, body: manyTools() })),
+  },
+  {
+    name: 'responses: many items, translated',
+    connections: 4,
+    held: [200, 400, 413, 429, 502, 503],
+    attempt: repeats(({ paying }) => requestBytes({ path: '/v1/responses', key: paying, body: manyItems() })),
+  },
+  ...[tokenIds, tokenIdLists, manyTexts].map((body, place) => ({
+    name: `embeddings: ${['300,000 token ids', '2,000 lists of token ids', '2,048 texts'][place]}`,
+    connections: 4,
+    held: [200, 429],
+    attempt: repeats(({ paying }) => requestBytes({ path: '/v1/embeddings', key: paying, body: body() })),
+  })),
+  {
+    name: 'messages: counts of tokens, no money',
+    connections: 16,
+    held: [200, 429],
+    attempt: repeats(({ penniless }) =>
+      requestBytes({ path: countPath, key: penniless, headers: versioned, body: countBody() }),
+    ),
+  },
+  {
+    name: 'messages: counts of tokens, 19 MB',
+    connections: 4,
+    held: [200, 413, 429],
+    attempt: repeats(({ paying }) =>
+      requestBytes({
+        path: countPath,
+        key: paying,
+        headers: versioned,
+        body: JSON.stringify({
+          model: 'openai/quick',
+          messages: [{ role: 'user', content: '中文字'.repeat(largeBytes / 9) }],
+        }),
+      }),
+    ),
+  },
+  {
+    name: 'video: submits, no money',
+    connections: 16,
+    held: [402, 429],
+    attempt: repeats(({ penniless }) =>
+      requestBytes({ path: '/v1/video/generations', key: penniless, body: '{"model":"vv/v3","prompt":"A cat."}' }),
+    ),
+  },
+  {
+    name: 'video: forms of many parts',
+    connections: 8,
+    held: [400, 413, 429],
+    attempt: repeats(({ paying }) =>
+      requestBytes({
+        path: '/v1/videos',
+        key: paying,
+        headers: { 'Content-Type': 'multipart/form-data; boundary=b' },
+        body: manyParts(),
+      }),
+    ),
+  },
+  {
+    name: 'fresh tags and end users',
+    connections: 8,
+    held: [200, 429],
+    attempt: (connection, { paying }) =>
+      connection.exchange(
+        asks({
+          key: paying,
+          headers: { 'X-Gateway-Tags': `team=${freshText()}` },
+          body: chatOf('openai/quick', { user: freshText() }),
+        }),
+      ),
+  },
+  {
+    name: 'tags that are refused',
+    connections: 16,
+    held: [400, 429],
+    attempt: repeats(({ paying }) =>
+      asks({ key: paying, headers: { 'X-Gateway-Tags': 'team=a,'.repeat(1_500) }, body: chatOf('openai/quick') }),
+    ),
+  },
+  ...['large-event', 'many-events'].map((model) => ({
+    name: `translated streams: ${model}`,
+    connections: 4,
+    held: [200, 429, 502, 503],
+    attempt: (connection: Connection, { paying }: Keys) =>
+      connection.readWhole(
+        asks({
+          key: paying,
+          headers: { Connection: 'close' },
+          body: chatOf(`anthropic/${model}`, { stream: true }),
+        }),
+      ),
+  })),
+  {
     name: 'statements, one after another',
     connections: 8,
     held: [200, 429],
     attempt: repeats(({ penniless }) => requestBytes({ method: 'GET', path: '/v1/ledger/statement', key: penniless })),
+  },
+  {
+    // Last of those on this gateway: its requests stay open, so that the attacker is refused all else.
+    name: 'hung upstreams',
+    connections: 2_500,
+    held: [429, 503],
+    attempt: repeats(({ paying }) => asks({ key: paying, body: chatOf('openai/hung') })),
   },
   {
     name: 'handshakes, whole',

@@ -23,8 +23,10 @@ const headOf = ({ method = 'POST', path, key, headers = {} }: Asked, length: num
     `${method} ${path} HTTP/1.1`,
     'Host: gateway',
     ...(key === undefined ? [] : [`Authorization: Bearer ${key}`]),
-    ...(length === 0 ? [] : ['Content-Type: application/json', `Content-Length: ${length}`]),
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ...(length === 0 ? [] : [`Content-Length: ${length}`]),
+    ...Object.entries({ ...(length === 0 ? {} : { 'Content-Type': 'application/json' }), ...headers }).map(
+      ([name, value]) => `${name}: ${value}`,
+    ),
     '\r\n',
   ].join('\r\n')
 
@@ -77,6 +79,22 @@ export class Connection {
   neverRead(bytes: Buffer): Promise<Ending> {
     return this.#await((socket) => {
       socket.pause()
+      socket.write(bytes)
+    })
+  }
+
+  /** Reads all that it is sent, until the gateway closes. */
+  readWhole(bytes: Buffer): Promise<Ending> {
+    const socket = open(this.#target)
+    this.#socket = socket
+    let begin = ''
+    return new Promise((resolve) => {
+      this.#end = resolve
+      socket.on('error', () => undefined)
+      socket.on('data', (chunk) => {
+        begin ||= chunk.toString('latin1', 0, 16)
+      })
+      socket.once('close', () => resolve(begin === '' ? 'closed' : Number(statusLine.exec(begin)?.[1])))
       socket.write(bytes)
     })
   }

@@ -10,7 +10,7 @@ const only = process.env['ATTACKS_ONLY'] ?? ''
 t.test('attacks', { timeout: 900_000 }, async (t) => {
   const placeOf = openPlaces(t)
   const rows: Row[] = []
-  for (const attack of attacks.filter(({ name }) => name.includes(only))) {
+  for (const attack of attacks.filter(({ name }) => only.split('|').some((each) => name.includes(each)))) {
     const row = await measureAttack(attack, await placeOf(attack), { ms: msEach, rounds })
     rows.push(row)
     t.comment(`${row.name}: ${row.endings.map(([ending, count]) => `${count} × ${ending}`).join(', ')}`)

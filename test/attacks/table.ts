@@ -3,9 +3,12 @@ import { median } from '../bench/figures.ts'
 import { type Memory, MemoryWatch } from '../bench/memory.ts'
 import { cpuMicros } from '../bench/procfs.ts'
 import { megabytes, table, whole } from '../bench/table.ts'
+import { type TurnWatch, watchTurns } from '../stops/watch-turns.ts'
 import { makeCertificates } from '../support/certificates.ts'
+import { pricesOf, sheetOf } from '../support/gateway.ts'
 import { startGatewayApart } from '../support/gateway-apart.ts'
 import { startHostileUpstreamApart } from '../support/hostile-upstream.ts'
+import { videoPrices } from '../support/video.ts'
 import type { Endings, Order } from './attacker.ts'
 import type { Attack, Keys } from './attacks.ts'
 import { askSteadily, type NeighbourOptions, type Served } from './neighbour.ts'
@@ -30,6 +33,8 @@ export interface Row {
   readonly calm: Served
   readonly attacked: Served
   readonly memory: Memory
+  /** Of the gateway's event loop, in CPU time, over all rounds. */
+  readonly longestTurnMs: number
   /** What the attack costs the gateway, in cores: its CPU beside the attack, less that of the neighbour alone. */
   readonly addedCores: number
   /** What was not as it should be. */
@@ -39,6 +44,7 @@ export interface Row {
 interface Place {
   readonly url: string
   readonly pid: number
+  readonly turns: TurnWatch
   readonly neighbourKey: string
   readonly keys: Keys
 }
@@ -50,15 +56,22 @@ const neighbourAt = (
 
 const startPlace = async (t: Test, listen: object = {}): Promise<Place> => {
   const upstream = await startHostileUpstreamApart(t, new URL('upstream.ts', import.meta.url))
+  const sheets = Object.fromEntries(
+    upstream.models.flatMap((name) => [`openai/${name}`, `anthropic/${name}`]).map((model) => [model, sheetOf()]),
+  )
+  const vectors = sheetOf({ per_million_tokens: { input: '1', output: '0' }, max_output_tokens: 0 })
+  const prices = { prices: [...pricesOf({ ...sheets, 'openai/vectors': vectors }).prices, ...videoPrices] }
+  const turns = await watchTurns(t)
   const started = await startGatewayApart(t, {
     upstreamUrl: upstream.url,
     models: Object.fromEntries(upstream.models.map((name) => [name, name])),
-    config: { listen: { host: '127.0.0.1', port: 0, ...listen } },
+    config: { listen: { host: '127.0.0.1', port: 0, ...listen }, tagNames: ['team'], prices },
+    env: turns.env,
   })
   const { process: gateway, operator, account } = started
   const paying = await operator.openAccount('attacker', '10000')
   const penniless = await operator.openAccount('penniless', '0')
-  const place = { url: gateway.url, pid: gateway.pid, neighbourKey: account.secret }
+  const place = { url: gateway.url, pid: gateway.pid, turns, neighbourKey: account.secret }
   await askSteadily(neighbourAt(place), warmMs)
   return {
     ...place,
@@ -143,12 +156,15 @@ export const measureAttack = async (attack: Attack, place: Place, { ms, rounds }
   const order: Order = { attack: attack.name, url: place.url, keys: place.keys, ms: ms / rounds }
   const watch = new MemoryWatch(place.pid)
   const [calms, attackeds, endingsOf, added]: [Served[], Served[], Endings[], number[]] = [[], [], [], []]
+  let longestTurnMs = 0
   for (let round = 0; round < rounds; round += 1) {
     await askSteadily(neighbour, settleMs) // What the attack before has left behind.
     const calm = await watchCpu(place.pid, () => askSteadily(neighbour, order.ms / 2))
+    await place.turns.readLongest()
     const { done, cores } = await withAttacker((attacker) =>
       watchCpu(place.pid, () => Promise.all([askSteadily(neighbour, order.ms), attacker.ask<Endings>(order)])),
     )
+    longestTurnMs = Math.max(longestTurnMs, (await place.turns.readLongest()).cpuMs)
     calms.push(calm.done)
     attackeds.push(done[0])
     endingsOf.push(done[1])
@@ -158,6 +174,7 @@ export const measureAttack = async (attack: Attack, place: Place, { ms, rounds }
   const found = {
     ...{ name: attack.name, endings, calm: mergeServed(calms), attacked: mergeServed(attackeds), memory: watch.stop() },
     addedCores: median(added),
+    longestTurnMs,
     tries: countOf(endings, () => true),
     held: countOf(endings, (ending) => attack.held.includes(ending)),
     open: countOf(endings, (ending) => ending === 'open'),
@@ -165,16 +182,28 @@ export const measureAttack = async (attack: Attack, place: Place, { ms, rounds }
   return { ...found, problems: findProblems(found) }
 }
 
-const head = ['attack', 'verdict', 'tries', 'held', 'open', 'p99 calm', 'p99 attacked', 'added CPU', 'memory']
+const head = [
+  'attack',
+  'verdict',
+  'tries',
+  'held',
+  'open',
+  'p99 calm',
+  'p99 attacked',
+  'longest turn',
+  'added CPU',
+  'memory',
+]
 
 export const printRows = (rows: readonly Row[]): string =>
   table(
     head,
-    rows.map(({ name, problems, tries, held, open, calm, attacked, addedCores, memory }) => [
+    rows.map(({ name, problems, tries, held, open, calm, attacked, longestTurnMs, addedCores, memory }) => [
       name,
       problems.length === 0 ? 'holds' : problems.join('; '),
       ...[tries, held, open].map(whole),
       ...[calm, attacked].map(({ p99Ms }) => `${p99Ms.toFixed(1)} ms`),
+      `${whole(longestTurnMs)} ms`,
       `${whole(100 * addedCores)} %`,
       megabytes(memory.peak),
     ]),

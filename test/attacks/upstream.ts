@@ -23,6 +23,30 @@ const answerWith =
     response.writeHead(200, { 'content-type': 'application/json' }).end(text)
   }
 
+const anthropicHead = `event: message_start\ndata: ${JSON.stringify({
+  type: 'message_start',
+  message: { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [], usage: { input_tokens: 8 } },
+})}\n\n`
+const textBlock = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }
+const anthropicBlock = `event: content_block_start\ndata: ${JSON.stringify(textBlock)}\n\n`
+const anthropicWords = (text: string): string =>
+  `event: content_block_delta\ndata: ${JSON.stringify({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })}\n\n`
+
+/** Of a stream that is translated: so many events at once. */
+const sendEvents =
+  (event: string, count: number): Behaviour =>
+  (response) => {
+    beginStream(response)
+    response.end(anthropicHead + anthropicBlock + event.repeat(count))
+  }
+
+const vectors = JSON.stringify({
+  object: 'list',
+  model: 'm',
+  data: [{ object: 'embedding', index: 0, embedding: [1] }],
+  usage: { prompt_tokens: 8, total_tokens: 8 },
+})
+
 const streamEndlessly: Behaviour = async (response) => {
   beginStream(response)
   while (!response.destroyed) {
@@ -50,6 +74,10 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
   hung: () => undefined,
   endless: streamEndlessly,
   limited: limitTo(20),
+  vectors: answerWith(vectors),
+  /** One event of 12 MB: below the bound. */
+  'large-event': sendEvents(anthropicWords('x'.repeat(12 * 1024 * 1024)), 1),
+  'many-events': sendEvents(anthropicWords('word '), 20_000),
 }
 
 await serveHostileUpstream(behaviours)

@@ -9,7 +9,7 @@ import { archiveSnapshot } from '../../src/audit/archive-snapshot.ts'
 import type { IntegrityFinding } from '../../src/audit/findings.ts'
 import { passVerified, restoreLedger, type SnapshotStore } from '../../src/audit/snapshots.ts'
 import { verifyLog } from '../../src/audit/verify.ts'
-import { verifyArchivedSnapshot } from '../../src/audit/verify-snapshots.ts'
+import { type SnapshotCheck, verifyArchivedSnapshot } from '../../src/audit/verify-snapshots.ts'
 import type { RawFrame } from '../../src/log/raw-frames.ts'
 import { temporaryFolder } from '../support/gateway.ts'
 import { randomOf } from '../support/random.ts'
@@ -42,12 +42,14 @@ const archive = async (
   }
 }
 
-const verify = async (folder: string): Promise<readonly IntegrityFinding[]> => {
+const check = async (folder: string): Promise<SnapshotCheck> => {
   const source = await ArchiveSource.open(folder)
   const { total, snapshots } = await verifyLog({ source, verifiers: [verifier], known: source.checkpoints })
   t.equal(total, 0)
   return verifyArchivedSnapshot({ store: source.snapshots, log: source, verifiers: [verifier] }, snapshots)
 }
+
+const verify = async (folder: string): Promise<readonly IntegrityFinding[]> => (await check(folder)).findings
 
 const archived = async (t: Test): Promise<string> => {
   const folder = await temporaryFolder(t)
@@ -94,6 +96,18 @@ t.test('an archive that goes on takes the newer one, and keeps no other file', a
   t.equal((await readdir(join(folder, 'snapshots'))).length, 1)
   await archive(folder, storeOf(log.snapshots.slice(0, 2)))
   t.equal(await sequenceIn(folder), newest.head.sequence, 'an older one takes no place of a newer one')
+})
+
+t.test('an archive without the last one that its frames confirm is not proven, and that is no finding', async (t) => {
+  const folder = await archived(t)
+  const missing = [new RegExp(`snapshot of sequence ${newest.head.sequence}, .* is not in the archive`)]
+  t.same(await check(folder), { findings: [], unproven: [] })
+  await rewrite(folder, () => ({ snapshot: undefined }))
+  t.match(await check(folder), { findings: [], unproven: missing })
+  await archive(folder, storeOf(log.snapshots.slice(0, -2)))
+  t.match(await check(folder), { findings: [], unproven: missing }, 'an older one does not replace it')
+  await archive(folder, storeOf(log.snapshots))
+  t.same(await check(folder), { findings: [], unproven: [] }, 'the next run archives it')
 })
 
 t.test('one that no checkpoint among the frames confirms is not archived', async (t) => {

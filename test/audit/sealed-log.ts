@@ -87,6 +87,8 @@ export interface SealedLogOptions {
   /** Each checkpoint confirms a snapshot. */
   readonly snapshots?: boolean
   readonly signer?: Signer
+  /** Signs the checkpoints after so many. */
+  readonly successor?: { readonly signer: Signer; readonly after: number }
 }
 
 export interface StoredSnapshot {
@@ -117,6 +119,7 @@ class LogMaking {
   readonly #ledger: Ledger | null
   readonly #random: Random
   readonly #signer: Signer
+  readonly #successor: SealedLogOptions['successor']
   readonly #writers: readonly Writer[]
   readonly #sealer: Writer
   /** Requests that have no end yet. */
@@ -124,10 +127,11 @@ class LogMaking {
   readonly #sealings: readonly SealBuilder[]
   #events = 0
 
-  constructor({ random, sealers = 1, signer: ours = signer, snapshots = false }: SealedLogOptions) {
+  constructor({ random, sealers = 1, signer: ours = signer, successor, snapshots = false }: SealedLogOptions) {
     this.#random = random
     this.#ledger = snapshots ? initialLedger() : null
     this.#signer = ours
+    this.#successor = successor
     const writerOf = (subject: string): Writer => ({ id: this.#id('writer'), subject, counter: 0 })
     this.#sealer = writerOf('journal.scheduler')
     this.#writers = ['journal.edge', 'journal.edge', 'journal.proxy', 'journal.operator', `wallet.${workspaceId}`].map(
@@ -148,7 +152,8 @@ class LogMaking {
     if (sealing.unsealed === 0) return
     const snapshot = this.#ledger === null ? null : snapshotOf(this.#ledger)
     if (snapshot !== null) this.snapshots.push(snapshot)
-    const seal = signSeal(sealing.next(), this.#signer, snapshot?.head)
+    const { signer: next, after } = this.#successor ?? { signer: this.#signer, after: 0 }
+    const seal = signSeal(sealing.next(), this.seals.length < after ? this.#signer : next, snapshot?.head)
     for (let each = 0; each < late; each += 1) this.write(eventsMax)
     this.#store(this.#sealer, [{ type: 'CheckpointSealed', data: seal }])
     this.seals.push({ sequence: this.frames.length, seal })

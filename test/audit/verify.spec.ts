@@ -143,7 +143,7 @@ t.test('a checkpoint that the next one seals, and that nobody signed so', async 
   }
   const found = await check([...log.frames, { ...frame, sequence: log.frames.length + 1 }])
   t.match(found, { total: 1, findings: [{ kind: 'checkpoint-forged', sequence: log.frames.length + 1 }] })
-  t.match(found.findings[0]?.text, new RegExp(`nothing speaks for the frames from ${last.size + 1} on`))
+  t.match(found.findings[0]?.text, new RegExp(`no checkpoint covers the frames from ${last.size + 1} on`))
 })
 
 for (const [what, change] of [
@@ -388,4 +388,36 @@ t.test('a log that was sealed late, and ends before its checkpoints have come so
   )
   const second = await check(later, { unsealedFramesMax: 200 })
   t.match(second.findings, [{ kind: 'frame-unlocated', sequence: 21, toSequence: 80 }], 'the first of them agrees')
+})
+
+t.test('a log whose key was changed, verified with the key before alone', async (t) => {
+  const { frames, seals } = sealedLog({ frames: 60, random: randomOf(5), successor: { signer: stranger, after: 3 } })
+  const [first, second] = [seals[2]!.seal.size, seals.at(-1)!.seal.size]
+  const on = (some: readonly RawFrame[], parts: Partial<VerifyParts> = {}) => check(some, parts)
+  const both = [verifier, deriveVerifier(stranger)]
+  t.match(await on(frames, { verifiers: both }), { total: 0, unproven: [], unknownKey: null, sealedTo: second })
+
+  const found = await on(frames)
+  t.match(found, { total: 0, sealedTo: first, root: seals[2]!.seal.root, checkpoints: 3 })
+  t.match(found.unproven, [/frames 1 to \d+; .* by example\.com\/log\+[0-9a-f]{8}, .*signing key was changed/])
+  t.equal(decideVerdict(found), 'not_proven')
+  const note = { note: seals.at(-1)!.seal.note, place: 'a file' }
+  t.match(await on(frames.slice(0, seals[2]!.sequence), { known: [note] }), { counts: { 'log-truncated': 1 } })
+  t.match(await on(frames.slice(0, second), { known: [note] }), { total: 0, unproven: [/signing key was changed/] })
+
+  for (const sequence of [3, seals[2]!.sequence + 1, second - 1]) {
+    const changed = frames.map((each) => (each.sequence === sequence ? { ...each, subject: 'other' } : each))
+    t.match(await on(changed), { total: 1, findings: [{ kind: 'frame-changed', sequence }] })
+    const removed = renumbered(frames.filter((each) => each.sequence !== sequence))
+    t.match(await on(removed), { total: 1, findings: [{ kind: 'frame-removed', sequence }] })
+  }
+})
+
+t.test('a checkpoint of another key that does not continue what was sealed is forged', async (t) => {
+  const { frames, seals } = sealedLog({ frames: 60, random: randomOf(5), successor: { signer: stranger, after: 3 } })
+  const other = sealedLog({ frames: 60, random: randomOf(6), signer: stranger })
+  const cut = frames.slice(0, seals[2]!.sequence)
+  const foreign = other.seals.find(({ seal }) => seal.size > cut.length)!
+  const spliced = renumbered([...cut, other.frames[foreign.sequence - 1]!])
+  t.match(await check(spliced), { total: 1, findings: [{ kind: 'checkpoint-forged', sequence: cut.length + 1 }] })
 })

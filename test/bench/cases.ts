@@ -1,5 +1,5 @@
 import { type Format, formats } from './content.ts'
-import type { RouteName } from './routes.ts'
+import { type RouteName, translatedRoutes } from './routes.ts'
 
 /** One kind of load. */
 export interface Case {
@@ -14,7 +14,7 @@ export const comparedConnections = 64
 const routesOf = (surfaces: readonly Format[], stream: boolean): readonly RouteName[] => {
   const beside = surfaces.filter((surface) => surface !== 'chat')
   const translates = stream && surfaces.includes('chat') && surfaces.includes('messages')
-  return translates ? [...beside, 'translated'] : beside
+  return translates ? [...beside, ...translatedRoutes] : beside
 }
 
 /** Chat at each number of connections, what else is asked for at one. */
@@ -52,7 +52,10 @@ const routeLabels: { readonly [R in RouteName]: string } = {
   chat: 'chat',
   messages: 'messages',
   responses: 'responses',
-  translated: 'chat → anthropic',
+  chatOverMessages: 'chat → anthropic',
+  messagesOverChat: 'messages → openai',
+  responsesOverMessages: 'responses → anthropic',
+  geminiOverChat: 'gemini → openai',
 }
 
 export const labelOf = (route: RouteName): string => routeLabels[route]

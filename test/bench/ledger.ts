@@ -21,6 +21,12 @@ interface Bills {
   readonly picos: bigint
 }
 
+/** An upstream of OpenAI's is asked by chat for what its Responses API is not asked for. */
+const upstreamFormatOf = (surface: string, provider: string): string => {
+  if (provider === 'anthropic') return 'messages'
+  return surface === 'messages' || surface === 'gemini' ? 'chat' : surface
+}
+
 /** The gateway's log and tables, read while it runs. */
 export class Books {
   readonly #log: Pick<OpenLog, 'lastSequence'>
@@ -51,7 +57,7 @@ export class Books {
       .groupBy(['surface', 'provider'])
       .execute()
     return rows.map(({ surface, provider, count, usd }) => ({
-      format: provider === 'anthropic' ? 'messages' : surface,
+      format: upstreamFormatOf(surface, provider),
       count: Number(count),
       picos: parseUsd(usd),
     }))

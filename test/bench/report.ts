@@ -6,6 +6,7 @@ import { median } from './figures.ts'
 import { ledgerLine, type Reconciliation } from './ledger.ts'
 import type { ProjectionRates } from './projection.ts'
 import { type Cell, cellsOf, type Row } from './rounds.ts'
+import { translatedRoutes } from './routes.ts'
 import { megabytes, type Target, table, targetLine, whole } from './table.ts'
 
 /** All that a run has found. */
@@ -55,17 +56,16 @@ const surfaceTarget = (cells: readonly Cell[], measured: Case): readonly Target[
   const { route, connections } = measured
   return [
     {
-      what: `${connections} connections, ${route}, ${kindOf(measured)}: share of the relay's throughput at least ${wanted.ofChat} × chat's`,
+      what: `${connections} connections, ${labelOf(route)}, ${kindOf(measured)}: share of the relay's throughput at least ${wanted.ofChat} × chat's`,
       found: `${ofChat.toFixed(2)} ×`,
       met: ofChat >= wanted.ofChat,
     },
   ]
 }
 
-/** Translation has no target: what it costs is shown. */
 const surfaceTargets = ({ cells }: Report): readonly Target[] =>
   [false, true].flatMap((stream) =>
-    (['messages', 'responses'] as const).flatMap((route) =>
+    (['messages', 'responses', ...translatedRoutes] as const).flatMap((route) =>
       surfaceTarget(cells, { route, stream, connections: comparedConnections }),
     ),
   )
@@ -159,7 +159,7 @@ const failureLines = ({ cells }: Report): readonly string[] =>
   )
 
 const translationNote =
-  "chat → anthropic: chat clients, a messages upstream; the upstream and the relay are asked in the upstream's own format"
+  "chat → anthropic: chat clients, an upstream of messages, and so on; the upstream and the relay are asked in the upstream's own format"
 
 export const reportText = (report: Report): string => {
   const { rounds, seconds, rows, cells, projection } = report
@@ -181,7 +181,7 @@ export const reportText = (report: Report): string => {
       chunksPerStream,
     ),
     '',
-    ...(rows.some(({ route }) => route === 'translated') ? [translationNote] : []),
+    ...(rows.some(({ route }) => route === 'chatOverMessages') ? [translationNote] : []),
     ...cpuLines(report),
     memoryLine(report),
     `tables caught up at most ${whole(catchUpMs)} ms after a load had stopped`,

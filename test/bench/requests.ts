@@ -1,6 +1,5 @@
 /** What the clients of the bench ask. */
-import type { Format } from './content.ts'
-import { paths } from './routes.ts'
+import { pathOf, type Surface } from './routes.ts'
 import { metadataOf, type Shape } from './shape.ts'
 
 /** Where a client asks, and how it speaks. */
@@ -8,7 +7,7 @@ export interface Addressed {
   /** `http://host:port` and what stands before `/v1`. */
   readonly url: string
   readonly key: string
-  readonly format: Format
+  readonly format: Surface
   readonly model: string
 }
 
@@ -28,7 +27,7 @@ const ordinaryPrompt = 'What is a ledger, and how is it balanced? Two sentences,
 const outputTokensMax = 64
 
 /** One question as each surface's clients ask it. */
-const questionOf: { readonly [F in Format]: (ask: Ask) => object } = {
+const questionOf: { readonly [S in Surface]: (ask: Ask) => object } = {
   chat: ({ stream, prompt = ordinaryPrompt, shape }) => ({
     messages: [
       { role: 'system', content: instructions },
@@ -50,28 +49,35 @@ const questionOf: { readonly [F in Format]: (ask: Ask) => object } = {
     max_output_tokens: outputTokensMax,
     ...(stream ? { stream: true } : {}),
   }),
+  gemini: ({ prompt = ordinaryPrompt }) => ({
+    systemInstruction: { parts: [{ text: instructions }] },
+    contents: [{ role: 'user', parts: [{ text: prompt }] }],
+    generationConfig: { maxOutputTokens: outputTokensMax },
+  }),
 }
 
+/** Google's clients name the model in the address. */
 export const bodyOf = ({ format, model, ...ask }: Pick<Addressed, 'format' | 'model'> & Ask): string =>
-  JSON.stringify({ model, ...questionOf[format](ask) })
+  JSON.stringify({ ...(format === 'gemini' ? {} : { model }), ...questionOf[format](ask) })
 
 const bearer = (key: string): readonly string[] => [`Authorization: Bearer ${key}`]
 
 /** As the official SDKs send the key. */
-const keyHeaders: { readonly [F in Format]: (key: string) => readonly string[] } = {
+const keyHeaders: { readonly [S in Surface]: (key: string) => readonly string[] } = {
   chat: bearer,
   messages: (key) => [`X-Api-Key: ${key}`, 'Anthropic-Version: 2023-06-01'],
   responses: bearer,
+  gemini: (key) => [`X-Goog-Api-Key: ${key}`],
 }
 
 /** The request as it goes over a socket. */
 export const requestOf = (asking: Asking): Buffer => {
-  const { url, key, format, headers = [] } = asking
+  const { url, key, format, model, stream, headers = [] } = asking
   const { host, pathname } = new URL(url)
   const body = bodyOf(asking)
   return Buffer.from(
     [
-      `POST ${pathname === '/' ? '' : pathname}${paths[format]} HTTP/1.1`,
+      `POST ${pathname === '/' ? '' : pathname}${pathOf(format, model, stream)} HTTP/1.1`,
       `Host: ${host}`,
       ...keyHeaders[format](key),
       ...headers,

@@ -80,7 +80,14 @@ t.test('a snapshot is archived, verified, proves a balance and is put back; a da
   t.equal(ledger?.sequence, newest.head.sequence)
   t.match(await to.run('restore', archive, '--json'), { code: 0, out: /"restored":0,.*"snapshot":\d+/ })
 
-  const { snapshot } = JSON.parse(await readFile(join(archive, 'manifest.json'), 'utf8'))
+  const manifest = join(archive, 'manifest.json')
+  const whole = await readFile(manifest, 'utf8')
+  const { snapshot, ...others } = JSON.parse(whole)
+  await writeFile(manifest, JSON.stringify(others))
+  const taken = new RegExp(`the snapshot of sequence ${snapshot.sequence}, .* is not in the archive`)
+  t.match(await from.run('verify', '--archive', archive), { code: 4, out: taken })
+  t.match(await to.run('restore', archive), { code: 0, err: taken, out: /no snapshot was put back/ })
+  await writeFile(manifest, whole)
   await truncate(join(archive, snapshot.file), 60)
   const changed = /snapshot-changed: the snapshot of sequence \d+ is not the one that a checkpoint confirms/
   t.match(await from.run('verify', '--archive', archive), { code: 1, out: changed })

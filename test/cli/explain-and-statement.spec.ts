@@ -265,6 +265,7 @@ interface Movement {
   readonly amount: string
   readonly balance_after: string
   readonly reference: string
+  readonly upstream_request_id: string
 }
 interface Balance {
   readonly type: string
@@ -280,7 +281,7 @@ interface Read {
 }
 
 const statement = async (...words: readonly string[]): Promise<Read> => {
-  const { out, err, code } = await command('statement', workspaceId, '--json', ...words)
+  const { out, err, code } = await command('statement', workspaceId, '--json', '--holds', ...words)
   if (code !== 0) throw new Error(err)
   const records = out
     .trimEnd()
@@ -304,12 +305,50 @@ t.test('a statement equals the wallet, and ties to the log', async (t) => {
   )
   const checked = await command('statement', workspaceId, '--json', '--check')
   t.match(checked, { code: 0, err: /checked: every movement/ })
-  const byLog = await command('statement', workspaceId, '--json', '--from-log', '--to', '2100-01-01')
+  const byLog = await command('statement', workspaceId, '--json', '--holds', '--from-log', '--to', '2100-01-01')
   const [, ...records] = byLog.out.trimEnd().split('\n')
   t.same(
     records.slice(0, whole.movements.length).map((line) => JSON.parse(line)),
     whole.movements,
   )
+})
+
+t.test('holds are hidden, and checked all the same', async (t) => {
+  const shown = await command('statement', workspaceId, '--json', '--check')
+  t.match(shown, { code: 0, err: /checked: every movement/ })
+  t.notMatch(shown.out, /"kind":"(?:hold|release)","reference"/)
+  t.ok((await statement()).movements.some(({ kind }) => kind === 'hold'))
+})
+
+t.test('a report of the month is what its statements come to, in every format', async (t) => {
+  const { movements } = await statement()
+  const month = movements[0]!.at.slice(0, 7)
+  const debits = movements.filter(({ kind }) => /charge|excess|fee|adjustment/.test(kind))
+  const spent = formatUsd(-debits.reduce((picos, { amount }) => picos + parseUsd(amount), 0n))
+  const report = (...words: readonly string[]) => command('report', '--month', month, ...words)
+  const json = await report('--group-by', 'workspace', '--format', 'json')
+  t.match(json, { code: 0, err: /^checked: this is what the statements of \d+ workspaces? come/ })
+  const rows = json.out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.match(
+    rows.find(({ workspace }) => workspace === workspaceId),
+    { net: spent },
+  )
+  const [head, ...records] = parseCsv((await report('--format', 'csv')).out)
+  t.same(head, ['workspace', 'model', 'requests', 'charges', 'corrections', 'fees', 'net'])
+  t.equal(
+    formatUsd(records.reduce((picos, record) => picos + parseUsd(record.at(-1)!), 0n)),
+    formatUsd(rows.reduce((picos, { net }) => picos + parseUsd(net), 0n)),
+  )
+  t.match((await report('--group-by', 'tag:team')).out, /tag:team +requests .*\n(?:.*\n)*unattributed .*\ntotal /)
+  t.match(await command('report', '--month', '2026-13'), {
+    code: 2,
+    err: /a month in UTC is such as 2026-11, got `2026-13`/,
+  })
+  t.match(await report('--group-by', 'model,model'), { code: 2, err: /each once/ })
+  t.match((await command('report', '--month', '2001-01')).err, /statements of 0 workspaces/)
 })
 
 const readAll = async (range: StatementRange) => {
@@ -328,6 +367,19 @@ const readAll = async (range: StatementRange) => {
   const difference = await comparison.end(read.isFinal())
   return { opening, entries, closing: totals.closing, isFinal: read.isFinal(), difference }
 }
+
+t.test('a charge has the upstream request id that its explanation has', async (t) => {
+  const { movements } = await statement()
+  const table = (await command('statement', workspaceId)).out
+  for (const id of [ids.plain, ids.fallback]) {
+    const { attempts } = await explained<RequestExplanation>(t, id)
+    const served = attempts?.at(-1)?.upstream_request_id ?? ''
+    t.match(served, /^req_/)
+    const charge = movements.find(({ kind, reference }) => kind === 'charge' && reference === id)
+    t.equal(charge?.upstream_request_id, served)
+    t.match(table, new RegExp(`${id}  ${served}  openai/`))
+  }
+})
 
 t.test('consecutive statements join, wherever they are cut', async (t) => {
   const whole = await readAll({ from: null, to: null })
@@ -355,11 +407,14 @@ t.test('a statement that nobody reads any more is no fault', async (t) => {
 
 t.test('as CSV, which parses back', async (t) => {
   const { entries, closing } = await readAll({ from: null, to: new Date('2100-01-01') })
-  const { code, out } = await command('statement', workspaceId, '--csv', '--to', '2100-01-01')
+  const { code, out } = await command('statement', workspaceId, '--csv', '--holds', '--to', '2099-12-31')
   t.equal(code, 0)
   const [head, opening, ...records] = parseCsv(out)
-  t.equal(head?.join(), 'at,sequence,event_index,line,kind,reference,amount,held,balance_after,held_after,note')
-  t.equal(opening?.join(), ',,,,opening,,,,0,0,')
+  t.equal(
+    head?.join(),
+    'at,sequence,event_index,line,kind,reference,amount,held,balance_after,held_after,note,upstream_request_id,corrects,model,key,surface,tags,price_version,event_at',
+  )
+  t.equal(opening?.join(), `,,,,opening,,,,0,0${','.repeat(9)}`)
   t.match(records.at(-1), [
     '2100-01-01T00:00:00.000Z',
     '',
@@ -422,7 +477,7 @@ t.test('the note of a credit is in every format of its statement', async (t) => 
   const { out, code, err } = await command('statement', 'gamma')
   t.same({ code, err }, { code: 0, err: '' })
   const lines = out.split('\n')
-  t.match(lines[2], /reference +note$/)
+  t.match(lines[2], /reference, upstream request id, model, what is corrected, note, when it occurred$/)
   t.match(lines[4], / {2}=0 {2}a remark$/)
   t.match(out, / {2}=13 {2}"two\\r\\nlines"\n/)
   t.match(out, / {2}by command {2}of the command\n/)
@@ -450,11 +505,14 @@ t.test('used wrongly', async (t) => {
     ['--check', '--from-log'],
   ])
     t.match(await command('statement', workspaceId, ...words), { code: 2, out: '' }, words.join(' '))
-  t.match(await command('statement', workspaceId, '--from', '2026-03-01', '--to', '2026-03-01'), {
+  const noon = '2026-03-01T12:00:00Z'
+  t.match(await command('statement', workspaceId, '--from', noon, '--to', noon), {
     code: 2,
     out: '',
-    err: /--to is the first instant no longer in the statement, so from 2026-03-01T00:00:00.000Z to 2026-03-01T00:00:00.000Z there is nothing/,
+    err: /the statement must end after it begins, got from 2026-03-01T12:00:00.000Z up to 2026-03-01T12:00:00.000Z/,
   })
+  const day = await command('statement', workspaceId, '--from', '2026-03-01', '--to', '2026-03-01')
+  t.match(day, { code: 0, out: /from 2026-03-01T00:00:00.000Z up to 2026-03-02T00:00:00.000Z, which is not in it/ })
 })
 
 t.test('an archive is told of when it is what was sealed', async (t) => {

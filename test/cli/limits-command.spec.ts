@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import t from 'tap'
 import { registerOperations, type WithOperationSession } from '../../src/cli/operations.ts'
+import type { Platform } from '../../src/cli/platform.ts'
 import { initialLedger } from '../../src/domain/ledger/ledger.ts'
 import { LedgerTail } from '../../src/log/ledger-tail.ts'
 import { credited, keyIssued, opened, planSubscribed, pricePublished, workspaceId } from '../roles/projector/facts.ts'
@@ -21,11 +22,17 @@ const platform = {
   connect: () => Promise.reject(new Error('it erases nothing')),
   endUsers: { name: 'GATEWAY', role: 'operator', replicas: 1 },
   tables: null,
-}
+} as unknown as Platform
 const limits = async (...words: readonly string[]): Promise<string> => {
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined })
   const withSession: WithOperationSession = (_command, work) =>
-    work({ log, tail, runtime, platform, config: { requestsPerMinute: 100, catalog, prices: { prices: [] } } })
+    work({
+      log,
+      tail,
+      runtime,
+      platform,
+      config: { requestsPerMinute: 100, catalog, prices: { prices: [] }, tagNames: ['team'] },
+    })
   registerOperations(program, withSession)
   for (const command of program.commands.flatMap((group) => [group, ...group.commands]))
     command.exitOverride().configureOutput({ writeErr: () => undefined })
@@ -72,6 +79,29 @@ t.test('what is named is changed, the rest stays', async (t) => {
   t.notMatch(await limits('show', 'acme'), /key-1/)
 })
 
+t.test('tags and end users have spend limits', async (t) => {
+  const alice = 'a1'.repeat(32)
+  const ofTeam = ['acme', '--tag', 'team=a b']
+  t.match(await limits('set', ...ofTeam, '--spend-day', '1.50'), /^of .*\ntag team=a b +0 of 1.5 [^\n]*$/)
+  t.match(JSON.parse(await limits('set', 'acme', '--end-user', alice, '--spend-total', '9', '--json')), {
+    key: null,
+    end_user: alice,
+    limits: { spend: { total: '9' } },
+    spent_total: '0',
+  })
+  t.match(await limits('set', ...ofTeam, '--spend-day', 'none', '--spend-month', '3'), /team=a b +0 of 3/)
+  t.match(await limits('set', ...ofTeam, '--spend-month', '3'), /unchanged/)
+  const all = await limits('show', 'acme')
+  for (const name of ['(workspace)', 'tag team=a b', `end user ${alice}`]) t.match(all, name)
+  t.match(await limits('show', ...ofTeam, '--json'), /^{"workspace":"acme","key":null,"tag":"team=a b",[^\n]*}$/)
+  t.match(await limits('clear', ...ofTeam), /^lifted/)
+  t.match(await limits('clear', ...ofTeam), /none/)
+  t.match(await limits('clear', 'acme', '--end-user', alice), /^lifted/)
+  t.notMatch(await limits('show', 'acme'), /end user|team/)
+  t.match(await limits('set', 'acme', '--tag', 'tema=x', '--spend-day', '1'), /warning: `tema` is not among the `tags`/)
+  await limits('clear', 'acme', '--tag', 'tema=x')
+})
+
 t.test('what is in force is shown, with where it comes from', async (t) => {
   t.match(await limits('show', 'acme'), /100 requests\/min \(configuration\)/)
   const ofPlan = { requestsPerMinute: 10, allowedModels: ['openai/*'] }
@@ -109,6 +139,12 @@ t.test('what makes no sense is refused, and nothing is set', async (t) => {
     [['set', ...ofKey, '--allow-model', 'gateway/auto'], /--allow-model/],
     [['set', ...ofKey, '--model-limit', 'x/a,rpm=1'], /--model-limit/],
     [['show', 'nobody'], /no such workspace/],
+    [['set', 'acme', '--tag', 'team=a', '--requests-per-minute', '1'], /no limits but `spend`/],
+    [['set', 'acme', '--tag', 'team', '--spend-day', '1'], /a tag and its value, such as team=search/],
+    [['set', 'acme', '--tag', 'team=a\u0007', '--spend-day', '1'], /a tag and its value, such as team=search/],
+    [['set', 'acme', '--end-user', 'alice', '--spend-day', '1'], /the `end_user` of a charge/],
+    [['set', ...ofKey, '--tag', 'team=a', '--spend-day', '1'], /`key`, `tag`/],
+    [['clear', 'acme', '--tag', 'team=a', '--user', 'alice'], /`tag`, `user`/],
   ]
   for (const [words, message] of refused) await t.rejects(limits(...words), { message }, words.join(' '))
   t.equal(tail.ledger.sequence, sequence)

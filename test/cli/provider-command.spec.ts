@@ -4,6 +4,7 @@ import t from 'tap'
 import { startSandbox } from '../../sandbox/server.ts'
 import { asText, type JsonObject } from '../../src/encoding/json.ts'
 import { azureAccount, azureGate, entraApplication, entraGate } from '../support/clouds/azure.ts'
+import { AwsAccount, bedrockGate, bedrockRegion, staticKeys } from '../support/clouds/bedrock.ts'
 import { IssuedTokens, startCloud } from '../support/clouds/cloud.ts'
 import { googleTokenGate, serviceAccount, vertexGate, vertexPath } from '../support/clouds/google.ts'
 import { runtime, temporaryFolder } from '../support/gateway.ts'
@@ -16,6 +17,7 @@ const azure = await startCloud(t, azureGate(sandbox.url, tokens))
 const authority = await startCloud(t, entraGate(tokens))
 const vertex = await startCloud(t, vertexGate(sandbox.url, tokens))
 const googleTokens = await startCloud(t, googleTokenGate(tokens))
+const bedrock = await startCloud(t, bedrockGate(sandbox.url, new AwsAccount()))
 const folder = await temporaryFolder(t)
 await writeFile(join(folder, 'account.json'), JSON.stringify(serviceAccount(googleTokens)))
 
@@ -23,6 +25,12 @@ const wrongKey = 'azure-key-that-is-wrong-0123456789'
 const { tenantId: tenant_id, clientId: client_id, clientSecret: client_secret } = entraApplication
 const entra = { type: 'entra_application', authority, tenant_id, client_id, client_secret }
 const dated = { dialect: 'azure', base_url: `${azure}/openai`, api_version: azureAccount.apiVersion }
+const awsKeys = {
+  type: 'aws_keys',
+  region: bedrockRegion,
+  access_key_id: staticKeys.accessKeyId,
+  secret_access_key: staticKeys.secretAccessKey,
+}
 const providers = {
   openai: {
     dialect: 'openai',
@@ -39,6 +47,18 @@ const providers = {
     dialect: 'vertex',
     base_url: vertex + vertexPath,
     authentication: { type: 'google_credentials', credentials_file: join(folder, 'account.json') },
+  },
+  bedrock: { dialect: 'bedrock', base_url: bedrock, authentication: awsKeys },
+  'bedrock-wrong': {
+    dialect: 'bedrock',
+    base_url: bedrock,
+    authentication: { ...awsKeys, secret_access_key: 'the-wrong-secret-of-an-account' },
+  },
+  'bedrock-region': { dialect: 'bedrock', base_url: bedrock, authentication: { ...awsKeys, region: 'us-east-1' } },
+  'bedrock-no-file': {
+    dialect: 'bedrock',
+    base_url: bedrock,
+    authentication: { type: 'aws_profile', region: bedrockRegion, credentials_file: join(folder, 'absent') },
   },
   vv: { dialect: 'vv-video', base_url: sandbox.url, api_key: 'wrong-key-of-a-vendor' },
 }
@@ -89,11 +109,13 @@ t.test('a model of embeddings is asked for a vector alone', async (t) => {
 })
 
 for (const [name, model, expected] of [
-  ['anthropic', 'claude-haiku-4-5', { ...allWell, count_tokens: 'ok' }],
-  ['google', 'gemini-2.5-flash', { ...allWell, count_tokens: 'skipped' }],
+  ['anthropic', 'claude-haiku-4-5', { ...allWell, models: 'ok', count_tokens: 'ok' }],
+  ['google', 'gemini-2.5-flash', { ...allWell, models: 'ok', count_tokens: 'skipped' }],
   ['azure', 'plain', { ...allWell, models: 'skipped' }],
   ['vertex', 'claude-plain', { ...allWell, models: 'skipped', count_tokens: 'ok' }],
   ['vertex', 'gemini-plain', allWell],
+  ['bedrock', 'eu.anthropic.claude-plain', { ...allWell, models: 'skipped' }],
+  ['bedrock', 'amazon.nova-plain', { ...allWell, models: 'skipped', count_tokens: 'skipped' }],
 ] as const)
   t.test(`${name}: ${model}`, async (t) => t.match((await test(name, '--model', model)).of(), expected))
 
@@ -110,9 +132,25 @@ t.test('what an upstream refuses has its own words, and no secret', async (t) =>
     token.results.find(({ check }) => check === 'authentication'),
     { result: 'failed', detail: /AADSTS7000215/ },
   )
+  const signature = await test('bedrock-wrong', '--model', 'amazon.nova-plain')
+  t.match(signature.of(), { reach: 'ok', authentication: 'failed', answer: 'failed', models: 'skipped' })
+  t.match(
+    signature.results.find(({ check }) => check === 'authentication'),
+    { detail: /^403 The request signature we calculated does not match/ },
+  )
+  const region = await test('bedrock-region', '--model', 'amazon.nova-plain')
+  t.match(
+    region.results.find(({ check }) => check === 'authentication'),
+    { result: 'failed', detail: /^403 Credential should be scoped to a valid region/ },
+  )
+  const file = await test('bedrock-no-file', '--model', 'amazon.nova-plain')
+  t.match(
+    file.results.find(({ check }) => check === 'authentication'),
+    { result: 'failed', detail: /has no aws_access_key_id|cannot be read/ },
+  )
   const vendor = await test('vv')
   t.match(vendor.of(), { reach: 'ok', authentication: 'failed' })
-  for (const { ended } of [key, token, vendor])
+  for (const { ended } of [key, token, signature, vendor])
     t.notMatch(ended.out + ended.err, /that-is-wrong|the-wrong-secret|wrong-key-of/)
 })
 

@@ -33,3 +33,22 @@ t.test('a signal that follows the first at once is its echo; a later one ends th
   await signalAt(1_001 + cliLimits.signalEchoMs)
   t.same(await exited, [3, null])
 })
+
+t.test('the end of the shell that npx started it in is a signal', async (t) => {
+  const waiting = `
+    import { onShutdownSignal } from '${new URL('../../src/cli/shutdown-signal.ts', import.meta.url)}'
+    const stopped = onShutdownSignal()
+    console.log('ready')
+    await stopped()
+    console.log('stopped')
+    process.exit()`
+  const command = `"$0" --input-type=module -e "$1"; true`
+  const shell = spawn('sh', ['-c', command, process.execPath, waiting], {
+    env: programEnvironment({ npm_lifecycle_event: 'npx' }),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const lines = createInterface({ input: shell.stdout })[Symbol.asyncIterator]()
+  t.same(await lines.next(), { value: 'ready', done: false })
+  shell.kill('SIGTERM')
+  t.same(await lines.next(), { value: 'stopped', done: false })
+})

@@ -187,6 +187,16 @@ t.test('a log that was cut, and one that was rewritten, behind a published check
   )
 })
 
+t.test('an archive whose key was changed is not proven by the key before alone, and not restored', async (t) => {
+  const successor = { signer: stranger, after: 3 }
+  const changed = sealedLog({ frames: 150, random: randomOf(73), successor })
+  const { verifying, run, archived } = await place(t, changed.frames, [verifier, deriveVerifier(stranger)])
+  const reason = /by example\.com\/log\+[0-9a-f]{8}, a key that is not known here: the signing key was changed/
+  t.match(await verifying(), { code: 4, out: reason })
+  t.match(await verifying('--public-key', verifierText(deriveVerifier(stranger))), { code: 0 })
+  t.match(await run('replay', '--archive', archived, '--public-key', key), { code: 1, err: reason })
+})
+
 t.test('a proof is made, and checked without anything else', async (t) => {
   const { folder, run, archived } = await place(t)
   const proof = join(folder, 'charge.json')

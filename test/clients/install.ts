@@ -4,8 +4,9 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export const claudeCodeVersion = '2.1.330'
+export const claudeCodeVersion = '2.1.331'
 export const codexVersion = '0.169.0'
+export const geminiCliVersion = '0.61.0'
 export const pythonSdkVersion = '2.12.0'
 
 const folder = fileURLToPath(new URL('../../node_modules/.cache/clients/', import.meta.url))
@@ -31,6 +32,8 @@ export const installClaudeCode = (): string =>
   installFromNpm('@anthropic-ai/claude-code', claudeCodeVersion, 'cli-wrapper.cjs')
 
 export const installCodex = (): string => installFromNpm('@openai/codex', codexVersion, 'bin/codex.js')
+
+export const installGeminiCli = (): string => installFromNpm('@google/gemini-cli', geminiCliVersion, 'bundle/gemini.js')
 
 /** The Python that has the SDK. */
 export const installPythonSdk = (): string => {

@@ -1,6 +1,6 @@
 /** One session of each client: every one calls a tool and answers with what the tool said. */
 import { type ExecFileOptions, execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -45,14 +45,23 @@ const resultIn = ({ stdout, fault }: Ended): string => {
   return asText(result)
 }
 
+/** In a folder of its own, with a file that has the word. */
+const inFolder = async <T>(word: string, run: (folder: string, file: string) => Promise<T>): Promise<T> => {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-clients-'))
+  try {
+    const file = join(folder, 'note.txt')
+    await writeFile(file, `The secret word is ${word}.\n`)
+    return await run(folder, file)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
 /** Headless, in a folder and a home of its own; it may read files and do nothing else. */
 export const claudeCode =
   (launcher: string): Session =>
-  async ({ url, key, model }, word) => {
-    const folder = await mkdtemp(join(tmpdir(), 'gateway-clients-'))
-    try {
-      const file = join(folder, 'note.txt')
-      await writeFile(file, `The secret word is ${word}.\n`)
+  ({ url, key, model }, word) =>
+    inFolder(word, async (folder, file) => {
       const env = {
         PATH: process.env['PATH'],
         HOME: folder,
@@ -68,10 +77,7 @@ export const claudeCode =
       const words = ['-p', `Read the file ${file} and say the secret word.`, '--allowedTools', 'Read']
       const format = ['--output-format', 'stream-json', '--verbose']
       return [resultIn(await runFile(process.execPath, [launcher, ...words, ...format], { cwd: folder, env }))]
-    } finally {
-      await rm(folder, { recursive: true, force: true })
-    }
-  }
+    })
 
 const codexConfig = (url: string): string => `
 model_provider = "gateway"
@@ -85,11 +91,8 @@ wire_api = "responses"
 /** The same, over the responses surface: it reads the file by a command. */
 export const codex =
   (launcher: string): Session =>
-  async ({ url, key, model }, word) => {
-    const folder = await mkdtemp(join(tmpdir(), 'gateway-clients-'))
-    try {
-      const file = join(folder, 'note.txt')
-      await writeFile(file, `The secret word is ${word}.\n`)
+  ({ url, key, model }, word) =>
+    inFolder(word, async (folder, file) => {
       await writeFile(join(folder, 'config.toml'), codexConfig(url))
       const env = { PATH: process.env['PATH'], HOME: folder, CODEX_HOME: folder, GATEWAY_KEY: key }
       // Its own sandbox needs rights that a test may not have; it runs what the upstream here names, and nothing else.
@@ -98,10 +101,35 @@ export const codex =
       const { stdout, fault } = await runFile(process.execPath, [launcher, ...words], { cwd: folder, env })
       if (fault !== null) throw new Error(fault)
       return [stdout]
-    } finally {
-      await rm(folder, { recursive: true, force: true })
-    }
-  }
+    })
+
+const geminiSettings = JSON.stringify({
+  security: { auth: { selectedType: 'gemini-api-key' } },
+  privacy: { usageStatisticsEnabled: false },
+  general: { enableAutoUpdate: false, disableAutoUpdate: true },
+})
+
+/** The same, over Gemini's surface. */
+export const geminiCli =
+  (launcher: string): Session =>
+  ({ url, key, model }, word) =>
+    inFolder(word, async (folder, file) => {
+      await mkdir(join(folder, '.gemini'))
+      await writeFile(join(folder, '.gemini/settings.json'), geminiSettings)
+      const env = {
+        PATH: process.env['PATH'],
+        HOME: folder,
+        GEMINI_API_KEY: key,
+        GOOGLE_GEMINI_BASE_URL: url,
+        GEMINI_CLI_TRUST_WORKSPACE: 'true',
+        GEMINI_TELEMETRY_ENABLED: 'false',
+      }
+      const options = ['--model', model, '--approval-mode', 'yolo', '--output-format', 'text']
+      const words = [...options, '--prompt', `Read the file ${file} and say the secret word.`]
+      const { stdout, fault } = await runFile(process.execPath, [launcher, ...words], { cwd: folder, env })
+      if (fault !== null) throw new Error(fault)
+      return [stdout]
+    })
 
 const textIn = ({ content }: Anthropic.Beta.BetaMessage): string =>
   content.map((block) => (block.type === 'text' ? block.text : '')).join('')

@@ -65,7 +65,7 @@ t.test('the example of a deployment holds for each role with the secrets of that
     t.equal(verifierText(config.audit.verifier!), publicKey.GATEWAY_PUBLIC_KEY, `${role} can check a snapshot`)
     t.same(
       config.admins,
-      role === 'edge' ? [{ name: 'ana', sha256: hash('sha256', adminToken.GATEWAY_ADMIN_TOKEN) }] : [],
+      role === 'edge' ? [{ name: 'ana', sha256: hash('sha256', adminToken.GATEWAY_ADMIN_TOKEN), role: 'owner' }] : [],
     )
     t.notMatch(JSON.stringify(config.admins), adminToken.GATEWAY_ADMIN_TOKEN)
     t.equal(config.audit.origin, 'gateway.example.com/ledger')
@@ -139,6 +139,12 @@ t.test('a key that stands in the file or the environment stays out of an edge', 
     ['openai', 'anthropic', 'grok', 'google'],
     'the proxies may have any of the known keys',
   )
+})
+
+t.test('a model that clouds sell too is known by its bare name as its maker’s', async (t) => {
+  const { aliases } = readConfig({ ...keys }, { file: fileWith(t, {}) }).catalog
+  for (const model of ['openai/gpt-5-mini', 'google/gemini-2.5-flash', 'anthropic/claude-sonnet-5'])
+    t.equal(aliases[model.slice(model.indexOf('/') + 1)], model)
 })
 
 t.test('the way to a provider: its headers, an HTTP proxy and its authority, for those who call it', async (t) => {
@@ -224,6 +230,31 @@ t.test('deployments: what one leaves out is the provider’s', async (t) => {
   t.throws(() => readConfig({}, { file: fileWith(t, twice) }), {
     message: /providers\.a\.deployments\[1\]\.name: `eu` is the name of another deployment/,
   })
+})
+
+t.test('authorities that were joined without a line break are all read, and a broken one is refused', async (t) => {
+  const [one, other] = await Promise.all([makeCertificates(), makeCertificates()])
+  t.teardown(() => Promise.all([one.remove(), other.remove()]))
+  const [first, second] = [one, other].map(({ caFile }) => readFileSync(caFile, 'utf8').trim())
+  const provider = { dialect: 'openai', base_url: 'https://api.example', api_key: 'k', ca_file: 'ca.pem' }
+  const readWith = (pem: string) => {
+    const folder = t.testdir({ 'gateway.yaml': JSON.stringify({ providers: { a: provider } }), 'ca.pem': pem })
+    return readConfig({}, { file: join(folder, 'gateway.yaml') }).providers[0]?.connection?.ca
+  }
+  t.equal(readWith(`${first}${second}`), `${first}\n${second}`)
+  const broken = second!.replace(/\n.{8}/, '\n')
+  for (const pem of [broken, `${first}\n${broken}`, 'no certificate', ''])
+    t.throws(() => readWith(pem), { message: /providers\.a\.ca_file: ca\.pem cannot be used/ })
+})
+
+t.test('a key of two lines is none, and is not shown', (t) => {
+  const provider = { dialect: 'openai', base_url: 'https://api.example', api_key: '${KEY}' }
+  const { message } = thrownBy(() =>
+    readConfig({ KEY: 'sk-a\nsk-b' }, { file: fileWith(t, { providers: { a: provider } }) }),
+  )
+  t.match(message, /providers\.a\.api_key/)
+  t.notMatch(message, /sk-/)
+  t.end()
 })
 
 t.test('how long a stream is read on after its client has left', async (t) => {
@@ -411,6 +442,17 @@ t.test('keys of AWS are named, in a file, or those of the machine or the contain
   t.match(authenticationOf(full, { type: 'aws_role', region }), {
     container: { url: full.AWS_CONTAINER_CREDENTIALS_FULL_URI, tokenFile: '/var/run/token' },
   })
+  t.match(authenticationOf({}, { type: 'aws_profile', region, credentials_file: 'aws' }), {
+    credentialsFile: /^\/.+\/aws$/,
+  })
+  t.throws(() => read({}, { type: 'aws_role', region: 'us-east-1' }), {
+    message: /aws\.authentication: is for the region us-east-1, and base_url is in eu-west-1: name that one$/,
+  })
+  const webIdentity = { AWS_WEB_IDENTITY_TOKEN_FILE: '/var/run/web' }
+  t.throws(() => read(webIdentity, { type: 'aws_role', region }), {
+    message: /1 problem\n.*providers\.aws\.authentication: web identity .* is not supported: use EKS Pod Identity/,
+  })
+  t.doesNotThrow(() => read({ ...webIdentity, ...full }, { type: 'aws_role', region }))
   t.end()
 })
 
@@ -748,6 +790,7 @@ t.test('admin tokens: long enough, one for each, and never shown', async (t) => 
     [[ana, { ...ana, name: 'bob' }], /admin\.tokens\[1\]\.token: is listed twice/],
     [[{ ...ana, name: 'Ana Maria' }], /admin\.tokens\[0\]\.name/],
     [[{ token }], /admin\.tokens\[0\]\.name: is required/],
+    [[{ ...ana, role: 'king' }], /admin\.tokens\[0\]\.role: /],
   ]
   for (const [tokens, message] of cases) {
     const fault = thrownBy(() => readConfig({}, { file: fileWith(t, { admin: { tokens } }) }))
@@ -755,8 +798,10 @@ t.test('admin tokens: long enough, one for each, and never shown', async (t) => 
     t.notMatch(fault.message, /cretcret|"cret"/)
   }
   t.match(readConfig({}, { file: fileWith(t, { admin: { tokens: [ana] } }) }).admins, [
-    { name: 'ana', sha256: /^[0-9a-f]{64}$/ },
+    { name: 'ana', sha256: /^[0-9a-f]{64}$/, role: 'owner' },
   ])
+  const { admins } = readConfig({}, { file: fileWith(t, { admin: { tokens: [{ ...ana, role: 'auditor' }] } }) })
+  t.match(admins, [{ name: 'ana', role: 'auditor' }])
   t.same(readConfig({}, { file: fileWith(t, {}) }).admins, [])
 })
 

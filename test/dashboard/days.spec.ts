@@ -32,7 +32,7 @@ interface World extends TestGateway {
 }
 
 const openWorld = async (t: Test): Promise<World> => {
-  const admins = [{ name: 'ana', sha256: hash('sha256', adminToken) }]
+  const admins = [{ name: 'ana', sha256: hash('sha256', adminToken), role: 'owner' as const }]
   const opened = await startTestGateway(t, videoOptions({}, { admins }))
   const { operator } = opened
   await openWorkspace(operator, { workspaceId, name: 'Zones', creditLimitPicos: 0n })
@@ -65,7 +65,7 @@ const statementDays = (world: World, browser: Browser, timeZone: string) => asyn
   const { searchParams } = new URL(response.url())
   const { opening, closing } = (await response.json()) as Record<'opening' | 'closing', { readonly balance: string }>
   t.same([opening.balance, closing.balance], ['1', '15'])
-  t.same([searchParams.get('from'), searchParams.get('to')], [day, nextDay])
+  t.same([searchParams.get('from'), searchParams.get('to')], [day, day])
   await page.getByText('3 rows', { exact: true }).waitFor()
   await until(async () => (await factText(page, 'Closing balance')) === '15.00')
   t.equal(await factText(page, 'Opening balance'), '1.00')
@@ -172,7 +172,8 @@ const routeUsage = (page: Page, amountOf: () => string, lastDay: string): Promis
       day: new Date(first + place * dayMs).toISOString().slice(0, 10),
       requests: 1,
       tokens: {},
-      total: amountOf(),
+      net: amountOf(),
+      ...{ total: '0', corrections: '0', fees: '0' },
     }))
     return route.fulfill({ json: { data, next_cursor: null } })
   })

@@ -5,7 +5,7 @@ import { requireTables } from '../../src/cli/platform.ts'
 import type { Fact } from '../../src/events/envelope.ts'
 import { credited } from '../roles/projector/facts.ts'
 import { until } from '../support/clients.ts'
-import { runtime, startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { runtime, startTestGateway, type TestGateway, type TestOptions } from '../support/gateway.ts'
 import { videoOptions } from '../support/video.ts'
 import { failedFacts, requestFacts, type SeededRequest, sayAgo } from './seed.ts'
 
@@ -19,6 +19,8 @@ export interface World extends TestGateway {
   /** Of a second key, whose name is markup. */
   readonly spitefulSecret: string
 }
+
+export const supportToken = 'the-token-of-the-support-that-nobody-can-guess'
 
 const models = ['openai/gpt-4o-mini', 'anthropic/claude-sonnet-5', 'openai/gpt-5-mini']
 const surfaces = ['chat', 'messages', 'responses'] as const
@@ -39,11 +41,21 @@ export const tablesCaughtUp = async ({ operator }: Pick<TestGateway, 'operator'>
   await until(async () => (await database.checkpoint()) >= (await operator.log.lastSequence()))
 }
 
+/** A movement is never posted before an earlier one of its wallet: the credit must be older than what is seeded. */
+const fundLongAgo: TestOptions['openAccount'] = async (operator, config) => {
+  const account = await operator.openAccount('acme', '0')
+  await sayAgo({ config }, daysBack[0]! + 1, [credited('test-credit', '100', account.workspaceId)], account.workspaceId)
+  return account
+}
+
 /** A whole gateway that seals its log, with a workspace that has spent for a month, an empty one, and an administrator. */
 export const openWorld = async (t: Test): Promise<World> => {
-  const admins = [{ name: 'ana', sha256: hash('sha256', adminToken) }]
+  const admins = [
+    { name: 'ana', sha256: hash('sha256', adminToken), role: 'owner' as const },
+    { name: 'sam', sha256: hash('sha256', supportToken), role: 'support' as const },
+  ]
   const audit = { sealing: true, origin: 'gateway.test/ledger', signer: null, verifier: null, previous: [] }
-  const opened = await startTestGateway(t, videoOptions({}, { admins, audit }))
+  const opened = await startTestGateway(t, { ...videoOptions({}, { admins, audit }), openAccount: fundLongAgo })
   const { operator, account, gateway } = opened
   const keyId = operator.tail.ledger.accounts.keysBySha256.get(hash('sha256', account.secret))!.keyId
   const spiteful = await issueKey(operator, { ...account, name: spitefulName }, runtime)

@@ -84,7 +84,8 @@ export class FuzzRequests {
   /** Makes first what the operations are asked for. */
   static async open(seed: number, world: World): Promise<FuzzRequests> {
     const valid: [Documented, Sent][] = []
-    for (const operation of world.client.operations) valid.push([operation, await world.validOf(operation)])
+    for (const operation of world.client.operations)
+      for (const sent of world.onEveryModel(operation, await world.validOf(operation))) valid.push([operation, sent])
     return new FuzzRequests(seed, world, valid)
   }
 

@@ -12,6 +12,7 @@ from genai_prices.data import providers  # noqa: E402
 from genai_prices.types import ModelPrice, Tier, TieredPrices  # noqa: E402
 from litellm.cost_calculator import cost_per_token  # noqa: E402
 from litellm.llms.anthropic.chat.transformation import AnthropicConfig  # noqa: E402
+from litellm.llms.bedrock.chat.converse_transformation import AmazonConverseConfig  # noqa: E402
 from litellm.llms.vertex_ai.gemini.vertex_and_google_ai_studio_gemini import VertexGeminiConfig  # noqa: E402
 from litellm.llms.xai.cost_calculator import apply_server_side_tool_usage_details_to_usage  # noqa: E402
 from litellm.litellm_core_utils.llm_cost_calc.tool_call_cost_tracking import StandardBuiltInToolCostTracking  # noqa: E402
@@ -19,9 +20,9 @@ from litellm.responses.utils import ResponseAPILoggingUtils  # noqa: E402
 from litellm.types.llms.openai import ResponsesAPIResponse  # noqa: E402
 from litellm.types.utils import ModelResponse, Usage  # noqa: E402
 
-GEMINI = {'google': 'gemini'}
-GENAI = {'xai': 'x-ai'}
-FLAVORS = {'messages': 'default', 'gemini': 'default'}
+LITELLM = {'google': 'gemini', 'vertex': 'vertex_ai'}
+GENAI = {'xai': 'x-ai', 'vertex': 'google', 'bedrock': 'aws'}
+FLAVORS = {'gemini': 'default', 'converse': 'default'}
 PRICES = {
     'input': 'input_mtok',
     'cached_input': 'cache_read_mtok',
@@ -45,6 +46,8 @@ def litellm_usage(case):
         return AnthropicConfig().calculate_usage(usage_object=body['usage'], reasoning_content=None)
     if flavor == 'gemini':
         return VertexGeminiConfig._calculate_usage(completion_response=body)
+    if flavor == 'converse':
+        return AmazonConverseConfig().transform_usage(body['usage'])
     if flavor == 'responses':
         return ResponseAPILoggingUtils.transform_response_api_usage_to_chat_usage(body['usage'])
     return Usage(**body['usage'])
@@ -68,7 +71,7 @@ def litellm_tools(case, provider, usage):
 
 
 def litellm_charge(case):
-    provider = GEMINI.get(case['provider'], case['provider'])
+    provider = LITELLM.get(case['provider'], case['provider'])
     usage = litellm_usage(case)
     prompt, completion = cost_per_token(
         model=case['model'],
@@ -92,6 +95,8 @@ def price_of(item, rates):
 def genai_charge(case):
     provider = extracting[GENAI.get(case['provider'], case['provider'])]
     flavor = FLAVORS.get(case['flavor'], case['flavor'])
+    if flavor == 'messages':
+        flavor = 'default' if provider.id == 'anthropic' else 'anthropic'
     _, usage = provider.extract_usage({'model': case['model'], **case['answer']}, api_flavor=flavor)
     rates = case['rates']
     prices = {PRICES[item]: price_of(item, rates) for item in rates['per_million_tokens'] if item in PRICES}
@@ -105,6 +110,7 @@ def attempt(charge, case):
         return {'error': f'{type(error).__name__}: {error}'[:200]}
 
 
+answers, sys.stdout = sys.stdout, sys.stderr  # LiteLLM prints hints.
 for line in sys.stdin:
     case = json.loads(line)
-    print(json.dumps({'litellm': attempt(litellm_charge, case), 'genai': attempt(genai_charge, case)}))
+    print(json.dumps({'litellm': attempt(litellm_charge, case), 'genai': attempt(genai_charge, case)}), file=answers)

@@ -5,6 +5,7 @@ import type { Target, UpstreamCallRequest, UpstreamDialect } from '../../src/pro
 import type { Provider } from '../../src/providers/dialect/provider.ts'
 import { dialects } from '../../src/providers/dialects.ts'
 import { isSearchModel } from '../../src/providers/openai/usage.ts'
+import { frame } from '../support/clouds/converse.ts'
 import { type Flavor, type OracleCase, type OracleModel, searchToolOf } from './usages.ts'
 
 const providers: { readonly [P in OracleModel['provider']]: Pick<Provider, 'dialect' | 'profile'> } = {
@@ -12,19 +13,26 @@ const providers: { readonly [P in OracleModel['provider']]: Pick<Provider, 'dial
   xai: { dialect: 'openai', profile: 'xai' },
   anthropic: { dialect: 'anthropic', profile: 'openai' },
   google: { dialect: 'google', profile: 'openai' },
+  azure: { dialect: 'azure', profile: 'openai' },
+  vertex: { dialect: 'vertex', profile: 'gemini' },
+  bedrock: { dialect: 'bedrock', profile: 'openai' },
 }
 
-const dialectOf: { readonly [F in Flavor]: UpstreamDialect } = {
-  chat: dialects.openai.chat,
-  responses: dialects.openai.responses,
-  messages: dialects.anthropic.messages,
-  gemini: dialects.google.chat,
+const surfaceOf: { readonly [F in Flavor]: 'chat' | 'responses' | 'messages' } = {
+  chat: 'chat',
+  responses: 'responses',
+  messages: 'messages',
+  gemini: 'chat',
+  converse: 'chat',
 }
+
+const dialectOf = ({ model, flavor }: OracleCase): UpstreamDialect =>
+  dialects[providers[model.provider].dialect][surfaceOf[flavor]]
 
 const targetOf = ({ name, provider, sheet }: OracleModel): Target => ({
   provider: { name: provider, baseUrl: 'https://provider.example/v1', apiKey: 'a-key', ...providers[provider] },
   model: `${provider}/${name}`,
-  upstreamModel: name,
+  upstreamModel: name.replace(/^vertex_ai\//, ''),
   sheet,
   calledAtSeconds: 1_760_000_000,
 })
@@ -111,6 +119,8 @@ export const wholeAnswer = (each: OracleCase): JsonObject => {
       ]
       return { candidates, usageMetadata: usage, modelVersion: 'm', responseId: 'a' }
     }
+    case 'converse':
+      return { output: { message: { role: 'assistant', content: [{ text: 'a' }] } }, stopReason: 'end_turn', usage }
   }
 }
 
@@ -155,7 +165,21 @@ const eventsOf = (each: OracleCase): readonly JsonObject[] => {
       return messagesEvents(usage)
     case 'gemini':
       return [wholeAnswer(each)]
+    case 'converse':
+      return [
+        { type: 'messageStart', role: 'assistant' },
+        { type: 'contentBlockDelta', contentBlockIndex: 0, delta: { text: 'a' } },
+        { type: 'contentBlockStop', contentBlockIndex: 0 },
+        { type: 'messageStop', stopReason: 'end_turn' },
+        { type: 'metadata', usage, metrics: { latencyMs: 1 } },
+      ]
   }
+}
+
+const eventFrame = ({ flavor }: OracleCase, json: JsonObject): Uint8Array => {
+  const { type, ...payload } = json
+  if (flavor === 'converse') return frame('event', String(type), payload)
+  return frame('event', 'chunk', { bytes: Buffer.from(JSON.stringify(json)).toString('base64') })
 }
 
 const eventText = (flavor: Flavor, json: JsonObject): string =>
@@ -163,15 +187,21 @@ const eventText = (flavor: Flavor, json: JsonObject): string =>
 
 const readWhole = (each: OracleCase): Usage | null => {
   const body = Buffer.from(JSON.stringify(wholeAnswer(each)))
-  const answer = dialectOf[each.flavor].readAnswer(targetOf(each.model), asked(each, false), body)
+  const answer = dialectOf(each).readAnswer(targetOf(each.model), asked(each, false), body)
   if ('fault' in answer) throw new Error(answer.fault)
   return answer.reportedUsage
 }
 
+const streamOf = (each: OracleCase): Uint8Array => {
+  const events = eventsOf(each)
+  if (each.model.provider === 'bedrock') return Buffer.concat(events.map((json) => eventFrame(each, json)))
+  const text = events.map((json) => eventText(each.flavor, json)).join('')
+  return Buffer.from(text + (each.flavor === 'chat' ? 'data: [DONE]\n\n' : ''))
+}
+
 const readStream = (each: OracleCase): Usage | null => {
-  const relay = dialectOf[each.flavor].openRelay(targetOf(each.model), asked(each, true))
-  const text = eventsOf(each).map((json) => eventText(each.flavor, json))
-  relay.push(Buffer.from(text.join('') + (each.flavor === 'chat' ? 'data: [DONE]\n\n' : '')))
+  const relay = dialectOf(each).openRelay(targetOf(each.model), asked(each, true))
+  relay.push(streamOf(each))
   relay.end()
   if (relay.fault !== null) throw new Error(relay.fault)
   return relay.reportedUsage

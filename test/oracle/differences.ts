@@ -31,6 +31,11 @@ const asText = (charged: Charged): Charged => {
   return { ...charged, usage: { ...usage, inputUncached: inputUncached + inputAudio, inputAudio: 0, outputAudio: 0 } }
 }
 
+const withOtherWrites = (charged: Charged): Charged => {
+  const { cacheWrite12h = 0, cacheWrite5m } = charged.usage
+  return withUsage(charged, { cacheWrite5m: cacheWrite5m + cacheWrite12h, cacheWrite12h: 0 })
+}
+
 const withoutCalls = ({ toolCalls }: Usage, calls: OracleCase['calls']): Usage['toolCalls'] =>
   Object.fromEntries(Object.entries(toolCalls).filter(([tool]) => !Object.hasOwn(calls, tool)))
 
@@ -40,14 +45,17 @@ const hasAudio = ({ inputAudio, outputAudio, cacheReadAudio = 0 }: Usage): boole
 const deviations: readonly Deviation[] = [
   {
     name: 'writes-for-twelve-hours-as-others',
-    calculators: ['litellm', 'genai'],
-    reason:
-      'LiteLLM reads cache_write_tokens_details of responses alone, genai-prices of nothing: writes for twelve hours cost what others do.',
-    applies: ({ flavor }, { cacheWrite12h = 0 }) => cacheWrite12h > 0 && (flavor === 'chat' || flavor === 'responses'),
-    alter: (charged) => {
-      const { cacheWrite12h = 0, cacheWrite5m } = charged.usage
-      return withUsage(charged, { cacheWrite5m: cacheWrite5m + cacheWrite12h, cacheWrite12h: 0 })
-    },
+    calculators: ['genai'],
+    reason: 'genai-prices reads no cache_write_tokens_details: writes for twelve hours cost what others do.',
+    applies: (_, { cacheWrite12h = 0 }) => cacheWrite12h > 0,
+    alter: withOtherWrites,
+  },
+  {
+    name: 'writes-for-twelve-hours-in-chat-as-others',
+    calculators: ['litellm'],
+    reason: 'LiteLLM reads cache_write_tokens_details of responses alone: elsewhere such writes cost what others do.',
+    applies: ({ flavor }, { cacheWrite12h = 0 }) => cacheWrite12h > 0 && flavor === 'chat',
+    alter: withOtherWrites,
   },
   {
     name: 'region-without-multiplier',
@@ -98,12 +106,18 @@ const deviations: readonly Deviation[] = [
   },
 ]
 
+interface Refusal extends Pick<Deviation, 'name' | 'calculators' | 'reason' | 'applies'> {
+  readonly error: RegExp
+}
+
 /** What a calculator refuses to charge. */
-const refusals: readonly { readonly name: string; readonly reason: string; readonly error: RegExp }[] = [
+const refusals: readonly Refusal[] = [
   {
     name: 'refuses-audio-beside-cache',
     reason:
       'genai-prices charges no audio beside cached tokens where the usage does not say how much of it was cached.',
+    calculators: ['genai'],
+    applies: ({ flavor }, { inputAudio, cacheRead }) => flavor !== 'responses' && inputAudio > 0 && cacheRead > 0,
     error: /^ValueError: Missing usage for cache_audio_read_tokens/,
   },
 ]
@@ -130,41 +144,49 @@ const subsetsOf = <T>(items: readonly T[]): readonly (readonly T[])[] =>
   ).toSorted((one, other) => one.length - other.length)
 
 interface Verdict {
-  /** Null: equal. Empty: nothing explains the difference. */
-  readonly classes: readonly string[] | null
+  /** What makes the charges equal; empty where they are, null where nothing does. */
+  readonly causes: readonly string[] | null
+  /** Causes that apply, and make no difference here, though they should. */
+  readonly absent: readonly string[]
   readonly differencePicos: number
 }
 
 export type Answered = { readonly charge: string } | { readonly error: string }
 
-/** Explained is what our own charge becomes equal to theirs with, to the pico-dollar. */
+const compareError = (each: OracleCase, { usage }: OurCharge, calculator: Calculator, error: string): Verdict => {
+  const cause = refusals.find(
+    ({ calculators, applies, error: pattern }) =>
+      calculators.includes(calculator) && applies(each, usage) && pattern.test(error),
+  )
+  return { causes: cause === undefined ? null : [cause.name], absent: [], differencePicos: 0 }
+}
+
+/**
+ * Explained is what our own charge becomes equal to theirs with, to the pico-dollar. A cause that applies must be one:
+ * else its explanation is wrong, or what it explains has ended.
+ */
 export const compareCharge = (
   each: OracleCase,
-  { usage }: OurCharge,
+  ours: OurCharge,
   calculator: Calculator,
   answered: Answered,
 ): Verdict => {
-  const charged: Charged = { sheet: each.model.sheet, usage }
-  if ('error' in answered) {
-    const known = refusals.find(({ error }) => error.test(answered.error))
-    return { classes: known === undefined ? [] : [known.name], differencePicos: 0 }
-  }
+  if ('error' in answered) return compareError(each, ours, calculator, answered.error)
+  const charged: Charged = { sheet: each.model.sheet, usage: ours.usage }
+  const picosWith = (some: readonly Deviation[]): bigint =>
+    comparedPicos(
+      some.reduce((altered, { alter }) => alter(altered, each), charged),
+      calculator,
+    )
   const theirPicos = Number(answered.charge) * Number(picosPerUsd)
-  const differencePicos = Math.abs(Number(comparedPicos(charged, calculator)) - theirPicos)
+  const differencePicos = Math.abs(Number(picosWith([])) - theirPicos)
   const applying = deviations.filter(
-    ({ calculators, applies }) => calculators.includes(calculator) && applies(each, usage),
+    ({ calculators, applies }) => calculators.includes(calculator) && applies(each, ours.usage),
   )
-  const explaining = subsetsOf(applying).find((some) =>
-    isEqual(
-      comparedPicos(
-        some.reduce((altered, { alter }) => alter(altered, each), charged),
-        calculator,
-      ),
-      theirPicos,
-    ),
-  )
-  if (explaining === undefined) return { classes: [], differencePicos }
-  return { classes: explaining.length === 0 ? null : explaining.map(({ name }) => name), differencePicos }
+  const explaining = subsetsOf(applying).find((some) => isEqual(picosWith(some), theirPicos))
+  if (explaining === undefined) return { causes: null, absent: [], differencePicos }
+  const absent = applying.filter((one) => !explaining.includes(one) && picosWith([one]) !== picosWith([]))
+  return { causes: explaining.map(({ name }) => name), absent: absent.map(({ name }) => name), differencePicos }
 }
 
 /** Whether the calls of tools cost what they do by the published prices, to the pico-dollar. */

@@ -2,12 +2,12 @@ import type { JsonObject } from '../../src/encoding/json.ts'
 import type { PriceSheet } from '../../src/events/types.ts'
 
 /** The wire format of the answer, as the provider of the model has it. */
-export type Flavor = 'chat' | 'responses' | 'messages' | 'gemini'
+export type Flavor = 'chat' | 'responses' | 'messages' | 'gemini' | 'converse'
 
 export interface OracleModel {
   /** Its name in LiteLLM's table. */
   readonly name: string
-  readonly provider: 'openai' | 'anthropic' | 'google' | 'xai'
+  readonly provider: 'openai' | 'anthropic' | 'google' | 'xai' | 'azure' | 'vertex' | 'bedrock'
   readonly sheet: PriceSheet
   /** USD of a web search in LiteLLM's table; null where it has none. */
   readonly searchUsd: string | null
@@ -148,6 +148,19 @@ const messagesUsage = (parts: Parts, region: string): JsonObject => ({
   inference_geo: region,
 })
 
+/** Without what was read from the cache and written to it in the input. */
+const converseUsage = ({ prompt, cached, written, writtenLong, output }: Parts): JsonObject => ({
+  inputTokens: prompt - cached - written,
+  outputTokens: output,
+  totalTokens: prompt + output,
+  cacheReadInputTokens: cached,
+  cacheWriteInputTokens: written,
+  cacheDetails: [
+    { ttl: '5m', inputTokens: written - writtenLong },
+    { ttl: '1h', inputTokens: writtenLong },
+  ].filter(({ inputTokens }) => inputTokens > 0),
+})
+
 const modality = (name: string, tokenCount: number) => (tokenCount === 0 ? [] : [{ modality: name, tokenCount }])
 
 const geminiUsage = (parts: Parts): JsonObject => {
@@ -172,9 +185,12 @@ const geminiUsage = (parts: Parts): JsonObject => {
   }
 }
 
+/** Those of other providers are not asked for. */
+const tieredProviders: readonly OracleModel['provider'][] = ['openai', 'google', 'xai', 'azure']
+
 const tierOf = (random: Random, { provider, sheet }: OracleModel): string | null => {
   const priced = Object.keys(sheet.service_tiers ?? {}).filter((tier) => tier !== 'batch')
-  return provider === 'anthropic' || priced.length === 0 || random() < 0.5 ? null : pick(random, priced)
+  return !tieredProviders.includes(provider) || priced.length === 0 || random() < 0.5 ? null : pick(random, priced)
 }
 
 /** The tool that a request declares for a search, as far as it has a price. */
@@ -214,11 +230,22 @@ const callsInUsage = ({ provider }: OracleModel, searches: number, calls: Oracle
   return { server_side_tool_usage_details: { ...(searches === 0 ? {} : { web_search_calls: searches }), ...others } }
 }
 
-const flavorsOf: { readonly [P in OracleModel['provider']]: readonly Flavor[] } = {
-  openai: ['chat', 'responses'],
-  xai: ['chat', 'responses'],
-  anthropic: ['messages'],
-  google: ['gemini'],
+/** Clouds sell Claude in its own format. */
+const flavorsOf = ({ name, provider }: OracleModel): readonly Flavor[] => {
+  switch (provider) {
+    case 'openai':
+    case 'azure':
+    case 'xai':
+      return ['chat', 'responses']
+    case 'anthropic':
+      return ['messages']
+    case 'google':
+      return ['gemini']
+    case 'vertex':
+      return name.includes('claude') ? ['messages'] : ['gemini']
+    case 'bedrock':
+      return name.includes('anthropic.') ? ['messages'] : ['converse']
+  }
 }
 
 /** Each of its own, so that the others stay those of the seed. */
@@ -237,7 +264,7 @@ export const createDraws = (seed: number): Draws => ({
 export const createCase = (draws: Draws, models: readonly OracleModel[]): OracleCase => {
   const { tokens: random } = draws
   const model = pick(random, models)
-  const flavor = pick(random, flavorsOf[model.provider])
+  const flavor = pick(random, flavorsOf(model))
   const parts = partsOf(random, model.sheet)
   const tier = tierOf(random, model)
   const region = model.sheet.region_multipliers !== undefined && random() < 0.3 ? 'us' : 'global'
@@ -246,6 +273,7 @@ export const createCase = (draws: Draws, models: readonly OracleModel[]): Oracle
     responses: () => responsesUsage(parts, model),
     messages: () => messagesUsage(parts, region),
     gemini: () => ({ ...geminiUsage(parts), serviceTier: tier ?? 'standard' }),
+    converse: () => converseUsage(parts),
   }
   const searches = searchesOf(draws.searches, model, flavor)
   const calls = callsOf(draws.calls, model, flavor)

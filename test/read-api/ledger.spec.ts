@@ -22,6 +22,8 @@ import { until } from '../support/clients.ts'
 import { MemoryLog } from '../support/memory-log.ts'
 import { startPostgres } from '../support/postgres.ts'
 
+const explainsOfOneMax = readLimits.explainsAtOnceMax / 2
+
 const headers = { authorization: `Bearer ${secret}` }
 
 const postgres = await startPostgres(t)
@@ -36,13 +38,15 @@ for (let each = 0; each < 25; each += 1)
     used(`request-${each}`, { model: each % 5 === 0 ? 'openai/rare' : 'openai/gpt-4o-mini' }),
   ])
 await log.append([routed('request-of-beta', { workspaceId: 'beta' }), used('request-of-beta', { workspaceId: 'beta' })])
-await log.append([routed('request-failed'), failed('request-failed'), routed('request-open')])
+const [call] = failed('request-failed').data.attempts
+const attempts = [{ ...call!, upstreamRequestId: 'req_"named' }]
+await log.append([routed('request-failed'), failed('request-failed', { attempts }), routed('request-open')])
 await project(log, projected.store, 500)
 const lastSequence = log.frames.length
 
 const tables = projected.database.readModels()
 const token = 'a-token-of-ana-that-nobody-can-guess'
-const admins = [{ name: 'ana', sha256: hash('sha256', token) }]
+const admins = [{ name: 'ana', sha256: hash('sha256', token), role: 'owner' as const }]
 const edge = await startEdge(t, { readModels: tables, frames: log, admins })
 const get = (path: string, from = edge.url): Promise<Response> => fetch(`${from}/v1/ledger/${path}`, { headers })
 
@@ -77,7 +81,7 @@ t.test(
   'every answer has the position that it reflects: a token for a key, a number for an administrator',
   async (t) => {
     const tokens = new Set<string>()
-    for (const path of ['usage', 'statement', 'holds', 'charges', 'charges/request-1']) {
+    for (const path of ['usage', 'statement', 'holds', 'requests', 'charges', 'charges/request-1']) {
       const response = await get(path)
       t.equal(response.status, 200, path)
       const position = response.headers.get(positionHeader)!
@@ -88,7 +92,7 @@ t.test(
       t.equal((await fetch(`${edge.url}/v1/ledger/${path}`)).status, 401)
       t.notMatch(await response.text(), /"(sequence|log_sequence|event_index|sealed_by)"/, path)
     }
-    t.equal(tokens.size, 5, 'of one position none is like another')
+    t.equal(tokens.size, 6, 'of one position none is like another')
   },
 )
 
@@ -146,6 +150,25 @@ t.test('a position that is changed, of another workspace, list or log, or no tok
   t.not(one.next_cursor, same.next_cursor)
 })
 
+t.test('requests that have ended, failed ones included, by status, model and the provider’s own id', async (t) => {
+  const all = await readAll('requests?limit=7')
+  t.equal(all.length, 26)
+  t.match(all[0], {
+    ...{ id: 'request-failed', status: 502, reason: 'upstream_error', served_model: null, total: '0' },
+    ...{ prompt_tokens: null, tags: {} },
+  })
+  t.match(all[1], { id: 'request-24', status: 200, reason: null, prompt_tokens: 120, output_tokens: 30 })
+  t.notHas(all[0], 'sequence')
+  t.same(await readAll('requests?status=failed'), [all[0]])
+  t.same(await readAll('requests?reason=upstream_error'), [all[0]])
+  t.equal((await readAll('requests?status=ok&limit=10')).length, 25)
+  t.equal((await readAll('requests?model=openai/rare&limit=2')).length, 5)
+  t.same(await readAll('requests?key=nobody'), [])
+  t.same(await readAll('requests?upstream_request_id=req_%22named'), [all[0]])
+  t.match(all[0], { attempts: [{ upstream_request_id: 'req_"named', provider: 'openai', deployment: null }] })
+  t.equal((await readAll('requests?upstream_request_id=req_1')).length, 25)
+})
+
 t.test('what a client asks for wrongly is named', async (t) => {
   const place = Buffer.from(JSON.stringify(['statement', 1, 2 ** 31, 0])).toString('base64url')
   const { next_cursor: charges } = await pageOf('charges?limit=1')
@@ -176,12 +199,20 @@ t.test('what a client asks for wrongly is named', async (t) => {
     ['statement?from=2026-03-01T00:00', 'from'],
     ['statement?to=2026-03-01T25:00:00Z', 'to'],
     ['statement?from=2026-03-02&to=2026-03-01', 'to'],
+    ['statement?from=2026-03-01T12:00:00Z&to=2026-03-01T12:00:00Z', 'to'],
+    ['statement?to=9999-12-31', 'to'],
+    ['charges?from=2026-03-02&to=2026-03-01', 'to'],
     [`statement?cursor=${place}`, 'cursor'],
     [`statement?cursor=${charges}`, 'cursor'],
     ['statement?cursor=W10', 'cursor'],
     ['holds?kind=task', 'kind', 'unsupported_parameter'],
     ['holds?cursor=WyJob2xkcyJd', 'cursor'],
     ['charges?cursor=%00', 'cursor'],
+    [`requests?cursor=${charges}`, 'cursor'],
+    ['requests?status=broken', 'status'],
+    ['requests?reason=A%20B', 'reason'],
+    ['requests?upstream_request_id=%20', 'upstream_request_id'],
+    ['requests?from=2026-03-02&to=2026-03-01', 'to'],
     ['charges?status=ok', 'status', 'unsupported_parameter'],
     ['charges/request-1?verbose=1', 'verbose', 'unsupported_parameter'],
   ]
@@ -192,7 +223,7 @@ t.test('what a client asks for wrongly is named', async (t) => {
 })
 
 t.test('usage, summed and read on', async (t) => {
-  const { data } = await pageOf('usage?group_by=model&from=2026-03-01&to=2026-03-02')
+  const { data } = await pageOf('usage?group_by=model&from=2026-03-01&to=2026-03-01')
   t.match(data, [
     { model: 'openai/gpt-4o-mini', requests: 20, total: '0.011', tokens: { prompt_total: 2_400, output_total: 600 } },
     { model: 'openai/rare', requests: 5, total: '0.00275' },
@@ -224,6 +255,10 @@ t.test('a statement over many pages, while movements come', async (t) => {
   const range = 'from=2026-03-01T00:00:05Z&to=2026-03-01T00:00:07.000Z'
   t.match(await pageOf(`statement?${range}`), { final: true, data: { length: 4 } })
   t.match(await pageOf(`charges?${range}`), { data: [{ id: 'request-3' }, { id: 'request-2' }] })
+  const day = 'from=2026-03-01&to=2026-03-01'
+  t.match(await pageOf(`statement?${day}`), { to: '2026-03-02T00:00:00.000Z', closing: { balance: '100.98625' } })
+  t.match(await pageOf(`charges?${day}&limit=1000`), { data: { length: 25 } })
+  t.match(await pageOf(`usage?${day}`), { data: [{ day: '2026-03-01', requests: 25 }] })
 })
 
 t.test('charges, newest first, and holds', async (t) => {
@@ -281,11 +316,13 @@ t.test('with the tables away: 503, and when to come again', async (t) => {
   const away = (): Promise<never> => Promise.reject(new Error('connect ECONNREFUSED 10.0.0.1'))
   const readModels: EdgeReadModels = {
     ...{ findBilling: away, listUsage: away, readStatement: away, listHolds: away, listCharges: away, findTrace: away },
-    ...{ findSheetSequence: away, findKey: away, findRequestFrames: away, listAdminChanges: away },
+    listRequests: away,
+    ...{ findSheetSequence: away, findKey: away, findRequestFrames: away, listAdminChanges: away, readReport: away },
     ...{ findBalanceSnapshot: away, listTasks: away, listFindings: away, findCheckpoint: away },
+    ...{ listUnfinished: away, readPeriodJournal: away },
   }
   const { url } = await startEdge(t, { readModels })
-  for (const path of ['usage', 'statement', 'holds', 'charges', 'charges/request-1']) {
+  for (const path of ['usage', 'statement', 'holds', 'requests', 'charges', 'charges/request-1']) {
     const response = await get(path, url)
     t.match(response.headers.get('retry-after'), /^[1-9][0-9]*$/)
     t.match({ status: response.status, ...(await errorOf(response)) }, { status: 503, code: 'read_models_unavailable' })
@@ -294,7 +331,7 @@ t.test('with the tables away: 503, and when to come again', async (t) => {
   t.match(await errorOf(await get('charges/request-1', halfAway.url)), { code: 'read_models_unavailable' })
 })
 
-t.test('with the log away: 503; so many wait and no more ask it at once', async (t) => {
+t.test('with the log away: 503; no more of a workspace ask it at once, and the others wait', async (t) => {
   let reading = 0
   let most = 0
   const broken = Promise.withResolvers<never>()
@@ -310,10 +347,10 @@ t.test('with the log away: 503; so many wait and no more ask it at once', async 
     },
   }
   const { url } = await startEdge(t, { readModels: tables, frames })
-  const asked = Array.from({ length: 2 * readLimits.explainsAtOnceMax }, () => get('charges/request-1', url))
-  await until(() => most === readLimits.explainsAtOnceMax)
+  const asked = Array.from({ length: 4 * explainsOfOneMax }, () => get('charges/request-1', url))
+  await until(() => most === explainsOfOneMax)
   t.equal((await get('holds', url)).status, 200, 'others do not wait')
-  t.equal(most, readLimits.explainsAtOnceMax)
+  t.equal(most, explainsOfOneMax)
   broken.reject(new Error('no answer'))
   for (const response of await Promise.all(asked))
     t.match({ status: response.status, ...(await errorOf(response)) }, { status: 503, code: 'log_unavailable' })

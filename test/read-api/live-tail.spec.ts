@@ -8,7 +8,7 @@ import { credited, keyIssued, opened } from '../roles/projector/facts.ts'
 import { until } from '../support/clients.ts'
 
 const token = 'a-token-of-ana-that-nobody-can-guess'
-const admins = [{ name: 'ana', sha256: hash('sha256', token) }]
+const admins = [{ name: 'ana', sha256: hash('sha256', token), role: 'owner' as const }]
 
 interface Follower {
   readonly status: number

@@ -4,6 +4,7 @@ import { CorrectionPoster } from '../../src/cli/post-corrections.ts'
 import { initialLedger } from '../../src/domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { unitsPicosRoundingHalfUp } from '../../src/domain/video/settle.ts'
+import type { Attempt } from '../../src/events/types.ts'
 import { LedgerTail } from '../../src/log/ledger-tail.ts'
 import { compareSubject } from '../../src/reconcile/compare-subject.ts'
 import { type Correction, toAdjustment } from '../../src/reconcile/correction.ts'
@@ -15,7 +16,16 @@ import { unitParts } from '../../src/reconcile/invoices/row.ts'
 import { createModelNames } from '../../src/reconcile/models.ts'
 import { PeriodUnknown, type Reconciliation, reconcileInvoice } from '../../src/reconcile/reconcile.ts'
 import type { LedgerSubject } from '../../src/reconcile/repository.ts'
-import { adjusted, credited, opened, taskPlaced, taskSettled, taskSubmitted } from '../roles/projector/facts.ts'
+import {
+  adjusted,
+  credited,
+  opened,
+  routed,
+  taskPlaced,
+  taskSettled,
+  taskSubmitted,
+  used,
+} from '../roles/projector/facts.ts'
 import { openProjected, project } from '../roles/projector/projecting.ts'
 import { MemoryLog } from '../support/memory-log.ts'
 import { startPostgres } from '../support/postgres.ts'
@@ -314,6 +324,81 @@ t.test('a second row of the same request is a bad row in the plain CSV', async (
   )
 })
 
+/** A log of requests, each with the upstream ids of its failed and its served attempt, from ten seconds before March on. */
+const servedAs = async (requests: readonly (readonly [id: string, served: string, failed?: string])[]) => {
+  const startMs = Date.parse('2026-02-28T23:58:50Z')
+  const log = new MemoryLog({ timeOf: (sequence) => new Date(startMs + sequence * 20_000).toISOString() })
+  await log.append([opened()])
+  await log.postToWallet('acme', [credited('first')])
+  const bill = { provider: 'alpha', model: 'alpha/a', total: '0.00055' }
+  const attempt = { provider: 'alpha', model: 'alpha/a', status: 200, reason: null, durationMs: 1 }
+  for (const [id, served, failed = 'none'] of requests) {
+    const attempts: Attempt[] = [
+      { ...attempt, outcome: 'failed', status: 429, upstreamRequestId: failed },
+      { ...attempt, outcome: 'served', upstreamRequestId: served },
+    ]
+    await log.append([routed(id), used(id, { ...bill, attempts })])
+  }
+  const tables = await openProjected(t, postgres)
+  await project(log, tables.store, 5_000)
+  return (lines: readonly string[]) => {
+    const text = ['day,model,request_id,upstream_request_id,amount', ...lines].join('\n')
+    return compare('alpha', { format: 'csv' }, text, Math.random, allDays, tables)
+  }
+}
+
+t.test('a row without our request id is of the request that was served under the upstream id', async (t) => {
+  const compareRows = await servedAs([
+    ['early', 'up-0'],
+    ['one', 'up-1', 'up-failed'],
+    ['two', 'up-2'],
+    ['three', 'up-3'],
+  ])
+  const { findings, corrections } = await compareRows([
+    `${days[0]},a,,up-0,0.000550000000`,
+    `${days[0]},a,,up-1,0.000650000000`,
+    `${days[0]},a,two,up-of-another,0.000550000000`,
+    `${days[0]},a,,three,0.000550000000`,
+    `${days[0]},a,,up-failed,0.000100000000`,
+  ])
+  t.same(
+    findings.map(({ class: name, id, upstreamRequestId }) => [name, id ?? upstreamRequestId, id === null]).sort(),
+    [
+      ['missing_here', 'three', true],
+      ['missing_here', 'up-failed', true],
+      ['missing_there', 'three', false],
+      ['price_drift', 'one', false],
+      ['timing', 'early', false],
+    ],
+    'an id of one kind is never taken for one of the other',
+  )
+  t.match(corrections, [{ corrects: 'one', debitPicos: parseUsd('0.0001') }])
+  t.equal(corrections.length, 1)
+})
+
+t.test('an upstream id that leads to several requests, or twice to one, is a bad row', async (t) => {
+  const compareRows = await servedAs([
+    ['zero', 'up-0'],
+    ['one', 'up-1'],
+    ['two', 'up-shared'],
+    ['three', 'up-shared'],
+  ])
+  const line = (requestId: string, upstreamId: string) => `${days[0]},a,${requestId},${upstreamId},0.00055`
+  await t.rejects(
+    compareRows([line('', 'up-1'), line('', 'up-shared')]),
+    /^\[{"file":0,"row":3,"problem":"names the upstream_request_id ."up-shared.", which 2 requests of the ledger have: give the request_id"}\]$/,
+  )
+  await t.rejects(
+    compareRows([line('one', ''), line('', 'up-1')]),
+    /^\[{"file":0,"row":3,"problem":"is of ."one.", as is row 2"}\]$/,
+  )
+  await t.rejects(
+    compareRows([line('', 'up-unknown'), line('', 'up-unknown')]),
+    /^\[{"file":0,"row":3,"problem":"is of ."up-unknown.", as is row 2"}\]$/,
+  )
+  t.match(await compareRows([line('two', 'up-shared'), line('three', 'up-shared')]), { rows: 2 })
+})
+
 t.test('a charge that was given back, as nobody got the answer, is not corrected', async (t) => {
   const { log, truths } = makeLedger(['delta'], randomOf(3))
   const [{ provider, charged }] = truths as [ProviderTruth]
@@ -342,7 +427,16 @@ t.test('no more is given back than was charged', async (t) => {
   for await (const _ of invoice.rows());
   const names = createModelNames({ provider: 'alpha', catalog: { providers: new Map() }, prices })
   const rules = { layout: invoice.layout!, names, unitPrice: null, noteOf: () => '' }
-  const invoiced = { id: 'one', file: 0, row: 2, rows: 1, day: days[0], model: null, quantities: new Map() }
+  const invoiced = {
+    id: 'one',
+    isUpstreamId: false,
+    file: 0,
+    row: 2,
+    rows: 1,
+    day: days[0],
+    model: null,
+    quantities: new Map(),
+  }
   const charged: LedgerSubject = {
     ...{ id: 'one', workspaceId: 'acme', model: 'alpha/a', estimated: false, lines: [] },
     state: 'charged',

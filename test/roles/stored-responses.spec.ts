@@ -53,9 +53,9 @@ t.test('what this process has seen is known without the tables', async (t) => {
     failed('request-3'),
   ])
   await tail.waitForSequence(1)
-  t.match(await owners.find('resp-1'), { workspaceId: 'acme', provider: 'openai' })
-  await t.rejects(owners.find('resp-2'), { code: 'read_models_unavailable' }, 'it was never routed')
-  await t.rejects(owners.find('resp-9'), { code: 'read_models_unavailable' })
+  t.match(await owners.find('resp-1', 'acme'), { workspaceId: 'acme', provider: 'openai' })
+  await t.rejects(owners.find('resp-2', 'acme'), { code: 'read_models_unavailable' }, 'it was never routed')
+  await t.rejects(owners.find('resp-9', 'acme'), { code: 'read_models_unavailable' })
 })
 
 t.test('the first that has an id keeps it', async (t) => {
@@ -67,7 +67,7 @@ t.test('the first that has an id keeps it', async (t) => {
     used('r', { workspaceId: 'other', storedResponseId: 'resp-1' }),
   ])
   await tail.waitForSequence(1)
-  t.match(await owners.find('resp-1'), { workspaceId: 'acme' })
+  t.match(await owners.find('resp-1', 'acme'), { workspaceId: 'acme' })
 })
 
 t.test('memory is bounded; the tables know the rest', async (t) => {
@@ -80,9 +80,9 @@ t.test('memory is bounded; the tables know the rest', async (t) => {
   const { tail, owners } = following(t, log, { recentMax: 2, findStored })
   await log.append([1, 2, 3].flatMap((number) => answered(number)))
   await tail.waitForSequence(1)
-  t.match(await owners.find('resp-1'), { workspaceId: 'acme', provider: 'openai' })
-  t.match(await owners.find('resp-2'), { provider: 'openai' })
-  t.equal(await owners.find('resp-9'), undefined)
+  t.match(await owners.find('resp-1', 'acme'), { workspaceId: 'acme', provider: 'openai' })
+  t.match(await owners.find('resp-2', 'acme'), { provider: 'openai' })
+  t.equal(await owners.find('resp-9', 'acme'), undefined)
   t.same(asked, ['resp-1', 'resp-9', 'resp-9'])
 })
 
@@ -94,14 +94,14 @@ t.test('what another process stored a moment ago is awaited', async (t) => {
       return undefined
     },
   })
-  t.match(await owners.find('resp-1'), { workspaceId: 'acme' })
+  t.match(await owners.find('resp-1', 'acme'), { workspaceId: 'acme' })
 })
 
 t.test('a log that cannot be asked', async (t) => {
   const log = new MemoryLog()
   const lastSequence = () => Promise.reject(new Error('no server'))
   const { owners } = following(t, log, { log: { lastSequence } })
-  await t.rejects(owners.find('resp-1'), { code: 'read_models_unavailable' })
+  await t.rejects(owners.find('resp-1', 'acme'), { code: 'read_models_unavailable' })
 })
 
 t.test('a row that names other frames than its own yields nobody', async (t) => {
@@ -127,12 +127,16 @@ t.test('a row that names other frames than its own yields nobody', async (t) => 
     const logger = recordingLogger()
     const findStored = async () => ({ requestId, sequences })
     const owners = new StoredResponses({ tail, log, frames: log, logger, stored: tablesOf(findStored) })
-    await t.rejects(owners.find(responseId), { code: 'read_models_unavailable' }, `${requestId} at ${sequences}`)
+    await t.rejects(
+      owners.find(responseId, 'acme'),
+      { code: 'read_models_unavailable' },
+      `${requestId} at ${sequences}`,
+    )
     t.match(logger.lines, [{ event: 'projection.row_mismatch', fields: { id: responseId } }])
   }
   const findStored = async () => ({ requestId: 'request-2', sequences: [2, 3] })
   const owners = new StoredResponses({ tail, log, frames: log, logger: silentLogger, stored: tablesOf(findStored) })
-  t.match(await owners.find('resp-2'), { workspaceId: 'other' }, 'its own frames are believed')
+  t.match(await owners.find('resp-2', 'acme'), { workspaceId: 'other' }, 'its own frames are believed')
 })
 
 t.test('a response is not there only once the tables have what memory has not', async (t) => {
@@ -144,10 +148,14 @@ t.test('a response is not there only once the tables have what memory has not', 
     checkpoint: async () => at,
   }
   const { owners } = following(t, log, { ledger: ledgerOf(log), stored })
-  const finding = owners.find('resp-1')
+  const finding = owners.find('resp-1', 'acme')
   at = 1
   t.match(await finding, { workspaceId: 'acme' }, 'the tables were behind what the ledger started from')
-  t.equal(await owners.find('resp-9'), undefined)
+  t.equal(await owners.find('resp-9', 'acme'), undefined)
   at = 0
-  await t.rejects(owners.find('resp-9'), { code: 'read_models_unavailable' }, 'and as long as they are, it is unknown')
+  await t.rejects(
+    owners.find('resp-9', 'acme'),
+    { code: 'read_models_unavailable' },
+    'and as long as they are, it is unknown',
+  )
 })

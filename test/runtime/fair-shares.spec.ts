@@ -18,11 +18,15 @@ t.test('who may take a place of twelve', async (t) => {
     { name: 'more than there are places: one each', taken: 11, held: 0, waiting: [0], sharers: 30, may: true },
     { name: 'and not two', taken: 11, held: 1, waiting: [0], sharers: 30, may: false },
   ]
-  for (const { name, may, ...claim } of table) t.equal(mayTake({ capacity: 12, ...claim }), may, name)
-  const many = { capacity: 160, waiting: none, sharers: 1 }
+  for (const { name, may, ...claim } of table) t.equal(mayTake({ capacity: 12, places: 1, ...claim }), may, name)
+  const many = { capacity: 160, places: 1, waiting: none, sharers: 1 }
   t.ok(mayTake({ ...many, taken: 149, held: 149 }))
   t.notOk(mayTake({ ...many, taken: 150, held: 150 }), 'the last of many are for the next one')
   t.ok(mayTake({ ...many, taken: 150, held: 0, sharers: 2 }))
+  t.ok(mayTake({ ...many, places: 10, taken: 150, held: 0, sharers: 2 }), 'several at once')
+  t.notOk(mayTake({ ...many, places: 11, taken: 150, held: 0, sharers: 2 }), 'all or none')
+  t.ok(mayTake({ ...many, places: 50, taken: 100, held: 100 }))
+  t.notOk(mayTake({ ...many, places: 51, taken: 100, held: 100 }))
 })
 
 t.test('what is freed is kept for one that was refused, up to its share, while it may come back', async (t) => {

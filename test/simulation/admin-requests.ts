@@ -72,7 +72,11 @@ export const adminRequest = (action: AdminAction, keys: SimKeys, nowMs: number):
     case 'price':
       return { method: 'POST', path: '/admin/v1/prices', body: pricesWith(action.output, action.version) }
     case 'subscribe':
-      return { method: 'PUT', path: `${workspace}/subscription`, body: { plan: 'pro', subscription_id: action.id } }
+      return {
+        method: 'PUT',
+        path: `${workspace}/subscription`,
+        body: { plan: action.plan, subscription_id: action.id },
+      }
     case 'cancel_plan':
       return { method: 'DELETE', path: `${workspace}/subscription`, body: {} }
     case 'credit_limit':

@@ -26,6 +26,7 @@ export interface EndCheckParts {
   readonly violate: (text: string) => void
   /** Requests that were routed and not ended, though the edge that routed them lives. */
   readonly unended: () => readonly string[]
+  readonly isEndLost: (requestId: string) => boolean
   readonly isSealed: () => boolean
   readonly isCrashed: (process: SimProcess) => boolean
   readonly writerOf: (writer: string) => SimProcess | undefined
@@ -75,9 +76,16 @@ export class EndChecks {
   #checkExpired(): void {
     for (const { holdId, owner, purpose } of this.#parts.observer.expired) {
       const process = this.#parts.writerOf(owner)
-      if (purpose === 'allowance' && process !== undefined && !process.isDead)
+      if (purpose === 'allowance' && process !== undefined && !process.isDead && !this.#isKept(holdId))
         this.#violate(`hold ${holdId} expired while its edge was living`)
     }
+  }
+
+  /** By a request whose end is lost. */
+  #isKept(holdId: string): boolean {
+    return [...this.#parts.observer.requests].some(
+      ([requestId, { routed }]) => routed?.data.allowanceId === holdId && this.#parts.isEndLost(requestId),
+    )
   }
 
   /** Money comes from those who were asked to give it. */
@@ -110,10 +118,8 @@ export class EndChecks {
       if (frame.sequence % 50 === 0) rebuilt.write(batch.takeBatch(fold).changes)
     }
     rebuilt.write(batch.takeBatch(fold).changes)
-    const [live, again] = [this.#parts.tables.rows.texts(), rebuilt.texts()]
-    const different = live.findIndex((text, index) => text !== again[index])
-    if (different >= 0 || live.length !== again.length)
-      this.#violate(`tables and rebuild differ: ${live[different]} and ${again[different]}`)
+    const difference = this.#parts.tables.rows.findDifference(rebuilt)
+    if (difference !== null) this.#violate(`tables and rebuild differ: ${difference}`)
   }
 
   /** What a provider has served whole is billed once, unless the proxy died. */
@@ -146,15 +152,27 @@ export class EndChecks {
         paid.set(outputTotal, (paid.get(outputTotal) ?? 0) + 1)
       }
     for (const [number, count] of paid) if (count > 1) this.#violate(`request ${number} was paid for ${count} times`)
+    const charged = new Map<number, Set<string>>()
+    for (const { action, response } of this.#parts.journal) {
+      const requestId = response?.headers.get('x-request-id') ?? ''
+      if (!action.isRepeatable || !this.#isCharged(requestId)) continue
+      charged.set(action.number, (charged.get(action.number) ?? new Set()).add(requestId))
+    }
+    for (const [number, ids] of charged)
+      if (ids.size > 1) this.#violate(`request ${number} was charged as ${[...ids].join(' and ')}`)
+  }
+
+  #isCharged(requestId: string): boolean {
+    const request = this.#parts.observer.requests.get(requestId)
+    if (request?.closing?.type !== 'UsageRecorded' || request.undelivered) return false
+    return parseUsd(request.closing.data.total) > 0n
   }
 
   /** Whoever got an error before any content pays nothing, unless the edge died before it could take the charge back. */
   #checkFailures(): void {
     for (const { action, response, edge } of this.#parts.journal) {
       if (response === null || response.status === 200 || this.#parts.isCrashed(edge)) continue
-      const request = this.#parts.observer.requests.get(response.headers.get('x-request-id') ?? '')
-      if (request?.closing?.type !== 'UsageRecorded' || request.undelivered) continue
-      if (parseUsd(request.closing.data.total) > 0n)
+      if (this.#isCharged(response.headers.get('x-request-id') ?? ''))
         this.#violate(`request ${action.number} failed with ${response.status} and was charged`)
     }
   }

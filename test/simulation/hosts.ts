@@ -48,6 +48,9 @@ export const simBounds = {
   queueLeaseMs: 4_000,
   taskDeadlineMs: 45_000,
   snapshotEveryMs: 6_000,
+  // A clock that jumps must not end the lease of a living edge.
+  outcomeLeaseMs: 12_000,
+  outcomeRenewMs: 6_000,
 } as const
 
 /** In the order of the program's own: a submit has timed out on both sides when it is looked up. */
@@ -288,7 +291,7 @@ const startSimEdge = async (
       log,
       tail,
       dispatch,
-      admins,
+      admins: () => admins,
       outcomes,
       rateRecords,
       endUserKeys: new MemoryEndUserKeys(),
@@ -296,18 +299,18 @@ const startSimEdge = async (
       responseOwners,
       ...runtime,
     },
-    catalog: simCatalog,
+    catalog: () => simCatalog,
     readModels: { ...noReadModels, findRequestFrames: (requestId) => tables.findRequestFrames(requestId) },
     frames: log,
     verifiers: [],
     taskQueue: queues.tasks,
     callbacks: false,
     taskDeadlineMs: simBounds.taskDeadlineMs,
-    requestsPerMinute: null,
+    requestsPerMinute: () => null,
     requestDeadlineMs: simBounds.requestDeadlineMs,
     listen: { host: '127.0.0.1', port: 0 },
     // Node's own check for slow clients goes by real time.
-    bounds: { stopMs: simBounds.drainMs, closingAckMs: simBounds.closingAckMs, slowClientsCheckMs: 2 ** 31 - 1 },
+    bounds: { ...simBounds, stopMs: simBounds.drainMs, slowClientsCheckMs: 2 ** 31 - 1 },
   })
   push(running)
   listening(process, running.port)

@@ -28,6 +28,8 @@ export class SimSocket extends Duplex {
   arrivesMs = 0
   flightBytes = 0
   peer: SimSocket | undefined
+  /** What arrives next of what was sent last. */
+  #flight: Buffer[] | null = null
   readonly #network: Network
   #timer: NodeJS.Timeout | undefined
   #blocked: Done | undefined
@@ -97,10 +99,27 @@ export class SimSocket extends Duplex {
     this.#timer?.refresh()
     if (!this.#network.reach(this, 'before')) return
     this.flightBytes += bytes.length
-    this.#network.deliver(this, () => this.peer?.receive(bytes, () => this.#landed(bytes.length)))
+    this.#fly(bytes)
     this.#network.reach(this, 'after')
     if (this.flightBytes < flightBytesMax) done()
     else this.#blocked = done
+  }
+
+  /** Bytes that arrive at one instant arrive together. */
+  #fly(bytes: Buffer): void {
+    const arrivesMs = this.#network.arrivalMs(this)
+    if (this.#flight !== null && arrivesMs === this.arrivesMs) {
+      this.#flight.push(bytes)
+      return
+    }
+    const flight = [bytes]
+    this.#flight = flight
+    const arrive = (): void => {
+      if (this.#flight === flight) this.#flight = null
+      const all = flight.length === 1 ? bytes : Buffer.concat(flight)
+      this.peer?.receive(all, () => this.#landed(all.length))
+    }
+    this.#network.deliver(this, arrive, arrivesMs)
   }
 
   receive(bytes: Buffer, landed: Done): void {
@@ -129,6 +148,8 @@ export class Network {
   /** From which other process it is cut off, and until when. */
   readonly #isolated = new Map<SimProcess, { readonly from: SimProcess; readonly untilMs: number }>()
   readonly #servers = new Set<Server>()
+  /** Ends of connections that a listener accepted, until they are closed: also those of the dead. */
+  readonly #accepted = new Set<SimSocket>()
   #port = 40_000
   /** Before and after a process writes to a client; false where it dies there. */
   #onWrite: (process: SimProcess, place: 'before' | 'after') => boolean = () => true
@@ -168,18 +189,21 @@ export class Network {
     return socket
   }
 
-  /** Later than all that this end sent before. */
-  deliver(from: SimSocket, arrive: () => void): void {
-    const { owner, peer } = from
-    if (owner?.isDead) return
+  /** When what this end sends now arrives: not before anything that it sent earlier. */
+  arrivalMs({ owner, peer, arrivesMs }: SimSocket): number {
     const stalled = Math.max(
       this.#stalledUntil(owner),
       this.#stalledUntil(peer?.owner),
       this.#isolatedUntil(owner, peer?.owner),
       this.#isolatedUntil(peer?.owner, owner),
     )
-    from.arrivesMs = Math.max(from.arrivesMs, stalled, this.#time.nowMs + this.#latencyMs())
-    this.#time.scheduleFor(peer?.owner, from.arrivesMs - this.#time.nowMs, arrive)
+    return Math.max(arrivesMs, stalled, this.#time.nowMs + this.#latencyMs())
+  }
+
+  deliver(from: SimSocket, arrive: () => void, atMs = this.arrivalMs(from)): void {
+    if (from.owner?.isDead) return
+    from.arrivesMs = atMs
+    this.#time.scheduleFor(from.peer?.owner, atMs - this.#time.nowMs, arrive)
   }
 
   /** Nothing gets through from or to the process for so long; its connections stay. */
@@ -231,11 +255,8 @@ export class Network {
 
   /** Servers have timers and parsers of Node's own, which would keep all of this world in memory. */
   end(): void {
-    for (const server of this.#servers) {
-      if ('closeAllConnections' in server && typeof server.closeAllConnections === 'function')
-        server.closeAllConnections()
-      server.close()
-    }
+    for (const socket of this.#accepted) socket.destroy()
+    for (const server of this.#servers) server.close()
   }
 
   #stalledUntil(process: SimProcess | undefined): number {
@@ -257,6 +278,8 @@ export class Network {
     runIn(listener.process, () => {
       const served = new SimSocket(this, listener.process)
       this.#sockets.add(served)
+      this.#accepted.add(served)
+      served.once('close', () => this.#accepted.delete(served))
       served.peer = client
       client.peer = served
       served.arrivesMs = this.#time.nowMs

@@ -78,6 +78,8 @@ export class Observer {
   readonly #eventIds = new Set<string>()
   readonly #frameIds = new Set<string>()
   readonly #holds = new Set<string>()
+  /** Of the frame that is applied. */
+  #storedMs = 0
   readonly #revokedMs = new Map<string, number>()
   /** By model and version. */
   readonly #sheets = new Map<string, PriceSheet>()
@@ -102,6 +104,7 @@ export class Observer {
     const raw = { sequence, subject: subject.slice(this.#prefix.length), id: '', storedMs, data }
     const frame = frameFromRaw(raw, this.#permitted)
     this.frames.push(frame)
+    this.#storedMs = storedMs
     if (frame.events.some(({ type }) => type === 'HoldPlaced')) this.#checkFrameId(readId(data))
     this.shadow.take(frame)
     this.#checkSeals(raw, sequence)
@@ -131,16 +134,19 @@ export class Observer {
   }
 
   #note({ event, movements, released, closed }: Applied): void {
-    if (this.#eventIds.has(event.id)) this.#onViolation(`event ${event.id} (${event.type}) was applied twice`)
+    // An adjustment that is stored again has its id, by which it counts once.
+    const isWithoutEffect = event.type === 'AdjustmentPosted' && movements.length === 0
+    if (this.#eventIds.has(event.id) && !isWithoutEffect)
+      this.#onViolation(`event ${event.id} (${event.type}) was applied twice`)
     this.#eventIds.add(event.id)
-    if (decided.has(event.type) && movements.length === 0)
+    if (decided.has(event.type) && movements.length === 0 && !this.#isSettledMeanwhile(event))
       this.#onViolation(`${event.type} was decided, and has no effect: ${JSON.stringify(event.data)}`)
     if (event.type === 'HoldPlaced') this.#noteHold(event)
     if (event.type === 'PricePublished') this.#notePrice(event)
     if (event.type === 'HoldReleased' && event.data.reason === 'expired' && released !== null)
       this.expired.push(released)
     if (closed !== null) this.#unreserve(closed, movements)
-    if (event.type === 'KeyRevoked') this.#revokedMs.set(event.data.keyId, Date.parse(event.time))
+    if (event.type === 'KeyRevoked') this.#revokedMs.set(event.data.keyId, this.#storedMs)
     if (event.type === 'RequestRouted') this.#checkKey(event)
     if (event.type === 'RequestRouted') this.routedCount += 1
     if (event.type === 'RequestRouted') this.#reserve(event)
@@ -150,6 +156,11 @@ export class Observer {
     if ('holdId' in event.data || 'taskId' in event.data) this.#noteTask(event)
     if (event.type === 'AdjustmentPosted' && event.data.reason === 'undelivered')
       this.#requestOf(event.data.corrects ?? '').undelivered = true
+  }
+
+  /** Verdicts are in the journal: whoever releases a hold may not know of one yet. */
+  #isSettledMeanwhile({ type, data }: Event): boolean {
+    return type === 'HoldReleased' && this.tasks.get(data.holdId)?.end?.type === 'TaskSettled'
   }
 
   #reserve({ data: { requestId, allowanceId, reserved } }: EventOf<'RequestRouted'>): void {
@@ -175,10 +186,12 @@ export class Observer {
     if (movements.some(({ kind }) => kind === 'excess')) this.#exceeded.add(allowanceId ?? '')
   }
 
-  #checkKey({ time, data: { requestId, keyId } }: EventOf<'RequestRouted'>): void {
-    const sinceMs = Date.parse(time) - (this.#revokedMs.get(keyId) ?? Number.POSITIVE_INFINITY)
+  /** One that came before may have waited for its allowance. */
+  #checkKey({ data: { requestId, keyId } }: EventOf<'RequestRouted'>): void {
+    const cameMs = Number.parseInt(requestId.replaceAll('-', '').slice(0, 12), 16)
+    const sinceMs = cameMs - (this.#revokedMs.get(keyId) ?? Number.POSITIVE_INFINITY)
     if (sinceMs > revokedUseMs + (this.#clocksJump ? clockJumpsMs : 0))
-      this.#onViolation(`request ${requestId} was admitted ${sinceMs} ms after its key was revoked`)
+      this.#onViolation(`request ${requestId} came ${sinceMs} ms after its key was revoked, and was admitted`)
   }
 
   #noteKnown({ data }: Event): void {
@@ -247,6 +260,8 @@ export class Observer {
     if (event.type === 'UsageRecorded') this.#checkCharge(event)
     if (request.closing?.type === 'UsageRecorded' && event.type === 'UsageRecorded')
       this.#onViolation(`request ${event.data.requestId} was billed twice`)
+    if (request.closing?.source === event.source && request.closing.id !== event.id)
+      this.#onViolation(`request ${event.data.requestId} was ended twice by one process`)
     request.closing ??= event
   }
 

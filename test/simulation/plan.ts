@@ -1,5 +1,6 @@
 import { randomOf } from '../support/random.ts'
 import { drawWeighted, drawWhole, type Random } from './draw.ts'
+import type { HostKind } from './hosts.ts'
 import type { CrashPlace } from './ports.ts'
 import { drawVideo, type VideoAction } from './video-plan.ts'
 
@@ -47,7 +48,7 @@ export type AdminAction = { readonly isRepeated: boolean } & (
     }
   | { readonly type: 'limits'; readonly workspace: number; readonly requestsPerMinute: number | null }
   | { readonly type: 'price'; readonly output: string; readonly version: number }
-  | { readonly type: 'subscribe'; readonly workspace: number; readonly id: string }
+  | { readonly type: 'subscribe'; readonly workspace: number; readonly id: string; readonly plan: 'pro' | 'team' }
   | { readonly type: 'cancel_plan'; readonly workspace: number }
   | { readonly type: 'credit_limit'; readonly workspace: number; readonly usd: string }
   | { readonly type: 'key_limits'; readonly workspace: number; readonly usd: string }
@@ -63,13 +64,22 @@ export type AdminAction = { readonly isRepeated: boolean } & (
   | { readonly type: 'rotate_key'; readonly workspace: number; readonly draw: number; readonly graceSeconds: number }
 )
 
-export type Action = ChatAction | VideoAction | AdminAction
+/** Of an operator at a terminal, who runs it again where it was killed. */
+export interface CommandAction {
+  readonly type: 'command'
+  readonly workspace: number
+  readonly usd: string
+  readonly reference: string
+}
+
+export type Action = ChatAction | VideoAction | AdminAction | CommandAction
 
 const acknowledgedSubjects = ['journal', 'wallet', 'outcome', 'task'] as const
 export type AcknowledgedSubject = (typeof acknowledgedSubjects)[number]
 
 export type Fault =
-  | { readonly type: 'crash_at'; readonly port: number; readonly place: CrashPlace; readonly skipped: number }
+  /** A port's place among those that were called, or its name. */
+  | { readonly type: 'crash_at'; readonly port: number | string; readonly place: CrashPlace; readonly skipped: number }
   | { readonly type: 'kill'; readonly host: number; readonly isSilent: boolean }
   | { readonly type: 'stop'; readonly host: number }
   | { readonly type: 'stall'; readonly host: number; readonly ms: number }
@@ -94,15 +104,24 @@ export interface At<What> {
 
 export interface Plan {
   readonly seed: number
-  /** Edges and proxies in one process or apart. */
-  readonly isApart: boolean
+  readonly hosts: readonly HostKind[]
   readonly actions: readonly At<Action>[]
   readonly faults: readonly At<Fault>[]
 }
 
 export const workspacesCount = 4
-const actionEveryMs = 60
-const faultEveryMs = 2_000
+/** On average between two actions: hurried clients compete for money, patient ones meet what takes its time. */
+const paces: readonly (readonly [number, number])[] = [
+  [15, 1],
+  [30, 1],
+  [60, 1],
+]
+/** On average between two faults. */
+const actionsOfFault = 33
+/** Every eighth seed has no fault of the world: there the gateway may not fail either. */
+const calmEvery = 8
+/** An operator or a client that had no answer. */
+const retryWithinMs = 25_000
 
 const modes: readonly (readonly [AttemptMode, number])[] = [
   ['answers', 72],
@@ -155,7 +174,10 @@ const administer = (random: Random, number: number): AdminAction => {
       2,
     ],
     [() => ({ type: 'price', isRepeated, output: String(50 + drawWhole(random, 100)), version: number }), 1],
-    [() => ({ type: 'subscribe', isRepeated, workspace, id: `sub-${number}` }), 1],
+    [
+      () => ({ type: 'subscribe', isRepeated, workspace, id: `sub-${number}`, plan: random() < 0.5 ? 'pro' : 'team' }),
+      1,
+    ],
     [() => ({ type: 'cancel_plan', isRepeated, workspace }), 0.3],
     [() => ({ type: 'credit_limit', isRepeated, workspace, usd: String(drawWhole(random, 4)) }), 1],
     [() => ({ type: 'key_limits', isRepeated, workspace, usd: String(1 + drawWhole(random, 8)) }), 1],
@@ -185,24 +207,38 @@ const videos = (random: Random, atMs: number, number: number): readonly At<Video
   return [atMs, ...later].map((each) => ({ atMs: each, what }))
 }
 
-const makeActions = (random: Random, count: number): readonly At<Action>[] => {
+/** The same whenever it is sent. */
+const mayRetry = (action: AdminAction): boolean =>
+  action.type === 'subscribe' || (action.type === 'credit' && action.lapsesAfterMs === null)
+
+const makeActions = (random: Random, count: number, everyMs: number): readonly At<Action>[] => {
   const actions: At<Action>[] = []
   let atMs = 0
   for (let number = 1; actions.length < count; number += 1) {
-    atMs += random() * 2 * actionEveryMs
+    atMs += random() * 2 * everyMs
     if (random() < 0.06) {
-      actions.push({ atMs, what: administer(random, number) })
+      const what = administer(random, number)
+      actions.push({ atMs, what })
+      if (what.type === 'credit' && random() < 0.3)
+        actions.push({ atMs, what: { ...what, isRepeated: false, reference: `${what.reference}-beside` } })
+      if (mayRetry(what) && random() < 0.4) actions.push({ atMs: atMs + random() * retryWithinMs, what })
       continue
     }
     if (random() < 0.04) {
       actions.push(...videos(random, atMs, number))
       continue
     }
+    if (random() < 0.002) {
+      const usd = (1 + random()).toFixed(2)
+      const what = { type: 'command', workspace: drawWhole(random, workspacesCount), usd } as const
+      actions.push({ atMs, what: { ...what, reference: `command-${number}` } })
+      continue
+    }
     const what = chat(random, number)
     actions.push({ atMs, what })
     if (what.isRepeatable)
       for (let repeat = drawWhole(random, 3); repeat > 0; repeat -= 1)
-        actions.push({ atMs: atMs + random() * 8_000, what: { ...what, leavesAfter: null } })
+        actions.push({ atMs: atMs + random() * retryWithinMs, what: { ...what, leavesAfter: null } })
   }
   return actions.toSorted((one, other) => one.atMs - other.atMs)
 }
@@ -243,23 +279,34 @@ const fault = (random: Random): Fault => {
   ])()
 }
 
+/** Every role in each process, or each in processes of its own: of those that stand in for each other now and then one alone. */
+const drawHosts = (random: Random): readonly HostKind[] => {
+  if (random() < 0.4) return ['gateway', 'gateway']
+  const oneOrTwo = (kind: HostKind): readonly HostKind[] => (random() < 0.5 ? [kind] : [kind, kind])
+  const standIns = (['scheduler', 'projector', 'video-poller'] as const).flatMap(oneOrTwo)
+  return ['edge', 'edge', 'proxy', 'proxy', ...standIns]
+}
+
 /** All that happens in a run, but for the delays. */
 export const makePlan = (seed: number, actionsCount: number): Plan => {
   const random = randomOf(seed)
-  const isApart = random() < 0.6
-  const actions = makeActions(random, actionsCount)
+  const hosts = drawHosts(random)
+  const everyMs = drawWeighted(random, paces)
+  const actions = makeActions(random, actionsCount, everyMs)
   const endMs = actions.at(-1)?.atMs ?? 0
+  if (seed % calmEvery === 3) return { seed, hosts, actions, faults: [] }
   const faults: At<Fault>[] = []
+  const faultEveryMs = actionsOfFault * everyMs
   for (let atMs = random() * faultEveryMs; atMs < endMs; atMs += random() * 2 * faultEveryMs)
     faults.push({ atMs, what: fault(random) })
   if (random() < 0.3) faults.push({ atMs: endMs * random(), what: { type: 'pass_night', isKilled: random() < 0.5 } })
-  return { seed, isApart, actions, faults }
+  return { seed, hosts, actions, faults }
 }
 
 /** One line an action or fault, in order. */
-export const formatPlan = ({ seed, isApart, actions, faults }: Plan): string =>
+export const formatPlan = ({ seed, hosts, actions, faults }: Plan): string =>
   [
-    `plan of seed ${seed}, ${isApart ? 'each role in processes of its own' : 'every role in each process'}:`,
+    `plan of seed ${seed}, processes ${hosts.join(', ')}:`,
     ...[...actions, ...faults]
       .toSorted((one, other) => one.atMs - other.atMs)
       .map(({ atMs, what }) => `  ${atMs.toFixed(1)} ms ${JSON.stringify(what)}`),

@@ -21,5 +21,7 @@ export const createSimRuntime = (
     newTaskId: () => `task_${text(32)}`,
     random,
     logger,
+    setSecrets: () => undefined,
+    setLogLevel: () => undefined,
   }
 }

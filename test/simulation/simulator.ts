@@ -3,6 +3,7 @@ import { type NatsFaults, SimNats } from './nats/server.ts'
 import type { DuplicateRule } from './nats/stream.ts'
 import { Network } from './network.ts'
 import { SimProcess } from './process.ts'
+import { takeThreadImmediates } from './thread-immediates.ts'
 import { VirtualTime } from './virtual-time.ts'
 
 export interface Simulator {
@@ -34,6 +35,7 @@ export const simulate = async <T>(
   const random = randomOf(seed)
   const time = new VirtualTime()
   const network = new Network(time, () => 0.05 + random() * latencyMaxMs)
+  const endThread = takeThreadImmediates((run) => time.scheduleFor(undefined, 0, run))
   const uninstall = [time.install(randomOf(seed + 1)), network.install()]
   try {
     const server = new SimProcess('nats')
@@ -47,6 +49,7 @@ export const simulate = async <T>(
     throw outcome?.reason
   } finally {
     network.end()
+    endThread()
     await time.turn()
     for (const put of uninstall.reverse()) put()
   }

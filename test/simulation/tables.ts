@@ -18,14 +18,19 @@ const add = (one: Value | undefined, other: Value | undefined): Value => {
   return BigInt(Number(one ?? 0)) + BigInt(Number(other ?? 0))
 }
 
-const rowsAbove = (rows: ReadonlyMap<string, Row>, key: string, written: readonly Row[]): readonly Row[] => {
-  const last = [...rows.values()].at(-1)
-  return written.filter((row) => last === undefined || String(row[key]) > String(last[key]))
-}
+const rowsAbove = (last: Row | undefined, key: string, written: readonly Row[]): readonly Row[] =>
+  written.filter((row) => last === undefined || String(row[key]) > String(last[key]))
+
+const isEqualRow = (one: Row, other: Row | undefined): boolean =>
+  other !== undefined &&
+  Object.keys(one).length === Object.keys(other).length &&
+  Object.entries(one).every(([name, value]) => value === other[name] || toText(value) === toText(other[name]))
 
 /** The rows of every table, written as `definition.write` says. */
 export class TableRows {
   readonly #tables = new Map<string, Map<string, Row>>()
+  /** Of each table the row that was written last. */
+  readonly #last = new Map<string, Row>()
 
   find(table: string, key: string): Row | undefined {
     return this.#tables.get(table)?.get(toText([key] as never))
@@ -35,13 +40,17 @@ export class TableRows {
     return [...(this.#tables.get(table)?.values() ?? [])]
   }
 
-  /** In order, for a comparison. */
-  texts(): readonly string[] {
-    return [...this.#tables]
-      .flatMap(([table, rows]) =>
-        [...rows.values()].map((row) => `${table} ${toText(Object.entries(row).toSorted() as never)}`),
-      )
-      .toSorted()
+  /** A row that is not the same in the other, for a message; null where all are. */
+  findDifference(other: TableRows): string | null {
+    for (const table of new Set([...this.#tables.keys(), ...other.#tables.keys()])) {
+      const [mine, others] = [this.#tables.get(table) ?? new Map<string, Row>(), other.#tables.get(table)]
+      for (const key of new Set([...mine.keys(), ...(others?.keys() ?? [])])) {
+        const [row, same] = [mine.get(key), others?.get(key)]
+        if (row === undefined || !isEqualRow(row, same))
+          return `${table} ${toText(row as never)} and ${toText(same as never)}`
+      }
+    }
+    return null
   }
 
   write(changes: readonly TableChanges[]): void {
@@ -50,8 +59,10 @@ export class TableRows {
       this.#tables.set(table, rows)
       const keyOf = (row: Row): string => toText(definition.key.map((name) => row[name]) as never)
       for (const row of deleted) rows.delete(keyOf(row))
-      const rising = definition.write === 'rise' ? rowsAbove(rows, definition.key[0]!, written) : written
+      const last = this.#last.get(table)
+      const rising = definition.write === 'rise' ? rowsAbove(last, definition.key[0]!, written) : written
       for (const row of rising) this.#writeRow(rows, keyOf(row), row, definition)
+      if (rising.length > 0) this.#last.set(table, rising.at(-1)!)
     }
   }
 

@@ -133,6 +133,7 @@ export class SimUpstream {
         service.isReported = true
         service.isComplete = isWhole
       }
+      if (!ports.reach(currentProcess(), 'upstream.body', 'after')) return noAnswer()
       const bytes = Buffer.from(piece)
       if (mode === 'breaks_off' && pieces.length === 1) yield bytes.subarray(0, bytes.length / 2)
       else yield bytes

@@ -3,6 +3,7 @@ import timers from 'node:timers'
 import timersPromises from 'node:timers/promises'
 import { nuid } from '@nats-io/transport-node'
 import { currentProcess, runIn, type SimProcess } from './process.ts'
+import { realImmediate } from './thread-immediates.ts'
 
 interface Task {
   atMs: number
@@ -112,7 +113,6 @@ class VirtualTimer {
 await import('gpt-tokenizer/encoding/o200k_base')
 nuid.next()
 
-const realImmediate = globalThis.setImmediate
 /** A turn costs several microseconds, whatever is done in it. */
 const stepsOfTurn = 200
 const realDate = globalThis.Date

@@ -1,50 +1,23 @@
 // Before the program, which takes Node's functions when it is loaded.
 import './deterministic-zlib.ts'
+import './thread-immediates.ts'
 
 import { createHash, hash } from 'node:crypto'
-import { connectNats } from '../../src/adapters/nats/connect.ts'
-import { ensureOutcomes } from '../../src/adapters/nats/outcomes/open.ts'
-import { ensureRates } from '../../src/adapters/nats/rates/open.ts'
-import { ensureWorkQueues } from '../../src/adapters/nats/work-queue/open.ts'
-import { creditWallet, issueKey, openWorkspace } from '../../src/administration/account-changes.ts'
-import { executeSetLimits } from '../../src/administration/limits-changes.ts'
-import { publishPlan } from '../../src/administration/plan-changes.ts'
-import { publishPrices } from '../../src/administration/price-changes.ts'
 import { createSigner, deriveVerifier } from '../../src/audit/note.ts'
 import { emptyHead } from '../../src/audit/signed-head.ts'
 import { permittedEventTypes } from '../../src/cli/platform.ts'
-import { parseUsd } from '../../src/domain/money.ts'
 import { faultText } from '../../src/errors/gateway-error.ts'
 import type { Logger } from '../../src/runtime/logger.ts'
 import { randomOf } from '../support/random.ts'
-import { adminRequest, pricesWith } from './admin-requests.ts'
+import { adminRequest } from './admin-requests.ts'
 import { audit } from './auditor.ts'
 import { exchange, type SimResponse } from './clients.ts'
 import { EndChecks, type JournalEntry } from './end-checks.ts'
-import {
-  type HostKind,
-  type HostParts,
-  hostStarters,
-  logName,
-  openSimLog,
-  openSimSnapshots,
-  openSimTail,
-  SimHeadStore,
-  type Start,
-  simBounds,
-} from './hosts.ts'
-import { SimKeys } from './keys.ts'
-import { natsPort } from './nats/server.ts'
+import { type HostKind, type HostParts, hostStarters, logName, SimHeadStore, type Start } from './hosts.ts'
+import { type IssuedKey, SimKeys } from './keys.ts'
 import { Observer } from './observer.ts'
-import {
-  type AcknowledgedSubject,
-  type Action,
-  type AdminAction,
-  type ChatAction,
-  type Fault,
-  type Plan,
-  workspacesCount,
-} from './plan.ts'
+import { openAccounts, runCommand } from './operator.ts'
+import type { AcknowledgedSubject, Action, AdminAction, ChatAction, CommandAction, Fault, Plan } from './plan.ts'
 import { type CrashPlace, natsPortOf, Ports } from './ports.ts'
 import { runIn, SimProcess } from './process.ts'
 import { createSimRuntime } from './runtime.ts'
@@ -88,15 +61,32 @@ const origin = 'gateway.test/simulation'
 const restartMs = 700
 /** Of the processes' logs: nothing that happens here explains them. */
 const impossible: ReadonlySet<string> = new Set(['snapshot.unreadable', 'seal.stopped', 'projection.row_mismatch'])
+/** Statuses of a gateway that fails, or that cannot be reached. */
+const unexplained: ReadonlySet<number> = new Set([0, 500, 503])
+/** What the processes may log where nothing fails but providers and the vendor. */
+const ordinary: ReadonlySet<string> = new Set([
+  'client.connection_broken',
+  'hold.expired',
+  'key.expired',
+  'ledger.restored',
+  'ledger.snapshot_refused',
+  'log.durability_relaxed',
+  'projection.caught_up',
+  'projection.standby',
+  'snapshot.written',
+  'upstream.attempt_failed',
+  'video.task_settled',
+  'video.unheld_request_dropped',
+  'video.vendor_failed',
+  'video.verdict_late',
+  'wallet.expiry_applied',
+])
+/** Both attempts may be late. */
+const calmAnswerMs = 15_000
 const dayMs = 86_400_000
 /** Holds of dead edges have expired by then, and idle allowances have been returned. */
 const drainMs = 150_000
 const drainStepMs = 2_000
-
-const hostsOf = ({ isApart }: Plan): readonly HostKind[] =>
-  isApart
-    ? (['edge', 'proxy', 'scheduler', 'projector', 'video-poller'] as const).flatMap((kind) => [kind, kind])
-    : ['gateway', 'gateway']
 
 class World {
   readonly violations: string[] = []
@@ -117,7 +107,11 @@ class World {
   readonly #checks: EndChecks
   readonly #sharedHeads: SimHeadStore
   readonly #listening = new Map<SimProcess, number>()
-  readonly #crashed = new Set<SimProcess>()
+  /** When a process last reported that the log does not acknowledge. */
+  readonly #unacknowledgedMs = new Map<SimProcess, number>()
+  /** When. */
+  readonly #crashed = new Map<SimProcess, number>()
+  readonly #routedMs = new Map<string, number>()
   readonly #writers = new Map<string, SimProcess>()
   readonly #journal: JournalEntry[] = []
   readonly #keys = new SimKeys()
@@ -127,12 +121,14 @@ class World {
   #delayMs = 0
   /** Of the message that the nats-server obeys now. */
   #sender: SimProcess | undefined
+  readonly #isCalm: boolean
   #isDraining = false
   #isNight = false
   #open = 0
 
   constructor(plan: Plan, simulator: Simulator, { trace = () => {} }: RunOptions) {
     this.#plan = plan
+    this.#isCalm = plan.faults.length === 0
     this.#simulator = simulator
     this.#trace = trace
     const { time, random } = simulator
@@ -165,13 +161,13 @@ class World {
     this.vendor = new SimVendor({ time, random, ports: this.ports, actionOf, isDraining, violate })
     this.videos = new VideoClients({ observer: this.observer, vendor: this.vendor, violate })
     this.#checks = this.#createChecks()
-    const admins = [{ name: 'ana', sha256: hash('sha256', adminToken) }]
+    const admins = [{ name: 'ana', sha256: hash('sha256', adminToken), role: 'owner' as const }]
     const listening = (process: SimProcess, port: number): void => void this.#listening.set(process, port)
     const { ports, tables, upstream, vendor } = this
     this.#parts = { ports, tables, upstream, vendor, signer, verifiers, admins, listening }
     const newHeads = (place: string): SimHeadStore => new SimHeadStore(place, this.ports, emptyHead(origin))
     this.#sharedHeads = newHeads('table')
-    this.#hosts = hostsOf(plan).map((kind, index) => ({
+    this.#hosts = plan.hosts.map((kind, index) => ({
       name: `${kind}-${index}`,
       kind,
       heads: newHeads('file'),
@@ -192,6 +188,7 @@ class World {
       ]),
       violate: (text) => this.violate(text),
       unended: () => this.#unended(),
+      isEndLost: (requestId) => this.#isEndLost(requestId),
       isSealed: () => this.#isSealed(),
       isCrashed: (process) => this.#crashed.has(process),
       writerOf: (writer) => this.#writers.get(writer),
@@ -242,6 +239,9 @@ class World {
     while (time.nowMs <= endMs) await time.sleep(drainStepMs)
     await this.#drain()
     await this.#audit()
+    // A credit may have lapsed while the auditor read.
+    for (let waitedMs = 0; waitedMs < drainMs && !this.#isQuiet(); waitedMs += drainStepMs)
+      await time.sleep(drainStepMs)
     this.#checks.checkAll()
   }
 
@@ -281,50 +281,39 @@ class World {
     return (ledger.sealed?.size ?? 0) >= (news?.sequence ?? 0)
   }
 
-  /** An operator opens the accounts, as by commands. */
   async #openAccounts(): Promise<void> {
     const process = new SimProcess('operator')
-    await runIn(process, async () => {
-      const start = this.#startOf(process, 'operator')
-      const { runtime } = start
-      const log = await openSimLog(start, 'operator', true)
-      const connection = await connectNats({ url: `nats://127.0.0.1:${natsPort}`, role: 'operator', name: 'operator' })
-      const options = { ...runtime, connection, name: logName, role: 'operator', replicas: 1 } as const
-      const durable = { ...options, durability: 'relaxed', create: true } as const
-      await ensureWorkQueues({ ...durable, leaseMs: simBounds.queueLeaseMs })
-      await ensureOutcomes(durable)
-      await ensureRates(options)
-      await openSimSnapshots(start, 'operator', true)
-      const context = { log, tail: await openSimTail(start, log, 'operator') }
-      await publishPrices(context, pricesWith('100', 0))
-      await publishPlan(context, {
-        planId: 'pro',
-        name: 'Pro',
-        price: '0.5',
-        period: 'day',
-        includedCredit: '1',
-        limits: {},
-      })
-      for (let index = 0; index < workspacesCount; index += 1) {
-        const workspaceId = `workspace-${index}`
-        const creditLimitPicos = index === 1 ? parseUsd('2') : 0n
-        await openWorkspace(context, { workspaceId, name: workspaceId, creditLimitPicos })
-        const amountPicos = parseUsd(['1000', '5', '2', '50'][index]!)
-        await creditWallet(context, workspaceId, { amountPicos, reference: 'first', note: '' })
-        const first = await issueKey(context, { workspaceId, name: 'first' }, runtime)
-        const limited = await issueKey(context, { workspaceId, name: 'limited' }, runtime)
-        await executeSetLimits(context, workspaceId, limited.keyId, { spend: { total: '3' } })
-        this.#keys.open(first, limited)
-      }
-    })
+    await runIn(process, () => openAccounts(this.#startOf(process, 'operator'), this.#keys))
     process.die()
+  }
+
+  /** Until it was run to its end. */
+  async #command(action: CommandAction): Promise<void> {
+    const { time, network } = this.#simulator
+    for (let key: IssuedKey | null = null; key === null; ) {
+      const process = new SimProcess('operator')
+      const death = new Promise<null>((resolve) => process.onDeath(() => resolve(null)))
+      key = await runIn(process, () =>
+        Promise.race([runCommand(this.#startOf(process, 'operator'), action), death]),
+      ).catch((fault: unknown) => {
+        this.#note('operator', `the command fails: ${faultText(fault)}`)
+        return null
+      })
+      process.die()
+      network.dropAll(process)
+      if (key === null) await time.sleep(restartMs)
+      else this.#keys.add(action.workspace, key)
+    }
+    this.#checkRecorded(action.type, action.reference)
   }
 
   #startOf(process: SimProcess, name: string, host?: Host): Start {
     const logger: Logger = {
       log: (event, fields) => {
         this.#count(event)
-        if (impossible.has(event)) this.violate(`${name} logs ${event} ${faultText(fields['fault' as never])}`)
+        if (event === 'log.append_unacknowledged') this.#unacknowledgedMs.set(process, this.#simulator.time.nowMs)
+        if (impossible.has(event) || (this.#isCalm && !ordinary.has(event)))
+          this.violate(`${name} logs ${event} ${faultText(fields['fault' as never])}`)
         this.#note(
           name,
           `${event} ${JSON.stringify(fields, (_, each) => (each instanceof Error ? each.message : each))}`,
@@ -380,7 +369,7 @@ class World {
   #crash(process: SimProcess, why: string, isSilent = false): void {
     if (process.isDead) return
     this.#note(process.name, `dies ${why}`)
-    this.#crashed.add(process)
+    this.#crashed.set(process, this.#simulator.time.nowMs)
     process.die()
     if (!isSilent) this.#simulator.network.dropAll(process)
   }
@@ -434,7 +423,8 @@ class World {
     switch (fault.type) {
       case 'crash_at': {
         const ports = [...this.ports.calls.keys()].toSorted()
-        if (ports.length > 0) this.ports.arm({ ...fault, port: ports[fault.port % ports.length]! })
+        const port = typeof fault.port === 'string' ? fault.port : ports[fault.port % ports.length]
+        if (port !== undefined) this.ports.arm(port, fault)
         break
       }
       case 'kill':
@@ -491,7 +481,8 @@ class World {
     const edges = this.#edges()
     const [process, port] = edges[Math.floor(this.#simulator.random() * edges.length)] ?? []
     if (process === undefined || port === undefined) return
-    if (action.type === 'chat') await this.#chat(action, process, port)
+    if (action.type === 'command') await this.#command(action)
+    else if (action.type === 'chat') await this.#chat(action, process, port)
     else if (action.type === 'video') await this.#submitVideo(action, process, port)
     else
       await Promise.all(
@@ -502,6 +493,7 @@ class World {
   async #chat(action: ChatAction, edge: SimProcess, port: number): Promise<void> {
     const { number, stream, router, isRepeatable, leavesAfter, maxTokens } = action
     const secret = this.#secretOf(action)
+    const beganMs = this.#simulator.time.nowMs
     const response = await exchange(this.#simulator.network, port, {
       method: 'POST',
       path: '/v1/chat/completions',
@@ -524,7 +516,17 @@ class World {
     )
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
     this.#journal.push({ action, response, edge })
+    if (this.#isCalm) this.#checkServed(action, response, this.#simulator.time.nowMs - beganMs)
     if (response !== null) this.#checkBilled(action, response)
+  }
+
+  /** Without faults of the world the gateway has none: what a provider does is all that a request may fail for. */
+  #checkServed({ number, leavesAfter }: ChatAction, response: SimResponse | null, tookMs: number): void {
+    const status = response?.status ?? 0
+    const isLeft = leavesAfter !== null && status === 0
+    if (tookMs > calmAnswerMs) this.violate(`request ${number} took ${tookMs} ms, and there was no fault`)
+    if (unexplained.has(status) && !isLeft)
+      this.violate(`request ${number} ended with ${status}, and there was no fault: ${response?.body}`)
   }
 
   #secretOf({ workspace, isLimitedKey, newKey }: Pick<ChatAction, 'workspace' | 'isLimitedKey' | 'newKey'>): string {
@@ -578,8 +580,11 @@ class World {
         : action.type === 'subscribe'
           ? action.id
           : null
-    if (name !== null && !this.observer.known.has(name))
-      this.violate(`${action.type} ${name} was answered, and is not in the log`)
+    if (name !== null) this.#checkRecorded(action.type, name)
+  }
+
+  #checkRecorded(type: string, name: string): void {
+    if (!this.observer.known.has(name)) this.violate(`${type} ${name} was answered, and is not in the log`)
   }
 
   /** No answer without its bill: it is in the log when the answer is complete. */
@@ -609,7 +614,10 @@ class World {
     try {
       const frame = this.observer.take(message)
       if (this.#sender !== undefined) this.#writers.set(frame.writer, this.#sender)
-      for (const { type } of frame.events) this.#count(type)
+      for (const event of frame.events) {
+        this.#count(event.type)
+        if (event.type === 'RequestRouted') this.#routedMs.set(event.data.requestId, this.#simulator.time.nowMs)
+      }
       this.#note('log', `${frame.sequence} ${frame.events.map(({ type }) => type).join(' ')}`)
     } catch (fault) {
       this.violate(`frame ${message.sequence} cannot be folded: ${faultText(fault)}`)
@@ -621,8 +629,20 @@ class World {
     return [...this.observer.ledger.openRequests.entries()].flatMap(([requestId, { routed, closing }]) => {
       if (routed === null || closing !== null) return []
       const writer = routed.source.split('/').at(-1) ?? ''
-      return this.#isLost(writer) ? [] : [requestId]
+      return this.#isLost(writer) || this.#isEndLost(requestId) ? [] : [requestId]
     })
+  }
+
+  /** Whether its proxy may have been killed after it had reported to the edge that the log does not take its end. */
+  #isEndLost(requestId: string): boolean {
+    const response = this.#journal.find((each) => each.response?.headers.get('x-request-id') === requestId)?.response
+    const isUnknown = !response?.isComplete || response.body.includes('"log_unavailable"')
+    const sinceMs = this.#routedMs.get(requestId) ?? 0
+    const isAfter = (atMs = 0): boolean => atMs > sinceMs
+    return (
+      isUnknown &&
+      [...this.#crashed].some(([process, atMs]) => isAfter(atMs) && isAfter(this.#unacknowledgedMs.get(process)))
+    )
   }
 
   #isLost(writer: string): boolean {

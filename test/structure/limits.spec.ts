@@ -2,6 +2,7 @@ import t from 'tap'
 import { sandboxLimits } from '../../sandbox/answers/limits.ts'
 import { httpClientLimits } from '../../src/adapters/http/limits.ts'
 import { natsLimits } from '../../src/adapters/nats/limits.ts'
+import { postgresLimits } from '../../src/adapters/postgres/limits.ts'
 import { providerLimits } from '../../src/providers/dialect/limits.ts'
 import { vendorLimits } from '../../src/providers/vv-video/limits.ts'
 import { readLimits } from '../../src/read-api/limits.ts'
@@ -21,6 +22,7 @@ const limits = {
   ...listenerLimits,
   ...natsLimits,
   ...pollerLimits,
+  ...postgresLimits,
   ...projectorLimits,
   ...providerLimits,
   ...proxyLimits,
@@ -73,6 +75,9 @@ const ordered: readonly (readonly [keyof typeof limits, keyof typeof limits])[] 
   ['videoSubmitMs', 'taskDoubtMs'],
   ['latePollMs', 'latePollMaxMs'],
   ['callbackMs', 'queueLeaseMs'],
+  ['callbacksMax', 'callbacksHeldMax'],
+  ['callbacksHeldMax', 'queueCallbacksMax'],
+  ['databaseReadsMax', 'databaseConnectionsMax'],
   ['callbackLookupMs', 'callbackMs'],
   ['requestBodyBytesMax', 'sandboxBodyBytesMax'],
   ['upstreamBodyBytesMax', 'sandboxAnswerBytesMax'],

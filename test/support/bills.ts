@@ -107,19 +107,23 @@ export const plainCost = (input: number, output: number): string =>
   formatUsd(BigInt(input) * 1_000_000n + BigInt(output) * 2_000_000n)
 
 /** Forgets what the sandbox has counted; the result checks the bills since then against its own count, and returns them. */
-export const startBilling = async (running: TestGateway): Promise<(t: Test) => Promise<readonly Bill[]>> => {
+export const startBilling = async (
+  running: TestGateway,
+  { reportsReasoning = true }: { readonly reportsReasoning?: boolean } = {},
+): Promise<(t: Test) => Promise<readonly Bill[]>> => {
   const before = (await allBills(running)).length
   running.sandbox.reset()
   return async (t) => {
     const bills = (await allBills(running)).slice(before)
     const { prompt, output, reasoning } = running.sandbox.totals().tokens
+    const billedReasoning = sumOf(bills, (usage) => usage.outputReasoning)
     t.same(
       {
         prompt: sumOf(bills, (usage) => usage.promptTotal),
         output: sumOf(bills, (usage) => usage.outputTotal),
-        reasoning: sumOf(bills, (usage) => usage.outputReasoning),
+        ...(reportsReasoning ? { reasoning: billedReasoning } : {}),
       },
-      { prompt, output, reasoning },
+      { prompt, output, ...(reportsReasoning ? { reasoning } : {}) },
       'what is billed is what the provider counted',
     )
     for (const { source, outcome } of bills) t.same({ source, outcome }, { source: 'reported', outcome: 'completed' })

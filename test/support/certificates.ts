@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +30,7 @@ const elliptic = { keyType: 'ec', algorithm: 'sha256' } as const
 const commonName = (name: string) => [{ name: 'commonName', value: name }]
 
 const newAuthority = async (): Promise<Authority> => {
-  const { private: key, cert } = await generate(commonName('Authority of a test'), {
+  const { private: key, cert } = await generate(commonName(`Authority of a test ${randomUUID()}`), {
     ...elliptic,
     extensions: [
       { name: 'basicConstraints', cA: true, critical: true },

@@ -8,10 +8,30 @@ const answerMs = 10_000
 /** The models that must have a price. */
 export const documentedSheets = {
   ...Object.fromEntries(
-    ['openai/gpt-4o-mini', 'openai/gpt-5-mini', 'anthropic/claude-sonnet-5'].map((model) => [model, sheetOf()]),
+    ['openai/gpt-4o-mini', 'openai/gpt-5-mini', 'anthropic/claude-sonnet-5', 'gemini/gemini-2.5-flash'].map((model) => [
+      model,
+      sheetOf(),
+    ]),
   ),
-  'openai/text-embedding-3-small': sheetOf({ per_million_tokens: { input: '1', output: '0' }, max_output_tokens: 0 }),
+  ...Object.fromEntries(
+    ['openai/text-embedding-3-small', 'gemini/gemini-embedding-001'].map((model) => [
+      model,
+      sheetOf({ per_million_tokens: { input: '1', output: '0' }, max_output_tokens: 0 }),
+    ]),
+  ),
 }
+
+/** Of every upstream format. */
+const answeringModels = ['openai/gpt-4o-mini', 'anthropic/claude-sonnet-5', 'gemini/gemini-2.5-flash']
+const modelsOf: Readonly<Record<string, readonly string[]>> = {
+  '/v1/chat/completions': answeringModels,
+  '/v1/messages': answeringModels,
+  '/v1/messages/count_tokens': answeringModels,
+  '/v1/responses': answeringModels,
+  '/v1/embeddings': ['openai/text-embedding-3-small', 'gemini/gemini-embedding-001'],
+}
+/** Long before anything that a gateway of the tests has: nothing is posted in another month because of it. */
+const closedMonth = '2020-01'
 export const documentedModel = 'openai/gpt-4o-mini'
 
 export interface DocumentedGateway {
@@ -71,7 +91,12 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
     ['/admin/v1/workspaces/{id}/limits', async () => await limited()],
     ['/admin/v1/workspaces/{id}/keys/', async () => await limited()],
     ['/admin/v1/workspaces/{id}/subscription', async () => await subscribed()],
+    ...['suspend', 'resume', 'close'].map(
+      (verb) => [`/admin/v1/workspaces/{id}/${verb}`, async () => opened()] as const,
+    ),
     ['/admin/v1/workspaces/', async () => workspaceId],
+    ['/admin/v1/periods/{id}/close', async () => closedMonth],
+    ['/admin/v1/periods/{id}/reopen', async () => await closed()],
     ['/admin/v1/plans/', async () => await settled('/admin/v1/plans/')],
     ['/admin/v1/keys/', async () => await keyIn('acme')],
     ['/admin/v1/prices/', async () => documentedModel],
@@ -91,6 +116,17 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
   const limited = async (): Promise<string> => {
     await made('POST /admin/v1/workspaces', { id: 'limited' })
     return 'limited'
+  }
+  /** A workspace of its own: what is closed is closed for all that is asked later. */
+  const opened = async (): Promise<string> => {
+    const id = newName()
+    await made('POST /admin/v1/workspaces', { id })
+    return id
+  }
+  const closed = async (): Promise<string> => {
+    const path = `/admin/v1/periods/${closedMonth}/close`
+    await client.send('post', { path, headers: adminHeaders, body: '{}' }, answerMs)
+    return closedMonth
   }
   const subscribed = async (): Promise<string> => {
     const put = (path: string, body: object): Promise<Received> =>
@@ -113,6 +149,13 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
     headers: headersOf(operation),
     ...bodyOf(operation),
   })
+  /** The request to every kind of model that it can be sent to. */
+  const onEveryModel = ({ template, method }: Documented, sent: Sent): readonly Sent[] => {
+    if (method === 'POST' && template.startsWith('/v1beta/models/'))
+      return answeringModels.map((model) => ({ ...sent, path: sent.path.replace(documentedModel, model) }))
+    const body = asObject(JSON.parse(String(sent.body ?? '{}')))
+    return modelsOf[template]?.map((model) => ({ ...sent, body: JSON.stringify({ ...body, model }) })) ?? [sent]
+  }
   const credentialsOf = ({ scheme }: Documented): Credentials | null =>
     scheme === null
       ? null
@@ -120,5 +163,5 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
           right: bearers[scheme] ?? '',
           others: Object.entries(bearers).flatMap(([other, bearer]) => (other === scheme ? [] : [bearer])),
         }
-  return { client, send, validOf, credentialsOf }
+  return { client, send, validOf, onEveryModel, credentialsOf }
 }

@@ -21,6 +21,8 @@ export interface ApartOptions extends TestOptions {
   /** Where the gateway connects, when not straight to the servers. */
   readonly externalOf?: (servers: ExternalServers) => NonNullable<Config['external']>
   readonly servers?: ExternalServers
+  /** Of the gateway's process. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** A whole gateway in a process of its own, whose memory can be measured, on servers that a test can do things to. */
@@ -32,7 +34,7 @@ export interface GatewayApart {
 }
 
 export const startGatewayApart = async (t: Test, options: ApartOptions = {}): Promise<GatewayApart> => {
-  const { servers = await startExternalServers(t), externalOf = ({ direct }) => direct, bounds } = options
+  const { servers = await startExternalServers(t), externalOf = ({ direct }) => direct, bounds, env = {} } = options
   const sandbox = await startSandbox(runtime)
   t.teardown(() => sandbox.stop())
   const config = configOf(await temporaryFolder(t), options.upstreamUrl ?? sandbox.url, {
@@ -42,7 +44,7 @@ export const startGatewayApart = async (t: Test, options: ApartOptions = {}): Pr
   const operator = await openOperator({ ...config, external: servers.direct }, bounds)
   t.teardown(() => operator.stop())
   await publishPrices(operator, config.prices)
-  const process = await GatewayProcess.start(config, { bounds })
+  const process = await GatewayProcess.start(config, { bounds, env })
   t.teardown(async () => {
     await process.end('SIGTERM')
   })

@@ -28,9 +28,21 @@ const credentialOf = ({ authentication, apiKey }: ProviderOfTest) => {
   return { authentication: { type, region, ...keys } }
 }
 
+const deploymentOf = ({ name, requestsPerMinute, provider }: NonNullable<ProviderOfTest['deployments']>[number]) => ({
+  name,
+  api_key: provider.apiKey,
+  requests_per_minute: requestsPerMinute,
+})
+
 const providerOf = (provider: ProviderOfTest) => {
-  const { name, dialect, profile, baseUrl, models } = provider
-  return [name, { dialect, profile, base_url: baseUrl, ...credentialOf(provider), models }] as const
+  const { name, dialect, profile, baseUrl, models, deployments } = provider
+  return [
+    name,
+    {
+      ...{ dialect, profile, base_url: baseUrl, ...credentialOf(provider), models },
+      ...(deployments === undefined ? {} : { deployments: deployments.map(deploymentOf) }),
+    },
+  ] as const
 }
 
 const vendorOf = ({ name, baseUrl, credential, callsPerSecond }: Config['videoVendors'][number]) => {
@@ -68,6 +80,7 @@ const fileOf = (config: Config, pricesFile: string): string =>
       drain_seconds: config.drainMs / 1000,
       requests_per_minute: config.requestsPerMinute ?? undefined,
     },
+    tags: config.tagNames,
     log_level: config.logLevel,
     log_requests: config.logRequests,
     observe: { port: config.observe === null ? 'off' : (config.observe.port ?? undefined) },
@@ -191,7 +204,7 @@ export class GatewayProcess {
     return this.ended()
   }
 
-  tell(signal: EndingSignal | 'SIGUSR2'): void {
+  tell(signal: EndingSignal | 'SIGHUP' | 'SIGUSR2'): void {
     this.#child.kill(signal)
   }
 

@@ -10,7 +10,7 @@ import { openOperatorPlatform, openTail, type Platform } from '../../src/cli/pla
 import { createRuntime, type Runtime } from '../../src/cli/runtime.ts'
 import type { Config } from '../../src/config/config.ts'
 import { configLimits } from '../../src/config/limits.ts'
-import { answeringSurfaces } from '../../src/config/providers.ts'
+import { answeringSurfaces, type ProviderConfig } from '../../src/config/providers.ts'
 import { parseUsd } from '../../src/domain/money.ts'
 import type { PriceFile } from '../../src/domain/pricing/price-file.ts'
 import type { CatalogProvider } from '../../src/domain/routing/plan.ts'
@@ -46,6 +46,8 @@ export interface TestOptions {
   readonly models?: Readonly<Record<string, string>>
   readonly sheets?: Readonly<Record<string, PriceSheet>>
   readonly config?: Partial<Config>
+  /** Beside those that the sandbox plays. */
+  readonly providers?: readonly ProviderConfig[]
   /** Where the operator connects, when not to the gateway's own servers. */
   readonly operatorConfig?: Partial<Config>
   readonly bounds?: GatewayBounds | undefined
@@ -53,12 +55,19 @@ export interface TestOptions {
   readonly runtime?: Runtime
   /** Of the sandbox's video vendor; what is configured where nothing is said. */
   readonly vendorCallsPerSecond?: number
+  readonly openAccount?: (operator: Operator, config: Config) => Promise<Account>
 }
 
 export const configOf = (
   dataFolder: string,
   sandboxUrl: string,
-  { models = {}, sheets = {}, config = {}, vendorCallsPerSecond = sharedLimits.vendorCallsPerSecond }: TestOptions,
+  {
+    models = {},
+    sheets = {},
+    config = {},
+    providers = [],
+    vendorCallsPerSecond = sharedLimits.vendorCallsPerSecond,
+  }: TestOptions,
 ): Config => ({
   listen: { host: '127.0.0.1', port: 0 },
   dataFolder,
@@ -78,6 +87,7 @@ export const configOf = (
       apiKey: 'sk-upstream-secret',
       models,
     },
+    ...providers,
   ],
   videoVendors: [
     {
@@ -87,6 +97,11 @@ export const configOf = (
       callsPerSecond: vendorCallsPerSecond,
     },
   ],
+  files: [],
+  memberDigests: new Map(),
+  reread: () => {
+    throw new Error('it has no file')
+  },
   sandbox: false,
   catalog: {
     providers: new Map<string, CatalogProvider>([
@@ -96,6 +111,9 @@ export const configOf = (
       ['gemini', { models, surfaces: answeringSurfaces, profile: 'gemini' }],
       ['anthropic', { models, surfaces: answeringSurfaces, profile: 'openai' }],
       ['vv', { models: {}, surfaces: ['video'] }],
+      ...providers.map(
+        ({ name, models, profile }) => [name, { models, surfaces: answeringSurfaces, profile }] as const,
+      ),
     ]),
     aliases: { plain: 'openai/plain' },
     routers: { auto: { candidates: ['openai/absent', 'openai/plain'] } },
@@ -241,12 +259,11 @@ export const startTestGateway = async (t: Test, options: TestOptions = {}): Prom
     (fault) => t.fail(fault.message),
     options.bounds,
   )
+  t.teardown(() => gateway.stop())
   const operator = await openOperator({ ...config, ...options.operatorConfig }, options.bounds)
-  t.teardown(async () => {
-    await operator.stop()
-    await gateway.stop()
-  })
-  const account = await operator.openAccount('acme', '100')
+  t.teardown(() => operator.stop())
+  const { openAccount = () => operator.openAccount('acme', '100') } = options
+  const account = await openAccount(operator, config)
   await untilKeyIsKnown(gateway.url, account)
   return { gateway, sandbox, operator, config, account }
 }

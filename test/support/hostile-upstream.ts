@@ -11,7 +11,9 @@ export type Behaviour = (response: ServerResponse, asked: { readonly stream: boo
 
 const listenForCalls = async (behaviours: Readonly<Record<string, Behaviour>>): Promise<Server> => {
   const server = createServer(async (request, response) => {
-    const { model, stream = false } = JSON.parse(Buffer.concat(await request.toArray()).toString())
+    const body = await request.toArray().catch(() => [])
+    if (!request.complete) return // Its caller has left.
+    const { model, stream = false } = JSON.parse(Buffer.concat(body).toString())
     response.on('error', () => undefined)
     await behaviours[model]?.(response, { stream })
   }).listen(0, '127.0.0.1', 8_192)

@@ -21,7 +21,7 @@ const video = {
   units_per_second: { std: '0.6', pro: '0.8', '4k': '3', 'std+audio': '0.9', 'pro+audio': '1.2', '4k+audio': '3' },
 } as const
 
-const videoPrices: Config['prices']['prices'] = ['vv/v3', 'vv/v3-omni'].map((model) => ({
+export const videoPrices: Config['prices']['prices'] = ['vv/v3', 'vv/v3-omni'].map((model) => ({
   model,
   effective_from: '2026-01-01T00:00:00Z',
   source: 'a test',

@@ -1,8 +1,13 @@
+import { sharedLimits } from '../../src/runtime/limits.ts'
+
 /** Bodies of a surface with as many members and elements as a body may have, one for each place that takes many, as JSON text. */
 export type WorstBodies = Readonly<Record<string, string>>
 
 const listed = (count: number, item: (place: number) => string): string =>
   Array.from({ length: Math.floor(count) }, (_, place) => item(place)).join()
+
+/** Of which so many may be different; some are in the rest of the body. */
+const namesOf = (members: number): number => Math.min(members, sharedLimits.jsonDifferentNamesMax - 100)
 
 const said = '{"role":"user","content":"hi"}'
 const functionCall = (place: number): string =>
@@ -26,7 +31,7 @@ export const worstChats = (members: number): WorstBodies => {
       said,
       `,"tools":[${listed(members / 6, (place) => `{"type":"function","function":{"name":"f${place}","parameters":{}}}`)}]`,
     ),
-    names: chat(said, `,"metadata":{${listed(members, (place) => `"k${place}":1`)}}`),
+    names: chat(said, `,"metadata":{${listed(namesOf(members), (place) => `"k${place}":1`)}}`),
     numbers: chat(said, `,"x":[${listed(members, () => '1')}]`),
   }
 }
@@ -51,7 +56,7 @@ export const worstMessages = (members: number): WorstBodies => {
       said,
       `,"tools":[${listed(members / 4, (place) => `{"name":"f${place}","input_schema":{"type":"object"}}`)}]`,
     ),
-    names: ask(said, `,"metadata":{${listed(members, (place) => `"k${place}":1`)}}`),
+    names: ask(said, `,"metadata":{${listed(namesOf(members), (place) => `"k${place}":1`)}}`),
   }
 }
 

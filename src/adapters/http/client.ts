@@ -278,8 +278,19 @@ export class UndiciClient implements HttpClient {
 
   #agentFor(connection: Connection): Dispatcher {
     const way = `${connection.proxyUrl ?? ''} ${connection.ca ?? ''}`
-    const agent = this.#agents.get(way) ?? openAgent(connection)
+    const known = this.#agents.get(way)
+    if (known !== undefined) return known
+    const agent = openAgent(connection)
     this.#agents.set(way, agent)
+    if (this.#agents.size > httpClientLimits.upstreamWaysMax) this.#closeOldest()
     return agent
+  }
+
+  /** An authority's file that changes makes another way; what is under way there goes on to its end. */
+  #closeOldest(): void {
+    const [[way, agent] = []] = this.#agents
+    if (way === undefined || agent === undefined) return
+    this.#agents.delete(way)
+    agent.close().catch(() => undefined)
   }
 }

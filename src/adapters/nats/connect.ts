@@ -79,7 +79,7 @@ const isOfTls = (error: Error): boolean =>
 
 /** A server that requires a client certificate, or does not trust ours, only closes the connection. */
 const describeTimeout = (usesTls: boolean): string =>
-  `does not answer within ${natsLimits.natsConnectMs} ms${usesTls ? '; one that asks for a client certificate is silent to all but those it trusts' : ''}`
+  `does not answer within ${natsLimits.natsConnectAttempts} attempts of ${natsLimits.natsConnectMs} ms${usesTls ? '; one that asks for a client certificate is silent to all but those it trusts' : ''}`
 
 const describeFailure = (error: Error, usesTls: boolean): string => {
   if (error instanceof TimeoutError) return describeTimeout(usesTls)
@@ -115,14 +115,16 @@ const optionsOf = (
   noAsyncTraces: true, // A stack trace for each request costs more than the request.
 })
 
-/** Reconnects for ever once connected. Rejects when no server accepts the first attempt. The caller closes it. */
+/** Reconnects for ever once connected. Rejects when no server accepts one of the first attempts. The caller closes it. */
 export const connectNats = async (options: NatsOptions): Promise<NatsConnection> => {
   const urls = urlsOf(options.url)
   const hosts = urls.map(({ host }) => host)
   const tls = tlsOf(options, urls[0])
-  try {
-    return await connect(optionsOf(options, urls[0], hosts, tls))
-  } catch (error) {
-    throw toConnectError(error, hosts, 'tls' in tls)
-  }
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      return await connect(optionsOf(options, urls[0], hosts, tls))
+    } catch (error) {
+      if (!(error instanceof TimeoutError) || attempt === natsLimits.natsConnectAttempts)
+        throw toConnectError(error, hosts, 'tls' in tls)
+    }
 }

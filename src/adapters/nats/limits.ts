@@ -25,6 +25,7 @@ export const natsLimits = {
   readFramesMax: 1_024, // Of a range read, not taken by the reader yet.
   readBytesMax: 8 * 1024 * 1024,
   natsConnectMs: 5_000, // One attempt.
+  natsConnectAttempts: 3, // The first connection: a process that starts under load may read the server's greeting too late.
   natsReconnectMs: 250, // A restarted server is found again well within closingAckMs.
   natsPingMs: 5_000, // With natsPingsOutMax: a silent connection is given up after 15 s.
   natsPingsOutMax: 2,

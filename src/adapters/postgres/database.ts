@@ -13,6 +13,7 @@ import type { EdgeReadModels } from '../../read-api/read-models.ts'
 import type { TablesPosition } from '../../roles/projector/ports.ts'
 import type { StoredTasks } from '../../roles/recent-tasks.ts'
 import type { StoredResponseTables } from '../../roles/stored-responses.ts'
+import { Semaphore } from '../../runtime/semaphore.ts'
 import { defaultSchema, nullIfMissing, openPool, type PoolOptions, rebuildSchema } from './connection.ts'
 import { edgeReadModels } from './edge-read-models.ts'
 import { postgresLimits } from './limits.ts'
@@ -34,7 +35,7 @@ export interface Database {
   refillSequence(): Promise<number | null>
   /** The checkpoint with the greatest size that the tables have; null where there is none. */
   lastSeal(): Promise<SealRecord | null>
-  /** `checkPosition` refuses what it throws for. */
+  /** `checkPosition` refuses what it throws for. What is read for workspaces leaves connections for all else. */
   readModels(checkPosition?: CheckPosition): EdgeReadModels
   /** What the sealer signed last; apart from the read models, which are rebuilt. */
   signedHead(): SignedHeadStore
@@ -54,6 +55,8 @@ const refillSequenceOf = async (pool: pg.Pool, schema: string): Promise<number |
   return found?.rows[0] === undefined ? null : Number(found.rows[0].sequence)
 }
 
+const operator = ''
+
 const servingPool: PoolOptions = {
   connectionsMax: postgresLimits.databaseConnectionsMax,
   statementMs: postgresLimits.databaseStatementMs,
@@ -67,6 +70,14 @@ export const openDatabase = (
   const place = { url, schema }
   const pool = openPool(place, options)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const reads = new Semaphore(postgresLimits.databaseReadsMax, {
+    ms: postgresLimits.databaseConnectMs,
+    late: () => new Error('too many reads of the tables wait'),
+  })
+  const readInTurn =
+    (checkPosition?: CheckPosition): Parameters<typeof edgeReadModels>[0] =>
+    (workspaceId = operator, read) =>
+      reads.run(workspaceId, () => atCheckpoint(db, read, checkPosition))
   return {
     db,
     projectionStore: (models = readModels) =>
@@ -76,18 +87,18 @@ export const openDatabase = (
     versions: async () => (await nullIfMissing(selectVersions(db))) ?? new Map(),
     refillSequence: () => refillSequenceOf(pool, schema),
     lastSeal: async () => (await nullIfMissing(findLastSeal(db))) ?? null,
-    readModels: (checkPosition) => edgeReadModels(db, checkPosition),
+    readModels: (checkPosition) => edgeReadModels(readInTurn(checkPosition)),
     signedHead: () => openHeadTable(pool, schema),
     tasks: (checkPosition) => ({
       findTask: async (workspaceId, taskId) =>
-        (await atCheckpoint(db, (trx) => findTask(trx, workspaceId, taskId), checkPosition)).value,
+        (await readInTurn(checkPosition)(workspaceId, (trx) => findTask(trx, workspaceId, taskId))).value,
       listTasks: async (workspaceId, kind, page) =>
-        (await atCheckpoint(db, (trx) => selectTasks(trx, workspaceId, kind, page), checkPosition)).value,
+        (await readInTurn(checkPosition)(workspaceId, (trx) => selectTasks(trx, workspaceId, kind, page))).value,
       checkpoint: () => checkpointOf(db),
     }),
     responses: (checkPosition) => ({
-      findStored: async (responseId) =>
-        (await atCheckpoint(db, (trx) => findStoredResponse(trx, responseId), checkPosition)).value,
+      findStored: async (responseId, workspaceId) =>
+        (await readInTurn(checkPosition)(workspaceId, (trx) => findStoredResponse(trx, responseId))).value,
       checkpoint: () => checkpointOf(db),
     }),
     close: () => pool.end(),

@@ -1,36 +1,60 @@
+import { readPeriodJournal } from '../../audit/period-journal.ts'
 import { selectAdminChanges } from '../../projections/admin-changes/queries.ts'
 import { findKey, findSheetSequence, findTrace } from '../../projections/charges/charge-trace.ts'
 import { selectCharges } from '../../projections/charges/queries.ts'
-import { type AtSequence, atCheckpoint, type CheckPosition } from '../../projections/checkpoint/queries.ts'
+import type { AtSequence } from '../../projections/checkpoint/queries.ts'
 import { selectFindings } from '../../projections/findings.ts'
+import { selectRequests } from '../../projections/requests/listed-requests.ts'
 import { findRequestFrames } from '../../projections/requests/queries.ts'
-import type { ReadModels, Snapshot } from '../../projections/schema/tables.ts'
+import type { Snapshot } from '../../projections/schema/tables.ts'
 import { readStatement } from '../../projections/statements/queries.ts'
+import { readReport } from '../../projections/statements/report.ts'
 import { selectAllTasks } from '../../projections/tasks/queries.ts'
+import { selectUnfinished } from '../../projections/unfinished.ts'
 import { selectUsage } from '../../projections/usage/queries.ts'
 import { selectHolds } from '../../projections/wallets/holds.ts'
 import { findBalanceSnapshot, findBilling } from '../../projections/wallets/queries.ts'
 import type { EdgeReadModels } from '../../read-api/read-models.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
+import { waitUntilSequence } from '../../runtime/wait-until-sequence.ts'
 
-/** Each result is read from one state of the tables. `checkPosition` refuses those of another log. */
-export const edgeReadModels = (db: ReadModels, checkPosition?: CheckPosition): EdgeReadModels => {
-  const at = <T>(read: (trx: Snapshot, sequence: number) => Promise<T>): Promise<AtSequence<T>> =>
-    atCheckpoint(db, read, checkPosition)
-  const valueAt = async <T>(read: (trx: Snapshot) => Promise<T>): Promise<T> => (await at(read)).value
+/** Reads one state of the tables, in the turn of the workspace; undefined: the operator. */
+type ReadInTurn = <T>(
+  workspaceId: string | undefined,
+  read: (trx: Snapshot, sequence: number) => Promise<T>,
+) => Promise<AtSequence<T>>
+
+export const edgeReadModels = (at: ReadInTurn): EdgeReadModels => {
+  const valueAt = async <T>(read: (trx: Snapshot) => Promise<T>): Promise<T> => (await at(undefined, read)).value
   return {
-    findBilling: (workspaceId) => at((trx) => findBilling(trx, workspaceId)),
-    findBalanceSnapshot: (workspaceId, wanted) => at((trx) => findBalanceSnapshot(trx, workspaceId, wanted)),
-    listTasks: (workspaceId, wanted) => at((trx) => selectAllTasks(trx, workspaceId, wanted)),
-    listFindings: (wanted) => at((trx) => selectFindings(trx, wanted)),
-    findCheckpoint: () => at(async () => null),
-    listUsage: (workspaceId, wanted) => at((trx) => selectUsage(trx, workspaceId, wanted)),
-    readStatement: (workspaceId, wanted) => at((trx, sequence) => readStatement(trx, workspaceId, wanted, sequence)),
-    listHolds: (workspaceId, wanted) => at((trx) => selectHolds(trx, workspaceId, wanted)),
-    listCharges: (workspaceId, wanted) => at((trx, sequence) => selectCharges(trx, workspaceId, wanted, sequence)),
-    findTrace: (id) => at((trx) => findTrace(trx, id)),
-    findRequestFrames: (requestId) => at((trx) => findRequestFrames(trx, requestId)),
+    findBilling: (workspaceId) => at(workspaceId, (trx) => findBilling(trx, workspaceId)),
+    findBalanceSnapshot: (workspaceId, wanted) =>
+      at(workspaceId, (trx) => findBalanceSnapshot(trx, workspaceId, wanted)),
+    listTasks: (workspaceId, wanted) => at(workspaceId, (trx) => selectAllTasks(trx, workspaceId, wanted)),
+    listFindings: (wanted) => at(undefined, (trx) => selectFindings(trx, wanted)),
+    findCheckpoint: (workspaceId) => at(workspaceId, async () => null),
+    listUsage: (workspaceId, wanted) => at(workspaceId, (trx) => selectUsage(trx, workspaceId, wanted)),
+    readStatement: (workspaceId, wanted) =>
+      at(workspaceId, (trx, sequence) => readStatement(trx, workspaceId, wanted, sequence)),
+    listHolds: (workspaceId, wanted) => at(workspaceId, (trx) => selectHolds(trx, workspaceId, wanted)),
+    listCharges: (workspaceId, wanted) =>
+      at(workspaceId, (trx, sequence) => selectCharges(trx, workspaceId, wanted, sequence)),
+    listRequests: (workspaceId, wanted) =>
+      at(workspaceId, (trx, sequence) => selectRequests(trx, workspaceId, wanted, sequence)),
+    findTrace: (id, workspaceId) => at(workspaceId, (trx) => findTrace(trx, id)),
+    findRequestFrames: (requestId, workspaceId) => at(workspaceId, (trx) => findRequestFrames(trx, requestId)),
     findSheetSequence: (model, version) => valueAt((trx) => findSheetSequence(trx, model, version)),
     findKey: (keyId) => valueAt((trx) => findKey(trx, keyId)),
-    listAdminChanges: (wanted) => at((trx) => selectAdminChanges(trx, wanted)),
+    readReport: (wanted) => at(undefined, (trx) => readReport(trx, wanted)),
+    listAdminChanges: (wanted) => at(undefined, (trx) => selectAdminChanges(trx, wanted)),
+    listUnfinished: (month) => at(undefined, (trx) => selectUnfinished(trx, month)),
+    readPeriodJournal: async (month, sequence) => {
+      const read = async (): Promise<number> => (await at(undefined, async () => null)).sequence
+      const bounds = { pausesMs: sharedLimits.projectionStandbyMs, whileMoving: true }
+      const reached = await waitUntilSequence(sequence, { read, ...bounds })
+      if (reached < sequence)
+        throw new Error(`the tables are at frame ${reached}, the month was cut off by ${sequence}`)
+      return valueAt((trx) => readPeriodJournal(trx, month, sequence))
+    },
   }
 }

@@ -1,6 +1,7 @@
 export const postgresLimits = {
   reconcileRowsPerRead: 2_000,
   reconcileStraddleMs: 10_800_000, // Longer than any request may take; only these are checked for a midnight between start and end.
+  reconcileUpstreamIdDays: 1, // Before and after an invoice's period, in which its upstream request ids are looked for.
   reconcileClockSkewMs: 5_000, // Between a provider's clock and ours.
 
   mergeRowsPerStatement: 1_000, // Some 20 ms of making arrays for the widest table; then the event loop turns.
@@ -9,6 +10,7 @@ export const postgresLimits = {
   compareDifferencesMax: 20, // Rows shown when a rebuilt table differs.
 
   databaseConnectionsMax: 8,
+  databaseReadsMax: 6, // Of them, for what edges read: the projector and the probes have the others. Half are for one workspace.
   databaseConnectMs: 5_000,
   databaseStatementMs: 10_000,
   databaseKeepAliveSeconds: 10, // With databaseKeepAlivesMax: the server drops a client that has been gone for 40 s.

@@ -10,6 +10,7 @@ const milliseconds = (parameter: string): string => `${parameter}::int8 * interv
 export const createInvoiceRows = `
   create temporary table invoice_rows (
     id text collate "C" not null,
+    is_upstream_id boolean not null,
     place int8 not null,
     day date,
     model text,
@@ -18,27 +19,37 @@ export const createInvoiceRows = `
     rounding numeric not null
   ) on commit drop`
 
+/** Request ids by the provider's own, of those that rows name. */
+export const createUpstreamIds = `
+  create temporary table upstream_ids (upstream_id text collate "C", request_id text collate "C") on commit drop`
+
+/** PostgreSQL extracts nothing from JSON with U+0000, so attempts with any escape are left out. */
+const attempts = String.raw`case when strpos(r.attempts::text, '\u') = 0 then r.attempts else '[]' end`
+
 export const indexInvoiceRows = `create index on invoice_rows (id); analyze invoice_rows`
 
 const invoicedRows = `
-  select distinct on (id) id, place, count(*) over (partition by id) as rows, day, model, quantities,
+  select distinct on (id, is_upstream_id) id, is_upstream_id, place,
+         count(*) over (partition by id, is_upstream_id) as rows, day, model, quantities,
          amount::numeric(50, 12) as amount, rounding::numeric(50, 12) as rounding
-  from invoice_rows order by id, place`
+  from invoice_rows order by id, is_upstream_id, place`
 
 /** $1: whether rows with the same figures are included. */
 export const repeatedRows = `
   select r.id, r.place, first.place as first_place
-  from (select id, min(place) as place from invoice_rows group by id having count(*) > 1) twice
+  from (
+    select id, is_upstream_id, min(place) as place from invoice_rows group by 1, 2 having count(*) > 1
+  ) twice
   join invoice_rows first on first.id = twice.id and first.place = twice.place
-  join invoice_rows r on r.id = twice.id and r.place > twice.place
+  join invoice_rows r on r.id = twice.id and r.is_upstream_id = twice.is_upstream_id and r.place > twice.place
   where $1 or (r.quantities::text, r.amount) is distinct from (first.quantities::text, first.amount)
   order by r.place`
 
 const invoicedColumns = `
-  i.id, i.place, i.rows, i.day, i.model as invoiced_model, i.quantities, i.amount, i.rounding`
+  i.id, i.is_upstream_id, i.place, i.rows, i.day, i.model as invoiced_model, i.quantities, i.amount, i.rounding`
 
 const noInvoicedColumns = `
-  null::int8 as place, null::int8 as rows, null::date as day, null::text as invoiced_model, null::json as quantities,
+  false as is_upstream_id,  null::int8 as place, null::int8 as rows, null::date as day, null::text as invoiced_model, null::json as quantities,
   null::numeric as amount, null::numeric as rounding`
 
 /** Reconciliations posted for a request or task, and whether it was reversed; $5: prefix of their references. */
@@ -57,6 +68,27 @@ const correctionsOf = (workspaceId: string, id: string): string => `
 
 const bill = `u.workspace_id = r.workspace_id and u.sequence = r.sequence and u.event_index = r.event_index`
 
+/** $5: days before and after the period. */
+export const findUpstreamIds = `
+  insert into upstream_ids
+  select distinct attempt ->> 'upstreamRequestId', u.request_id
+  from usage_entries u
+  join requests r on r.request_id = u.request_id and ${bill}
+  cross join lateral json_array_elements(${attempts}) attempt
+  where u.provider = $1 and u.time >= ${start} - $5::int4 * interval '1 day' and u.time < ${end} + $5::int4 * interval '1 day'
+    and attempt ->> 'outcome' = 'served'
+    and exists (select from invoice_rows i where i.is_upstream_id and i.id = attempt ->> 'upstreamRequestId')`
+
+export const ambiguousRows = `
+  select i.place, i.id, s.requests
+  from invoice_rows i
+  join (select upstream_id, count(*) as requests from upstream_ids group by 1 having count(*) > 1) s on s.upstream_id = i.id
+  where i.is_upstream_id order by i.place`
+
+export const nameRequests = `
+  update invoice_rows i set id = s.request_id, is_upstream_id = false
+  from upstream_ids s where i.is_upstream_id and s.upstream_id = i.id`
+
 const billColumns = `
   u.model, u.source, u.lines, u.total, null::text as unit_price, c.corrections, c.taken, b.undelivered,
   ${dayOf('u.time')} as charged_day, ${dayOf('u.time')} between $2::date and $3::date as in_period`
@@ -71,9 +103,9 @@ const invoicedRequests = `
          case when u.request_id is not null then 'charged' when r.request_id is not null then 'uncharged'
               when o.request_id is not null then 'open' end as state
   from (${invoicedRows}) i
-  left join requests r on r.request_id = i.id
+  left join requests r on r.request_id = i.id and not i.is_upstream_id
   left join usage_entries u on ${bill} and u.provider = $1
-  left join open_requests o on o.request_id = i.id and o.routed is not null and r.request_id is null
+  left join open_requests o on o.request_id = i.id and not i.is_upstream_id and o.routed is not null and r.request_id is null
   ${correctionsOf('r.workspace_id', 'i.id')}`
 
 const missingRequests = `
@@ -83,7 +115,7 @@ const missingRequests = `
   join requests r on r.request_id = u.request_id
   ${correctionsOf('u.workspace_id', 'u.request_id')}
   where u.provider = $1 and u.time >= ${start} and u.time < ${end}
-    and not exists (select from invoice_rows i where i.id = u.request_id)`
+    and not exists (select from invoice_rows i where i.id = u.request_id and not i.is_upstream_id)`
 
 const taskColumns = `
   t.model, t.source, t.lines, t.total, t.unit_price, c.corrections, c.taken, b.undelivered, t.workspace_id,

@@ -18,6 +18,7 @@ import {
   videoItem,
 } from '../../reconcile/invoices/row.ts'
 import type {
+  AmbiguousRow,
   DayCharge,
   DayCorrection,
   EstimatedCharge,
@@ -38,11 +39,12 @@ import { copyLine } from './row-text.ts'
 
 type Values = readonly (string | number | boolean)[]
 
-const storedColumns = ['id', 'place', 'day', 'model', 'quantities', 'amount', 'rounding']
+const storedColumns = ['id', 'is_upstream_id', 'place', 'day', 'model', 'quantities', 'amount', 'rounding']
 const rowsPerFile = 10_000_000_000
 
 const toStoredRow = ({ subject, file, row, day, model, quantities, amountPicos, roundingPicos }: InvoiceRow): Row => ({
   id: storedText(subject?.id ?? ''),
+  is_upstream_id: subject?.isUpstreamId === true,
   place: file * rowsPerFile + row,
   day,
   model: model === null ? null : storedText(model),
@@ -67,6 +69,7 @@ const sumQuantities = (quantities: QuantityTexts): ReadonlyMap<string, bigint> =
 
 interface PairRow {
   readonly id: string
+  readonly is_upstream_id: boolean
   readonly place: bigint | null
   readonly rows: bigint | null
   readonly day: string | null
@@ -96,6 +99,7 @@ const invoicedOf = (row: PairRow): SubjectPair['invoiced'] =>
     ? null
     : {
         id: restoredText(row.id),
+        isUpstreamId: row.is_upstream_id,
         ...rowPlaceOf(row.place),
         rows: Number(row.rows),
         day: row.day,
@@ -249,14 +253,29 @@ export class PostgresReconcileRepository implements ReconcileRepository {
   }
 
   async storeRows(rows: readonly InvoiceRow[]): Promise<void> {
-    await this.#createTable()
+    await this.#ensureInvoiceTable('loading')
     const copy = this.#client.query(copyFrom(`copy invoice_rows (${storedColumns.join(', ')}) from stdin`))
     const text = rows.map((row) => copyLine(storedColumns, toStoredRow(row))).join('')
     await pipeline(Readable.from([Buffer.from(text)]), copy)
   }
 
+  async *matchUpstreamIds(period: InvoicePeriod): AsyncGenerator<readonly AmbiguousRow[]> {
+    await this.#ensureInvoiceTable('indexed')
+    await this.#client.query(sql.createUpstreamIds)
+    const values = [...periodValues(this.#provider, period), postgresLimits.reconcileUpstreamIdDays]
+    await this.#client.query(sql.findUpstreamIds, values)
+    type SharedIdRow = { readonly id: string; readonly place: bigint; readonly requests: bigint }
+    for await (const rows of readRows<SharedIdRow>(this.#client, sql.ambiguousRows, []))
+      yield rows.map(({ id, place, requests }) => ({
+        ...rowPlaceOf(place),
+        upstreamRequestId: restoredText(id),
+        requests: Number(requests),
+      }))
+    await this.#client.query(sql.nameRequests)
+  }
+
   async *repeatedRows(sameToo: boolean): AsyncGenerator<readonly RepeatedRow[]> {
-    await this.#finishLoading()
+    await this.#ensureInvoiceTable('indexed')
     type RepeatRow = { readonly id: string; readonly place: bigint; readonly first_place: bigint }
     for await (const rows of readRows<RepeatRow>(this.#client, sql.repeatedRows, [sameToo]))
       yield rows.map((row) => ({
@@ -267,7 +286,7 @@ export class PostgresReconcileRepository implements ReconcileRepository {
   }
 
   async *subjects(kind: SubjectKind, period: InvoicePeriod): AsyncGenerator<readonly SubjectPair[]> {
-    await this.#finishLoading()
+    await this.#ensureInvoiceTable('indexed')
     const values = [...periodValues(this.#provider, period), adjustmentKey(reconciliationPrefix)]
     const { invoiced, missing } = sql.pairs[kind]
     for await (const rows of readRows<PairRow>(this.#client, invoiced, values))
@@ -356,15 +375,12 @@ export class PostgresReconcileRepository implements ReconcileRepository {
       yield rows.map(secondClosingOf)
   }
 
-  async #createTable(): Promise<void> {
-    if (this.#invoiceTable !== 'absent') return
-    await this.#client.query(sql.createInvoiceRows)
-    this.#invoiceTable = 'loading'
-  }
-
-  async #finishLoading(): Promise<void> {
-    if (this.#invoiceTable === 'indexed') return
-    await this.#createTable()
+  async #ensureInvoiceTable(state: 'loading' | 'indexed'): Promise<void> {
+    if (this.#invoiceTable === 'absent') {
+      await this.#client.query(sql.createInvoiceRows)
+      this.#invoiceTable = 'loading'
+    }
+    if (state === 'loading' || this.#invoiceTable === 'indexed') return
     await this.#client.query(sql.indexInvoiceRows)
     this.#invoiceTable = 'indexed'
   }

@@ -38,6 +38,14 @@ export const gauges: { readonly [Name in GaugeName]: Definition } = {
     help: 'Items in the work queues: waiting, or leased to a video-poller.',
     labels: ['queue', 'state'],
   },
+  gateway_provider_files_rejected: {
+    help: 'Files of credentials of providers that cannot be used now.',
+    labels: [],
+  },
+  gateway_config_rejected: {
+    help: '1 while the files of the configuration have changed and cannot be used, so that the former one is in force.',
+    labels: [],
+  },
 }
 
 export const counters = {
@@ -49,6 +57,10 @@ export const counters = {
   },
   gateway_fallbacks_total: {
     help: 'Requests that went on to their next candidate, by the provider that had failed.',
+    labels: ['provider'],
+  },
+  gateway_upstream_retries_total: {
+    help: 'How often a candidate was called again, after it had failed.',
     labels: ['provider'],
   },
   gateway_deployment_calls_total: {

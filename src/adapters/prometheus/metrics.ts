@@ -26,6 +26,7 @@ const observerOn = (registry: Registry): Observer => {
   const calls = counterOf('gateway_upstream_calls_total', registry)
   const errors = counterOf('gateway_upstream_errors_total', registry)
   const fallbacks = counterOf('gateway_fallbacks_total', registry)
+  const retries = counterOf('gateway_upstream_retries_total', registry)
   const deployments = counterOf('gateway_deployment_calls_total', registry)
   const ejections = counterOf('gateway_deployment_ejections_total', registry)
   const callbacks = counterOf('gateway_callbacks_total', registry)
@@ -44,6 +45,7 @@ const observerOn = (registry: Registry): Observer => {
     upstreamCalled: (provider, kind) => calls.inc({ provider, kind }),
     upstreamFailed: (provider, kind, error) => errors.inc({ provider, kind, error }),
     fellBack: (provider) => fallbacks.inc({ provider }),
+    retried: (provider) => retries.inc({ provider }),
     deploymentAnswered: (provider, deployment, outcome) => deployments.inc({ provider, deployment, outcome }),
     deploymentEjected: (provider, deployment) => ejections.inc({ provider, deployment }),
     frameStored: (events, bytes, seconds) => {

@@ -11,9 +11,10 @@ type NamedContext = HttpContext & {
   readonly params: { readonly id?: string; readonly key?: string; readonly workspace?: string }
 }
 
-const actorOf = ({ state }: HttpContext): string => {
-  if (state.admin === undefined) throw new Error('the endpoint does not authenticate administrators')
-  return `admin:${state.admin}`
+const administratorOf = ({ state }: HttpContext): Pick<OperationContext, 'role'> & { readonly actor: string } => {
+  const { admin, adminRole: role } = state
+  if (admin === undefined || role === undefined) throw new Error('the endpoint does not authenticate administrators')
+  return { actor: `admin:${admin}`, role }
 }
 
 const readInput = (ctx: NamedContext, request: string | null): Parameters<AdminOperation['run']>[1] => {
@@ -30,10 +31,10 @@ const readInput = (ctx: NamedContext, request: string | null): Parameters<AdminO
 
 /** After `authenticateAdmin`, and `readJson` where the operation has a body. */
 export const serveOperation =
-  (operation: AdminOperation, context: OperationContext) =>
+  (operation: AdminOperation, context: Omit<OperationContext, 'role'>) =>
   async (ctx: NamedContext): Promise<void> => {
-    const actor = actorOf(ctx)
-    const running = async () => operation.run({ ...context, actor }, readInput(ctx, operation.request))
+    const administrator = administratorOf(ctx)
+    const running = async () => operation.run({ ...context, ...administrator }, readInput(ctx, operation.request))
     const result = await withTimeout(running(), administrationLimits.adminChangeMs, () => logUnavailable())
     const { warnings = [] } = result
     if (result.sequence !== undefined) ctx.set(sequenceHeader, String(result.sequence))

@@ -34,6 +34,7 @@ export const adjustmentOperations: readonly AdminOperation[] = [
     request: 'requests/admin/adjustment.json',
     answer: 'adjustment',
     http: { method: 'post', path: '/admin/v1/workspaces/:id/adjustments' },
+    permission: 'move_money',
     cli: {
       words: 'adjust',
       arguments: { id: '<workspace>', amount: '<usd>' },

@@ -12,7 +12,7 @@ const renderAlias = ({ tail, configured, catalog }: OperationContext, alias: str
   alias,
   model: findEntry(catalog().aliases, alias),
   source: describeSource(tail.ledger.routing.aliases.has(alias)),
-  configured: findEntry(configured.aliases, alias),
+  configured: findEntry(configured().aliases, alias),
 })
 
 const aliasRecords = ({ tail, catalog }: OperationContext) => {
@@ -29,6 +29,7 @@ export const aliasOperations: readonly AdminOperation[] = [
     query: page.known,
     answer: 'list of alias',
     http: { method: 'get', path: '/admin/v1/aliases' },
+    permission: 'read',
     cli: { arguments: {}, records: aliasRecords },
     run: (context, { query }) => {
       const render = (alias: string) => renderAlias(context, alias)
@@ -41,6 +42,7 @@ export const aliasOperations: readonly AdminOperation[] = [
     request: 'requests/admin/set-alias.json',
     answer: 'alias',
     http: { method: 'put', path: '/admin/v1/aliases/:id' },
+    permission: 'configure',
     cli: { arguments: { id: '<alias>', model: '<model>' }, reports: { changed: 'set', unchanged: 'unchanged' } },
     run: async (context, { id, body: { model } }: OperationInput<SetAliasRequest>) => {
       const changed = await setAlias(context, context.catalog(), id, model)
@@ -53,6 +55,7 @@ export const aliasOperations: readonly AdminOperation[] = [
     summary: 'Remove the override, so that the configuration applies',
     answer: 'alias',
     http: { method: 'delete', path: '/admin/v1/aliases/:id' },
+    permission: 'configure',
     cli: { arguments: { id: '<alias>' }, reports: removalReports },
     run: async (context, { id }) => {
       if (!(await setAlias(context, context.catalog(), id, null))) throw noOverride('alias')

@@ -35,6 +35,7 @@ export const creditOperations: readonly AdminOperation[] = [
     request: 'requests/admin/credit.json',
     answer: 'credit',
     http: { method: 'post', path: '/admin/v1/workspaces/:id/credits' },
+    permission: 'move_money',
     cli: {
       words: 'credit',
       arguments: { id: '<workspace>', amount: '<usd>' },

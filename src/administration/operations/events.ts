@@ -41,6 +41,7 @@ export const ownEventList = ({ noun, summary, type, render }: OwnEvents): AdminO
     query: { cursor: cursor.parameter, limit: ledgerParameters.limitParameter },
     answer: `list of ${noun}`,
     http: { method: 'get', path: `/admin/v1/workspaces/:id/${noun}s` },
+    permission: 'read_money',
     run: (context, { id: workspaceId, query: { cursor: readOn, limit } }) => {
       requireWorkspace(context, workspaceId)
       return listEvents(context, { wanted: { workspaceId, types: [type], readOn, limit }, cursor, render })
@@ -75,6 +76,7 @@ export const eventOperations: readonly AdminOperation[] = [
     },
     answer: 'list of event',
     http: { method: 'get', path: '/admin/v1/events' },
+    permission: 'read_money',
     run: (context, { query: { workspace: workspaceId, type: types, cursor: readOn, ...wanted } }) =>
       listEvents(context, { wanted: { ...wanted, workspaceId, types, readOn }, cursor, render: renderEvent }),
   }),

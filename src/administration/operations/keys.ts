@@ -16,7 +16,16 @@ import { workspaceParameter } from './parameters.ts'
 
 const page = pageOf('keys')
 
-const renderKey = ({ keyId, workspaceId, name, prefix, revoked, expiresAtMs, replaces }: Key): KeyResponse => ({
+const renderKey = ({
+  keyId,
+  workspaceId,
+  name,
+  prefix,
+  revoked,
+  expiresAtMs,
+  replaces,
+  origins,
+}: Key): KeyResponse => ({
   object: 'key',
   id: keyId,
   workspace: workspaceId,
@@ -24,13 +33,24 @@ const renderKey = ({ keyId, workspaceId, name, prefix, revoked, expiresAtMs, rep
   prefix,
   state: revoked ? 'revoked' : 'active',
   expires_at: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
+  origins: origins === undefined ? null : [...origins],
   replaces,
 })
 
 const showKey = (context: AdminContext, keyId: string) => renderKey(requireKey(context, keyId))
 
-const expiryMs = (text: string | null | undefined, context: OperationContext): number | null | undefined =>
-  typeof text === 'string' ? futureMs(text, 'expires_at', context) : text
+const msByUnit = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+
+const isUnit = (text: string): text is keyof typeof msByUnit => Object.hasOwn(msByUnit, text)
+
+/** Of an instant, or of a duration such as `1h` from now on. Throws `invalid_value` for an instant in the past. */
+const expiryMs = (text: string | null | undefined, context: OperationContext): number | null | undefined => {
+  if (typeof text !== 'string') return text
+  const unit = text.slice(-1)
+  return isUnit(unit)
+    ? context.clock() + Number(text.slice(0, -1)) * msByUnit[unit]
+    : futureMs(text, 'expires_at', context)
+}
 
 /** Keys that replaced each other share limits and spending: the figures are in the row of the last one. */
 const findSpenders = ({ tail }: AdminContext): ReadonlyMap<string, string> => {
@@ -71,6 +91,7 @@ const revoke = defineOperation({
   summary: 'End a key; ending it again does nothing',
   answer: 'key',
   http: { method: 'post', path: '/admin/v1/keys/:id/revoke' },
+  permission: 'configure',
   cli: { arguments: { id: '<key>' }, reports: { changed: 'revoked', unchanged: 'it was revoked before' } },
   run: async (context, { id }) => ({ changed: await revokeKey(context, id), body: showKey(context, id) }),
 })
@@ -84,15 +105,28 @@ export const keyOperations: readonly AdminOperation[] = [
     request: 'requests/admin/issue-key.json',
     answer: 'key',
     http: { method: 'post', path: '/admin/v1/keys' },
+    permission: 'configure',
     cli: {
       arguments: { workspace: '<workspace>' },
-      members: { name: { default: 'default' }, expires_at: { description: 'When it stops. Default: never.' } },
+      members: {
+        name: { default: 'default' },
+        expires_at: {
+          flags: '--expires <instant|duration>',
+          description: 'When it stops, or after how long, such as 1h. Default: never.',
+        },
+        origins: {
+          flags: '--origins <origin>',
+          description:
+            'Of a page whose scripts alone may call with it, such as https://app.example; several times for several.',
+          parse: (text) => text,
+        },
+      },
       records: (_context, _path, { id, workspace, name, secret }) => [{ key: id, workspace, name, secret }],
     },
     run: async (context, { body }: OperationInput<IssueKeyRequest>) => {
-      const { workspace: workspaceId, name, expires_at } = body
+      const { workspace: workspaceId, name, expires_at, origins } = body
       const expiresAtMs = expiryMs(expires_at, context) ?? null
-      const { keyId, secret } = await issueKey(context, { workspaceId, name, expiresAtMs }, context)
+      const { keyId, secret } = await issueKey(context, { workspaceId, name, expiresAtMs, origins }, context)
       return { changed: true, body: { ...showKey(context, keyId), secret } }
     },
   }),
@@ -102,6 +136,7 @@ export const keyOperations: readonly AdminOperation[] = [
     query: { ...page.known, workspace: workspaceParameter },
     answer: 'list of key',
     http: { method: 'get', path: '/admin/v1/keys' },
+    permission: 'read',
     cli: {
       arguments: { id: '[workspace]' },
       records: (context, { id }) => keyRecords(context, id === '' ? undefined : id),
@@ -116,6 +151,7 @@ export const keyOperations: readonly AdminOperation[] = [
     summary: 'One key',
     answer: 'key',
     http: { method: 'get', path: '/admin/v1/keys/:id' },
+    permission: 'read',
     run: (context, { id }) => ({ body: showKey(context, id) }),
   }),
   defineOperation({
@@ -124,6 +160,7 @@ export const keyOperations: readonly AdminOperation[] = [
     request: 'requests/admin/set-key-expiry.json',
     answer: 'key',
     http: { method: 'patch', path: '/admin/v1/keys/:id' },
+    permission: 'configure',
     cli: {
       arguments: { id: '<key>', expires_at: '<instant>' },
       reports: { changed: 'set', unchanged: 'unchanged' },
@@ -139,6 +176,7 @@ export const keyOperations: readonly AdminOperation[] = [
     request: 'requests/admin/rotate-key.json',
     answer: 'key',
     http: { method: 'post', path: '/admin/v1/keys/:id/rotate' },
+    permission: 'configure',
     cli: {
       arguments: { id: '<key>' },
       members: {

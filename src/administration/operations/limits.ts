@@ -1,19 +1,25 @@
-import { findSetLimits, type LimitsInForce } from '../../domain/accounts/limits.ts'
+import type { LimitsInForce } from '../../domain/accounts/limits.ts'
 import { formatUsd, parseUsd } from '../../domain/money.ts'
+import { findEndUser, findTag, type Holder } from '../../domain/wallet/holders.ts'
+import type { Spending } from '../../domain/wallet/spending.ts'
 import type { Limits, Pace } from '../../events/types.ts'
 import { pageOf } from '../../http/page.ts'
+import { readQuery } from '../../http/query.ts'
 import type { AdminContext } from '../admin-context.ts'
 import {
   type EffectiveLimits,
   executeSetLimits,
   findEffectiveLimits,
+  findOwnLimits,
   findSpending,
-  type KeyId,
+  type LimitsHolder,
   listEffectiveLimits,
   modelsIn,
 } from '../limits-changes.ts'
+import { findTagWarnings, holderParameters, readLimitsHolder } from '../limits-holder.ts'
 import {
   type AdminOperation,
+  type CommandPath,
   defineOperation,
   type OperationContext,
   type OperationInput,
@@ -64,14 +70,20 @@ export const renderLimits = ({ models, spend, allowedModels, ...pace }: Limits):
   }),
 })
 
-const renderSpent = (context: Pick<AdminContext, 'tail'>, workspaceId: string, keyId: string, nowMs: number) => {
-  const { dayPicos, monthPicos, totalPicos } = findSpending(context, workspaceId, keyId, nowMs)
-  return { day: formatUsd(dayPicos), month: formatUsd(monthPicos), total: formatUsd(totalPicos) }
-}
+const renderTally = ({ dayPicos, monthPicos, totalPicos }: Spending['spent']) => ({
+  day: formatUsd(dayPicos),
+  month: formatUsd(monthPicos),
+  total: formatUsd(totalPicos),
+})
 
 /** USD on a UTC day, in its month and ever. */
-export const spentRecord = (context: Pick<AdminContext, 'tail'>, workspaceId: string, keyId: string, nowMs: number) => {
-  const { day, month, total } = renderSpent(context, workspaceId, keyId, nowMs)
+export const spentRecord = (
+  context: Pick<AdminContext, 'tail'>,
+  workspaceId: string,
+  holder: Holder,
+  nowMs: number,
+) => {
+  const { day, month, total } = renderTally(findSpending(context, workspaceId, holder, nowMs).spent)
   return { spent_day: day, spent_month: month, spent_total: total }
 }
 
@@ -94,23 +106,39 @@ const renderInForce = ({ limits, sources }: LimitsInForce) => ({
   sources: renderSources(sources),
 })
 
+interface HolderNames {
+  /** Null for the limits of the workspace, a tag or an end user. */
+  readonly key: string | null
+  readonly tag?: string
+  readonly end_user?: string
+}
+
+const holderNames = (holder: LimitsHolder): HolderNames => {
+  const [tag, endUser] = holder === null ? [null, null] : [findTag(holder), findEndUser(holder)]
+  if (tag !== null) return { key: null, tag }
+  return endUser === null ? { key: holder } : { key: null, end_user: endUser }
+}
+
+const renderSpending = (context: OperationContext, workspaceId: string, holder: Holder) => {
+  const { spent, held } = findSpending(context, workspaceId, holder, context.clock())
+  return { spent: renderTally(spent), held: renderTally(held) }
+}
+
 const renderEffective = (
   context: OperationContext,
   workspaceId: string,
-  { keyId, limits, inForce }: EffectiveLimits,
+  { holder, limits, inForce }: EffectiveLimits,
 ): StandingLimitsResponse => ({
   object: 'limits',
   workspace: workspaceId,
-  key: keyId,
+  ...holderNames(holder),
   limits: renderLimits(limits),
   ...(inForce === null ? {} : renderInForce(inForce)),
-  ...(keyId === null ? {} : { spent: renderSpent(context, workspaceId, keyId, context.clock()) }),
+  ...(holder === null ? {} : renderSpending(context, workspaceId, holder)),
 })
 
-interface LimitsRecord {
+interface LimitsRecord extends HolderNames {
   readonly workspace: string
-  /** Null for the limits of the workspace. */
-  readonly key: KeyId
   readonly limits: Limits
   /** Only for the workspace: with those of its plan and of the configuration. */
   readonly in_force?: Limits
@@ -120,14 +148,17 @@ interface LimitsRecord {
   readonly spent_total?: string
 }
 
-const listRecords = (context: OperationContext, workspaceId: string): readonly LimitsRecord[] =>
-  listEffectiveLimits(context, workspaceId, context.requestsPerMinute).map(({ keyId, limits, inForce }) => ({
-    workspace: workspaceId,
-    key: keyId,
-    limits,
-    ...(inForce === null ? {} : { in_force: inForce.limits, sources: inForce.sources }),
-    ...(keyId === null ? {} : spentRecord(context, workspaceId, keyId, context.clock())),
-  }))
+const toRecord = (
+  context: OperationContext,
+  workspaceId: string,
+  { holder, limits, inForce }: EffectiveLimits,
+): LimitsRecord => ({
+  workspace: workspaceId,
+  ...holderNames(holder),
+  limits,
+  ...(inForce === null ? {} : { in_force: inForce.limits, sources: inForce.sources }),
+  ...(holder === null ? {} : spentRecord(context, workspaceId, holder, context.clock())),
+})
 
 const spendText = (spent: string | undefined, limit: string | undefined): string =>
   limit === undefined ? '' : `${spent} of ${limit}`
@@ -157,8 +188,13 @@ const modelPaces = (models: Limits['models'] = {}): string =>
 const allowedText = ({ allowedModels }: Limits): string =>
   allowedModels === undefined ? 'every' : allowedModels.join(' ') || 'none'
 
-const summarizeRecord = ({ key, limits, in_force = limits, sources = {}, ...spent }: LimitsRecord) => ({
-  key: key ?? '(workspace)',
+const nameText = ({ key, tag, end_user }: HolderNames): string => {
+  if (tag !== undefined) return `tag ${tag}`
+  return end_user === undefined ? (key ?? '(workspace)') : `end user ${end_user}`
+}
+
+const summarizeRecord = ({ limits, in_force = limits, sources = {}, ...spent }: LimitsRecord) => ({
+  of: nameText(spent),
   spend_day: spendText(spent.spent_day, limits.spend?.day),
   spend_month: spendText(spent.spent_month, limits.spend?.month),
   spend_total: spendText(spent.spent_total, limits.spend?.total),
@@ -167,9 +203,27 @@ const summarizeRecord = ({ key, limits, in_force = limits, sources = {}, ...spen
   model_paces: sourced(modelPaces(in_force.models), sources.models),
 })
 
+type Path = Parameters<typeof readLimitsHolder>[1]
+type HolderQuery = Parameters<typeof readLimitsHolder>[2]
+
+/** Of the tag or end user that is named, or of all that have limits. Throws `not_found`. */
+const findListed = async (
+  context: OperationContext,
+  path: Path,
+  query: HolderQuery,
+): Promise<readonly EffectiveLimits[]> => {
+  const holder = await readLimitsHolder(context, { ...path, key: '' }, query)
+  return holder === null
+    ? listEffectiveLimits(context, path.id, context.requestsPerMinute())
+    : [findEffectiveLimits(context, path.id, holder, context.requestsPerMinute())]
+}
+
+const holderQuery = (path: CommandPath): HolderQuery => readQuery(path, holderParameters)
+
 /** Whole as JSON; in words for a table. */
-const limitsRecords = (context: OperationContext, workspaceId: string, { json }: { readonly json: boolean }) => {
-  const records = listRecords(context, workspaceId)
+const limitsRecords = async (context: OperationContext, path: CommandPath, { json }: { readonly json: boolean }) => {
+  const found = await findListed(context, path, holderQuery(path))
+  const records = found.map((effective) => toRecord(context, path.id, effective))
   return json ? records.map((record) => ({ ...record })) : records.map(summarizeRecord)
 }
 
@@ -182,30 +236,54 @@ const parseModelPace = (text: string) => {
 
 const page = pageOf('limits')
 
-/** `key` is empty for the limits of the workspace. */
 const setLimits = async (
   context: OperationContext,
-  { id: workspaceId, key }: { readonly id: string; readonly key: string },
+  workspaceId: string,
+  holder: LimitsHolder,
   limits: Limits,
 ): Promise<OperationResult> => {
-  const keyId = key === '' ? null : key
-  const changed = await executeSetLimits(context, workspaceId, keyId, limits)
-  const effective = findEffectiveLimits(context, workspaceId, keyId, context.requestsPerMinute)
+  const changed = await executeSetLimits(context, workspaceId, holder, limits)
+  const effective = findEffectiveLimits(context, workspaceId, holder, context.requestsPerMinute())
   const warnings = findWarnings(context, context.catalog(), modelsIn(limits))
   return { changed, warnings, body: renderEffective(context, workspaceId, effective) }
 }
 
-const set = {
+const keyOf = ({ key }: Path): LimitsHolder => (key === '' ? null : key)
+
+const setOfKey = {
   request: 'requests/admin/set-limits.json',
   answer: 'limits',
   run: (context: OperationContext, input: OperationInput<SetLimitsRequest>) =>
-    setLimits(context, input, limitsOfRequest(input.body)),
+    setLimits(context, input.id, keyOf(input), limitsOfRequest(input.body)),
 }
 
-const clear = {
+const clearOfKey = {
   answer: 'limits',
-  run: (context: OperationContext, input: OperationInput) => setLimits(context, input, {}),
+  run: (context: OperationContext, input: OperationInput) => setLimits(context, input.id, keyOf(input), {}),
 }
+
+const setOfNamed = {
+  ...setOfKey,
+  query: holderParameters,
+  run: async (context: OperationContext, input: OperationInput<SetLimitsRequest, typeof holderParameters>) => {
+    const holder = await readLimitsHolder(context, input, input.query)
+    const result = await setLimits(context, input.id, holder, limitsOfRequest(input.body))
+    return { ...result, warnings: [...(result.warnings ?? []), ...findTagWarnings(context, input.query)] }
+  },
+}
+
+const clearOfNamed = {
+  ...clearOfKey,
+  query: holderParameters,
+  run: async (context: OperationContext, input: OperationInput<undefined, typeof holderParameters>) =>
+    setLimits(context, input.id, await readLimitsHolder(context, input, input.query), {}),
+}
+
+const queryOptions = {
+  tag: ['<name=value>', 'Of all requests with this tag, such as team=search: spend limits alone.'],
+  user: ['<name>', 'Of an end user, by the name that requests have: spend limits alone.'],
+  end_user: ['<id>', 'Of an end user, by its id in charges and usage.'],
+} as const
 
 const path = '/admin/v1/workspaces/:id/limits'
 const keyPath = '/admin/v1/workspaces/:id/keys/:key/limits'
@@ -213,29 +291,33 @@ const keyPath = '/admin/v1/workspaces/:id/keys/:key/limits'
 export const limitOperations: readonly AdminOperation[] = [
   defineOperation({
     name: 'limits.show',
-    summary: 'The limits of a workspace and of its working keys, with what is spent',
-    query: page.known,
+    summary: 'The limits of a workspace, and those of its working keys, tags and end users with what is spent',
+    query: { ...page.known, ...holderParameters },
     answer: 'list of limits',
     http: { method: 'get', path },
+    permission: 'read',
     cli: {
       arguments: { id: '<workspace>' },
-      records: (context, { id }, _body, output) => limitsRecords(context, id, output),
+      queryOptions,
+      records: (context, input, _body, output) => limitsRecords(context, input, output),
     },
-    run: (context, { id, query }) => {
-      const found = listEffectiveLimits(context, id, context.requestsPerMinute)
-      const render = (effective: EffectiveLimits) => renderEffective(context, id, effective)
-      return { body: page.show(found, ({ keyId }) => keyId ?? '', render, query) }
+    run: async (context, { query: { cursor, limit, ...named }, ...ids }) => {
+      const found = await findListed(context, ids, named)
+      const render = (effective: EffectiveLimits) => renderEffective(context, ids.id, effective)
+      return { body: page.show(found, ({ holder }) => holder ?? '', render, { cursor, limit }) }
     },
   }),
   defineOperation({
-    ...set,
+    ...setOfNamed,
     name: 'limits.set',
-    summary: 'Set the limits of a workspace, whole',
+    summary: 'Set the limits of a workspace, or of a tag or an end user of it, whole',
     http: { method: 'put', path },
+    permission: 'configure',
     cli: {
       summary: 'change the limits that are named and leave the others; `none` lifts one',
       arguments: { id: '<workspace>' },
       keyOption: 'Of one key, by its id. Default: of the whole workspace.',
+      queryOptions,
       members: {
         models: {
           flags: '--model-limit <model,…>',
@@ -243,9 +325,13 @@ export const limitOperations: readonly AdminOperation[] = [
             '<model>,requests-per-minute=N,tokens-per-minute=N,concurrent-requests=N limits one model; a model alone lifts it.',
           parse: parseModelPace,
         },
-        'spend.day': { description: 'What a key may spend in a day (UTC), see --key.' },
-        'spend.month': { description: 'What a key may spend in a month (UTC), see --key.' },
-        'spend.total': { description: 'What a key may spend ever, see --key.' },
+        'spend.day': {
+          description: 'What a key, a tag or an end user may spend in a day (UTC): see --key, --tag, --user.',
+        },
+        'spend.month': {
+          description: 'What a key, a tag or an end user may spend in a month (UTC): see --key, --tag, --user.',
+        },
+        'spend.total': { description: 'What a key, a tag or an end user may spend ever: see --key, --tag, --user.' },
         allowed_models: [
           { flags: '--any-model', value: null, description: 'Allow every model again.' },
           {
@@ -255,34 +341,39 @@ export const limitOperations: readonly AdminOperation[] = [
           },
         ],
       },
-      current: ({ tail }, { id, key }) => ({
-        ...renderLimits(findSetLimits(tail.ledger.accounts, id, key === '' ? null : key)),
-      }),
-      records: (context, { id }, _body, output) => limitsRecords(context, id, output),
+      current: async (context, input) => {
+        const holder = await readLimitsHolder(context, input, holderQuery(input))
+        return { ...renderLimits(findOwnLimits(context, input.id, holder)) }
+      },
+      records: (context, input, _body, output) => limitsRecords(context, input, output),
       reports: { unchanged: 'unchanged' },
     },
   }),
   defineOperation({
-    ...clear,
+    ...clearOfNamed,
     name: 'limits.clear',
-    summary: 'Lift every limit of a workspace',
+    summary: 'Lift every limit of a workspace, or of a tag or an end user of it',
     http: { method: 'delete', path },
+    permission: 'configure',
     cli: {
       arguments: { id: '<workspace>' },
       keyOption: 'Of one key, by its id. Default: of the whole workspace.',
+      queryOptions,
       reports: { changed: 'lifted', unchanged: 'there were none' },
     },
   }),
   defineOperation({
-    ...set,
+    ...setOfKey,
     name: 'limits.set-of-key',
     summary: 'Set the limits of a key, whole',
     http: { method: 'put', path: keyPath },
+    permission: 'configure',
   }),
   defineOperation({
-    ...clear,
+    ...clearOfKey,
     name: 'limits.clear-of-key',
     summary: 'Lift every limit of a key',
     http: { method: 'delete', path: keyPath },
+    permission: 'configure',
   }),
 ]

@@ -66,6 +66,7 @@ export const planOperations: readonly AdminOperation[] = [
     query: page.known,
     answer: 'list of plan',
     http: { method: 'get', path: '/admin/v1/plans' },
+    permission: 'read',
     cli: { arguments: {}, records: planRecords },
     run: ({ tail }, { query }) => {
       const plans = [...tail.ledger.accounts.plans.values()]
@@ -78,6 +79,7 @@ export const planOperations: readonly AdminOperation[] = [
     request: 'requests/admin/publish-plan.json',
     answer: 'plan',
     http: { method: 'put', path: '/admin/v1/plans/:id' },
+    permission: 'configure',
     cli: {
       summary: 'publish a plan, or its new terms: those who have it get them with their next renewal',
       arguments: { id: '<plan>' },

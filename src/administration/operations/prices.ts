@@ -204,6 +204,7 @@ export const priceOperations: readonly AdminOperation[] = [
     request: 'price-file.json',
     answer: 'list of price',
     http: { method: 'post', path: '/admin/v1/prices' },
+    permission: 'configure',
     cli: {
       words: 'prices publish',
       arguments: { prices: '[file]' },
@@ -226,6 +227,7 @@ export const priceOperations: readonly AdminOperation[] = [
     query: page.known,
     answer: 'list of price',
     http: { method: 'get', path: '/admin/v1/prices' },
+    permission: 'read',
     cli: {
       words: 'prices show',
       summary: 'every sheet, by model and instant; USD per million tokens, and per call of a tool; whole with --json',
@@ -254,6 +256,7 @@ export const priceOperations: readonly AdminOperation[] = [
     request: 'requests/admin/import-prices.json',
     answer: 'price_import',
     http: { method: 'post', path: '/admin/v1/prices/import' },
+    permission: 'configure',
     cli: importCommand,
     run: importPrices,
   }),
@@ -262,6 +265,7 @@ export const priceOperations: readonly AdminOperation[] = [
     summary: 'Every sheet of a model',
     answer: 'list of price',
     http: { method: 'get', path: '/admin/v1/prices/*id' },
+    permission: 'read',
     run: ({ tail, clock }, { id }) => {
       const { prices } = tail.ledger
       const sheets = requireSheets(prices, id)

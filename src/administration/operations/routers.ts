@@ -21,7 +21,7 @@ const renderRouter = ({ tail, configured, catalog }: OperationContext, router: s
   router,
   ...(renderRule(findEntry(catalog().routers, router)) ?? { candidates: null, order: null }),
   source: describeSource(tail.ledger.routing.routers.has(router)),
-  configured: renderRule(findEntry(configured.routers, router)),
+  configured: renderRule(findEntry(configured().routers, router)),
 })
 
 const formatCandidate = (candidate: RouterCandidate): string =>
@@ -54,6 +54,7 @@ export const routerOperations: readonly AdminOperation[] = [
     query: page.known,
     answer: 'list of router',
     http: { method: 'get', path: '/admin/v1/routers' },
+    permission: 'read',
     cli: { arguments: {}, records: routerRecords },
     run: (context, { query }) => {
       const render = (router: string) => renderRouter(context, router)
@@ -66,6 +67,7 @@ export const routerOperations: readonly AdminOperation[] = [
     request: 'requests/admin/set-router.json',
     answer: 'router',
     http: { method: 'put', path: '/admin/v1/routers/:id' },
+    permission: 'configure',
     cli: {
       arguments: { id: '<router>', candidates: '<candidates...>' },
       members: {
@@ -93,6 +95,7 @@ export const routerOperations: readonly AdminOperation[] = [
     summary: 'Remove the override, so that the configuration applies',
     answer: 'router',
     http: { method: 'delete', path: '/admin/v1/routers/:id' },
+    permission: 'configure',
     cli: { arguments: { id: '<router>' }, reports: removalReports },
     run: async (context, { id }) => {
       if (!(await setRouter(context, context.catalog(), id, null))) throw noOverride('router')

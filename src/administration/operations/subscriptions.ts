@@ -48,6 +48,7 @@ export const subscriptionOperations: readonly AdminOperation[] = [
     summary: 'The plan that a workspace has',
     answer: 'subscription',
     http: { method: 'get', path },
+    permission: 'read_money',
     cli: {
       words: 'plan show',
       arguments: { id: '<workspace>' },
@@ -62,6 +63,7 @@ export const subscriptionOperations: readonly AdminOperation[] = [
     request: 'requests/admin/subscribe.json',
     answer: 'subscription',
     http: { method: 'put', path },
+    permission: 'move_money',
     cli: {
       words: 'plan subscribe',
       summary:
@@ -90,6 +92,7 @@ export const subscriptionOperations: readonly AdminOperation[] = [
     summary: 'Do not renew the plan; it ends with its period',
     answer: 'subscription',
     http: { method: 'delete', path },
+    permission: 'move_money',
     cli: {
       words: 'plan cancel',
       arguments: { id: '<workspace>' },

@@ -1,12 +1,15 @@
 import type { AdminOperation } from '../operation.ts'
 import { adjustmentOperations } from './adjustments.ts'
+import { administratorOperations } from './administrators.ts'
 import { aliasOperations } from './aliases.ts'
 import { creditOperations } from './credits.ts'
 import { eventOperations } from './events.ts'
 import { keyOperations } from './keys.ts'
 import { limitOperations } from './limits.ts'
+import { periodOperations } from './periods.ts'
 import { planOperations } from './plans.ts'
 import { priceOperations } from './prices.ts'
+import { reportOperations } from './reports.ts'
 import { routerOperations } from './routers.ts'
 import { subscriptionOperations } from './subscriptions.ts'
 import { workspaceOperations } from './workspaces.ts'
@@ -23,4 +26,7 @@ export const adminOperations: readonly AdminOperation[] = [
   ...planOperations,
   ...subscriptionOperations,
   ...eventOperations,
+  ...reportOperations,
+  ...administratorOperations,
+  ...periodOperations,
 ]

@@ -8,6 +8,10 @@ export interface Workspace {
   readonly workspaceId: string
   readonly name: string
   readonly creditLimitPicos: bigint
+  /** Absent: none. */
+  readonly account?: string
+  /** Absent: open. A closed one stays closed. */
+  readonly status?: 'suspended' | 'closed'
 }
 
 export interface Key {
@@ -20,6 +24,8 @@ export interface Key {
   /** Milliseconds since the epoch: when the scheduler revokes it. Null: never. */
   readonly expiresAtMs: number | null
   readonly replaces: string | null
+  /** Of pages whose scripts alone may call with it. Absent: every caller may. */
+  readonly origins?: readonly string[]
 }
 
 export interface AccountsDraft {
@@ -109,10 +115,11 @@ const takePlaceOf = (accounts: AccountsDraft, keyId: string, replaces: string): 
 
 const issueKeyOnce = (accounts: AccountsDraft, data: KeyIssued): void => {
   if (accounts.keys.has(data.keyId)) return
-  const { keyId, workspaceId, name, sha256, prefix, expiresAt } = data
+  const { keyId, workspaceId, name, sha256, prefix, expiresAt, origins } = data
   const expiresAtMs = expiresAt === undefined ? null : Date.parse(expiresAt)
   const replaces = replacedBy(accounts, data)
-  addKey(accounts, { keyId, workspaceId, name, sha256, prefix, revoked: false, expiresAtMs, replaces })
+  const key = { keyId, workspaceId, name, sha256, prefix, revoked: false, expiresAtMs, replaces }
+  addKey(accounts, origins === undefined ? key : { ...key, origins })
   if (replaces !== null) takePlaceOf(accounts, keyId, replaces)
   accounts.keysByName.set(buildKeyNameKey(data), keyId)
 }
@@ -133,12 +140,22 @@ const revokeKey = (accounts: AccountsDraft, keyId: string): void => {
   giveNameAway(accounts, keyId)
 }
 
-export type AccountFact = FactOf<'WorkspaceOpened' | 'WorkspaceChanged' | 'KeyIssued' | 'KeyExpirySet' | 'KeyRevoked'>
+export type AccountFact = FactOf<
+  | 'WorkspaceOpened'
+  | 'WorkspaceChanged'
+  | 'WorkspaceSuspended'
+  | 'WorkspaceResumed'
+  | 'WorkspaceClosed'
+  | 'KeyIssued'
+  | 'KeyExpirySet'
+  | 'KeyRevoked'
+>
 
-const workspaceOf = ({ workspaceId, name, creditLimit }: WorkspaceOpened | WorkspaceChanged): Workspace => ({
+const workspaceOf = ({ workspaceId, name, creditLimit, account }: WorkspaceOpened | WorkspaceChanged): Workspace => ({
   workspaceId,
   name,
   creditLimitPicos: parseUsd(creditLimit),
+  ...(account === undefined ? {} : { account }),
 })
 
 const openWorkspaceOnce = ({ workspaces }: AccountsDraft, data: WorkspaceOpened): void => {
@@ -146,7 +163,21 @@ const openWorkspaceOnce = ({ workspaces }: AccountsDraft, data: WorkspaceOpened)
 }
 
 const changeWorkspace = ({ workspaces }: AccountsDraft, data: WorkspaceChanged): void => {
-  if (workspaces.has(data.workspaceId)) workspaces.set(data.workspaceId, workspaceOf(data))
+  const current = workspaces.get(data.workspaceId)
+  if (current === undefined) return
+  const { account: _, ...kept } = current
+  workspaces.set(data.workspaceId, { ...kept, ...workspaceOf(data) })
+}
+
+const setStatus = (
+  { workspaces }: AccountsDraft,
+  workspaceId: string,
+  status: Workspace['status'] | undefined,
+): void => {
+  const current = workspaces.get(workspaceId)
+  if (current === undefined || current.status === 'closed') return
+  const { status: _, ...open } = current
+  workspaces.set(workspaceId, status === undefined ? open : { ...open, status })
 }
 
 /** Applies a fact; a repeated one, or one about an unknown key or workspace, changes nothing. */
@@ -157,6 +188,15 @@ export const applyToAccounts = (accounts: AccountsDraft, fact: AccountFact): voi
       break
     case 'WorkspaceChanged':
       changeWorkspace(accounts, fact.data)
+      break
+    case 'WorkspaceSuspended':
+      setStatus(accounts, fact.data.workspaceId, 'suspended')
+      break
+    case 'WorkspaceResumed':
+      setStatus(accounts, fact.data.workspaceId, undefined)
+      break
+    case 'WorkspaceClosed':
+      setStatus(accounts, fact.data.workspaceId, 'closed')
       break
     case 'KeyIssued':
       issueKeyOnce(accounts, fact.data)

@@ -1,5 +1,6 @@
+import type { WorkspaceOpened } from '../../events/types.ts'
 import { formatUsd } from '../money.ts'
-import { type AccountFact, type AccountsDraft, buildKeyNameKey, type Key } from './accounts.ts'
+import { type AccountFact, type AccountsDraft, buildKeyNameKey, type Key, type Workspace } from './accounts.ts'
 
 export interface FreshKey {
   readonly keyId: string
@@ -13,6 +14,7 @@ export type AccountCommand =
       readonly workspaceId: string
       readonly name: string
       readonly creditLimitPicos: bigint
+      readonly account?: string | undefined
     }
   | {
       readonly type: 'ChangeWorkspace'
@@ -20,13 +22,17 @@ export type AccountCommand =
       /** Undefined: unchanged. */
       readonly name?: string | undefined
       readonly creditLimitPicos?: bigint | undefined
+      /** Empty: none. */
+      readonly account?: string | undefined
     }
+  | { readonly type: 'SuspendWorkspace' | 'ResumeWorkspace' | 'CloseWorkspace'; readonly workspaceId: string }
   | ({
       readonly type: 'IssueKey'
       readonly workspaceId: string
       readonly name: string
       /** Milliseconds since the epoch; null: never. */
       readonly expiresAtMs?: number | null
+      readonly origins?: readonly string[] | undefined
     } & FreshKey)
   | { readonly type: 'SetKeyExpiry'; readonly keyId: string; readonly expiresAtMs: number }
   | {
@@ -44,6 +50,7 @@ export type AccountCommand =
 export type AccountRefusal =
   | 'workspace_unknown'
   | 'workspace_differs'
+  | 'workspace_closed'
   | 'key_unknown'
   | 'key_name_taken'
   | 'key_revoked'
@@ -55,26 +62,56 @@ type CommandOf<Type extends AccountCommand['type']> = Extract<AccountCommand, { 
 
 const nothing: AccountDecision = { facts: [] }
 
+type Named = Pick<Workspace, 'workspaceId' | 'name' | 'creditLimitPicos'> & { readonly account?: string | undefined }
+
+const dataOf = ({ workspaceId, name, creditLimitPicos, account = '' }: Named): WorkspaceOpened => ({
+  workspaceId,
+  name,
+  creditLimit: formatUsd(creditLimitPicos),
+  ...(account === '' ? {} : { account }),
+})
+
+const isSame = (one: Named, other: Named): boolean =>
+  one.name === other.name &&
+  one.creditLimitPicos === other.creditLimitPicos &&
+  (one.account ?? '') === (other.account ?? '')
+
 const openWorkspace = (command: CommandOf<'OpenWorkspace'>, accounts: AccountsDraft): AccountDecision => {
-  const { workspaceId, name, creditLimitPicos } = command
+  const { workspaceId, account } = command
   const existing = accounts.workspaces.get(workspaceId)
-  if (existing === undefined)
-    return {
-      facts: [{ type: 'WorkspaceOpened', data: { workspaceId, name, creditLimit: formatUsd(creditLimitPicos) } }],
-    }
-  const same = existing.name === name && existing.creditLimitPicos === creditLimitPicos
-  return same ? nothing : { refused: 'workspace_differs' }
+  if (existing === undefined) return { facts: [{ type: 'WorkspaceOpened', data: dataOf(command) }] }
+  if (existing.status === 'closed') return { refused: 'workspace_closed' }
+  return isSame(existing, { ...command, account: account ?? existing.account })
+    ? nothing
+    : { refused: 'workspace_differs' }
 }
 
 const changeWorkspace = (command: CommandOf<'ChangeWorkspace'>, accounts: AccountsDraft): AccountDecision => {
   const { workspaceId } = command
   const existing = accounts.workspaces.get(workspaceId)
   if (existing === undefined) return { refused: 'workspace_unknown' }
-  const { name = existing.name, creditLimitPicos = existing.creditLimitPicos } = command
-  if (existing.name === name && existing.creditLimitPicos === creditLimitPicos) return nothing
-  return {
-    facts: [{ type: 'WorkspaceChanged', data: { workspaceId, name, creditLimit: formatUsd(creditLimitPicos) } }],
-  }
+  if (existing.status === 'closed') return { refused: 'workspace_closed' }
+  const { name = existing.name, creditLimitPicos = existing.creditLimitPicos, account = existing.account } = command
+  const changed = { workspaceId, name, creditLimitPicos, account }
+  return isSame(existing, changed) ? nothing : { facts: [{ type: 'WorkspaceChanged', data: dataOf(changed) }] }
+}
+
+const statusChanges = {
+  SuspendWorkspace: { type: 'WorkspaceSuspended', status: 'suspended' },
+  ResumeWorkspace: { type: 'WorkspaceResumed', status: undefined },
+  CloseWorkspace: { type: 'WorkspaceClosed', status: 'closed' },
+} as const
+
+const changeStatus = (
+  { type, workspaceId }: CommandOf<keyof typeof statusChanges>,
+  accounts: AccountsDraft,
+): AccountDecision => {
+  const existing = accounts.workspaces.get(workspaceId)
+  if (existing === undefined) return { refused: 'workspace_unknown' }
+  const change = statusChanges[type]
+  if (existing.status === change.status) return nothing
+  if (existing.status === 'closed') return { refused: 'workspace_closed' }
+  return { facts: [{ type: change.type, data: { workspaceId } }] }
 }
 
 interface Issued extends FreshKey {
@@ -82,11 +119,12 @@ interface Issued extends FreshKey {
   readonly name: string
   readonly expiresAtMs: number | null
   readonly replaces?: string
+  readonly origins?: readonly string[] | undefined
 }
 
 const isoOf = (epochMs: number): string => new Date(epochMs).toISOString()
 
-const issued = ({ keyId, workspaceId, name, sha256, prefix, expiresAtMs, replaces }: Issued): AccountFact => ({
+const issued = ({ keyId, workspaceId, name, sha256, prefix, expiresAtMs, replaces, origins }: Issued): AccountFact => ({
   type: 'KeyIssued',
   data: {
     keyId,
@@ -95,6 +133,7 @@ const issued = ({ keyId, workspaceId, name, sha256, prefix, expiresAtMs, replace
     sha256,
     prefix,
     ...(expiresAtMs === null ? {} : { expiresAt: isoOf(expiresAtMs) }),
+    ...(origins === undefined ? {} : { origins: [...origins] }),
     ...(replaces === undefined ? {} : { replaces }),
   },
 })
@@ -108,7 +147,9 @@ const revoked = ({ keyId, workspaceId }: Key): AccountFact => ({ type: 'KeyRevok
 
 /** The name is the reference: a workspace has one active key of a name. */
 const issue = (command: CommandOf<'IssueKey'>, accounts: AccountsDraft): AccountDecision => {
-  if (!accounts.workspaces.has(command.workspaceId)) return { refused: 'workspace_unknown' }
+  const workspace = accounts.workspaces.get(command.workspaceId)
+  if (workspace === undefined) return { refused: 'workspace_unknown' }
+  if (workspace.status === 'closed') return { refused: 'workspace_closed' }
   if (accounts.keysByName.has(buildKeyNameKey(command))) return { refused: 'key_name_taken' }
   return { facts: [issued({ ...command, expiresAtMs: command.expiresAtMs ?? null })] }
 }
@@ -138,12 +179,12 @@ const rotate = (command: CommandOf<'RotateKey'>, accounts: AccountsDraft): Accou
   const { keyId, fresh, graceEndsAtMs } = command
   const key = requireActiveKey(keyId, accounts)
   if ('refused' in key) return key
+  if (accounts.workspaces.get(key.workspaceId)?.status === 'closed') return { refused: 'workspace_closed' }
   if (accounts.keysByName.get(buildKeyNameKey(key)) !== keyId) return { refused: 'key_replaced' }
-  const { workspaceId, name } = key
+  const { workspaceId, name, origins } = key
   const { expiresAtMs = key.expiresAtMs } = command
-  return {
-    facts: [issued({ ...fresh, workspaceId, name, expiresAtMs, replaces: keyId }), ...giveGrace(key, graceEndsAtMs)],
-  }
+  const successor = issued({ ...fresh, workspaceId, name, expiresAtMs, replaces: keyId, origins })
+  return { facts: [successor, ...giveGrace(key, graceEndsAtMs)] }
 }
 
 const revoke = ({ keyId }: CommandOf<'RevokeKey'>, accounts: AccountsDraft): AccountDecision => {
@@ -167,6 +208,10 @@ export const decideAccounts = (command: AccountCommand, accounts: AccountsDraft)
       return openWorkspace(command, accounts)
     case 'ChangeWorkspace':
       return changeWorkspace(command, accounts)
+    case 'SuspendWorkspace':
+    case 'ResumeWorkspace':
+    case 'CloseWorkspace':
+      return changeStatus(command, accounts)
     case 'IssueKey':
       return issue(command, accounts)
     case 'SetKeyExpiry':

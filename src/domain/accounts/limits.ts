@@ -7,8 +7,10 @@ import { type Accounts, type AccountsDraft, findLimitKey, findPlanLimits, type K
 /** Limits apply to a key of a workspace, or, without a key, to the workspace. */
 const holderOf = (workspaceId: string, keyId = ''): string => `${workspaceId} ${keyId}`
 
-export const putLimits = (book: AccountsDraft['limits'], { workspaceId, keyId, limits }: LimitsSet): void => {
-  book.set(holderOf(workspaceId, keyId), limits)
+/** Those of a tag or an end user are spend limits alone, which the wallet has. */
+export const putLimits = (book: AccountsDraft['limits'], data: LimitsSet): void => {
+  const { workspaceId, keyId, tag, endUser, limits } = data
+  if (tag === undefined && endUser === undefined) book.set(holderOf(workspaceId, keyId), limits)
 }
 
 const noLimits: Limits = {}

@@ -1,3 +1,4 @@
+import type { SpendingHolders } from '../wallet/spending.ts'
 import type { ClaimedKey, KeyRecord, KeyRequest } from './key.ts'
 
 export type KeyDecision =
@@ -33,8 +34,10 @@ export const decideKey = (record: KeyRecord | null, ask: KeyRequest): KeyDecisio
   }
 }
 
-/** The final state of an abandoned request: its charge in USD, and the UTC day of it; null where it is free. */
-export type AbandonedOutcome = { readonly chargedUsd: string; readonly day: string } | { readonly chargedUsd: null }
+/** The final state of an abandoned request: its charge in USD, and for whom it counts; null where it is free. */
+export type AbandonedOutcome =
+  | { readonly chargedUsd: string; readonly spender: SpendingHolders }
+  | { readonly chargedUsd: null }
 
 /** A whole answer that is not stored was not delivered: its charge is refunded. A stream's delivered part counts. */
 export const decideAbandoned = (

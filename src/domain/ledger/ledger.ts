@@ -17,6 +17,7 @@ import {
 } from '../wallet/evolve.ts'
 import { type Hold, initialWallet, type Wallet } from '../wallet/wallet.ts'
 import { admitFrame, type FrameWindow, initialFrameWindow } from './frame-window.ts'
+import { applyPeriod, findLastPeriod, type Periods, periodEnd } from './periods.ts'
 import {
   type ClosedRequest,
   type ClosingEvent,
@@ -52,6 +53,9 @@ export interface Ledger {
   readonly tasks: Map<string, Task>
   /** By the id of the event: a row of the tables that names its frame must not make it the end of the task. */
   readonly lateEnds: Map<string, LateEnd>
+  readonly periods: Periods
+  /** Before it nothing is posted any more; empty: no month is closed. */
+  closedUntil: string
   /** The checkpoint that covers the most frames, the first of equal ones. Its signature is not verified here. */
   sealed: LastSeal | null
 }
@@ -66,6 +70,8 @@ export const initialLedger = (): Ledger => ({
   openRequests: new Map(),
   tasks: new Map(),
   lateEnds: new Map(),
+  periods: new Map(),
+  closedUntil: '',
   sealed: null,
 })
 
@@ -83,6 +89,8 @@ export interface Applied {
   readonly sequence: number
   readonly index: number
   readonly movements: readonly Movement[]
+  /** When the movements are posted: with the event, or the closing event of a request, and never before the wallet's last. */
+  readonly postedAt: string
   readonly closed: ClosedRequest | null
   /** The task that the event changed, in its new state; null where it changed none, as a second end of a task does. */
   readonly task: Task | null
@@ -110,9 +118,9 @@ const settle = (ledger: Ledger, { routed, closing }: ClosedRequest): readonly Mo
   if (closing.type === 'RequestFailed') return []
   const { requestId, workspaceId, total } = closing.data
   const { keyId, reserved, allowanceId } = routed.data
-  const spender = { keyId, day: utcDayOf(routed.time) }
+  const request = { keyId, labels: routed.data, day: utcDayOf(routed.time) }
   const wallet = findOrCreateWallet(ledger, workspaceId)
-  return applyCharge(wallet, requestId, parseUsd(total), parseUsd(reserved), allowanceId, spender)
+  return applyCharge(wallet, requestId, parseUsd(total), parseUsd(reserved), allowanceId, request)
 }
 
 const nothing = { movements: [], closed: null, task: null, released: null } as const
@@ -230,6 +238,9 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'KeyIssued':
       issueKey(ledger, event)
       return nothing
+    case 'WorkspaceSuspended':
+    case 'WorkspaceResumed':
+    case 'WorkspaceClosed':
     case 'KeyExpirySet':
     case 'KeyRevoked':
       applyToAccounts(ledger.accounts, event)
@@ -272,11 +283,26 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'CheckpointSealed':
       noteSeal(ledger, event, sequence)
       return nothing
+    case 'PeriodCutOff':
+    case 'PeriodClosed':
+    case 'PeriodReopened':
+      applyPeriod(ledger.periods, event, sequence)
+      ledger.closedUntil = periodEnd(findLastPeriod(ledger.periods))
+      return nothing
     case 'RequestRouted':
     case 'UsageRecorded':
     case 'RequestFailed':
       return applyRequest(ledger, event, sequence)
   }
+}
+
+const post = (ledger: Ledger, event: Event, { closed, movements }: Effect): string => {
+  const { time } = closed?.closing ?? event
+  const [movement] = movements
+  if (movement === undefined) return time
+  const wallet = findOrCreateWallet(ledger, movement.workspaceId)
+  for (const earliest of [time, ledger.closedUntil]) if (wallet.postedAt < earliest) wallet.postedAt = earliest
+  return wallet.postedAt
 }
 
 /** A frame that was stored twice has no effect the second time. Throws when a frame is missing. */
@@ -286,10 +312,8 @@ export const applyFrame = (ledger: Ledger, frame: LedgerFrame): readonly Applied
   ledger.sequence = frame.sequence
   if (frame.walletSubject !== null) findOrCreateWallet(ledger, frame.walletSubject).subjectSequence = frame.sequence
   if (!isNewFrame(ledger, frame)) return []
-  return frame.events.map((event, index) => ({
-    event,
-    sequence: frame.sequence,
-    index,
-    ...applyEvent(ledger, event, frame.sequence),
-  }))
+  return frame.events.map((event, index) => {
+    const effect = applyEvent(ledger, event, frame.sequence)
+    return { event, sequence: frame.sequence, index, ...effect, postedAt: post(ledger, event, effect) }
+  })
 }

@@ -1,4 +1,5 @@
 import type { EventOf } from '../../events/envelope.ts'
+import type { Attempt } from '../../events/types.ts'
 
 export type RoutedEvent = EventOf<'RequestRouted'>
 export type ClosingEvent = EventOf<'UsageRecorded'> | EventOf<'RequestFailed'>
@@ -16,6 +17,10 @@ export interface ClosedRequest {
 }
 
 export type OpenRequestMap = Map<string, OpenRequest>
+
+/** The provider's own id of the call that served; empty where none served, or the provider sent none. */
+export const servedUpstreamId = (attempts: readonly Attempt[]): string =>
+  attempts.findLast(({ outcome }) => outcome === 'served')?.upstreamRequestId ?? ''
 
 /** Writers store both sides in any order. A second closing event waits for ever: not honoured, it stays listed. */
 export const pairRequest = (

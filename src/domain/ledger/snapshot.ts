@@ -1,11 +1,12 @@
 import type { Hold, Wallet } from '../wallet/wallet.ts'
 import { findOrCreateWallet, initialLedger, type Ledger } from './ledger.ts'
+import { type ClosedPeriod, findLastPeriod, periodEnd } from './periods.ts'
 
 /** Raised by every change of the lines, and by every change of the fold that gives other lines for the same frames. */
-export const snapshotFormat = 2
+export const snapshotFormat = 5
 
 /** Formats whose records of wallets this program reads: proofs of balances outlive the format of the snapshot. */
-export const walletFormats: ReadonlySet<number> = new Set([1, snapshotFormat])
+export const walletFormats: ReadonlySet<number> = new Set([1, 2, 3, 4, snapshotFormat])
 
 interface RecordKind {
   readonly kind: string
@@ -99,6 +100,14 @@ const subscriptions: RecordKind = {
   },
 }
 
+const periods: RecordKind = {
+  ...mapKind('period', (ledger) => ledger.periods),
+  restore: (ledger, [month = ''], period: ClosedPeriod) => {
+    ledger.periods.set(month, period)
+    ledger.closedUntil = periodEnd(findLastPeriod(ledger.periods))
+  },
+}
+
 const recordKinds: readonly RecordKind[] = [
   writers,
   mapKind('workspace', ({ accounts }) => accounts.workspaces),
@@ -122,6 +131,7 @@ const recordKinds: readonly RecordKind[] = [
   mapKind('open-request', ({ openRequests }) => openRequests),
   mapKind('task', ({ tasks }) => tasks),
   mapKind('late-end', ({ lateEnds }) => lateEnds),
+  periods,
 ]
 
 const kindsByName = new Map(recordKinds.map((each) => [each.kind, each]))

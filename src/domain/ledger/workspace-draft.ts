@@ -20,6 +20,9 @@ export type WorkspaceFact = WalletFact | AccountFact
 const accountTypes: { readonly [T in AccountFact['type']]: true } = {
   WorkspaceOpened: true,
   WorkspaceChanged: true,
+  WorkspaceSuspended: true,
+  WorkspaceResumed: true,
+  WorkspaceClosed: true,
   KeyIssued: true,
   KeyExpirySet: true,
   KeyRevoked: true,

@@ -1,9 +1,9 @@
 import type { PlanPublished } from '../../events/types.ts'
+import { dayMs } from '../instant.ts'
 
 export type Period = PlanPublished['period']
 export const periods: readonly Period[] = ['day', 'month', 'year']
 
-const dayMs = 24 * 60 * 60 * 1_000
 const monthsOf = { month: 1, year: 12 } as const
 
 /** 1 to 31, in UTC, for an instant in milliseconds since the epoch. */

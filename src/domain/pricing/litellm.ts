@@ -27,7 +27,14 @@ interface ImportScope {
 type Entry = Readonly<Record<string, unknown>>
 
 /** Our names, where LiteLLM's name of a provider differs. */
-const providerNames: Readonly<Record<string, string>> = { gemini: 'google', xai: 'grok' }
+const providerNames: Readonly<Record<string, string>> = {
+  gemini: 'google',
+  xai: 'grok',
+  bedrock_converse: 'bedrock',
+  'vertex_ai-language-models': 'vertex',
+  'vertex_ai-anthropic_models': 'vertex',
+  vertex_ai: 'vertex',
+}
 
 const rateItems: ReadonlyMap<string, keyof Rates> = new Map([
   ['input_cost_per_token', 'input'],
@@ -381,7 +388,8 @@ export const isProviderName = (entry: unknown): boolean =>
 const modelOf = (name: string, { litellm_provider: theirs }: Entry, providers: ReadonlySet<string>): string | null => {
   if (typeof theirs !== 'string') return null
   const ours = [theirs, providerNames[theirs] ?? theirs].find((provider) => providers.has(provider))
-  return ours === undefined ? null : `${ours}/${name.startsWith(`${theirs}/`) ? name.slice(theirs.length + 1) : name}`
+  const prefix = `${theirs.startsWith('vertex_ai') ? 'vertex_ai' : theirs}/`
+  return ours === undefined ? null : `${ours}/${name.startsWith(prefix) ? name.slice(prefix.length) : name}`
 }
 
 const readEntry = (name: string, entry: Entry, { providers, allowFree }: ImportScope): ImportedPrice => {

@@ -3,7 +3,7 @@ import type { ImportedPrice, SkippedPrice } from './litellm.ts'
 import { type PriceBook, priceAt } from './price-book.ts'
 import type { PriceEntry } from './price-file.ts'
 
-interface PriceDifference {
+export interface PriceDifference {
   /** `per_million_tokens.input` */
   readonly item: string
   readonly from: string | null

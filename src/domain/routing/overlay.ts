@@ -35,12 +35,17 @@ export const effectiveCatalog = (configured: Catalog, { aliases, routers }: Rout
   routers: { ...configured.routers, ...Object.fromEntries(routers) },
 })
 
-export const liveCatalog = (configured: Catalog, ledger: { readonly routing: RoutingOverlay }): (() => Catalog) => {
+export const liveCatalog = (
+  findConfigured: () => Catalog,
+  ledger: { readonly routing: RoutingOverlay },
+): (() => Catalog) => {
   let overlay = ledger.routing
+  let configured = findConfigured()
   let catalog = effectiveCatalog(configured, overlay)
   return () => {
-    if (overlay !== ledger.routing) {
+    if (overlay !== ledger.routing || configured !== findConfigured()) {
       overlay = ledger.routing
+      configured = findConfigured()
       catalog = effectiveCatalog(configured, overlay)
     }
     return catalog

@@ -3,14 +3,15 @@ import { formatUsd, maxOf, minOf } from '../money.ts'
 import { type AdjustCommand, type AdjustmentRefusal, decideAdjustment } from './decide-adjustment.ts'
 import { decidePlan, type PlanCommand, type PlanRefusal } from './decide-plan.ts'
 import { creditKey, type WalletFact } from './evolve.ts'
-import { type KeyRemaining, spendDayOf } from './spending.ts'
+import { eventMembers, type Holder } from './holders.ts'
+import type { Remaining } from './spending.ts'
 import {
   availablePicos,
   expirablePicos,
-  findKeyRemaining,
+  findRemaining,
   isBelowAvailable,
   spendablePicos,
-  spendingOf,
+  spendDayAmong,
   type WalletDraft,
 } from './wallet.ts'
 
@@ -20,8 +21,8 @@ export type WalletCommand =
       readonly holdId: string
       readonly minimumPicos: bigint
       readonly desiredPicos: bigint
-      /** The key that alone may spend it, since it has spend limits; null for an allowance of the whole workspace. */
-      readonly keyId: string | null
+      /** Those with spend limits of the requests that may spend it; none for an allowance of the whole workspace. */
+      readonly holders: readonly Holder[]
       /** The UTC day of the request, `2026-11-21`. */
       readonly day: string
       /** ISO 8601. */
@@ -58,27 +59,28 @@ export type WalletRefusal =
   | PlanRefusal
   | AdjustmentRefusal
   | { readonly reason: 'insufficient'; readonly availablePicos: bigint }
-  | { readonly reason: 'key_limit_reached'; readonly remaining: KeyRemaining }
+  | { readonly reason: 'spend_limit_reached'; readonly remaining: Remaining }
   | { readonly reason: 'external_task_differs'; readonly taskId: string }
   | { readonly reason: 'reference_differs'; readonly creditedPicos: bigint }
 
 /** An allowance takes at most half of what is available unless one request needs more: other edges need some too. */
 const sliceDivisor = 2n
 
-const shortage = (wallet: WalletDraft, remaining: KeyRemaining | null): WalletRefusal =>
+const shortage = (wallet: WalletDraft, remaining: Remaining | null): WalletRefusal =>
   isBelowAvailable(remaining, wallet)
-    ? { reason: 'key_limit_reached', remaining }
+    ? { reason: 'spend_limit_reached', remaining }
     : { reason: 'insufficient', availablePicos: availablePicos(wallet) }
 
 const placeAllowance = (command: WalletCommand & { type: 'PlaceAllowance' }, wallet: WalletDraft): WalletDecision => {
-  const { holdId, keyId, minimumPicos, desiredPicos, deadline, owner } = command
-  const remaining = findKeyRemaining(wallet, keyId, command.day)
+  const { holdId, holders, minimumPicos, desiredPicos, deadline, owner } = command
+  const remaining = findRemaining(wallet, holders, command.day)
   const spendable = spendablePicos(wallet, remaining)
   const amountPicos = maxOf(minimumPicos, minOf(desiredPicos, spendable / sliceDivisor))
   if (spendable < minimumPicos || amountPicos <= 0n) return { refused: shortage(wallet, remaining) }
   const { workspaceId } = wallet
   const amount = formatUsd(amountPicos)
-  const spender = keyId === null ? {} : { keyId, day: spendDayOf(spendingOf(wallet, keyId), command.day) }
+  const spender =
+    holders.length === 0 ? {} : { ...eventMembers(holders), day: spendDayAmong(wallet, holders, command.day) }
   return {
     facts: [
       {
@@ -96,12 +98,12 @@ const placeTaskHold = (command: WalletCommand & { type: 'PlaceTaskHold' }, walle
   const existing = externalTaskId === undefined ? undefined : wallet.externalTasks.get(externalTaskId)
   if (existing?.requestDigest === requestDigest || wallet.holds.has(taskId)) return { facts: [] }
   if (existing !== undefined) return { refused: { reason: 'external_task_differs', taskId: existing.taskId } }
-  const { keyId } = order
-  const remaining = findKeyRemaining(wallet, keyId, command.day)
+  const holders = [order.keyId]
+  const remaining = findRemaining(wallet, holders, command.day)
   if (spendablePicos(wallet, remaining) < amountPicos) return { refused: shortage(wallet, remaining) }
   const { workspaceId } = wallet
   const amount = formatUsd(amountPicos)
-  const counted = remaining === null ? {} : { day: spendDayOf(spendingOf(wallet, keyId), command.day) }
+  const counted = remaining === null ? {} : { day: spendDayAmong(wallet, holders, command.day) }
   return {
     facts: [
       {

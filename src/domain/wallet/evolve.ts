@@ -1,12 +1,22 @@
 import type { FactOf } from '../../events/envelope.ts'
+import type { Limits, LimitsSet } from '../../events/types.ts'
 import { findLimitKey } from '../accounts/accounts.ts'
 import { utcDayOf } from '../instant.ts'
 import { maxOf, minOf, parseUsd } from '../money.ts'
 import { dayOfMonth } from '../plans/period.ts'
 import { nextAnchorDay, periodReference, termsOf } from '../plans/subscription.ts'
 import { addGrant, expireGrant, spendGrants } from './grants.ts'
-import { addSpending, type KeySpendingHolder, spendLimitsOf } from './spending.ts'
-import { balancePicos, type Hold, spendingOf, type Wallet, type WalletDraft } from './wallet.ts'
+import { endUserHolder, type Holder, isLabel, type Labels, labelsOf, tagHolder } from './holders.ts'
+import { addSpending, type SpendingHolders, spendLimitsOf } from './spending.ts'
+import {
+  balancePicos,
+  findLimitedHolders,
+  type Hold,
+  isCounted,
+  spendingOf,
+  type Wallet,
+  type WalletDraft,
+} from './wallet.ts'
 
 export const movementKinds = ['credit', 'charge', 'excess', 'fee', 'adjustment', 'lapse', 'hold', 'release'] as const
 export type MovementKind = (typeof movementKinds)[number]
@@ -19,7 +29,7 @@ export interface Movement {
   readonly balanceAfterPicos: bigint
   readonly heldAfterPicos: bigint
   readonly reference: string
-  readonly spender: KeySpendingHolder | null
+  readonly spender: SpendingHolders | null
 }
 
 export type PlanFact = FactOf<'PlanSubscribed' | 'PlanRenewed' | 'PlanCancelled' | 'PlanEnded'>
@@ -36,7 +46,7 @@ const movement = (
   reference: string,
   amountPicos: bigint,
   heldPicos: bigint,
-  spender: KeySpendingHolder | null = null,
+  spender: SpendingHolders | null = null,
 ): Movement => ({
   workspaceId: wallet.workspaceId,
   kind,
@@ -48,18 +58,35 @@ const movement = (
   spender,
 })
 
-const spenderIn = (wallet: WalletDraft, keyId: string, day: string): KeySpendingHolder => ({
-  keyId: findLimitKey(wallet, keyId),
-  day,
-})
+const heldIn = (wallet: WalletDraft, holder: Holder): bigint => spendingOf(wallet, holder).held.totalPicos
+
+/** Nothing is left of a tag or an end user that has no limits, once its last hold has ended. */
+const dropUnlimited = (wallet: WalletDraft, holder: Holder): void => {
+  if (isLabel(holder) && !wallet.spendLimits.has(holder) && heldIn(wallet, holder) === 0n)
+    wallet.spendings.delete(holder)
+}
 
 const count = (
   wallet: WalletDraft,
-  spender: KeySpendingHolder | null,
+  spender: SpendingHolders | null,
   moved: { readonly spentPicos?: bigint; readonly heldPicos?: bigint },
 ): void => {
-  if (spender === null) return
-  wallet.spendings.set(spender.keyId, addSpending(spendingOf(wallet, spender.keyId), spender.day, moved))
+  for (const holder of spender?.holders ?? []) {
+    if (!isCounted(wallet, holder)) continue
+    wallet.spendings.set(holder, addSpending(spendingOf(wallet, holder), spender!.day, moved))
+    dropUnlimited(wallet, holder)
+  }
+}
+
+const spenderIn = (
+  wallet: WalletDraft,
+  keyId: string | undefined,
+  labels: Labels,
+  day: string,
+): SpendingHolders | null => {
+  const ofKey = keyId === undefined ? [] : [findLimitKey(wallet, keyId)]
+  const holders = [...ofKey, ...labelsOf(labels).filter((label) => isCounted(wallet, label))]
+  return holders.length === 0 ? null : { holders, day }
 }
 
 type Credit = Pick<FactOf<'WalletCredited'>['data'], 'reference' | 'amount' | 'expiresAt'>
@@ -152,35 +179,24 @@ const reverse = (wallet: WalletDraft, corrects: string, amountPicos: bigint): vo
   wallet.grants = expireGrant(wallet.grants, corrects.slice(creditKey('').length), -amountPicos).grants
 }
 
-const adjust = (
-  wallet: WalletDraft,
-  { adjustmentId, amount, corrects, keyId, day = '' }: FactOf<'AdjustmentPosted'>['data'],
-): readonly Movement[] => {
+const adjust = (wallet: WalletDraft, data: FactOf<'AdjustmentPosted'>['data']): readonly Movement[] => {
+  const { adjustmentId, amount, corrects, keyId, day = '' } = data
   const key = adjustmentKey(adjustmentId)
   if (wallet.references.has(key)) return []
   const amountPicos = parseUsd(amount)
   if (corrects !== undefined) reverse(wallet, corrects, amountPicos)
   wallet.references.set(key, amountPicos)
   wallet.adjustmentsPicos += amountPicos
-  const spender = keyId === undefined ? null : spenderIn(wallet, keyId, day)
+  const spender = spenderIn(wallet, keyId, data, day)
   count(wallet, spender, { spentPicos: -amountPicos })
   return [movement(wallet, 'adjustment', adjustmentId, amountPicos, 0n, spender)]
-}
-
-const spenderOf = (
-  wallet: WalletDraft,
-  { keyId, day, task }: FactOf<'HoldPlaced'>['data'],
-  time: string,
-): KeySpendingHolder | null => {
-  const spends = keyId ?? task?.keyId
-  return spends === undefined ? null : spenderIn(wallet, spends, day ?? utcDayOf(time))
 }
 
 const placeHold = (wallet: WalletDraft, data: FactOf<'HoldPlaced'>['data'], time: string): readonly Movement[] => {
   if (wallet.holds.has(data.holdId)) return []
   const amountPicos = parseUsd(data.amount)
   const { holdId, workspaceId, purpose, owner } = data
-  const spender = spenderOf(wallet, data, time)
+  const spender = spenderIn(wallet, data.keyId ?? data.task?.keyId, data, data.day ?? utcDayOf(time))
   wallet.holds.set(holdId, {
     holdId,
     workspaceId,
@@ -207,9 +223,26 @@ const endHold = (wallet: WalletDraft, holdId: string): readonly Movement[] => {
   return [movement(wallet, 'release', holdId, 0n, -hold.remainingPicos, hold.spender)]
 }
 
+const setLabelLimits = (wallet: WalletDraft, label: Holder, { spend }: Limits): void => {
+  const limits = spendLimitsOf(spend)
+  const wasLimited = wallet.spendLimits.has(label)
+  if (limits.length > 0) wallet.spendLimits.set(label, limits)
+  else if (wasLimited) wallet.spendLimits.delete(label)
+  wallet.limitedLabels += Number(limits.length > 0) - Number(wasLimited)
+  dropUnlimited(wallet, label)
+}
+
+export const findLabelOf = ({ tag, endUser }: Pick<LimitsSet, 'tag' | 'endUser'>): Holder | null => {
+  if (tag !== undefined) return tagHolder(tag)
+  return endUser === undefined ? null : endUserHolder(endUser)
+}
+
 /** Spend limits bound later holds, and move no money. */
-const setSpendLimits = (wallet: WalletDraft, { keyId, limits }: FactOf<'LimitsSet'>['data']): readonly Movement[] => {
-  if (keyId !== undefined) wallet.spendLimits.set(keyId, spendLimitsOf(limits.spend))
+const setSpendLimits = (wallet: WalletDraft, data: LimitsSet): readonly Movement[] => {
+  const { keyId, limits } = data
+  const label = findLabelOf(data)
+  if (label !== null) setLabelLimits(wallet, label, limits)
+  else if (keyId !== undefined) wallet.spendLimits.set(keyId, spendLimitsOf(limits.spend))
   return []
 }
 
@@ -257,12 +290,13 @@ const chargePart = (
   reference: string,
   amountPicos: bigint,
   hold: Hold | undefined,
-  spender: KeySpendingHolder | null,
+  spender: SpendingHolders | null,
 ): Movement => {
   wallet.chargesPicos += amountPicos
   wallet.grants = spendGrants(wallet.grants, amountPicos)
   const drawnPicos = drawFromHold(wallet, hold, amountPicos)
-  count(wallet, spender, { spentPicos: amountPicos, heldPicos: hold?.spender ? -drawnPicos : 0n })
+  count(wallet, spender, { spentPicos: amountPicos })
+  count(wallet, hold?.spender ?? null, { heldPicos: -drawnPicos })
   return movement(wallet, kind, reference, -amountPicos, -drawnPicos, spender)
 }
 
@@ -272,7 +306,7 @@ const charge = (
   totalPicos: bigint,
   reservedPicos: bigint,
   hold: Hold | undefined,
-  spender: KeySpendingHolder | null,
+  spender: SpendingHolders | null,
 ): readonly Movement[] => {
   const coveredPicos = minOf(totalPicos, reservedPicos)
   const excessPicos = maxOf(0n, totalPicos - reservedPicos)
@@ -282,10 +316,29 @@ const charge = (
     : [...charged, chargePart(wallet, 'excess', reference, excessPicos, hold, spender)]
 }
 
+/** The key that asked, what it asked for and for whom, and the day on which it did. */
+interface ChargedRequest {
+  readonly keyId: string
+  readonly labels?: Labels
+  readonly day: string
+}
+
+/** Those whose money was set aside for it, the key, and what has limits of what the request is for. */
+const chargedHolders = (
+  wallet: Wallet,
+  spender: SpendingHolders | null | undefined,
+  { keyId, labels, day }: ChargedRequest,
+): SpendingHolders => {
+  const key = findLimitKey(wallet, keyId)
+  if (!spender && wallet.limitedLabels === 0) return { holders: [key], day }
+  const limited = findLimitedHolders(wallet, keyId, labels)
+  return { holders: [...new Set([key, ...(spender?.holders ?? []), ...limited])], day: spender?.day ?? day }
+}
+
 /**
  * Charges a request. The balance and the allowance it spends from fall together, so `available` is unchanged; what
- * exceeds the reservation is a movement of its own. It counts for the key and the day of its hold, or, where that has
- * none or has ended, for the key and the day of the request.
+ * exceeds the reservation is a movement of its own. It counts for the day of its hold, or, where that has none or has
+ * ended, for the day of the request.
  */
 export const applyCharge = (
   wallet: Wallet,
@@ -293,17 +346,10 @@ export const applyCharge = (
   totalPicos: bigint,
   reservedPicos: bigint,
   holdId: string | null,
-  spender: KeySpendingHolder,
+  request: ChargedRequest,
 ): readonly Movement[] => {
   const hold = holdId === null ? undefined : wallet.holds.get(holdId)
-  return charge(
-    wallet,
-    reference,
-    totalPicos,
-    reservedPicos,
-    hold,
-    hold?.spender ?? spenderIn(wallet, spender.keyId, spender.day),
-  )
+  return charge(wallet, reference, totalPicos, reservedPicos, hold, chargedHolders(wallet, hold?.spender, request))
 }
 
 /** Charges a task and ends its hold, both or neither: what exceeds the hold is a movement of its own. */

@@ -1,25 +1,27 @@
 import type { Spend } from '../../events/types.ts'
-import { parseUsd } from '../money.ts'
+import { formatUsd, parseUsd } from '../money.ts'
+import type { Holder } from './holders.ts'
 
 export type SpendPeriod = 'day' | 'month' | 'total'
 
 /** Money in a UTC day, in the month of that day, and in total. */
 type Tally = { readonly [Period in `${SpendPeriod}Picos`]: bigint }
 
-/** As of the last day recorded for the key. What counts for an earlier day is in the longer periods only. */
-export interface KeySpending {
+/** As of the last day recorded for the holder. What counts for an earlier day is in the longer periods only. */
+export interface Spending {
   /** `2026-11-21`. */
   readonly day: string
   readonly spent: Tally
   readonly held: Tally
 }
 
-export interface KeySpendingHolder {
-  readonly keyId: string
+/** Whose spending an amount counts for, and on which day. */
+export interface SpendingHolders {
+  readonly holders: readonly Holder[]
   readonly day: string
 }
 
-/** USD that a key may spend, in picos. */
+/** USD that a holder may spend, in picos. */
 export type SpendLimits = readonly { readonly period: SpendPeriod; readonly limitPicos: bigint }[]
 
 const periods: readonly SpendPeriod[] = ['day', 'month', 'total']
@@ -30,14 +32,17 @@ export const spendLimitsOf = (spend: Spend = {}): SpendLimits =>
     return usd === undefined ? [] : [{ period, limitPicos: parseUsd(usd) }]
   })
 
+export const spendOf = (limits: SpendLimits): Spend =>
+  Object.fromEntries(limits.map(({ period, limitPicos }) => [period, formatUsd(limitPicos)]))
+
 const noTally: Tally = { dayPicos: 0n, monthPicos: 0n, totalPicos: 0n }
 
-export const noSpending: KeySpending = { day: '', spent: noTally, held: noTally }
+export const noSpending: Spending = { day: '', spent: noTally, held: noTally }
 
 const monthOf = (day: string): string => day.slice(0, 7)
 
 /** Days never go back: a writer whose clock is behind counts for the day that others have begun. */
-export const spendDayOf = ({ day: last }: KeySpending, day: string): string => (day > last ? day : last)
+export const spendDayOf = ({ day: last }: Spending, day: string): string => (day > last ? day : last)
 
 const begun = (tally: Tally, isSameMonth: boolean): Tally => ({
   ...tally,
@@ -46,7 +51,7 @@ const begun = (tally: Tally, isSameMonth: boolean): Tally => ({
 })
 
 /** With the periods that are over on that day at zero. */
-export const spendingInPeriod = (spending: KeySpending, day: string): KeySpending => {
+export const spendingInPeriod = (spending: Spending, day: string): Spending => {
   if (day <= spending.day) return spending
   const isSameMonth = monthOf(day) === monthOf(spending.day)
   return { day, spent: begun(spending.spent, isSameMonth), held: begun(spending.held, isSameMonth) }
@@ -59,10 +64,10 @@ const added = (tally: Tally, picos: bigint, isSameDay: boolean, isSameMonth: boo
 })
 
 export const addSpending = (
-  before: KeySpending,
+  before: Spending,
   day: string,
   { spentPicos = 0n, heldPicos = 0n }: { readonly spentPicos?: bigint; readonly heldPicos?: bigint },
-): KeySpending => {
+): Spending => {
   const spending = spendingInPeriod(before, day)
   const isSameDay = day === spending.day
   const isSameMonth = monthOf(day) === monthOf(spending.day)
@@ -73,7 +78,8 @@ export const addSpending = (
   }
 }
 
-export interface KeyRemaining {
+export interface Remaining {
+  readonly holder: Holder
   readonly period: SpendPeriod
   readonly limitPicos: bigint
   /** Below zero where the limit was lowered, or a charge exceeded its reservation. */
@@ -81,17 +87,17 @@ export interface KeyRemaining {
   readonly heldPicos: bigint
 }
 
-/** Null for a key without spend limits. */
-export const remainingUnderLimits = (limits: SpendLimits, spending: KeySpending, day: string): KeyRemaining | null => {
+export const remainingUnderLimits = (
+  holder: Holder,
+  limits: SpendLimits,
+  spending: Spending,
+  day: string,
+): readonly Remaining[] => {
   const { spent, held } = spendingInPeriod(spending, day)
-  const remaining = limits.map(({ period, limitPicos }): KeyRemaining => {
+  return limits.map(({ period, limitPicos }) => {
     const heldPicos = held[`${period}Picos`]
-    return { period, limitPicos, leftPicos: limitPicos - spent[`${period}Picos`] - heldPicos, heldPicos }
+    return { holder, period, limitPicos, leftPicos: limitPicos - spent[`${period}Picos`] - heldPicos, heldPicos }
   })
-  return remaining.reduce<KeyRemaining | null>(
-    (least, each) => (least === null || each.leftPicos < least.leftPicos ? each : least),
-    null,
-  )
 }
 
 const midnightMs = (day: string): number => Date.parse(`${day}T00:00:00Z`)

@@ -1,12 +1,13 @@
 import type { FactOf } from '../../events/envelope.ts'
 import type { UsageRecorded } from '../../events/types.ts'
 import { undeliveredPrefix } from './evolve.ts'
-import type { KeySpendingHolder } from './spending.ts'
+import { eventMembers } from './holders.ts'
+import type { SpendingHolders } from './spending.ts'
 
-/** Reverses a whole charge, also in what its key has spent. */
+/** Reverses a whole charge, also in what those that it counted for have spent. */
 export const undeliveredFact = (
   { requestId, workspaceId, total }: Pick<UsageRecorded, 'requestId' | 'workspaceId' | 'total'>,
-  spender: KeySpendingHolder | null,
+  spender: SpendingHolders | null,
 ): FactOf<'AdjustmentPosted'> => ({
   type: 'AdjustmentPosted',
   data: {
@@ -16,6 +17,6 @@ export const undeliveredFact = (
     reason: 'undelivered',
     corrects: requestId,
     note: 'The answer was charged and, by a fault of the gateway, did not reach its caller.',
-    ...spender,
+    ...(spender === null ? {} : { ...eventMembers(spender.holders), day: spender.day }),
   },
 })

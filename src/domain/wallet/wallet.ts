@@ -3,13 +3,15 @@ import { maxOf, minOf } from '../money.ts'
 import { OverlayMap, type OverlayOf } from '../overlay-map.ts'
 import type { Subscription } from '../plans/subscription.ts'
 import { expiredPicosAt, type Grants, unheldPicos } from './grants.ts'
+import { type Holder, isLabel, type Labels, labelsOf } from './holders.ts'
 import {
-  type KeyRemaining,
-  type KeySpending,
-  type KeySpendingHolder,
   noSpending,
+  type Remaining,
   remainingUnderLimits,
+  type Spending,
+  type SpendingHolders,
   type SpendLimits,
+  spendDayOf,
 } from './spending.ts'
 
 export type HoldPurpose = 'task' | 'allowance'
@@ -25,8 +27,8 @@ export interface Hold {
   /** Milliseconds since the epoch. */
   readonly deadlineMs: number
   readonly owner: string
-  /** The key that may spend it, and the day that it counts for; null for an allowance that any key may spend. */
-  readonly spender: KeySpendingHolder | null
+  /** Null for an allowance that every request of the workspace without spend limits may spend. */
+  readonly spender: SpendingHolders | null
 }
 
 interface ExternalTask {
@@ -51,10 +53,14 @@ export interface WalletDraft {
   readonly externalTasks: OverlayOf<string, ExternalTask>
   /** Same as in the workspace's accounts: a key's spend limits and spending are stored under its limit key. */
   readonly limitKeys: OverlayOf<string, string>
-  readonly spendLimits: OverlayOf<string, SpendLimits>
-  readonly spendings: OverlayOf<string, KeySpending>
+  readonly spendLimits: OverlayOf<Holder, SpendLimits>
+  readonly spendings: OverlayOf<Holder, Spending>
+  /** How many tags and end users have limits. */
+  limitedLabels: number
   grants: Grants
   subscription: Subscription | null
+  /** Of the last movement; empty before the first. Times are of one length, and compare as texts. */
+  postedAt: string
   subjectSequence: number
 }
 
@@ -64,8 +70,8 @@ export interface Wallet extends WalletDraft {
   readonly references: Map<string, bigint>
   readonly externalTasks: Map<string, ExternalTask>
   readonly limitKeys: Map<string, string>
-  readonly spendLimits: Map<string, SpendLimits>
-  readonly spendings: Map<string, KeySpending>
+  readonly spendLimits: Map<Holder, SpendLimits>
+  readonly spendings: Map<Holder, Spending>
 }
 
 export const initialWallet = (workspaceId: string): Wallet => ({
@@ -83,8 +89,10 @@ export const initialWallet = (workspaceId: string): Wallet => ({
   limitKeys: new Map(),
   spendLimits: new Map(),
   spendings: new Map(),
+  limitedLabels: 0,
   grants: [],
   subscription: null,
+  postedAt: '',
   subjectSequence: 0,
 })
 
@@ -99,21 +107,46 @@ export const availablePicos = (wallet: WalletDraft): bigint =>
 /** Whether neither balance nor credit limit leaves anything; held money counts as available. */
 export const isUnfunded = (wallet: WalletDraft): boolean => balancePicos(wallet) + wallet.creditLimitPicos <= 0n
 
-export const spendingOf = (wallet: WalletDraft, keyId: string): KeySpending =>
-  wallet.spendings.get(findLimitKey(wallet, keyId)) ?? noSpending
+export const spendingOf = (wallet: WalletDraft, holder: Holder): Spending =>
+  wallet.spendings.get(findLimitKey(wallet, holder)) ?? noSpending
 
-export const isLimited = (wallet: WalletDraft, keyId: string): boolean =>
-  (wallet.spendLimits.get(findLimitKey(wallet, keyId))?.length ?? 0) > 0
+const isLimited = (wallet: WalletDraft, holder: Holder): boolean => (wallet.spendLimits.get(holder)?.length ?? 0) > 0
 
-export const findKeyRemaining = (wallet: WalletDraft, keyId: string | null, day: string): KeyRemaining | null => {
-  const limits = keyId === null ? undefined : wallet.spendLimits.get(findLimitKey(wallet, keyId))
-  return keyId === null || limits === undefined ? null : remainingUnderLimits(limits, spendingOf(wallet, keyId), day)
+/** Of a request: those with spend limits among its key, its tags and its end user. */
+export const findLimitedHolders = (wallet: WalletDraft, keyId: string, labels: Labels = {}): readonly Holder[] => {
+  const holders = [findLimitKey(wallet, keyId), ...(wallet.limitedLabels === 0 ? [] : labelsOf(labels))]
+  return holders.filter((holder) => isLimited(wallet, holder))
 }
 
-export const isBelowAvailable = (remaining: KeyRemaining | null, wallet: WalletDraft): remaining is KeyRemaining =>
+/** The last day that counts for one of them, where that is after the given one. */
+export const spendDayAmong = (wallet: WalletDraft, holders: readonly Holder[], day: string): string =>
+  holders.reduce((last, holder) => spendDayOf(spendingOf(wallet, holder), last), day)
+
+const leastOf = (remaining: readonly Remaining[]): Remaining | null =>
+  remaining.reduce<Remaining | null>(
+    (least, each) => (least === null || each.leftPicos < least.leftPicos ? each : least),
+    null,
+  )
+
+/** Under the limit that leaves the least; null where none of them has one. */
+export const findRemaining = (wallet: WalletDraft, holders: readonly Holder[], day: string): Remaining | null => {
+  const countedDay = spendDayAmong(wallet, holders, day)
+  return leastOf(
+    holders.flatMap((holder) => {
+      const limits = wallet.spendLimits.get(findLimitKey(wallet, holder)) ?? []
+      return remainingUnderLimits(holder, limits, spendingOf(wallet, holder), countedDay)
+    }),
+  )
+}
+
+/** The spending of a key is counted before it has limits; that of a tag or an end user costs nothing until then. */
+export const isCounted = ({ spendLimits, spendings }: WalletDraft, holder: Holder): boolean =>
+  !isLabel(holder) || spendLimits.has(holder) || spendings.has(holder)
+
+export const isBelowAvailable = (remaining: Remaining | null, wallet: WalletDraft): remaining is Remaining =>
   remaining !== null && remaining.leftPicos < availablePicos(wallet)
 
-export const spendablePicos = (wallet: WalletDraft, remaining: KeyRemaining | null): bigint =>
+export const spendablePicos = (wallet: WalletDraft, remaining: Remaining | null): bigint =>
   remaining === null ? availablePicos(wallet) : minOf(availablePicos(wallet), remaining.leftPicos)
 
 /** What a fee may take at an instant: not what has lapsed by then, and not what is held. */

@@ -1,5 +1,6 @@
 import type { Key, Workspace } from '../../domain/accounts/accounts.ts'
 import { formatUsd } from '../../domain/money.ts'
+import { findLabelOf } from '../../domain/wallet/evolve.ts'
 import type { LimitsSet } from '../../events/types.ts'
 import { toInstantOrNull } from '../schema/columns.ts'
 import { defineReadModel, rowsOfChanged } from '../schema/read-model.ts'
@@ -7,10 +8,11 @@ import { storedText } from '../schema/stored-text.ts'
 import type { RowOf } from '../schema/tables.ts'
 import { accountTables } from './table.ts'
 
-const workspaceRow = ({ workspaceId, name, creditLimitPicos }: Workspace): RowOf<'workspaces'> => ({
+const workspaceRow = ({ workspaceId, name, creditLimitPicos, account }: Workspace): RowOf<'workspaces'> => ({
   workspace_id: workspaceId,
   name: storedText(name),
   credit_limit: formatUsd(creditLimitPicos),
+  account: account ?? null,
 })
 
 const keyRow = (key: Key): RowOf<'keys'> => ({
@@ -32,7 +34,7 @@ const limitsRow = ({ workspaceId, keyId, limits }: LimitsSet): RowOf<'limits'> =
 
 export const accountsReadModel = defineReadModel({
   name: 'accounts',
-  version: 1,
+  version: 2,
   tables: accountTables,
   startBatch: () => {
     const workspaces = new Set<string>()
@@ -51,7 +53,8 @@ export const accountsReadModel = defineReadModel({
             keys.add(event.data.keyId)
             break
           case 'LimitsSet':
-            limits.set(`${event.data.workspaceId} ${event.data.keyId ?? ''}`, limitsRow(event.data))
+            if (findLabelOf(event.data) === null)
+              limits.set(`${event.data.workspaceId} ${event.data.keyId ?? ''}`, limitsRow(event.data))
         }
       },
       finish: ({ accounts }) => ({

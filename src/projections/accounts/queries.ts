@@ -7,6 +7,7 @@ const workspaceFromRow = (row: StoredRow<'workspaces'>): Workspace => ({
   workspaceId: row.workspace_id,
   name: restoredText(row.name),
   creditLimitPicos: parsePicos(row.credit_limit),
+  ...(row.account === null ? {} : { account: row.account }),
 })
 
 export const keyFromRow = (row: StoredRow<'keys'>): Key => ({

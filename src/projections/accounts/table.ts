@@ -6,7 +6,7 @@ export const accountTables = defineTables({
   workspaces: {
     key: ['workspace_id'],
     write: 'replace',
-    columns: { workspace_id: text(), name: freeText(), credit_limit: decimal() },
+    columns: { workspace_id: text(), name: freeText(), credit_limit: decimal(), account: nullable(text()) },
   },
   keys: {
     key: ['key_id'],

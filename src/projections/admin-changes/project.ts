@@ -36,7 +36,7 @@ const adminChangeRow = ({ event, sequence, index }: Applied): RowOf<'admin_chang
 
 export const adminChangesReadModel = defineReadModel({
   name: 'admin-changes',
-  version: 2,
+  version: 3,
   tables: adminChangeTables,
   startBatch: () => {
     const rows: RowOf<'admin_changes'>[] = []

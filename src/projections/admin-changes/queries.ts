@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { applyPeriod, type PeriodFact, type Periods } from '../../domain/ledger/periods.ts'
 import type { EventType } from '../../events/envelope.ts'
 import { restoredOrNull, restoredText, storedText } from '../schema/stored-text.ts'
 import type { ReadModels, StoredRow } from '../schema/tables.ts'
@@ -7,6 +8,9 @@ import type { ReadModels, StoredRow } from '../schema/tables.ts'
 export const administrativeTypes = [
   'WorkspaceOpened',
   'WorkspaceChanged',
+  'WorkspaceSuspended',
+  'WorkspaceResumed',
+  'WorkspaceClosed',
   'KeyIssued',
   'KeyExpirySet',
   'KeyRevoked',
@@ -23,6 +27,9 @@ export const administrativeTypes = [
   'AdjustmentPosted',
   'CreditExpired',
   'LogRolledBack',
+  'PeriodCutOff',
+  'PeriodClosed',
+  'PeriodReopened',
 ] as const satisfies readonly EventType[]
 
 export interface AdminChange {
@@ -46,6 +53,23 @@ export interface AdminChangeQuery {
   readonly after?: number | undefined
   readonly readOn?: AdminChangeCursor | undefined
   readonly limit: number
+}
+
+/** The months that the tables know as closed, or as being closed. */
+export const selectPeriods = async (db: ReadModels): Promise<Periods> => {
+  const rows = await db
+    .selectFrom('admin_changes')
+    .select(['type', 'detail', 'sequence'])
+    .where(sql<boolean>`type in ('PeriodCutOff', 'PeriodClosed', 'PeriodReopened')`)
+    .orderBy('sequence')
+    .orderBy('event_index')
+    .execute()
+  const periods: Periods = new Map()
+  for (const { type, detail, sequence } of rows) {
+    const fact: unknown = { type, data: detail }
+    applyPeriod(periods, fact as PeriodFact, Number(sequence))
+  }
+  return periods
 }
 
 const changeOf = (row: StoredRow<'admin_changes'>): AdminChange => ({

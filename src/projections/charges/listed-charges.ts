@@ -1,8 +1,8 @@
 import { type NotNull, sql } from 'kysely'
 import { parsePicos } from '../schema/columns.ts'
-import { restoredText, storedText } from '../schema/stored-text.ts'
+import { restoredTags, restoredText, storedText } from '../schema/stored-text.ts'
 import type { ReadModels, StoredRow } from '../schema/tables.ts'
-import type { EntryPosition, StatementSpan } from '../statements/queries.ts'
+import { type EntryPosition, isInSpan, type StatementSpan } from '../statements/queries.ts'
 import { projectionLimits } from './limits.ts'
 
 export interface ListedCharge {
@@ -46,22 +46,15 @@ interface ChargeSearch extends ChargeFilter, StatementSpan {
 
 type PositionTable = 'usage_entries' | 'task_charges'
 
-const positionColumns = sql`(sequence, event_index)`
-const toSqlPosition = ({ sequence, eventIndex }: Pick<EntryPosition, 'sequence' | 'eventIndex'>) =>
-  sql`(${BigInt(sequence)}, ${eventIndex})`
-
-const selectNewest = (db: ReadModels, table: PositionTable, { workspaceId, from, to, key }: ChargeSearch) => {
+const selectNewest = (db: ReadModels, table: PositionTable, { workspaceId, key, ...span }: ChargeSearch) => {
   const query = db
     .selectFrom(table)
     .where('workspace_id', '=', workspaceId)
-    .where(sql<boolean>`${positionColumns} >= ${toSqlPosition(from)} and ${positionColumns} < ${toSqlPosition(to)}`)
+    .where(isInSpan(span))
     .orderBy('sequence', 'desc')
     .orderBy('event_index', 'desc')
   return key === undefined ? query : query.where('key_id', '=', key)
 }
-
-const restoredTags = (tags: ListedCharge['tags']): ListedCharge['tags'] =>
-  tags && Object.fromEntries(Object.entries(tags).map(([name, value]) => [name, restoredText(value)]))
 
 /** A task has neither. */
 const isOfLabel = (table: PositionTable, { tag, endUser }: ChargeFilter) => {

@@ -16,3 +16,8 @@ export const restoredText = (stored: string): string =>
 
 export const storedOrNull = (text: string | null): string | null => (text === null ? null : storedText(text))
 export const restoredOrNull = (stored: string | null): string | null => (stored === null ? null : restoredText(stored))
+
+type Tags = Readonly<Record<string, string>>
+
+export const restoredTags = (stored: Tags | null): Tags | null =>
+  stored && Object.fromEntries(Object.entries(stored).map(([name, value]) => [name, restoredText(value)]))

@@ -7,7 +7,7 @@ import type { RowOf } from '../schema/tables.ts'
 import { statementTables } from './table.ts'
 
 const walletEntryRow = (
-  { event, sequence, index }: Applied,
+  { event, sequence, index, closed, postedAt }: Applied,
   movement: Movement,
   line: number,
 ): RowOf<'wallet_entries'> => ({
@@ -21,7 +21,8 @@ const walletEntryRow = (
   balance_after: formatUsd(movement.balanceAfterPicos),
   held_after: formatUsd(movement.heldAfterPicos),
   reference: storedText(movement.reference),
-  time: event.time,
+  time: postedAt,
+  event_time: (closed?.closing ?? event).time === postedAt ? null : (closed?.closing ?? event).time,
 })
 
 const lengthOfMinute = 'YYYY-MM-DDTHH:MM'.length
@@ -34,9 +35,8 @@ interface Minutes {
 
 const noMinutes = (): Minutes => ({ latest: '', reached: [] })
 
-/** Adds the time of an event that moved a wallet; times are of one length, so they compare as texts. */
-const addToMinutes = (minutes: Minutes, { event, sequence }: Applied): void => {
-  const minute = event.time.slice(0, lengthOfMinute)
+const addToMinutes = (minutes: Minutes, { postedAt, sequence }: Applied): void => {
+  const minute = postedAt.slice(0, lengthOfMinute)
   if (minute <= minutes.latest) return
   minutes.latest = minute
   minutes.reached.push({ minute: `${minute}:00Z`, sequence })
@@ -44,7 +44,7 @@ const addToMinutes = (minutes: Minutes, { event, sequence }: Applied): void => {
 
 export const statementsReadModel = defineReadModel({
   name: 'statements',
-  version: 1,
+  version: 2,
   tables: statementTables,
   startBatch: () => {
     const entries: RowOf<'wallet_entries'>[] = []

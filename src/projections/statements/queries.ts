@@ -1,8 +1,12 @@
 import { sql } from 'kysely'
+import { type Allocation, unallocated } from '../../domain/ledger/allocation.ts'
+import { findClosing } from '../../domain/ledger/periods.ts'
 import type { MovementKind } from '../../domain/wallet/evolve.ts'
+import { selectPeriods } from '../admin-changes/queries.ts'
 import { parsePicos } from '../schema/columns.ts'
 import { restoredText } from '../schema/stored-text.ts'
 import type { ReadModels, StoredRow } from '../schema/tables.ts'
+import { findAllocations, textIn } from './allocations.ts'
 
 /** In picos. */
 export interface WalletEntry {
@@ -15,12 +19,17 @@ export interface WalletEntry {
   readonly balanceAfterPicos: bigint
   readonly heldAfterPicos: bigint
   readonly reference: string
+  /** When it was posted: never before an earlier movement of the wallet. */
   readonly time: Date
+  /** When its event occurred: that of the closing event of a request. */
+  readonly eventTime: Date
 }
 
-export interface StatementEntry extends WalletEntry {
-  /** The note of a credit; empty for every other movement. */
+export interface StatementEntry extends WalletEntry, Allocation {
+  /** The note of a credit or an adjustment; empty for every other movement. */
   readonly note: string
+  /** The id of what an adjustment corrects, whose allocation it has; empty for every other movement. */
+  readonly corrects: string
 }
 
 export type EntryPosition = Pick<WalletEntry, 'sequence' | 'eventIndex' | 'line'>
@@ -63,18 +72,22 @@ const positionColumns = sql`(sequence, event_index, line)`
 const toSqlPosition = ({ sequence, eventIndex, line }: EntryPosition) =>
   sql`(${BigInt(sequence)}, ${eventIndex}, ${line})`
 
+/** Of rows that have one place a request or task. */
+export const isInSpan = ({ from, to }: StatementSpan) =>
+  sql<boolean>`(sequence, event_index) >= (${BigInt(from.sequence)}, ${from.eventIndex}) and (sequence, event_index) < (${BigInt(to.sequence)}, ${to.eventIndex})`
+
 const minuteMs = 60_000
 const minuteOf = (instant: Date): Date => new Date(Math.floor(instant.getTime() / minuteMs) * minuteMs)
 
 /** No movement before this frame has so late a time; null if none has it at all. If the minutes have a gap: any may. */
-const firstOfMinute = (instant: Date) => sql<bigint>`(
+export const firstOfMinute = (instant: Date) => sql<bigint>`(
   select case when places_to < checkpoint.sequence then 0 else (
     select movement_minutes.sequence from movement_minutes where minute >= ${minuteOf(instant)} order by minute limit 1
   ) end
   from checkpoint
 )`
 
-/** In the order of the log, which need not be that of time: an entry after the start may have an earlier time. */
+/** In the order of the log, which is that of the times of a wallet's entries. */
 const findRangeStart = async (
   db: ReadModels,
   workspaceId: string,
@@ -138,6 +151,7 @@ export const entryFromRow = (row: StoredRow<'wallet_entries'>): WalletEntry => (
   heldAfterPicos: parsePicos(row.held_after),
   reference: restoredText(row.reference),
   time: row.time,
+  eventTime: row.event_time ?? row.time,
 })
 
 export const isBefore = (one: EntryPosition, other: EntryPosition): boolean =>
@@ -151,34 +165,48 @@ export const minPosition = (one: EntryPosition, other: EntryPosition): EntryPosi
 
 interface EntryQuery extends StatementSpan {
   readonly kind?: MovementKind | undefined
+  /** Without holds and releases, unless they are the kind asked for. */
+  readonly hidesHolds?: boolean | undefined
   readonly newestFirst?: boolean | undefined
   readonly limit: number
 }
 
-type CreditDetail = Readonly<Record<string, unknown>> | null
-
-/** Of the administrative change by the same event; read whole, since PostgreSQL cannot extract U+0000 from JSON. */
-const creditDetail = sql<CreditDetail>`case when wallet_entries.kind = 'credit' then (
+/** Of the administrative change by the same event. */
+const changeDetail = sql<Readonly<
+  Record<string, unknown>
+> | null>`case when wallet_entries.kind in ('credit', 'adjustment') then (
   select detail from admin_changes
   where admin_changes.sequence = wallet_entries.sequence and admin_changes.event_index = wallet_entries.event_index
 ) end`
 
-const noteIn = (detail: CreditDetail): string => {
-  const note = detail?.['note']
-  return typeof note === 'string' ? note : ''
+type BareEntry = WalletEntry & Pick<StatementEntry, 'note' | 'corrects'>
+
+const allocatedId = ({ kind, reference, corrects }: BareEntry): string => {
+  if (kind === 'charge' || kind === 'excess') return reference
+  return kind === 'adjustment' ? corrects : ''
+}
+
+const allocateEntries = async (
+  db: ReadModels,
+  workspaceId: string,
+  entries: readonly BareEntry[],
+): Promise<readonly StatementEntry[]> => {
+  const ids = new Set(entries.map(allocatedId).filter((id) => id !== ''))
+  const allocations = await findAllocations(db, workspaceId, ids)
+  return entries.map((entry) => ({ ...entry, ...(allocations.get(allocatedId(entry)) ?? unallocated) }))
 }
 
 /** The first entries of a span, in the order of the log, or the last ones, newest first. */
 export const selectEntries = async (
   db: ReadModels,
   workspaceId: string,
-  { from, to, kind, newestFirst = false, limit }: EntryQuery,
+  { from, to, kind, hidesHolds = false, newestFirst = false, limit }: EntryQuery,
 ): Promise<readonly StatementEntry[]> => {
   const direction = newestFirst ? 'desc' : 'asc'
   let query = db
     .selectFrom('wallet_entries')
     .selectAll()
-    .select(creditDetail.as('credit_detail'))
+    .select(changeDetail.as('detail'))
     .where('workspace_id', '=', workspaceId)
     .where(sql<boolean>`${positionColumns} >= ${toSqlPosition(from)} and ${positionColumns} < ${toSqlPosition(to)}`)
     .orderBy('sequence', direction)
@@ -186,14 +214,20 @@ export const selectEntries = async (
     .orderBy('line', direction)
     .limit(limit)
   if (kind !== undefined) query = query.where('kind', '=', kind)
+  else if (hidesHolds) query = query.where('kind', 'not in', ['hold', 'release'])
   // Movements other than charges are rare, and have their own index.
   if (kind !== undefined && kind !== 'charge') query = query.where('kind', '<>', 'charge')
-  return (await query.execute()).map((row) => ({ ...entryFromRow(row), note: noteIn(row.credit_detail) }))
+  const entries = (await query.execute()).map(
+    (row): BareEntry => ({
+      ...entryFromRow(row),
+      note: textIn(row.detail, 'note'),
+      corrects: row.kind === 'adjustment' ? textIn(row.detail, 'corrects') : '',
+    }),
+  )
+  return allocateEntries(db, workspaceId, entries)
 }
 
-export interface StatementQuery extends StatementRange {
-  readonly kind?: MovementKind | undefined
-  readonly newestFirst?: boolean | undefined
+export interface StatementQuery extends StatementRange, Pick<EntryQuery, 'kind' | 'hidesHolds' | 'newestFirst'> {
   readonly readOn?: EntryPosition | undefined
   readonly limit: number
 }
@@ -220,14 +254,14 @@ export const readStatement = async (
   wanted: StatementQuery,
   sequence: number,
 ): Promise<StatementPage> => {
-  const { kind, newestFirst, limit } = wanted
+  const { kind, hidesHolds, newestFirst, limit } = wanted
   const span = await findSpan(db, workspaceId, wanted, sequence)
-  const left = { ...spanLeft(span, wanted), kind, newestFirst, limit: limit + 1 }
+  const left = { ...spanLeft(span, wanted), kind, hidesHolds, newestFirst, limit: limit + 1 }
   const entries = await selectEntries(db, workspaceId, left)
   const isMore = entries.length > limit
   const next = isMore ? entries[newestFirst ? limit - 1 : limit] : undefined
   return {
-    isFinal: span.isFinal,
+    isFinal: span.isFinal || findClosing(await selectPeriods(db), wanted.to) !== null,
     opening: await findBalanceBefore(db, workspaceId, span.from),
     closing: await findBalanceBefore(db, workspaceId, span.to),
     entries: entries.slice(0, limit),

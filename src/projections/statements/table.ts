@@ -1,5 +1,5 @@
 import type { MovementKind } from '../../domain/wallet/evolve.ts'
-import { decimal, freeText, instant, int2, int4, int8, text, textOf } from '../schema/columns.ts'
+import { decimal, freeText, instant, int2, int4, int8, nullable, text, textOf } from '../schema/columns.ts'
 import { defineTables, type TablesOf } from '../schema/tables.ts'
 
 export const statementTables = defineTables({
@@ -20,6 +20,8 @@ export const statementTables = defineTables({
       held_after: decimal(),
       reference: freeText(),
       time: instant(),
+      /** Of its event, where that is earlier. */
+      event_time: nullable(instant()),
     },
   },
   /** Where the movements of all wallets first reached a time within a minute, or after it. */

@@ -1,11 +1,12 @@
 import type { Applied } from '../../domain/ledger/ledger.ts'
+import { formatUsd, parseUsd } from '../../domain/money.ts'
+import type { Task } from '../../domain/video/task.ts'
 import { type EventOf, writerOf } from '../../events/envelope.ts'
 import type { RequestRouted, Usage, UsageRecorded } from '../../events/types.ts'
 import { defineReadModel } from '../schema/read-model.ts'
 import { storedText } from '../schema/stored-text.ts'
 import type { RowOf } from '../schema/tables.ts'
-import { addTaskToDay, addToDay, addToLabels, type Days, dayRows, type LabelledDays } from './days.ts'
-import { countInColumn, type UsageColumn, usageColumnNames, usageTables } from './table.ts'
+import { countInColumn, endUserLabel, tagLabel, type UsageColumn, usageColumnNames, usageTables } from './table.ts'
 
 const exceptionOf = ({
   plausible = true,
@@ -63,9 +64,99 @@ const usageEntryRow = (
   }
 }
 
+type DayGroup = Pick<RowOf<'usage_by_day'>, 'day' | 'workspace_id' | 'model' | 'key_id' | 'surface'>
+type LabelGroup = DayGroup & Pick<RowOf<'usage_by_label'>, 'label' | 'value'>
+
+interface Sums<Group> {
+  readonly group: Group
+  requests: number
+  totalPicos: bigint
+  readonly counts: bigint[]
+}
+
+type Days<Group = DayGroup> = Map<string, Sums<Group>>
+type LabelledDays = Days<LabelGroup>
+
+const lengthOfDay = 'YYYY-MM-DD'.length
+
+interface Billed {
+  readonly workspaceId: string
+  readonly keyId: string
+  readonly surface: string
+  readonly model: string
+}
+
+const groupOf = (time: string, { workspaceId, keyId, surface, model }: Billed): DayGroup => ({
+  day: time.slice(0, lengthOfDay),
+  workspace_id: workspaceId,
+  model: storedText(model),
+  key_id: keyId,
+  surface,
+})
+
+const nameOf = (time: string, { workspaceId, keyId, surface, model }: Billed): string =>
+  `${time.slice(0, lengthOfDay)} ${workspaceId} ${keyId} ${surface} ${model}`
+
+const sumsFor = <Group>(days: Days<Group>, name: string, createGroup: () => Group): Sums<Group> => {
+  const existing = days.get(name)
+  if (existing !== undefined) return existing
+  const sums = { group: createGroup(), requests: 0, totalPicos: 0n, counts: usageColumnNames.map(() => 0n) }
+  days.set(name, sums)
+  return sums
+}
+
+const addUsage = (sums: Sums<unknown>, { usage, total }: UsageRecorded): void => {
+  sums.requests += 1
+  sums.totalPicos += parseUsd(total)
+  usageColumnNames.forEach((column, place) => {
+    const count = countInColumn(usage, column)
+    if (count > 0) sums.counts[place]! += BigInt(count)
+  })
+}
+
+/** The day is that under which the charge is in the statement. */
+const addToDay = (days: Days, time: string, data: UsageRecorded): void =>
+  addUsage(
+    sumsFor(days, nameOf(time, data), () => groupOf(time, data)),
+    data,
+  )
+
+const addToLabels = (
+  days: LabelledDays,
+  { tags = {}, endUser }: Pick<RequestRouted, 'tags' | 'endUser'>,
+  time: string,
+  data: UsageRecorded,
+): void => {
+  const labels = Object.entries(tags).map(([name, value]) => [tagLabel(name), storedText(value)] as const)
+  if (endUser !== undefined) labels.push([endUserLabel, endUser])
+  for (const [label, value] of labels) {
+    const createGroup = (): LabelGroup => ({ ...groupOf(time, data), label, value })
+    addUsage(sumsFor(days, `${label} ${nameOf(time, data)} ${value}`, createGroup), data)
+  }
+}
+
+const addTaskToDay = (days: Days, time: string, task: Task): void => {
+  const sums = sumsFor(days, nameOf(time, task), () => groupOf(time, task))
+  sums.requests += 1
+  sums.totalPicos += parseUsd(task.total)
+}
+
+const sumsOfCounts = (counts: readonly bigint[]): { readonly [C in UsageColumn]: string } =>
+  Object.fromEntries(usageColumnNames.map((column, place) => [column, String(counts[place])])) as {
+    readonly [C in UsageColumn]: string
+  }
+
+const dayRows = <Group>(days: Days<Group>) =>
+  Array.from(days.values(), ({ group, requests, totalPicos, counts }) => ({
+    ...group,
+    requests: String(requests),
+    ...sumsOfCounts(counts),
+    total: formatUsd(totalPicos),
+  }))
+
 export const usageReadModel = defineReadModel({
   name: 'usage',
-  version: 4,
+  version: 5,
   tables: usageTables,
   startBatch: () => {
     const entries: RowOf<'usage_entries'>[] = []
@@ -73,12 +164,12 @@ export const usageReadModel = defineReadModel({
     const labelled: LabelledDays = new Map()
     return {
       addEvent: (applied) => {
-        const { event, closed, task } = applied
+        const { event, closed, task, postedAt } = applied
         if (closed?.closing.type === 'UsageRecorded') {
           entries.push(usageEntryRow(applied, closed.routed, closed.closing))
-          addToDay(days, closed.closing)
-          addToLabels(labelled, closed.routed.data, closed.closing)
-        } else if (event.type === 'TaskSettled' && task?.status === 'SUCCESS') addTaskToDay(days, event.time, task)
+          addToDay(days, postedAt, closed.closing.data)
+          addToLabels(labelled, closed.routed.data, postedAt, closed.closing.data)
+        } else if (event.type === 'TaskSettled' && task?.status === 'SUCCESS') addTaskToDay(days, postedAt, task)
       },
       finish: () => ({
         written: { usage_entries: entries, usage_by_day: dayRows(days), usage_by_label: dayRows(labelled) },

@@ -1,8 +1,12 @@
 import type { Applied, Ledger, LedgerFrame } from '../../domain/ledger/ledger.ts'
-import type { Movement } from '../../domain/wallet/evolve.ts'
+import { findLabelOf, type Movement } from '../../domain/wallet/evolve.ts'
+import { isLabel } from '../../domain/wallet/holders.ts'
+import { isCounted } from '../../domain/wallet/wallet.ts'
+import type { LimitsSet } from '../../events/types.ts'
 import { defineReadModel, type ModelRows, type RowAccumulator, rowsOfChanged } from '../schema/read-model.ts'
+import { storedText } from '../schema/stored-text.ts'
 import type { RowOf } from '../schema/tables.ts'
-import { holdRow, keySpendingRow, referencesOf, walletRow } from './rows.ts'
+import { holdRow, keySpendingRow, labelSpendingRow, referencesOf, walletRow } from './rows.ts'
 import { walletTables } from './table.ts'
 
 type WalletTable = keyof typeof walletTables
@@ -18,6 +22,7 @@ class WalletRows implements RowAccumulator<WalletTable> {
   readonly #wallets = new Set<string>()
   readonly #holds: ScopedIds = new Map()
   readonly #spendings: ScopedIds = new Map()
+  readonly #labels: ScopedIds = new Map()
   readonly #references: RowOf<'wallet_references'>[] = []
 
   addFrame({ walletSubject }: LedgerFrame): void {
@@ -31,6 +36,7 @@ class WalletRows implements RowAccumulator<WalletTable> {
 
   finish({ wallets }: Ledger): ModelRows<WalletTable> {
     const holds = this.#splitHolds(wallets)
+    const labels = this.#splitLabels(wallets)
     return {
       written: {
         wallets: rowsOfChanged(this.#wallets, (id) => wallets.get(id), walletRow),
@@ -39,9 +45,10 @@ class WalletRows implements RowAccumulator<WalletTable> {
           const spending = wallets.get(workspaceId)?.spendings.get(keyId)
           return spending === undefined ? [] : [keySpendingRow(workspaceId, keyId, spending)]
         }),
+        label_spending: labels.counted,
         wallet_references: this.#references,
       },
-      deleted: { holds: holds.ended },
+      deleted: { holds: holds.ended, label_spending: labels.dropped },
     }
   }
 
@@ -51,7 +58,8 @@ class WalletRows implements RowAccumulator<WalletTable> {
   }
 
   #addSpending({ workspaceId, spender }: Movement): void {
-    if (spender !== null) addId(this.#spendings, workspaceId, spender.keyId)
+    for (const holder of spender?.holders ?? [])
+      addId(isLabel(holder) ? this.#labels : this.#spendings, workspaceId, holder)
   }
 
   #addChanged({ event, closed, task }: Applied): void {
@@ -64,6 +72,9 @@ class WalletRows implements RowAccumulator<WalletTable> {
       case 'WalletCredited':
       case 'AdjustmentPosted':
         this.#wallets.add(event.data.workspaceId)
+        break
+      case 'LimitsSet':
+        this.#addLabel(event.data)
         break
       case 'HoldPlaced':
       case 'HoldReleased':
@@ -78,6 +89,11 @@ class WalletRows implements RowAccumulator<WalletTable> {
     }
   }
 
+  #addLabel(data: LimitsSet): void {
+    const label = findLabelOf(data)
+    if (label !== null) addId(this.#labels, data.workspaceId, label)
+  }
+
   #addHold(workspaceId: string, holdId: string): void {
     this.#wallets.add(workspaceId)
     addId(this.#holds, workspaceId, holdId)
@@ -88,6 +104,17 @@ class WalletRows implements RowAccumulator<WalletTable> {
     const { workspaceId } = closing.data
     this.#wallets.add(workspaceId)
     if (routed.data.allowanceId !== null) addId(this.#holds, workspaceId, routed.data.allowanceId)
+  }
+
+  #splitLabels(wallets: Ledger['wallets']) {
+    const counted: RowOf<'label_spending'>[] = []
+    const dropped: Pick<RowOf<'label_spending'>, 'workspace_id' | 'label'>[] = []
+    for (const [workspaceId, label] of this.#labels.values()) {
+      const wallet = wallets.get(workspaceId)
+      if (wallet !== undefined && isCounted(wallet, label)) counted.push(labelSpendingRow(wallet, label))
+      else dropped.push({ workspace_id: workspaceId, label: storedText(label) })
+    }
+    return { counted, dropped }
   }
 
   #splitHolds(wallets: Ledger['wallets']) {

@@ -77,5 +77,6 @@ export const findBalanceSnapshot = async (
   const wallet = await findWalletFigures(db, workspaceId)
   if (wallet === undefined) return undefined
   const sums = await selectUsage(db, workspaceId, { from, to: null, groupBy: ['day'], limit: daysMax })
-  return { wallet, days: sums.map(({ group: [day = ''], totalPicos }) => ({ day, spentPicos: totalPicos })) }
+  const days = sums.filter(({ requests }) => requests > 0n)
+  return { wallet, days: days.map(({ group: [day = ''], totalPicos }) => ({ day, spentPicos: totalPicos })) }
 }

@@ -1,9 +1,11 @@
 import type { Applied } from '../../domain/ledger/ledger.ts'
 import { formatUsd } from '../../domain/money.ts'
+import { findLabelLimits } from '../../domain/wallet/decide-label-limits.ts'
 import { adjustmentKey, creditKey, subscriptionKey } from '../../domain/wallet/evolve.ts'
 import type { Grant } from '../../domain/wallet/grants.ts'
-import type { KeySpending } from '../../domain/wallet/spending.ts'
-import { balancePicos, type Hold, type Wallet } from '../../domain/wallet/wallet.ts'
+import { type Holder, isLabel } from '../../domain/wallet/holders.ts'
+import type { Spending } from '../../domain/wallet/spending.ts'
+import { balancePicos, type Hold, spendingOf, type Wallet } from '../../domain/wallet/wallet.ts'
 import type { EventOf } from '../../events/envelope.ts'
 import { toInstant } from '../schema/columns.ts'
 import { storedText } from '../schema/stored-text.ts'
@@ -38,17 +40,11 @@ export const holdRow = (hold: Hold): RowOf<'holds'> => ({
   amount: formatUsd(hold.amountPicos),
   remaining: formatUsd(hold.remainingPicos),
   deadline: toInstant(hold.deadlineMs),
-  key_id: hold.spender?.keyId ?? null,
+  key_id: hold.spender?.holders.find((holder) => !isLabel(holder)) ?? null,
   day: hold.spender?.day ?? null,
 })
 
-export const keySpendingRow = (
-  workspaceId: string,
-  keyId: string,
-  { day, spent, held }: KeySpending,
-): RowOf<'key_spending'> => ({
-  workspace_id: workspaceId,
-  key_id: keyId,
+const spendingFigures = ({ day, spent, held }: Spending) => ({
   day,
   spent_day: formatUsd(spent.dayPicos),
   spent_month: formatUsd(spent.monthPicos),
@@ -56,6 +52,19 @@ export const keySpendingRow = (
   held_day: formatUsd(held.dayPicos),
   held_month: formatUsd(held.monthPicos),
   held_total: formatUsd(held.totalPicos),
+})
+
+export const keySpendingRow = (workspaceId: string, keyId: string, spending: Spending): RowOf<'key_spending'> => ({
+  workspace_id: workspaceId,
+  key_id: keyId,
+  ...spendingFigures(spending),
+})
+
+export const labelSpendingRow = (wallet: Wallet, label: Holder): RowOf<'label_spending'> => ({
+  workspace_id: wallet.workspaceId,
+  label: storedText(label),
+  limits: JSON.stringify(findLabelLimits(wallet, label)),
+  ...spendingFigures(spendingOf(wallet, label)),
 })
 
 const referenceRow = (workspaceId: string, key: string, amount: string): RowOf<'wallet_references'> => ({

@@ -1,4 +1,5 @@
 import type { HoldPurpose } from '../../domain/wallet/wallet.ts'
+import type { Limits } from '../../events/types.ts'
 import { decimal, freeText, instant, int8, json, nullable, text, textOf } from '../schema/columns.ts'
 import { defineTables, type TablesOf } from '../schema/tables.ts'
 
@@ -7,6 +8,16 @@ export interface StoredGrant {
   readonly reference: string
   readonly remaining: string
   readonly expiresAt: string
+}
+
+const spendingColumns = {
+  day: text(),
+  spent_day: decimal(),
+  spent_month: decimal(),
+  spent_total: decimal(),
+  held_day: decimal(),
+  held_month: decimal(),
+  held_total: decimal(),
 }
 
 export const walletTables = defineTables({
@@ -38,7 +49,7 @@ export const walletTables = defineTables({
       amount: decimal(),
       remaining: decimal(),
       deadline: instant(),
-      /** Null, as is the day, for an allowance that any key may spend. */
+      /** Null for an allowance of no key; the day, for one without limits. */
       key_id: nullable(text()),
       day: nullable(text()),
     },
@@ -50,13 +61,18 @@ export const walletTables = defineTables({
     columns: {
       workspace_id: text(),
       key_id: text(),
-      day: text(),
-      spent_day: decimal(),
-      spent_month: decimal(),
-      spent_total: decimal(),
-      held_day: decimal(),
-      held_month: decimal(),
-      held_total: decimal(),
+      ...spendingColumns,
+    },
+  },
+  /** Of tags and end users that have limits, or holds from when they had. */
+  label_spending: {
+    key: ['workspace_id', 'label'],
+    write: 'replace',
+    columns: {
+      workspace_id: text(),
+      label: freeText(),
+      limits: json<Limits>(),
+      ...spendingColumns,
     },
   },
   wallet_references: {

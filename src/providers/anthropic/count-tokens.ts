@@ -30,7 +30,7 @@ export const countTokensRequest = (
   post: PostMessages = postTo,
 ): UpstreamRequest => {
   refuseAccountReferences(body, target.provider)
-  const messages = ownMessages(makerOf(target.provider), body['messages'])
+  const messages = ownMessages(makerOf(target), body['messages'])
   const thinking = 'thinking' in body ? { thinking: thinkingWith(body, messages) } : {}
   const counted = { ...countedBody(body), ...thinking, messages, model: target.upstreamModel }
   return post(target, '/messages/count_tokens', counted, { stream: false, headers })

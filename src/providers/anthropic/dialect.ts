@@ -19,7 +19,7 @@ import { writeMessagesReply } from './write-reply.ts'
 import { pricesSearch, writeRequest } from './write-request.ts'
 
 export const readMessagesAnswer = (
-  { provider }: Target,
+  target: Target,
   _asked: UpstreamCallRequest,
   body: Uint8Array,
 ): UpstreamAnswer | AnswerFault => {
@@ -30,23 +30,19 @@ export const readMessagesAnswer = (
   if (!Array.isArray(content)) return { fault: 'no_content' }
   const delivered = new DeliveredBlocks()
   for (const block of content) if (isObject(block)) delivered.addBlock(block)
-  const marked = withAnswerMarks(makerOf(provider), json, body)
+  const marked = withAnswerMarks(makerOf(target), json, body)
   const changed = marked === body ? {} : { body: marked }
   return { json, reportedUsage: readMessagesUsage(json['usage']), delivered, ...changed }
 }
 
-export const completeMessagesAnswer = ({ json }: UpstreamAnswer, counted: Usage, { provider }: Target): Uint8Array =>
-  withAnswerMarks(
-    makerOf(provider),
-    json,
-    Buffer.from(JSON.stringify({ ...json, usage: messagesUsageOnWire(counted) })),
-  )
+export const completeMessagesAnswer = ({ json }: UpstreamAnswer, counted: Usage, target: Target): Uint8Array =>
+  withAnswerMarks(makerOf(target), json, Buffer.from(JSON.stringify({ ...json, usage: messagesUsageOnWire(counted) })))
 
 export const messagesDialect = (post: PostMessages): UpstreamDialect => ({
   buildRequest: (target, request) => messagesRequest(target, request, post),
   readAnswer: readMessagesAnswer,
   completeAnswer: completeMessagesAnswer,
-  openRelay: ({ provider }) => new MessagesRelay(makerOf(provider)),
+  openRelay: (target) => new MessagesRelay(makerOf(target)),
   countUsage: countMessagesUsage,
   readRefusal: readMessagesError,
 })

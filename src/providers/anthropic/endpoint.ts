@@ -4,7 +4,6 @@ import { endpointOf } from '../dialect/provider.ts'
 /** The version whose shapes this folder knows. */
 const defaultVersion = '2023-06-01'
 
-/** The only headers of a caller that are forwarded. */
 const forwardedHeaders = ['anthropic-version', 'anthropic-beta'] as const
 
 type CallerHeaders = Readonly<Record<string, string>>

@@ -15,12 +15,19 @@ import { readBlocks, readInstructions } from './read-blocks.ts'
 import { changedTools, toolChangeTypes } from './read-tool-changes.ts'
 import { readMessagesToolChoice, readMessagesTools } from './read-tools.ts'
 
-/** What only Anthropic offers, and must not be dropped silently. All other such members are left out. */
-const refusedFields = ['mcp_servers', 'container', 'compaction', 'fallbacks'] as const
+/** What only Anthropic offers, and must not be dropped silently, with what to do. All other such members are left out. */
+const refusedFields = {
+  mcp_servers:
+    'names servers that Anthropic calls for Claude: no API of other models does that for messages. Call them yourself, with their tools as functions',
+  container: 'names a container of Claude’s code execution, which other models do not have',
+  compaction:
+    'asks Claude to summarize the conversation, which other models are not trained for. Send a request for a summary, and its text in place of the messages',
+  fallbacks: 'names other models of Claude’s. Here a router or a chain of models does that',
+} as const
 
 const refuseForeign = (body: JsonObject): void => {
-  for (const field of refusedFields)
-    if (isPresent(body[field])) throw unsupported(field, 'is not available for this model')
+  for (const [field, reason] of Object.entries(refusedFields))
+    if (isPresent(body[field])) throw unsupported(field, reason)
   if (isPresent(body['inference_geo']) && body['inference_geo'] !== 'global')
     throw unsupported('inference_geo', 'must be global')
 }

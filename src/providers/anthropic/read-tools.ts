@@ -47,7 +47,11 @@ const readCallersTool = (tool: JsonObject, path: string): ToolDefinition => {
   const type = tool['type'] ?? 'custom'
   if (type === 'custom') return readTool(tool, path)
   const known = clientTool(asText(type), asText(tool['name']))
-  if (known === null) throw unsupported(`${path}.type`, `'${shortened(type)}' is not available for this model`)
+  if (known === null)
+    throw unsupported(
+      `${path}.type`,
+      `'${shortened(type)}' is Claude’s own tool, whose schema is not published: declare a function with its schema`,
+    )
   return { ...known, cached: readCacheMark(tool) }
 }
 

@@ -11,11 +11,11 @@ export const readMessagesError = (provider: Provider, body: Uint8Array): Upstrea
   const error = asObject(parseJsonBytes(body))['error']
   if (!isObject(error)) return null
   const message = refusalText(asText(error['message']), provider)
-  const code =
-    errorWord(asObject(error['details'])['error_code']) ?? errorWord(error['code']) ?? errorWord(error['type'])
+  const words = [asObject(error['details'])['error_code'], error['code'], error['type']]
+  const code = words.map((word) => errorWord(word, provider)).find((word) => word !== null) ?? null
   return {
     message,
     code: tooLong.test(message) ? 'context_length_exceeded' : code,
-    param: errorWord(error['param']),
+    param: errorWord(error['param'], provider),
   }
 }

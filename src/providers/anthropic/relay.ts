@@ -15,7 +15,6 @@ const stopEvent = sseEvent({ type: 'message_stop' })
 const textPattern =
   /^\{"type":"content_block_delta","index":\d{1,4},"delta":\{"type":"text_delta","text":"([^"\\\p{Cc}]*)"\} *\} *$/u
 
-/** An event that is held until the charge is acknowledged. */
 interface Withheld {
   readonly raw: Uint8Array
   readonly data: string | null

@@ -19,7 +19,6 @@ const textEvents = (type: 'text' | 'thinking', text: unknown): Events =>
 const signatureEvents = (signature: unknown): Events =>
   asText(signature) === '' ? [] : [{ type: 'signature', signature: asText(signature) }]
 
-/** See ReplyReader. Blocks of the provider's own tools are skipped. */
 export class MessagesReader implements ReplyReader {
   isDone = false
   isFinished = false

@@ -5,9 +5,9 @@ import type { ReplyEvent } from '../canonical/reply.ts'
 import { sseEvent } from '../dialect/sse-event.ts'
 import { citationOnWire } from './citation.ts'
 import { markSignature } from './signatures.ts'
-import { messagesStopReason } from './stop-reason.ts'
+import { endingOnWire } from './stop-reason.ts'
 import { finalUsageOnWire, messagesUsageOnWire } from './usage.ts'
-import { callSignature, messageId } from './write-reply.ts'
+import { emptyMessage, toolUseBlock } from './write-reply.ts'
 
 type Stop = Extract<ReplyEvent, { type: 'stop' }>
 type Block = 'text' | 'thinking' | 'tool_use'
@@ -36,7 +36,7 @@ export class MessagesWriter implements ReplyWriter {
     const { reason, stopSequence } = this.#stop ?? { reason: 'end', stopSequence: null }
     const end = {
       type: 'message_delta',
-      delta: { stop_reason: messagesStopReason(reason), stop_sequence: stopSequence },
+      delta: endingOnWire(reason, stopSequence),
       usage: finalUsageOnWire(usage),
     }
     return this.#start(null) + this.#closeBlock() + sseEvent(end) + sseEvent({ type: 'message_stop' })
@@ -47,16 +47,7 @@ export class MessagesWriter implements ReplyWriter {
     this.#started = true
     return sseEvent({
       type: 'message_start',
-      message: {
-        id: messageId(this.#served),
-        type: 'message',
-        role: 'assistant',
-        model: this.#served.model,
-        content: [],
-        stop_reason: null,
-        stop_sequence: null,
-        usage: messagesUsageOnWire(usage ?? noUsage),
-      },
+      message: { ...emptyMessage(this.#served), usage: messagesUsageOnWire(usage ?? noUsage) },
     })
   }
 
@@ -75,11 +66,8 @@ export class MessagesWriter implements ReplyWriter {
         )
       case 'redacted_thinking':
         return this.#openBlock('text', { type: 'redacted_thinking', data: this.#mark(event.data) }) + this.#closeBlock()
-      case 'tool_call': {
-        const { id, name, signature } = event
-        const signed = callSignature(this.#served.provider, signature)
-        return this.#openBlock('tool_use', { type: 'tool_use', id, name, input: {}, ...signed })
-      }
+      case 'tool_call':
+        return this.#openBlock('tool_use', toolUseBlock(this.#served.provider, event, {}))
       case 'arguments':
         return this.#open === 'tool_use' ? this.#delta({ type: 'input_json_delta', partial_json: event.text }) : ''
       case 'stop':

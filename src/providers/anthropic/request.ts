@@ -55,7 +55,7 @@ const bodyOf = (target: Target, { body, stream, outputCap }: UpstreamCallRequest
   // Fast inference has another price; null and `standard` are the default.
   delete draft['speed']
   if (outputCap !== null) capOutput(draft, outputCap)
-  draft['messages'] = ownMessages(makerOf(target.provider), draft['messages'])
+  draft['messages'] = ownMessages(makerOf(target), draft['messages'])
   if ('thinking' in draft) draft['thinking'] = thinkingWith(draft, draft['messages'])
   return draft
 }

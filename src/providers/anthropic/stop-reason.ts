@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../encoding/json.ts'
 import type { StopReason } from '../canonical/reply.ts'
 
 const words: { readonly [R in StopReason]: string } = {
@@ -8,7 +9,13 @@ const words: { readonly [R in StopReason]: string } = {
   filtered: 'refusal',
 }
 
-export const messagesStopReason = (reason: StopReason): string => words[reason]
+/** Null while the answer goes on. Refusals and Claude's own tools alone have details; the SDK's types have them in every answer. */
+export const endingOnWire = (reason: StopReason | null, stopSequence: string | null): JsonObject => ({
+  stop_reason: reason === null ? null : words[reason],
+  stop_sequence: stopSequence,
+  stop_details: null,
+  container: null,
+})
 
 const reasons: ReadonlyMap<unknown, StopReason> = new Map<unknown, StopReason>([
   ['stop_sequence', 'stop_sequence'],
@@ -18,5 +25,4 @@ const reasons: ReadonlyMap<unknown, StopReason> = new Map<unknown, StopReason>([
   ['refusal', 'filtered'],
 ])
 
-/** `end_turn`, `pause_turn` and unknown values are an end. */
 export const stopReason = (word: unknown): StopReason => reasons.get(word) ?? 'end'

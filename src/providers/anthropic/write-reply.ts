@@ -5,15 +5,31 @@ import type { Reply, ReplyPart } from '../canonical/reply.ts'
 import { citationOnWire } from './citation.ts'
 import { inputOf } from './read-blocks.ts'
 import { markSignature } from './signatures.ts'
-import { messagesStopReason } from './stop-reason.ts'
+import { endingOnWire } from './stop-reason.ts'
 import { messagesUsageOnWire } from './usage.ts'
 
-/** Made of the request's own id, so that a client's log and the bill can be matched. */
-export const messageId = ({ requestId }: Served): string => `msg_${requestId.replaceAll('-', '')}`
+/** Of an answer that has not begun. Its id is made of the request's own, so that a client's log and the bill can be matched. */
+export const emptyMessage = ({ requestId, model }: Served): JsonObject => ({
+  id: `msg_${requestId.replaceAll('-', '')}`,
+  type: 'message',
+  role: 'assistant',
+  model,
+  content: [],
+  ...endingOnWire(null, null),
+  diagnostics: null,
+})
 
-/** What another model needs back with a call; a client that returns blocks unchanged returns it too. */
-export const callSignature = (provider: string, signature: string | null): JsonObject =>
-  signature === null ? {} : { signature: markSignature(provider, signature) }
+type ToolCall = Pick<Extract<ReplyPart, { type: 'tool_call' }>, 'id' | 'name' | 'signature'>
+
+/** With what another model needs back with a call: a client that returns blocks unchanged returns it too. */
+export const toolUseBlock = (provider: string, { id, name, signature }: ToolCall, input: JsonObject): JsonObject => ({
+  type: 'tool_use',
+  id,
+  name,
+  input,
+  caller: { type: 'direct' },
+  ...(signature === null ? {} : { signature: markSignature(provider, signature) }),
+})
 
 const writePart = (part: ReplyPart, provider: string): JsonObject => {
   switch (part.type) {
@@ -31,20 +47,17 @@ const writePart = (part: ReplyPart, provider: string): JsonObject => {
       }
     case 'redacted_thinking':
       return { type: 'redacted_thinking', data: markSignature(provider, part.data) }
-    case 'tool_call': {
-      const { id, name, signature } = part
-      return { type: 'tool_use', id, name, input: inputOf(part.arguments), ...callSignature(provider, signature) }
-    }
+    case 'tool_call':
+      return toolUseBlock(provider, part, inputOf(part.arguments))
   }
 }
 
-export const writeMessagesReply = (reply: Reply & { readonly usage: Usage }, served: Served): JsonObject => ({
-  id: messageId(served),
-  type: 'message',
-  role: 'assistant',
-  model: served.model,
-  content: reply.parts.map((part) => writePart(part, served.provider)),
-  stop_reason: messagesStopReason(reply.stop),
-  stop_sequence: reply.stopSequence,
-  usage: messagesUsageOnWire(reply.usage),
+export const writeMessagesReply = (
+  { parts, stop, stopSequence, usage }: Reply & { readonly usage: Usage },
+  served: Served,
+): JsonObject => ({
+  ...emptyMessage(served),
+  content: parts.map((part) => writePart(part, served.provider)),
+  ...endingOnWire(stop, stopSequence),
+  usage: messagesUsageOnWire(usage),
 })

@@ -6,6 +6,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { HttpClient } from '../http.ts'
 import type { AwsKeys } from './aws-signature.ts'
 import { CredentialFault, readMetadata, requestIdentityService } from './identity-service.ts'
+import { type CredentialFileReports, keepLastUsable } from './last-usable.ts'
 import { authenticationLimits } from './limits.ts'
 import type { Credential, IssueCredential } from './renewed-credential.ts'
 
@@ -41,7 +42,30 @@ export interface AwsRole extends InRegion {
 
 export type AwsAuthentication = AwsStaticKeys | AwsProfile | AwsRole
 
-const keysOfProfile = async ({ profile, credentialsFile, configFile }: AwsProfile): Promise<AwsKeys> => {
+/** Ways of a profile to its keys that would need other services of AWS, or a program. */
+const unsupportedWays: readonly (readonly [member: string, way: string])[] = [
+  ['web_identity_token_file', 'has a web identity'],
+  ['role_arn', 'assumes a role'],
+  ['sso_session', 'logs in by SSO'],
+  ['sso_start_url', 'logs in by SSO'],
+  ['login_session', 'logs in'],
+  ['credential_process', 'runs a program'],
+]
+
+const missingKeys = (
+  { profile, credentialsFile }: AwsProfile,
+  members: Readonly<Record<string, string | undefined>>,
+): CredentialFault => {
+  const [member, way] = unsupportedWays.find(([name]) => members[name] !== undefined) ?? []
+  return new CredentialFault(
+    member === undefined
+      ? `the profile ${profile} of ${credentialsFile} has no aws_access_key_id and aws_secret_access_key`
+      : `the profile ${profile} ${way} (${member}), which is not supported: keep session keys in ${credentialsFile}, as \`aws configure export-credentials\` gives them, or use aws_role`,
+  )
+}
+
+const keysOfProfile = async (asked: AwsProfile): Promise<AwsKeys> => {
+  const { profile, credentialsFile, configFile } = asked
   const files = await loadSharedConfigFiles({
     filepath: credentialsFile,
     configFilepath: configFile,
@@ -51,10 +75,7 @@ const keysOfProfile = async ({ profile, credentialsFile, configFile }: AwsProfil
   })
   const members = { ...files.configFile[profile], ...files.credentialsFile[profile] }
   const { aws_access_key_id: accessKeyId, aws_secret_access_key: secretAccessKey, aws_session_token: token } = members
-  if (!accessKeyId || !secretAccessKey)
-    throw new CredentialFault(
-      `the profile ${profile} of ${credentialsFile} has no aws_access_key_id and aws_secret_access_key`,
-    )
+  if (!accessKeyId || !secretAccessKey) throw missingKeys(asked, members)
   return { accessKeyId, secretAccessKey, ...(token ? { sessionToken: token } : {}) }
 }
 
@@ -108,16 +129,25 @@ const readRoleKeys = async ({ container, metadataUrl }: AwsRole, http: HttpClien
   return readIssuedKeys(await readMetadata(http, { url: container.url, headers, signal }))
 }
 
-/** A profile's file is read again from time to time: other programs renew its session tokens. */
-export const issueForAws =
-  (aws: AwsAuthentication, metadataHttp: HttpClient, clock: Clock): IssueCredential<AwsKeys> =>
-  async (signal) => {
-    switch (aws.type) {
-      case 'aws_keys':
-        return { value: aws, expiresAtMs: null }
-      case 'aws_profile':
-        return { value: await keysOfProfile(aws), expiresAtMs: clock() + authenticationLimits.profileReadMs }
-      case 'aws_role':
-        return readRoleKeys(aws, metadataHttp, signal)
-    }
+interface AwsParts {
+  readonly metadataHttp: HttpClient
+  readonly clock: Clock
+  readonly files?: CredentialFileReports | undefined
+}
+
+/** Its file is read again from time to time: other programs renew its session tokens. */
+const issueOfProfile = (profile: AwsProfile, { clock, files }: AwsParts): IssueCredential<AwsKeys> => {
+  const read = keepLastUsable(profile.credentialsFile, () => keysOfProfile(profile), files)
+  return async () => ({ value: await read(), expiresAtMs: clock() + authenticationLimits.profileReadMs })
+}
+
+export const issueForAws = (aws: AwsAuthentication, parts: AwsParts): IssueCredential<AwsKeys> => {
+  switch (aws.type) {
+    case 'aws_keys':
+      return async () => ({ value: aws, expiresAtMs: null })
+    case 'aws_profile':
+      return issueOfProfile(aws, parts)
+    case 'aws_role':
+      return (signal) => readRoleKeys(aws, parts.metadataHttp, signal)
   }
+}

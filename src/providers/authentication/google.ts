@@ -6,6 +6,7 @@ import { faultCode } from '../../errors/gateway-error.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { HttpClient } from '../http.ts'
 import { CredentialFault, readMetadata, tokenIn } from './identity-service.ts'
+import { type CredentialFileReports, keepLastUsable } from './last-usable.ts'
 import type { Credential, IssueCredential } from './renewed-credential.ts'
 import { requestToken, type TokenRequest } from './token-endpoint.ts'
 
@@ -122,13 +123,24 @@ interface GoogleParts {
   readonly http: HttpClient
   readonly metadataHttp: HttpClient
   readonly clock: Clock
+  readonly files?: CredentialFileReports | undefined
 }
 
-export const issueForGoogle =
-  (google: GoogleCredentials, { http, metadataHttp, clock }: GoogleParts): IssueCredential<Headers> =>
-  async (signal) => {
-    if (google.file === null) return fromMetadata(google, metadataHttp, { clock, signal })
-    const credentials = await readCredentials(google.file)
+const fromFile = (file: string, { http, clock, files }: GoogleParts): IssueCredential<Headers> => {
+  const readUsable = async (): Promise<JsonObject> => {
+    const credentials = await readCredentials(file)
+    tokenRequestFor(credentials, clock()) // Throws where they are of no use.
+    return credentials
+  }
+  const read = keepLastUsable(file, readUsable, files)
+  return async (signal) => {
+    const credentials = await read()
     const token = await requestToken(http, tokenRequestFor(credentials, clock()), { clock, signal })
     return headersOf(token, asText(credentials['quota_project_id']))
   }
+}
+
+export const issueForGoogle = (google: GoogleCredentials, parts: GoogleParts): IssueCredential<Headers> =>
+  google.file === null
+    ? (signal) => fromMetadata(google, parts.metadataHttp, { clock: parts.clock, signal })
+    : fromFile(google.file, parts)

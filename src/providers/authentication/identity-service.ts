@@ -1,4 +1,5 @@
 import { asText, isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
+import { secretHeaderValues } from '../dialect/provider.ts'
 import { withoutKeys } from '../dialect/scrub.ts'
 import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse, readBody } from '../http.ts'
 import { authenticationLimits } from './limits.ts'
@@ -11,7 +12,7 @@ type ServiceRequest = Pick<HttpRequest, 'url' | 'method' | 'headers' | 'signal'>
 /** Why no credential was issued, for an operator: without the secrets that it was asked for with. */
 export class CredentialFault extends Error {
   constructor(message: string, secrets: readonly string[] = []) {
-    super(withoutKeys(message.slice(0, faultCharactersMax), secrets))
+    super(withoutKeys(message, secrets, faultCharactersMax))
     this.name = 'CredentialFault'
   }
 }
@@ -56,7 +57,8 @@ export const readMetadata = async (
   const response = await requestIdentityService(http, { ...request, method: 'GET' })
   const json = parseJsonBytes(new Uint8Array(await response.arrayBuffer()))
   const { host } = new URL(request.url)
-  if (!response.ok) throw new CredentialFault(`${host} answers ${response.status} ${messageIn(json)}`)
+  if (!response.ok)
+    throw new CredentialFault(`${host} answers ${response.status} ${messageIn(json)}`, secretHeaderValues(request))
   if (!isObject(json)) throw new CredentialFault(`${host} answers no JSON`)
   return json
 }

@@ -5,6 +5,7 @@ import { type AwsAuthentication, issueForAws } from './aws.ts'
 import { signForAws } from './aws-signature.ts'
 import { type EntraApplication, issueForApplication, issueForManagedIdentity, type ManagedIdentity } from './entra.ts'
 import { type GoogleCredentials, issueForGoogle } from './google.ts'
+import type { CredentialFileReports } from './last-usable.ts'
 import { type IssueCredential, RenewedCredential } from './renewed-credential.ts'
 
 /** How an upstream is shown who calls, where that is no key of its own. */
@@ -16,13 +17,20 @@ export interface AuthenticatorParts {
   /** For the metadata service of this machine. */
   readonly metadataHttp: HttpClient
   readonly clock: Clock
+  readonly files?: CredentialFileReports | undefined
 }
 
 type Headers = Readonly<Record<string, string>>
 
+const bearer = /^Bearer /
+
 const withHeaders = (issue: IssueCredential<Headers>, { clock }: AuthenticatorParts): Authenticator => {
   const headers = new RenewedCredential(issue, clock)
-  return { authorize: ({ signal }) => headers.get(signal), discard: () => headers.discard() }
+  return {
+    authorize: ({ signal }) => headers.get(signal),
+    discard: () => headers.discard(),
+    secrets: () => headers.recent.flatMap(Object.values<string>).map((value) => value.replace(bearer, '')),
+  }
 }
 
 const asBearer =
@@ -32,14 +40,17 @@ const asBearer =
     return { value: { authorization: `Bearer ${value}` }, expiresAtMs }
   }
 
-const signing = (aws: AwsAuthentication, { metadataHttp, clock }: AuthenticatorParts): Authenticator => {
-  const credential = new RenewedCredential(issueForAws(aws, metadataHttp, clock), clock)
+const signing = (aws: AwsAuthentication, parts: AuthenticatorParts): Authenticator => {
+  const { clock } = parts
+  const credential = new RenewedCredential(issueForAws(aws, parts), clock)
   return {
     authorize: async (request) => {
       const keys = await credential.get(request.signal)
       return signForAws(request, { keys, region: aws.region, service: 'bedrock', nowMs: clock() })
     },
     discard: () => credential.discard(),
+    secrets: () =>
+      credential.recent.flatMap(({ secretAccessKey, sessionToken = '' }) => [secretAccessKey, sessionToken]),
   }
 }
 

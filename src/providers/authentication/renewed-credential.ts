@@ -31,6 +31,7 @@ export class RenewedCredential<Value> {
   readonly #clock: Clock
   readonly #requestMs: number
   #current: Credential<Value> | null = null
+  #issued: readonly Value[] = []
   #renewal: Promise<Value> | null = null
   #lastBeganMs = Number.NEGATIVE_INFINITY
   #lastFault: HttpFault | null = null
@@ -39,6 +40,11 @@ export class RenewedCredential<Value> {
     this.#issue = issue
     this.#clock = clock
     this.#requestMs = requestMs
+  }
+
+  /** The present one and the one before, which calls under way may still have. */
+  get recent(): readonly Value[] {
+    return this.#issued
   }
 
   /** Throws HttpFault `authentication`, or `aborted` when the signal aborts. */
@@ -82,6 +88,7 @@ export class RenewedCredential<Value> {
       const late = untilAborted(timeout, () => unissued(new Error(`no answer within ${this.#requestMs} ms`)))
       this.#current = await Promise.race([this.#issue(timeout), late])
       this.#lastFault = null
+      this.#issued = [this.#current.value, ...this.#issued].slice(0, 2)
       return this.#current.value
     } catch (cause) {
       this.#lastFault = cause instanceof HttpFault && cause.kind === 'authentication' ? cause : unissued(cause)

@@ -15,7 +15,6 @@ const reasoningEvents = ({ text, signature, redactedContent }: JsonObject): Even
   return asText(redactedContent) === '' ? [] : [{ type: 'redacted_thinking', data: asText(redactedContent) }]
 }
 
-/** See ReplyReader. Usage comes last, after the end of the content. */
 export class ConverseReader implements ReplyReader {
   isDone = false
   isFinished = false

@@ -33,7 +33,6 @@ const atBedrock = (client: ClientFormat, claude: UpstreamDialect): UpstreamDiale
 export const bedrock = (client: ClientFormat): UpstreamDialect =>
   atBedrock(client, client === messagesClient ? bedrockMessages : translated(client, bedrockClaude))
 
-/** Embedding models there have no common format. */
 export const bedrockEmbeddings = embeddingsDialect({
   buildRequest: ({ model }) => {
     throw unsupported('model', `is \`${model}\`, and embeddings of this provider are not available`)

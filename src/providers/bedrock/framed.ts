@@ -2,12 +2,10 @@ import type { Usage } from '../../domain/usage/usage.ts'
 import type { Delivered, StreamRelay, UpstreamDialect } from '../dialect/dialect.ts'
 import { EventStreamFault, EventStreamSplitter, type StreamMessage } from './event-stream.ts'
 
-/** One SSE event, with its blank line. */
 export type WriteSse = (message: StreamMessage) => string
 
 const brokenStream = Buffer.from('event: error\ndata: {"error":"event_stream"}\n\n')
 
-/** A relay of SSE events behind the framing of AWS. */
 class FramedRelay implements StreamRelay {
   readonly #relay: StreamRelay
   readonly #write: WriteSse

@@ -112,7 +112,6 @@ const writePart = (part: ConversationPart): readonly JsonObject[] => {
 
 const isResult = (block: JsonObject): boolean => 'toolResult' in block
 
-/** Throws `unsupported_parameter`. */
 export const writeConverseTurns = (
   turns: readonly ConversationTurn[],
   writePoint: WriteCachePoint,

@@ -2,13 +2,14 @@ import type { JsonObject } from '../../encoding/json.ts'
 import { closedSchema } from '../anthropic/write-schema.ts'
 import type { AnswerFormat, CacheMark, Conversation, ToolChoice, ToolDefinition } from '../canonical/conversation.ts'
 import type { ReplyRequest } from '../canonical/format.ts'
-import type { WrittenTurn } from '../canonical/merge-turns.ts'
 import { outputLimit } from '../canonical/output-limit.ts'
 import { refuseJsonFormat, unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
 import { requestedTier } from '../dialect/provider.ts'
 import { postToBedrock } from './address.ts'
+import { withCallsAsText } from './calls-as-text.ts'
 import { type WriteCachePoint, writeConverseText, writeConverseTurns } from './write-messages.ts'
+import { writeConverseReasoning } from './write-reasoning.ts'
 
 const cachingModels = /anthropic\.claude|amazon\.nova/
 const temperatureMax = 1
@@ -47,19 +48,9 @@ const writeChoice = (choice: ToolChoice): JsonObject => {
   return choice.type === 'required' ? { any: {} } : { auto: {} }
 }
 
-const hasCalls = (messages: readonly WrittenTurn[]): boolean =>
-  messages.some(({ content }) => content.some((block) => 'toolUse' in block || 'toolResult' in block))
-
-/** The API has no choice `none`: then no tools are offered, which it refuses where some were called before. */
-const toolsOf = (
-  { tools, toolChoice }: Conversation,
-  messages: readonly WrittenTurn[],
-  { upstreamModel }: Target,
-): JsonObject => {
-  const isNone = toolChoice?.type === 'none'
-  if (isNone && hasCalls(messages))
-    throw unsupported('tool_choice', 'is none after calls of tools, which this model cannot')
-  if (tools.length === 0 || isNone) return {}
+/** The API has no choice `none`: then no tools are offered. */
+const toolsOf = ({ tools, toolChoice }: Conversation, { upstreamModel }: Target): JsonObject => {
+  if (tools.length === 0 || toolChoice?.type === 'none') return {}
   const writePoint = upstreamModel.includes('amazon.nova') ? () => [] : cachePointFor(upstreamModel)
   return {
     toolConfig: {
@@ -87,23 +78,26 @@ const formatOf = (format: AnswerFormat): JsonObject => {
 }
 
 /**
- * Of `additionalModelRequestFields`, `guardrailConfig`, `promptVariables` and `requestMetadata` nothing is written: what
- * they hold belongs to the operator's account, or is not known here. So reasoning is as the model has it by default.
+ * Of `guardrailConfig`, `promptVariables` and `requestMetadata` nothing is written, and of `additionalModelRequestFields`
+ * reasoning alone: what they hold belongs to the operator's account, or is not known here.
  */
 export const writeConverse = (conversation: Conversation, target: Target, asking: ReplyRequest): UpstreamRequest => {
   if (conversation.webSearch !== null) throw unsupported('tools', 'has a web search, which this model has not')
+  const { turns, reasoning } = conversation
   const writePoint = cachePointFor(target.upstreamModel)
   const system = conversation.system.flatMap((part) => {
     const written = writeConverseText(part)
     return written.length === 0 ? [] : [...written, ...writePoint(part.cached)]
   })
-  const messages = writeConverseTurns(conversation.turns, writePoint)
+  const tools = toolsOf(conversation, target)
+  const messages = writeConverseTurns('toolConfig' in tools ? turns : turns.map(withCallsAsText), writePoint)
   const { serviceTier } = requestedTier(target, conversation.serviceTier)
   return postToBedrock(target, asking.stream ? 'converse-stream' : 'converse', {
     ...(system.length === 0 ? {} : { system }),
     messages,
     ...inferenceOf(conversation, asking),
-    ...toolsOf(conversation, messages, target),
+    ...tools,
+    ...writeConverseReasoning(reasoning, target.upstreamModel),
     ...formatOf(conversation.format),
     ...(serviceTier === undefined ? {} : { serviceTier: { type: serviceTier } }),
   })

@@ -33,10 +33,23 @@ const promptText = ({ system, turns, tools, format }: Conversation): string =>
     format.type === 'schema' ? JSON.stringify(format.schema) : '',
   ].join('')
 
-export const countPrompt = async (conversation: Conversation): Promise<number> => {
+const countPrompt = async (conversation: Conversation): Promise<number> => {
   const messages = conversation.turns.length + (conversation.system.length > 0 ? 1 : 0)
   return (await countTokens(promptText(conversation))) + wrappingTokens(messages)
 }
+
+/** The most that Claude bills for an image; most models bill less. */
+const imageTokens = 1_600
+
+const countImages = (parts: readonly ConversationPart[]): number =>
+  parts.reduce((images, part) => {
+    if (part.type === 'tool_result') return images + countImages(part.parts)
+    return part.type === 'image' ? images + 1 : images
+  }, 0)
+
+/** What a caller is answered who asks how many tokens a prompt has. Documents that are no text are not counted. */
+export const estimatePrompt = async (conversation: Conversation): Promise<number> =>
+  (await countPrompt(conversation)) + imageTokens * countImages(conversation.turns.flatMap(({ parts }) => parts))
 
 const markOf = (part: ConversationPart): CacheMark => ('cached' in part ? part.cached : null)
 

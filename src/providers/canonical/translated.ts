@@ -15,7 +15,7 @@ const servedBy = (target: Target, request: UpstreamCallRequest): Served => ({
   model: target.model,
   requestId: request.requestId,
   createdSeconds: target.calledAtSeconds,
-  provider: makerOf(target.provider),
+  provider: makerOf(target),
 })
 
 const deliveredBy = (reply: Reply): DeliveredReply => {
@@ -56,7 +56,7 @@ const checkAddresses = ({ turns }: Conversation, { provider }: Target): void => 
 export const translated = (client: ClientFormat, upstream: UpstreamFormat): UpstreamDialect => {
   /** As the upstream gets it: tools that are merely offered are left out where it has none of the kind. */
   const readConversation = (target: Target, { body }: UpstreamCallRequest): Conversation => {
-    const conversation = client.readRequest(body, makerOf(target.provider))
+    const conversation = client.readRequest(body, makerOf(target))
     checkAddresses(conversation, target)
     if (conversation.webSearch?.isOptional !== true || upstream.offersSearch?.(conversation, target) !== false)
       return conversation

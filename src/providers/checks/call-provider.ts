@@ -1,7 +1,7 @@
 import { faultText, GatewayError } from '../../errors/gateway-error.ts'
 import { authenticated } from '../authentication/authenticated.ts'
 import type { UpstreamDialect, UpstreamRequest } from '../dialect/dialect.ts'
-import type { Provider } from '../dialect/provider.ts'
+import { type Provider, providerCredentials } from '../dialect/provider.ts'
 import { refusalText } from '../dialect/refusal-text.ts'
 import { withoutKeys } from '../dialect/scrub.ts'
 import { readUpstreamRequestId } from '../dialect/upstream-request-id.ts'
@@ -25,8 +25,9 @@ type CheckRequest = Omit<UpstreamRequest, 'body'> & { readonly method: 'GET' | '
 export type CallProvider = (request: CheckRequest, dialect: Readable) => Promise<CheckReply>
 
 const describeError = (provider: Provider, status: number, bytes: Uint8Array, dialect: Readable): string => {
-  const text = Buffer.from(bytes).toString('utf8').slice(0, checkLimits.errorCharactersMax)
-  return `${status} ${dialect.readRefusal(provider, bytes)?.message ?? refusalText(text, provider)}`
+  const text = (): string => refusalText(Buffer.from(bytes).toString('utf8'), provider)
+  const message = dialect.readRefusal(provider, bytes)?.message ?? text().slice(0, checkLimits.errorCharactersMax)
+  return `${status} ${message}`
 }
 
 /** Rethrows what is neither an upstream's fault nor a refusal of the request. */
@@ -34,7 +35,7 @@ export const describeFault = (provider: Provider, fault: unknown): string => {
   if (fault instanceof GatewayError) return fault.message
   if (!(fault instanceof HttpFault)) throw fault
   const { kind, cause } = fault
-  return cause === undefined ? kind : `${kind}: ${withoutKeys(faultText(cause), [provider.apiKey])}`
+  return cause === undefined ? kind : `${kind}: ${withoutKeys(faultText(cause), providerCredentials(provider))}`
 }
 
 const unanswered = (provider: Provider, fault: unknown): CheckReply => ({

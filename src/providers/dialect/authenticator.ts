@@ -14,4 +14,6 @@ export interface Authenticator {
   authorize(request: UnsignedRequest): Promise<Headers>
   /** The upstream refused the credential: the next request gets a new one. */
   discard(): void
+  /** What it has lately shown to upstreams, or signed with: removed from all that they answer. */
+  secrets(): readonly string[]
 }

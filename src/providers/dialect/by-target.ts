@@ -1,14 +1,15 @@
-import type { Target, UpstreamDialect } from './dialect.ts'
+import type { Target, UpstreamCallRequest, UpstreamDialect } from './dialect.ts'
 
-/** For a provider whose models speak several formats: that of the target. Errors are the provider's own. */
+/** For a provider whose models speak several formats: that of the target, or of the request. Errors are its own. */
 export const byTarget = (
-  choose: (target: Target) => UpstreamDialect,
+  choose: (target: Target, request: UpstreamCallRequest) => UpstreamDialect,
   readRefusal: UpstreamDialect['readRefusal'],
 ): UpstreamDialect => ({
-  buildRequest: (target, request) => choose(target).buildRequest(target, request),
-  readAnswer: (target, request, body) => choose(target).readAnswer(target, request, body),
-  completeAnswer: (answer, counted, target, request) => choose(target).completeAnswer(answer, counted, target, request),
-  openRelay: (target, request) => choose(target).openRelay(target, request),
-  countUsage: (target, request, delivered) => choose(target).countUsage(target, request, delivered),
+  buildRequest: (target, request) => choose(target, request).buildRequest(target, request),
+  readAnswer: (target, request, body) => choose(target, request).readAnswer(target, request, body),
+  completeAnswer: (answer, counted, target, request) =>
+    choose(target, request).completeAnswer(answer, counted, target, request),
+  openRelay: (target, request) => choose(target, request).openRelay(target, request),
+  countUsage: (target, request, delivered) => choose(target, request).countUsage(target, request, delivered),
   readRefusal,
 })

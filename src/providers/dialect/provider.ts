@@ -41,6 +41,8 @@ export interface Provider {
   /** Empty where an authenticator takes its place. */
   readonly apiKey: string
   readonly authenticator?: Authenticator | undefined
+  /** What its messages may still show, of the credential before. */
+  readonly formerSecrets?: readonly string[]
   /** Of Azure: a dated API version; absent for its v1 API. */
   readonly apiVersion?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
@@ -147,16 +149,26 @@ export const providerCapabilities = oncePerProvider((provider): Resolved => {
 /** A shorter header is no secret, and could be a part of any word. */
 const secretCharactersMin = 8
 
-export const providerSecrets = oncePerProvider(({ apiKey, baseUrl, headers = {} }): readonly string[] => {
+/** Values of a provider's own headers that may be secrets. */
+export const secretHeaderValues = ({ headers = {} }: Pick<Provider, 'headers'>): readonly string[] =>
+  Object.values(headers).filter(({ length }) => length >= secretCharactersMin)
+
+export const providerCredentials = (provider: Provider): readonly string[] => [
+  provider.apiKey,
+  ...(provider.formerSecrets ?? []),
+  ...secretHeaderValues(provider),
+  ...(provider.authenticator?.secrets() ?? []),
+]
+
+const addressOf = oncePerProvider(({ baseUrl }): readonly string[] => {
   const { host, hostname } = new URL(baseUrl)
-  return [
-    apiKey,
-    baseUrl,
-    host,
-    hostname,
-    ...Object.values(headers).filter(({ length }) => length >= secretCharactersMin),
-  ]
+  return [baseUrl, host, hostname]
 })
+
+export const providerSecrets = (provider: Provider): readonly string[] => [
+  ...providerCredentials(provider),
+  ...addressOf(provider),
+]
 
 /** The service tier that is asked for, where it has a price and the provider accepts it; else the standard one: nothing. */
 export const requestedTier = (

@@ -11,6 +11,10 @@ const keyPatterns: readonly (readonly [RegExp, string])[] = [
   [/\bAIza[\w*-]{6,}/g, gone],
   [/\bya29\.[\w*-]+/g, gone],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g, gone],
+  [/\bGOCSPX-[\w-]+/g, gone],
+  [/\beyJ[\w-]{10,}(?:\.[\w-]*)*/g, gone], // A JSON Web Token.
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, gone],
+  [/\bSignature["']?\s*[:=]\s*["']?[0-9a-f]{16,}/gi, gone],
   [/\bx-amz-security-token["']?\s*[:=]\s*["']?[^\s"',]+/gi, gone],
   [/\b[A-Za-z0-9_-]+\*{3,}[A-Za-z0-9_-]*/g, gone],
 ]
@@ -21,8 +25,10 @@ const addressPatterns: readonly (readonly [RegExp, string])[] = [
   [/(\b[a-z][a-z0-9+.-]*:\/\/[^\s"'`<>)\]?]+)\?[^\s"'`<>)\]]*/gi, `$1?${gone}`],
 ]
 
+/** A signature of AWS without its name; in our own log it is a digest. */
+const signaturePattern = [/\b[0-9a-f]{64}\b/gi, gone] as const
+
 const patterns: readonly (readonly [RegExp, string])[] = [
-  ...keyPatterns,
   [/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'`<>)\]]+/gi, gone],
   [/\barn:aws[\w-]*:[^\s"'`,;)\]]+/gi, gone],
   [/[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g, gone],
@@ -48,15 +54,34 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/\b((?:in|for|of)\s+(?:the\s+)?organi[sz]ation\s+)(?!\[redacted)[\w.-]+/gi, `$1${gone}`],
 ]
 
-const replaceAll = (text: string, secrets: readonly string[], all: typeof patterns): string => {
-  const known = secrets.filter((secret) => secret !== '').reduce((rest, secret) => rest.replaceAll(secret, gone), text)
-  return all.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement), known)
-}
+const replaceAll = (text: string, all: typeof patterns): string =>
+  all.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement), text)
+
+const formsOf = (secret: string): readonly string[] => [
+  ...new Set([
+    secret,
+    encodeURIComponent(secret),
+    new URLSearchParams([['', secret]]).toString().slice(1),
+    JSON.stringify(secret).slice(1, -1),
+  ]),
+]
+
+/** Before a text is cut: of a secret at its end a part would be left. */
+const withoutSecrets = (text: string, secrets: readonly string[]): string =>
+  replaceAll(
+    secrets
+      .filter((secret) => secret !== '')
+      .flatMap(formsOf)
+      .reduce((rest, form) => rest.replaceAll(form, gone), text),
+    keyPatterns,
+  )
 
 /** For our own log: without key-like text, without users and queries of addresses, and without the secrets. */
-export const withoutKeys = (text: string, secrets: readonly string[]): string =>
-  replaceAll(text, secrets, [...keyPatterns, ...addressPatterns])
+export const withoutKeys = (text: string, secrets: readonly string[], charactersMax?: number): string =>
+  replaceAll(withoutSecrets(text, secrets).slice(0, charactersMax), addressPatterns)
 
 /** An upstream's message without keys, hosts, accounts and organisations. `secrets` are removed wherever they occur. */
-export const scrub = (message: string, secrets: readonly string[]): string =>
-  replaceAll(message.slice(0, sharedLimits.upstreamMessageCharactersMax), secrets, patterns)
+export const scrub = (message: string, secrets: readonly string[]): string => {
+  const whole = replaceAll(withoutSecrets(message, secrets), [signaturePattern])
+  return replaceAll(whole.slice(0, sharedLimits.upstreamMessageCharactersMax), patterns)
+}

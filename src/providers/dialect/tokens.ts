@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
 import type { OutputTokens } from '../../domain/usage/usage.ts'
+import { WorkTurns } from '../../runtime/work-turns.ts'
 import type { Delivered } from './dialect.ts'
 import { providerLimits } from './limits.ts'
 
@@ -14,19 +14,25 @@ function* slicesOf(text: string): Iterable<string> {
 /** Some 150 ms of the main thread at the first call, nothing at later ones. */
 export const loadTokenizer = () => import('gpt-tokenizer/encoding/o200k_base')
 
+const turns = new WorkTurns(1)
+let counts = 0
+
 /** Tokens of a text by o200k; beyond `estimateCharactersMax` extrapolated in proportion. */
 export const countTokens = async (text: string): Promise<number> => {
   if (text === '') return 0
   const tokenizer = await loadTokenizer()
   let tokens = 0
   let characters = 0
-  let breatheAt: number = providerLimits.estimateYieldCharacters
+  let breatheAt = 0
+  counts += 1
+  const name = String(counts)
   for (const slice of slicesOf(text)) {
+    if (characters >= breatheAt) {
+      breatheAt += providerLimits.estimateYieldCharacters
+      await turns.take(name)
+    }
     tokens += tokenizer.countTokens(slice, plainText)
     characters += slice.length
-    if (characters < breatheAt) continue
-    breatheAt += providerLimits.estimateYieldCharacters
-    await setImmediate()
   }
   return Math.ceil((tokens * text.length) / characters)
 }

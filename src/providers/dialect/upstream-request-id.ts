@@ -14,13 +14,16 @@ const headerNames: readonly string[] = [
   'x-generation-id',
 ]
 
+const awsSignaturePattern = /^[0-9a-f]{64}$/i
+
 const idPattern = /^[\w.:=+/-]{1,128}$/
 
 type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 const readId = (value: string | string[] | undefined, secrets: readonly string[]): string | null => {
   const id = (Array.isArray(value) ? value[0] : value)?.trim() ?? ''
-  return idPattern.test(id) && withoutKeys(id, secrets) === id ? id : null
+  if (!idPattern.test(id) || awsSignaturePattern.test(id) || withoutKeys(id, []) !== id) return null
+  return secrets.some((secret) => secret !== '' && id.includes(secret)) ? null : id
 }
 
 /** The provider's own id of a call, of at most 128 characters; null where it sent none, or one that holds a secret. */

@@ -32,7 +32,6 @@ const promptText = ({ systemInstruction, contents, tools, generationConfig }: Js
   ].join('')
 }
 
-/** Where the provider does not count them. */
 export const countGeminiPrompt = async (body: JsonObject): Promise<number> =>
   (await countTokens(promptText(body))) + wrappingTokens(asArray(body['contents']).length)
 

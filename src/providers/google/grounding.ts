@@ -37,10 +37,16 @@ const rangeOf = (text: string, segment: JsonObject): Range | null => {
   return start === reported || isOnlyAt(text, wanted, start) ? { start, end: start + wanted.length } : null
 }
 
+/** Google's own addresses of searches have spaces. */
+const encodeAddress = (uri: string): string =>
+  uri.toWellFormed().replaceAll(/[^\x21-\x7e]|["<>\\^`{|}]/gu, encodeURIComponent)
+
 const citationOf = (chunk: unknown, range: Range | null): readonly Citation[] => {
   const { uri, title } = asObject(asObject(chunk)['web'])
   if (asText(uri) === '') return []
-  return [{ url: asText(uri), title: asText(title) === '' ? null : asText(title), citedText: null, range }]
+  return [
+    { url: encodeAddress(asText(uri)), title: asText(title) === '' ? null : asText(title), citedText: null, range },
+  ]
 }
 
 const groundingCitations = (metadata: JsonObject, text: string): readonly Citation[] => {

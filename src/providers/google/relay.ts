@@ -36,7 +36,7 @@ export class GenerateContentRelay extends EventRelay implements StreamRelay {
   constructor(target: Target) {
     super()
     this.#reader = new GenerateContentReader(target)
-    this.#owner = makerOf(target.provider)
+    this.#owner = makerOf(target)
   }
 
   get reportedUsage(): Usage | null {

@@ -33,12 +33,13 @@ const ownPart = (part: JsonObject, owner: string): readonly JsonObject[] => {
   return rest['thought'] === true || rest['text'] === '' ? [] : [rest]
 }
 
-const ownContents = (contents: unknown, { provider, upstreamModel }: Target): readonly JsonObject[] => {
-  const needsSignature = generationOf(upstreamModel) >= 3
+const ownContents = (contents: unknown, target: Target): readonly JsonObject[] => {
+  const needsSignature = generationOf(target.upstreamModel) >= 3
+  const owner = makerOf(target)
   return asArray(contents)
     .map(asObject)
     .flatMap((content) => {
-      const parts = asArray(content['parts']).flatMap((part) => ownPart(asObject(part), makerOf(provider)))
+      const parts = asArray(content['parts']).flatMap((part) => ownPart(asObject(part), owner))
       if (parts.length === 0) return []
       const isAnswer = needsSignature && content['role'] === 'model'
       return [{ ...content, parts: isAnswer ? withSignedCall(parts) : parts }]
@@ -64,7 +65,6 @@ const configFor = ({ generationConfig }: JsonObject, outputCap: number | null): 
   return { generationConfig: { ...config, maxOutputTokens: outputLimit(own, outputCap) } }
 }
 
-/** A request of Google's own format as the provider gets it: with its own signatures, and within the wallet. */
 export const relayedBody = (target: Target, body: JsonObject, outputCap: number | null): JsonObject => {
   const { systemInstruction, contents, tools, toolConfig, safetySettings } = body
   return {
@@ -94,7 +94,7 @@ const readRelayedAnswer = (
   const reply = readGenerateContentReply(target, json)
   if ('fault' in reply) return reply
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const marked = mayHaveSignatures(text.toString('latin1')) ? markSignatures(makerOf(target.provider), json) : null
+  const marked = mayHaveSignatures(text.toString('latin1')) ? markSignatures(makerOf(target), json) : null
   return {
     json: marked ?? json,
     reportedUsage: reply.usage,

@@ -166,10 +166,10 @@ const headOf = ({ model, requestId }: Served): JsonObject => ({
   responseId: requestId.replaceAll('-', ''),
 })
 
-const answerOf = (parts: Parts, ending: JsonObject, served: Served, beside: JsonObject = {}): JsonObject => ({
+const answerOf = (parts: Parts, ending: JsonObject, head: JsonObject, beside: JsonObject = {}): JsonObject => ({
   candidates: [{ content: { ...(parts.length === 0 ? {} : { parts }), role: 'model' }, ...ending, index: 0 }],
   ...beside,
-  ...headOf(served),
+  ...head,
 })
 
 const mergeTexts = (parts: Parts): Parts => {
@@ -196,30 +196,30 @@ export const writeGeminiReply = (
   const events: readonly ReplyEvent[] = [...eventsOfParts(parts), { type: 'stop', reason: stop, stopSequence: null }]
   const written = mergeTexts(events.flatMap((event) => writer.write(event)))
   const ending = { finishReason: finishReasons[stop], ...writer.grounding }
-  return answerOf(written, ending, served, { usageMetadata: usageMetadataOf(usage) })
+  return answerOf(written, ending, headOf(served), { usageMetadata: usageMetadataOf(usage) })
 }
 
 const eventOf = (json: JsonObject): string => `data: ${JSON.stringify(json)}\n\n`
 
 /** Each event is an answer with what is new; the last one has the usage and why it ended. */
 export class GeminiReplyWriter implements ReplyWriter {
-  readonly #served: Served
+  readonly #head: JsonObject
   readonly #parts: PartsWriter
 
   constructor(served: Served, body: JsonObject) {
-    this.#served = served
+    this.#head = headOf(served)
     this.#parts = new PartsWriter(served, body)
   }
 
   write(event: ReplyEvent): string {
     const parts = this.#parts.write(event)
-    return parts.length === 0 ? '' : eventOf(answerOf(parts, {}, this.#served))
+    return parts.length === 0 ? '' : eventOf(answerOf(parts, {}, this.#head))
   }
 
   close(usage: Usage): string {
     const ending = { finishReason: finishReasons[this.#parts.stop], ...this.#parts.grounding }
     const rest = this.#parts.end()
     const parts = rest.length === 0 ? [{ text: '' }] : rest
-    return eventOf(answerOf(parts, ending, this.#served, { usageMetadata: usageMetadataOf(usage) }))
+    return eventOf(answerOf(parts, ending, this.#head, { usageMetadata: usageMetadataOf(usage) }))
   }
 }

@@ -53,7 +53,7 @@ const item = shapeOf(
 )
 
 export const responsesMembers: Shape = shapeOf(
-  'model models route extra_body background context_management image include instructions max_output_tokens ' +
+  'model models route extra_body background client_metadata context_management image include instructions max_output_tokens ' +
     'max_tool_calls metadata moderation parallel_tool_calls previous_response_id prompt_cache_key ' +
     'prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options temperature text ' +
     `tool_choice top_logprobs top_p truncation user ${compatibleMembers}`,

@@ -59,12 +59,13 @@ const callableOf = (listed: Listed): CallableTool => {
   }
 }
 
-const listed = (tools: unknown, namespace: string | null = null): readonly Listed[] =>
-  asArray(tools)
-    .map(asObject)
-    .flatMap((tool) =>
-      tool['type'] === 'namespace' ? listed(tool['tools'], asText(tool['name'])) : [{ tool, namespace }],
-    )
+/** Into one list: one of each level would copy those below it. */
+const listed = (tools: unknown, namespace: string | null = null, all: Listed[] = []): readonly Listed[] => {
+  for (const tool of asArray(tools).map(asObject))
+    if (tool['type'] === 'namespace') listed(tool['tools'], asText(tool['name']), all)
+    else all.push({ tool, namespace })
+  return all
+}
 
 const declaringItems: readonly unknown[] = ['additional_tools', 'tool_search_output']
 

@@ -2,7 +2,6 @@ import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJsonBytes } from '../../encoding/json.ts'
 import type { ClientFormat } from '../canonical/format.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
-import { makerOf } from '../dialect/provider-mark.ts'
 import { readOpenAIError } from '../openai/refusal.ts'
 import { DeliveredOutput } from './delivered.ts'
 import { countResponsesUsage } from './estimate.ts'
@@ -33,13 +32,13 @@ export const readResponsesAnswer = (
   const delivered = new DeliveredOutput(() => toolCalls)
   delivered.setItems(output)
   const reportedUsage = readResponsesUsage(json, target.provider.profile, toolCalls)
-  const marked = withMarks(makerOf(target.provider), bytes)
+  const marked = withMarks(target, bytes)
   const body = marked === bytes ? {} : { body: marked }
   return { json, reportedUsage, delivered, storedId: storedIdOf(request, json), ...body }
 }
 
-export const completeResponsesAnswer = ({ json }: UpstreamAnswer, counted: Usage, { provider }: Target): Uint8Array =>
-  withMarks(makerOf(provider), Buffer.from(JSON.stringify(withUsage(json, counted))))
+export const completeResponsesAnswer = ({ json }: UpstreamAnswer, counted: Usage, target: Target): Uint8Array =>
+  withMarks(target, Buffer.from(JSON.stringify(withUsage(json, counted))))
 
 export const responsesClient: ClientFormat = {
   readRequest: readResponsesConversation,

@@ -4,7 +4,6 @@ import type { StreamRelay, Target, UpstreamCallRequest } from '../dialect/dialec
 import { EventRelay } from '../dialect/event-relay.ts'
 import { providerLimits } from '../dialect/limits.ts'
 import type { Provider } from '../dialect/provider.ts'
-import { makerOf } from '../dialect/provider-mark.ts'
 import { errorWord, refusalText } from '../dialect/refusal-text.ts'
 import type { SseEvent } from '../dialect/sse.ts'
 import { sseEvent } from '../dialect/sse-event.ts'
@@ -19,7 +18,7 @@ import { readResponsesUsage, withUsage } from './usage.ts'
 const essentials = ['id', 'error', 'incomplete_details', 'usage'] as const
 
 const scrubError = ({ code, message }: JsonObject, provider: Provider): JsonObject => ({
-  code: errorWord(code) ?? 'server_error',
+  code: errorWord(code, provider) ?? 'server_error',
   message: refusalText(asText(message), provider),
 })
 
@@ -87,7 +86,7 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
     if (counted === null) return withLineEnd(raw)
     const event = asObject(parseExactJson(data ?? ''))
     const closing = sseEvent({ ...event, response: withUsage(asObject(event['response']), counted) })
-    return withMarks(makerOf(this.#target.provider), Buffer.from(closing))
+    return withMarks(this.#target, Buffer.from(closing))
   }
 
   /** Events after the end, such as a `[DONE]`, are not forwarded. Comments do not delay the end of a failing stream. */
@@ -116,13 +115,13 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
     this.storedId ??= storedIdOf(this.#request, response)
     if (ends.includes(type)) {
       this.#noteUsage(response)
-      this.#terminal = { ...event, raw: withMarks(makerOf(this.#target.provider), event.raw) }
+      this.#terminal = { ...event, raw: withMarks(this.#target, event.raw) }
       this.state = 'done'
     } else {
       this.delivered.note(json)
       this.#tools.note(json)
       this.#items.note(json)
-      this.keep(withMarks(makerOf(this.#target.provider), event.raw))
+      this.keep(withMarks(this.#target, event.raw))
     }
   }
 

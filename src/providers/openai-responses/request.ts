@@ -19,7 +19,7 @@ const capOutput = (draft: Draft, outputCap: number): void => {
 const bodyOf = (target: Target, { body, outputCap }: UpstreamCallRequest): Draft => {
   const { provider, upstreamModel } = target
   const draft: Draft = { ...body, model: upstreamModel }
-  if ('input' in draft) draft['input'] = detachedInput(withoutMarks(makerOf(provider), draft['input']))
+  if ('input' in draft) draft['input'] = detachedInput(withoutMarks(makerOf(target), draft['input']))
   fitMembers(draft, target)
   if (outputCap !== null) capOutput(draft, outputCap)
   if ('tools' in draft) draft['tools'] = priceableTools(draft['tools'])

@@ -1,6 +1,7 @@
 import { asArray, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 import { unsupported } from '../canonical/refuse.ts'
-import { isMarked, markOf, unmark } from '../dialect/provider-mark.ts'
+import type { Target } from '../dialect/dialect.ts'
+import { isMarked, makerOf, markOf, unmark } from '../dialect/provider-mark.ts'
 
 /** What a model needs back in the next turn, and no other provider may see: an item of reasoning has it, encoded. */
 export type SealedReasoning =
@@ -11,11 +12,11 @@ export type SealedReasoning =
 const member = '"encrypted_content"'
 const unmarked = /("encrypted_content"\s*:\s*")(?!gw1:|")/g
 
-/** The bytes of a JSON text, with the provider's name before all that it encrypted. Within a text quotes are escaped. */
-export const withMarks = (provider: string, json: Uint8Array): Uint8Array => {
+/** The bytes of a JSON text, with the name of its maker before all that it encrypted. Within a text quotes are escaped. */
+export const withMarks = (target: Target, json: Uint8Array): Uint8Array => {
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength)
   if (!bytes.includes(member)) return json
-  return Buffer.from(bytes.toString('latin1').replace(unmarked, `$1${markOf(provider)}`), 'latin1')
+  return Buffer.from(bytes.toString('latin1').replace(unmarked, `$1${markOf(makerOf(target))}`), 'latin1')
 }
 
 export const sealReasoning = (provider: string, reasoning: SealedReasoning): string =>

@@ -54,11 +54,15 @@ export const billedToolsOf = ({ tools }: JsonObject): readonly BilledTool[] =>
     .map((tool) => billedTool(asObject(tool)))
     .filter((tool) => tool !== null)
 
-const declaredIn = (tools: unknown, path: string): readonly Declared[] =>
-  asArray(tools).flatMap((value, index) => {
+/** Into one list: one of each level would copy those below it. */
+const declaredIn = (tools: unknown, path: string, declared: Declared[] = []): readonly Declared[] => {
+  for (const [index, value] of asArray(tools).entries()) {
     const own = { tool: asObject(value), path: `${path}[${index}]` }
-    return [own, ...declaredIn(own.tool['tools'], `${own.path}.tools`)]
-  })
+    declared.push(own)
+    declaredIn(own.tool['tools'], `${own.path}.tools`, declared)
+  }
+  return declared
+}
 
 const declaringItems: readonly unknown[] = ['additional_tools', 'tool_search_output']
 

@@ -166,6 +166,8 @@ export class ResponsesReplyWriter implements ReplyWriter {
   }
 
   #numbered(events: readonly JsonObject[]): string {
-    return events.map(({ type, ...event }) => sseEvent({ type, sequence_number: this.#sequence++, ...event })).join('')
+    return events
+      .map((event) => sseEvent({ type: event['type'], sequence_number: this.#sequence++, ...event }))
+      .join('')
   }
 }

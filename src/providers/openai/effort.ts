@@ -1,3 +1,5 @@
+import { type Conversation, effortOfBudget, type Reasoning } from '../canonical/conversation.ts'
+
 /** A dated snapshot is treated as its model. */
 const dated = String.raw`(?:-\d{4}-\d{2}-\d{2})?$`
 
@@ -27,4 +29,30 @@ export const effortFor = (upstreamModel: string, wanted: string | null, hasFunct
   if (withoutReasoning.test(upstreamModel)) return null
   const canBeNone = leastEffortOf(upstreamModel) === 'none'
   return hasFunctions && canBeNone && reasonsWithoutFunctions.test(upstreamModel) ? 'none' : wanted
+}
+
+/** `off` is sent explicitly: a model that would think by default must not cost what the caller declined. */
+export const wantedEffort = (reasoning: Reasoning | null, upstreamModel: string): string | null => {
+  switch (reasoning?.type) {
+    case undefined:
+      return null
+    case 'off':
+      return leastEffortOf(upstreamModel)
+    case 'budget':
+      return effortOfBudget(reasoning.tokens)
+    case 'effort':
+    case 'adaptive':
+      return reasoning.effort
+  }
+}
+
+const wantsReasoning = (reasoning: Reasoning | null): boolean =>
+  reasoning !== null && reasoning.type !== 'off' && !(reasoning.type === 'effort' && reasoning.effort === 'none')
+
+/** Functions of a model that is to reason, or always does, are for the Responses API alone, which has no stop sequences. */
+export const needsResponses = (upstreamModel: string, readConversation: () => Conversation): boolean => {
+  if (!reasonsWithoutFunctions.test(upstreamModel)) return false
+  const { tools, reasoning, stopSequences } = readConversation()
+  const reasons = wantsReasoning(reasoning) || leastEffortOf(upstreamModel) !== 'none'
+  return reasons && tools.length > 0 && stopSequences.length === 0
 }

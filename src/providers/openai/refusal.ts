@@ -15,7 +15,7 @@ export const readOpenAIError = (provider: Provider, body: Uint8Array): UpstreamR
   if (!isObject(error)) return null
   return {
     message: refusalText(asText(error['message']), provider),
-    code: errorWord(error['code']) ?? errorWord(error['type']),
-    param: errorWord(error['param']),
+    code: errorWord(error['code'], provider) ?? errorWord(error['type'], provider),
+    param: errorWord(error['param'], provider),
   }
 }

@@ -1,19 +1,11 @@
 import type { JsonObject } from '../../encoding/json.ts'
-import {
-  type AnswerFormat,
-  type Conversation,
-  effortOfBudget,
-  type Reasoning,
-  type ToolChoice,
-  type ToolDefinition,
-  type WebSearch,
-} from '../canonical/conversation.ts'
+import type { AnswerFormat, Conversation, ToolChoice, ToolDefinition, WebSearch } from '../canonical/conversation.ts'
 import type { ReplyRequest } from '../canonical/format.ts'
 import { outputLimit } from '../canonical/output-limit.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
 import { type Profile, type Provider, providerCapabilities } from '../dialect/provider.ts'
-import { effortFor, leastEffortOf } from './effort.ts'
+import { effortFor, wantedEffort } from './effort.ts'
 import { capFieldOf, postToOpenAI } from './request.ts'
 import { isSearchModel, refuseUnpricedSearch } from './usage.ts'
 import { writeChatMessages } from './write-conversation-messages.ts'
@@ -50,21 +42,6 @@ const present = (name: string, value: unknown): JsonObject => (value === null ? 
 const capOf = ({ outputTokensMax }: Conversation, { outputCap }: ReplyRequest, provider: Provider): JsonObject => {
   const limit = outputLimit(outputTokensMax, outputCap)
   return limit === undefined ? {} : { [capFieldOf(provider)]: limit }
-}
-
-/** `off` is sent explicitly: a model that would think by default must not cost what the caller declined. */
-const wantedEffort = (reasoning: Reasoning | null, upstreamModel: string): string | null => {
-  switch (reasoning?.type) {
-    case undefined:
-      return null
-    case 'off':
-      return leastEffortOf(upstreamModel)
-    case 'budget':
-      return effortOfBudget(reasoning.tokens)
-    case 'effort':
-    case 'adaptive':
-      return reasoning.effort
-  }
 }
 
 const effortOf = ({ reasoning, tools }: Conversation, upstreamModel: string): string | null =>

@@ -16,7 +16,8 @@ interface PlacedCitation {
 }
 
 export class ChatReplyWriter implements ReplyWriter {
-  readonly #served: Served
+  /** Of every chunk: its members up to `choices`, written once. */
+  readonly #head: string
   readonly #usesFunctions: boolean
   readonly #wantsUsage: boolean
   #begun = false
@@ -26,7 +27,9 @@ export class ChatReplyWriter implements ReplyWriter {
   #citations: PlacedCitation[] = []
 
   constructor(served: Served, body: JsonObject) {
-    this.#served = served
+    const { createdSeconds, model } = served
+    const identity = { id: answerId(served), object: 'chat.completion.chunk', created: createdSeconds, model }
+    this.#head = `data: ${JSON.stringify(identity).slice(0, -1)},`
     this.#usesFunctions = usesFunctions(body)
     this.#wantsUsage = wantsUsage(body)
   }
@@ -112,8 +115,6 @@ export class ChatReplyWriter implements ReplyWriter {
   }
 
   #chunk(choices: readonly JsonObject[], more: JsonObject): string {
-    const { createdSeconds, model } = this.#served
-    const identity = { id: answerId(this.#served), object: 'chat.completion.chunk', created: createdSeconds, model }
-    return `data: ${JSON.stringify({ ...identity, choices, ...more })}\n\n`
+    return `${this.#head}${JSON.stringify({ choices, ...more }).slice(1)}\n\n`
   }
 }

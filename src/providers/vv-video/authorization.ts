@@ -7,9 +7,12 @@ export interface Authorization {
   token(): string
   /** The vendor refused the last token: the next one is newly made. */
   forget(): void
-  /** Must be removed from the vendor's messages. */
+  /** Must be removed from the vendor's messages: of the credential before, too. */
   secrets(): readonly string[]
+  replace(credential: VendorCredential): void
 }
+
+type Fixed = Omit<Authorization, 'replace'>
 
 type Pair = Extract<VendorCredential, { readonly type: 'pair' }>
 
@@ -27,13 +30,13 @@ const signToken = ({ accessKey, secretKey }: Pair, nowSeconds: number): string =
   return `${signed}.${createHmac('sha256', secretKey).update(signed).digest('base64url')}`
 }
 
-const keyAuthorization = (apiKey: string): Authorization => ({
+const keyAuthorization = (apiKey: string): Fixed => ({
   token: () => apiKey,
   forget: () => undefined,
   secrets: () => [apiKey],
 })
 
-const tokenAuthorization = (pair: Pair, clock: () => number): Authorization => {
+const tokenAuthorization = (pair: Pair, clock: () => number): Fixed => {
   const keptMs = tokenSeconds * 1_000 - vendorLimits.videoTokenRenewMs
   let token = ''
   let madeMs = Number.NEGATIVE_INFINITY
@@ -54,5 +57,19 @@ const tokenAuthorization = (pair: Pair, clock: () => number): Authorization => {
 }
 
 /** A bearer key as it is, or JWTs made from a key pair, each used until shortly before it expires. */
-export const authorizationOf = (credential: VendorCredential, clock: () => number): Authorization =>
+const openFixed = (credential: VendorCredential, clock: () => number): Fixed =>
   credential.type === 'key' ? keyAuthorization(credential.apiKey) : tokenAuthorization(credential, clock)
+
+export const authorizationOf = (credential: VendorCredential, clock: () => number): Authorization => {
+  let present = openFixed(credential, clock)
+  let formerSecrets: readonly string[] = []
+  return {
+    token: () => present.token(),
+    forget: () => present.forget(),
+    secrets: () => [...present.secrets(), ...formerSecrets],
+    replace: (next) => {
+      formerSecrets = present.secrets()
+      present = openFixed(next, clock)
+    },
+  }
+}

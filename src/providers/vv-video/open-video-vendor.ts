@@ -7,7 +7,14 @@ import { classifyError, type VendorErrorClass } from './classify-error.ts'
 import { vendorLimits } from './limits.ts'
 import { type ExpectedTask, parseTask, readTaskId, type VendorIds } from './parse-task.ts'
 import { callVendor, type VendorReply } from './reply.ts'
-import type { SubmittedTask, VendorFailure, VendorStatus, VideoVendor, VideoVendorConfig } from './vendor.ts'
+import type {
+  SubmittedTask,
+  VendorCredential,
+  VendorFailure,
+  VendorStatus,
+  VideoVendor,
+  VideoVendorConfig,
+} from './vendor.ts'
 
 interface VideoVendorParts {
   readonly config: VideoVendorConfig
@@ -95,6 +102,11 @@ const readAnswer = (reply: VendorReply, expected: ExpectedTask, clean: VendorIds
   return meaning === 'put_off' || meaning === 'failed' ? busy(reply, 'task', reason) : unknown(reason)
 }
 
+interface OpenedVendor extends VideoVendor {
+  readonly callsPerSecond: number
+  useCredential(credential: VendorCredential): void
+}
+
 /** Makes no call yet. Every call ends within its time-out. */
 export const openVideoVendor = ({
   config,
@@ -102,7 +114,7 @@ export const openVideoVendor = ({
   clock,
   submitMs = vendorLimits.videoSubmitMs,
   queryMs = vendorLimits.videoQueryMs,
-}: VideoVendorParts): VideoVendor & { readonly callsPerSecond: number } => {
+}: VideoVendorParts): OpenedVendor => {
   const { credential, callsPerSecond } = config
   const baseUrl = config.baseUrl.replace(/\/+$/, '')
   const authorization = authorizationOf(credential, clock)
@@ -128,6 +140,7 @@ export const openVideoVendor = ({
   }
   return {
     callsPerSecond,
+    useCredential: (next) => authorization.replace(next),
     submit: async (payload, signal) => {
       const call = {
         url: `${baseUrl}/videos/${payload.kind}`,

@@ -33,6 +33,10 @@ const requestHeaders: { readonly [H in RequestHeader]: JsonObject } = {
     schema: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$', examples: ['2023-06-01'] },
   },
   'anthropic-beta': { description: 'Handed on to a provider of the same format.', schema: { type: 'string' } },
+  'X-Gateway-Ledger-Sequence': {
+    description: 'That of an earlier answer to the same workspace: nothing older is read.',
+    schema: { type: 'string' },
+  },
 }
 
 const securitySchemes = {
@@ -60,11 +64,17 @@ const security: { readonly [S in Operation['security']]: readonly JsonObject[] }
 
 const responseHeaders = {
   RequestId: { description: 'The id of this request.', schema: { type: 'string' } },
+  LedgerSequence: {
+    description:
+      'What the answer reflects: an opaque token for keys, the position in the log for administrators. A request that sends it reads nothing older.',
+    schema: { type: 'string' },
+  },
   RetryAfter: {
     description: 'Whole seconds, where asking again is of use.',
     schema: { type: 'string', pattern: '^[0-9]+$' },
   },
 }
+const positionHeader = { 'X-Gateway-Ledger-Sequence': { $ref: '#/components/headers/LedgerSequence' } }
 const requestIdHeader = { 'X-Gateway-Request-Id': { $ref: '#/components/headers/RequestId' } }
 const retryHeader = { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }
 const retried: ReadonlySet<number> = new Set([409, 429, 503])
@@ -107,11 +117,15 @@ const contentOf = ({ schema, streams }: ResponseDescription, components: Compone
   return { content: { 'application/json': { schema: components.resolved(schema) }, ...events } }
 }
 
-const answersOf = ({ answers }: Operation, components: Components): JsonObject =>
+const answersOf = ({ answers, showsPosition = false }: Operation, components: Components): JsonObject =>
   Object.fromEntries(
     Object.entries(answers).map(([status, shown]) => [
       status,
-      { description: STATUS_CODES[status] ?? status, headers: requestIdHeader, ...contentOf(shown, components) },
+      {
+        description: STATUS_CODES[status] ?? status,
+        headers: showsPosition ? { ...requestIdHeader, ...positionHeader } : requestIdHeader,
+        ...contentOf(shown, components),
+      },
     ]),
   )
 
@@ -138,6 +152,7 @@ const documented = (operation: Operation, components: Components): JsonObject =>
   operationId: idOf(operation),
   tags: [operation.tag],
   summary: operation.summary,
+  ...(operation.roles === undefined ? {} : { description: `For the roles ${operation.roles.join(', ')}.` }),
   security: security[operation.security],
   parameters: parametersOf(operation),
   ...bodyOf(operation, components),
@@ -173,10 +188,15 @@ export const openapiDocumentOf = (operations: readonly Operation[], read: (id: s
 
 const cacheControl = 'public, max-age=300'
 
-export const showOpenapi = (document: JsonObject): HttpMiddleware => {
-  const text = JSON.stringify(document)
-  const tag = hash('sha256', text).slice(0, 32)
+export const showOpenapi = (makeDocument: () => JsonObject): HttpMiddleware => {
+  let shown: { readonly text: string; readonly tag: string } | null = null
+  const makeShown = () => {
+    const text = JSON.stringify(makeDocument())
+    return { text, tag: hash('sha256', text).slice(0, 32) }
+  }
   return (ctx) => {
+    shown ??= makeShown()
+    const { text, tag } = shown
     ctx.set('Cache-Control', cacheControl)
     ctx.set('Content-Type', 'application/json')
     ctx.etag = tag

@@ -1,4 +1,5 @@
-const dayMs = 86_400_000
+import { dayMs } from '../../domain/instant.ts'
+
 const lengthOfDay = 'YYYY-MM-DD'.length
 const dayPattern = /^\d{4}-\d{2}-\d{2}$/
 const instantPattern = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})$/

@@ -13,6 +13,8 @@ export interface InvoiceLayout {
   readonly groupOf: GroupOf
   /** True if pages may overlap: a repeated row with the same figures counts once. */
   readonly mayRepeat: boolean
+  /** True if rows may name a request by the provider's own id alone. */
+  readonly hasUpstreamIds?: boolean
   /** Only files with the same name here can be compared together. */
   readonly name: string
 }

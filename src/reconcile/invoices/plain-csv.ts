@@ -7,7 +7,7 @@ import { reconcileLimits } from './limits.ts'
 import { countAt, decimalAt, type Fields, RowProblem, textAt, unitsAt } from './record.ts'
 import { type RowSubject, videoItem } from './row.ts'
 
-const plainColumns = ['provider', 'model', 'day', 'time', 'request_id', 'task_id', 'amount']
+const plainColumns = ['provider', 'model', 'day', 'time', 'request_id', 'upstream_request_id', 'task_id', 'amount']
 const toolPrefix = 'tool:'
 const toolPattern = /^tool:[\w.-]+$/
 
@@ -22,6 +22,7 @@ const layoutOf = (columns: readonly string[], quantityColumns: readonly string[]
   hasQuantities: quantityColumns.length > 0,
   groupOf: groupByColumns(new Set(quantityColumns.map(itemOf))),
   mayRepeat: false,
+  hasUpstreamIds: columns.includes('upstream_request_id'),
   name: `csv ${columns.toSorted().join(',')}`,
 })
 
@@ -43,9 +44,11 @@ const dayOfLine = (fields: Fields, dayOf: DayFormatter): string | null => {
 
 const subjectOf = (fields: Fields): RowSubject | null => {
   const requestId = textAt(fields, 'request_id')
+  const upstreamRequestId = textAt(fields, 'upstream_request_id')
   const taskId = textAt(fields, 'task_id')
-  if (requestId !== null && taskId !== null) throw new RowProblem('names a request and a task')
+  if ((requestId ?? upstreamRequestId) !== null && taskId !== null) throw new RowProblem('names a request and a task')
   if (requestId !== null) return { kind: 'request', id: requestId }
+  if (upstreamRequestId !== null) return { kind: 'request', id: upstreamRequestId, isUpstreamId: true }
   return taskId === null ? null : { kind: 'task', id: taskId }
 }
 
@@ -105,8 +108,8 @@ const assertColumns = (columns: readonly string[], layout: InvoiceLayout): void 
 }
 
 /**
- * Columns: `provider`, `model`, `day` or `time`, `request_id` or `task_id` if the row is of one, quantities by the
- * items of a charge (`input`, `cached_input`, `cache_write_5m`, …, `output`, `reasoning`, `video`, `tool:<name>`), and
+ * Columns: `provider`, `model`, `day` or `time`, `request_id` or `task_id` if the row is of one, or the provider's
+ * `upstream_request_id`, which counts where the row has no `request_id`; quantities by the items of a charge (`input`, `cached_input`, `cache_write_5m`, …, `output`, `reasoning`, `video`, `tool:<name>`), and
  * `amount` in USD.
  */
 export const plainCsv = (file: number, options: FormatOptions): InvoiceReader =>

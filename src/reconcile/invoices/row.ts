@@ -10,6 +10,8 @@ export interface RowPlace {
 export interface RowSubject {
   readonly kind: SubjectKind
   readonly id: string
+  /** True: the id is the provider's own of a request. */
+  readonly isUpstreamId?: boolean
 }
 
 export type SubjectKind = 'request' | 'task'

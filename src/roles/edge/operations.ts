@@ -4,6 +4,7 @@ import { type VideoKind, videoKinds } from '../../domain/video/request.ts'
 import type { JsonObject } from '../../encoding/json.ts'
 import { readSchema, schemaExists } from '../../encoding/schema-validation.ts'
 import type { ErrorCode } from '../../errors/gateway-error.ts'
+import { rolesWith } from '../../http/admin-roles.ts'
 import type { Operation, ResponseDescription } from '../../http/operation.ts'
 import { openapiDocumentOf } from '../../read-api/openapi/document.ts'
 import { describeRoute, type LedgerRoute, ledgerPrefixes, ledgerRoutes } from '../../read-api/routes.ts'
@@ -13,8 +14,8 @@ import * as native from './surfaces/native-video/handler.ts'
 import * as video from './surfaces/video/handler.ts'
 
 const faults: readonly ErrorCode[] = ['internal_error', 'no_available_channel']
-const keyed: readonly ErrorCode[] = ['missing_api_key', 'invalid_api_key', ...faults]
-const administered: readonly ErrorCode[] = ['access_denied', ...keyed, 'log_unavailable']
+const keyed: readonly ErrorCode[] = ['missing_api_key', 'invalid_api_key', 'access_denied', ...faults]
+const administered: readonly ErrorCode[] = [...keyed, 'log_unavailable']
 const read: readonly ErrorCode[] = [
   'invalid_request',
   'invalid_json',
@@ -33,7 +34,6 @@ const limited: readonly ErrorCode[] = [
 const paid: readonly ErrorCode[] = [
   'insufficient_user_quota',
   'key_spend_limit_reached',
-  'access_denied',
   'model_not_allowed',
   'model_not_found',
   'unsupported_parameter',
@@ -262,8 +262,12 @@ const videos: readonly Operation[] = [
 
 const plainGet: Pick<Operation, 'method' | 'request'> = { method: 'get', request: null }
 const models = { ...plainGet, security: 'optional', tag: 'models' } as const
-const billing = { ...plainGet, security: 'key', tag: 'billing' } as const
-const billed = [...keyed, 'read_models_unavailable'] as const
+const reflecting: Pick<Operation, 'headers' | 'showsPosition'> = {
+  headers: ['X-Gateway-Ledger-Sequence'],
+  showsPosition: true,
+}
+const billing = { ...plainGet, ...reflecting, security: 'key', tag: 'billing' } as const
+const billed = [...keyed, 'invalid_value', 'read_models_unavailable'] as const
 const health = { ...plainGet, security: 'optional', tag: 'health' } as const
 
 const others: readonly Operation[] = [
@@ -272,14 +276,14 @@ const others: readonly Operation[] = [
     path: '/v1/models',
     summary: 'The models that can be called; with a key, those that the key may use',
     answers: { 200: shown('model-list') },
-    refusals: faults,
+    refusals: ['access_denied', ...faults],
   },
   {
     ...models,
     path: '/v1/models/*id',
     summary: 'One model, with its price',
     answers: { 200: shown('model') },
-    refusals: ['model_not_found', ...faults],
+    refusals: ['access_denied', 'model_not_found', ...faults],
   },
   {
     ...models,
@@ -287,14 +291,14 @@ const others: readonly Operation[] = [
     summary: "The models that can be called, in Google's words",
     query: geminiListParameters,
     answers: { 200: shown('gemini-model-list') },
-    refusals: ['invalid_value', 'unsupported_parameter', ...faults],
+    refusals: ['access_denied', 'invalid_value', 'unsupported_parameter', ...faults],
   },
   {
     ...models,
     path: '/v1beta/models/*id',
     summary: "One model, in Google's words",
     answers: { 200: shown('gemini-model') },
-    refusals: ['model_not_found', ...faults],
+    refusals: ['access_denied', 'model_not_found', ...faults],
   },
   ...['/v1/dashboard/billing', '/dashboard/billing'].flatMap((path): readonly Operation[] => [
     {
@@ -359,7 +363,7 @@ const administrationShows = (answer: string): ResponseDescription => {
 }
 
 const describeAdministration = (operation: AdminOperation): Operation => {
-  const { http, summary, request, answer, query = {} } = operation
+  const { http, summary, request, answer, permission, query = {} } = operation
   const { method, path } = http
   const changes = changesLog(operation)
   const named = /[:*]id/.test(path)
@@ -370,6 +374,7 @@ const describeAdministration = (operation: AdminOperation): Operation => {
     tag: 'administration',
     summary,
     security: 'admin',
+    roles: rolesWith(permission),
     request,
     query,
     answers: Object.fromEntries([false, true].map((changed) => [successStatus(operation, changed), shows])),
@@ -389,17 +394,19 @@ const reading =
     ...plainGet,
     tag: 'ledger',
     security,
+    ...(security === 'admin' ? { roles: rolesWith(route.permission) } : {}),
     path: prefix + route.path,
     summary: route.summary,
     query: route.query ?? {},
+    ...reflecting,
     answers: { 200: describeRoute(route) },
     refusals: [...new Set([...tabled, ...more, ...(route.refusals ?? [])])],
   })
 
 const ledger: readonly Operation[] = [
   ...ledgerRoutes.map(reading(ledgerPrefixes.own, 'key')),
-  ...ledgerRoutes.map(reading(ledgerPrefixes.named, 'admin', ['access_denied', 'not_found'])),
-  ...ledgerRoutes.filter(({ ofAll }) => ofAll).map(reading(ledgerPrefixes.all, 'admin', ['access_denied'])),
+  ...ledgerRoutes.map(reading(ledgerPrefixes.named, 'admin', ['not_found'])),
+  ...ledgerRoutes.filter(({ ofAll }) => ofAll).map(reading(ledgerPrefixes.all, 'admin')),
 ]
 
 /** Every route of the edge. A server with other routes does not start. */

@@ -45,8 +45,8 @@ interface EdgeParts {
   readonly tail: LedgerTail
   readonly dispatch: Dispatch
   /** From the configuration; settings in the log override it. */
-  readonly catalog: Catalog
-  readonly admins: readonly AdminIdentity[]
+  readonly catalog: () => Catalog
+  readonly admins: () => readonly AdminIdentity[]
   readonly readModels: EdgeReadModels
   readonly frames: Pick<FrameSource, 'read'>
   /** Their checkpoints of the log are trusted; nothing is proved where there are none. */
@@ -62,7 +62,7 @@ interface EdgeParts {
   readonly taskDeadlineMs: number
   readonly rateRecords: RateRecords
   /** For workspaces whose limits do not set one; null for no limit. */
-  readonly requestsPerMinute: number | null
+  readonly requestsPerMinute: () => number | null
   readonly requestDeadlineMs?: number
   readonly listen: {
     readonly host: string
@@ -160,13 +160,14 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
     accepting: checkOf(server.phase === 'open', 'is stopping'),
     recording: inference.check,
   })
+  const tagNames = parts.tagNames ?? []
   const server = createServer({
     ...parts,
     catalog,
-    administration: { ...parts, log, tail, writer, configured: parts.catalog, catalog },
+    administration: { ...parts, tagNames, log, tail, writer, configured: parts.catalog, catalog },
     inference,
     endUsers: new EndUserIds({ ...parts, store: parts.endUserKeys }),
-    tagNames: parts.tagNames ?? [],
+    tagNames,
     videoTasks,
     keys,
     rates,

@@ -51,7 +51,7 @@ import { openapiDocument, operations } from './operations.ts'
 import { completeChat } from './surfaces/chat/handler.ts'
 import { createEmbeddings } from './surfaces/embeddings/handler.ts'
 import { countContentTokens, geminiPrefixes, generateContent } from './surfaces/gemini/handler.ts'
-import { CaptureBudget } from './surfaces/inference/capture-answer.ts'
+import { captureShares } from './surfaces/inference/capture-answer.ts'
 import type { Inference } from './surfaces/inference/inference.ts'
 import { surfaceLimits } from './surfaces/limits.ts'
 import { createMessage, requireVersion, serveTokenCount } from './surfaces/messages/handler.ts'
@@ -85,11 +85,11 @@ interface ServerParts {
   readonly positions: Positions
   readonly responseOwners: ResponseOwners
   readonly catalog: () => Catalog
-  readonly administration: OperationContext
+  readonly administration: Omit<OperationContext, 'role'>
   readonly endUsers: EndUserIds
   /** Of the tags that a request may carry. */
   readonly tagNames: readonly string[]
-  readonly admins: readonly AdminIdentity[]
+  readonly admins: () => readonly AdminIdentity[]
   /** Of pages whose scripts may call the API. Default none. */
   readonly corsOrigins?: readonly string[]
   readonly clock: Clock
@@ -105,16 +105,16 @@ type Routers = readonly Router<HttpState, object>[]
 /** Inference has a router of its own, before the others: each route before the one that matches costs a comparison. */
 const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): Routers => {
   const { inference, keys, tail, rates, readModels, catalog, clock, logger } = parts
-  const authenticated = authenticate(tail.ledger.accounts)
+  const authenticated = authenticate(tail.ledger.accounts, 'read')
   const recorded = requireLog(inference)
   const few = limitOpenRequests(new OpenRequestCounter(bounds))
   const limited = limitRate(rates)
   const bodyBound = boundByMoney(tail.ledger, bounds.requestBodyBytesMax)
   const exactJson = readJson(bodyBound, { keepsDigits: true })
   const tokensJson = readJson(bodyBound, { membersMax: surfaceLimits.embeddingMembersMax })
-  const called = [authenticated, few, recorded, limited]
+  const called = [authenticate(tail.ledger.accounts, 'call'), few, recorded, limited]
   const version = requireVersion()
-  const surface = { inference, keys, bounds, logger, faults, captureBudget: new CaptureBudget() }
+  const surface = { inference, keys, bounds, logger, faults, captured: captureShares() }
   const attribution = { tagNames: new Set(parts.tagNames), endUsers: parts.endUsers }
   const ofUser = attributeRequest(attribution, 'user')
   const ofMetadata = attributeRequest(attribution, 'metadata.user_id')
@@ -159,7 +159,7 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   serveAdministration(router, parts, { recorded, json: readJson(boundAt(bounds.requestBodyBytesMax)) })
   router.get('/healthz', showHealth())
   router.get('/readyz', showReadiness(parts.ready))
-  router.get('/openapi.json', showOpenapi(openapiDocument()))
+  router.get('/openapi.json', showOpenapi(openapiDocument))
   const routers = [inferred, router]
   checkDescribed(routers)
   return routers
@@ -212,11 +212,10 @@ const serveAdministration = (
   { admins, administration }: ServerParts,
   { recorded, json }: { readonly recorded: HttpMiddleware; readonly json: HttpMiddleware },
 ): void => {
-  const administered = authenticateAdmin(admins)
   for (const operation of adminOperations)
     router[operation.http.method](
       operation.http.path,
-      administered,
+      authenticateAdmin(admins, operation.permission),
       ...(changesLog(operation) ? [recorded] : []),
       ...(operation.request === null ? [] : [json]),
       serveOperation(operation, administration),
@@ -229,10 +228,10 @@ const serveLedger = (
   bounds: EdgeBounds,
   authenticated: HttpMiddleware,
 ): void => {
-  const administered = authenticateAdmin(parts.admins)
   const reflected = reflectPosition(parts)
   const named = readNamed(parts.tail.ledger.accounts)
-  for (const { path, ofAll, serve } of ledgerRoutes) {
+  for (const { path, permission, ofAll, serve } of ledgerRoutes) {
+    const administered = authenticateAdmin(parts.admins, permission)
     const served = serve({ ...parts, bounds })
     router.get(ledgerPrefixes.own + path, authenticated, reflected, served)
     router.get(ledgerPrefixes.named + path, administered, named, reflected, served)

@@ -118,7 +118,10 @@ export class CandidateChain {
       const hasRoom = (): boolean => this.#attempts.length + candidatesBehind < proxyLimits.attemptsMax
       const tried = await this.#tryDeployments(candidate, failures === 1 ? failedProvider : null, hasRoom)
       if (!('reason' in tried)) return tried
-      if (hasRoom() && (await this.#mayRepeat(candidate, tried, failures, performance.now() - startedMs))) continue
+      if (hasRoom() && (await this.#mayRepeat(candidate, tried, failures, performance.now() - startedMs))) {
+        this.#parts.observer.retried(candidate.provider)
+        continue
+      }
       this.#unserved.push({ candidate, failure: tried })
       return null
     }

@@ -19,6 +19,7 @@ import type { AnswerRequest } from '../dispatch.ts'
 import type { AbortedUsageEstimator } from './aborted-usage-estimator.ts'
 import type { CalledUpstream, OpenStream, ServedRequest, WholeAnswer } from './attempt.ts'
 import type { CallsInFlight } from './calls-in-flight.ts'
+import { useBody } from './use-body.ts'
 
 type Settled = Pick<UsageRecorded, 'usage' | 'source'>
 
@@ -151,10 +152,10 @@ const countInTurn = async (
   delivered: Delivered,
 ): Promise<Usage> => {
   await takeTurn(call.workspaceId)
-  return dialect.countUsage(target, call, delivered)
+  return useBody(call, (read) => dialect.countUsage(target, read, delivered))
 }
 
-/** A promise where the upstream did not report all usage, so that it is counted. */
+/** A promise where the body is large, or the upstream did not report all usage, so that it is counted. */
 export const billServed = (
   call: AnswerRequest,
   { candidate, calledAtMs, answered }: ServedRequest,
@@ -166,13 +167,13 @@ export const billServed = (
   const bill = { candidate, outcome, attempts, storedId }
   const isFinal = answered.type === 'whole' || answered.relay.isFinished
   if (reported !== null && isFinal && !contradicts(reported, delivered))
-    return usageFact(call, { ...bill, usage: reported, source: 'reported' })
+    return useBody(call, (read) => usageFact(read, { ...bill, usage: reported, source: 'reported' }))
   const settle = (counted: Usage): Pick<ServedBill, 'usage' | 'source' | 'estimate'> =>
     outcome === 'client_gone' && !isFinal
       ? settleAborted(call, { candidate, calledAtMs, dialect, target }, { reported, counted }, aborted)
       : settleUsage(reported, counted)
   return countInTurn({ dialect, target }, call, delivered).then((counted) =>
-    usageFact(call, { ...bill, ...settle(counted) }),
+    useBody(call, (read) => usageFact(read, { ...bill, ...settle(counted) })),
   )
 }
 
@@ -187,7 +188,8 @@ export const billUnanswered = async (
   const { candidate } = called
   const counted = await countInTurn(called, call, nothingDelivered)
   const settled = settleAborted(call, called, { reported: null, counted }, aborted)
-  return usageFact(call, { candidate, outcome: 'client_gone', attempts, storedId: null, ...settled })
+  const bill = { candidate, outcome: 'client_gone', attempts, storedId: null, ...settled } as const
+  return useBody(call, (read) => usageFact(read, bill))
 }
 
 type ProxyEvent = 'UsageRecorded' | 'RequestFailed'

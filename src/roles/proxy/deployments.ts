@@ -12,7 +12,7 @@ import { type Candidate, modelNotFound } from '../../domain/routing/plan.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { Usage } from '../../events/types.ts'
 import type { Deployment, Provider } from '../../providers/dialect/provider.ts'
-import { findMarkedDeployment } from '../../providers/dialect/provider-mark.ts'
+import { findMaker, makerOf } from '../../providers/dialect/provider-mark.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { FairRate } from '../../runtime/fair-rate.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -31,6 +31,8 @@ interface UsedLimit {
 }
 
 interface DeploymentsParts {
+  /** How many processes have the limits together, and an equal part of them each; 1 by default. */
+  readonly sharers?: number | undefined
   readonly clock: Clock
   readonly logger: Logger
   readonly observer: Observer
@@ -54,11 +56,20 @@ const shareWindowMs = (unit: LimitUnit, perMinute: number): number => {
 
 const limitIdOf = (deployment: Deployment, unit: LimitUnit): string => `${idOf(deployment)} ${unit}`
 
+interface SeenHealth {
+  readonly health: DeploymentHealth
+  readonly provider: Provider
+}
+
+/** A refusal of a key does not count against the one that replaced it. */
+const isOfFormerKey = ({ health, provider }: SeenHealth, deployment: Deployment): boolean =>
+  health.ejected?.reason === 'account' && provider !== deployment.provider
+
 /** Health by deployment and model, and the limits of deployments, as this process has seen them. */
 export class Deployments {
   readonly #parts: DeploymentsParts
   /** Of those that are not healthy: few, whatever models are asked for. */
-  readonly #health = new Map<string, DeploymentHealth>()
+  readonly #health = new Map<string, SeenHealth>()
   readonly #used = new Map<string, UsedLimit>()
 
   constructor(parts: DeploymentsParts) {
@@ -89,7 +100,7 @@ export class Deployments {
     const before = this.#healthOf(deployment, model)
     const after = nextHealth(before, event, clock())
     if (after.failuresInRow === 0 && after.ejected === null) this.#health.delete(`${idOf(deployment)} ${model}`)
-    else this.#health.set(`${idOf(deployment)} ${model}`, after)
+    else this.#health.set(`${idOf(deployment)} ${model}`, { health: after, provider: deployment.provider })
     if (event.type === 'answered' || event.type === 'failed')
       observer.deploymentAnswered(deployment.provider.name, deployment.name, event.type)
     this.#logChange(deployment, model, before, after)
@@ -101,11 +112,12 @@ export class Deployments {
   }
 
   #healthOf(deployment: Deployment, model: string): DeploymentHealth {
-    return this.#health.get(`${idOf(deployment)} ${model}`) ?? healthy
+    const seen = this.#health.get(`${idOf(deployment)} ${model}`)
+    return seen === undefined || isOfFormerKey(seen, deployment) ? healthy : seen.health
   }
 
   #waitMs(deployment: Deployment, unit: LimitUnit, workspaceId: string): number {
-    const perMinute = limitOf(deployment, unit)
+    const perMinute = this.#limitOf(deployment, unit)
     const used = this.#used.get(limitIdOf(deployment, unit))
     if (perMinute === undefined || used === undefined) return 0
     const decided = decideLease(used.meter, this.#parts.clock(), oneUnit, perMinute)
@@ -114,11 +126,16 @@ export class Deployments {
   }
 
   #charge(deployment: Deployment, unit: LimitUnit, units: number, workspaceId: string): void {
-    const perMinute = limitOf(deployment, unit)
+    const perMinute = this.#limitOf(deployment, unit)
     if (perMinute === undefined) return
     const used = this.#usedOf(deployment, unit, perMinute)
     used.meter = settleMeter(used.meter, this.#parts.clock(), units, perMinute)
     used.shares.add(workspaceId, units)
+  }
+
+  #limitOf(deployment: Deployment, unit: LimitUnit): number | undefined {
+    const limit = limitOf(deployment, unit)
+    return limit === undefined ? undefined : limit / (this.#parts.sharers ?? 1)
   }
 
   #usedOf(deployment: Deployment, unit: LimitUnit, perMinute: number): UsedLimit {
@@ -192,6 +209,9 @@ const candidateAt = (candidate: Candidate, { models }: Deployment): Candidate =>
 const servingDeployments = (deployments: readonly Deployment[], { model }: Candidate): readonly Deployment[] =>
   deployments.filter(({ models }) => models === undefined || Object.hasOwn(models, nameIn(model)))
 
+const makersOf = (deployments: readonly Deployment[], candidate: Candidate): ReadonlyMap<string, Deployment> =>
+  new Map(deployments.map((each) => [makerOf({ ...candidateAt(candidate, each), provider: each.provider }), each]))
+
 type RequestState = Pick<RoutedRequest, 'workspaceId' | 'body'>
 
 /** A request's calls of one candidate: each deployment once, those first that have its state, then by affinity. */
@@ -213,9 +233,9 @@ export class DeploymentTurns {
     const serving = servingDeployments(deployments, candidate)
     const keeper = candidate.deployment
     const allowed = keeper === undefined ? serving : deployments.filter(({ name }) => name === keeper)
-    const maker = allowed.length > 1 ? findMarkedDeployment(provider.name, body) : null
     const ordered = orderByAffinity(allowed, `${workspaceId} ${candidate.model}`)
-    this.#untried = [...ordered.filter(({ name }) => name === maker), ...ordered.filter(({ name }) => name !== maker)]
+    const maker = ordered.length > 1 ? findMaker(makersOf(ordered, candidate), body) : null
+    this.#untried = [...ordered.filter((each) => each === maker), ...ordered.filter((each) => each !== maker)]
     this.#failure = failureOf(provider, candidate, allowed)
   }
 

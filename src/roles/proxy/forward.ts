@@ -27,6 +27,8 @@ export interface ForwardParts {
   readonly observer?: Observer
   readonly random?: () => number
   readonly inFlight?: CallsInFlight
+  /** How many processes share the limits of deployments and vendors; 1 by default. */
+  readonly sharers?: number | undefined
   readonly firstByteMs?: number
   readonly wholeAnswerMs?: number
   readonly idleMs?: number
@@ -51,7 +53,7 @@ export const createForward = (parts: ForwardParts): Dispatch => {
     closingUsageMs: proxyLimits.closingUsageMs,
     closingAckMs: sharedLimits.closingAckMs,
     questionMs: proxyLimits.upstreamQuestionMs,
-    vendorTurns: new QueryPace(parts.clock),
+    vendorTurns: new QueryPace(parts.clock, parts.sharers),
     estimator: new AbortedUsageEstimator(),
     deployments: new Deployments({ observer: noObserver, ...parts }),
     ...parts,

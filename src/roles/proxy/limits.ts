@@ -18,6 +18,6 @@ export const proxyLimits = {
   upstreamErrorBodyBytesMax: 64 * 1024,
   upstreamFailedEventMs: 1_000, // After an error within a stream: its failed response comes with it, or not at all.
 
-  vendorQuestionsPerSecond: 5, // Of one proxy, for results whose URL has expired: the account's rate is for open tasks.
-  vendorQuestionsInRowMax: 10,
+  vendorQuestionsMax: 10, // In vendorQuestionsMs, of one proxy, for results whose URL has expired: the account's rate is for open tasks.
+  vendorQuestionsMs: 2_000,
 } as const

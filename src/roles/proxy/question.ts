@@ -2,7 +2,7 @@ import type { Candidate } from '../../domain/routing/plan.ts'
 import { isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
 import { clientGoneError, GatewayError } from '../../errors/gateway-error.ts'
 import { authenticated } from '../../providers/authentication/authenticated.ts'
-import { countPrompt } from '../../providers/canonical/estimate.ts'
+import { estimatePrompt } from '../../providers/canonical/estimate.ts'
 import type { Target } from '../../providers/dialect/dialect.ts'
 import type { Provider, Providers } from '../../providers/dialect/provider.ts'
 import { makerOf } from '../../providers/dialect/provider-mark.ts'
@@ -12,6 +12,7 @@ import { readOpenAIError } from '../../providers/openai/refusal.ts'
 import type { StoredResponseQuestion } from '../../providers/openai-responses/stored.ts'
 import type { VendorStatus, VideoVendor } from '../../providers/vv-video/vendor.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { FairRate } from '../../runtime/fair-rate.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Observer } from '../../runtime/observer.ts'
 import type { AnswerPart, Question, RoutedRequest } from '../dispatch.ts'
@@ -34,25 +35,35 @@ import { proxyLimits } from './limits.ts'
 import { RunSignals } from './run-signals.ts'
 import { tokenCounterFor } from './token-counters.ts'
 
-const intervalMs = 1_000 / proxyLimits.vendorQuestionsPerSecond
-
 /** Limits a proxy's queries about tasks that have ended, by vendor account: its pollers need the rest of its rate. */
 export class QueryPace {
   readonly #clock: Clock
-  /** By account name: the instant at which its whole allowance is available again. */
-  readonly #fullMs = new Map<string, number>()
+  readonly #sharers: number
+  readonly #rates = new Map<string, FairRate>()
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, sharers = 1) {
     this.#clock = clock
+    this.#sharers = sharers
   }
 
-  /** False where the allowance is used up for the moment. */
-  next(vendor: string): boolean {
-    const nowMs = this.#clock()
-    const fullMs = Math.max(nowMs, this.#fullMs.get(vendor) ?? nowMs) + intervalMs
-    if (fullMs - nowMs > proxyLimits.vendorQuestionsInRowMax * intervalMs) return false
-    this.#fullMs.set(vendor, fullMs)
-    return true
+  /** False where the workspace's share of the allowance is used up for the moment. */
+  next(vendor: string, workspaceId: string): boolean {
+    const rate = this.#rateOf(vendor)
+    const isFree = rate.isFree(workspaceId)
+    if (isFree) rate.add(workspaceId, 1)
+    else rate.noteRefused(workspaceId)
+    return isFree
+  }
+
+  #rateOf(vendor: string): FairRate {
+    const existing = this.#rates.get(vendor)
+    if (existing !== undefined) return existing
+    const { vendorQuestionsMax, vendorQuestionsMs, limitShareWaitMs } = proxyLimits
+    const unitsMax = Math.ceil(vendorQuestionsMax / this.#sharers)
+    const windowMs = (unitsMax * this.#sharers * vendorQuestionsMs) / vendorQuestionsMax
+    const rate = new FairRate({ unitsMax, windowMs, waitMs: limitShareWaitMs, steadyMs: this.#clock })
+    this.#rates.set(vendor, rate)
+    return rate
   }
 }
 
@@ -188,7 +199,7 @@ class QuestionRun {
     const { vendors, vendorTurns } = this.#parts
     const vendor = vendors.get(name)
     if (vendor === undefined) return notConfigured
-    if (!vendorTurns.next(name)) return failed(refused(noTurn()))
+    if (!vendorTurns.next(name, this.#call.workspaceId)) return failed(refused(noTurn()))
     this.#upstreamCalled = true
     return replyWithResults(await vendor.query(kind, vendorTaskId, this.#cancel.signal))
   }
@@ -199,8 +210,8 @@ class QuestionRun {
     const counter = tokenCounterFor(surface)
     const counting = counter.buildRequest(target, this.#call)
     if (counting === null) {
-      const conversation = counter.client.readRequest(body, makerOf(target.provider))
-      return replyWith(counter.writeCount(await countPrompt(conversation)))
+      const conversation = counter.client.readRequest(body, makerOf(target))
+      return replyWith(counter.writeCount(await estimatePrompt(conversation)))
     }
     const response = await this.#request(target.provider, { ...counting, method: 'POST' })
     if (absentStatuses.includes(response.status)) {

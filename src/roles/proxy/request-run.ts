@@ -21,6 +21,7 @@ import {
   stopReasonFor,
 } from './run-state.ts'
 import { StreamReader } from './stream-reader.ts'
+import { useBody } from './use-body.ts'
 
 const noBytes = new Uint8Array(0)
 
@@ -97,8 +98,9 @@ export class RequestRun implements RunHandle {
     this.apply({ type: 'whole_read' })
     const counted = await this.#closing.countedUsage()
     if (this.#signals.clientIsGone) throw clientGoneError()
-    const body = counted === null ? (answer.body ?? bytes) : dialect.completeAnswer(answer, counted, target, this.#call)
-    return [headOf(served), { type: 'bytes', bytes: body }]
+    if (counted === null) return [headOf(served), { type: 'bytes', bytes: answer.body ?? bytes }]
+    const complete = (call: AnswerRequest): Uint8Array => dialect.completeAnswer(answer, counted, target, call)
+    return [headOf(served), { type: 'bytes', bytes: await useBody(this.#call, complete) }]
   }
 
   /** From here on any stop of the run bills at once what was delivered. */

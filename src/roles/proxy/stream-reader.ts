@@ -149,11 +149,13 @@ export class StreamReader {
   }
 
   async #readNext(): Promise<void> {
-    const { relay, chunks } = this.#stream
+    const { relay, chunks, pusher } = this.#stream
     try {
       const { done, value } = await nextChunk(relay, chunks)
-      if (this.#run.state.phase === 'closed') return
-      this.#unsent.add(done === true ? relay.end() : relay.push(value), this.#run.state.phase === 'draining')
+      const isClosed = () => this.#run.state.phase === 'closed'
+      const bytes = done === true ? null : await pusher.push(value, isClosed)
+      if (isClosed()) return
+      this.#unsent.add(done === true ? relay.end() : bytes, this.#run.state.phase === 'draining')
       this.#noteVisible()
     } catch (fault) {
       if (!(fault instanceof HttpFault)) throw fault

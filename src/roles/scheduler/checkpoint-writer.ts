@@ -25,6 +25,7 @@ export class CheckpointWriter {
   readonly #parts: CheckpointWriterParts
   #appending: Promise<void> | null = null
   #isRefused = false
+  #fault: unknown = null
 
   constructor(parts: CheckpointWriterParts) {
     this.#parts = parts
@@ -33,6 +34,11 @@ export class CheckpointWriter {
   /** The last one was not stored: there was a fault, or more than it had been signed elsewhere. */
   get isRefused(): boolean {
     return this.#isRefused
+  }
+
+  /** Why the last one was not stored; null where it was, or another sealer is ahead. */
+  get fault(): unknown {
+    return this.#fault
   }
 
   get appending(): Promise<void> | null {
@@ -52,10 +58,12 @@ export class CheckpointWriter {
   async #append(state: SealState): Promise<void> {
     try {
       this.#isRefused = !(await this.#isStored(state))
+      this.#fault = null
     } catch (fault) {
       if (fault instanceof SignedHeadFault || fault instanceof SealFault) throw fault
       if (!this.#isRefused) this.#parts.onRefused(fault)
       this.#isRefused = true
+      this.#fault = fault
     }
   }
 

@@ -186,6 +186,10 @@ export class Cosigner implements SealObserver, RunningRole {
   /** The last checkpoint is sent too: a log whose gateway was stopped is cosigned to its end. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
-    await waitAtMost(Promise.all(this.#sessions.map((session) => session.send())), schedulerLimits.schedulerStopMs)
+    const sendLast = async (session: WitnessSession): Promise<void> => {
+      await session.send() // Of one that is being sent, this is the end.
+      await session.send()
+    }
+    await waitAtMost(Promise.all(this.#sessions.map(sendLast)), schedulerLimits.schedulerStopMs)
   }
 }

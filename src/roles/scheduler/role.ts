@@ -7,6 +7,7 @@ import { type LedgerTail, waitForLogEnd } from '../../log/ledger-tail.ts'
 import type { RawFrames } from '../../log/raw-frames.ts'
 import { WalletCommandHandler } from '../../log/wallet-command-handler.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { Checks } from '../../runtime/health.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
 import { waitAtMost } from '../../runtime/within.ts'
@@ -131,7 +132,12 @@ const startExpiry = (parts: SchedulerParts): RunningRole => {
 const startSnapshots = ({ log, snapshots, clock, logger }: SchedulerParts): SnapshotWriter | undefined =>
   snapshots === undefined ? undefined : new SnapshotWriter({ ...snapshots, log, clock, logger })
 
-const startSealing = (parts: SchedulerParts, { cosigning, ...sealing }: SealingParts): WatchedRole => {
+interface RunningScheduler extends WatchedRole {
+  /** What it does not recover from by itself. */
+  aliveChecks(): Checks
+}
+
+const startSealing = (parts: SchedulerParts, { cosigning, ...sealing }: SealingParts): RunningScheduler => {
   const { log, clock, logger, tail } = parts
   const verifiers = [deriveVerifier(sealing.signer), ...sealing.previous]
   const onAhead = (fault: SealFault): void => sealer.fail(fault)
@@ -140,7 +146,8 @@ const startSealing = (parts: SchedulerParts, { cosigning, ...sealing }: SealingP
   const snapshots = startSnapshots(parts)
   const sealer = startSealer({ ...parts, ...sealing, sealed: tail.ledger.sealed, snapshots, observer: cosigner })
   return {
-    checks: () => ({ sealing: sealer.check }),
+    checks: () => ({ sealing: sealer.checks().ready }),
+    aliveChecks: () => ({ sealing: sealer.checks().alive }),
     stop: async () => {
       await snapshots?.stop()
       await sealer.stop()
@@ -149,12 +156,13 @@ const startSealing = (parts: SchedulerParts, { cosigning, ...sealing }: SealingP
   }
 }
 
-const start = async (parts: SchedulerParts): Promise<WatchedRole> => {
+const start = async (parts: SchedulerParts): Promise<RunningScheduler> => {
   const { sealing } = parts
   const expiry = startExpiry(parts)
   const running = sealing === null ? null : startSealing(parts, sealing)
   return {
     checks: () => running?.checks() ?? {},
+    aliveChecks: () => running?.aliveChecks() ?? {},
     stop: async () => {
       await expiry.stop() // Its last frames are in the last snapshot, and sealed too.
       await running?.stop()

@@ -6,11 +6,11 @@ import { type SignedHead, signedHeadOf } from '../../audit/signed-head.ts'
 import type { SignedHeads } from '../../audit/signed-heads.ts'
 import { readSealedTree } from '../../audit/verified-checkpoints.ts'
 import type { LastSeal } from '../../domain/ledger/ledger.ts'
-import { faultText, GatewayError } from '../../errors/gateway-error.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
 import type { Follower, LogOf } from '../../log/event-log.ts'
 import type { RawFrame, RawFrames } from '../../log/raw-frames.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { type Check, checkOf } from '../../runtime/health.ts'
+import type { Check } from '../../runtime/health.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { Watermark } from '../../runtime/watermark.ts'
 import { waitAtMost } from '../../runtime/within.ts'
@@ -19,6 +19,7 @@ import type { RunningRole } from '../role.ts'
 import { CheckpointWriter, type UnconfirmedSnapshots } from './checkpoint-writer.ts'
 import { schedulerLimits } from './limits.ts'
 import { type SealObserver, SealState } from './seal-state.ts'
+import { SealingHealth } from './sealing-health.ts'
 
 export interface SealerParts {
   readonly log: Pick<LogOf<'CheckpointSealed'>, 'append' | 'writer'> & RawFrames
@@ -99,8 +100,7 @@ class Sealer implements RunningRole {
   readonly #started: Promise<void>
   readonly #over = Promise.withResolvers<void>()
   #isOver = false
-  /** Why sealing ended; null while it runs. */
-  #failure: string | null = null
+  readonly #health: SealingHealth
   #state: SealState
   readonly #taken = new Watermark()
   readonly #writer: CheckpointWriter
@@ -110,6 +110,7 @@ class Sealer implements RunningRole {
   constructor(parts: SealerParts) {
     const { log, signer, heads, snapshots, previous, observer, clock, logger } = parts
     this.#parts = parts
+    this.#health = new SealingHealth(clock())
     this.#writer = new CheckpointWriter({
       ...{ log, signer, heads, snapshots, clock },
       onRefused: (fault) => {
@@ -129,8 +130,9 @@ class Sealer implements RunningRole {
       .catch((fault: unknown) => this.fail(fault))
   }
 
-  get check(): Check {
-    return checkOf(this.#failure === null, `the log is not sealed any further: ${this.#failure}`)
+  checks(): { readonly ready: Check; readonly alive: Check } {
+    const ready = this.#health.check(this.#parts.clock(), this.#writer.fault)
+    return { ready, alive: this.#health.alive }
   }
 
   /** Seals what the log holds by now: a log whose gateway was stopped is sealed to its end. */
@@ -164,6 +166,7 @@ class Sealer implements RunningRole {
   #follow(state: SealState): void {
     const { log, clock } = this.#parts
     this.#state = state
+    this.#health.begin(state, clock())
     this.#taken.moveTo(state.size)
     if (this.#isOver) return
     const yieldAfter = yieldEvery(schedulerLimits.sealSliceBytesMax)
@@ -184,7 +187,7 @@ class Sealer implements RunningRole {
   fail(fault: unknown): void {
     if (this.#isOver) return
     this.#end()
-    this.#failure = faultText(fault)
+    this.#health.fail(fault)
     const { logger } = this.#parts
     const complain = (): void => logger.log('seal.stopped', { fault, sealedTo: this.#state.sealedSize })
     complain()
@@ -194,7 +197,9 @@ class Sealer implements RunningRole {
 
   #take(frame: RawFrame): Promise<void> | undefined {
     if (this.#isOver) return undefined
-    this.#state.take(frame, this.#parts.clock())
+    const nowMs = this.#parts.clock()
+    this.#state.take(frame, nowMs)
+    this.#health.update(this.#state, nowMs)
     this.#taken.moveTo(frame.sequence)
     return this.#state.isFull ? this.#makeRoom() : undefined
   }

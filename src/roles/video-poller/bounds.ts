@@ -24,6 +24,7 @@ export type PollerBounds = {
     | 'callbackTriesMax'
     | 'callbackRetryMs'
     | 'callbacksMax'
+    | 'callbacksHeldMax'
     | 'stopMs'
     | 'lastAnswerMs']: number
 }

@@ -5,6 +5,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Check } from '../../runtime/health.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { CallbackOutcome, Observer } from '../../runtime/observer.ts'
+import { Semaphore } from '../../runtime/semaphore.ts'
 import { waitAtMost } from '../../runtime/within.ts'
 import type { QueueConsumer, WorkItem, WorkQueue } from '../work-queue.ts'
 import type { PollerBounds } from './bounds.ts'
@@ -36,7 +37,14 @@ interface CallbackSenderParts {
   readonly observer: Observer
   readonly bounds: Pick<
     PollerBounds,
-    'callbackMs' | 'callbackTriesMax' | 'callbackRetryMs' | 'callbacksMax' | 'stopMs' | 'lastAnswerMs'
+    | 'callbackMs'
+    | 'callbackTriesMax'
+    | 'callbackRetryMs'
+    | 'callbacksMax'
+    | 'callbacksHeldMax'
+    | 'queueRenewMs'
+    | 'stopMs'
+    | 'lastAnswerMs'
   >
 }
 
@@ -60,16 +68,22 @@ const unsent = (fault: unknown): Tried => {
 
 const hostOf = ({ url }: CallbackMessage): string | undefined => URL.parse(url)?.host
 
-/** Posts the entries of the callback queue. A slow receiver delays others like it, and no task. */
+/** Posts the entries of the callback queue. A slow receiver delays others of its workspace, and no task. */
 export class CallbackSender {
   readonly #parts: CallbackSenderParts
   readonly #giveUp = new AbortController()
   readonly #sending = new Set<Promise<void>>()
+  readonly #held = new Set<WorkItem>()
+  readonly #posts: Semaphore
+  readonly #leaseTimer: NodeJS.Timeout
   readonly #taking: QueueConsumer
 
   constructor(parts: CallbackSenderParts) {
     this.#parts = parts
-    this.#taking = parts.callbacks.take(parts.bounds.callbacksMax, (item) => this.#take(item))
+    const { callbacksMax, callbacksHeldMax, queueRenewMs } = parts.bounds
+    this.#posts = new Semaphore(callbacksMax)
+    this.#leaseTimer = setInterval(() => this.#keepLeases(), queueRenewMs)
+    this.#taking = parts.callbacks.take(callbacksHeldMax, (item) => this.#take(item))
   }
 
   get check(): Check {
@@ -78,6 +92,8 @@ export class CallbackSender {
 
   async stop(): Promise<void> {
     const { stopMs, lastAnswerMs } = this.#parts.bounds
+    clearInterval(this.#leaseTimer)
+    this.#held.clear()
     const stopped = this.#taking.stop()
     await waitAtMost(Promise.all(this.#sending), stopMs)
     this.#giveUp.abort()
@@ -86,8 +102,16 @@ export class CallbackSender {
   }
 
   #take(item: WorkItem): void {
-    const sending = this.#send(item).finally(() => this.#sending.delete(sending))
+    this.#held.add(item)
+    const sending = this.#send(item).finally(() => {
+      this.#held.delete(item)
+      this.#sending.delete(sending)
+    })
     this.#sending.add(sending)
+  }
+
+  #keepLeases(): void {
+    for (const item of this.#held) item.renew()
   }
 
   async #send(item: WorkItem): Promise<void> {
@@ -99,7 +123,8 @@ export class CallbackSender {
         logger.log('callback.unreadable', { taskId: item.id })
         return await item.done()
       }
-      const tried = await this.#post(item.id, message)
+      const tried = await this.#postInTurn(item, message)
+      if (tried === null) return
       observer.callbackTried(tried.outcome)
       await this.#conclude(item, message, tried)
     } catch (fault) {
@@ -122,6 +147,13 @@ export class CallbackSender {
     const { bounds, random } = this.#parts
     const doublings = Math.min(tries, bounds.callbackTriesMax) - 1
     return bounds.callbackRetryMs * pollerLimits.callbackRetryFactor ** doublings * (1 + random() / 10)
+  }
+
+  /** Null where it is not held any more when its turn comes. */
+  #postInTurn(item: WorkItem, message: CallbackMessage): Promise<Tried | null> {
+    return this.#posts.run(message.workspaceId, async () =>
+      this.#held.has(item) ? this.#post(item.id, message) : null,
+    )
   }
 
   async #post(taskId: string, { url, workspaceId, body }: CallbackMessage): Promise<Tried> {

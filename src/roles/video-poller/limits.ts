@@ -22,7 +22,8 @@ export const pollerLimits = {
   vendorSubmitsInRowMax: 3, // Then a waiting poll has its turn.
   vendorCallsLateMs: 50, // How much lateness of a timer is made up for, so that it costs an account no calls.
   vendorWarningRepeatMs: 60_000, // Between two warnings about the same account.
-  payloadReadsMax: 8, // At once; each may have 20 MB.
+  payloadReadsMax: 8, // At once, half of them for one workspace; each may have 20 MB.
+  callbacksHeldMax: 1_000, // In one process, those that wait for their turn included: half of what all may hold.
   callbackMs: 15_000, // One attempt.
   callbackTriesMax: 5, // Over about an hour, with the two that follow.
   callbackRetryMs: 40_000,

@@ -21,6 +21,8 @@ export interface PollState {
   readonly absentMs: number | null
   /** Set while a submit of unknown outcome may have been sent: from then on the vendor is only queried. */
   readonly findFromMs: number | null
+  /** Asked since the last submit, the vendor had no such task. */
+  readonly vendorHasNone: boolean
   readonly vendorTaskId: string | null
   readonly submittedRecorded: boolean
   readonly failure: VendorCallFailure | null
@@ -85,16 +87,20 @@ const towardsEnd = (state: PollState, task: Known, nowMs: number): PollStep => {
   return failure === null ? { type: 'submit' } : { type: 'settle', verdict: failed(failure) }
 }
 
-/** The callback goes first. A verdict after the hold's end is still awaited: the vendor may bill us. */
+/**
+ * The callback goes first. A verdict after the hold's end is still awaited: the vendor may bill us, also for a submit that this
+ * process does not know of. A nats-server that was killed may count the item's deliveries from less.
+ */
 const afterEnd = (state: PollState, task: Known, nowMs: number): PollStep => {
   if (!state.callbackQueued) return { type: 'queue_callback' }
-  const { verdict, verdictRecorded, lateUntilMs, findFromMs } = state
+  const { verdict, verdictRecorded, lateUntilMs, findFromMs, vendorHasNone, failure } = state
   if (task.source !== null || verdictRecorded) return { type: 'finish' }
   if (verdict !== null) return { type: 'record_late', verdict }
   if (nowMs >= lateUntilMs) return { type: 'finish' }
   const vendorTaskId = task.vendorTaskId ?? state.vendorTaskId
   if (vendorTaskId !== null) return { type: 'query', vendorTaskId }
-  return findFromMs === null ? { type: 'finish' } : find(findFromMs, nowMs)
+  if (findFromMs !== null) return find(findFromMs, nowMs)
+  return vendorHasNone || failure !== null ? { type: 'finish' } : { type: 'find' }
 }
 
 export const nextStep = (state: PollState, nowMs: number): PollStep => {

@@ -153,7 +153,7 @@ const onSubmitAnswered = (
     case 'busy':
       return backOff(state, answer.retryAfterMs, at, bounds)
     case 'unknown':
-      return then(state, { inDoubt: true, findFromMs: doubtedUntilMs })
+      return then(state, { inDoubt: true, findFromMs: doubtedUntilMs, vendorHasNone: false })
   }
 }
 
@@ -172,7 +172,7 @@ const onFindAnswered = (
       return then(state, { failures: 0, findFromMs: null, vendorTaskId: verdict.vendorTaskId, verdict })
     }
     case 'not_found':
-      return then(state, leaseKept ? { failures: 0, findFromMs: null } : { failures: 0 })
+      return then(state, leaseKept ? { failures: 0, findFromMs: null, vendorHasNone: true } : { failures: 0 })
     case 'busy':
       return backOff(state, status.retryAfterMs, at, bounds)
     case 'unknown':
@@ -274,6 +274,7 @@ export const beginPolling = (
   absentMs: null,
   inDoubt: deliveries > 1,
   findFromMs: deliveries > 1 ? steadyMs + taskDoubtMs : null,
+  vendorHasNone: false,
   vendorTaskId: null,
   submittedRecorded: false,
   failure: null,

@@ -34,6 +34,8 @@ const readPayload = (bytes: Uint8Array | null, digest: string): TaskPayload | nu
 const readWorkspaceId = (bytes: Uint8Array | null): string | null =>
   (bytes === null ? '' : asText(asObject(parseJson(decoder.decode(bytes)))['workspaceId'])) || null
 
+const unknownWorkspace = ''
+
 export interface TaskStepParts extends RecordParts, VendorClientParts {
   /** Knows tasks that ended before this process followed the log. */
   readonly recentTasks: Pick<RecentTasks, 'find'>
@@ -125,7 +127,7 @@ export class TaskSteps {
 
   async #lookUp(): Promise<PollEvent> {
     const askedMs = this.#parts.steadyMs()
-    const workspaceId = await this.#read(readWorkspaceId)
+    const workspaceId = await this.#read(unknownWorkspace, readWorkspaceId)
     const task = workspaceId === null ? null : await this.#parts.recentTasks.find(workspaceId, this.#held.taskId)
     return { type: 'looked_up', task, askedMs }
   }
@@ -158,12 +160,12 @@ export class TaskSteps {
 
   /** The payload is kept no longer than it is needed: there may be thousands. */
   async #readPayload(task: Task): Promise<TaskPayload | null> {
-    const payload = await this.#read((bytes) => readPayload(bytes, task.payloadDigest))
+    const payload = await this.#read(task.workspaceId, (bytes) => readPayload(bytes, task.payloadDigest))
     if (payload !== null) this.#callbackUrl = payload.callbackUrl
     return payload
   }
 
-  #read<T>(read: (bytes: Uint8Array | null) => T): Promise<T> {
-    return this.#parts.payloadReads.run(async () => read(await this.#held.lease().item.bytes()))
+  #read<T>(workspaceId: string, read: (bytes: Uint8Array | null) => T): Promise<T> {
+    return this.#parts.payloadReads.run(workspaceId, async () => read(await this.#held.lease().item.bytes()))
   }
 }

@@ -5,7 +5,12 @@ import { parseUsd } from '../../../src/domain/money.ts'
 import { getValidator } from '../../../src/encoding/schema-validation.ts'
 import type { Event, EventOf, EventType } from '../../../src/events/envelope.ts'
 import type { AdminChange, AdminChangeQuery } from '../../../src/projections/admin-changes/queries.ts'
+import type { ReportQuery } from '../../../src/projections/statements/report.ts'
+import type { Unfinished } from '../../../src/projections/unfinished.ts'
+import type { AnswerPart, RoutedRequest } from '../../../src/roles/dispatch.ts'
+
 import {
+  answerJson,
   type EdgeOptions,
   errorOf,
   plainAsk,
@@ -18,8 +23,8 @@ import {
 
 const token = 'a-token-of-ana-that-nobody-can-guess'
 const admins = [
-  { name: 'bob', sha256: hash('sha256', 'a-token-of-bob-that-nobody-can-guess') },
-  { name: 'ana', sha256: hash('sha256', token) },
+  { name: 'bob', sha256: hash('sha256', 'a-token-of-bob-that-nobody-can-guess'), role: 'owner' as const },
+  { name: 'ana', sha256: hash('sha256', token), role: 'owner' as const },
 ]
 
 interface Answer {
@@ -97,7 +102,15 @@ t.test('without tokens the admin API is closed, and says so', async (t) => {
 t.test('workspaces', async (t) => {
   const { ask, said } = await start(t)
   const open = { id: 'globex', name: 'Globex', credit_limit: '5.5' }
-  const shown = { object: 'workspace', ...open, balance: '0', held: '0', available: '5.5' }
+  const shown = {
+    object: 'workspace',
+    ...open,
+    account: null,
+    status: 'open',
+    balance: '0',
+    held: '0',
+    available: '5.5',
+  }
   t.same(await ask('POST', 'workspaces', open), { status: 201, body: shown })
   t.same(await ask('POST', 'workspaces', open), { status: 200, body: shown }, 'opened before')
   t.match(await ask('POST', 'workspaces', { ...open, name: 'Other' }), refused(409, 'conflict'))
@@ -105,6 +118,8 @@ t.test('workspaces', async (t) => {
     status: 201,
     body: { name: 'initech', credit_limit: '0' },
   })
+  t.match(await ask('PATCH', 'workspaces/globex', { account: 'globex-corp' }), { body: { account: 'globex-corp' } })
+  t.match(await ask('PATCH', 'workspaces/globex', { account: 'no spaces' }), { status: 400 })
   t.match(await ask('PATCH', 'workspaces/globex', { credit_limit: '7' }), {
     status: 200,
     body: { name: 'Globex', available: '7' },
@@ -131,8 +146,139 @@ t.test('workspaces', async (t) => {
       ['WorkspaceOpened', 'admin:ana'],
       ['WorkspaceChanged', 'admin:ana'],
       ['WorkspaceChanged', 'admin:ana'],
+      ['WorkspaceChanged', 'admin:ana'],
     ],
   )
+})
+
+t.test(
+  'a suspended workspace reads and calls no model, a closed one nothing; what runs is served and billed',
+  async (t) => {
+    const started = Promise.withResolvers<void>()
+    const goOn = Promise.withResolvers<void>()
+    async function* serve(call: RoutedRequest, bill: () => Promise<void>): AsyncGenerator<AnswerPart> {
+      started.resolve()
+      await goOn.promise
+      yield* answerJson(call, bill)
+    }
+    const { edge, ask, said } = await start(t, { serve })
+    const running = edge.post(plainAsk)
+    await started.promise
+    const at = `workspaces/${workspaceId}`
+    const authorization = { headers: { authorization: `Bearer ${secret}` } }
+    const called = async () => (await edge.post(plainAsk)).status
+    const read = async () => (await fetch(`${edge.url}/v1/ledger/usage`, authorization)).status
+    const listed = async () => (await fetch(`${edge.url}/v1/models`, authorization)).status
+
+    t.match(await ask('POST', `${at}/suspend`), { status: 200, body: { status: 'suspended' } })
+    t.same([await called(), await read(), await listed()], [403, 200, 200])
+    t.match(await errorOf(await edge.post(plainAsk)), { code: 'access_denied', message: /is suspended/ })
+    t.match(await ask('POST', `${at}/credits`, { amount: '1', reference: 'late' }), { status: 201 })
+    t.match(await ask('POST', `${at}/resume`), { status: 200, body: { status: 'open' } })
+    goOn.resolve()
+    t.equal(await called(), 200)
+
+    t.match(await ask('POST', `${at}/close`), { status: 200, body: { status: 'closed' } })
+    t.match(await ask('POST', `${at}/close`), { status: 200, body: { status: 'closed' } })
+    t.same([await called(), await read(), await listed()], [403, 403, 403])
+    t.match(await errorOf(await edge.post(plainAsk)), { code: 'access_denied', message: /is closed/ })
+    t.equal((await running).status, 200)
+    t.equal(only(edge.log.events, 'UsageRecorded').length, 2)
+    for (const [method, path, body] of [
+      ['POST', `${at}/resume`],
+      ['POST', `${at}/suspend`],
+      ['PATCH', at, { name: 'x' }],
+      ['POST', 'keys', { workspace: workspaceId, name: 'ci' }],
+      ['POST', `${at}/credits`, { amount: '1', reference: 'later' }],
+      ['POST', 'workspaces', { id: workspaceId, name: 'x' }],
+    ] as const)
+      t.match(await ask(method, path, body), refused(409, 'conflict'), path)
+    const adjustment = { amount: '-1', reason: 'chargeback', reference: 'ticket-9' }
+    t.match(await ask('POST', `${at}/adjustments`, adjustment), { status: 201 })
+    t.match(await ask('GET', at), { status: 200, body: { status: 'closed' } })
+    t.match(await ask('POST', 'workspaces/nobody/close'), refused(404, 'not_found'))
+    t.same(
+      said().flatMap(({ type, actor }) => (/^Workspace/.test(type) ? [[type, actor]] : [])),
+      ['WorkspaceSuspended', 'WorkspaceResumed', 'WorkspaceClosed'].map((type) => [type, 'admin:ana']),
+    )
+  },
+)
+
+t.test('a month is closed once what it has is settled, and reopened', async (t) => {
+  const totals = {
+    ...{ workspaces: 1, requests: 2, opening: '0', credits: '10', charges: '1.5', corrections: '-0.5' },
+    ...{ fees: '0', lapsed: '0', closing: '9' },
+  }
+  const journal = { digest: 'ab'.repeat(32), totals }
+  const unfinished: Unfinished[] = [{ kind: 'open task', workspaceId, id: 'task_1' }]
+  const readModels = {
+    listUnfinished: async () => ({ sequence: 9, value: unfinished }),
+    readPeriodJournal: async () => journal,
+  }
+  const { ask, said } = await start(t, { readModels })
+  const inTwoYears = `${new Date().getUTCFullYear() + 2}-01`
+  t.match(await ask('POST', `periods/${inTwoYears}/close`, {}), refused(409, 'conflict'))
+  t.match(await ask('POST', 'periods/January/close', {}), refused(404, 'not_found'))
+  t.match(await ask('POST', 'periods/2026-01/close', { force: true }), { status: 400 })
+  const open = await ask('POST', 'periods/2026-01/close', {})
+  t.match(open, { status: 409, body: { error: { message: /open task task_1 of acme/ } } })
+  t.same(said(), [])
+  const closed = { month: '2026-01', state: 'closed', ...journal, exceptions: 1 }
+  t.match(await ask('POST', 'periods/2026-01/close', { with_exceptions: true }), { status: 201, body: closed })
+  t.match(await ask('POST', 'periods/2026-01/close', {}), { status: 200, body: closed }, 'closed before')
+  t.match(await ask('POST', 'periods/2026-03/close', {}), {
+    status: 409,
+    body: { error: { message: /Close 2026-02 first/ } },
+  })
+  t.match(await ask('POST', 'periods/2025-12/close', {}), refused(409, 'conflict'))
+  unfinished.length = 0
+  t.match(await ask('POST', 'periods/2026-02/close', {}), { status: 201, body: { exceptions: 0 } })
+  t.match((await ask('GET', 'periods')).body, { data: [{ month: '2026-01' }, { month: '2026-02' }] })
+  t.match(await ask('POST', 'periods/2026-01/reopen', { reason: 'x' }), refused(409, 'conflict'))
+  t.match(await ask('POST', 'periods/2026-02/reopen', {}), { status: 400 })
+  t.match(await ask('POST', 'periods/2026-02/reopen', { reason: 'x' }), { body: { state: 'open' } })
+  t.match(await ask('POST', 'periods/2026-02/reopen', { reason: 'x' }), refused(404, 'not_found'))
+  t.same(
+    said().map(({ type, subject, actor }) => [type, subject, actor]),
+    [
+      ['PeriodCutOff', '2026-01', 'admin:ana'],
+      ['PeriodClosed', '2026-01', 'admin:ana'],
+      ['PeriodCutOff', '2026-02', 'admin:ana'],
+      ['PeriodClosed', '2026-02', 'admin:ana'],
+      ['PeriodReopened', '2026-02', 'admin:ana'],
+    ],
+  )
+})
+
+t.test('a report of a month, by groups', async (t) => {
+  const asked: ReportQuery[] = []
+  const row = { requests: 2, chargesPicos: 5_000_000_000_000n, correctionsPicos: -1_000_000_000_000n, feesPicos: 0n }
+  const readReport = async (wanted: ReportQuery) => {
+    asked.push(wanted)
+    return { sequence: 9, value: { rows: [{ group: ['acme', ''], ...row }], workspaces: 1 } }
+  }
+  const { ask } = await start(t, { readModels: { readReport } })
+  const figures = { requests: 2, charges: '5', corrections: '-1', fees: '0', net: '4' }
+  t.same(await ask('GET', 'reports?month=2026-12&group_by=workspace,tag:team'), {
+    status: 200,
+    body: {
+      object: 'report',
+      month: '2026-12',
+      group_by: ['workspace', 'tag:team'],
+      workspaces: 1,
+      rows: [{ group: { workspace: 'acme', 'tag:team': 'unattributed' }, ...figures }],
+      total: { group: {}, ...figures },
+    },
+  })
+  t.match(asked, [{ from: new Date('2026-12-01'), to: new Date('2027-01-01'), groupBy: ['workspace', 'tag:team'] }])
+  t.match(await ask('GET', 'reports'), { status: 200, body: { group_by: ['workspace', 'model'] } })
+  for (const [query, param] of [
+    ['month=2026-13', 'month'],
+    ['month=november', 'month'],
+    ['month=2026-12&group_by=region', 'group_by'],
+    ['month=2026-12&group_by=model,model', 'group_by'],
+  ] as const)
+    t.match(await ask('GET', `reports?${query}`), refused(400, 'invalid_value', param), query)
 })
 
 t.test('a credit limit that is taken away is obeyed by the next hold', async (t) => {
@@ -546,6 +692,7 @@ t.test('limits of a workspace and of its keys', async (t) => {
     key: 'key-1',
     limits: shown,
     spent,
+    held: spent,
   })
   t.match((await ask('GET', 'workspaces/acme/limits')).body, {
     object: 'list',
@@ -579,6 +726,40 @@ t.test('limits of a workspace and of its keys', async (t) => {
     said().map(({ type, actor }) => [type, actor]),
     Array.from({ length: 5 }, () => ['LimitsSet', 'admin:ana']),
   )
+})
+
+t.test('spend limits of tags and of end users', async (t) => {
+  const { ask, said } = await start(t)
+  const at = 'workspaces/acme/limits'
+  const spend = { spend: { day: '1.5' } }
+  const none = { day: '0', month: '0', total: '0' }
+  const named = { object: 'limits', workspace: 'acme', key: null, limits: spend, spent: none, held: none }
+  t.match((await ask('PUT', `${at}?tag=team%3Dsearch`, spend)).body, { ...named, tag: 'team=search' })
+  const { body } = await ask('PUT', `${at}?user=alice`, spend)
+  t.match(body, { ...named, end_user: /^[0-9a-f]{64}$/, warnings: undefined })
+  t.notMatch(JSON.stringify([body, said()]), 'alice', 'its name is stored nowhere')
+  const ofAlice = `${at}?end_user=${body['end_user']}`
+  for (const path of [ofAlice, `${at}?user=alice`])
+    t.match((await ask('GET', path)).body, { data: [{ end_user: body['end_user'], limits: spend }], next_cursor: null })
+  t.match((await ask('GET', `${at}?user=bob`)).body, { data: [{ limits: {} }] })
+  t.match((await ask('GET', at)).body, { data: [{ key: null, in_force: {} }, { end_user: /./ }, { tag: /./ }] })
+  const before = said().length
+  t.equal((await ask('PUT', ofAlice, { spend: { day: '1.50' } })).status, 200)
+  t.equal(said().length, before, 'unchanged')
+
+  t.match(await ask('PUT', ofAlice, { requests_per_minute: 1 }), refused(400, 'invalid_value'))
+  t.match(await ask('PUT', `${at}?tag=team`, spend), refused(400, 'invalid_value', 'tag'))
+  t.match(await ask('PUT', `${at}?tag=team%3D%00`, spend), refused(400, 'invalid_value', 'tag'))
+  t.match(await ask('PUT', `${at}?end_user=alice`, spend), refused(400, 'invalid_value', 'end_user'))
+  t.match(await ask('PUT', `${at}?user=a&tag=team%3Da`, spend), refused(400, 'invalid_value', 'user'))
+  t.match(await ask('PUT', `${at}?team=search`, spend), refused(400, 'unsupported_parameter', 'team'))
+  t.match(await ask('PUT', 'workspaces/nobody/limits?user=alice', spend), refused(404, 'not_found'))
+
+  t.match((await ask('DELETE', 'workspaces/acme/end-users')).status, 200)
+  t.match((await ask('GET', at)).body, { data: [{ in_force: {} }, { tag: 'team=search' }] }, 'its limits are erased')
+  t.match((await ask('GET', `${at}?user=alice`)).body, { data: [{ limits: {} }] }, 'it has another id')
+  t.match((await ask('DELETE', `${at}?tag=team%3Dsearch`)).body, { tag: 'team=search', limits: {} })
+  t.match((await ask('GET', at)).body, { data: [{ key: null, limits: {}, tag: undefined }] })
 })
 
 t.test('limits of a plan and of the configuration are shown where they bind', async (t) => {

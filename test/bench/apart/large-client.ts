@@ -3,7 +3,7 @@ import { wholeAnswerOf } from '../chat-answers.ts'
 import { answerQuestions } from '../child.ts'
 import { textOf } from '../content.ts'
 import { type Addressed, bodyOf } from '../requests.ts'
-import { paths } from '../routes.ts'
+import { pathOf } from '../routes.ts'
 import { ordinaryShape } from '../shape.ts'
 
 export interface LargeQuestion extends Addressed {
@@ -22,9 +22,9 @@ export interface LargeResult {
 
 /** Null, or what is wrong with the answer. */
 const ask = async (to: Addressed, body: Buffer<ArrayBuffer>, expected: Buffer): Promise<string | null> => {
-  const { url, key, format } = to
+  const { url, key, format, model } = to
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  const response = await fetch(`${url}${paths[format]}`, { method: 'POST', headers, body })
+  const response = await fetch(`${url}${pathOf(format, model, false)}`, { method: 'POST', headers, body })
   const answer = Buffer.from(await response.arrayBuffer())
   if (response.status !== 200) return `${response.status}: ${answer.toString('utf8', 0, 200)}`
   return answer.equals(expected) ? null : `an answer of ${answer.length} bytes, not ${expected.length}`

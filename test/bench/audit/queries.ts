@@ -52,7 +52,7 @@ const midnight = (): Date => new Date(firstDayMs + below(shape.days) * dayMs)
 /** `days` days that begin anywhere. */
 const someDays = (days: number) => {
   const from = below(shape.days - days + 1)
-  return { from: dayText(from), to: dayText(from + days) }
+  return { from: dayText(from), to: dayText(from + days - 1) }
 }
 
 const upTo = (from: Date, ms: number): StatementRange => ({ from, to: new Date(from.getTime() + ms) })

@@ -45,6 +45,44 @@ const rotate = (more: object = {}): AccountCommand => ({
   ...more,
 })
 
+const statusIs = (type: 'WorkspaceSuspended' | 'WorkspaceResumed' | 'WorkspaceClosed'): AccountFact => ({
+  type,
+  data: { workspaceId },
+})
+
+t.test('a workspace is suspended and resumed, and closed for good', async (t) => {
+  const [suspend, resume, close] = (['SuspendWorkspace', 'ResumeWorkspace', 'CloseWorkspace'] as const).map(
+    (type): AccountCommand => ({ type, workspaceId }),
+  )
+  const [suspended, resumed, closed] = (['WorkspaceSuspended', 'WorkspaceResumed', 'WorkspaceClosed'] as const).map(
+    statusIs,
+  )
+  for (const command of [suspend!, resume!, close!]) t.same(decided(command), { refused: 'workspace_unknown' })
+  t.same(decided(suspend!, opened), { facts: [suspended] })
+  t.same(decided(suspend!, opened, suspended!), { facts: [] })
+  t.same(decided(resume!, opened), { facts: [] })
+  t.same(decided(resume!, opened, suspended!), { facts: [resumed] })
+  t.same(decided(close!, opened), { facts: [closed] })
+  t.same(decided(close!, opened, suspended!), { facts: [closed] })
+  t.same(decided(close!, opened, closed!), { facts: [] })
+  const { workspaces } = given(opened, suspended!, changed('New', '5'))
+  t.match(workspaces.get(workspaceId), { name: 'New', status: 'suspended' }, 'a change leaves the status')
+  t.equal(given(opened, closed!, resumed!, suspended!).workspaces.get(workspaceId)?.status, 'closed')
+  t.notOk('status' in given(opened, suspended!, resumed!).workspaces.get(workspaceId)!)
+
+  const refused = { refused: 'workspace_closed' }
+  const open: AccountCommand = { type: 'OpenWorkspace', workspaceId, name: 'Acme', creditLimitPicos: parseUsd('5') }
+  for (const command of [suspend!, resume!, open, issue, { type: 'ChangeWorkspace', workspaceId, name: 'x' } as const])
+    t.same(decided(command, opened, closed!), refused, command.type)
+  t.same(decided(rotate(), opened, issued('key-1'), closed!), refused)
+  t.same(decided({ type: 'RevokeKey', keyId: 'key-1' }, opened, issued('key-1'), closed!), {
+    facts: [revoked('key-1')],
+  })
+  t.same(decided(issue, opened, suspended!), {
+    facts: [issued('key-2', { sha256: fresh.sha256, prefix: fresh.prefix })],
+  })
+})
+
 t.test('a workspace is opened once, and changed where something differs', async (t) => {
   const open: AccountCommand = { type: 'OpenWorkspace', workspaceId, name: 'Acme', creditLimitPicos: parseUsd('5') }
   t.same(decided(open), { facts: [opened] })
@@ -57,6 +95,19 @@ t.test('a workspace is opened once, and changed where something differs', async 
   t.same(decided({ ...change, creditLimitPicos: 0n }, opened), { facts: [changed('Acme', '0')] })
   t.same(decided(change, opened), { facts: [] })
   t.same(decided({ ...change, name: 'Acme', creditLimitPicos: parseUsd('5') }, opened), { facts: [] })
+  const moved: AccountFact = {
+    type: 'WorkspaceChanged',
+    data: { workspaceId, name: 'Acme', creditLimit: '5', account: 'acme-corp' },
+  }
+  t.same(decided({ ...change, account: 'acme-corp' }, opened), { facts: [moved] })
+  t.same(decided({ ...change, account: 'acme-corp' }, opened, moved), { facts: [] })
+  t.same(decided({ ...change, creditLimitPicos: 0n }, opened, moved), {
+    facts: [{ ...moved, data: { ...moved.data, creditLimit: '0' } }],
+  })
+  t.same(decided({ ...change, account: '' }, opened, moved), { facts: [changed('Acme', '5')] })
+  t.equal(given(opened, moved, changed('Acme', '5')).workspaces.get(workspaceId)?.account, undefined)
+  t.same(decided({ ...open, account: 'acme-corp' }, opened), { refused: 'workspace_differs' })
+  t.same(decided(open, opened, moved), { facts: [] })
   t.equal(given(changed('New', '1')).workspaces.size, 0, 'what was never opened is not changed')
 })
 

@@ -61,20 +61,14 @@ for (const [what, record, asked, decision] of rows)
     t.match(decideKey(record, asked), decision)
   })
 
+const charged = { chargedUsd: '0.1', spender: { holders: ['k'], day: '2026-11-21' } }
+
 t.test('what was left behind', async (t) => {
   const stream: ClaimedKey = { ...claimed, work: { type: 'request', keyId: 'k', surface: 'chat', stream: true } }
   const task: ClaimedKey = { ...claimed, work: { type: 'task', taskId: 'task_1' } }
   t.equal(decideAbandoned(claimed, { chargedUsd: null }), 'forget')
-  t.equal(decideAbandoned(claimed, { chargedUsd: '0.1', day: '2026-11-21' }), 'give_back')
+  t.equal(decideAbandoned(claimed, charged), 'give_back')
   t.equal(decideAbandoned(stream, { chargedUsd: null }), 'forget')
-  t.equal(
-    decideAbandoned(stream, { chargedUsd: '0.1', day: '2026-11-21' }),
-    'stays_charged',
-    'bytes of it may have been read',
-  )
-  t.equal(
-    decideAbandoned(task, { chargedUsd: '0.1', day: '2026-11-21' }),
-    'forget',
-    'a task is submitted again under its id',
-  )
+  t.equal(decideAbandoned(stream, charged), 'stays_charged', 'bytes of it may have been read')
+  t.equal(decideAbandoned(task, charged), 'forget', 'a task is submitted again under its id')
 })

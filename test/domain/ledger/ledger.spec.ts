@@ -11,7 +11,7 @@ import { applyToDraft, draftWorkspace } from '../../../src/domain/ledger/workspa
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
 import { decideWallet, type WalletCommand } from '../../../src/domain/wallet/decide.ts'
-import { availablePicos, balancePicos, findKeyRemaining } from '../../../src/domain/wallet/wallet.ts'
+import { availablePicos, balancePicos, findRemaining } from '../../../src/domain/wallet/wallet.ts'
 import { type Event, type Fact, type FactOf, wrapEvent } from '../../../src/events/envelope.ts'
 
 const seal = (fact: Fact): Event => wrapEvent(fact, 'id', '/gateway/test', '2026-11-21T10:00:00.000Z')
@@ -100,7 +100,7 @@ const placing = (keyId: string, usd: string): WalletCommand => ({
   holdId: 'h9',
   minimumPicos: parseUsd(usd),
   desiredPicos: parseUsd(usd),
-  keyId,
+  holders: [keyId],
   day: '2026-11-21',
   deadline: '2026-11-21T12:00:00.000Z',
   owner: 'edge-1',
@@ -207,13 +207,13 @@ t.test('a key that took the place of another spends what is left of one limit wi
   const draft = draftWorkspace(acme, ledger.accounts)
   applyToDraft(draft, issued('key_3', 'key_2'))
   for (const keyId of ['key_0', 'key_1', 'key_2', 'key_3']) {
-    const room = findKeyRemaining(draft.wallet, keyId, '2026-11-21')
+    const room = findRemaining(draft.wallet, [keyId], '2026-11-21')
     t.equal(formatUsd(room?.leftPicos ?? 0n), '2', keyId)
     const decision = decideWallet(placing(keyId, '2.5'), draft.wallet)
-    t.match(decision, { refused: { reason: 'key_limit_reached' } }, keyId)
+    t.match(decision, { refused: { reason: 'spend_limit_reached' } }, keyId)
   }
   applyToDraft(draft, { type: 'HoldPlaced', data: { ...placed('h1', '1.5'), keyId: 'key_3', day: '2026-11-21' } })
-  t.match(decideWallet(placing('key_1', '1'), draft.wallet), { refused: { reason: 'key_limit_reached' } })
+  t.match(decideWallet(placing('key_1', '1'), draft.wallet), { refused: { reason: 'spend_limit_reached' } })
 })
 
 t.test('a workspace brings its credit limit', async (t) => {

@@ -50,6 +50,16 @@ t.test('a model is named as its provider is here', async (t) => {
     { providers: new Set(['xai', 'grok']), allowFree: false },
   )
   t.match(own, [{ model: 'xai/grok-4' }], 'a provider of that very name comes first')
+  const clouds: readonly (readonly [name: string, provider: string, model: string])[] = [
+    ['azure/gpt-5-mini', 'azure', 'azure/gpt-5-mini'],
+    ['eu.amazon.nova-lite-v1:0', 'bedrock_converse', 'bedrock/eu.amazon.nova-lite-v1:0'],
+    ['gemini-2.5-flash', 'vertex_ai-language-models', 'vertex/gemini-2.5-flash'],
+    ['vertex_ai/gemini-3.7-flash', 'vertex_ai', 'vertex/gemini-3.7-flash'],
+    ['vertex_ai/claude-opus-5', 'vertex_ai-anthropic_models', 'vertex/claude-opus-5'],
+  ]
+  const cloudScope = { providers: new Set(['azure', 'bedrock', 'vertex']), allowFree: false }
+  for (const [name, litellm_provider, model] of clouds)
+    t.match(readLiteLlm({ [name]: { ...plain, litellm_provider } }, cloudScope), [{ model }])
 })
 
 t.test('everything that can be expressed is', async (t) => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import {
   chooseDeployment,
   type DeploymentEvent,
@@ -30,16 +30,34 @@ const divisions: readonly (readonly number[])[] = [
   [1, 2, 3, 4, 5, 6],
 ]
 
-for (const weights of divisions)
-  t.test(`1,000 workspaces are within 5 points of the weights ${weights.join(' : ')}`, async (t) => {
-    const all = weights.map((weight, at) => ({ name: `deployment-${at}`, weight }))
-    const counts = sharesOf(all, 1_000)
-    const sum = weights.reduce((total, weight) => total + weight, 0)
-    for (const { name, weight } of all) {
-      const points = Math.abs((counts.get(name) ?? 0) / 10 - (100 * weight) / sum)
-      t.ok(points <= 5, `${name}: ${points.toFixed(1)} points beside its share`)
-    }
+/** Each workspace is drawn by itself: of n, a share p has n·p of them with the deviation √(n·p·(1−p)). */
+const deviationOf = (workspaces: number, share: number): number => Math.sqrt(workspaces * share * (1 - share))
+
+const assertShares = (
+  t: Test,
+  weights: readonly number[],
+  workspaces: number,
+  boundOf: (share: number) => number,
+): void => {
+  const all = weights.map((weight, at) => ({ name: `deployment-${at}`, weight }))
+  const counts = sharesOf(all, workspaces)
+  const sum = weights.reduce((total, weight) => total + weight, 0)
+  for (const { name, weight } of all) {
+    const expected = (workspaces * weight) / sum
+    const off = Math.abs((counts.get(name) ?? 0) - expected)
+    t.ok(off <= boundOf(weight / sum), `${name}: ${((100 * off) / expected).toFixed(1)} % beside its share`)
+  }
+}
+
+for (const weights of divisions) {
+  const named = weights.join(' : ')
+  t.test(`of 1,000 workspaces each share of ${named} is as near as chance makes it: within 3 deviations`, async (t) => {
+    assertShares(t, weights, 1_000, (share) => 3 * deviationOf(1_000, share))
   })
+  t.test(`of 100,000 workspaces each share of ${named} is within 5 % of its weight`, async (t) => {
+    assertShares(t, weights, 100_000, (share) => 0.05 * share * 100_000)
+  })
+}
 
 t.test('where one is gone, its own workspaces alone move', async () => {
   const weight = fc.integer({ min: 1, max: 100 })

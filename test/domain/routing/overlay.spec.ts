@@ -40,7 +40,7 @@ t.test('what is set counts before the configuration, and null gives its word bac
 
 t.test('the catalog follows the ledger', async (t) => {
   const ledger = { routing: initialOverlay }
-  const live = liveCatalog(catalog, ledger)
+  const live = liveCatalog(() => catalog, ledger)
   t.equal(live(), live(), 'it is made once')
   ledger.routing = applyToOverlay(ledger.routing, aliasSet('mini', 'openai/c'))
   t.equal(live().aliases['mini'], 'openai/c')

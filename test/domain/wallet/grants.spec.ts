@@ -75,7 +75,7 @@ const commandOf = (wallet: Wallet, step: Step, index: number): WalletCommand => 
       return { type: 'Credit', amountPicos: BigInt(step.amount), reference: `ref-${index}`, note: '', expiresAt }
     case 'hold':
       return {
-        ...{ type: 'PlaceAllowance', holdId: `hold-${index}`, deadline: isoAfter(9), owner: 'edge', keyId: null, day },
+        ...{ type: 'PlaceAllowance', holdId: `hold-${index}`, deadline: isoAfter(9), owner: 'edge', holders: [], day },
         minimumPicos: 1n,
         desiredPicos: BigInt(step.amount),
       }

@@ -6,15 +6,15 @@ import { applyCharge, applyHoldSettlement, applyToWallet, type WalletFact } from
 import {
   addSpending,
   dayEndsMs,
-  type KeySpending,
   limitRenewalMs,
   noSpending,
+  type Spending,
   spendLimitsOf,
 } from '../../../src/domain/wallet/spending.ts'
 import {
   availablePicos,
   draftWallet,
-  findKeyRemaining,
+  findRemaining,
   initialWallet,
   spendingOf,
   type Wallet,
@@ -53,7 +53,7 @@ const charge = (wallet: Wallet, usd: string, holdId: string | null, keyId = 'key
   applyCharge(wallet, 'r1', parseUsd(usd), parseUsd(usd), holdId, { keyId, day })
 
 /** As `day: spent day/month/total, held day/month/total`. */
-const told = ({ day, spent, held }: KeySpending): string => {
+const told = ({ day, spent, held }: Spending): string => {
   const figures = [spent, held].map(({ dayPicos, monthPicos, totalPicos }) =>
     [dayPicos, monthPicos, totalPicos].map(formatUsd).join('/'),
   )
@@ -71,7 +71,7 @@ const place = (
   holdId: 'h9',
   minimumPicos: parseUsd(minimum),
   desiredPicos: parseUsd(desired),
-  keyId,
+  holders: keyId === null ? [] : [keyId],
   day,
   deadline,
   owner: 'edge-1',
@@ -168,16 +168,16 @@ t.test('a hold takes no more than the key may spend, nor than the wallet has', a
       'and not more',
       given(credited('100'), limited({ day: '10' })),
       place('10.000000000001', '11'),
-      'key_limit_reached',
+      'spend_limit_reached',
     ],
     ['the wallet', given(credited('3'), limited({ day: '10' })), place('3.1', '4'), 'insufficient'],
     [
       'the least limit',
       given(credited('9'), limited({ day: '9', month: '2', total: '8' })),
       place('2.1', '3'),
-      'key_limit_reached',
+      'spend_limit_reached',
     ],
-    ['nothing at all', given(credited('9'), limited({ total: '0' })), place('0', '1'), 'key_limit_reached'],
+    ['nothing at all', given(credited('9'), limited({ total: '0' })), place('0', '1'), 'spend_limit_reached'],
     [
       'another key',
       given(credited('9'), limited({ total: '0' })),
@@ -200,7 +200,7 @@ t.test('a hold takes no more than the key may spend, nor than the wallet has', a
       'held by others',
       given(credited('9'), limited({ day: '5' }), held('h1', '3')),
       place('2.1', '3'),
-      'key_limit_reached',
+      'spend_limit_reached',
     ],
     [
       'another day',
@@ -212,7 +212,7 @@ t.test('a hold takes no more than the key may spend, nor than the wallet has', a
       'the same month',
       given(credited('9'), limited({ month: '5' }), held('h1', '3')),
       place('2.1', '5', '2026-11-22'),
-      'key_limit_reached',
+      'spend_limit_reached',
     ],
     [
       'another month',
@@ -224,7 +224,7 @@ t.test('a hold takes no more than the key may spend, nor than the wallet has', a
       'for ever',
       given(credited('9'), limited({ total: '5' }), held('h1', '3')),
       place('2.1', '5', '2027-12-01'),
-      'key_limit_reached',
+      'spend_limit_reached',
     ],
     [
       'a clock behind',
@@ -241,7 +241,7 @@ t.test('a limit that is set later counts what was spent before', async (t) => {
   charge(wallet, '3', null)
   applyToWallet(wallet, limited({ day: '5', month: '100' }))
   t.equal(placed(wallet, place('2', '2')), '2 key-1 2026-11-21')
-  t.equal(placed(wallet, place('2.1', '2.1')), 'key_limit_reached')
+  t.equal(placed(wallet, place('2.1', '2.1')), 'spend_limit_reached')
   t.equal(placed(wallet, place('5', '5', '2026-11-22')), '5 key-1 2026-11-22')
 })
 
@@ -254,7 +254,7 @@ t.test('a video is covered whole by what the key may spend, or refused', async (
   })
   t.match(decideWallet(command('6'), wallet), { facts: [{ data: { day: '2026-11-21', task: { keyId: 'key_1' } } }] })
   t.match(decideWallet(command('6.1'), wallet), {
-    refused: { reason: 'key_limit_reached', remaining: { period: 'total', leftPicos: parseUsd('6'), heldPicos: 0n } },
+    refused: { reason: 'spend_limit_reached', remaining: { period: 'total', leftPicos: parseUsd('6'), heldPicos: 0n } },
   })
 })
 
@@ -263,8 +263,8 @@ t.test('facts tried on a draft leave what the key spent as it was', async (t) =>
   const draft = draftWallet(wallet)
   applyToWallet(draft, held('h2', '2'))
   applyToWallet(draft, limited({ day: '50' }))
-  t.equal(findKeyRemaining(draft, 'key-1', '2026-11-21')?.leftPicos, parseUsd('45'))
-  t.equal(findKeyRemaining(wallet, 'key-1', '2026-11-21')?.leftPicos, parseUsd('2'))
+  t.equal(findRemaining(draft, ['key-1'], '2026-11-21')?.leftPicos, parseUsd('45'))
+  t.equal(findRemaining(wallet, ['key-1'], '2026-11-21')?.leftPicos, parseUsd('2'))
 })
 
 t.test('when limits renew', async (t) => {
@@ -347,7 +347,7 @@ const commandOf = (step: Step & { do: 'place' | 'task' }, index: number, today: 
         holdId: `h${index}`,
         minimumPicos: BigInt(step.minimum),
         desiredPicos: BigInt(step.desired),
-        keyId: `key-${step.key}`,
+        holders: [`key-${step.key}`],
         day: days[Math.max(0, today - step.late)]!,
         deadline,
         owner: 'edge-1',
@@ -364,7 +364,7 @@ const commandOf = (step: Step & { do: 'place' | 'task' }, index: number, today: 
 
 const isWithin = (wallet: Wallet, keyId: string, spend: Spend): boolean => {
   const { day, spent, held } = spendingOf(wallet, keyId)
-  const open = [...wallet.holds.values()].filter(({ spender }) => spender?.keyId === keyId)
+  const open = [...wallet.holds.values()].filter(({ spender }) => spender?.holders.includes(keyId))
   const sumOf = (counts: (day: string) => boolean): bigint =>
     open.reduce((sum, { spender, remainingPicos }) => (counts(spender!.day) ? sum + remainingPicos : sum), 0n)
   return (

@@ -50,7 +50,7 @@ const place = (minimum: string, desired: string, holdId = 'h9'): WalletCommand =
   holdId,
   minimumPicos: parseUsd(minimum),
   desiredPicos: parseUsd(desired),
-  keyId: null,
+  holders: [],
   day: '2026-11-21',
   deadline: '2026-11-21T12:00:00.000Z',
   owner: 'edge-1',

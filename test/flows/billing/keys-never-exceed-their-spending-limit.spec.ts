@@ -1,8 +1,6 @@
 import t from 'tap'
 import { issueKey } from '../../../src/administration/account-changes.ts'
 import { executeSetLimits } from '../../../src/administration/limits-changes.ts'
-import { requireTables } from '../../../src/cli/platform.ts'
-import { rebuildReadModels } from '../../../src/cli/replay.ts'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { spendingOf } from '../../../src/domain/wallet/wallet.ts'
 import type { Spend } from '../../../src/events/types.ts'
@@ -10,6 +8,7 @@ import { checkCharges } from '../../support/bills.ts'
 import { Clients, chat, chatBody, type Seen, until } from '../../support/clients.ts'
 import { startExternalServers } from '../../support/external-servers.ts'
 import { runtime, sheetOf } from '../../support/gateway.ts'
+import { checkRebuilt } from '../../support/rebuilt-tables.ts'
 import { startRolesTogether } from '../../support/roles-together.ts'
 import { plainUsd, submitVideo, usdTimes, type VideoSurface, videoOptions } from '../../support/video.ts'
 
@@ -177,11 +176,7 @@ t.test('videos count for the key too, whole or not at all', async (t) => {
 t.test('every charge is the sum of its lines, and a rebuild makes the same tables', async (t) => {
   await until(() => wallet.heldPicos === 0n)
   await checkCharges(t, running)
-  const { database, place } = requireTables(operator.platform)
-  await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
-  const { equal, comparisons } = await rebuildReadModels({ log: operator.log, place, swap: false })
-  t.ok(equal, comparisons.map(({ table, rows }) => `${rows} ${table}`).join(', '))
-  const rowsOf = (name: string) => comparisons.find(({ table }) => table === name)?.rows
+  const rowsOf = await checkRebuilt(t, operator)
   t.equal(rowsOf('limits'), 7)
   t.ok((rowsOf('key_spending') ?? 0) >= 8)
 })

@@ -15,7 +15,7 @@ const running = await startTestGateway(t, {
     'anthropic/plain': sheetOf(),
     'openai/vectors': sheetOf({ per_million_tokens: { input: '1', output: '0' }, max_output_tokens: 0 }),
   },
-  config: { tagNames: ['team', 'env'], admins: [{ name: 'ana', sha256: hash('sha256', adminToken) }] },
+  config: { tagNames: ['team', 'env'], admins: [{ name: 'ana', sha256: hash('sha256', adminToken), role: 'owner' }] },
   runtime: { ...runtime, clock: () => runtime.clock() + clock.aheadMs },
 })
 const { gateway, operator, sandbox, account } = running
@@ -100,6 +100,7 @@ t.test('usage grouped and filtered by tag and by end user equals the bills of th
   const search = await chargedFor(({ tags }) => tags?.['team'] === 'search')
   const support = await chargedFor(({ tags }) => tags?.['team'] === 'support')
   t.match(await list('usage?group_by=tag:team'), [
+    { tag: 'unattributed', requests: 1 },
     { tag: 'search', requests: 4, total: search },
     { tag: 'support', requests: 1, total: support },
   ])
@@ -118,7 +119,7 @@ t.test('usage grouped and filtered by tag and by end user equals the bills of th
   t.match(await list(`usage?group_by=end_user&end_user=${first?.endUser}`), [
     { end_user: first?.endUser, requests: 4, total: ofAlice },
   ])
-  t.equal((await list('usage?group_by=end_user')).length, 2)
+  t.match(await list('usage?group_by=end_user'), [{ end_user: 'unattributed', requests: 1 }, {}, {}])
   t.same(await list('usage?user=carol'), [])
   t.match(await list('usage?group_by=surface'), [{ requests: 3 }, {}, {}, {}], 'and all requests without a label')
   t.match(await refusalOf('usage?group_by=tag:team&user=alice'), { error: { param: 'group_by', message: /one tag/ } })

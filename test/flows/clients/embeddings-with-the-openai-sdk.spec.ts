@@ -88,6 +88,12 @@ t.test('token ids are one input, or several', async (t) => {
     param: 'input',
     message: /it has 300001 token ids, and a request takes at most 300000/,
   })
+  const tooMany = Array.from({ length: 2_049 }, () => 'a')
+  t.match(await faultOf(client.embeddings.create({ model: 'openai/vectors', input: tooMany })), {
+    status: 400,
+    param: 'input',
+    message: /it has 2049 inputs, and a request takes at most 2048/,
+  })
   t.match(await faultOf(client.embeddings.create({ model: 'gemini/vectors', input: [1, 2] })), {
     status: 400,
     param: 'input',

@@ -1,15 +1,18 @@
 import Anthropic from '@anthropic-ai/sdk'
+import { GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
 import t from 'tap'
 import { startBilling } from '../../support/bills.ts'
 import { until } from '../../support/clients.ts'
+import { AwsAccount, bedrockGate, bedrockRegion, staticKeys } from '../../support/clouds/bedrock.ts'
+import { startCloud } from '../../support/clouds/cloud.ts'
 import { sheetOf, startTestGateway } from '../../support/gateway.ts'
-import { chatSurface, messagesSurface, responsesSurface, type SurfaceClient } from './matrix/surfaces.ts'
+import { chatSurface, geminiSurface, messagesSurface, responsesSurface, type SurfaceClient } from './matrix/surfaces.ts'
 
 const models = {
   weather: 'weather;tool_calls=2',
   thinker: 'thinker',
-  slow: 'slow;output_tokens=200;chunk_delay_ms=20',
+  slow: 'slow;output_tokens=40;chunk_delay_ms=20',
   refused: 'refused;status=400;error_message=the prompt is odd',
 }
 /** By the name of the provider in the sandbox: its dialect, or the variant of one. */
@@ -19,8 +22,20 @@ const dialects = {
   google: 'openai-compatible (Gemini)',
   anthropic: 'anthropic',
   gemini: 'google',
+  bedrock: 'bedrock (Converse)',
+  'bedrock-claude': 'bedrock (InvokeModel)',
 }
+
+const awsModels = (id: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries({ plain: 'plain', ...models }).map(([name, directed]) => {
+      const [, ...directives] = directed.split(';')
+      return [name, [`${id}-${name}`, ...directives].join(';')]
+    }),
+  )
 const providers = Object.keys(dialects)
+/** Converse counts reasoning as output, and does not say how much of it that is. */
+const withoutReasoningCount: readonly string[] = ['bedrock']
 const sheets = Object.fromEntries(
   providers.flatMap((provider) =>
     ['plain', ...Object.keys(models)].map((model) => [`${provider}/${model}`, sheetOf({ max_output_tokens: 8_000 })]),
@@ -34,6 +49,18 @@ const assertThat = (holds: boolean, what: string): void => {
 }
 
 type Cell = (client: SurfaceClient, provider: string) => Promise<unknown>
+
+/** A conversation that others began, with their reasoning and calls. */
+const continueFrom =
+  (others: readonly string[]): Cell =>
+  async (client, provider) => {
+    for (const other of others.filter((each) => each !== provider)) {
+      const first = await client.whole({ model: `${other}/thinker`, text: 'Hi', effort: true })
+      const asked = { text: 'Where?', tools: true, effort: true, history: first.history }
+      const called = await client.whole({ model: `${other}/weather`, ...asked })
+      await client.whole({ model: `${provider}/weather`, tools: true, effort: true, history: called.history })
+    }
+  }
 
 /** Those that a provider answers whole: their bills equal its own count. */
 const billed: { readonly [feature: string]: Cell } = {
@@ -58,21 +85,11 @@ const billed: { readonly [feature: string]: Cell } = {
   },
   reasoning: async (client, provider) => {
     const { history } = await client.whole({ model: `${provider}/thinker`, text: 'Hi', effort: true })
+    if (provider.startsWith('bedrock'))
+      assertThat(/thinking|reasoning|thought/.test(JSON.stringify(history)), 'no reasoning in the answer')
     await client.whole({ model: `${provider}/thinker`, text: 'And south?', effort: true, history })
   },
-  'other provider': async (client, provider) => {
-    for (const other of providers.filter((each) => each !== provider)) {
-      const first = await client.whole({ model: `${other}/thinker`, text: 'Hi', effort: true })
-      const called = await client.whole({
-        model: `${other}/weather`,
-        text: 'Where?',
-        tools: true,
-        effort: true,
-        history: first.history,
-      })
-      await client.whole({ model: `${provider}/weather`, tools: true, effort: true, history: called.history })
-    }
-  },
+  'other provider': continueFrom(providers.filter((each) => !withoutReasoningCount.includes(each))),
 }
 
 const unbilled: { readonly [feature: string]: Cell } = {
@@ -80,11 +97,25 @@ const unbilled: { readonly [feature: string]: Cell } = {
     const fault = await client.whole({ model: `${provider}/refused`, text: 'Hi' }).catch((caught: unknown) => caught)
     assertThat(fault instanceof Error && /the prompt is odd/.test(fault.message), String(fault))
   },
+  'after Converse': continueFrom(withoutReasoningCount),
   abort: (client, provider) => client.abort({ model: `${provider}/slow`, text: 'Hi' }),
 }
 
 t.test('every surface serves every dialect, by the official SDKs, on real servers', async (t) => {
-  const running = await startTestGateway(t, { models, sheets })
+  const aws = new AwsAccount()
+  let sandboxUrl = ''
+  const origin = await startCloud(t, (call) => bedrockGate(sandboxUrl, aws)(call))
+  const authentication = { type: 'aws_keys', region: bedrockRegion, ...staticKeys } as const
+  const bedrock = { dialect: 'bedrock', profile: 'openai', baseUrl: origin, apiKey: '', authentication } as const
+  const running = await startTestGateway(t, {
+    models,
+    sheets,
+    providers: [
+      { ...bedrock, name: 'bedrock', models: awsModels('eu.amazon.nova-2') },
+      { ...bedrock, name: 'bedrock-claude', models: awsModels('eu.anthropic.claude-sonnet-4-5') },
+    ],
+  })
+  sandboxUrl = running.sandbox.url
   const { gateway, account, operator } = running
   const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.secret, maxRetries: 0 })
   const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: account.secret, maxRetries: 0 })
@@ -92,6 +123,7 @@ t.test('every surface serves every dialect, by the official SDKs, on real server
     chat: chatSurface(openai),
     messages: messagesSurface(anthropic),
     responses: responsesSurface(openai),
+    gemini: geminiSurface(new GoogleGenAI({ apiKey: account.secret, httpOptions: { baseUrl: gateway.url } })),
   }
   /** What was left is billed too, in its own time. */
   const allAreClosed = async (): Promise<boolean> => {
@@ -114,7 +146,7 @@ t.test('every surface serves every dialect, by the official SDKs, on real server
           return fault === null ? 'ok' : 'fails'
         }
         const results: string[] = []
-        const bills = await startBilling(running)
+        const bills = await startBilling(running, { reportsReasoning: !withoutReasoningCount.includes(provider) })
         for (const [feature, cell] of Object.entries(billed)) results.push(await run(feature, cell))
         const charged = await bills(t)
         t.ok(charged.length > 0)

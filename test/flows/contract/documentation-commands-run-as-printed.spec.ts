@@ -18,6 +18,7 @@ const printedAddress = 'http://127.0.0.1:8787'
 /** What no test runs, by a part of it. */
 const notRun: readonly (readonly [part: string, reason: string])[] = [
   ['make test', 'this test starts the gateway itself, without the installation'],
+  ['npm install -g', 'make package-test does so'],
   ['raw.githubusercontent.com', 'it downloads a file'],
   ['costs.json', 'the file comes from a provider'],
   ['-- servers', 'it takes a terminal of its own'],

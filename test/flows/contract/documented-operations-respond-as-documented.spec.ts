@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import t from 'tap'
 import { createSigner, deriveVerifier } from '../../../src/audit/note.ts'
+import { pick } from '../../fuzz/mutations.ts'
 import { documentedOperations, documentedSheets } from '../../support/documented-operations.ts'
 import { startTestGateway } from '../../support/gateway.ts'
 import { invalidOf } from '../../support/invalid-input.ts'
@@ -18,7 +19,7 @@ const audit = { sealing: true, origin: signer.name, signer, verifier: deriveVeri
 const token = 'a-token-of-ana-that-nobody-can-guess'
 
 const start = async (t: Parameters<typeof startTestGateway>[0]) => {
-  const admins = [{ name: 'ana', sha256: hash('sha256', token) }]
+  const admins = [{ name: 'ana', sha256: hash('sha256', token), role: 'owner' as const }]
   const { gateway, account } = await startTestGateway(t, videoOptions(documentedSheets, { admins, audit }))
   const { secret, workspaceId } = account
   return documentedOperations({ url: gateway.url, secret, adminToken: token, workspaceId })
@@ -26,8 +27,8 @@ const start = async (t: Parameters<typeof startTestGateway>[0]) => {
 
 t.test('valid requests are served, invalid ones refused, each as the document says', async (t) => {
   t.comment(`OPENAPI_SEED=${seed} OPENAPI_RUNS=${runs}`)
-  const { client, send, validOf, credentialsOf } = await start(t)
-  const valid = new Map<Documented, Sent>()
+  const { client, send, validOf, onEveryModel, credentialsOf } = await start(t)
+  const valid = new Map<Documented, readonly Sent[]>()
 
   /** As often as it takes for what was made to be there, and to be sealed. */
   const served = async (operation: Documented, sent: Sent): Promise<string> => {
@@ -42,15 +43,21 @@ t.test('valid requests are served, invalid ones refused, each as the document sa
     }
   }
   for (const operation of client.operations) {
-    const sent = await validOf(operation)
-    valid.set(operation, sent)
-    t.equal(await served(operation, sent), '', `${operation.name} ${sent.path}`)
+    const all = onEveryModel(operation, await validOf(operation))
+    valid.set(operation, all)
+    for (const sent of all)
+      t.equal(
+        await served(operation, sent),
+        '',
+        `${operation.name} ${sent.path} ${String(sent.body ?? '').slice(0, 100)}`,
+      )
   }
 
   const random = randomOf(seed)
   const statuses = new Map<number, number>()
-  for (const [operation, sent] of valid)
+  for (const [operation, all] of valid)
     for (let run = 0; run < runs; run += 1) {
+      const sent = pick(random, all)
       const invalid = invalidOf(client, operation, sent, credentialsOf(operation), random)
       const received = await send(operation, invalid.sent)
       statuses.set(received.status, (statuses.get(received.status) ?? 0) + 1)

@@ -130,6 +130,7 @@ const forgeriesOf = ({ thiefsRequest, responses, taskId }: Past): Readonly<Recor
   key_spending: `update key_spending set spent_day = 0, spent_month = 0, spent_total = 0`,
   keys: `update keys set revoked = false;
     insert into keys values ('forged', 'owner', 'forged', '${hash('sha256', forgedSecret)}', 'sk-forged', false, null, null)`,
+  label_spending: `update label_spending set limits = '{}', spent_day = 0, spent_month = 0, spent_total = 0`,
   late_verdicts: `insert into late_verdicts values (${far}, 0, 'LateVerdictSeen', 'thief', '${taskId}', null, 'SUCCESS', null, 1, null, now())`,
   limits: `delete from limits; insert into limits values ('broke', '', '{}')`,
   lost_writers: `insert into lost_writers select distinct edge, now() + interval '1 day' from usage_entries on conflict do nothing`,

@@ -112,6 +112,25 @@ const askOtherSurfaces = async (url: string, secret: string): Promise<void> => {
       headers: { ...key, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
+  const gemini = (target: string): Promise<Response> =>
+    fetch(`${url}/v1beta/models/${target}key=${secret}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ contents: [{ role: 'user', parts: [{ text: planted.prompt }] }] }),
+    })
+  const ofGemini = await Promise.all([
+    gemini('openai/plain:generateContent?'),
+    gemini('openai/plain:streamGenerateContent?alt=sse&'),
+    gemini('openai/plain:countTokens?'),
+    gemini('openai/leaky:generateContent?'),
+    gemini('openai/refused:streamGenerateContent?'),
+    gemini('openai/plain:generateContent?alt=proto&'),
+    gemini('openai/plain:unknown?'),
+    gemini(`openai/plain:generateContent?key=${secret}&`),
+    fetch(`${url}/v1beta/models?key=${secret}&pageSize=0`),
+    fetch(`${url}/v1beta/models/openai/none?key=${secret}`),
+  ])
+  for (const answer of ofGemini) if ((await answer.text()).includes(secret)) throw new Error('an answer has the key')
   const prompt = `${planted.prompt} [[queue_ms=0;run_ms=0]]`
   const answers = await Promise.all([
     post('/v1/messages', { model: 'openai/plain', max_tokens: 5, messages }),
@@ -260,7 +279,7 @@ t.test('after a run with every kind of outcome, no planted secret is anywhere on
   }
   const lines = gateway.logged.split('\n').filter((line) => line.includes('"event":"request.served"'))
   t.ok(lines.length > 20, 'requests have lines')
-  for (const surface of ['chat', 'messages', 'responses', 'video', 'native-video', 'none'])
+  for (const surface of ['chat', 'messages', 'responses', 'video', 'native-video', 'gemini', 'none'])
     t.ok(
       lines.some((line) => line.includes(`"surface":"${surface}"`)),
       surface,

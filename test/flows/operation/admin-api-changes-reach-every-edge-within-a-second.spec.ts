@@ -31,7 +31,7 @@ t.test('workspaces, keys, credit, aliases, routers and prices over the admin API
   const { operator, urls } = await startRolesTogether(t, {
     external: direct,
     counts: { edge: 2, scheduler: 2 },
-    config: { admins: [{ name: 'ana', sha256: hash('sha256', token) }] },
+    config: { admins: [{ name: 'ana', sha256: hash('sha256', token), role: 'owner' }] },
     sheets: { 'openai/other': sheetOf() },
   })
   const [one = '', other = ''] = urls
@@ -128,7 +128,7 @@ t.test('two edges that decide about one workspace at the same time decide one af
   const { operator, urls } = await startRolesTogether(t, {
     external: direct,
     counts: { edge: 2 },
-    config: { admins: [{ name: 'ana', sha256: hash('sha256', token) }] },
+    config: { admins: [{ name: 'ana', sha256: hash('sha256', token), role: 'owner' }] },
   })
   const both = async (times: number, method: string, path: string, bodyOf: (edge: number) => object) => {
     const asked = Array.from({ length: times }, () => urls.map((url, edge) => ask(url, method, path, bodyOf(edge))))

@@ -1,7 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { requireTables } from '../../../src/cli/platform.ts'
-import { rebuildReadModels } from '../../../src/cli/replay.ts'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { balancePicos } from '../../../src/domain/wallet/wallet.ts'
 import { checkCharges } from '../../support/bills.ts'
@@ -9,6 +7,7 @@ import { Clients, chat, chatBody, type Seen, until } from '../../support/clients
 import { startExternalServers } from '../../support/external-servers.ts'
 import { sheetOf } from '../../support/gateway.ts'
 import { randomOf } from '../../support/random.ts'
+import { checkRebuilt } from '../../support/rebuilt-tables.ts'
 import { startRolesTogether } from '../../support/roles-together.ts'
 import {
   type Answered,
@@ -219,9 +218,6 @@ t.test('chat and videos spend one wallet to its end, and never more', async (t) 
 
 t.test('every charge is the sum of its lines, and a rebuild makes the same tables', async (t) => {
   await checkCharges(t, running)
-  const { database, place } = requireTables(operator.platform)
-  await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
-  const { equal, comparisons } = await rebuildReadModels({ log: operator.log, place, swap: false })
-  t.ok(equal, comparisons.map(({ table, rows }) => `${rows} ${table}`).join(', '))
+  await checkRebuilt(t, operator)
   t.equal(sandbox.videos.totals().callbacksAsked, 0)
 })

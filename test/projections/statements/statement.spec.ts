@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import { entryRecord } from '../../../src/audit/entry-record.ts'
+import { readStatementFromLog } from '../../../src/audit/statement.ts'
 import { parseUsd } from '../../../src/domain/money.ts'
+import { wrapEvent } from '../../../src/events/envelope.ts'
+import type { Attempt } from '../../../src/events/types.ts'
 import { atCheckpoint } from '../../../src/projections/checkpoint/queries.ts'
 import {
   findSpan,
@@ -13,6 +17,7 @@ import {
   selectEntries,
 } from '../../../src/projections/statements/queries.ts'
 import { adjusted, credited, holdPlaced, holdReleased, opened, routed, used } from '../../roles/projector/facts.ts'
+import { histories, historyWorkspaces, logOfOwnTasks } from '../../roles/projector/history.ts'
 import { ledgerOf, openProjected, project } from '../../roles/projector/projecting.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
 import { startPostgres } from '../../support/postgres.ts'
@@ -65,6 +70,114 @@ t.test('a range is cut where the log first tells its instant, whatever comes beh
     t.equal(value.closing.balancePicos - value.opening.balancePicos, BigInt(entries.length) * parseUsd('1'))
     t.equal(sequence, 8)
   }
+})
+
+t.test("a charge has the provider's id of the call that served, whichever side of its request came last", async (t) => {
+  const attempt = { model: 'openai/gpt-4o-mini', provider: 'openai', status: 200, reason: null, durationMs: 1 }
+  const attempts: Attempt[] = [
+    { ...attempt, outcome: 'failed', status: 429, upstreamRequestId: 'req_limited' },
+    { ...attempt, outcome: 'served', upstreamRequestId: 'req_served' },
+  ]
+  const log = new MemoryLog()
+  await log.append([opened()])
+  await log.postToWallet('acme', [credited('first', '1')])
+  await log.append([routed('one', { reserved: '0.0005' }), used('one', { attempts })])
+  await log.append([used('two', { attempts }), routed('two')])
+  await log.append([routed('three'), used('three', { attempts: [{ ...attempt, outcome: 'served' }] })])
+  await projected.empty()
+  await project(log, projected.store, 2)
+  const { value } = await read(everything)
+  t.same(
+    value.entries.map(({ kind, reference, upstreamRequestId }) => [kind, reference, upstreamRequestId]),
+    [
+      ['credit', 'first', ''],
+      ['charge', 'one', 'req_served'],
+      ['excess', 'one', 'req_served'],
+      ['charge', 'two', 'req_served'],
+      ['charge', 'three', ''],
+    ],
+  )
+  const folded = await readStatementFromLog({ frames: log, to: log.frames.length }, 'acme', everything)
+  const logged: StatementEntry[] = []
+  for await (const entry of folded.entries) logged.push(entry)
+  t.match(logged, value.entries, 'the log gives the same')
+})
+
+const entriesFromLog = async (log: MemoryLog, workspaceId: string): Promise<readonly StatementEntry[]> => {
+  const folded = await readStatementFromLog({ frames: log, to: log.frames.length }, workspaceId, everything)
+  const entries: StatementEntry[] = []
+  for await (const entry of folded.entries) entries.push(entry)
+  return entries
+}
+
+t.test('a correction has the allocation of what it corrects, also where it was stored before it', async (t) => {
+  const tags = { team: 'search' }
+  const own = { model: 'openai/gpt-4o-mini', keyId: 'key-1', tags }
+  const correcting = (adjustmentId: string, corrects?: string) => {
+    const { corrects: _, ...data } = adjusted(adjustmentId).data
+    return {
+      ...adjusted(adjustmentId),
+      data: { ...data, note: 'a note', ...(corrects === undefined ? {} : { corrects }) },
+    }
+  }
+  const log = new MemoryLog()
+  await log.append([opened()])
+  await log.postToWallet('acme', [credited('first', '1'), correcting('early', 'one')])
+  await log.append([routed('one', { tags }), used('one')])
+  await log.postToWallet('acme', [
+    correcting('back', 'early'),
+    correcting('goodwill'),
+    correcting('typo', 'credit:first'),
+    correcting('other', 'two'),
+    correcting('itself', 'itself'),
+  ])
+  await log.append([routed('two', { workspaceId: 'beta' }), used('two', { workspaceId: 'beta' })])
+  await projected.empty()
+  await project(log, projected.store, 2)
+  const { entries } = (await read(everything)).value
+  const none = { model: '', keyId: '', tags: {}, priceVersion: '' }
+  t.match(entries, [
+    { kind: 'credit', ...none },
+    { reference: 'early', corrects: 'one', note: 'a note', ...own },
+    { kind: 'charge', reference: 'one', corrects: '', ...own },
+    { reference: 'back', corrects: 'early', ...own },
+    { reference: 'goodwill', corrects: '', ...none },
+    { reference: 'typo', corrects: 'credit:first', ...none },
+    { reference: 'other', corrects: 'two', ...none },
+    { reference: 'itself', ...none },
+  ])
+  t.same((await entriesFromLog(log, 'acme')).map(entryRecord), entries.map(entryRecord))
+})
+
+t.test('of any history: the tables and the log give the same lines, with the same allocations', async () => {
+  await fc.assert(
+    fc.asyncProperty(histories, fc.integer({ min: 1, max: 9 }), async (history, batch) => {
+      const log = logOfOwnTasks(history)
+      await projected.empty()
+      await project(log, projected.store, batch)
+      for (const workspaceId of historyWorkspaces) {
+        const { value } = await atCheckpoint(db, (trx, sequence) =>
+          readStatement(trx, workspaceId, { ...everything, limit: 1_000 }, sequence),
+        )
+        if (value.entries.length > 0)
+          assert.deepEqual((await entriesFromLog(log, workspaceId)).map(entryRecord), value.entries.map(entryRecord))
+      }
+    }),
+    propertyRuns(12),
+  )
+})
+
+t.test('holds and releases are hidden where that is asked, unless they are the kind', async (t) => {
+  const log = new MemoryLog()
+  await log.append([opened()])
+  await log.postToWallet('acme', [credited('first', '1'), holdPlaced('hold-1', '0.5'), holdReleased('hold-1')])
+  await projected.empty()
+  await project(log, projected.store, 2)
+  const kinds = async (wanted: Partial<StatementQuery>) =>
+    (await read(everything, wanted)).value.entries.map(({ kind }) => kind)
+  t.same(await kinds({}), ['credit', 'hold', 'release'])
+  t.same(await kinds({ hidesHolds: true }), ['credit'])
+  t.same(await kinds({ hidesHolds: true, kind: 'hold' }), ['hold'])
 })
 
 /** By the definition alone: the first entry whose time is the instant or later. */
@@ -193,4 +306,29 @@ t.test('a statement is read on from any entry', async (t) => {
       closing: { balancePicos: 0n },
     },
   )
+})
+
+t.test('a charge has the time of its bill, and never one before the movement above it', async (t) => {
+  const log = new MemoryLog()
+  const store = (seconds: number, fact: Parameters<typeof wrapEvent>[0]): void => {
+    const counter = log.frames.length + 1
+    const event = wrapEvent(fact, `event-${counter}`, '/gateway/test', at(seconds * 1_000).toISOString())
+    log.store({ walletSubject: null, writer: 'writer-1', counter, events: [event] })
+  }
+  store(10, used('stored-first'))
+  store(9, routed('stored-first'))
+  store(1, routed('late'))
+  store(5, used('late'))
+  await projected.empty()
+  await project(log, projected.store, 2)
+  const { value } = await read(everything)
+  const times = value.entries.map(({ reference, time, eventTime }) => [reference, time, eventTime] as const)
+  t.same(times, [
+    ['stored-first', at(10_000), at(10_000)],
+    ['late', at(10_000), at(5_000)],
+  ])
+  const fromLog = await readStatementFromLog({ frames: log, to: log.frames.length }, 'acme', everything)
+  const folded: StatementEntry[] = []
+  for await (const entry of fromLog.entries) folded.push(entry)
+  t.same(folded.map(entryRecord), value.entries.map(entryRecord))
 })

@@ -80,6 +80,8 @@ const accumulated = (stream: string) =>
     .stream({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] })
     .finalMessage()
 
+const caller = { type: 'direct' }
+
 t.test('a whole answer', async (t) => {
   t.strictSame(messagesClient.writeReply(reply, served, {}), {
     id: 'msg_0199d0a0000070008000000000000001',
@@ -102,11 +104,14 @@ t.test('a whole answer', async (t) => {
           },
         ],
       },
-      { type: 'tool_use', id: 'call_1', name: 'find', input: { a: [1] } },
-      { type: 'tool_use', id: 'call_2', name: 'find', input: {}, signature: 'gw1:openai:gemini' },
+      { type: 'tool_use', id: 'call_1', name: 'find', input: { a: [1] }, caller },
+      { type: 'tool_use', id: 'call_2', name: 'find', input: {}, caller, signature: 'gw1:openai:gemini' },
     ],
     stop_reason: 'tool_use',
     stop_sequence: null,
+    stop_details: null,
+    container: null,
+    diagnostics: null,
     usage: {
       input_tokens: 20,
       cache_creation_input_tokens: 0,

@@ -53,7 +53,7 @@ const assistantContent = ({ messages }: JsonObject): unknown =>
 t.test('what a provider signs is marked with its name, in a whole answer', async (t) => {
   const content = [thought, hidden, compaction, call]
   const json = answered(atBeta, content)
-  const mark = 'gw1:beta%20one:'
+  const mark = 'gw1:beta%20one%2F%2Fclaude:'
   t.match(contentOf(json), [
     { thinking: 'hm', signature: `${mark}${signature}` },
     { data: `${mark}aGlkZGVu` },
@@ -77,9 +77,9 @@ t.test('and in a stream', async (t) => {
     },
     { type: 'content_block_delta', index: 3, delta: { type: 'input_json_delta', partial_json: '{"signature":"a"}' } },
   ])
-  t.match(text, `"signature":"gw1:beta%20one:${signature}"`)
-  t.match(text, '"data":"gw1:beta%20one:aGlkZGVu"')
-  t.match(text, '"encrypted_content":"gw1:beta%20one:c3Vt"')
+  t.match(text, `"signature":"gw1:beta%20one%2F%2Fclaude:${signature}"`)
+  t.match(text, '"data":"gw1:beta%20one%2F%2Fclaude:aGlkZGVu"')
+  t.match(text, '"encrypted_content":"gw1:beta%20one%2F%2Fclaude:c3Vt"')
   t.equal(text.split('gw1:').length, 4)
 })
 

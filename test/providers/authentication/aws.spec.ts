@@ -82,11 +82,32 @@ t.test('keys of a profile: with their token, and again after the file changed', 
   authenticator.discard()
   t.equal(account.problemOf(await callOf(authenticator)), null)
   t.same([...account.usedKeys], [first, second])
+  await writeFile(credentialsFile, '[wor')
+  nowMs += 3_000
+  authenticator.discard()
+  t.equal(account.problemOf(await callOf(authenticator)), null, 'keys of a file that is of no use now are used on')
   const absent = open(t, { ...profile, profile: 'absent' }).authorize(request)
   await t.rejects(absent, {
     kind: 'authentication',
     cause: { message: /profile absent of .* has no aws_access_key_id/ },
   })
+})
+
+t.test('a profile whose keys are had another way is refused by name', async (t) => {
+  const folder = await temporaryFolder(t)
+  const [credentialsFile, configFile] = [join(folder, 'credentials'), join(folder, 'config')]
+  await writeFile(credentialsFile, '')
+  for (const [line, way] of [
+    ['role_arn = arn:aws:iam::123456789012:role/gateway', /assumes a role \(role_arn\)/],
+    ['sso_session = company', /logs in by SSO \(sso_session\)/],
+    ['credential_process = /bin/keys', /runs a program \(credential_process\)/],
+    ['web_identity_token_file = /var/run/token', /has a web identity/],
+    ['region = eu-west-1', /has no aws_access_key_id/],
+  ] as const) {
+    await writeFile(configFile, `[profile work]\n${line}\n`)
+    const authenticator = open(t, { type: 'aws_profile', region, profile: 'work', credentialsFile, configFile })
+    await t.rejects(authenticator.authorize(request), { kind: 'authentication', cause: { message: way } }, line)
+  }
 })
 
 t.test('the role of a machine, by version 2 of its metadata service, and that of a container', async (t) => {

@@ -4,20 +4,26 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { UndiciClient } from '../../../src/adapters/http/client.ts'
 import { signRs256 } from '../../../src/providers/authentication/google.ts'
-import { openAuthenticator } from '../../../src/providers/authentication/open-authenticator.ts'
+import { type AuthenticatorParts, openAuthenticator } from '../../../src/providers/authentication/open-authenticator.ts'
 import type { Authenticator } from '../../../src/providers/dialect/authenticator.ts'
+import { until } from '../../support/clients.ts'
 import { IssuedTokens, startCloud } from '../../support/clouds/cloud.ts'
 import { authorizedUser, googleMetadataGate, googleTokenGate, serviceAccount } from '../../support/clouds/google.ts'
 import { temporaryFolder } from '../../support/gateway.ts'
 
 const request = { url: 'https://upstream.example/', method: 'POST', headers: {}, signal: new AbortController().signal }
 
-const open = (t: Test, file: string | null, metadataUrl = 'http://127.0.0.1:1'): Authenticator => {
+const open = (
+  t: Test,
+  file: string | null,
+  metadataUrl = 'http://127.0.0.1:1',
+  parts: Partial<AuthenticatorParts> = {},
+): Authenticator => {
   const http = new UndiciClient()
   t.teardown(() => http.stop())
   return openAuthenticator(
     { type: 'google_credentials', file, metadataUrl },
-    { http, metadataHttp: http, clock: Date.now },
+    { http, metadataHttp: http, clock: Date.now, ...parts },
   )
 }
 
@@ -84,3 +90,48 @@ t.test('what is wrong with credentials is told without them', async (t) => {
   const absent = open(t, join(file, '..', 'absent.json'))
   await t.rejects(absent.authorize(request), { cause: { message: /cannot be read: ENOENT/ } })
 })
+
+t.test(
+  'a file that is replaced counts for the next token; one that is of no use is reported, and the former one used',
+  async (t) => {
+    const tokens = new IssuedTokens()
+    const origin = await startCloud(t, googleTokenGate(tokens))
+    const file = join(await temporaryFolder(t), 'credentials.json')
+    const reports: string[] = []
+    const files = {
+      usable: () => void reports.push('usable'),
+      rejected: (_: string, fault: unknown) => void reports.push((fault as Error).message),
+    }
+    let nowMs = Date.now()
+    await writeFile(file, '')
+    const authenticator = open(t, file, undefined, { clock: () => nowMs, files })
+    await until(() => reports.length === 1)
+    const renewed = async () => {
+      nowMs += 3_000
+      authenticator.discard()
+      return authenticator.authorize(request)
+    }
+    await writeFile(file, JSON.stringify(serviceAccount(origin)))
+    t.ok(tokens.accepts((await authenticator.authorize(request))['authorization']))
+    for (const broken of [
+      '',
+      '{"type":"service_account"}',
+      JSON.stringify({ ...serviceAccount(origin), private_key: 'x' }),
+    ]) {
+      await writeFile(file, broken)
+      t.ok(tokens.accepts((await renewed())['authorization']), broken.slice(0, 30))
+    }
+    await writeFile(file, JSON.stringify(authorizedUser(origin)))
+    const user = await renewed()
+    t.ok(tokens.accepts(user['authorization']))
+    t.equal(user['x-goog-user-project'], 'a-project', 'the new file is used')
+    t.match(reports, [
+      /is no JSON object/,
+      'usable',
+      /is no JSON object/,
+      /has no client_email/,
+      /private_key that cannot sign/,
+      'usable',
+    ])
+  },
+)

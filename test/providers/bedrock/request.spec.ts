@@ -107,15 +107,9 @@ t.test('a schema is asked for; what Converse has not is refused before it is cal
       },
     },
   })
-  const called = [
-    { role: 'user', content: 'x' },
-    { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'find', arguments: '{}' } }] },
-    { role: 'tool', tool_call_id: 'a', content: 'found' },
-  ]
   const image = (url: string) => [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }]
   for (const body of [
     { response_format: { type: 'json_object' } },
-    { messages: called, tools, tool_choice: 'none' },
     { messages: image('https://pictures.example/a.png') },
     { web_search_options: {} },
   ])
@@ -123,6 +117,48 @@ t.test('a schema is asked for; what Converse has not is refused before it is cal
   t.throws(() => chatBody({ messages: image('s3://the-operators-bucket/a.png') }), { code: 'invalid_value' })
   t.notOk('toolConfig' in chatBody({ tools, tool_choice: 'none' }))
   t.throws(() => embeddings.buildRequest(targetOf(), askedOf({ input: 'x' })), { code: 'unsupported_parameter' })
+})
+
+t.test('calls and their results are text where no tools are offered, which Converse refuses otherwise', async (t) => {
+  const call = { id: 'a', type: 'function', function: { name: 'find', arguments: '{"id":7}' } }
+  const messages = [
+    { role: 'user', content: 'x' },
+    { role: 'assistant', content: 'Let me see.', tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'a', content: 'found' },
+    { role: 'user', content: 'And?' },
+  ]
+  for (const without of [{ messages, tools, tool_choice: 'none' }, { messages }]) {
+    const body = chatBody(without)
+    t.notOk('toolConfig' in body)
+    t.same(body['messages'], [
+      { role: 'user', content: [{ text: 'x' }] },
+      {
+        role: 'assistant',
+        content: [{ text: 'Let me see.' }, { text: 'Called the tool find (a) with {"id":7}' }],
+      },
+      { role: 'user', content: [{ text: 'Result of the tool call a:' }, { text: 'found' }, { text: 'And?' }] },
+    ])
+  }
+})
+
+t.test('an effort has the member of the model’s family, and none for a model whose member is not known', async (t) => {
+  const fieldsOf = (effort: string, model: string) =>
+    chatBody({ reasoning_effort: effort }, model)['additionalModelRequestFields']
+  const nova2 = 'eu.amazon.nova-2-lite-v1:0'
+  const ofNova = (maxReasoningEffort: string) => ({ reasoningConfig: { type: 'enabled', maxReasoningEffort } })
+  t.same(fieldsOf('minimal', nova2), ofNova('low'))
+  t.same(fieldsOf('medium', nova2), ofNova('medium'))
+  t.same(fieldsOf('high', nova2), ofNova('medium'), 'high would have no output limit')
+  t.same(fieldsOf('none', nova2), { reasoningConfig: { type: 'disabled' } })
+  const oss = 'openai.gpt-oss-120b-1:0'
+  t.same(fieldsOf('high', oss), { reasoning_effort: 'high' })
+  t.same(fieldsOf('none', oss), { reasoning_effort: 'low' })
+  t.equal(fieldsOf('high', nova), undefined)
+  t.equal(chatBody({}, nova2)['additionalModelRequestFields'], undefined)
+  t.match(messagesBody({ thinking: { type: 'enabled', budget_tokens: 1_100 } }, nova2), {
+    additionalModelRequestFields: ofNova('low'),
+  })
+  t.throws(() => fieldsOf('endless', nova2), { code: 'unsupported_value' })
 })
 
 t.test('nothing of the operator’s account is sent, whatever a client asks for', async (t) => {

@@ -5,7 +5,7 @@ import { asArray, asObject, asText, parseJson } from '../../../src/encoding/json
 import { EventStreamSplitter } from '../../../src/providers/bedrock/event-stream.ts'
 import type { StreamRelay } from '../../../src/providers/dialect/dialect.ts'
 import { dialects } from '../../../src/providers/dialects.ts'
-import { frame } from '../../support/clouds/bedrock.ts'
+import { frame } from '../../support/clouds/converse.ts'
 import { askedOf, claude, nova, targetOf } from './target.ts'
 
 const read = (name: string): Promise<Buffer> => readFile(new URL(`recorded/${name}.bin`, import.meta.url))
@@ -87,7 +87,7 @@ t.test('thinking goes to clients of messages behind the mark of who made it', as
   const thought = jsonEvents(relayed(openMessages(nova), await read('converse-stream-thinking'), 100))
   const deltas = thought.map(({ delta }) => asObject(delta))
   t.match(deltas.map(({ thinking }) => asText(thinking)).join(''), /^The user has greeted me/)
-  t.match(deltas.map(({ signature }) => asText(signature)).join(''), /^gw1:bedrock:Eu0CCkgI/)
+  t.match(deltas.map(({ signature }) => asText(signature)).join(''), /^gw1:bedrock%2F%2Fnova:Eu0CCkgI/)
   const redacted = jsonEvents(relayed(openMessages(nova), await read('converse-stream-redacted'), 100))
   const blocks = redacted.map(({ content_block }) => asObject(content_block))
   t.equal(blocks.filter(({ type }) => type === 'redacted_thinking').length, 2)

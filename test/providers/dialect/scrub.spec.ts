@@ -1,5 +1,5 @@
 import t from 'tap'
-import { scrub } from '../../../src/providers/dialect/scrub.ts'
+import { scrub, withoutKeys } from '../../../src/providers/dialect/scrub.ts'
 import { sharedLimits } from '../../../src/runtime/limits.ts'
 
 t.test('what must go', async (t) => {
@@ -25,8 +25,25 @@ t.test('what must go', async (t) => {
     ['Credential=AKIAIOSFODNN7EXAMPLE/20261124/eu-west-1', /AKIA/],
     ['{"x-amz-security-token":"IQoJb3JpZ2luX2VjE"}', /IQoJ/],
     ['headers x-amz-security-token:IQoJb3JpZ2luX2VjE+//x==', /IQoJ/],
+    ['assertion eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJhIn0.c2lnbmF0dXJl was refused', /eyJ|c2ln/],
+    ['Signature=5d672d79c15b13162d9279b0855cfba6789a8edb', /5d672d79/],
+    [`got ${'5d672d79'.repeat(8)} instead`, /5d672d79/],
+    ['client_secret GOCSPX-abc_DEF-123', /GOCSPX/],
+    ['-----BEGIN PRIVATE KEY-----\nMIIEvQ\n-----END PRIVATE KEY-----', /MIIE/],
+    ['{"key":"-----BEGIN RSA PRIVATE KEY-----\\nMIIEvQ', /MIIE/],
   ]
   for (const [message, leak] of table) t.notMatch(scrub(message, ['hunter2', '']), leak, message)
+})
+
+t.test('a secret goes in the forms in which it is sent, and where the text is cut', async (t) => {
+  const secret = 'a~secret/with "signs"+ and=more'
+  const forms = [secret, encodeURIComponent(secret), JSON.stringify(secret), `${new URLSearchParams({ secret })}`]
+  for (const form of forms) {
+    t.notMatch(scrub(`it is ${form}`, [secret]), /secret.*with|signs|more/, form)
+    const long = 'x '.repeat(sharedLimits.upstreamMessageCharactersMax / 2 - 6) + form
+    t.notMatch(scrub(long, [secret]), /a~sec|a%7Esec/, `${form} at the end`)
+    t.notMatch(withoutKeys(`${'x '.repeat(20)}${form}`, [secret], 48), /a~sec|a%7Esec/, `${form} in our log`)
+  }
 })
 
 t.test('what must stay', async (t) => {

@@ -7,7 +7,7 @@ import { propertyRuns } from '../../support/property-runs.ts'
 import { answerOf, blocked, parallelCalls, streamOf, usageOf } from './answers.ts'
 import { targetOf } from './target.ts'
 
-const mark = (signature: string): string => Buffer.from(`gw1:google:${signature}`).toString('base64')
+const mark = (signature: string): string => Buffer.from(`gw1:google%2F%2Fgemini:${signature}`).toString('base64')
 
 const events: readonly JsonObject[] = [
   answerOf([{ text: 'Hm, é.', thought: true }], null, usageOf(7, 0, 40)),

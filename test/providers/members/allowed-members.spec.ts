@@ -148,6 +148,7 @@ t.test('what the SDKs’ types do not have', async (t) => {
     { chat_template_kwargs: { enable_thinking: false }, provider: { order: ['a'] }, reasoning: { effort: 'low' } },
   ]
   for (const body of plain) t.equal(refusalOf('chat', body), null, JSON.stringify(body))
+  t.equal(refusalOf('responses', { client_metadata: { session_id: 's', thread_id: 't' } }), null, 'of Codex')
   const refused: readonly (readonly [SdkRequest, JsonObject, string])[] = [
     ['chat', { new_resource: { id: 'x' } }, 'new_resource'],
     ['chat', { new_resource: [{ mode: { at: 'gs://b/o' } }] }, 'new_resource'],

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
+import { createTypeProgram } from '../../support/type-program.ts'
 
 const source = `
 import type Anthropic from '@anthropic-ai/sdk'
@@ -13,23 +14,7 @@ export type SdkRequest = 'chat' | 'messages' | 'responses'
 
 const fileName = fileURLToPath(new URL('sdk-requests.ts', import.meta.url))
 
-export const createProgram = (): ts.Program => {
-  const options: ts.CompilerOptions = {
-    module: ts.ModuleKind.NodeNext,
-    moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    strict: true,
-    skipLibCheck: true,
-    noEmit: true,
-    types: [],
-    lib: ['lib.es2022.d.ts', 'lib.dom.d.ts'],
-  }
-  const host = ts.createCompilerHost(options)
-  const { getSourceFile, fileExists } = host
-  host.fileExists = (name) => name === fileName || fileExists.call(host, name)
-  host.getSourceFile = (name, version) =>
-    name === fileName ? ts.createSourceFile(name, source, version) : getSourceFile.call(host, name, version)
-  return ts.createProgram([fileName], options, host)
-}
+export const createProgram = (): ts.Program => createTypeProgram(fileName, source)
 
 const isOwn = (symbol: ts.Symbol): boolean =>
   symbol.declarations?.every((each) => !each.getSourceFile().fileName.includes('/typescript/lib/')) ?? false

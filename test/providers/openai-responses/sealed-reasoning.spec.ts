@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import type { Target } from '../../../src/providers/dialect/dialect.ts'
 import {
   openSealedReasoning,
   type SealedReasoning,
@@ -8,6 +9,7 @@ import {
   withMarks,
   withoutMarks,
 } from '../../../src/providers/openai-responses/sealed-reasoning.ts'
+import { targetOf } from '../openai/target.ts'
 
 const text = fc.string({ unit: 'grapheme' })
 /** Behind a slash it has the deployment, and the configuration takes no name with one. */
@@ -28,6 +30,11 @@ t.test('only its own provider opens it', async () => {
   )
 })
 
+const madeBy = (name: string): Target => {
+  const target = targetOf()
+  return { ...target, provider: { ...target.provider, name, baseUrl: 'https://api.openai.com/v1' } }
+}
+
 t.test('what a provider encrypted is marked in its answer, and goes back to it alone', async (t) => {
   const said = '"encrypted_content": "no"'
   const answer = {
@@ -36,13 +43,16 @@ t.test('what a provider encrypted is marked in its answer, and goes back to it a
   }
   for (const spaces of [0, 2]) {
     const written = JSON.stringify(answer, null, spaces)
-    const marked = JSON.parse(Buffer.from(withMarks('openai', Buffer.from(written))).toString())
+    const marked = JSON.parse(Buffer.from(withMarks(madeBy('openai'), Buffer.from(written))).toString())
     t.same(marked, { ...answer, output: [{ encrypted_content: 'gw1:openai:gAAAA==' }, ...answer.output.slice(1)] })
   }
   const plain = Buffer.from('{"text":"Grüße"}')
-  t.equal(withMarks('openai', plain), plain)
+  t.equal(withMarks(madeBy('openai'), plain), plain)
   const umlauts = Buffer.from('{"text":"Grüße","encrypted_content":"a"}')
-  t.equal(Buffer.from(withMarks('ö', umlauts)).toString(), '{"text":"Grüße","encrypted_content":"gw1:%C3%B6:a"}')
+  t.equal(
+    Buffer.from(withMarks(madeBy('ö'), umlauts)).toString(),
+    '{"text":"Grüße","encrypted_content":"gw1:%C3%B6:a"}',
+  )
 
   const reasoning = (content: string) => ({ type: 'reasoning', summary: [], encrypted_content: content })
   const input = [

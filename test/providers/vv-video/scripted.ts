@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import type { TaskPayload } from '../../../src/domain/video/request.ts'
 import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse } from '../../../src/providers/http.ts'
 import { openVideoVendor } from '../../../src/providers/vv-video/open-video-vendor.ts'
-import type { VendorCredential, VideoVendor } from '../../../src/providers/vv-video/vendor.ts'
+import type { VendorCredential } from '../../../src/providers/vv-video/vendor.ts'
 
 export const taskId = `task_${'a'.repeat(32)}`
 export const vendorTaskId = '831234567890123456'
@@ -67,7 +67,7 @@ export const keyCredential: VendorCredential = { type: 'key', apiKey: 'sk-vendor
 
 export interface Opened {
   readonly http: ScriptedClient
-  readonly vendor: VideoVendor & { readonly callsPerSecond: number }
+  readonly vendor: ReturnType<typeof openVideoVendor>
 }
 
 export const open = (credential: VendorCredential = keyCredential, clock = () => nowMs): Opened => {

@@ -23,6 +23,17 @@ t.test('what is sent', async (t) => {
   })
 })
 
+t.test('a key that is replaced is used for the next call, and neither is shown', async (t) => {
+  const { http, vendor } = open()
+  vendor.useCredential({ type: 'key', apiKey: 'vendor-key-two' })
+  const message = 'Neither Bearer-less sk-vendor-0123456789 nor vendor-key-two is known.'
+  http.answer = { status: 400, body: fault(1201, message) }
+  const submitted = await vendor.submit(payload, never)
+  t.match(http.last.headers, { authorization: 'Bearer vendor-key-two' })
+  t.equal(submitted.type, 'refused')
+  t.notMatch(JSON.stringify(submitted), /vendor-0123456789|vendor-key-two/)
+})
+
 t.test('nothing of the caller’s own takes the place of ours', async (t) => {
   const { http, vendor } = open()
   const body = {

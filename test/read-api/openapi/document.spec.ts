@@ -33,7 +33,7 @@ t.test('the examples of a request are valid requests', async (t) => {
   }
 })
 
-t.test('a revocation creates nothing, so it has no 201', async (t) => {
+t.test('what creates nothing, as a revocation, has no 201', async (t) => {
   const statuses = operations
     .filter(({ method, path }) => method === 'post' && path.startsWith('/admin/'))
     .map(({ path, answers }) => [path, Object.keys(answers)])
@@ -41,10 +41,36 @@ t.test('a revocation creates nothing, so it has no 201', async (t) => {
     '/admin/v1/workspaces': ['200', '201'],
     '/admin/v1/workspaces/:id/adjustments': ['200', '201'],
     '/admin/v1/workspaces/:id/credits': ['200', '201'],
+    '/admin/v1/workspaces/:id/suspend': ['200'],
+    '/admin/v1/workspaces/:id/resume': ['200'],
+    '/admin/v1/workspaces/:id/close': ['200'],
     '/admin/v1/keys': ['200', '201'],
     '/admin/v1/keys/:id/rotate': ['200', '201'],
     '/admin/v1/keys/:id/revoke': ['200'],
+    '/admin/v1/periods/:id/close': ['200', '201'],
+    '/admin/v1/periods/:id/reopen': ['200', '201'],
     '/admin/v1/prices': ['200', '201'],
     '/admin/v1/prices/import': ['200', '201'],
   })
+})
+
+t.test('reads of the ledger take the position of an earlier answer, and show theirs', async (t) => {
+  const { paths } = JSON.parse(JSON.stringify(openapiDocument()))
+  const name = 'X-Gateway-Ledger-Sequence'
+  for (const path of [
+    '/v1/ledger/wallet',
+    '/v1/ledger/usage',
+    '/v1/dashboard/billing/usage',
+    '/admin/v1/ledger/health',
+  ]) {
+    const { parameters, responses } = paths[path].get
+    t.match(
+      parameters.find((each: { readonly name: string }) => each.name === name),
+      { in: 'header' },
+      path,
+    )
+    t.ok(Object.hasOwn(responses['200'].headers, name), path)
+    t.match(responses['400'].description, /invalid_value/, path)
+  }
+  t.notOk(Object.hasOwn(paths['/v1/models'].get.responses['200'].headers, name))
 })

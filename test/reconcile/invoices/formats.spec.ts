@@ -431,6 +431,20 @@ t.test('the plain CSV of our own', async (t) => {
   )
 })
 
+t.test('the upstream request id of the plain CSV counts where a row has no request id', async (t) => {
+  const { rows } = await read('csv', 'request_id,upstream_request_id,amount\nours,theirs,1\n,theirs,1\n')
+  t.same(
+    rows.map(({ subject }) => subject),
+    [
+      { kind: 'request', id: 'ours' },
+      { kind: 'request', id: 'theirs', isUpstreamId: true },
+    ],
+  )
+  t.same((await all('csv', 'task_id,upstream_request_id,amount\none,theirs,1\n')).faults, [
+    '2: names a request and a task',
+  ])
+})
+
 t.test('bad rows are all told, with their numbers', async (t) => {
   const faultsOf = async (format: FormatName, texts: InvoiceTexts) => (await all(format, texts)).faults
   t.same(

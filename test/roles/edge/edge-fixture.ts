@@ -6,13 +6,20 @@ import { formatUsd } from '../../../src/domain/money.ts'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
 import type { Catalog } from '../../../src/domain/routing/plan.ts'
 import { usageOf } from '../../../src/domain/usage/usage.ts'
+import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
 import type { PriceSheet, VideoSheet } from '../../../src/events/types.ts'
 import { LedgerTail } from '../../../src/log/ledger-tail.ts'
 import type { FrameSource } from '../../../src/log/raw-frames.ts'
 import type { AtSequence } from '../../../src/projections/checkpoint/queries.ts'
 import type { EdgeReadModels } from '../../../src/read-api/read-models.ts'
-import { type AnswerPart, asksForAnswer, type Dispatch, type RoutedRequest } from '../../../src/roles/dispatch.ts'
+import {
+  type AnswerPart,
+  asksForAnswer,
+  type Dispatch,
+  DispatchLost,
+  type RoutedRequest,
+} from '../../../src/roles/dispatch.ts'
 import type { EdgeBounds } from '../../../src/roles/edge/bounds.ts'
 import type { AdminIdentity } from '../../../src/roles/edge/http/authenticate.ts'
 import { edge } from '../../../src/roles/edge/role.ts'
@@ -171,11 +178,15 @@ export const noReadModels: EdgeReadModels = {
     }),
   listHolds: () => empty([]),
   listCharges: () => empty({ charges: [], next: null }),
+  listRequests: () => empty({ requests: [], next: null }),
   findTrace: () => empty(undefined),
   findRequestFrames: () => empty(undefined),
   findSheetSequence: async () => undefined,
   findKey: async () => undefined,
+  readReport: () => empty({ rows: [], workspaces: 0 }),
   listAdminChanges: () => empty([]),
+  listUnfinished: () => empty([]),
+  readPeriodJournal: () => Promise.reject(new Error('there are no tables')),
 }
 
 /** As the tables would have it at the end of the log. */
@@ -247,6 +258,10 @@ const endCalls = async (log: MemoryLog, calls: readonly RoutedRequest[]): Promis
   await log.append(left.map(({ requestId, keyId, surface }) => failed(requestId, { keyId, surface })))
 }
 
+/** Of a provider: a proxy throws it once the log has the end of the request. */
+const isProxyFailure = (fault: unknown): fault is GatewayError =>
+  fault instanceof GatewayError && !(fault instanceof DispatchLost) && fault.code !== 'log_unavailable'
+
 /** An edge over real HTTP; the log is in memory, and `serve` stands for proxy and provider. */
 export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<TestEdge> => {
   const log = await openLog(options)
@@ -268,17 +283,31 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
   const serve = options.serve ?? answerJson
   const dispatch: Dispatch = (call, clientGone) => {
     calls.push(call)
+    let billed = false
     const bill = async (used: Used = { input: 10, output: 5 }, level = 0): Promise<void> => {
+      billed = true
       await log.append([usageFactOf(call, level, used)])
     }
-    return serve(call, bill, clientGone)
+    const answer = async function* (): AsyncGenerator<AnswerPart> {
+      try {
+        yield* serve(call, bill, clientGone)
+      } catch (fault) {
+        if (!billed && isProxyFailure(fault) && asksForAnswer(call)) {
+          const { requestId, keyId, surface, allowanceId } = call
+          await log.append([failed(requestId, { keyId, surface, allowanceId })])
+        }
+        throw fault
+      }
+    }
+    return answer()
   }
+  const catalog = catalogWith(options.catalog)
   const running = await edge.start({
     log,
     tail,
     dispatch,
-    catalog: catalogWith(options.catalog),
-    admins: options.admins ?? [],
+    catalog: () => catalog,
+    admins: () => options.admins ?? [],
     randomText: () => randomBytes(36).toString('base64url'),
     random: Math.random,
     readModels: { ...noReadModels, findRequestFrames: requestFramesIn(log), ...options.readModels },
@@ -293,7 +322,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     rateRecords: options.rateRecords ?? new MemoryRates(),
     endUserKeys: options.endUserKeys ?? new MemoryEndUserKeys(),
     tagNames: options.tagNames ?? [],
-    requestsPerMinute: options.requestsPerMinute ?? null,
+    requestsPerMinute: () => options.requestsPerMinute ?? null,
     ...(options.requestDeadlineMs === undefined ? {} : { requestDeadlineMs: options.requestDeadlineMs }),
     listen: { host: '127.0.0.1', port: 0, tls: options.tls },
     corsOrigins: options.corsOrigins ?? [],

@@ -43,6 +43,11 @@ export class MemoryOutcomes implements OutcomeStore {
     this.losesAck = false
     return { refused: 'taken' }
   }
+
+  async remove(revision: number): Promise<boolean> {
+    const found = [...this.#standing].find(([, outcome]) => outcome.revision === revision)
+    return found !== undefined && this.#standing.delete(found[0])
+  }
 }
 
 /** Of the record of a workspace's quota. */

@@ -1,8 +1,17 @@
-import type { KeySpendingHolder } from '../../../src/domain/wallet/spending.ts'
 import type { FactOf } from '../../../src/events/envelope.ts'
-import type { Limits, PlanPublished, PriceSheet, TaskOrder, Usage } from '../../../src/events/types.ts'
+import type {
+  AdjustmentPosted,
+  Limits,
+  PlanPublished,
+  PriceSheet,
+  TaskOrder,
+  Usage,
+} from '../../../src/events/types.ts'
 
 export const workspaceId = 'acme'
+
+/** Whose spending it counts for. */
+type CountedFor = Pick<AdjustmentPosted, 'keyId' | 'tags' | 'endUser' | 'day'>
 
 export const sheet: PriceSheet = {
   currency: 'USD',
@@ -177,7 +186,7 @@ export const adjusted = (
   adjustmentId: string,
   amount = '0.01',
   id = workspaceId,
-  spender?: KeySpendingHolder,
+  spender?: CountedFor,
 ): FactOf<'AdjustmentPosted'> => ({
   type: 'AdjustmentPosted',
   data: { adjustmentId, workspaceId: id, amount, reason: 'undelivered', corrects: 'request-1', note: '', ...spender },
@@ -187,7 +196,7 @@ export const holdPlaced = (
   holdId: string,
   amount = '1',
   id = workspaceId,
-  spender?: KeySpendingHolder,
+  spender?: CountedFor,
 ): FactOf<'HoldPlaced'> => ({
   type: 'HoldPlaced',
   data: {

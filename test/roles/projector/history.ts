@@ -50,7 +50,7 @@ interface Step {
 
 export type History = readonly Step[]
 
-const workspaces = ['acme', 'never-opened']
+export const historyWorkspaces = ['acme', 'never-opened']
 const strange = [
   'plain',
   'a "quoted", \\back\\slash',
@@ -62,7 +62,7 @@ const strange = [
 
 const amount = fc.constantFrom('0.000000000001', '0.1', '3', '12.345678901234', '999.5')
 const small = fc.nat({ max: 2 })
-const workspace = fc.constantFrom(...workspaces)
+const workspace = fc.constantFrom(...historyWorkspaces)
 const nameOf = (kind: string) => small.map((number) => `${kind}-${number}`)
 
 /** A workspace has tasks of its own; now and then it is told the other's, or what is no task. */
@@ -70,7 +70,9 @@ const taskIdOf = (workspaceId: string): fc.Arbitrary<string> =>
   fc
     .record({ number: fc.nat({ max: 2 }), stray: fc.nat({ max: 19 }) })
     .map(({ number, stray }) =>
-      stray === 0 ? 'hold-1' : `task-${2 * number + ((workspaces.indexOf(workspaceId) + Number(stray === 1)) % 2)}`,
+      stray === 0
+        ? 'hold-1'
+        : `task-${2 * number + ((historyWorkspaces.indexOf(workspaceId) + Number(stray === 1)) % 2)}`,
     )
 
 const taskFact = (workspaceId: string): fc.Arbitrary<Fact> =>
@@ -122,9 +124,24 @@ const verdictFact: fc.Arbitrary<Fact> = fc
     })
   })
 
-/** Of one key's own, or of nobody's. */
+const tagOf = (text: string): string => text.slice(0, 64) || 'none'
+const endUserOf = (number: number): string => String(number % 2).repeat(64)
+
+/** Of a key, tags and an end user, each or not; or of nobody's. */
 const spender = fc.option(
-  fc.record({ keyId: nameOf('key'), day: fc.constantFrom('2026-02-28', '2026-03-01', '2026-03-02') }),
+  fc
+    .record({
+      keyId: fc.option(nameOf('key'), { nil: undefined }),
+      tags: fc.constantFrom(undefined, { env: 'prod' }, ...strange.map((text) => ({ env: 'prod', team: tagOf(text) }))),
+      endUser: fc.constantFrom(undefined, endUserOf(0), endUserOf(1)),
+      day: fc.constantFrom('2026-02-28', '2026-03-01', '2026-03-02'),
+    })
+    .map(({ keyId, tags, endUser, day }) => ({
+      ...(keyId === undefined ? {} : { keyId }),
+      ...(tags === undefined ? {} : { tags }),
+      ...(endUser === undefined ? {} : { endUser }),
+      day,
+    })),
   { nil: undefined },
 )
 
@@ -138,6 +155,20 @@ const limitsFact = (workspaceId: string): fc.Arbitrary<Fact> =>
   fc
     .record({ keyId: fc.option(nameOf('key'), { nil: undefined }), usd: amount, model: fc.constantFrom(...strange) })
     .map(({ keyId, usd, model }) => limitsSet({ spend: { day: usd }, allowedModels: [model] }, keyId, workspaceId))
+
+const label = fc.constantFrom(
+  { tag: 'env=prod' },
+  ...strange.map((text) => ({ tag: `team=${tagOf(text)}` })),
+  { endUser: endUserOf(0) },
+  { endUser: endUserOf(1) },
+)
+
+/** Now and then lifted. */
+const labelLimitsFact = (workspaceId: string): fc.Arbitrary<Fact> =>
+  fc.tuple(label, fc.option(amount, { nil: undefined })).map(([named, usd]) => ({
+    type: 'LimitsSet',
+    data: { workspaceId, ...named, limits: usd === undefined ? {} : { spend: { month: usd } } },
+  }))
 
 const periodDays = ['2026-01-31', '2026-02-28', '2026-03-31', '2026-04-30'] as const
 
@@ -175,25 +206,58 @@ const lapsingFact = (workspaceId: string): fc.Arbitrary<Fact> =>
     fc.tuple(grantReference, amount).map(([reference, usd]) => creditExpired(reference, usd, workspaceId)),
   )
 
+/** A request or a task, perhaps of the other workspace, an adjustment, perhaps itself, or what does not exist. */
+const correctedId = fc.oneof(
+  fc.nat({ max: 11 }).map((number) => `request-${number}`),
+  nameOf('task'),
+  nameOf('adjustment'),
+  fc.constantFrom(...strange),
+)
+
 const walletFact = (workspaceId: string): fc.Arbitrary<Fact> =>
   fc.oneof(
     fc.tuple(fc.constantFrom(...strange), amount).map(([reference, usd]) => credited(reference, usd, workspaceId)),
     fc
-      .tuple(nameOf('adjustment'), amount, spender)
-      .map(([id, usd, counted]) => adjusted(id, `-${usd}`, workspaceId, counted)),
+      .tuple(nameOf('adjustment'), fc.constantFrom('', '-'), amount, spender, correctedId)
+      .map(([id, sign, usd, counted, corrects]) => {
+        const { type, data } = adjusted(id, `${sign}${usd}`, workspaceId, counted)
+        return { type, data: { ...data, corrects } }
+      }),
     fc.tuple(nameOf('hold'), amount, spender).map(([id, usd, counted]) => holdPlaced(id, usd, workspaceId, counted)),
     nameOf('hold').map((id) => holdReleased(id, workspaceId)),
     { weight: 3, arbitrary: taskFact(workspaceId) },
     { weight: 2, arbitrary: planFact(workspaceId) },
     { weight: 2, arbitrary: lapsingFact(workspaceId) },
     taskIdOf(workspaceId).map((id) => holdReleased(id, workspaceId, 'expired')),
-    fc.constantFrom('3', '0').map((limit) => workspaceChanged(workspaceId, limit)),
+    fc.tuple(fc.constantFrom('3', '0'), fc.constantFrom({}, { account: 'globex-corp' })).map(([limit, account]) => {
+      const { type, data } = workspaceChanged(workspaceId, limit)
+      return { type, data: { ...data, ...account } }
+    }),
+    fc
+      .constantFrom('WorkspaceSuspended' as const, 'WorkspaceResumed' as const, 'WorkspaceClosed' as const)
+      .map((type) => ({ type, data: { workspaceId } })),
     issuedFact(workspaceId),
     nameOf('key').map((id) => keyExpirySet(id, workspaceId)),
     limitsFact(workspaceId),
+    { weight: 2, arbitrary: labelLimitsFact(workspaceId) },
   )
 
+const month = fc.constantFrom('2026-02', '2026-03', '2026-04')
+const totals = { workspaces: 1, requests: 1, opening: '0', credits: '0', charges: '0', corrections: '0', fees: '0' }
+const periodFact: fc.Arbitrary<Fact> = fc.oneof(
+  month.map((each) => ({ type: 'PeriodCutOff' as const, data: { month: each } })),
+  month.map((each) => ({ type: 'PeriodReopened' as const, data: { month: each, reason: 'nul\u0000' } })),
+  fc.tuple(month, fc.integer({ min: 1, max: 30 })).map(([each, sequence]) => ({
+    type: 'PeriodClosed' as const,
+    data: {
+      ...{ month: each, sequence, digest: 'ab'.repeat(32), exceptions: 0 },
+      totals: { ...totals, lapsed: '0', closing: '0' },
+    },
+  })),
+)
+
 const accountFact: fc.Arbitrary<Fact> = fc.oneof(
+  periodFact,
   fc.constant(opened()),
   issuedFact(),
   nameOf('key').map((id) => keyRevoked(id)),
@@ -232,13 +296,10 @@ const requestFact: fc.Arbitrary<Fact> = fc
   .map(({ kind, request, total, model, storedResponseId }) => {
     const requestId = `request-${request}`
     // A request belongs to one workspace, which its number decides.
-    const workspaceId = workspaces[request % 2]!
+    const workspaceId = historyWorkspaces[request % 2]!
     const common = { workspaceId, keyId: `key-${request % 3}` }
     const allowanceId = request % 4 === 0 ? null : `hold-${request % 3}`
-    const labels =
-      request % 3 === 0
-        ? {}
-        : { tags: { team: model.slice(0, 64) || 'none', env: 'prod' }, endUser: String(request % 2).repeat(64) }
+    const labels = request % 3 === 0 ? {} : { tags: { team: tagOf(model), env: 'prod' }, endUser: endUserOf(request) }
     if (kind === 'routed') return routed(requestId, { ...common, ...labels, allowanceId, model, router: model })
     if (kind === 'failed') return failed(requestId, { ...common, reason: model })
     return used(requestId, { ...common, model, total, ...(storedResponseId === undefined ? {} : { storedResponseId }) })
@@ -280,6 +341,22 @@ const routedOnce = (facts: readonly Fact[], known: Set<string>): readonly Fact[]
     known.add(fact.data.requestId)
     return isNew
   })
+
+/** Of a history in which the id of each task is its own, as it is of a gateway's tasks; and without empty frames, which cannot be encoded. */
+export const logOfOwnTasks = (history: History): MemoryLog => {
+  const placed = new Set<string>()
+  const log = new MemoryLog()
+  for (const { walletSubject, writer, counter, events } of logOf(history).frames) {
+    const kept = events.filter(({ type, data }) => {
+      if (type !== 'HoldPlaced' || data.purpose !== 'task') return true
+      const isNew = !placed.has(data.holdId)
+      placed.add(data.holdId)
+      return isNew
+    })
+    if (kept.length > 0) log.store({ walletSubject, writer, counter, events: kept })
+  }
+  return log
+}
 
 const firstDay = Date.parse('2026-03-01T22:00:00.000Z')
 const stepMs = 600_000

@@ -50,7 +50,7 @@ t.test('accounts: a workspace is opened once, a revoked key stays listed', async
   await log.append([keyRevoked('key-1'), keyRevoked('key-unknown')])
   await project(log, store, 500)
 
-  t.same(await rows('workspaces'), [{ workspace_id: 'acme', name: 'The acme company', credit_limit: 5 }])
+  t.same(await rows('workspaces'), [{ workspace_id: 'acme', name: 'The acme company', credit_limit: 5, account: null }])
   t.match(await rows('keys', 'key_id'), [
     { key_id: 'key-1', workspace_id: 'acme', prefix: 'sk-abc', revoked: true },
     { key_id: 'key-2', revoked: false },
@@ -75,7 +75,7 @@ t.test('accounts: a changed workspace, an expiry, a key in the place of another'
   await log.append([workspaceChanged('never-opened')])
   await project(log, store, 500)
 
-  t.same(await rows('workspaces'), [{ workspace_id: 'acme', name: 'The new acme', credit_limit: 7 }])
+  t.same(await rows('workspaces'), [{ workspace_id: 'acme', name: 'The new acme', credit_limit: 7, account: null }])
   t.match(await rows('wallets', 'workspace_id'), [
     { workspace_id: 'acme', credit_limit: 7, subject_sequence: 2 },
     { workspace_id: 'never-opened', credit_limit: 0 },

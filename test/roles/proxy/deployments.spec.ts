@@ -53,6 +53,7 @@ interface Divided {
 const startDivided = async (
   t: Test,
   more: { readonly [N in Name]?: Partial<Omit<Deployment, 'name' | 'provider'>> } = {},
+  sharers = 1,
 ): Promise<Divided> => {
   const started = await Promise.all(names.map(async (name) => ({ name, ...(await startUpstream(t)) })))
   const deployments = started.map(({ name, baseUrl }) => ({
@@ -63,7 +64,7 @@ const startDivided = async (
     },
   }))
   let nowMs = Date.now()
-  const bench = await startBench(t, { deployments, clock: () => nowMs })
+  const bench = await startBench(t, { deployments, sharers, clock: () => nowMs })
   const [first, second, third] = orderByAffinity(deployments, 'acme openai/a').map(({ name }) => name)
   return {
     bench,
@@ -206,6 +207,20 @@ t.test('of a large limit a workspace has its share within seconds', async (t) =>
   t.ok(hog + other >= 80 && hog + other <= 121, 'most of the limit is used, and not more')
 })
 
+t.test('of several processes each has an equal part of a limit', async (t) => {
+  const others = { west: { models: {} }, north: { models: {} } }
+  const divided = await startDivided(t, { east: { requestsPerMinute: 600 }, ...others }, 4)
+  const { hog, other } = await answeredIn(divided, 10, 30)
+  t.comment(`hog ${hog}, other ${other}`)
+  t.ok(hog + other >= 20 && hog + other <= 31, 'of 100 in 10 s, and a burst of 20')
+  const small = await startDivided(t, { east: { requestsPerMinute: 2 }, ...others }, 4)
+  t.equal((await ask(small)).error, null)
+  small.advance(119_000)
+  t.equal((await ask(small)).error?.status, 429)
+  small.advance(1_000)
+  t.equal((await ask(small)).error, null)
+})
+
 t.test('tokens count when an answer has ended', async (t) => {
   const divided = await startDivided(t)
   const [home] = divided.order
@@ -230,11 +245,15 @@ t.test('one that lists models serves these alone, under their names there', asyn
   t.match(await ask(none), { error: { code: 'model_not_found' }, attempts: [{ outcome: 'passed_over' }] })
 })
 
-t.test('hidden state goes to the deployment that made it, and to no other', async (t) => {
+t.test('hidden state goes to the deployment that made it for models of its family, and to no other', async (t) => {
   const divided = await startDivided(t)
   const [home, , last] = divided.order
   const item = (maker: string) => ({ type: 'reasoning', summary: [], encrypted_content: `${markOf(maker)}AbC=` })
-  const input = [item(makerOf({ name: 'openai', deployment: last })), { role: 'user', content: 'go on' }]
+  const made = (deployment: string, upstreamModel: string): object => {
+    const provider = { name: 'openai', deployment, baseUrl: 'http://127.0.0.1/v1' }
+    return item(makerOf({ provider, model: 'openai/a', upstreamModel }))
+  }
+  const input = [made(last, 'a'), made(home, 'claude'), { role: 'user', content: 'go on' }]
   const call = { surface: 'responses', body: { model: 'openai/a', input } } as const
   for (const name of names) divided.upstreams[name].behave = (response) => void response.writeHead(503).end()
   const { attempts } = await ask(divided, call)

@@ -15,6 +15,7 @@ import type { AnswerPart, Dispatch, RoutedRequest } from '../../../src/roles/dis
 import { CallsInFlight } from '../../../src/roles/proxy/calls-in-flight.ts'
 import { createForward } from '../../../src/roles/proxy/forward.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
+import type { Observer } from '../../../src/runtime/observer.ts'
 import { sheet } from '../../providers/openai/target.ts'
 import { type LogLine, recordingLogger } from '../../support/log-lines.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
@@ -36,9 +37,13 @@ export interface BenchOptions {
   readonly cancelStopsBilling?: boolean
   readonly closingAckMs?: number
   readonly questionMs?: number
+  readonly observer?: Observer
+  /** Of every provider. */
+  readonly retries?: Provider['retries']
   /** In place of the sandbox. */
   readonly baseUrl?: string
   readonly clock?: Clock
+  readonly sharers?: number
   /** Of the provider `openai`. */
   readonly deployments?: readonly Deployment[]
 }
@@ -75,10 +80,19 @@ export const startBench = async (t: Test, options: BenchOptions = {}): Promise<B
   const log = new MemoryLog({ checksSchemas: true })
   const inFlight = new CallsInFlight()
   const logger = recordingLogger()
-  const { baseUrl = sandbox.url, clock = Date.now, drainMs, cancelStopsBilling, deployments, ...bounds } = options
+  const {
+    baseUrl = sandbox.url,
+    clock = Date.now,
+    drainMs,
+    cancelStopsBilling,
+    deployments,
+    retries,
+    ...bounds
+  } = options
   const drain = {
     ...(drainMs === undefined ? {} : { drainMs }),
     ...(cancelStopsBilling === undefined ? {} : { cancelStopsBilling }),
+    ...(retries === undefined ? {} : { retries }),
   }
   const providers = new Map(
     speakers.map(([name, dialect, profile]) => [name, { ...providerOf(name, profile, baseUrl), ...drain, dialect }]),

@@ -1,6 +1,8 @@
 import t from 'tap'
 import { proxyLimits } from '../../../src/roles/proxy/limits.ts'
 import { callAgainAfterMs, retriesFor } from '../../../src/roles/proxy/retry.ts'
+import { noObserver } from '../../../src/runtime/observer.ts'
+import { callOf, hear, startBench, stay } from './forwarding.ts'
 
 const slowest = (): number => 0
 const soonest = (): number => 1
@@ -38,4 +40,12 @@ t.test('a model can differ from its provider', async (t) => {
   } as const
   t.match(retriesFor(provider, 'a/o3'), { max: 3, budgetMs: 5_000 })
   t.match(retriesFor(provider, 'a/o4'), { max: 1, budgetMs: 5_000 })
+})
+
+t.test('retries are counted by provider', async (t) => {
+  const retried: string[] = []
+  const observer = { ...noObserver, retried: (provider: string) => void retried.push(provider) }
+  const bench = await startBench(t, { observer, retries: { max: 2, budgetMs: 10_000 } })
+  await hear(bench.dispatch(callOf(['openai/gpt-4o-mini;status=503', 'xai/grok-4']), stay()))
+  t.same(retried, ['openai', 'openai'], 'two retries of the first, and the next candidate is none')
 })

@@ -275,6 +275,55 @@ t.test('both at once: the same frames are sealed twice, and nobody minds', async
   for (const sealer of sealers) t.same(errorsOf(sealer), [])
 })
 
+t.test(
+  'a sealer whose checkpoints are not stored is not ready once frames wait for too long, and then is again',
+  async (t) => {
+    const log = new MemoryLog()
+    const logger = recordingLogger()
+    const store = new MemoryHeadStore()
+    const clock = new Clock()
+    const heads = new SignedHeads({ stores: [store], logger })
+    const parts = { signer, previous: [], sealed: null, firstSeal: true, clock: clock.now, logger }
+    const sealer = startSealer({ log, heads, ...parts })
+    t.teardown(() => sealer.stop())
+    await log.append([workspaceOpened()])
+    await until(async () => (await checkpointsOf(log)).length === 1)
+    clock.advance(10 * sharedLimits.verifyUnsealedMs)
+    t.same(sealer.checks().ready, { ok: true }, 'nothing waits')
+
+    store.fault = new Error('the disk is full')
+    await log.append([workspaceOpened('other')])
+    await until(() => logger.lines.some(({ event }) => event === 'seal.checkpoint_not_stored'))
+    t.same(sealer.checks().ready, { ok: true }, 'not yet for long')
+    clock.advance(sharedLimits.verifyUnsealedMs + 1_000)
+    t.match(sealer.checks().ready, { ok: false, reason: /no checkpoint was stored for \d+ s, .* the disk is full/ })
+    t.same(sealer.checks().alive, { ok: true }, 'it goes on by itself')
+
+    store.fault = null
+    await until(async () => (await checkpointsOf(log)).length === 2)
+    t.same(sealer.checks().ready, { ok: true })
+  },
+)
+
+t.test('a sealer that cannot read what was signed last is not ready', async (t) => {
+  const logger = recordingLogger()
+  const store = new MemoryHeadStore()
+  store.fault = new Error('away')
+  const clock = new Clock()
+  const heads = new SignedHeads({ stores: [store], logger })
+  const parts = { signer, previous: [], sealed: null, firstSeal: true, clock: clock.now, logger }
+  const sealer = startSealer({ log: new MemoryLog(), heads, ...parts })
+  t.teardown(() => sealer.stop())
+  t.same(sealer.checks().ready, { ok: true })
+  clock.advance(sharedLimits.verifyUnsealedMs + 1_000)
+  t.match(sealer.checks().ready, {
+    ok: false,
+    reason: /sealing has not begun for \d+ s: what was signed last cannot be read/,
+  })
+  store.fault = null
+  await until(() => sealer.checks().ready.ok)
+})
+
 /** What a sealer would say that had read other frames. */
 const contradiction = (size: number, by: Signer): CheckpointSealed => {
   const sealing = new SealBuilder()

@@ -57,7 +57,7 @@ const stopsWith = async (t: Test, log: MemoryLog, options: Options, message: Reg
   const { faults, running } = start(t, log, options)
   await until(() => faults().length > 0)
   t.match(faults()[0], message)
-  t.match(running.check, { ok: false, reason: message })
+  t.match(running.checks().ready, { ok: false, reason: message })
   t.equal(log.frames.length, before, 'and nothing is signed')
 }
 

@@ -6,7 +6,6 @@ import {
   type CallKind,
   type CallPermit,
 } from '../../../src/roles/video-poller/call-gate.ts'
-import { Semaphore } from '../../../src/runtime/semaphore.ts'
 
 const gateOf = (bounds: Partial<CallGateParts> = {}): CallGate =>
   new CallGate({
@@ -134,26 +133,4 @@ t.test('a vendor without room gets no submits for a while, then one at a time un
   t.same(granted, ['poll 3', 'submit 0', 'submit 1', 'submit 2'])
   gate.holdSubmits(60_000)
   gate.stop()
-})
-
-t.test('few at once', async (t) => {
-  const few = new Semaphore(2)
-  let running = 0
-  let most = 0
-  const order: number[] = []
-  const work = (index: number) => async (): Promise<void> => {
-    running += 1
-    most = Math.max(most, running)
-    await settled()
-    order.push(index)
-    running -= 1
-    if (index === 1) throw new Error('a fault')
-  }
-  const results = await Promise.allSettled([0, 1, 2, 3, 4].map((index) => few.run(work(index))))
-  t.equal(most, 2)
-  t.same(order, [0, 1, 2, 3, 4])
-  t.same(
-    results.map(({ status }) => status),
-    ['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled'],
-  )
 })

@@ -1,7 +1,7 @@
 import { createHmac, webcrypto } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { HttpFault, type HttpRequest, type HttpResponse } from '../../../src/providers/http.ts'
-import { pollerBoundsWith } from '../../../src/roles/video-poller/bounds.ts'
+import { type PollerBounds, pollerBoundsWith } from '../../../src/roles/video-poller/bounds.ts'
 import { decodeCallback, encodeCallback } from '../../../src/roles/video-poller/callback-message.ts'
 import { CallbackSender, webhookSignature } from '../../../src/roles/video-poller/callback-sender.ts'
 import { noObserver } from '../../../src/runtime/observer.ts'
@@ -14,7 +14,7 @@ const message = { url: 'https://caller.example/hook?token=hush', workspaceId: 'a
 
 type Answer = (request: HttpRequest, attempt: number) => number | Promise<number>
 
-const sending = (t: Test, answer: Answer, bounds: { callbackMs?: number; callbacksMax?: number } = {}) => {
+const sending = (t: Test, answer: Answer, bounds: Partial<PollerBounds> = {}) => {
   const queue = new FakeQueue()
   const requests: HttpRequest[] = []
   const lines: string[] = []
@@ -38,7 +38,8 @@ const sending = (t: Test, answer: Answer, bounds: { callbackMs?: number; callbac
   return { queue, requests, lines, sender }
 }
 
-const put = (queue: FakeQueue, id = 'task_1'): Promise<void> => queue.put(id, encodeCallback(message))
+const put = (queue: FakeQueue, id = 'task_1', workspaceId = 'acme'): Promise<void> =>
+  queue.put(id, encodeCallback({ ...message, workspaceId }))
 const isPosted =
   (queue: FakeQueue, id = 'task_1') =>
   (): boolean =>
@@ -186,7 +187,7 @@ t.test('few posts at once, and a sender that stops waits for none for ever', asy
       new Promise((_, reject) => {
         signal.addEventListener('abort', () => reject(new HttpFault('aborted')), { once: true })
       }),
-    { callbacksMax: 2 },
+    { callbacksMax: 4 },
   )
   for (const id of ['task_1', 'task_2', 'task_3']) await put(queue, id)
   await until(() => requests.length === 2)
@@ -194,6 +195,24 @@ t.test('few posts at once, and a sender that stops waits for none for ever', asy
   t.equal(requests.length, 2)
   t.same(queue.done, [])
   t.equal(queue.entries.size, 3)
+})
+
+t.test('receivers of one workspace that do not answer hold up no other, and those that wait stay leased', async (t) => {
+  const never = new Promise<number>(() => {})
+  const { queue, requests, sender } = sending(
+    t,
+    ({ headers }) => (headers['webhook-id']?.startsWith('hog') ? never : 200),
+    { callbacksMax: 4, queueRenewMs: 5 },
+  )
+  for (let place = 0; place < 50; place += 1) await put(queue, `hog_${place}`, 'hog')
+  await until(() => requests.length === 2)
+  await put(queue)
+  await until(isPosted(queue))
+  t.equal(requests.length, 3)
+  const { renewals } = queue
+  await until(() => queue.renewals >= renewals + 50)
+  await sender.stop()
+  t.equal(requests.length, 3, 'what waits is left to the next one')
 })
 
 t.test('a slow receiver holds up no task', async (t) => {

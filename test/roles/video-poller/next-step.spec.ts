@@ -11,6 +11,7 @@ const begun: PollState = {
   holdUntilMs: later,
   absentMs: null,
   findFromMs: null,
+  vendorHasNone: false,
   vendorTaskId: null,
   submittedRecorded: false,
   failure: null,
@@ -106,7 +107,8 @@ const table: readonly (readonly [when: string, standing: Partial<PollState>, ste
   // The hold ended without its word
   ['released', { task: released }, { type: 'queue_callback' }],
   ['released, the callback not queued yet', { task: released, notBeforeMs: later }, wait(later)],
-  ['released, never submitted', { task: released, ...told }, { type: 'finish' }],
+  ['released, and not submitted by this process', { task: released, ...told }, { type: 'find' }],
+  ['released, and not at the vendor', { task: released, vendorHasNone: true, ...told }, { type: 'finish' }],
   ['released, refused', { task: released, failure, ...told }, { type: 'finish' }],
   ['released in doubt', { task: released, findFromMs: later - 1, ...told }, wait(later - 1)],
   ['released in doubt that can be cleared', { task: released, findFromMs: now, ...told }, { type: 'find' }],

@@ -237,7 +237,12 @@ const table: readonly Row[] = [
     find(over),
     { failures: 0, findFromMs: null, vendorTaskId: 'v1', verdict },
   ],
-  ['the vendor never had it', { ...held, findFromMs: 900 }, find(notFound), { failures: 0, findFromMs: null }],
+  [
+    'the vendor never had it',
+    { ...held, findFromMs: 900 },
+    find(notFound),
+    { failures: 0, findFromMs: null, vendorHasNone: true },
+  ],
   [
     'the vendor never had it, and another process could submit since',
     { ...held, findFromMs: 900 },

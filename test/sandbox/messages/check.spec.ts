@@ -116,6 +116,10 @@ t.test('what the service refuses is refused in its words', async (t) => {
 })
 
 const accepted: { readonly [name: string]: Body } = {
+  'instructions amid the turns of a newer model': {
+    ...turns(user('Hi'), { role: 'system', content: 'Be brief.' }, assistant('Yes'), user('Go on')),
+    model: 'claude-opus-5',
+  },
   'two turns of one role': turns(user('Hi'), user('there'), assistant('Yes'), assistant('?'), user('Go on')),
   'results in two messages': turns(
     user('Hi'),

@@ -69,7 +69,6 @@ export class SimConsumer {
   }
 
   get info(): object {
-    const waiting = [...this.#stream.all()].filter((each) => each.sequence >= this.#next && this.#wants(each))
     return {
       type: 'io.nats.jetstream.api.v1.consumer_info_response',
       stream_name: this.#stream.config.name,
@@ -81,14 +80,15 @@ export class SimConsumer {
       num_ack_pending: this.#leases.size,
       num_redelivered: 0,
       num_waiting: this.#pulls.length,
-      num_pending: waiting.length,
+      num_pending: this.#countFrom(this.#next),
     }
   }
 
   request(inbox: string, text: string): void {
     const { batch = 1, expires = 0, idle_heartbeat = 0, max_bytes = 0 } = JSON.parse(text) as Record<string, number>
     const beatMs = idle_heartbeat / nanosecondsInMs
-    const timers = [setTimeout(() => this.#expire(pull), expires / nanosecondsInMs)]
+    const timers: NodeJS.Timeout[] = []
+    if (expires > 0) timers.push(setTimeout(() => this.#expire(pull), expires / nanosecondsInMs))
     if (beatMs > 0) timers.push(setInterval(() => this.#send(pull, statusHeaders(100, 'Idle Heartbeat')), beatMs))
     const cancel = (): void => timers.forEach(clearTimeout)
     const pull: Pull = { inbox, batch, maxBytes: max_bytes, left: batch, bytes: 0, cancel }
@@ -132,6 +132,12 @@ export class SimConsumer {
     for (const { cancel } of this.#pulls.splice(0)) cancel()
   }
 
+  /** On request; a consumer that the server forgets is closed without a message. */
+  delete(): void {
+    for (const pull of [...this.#pulls]) this.#send(pull, statusHeaders(409, 'Consumer Deleted'))
+    this.close()
+  }
+
   close(): void {
     this.#isOver = true
     this.dropPulls()
@@ -139,6 +145,19 @@ export class SimConsumer {
 
   #wants({ subject }: StoredMessage): boolean {
     return this.config.filter_subject === undefined || matchesSubject(this.config.filter_subject, subject)
+  }
+
+  /** How many messages it has for later. */
+  #countFrom(sequence: number): number {
+    const { lastSequence, size } = this.#stream
+    if (this.config.filter_subject === undefined && size === lastSequence)
+      return Math.max(0, lastSequence - sequence + 1)
+    let count = 0
+    for (let at = sequence; at <= lastSequence; at += 1) {
+      const message = this.#stream.at(at)
+      if (message !== undefined && this.#wants(message)) count += 1
+    }
+    return count
   }
 
   #findNext(): StoredMessage | undefined {
@@ -174,12 +193,13 @@ export class SimConsumer {
     pull.bytes += size
     if (!this.#again.delete(message.sequence)) this.#next = message.sequence + 1
     if (this.config.ack_policy === 'explicit') this.#lease(message.sequence, deliveries)
-    if (pull.left === 0) this.#drop(pull)
+    if (pull.left === 0 && pull.maxBytes > 0) this.#end(pull, 409, 'Batch Completed')
+    else if (pull.left === 0) this.#drop(pull)
     return true
   }
 
   #contentOf({ sequence, subject, headers, data, storedMs }: StoredMessage, deliveries: number): Omit<Delivery, 'to'> {
-    const pending = Math.max(0, this.#stream.lastSequence - sequence)
+    const pending = this.#countFrom(Math.max(this.#next, sequence + 1))
     const tokens = [this.#stream.config.name, this.name, deliveries, sequence, this.#delivered + 1]
     const reply = `$JS.ACK.${tokens.join('.')}.${Math.floor(storedMs)}000000.${pending}`
     if (!this.config.headers_only) return { subject, reply, headers, data }

@@ -2,16 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { NatsConnection } from '@nats-io/transport-node'
 import t from 'tap'
 import { v7 } from 'uuid'
+import { openCallClient } from '../../../src/adapters/nats/calls/call-client.ts'
+import { openCallServer } from '../../../src/adapters/nats/calls/call-server.ts'
 import { connectNats } from '../../../src/adapters/nats/connect.ts'
 import { type OpenLog, openLog } from '../../../src/adapters/nats/log.ts'
 import { openOutcomes } from '../../../src/adapters/nats/outcomes/open.ts'
 import { openRates } from '../../../src/adapters/nats/rates/open.ts'
+import { openSnapshots } from '../../../src/adapters/nats/snapshots/open.ts'
 import { openWorkQueues, type WorkQueues } from '../../../src/adapters/nats/work-queue/open.ts'
+import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import type { WorkItem } from '../../../src/roles/work-queue.ts'
 import { LossyProxy } from '../../adapters/nats/lossy-proxy.ts'
 import { adjustment, hold, readAll } from '../../adapters/nats/open.ts'
 import { NatsServer } from '../../adapters/nats/server.ts'
+import { answerOf, hear, routedCall, stay } from '../../roles/calls-contract.ts'
 import { simulate } from '../simulator.ts'
+import { askOf, rawScenarios } from './raw-scenarios.ts'
 import { natsPort } from './server.ts'
 
 /** A server that can be treated badly, simulated or not. */
@@ -33,7 +39,7 @@ const options = {
   replicas: 1,
   durability: 'relaxed',
   create: true,
-  clock: Date.now,
+  clock: () => Date.now(),
   newId: v7,
   logger: { log: () => undefined },
 } as const
@@ -197,26 +203,65 @@ const scenarios: Readonly<Record<string, Scenario>> = {
       await rates.put('limit', { used: 2 }, 0),
       await rates.put('limit', { used: 2 }, 1),
       await rates.find('limit'),
+      await outcomes.remove(1),
+      await outcomes.find(place),
+      await outcomes.remove(1),
+      await outcomes.put(place, Buffer.from('anew'), 1, 2_000),
+      await outcomes.put(place, Buffer.from('anew'), 0, 2_000),
     ]
     await outcomes.close()
     rates.close()
     return results
   },
 
+  snapshots: async (clients) => {
+    const connection = await clients.connect()
+    const store = await openSnapshots({ ...options, name: 'SNAPSHOTS', connection })
+    const write = (sequence: number): Promise<unknown> => {
+      const pieces = async function* () {
+        yield Buffer.from(`first of ${sequence}`)
+        yield Buffer.from(`second of ${sequence}`)
+        return { sequence, format: 1, sha256: 'ab'.repeat(32) }
+      }
+      return store.write(sequence, pieces())
+    }
+    for (const sequence of [10, 20, 30, 40]) await write(sequence)
+    const listed = await store.list()
+    const texts: string[] = []
+    for await (const piece of store.read(listed[0]!)) texts.push(Buffer.from(piece).toString())
+    await store.removeBeyond(30)
+    return { listed, texts, left: await store.list() }
+  },
+
+  'calls between processes': async (clients, _, proxied) => {
+    const parts = { ...options, name: 'CALLS' }
+    const client = openCallClient({ ...parts, connection: await clients.connect() })
+    const refused = await hear(client.dispatch(routedCall(), stay()))
+    const lossy = await proxied.connect()
+    const callServer = openCallServer({ ...parts, connection: lossy })
+    const chunks = Array.from({ length: 20 }, (_, at) => Buffer.alloc(40_000, at))
+    callServer.serve(async function* (_, clientGone) {
+      yield* answerOf(chunks)
+      await new Promise((resolve) => clientGone.addEventListener('abort', resolve))
+    })
+    await lossy.flush()
+    const answer = client.dispatch(routedCall(), stay())[Symbol.asyncIterator]()
+    let bytes = 0
+    while (bytes < 20 * 40_000) {
+      const { value } = await answer.next()
+      if (value?.type === 'bytes') bytes += value.bytes.length
+    }
+    await lossy.close()
+    const lost = await answer.next().catch((fault: unknown) => fault)
+    await client.close()
+    await callServer.close()
+    return { refused: outcomeOf(refused.fault), bytes, lost: outcomeOf(lost) }
+  },
+
   'what the server says to single requests': async (clients) => {
     const connection = await clients.connect()
     await clients.log('RAW')
-    const ask = async (subject: string, body: object | string, headers: Readonly<Record<string, string>> = {}) => {
-      const { headers: newHeaders } = await import('@nats-io/transport-node')
-      const all = newHeaders()
-      for (const [name, value] of Object.entries(headers)) all.set(name, value)
-      const text = typeof body === 'string' ? body : JSON.stringify(body)
-      const { error, stream, seq, duplicate, message, success } = (
-        await connection.request(subject, text, { headers: all, timeout: 2_000 })
-      ).json<Record<string, unknown>>()
-      const { time: _, ...found } = { ...(message as object | undefined), time: null }
-      return { error, stream, seq, duplicate, success, found }
-    }
+    const ask = askOf(connection)
     const wallet = 'raw.wallet.acme'
     const get = '$JS.API.STREAM.MSG.GET.RAW'
     const expected = (sequence: number) => ({ 'Nats-Expected-Last-Subject-Sequence': String(sequence) })
@@ -237,6 +282,20 @@ const scenarios: Readonly<Record<string, Scenario>> = {
       await ask('$JS.API.CONSUMER.DELETE.RAW.absent', ''),
     ]
   },
+}
+
+const outcomeOf = (fault: unknown): string =>
+  fault instanceof GatewayError ? `${fault.name} ${fault.code}` : String(fault)
+
+const scenariosOfAll: Readonly<Record<string, Scenario>> = {
+  ...scenarios,
+  ...Object.fromEntries(
+    Object.entries(rawScenarios).map(([name, scenario]): [string, Scenario] => [
+      name,
+      (clients, server) =>
+        scenario({ connect: () => clients.connect(), kill: () => server.kill(), start: () => server.start() }),
+    ]),
+  ),
 }
 
 const withClients = async (server: Server, proxyUrl: string, scenario: Scenario): Promise<unknown> => {
@@ -299,7 +358,7 @@ const runReal = async (scenario: Scenario): Promise<unknown> => {
   }
 }
 
-for (const [name, scenario] of Object.entries(scenarios))
+for (const [name, scenario] of Object.entries(scenariosOfAll))
   t.test(`the simulated server does as the real one: ${name}`, async (t) => {
     const expected = await runReal(scenario)
     t.same(await runSimulated(scenario), expected)

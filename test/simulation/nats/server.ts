@@ -37,6 +37,10 @@ const noStream = notFound(10059, 'stream not found')
 const noConsumer = notFound(10014, 'consumer not found')
 const noMessage = notFound(10037, 'no message found')
 
+const notDeleted = (description: string): { readonly error: ApiError } => ({
+  error: { code: 500, err_code: 10057, description },
+})
+
 type Body = Readonly<Record<string, unknown>>
 
 const storedText = ({ sequence, subject, headers, data, storedMs }: StoredMessage): object => ({
@@ -234,7 +238,7 @@ export class SimNats {
       case 'PURGE':
         return this.#purge(stream, String(body['filter']))
       case 'MSG':
-        return this.#find(stream, body)
+        return rest[0] === 'DELETE' ? this.#remove(stream, Number(body['seq'])) : this.#find(stream, body)
       default:
         throw new Error(`a stream cannot ${verb} here`)
     }
@@ -267,7 +271,7 @@ export class SimNats {
       state: {
         messages: stream.size,
         bytes: 0,
-        first_seq: 1,
+        first_seq: stream.firstSequence,
         last_seq: stream.lastSequence,
         consumer_count: 0,
         ...(filter === undefined ? {} : { subjects: stream.subjects(String(filter)) }),
@@ -279,6 +283,13 @@ export class SimNats {
     const gone = [...stream.all()].filter(({ subject }) => subject in stream.subjects(filter))
     for (const { sequence } of gone) stream.remove(sequence)
     return { success: true, purged: gone.length }
+  }
+
+  #remove(stream: SimStream, sequence: number): object {
+    if (stream.at(sequence) === undefined)
+      return notDeleted(sequence > stream.lastSequence ? 'stream store EOF' : 'no message found')
+    stream.remove(sequence)
+    return { success: true }
   }
 
   #find(stream: SimStream, { seq, last_by_subj: last, next_by_subj: next }: Body): object {
@@ -302,7 +313,8 @@ export class SimNats {
     if (consumer === undefined) return noConsumer
     if (verb === 'INFO') return consumer.info
     if (verb !== 'DELETE') throw new Error(`a consumer cannot ${verb} here`)
-    this.#end(id)
+    consumer.delete()
+    this.#consumers.delete(id)
     return { success: true }
   }
 

@@ -67,6 +67,12 @@ export class SimStream {
     return this.#messages.size
   }
 
+  /** Of the first message; beyond the last where all are gone, 0 where there was none. */
+  get firstSequence(): number {
+    for (const { sequence } of this.all()) return sequence
+    return this.lastSequence === 0 ? 0 : this.lastSequence + 1
+  }
+
   takes(subject: string): boolean {
     return this.config.subjects.some((filter) => matchesSubject(filter, subject))
   }

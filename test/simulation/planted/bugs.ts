@@ -4,6 +4,31 @@ import { readerBugs } from './reader-bugs.ts'
 const nats = 'adapters/nats'
 const edge = 'roles/edge'
 
+/** Faults that the program had, as the simulation found them. */
+const mended: readonly PlantedBug[] = [
+  bug(
+    'a key is released before the refund of its request is stored',
+    `${edge}/surfaces/inference/serve-idempotent.ts`,
+    'held.release(settled())',
+    'held.release(Promise.resolve())',
+    'key-released-before-its-refund.json',
+  ),
+  bug(
+    'a request whose proxy is lost after its client left is not ended',
+    `${nats}/calls/call-state.ts`,
+    'return end(isClientGone(phase) ? clientGoneUnended() : proxyGone())',
+    'return end(isClientGone(phase) ? clientGoneError() : proxyGone())',
+    'proxy-lost-after-its-client-left.json',
+  ),
+  bug(
+    'what another poller submitted before the hold ended is not looked up',
+    'roles/video-poller/next-step.ts',
+    "return vendorHasNone || failure !== null ? { type: 'finish' } : { type: 'find' }",
+    "return { type: 'finish' }",
+    'hold-ended-before-its-task-was-known.json',
+  ),
+]
+
 const bugs: readonly PlantedBug[] = [
   // The log and its writers.
   bug(
@@ -228,24 +253,28 @@ const bugs: readonly PlantedBug[] = [
     `${edge}/surfaces/inference/inference.ts`,
     '() => log.append([unservedFact(call, logUnavailable())]),',
     '() => undefined,',
+    'requests-are-recorded-too-late.json',
   ),
   bug(
     'an undelivered answer stays charged',
     `${edge}/surfaces/inference/inference.ts`,
-    'if (isUndelivered) this.#deliveries.markUndelivered(call.requestId)',
-    'if (!isUndelivered) this.#deliveries.markUndelivered(call.requestId)',
+    'if (isUndelivered) this.deliveries.markUndelivered(call.requestId)',
+    'if (!isUndelivered) this.deliveries.markUndelivered(call.requestId)',
+    'edges-are-cut-off.json',
   ),
   bug(
     'an answer whose charge came first stays charged',
     `${edge}/surfaces/inference/deliveries.ts`,
     'if (delivery.end !== null) this.#close(requestId, delivery.end)\n    else if',
     'if',
+    'proxy-dies-after-its-bill.json',
   ),
   bug(
     'an answer whose charge comes later stays charged',
     `${edge}/surfaces/inference/deliveries.ts`,
-    'if (this.#deliveries.get(requestId)?.isLost === false) this.#deliveries.delete(requestId)',
-    'this.#deliveries.delete(requestId)',
+    'if (delivery === undefined || delivery.isLost) return',
+    'if (delivery === undefined) return',
+    'edges-are-cut-off.json',
   ),
   bug(
     'a reservation is not counted',
@@ -300,6 +329,7 @@ const bugs: readonly PlantedBug[] = [
     `${edge}/admission/idempotency/orphaned-request-resolver.ts`,
     'if (stored === null && seen.length === 0) await this.#fail',
     'if (stored === null && seen.length > 9) await this.#fail',
+    'bill-after-its-edge-died.json',
   ),
   bug(
     'an abandoned request is not refunded',
@@ -330,6 +360,7 @@ const bugs: readonly PlantedBug[] = [
     'domain/idempotency/decide.ts',
     "return work.stream ? 'stays_charged' : 'give_back'",
     "return work.stream ? 'forget' : 'give_back'",
+    'streams-of-edges-that-died.json',
   ),
 
   // The proxy, and calls between processes.
@@ -447,4 +478,4 @@ const bugs: readonly PlantedBug[] = [
   ),
 ]
 
-export const plantedBugs: readonly PlantedBug[] = [...bugs, ...readerBugs]
+export const plantedBugs: readonly PlantedBug[] = [...mended, ...bugs, ...readerBugs]

@@ -1,13 +1,14 @@
 /** Prints for each planted bug the first seed that detects it, and ends with 1 where one is not detected. */
-import { execFile } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
-import { promisify } from 'node:util'
+import { createInterface } from 'node:readline'
 import { plantedBugs } from './bugs.ts'
 
 const seeds = Number(process.env['PLANTED_SEEDS'] || 40)
 const actions = 200
-/** A bug that keeps a run from its end is detected too. */
-const runMsMax = 240_000
+/** A bug that keeps a run from its end is detected too; a run takes seconds. */
+const seedMsMax = 300_000
 
 interface Detection {
   readonly seed: number | null
@@ -16,16 +17,26 @@ interface Detection {
 
 const detect = async (name: string): Promise<Detection> => {
   const script = new URL('run.ts', import.meta.url).pathname
-  try {
-    const { stdout } = await promisify(execFile)(process.execPath, [script, name, String(seeds), String(actions)], {
-      timeout: runMsMax,
-    })
-    return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Detection
-  } catch (fault) {
-    if (fault instanceof Error && 'killed' in fault && fault.killed === true)
-      return { seed: 0, violation: 'a run does not end' }
-    throw fault
+  const child = spawn(process.execPath, [script, name, String(seeds), String(actions)])
+  let last: Detection | null = null
+  let watch: NodeJS.Timeout | undefined
+  const expectNext = (): void => {
+    clearTimeout(watch)
+    watch = setTimeout(() => child.kill('SIGKILL'), seedMsMax)
   }
+  expectNext()
+  child.stderr.resume()
+  createInterface(child.stdout).on('line', (line) => {
+    last = JSON.parse(line) as Detection
+    expectNext()
+  })
+  const [code] = await once(child, 'close')
+  clearTimeout(watch)
+  if (last === null) throw new Error(`the runs with ${JSON.stringify(name)} do not start`)
+  const { seed, violation }: Detection = last
+  if (seed === null || violation !== null) return last
+  const next = seed + 1
+  return { seed: next, violation: code === null ? 'the run does not end' : `the process ends with ${code}` }
 }
 
 const waiting = [...plantedBugs].filter(({ name }) => name.includes(process.env['PLANTED'] ?? ''))

@@ -6,11 +6,14 @@ export interface PlantedBug {
   /** Occurs once in the file. */
   readonly find: string
   readonly replace: string
+  /** The kept plan that detects it. */
+  readonly plan?: string | undefined
 }
 
-export const bug = (name: string, file: string, find: string, replace: string): PlantedBug => ({
+export const bug = (name: string, file: string, find: string, replace: string, plan?: string): PlantedBug => ({
   name,
   file,
   find,
   replace,
+  plan,
 })

@@ -9,17 +9,17 @@ export const readerBugs: readonly PlantedBug[] = [
   bug(
     'a doubtful submit is looked up too early',
     `${poller}/poll-event.ts`,
-    "case 'unknown':\n      return then(state, { inDoubt: true, findFromMs: doubtedUntilMs })",
+    "case 'unknown':\n      return then(state, { inDoubt: true, findFromMs: doubtedUntilMs, vendorHasNone: false })",
     "case 'unknown':\n      return then(state, { inDoubt: true, findFromMs: at.steadyMs })",
   ),
   bug(
     'a doubtful submit is sent again without a look',
     `${poller}/poll-event.ts`,
-    "case 'unknown':\n      return then(state, { inDoubt: true, findFromMs: doubtedUntilMs })",
+    "case 'unknown':\n      return then(state, { inDoubt: true, findFromMs: doubtedUntilMs, vendorHasNone: false })",
     "case 'unknown':\n      return then(state, { inDoubt: true, findFromMs: null })",
   ),
   bug(
-    'a refusal in doubt is believed',
+    'a refusal in doubt is final',
     `${poller}/poll-event.ts`,
     'const findFromMs = state.inDoubt ? doubtedUntilMs : at.steadyMs',
     'const findFromMs = null',

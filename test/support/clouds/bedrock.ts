@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomUUID } from 'node:crypto'
-import { EventStreamCodec } from '@smithy/core/event-streams'
-import { asArray, asObject, asText, type JsonObject, parseJson } from '../../../src/encoding/json.ts'
+import { asObject, type JsonObject, parseJson } from '../../../src/encoding/json.ts'
 import type { CloudAnswer, CloudCall, CloudGate, Forwarded } from './cloud.ts'
+import { converseAnswer, converseFrames, eventsOf, frame, readConverse } from './converse.ts'
 
 export const bedrockRegion = 'eu-west-1'
 export const staticKeys = {
@@ -78,33 +78,6 @@ export class AwsAccount {
   }
 }
 
-const codec = new EventStreamCodec(
-  (bytes) => Buffer.from(bytes).toString(),
-  (text) => Buffer.from(text),
-)
-
-export const frame = (type: 'event' | 'exception', name: string, payload: object): Buffer =>
-  Buffer.from(
-    codec.encode({
-      headers: {
-        [`:${type}-type`]: { type: 'string', value: name },
-        ':content-type': { type: 'string', value: 'application/json' },
-        ':message-type': { type: 'string', value: type },
-      },
-      body: Buffer.from(JSON.stringify(payload)),
-    }),
-  )
-
-async function* eventsOf(chunks: AsyncIterable<Uint8Array>): AsyncIterable<JsonObject> {
-  let text = ''
-  for await (const chunk of chunks) {
-    text += Buffer.from(chunk).toString()
-    const events = text.split('\n\n')
-    text = events.pop() ?? ''
-    for (const event of events) yield asObject(parseJson(event.slice(event.indexOf('data: ') + 6)))
-  }
-}
-
 const pieceBytes = 61
 
 /** Cut where nothing ends. */
@@ -122,44 +95,6 @@ async function* claudeFrames(chunks: AsyncIterable<Uint8Array>): AsyncIterable<B
   }
 }
 
-const converseUsage = (usage: JsonObject): JsonObject => {
-  const [inputTokens, outputTokens] = [Number(usage['input_tokens']), Number(usage['output_tokens'])]
-  const cacheReadInputTokens = Number(usage['cache_read_input_tokens'] ?? 0)
-  const cacheWriteInputTokens = Number(usage['cache_creation_input_tokens'] ?? 0)
-  const totalTokens = inputTokens + outputTokens + cacheReadInputTokens + cacheWriteInputTokens
-  return { inputTokens, outputTokens, cacheReadInputTokens, cacheWriteInputTokens, totalTokens }
-}
-
-async function* converseFrames(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
-  let usage: JsonObject = {}
-  let stopReason = ''
-  for await (const event of eventsOf(chunks)) {
-    const { type, index: contentBlockIndex, delta } = event
-    if (type === 'message_start') {
-      usage = asObject(asObject(event['message'])['usage'])
-      yield frame('event', 'messageStart', { role: 'assistant' })
-    }
-    if (type === 'content_block_delta')
-      yield frame('event', 'contentBlockDelta', { contentBlockIndex, delta: { text: asObject(delta)['text'] }, p: 'a' })
-    if (type === 'content_block_stop') yield frame('event', 'contentBlockStop', { contentBlockIndex })
-    if (type === 'message_delta') {
-      usage = { ...usage, ...asObject(event['usage']) }
-      stopReason = asText(asObject(delta)['stop_reason'])
-    }
-  }
-  yield frame('event', 'messageStop', { stopReason })
-  yield frame('event', 'metadata', { usage: converseUsage(usage), metrics: { latencyMs: 1 } })
-}
-
-async function* converseAnswer(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  const pieces: Uint8Array[] = []
-  for await (const chunk of chunks) pieces.push(chunk)
-  const { content, stop_reason: stopReason, usage } = asObject(parseJson(Buffer.concat(pieces).toString()))
-  const message = { role: 'assistant', content: asArray(content).map((block) => ({ text: asObject(block)['text'] })) }
-  const answer = { output: { message }, stopReason, usage: converseUsage(asObject(usage)), metrics: { latencyMs: 1 } }
-  yield Buffer.from(JSON.stringify(answer))
-}
-
 export const countedUsage = { prompt: 180, cacheRead: 40, cacheWrite: 20, output: 30 } as const
 export const slowOutputTokens = 60
 
@@ -169,7 +104,10 @@ const directives: { readonly [word: string]: string } = {
   broken: 'output_tokens=60;chunk_delay_ms=5;break_after=20',
 }
 
+/** What follows a semicolon is the sandbox's. */
 const sandboxModelOf = (model: string): string => {
+  const at = model.indexOf(';')
+  if (at >= 0) return `claude-plain${model.slice(at)}`
   const word = Object.keys(directives).find((each) => model.includes(each))
   return word === undefined ? 'claude-plain' : `claude-plain;${directives[word]}`
 }
@@ -177,26 +115,12 @@ const sandboxModelOf = (model: string): string => {
 const refused = (status: number, message: string): CloudAnswer => ({ status, json: { message } })
 
 const claudeMembers: readonly string[] = ['model', 'stream', 'service_tier', 'metadata', 'inference_geo']
-const converseMembers: readonly string[] = ['messages', 'system', 'inferenceConfig', 'toolConfig', 'outputConfig']
 
-const claudeBody = (body: JsonObject): JsonObject | null => {
+const claudeBody = (body: JsonObject): JsonObject | string => {
   const { anthropic_version: version, ...rest } = body
-  return version !== 'bedrock-2023-05-31' || claudeMembers.some((member) => member in body) ? null : rest
-}
-
-const textBlocks = (content: unknown): readonly JsonObject[] =>
-  asArray(content).map((block) => ({ type: 'text', text: asObject(block)['text'] }))
-
-const converseBody = ({ messages, system, inferenceConfig, ...rest }: JsonObject): JsonObject | null => {
-  if (Object.keys(rest).some((member) => !converseMembers.includes(member))) return null
-  return {
-    messages: asArray(messages).map((message) => ({
-      role: asObject(message)['role'],
-      content: textBlocks(asObject(message)['content']),
-    })),
-    ...(system === undefined ? {} : { system: textBlocks(system) }),
-    max_tokens: asObject(inferenceConfig)['maxTokens'] ?? 4_096,
-  }
+  return version !== 'bedrock-2023-05-31' || claudeMembers.some((member) => member in body)
+    ? 'Malformed input request: extraneous key is not permitted'
+    : rest
 }
 
 const pathPattern = /^\/model\/([^/]+)\/(converse|converse-stream|invoke|invoke-with-response-stream)$/
@@ -209,15 +133,16 @@ export const bedrockGate =
   (call): Forwarded | CloudAnswer => {
     const problem = call.headers['authorization'] === `Bearer ${bedrockApiKey}` ? null : account.problemOf(call)
     if (problem !== null) return refused(403, problem)
-    const [, model = '', operation = ''] = pathPattern.exec(call.path) ?? []
+    const [, modelPath = '', operation = ''] = pathPattern.exec(call.path) ?? []
+    const model = decodeURIComponent(modelPath)
     if (operation === '') return refused(404, 'Unable to determine service/operation name to be authorized')
     if (/throttled/.test(model)) return refused(429, 'Too many requests, please wait before trying again.')
     if (/absent/.test(model)) return refused(400, 'The provided model identifier is invalid.')
     const isClaude = operation.startsWith('invoke')
     const stream = operation.endsWith('stream')
     const json = asObject(parseJson(call.body.toString()))
-    const body = isClaude ? claudeBody(json) : converseBody(json)
-    if (body === null) return refused(400, 'Malformed input request: extraneous key is not permitted')
+    const body = isClaude ? claudeBody(json) : readConverse(json)
+    if (typeof body === 'string') return refused(400, body)
     if (call.body.includes('forbidden words')) return refused(400, 'Input is too long for requested model.')
     const reframe = stream
       ? (chunks: AsyncIterable<Uint8Array>) => inPieces(isClaude ? claudeFrames(chunks) : converseFrames(chunks))
@@ -227,6 +152,7 @@ export const bedrockGate =
       headers: { 'x-api-key': 'sandbox', 'anthropic-version': '2023-06-01', 'content-type': 'application/json' },
       body: JSON.stringify({ ...body, model: sandboxModelOf(model), stream }),
       ...(isClaude && !stream ? {} : { reframe }),
+      errorOf: (json) => ({ message: asObject(asObject(json)['error'])['message'] }),
       ...(stream ? { contentType: 'application/vnd.amazon.eventstream' } : {}),
       answerHeaders: { 'x-amzn-requestid': requestIdOf(call) },
     }

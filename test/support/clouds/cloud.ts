@@ -28,6 +28,8 @@ export interface Forwarded {
   /** Makes the cloud's own framing of the sandbox's answer. */
   readonly reframe?: (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>
   readonly contentType?: string
+  /** The cloud's own form of the sandbox's error. */
+  readonly errorOf?: (json: unknown) => unknown
   readonly answerHeaders?: Readonly<Record<string, string>>
 }
 
@@ -42,13 +44,14 @@ const readCall = async (request: IncomingMessage): Promise<CloudCall> => {
 }
 
 const forward = async (method: string, forwarded: Forwarded, response: ServerResponse): Promise<void> => {
-  const { url, headers, body, reframe, contentType, answerHeaders } = forwarded
+  const { url, headers, body, reframe, contentType, errorOf, answerHeaders } = forwarded
   const gone = new AbortController()
   response.on('close', () => gone.abort())
   const answer = await fetch(url, { method, headers, body, signal: gone.signal })
   const isError = answer.status >= 400
   const type = (isError ? null : contentType) ?? answer.headers.get('content-type') ?? 'application/json'
   response.writeHead(answer.status, { 'content-type': type, ...answerHeaders })
+  if (isError && errorOf !== undefined) return void response.end(JSON.stringify(errorOf(await answer.json())))
   const chunks = answer.body ?? (async function* () {})()
   for await (const chunk of reframe === undefined || isError ? chunks : reframe(chunks)) response.write(chunk)
   response.end()

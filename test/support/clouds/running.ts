@@ -1,4 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk'
+import { type GenerateContentResponse, GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
 import type { Test } from 'tap'
 import { answeringSurfaces, type ProviderConfig } from '../../../src/config/providers.ts'
@@ -43,6 +44,16 @@ export const openaiOf = ({ gateway, account }: TestGateway): OpenAI =>
 export const anthropicOf = ({ gateway, account }: TestGateway): Anthropic =>
   new Anthropic({ baseURL: gateway.url, apiKey: account.secret, maxRetries: 0 })
 
+const googleOf = ({ gateway, account }: TestGateway): GoogleGenAI =>
+  new GoogleGenAI({ apiKey: account.secret, httpOptions: { baseUrl: gateway.url } })
+
+const geminiText = async (answers: AsyncIterable<GenerateContentResponse> | readonly GenerateContentResponse[]) => {
+  let text = ''
+  for await (const { candidates } of answers)
+    for (const part of candidates?.[0]?.content?.parts ?? []) text += part.text ?? ''
+  return text
+}
+
 /** The same question by every surface, whole and streamed: the text of each answer. */
 const askEverySurface = async (running: TestGateway, model: string): Promise<readonly string[]> => {
   const openai = openaiOf(running)
@@ -50,6 +61,8 @@ const askEverySurface = async (running: TestGateway, model: string): Promise<rea
   const chat = { model, messages: question }
   const responses = { model, input: 'Which way is north?' }
   const messages = { model, messages: question, max_tokens: 100 }
+  const { models } = googleOf(running)
+  const contents = { model, contents: 'Which way is north?' }
   const blocks = ({ content }: Anthropic.Message): string =>
     content.map((block) => (block.type === 'text' ? block.text : '')).join('')
   const streamed = openai.chat.completions.stream({ ...chat, stream: true })
@@ -60,15 +73,20 @@ const askEverySurface = async (running: TestGateway, model: string): Promise<rea
     (await openai.responses.stream(responses).finalResponse()).output_text,
     blocks(await anthropic.messages.create(messages)),
     blocks(await anthropic.messages.stream(messages).finalMessage()),
+    await geminiText([await models.generateContent(contents)]),
+    await geminiText(await models.generateContentStream(contents)),
   ]
 }
 
-const surfacesOf = ['chat', 'chat', 'responses', 'responses', 'messages', 'messages']
+const surfacesOf = ['chat', 'chat', 'responses', 'responses', 'messages', 'messages', 'gemini', 'gemini']
 
-/** Of one provider: six answers, and a bill for each of what the cloud reported, at the published price. */
+/** Of one provider: two answers by each surface, and a bill for each of what the cloud reported, at the published price. */
 export const checkSurfaces = async (t: Test, running: TestGateway, model: string): Promise<void> => {
   const bills = await startBilling(running)
-  t.same(await askEverySurface(running, model), Array(6).fill(answer))
+  t.same(
+    await askEverySurface(running, model),
+    surfacesOf.map(() => answer),
+  )
   const made = await bills(t)
   t.same(
     made.map(({ surface }) => surface),

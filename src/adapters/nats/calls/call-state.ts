@@ -41,7 +41,7 @@ const callTooLarge = (): DispatchLost => new DispatchLost('request_too_large', '
 const unreadableAnswer = (cause: unknown): GatewayError =>
   new GatewayError('internal_error', 'The proxy answered in a way that cannot be read.', { cause })
 
-const clientGoneUnserved = (): DispatchLost => {
+const clientGoneUnended = (): DispatchLost => {
   const { code, message, status } = clientGoneError()
   return new DispatchLost(code, message, { status })
 }
@@ -54,10 +54,10 @@ const isClientGone = (phase: CallPhase): boolean => phase === 'capturing' || pha
 const isTaken = (phase: CallPhase): boolean => phase === 'answering' || isClientGone(phase)
 
 const onClientGone = (phase: CallPhase, isCaptured: boolean): CallStep => {
-  if (phase === 'new') return end(clientGoneUnserved())
+  if (phase === 'new') return end(clientGoneUnended())
   // Whether a proxy has the call decides who records its end, and will be known shortly.
   if (phase === 'opening' || isClientGone(phase)) return enter(phase)
-  return phase === 'answering' ? enter(isCaptured ? 'capturing' : 'left', 'client') : cancel(clientGoneUnserved())
+  return phase === 'answering' ? enter(isCaptured ? 'capturing' : 'left', 'client') : cancel(clientGoneUnended())
 }
 
 const onReaderEnded = (phase: CallPhase): CallStep => {
@@ -86,7 +86,7 @@ export const nextCallStep = (phase: CallPhase, event: CallEvent): CallStep => {
     case 'refused':
       return end(noProxy(event.cause))
     case 'connection_lost':
-      return end(isClientGone(phase) ? clientGoneError() : proxyGone())
+      return end(isClientGone(phase) ? clientGoneUnended() : proxyGone())
     case 'ended':
       return end(phase === 'left' ? clientGoneError() : event.fault)
     case 'unreadable':

@@ -1,4 +1,10 @@
-import { type AnswerPart, cancelAtOnce, type Dispatch, type RoutedRequest } from '../../../roles/dispatch.ts'
+import {
+  type AnswerPart,
+  cancelAtOnce,
+  type Dispatch,
+  DispatchLost,
+  type RoutedRequest,
+} from '../../../roles/dispatch.ts'
 import type { EndableCall } from '../../../roles/open-calls.ts'
 import { sharedLimits } from '../../../runtime/limits.ts'
 import { ReaderQueue } from '../../reader-queue.ts'
@@ -66,12 +72,16 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     return Promise.reject(new Error('an answer is read by one reader, one part at a time'))
   }
 
-  /** Resolves when the proxy has ended the call: until it is billed the request keeps what it holds. */
+  /**
+   * Resolves when the proxy has ended the call: until it is billed the request keeps what it holds. Rejects with
+   * `DispatchLost`, if no read did before, where the proxy is gone.
+   */
   async return(): Promise<Result> {
     this.apply({ type: 'reader_ended' })
     await this.#ended.promise
     this.#answer.takeAll()
-    this.#answer.end(null)
+    const fault = this.#answer.takeFault()
+    if (fault instanceof DispatchLost) throw fault
     return nothing
   }
 

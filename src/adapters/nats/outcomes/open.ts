@@ -104,6 +104,15 @@ class NatsOutcomes implements OpenOutcomes {
     })
   }
 
+  async remove(revision: number): Promise<boolean> {
+    const { jsm, names } = this.#parts
+    try {
+      return await jsm.streams.deleteMessage(names.stream, revision, false)
+    } catch {
+      return false
+    }
+  }
+
   async close(): Promise<void> {
     this.#parts.link.close()
   }

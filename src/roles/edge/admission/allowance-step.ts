@@ -17,7 +17,7 @@ export interface AllowanceView {
   /** In the current second and the one before. */
   readonly spentPicos: bigint
   readonly spendablePicos: bigint
-  /** Holds take part of what is short: of the key's limit, or of the wallet. */
+  /** Holds take part of what is short: of a limit, or of the wallet. */
   readonly isHeld: boolean
   /** What the wallet refused in this turn: an allowance, then also less than the worst case. */
   readonly refused: 'nothing' | 'allowance' | 'less'

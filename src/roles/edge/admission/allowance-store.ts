@@ -13,6 +13,7 @@ import type { SpenderId } from './spender-funds.ts'
 
 export interface Allowance {
   readonly hold: Hold
+  readonly spender: SpenderId
   /** Milliseconds since the epoch: from then on no request is admitted against it. */
   readonly renewAtMs: number
   reservedPicos: bigint
@@ -44,27 +45,33 @@ export class AllowanceStore {
   readonly #parts: AllowanceStoreParts
   readonly #onNotReturned: (allowance: Allowance) => void
   readonly #returns = new Map<Allowance, Promise<void>>()
+  readonly #spenders = new Map<string, SpenderId>()
 
   constructor(parts: AllowanceStoreParts, onNotReturned: (allowance: Allowance) => void) {
     this.#parts = parts
     this.#onNotReturned = onNotReturned
   }
 
-  async place(
-    { workspaceId, keyId }: SpenderId,
-    minimumPicos: bigint,
-    desiredPicos: bigint,
-  ): Promise<Allowance | null> {
+  async place(spender: SpenderId, minimumPicos: bigint, desiredPicos: bigint): Promise<Allowance | null> {
+    const { workspaceId, holders } = spender
     const { clock, newId, owner, writer, tail, requestDeadlineMs } = this.#parts
     const placedAtMs = clock()
     const holdId = newId()
     const deadline = new Date(placedAtMs + lifetimeMsOf(requestDeadlineMs)).toISOString()
-    const wanted = { holdId, minimumPicos, desiredPicos, keyId, day: utcDayAt(placedAtMs), deadline, owner }
+    const wanted = { holdId, minimumPicos, desiredPicos, holders, day: utcDayAt(placedAtMs), deadline, owner }
     const outcome = await writer.execute(workspaceId, { type: 'PlaceAllowance', ...wanted })
     const hold = findOrCreateWallet(tail.ledger, workspaceId).holds.get(holdId)
     if ('refused' in outcome || hold === undefined) return null
     const renewAtMs = untilDayEnds(hold, placedAtMs + requestDeadlineMs)
-    return { hold, renewAtMs, reservedPicos: 0n, requests: 0, usedAtMs: placedAtMs }
+    this.#spenders.set(holdId, spender)
+    return { hold, spender, renewAtMs, reservedPicos: 0n, requests: 0, usedAtMs: placedAtMs }
+  }
+
+  /** Call it when a hold has ended; null for one that was not placed here. */
+  takeSpender(holdId: string): SpenderId | null {
+    const spender = this.#spenders.get(holdId) ?? null
+    this.#spenders.delete(holdId)
+    return spender
   }
 
   return(allowance: Allowance): Promise<void> {

@@ -13,24 +13,29 @@ type AllowanceParts = ConstructorParameters<typeof AllowanceStore>[0] & {
   readonly returnMs?: number
 }
 
-/** The map key of the shared allowances: no API key has this id. */
-const shared = ''
+/** Of one workspace. */
+interface Spenders {
+  readonly byKey: Map<string, Spender>
+  readonly waiting: Set<Spender>
+}
+
+/** Of the shared allowances it is empty. No holder has a line feed. */
+const spenderKey = ({ holders }: SpenderId): string => holders.join('\n')
 
 const chargedPicosOf = (movements: readonly Movement[]): bigint =>
   movements.reduce((sum, { amountPicos }) => sum - amountPicos, 0n)
 
 /**
- * The money this edge may spend without a round trip: allowances of wallets, reserved in the log before use. A key with
- * spend limits has its own allowances, which count against its limits. A request reserves its worst case until the ledger
- * applies its closing event.
+ * The money this edge may spend without a round trip: allowances of wallets, reserved in the log before use. Requests
+ * of a key, with a tag or of an end user that has spend limits have allowances of their own, which count against each of
+ * these limits. A request reserves its worst case until the ledger applies its closing event.
  */
 export class Allowances {
   readonly #parts: AllowanceParts
   readonly funds: SpenderFunds
   readonly #store: AllowanceStore
   readonly #reservations = new Reservations()
-  /** By workspace, then by key; `shared` for the shared allowances. */
-  readonly #workspaces = new Map<string, Map<string, Spender>>()
+  readonly #workspaces = new Map<string, Spenders>()
   #isClosed = false
   readonly #stopListening: () => void
   readonly #sweepTimer: NodeJS.Timeout
@@ -40,8 +45,7 @@ export class Allowances {
     this.#parts = parts
     this.funds = new SpenderFunds(parts.tail, parts.clock)
     this.#store = new AllowanceStore(parts, (allowance) => {
-      const { workspaceId, spender } = allowance.hold
-      this.#spenderOf({ workspaceId, keyId: spender?.keyId ?? null }).allowances.drain(allowance)
+      this.#spenderOf(allowance.spender).allowances.drain(allowance)
     })
     this.#sweptAtMs = parts.clock()
     this.#stopListening = parts.tail.onApplied((applied) => {
@@ -94,17 +98,20 @@ export class Allowances {
   }
 
   #spenders(): readonly Spender[] {
-    return [...this.#workspaces.values()].flatMap((byKey) => [...byKey.values()])
+    return [...this.#workspaces.values()].flatMap(({ byKey }) => [...byKey.values()])
   }
 
   #spenderOf(id: SpenderId): Spender {
-    const { workspaceId, keyId } = id
-    const existing = this.#workspaces.get(workspaceId)?.get(keyId ?? shared)
+    const { workspaceId } = id
+    const key = spenderKey(id)
+    const spenders = this.#workspaces.get(workspaceId) ?? { byKey: new Map(), waiting: new Set() }
+    const existing = spenders.byKey.get(key)
     if (existing !== undefined) return existing
-    const parts = { ...this.#parts, funds: this.funds, store: this.#store, reservations: this.#reservations }
+    const { waiting } = spenders
+    const parts = { ...this.#parts, funds: this.funds, store: this.#store, reservations: this.#reservations, waiting }
     const spender = new Spender(id, parts)
-    const byKey = this.#workspaces.get(workspaceId) ?? new Map<string, Spender>()
-    this.#workspaces.set(workspaceId, byKey.set(keyId ?? shared, spender))
+    spenders.byKey.set(key, spender)
+    this.#workspaces.set(workspaceId, spenders)
     return spender
   }
 
@@ -116,20 +123,21 @@ export class Allowances {
     spender.serveWaiters()
   }
 
-  #observe({ workspaceId, kind, reference, spender }: Movement): void {
-    const byKey = this.#workspaces.get(workspaceId)
-    if (byKey === undefined) return
-    const own = kind === 'release' ? byKey.get(spender?.keyId ?? shared) : undefined
+  #observe({ workspaceId, kind, reference }: Movement): void {
+    const released = kind === 'release' ? this.#store.takeSpender(reference) : null
+    const spenders = this.#workspaces.get(workspaceId)
+    if (spenders === undefined) return
+    const own = released === null ? undefined : spenders.byKey.get(spenderKey(released))
     const ended = own?.allowances.drop(reference)
     if (ended !== undefined) this.#reservations.dropOf(ended)
-    for (const each of byKey.values()) each.serveWaiters()
+    for (const each of [...spenders.waiting]) each.serveWaiters()
   }
 
   #sweep(): void {
     const nowMs = this.#parts.clock()
     const isNewWindow = nowMs - this.#sweptAtMs >= admissionLimits.allowanceSpendWindowMs
     if (isNewWindow) this.#sweptAtMs = nowMs
-    for (const [workspaceId, byKey] of this.#workspaces) {
+    for (const [workspaceId, { byKey }] of this.#workspaces) {
       for (const [key, spender] of byKey) {
         if (isNewWindow) spender.allowances.spending.turn()
         spender.sweep(nowMs)

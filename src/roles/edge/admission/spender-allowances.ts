@@ -30,7 +30,7 @@ class RecentSpending {
   }
 }
 
-/** The allowances shared by the keys of a workspace, or those of one key that has spend limits. */
+/** The allowances of the requests with the same holders of spend limits; those without are the workspace's shared ones. */
 export class SpenderAllowances {
   readonly #spender: SpenderId
   readonly #funds: SpenderFunds

@@ -1,12 +1,12 @@
-import { findLimitKey } from '../../../domain/accounts/accounts.ts'
 import { utcDayAt } from '../../../domain/instant.ts'
 import { findOrCreateWallet } from '../../../domain/ledger/ledger.ts'
 import { formatUsd } from '../../../domain/money.ts'
-import { type KeyRemaining, limitRenewalMs, type SpendPeriod } from '../../../domain/wallet/spending.ts'
+import { findEndUser, findTag, type Holder } from '../../../domain/wallet/holders.ts'
+import { limitRenewalMs, type Remaining, type SpendPeriod } from '../../../domain/wallet/spending.ts'
 import {
-  findKeyRemaining,
+  findLimitedHolders,
+  findRemaining,
   isBelowAvailable,
-  isLimited,
   spendablePicos,
   type Wallet,
 } from '../../../domain/wallet/wallet.ts'
@@ -18,22 +18,29 @@ import type { Admission } from './spender.ts'
 
 const words: { readonly [P in SpendPeriod]: string } = { day: 'a day', month: 'a month', total: 'in total' }
 
-const renewalText = ({ period }: KeyRemaining, day: string): string => {
+const renewalText = ({ period }: Remaining, day: string): string => {
   const atMs = limitRenewalMs(period, day)
   return atMs === null ? '' : ` It renews at ${new Date(atMs).toISOString()}.`
 }
 
-/** Nothing in flight will free more of the key's own limit. */
-export const keyLimitReached = (room: KeyRemaining, day: string): GatewayError =>
+/** An end user is not named: its caller knows whom it named. */
+const holderText = (holder: Holder): string => {
+  const tag = findTag(holder)
+  if (tag !== null) return `Requests with the tag \`${tag}\``
+  return findEndUser(holder) === null ? 'This key' : 'This end user'
+}
+
+/** Nothing in flight will free more of the limit. */
+export const spendLimitReached = (room: Remaining, day: string): GatewayError =>
   new GatewayError(
     'key_spend_limit_reached',
-    `This key may spend ${formatUsd(room.limitPicos)} USD ${words[room.period]}, and too little of it is left for this request.${renewalText(room, day)}`,
+    `${holderText(room.holder)} may spend ${formatUsd(room.limitPicos)} USD ${words[room.period]}, and too little of it is left for this request.${renewalText(room, day)}`,
   )
 
-/** A key that has spend limits, or the keys of a workspace that have none: null. */
+/** Those with spend limits among the key, the tags and the end user of a request; none: the shared allowances. */
 export interface SpenderId {
   readonly workspaceId: string
-  readonly keyId: string | null
+  readonly holders: readonly Holder[]
 }
 
 const insufficient = (): GatewayError =>
@@ -51,16 +58,15 @@ export class SpenderFunds {
     this.#clock = clock
   }
 
-  spenderOf({ workspaceId, keyId }: { readonly workspaceId: string; readonly keyId: string }): SpenderId {
-    const wallet = this.#walletOf(workspaceId)
-    return { workspaceId, keyId: isLimited(wallet, keyId) ? findLimitKey(wallet, keyId) : null }
+  spenderOf({ workspaceId, keyId, labels }: Pick<Admission, 'workspaceId' | 'keyId' | 'labels'>): SpenderId {
+    return { workspaceId, holders: findLimitedHolders(this.#walletOf(workspaceId), keyId, labels) }
   }
 
   spendablePicos(spender: SpenderId): bigint {
     return spendablePicos(this.#walletOf(spender.workspaceId), this.#remainingOf(spender))
   }
 
-  /** 0 once the hold has ended, is due for renewal, or exceeds what its key may still spend. */
+  /** 0 once the hold has ended, is due for renewal, or exceeds what its holders may still spend. */
   freePicos(allowance: Allowance): bigint {
     return this.isOpen(allowance) && this.#clock() < allowance.renewAtMs && !this.isBeyondLimit(allowance)
       ? allowance.hold.remainingPicos - allowance.reservedPicos
@@ -71,13 +77,12 @@ export class SpenderFunds {
     return this.#walletOf(hold.workspaceId).holds.has(hold.holdId)
   }
 
-  isBeyondLimit({ hold: { workspaceId, spender } }: Allowance): boolean {
-    if (spender === null) return false
-    const remaining = this.#remainingOf({ workspaceId, keyId: spender.keyId })
+  isBeyondLimit({ spender }: Allowance): boolean {
+    const remaining = this.#remainingOf(spender)
     return remaining !== null && remaining.leftPicos < 0n
   }
 
-  /** Whether holds take part of what is short: of the key's limit, or of the wallet. */
+  /** Whether holds take part of what is short: of a limit, or of the wallet. */
   isHeld(spender: SpenderId): boolean {
     const wallet = this.#walletOf(spender.workspaceId)
     const remaining = this.#remainingOf(spender)
@@ -87,7 +92,7 @@ export class SpenderFunds {
   shortageError(spender: SpenderId): GatewayError {
     const remaining = this.#remainingOf(spender)
     return isBelowAvailable(remaining, this.#walletOf(spender.workspaceId))
-      ? keyLimitReached(remaining, this.#today())
+      ? spendLimitReached(remaining, this.#today())
       : insufficient()
   }
 
@@ -102,8 +107,8 @@ export class SpenderFunds {
     return findOrCreateWallet(this.#tail.ledger, workspaceId)
   }
 
-  #remainingOf({ workspaceId, keyId }: SpenderId): KeyRemaining | null {
-    return keyId === null ? null : findKeyRemaining(this.#walletOf(workspaceId), keyId, this.#today())
+  #remainingOf({ workspaceId, holders }: SpenderId): Remaining | null {
+    return findRemaining(this.#walletOf(workspaceId), holders, this.#today())
   }
 
   #today(): string {

@@ -1,3 +1,4 @@
+import type { Labels } from '../../../domain/wallet/holders.ts'
 import { GatewayError, logUnavailable } from '../../../errors/gateway-error.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Logger } from '../../../runtime/logger.ts'
@@ -12,6 +13,7 @@ export interface Admission {
   readonly requestId: string
   readonly workspaceId: string
   readonly keyId: string
+  readonly labels?: Labels | undefined
   readonly wantedPicos: bigint
   readonly floorPicos: bigint
 }
@@ -67,6 +69,8 @@ interface SpenderParts {
   readonly funds: SpenderFunds
   readonly store: AllowanceStore
   readonly reservations: Reservations
+  /** Of the workspace, those that may have waiters. */
+  readonly waiting: Set<Spender>
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -114,6 +118,7 @@ export class Spender {
     if (allowance !== null) return Promise.resolve(this.#reserve(allowance, admission, admission.wantedPicos))
     return new Promise((resolve, reject) => {
       this.#waiters.add({ ...admission, sinceMs: performance.now(), resolve, reject })
+      this.#parts.waiting.add(this)
       this.serveWaiters()
     })
   }
@@ -129,6 +134,7 @@ export class Spender {
       }
       this.#serve(first, allowance, first.wantedPicos)
     }
+    this.#parts.waiting.delete(this)
   }
 
   sweep(nowMs: number): void {

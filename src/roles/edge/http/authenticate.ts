@@ -1,7 +1,8 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Accounts, Key } from '../../../domain/accounts/accounts.ts'
-import { GatewayError } from '../../../errors/gateway-error.ts'
+import { GatewayError, truncateName } from '../../../errors/gateway-error.ts'
+import { type AdminRole, type Permission, requirePermission } from '../../../http/admin-roles.ts'
 import type { HttpMiddleware } from '../../../http/context.ts'
 
 const bearerPattern = /^bearer +(\S+) *$/i
@@ -18,10 +19,36 @@ const presentedKey = (headers: IncomingHttpHeaders): string | undefined => {
 const findKey = (accounts: Accounts, presented: string): Key | undefined =>
   presented.startsWith(keyPrefix) ? accounts.keysBySha256.get(hash('sha256', presented)) : undefined
 
-/** Undefined for a caller without a valid key, who may read what is public. */
+/** Browsers send the origin of a page with what its scripts ask of another one. */
+const requireOrigin = ({ origins }: Key, { origin }: IncomingHttpHeaders): void => {
+  if (origins === undefined || (origin !== undefined && origins.includes(origin))) return
+  throw new GatewayError(
+    'access_denied',
+    origin === undefined
+      ? 'This key works only for scripts of the pages that it was issued for, and the request has no header `Origin`. Use a key without origins.'
+      : `This key works only for scripts of the pages that it was issued for, and \`${truncateName(origin)}\` is none of their origins. Issue a key for this origin.`,
+  )
+}
+
+const requireServed = ({ workspaces }: Accounts, { workspaceId }: Key, use: 'read' | 'call'): void => {
+  const status = workspaces.get(workspaceId)?.status
+  if (status === 'closed')
+    throw new GatewayError('access_denied', 'The workspace is closed: its keys are refused everything.')
+  if (status === 'suspended' && use === 'call')
+    throw new GatewayError(
+      'access_denied',
+      'The workspace is suspended: its keys can read, and call no model until the operator resumes it.',
+    )
+}
+
+/** Undefined for a caller without a valid key, who may read what is public. Throws `access_denied` as `authenticate` does. */
 export const readCredential = (accounts: Accounts, headers: IncomingHttpHeaders): Key | undefined => {
   const presented = presentedKey(headers)
-  return presented === undefined ? undefined : findKey(accounts, presented)
+  const key = presented === undefined ? undefined : findKey(accounts, presented)
+  if (key === undefined) return undefined
+  requireOrigin(key, headers)
+  requireServed(accounts, key, 'read')
+  return key
 }
 
 const identify = (accounts: Accounts, headers: IncomingHttpHeaders): Key => {
@@ -30,14 +57,20 @@ const identify = (accounts: Accounts, headers: IncomingHttpHeaders): Key => {
     throw new GatewayError('missing_api_key', 'No API key was sent. Send it as `Authorization: Bearer sk-…`.')
   const key = findKey(accounts, presented)
   if (key === undefined) throw new GatewayError('invalid_api_key', 'The API key is malformed, unknown or revoked.')
+  requireOrigin(key, headers)
   return key
 }
 
-/** Requires a valid key. Throws `missing_api_key` or `invalid_api_key`. */
+/**
+ * Requires a valid key of this origin, of a workspace that is not closed and, for a call, not suspended. Throws
+ * `missing_api_key`, `invalid_api_key` or `access_denied`.
+ */
 export const authenticate =
-  (accounts: Accounts): HttpMiddleware =>
+  (accounts: Accounts, use: 'read' | 'call'): HttpMiddleware =>
   (ctx, next) => {
-    ctx.state.key = identify(accounts, ctx.req.headers)
+    const key = identify(accounts, ctx.req.headers)
+    requireServed(accounts, key, use)
+    ctx.state.key = key
     ctx.state.trace.authenticatedMs = performance.now()
     return next()
   }
@@ -45,8 +78,8 @@ export const authenticate =
 /** Only the SHA-256 of an admin token is stored. */
 export interface AdminIdentity {
   readonly name: string
-  /** Hex. */
   readonly sha256: string
+  readonly role: AdminRole
 }
 
 /** Compares all of them, whichever matches: the duration reveals nothing. */
@@ -55,10 +88,14 @@ const findAdmin = (admins: readonly AdminIdentity[], token: string): AdminIdenti
   return admins.filter(({ sha256 }) => timingSafeEqual(Buffer.from(sha256, 'hex'), given))[0]
 }
 
-/** Throws `access_denied` where no token is configured, `missing_api_key`, or `invalid_api_key`. */
+/**
+ * Requires the token of an administrator whose role has the permission. Throws `missing_api_key`, `invalid_api_key`, or
+ * `access_denied`: for the role, or where no token is configured.
+ */
 export const authenticateAdmin =
-  (admins: readonly AdminIdentity[]): HttpMiddleware =>
+  (findAdmins: () => readonly AdminIdentity[], permission: Permission): HttpMiddleware =>
   (ctx, next) => {
+    const admins = findAdmins()
     if (admins.length === 0)
       throw new GatewayError('access_denied', 'No admin token is configured here, so the admin API is closed.')
     const { authorization } = ctx.req.headers
@@ -66,6 +103,8 @@ export const authenticateAdmin =
       throw new GatewayError('missing_api_key', 'No admin token was sent. Send it as `Authorization: Bearer …`.')
     const admin = findAdmin(admins, bearerPattern.exec(authorization)?.[1] ?? '')
     if (admin === undefined) throw new GatewayError('invalid_api_key', 'The admin token is wrong.')
+    requirePermission(admin.role, permission)
     ctx.state.admin = admin.name
+    ctx.state.adminRole = admin.role
     return next()
   }

@@ -266,6 +266,7 @@ export class HttpListener {
 export const refuseWhileStopping =
   (phase: () => ListenerPhase): HttpMiddleware =>
   async (ctx, next) => {
+    if (phase() !== 'open') ctx.set('Connection', 'close') // Before a stream sends its head.
     try {
       if (phase() === 'stopping') throw stoppingError()
       await next()

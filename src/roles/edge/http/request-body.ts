@@ -149,6 +149,7 @@ const jsonBounds = {
   depthMax: sharedLimits.jsonDepthMax,
   membersMax: sharedLimits.jsonMembersMax,
   nameCharactersMax: sharedLimits.jsonNameCharactersMax,
+  differentNamesMax: sharedLimits.jsonDifferentNamesMax,
 } satisfies JsonBounds
 
 const tooManyMembers = (membersMax: number): GatewayError =>
@@ -161,6 +162,12 @@ const tooLongNames = (): GatewayError =>
   new GatewayError(
     'request_too_large',
     `The names of the request body's members have more than ${jsonBounds.nameCharactersMax} characters in total.`,
+  )
+
+const manyNames = (): GatewayError =>
+  new GatewayError(
+    'request_too_large',
+    `The members of the request body's objects have more than ${jsonBounds.differentNamesMax} different names.`,
   )
 
 interface JsonBodyOptions {
@@ -181,28 +188,32 @@ class JsonCheck {
   /** Throws `invalid_json`, for unbounded nesting and a name given twice, and `request_too_large` for too many members. */
   readonly push = (piece: Buffer): void => {
     this.#scanner.push(piece.toString('latin1'))
-    const { tooDeep, tooMany, tooMuchNamed, duplicate } = this.#scanner.findings
+    const { tooDeep, tooMany, tooMuchNamed, tooManyNames, duplicate } = this.#scanner.findings
     if (tooMany) throw tooManyMembers(this.#options.membersMax)
     if (tooMuchNamed) throw tooLongNames()
+    if (tooManyNames) throw manyNames()
     if (tooDeep) throw invalidJson(`The request body nests deeper than ${jsonBounds.depthMax} levels.`)
     if (duplicate !== null)
       throw invalidJson(`The request body has ${JSON.stringify(truncateName(duplicate))} twice in one object.`)
   }
 
-  /** How the value of all pieces is read; the reader throws `invalid_json`. Throws it for what is not UTF-8. */
-  readerOf(bytes: Buffer): () => unknown {
-    if (!isUtf8(bytes)) throw invalidJson('The request body is not valid UTF-8.')
+  /** The value of all pieces, as text. Throws `invalid_json`. */
+  readonly parse = (text: string): unknown => {
     const keepsDigits = this.#options.keepsDigits && this.#scanner.findings.hasLongNumber
-    const read = keepsDigits ? parseWithWideIntegers : JSON.parse
-    return () => parse(bytes.toString(), read)
+    return parse(text, keepsDigits ? parseWithWideIntegers : JSON.parse)
   }
 }
 
-/** Returns how the value is read. Throws what `JsonCheck` throws. */
+const decode = (bytes: Buffer): string => {
+  if (!isUtf8(bytes)) throw invalidJson('The request body is not valid UTF-8.')
+  return bytes.toString()
+}
+
 export const checkJsonBody = (bytes: Buffer, options?: JsonBodyOptions): (() => unknown) => {
   const check = new JsonCheck(options)
   check.push(bytes)
-  return check.readerOf(bytes)
+  const text = decode(bytes)
+  return () => check.parse(text)
 }
 
 const parse = (text: string, read: (text: string) => unknown): unknown => {
@@ -214,13 +225,24 @@ const parse = (text: string, read: (text: string) => unknown): unknown => {
   }
 }
 
-const receivedJson = (read: () => unknown, bytesLength: number): NonNullable<HttpState['json']> => {
-  const json = new Collectable(read)
+/** Apart, so that nothing that lives as long as the request refers to the text. */
+const parseInTurns = async (
+  large: ReturnType<typeof largeOf>,
+  bytes: Buffer,
+  { parse }: JsonCheck,
+): Promise<unknown> => {
+  const text = await runWhereLarge(large, () => decode(bytes))
+  return runWhereLarge(large, () => parse(text))
+}
+
+/** The value of a large body is read from its bytes again where the collector has taken it. */
+const receiveJson = async (large: ReturnType<typeof largeOf>, bytes: Buffer, check: JsonCheck) => {
+  const json = new Collectable(() => check.parse(bytes.toString()), await parseInTurns(large, bytes, check))
   return {
     get value() {
       return json.value
     },
-    bytesLength,
+    bytesLength: bytes.length,
   }
 }
 
@@ -232,6 +254,6 @@ export const readJson =
     const check = new JsonCheck(options)
     const bytes = await readRequestBody(ctx, boundOf(ctx), check.push)
     const large = largeOf(ctx.state, bytes.length)
-    ctx.state.json = await runWhereLarge(large, () => receivedJson(check.readerOf(bytes), bytes.length))
+    ctx.state.json = await receiveJson(large, bytes, check)
     await runWhereLarge(large, next)
   }

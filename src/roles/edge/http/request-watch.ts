@@ -33,7 +33,6 @@ const surfacesByStart: readonly (readonly [string, ObservedSurface])[] = [
   ['/readyz', 'health'],
 ]
 
-/** Of a route's pattern, not of a path. */
 const surfaceOf = (route: string | null): ObservedSurface => {
   if (route === null) return 'none'
   return surfacesByStart.find(([start]) => route.startsWith(start))?.[1] ?? 'other'

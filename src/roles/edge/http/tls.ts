@@ -1,6 +1,7 @@
 import { createServer as createHttpServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
+import { isDeepStrictEqual } from 'node:util'
 import { type CertificateFiles, readCertificate } from '../../../runtime/certificate.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import { ThrottledWarning } from '../../../runtime/throttled-warning.ts'
@@ -41,27 +42,28 @@ class Handshakes {
   }
 }
 
-/** The files are read and compared, since a link to another folder changes what a path holds without an event. */
-const reloadWhenChanged = (
+const watchCertificate = (
   server: HttpsServer,
   files: CertificateFiles,
   { logger, everyMs }: { readonly logger: Logger; readonly everyMs: number },
-): NodeJS.Timeout => {
-  let present = readCertificate(files)
+): (() => void) => {
   const warning = new ThrottledWarning(logger)
+  const file = files.certFile
+  let present = readCertificate(files)
   const reload = (): void => {
     try {
-      const { cert, key } = readCertificate(files)
-      warning.clear('tls.certificate_usable', { file: files.certFile })
-      if (cert === present.cert && key === present.key) return
-      server.setSecureContext({ cert, key, minVersion })
-      present = { cert, key }
-      logger.log('tls.certificate_reloaded', { file: files.certFile })
+      const read = readCertificate(files)
+      warning.clear('tls.certificate_usable', { file })
+      if (isDeepStrictEqual(read, present)) return
+      present = read
+      server.setSecureContext({ cert: read.cert, key: read.key, minVersion })
+      logger.log('tls.certificate_reloaded', { file })
     } catch (fault) {
       warning.raise('tls.certificate_rejected', { fault })
     }
   }
-  return setInterval(reload, everyMs).unref()
+  const timer = setInterval(reload, everyMs).unref()
+  return () => clearInterval(timer)
 }
 
 interface OpenedServer {
@@ -88,9 +90,9 @@ export const openHttpServer = (
   // Node's own listener hands it to `clientError`, which would answer in HTTP.
   server.removeAllListeners('tlsClientError').on('tlsClientError', (_fault, socket) => socket.destroy())
   const handshakes = new Handshakes(server, tlsHandshakesMax)
-  const reloading = reloadWhenChanged(server, files, { logger, everyMs })
+  const stopWatching = watchCertificate(server, files, { logger, everyMs })
   const close = (): void => {
-    clearInterval(reloading)
+    stopWatching()
     handshakes.close()
   }
   return { server, scheme: 'https', close }

@@ -4,6 +4,7 @@ export const surfaceLimits = {
   imageTokensMax: 50_000, // Some small models count one image as tens of thousands of tokens.
   audioBytesPerTokenMin: 64, // Of base64. Audio models make 10 tokens of a second, and poor MP3 has 1 KB a second.
   audioTokensMin: 100, // The shortest clip.
+  embeddingInputsMax: 2_048, // Of a request: OpenAI's own bound.
   embeddingTokenIdsMax: 300_000, // Of all inputs of a request: OpenAI's own bound.
   embeddingMembersMax: 306_000, // With the lists around them, of which OpenAI allows 2,048.
   outputTokensFloor: 16, // A lower cap gives no useful answer: 402 instead.

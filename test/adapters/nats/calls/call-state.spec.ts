@@ -82,8 +82,8 @@ const table: readonly Column[] = [
     {
       sending: 'over, lost: upstream_stream_interrupted',
       answering: 'over, lost: upstream_stream_interrupted',
-      capturing: 'over, invalid_request',
-      left: 'over, invalid_request',
+      capturing: 'over, lost: invalid_request',
+      left: 'over, lost: invalid_request',
     },
   ],
   [

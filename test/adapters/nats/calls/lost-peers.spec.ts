@@ -163,6 +163,37 @@ t.test('who records the end of a call whose client went early', async (t) => {
   t.equal(seen.length, 1)
 })
 
+t.test('a proxy that is gone after the client of its call records nothing: the call is lost', async (t) => {
+  const leave: Record<string, (answer: AsyncIterator<AnswerPart>, client: AbortController) => Promise<unknown>> = {
+    'its reader waits for the end': (answer, client) => {
+      const end = answer.next()
+      client.abort()
+      return end
+    },
+    'its reader ended': (answer) => answer.return!(),
+  }
+  for (const [how, leaves] of Object.entries(leave)) {
+    const left = Promise.withResolvers<void>()
+    const over = Promise.withResolvers<void>()
+    const proxy = await openProxy(server.url, async function* (_, clientGone) {
+      clientGone.addEventListener('abort', () => left.resolve())
+      yield head
+      await over.promise
+    })
+    const edge = await openEdge(server.url)
+    const client = new AbortController()
+    const answer = edge.dispatch(routedCall(), client.signal)[Symbol.asyncIterator]()
+    await answer.next()
+    const fault = leaves(answer, client).catch((each: unknown) => each)
+    await left.promise
+    await proxy.connection.close()
+    t.ok((await fault) instanceof DispatchLost, how)
+    over.resolve()
+    await proxy.server.close()
+    await edge.close()
+  }
+})
+
 t.test('a fault of the proxy stays there', async (t) => {
   const proxy = await openProxy(server.url, async function* () {
     yield head

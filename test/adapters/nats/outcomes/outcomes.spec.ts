@@ -65,6 +65,20 @@ t.test('one stands under a key, and is replaced by whoever knows it', async (t) 
   t.equal((await one.find({ workspaceId: 'other', keyDigest: 'a' })).revision, 0, 'of a workspace')
 })
 
+t.test('what is removed takes no room, and its key can be claimed as a new one', async (t) => {
+  const outcomes = await open(t)
+  const storedBytes = async (): Promise<number> => (await jsm.streams.info('GATEWAY_OUTCOMES')).state.bytes
+  const before = await storedBytes()
+  const claim = await revisionOf(outcomes.put(placeOf('gone'), bytesOf('claim'), 0, sharedLimits.outcomeWriteMs))
+  const freed = await revisionOf(outcomes.put(placeOf('gone'), new Uint8Array(), claim, sharedLimits.outcomeWriteMs))
+  t.equal(await outcomes.remove(claim), false, 'a revision that was replaced')
+  t.equal(await outcomes.remove(freed), true)
+  t.equal(await storedBytes(), before)
+  t.same(await outcomes.find(placeOf('gone')), { revision: 0, bytes: new Uint8Array() })
+  t.same(await outcomes.put(placeOf('gone'), bytesOf('late'), freed, sharedLimits.outcomeWriteMs), { refused: 'taken' })
+  await revisionOf(outcomes.put(placeOf('gone'), bytesOf('again'), 0, sharedLimits.outcomeWriteMs))
+})
+
 t.test('twenty at once: one claims', async (t) => {
   const all = await Promise.all([open(t), open(t)])
   const puts = Array.from({ length: 20 }, (_, n) =>

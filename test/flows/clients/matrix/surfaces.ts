@@ -1,4 +1,5 @@
 import type Anthropic from '@anthropic-ai/sdk'
+import type { Content, GenerateContentResponse, GoogleGenAI, Part } from '@google/genai'
 import type OpenAI from 'openai'
 
 export interface Ask {
@@ -145,6 +146,51 @@ export const responsesSurface = (client: OpenAI): SurfaceClient => {
     abort: async (ask) => {
       for await (const { type } of await client.responses.create({ ...bodyOf(ask), stream: true }))
         if (type === 'response.output_text.delta') break
+    },
+  }
+}
+
+const partsOf = ({ candidates }: GenerateContentResponse): readonly Part[] => candidates?.[0]?.content?.parts ?? []
+
+const spokenIn = (parts: readonly Part[]): string =>
+  parts.map(({ text = '', thought }) => (thought === true ? '' : text)).join('')
+
+export const geminiSurface = ({ models }: GoogleGenAI): SurfaceClient => {
+  const bodyOf = ({ model, text, history = [], tools, image, schema, effort }: Ask) => {
+    const question: Part[] = [{ text: text ?? '' }]
+    if (image) question.push({ inlineData: { mimeType: 'image/png', data: pixel } })
+    return {
+      model,
+      contents: [...history, ...(text === undefined ? [] : [{ role: 'user', parts: question }])] as Content[],
+      config: {
+        ...(tools
+          ? { tools: [{ functionDeclarations: [{ name: 'weather', parametersJsonSchema: parameters }] }] }
+          : {}),
+        ...(schema ? { responseMimeType: 'application/json', responseJsonSchema: parameters } : {}),
+        ...(effort ? { thinkingConfig: { thinkingBudget: 1_024, includeThoughts: true } } : {}),
+      },
+    }
+  }
+  return {
+    whole: async (ask) => {
+      const body = bodyOf(ask)
+      const parts = partsOf(await models.generateContent(body))
+      const calls = parts.flatMap(({ functionCall }) => functionCall ?? [])
+      const results = calls.map(({ id, name }) => ({
+        functionResponse: { ...(id === undefined ? {} : { id }), name, response: { output: 'sunny' } },
+      }))
+      const after = results.length === 0 ? [] : [{ role: 'user', parts: results }]
+      const history = [...body.contents, { role: 'model', parts }, ...after]
+      return { text: spokenIn(parts), calls: calls.length, history }
+    },
+    stream: async (ask) => {
+      let text = ''
+      for await (const chunk of await models.generateContentStream(bodyOf(ask))) text += spokenIn(partsOf(chunk))
+      return text
+    },
+    abort: async (ask) => {
+      for await (const chunk of await models.generateContentStream(bodyOf(ask)))
+        if (spokenIn(partsOf(chunk)) !== '') break
     },
   }
 }

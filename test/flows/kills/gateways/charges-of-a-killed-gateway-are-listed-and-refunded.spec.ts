@@ -1,5 +1,7 @@
 import t from 'tap'
 import { startSandbox } from '../../../../sandbox/server.ts'
+import { findOrCreateWallet } from '../../../../src/domain/ledger/ledger.ts'
+import { type Holder, isLabel } from '../../../../src/domain/wallet/holders.ts'
 import { billOf } from '../../../support/bills.ts'
 import { chat, chatBody, until } from '../../../support/clients.ts'
 import { prepareDataFolder } from '../../../support/clusters.ts'
@@ -7,7 +9,8 @@ import { configOf, openOperator, runtime, sheetOf, temporaryFolder } from '../..
 import { type EndingSignal, GatewayProcess } from '../../../support/gateway-process.ts'
 import { type Ended, runProgram } from '../../../support/program.ts'
 
-const requestDeadlineMs = 1_000
+const requestDeadlineMs = 5_000
+const limitOfAlice = ['limits', 'set', 'demo', '--user', 'alice', '--spend-total', '1']
 
 t.test('kill -9 after answers were charged, and a shutdown after others', { timeout: 240_000 }, async (t) => {
   const dataFolder = await temporaryFolder(t)
@@ -19,9 +22,12 @@ t.test('kill -9 after answers were charged, and a shutdown after others', { time
 
   const serve = async (signal: EndingSignal): Promise<readonly string[]> => {
     const gateway = await GatewayProcess.start(config)
+    const limited = await runProgram(dataFolder, dataFolder, ...limitOfAlice)
+    t.equal(limited.code, 0, limited.err)
     const requestIds: string[] = []
     for (const stream of [false, true, false]) {
-      const { requestId, complete, status } = await chat(gateway.url, gateway.demoKey, chatBody('openai/plain', stream))
+      const body = JSON.stringify({ ...JSON.parse(chatBody('openai/plain', stream)), user: 'alice' })
+      const { requestId, complete, status } = await chat(gateway.url, gateway.demoKey, body)
       t.match({ complete, status }, { complete: true, status: 200 })
       requestIds.push(requestId ?? '')
     }
@@ -67,6 +73,12 @@ t.test('kill -9 after answers were charged, and a shutdown after others', { time
   const refunds = (await operator.events()).filter(({ type }) => type === 'AdjustmentPosted')
   t.match(refunds, [{ data: { corrects: firstId, amount: total, reason: 'undelivered', by: /^operator:/ } }])
   t.equal(refunds.length, 1)
+  await operator.caughtUp()
+  const { spendings, chargesPicos, adjustmentsPicos } = findOrCreateWallet(operator.tail.ledger, workspaceId)
+  const spentBy = (isOf: (holder: Holder) => boolean) => [...spendings].find(([holder]) => isOf(holder))?.[1].spent
+  const netPicos = chargesPicos - adjustmentsPicos
+  t.equal(spentBy((holder) => !isLabel(holder))?.totalPicos, netPicos, 'it is given back to the key')
+  t.equal(spentBy(isLabel)?.totalPicos, netPicos, 'and to the end user')
   await until(async () => (await listed())[0]?.detail === 'settled')
   t.match(await command('--workspace', 'another', '--json'), { code: 0, out: '' })
 })

@@ -1,13 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { minOf } from '../../../../src/domain/money.ts'
-import { balancePicos, findKeyRemaining, spendingOf, type Wallet } from '../../../../src/domain/wallet/wallet.ts'
+import { formatUsd, minOf } from '../../../../src/domain/money.ts'
+import { endUserHolder, type Labels, tagHolder } from '../../../../src/domain/wallet/holders.ts'
+import {
+  balancePicos,
+  findLimitedHolders,
+  findRemaining,
+  spendingOf,
+  type Wallet,
+} from '../../../../src/domain/wallet/wallet.ts'
 import { GatewayError } from '../../../../src/errors/gateway-error.ts'
 import type { Reservation } from '../../../../src/roles/edge/admission/spender.ts'
 import { withTimeout } from '../../../../src/runtime/within.ts'
 import { until } from '../../../support/clients.ts'
 import { propertyRuns } from '../../../support/property-runs.ts'
+import { limitsSet, workspaceId } from '../../projector/facts.ts'
 import { openSharedWallet, type SharedWallet, type SharedWalletOptions } from './shared-wallet.ts'
 
 const costPicos = 40_000_000n
@@ -23,12 +31,13 @@ interface Rush {
 
 interface Client {
   readonly id: number
+  readonly labels?: Labels
   refusals: number
 }
 
-/** Of the wallet, or of the limit of its key where that is less. */
-const leftPicos = (wallet: Wallet): bigint => {
-  const room = findKeyRemaining(wallet, 'key-1', '')
+/** Of the wallet, or of the limit of what it asks for where that is less. */
+const leftPicos = (wallet: Wallet, { labels }: Client): bigint => {
+  const room = findRemaining(wallet, findLimitedHolders(wallet, 'key-1', labels), '')
   const balance = balancePicos(wallet)
   return room === null ? balance : minOf(balance, room.leftPicos + room.heldPicos)
 }
@@ -49,6 +58,7 @@ const askUntilServed = async (
         requestId,
         workspaceId: wallet().workspaceId,
         keyId: 'key-1',
+        labels: client.labels,
         wantedPicos,
         floorPicos: costPicos,
       })
@@ -57,7 +67,7 @@ const askUntilServed = async (
     } catch (refusal) {
       if (!(refusal instanceof GatewayError)) throw refusal
       client.refusals += 1
-      const isSpent = leftPicos(wallet()) < costPicos
+      const isSpent = leftPicos(wallet(), client) < costPicos
       if (refusal.status === 402 && !isSpent) shared.faults.push('402 while there was money')
       if (isSpent) return false
       await pause(below(20))
@@ -65,12 +75,14 @@ const askUntilServed = async (
   }
 }
 
-const rush = async (t: Test, asked: Rush, options: Omit<SharedWalletOptions, 'creditPicos' | 'keyLimitPicos'>) => {
+const spendOf = (picos: bigint) => ({ spend: { total: formatUsd(picos) } })
+
+const rush = async (t: Test, asked: Rush, options: Omit<SharedWalletOptions, 'creditPicos' | 'limits'>) => {
   const paidPicos = costPicos * BigInt(asked.paidFor)
   const money =
     asked.besidesKey === undefined
       ? { creditPicos: paidPicos }
-      : { creditPicos: paidPicos + costPicos * asked.besidesKey, keyLimitPicos: paidPicos }
+      : { creditPicos: paidPicos + costPicos * asked.besidesKey, limits: [limitsSet(spendOf(paidPicos), 'key-1')] }
   const shared = await openSharedWallet(t, { ...options, ...money })
   const clients = Array.from({ length: asked.paidFor + 20 }, (_, id): Client => ({ id, refusals: 0 }))
   const served = await Promise.all(clients.map((client) => askUntilServed(shared, client, asked)))
@@ -123,6 +135,49 @@ t.test('the same where a key may spend the money for exactly N, and its wallet h
       },
     ),
     { ...propertyRuns(8), endOnFailure: true },
+  )
+})
+
+const endUsers = ['a', 'b', 'c'].map((digit) => digit.repeat(64))
+
+t.test('the same where a tag may be spent by N, and end users with less of their own share it', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        seed: fc.integer(),
+        paidFor: fc.integer({ min: 1, max: 40 }),
+        worst: fc.constantFrom(1, 1, 2, 5),
+        lastsTurnsMax: fc.constantFrom(1, 10, 200),
+        distances: fc.tuple(...[1, 2, 3].map(() => fc.integer({ min: 1, max: 12 }))),
+        own: fc.tuple(fc.nat({ max: 20 }), fc.nat({ max: 20 })),
+      }),
+      async ({ seed, distances, own, paidFor, ...asked }) => {
+        const limited = own.map((count, index) => ({
+          type: 'LimitsSet' as const,
+          data: { workspaceId, endUser: endUsers[index]!, limits: spendOf(costPicos * BigInt(count)) },
+        }))
+        const paid = spendOf(costPicos * BigInt(paidFor))
+        const ofTag = { type: 'LimitsSet' as const, data: { workspaceId, tag: 'team=search', limits: paid } }
+        const creditPicos = costPicos * 1_000n
+        const shared = await openSharedWallet(t, { seed, distances, creditPicos, limits: [ofTag, ...limited] })
+        const clients = endUsers.flatMap((endUser, index) =>
+          Array.from({ length: paidFor + 5 }, (_, id) => ({
+            ...{ id: index * 100 + id, refusals: 0 },
+            labels: { tags: { team: 'search' }, endUser },
+          })),
+        )
+        const served = await Promise.all(clients.map((client) => askUntilServed(shared, client, { ...asked, paidFor })))
+        await shared.stop()
+        const wallet = shared.wallet()
+        t.equal(served.filter((each) => each).length, paidFor)
+        t.same(shared.faults, [])
+        t.equal(spendingOf(wallet, tagHolder('team=search')).spent.totalPicos, costPicos * BigInt(paidFor))
+        for (const [index, count] of own.entries())
+          t.ok(spendingOf(wallet, endUserHolder(endUsers[index]!)).spent.totalPicos <= costPicos * BigInt(count))
+        t.same([wallet.heldPicos, wallet.holds.size], [0n, 0], 'nothing stays held')
+      },
+    ),
+    { ...propertyRuns(6), endOnFailure: true },
   )
 })
 

@@ -4,7 +4,7 @@ import { findOrCreateWallet, initialLedger } from '../../../../src/domain/ledger
 import { formatUsd, parseUsd } from '../../../../src/domain/money.ts'
 import type { Wallet } from '../../../../src/domain/wallet/wallet.ts'
 import { logUnavailable } from '../../../../src/errors/gateway-error.ts'
-import type { Fact } from '../../../../src/events/envelope.ts'
+import type { Fact, FactOf } from '../../../../src/events/envelope.ts'
 import type { EventLog, Follower, Frame } from '../../../../src/log/event-log.ts'
 import { LedgerTail } from '../../../../src/log/ledger-tail.ts'
 import { WalletCommandHandler } from '../../../../src/log/wallet-command-handler.ts'
@@ -16,7 +16,7 @@ import { waitAtMost } from '../../../../src/runtime/within.ts'
 import { type LogLine, recordingLogger } from '../../../support/log-lines.ts'
 import { MemoryLog } from '../../../support/memory-log.ts'
 import { randomOf } from '../../../support/random.ts'
-import { credited, limitsSet, opened, routed, used, workspaceId } from '../../projector/facts.ts'
+import { credited, opened, routed, used, workspaceId } from '../../projector/facts.ts'
 
 /** A whole number from 0 to below the bound. */
 export type Below = (bound: number) => number
@@ -80,8 +80,7 @@ export interface SharedWallet {
 export interface SharedWalletOptions {
   readonly seed: number
   readonly creditPicos: bigint
-  /** What `key-1` may spend ever; absent: it has no limit. */
-  readonly keyLimitPicos?: bigint
+  readonly limits?: readonly FactOf<'LimitsSet'>[]
   /** Turns that a frame travels at most, for each edge. */
   readonly distances?: readonly number[]
   readonly clock?: Clock
@@ -108,7 +107,7 @@ const audit = (tail: LedgerTail, faults: string[]): void => {
 
 /** Several edges, each with a tail of its own, on one log and one wallet. The clock runs five times as fast, unless another is given. */
 export const openSharedWallet = async (t: Test, options: SharedWalletOptions): Promise<SharedWallet> => {
-  const { seed, creditPicos, keyLimitPicos, distances = [4, 4, 4] } = options
+  const { seed, creditPicos, limits = [], distances = [4, 4, 4] } = options
   const { requestDeadlineMs } = sharedLimits
   const random = randomOf(seed)
   const below: Below = (bound) => Math.floor(random() * bound)
@@ -117,8 +116,7 @@ export const openSharedWallet = async (t: Test, options: SharedWalletOptions): P
   const log = new MemoryLog()
   await log.append([opened(workspaceId, '0')])
   await log.postToWallet(workspaceId, [credited('credit-1', formatUsd(creditPicos))])
-  if (keyLimitPicos !== undefined)
-    await log.postToWallet(workspaceId, [limitsSet({ spend: { total: formatUsd(keyLimitPicos) } }, 'key-1')])
+  await log.postToWallet(workspaceId, [...limits])
   let ids = 0
   const newId = (): string => {
     ids += 1

@@ -12,6 +12,7 @@ import {
   type Serve,
   secret,
   startEdge,
+  streamHead,
   textBytes,
 } from '../edge-fixture.ts'
 
@@ -202,6 +203,21 @@ t.test('an edge that leaves is not ready, and serves who comes all the same, on 
   t.match(await ask(port, agent), { status: 200, connection: 'close', text: completionText })
   await stopped
   await t.rejects(fetch(`${url}/readyz`))
+})
+
+t.test('a stream of an edge that leaves ends its connection too', async (t) => {
+  const serve: Serve = async function* (call, bill) {
+    await bill()
+    yield streamHead(call)
+    yield textBytes('data: [DONE]\n\n')
+  }
+  const { port, stop } = await startEdge(t, { serve, bounds: { withdrawMs: 1_000 } })
+  const agent = new Agent({ keepAlive: true })
+  t.teardown(() => agent.destroy())
+  t.match(await ask(port, agent), { status: 200, connection: 'keep-alive' })
+  const stopped = stop()
+  t.match(await ask(port, agent), { status: 200, connection: 'close', text: 'data: [DONE]\n\n' })
+  await stopped
 })
 
 t.test('more requests than there is room for, of all or of one workspace, are refused', async (t) => {

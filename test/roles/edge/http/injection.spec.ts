@@ -5,7 +5,7 @@ import { secret, startEdge } from '../edge-fixture.ts'
 
 const injected = '\r\nX-Injected: 1\r\n\r\n'
 const token = 'a-token-of-ana-that-nobody-can-guess'
-const admins = [{ name: 'ana', sha256: hash('sha256', token) }]
+const admins = [{ name: 'ana', sha256: hash('sha256', token), role: 'owner' as const }]
 
 const posted = (path: string, bearer: string, body: object, more: readonly string[] = []): string => {
   const text = JSON.stringify(body)

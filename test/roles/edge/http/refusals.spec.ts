@@ -348,7 +348,7 @@ t.test('a body over the limit', async (t) => {
 })
 
 t.test('a body of more members and elements than the limit, wherever a body is read', async (t) => {
-  const admins = [{ name: 'ops', sha256: hash('sha256', 'admin-token') }]
+  const admins = [{ name: 'ops', sha256: hash('sha256', 'admin-token'), role: 'owner' as const }]
   const { post, calls, queued } = await startEdge(t, { admins })
   const rows: readonly (readonly [path: string, headers?: Record<string, string>])[] = [
     ['/v1/chat/completions'],
@@ -362,12 +362,16 @@ t.test('a body of more members and elements than the limit, wherever a body is r
   ]
   const ones = Array.from({ length: sharedLimits.jsonMembersMax + 1 }, () => 1)
   const names = Object.fromEntries(ones.map((one, place) => [`k${place}`, one]))
+  const differentNames = new RegExp(`more than ${sharedLimits.jsonDifferentNamesMax} different names`)
   for (const [path, headers] of rows)
-    for (const many of [ones, names]) {
+    for (const [many, cause] of [
+      [ones, /more than 100000 members and elements\. Send less in one request/],
+      [names, differentNames],
+    ] as const) {
       const refused = await post({ model: 'openai/plain', many }, headers, path)
       const text = await refused.text()
       t.equal(refused.status, 413, path)
-      t.match(text, /more than 100000 members and elements\. Send less in one request/, path)
+      t.match(text, cause, path)
       t.match(text, /request_too_large|"code":1200/, path)
     }
   const metadata = JSON.stringify({ names })

@@ -48,6 +48,14 @@ t.test('the names of members have a bound in characters', (t) => {
   t.end()
 })
 
+t.test('different names of members have a bound', (t) => {
+  const named = (names: number): Buffer => Buffer.from(`[${Array.from({ length: names }, (_, at) => `{"k${at}":1}`)}]`)
+  t.doesNotThrow(checkJsonBody(named(sharedLimits.jsonDifferentNamesMax)))
+  t.doesNotThrow(checkJsonBody(Buffer.from(`[${Array.from({ length: 40_000 }, () => '{"k":1}')}]`)), 'of many objects')
+  t.throws(() => checkJsonBody(named(sharedLimits.jsonDifferentNamesMax + 1)), { code: 'request_too_large' })
+  t.end()
+})
+
 t.test('no body that is accepted takes an edge long to read', async (t) => {
   for (const [surface, { bodies, read }] of Object.entries(surfaces))
     for (const [what, text] of Object.entries(bodies)) {

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AnsweredKey, ClaimedKey, UnstoredKey } from '../../../../domain/idempotency/key.ts'
-import { GatewayError } from '../../../../errors/gateway-error.ts'
+import { GatewayError, logUnavailable } from '../../../../errors/gateway-error.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
 import { sharedLimits } from '../../../../runtime/limits.ts'
 import type { Logger } from '../../../../runtime/logger.ts'
+import { withTimeout } from '../../../../runtime/within.ts'
 import { admissionLimits } from '../limits.ts'
 import { decodeKeyRecord, encodeKeyRecord } from './key-record.ts'
 import type { OutcomeRoom } from './outcome-quota.ts'
@@ -59,6 +60,10 @@ class ClaimedRecord {
     return written
   }
 
+  remove(): Promise<boolean> {
+    return this.#outcomes.remove(this.#revision)
+  }
+
   async #replace(bytes: Uint8Array): Promise<boolean> {
     for (;;) {
       const put = await this.#outcomes.put(this.#place, bytes, this.#revision, sharedLimits.closingAckMs)
@@ -89,6 +94,8 @@ const isOwn = (bytes: Uint8Array, { requestId, holder }: Pick<ClaimedKey, 'reque
   if (existing?.requestId !== requestId) return false
   return existing.state !== 'claimed' || existing.holder === holder
 }
+
+const nothing = new Uint8Array()
 
 /** The claim is renewed while the request runs. */
 export class KeyLease {
@@ -148,14 +155,24 @@ export class KeyLease {
     this.#room.settle(bytes.length)
   }
 
-  /** The request failed and cost nothing: frees the key. Retries until the store accepts it; a stored outcome stays. */
-  release(): Promise<void> {
-    return this.#leave(new Uint8Array())
+  /** The request failed, and costs nothing once `settled`: then frees the key, or leaves it to expire. An outcome stays. */
+  async release(settled: Promise<void>): Promise<void> {
+    this.#end()
+    try {
+      await withTimeout(settled, this.#parts.outcomeLeaseMs, logUnavailable)
+      if (await this.#writeAtLast(nothing)) void this.#remove()
+      else this.#room.settle(nothing.length)
+    } catch (fault) {
+      this.#room.settle(nothing.length)
+      throw fault
+    }
   }
 
   /** The state of the work is unknown: a repeat takes over at once and resolves it. Otherwise like `release`. */
-  expire(): Promise<void> {
-    return this.#leave(encodeKeyRecord({ ...this.#claim, leaseUntilMs: 0 }))
+  async expire(): Promise<void> {
+    const bytes = encodeKeyRecord({ ...this.#claim, leaseUntilMs: 0 })
+    this.#end()
+    await this.#writeAtLast(bytes).finally(() => this.#room.settle(bytes.length))
   }
 
   #end(): void {
@@ -163,21 +180,21 @@ export class KeyLease {
     clearTimeout(this.#renewal)
   }
 
-  async #leave(bytes: Uint8Array): Promise<void> {
-    this.#end()
-    await this.#writeAtLast(bytes).finally(() => this.#room.settle(bytes.length))
+  async #remove(): Promise<void> {
+    const isRemoved = await this.#record.remove()
+    this.#room.settle(isRemoved ? null : nothing.length)
   }
 
-  async #writeAtLast(bytes: Uint8Array): Promise<void> {
+  async #writeAtLast(bytes: Uint8Array): Promise<boolean> {
     while (!this.lost.aborted && !this.#isStored)
       try {
-        await this.#record.write(bytes)
-        return
+        return await this.#record.write(bytes)
       } catch (fault) {
         if (!(fault instanceof GatewayError) || fault.code !== 'log_unavailable') throw fault
-        if (this.#parts.outcomes.isClosed) return
+        if (this.#parts.outcomes.isClosed) return false
         await delay(admissionLimits.outcomeRetryMs, undefined, { ref: false })
       }
+    return false
   }
 
   #renewLater(): void {

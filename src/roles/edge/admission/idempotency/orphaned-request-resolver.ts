@@ -1,6 +1,8 @@
 import type { AbandonedOutcome } from '../../../../domain/idempotency/decide.ts'
 import { utcDayOf } from '../../../../domain/instant.ts'
 import type { Applied } from '../../../../domain/ledger/ledger.ts'
+import { labelsOf } from '../../../../domain/wallet/holders.ts'
+import type { SpendingHolders } from '../../../../domain/wallet/spending.ts'
 import { undeliveredFact } from '../../../../domain/wallet/undelivered.ts'
 import { GatewayError, logUnavailable } from '../../../../errors/gateway-error.ts'
 import type { FactOf } from '../../../../events/envelope.ts'
@@ -22,7 +24,11 @@ interface OrphanedRequestParts extends RowFramesParts {
 
 type AbandonedRequest = Pick<RequestFailed, 'requestId' | 'workspaceId' | 'keyId' | 'surface'>
 
-type Closed = Pick<NonNullable<Applied['closed']>, 'routed' | 'closing'>
+interface Closed extends Pick<NonNullable<Applied['closed']>, 'routed' | 'closing'> {
+  /** Absent where the charge was read from its frames. */
+  readonly spender?: SpendingHolders | null
+}
+
 type Charged = Extract<AbandonedOutcome, { chargedUsd: string }>
 
 const unknown = (cause?: unknown): GatewayError =>
@@ -47,7 +53,9 @@ export class OrphanedRequestResolver {
   async end(abandoned: AbandonedRequest): Promise<AbandonedOutcome> {
     const seen: Closed[] = []
     const unlisten = this.#parts.tail.onApplied((applied) => {
-      for (const { closed } of applied) if (closed?.routed.data.requestId === abandoned.requestId) seen.push(closed)
+      for (const { closed, movements } of applied)
+        if (closed?.routed.data.requestId === abandoned.requestId)
+          seen.push({ ...closed, spender: movements[0]?.spender ?? null })
     })
     try {
       return outcomeOf((await this.#findEnd(abandoned, seen)) ?? seen[0])
@@ -57,8 +65,8 @@ export class OrphanedRequestResolver {
   }
 
   /** Resolves once the charge is refunded; a repeat counts once. Rejects with `log_unavailable`. */
-  async refund({ requestId, workspaceId, keyId }: AbandonedRequest, { chargedUsd, day }: Charged): Promise<void> {
-    const fact = undeliveredFact({ requestId, workspaceId, total: chargedUsd }, { keyId, day })
+  async refund({ requestId, workspaceId }: AbandonedRequest, { chargedUsd, spender }: Charged): Promise<void> {
+    const fact = undeliveredFact({ requestId, workspaceId, total: chargedUsd }, spender)
     await withTimeout(this.#parts.log.postToWallet(workspaceId, [fact]), sharedLimits.routedAckMs, () =>
       logUnavailable(),
     )
@@ -78,7 +86,7 @@ export class OrphanedRequestResolver {
   async #findStored(abandoned: AbandonedRequest, sequence: number): Promise<Closed | null> {
     let sequences: readonly number[] | undefined
     const read = async (): Promise<number> => {
-      const found = await this.#parts.readModels.findRequestFrames(abandoned.requestId)
+      const found = await this.#parts.readModels.findRequestFrames(abandoned.requestId, abandoned.workspaceId)
       sequences = found.value
       return sequences === undefined ? found.sequence : Number.POSITIVE_INFINITY
     }
@@ -106,9 +114,15 @@ export class OrphanedRequestResolver {
   }
 }
 
+/** As far as the request shows it: what has no limits is not counted. */
+const spenderOf = ({ data, time }: Closed['routed']): SpendingHolders => ({
+  holders: [data.keyId, ...labelsOf(data)],
+  day: utcDayOf(time),
+})
+
 const outcomeOf = (closed: Closed | undefined): AbandonedOutcome =>
   closed?.closing.type === 'UsageRecorded' && closed.closing.data.total !== '0'
-    ? { chargedUsd: closed.closing.data.total, day: utcDayOf(closed.routed.time) }
+    ? { chargedUsd: closed.closing.data.total, spender: closed.spender ?? spenderOf(closed.routed) }
     : { chargedUsd: null }
 
 const abandonedFact = (abandoned: AbandonedRequest, allowanceId: string | null): FactOf<'RequestFailed'> => ({

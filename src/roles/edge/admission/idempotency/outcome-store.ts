@@ -8,7 +8,7 @@ export interface OutcomeAddress {
 }
 
 export interface StoredOutcome {
-  /** 0 where nothing was ever stored. */
+  /** 0 where nothing was ever stored, or it was removed. */
   readonly revision: number
   /** Empty where nothing is stored. */
   readonly bytes: Uint8Array
@@ -30,6 +30,8 @@ export interface OutcomeStore {
    * with `log_unavailable` within `withinMs`: the bytes may be stored then, or not.
    */
   put(place: OutcomeAddress, bytes: Uint8Array, revision: number, withinMs: number): Promise<PutOutcome>
+  /** Removes a revision, so that it takes no room. False where another one is stored, or it could not be removed. */
+  remove(revision: number): Promise<boolean>
 }
 
 /** For a new key; what is stored is replayed. */

@@ -16,7 +16,7 @@ export interface RatesParts {
   /** This edge's name in the shared records. */
   readonly owner: string
   /** For workspaces whose limits do not set one; null for no limit. */
-  readonly requestsPerMinute: number | null
+  readonly requestsPerMinute: () => number | null
   readonly requestDeadlineMs: number
   readonly clock: Clock
 }
@@ -47,11 +47,17 @@ const takenOf = ({ ofAll, byModel }: MeteredRequest): readonly TakenUnits[] => [
   ...[...byModel.values()].flat(),
 ]
 
+interface KnownLimits {
+  readonly binding: BindingLimits
+  readonly requestsPerMinute: number | null
+  readonly limits: RateLimits | null
+}
+
 /** The limits of keys, computed again where one of them has changed. */
 class KeyLimits {
   readonly #parts: Pick<RatesParts, 'tail' | 'requestsPerMinute'>
   /** By key, of those that sent a request since the last `forget`. */
-  readonly #known = new Map<string, { readonly binding: BindingLimits; readonly limits: RateLimits | null }>()
+  readonly #known = new Map<string, KnownLimits>()
 
   constructor(parts: Pick<RatesParts, 'tail' | 'requestsPerMinute'>) {
     this.#parts = parts
@@ -62,11 +68,12 @@ class KeyLimits {
     const binding = resolveLimits(accounts, { workspaceId, keyId })
     const { workspace, key } = binding
     const known = this.#known.get(keyId)
-    if (known?.binding.workspace === workspace && known.binding.key === key) return known.limits
-    const { requestsPerMinute } = this.#parts
+    const requestsPerMinute = this.#parts.requestsPerMinute()
+    const isSame = known?.binding.workspace === workspace && known.binding.key === key
+    if (isSame && known.requestsPerMinute === requestsPerMinute) return known.limits
     const existing = requestsPerMinute === null ? workspace : { requestsPerMinute, ...workspace }
     const limits = rateLimitsOf({ workspace: existing, key }, workspaceId, findLimitKey(accounts, keyId))
-    this.#known.set(keyId, { binding, limits })
+    this.#known.set(keyId, { binding, requestsPerMinute, limits })
     return limits
   }
 

@@ -1,4 +1,5 @@
 import type { UsageBounds } from '../../../../domain/pricing/worst-case.ts'
+import { asArray, asObject } from '../../../../encoding/json.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { type HttpMiddleware, jsonOfContext, keyOfContext } from '../../../../http/context.ts'
 import {
@@ -29,6 +30,17 @@ const tooManyTokenIds = (count: number): GatewayError =>
     { param: 'input' },
   )
 
+/** By the schema alone, too many texts would be refused as what are no token ids. */
+const boundInputs = (value: unknown): void => {
+  const input = asArray(asObject(value)['input'])
+  if (typeof input[0] === 'number' || input.length <= surfaceLimits.embeddingInputsMax) return
+  throw new GatewayError(
+    'invalid_value',
+    `Invalid value for 'input': it has ${input.length} inputs, and a request takes at most ${surfaceLimits.embeddingInputsMax}. Send them in several requests.`,
+    { param: 'input' },
+  )
+}
+
 /** No tokenizer makes more tokens of a text than it has bytes. Throws `invalid_value` for too many token ids. */
 const boundEmbeddingsUsage = (request: EmbeddingsRequest, bodyBytes: number): UsageBounds => {
   const tokenIds = countTokenIds(request)
@@ -48,6 +60,7 @@ export const createEmbeddings =
   (parts: SurfaceParts): HttpMiddleware =>
   (ctx) => {
     const { value, bytesLength } = jsonOfContext(ctx)
+    boundInputs(value)
     const request = readEmbeddingsRequest(value)
     const demand = boundEmbeddingsUsage(request, bytesLength)
     return serveRequest(ctx, parts, {

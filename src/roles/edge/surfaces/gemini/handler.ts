@@ -69,7 +69,6 @@ export const generateContent =
     })
   }
 
-/** Asked of the first candidate. */
 export const countContentTokens =
   (parts: SurfaceParts): HttpMiddleware =>
   async (ctx) => {

@@ -1,3 +1,4 @@
+import { FairShares } from '../../../../runtime/fair-shares.ts'
 import type { Logger } from '../../../../runtime/logger.ts'
 import type { AnswerPart } from '../../../dispatch.ts'
 import type { KeyLease, RequestOutcome } from '../../admission/idempotency/key-lease.ts'
@@ -6,6 +7,7 @@ import { admissionLimits } from '../../admission/limits.ts'
 const bodyBytesMax = admissionLimits.outcomeBytesMax - admissionLimits.outcomeHeadBytesMax
 
 interface CaptureParts {
+  readonly workspaceId: string
   readonly held: Pick<KeyLease, 'store' | 'storeNothing'>
   readonly headersOf: (contentType: string) => RequestOutcome['headers']
 }
@@ -43,34 +45,21 @@ export async function* captureResponse(
   yield joined(waiting)
 }
 
-export class CaptureBudget {
-  #freeBytes: number
-
-  constructor(bytesMax: number = admissionLimits.capturedBytesMax) {
-    this.#freeBytes = bytesMax
-  }
-
-  take(bytes: number): boolean {
-    if (bytes > this.#freeBytes) return false
-    this.#freeBytes -= bytes
-    return true
-  }
-
-  release(bytes: number): void {
-    this.#freeBytes += bytes
-  }
-}
+export const captureShares = (bytesMax: number = admissionLimits.capturedBytesMax): FairShares =>
+  new FairShares(bytesMax, admissionLimits.shareWaitMs)
 
 class CapturedStream {
-  readonly #budget: CaptureBudget
+  readonly #shares: FairShares
+  readonly #workspaceId: string
   #pieces: Buffer[] | null = []
   #bytes = 0
   contentType = ''
   hasBytes = false
   isWhole = false
 
-  constructor(budget: CaptureBudget) {
-    this.#budget = budget
+  constructor(shares: FairShares, workspaceId: string) {
+    this.#shares = shares
+    this.#workspaceId = workspaceId
   }
 
   get body(): Buffer | null {
@@ -86,7 +75,7 @@ class CapturedStream {
     const { length } = part.bytes
     this.hasBytes = true
     if (this.#pieces === null) return
-    if (this.#bytes + length > bodyBytesMax || !this.#budget.take(length)) {
+    if (this.#bytes + length > bodyBytesMax || !this.#shares.take(this.#workspaceId, length)) {
       this.release()
       return
     }
@@ -95,7 +84,7 @@ class CapturedStream {
   }
 
   release(): void {
-    this.#budget.release(this.#bytes)
+    this.#shares.leave(this.#workspaceId, this.#bytes)
     this.#bytes = 0
     this.#pieces = null
   }
@@ -124,9 +113,9 @@ const storeStream = async (captured: CapturedStream, { held, headersOf }: Captur
 export async function* captureStream(
   parts: AsyncIterable<AnswerPart>,
   capture: CaptureParts,
-  { captureBudget, logger }: { readonly captureBudget: CaptureBudget; readonly logger: Logger },
+  { captured: shares, logger }: { readonly captured: FairShares; readonly logger: Logger },
 ): AsyncGenerator<AnswerPart> {
-  const captured = new CapturedStream(captureBudget)
+  const captured = new CapturedStream(shares, capture.workspaceId)
   const recorded = record(parts, captured)
   try {
     // A `for await` would end the stream where its client leaves.

@@ -1,5 +1,5 @@
 import type { Applied } from '../../../../domain/ledger/ledger.ts'
-import type { KeySpendingHolder } from '../../../../domain/wallet/spending.ts'
+import type { SpendingHolders } from '../../../../domain/wallet/spending.ts'
 import { undeliveredFact } from '../../../../domain/wallet/undelivered.ts'
 import type { UsageRecorded } from '../../../../events/types.ts'
 import type { LogOf } from '../../../../log/event-log.ts'
@@ -13,23 +13,23 @@ interface DeliveryParts {
   readonly logger: Logger
 }
 
-/** The closing event that the ledger honoured, and the key and day that its charge counts against. */
 interface End {
   readonly closing: NonNullable<Applied['closed']>['closing']
-  readonly spender: KeySpendingHolder | null
+  readonly spender: SpendingHolders | null
 }
 
 interface Delivery {
   /** Null until the ledger has honoured a closing event. */
   end: End | null
   isLost: boolean
+  readonly settled: PromiseWithResolvers<void>
 }
 
 /** Only the edge knows both what was delivered and which closing event counted, so refunds are made here. */
 export class Deliveries {
   readonly #parts: DeliveryParts
   readonly #deliveries = new Map<string, Delivery>()
-  readonly #posting = new Set<Promise<unknown>>()
+  readonly #refunds = new Map<string, Promise<unknown>>()
   readonly #stopListening: () => void
 
   constructor(parts: DeliveryParts) {
@@ -46,11 +46,20 @@ export class Deliveries {
 
   /** Call it when the request is dispatched. */
   open(requestId: string): void {
-    this.#deliveries.set(requestId, { end: null, isLost: false })
+    this.#deliveries.set(requestId, { end: null, isLost: false, settled: Promise.withResolvers() })
   }
 
   end(requestId: string): void {
-    if (this.#deliveries.get(requestId)?.isLost === false) this.#deliveries.delete(requestId)
+    const delivery = this.#deliveries.get(requestId)
+    if (delivery === undefined || delivery.isLost) return
+    this.#deliveries.delete(requestId)
+    delivery.settled.resolve()
+  }
+
+  /** Resolves when the log has all that the request will ever cost: never, where its end does not come. */
+  async waitUntilSettled(requestId: string): Promise<void> {
+    await this.#deliveries.get(requestId)?.settled.promise
+    await this.#refunds.get(requestId)
   }
 
   /** The caller did not get its answer, whether the ledger has the charge already or not. */
@@ -64,7 +73,7 @@ export class Deliveries {
 
   async close(): Promise<void> {
     this.#stopListening()
-    await Promise.all(this.#posting)
+    await Promise.allSettled(this.#refunds.values())
   }
 
   #close(requestId: string, end: End): void {
@@ -74,17 +83,18 @@ export class Deliveries {
     if (!delivery.isLost) return
     this.#deliveries.delete(requestId)
     const { closing, spender } = end
+    delivery.settled.resolve()
     if (closing.type === 'UsageRecorded' && closing.data.total !== '0') this.#refund(closing.data, spender)
   }
 
-  #refund(bill: UsageRecorded, spender: KeySpendingHolder | null): void {
+  #refund(bill: UsageRecorded, spender: SpendingHolders | null): void {
     const { log, logger } = this.#parts
     const { requestId } = bill
-    const posting = log.postToWallet(bill.workspaceId, [undeliveredFact(bill, spender)]).catch((fault: unknown) => {
-      logger.log('response.refund_failed', { fault, requestId })
-    })
-    this.#posting.add(posting)
-    void posting.finally(() => this.#posting.delete(posting))
+    const refund = log.postToWallet(bill.workspaceId, [undeliveredFact(bill, spender)])
+    this.#refunds.set(requestId, refund)
+    void refund
+      .catch((fault: unknown) => logger.log('response.refund_failed', { fault, requestId }))
+      .finally(() => this.#refunds.delete(requestId))
   }
 
   /** Its end may never come: its proxy died while the log was away. */

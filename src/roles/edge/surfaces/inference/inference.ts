@@ -122,9 +122,11 @@ const admitWithin = async (allowances: Allowances, admission: Admission): Promis
   }
 }
 
+type PricedRequest = Pick<InferenceRequest, 'key' | 'attribution' | 'demand'>
+
 const costOf = (
   { candidates }: RoutePlan,
-  { key: { workspaceId, keyId }, demand }: Pick<InferenceRequest, 'key' | 'demand'>,
+  { key: { workspaceId, keyId }, attribution: labels, demand }: PricedRequest,
 ): Omit<Admission, 'requestId'> => {
   let [wantedPicos, floorPicos] = [0n, 0n]
   for (const { sheet } of candidates) {
@@ -132,7 +134,7 @@ const costOf = (
     wantedPicos = maxOf(wantedPicos, wanted!)
     floorPicos = maxOf(floorPicos, floor!)
   }
-  return { workspaceId, keyId, wantedPicos, floorPicos }
+  return { workspaceId, keyId, labels, wantedPicos, floorPicos }
 }
 
 export class Inference {
@@ -140,16 +142,16 @@ export class Inference {
   /** An acknowledged frame of ours that has not come back through the tail yet. */
   #awaited: { readonly sequence: number; readonly sinceMs: number } | null = null
 
-  readonly #deliveries: Deliveries
+  readonly deliveries: Deliveries
 
   constructor(parts: InferenceParts) {
     this.#parts = parts
-    this.#deliveries = new Deliveries(parts)
+    this.deliveries = new Deliveries(parts)
   }
 
   /** Call it when every request has ended, or never will. */
   close(): Promise<void> {
-    return this.#deliveries.close()
+    return this.deliveries.close()
   }
 
   /** Throws `log_unavailable` while requests cannot be recorded. */
@@ -178,8 +180,7 @@ export class Inference {
     return candidates.every(({ provider }) => providers.get(provider)?.profile === 'openai')
   }
 
-  /** See `SpenderFunds`. */
-  findShortage(plan: RoutePlan, request: Pick<InferenceRequest, 'key' | 'demand'>): GatewayError | null {
+  findShortage(plan: RoutePlan, request: PricedRequest): GatewayError | null {
     return this.#parts.allowances.funds.findShortage(costOf(plan, request))
   }
 
@@ -211,7 +212,7 @@ export class Inference {
       capture = asTheyCome,
     }: Pick<InferenceRequest, 'bodyBytes' | 'reshape' | 'capture'>,
   ): Promise<Omit<InferenceAnswer, 'outputCap'>> {
-    if (call.question === undefined) this.#deliveries.open(call.requestId)
+    if (call.question === undefined) this.deliveries.open(call.requestId)
     const client = call.stream
       ? this.#parts.abortedStreams.follow(call.workspaceId, clientGone)
       : unfollowed(clientGone)
@@ -253,14 +254,14 @@ export class Inference {
       throw fault
     } finally {
       client.end()
-      this.#deliveries.end(call.requestId)
+      this.deliveries.end(call.requestId)
     }
   }
 
   #endWith(call: RoutedRequest, fault: unknown, isUndelivered: boolean): void {
     this.#closeUndispatched(call, fault)
-    if (isUndelivered) this.#deliveries.markUndelivered(call.requestId)
-    this.#deliveries.end(call.requestId)
+    if (isUndelivered) this.deliveries.markUndelivered(call.requestId)
+    this.deliveries.end(call.requestId)
   }
 
   /** Ends the reservation at once. Should there be two ends, the ledger honours the first. A question has none. */
@@ -289,7 +290,7 @@ export class Inference {
     reservation: Reservation,
     outputCap: number | null,
   ): AnswerRequest {
-    const { requestId, key, surface, body, stream, headers, capture } = request
+    const { requestId, key, surface, body, bodyBytes, stream, headers, capture } = request
     return {
       requestId,
       workspaceId: key.workspaceId,
@@ -298,6 +299,7 @@ export class Inference {
       get body() {
         return body.value
       },
+      bodyBytes,
       stream,
       ...(headers === undefined ? {} : { headers }),
       ...(stream && capture !== undefined ? { capturedBytesMax: admissionLimits.outcomeBytesMax } : {}),

@@ -76,7 +76,6 @@ export interface StreamBounds {
   readonly clientStallMs: number
 }
 
-/** The head is sent with the first bytes. */
 class EventStream {
   readonly #response: ServerResponse
   readonly #contentType: string

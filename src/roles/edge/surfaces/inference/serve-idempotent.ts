@@ -57,45 +57,46 @@ const clientGoneStatus = errorStatusOf(clientGoneError())
 const isAbortedStream = (work: KeyedOperation, fault: unknown): boolean =>
   work.type === 'request' && work.stream && fault instanceof GatewayError && errorStatusOf(fault) === clientGoneStatus
 
+interface IdempotentWork {
+  readonly work: KeyedOperation
+  readonly endpoint?: string | undefined
+  readonly settled?: () => Promise<void>
+}
+
 /**
  * A task whose submit broke off, here or before, may exist, and a stream whose client left may have been charged; any
  * other failure costs nothing.
  */
 const releaseOrExpireKey = async (
   { held, work }: Running,
-  requested: KeyedOperation,
+  { work: requested, settled = async () => undefined }: IdempotentWork,
   fault: unknown,
   logger: Logger,
 ): Promise<void> => {
   const isRefused = work === requested && fault instanceof GatewayError && errorStatusOf(fault) < 500
   const isUnknown = (work.type === 'task' && !isRefused) || isAbortedStream(work, fault)
-  const ended = (isUnknown ? held.expire() : held.release()).catch((later: unknown) =>
+  const ended = (isUnknown ? held.expire() : held.release(settled())).catch((later: unknown) =>
     logger.log('idempotency.key_not_released', { fault: later }),
   )
   await waitAtMost(ended, sharedLimits.natsRequestMs)
-}
-
-interface IdempotentWork {
-  readonly work: KeyedOperation
-  /** Default: the path. */
-  readonly endpoint?: string | undefined
 }
 
 const endpointAt = ({ path }: HttpContext): string => path.toLowerCase().replace(/\/$/, '')
 
 /**
  * `run` sends the answer; where the request has an idempotency key, it stores the answer before its end is sent. Where
- * `findShortage` finds that it would be refused for want of money, only what the key has already is sent.
+ * `findShortage` finds that it is certain to be refused, only what the key has already is sent.
  * Throws what `IdempotencyKeys` and `run` throw.
  */
 export const serveIdempotent = async (
   ctx: HttpContext,
   { keys, logger }: IdempotentParts,
-  { work, endpoint = endpointAt(ctx) }: IdempotentWork,
+  requested: IdempotentWork,
   run: (held: KeyLease | null, work: KeyedOperation) => Promise<void>,
   findShortage: () => GatewayError | null = () => null,
 ): Promise<void> => {
   const key = readIdempotencyKey(ctx.req.headers)
+  const { work, endpoint = endpointAt(ctx) } = requested
   if (key === null) return run(null, work)
   const { requestId } = ctx.state
   const { workspaceId } = keyOfContext(ctx)
@@ -108,7 +109,7 @@ export const serveIdempotent = async (
     // A body too large to be stored, whose client left before its end.
     if (!begun.held.isEnded) await begun.held.storeNothing('size')
   } catch (fault) {
-    await releaseOrExpireKey(begun, work, fault, logger)
+    await releaseOrExpireKey(begun, requested, fault, logger)
     throw fault
   }
 }

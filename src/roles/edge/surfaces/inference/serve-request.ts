@@ -13,9 +13,10 @@ import {
 import type { FaultReporter } from '../../../../http/errors.ts'
 import { readValid } from '../../../../http/validate.ts'
 import { Collectable } from '../../../../runtime/collectable.ts'
+import type { FairShares } from '../../../../runtime/fair-shares.ts'
 import type { FailedCandidate, JsonRecord, RoutedRequest } from '../../../dispatch.ts'
 import type { KeyLease, RequestOutcome } from '../../admission/idempotency/key-lease.ts'
-import { type CaptureBudget, captureResponse, captureStream } from './capture-answer.ts'
+import { captureResponse, captureStream } from './capture-answer.ts'
 import type { Inference, InferenceQuestion, InferenceRequest } from './inference.ts'
 import { clientGoneOf, keepAliveComment, type StreamBounds, type StreamFormat, sendAnswer } from './send-answer.ts'
 import { headersToStore, type IdempotentParts, serveIdempotent } from './serve-idempotent.ts'
@@ -94,7 +95,6 @@ const setRouteHeaders = (ctx: HttpContext, plan: RoutePlan, { level, model }: Fa
   ctx.set('X-Gateway-Resolved-Model', headerText(model))
 }
 
-/** Reports the last model that was tried, where the fault has one, and rethrows the fault. */
 const setFailureHeaders = (ctx: HttpContext, plan: RoutePlan, fault: unknown): never => {
   if (fault instanceof GatewayError && fault.failedAt !== undefined) setRouteHeaders(ctx, plan, fault.failedAt)
   throw fault
@@ -104,7 +104,8 @@ export interface SurfaceParts extends IdempotentParts {
   readonly inference: Inference
   readonly bounds: StreamBounds
   readonly faults: FaultReporter
-  readonly captureBudget: CaptureBudget
+  /** Bytes of streams that are kept for repeats. */
+  readonly captured: FairShares
 }
 
 /** Tags are for the gateway alone; a provider may refuse, or keep, what it does not know. */
@@ -155,7 +156,7 @@ interface Reader {
 const readerOf = (ctx: HttpContext, parts: SurfaceParts, held: KeyLease | null, stream: boolean): Reader => {
   if (held === null) return { clientGone: clientGoneOf(ctx.res) }
   const headersOf = (contentType: string): RequestOutcome['headers'] => headersToStore(ctx, contentType)
-  const capture = { held, headersOf }
+  const capture = { held, headersOf, workspaceId: keyOfContext(ctx).workspaceId }
   if (stream)
     return {
       clientGone: AbortSignal.any([clientGoneOf(ctx.res), held.lost]),
@@ -164,13 +165,14 @@ const readerOf = (ctx: HttpContext, parts: SurfaceParts, held: KeyLease | null, 
   return { clientGone: held.lost, capture: (answer) => captureResponse(answer, capture) }
 }
 
-/** Runs a request, once per idempotency key. */
 export const serveRequest = async (ctx: HttpContext, parts: SurfaceParts, planned: PlannedRequest): Promise<void> => {
   const { surface, stream } = planned
   const work = { type: 'request', keyId: keyOfContext(ctx).keyId, surface, stream } as const
-  const findShortage = () => parts.inference.findShortage(planned.plan, { ...planned, key: keyOfContext(ctx) })
+  const priced = { ...planned, key: keyOfContext(ctx), attribution: ctx.state.attribution }
+  const findShortage = () => parts.inference.findShortage(planned.plan, priced)
   const run = (held: KeyLease | null) => runAndSend(ctx, parts, planned, readerOf(ctx, parts, held, stream))
-  await serveIdempotent(ctx, parts, { work, endpoint: planned.endpoint }, run, findShortage)
+  const settled = () => parts.inference.deliveries.waitUntilSettled(ctx.state.requestId)
+  await serveIdempotent(ctx, parts, { work, endpoint: planned.endpoint, settled }, run, findShortage)
 }
 
 const runAndSend = async (

@@ -86,7 +86,6 @@ export const createMessage =
     })
   }
 
-/** Forwarded to the first candidate. */
 export const serveTokenCount =
   (parts: SurfaceParts): HttpMiddleware =>
   async (ctx) => {

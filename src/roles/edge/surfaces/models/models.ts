@@ -123,7 +123,6 @@ const anthropicShapes: ModelShapes = {
 const isOnGemini = ({ endpointTypes: types }: Pick<ListedModel, 'endpointTypes'>): boolean =>
   types.includes(endpointTypes.gemini)
 
-/** Its windows, where the price sheet has them. */
 const geminiShape = ({ details, ...listed }: ListedModel) => ({
   name: `models/${listed.model}`,
   baseModelId: listed.model,

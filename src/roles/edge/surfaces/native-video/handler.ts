@@ -50,7 +50,6 @@ export const submitNative =
     }))
   }
 
-/** GET /vv/v1/videos/{kind}/{id}: by our id or the caller's, of whichever kind the task is. */
 export const showNative =
   (tasks: VideoTasks) =>
   async (ctx: HttpContextWithId): Promise<void> => {
@@ -88,7 +87,6 @@ const pageOf = (ctx: HttpContext): TaskPage => ({
   pageSize: wholeNumber(ctx, 'pageSize', pageSizeMax, pageSizeDefault),
 })
 
-/** GET /vv/v1/videos/{kind}: the workspace's tasks of the kind, newest first. */
 export const listNative =
   (kind: VideoKind, tasks: VideoTasks): HttpMiddleware =>
   async (ctx) => {

@@ -35,7 +35,7 @@ const requireOwner = async (
   workspaceId: string,
   responseId: string,
 ): Promise<StoredResponseOwner | undefined> => {
-  const owner = idPattern.test(responseId) ? await owners.find(responseId) : undefined
+  const owner = idPattern.test(responseId) ? await owners.find(responseId, workspaceId) : undefined
   return owner?.workspaceId === workspaceId ? owner : undefined
 }
 

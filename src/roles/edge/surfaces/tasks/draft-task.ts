@@ -43,7 +43,6 @@ export interface TaskDraft {
   readonly workspaceId: string
   readonly command: PlaceTaskHold
   readonly payload: Uint8Array
-  /** Where the caller wrote its own id of the task. */
   readonly externalIdPath: string
   /** Whether a repeat of the submit finds the task. */
   readonly isFound: boolean

@@ -4,7 +4,7 @@ import { formatUsd } from '../../../../domain/money.ts'
 import type { WalletRefusal } from '../../../../domain/wallet/decide.ts'
 import {
   availablePicos,
-  findKeyRemaining,
+  findRemaining,
   isBelowAvailable,
   spendablePicos,
   type Wallet,
@@ -17,7 +17,7 @@ import type { Logger } from '../../../../runtime/logger.ts'
 import { waitAtMost, withTimeout } from '../../../../runtime/within.ts'
 import type { WorkQueue } from '../../../work-queue.ts'
 import { admissionLimits } from '../../admission/limits.ts'
-import { keyLimitReached } from '../../admission/spender-funds.ts'
+import { spendLimitReached } from '../../admission/spender-funds.ts'
 import type { PlaceTaskHold, TaskDraft } from './draft-task.ts'
 
 interface WantedAmount {
@@ -26,6 +26,13 @@ interface WantedAmount {
   readonly day: string
   readonly amountPicos: bigint
 }
+
+const wantedBy = (workspaceId: string, { amountPicos, day, order }: PlaceTaskHold): WantedAmount => ({
+  workspaceId,
+  keyId: order.keyId,
+  day,
+  amountPicos,
+})
 
 class WalletWatch {
   readonly #tail: LedgerTail
@@ -82,11 +89,11 @@ class WalletWatch {
 }
 
 const isCovered = (wallet: Wallet, { keyId, day, amountPicos }: WantedAmount): boolean =>
-  spendablePicos(wallet, findKeyRemaining(wallet, keyId, day)) >= amountPicos
+  spendablePicos(wallet, findRemaining(wallet, [keyId], day)) >= amountPicos
 
 /** True while so much is available, or would be if every allowance were returned unused. */
 const mayCover = (wallet: Wallet, { keyId, day, amountPicos }: WantedAmount): boolean => {
-  const room = findKeyRemaining(wallet, keyId, day)
+  const room = findRemaining(wallet, [keyId], day)
   return (
     availablePicos(wallet) + allowancesPicos(wallet) >= amountPicos &&
     (room === null || room.leftPicos + allowancesPicos(wallet, findLimitKey(wallet, keyId)) >= amountPicos)
@@ -96,7 +103,7 @@ const mayCover = (wallet: Wallet, { keyId, day, amountPicos }: WantedAmount): bo
 const allowancesPicos = ({ holds }: Wallet, keyId?: string): bigint =>
   [...holds.values()].reduce(
     (sum, { purpose, remainingPicos, spender }) =>
-      purpose === 'allowance' && (keyId === undefined || spender?.keyId === keyId) ? sum + remainingPicos : sum,
+      purpose === 'allowance' && (keyId === undefined || spender?.holders.includes(keyId)) ? sum + remainingPicos : sum,
     0n,
   )
 
@@ -152,6 +159,13 @@ export class TaskPlacement {
     await waitAtMost(Promise.all(this.#returns), waitMs)
   }
 
+  /** The refusal of a task that the wallet would not cover even if every allowance were returned; null otherwise. */
+  findShortage({ workspaceId, command }: TaskDraft): GatewayError | null {
+    const wallet = findOrCreateWallet(this.#parts.tail.ledger, workspaceId)
+    const wanted = wantedBy(workspaceId, command)
+    return isCovered(wallet, wanted) || mayCover(wallet, wanted) ? null : shortage(wallet, wanted)
+  }
+
   /** Another request was faster: waits for money once more, and withdraws the payload where none is freed. */
   async #coveredAfter(
     { reason }: WalletRefusal,
@@ -191,8 +205,7 @@ export class TaskPlacement {
   }
 
   async #requireCover({ workspaceId, command }: TaskDraft, untilMs: number, clientGone: AbortSignal): Promise<void> {
-    const { amountPicos, day, order } = command
-    const wanted = { workspaceId, keyId: order.keyId, day, amountPicos }
+    const wanted = wantedBy(workspaceId, command)
     const isCovered = await this.#watch.covers(wanted, Math.ceil(untilMs - performance.now()))
     if (clientGone.aborted) throw clientGoneError()
     if (!isCovered) throw shortage(findOrCreateWallet(this.#parts.tail.ledger, workspaceId), wanted)
@@ -249,8 +262,10 @@ export const conflict = (externalTaskId: string, param: string): GatewayError =>
   )
 
 const shortage = (wallet: Wallet, { keyId, day, amountPicos }: WantedAmount): GatewayError => {
-  const room = findKeyRemaining(wallet, keyId, day)
-  return isBelowAvailable(room, wallet) ? keyLimitReached(room, day) : insufficient(amountPicos, availablePicos(wallet))
+  const room = findRemaining(wallet, [keyId], day)
+  return isBelowAvailable(room, wallet)
+    ? spendLimitReached(room, day)
+    : insufficient(amountPicos, availablePicos(wallet))
 }
 
 const insufficient = (neededPicos: bigint, leftPicos: bigint): GatewayError =>

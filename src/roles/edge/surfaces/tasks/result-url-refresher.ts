@@ -23,7 +23,6 @@ interface ResultUrlRefresherParts {
 interface RefreshedResults {
   /** Null where the vendor returned none. */
   readonly results: readonly TaskResult[] | null
-  /** No request to the vendor before. */
   readonly againMs: number
 }
 

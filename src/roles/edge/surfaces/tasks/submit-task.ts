@@ -1,6 +1,8 @@
+import type { KeyedOperation } from '../../../../domain/idempotency/key.ts'
 import type { JsonObject } from '../../../../encoding/json.ts'
 import { type HttpContext, keyOfContext } from '../../../../http/context.ts'
 import type { AcceptedTask } from '../../../task-views.ts'
+import type { KeyLease } from '../../admission/idempotency/key-lease.ts'
 import { clientGoneOf } from '../inference/send-answer.ts'
 import { headersToStore, type IdempotentParts, serveIdempotent } from '../inference/serve-idempotent.ts'
 import type { VideoSubmission } from './draft-task.ts'
@@ -23,7 +25,7 @@ export const submitTask = async (
   const submission = { ...read, key: keyOfContext(ctx), rates }
   const clientGone = clientGoneOf(ctx.res)
   const taskId = videoTasks.newTaskId()
-  await serveIdempotent(ctx, parts, { work: { type: 'task', taskId } }, async (held, work) => {
+  const run = async (held: KeyLease | null, work: KeyedOperation): Promise<void> => {
     const namedId = work.type === 'task' ? work.taskId : taskId
     const named = held === null ? null : { taskId: namedId, mayExist: namedId !== taskId }
     const accepted = await videoTasks.submit(submission, clientGone, named)
@@ -33,5 +35,6 @@ export const submitTask = async (
     if (held !== null) await held.store({ status: 200, headers: headersToStore(ctx, contentType), body })
     ctx.set('Content-Type', contentType)
     ctx.body = body
-  })
+  }
+  await serveIdempotent(ctx, parts, { work: { type: 'task', taskId } }, run, () => videoTasks.findRefusal(submission))
 }

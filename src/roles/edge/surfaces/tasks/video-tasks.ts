@@ -62,6 +62,20 @@ export class VideoTasks {
     return repeated ?? this.#accepted(draft.command)
   }
 
+  /** What a submit that repeats none is certain to be refused with, for want of money or for itself; null otherwise. */
+  findRefusal(submission: VideoSubmission): GatewayError | null {
+    const { key, request } = submission
+    const { externalTasks } = findOrCreateWallet(this.#parts.tail.ledger, key.workspaceId)
+    if (request.externalTaskId !== null && externalTasks.has(request.externalTaskId)) return null
+    try {
+      const unnamed = { taskId: '', isFound: false, requestDigest: '' }
+      return this.#placement.findShortage(draftTask(submission, unnamed, this.#parts))
+    } catch (fault) {
+      if (fault instanceof GatewayError) return fault
+      throw fault
+    }
+  }
+
   newTaskId(): string {
     return this.#parts.newTaskId()
   }

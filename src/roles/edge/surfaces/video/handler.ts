@@ -30,7 +30,6 @@ export const showGeneration =
     ctx.body = { code: 'success', message: '', data: genericTask(await taskAt(ctx, tasks)) }
   }
 
-/** POST /v1/videos: POST /v1/video/generations in OpenAI's format. */
 export const createVideo =
   (parts: SubmitParts): HttpMiddleware =>
   async (ctx) => {

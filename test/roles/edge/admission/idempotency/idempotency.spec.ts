@@ -2,7 +2,8 @@ import { hash } from 'node:crypto'
 import t from 'tap'
 import type { ClaimedKey } from '../../../../../src/domain/idempotency/key.ts'
 import { findOrCreateWallet } from '../../../../../src/domain/ledger/ledger.ts'
-import { clientGoneError, GatewayError } from '../../../../../src/errors/gateway-error.ts'
+import { spendingOf } from '../../../../../src/domain/wallet/wallet.ts'
+import { clientGoneError, GatewayError, logUnavailable } from '../../../../../src/errors/gateway-error.ts'
 import { decodeKeyRecord, encodeKeyRecord } from '../../../../../src/roles/edge/admission/idempotency/key-record.ts'
 import { admissionLimits } from '../../../../../src/roles/edge/admission/limits.ts'
 import { until } from '../../../../support/clients.ts'
@@ -131,6 +132,55 @@ t.test('what failed and cost nothing runs anew', async (t) => {
   t.notOk(isRepeat(again))
   t.ok(isRepeat(await edge.post(plainAsk, key)))
   t.equal(edge.calls.length, 2)
+})
+
+t.test('what failed runs anew once its charge is given back', async (t) => {
+  const late = Promise.withResolvers<void>()
+  const serve: Serve = async function* (call, bill) {
+    if (edge.calls.length === 1) {
+      void late.promise.then(() => bill())
+      throw logUnavailable()
+    }
+    await bill()
+    yield jsonHead(call)
+    yield textBytes(completionText)
+  }
+  const edge = await startEdge(t, { serve })
+  t.equal((await edge.post(plainAsk, key)).status, 503)
+  const early = await edge.post(plainAsk, key)
+  t.match(await errorOf(early), { code: 'idempotency_key_in_use' })
+  late.resolve()
+  await until(async () => (await edge.post(plainAsk, key)).status === 200)
+  t.ok(edge.log.events.some(({ type }) => type === 'AdjustmentPosted'))
+  t.equal(edge.calls.length, 2)
+  t.equal(netPicos(edge), chargePicos)
+})
+
+t.test('a key whose request has no end in time goes to a repeat, which ends it', async (t) => {
+  const serve: Serve = async function* (call, bill) {
+    if (edge.calls.length === 1) throw logUnavailable()
+    await bill()
+    yield jsonHead(call)
+    yield textBytes(completionText)
+  }
+  const edge = await startEdge(t, { serve, bounds: { outcomeLeaseMs: 300, outcomeRenewMs: 100 } })
+  t.equal((await edge.post(plainAsk, key)).status, 503)
+  await until(async () => (await edge.post(plainAsk, key)).status === 200)
+  t.ok(edge.log.events.some(({ type }) => type === 'RequestFailed'))
+  t.equal(netPicos(edge), chargePicos)
+})
+
+t.test('keys of requests that failed take nothing of the quota', async (t) => {
+  const outcomes = new MemoryOutcomes()
+  const serve: Serve = async function* (call) {
+    yield jsonHead(call)
+    throw new GatewayError('upstream_error', 'Not now.')
+  }
+  const oneRoom = admissionLimits.outcomeBytesMax + admissionLimits.outcomeOverheadBytes
+  const edge = await startEdge(t, { serve, outcomes, bounds: { workspaceOutcomeBytesMax: oneRoom } })
+  for (const name of ['order-1', 'order-2', 'order-3'])
+    t.equal((await edge.post(plainAsk, { 'idempotency-key': name })).status, 502)
+  t.same(outcomes.all, [])
 })
 
 const dear = {
@@ -392,6 +442,23 @@ t.test('left behind, charged, and not kept: given back, and run anew', async (t)
   await until(() => netPicos(edge) === chargePicos)
   const corrections = edge.log.events.filter(({ type }) => type === 'AdjustmentPosted').map(({ data }) => data)
   t.match(corrections, [{ adjustmentId: `undelivered:${edge.calls[0]?.requestId}`, amount: '0.00002' }])
+})
+
+t.test('left behind, and given back to the tag whose limit it counted for', async (t) => {
+  const metadata = { team: 'search' }
+  const outcomes = new MemoryOutcomes()
+  const edge = await startEdge(t, { serve: answer, outcomes, tagNames: ['team'] })
+  const limits = { spend: { total: '1' } }
+  const { sequence } = await edge.log.append([{ type: 'LimitsSet', data: { workspaceId, tag: 'team=search', limits } }])
+  await edge.tail.waitForSequence(sequence)
+  await (await edge.post({ ...plainAsk, metadata })).text()
+  await outcomes.put(place, encodeKeyRecord(lapsed(edge, false)), 0)
+  t.equal((await edge.post(plainAsk, key)).status, 200)
+  await until(() => edge.log.events.some(({ type }) => type === 'AdjustmentPosted'))
+  const [given] = edge.log.events.flatMap((event) => (event.type === 'AdjustmentPosted' ? [event.data] : []))
+  t.match(given, { keyId: 'key-1', tags: metadata, amount: '0.00002' })
+  await edge.tail.waitForSequence(await edge.log.lastSequence())
+  t.equal(spendingOf(findOrCreateWallet(edge.tail.ledger, workspaceId), 'tag team=search').spent.totalPicos, 0n)
 })
 
 t.test('left behind, where the row of the tables names other frames than its own: nothing is given back', async (t) => {

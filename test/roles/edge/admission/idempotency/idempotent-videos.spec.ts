@@ -51,6 +51,18 @@ t.test('the surface counts as a part of the request', async (t) => {
   t.equal((await edge.post(plainBody, key, '/v1/videos')).status, 422)
 })
 
+t.test('what is certain to be refused claims nothing, and a stored answer is replayed without money', async (t) => {
+  const outcomes = new MemoryOutcomes()
+  const poor = await startVideoEdge(t, { creditUsd: '0.1', outcomes })
+  for (const name of ['scene-8', 'scene-9', 'scene-8'])
+    t.equal((await poor.post(plainBody, { 'idempotency-key': name }, '/v1/videos')).status, 402)
+  t.equal((await poor.post({ ...plainBody, model: 'absent' }, key, '/v1/videos')).status, 404)
+  t.same([outcomes.puts, outcomes.all], [0, []])
+  const rich = await startVideoEdge(t, { outcomes })
+  t.equal((await rich.post(plainBody, key, '/v1/videos')).status, 200)
+  t.equal((await poor.post(plainBody, key, '/v1/videos')).headers.get('idempotent-replayed'), 'true')
+})
+
 t.test('what was refused runs anew', async (t) => {
   const edge = await startVideoEdge(t, { creditUsd: '0.1' })
   t.equal((await edge.post(plainBody, key, '/v1/videos')).status, 402)

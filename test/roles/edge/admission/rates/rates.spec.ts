@@ -20,7 +20,7 @@ const openRates = (clock: () => number, records: MemoryRates) => {
       return () => undefined
     },
   }
-  const parts = { tail, records, clock, requestsPerMinute: null, requestDeadlineMs: 600_000 }
+  const parts = { tail, records, clock, requestsPerMinute: () => null, requestDeadlineMs: 600_000 }
   const rates = new Rates({ ...parts, owner: 'an edge' })
   t.teardown(() => rates.close())
   return { rates, apply: (applied: unknown[]) => listener(applied as Parameters<Listener>[0]) }

@@ -1,13 +1,13 @@
 import t from 'tap'
 import type { RequestOutcome } from '../../../../../src/roles/edge/admission/idempotency/key-lease.ts'
-import { CaptureBudget, captureStream } from '../../../../../src/roles/edge/surfaces/inference/capture-answer.ts'
+import { captureShares, captureStream } from '../../../../../src/roles/edge/surfaces/inference/capture-answer.ts'
 
 type Parts = Parameters<typeof captureStream>[0]
 
 const head = { type: 'head', contentType: 'text/event-stream', level: 0, model: 'm' } as const
 const bytesOf = (text: string) => ({ type: 'bytes', bytes: Buffer.from(text) }) as const
 
-const startCapture = (parts: Parts, captureBudget: CaptureBudget) => {
+const startCapture = (parts: Parts, captured = captureShares(), workspaceId = 'acme') => {
   const stored: string[] = []
   const held = {
     store: async ({ body }: RequestOutcome) => void stored.push(Buffer.from(body).toString()),
@@ -15,7 +15,7 @@ const startCapture = (parts: Parts, captureBudget: CaptureBudget) => {
   }
   const headersOf = () => ({})
   const logger = { log: () => t.fail('it is stored') }
-  return { stream: captureStream(parts, { held, headersOf }, { captureBudget, logger }), stored }
+  return { stream: captureStream(parts, { held, headersOf, workspaceId }, { captured, logger }), stored }
 }
 
 const readAll = async (stream: Parts): Promise<number> => {
@@ -30,7 +30,7 @@ async function* wholeStream(): AsyncGenerator<typeof head | ReturnType<typeof by
 }
 
 t.test('what its client does not read is stored too', async (t) => {
-  const { stream, stored } = startCapture(wholeStream(), new CaptureBudget())
+  const { stream, stored } = startCapture(wholeStream())
   await stream.next()
   await stream.next()
   await stream.return(undefined)
@@ -44,7 +44,7 @@ t.test(
       yield* [head, bytesOf('one ')]
       throw new Error('broken off')
     }
-    const { stream, stored } = startCapture(broken(), new CaptureBudget())
+    const { stream, stored } = startCapture(broken())
     await stream.next()
     await stream.next()
     await t.rejects(stream.return(undefined), /broken off/)
@@ -53,11 +53,23 @@ t.test(
 )
 
 t.test('what all streams of an edge may take is given back', async (t) => {
-  const budget = new CaptureBudget(20)
+  const budget = captureShares(20)
   const [first, second] = [startCapture(wholeStream(), budget), startCapture(wholeStream(), budget)]
   await Promise.all([readAll(first.stream), readAll(second.stream)])
   t.same([...first.stored, ...second.stored].sort(), ['nothing: size', 'one two three'])
   const third = startCapture(wholeStream(), budget)
   t.equal(await readAll(third.stream), 4, 'all of it is sent')
   t.same(third.stored, ['one two three'])
+})
+
+t.test('one workspace does not take all that the streams of an edge may', async (t) => {
+  const shares = captureShares(160)
+  const hogs = Array.from({ length: 20 }, () => startCapture(wholeStream(), shares, 'hog'))
+  for (const { stream } of hogs) for (let part = 0; part < 3; part += 1) await stream.next()
+  t.ok(shares.of('hog') > 130)
+  const other = startCapture(wholeStream(), shares, 'other')
+  await readAll(other.stream)
+  t.same(other.stored, ['one two three'])
+  for (const { stream } of hogs) await readAll(stream)
+  t.same([shares.of('hog'), shares.of('other')], [0, 0])
 })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { findOrCreateWallet } from '../../../../../src/domain/ledger/ledger.ts'
+import { spendingOf } from '../../../../../src/domain/wallet/wallet.ts'
 import { logUnavailable } from '../../../../../src/errors/gateway-error.ts'
 import { DispatchLost } from '../../../../../src/roles/dispatch.ts'
 import { until } from '../../../../support/clients.ts'
@@ -51,6 +52,25 @@ t.test('charged and not delivered: taken back, once', async (t) => {
     t.same(balanceOf(edge), [chargePicos, chargePicos], what)
     t.match(adjustmentsOf(edge), [{ reason: 'undelivered', workspaceId: 'acme', corrects: edge.calls[0]?.requestId }])
   }
+})
+
+t.test('what is taken back is given back to the tag and the end user whose limits it counted for', async (t) => {
+  const edge = await startEdge(t, { serve: billedThenLost(0), tagNames: ['team', 'env'] })
+  const limits = { spend: { day: '1' } }
+  const { sequence } = await edge.log.append([
+    { type: 'LimitsSet', data: { workspaceId: 'acme', tag: 'team=search', limits } },
+  ])
+  await edge.tail.waitForSequence(sequence)
+  const metadata = { team: 'search', env: 'prod' }
+  t.equal((await edge.post({ ...plainAsk, metadata, user: 'alice' })).status, 502)
+  await until(() => adjustmentsOf(edge).length > 0)
+  await edge.stop()
+  const [adjustment] = adjustmentsOf(edge)
+  t.match(adjustment, { amount: '0.00002', keyId: 'key-1', tags: { team: 'search' }, day: /^20/ })
+  t.notMatch(adjustment, { endUser: /./ }, 'it has no limits')
+  t.notMatch(adjustment, { tags: { env: 'prod' } })
+  const { spent, held } = spendingOf(findOrCreateWallet(edge.tail.ledger, 'acme'), 'tag team=search')
+  t.same([spent.totalPicos, held.totalPicos], [0n, 0n])
 })
 
 t.test('a bill that is stored after its caller was told that there is no answer', async (t) => {

@@ -1,0 +1,146 @@
+import { sql } from 'kysely'
+import type { Attempt } from '../../events/types.ts'
+import { projectionLimits } from '../charges/limits.ts'
+import { parsePicos } from '../schema/columns.ts'
+import { restoredTags, restoredText, storedText } from '../schema/stored-text.ts'
+import type { ReadModels } from '../schema/tables.ts'
+import {
+  type EntryPosition,
+  findSpan,
+  isInSpan,
+  minPosition,
+  type StatementRange,
+  type StatementSpan,
+} from '../statements/queries.ts'
+
+interface ListedRequest {
+  readonly id: string
+  /** Of the event that completed it. */
+  readonly sequence: number
+  readonly eventIndex: number
+  readonly keyId: string
+  readonly surface: string
+  /** As asked for. */
+  readonly model: string
+  /** Null for one that failed. */
+  readonly servedModel: string | null
+  readonly stream: boolean
+  readonly errorStatus: number | null
+  readonly errorReason: string | null
+  readonly attempts: readonly Attempt[]
+  /** Null for one that failed. */
+  readonly promptTokens: number | null
+  readonly outputTokens: number | null
+  readonly totalPicos: bigint
+  readonly tags: Readonly<Record<string, string>> | null
+  readonly routedAt: Date
+  readonly closedAt: Date
+}
+
+export interface RequestQuery extends StatementRange {
+  readonly status?: 'ok' | 'failed' | undefined
+  /** As asked for, or as served. */
+  readonly model?: string | undefined
+  readonly key?: string | undefined
+  readonly surface?: string | undefined
+  readonly reason?: string | undefined
+  readonly upstreamRequestId?: string | undefined
+  readonly readOn?: EntryPosition | undefined
+  readonly limit: number
+}
+
+export interface RequestPage {
+  readonly requests: readonly ListedRequest[]
+  /** The rest ends before this place; null if nothing is left. */
+  readonly next: EntryPosition | null
+}
+
+const selectNewest = (db: ReadModels, workspaceId: string, span: StatementSpan) =>
+  db
+    .selectFrom('requests')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where(isInSpan(span))
+    .orderBy('sequence', 'desc')
+    .orderBy('event_index', 'desc')
+    .limit(projectionLimits.requestsScannedMax)
+
+const findRows = (db: ReadModels, workspaceId: string, span: StatementSpan, wanted: RequestQuery) => {
+  const { status, model, key, surface, reason, upstreamRequestId, limit } = wanted
+  let query = db
+    .selectFrom(selectNewest(db, workspaceId, span).as('asked'))
+    .leftJoin('usage_entries as used', (join) =>
+      join.on(
+        sql<boolean>`(used.workspace_id, used.sequence, used.event_index) = (${workspaceId}, asked.sequence, asked.event_index)`,
+      ),
+    )
+    .selectAll('asked')
+    .select(['used.prompt_total', 'used.output_total', 'used.tags'])
+    .orderBy('asked.sequence', 'desc')
+    .orderBy('asked.event_index', 'desc')
+    .limit(limit + 1)
+  if (status !== undefined) query = query.where('asked.status', '=', status)
+  if (key !== undefined) query = query.where('asked.key_id', '=', key)
+  if (surface !== undefined) query = query.where('asked.surface', '=', surface)
+  if (reason !== undefined) query = query.where('asked.error_reason', '=', storedText(reason))
+  if (model !== undefined)
+    query = query.where((given) =>
+      given.or([given('asked.model', '=', storedText(model)), given('asked.served_model', '=', storedText(model))]),
+    )
+  if (upstreamRequestId !== undefined)
+    query = query.where(
+      sql<boolean>`position(${`"upstreamRequestId":${JSON.stringify(upstreamRequestId)}`} in asked.attempts::text) > 0`,
+    )
+  return query.execute()
+}
+
+const listed = (row: Awaited<ReturnType<typeof findRows>>[number]): ListedRequest => ({
+  id: row.request_id,
+  sequence: Number(row.sequence),
+  eventIndex: row.event_index,
+  keyId: row.key_id,
+  surface: row.surface,
+  model: restoredText(row.model),
+  servedModel: row.served_model === null ? null : restoredText(row.served_model),
+  stream: row.stream,
+  errorStatus: row.error_status,
+  errorReason: row.error_reason === null ? null : restoredText(row.error_reason),
+  attempts: row.attempts,
+  promptTokens: row.prompt_total === null ? null : Number(row.prompt_total),
+  outputTokens: row.output_total === null ? null : Number(row.output_total),
+  totalPicos: parsePicos(row.total),
+  tags: restoredTags(row.tags),
+  routedAt: row.routed_at,
+  closedAt: row.closed_at,
+})
+
+/** Where the rows end that a page has looked through; null if there are no more. */
+const findScanned = async (db: ReadModels, workspaceId: string, span: StatementSpan): Promise<EntryPosition | null> => {
+  const last = await db
+    .selectFrom(selectNewest(db, workspaceId, span).as('asked'))
+    .select(['sequence', 'event_index'])
+    .offset(projectionLimits.requestsScannedMax - 1)
+    .executeTakeFirst()
+  return last === undefined ? null : { sequence: Number(last.sequence), eventIndex: last.event_index, line: 0 }
+}
+
+/**
+ * The requests of a range that were routed and have ended, failed ones included, newest first. Must run in one
+ * transaction, with the tables at `sequence`. A page looks through `projectionLimits.requestsScannedMax` requests, and so may have fewer than
+ * were asked for, or none, while more are left.
+ */
+export const selectRequests = async (
+  db: ReadModels,
+  workspaceId: string,
+  wanted: RequestQuery,
+  sequence: number,
+): Promise<RequestPage> => {
+  const { from, to } = await findSpan(db, workspaceId, wanted, sequence)
+  const span = { from, to: wanted.readOn === undefined ? to : minPosition(to, wanted.readOn) }
+  const rows = (await findRows(db, workspaceId, span, wanted)).map(listed)
+  const requests = rows.slice(0, wanted.limit)
+  const last = requests.at(-1)
+  if (rows.length > wanted.limit && last !== undefined)
+    return { requests, next: { sequence: last.sequence, eventIndex: last.eventIndex, line: 0 } }
+  return { requests, next: await findScanned(db, workspaceId, span) }
+}

@@ -1,0 +1,58 @@
+import { type RawBuilder, sql } from 'kysely'
+import { type Allocation, unallocated } from '../../domain/ledger/allocation.ts'
+import { parsePicos } from '../schema/columns.ts'
+import type { ReadModels } from '../schema/tables.ts'
+import { findAllocations, textIn } from './allocations.ts'
+import { firstOfMinute } from './queries.ts'
+
+export const unattributed = 'unattributed'
+
+/** Of all wallets. */
+export const entriesOfRange = ({ from, to }: { readonly from: Date; readonly to: Date }): RawBuilder<unknown> =>
+  sql`select * from wallet_entries where time >= ${from} and time < ${to} and sequence >= ${firstOfMinute(from)}`
+
+/** A correction or a fee: a debit that no request or task is charged for. */
+export interface OtherDebit {
+  readonly workspaceId: string
+  readonly kind: 'adjustment' | 'fee'
+  readonly time: Date
+  /** Below zero for what was given back. */
+  readonly debitPicos: bigint
+  readonly allocation: Allocation
+}
+
+const members = { model: 'model', key: 'keyId', surface: 'surface', end_user: 'endUser' } as const
+
+/** `group`: one of these members, or `tag:<name>`; empty where there is no such value. */
+export const allocatedTo = (allocation: Allocation, group: string): string =>
+  Object.hasOwn(members, group)
+    ? allocation[members[group as keyof typeof members]]
+    : (allocation.tags[group.slice('tag:'.length)] ?? '')
+
+interface DebitRow {
+  readonly workspace_id: string
+  readonly kind: OtherDebit['kind']
+  readonly time: Date
+  readonly amount: string
+  readonly detail: Readonly<Record<string, unknown>> | null
+}
+
+export const selectOtherDebits = async (
+  db: ReadModels,
+  entries: RawBuilder<unknown>,
+): Promise<readonly OtherDebit[]> => {
+  const { rows } = await sql<DebitRow>`select e.workspace_id, e.kind, e.time, e.amount, c.detail
+    from (${entries}) e
+    left join admin_changes c on c.sequence = e.sequence and c.event_index = e.event_index and e.kind = 'adjustment'
+    where e.kind in ('adjustment', 'fee') and e.kind <> 'charge'`.execute(db) // Of the index of movements other than charges.
+  const debits: OtherDebit[] = []
+  for (const [workspaceId, some] of Map.groupBy(rows, ({ workspace_id }) => workspace_id)) {
+    const ids = some.map(({ detail }) => textIn(detail, 'corrects')).filter((id) => id !== '')
+    const allocations = await findAllocations(db, workspaceId, new Set(ids))
+    for (const { kind, time, amount, detail } of some) {
+      const allocation = allocations.get(textIn(detail, 'corrects')) ?? unallocated
+      debits.push({ workspaceId, kind, time, debitPicos: -parsePicos(amount), allocation })
+    }
+  }
+  return debits
+}

@@ -1,0 +1,252 @@
+import { type RawBuilder, sql } from 'kysely'
+import { dayMs } from '../../domain/instant.ts'
+import { selectWorkspaces } from '../accounts/queries.ts'
+import { parsePicos } from '../schema/columns.ts'
+import { restoredText } from '../schema/stored-text.ts'
+import type { ReadModels } from '../schema/tables.ts'
+import { allocatedTo, type OtherDebit, selectOtherDebits } from './other-debits.ts'
+import { firstOfMinute } from './queries.ts'
+
+const timeFormats = {
+  hour: 'YYYY-MM-DD"T"HH24:00"Z"',
+  day: 'YYYY-MM-DD',
+  week: 'IYYY-"W"IW',
+  month: 'YYYY-MM',
+} as const
+
+type TimeGroup = keyof typeof timeFormats
+type NamedGroup = 'workspace' | 'account' | 'model' | 'key' | 'surface' | 'end_user' | TimeGroup
+export const reportGroups: readonly NamedGroup[] = [
+  ...(['workspace', 'account', 'model', 'key', 'surface', 'end_user'] as const),
+  ...(['hour', 'day', 'week', 'month'] as const),
+]
+export type ReportGroup = NamedGroup | `tag:${string}`
+
+const tagPrefix = 'tag:'
+
+/** Null where it names no group: one of `reportGroups`, or `tag:` and the name of a tag. */
+export const parseReportGroup = (text: string): ReportGroup | null => {
+  if (text.startsWith(tagPrefix)) return text.length > tagPrefix.length ? `tag:${text.slice(tagPrefix.length)}` : null
+  return reportGroups.find((group) => group === text) ?? null
+}
+
+export interface ReportQuery {
+  /** Included. */
+  readonly from: Date
+  /** Excluded. */
+  readonly to: Date
+  readonly groupBy: readonly ReportGroup[]
+}
+
+/** Debits of wallets in picos: what was given back is below zero. */
+export interface ReportRow {
+  /** Empty where a group does not apply: what cannot be attributed. */
+  readonly group: readonly string[]
+  readonly requests: number
+  readonly chargesPicos: bigint
+  readonly correctionsPicos: bigint
+  readonly feesPicos: bigint
+}
+
+export interface Report {
+  readonly rows: readonly ReportRow[]
+  /** Of those with a movement in the period. */
+  readonly workspaces: number
+}
+
+export class ReportFault extends Error {
+  override readonly name = 'ReportFault'
+}
+
+const nothing: ReportRow = { group: [], requests: 0, chargesPicos: 0n, correctionsPicos: 0n, feesPicos: 0n }
+
+const isTimeGroup = (group: ReportGroup): group is TimeGroup => group in timeFormats
+
+const timeColumn = (group: TimeGroup) => sql<string>`to_char(e.time at time zone 'UTC', ${timeFormats[group]})`
+
+/** As PostgreSQL formats it: `2026-W09`. A week belongs to the year of its Thursday. */
+const isoWeekOf = (time: Date): string => {
+  const midnightMs = Math.floor(time.getTime() / dayMs) * dayMs
+  const thursday = new Date(midnightMs + (4 - (time.getUTCDay() || 7)) * dayMs)
+  const year = thursday.getUTCFullYear()
+  const week = Math.floor((thursday.getTime() - Date.UTC(year, 0)) / (7 * dayMs)) + 1
+  return `${year}-W${String(week).padStart(2, '0')}`
+}
+
+const formatTime = (time: Date, group: TimeGroup): string => {
+  if (group === 'week') return isoWeekOf(time)
+  const text = time.toISOString()
+  return group === 'hour' ? `${text.slice(0, 13)}:00Z` : text.slice(0, group === 'day' ? 10 : 7)
+}
+
+/** Of a movement `e`, with the usage `u` or the task `t` that it charges. */
+const groupColumn = (group: ReportGroup): RawBuilder<string> => {
+  if (isTimeGroup(group)) return timeColumn(group)
+  switch (group) {
+    case 'workspace':
+      return sql<string>`e.workspace_id`
+    case 'account':
+      return sql<string>`coalesce((select account from workspaces where workspace_id = e.workspace_id), '')`
+    case 'model':
+      return sql<string>`coalesce(u.model, t.model, '')`
+    case 'key':
+      return sql<string>`coalesce(u.key_id, t.key_id, '')`
+    case 'surface':
+      return sql<string>`coalesce(u.surface, t.surface, '')`
+    case 'end_user':
+      return sql<string>`coalesce(u.end_user, '')`
+    default:
+      return sql<string>`coalesce(u.tags ->> ${group.slice(tagPrefix.length)}, '')`
+  }
+}
+
+const startOf = (instant: Date) => sql`(
+  select sequence, event_index, line from wallet_entries e
+  where e.workspace_id = w.workspace_id and e.time >= ${instant} and e.sequence >= ${firstOfMinute(instant)}
+  order by sequence, event_index, line limit 1
+)`
+
+/** Of each wallet, cut as its statement is: in the order of the log, where it first reaches the instant. */
+const spansOf = ({ from, to }: Pick<ReportQuery, 'from' | 'to'>) => sql`spans as materialized (
+  select w.workspace_id, first.sequence, first.event_index, first.line,
+    last.sequence as to_sequence, last.event_index as to_index, last.line as to_line
+  from wallets w cross join lateral ${startOf(from)} first left join lateral ${startOf(to)} last on true
+  where last.sequence is null or (first.sequence, first.event_index, first.line) < (last.sequence, last.event_index, last.line)
+)`
+
+const entriesInSpans = sql`spans s join wallet_entries e on e.workspace_id = s.workspace_id
+  and (e.sequence, e.event_index, e.line) >= (s.sequence, s.event_index, s.line)
+  and (s.to_sequence is null or (e.sequence, e.event_index, e.line) < (s.to_sequence, s.to_index, s.to_line))`
+
+const sameEvent = (table: 'u' | 't') =>
+  sql.raw(`${table}.workspace_id = e.workspace_id and ${table}.sequence = e.sequence and ${table}.event_index = e.event_index
+    and e.kind in ('charge', 'excess')`)
+
+/** Those with a movement in the range, ordered by id. */
+export const selectMovedWorkspaces = async (
+  db: ReadModels,
+  range: Pick<ReportQuery, 'from' | 'to'>,
+): Promise<readonly string[]> => {
+  const { rows } = await sql<{ readonly workspace_id: string }>`with ${spansOf(range)}
+    select workspace_id from spans order by workspace_id`.execute(db)
+  return rows.map(({ workspace_id }) => workspace_id)
+}
+
+interface SumsRow {
+  readonly values: readonly string[]
+  readonly requests: string
+  readonly charges: string
+}
+
+const selectCharges = async (db: ReadModels, wanted: ReportQuery): Promise<readonly ReportRow[]> => {
+  const values = sql`array[${sql.join(wanted.groupBy.map(groupColumn))}]::text[]`
+  const { rows } = await sql<SumsRow>`with ${spansOf(wanted)}
+    select ${values} as values, count(*) filter (where e.kind = 'charge') as requests, sum(e.amount) as charges
+    from ${entriesInSpans}
+    left join usage_entries u on ${sameEvent('u')}
+    left join task_charges t on ${sameEvent('t')}
+    where e.kind in ('charge', 'excess')
+    group by 1`.execute(db)
+  return rows.map((row) => ({
+    ...nothing,
+    group: row.values.map(restoredText),
+    requests: Number(row.requests),
+    chargesPicos: -parsePicos(row.charges),
+  }))
+}
+
+const debitValue = (
+  group: ReportGroup,
+  { workspaceId, time, allocation }: OtherDebit,
+  accounts: ReadonlyMap<string, string>,
+): string => {
+  switch (group) {
+    case 'workspace':
+      return workspaceId
+    case 'account':
+      return accounts.get(workspaceId) ?? ''
+    default:
+      return isTimeGroup(group) ? formatTime(time, group) : allocatedTo(allocation, group)
+  }
+}
+
+const selectOthers = async (db: ReadModels, wanted: ReportQuery): Promise<readonly ReportRow[]> => {
+  const debits = await selectOtherDebits(db, sql`with ${spansOf(wanted)} select e.* from ${entriesInSpans}`)
+  const workspaces = debits.length === 0 ? [] : await selectWorkspaces(db)
+  const accounts = new Map(workspaces.map(({ workspaceId, account = '' }) => [workspaceId, account]))
+  return debits.map((debit) => ({
+    ...nothing,
+    group: wanted.groupBy.map((group) => debitValue(group, debit, accounts)),
+    [debit.kind === 'fee' ? 'feesPicos' : 'correctionsPicos']: debit.debitPicos,
+  }))
+}
+
+const addRows = (one: ReportRow, other: ReportRow): ReportRow => ({
+  group: one.group,
+  requests: one.requests + other.requests,
+  chargesPicos: one.chargesPicos + other.chargesPicos,
+  correctionsPicos: one.correctionsPicos + other.correctionsPicos,
+  feesPicos: one.feesPicos + other.feesPicos,
+})
+
+export const sumRows = (rows: readonly ReportRow[]): ReportRow => rows.reduce(addRows, nothing)
+
+export const netPicos = ({ chargesPicos, correctionsPicos, feesPicos }: ReportRow): bigint =>
+  chargesPicos + correctionsPicos + feesPicos
+
+const compareGroups = ({ group: one }: ReportRow, { group: other }: ReportRow): number => {
+  const place = one.findIndex((value, at) => value !== other[at])
+  return place < 0 ? 0 : one[place]! < other[place]! ? -1 : 1
+}
+
+const mergeRows = (rows: readonly ReportRow[]): readonly ReportRow[] => {
+  const merged = new Map<string, ReportRow>()
+  for (const row of rows) {
+    const name = JSON.stringify(row.group)
+    const known = merged.get(name)
+    merged.set(name, known === undefined ? row : addRows(known, row))
+  }
+  return [...merged.values()].toSorted(compareGroups)
+}
+
+interface StatementRow {
+  readonly workspaces: string
+  readonly moved: string
+  readonly funded: string
+}
+
+/** By the balances before and after each span, and what was put in meanwhile or lapsed. */
+const selectStatements = async (db: ReadModels, wanted: ReportQuery): Promise<StatementRow> => {
+  const { rows } = await sql<StatementRow>`with ${spansOf(wanted)}, balances as (
+    select s.workspace_id, coalesce(before.balance_after, 0) as opening, coalesce(after.balance_after, 0) as closing
+    from spans s
+    left join lateral (
+      select balance_after from wallet_entries e where e.workspace_id = s.workspace_id
+        and (e.sequence, e.event_index, e.line) < (s.sequence, s.event_index, s.line)
+      order by sequence desc, event_index desc, line desc limit 1
+    ) before on true
+    left join lateral (
+      select balance_after from wallet_entries e where e.workspace_id = s.workspace_id
+        and (s.to_sequence is null or (e.sequence, e.event_index, e.line) < (s.to_sequence, s.to_index, s.to_line))
+      order by sequence desc, event_index desc, line desc limit 1
+    ) after on true
+  )
+  select count(*) as workspaces, coalesce(sum(closing - opening), 0) as moved,
+    coalesce((select sum(e.amount) from ${entriesInSpans} where e.kind in ('credit', 'lapse')), 0) as funded
+  from balances`.execute(db)
+  return rows[0]!
+}
+
+/**
+ * Charges, corrections and fees of all workspaces, by group. Throws ReportFault where they are not what the statements of
+ * the period come to. Must run in one transaction.
+ */
+export const readReport = async (db: ReadModels, wanted: ReportQuery): Promise<Report> => {
+  const rows = mergeRows([...(await selectCharges(db, wanted)), ...(await selectOthers(db, wanted))])
+  const { workspaces, moved, funded } = await selectStatements(db, wanted)
+  const debitsPicos = parsePicos(funded) - parsePicos(moved)
+  const totalPicos = netPicos(sumRows(rows))
+  if (totalPicos !== debitsPicos)
+    throw new ReportFault(`the report comes to ${totalPicos} picos, and the statements of its period to ${debitsPicos}`)
+  return { rows, workspaces: Number(workspaces) }
+}

@@ -1,0 +1,63 @@
+import { formatUsd } from '../domain/money.ts'
+import { type HttpMiddleware, readableWorkspace } from '../http/context.ts'
+import { httpLimits } from '../http/limits.ts'
+import { tokenCursor } from '../http/page.ts'
+import * as parameters from '../http/parameters.ts'
+import { readQuery } from '../http/query.ts'
+import type { RequestPage } from '../projections/requests/listed-requests.ts'
+import { type PagedParts, readCursor, writeCursor } from './positions.ts'
+import { readTables } from './read-tables.ts'
+import { bodyFor } from './reflect-position.ts'
+import type { LedgerRequestsResponse } from './responses.types.ts'
+
+export const requestsParameters = {
+  from: parameters.instantParameter,
+  to: parameters.rangeEndParameter,
+  status: parameters.oneOfParameter(['ok', 'failed']),
+  reason: parameters.matchingParameter(/^[a-z0-9_]{1,64}$/, 'an error code, such as upstream_error'),
+  model: parameters.modelParameter,
+  key: parameters.keyParameter,
+  surface: parameters.surfaceParameter,
+  upstream_request_id: parameters.matchingParameter(/^[!-~]{1,256}$/, "the provider's own id of a call"),
+  cursor: tokenCursor,
+  limit: parameters.limitParameter,
+}
+
+const toResponse = (request: RequestPage['requests'][number]): LedgerRequestsResponse['data'][number] => ({
+  id: request.id,
+  at: request.routedAt.toISOString(),
+  duration_ms: Math.max(0, request.closedAt.getTime() - request.routedAt.getTime()),
+  sequence: request.sequence,
+  key: request.keyId,
+  surface: request.surface,
+  stream: request.stream,
+  model: request.model,
+  served_model: request.servedModel,
+  status: request.errorStatus ?? 200,
+  reason: request.errorReason,
+  attempts: request.attempts.map(({ model, provider, outcome, status, reason, durationMs, ...of }) => ({
+    ...{ model, provider, deployment: of.deployment ?? null, outcome, status, reason },
+    ...{ duration_ms: durationMs, upstream_request_id: of.upstreamRequestId ?? null },
+  })),
+  prompt_tokens: request.promptTokens,
+  output_tokens: request.outputTokens,
+  tags: request.tags ?? {},
+  total: formatUsd(request.totalPicos),
+})
+
+export const showRequests =
+  ({ readModels, positions }: PagedParts): HttpMiddleware =>
+  async (ctx) => {
+    const { from, to, cursor, upstream_request_id: upstreamRequestId, ...query } = readQuery(ctx, requestsParameters)
+    parameters.checkRange(from, to)
+    const readOn = await readCursor(ctx, positions, 'requests', cursor)
+    const range = { from: from ?? null, to: to ?? null }
+    const wanted = { ...query, ...range, upstreamRequestId, readOn, limit: query.limit ?? httpLimits.pageRows }
+    const { requests, next } = await readTables(ctx, readModels.listRequests(readableWorkspace(ctx), wanted))
+    const body = {
+      object: 'list',
+      data: requests.map(toResponse),
+      next_cursor: await writeCursor(ctx, positions, 'requests', next),
+    } satisfies LedgerRequestsResponse
+    ctx.body = bodyFor(ctx, body)
+  }

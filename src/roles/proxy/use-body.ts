@@ -1,0 +1,21 @@
+import { runWhereLarge } from '../../runtime/large-steps.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
+import type { AnswerRequest } from '../dispatch.ts'
+
+/**
+ * A large body may have to be parsed again: that is a step of its own, and what is done with the body another. A small one
+ * is not read here, since most uses do not need it.
+ */
+export const useBody = <T>(call: AnswerRequest, use: (call: AnswerRequest) => T | Promise<T>): T | Promise<T> => {
+  const { workspaceId, bodyBytes: bytes = 0 } = call
+  return bytes > sharedLimits.turnBytes ? useLarge({ workspaceId, bytes }, call, use) : use(call)
+}
+
+const useLarge = async <T>(
+  large: Parameters<typeof runWhereLarge>[0],
+  call: AnswerRequest,
+  use: (call: AnswerRequest) => T | Promise<T>,
+): Promise<T> => {
+  const body = await runWhereLarge(large, () => call.body)
+  return runWhereLarge(large, () => use({ ...call, body }))
+}

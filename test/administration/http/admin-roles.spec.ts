@@ -1,0 +1,98 @@
+import { hash } from 'node:crypto'
+import t from 'tap'
+import { adminOperations } from '../../../src/administration/operations/table.ts'
+import { type AdminRole, type Permission, permissionsOf } from '../../../src/http/admin-roles.ts'
+import { ledgerPrefixes, ledgerRoutes } from '../../../src/read-api/routes.ts'
+import { startEdge, workspaceId } from '../../roles/edge/edge-fixture.ts'
+
+const roles = Object.keys(permissionsOf) as AdminRole[]
+const tokenOf = (role: AdminRole): string => `the-token-of-the-${role}-that-nobody-can-guess`
+const admins = roles.map((role) => ({ name: role, sha256: hash('sha256', tokenOf(role)), role }))
+
+const edge = await startEdge(t, { admins })
+
+const ask = async (role: AdminRole, method: string, path: string, body?: object) => {
+  const leaving = new AbortController()
+  const response = await fetch(edge.url + path, {
+    method,
+    headers: { authorization: `Bearer ${tokenOf(role)}`, 'content-type': 'application/json' },
+    body: body === undefined ? null : JSON.stringify(body),
+    signal: leaving.signal,
+  })
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+  const answer: ReturnType<typeof JSON.parse> = isStream ? {} : await response.json()
+  leaving.abort()
+  return { status: response.status, answer }
+}
+
+interface Row {
+  readonly method: string
+  readonly path: string
+  readonly permission: Permission
+}
+
+const rows: readonly Row[] = [
+  ...adminOperations.map(({ http: { method, path }, permission }) => ({ method, path, permission })),
+  ...ledgerRoutes.flatMap(({ path, permission, ofAll }) => [
+    { method: 'get', path: ledgerPrefixes.named + path, permission },
+    ...(ofAll ? [{ method: 'get', path: ledgerPrefixes.all + path, permission }] : []),
+  ]),
+]
+
+t.test('each operation is for the roles that have its permission, and refused to the others', async (t) => {
+  for (const { method, path, permission } of rows)
+    for (const role of roles) {
+      const named = path.replace(/[:*]\w+/g, 'nothing-of-this-name')
+      const { status, answer } = await ask(role, method.toUpperCase(), named, method === 'get' ? undefined : {})
+      const mayDo = (permissionsOf[role] as readonly Permission[]).includes(permission)
+      const what = `${role}: ${method} ${path}`
+      if (mayDo) t.not(status, 403, what)
+      else
+        t.match({ status, answer }, { status: 403, answer: { error: { code: 'access_denied', message: role } } }, what)
+    }
+})
+
+t.test('the table of roles', async (t) => {
+  const may = (role: AdminRole, method: string, path: string, body?: object) =>
+    ask(role, method, path, body).then(({ status }) => status !== 403)
+  const credits = [`/admin/v1/workspaces/${workspaceId}/credits`, { amount: '1', reference: 'r' }] as const
+  const rows: readonly (readonly [who: readonly AdminRole[], method: string, path: string, body?: object])[] = [
+    [['owner', 'finance'], 'POST', ...credits],
+    [['owner', 'operator'], 'POST', '/admin/v1/keys', { workspace: workspaceId, name: 'of-a-role' }],
+    [['owner', 'operator'], 'PUT', '/admin/v1/aliases/of-a-role', { model: 'openai/gpt-4o' }],
+    [['owner', 'operator', 'finance', 'auditor'], 'GET', `/admin/v1/workspaces/${workspaceId}/ledger/statement`],
+    [['owner', 'operator', 'finance', 'auditor'], 'GET', '/admin/v1/events'],
+    [roles, 'GET', '/admin/v1/keys'],
+    [roles, 'GET', '/admin/v1/prices'],
+  ]
+  for (const [who, method, path, body] of rows)
+    for (const role of roles)
+      t.equal(await may(role, method, path, body), who.includes(role), `${role}: ${method} ${path}`)
+})
+
+t.test('an administrator is shown its role and permissions', async (t) => {
+  for (const role of roles) {
+    const { answer } = await ask(role, 'GET', '/admin/v1/administrator')
+    t.same(answer, { object: 'administrator', actor: `admin:${role}`, role, permissions: permissionsOf[role] })
+  }
+})
+
+t.test('a workspace is shown without its wallet to a role that reads no money', async (t) => {
+  for (const path of ['', `/${workspaceId}`]) {
+    const of = async (role: AdminRole) => {
+      const { answer } = await ask(role, 'GET', `/admin/v1/workspaces${path}`)
+      return path === '' ? answer.data[0] : answer
+    }
+    t.same(Object.keys(await of('support')), ['object', 'id', 'name', 'account', 'status'])
+    t.match(await of('auditor'), { balance: /^\d/, available: /^\d/ })
+  }
+})
+
+t.test('credit on trust is money, and moved by those roles alone that may', async (t) => {
+  const opened = { id: 'on-trust', name: 'On trust', credit_limit: '5' }
+  t.equal((await ask('operator', 'POST', '/admin/v1/workspaces', opened)).status, 403)
+  t.equal((await ask('operator', 'POST', '/admin/v1/workspaces', { ...opened, credit_limit: '0' })).status, 201)
+  t.equal((await ask('operator', 'PATCH', '/admin/v1/workspaces/on-trust', { name: 'Trusted' })).status, 200)
+  t.equal((await ask('operator', 'PATCH', '/admin/v1/workspaces/on-trust', { credit_limit: '5' })).status, 403)
+  t.equal((await ask('owner', 'PATCH', '/admin/v1/workspaces/on-trust', { credit_limit: '5' })).status, 200)
+})

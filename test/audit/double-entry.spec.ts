@@ -1,0 +1,107 @@
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { type JournalFormat, readDoubleEntryJournal } from '../../src/audit/double-entry.ts'
+import { formatUsd, parseUsd } from '../../src/domain/money.ts'
+import { atCheckpoint } from '../../src/projections/checkpoint/queries.ts'
+import { adjusted, creditExpired, credited, opened, planSubscribed, routed, used } from '../roles/projector/facts.ts'
+import { openProjected, project } from '../roles/projector/projecting.ts'
+import { temporaryFolder } from '../support/gateway.ts'
+import { MemoryLog } from '../support/memory-log.ts'
+import { startPostgres } from '../support/postgres.ts'
+
+const run = promisify(execFile)
+/** `make journals` names the folders of both programs; the texts are compared without them. */
+const programs = process.env['JOURNAL_PROGRAMS']
+
+const times = [
+  '2026-02-20',
+  '2026-02-20',
+  '2026-02-21',
+  '2026-03-02',
+  '2026-03-02',
+  '2026-03-03',
+  '2026-03-31',
+  '2026-04-01',
+]
+const log = new MemoryLog({ timeOf: (sequence) => `${times[sequence - 1] ?? '2026-04-02'}T12:00:00.000Z` })
+await log.append([opened()])
+await log.postToWallet('acme', [credited('first', '10')])
+await log.append([routed('one'), used('one', { total: '0.25' })])
+await log.append([routed('two'), used('two', { total: '1.5', model: 'x/a:b "c" ; d' })])
+await log.postToWallet('acme', [
+  planSubscribed('sub-1', ['2026-03-01', '2026-04-01'], { price: '2', includedCredit: '1' }),
+])
+await log.postToWallet('acme', [
+  { ...adjusted('refund', '0.000000000001'), data: { ...adjusted('refund', '0.000000000001').data, corrects: 'two' } },
+])
+await log.postToWallet('acme', [creditExpired('sub-1@2026-03-01T12:00:00.000Z', '1')])
+await log.append([routed('later'), used('later')])
+
+const projected = await openProjected(t, await startPostgres(t))
+await project(log, projected.store, 3)
+const journalOf = async (format: JournalFormat): Promise<string> => {
+  const { db } = projected.database
+  const read = await atCheckpoint(db, (trx, sequence) => readDoubleEntryJournal(trx, sequence, '2026-03', format))
+  return read.value.join('')
+}
+
+const postings = (journal: string): readonly (readonly [account: string, picos: bigint])[] =>
+  [...journal.matchAll(/^ {2}(\S+) {2}(\S+) USD$/gm)].map(([, account = '', amount = '']) => [
+    account,
+    parseUsd(amount),
+  ])
+
+const balanceOf = (journal: string, prefix: string): string =>
+  formatUsd(
+    postings(journal)
+      .filter(([account]) => account.startsWith(prefix))
+      .reduce((sum, [, picos]) => sum + picos, 0n),
+  )
+
+for (const format of ['hledger', 'beancount'] as const)
+  t.test(`a month as ${format} reads it`, async (t) => {
+    const journal = await journalOf(format)
+    t.equal(balanceOf(journal, ''), '0', 'every transaction balances')
+    t.equal(balanceOf(journal, 'Income:Usage:X:A-b--c----d'), '-1.5')
+    t.equal(balanceOf(journal, 'Income:Corrections:X:A-b--c----d'), '0.000000000001')
+    t.equal(balanceOf(journal, 'Income:Fees'), '-2')
+    t.equal(balanceOf(journal, 'Assets:Receipts'), '1')
+    t.equal(balanceOf(journal, 'Equity'), '9.75')
+    const closing = balanceOf(journal, 'Liabilities:Wallets:Acme')
+    t.match(
+      journal,
+      format === 'hledger' ? `Acme  0 USD = ${closing} USD` : `balance Liabilities:Wallets:Acme  ${closing} ~ 0 USD`,
+    )
+    t.notMatch(journal, /2026-04-01 \*/)
+  })
+
+const check = async (t: Test, format: JournalFormat, journal: string): Promise<string> => {
+  const file = join(await temporaryFolder(t), `month.${format}`)
+  await writeFile(file, journal)
+  if (format === 'hledger') {
+    await run('hledger', ['-f', file, 'check', '--strict'])
+    return (await run('hledger', ['-f', file, 'balance', 'Liabilities', '-N', '--flat'])).stdout
+  }
+  await run(join(programs!, 'bean-check'), [file])
+  return ''
+}
+
+t.test(
+  'both programs accept it, and refuse one that is off by a pico-dollar',
+  { skip: programs === undefined && 'make journals' },
+  async (t) => {
+    for (const format of ['hledger', 'beancount'] as const) {
+      const journal = await journalOf(format)
+      const closing = balanceOf(journal, 'Liabilities:Wallets:Acme')
+      const shown = await check(t, format, journal)
+      if (format === 'hledger') t.match(shown, closing)
+      const asserted = format === 'hledger' ? `= ${closing} USD` : `${closing} ~ 0 USD`
+      const wrong = journal.replace(asserted, asserted.replace(closing, formatUsd(parseUsd(closing) + 1n)))
+      t.not(wrong, journal)
+      await t.rejects(check(t, format, wrong), format)
+    }
+  },
+)

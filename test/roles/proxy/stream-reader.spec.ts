@@ -1,0 +1,46 @@
+import t from 'tap'
+import { ChunkPusher, type OpenStream } from '../../../src/roles/proxy/attempt.ts'
+import { beginRun } from '../../../src/roles/proxy/run-state.ts'
+import { StreamReader } from '../../../src/roles/proxy/stream-reader.ts'
+import { sharedLimits } from '../../../src/runtime/limits.ts'
+import { silentLogger } from '../../support/log-lines.ts'
+
+type Chunks = OpenStream['chunks']
+
+const readerOf = (chunks: Chunks, push: (bytes: Uint8Array) => Uint8Array | null): StreamReader => {
+  const relay = { state: 'open', delivered: { texts: [] }, push, end: () => null } as unknown as OpenStream['relay']
+  const pusher = new ChunkPusher(relay, 'acme')
+  const stream = { relay, chunks, pusher, first: null } as unknown as OpenStream
+  const state = { ...beginRun(true), phase: 'streaming' as const }
+  return new StreamReader({ logger: silentLogger, clock: () => 0 }, stream, { state, apply: () => state })
+}
+
+/** They have all come. */
+const chunksOf = (value: Uint8Array): Chunks => ({ next: async () => ({ done: false, value }) })
+
+t.test('large events of several streams are not read in one turn', async (t) => {
+  const turnsOfEvents: number[] = []
+  let turn = 0
+  let isOver = false
+  const loop = async (): Promise<void> => {
+    for (; !isOver; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+  const read = async (): Promise<void> => {
+    let pieces = 0
+    const chunks = chunksOf(Buffer.alloc(sharedLimits.turnBytes))
+    const reader = readerOf(chunks, (bytes) => {
+      pieces += 1
+      if (pieces < 3) return null
+      turnsOfEvents.push(turn)
+      const untilMs = performance.now() + 10
+      while (performance.now() < untilMs);
+      return bytes
+    })
+    while ((await reader.read()) === null);
+  }
+  const looping = loop()
+  await Promise.all(Array.from({ length: 5 }, read))
+  isOver = true
+  await looping
+  t.equal(new Set(turnsOfEvents).size, 5, turnsOfEvents.join())
+})

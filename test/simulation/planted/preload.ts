@@ -1,0 +1,3 @@
+import { plant } from './plant.ts'
+
+plant(process.env['PLANTED'] ?? '')
