@@ -22,7 +22,6 @@ t.test('providers, routers, prices, limits, the log level and admin tokens chang
   const provider = { dialect: 'openai', base_url: sandbox.url, api_key: 'sk-upstream' }
   const base = {
     data_folder: join(folder, 'data'),
-    prices: 'prices.json',
     providers: { one: provider } as object,
     aliases: { plain: 'one/m' },
     admin: { tokens: [{ name: 'ana', token: firstToken }] },
@@ -31,13 +30,13 @@ t.test('providers, routers, prices, limits, the log level and admin tokens chang
     log_level: 'warn',
   }
   let versions = 0
-  /** As a ConfigMap is replaced: the path leads to another folder. */
-  const change = async (content: object | string, prices: readonly string[] = ['one/m']): Promise<void> => {
+  /** As a ConfigMap is replaced: the path leads to another folder, and all its files change in one step. */
+  const change = async (content: object | string, models: readonly string[] = ['one/m']): Promise<void> => {
     versions += 1
     const present = join(folder, `version-${versions}.yaml`)
-    await writeFile(present, typeof content === 'string' ? content : JSON.stringify(content))
-    await writeFile(join(folder, 'prices.json.new'), JSON.stringify({ prices: prices.map(priceOf) }))
-    await rename(join(folder, 'prices.json.new'), join(folder, 'prices.json'))
+    const prices = join(folder, `prices-${versions}.json`)
+    await writeFile(present, typeof content === 'string' ? content : JSON.stringify({ ...content, prices }))
+    await writeFile(prices, JSON.stringify({ prices: models.map(priceOf) }))
     await symlink(present, join(folder, 'link'))
     await rename(join(folder, 'link'), join(folder, 'gateway.yaml'))
   }
@@ -88,7 +87,7 @@ t.test('providers, routers, prices, limits, the log level and admin tokens chang
   for (const model of ['other', 'gateway/auto', 'two/m']) await served(model)
   t.same(levels, ['error'])
   t.same(linesOf('config.reloaded')[0]?.fields, {
-    members: ['providers', 'aliases', 'admin', 'log_level', 'routers', 'limits.requests_per_minute'],
+    members: ['providers', 'aliases', 'admin', 'log_level', 'prices', 'routers', 'limits.requests_per_minute'],
   })
   const limits = await fetch(`${gateway.url}/admin/v1/workspaces/acme/limits`, {
     headers: { authorization: `Bearer ${secondToken}` },
