@@ -1,6 +1,7 @@
 import { type Allocation, allocateRequest, allocateTask, unallocated } from '../domain/ledger/allocation.ts'
+import { applyToPeriods, initialInvoices } from '../domain/ledger/invoices.ts'
 import { initialLedger } from '../domain/ledger/ledger.ts'
-import { applyPeriod, type Periods } from '../domain/ledger/periods.ts'
+import type { Periods } from '../domain/ledger/periods.ts'
 import { decodeStoredEvents, readEvent } from '../log/read-frame.ts'
 import { type FoldSource, foldLog } from './fold-log.ts'
 
@@ -9,7 +10,7 @@ export interface CorrectedAllocations {
   find(corrects: string): Allocation
 }
 
-const markers = ['AdjustmentPosted', '"type":"Period'].map((text) => Buffer.from(text))
+const markers = ['AdjustmentPosted', '"type":"Period', 'InvoiceIssued'].map((text) => Buffer.from(text))
 
 interface Ahead {
   /** By the id of each adjustment of the workspace, what it corrects; of one that was posted again, that of the first. */
@@ -20,6 +21,7 @@ interface Ahead {
 const scan = async ({ frames, to }: FoldSource, workspaceId: string): Promise<Ahead> => {
   const corrections = new Map<string, string>()
   const periods: Periods = new Map()
+  const state = { periods, invoices: initialInvoices() }
   for await (const some of frames.read(1, to))
     for (const { data, sequence } of some) {
       const bytes = Buffer.from(data.buffer, data.byteOffset, data.length)
@@ -28,8 +30,13 @@ const scan = async ({ frames, to }: FoldSource, workspaceId: string): Promise<Ah
         if (event.type === 'AdjustmentPosted' && event.data.workspaceId === workspaceId)
           if (!corrections.has(event.data.adjustmentId))
             corrections.set(event.data.adjustmentId, event.data.corrects ?? '')
-        if (event.type === 'PeriodCutOff' || event.type === 'PeriodClosed' || event.type === 'PeriodReopened')
-          applyPeriod(periods, event, sequence)
+        switch (event.type) {
+          case 'PeriodCutOff':
+          case 'PeriodClosed':
+          case 'PeriodReopened':
+          case 'InvoiceIssued':
+            applyToPeriods(state, event, sequence)
+        }
       }
     }
   return { corrections, periods }

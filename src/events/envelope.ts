@@ -12,7 +12,7 @@ export interface EventOf<T extends EventType> {
   readonly type: T
   /** ISO 8601, UTC, milliseconds. */
   readonly time: string
-  /** The workspace; the model, plan, alias or router of the gateway; or `log` for events about the log itself. */
+  /** The workspace; the model, plan, alias or router of the gateway; the month or the invoice; or `log` for events about the log itself. */
   readonly subject: string
   readonly dataschema: string
   /** The user who asked for it, such as `admin:ana` or `operator:root`; absent where there is none. */
@@ -65,6 +65,7 @@ export const currentVersion: { readonly [T in EventType]: number } = {
   PeriodCutOff: 1,
   PeriodClosed: 1,
   PeriodReopened: 1,
+  InvoiceIssued: 1,
 }
 
 export const schemaIdOf = (type: EventType): string => `events/${type}.v${currentVersion[type]}.json`
@@ -87,6 +88,8 @@ const subjectOf = (fact: Fact): string => {
     case 'PeriodClosed':
     case 'PeriodReopened':
       return fact.data.month
+    case 'InvoiceIssued':
+      return fact.data.invoiceId
     default:
       return fact.data.workspaceId
   }

@@ -262,6 +262,114 @@ export interface HoldReleased {
 }
 
 /**
+ * An invoice or a credit note of a workspace on a closed month. The document follows from this event alone.
+ */
+export interface InvoiceIssued {
+  /**
+   * What the document is called: the prefix of the configuration and the number.
+   */
+  readonly invoiceId: string
+  /**
+   * One above that of the invoice before; an event with another number issues nothing.
+   */
+  readonly number: number
+  /**
+   * A credit note where the net amount is below zero.
+   */
+  readonly kind: 'invoice' | 'credit_note'
+  readonly workspaceId: string
+  readonly workspaceName: string
+  /**
+   * The customer's account; absent: none.
+   */
+  readonly account?: string
+  /**
+   * The closed UTC month in whose statement the entries are.
+   */
+  readonly month: string
+  /**
+   * The months to which those entries refer: each is billed once.
+   *
+   * @minItems 1
+   */
+  readonly covers: string[]
+  /**
+   * The invoice of the month to which the entries refer, where that was issued before.
+   */
+  readonly corrects?: string
+  /**
+   * Of the frame that cut the month off.
+   */
+  readonly sequence: number
+  /**
+   * That of PeriodClosed: SHA-256 of the month's statements.
+   */
+  readonly periodDigest: string
+  /**
+   * A UTC day.
+   */
+  readonly issuedOn: string
+  readonly seller: InvoiceParty
+  readonly buyer: InvoiceParty
+  readonly lines: InvoiceLine[]
+  /**
+   * The same amounts by the values of each tag.
+   */
+  readonly tags: InvoiceTag[]
+  /**
+   * The sum of the lines, USD.
+   */
+  readonly exact: string
+  /**
+   * That sum in whole cents, halves away from zero.
+   */
+  readonly net: string
+  /**
+   * Percent.
+   */
+  readonly taxRate: string
+  /**
+   * The rate of the net amount in whole cents, halves away from zero.
+   */
+  readonly tax: string
+  /**
+   * Net amount and tax.
+   */
+  readonly gross: string
+  /**
+   * SHA-256 of the document as HTML.
+   */
+  readonly documentDigest: string
+}
+export interface InvoiceParty {
+  readonly name: string
+  readonly address: string[]
+  readonly taxId?: string
+}
+export interface InvoiceLine {
+  /**
+   * Credit that a plan includes is below zero, and what of it lapsed above zero.
+   */
+  readonly kind: 'usage' | 'fee' | 'included' | 'correction'
+  /**
+   * Empty where there is none.
+   */
+  readonly model: string
+  readonly requests: number
+  readonly amount: string
+}
+export interface InvoiceTag {
+  readonly name: string
+  readonly lines: {
+    /**
+     * Empty where there is none.
+     */
+    readonly value: string
+    readonly amount: string
+  }[]
+}
+
+/**
  * A key stops working at an instant: the scheduler revokes it then.
  */
 export interface KeyExpirySet {
@@ -1522,6 +1630,7 @@ export interface EventData {
   readonly CreditExpired: CreditExpired
   readonly HoldPlaced: HoldPlaced
   readonly HoldReleased: HoldReleased
+  readonly InvoiceIssued: InvoiceIssued
   readonly KeyExpirySet: KeyExpirySet
   readonly KeyIssued: KeyIssued
   readonly KeyRevoked: KeyRevoked

@@ -29,6 +29,7 @@ export const manifests = {
     'PeriodCutOff',
     'PeriodClosed',
     'PeriodReopened',
+    'InvoiceIssued',
   ],
   proxy: ['UsageRecorded', 'RequestFailed'],
   'video-poller': ['TaskSubmitted', 'TaskProgressed', 'TaskSettled', 'LateVerdictSeen'],

@@ -17,7 +17,8 @@ import {
 } from '../wallet/evolve.ts'
 import { type Hold, initialWallet, type Wallet } from '../wallet/wallet.ts'
 import { admitFrame, type FrameWindow, initialFrameWindow } from './frame-window.ts'
-import { applyPeriod, findLastPeriod, type Periods, periodEnd } from './periods.ts'
+import { applyToPeriods, type Invoices, initialInvoices } from './invoices.ts'
+import { findLastPeriod, type PeriodFact, type Periods, periodEnd } from './periods.ts'
 import {
   type ClosedRequest,
   type ClosingEvent,
@@ -54,6 +55,7 @@ export interface Ledger {
   /** By the id of the event: a row of the tables that names its frame must not make it the end of the task. */
   readonly lateEnds: Map<string, LateEnd>
   readonly periods: Periods
+  readonly invoices: Invoices
   /** Before it nothing is posted any more; empty: no month is closed. */
   closedUntil: string
   /** The checkpoint that covers the most frames, the first of equal ones. Its signature is not verified here. */
@@ -71,6 +73,7 @@ export const initialLedger = (): Ledger => ({
   tasks: new Map(),
   lateEnds: new Map(),
   periods: new Map(),
+  invoices: initialInvoices(),
   closedUntil: '',
   sealed: null,
 })
@@ -96,6 +99,8 @@ export interface Applied {
   readonly task: Task | null
   /** The hold that the event released. */
   readonly released: Hold | null
+  /** It changed nothing, and is not listed: an invoice whose number another one has. */
+  readonly isVoid?: true
 }
 
 export const findOrCreateWallet = (ledger: Ledger, workspaceId: string): Wallet => {
@@ -124,7 +129,7 @@ const settle = (ledger: Ledger, { routed, closing }: ClosedRequest): readonly Mo
 }
 
 const nothing = { movements: [], closed: null, task: null, released: null } as const
-type Effect = Pick<Applied, 'movements' | 'closed' | 'task' | 'released'>
+type Effect = Pick<Applied, 'movements' | 'closed' | 'task' | 'released' | 'isVoid'>
 
 const applyRequest = (ledger: Ledger, event: RoutedEvent | ClosingEvent, sequence: number): Effect => {
   const closed = pairRequest(ledger.openRequests, event, sequence)
@@ -229,6 +234,12 @@ const noteSeal = (ledger: Ledger, event: EventOf<'CheckpointSealed'>, sequence: 
     ledger.sealed = { size: data.size, sequence }
 }
 
+const movePeriod = (ledger: Ledger, event: PeriodFact | EventOf<'InvoiceIssued'>, sequence: number): Effect => {
+  const isChanged = applyToPeriods(ledger, event, sequence)
+  ledger.closedUntil = periodEnd(findLastPeriod(ledger.periods))
+  return isChanged ? nothing : { ...nothing, isVoid: true }
+}
+
 const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
   switch (event.type) {
     case 'WorkspaceOpened':
@@ -286,9 +297,8 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'PeriodCutOff':
     case 'PeriodClosed':
     case 'PeriodReopened':
-      applyPeriod(ledger.periods, event, sequence)
-      ledger.closedUntil = periodEnd(findLastPeriod(ledger.periods))
-      return nothing
+    case 'InvoiceIssued':
+      return movePeriod(ledger, event, sequence)
     case 'RequestRouted':
     case 'UsageRecorded':
     case 'RequestFailed':

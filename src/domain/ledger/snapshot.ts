@@ -1,12 +1,13 @@
 import type { Hold, Wallet } from '../wallet/wallet.ts'
+import type { IssuedInvoice } from './invoices.ts'
 import { findOrCreateWallet, initialLedger, type Ledger } from './ledger.ts'
 import { type ClosedPeriod, findLastPeriod, periodEnd } from './periods.ts'
 
 /** Raised by every change of the lines, and by every change of the fold that gives other lines for the same frames. */
-export const snapshotFormat = 5
+export const snapshotFormat = 6
 
 /** Formats whose records of wallets this program reads: proofs of balances outlive the format of the snapshot. */
-export const walletFormats: ReadonlySet<number> = new Set([1, 2, 3, 4, snapshotFormat])
+export const walletFormats: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, snapshotFormat])
 
 interface RecordKind {
   readonly kind: string
@@ -108,6 +109,14 @@ const periods: RecordKind = {
   },
 }
 
+const invoices: RecordKind = {
+  ...mapKind('invoice', (ledger) => ledger.invoices.issued),
+  restore: ({ invoices: restored }, [key = ''], invoice: IssuedInvoice) => {
+    restored.issued.set(key, invoice)
+    restored.lastNumber = Math.max(restored.lastNumber, invoice.number)
+  },
+}
+
 const recordKinds: readonly RecordKind[] = [
   writers,
   mapKind('workspace', ({ accounts }) => accounts.workspaces),
@@ -132,6 +141,7 @@ const recordKinds: readonly RecordKind[] = [
   mapKind('task', ({ tasks }) => tasks),
   mapKind('late-end', ({ lateEnds }) => lateEnds),
   periods,
+  invoices,
 ]
 
 const kindsByName = new Map(recordKinds.map((each) => [each.kind, each]))

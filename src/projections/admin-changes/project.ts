@@ -17,8 +17,8 @@ const detailOf = (data: object): object =>
 /** Where one is repeated, it moves nothing. */
 const movedOnce: ReadonlySet<EventType> = new Set(['WalletCredited', 'AdjustmentPosted'])
 
-const isChange = ({ event: { type }, movements }: Applied): boolean =>
-  administrative.has(type) && (!movedOnce.has(type) || movements.length > 0)
+const isChange = ({ event: { type }, movements, isVoid }: Applied): boolean =>
+  isVoid !== true && administrative.has(type) && (!movedOnce.has(type) || movements.length > 0)
 
 const adminChangeRow = ({ event, sequence, index }: Applied): RowOf<'admin_changes'> => {
   const { type, data, subject, actor = null, time } = event

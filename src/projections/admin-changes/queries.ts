@@ -30,6 +30,7 @@ export const administrativeTypes = [
   'PeriodCutOff',
   'PeriodClosed',
   'PeriodReopened',
+  'InvoiceIssued',
 ] as const satisfies readonly EventType[]
 
 export interface AdminChange {

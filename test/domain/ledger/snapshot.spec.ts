@@ -51,7 +51,7 @@ t.test('the lines of a format never change', async (t) => {
   t.same([...kinds], Object.keys(JSON.parse(lines[0]!).counts), 'every kind of record is in the example')
   t.same(
     { format: snapshotFormat, sha256: createHash('sha256').update(lines.join('\n')).digest('hex') },
-    { format: 5, sha256: '3ad59de983f91a61a7ae07cc3f9e5612443d3e3f67f13762e077f389278fc95b' },
+    { format: 6, sha256: '82ba6db205e3e065e067a6baa78778d02a3737ce5d5c676954e15b1c9ba5744d' },
     'what changes the lines raises snapshotFormat, and only then this hash',
   )
 })
@@ -61,8 +61,8 @@ t.test('lines that are missing, of another format or of an unknown kind are refu
   t.throws(() => decode([]), new SnapshotFault('it is empty'))
   t.throws(() => decode([header, ...records.slice(1)]), SnapshotFault)
   t.throws(
-    () => decode([header.replace('"format":5', '"format":7')]),
-    new SnapshotFault('it has format 7, this program reads 5'),
+    () => decode([header.replace('"format":6', '"format":7')]),
+    new SnapshotFault('it has format 7, this program reads 6'),
   )
   t.throws(() => decode([header, '["thing",["a"],1]']), SnapshotFault)
 })

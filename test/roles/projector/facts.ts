@@ -142,6 +142,21 @@ export const planPublished = (planId: string, changes: Partial<PlanPublished> = 
   },
 })
 
+export const invoiceIssued = (changes: Partial<FactOf<'InvoiceIssued'>['data']> = {}): FactOf<'InvoiceIssued'> => {
+  const { month = '2026-02', number = 1 } = changes
+  const party = { name: 'nul\u0000', address: ['1 Road'] }
+  return {
+    type: 'InvoiceIssued',
+    data: {
+      ...{ invoiceId: `INV-${number}`, number, kind: 'invoice', workspaceId, workspaceName: 'Acme', month },
+      ...{ covers: [month], sequence: 1, periodDigest: 'ab'.repeat(32), issuedOn: '2026-03-01' },
+      ...{ seller: party, buyer: party, lines: [], tags: [], exact: '0', net: '0.00', taxRate: '0' },
+      ...{ tax: '0.00', gross: '0.00', documentDigest: 'cd'.repeat(32) },
+      ...changes,
+    },
+  }
+}
+
 const isoOf = (day: string): string => new Date(`${day}T12:00:00Z`).toISOString()
 
 /** A period from the noon of one day to that of another. */

@@ -12,6 +12,7 @@ import {
   failed,
   holdPlaced,
   holdReleased,
+  invoiceIssued,
   keyExpirySet,
   keyIssued,
   keyRevoked,
@@ -254,6 +255,9 @@ const periodFact: fc.Arbitrary<Fact> = fc.oneof(
       totals: { ...totals, lapsed: '0', closing: '0' },
     },
   })),
+  fc
+    .record({ month, number: fc.integer({ min: 1, max: 3 }), sequence: fc.integer({ min: 1, max: 30 }) })
+    .map((issued) => invoiceIssued(issued)),
 )
 
 const accountFact: fc.Arbitrary<Fact> = fc.oneof(
