@@ -309,7 +309,7 @@ export type ReportResponse = {
 }
 export type Row = {
   /**
-   * By the name of each group; `unattributed` where it has no value.
+   * By the name of each group; `unattributed` where it has no value; within quotes, a value that is that word.
    */
   readonly group: {
     readonly [k: string]: string

@@ -111,7 +111,7 @@ const lineCells = ({ day, ...row }: UsageRow): Cells => {
 }
 
 /** A month as FOCUS 1.0. Throws ReportFault where its costs are not those of the report. Must run in one transaction. */
-export const readFocus = async (db: ReadModels, month: string): Promise<readonly string[]> => {
+export async function* readFocus(db: ReadModels, month: string): AsyncGenerator<string> {
   const range = parseMonth(month)!
   const workspaces = new Map((await selectWorkspaces(db)).map((each) => [each.workspaceId, each]))
   const render = (workspaceId: string, cells: Cells): string => {
@@ -134,9 +134,7 @@ export const readFocus = async (db: ReadModels, month: string): Promise<readonly
   const netOfMonth = netPicos(sumRows(rows))
   if (costPicos !== netOfMonth)
     throw new ReportFault(`the rows come to ${costPicos} picos, and the report of the month to ${netOfMonth}`)
-  return [
-    formatCsvLine([...columns, ...Object.keys(renamed)]),
-    ...lines.map((line) => render(line.workspace_id, lineCells(line))),
-    ...debits.map((debit) => render(debit.workspaceId, debitCells(debit))),
-  ]
+  yield formatCsvLine([...columns, ...Object.keys(renamed)])
+  for (const line of lines) yield render(line.workspace_id, lineCells(line))
+  for (const debit of debits) yield render(debit.workspaceId, debitCells(debit))
 }

@@ -13,7 +13,7 @@ export const cliLimits = {
   findingsPerKindMax: 1_000, // Listed of a kind.
 
   // Projector
-  statementChunkCharacters: 64 * 1024, // Written at once.
+  outputChunkCharacters: 64 * 1024, // Written at once.
 
   // Watching
   observePort: 9464, // Where exporters of OpenTelemetry serve Prometheus, too.

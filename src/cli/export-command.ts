@@ -1,20 +1,26 @@
 import { type Command, Option } from 'commander'
 import { type JournalFormat, readDoubleEntryJournal } from '../audit/double-entry.ts'
 import { readFocus } from '../audit/focus.ts'
+import { parseMonth } from '../domain/instant.ts'
 import { atCheckpoint } from '../projections/checkpoint/queries.ts'
 import type { Snapshot } from '../projections/schema/tables.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { catchUp } from './catch-up.ts'
+import { cliLimits } from './command-limits.ts'
 import { createMonthOption } from './option-values.ts'
 import { requireTables, withPlatform } from './platform.ts'
+import { readProviderCosts } from './provider-costs.ts'
+import { collectOption } from './public-keys.ts'
+import { writeOutput } from './report.ts'
 import { createRuntime } from './runtime.ts'
 
 interface Options {
   readonly month: string
   readonly format: JournalFormat
+  readonly invoice: readonly string[]
 }
 
-type ReadExport = (trx: Snapshot, sequence: number) => Promise<readonly string[]>
+type ReadExport = (trx: Snapshot, sequence: number) => AsyncIterable<string>
 
 /** `gateway export`: for hledger, beancount, and what reads FOCUS. */
 export const registerExport = (program: Command, configOf: ConfigOf): void => {
@@ -22,8 +28,16 @@ export const registerExport = (program: Command, configOf: ConfigOf): void => {
     const runtime = createRuntime('warn')
     await withPlatform(configOf(command), runtime, { readOnly: true }, async (platform) => {
       await catchUp(platform, runtime)
-      const { value } = await atCheckpoint(requireTables(platform).database.db, read)
-      process.stdout.write(value.join(''))
+      await atCheckpoint(requireTables(platform).database.db, async (trx, sequence) => {
+        let text = ''
+        for await (const piece of read(trx, sequence)) {
+          text += piece
+          if (text.length < cliLimits.outputChunkCharacters) continue
+          await writeOutput(text)
+          text = ''
+        }
+        await writeOutput(text)
+      })
     })
   }
   const exporting = program.command('export').description('a month for other programs')
@@ -32,9 +46,16 @@ export const registerExport = (program: Command, configOf: ConfigOf): void => {
     .description('the wallets of a UTC month in double entry, with their balances asserted')
     .addOption(createMonthOption())
     .addOption(new Option('--format <format>').choices(['hledger', 'beancount']).makeOptionMandatory())
-    .action(({ month, format }: Options, command: Command) =>
-      print(command, (trx, sequence) => readDoubleEntryJournal(trx, sequence, month, format)),
+    .option(
+      '--invoice <provider:format:file>',
+      "a provider's invoice, as `reconcile` reads it, whose costs are accrued; may be repeated",
+      collectOption,
+      [],
     )
+    .action(async ({ month, format, invoice }: Options, command: Command) => {
+      const costs = await readProviderCosts(invoice, parseMonth(month)!)
+      await print(command, (trx, sequence) => readDoubleEntryJournal(trx, sequence, month, format, costs))
+    })
   exporting
     .command('focus')
     .description('what a UTC month cost, as CSV of FOCUS 1.0')

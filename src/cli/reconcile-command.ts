@@ -51,7 +51,8 @@ const collectModelAlias = (text: string, before: ReadonlyMap<string, string>): R
   return new Map([...before, [name, meant]])
 }
 
-const fileOf = async (name: string): Promise<InvoiceFile> => {
+/** Throws UsageError for one that cannot be read. */
+export const openInvoiceFile = async (name: string): Promise<InvoiceFile> => {
   await access(name).catch((cause) => {
     throw new UsageError(`${name} cannot be read`, { cause })
   })
@@ -64,7 +65,7 @@ const optionsOf = async (input: ReconcileArguments): Promise<ReconcileOptions> =
   return {
     provider: input.provider,
     format: input.format,
-    files: await Promise.all(input.file.map(fileOf)),
+    files: await Promise.all(input.file.map(openInvoiceFile)),
     from,
     to,
     timezone: input.timezone,

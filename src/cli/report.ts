@@ -19,6 +19,12 @@ export class UsageError extends CommandError {
 /** The reader of our output has closed it, as after `| head`. */
 export const isBrokenPipe = (fault: unknown): boolean => faultCode(fault) === 'EPIPE'
 
+/** Resolves when the text is written: waits for a slow reader, but not for one that has closed the pipe. */
+export const writeOutput = (text: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    process.stdout.write(text, (fault) => (fault && !isBrokenPipe(fault) ? reject(fault) : resolve()))
+  })
+
 export interface OutputOptions {
   readonly json: boolean
 }

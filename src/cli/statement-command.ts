@@ -12,7 +12,7 @@ import { parseInstantOption } from './option-values.ts'
 import { type Platform, requireTables } from './platform.ts'
 import { publicKeyOption } from './public-keys.ts'
 import { foldWithProgress, readFromSource, type SourceOptions } from './read-source.ts'
-import { CommandError, exitCodes, isBrokenPipe, UsageError } from './report.ts'
+import { CommandError, exitCodes, UsageError, writeOutput } from './report.ts'
 import { createRuntime } from './runtime.ts'
 import { createCsvStatement, tableStatement } from './statement-formats.ts'
 
@@ -55,12 +55,6 @@ const rangeOf = ({
 
 const isHoldMovement = ({ kind }: StatementEntry): boolean => kind === 'hold' || kind === 'release'
 
-/** Resolves when the text is written: waits for a slow reader, but not for one that has closed the pipe. */
-const write = (text: string): Promise<void> =>
-  new Promise((resolve, reject) => {
-    process.stdout.write(text, (fault) => (fault && !isBrokenPipe(fault) ? reject(fault) : resolve()))
-  })
-
 /** Null where the statement itself goes to the terminal: the bar would be among its lines. */
 const barName = (what: string): string | null => (process.stdout.isTTY ? null : what)
 
@@ -86,12 +80,12 @@ const writeStatement = async (
     totals.take(entry)
     await comparison?.take(entry)
     if (holds || !isHoldMovement(entry)) text += format.entry(entry)
-    if (text.length < cliLimits.statementChunkCharacters) continue
-    await write(text)
+    if (text.length < cliLimits.outputChunkCharacters) continue
+    await writeOutput(text)
     text = ''
   }
   const isFinal = statement.isFinal()
-  await write(text + format.foot({ closing: totals.closing, sums: totals.sums, isFinal, sequence }))
+  await writeOutput(text + format.foot({ closing: totals.closing, sums: totals.sums, isFinal, sequence }))
   return comparison === null ? null : comparison.end(isFinal)
 }
 

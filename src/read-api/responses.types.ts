@@ -398,7 +398,7 @@ export type LedgerTasksResponse = {
 }
 
 /**
- * What was used and charged, summed: in USD, `net` is `total`, `corrections` (below zero where money was given back) and `fees`, which the statement of the same days debits. A group's value is `unattributed` where it does not apply.
+ * What was used and charged, summed: in USD, `net` is `total`, `corrections` (below zero where money was given back) and `fees`, which the statement of the same days debits. A group's value is `unattributed` where it does not apply; a value that is that word is within quotes.
  */
 export type LedgerUsageResponse = {
   readonly object: 'list'

@@ -7,7 +7,7 @@ import { pageBody, textsCursor } from '../http/page.ts'
 import * as parameters from '../http/parameters.ts'
 import { invalidParameter, type Parameter, readQuery } from '../http/query.ts'
 import type { EndUserIds } from '../log/end-users.ts'
-import { unattributed } from '../projections/statements/other-debits.ts'
+import { showGroup } from '../projections/statements/other-debits.ts'
 import type { UsageGroup, UsageQuery, UsageSums } from '../projections/usage/queries.ts'
 import { endUserLabel, tagLabel, usageColumnNames, usageColumns } from '../projections/usage/table.ts'
 import { type LabelFilter, labelParameters, readLabelFilter } from './label-filter.ts'
@@ -107,7 +107,7 @@ const tokensOf = ({ usage }: UsageSums): Readonly<Record<string, number>> =>
 const memberOf = ({ group, text }: GroupWord): string => (group === 'label' && text !== endUserLabel ? 'tag' : text)
 
 const toUsageResponse = (words: readonly GroupWord[], sums: UsageSums): LedgerUsageResponse['data'][number] => ({
-  ...Object.fromEntries(words.map((word, place) => [memberOf(word), sums.group[place] || unattributed])),
+  ...Object.fromEntries(words.map((word, place) => [memberOf(word), showGroup(sums.group[place])])),
   requests: Number(sums.requests),
   tokens: tokensOf(sums),
   total: formatUsd(sums.totalPicos),

@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { type JournalFormat, readDoubleEntryJournal } from '../../src/audit/double-entry.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
+import { creditKey } from '../../src/domain/wallet/evolve.ts'
 import { atCheckpoint } from '../../src/projections/checkpoint/queries.ts'
 import { adjusted, creditExpired, credited, opened, planSubscribed, routed, used } from '../roles/projector/facts.ts'
 import { openProjected, project } from '../roles/projector/projecting.ts'
@@ -23,6 +25,8 @@ const times = [
   '2026-03-02',
   '2026-03-02',
   '2026-03-03',
+  '2026-03-04',
+  '2026-03-04',
   '2026-03-31',
   '2026-04-01',
 ]
@@ -37,15 +41,31 @@ await log.postToWallet('acme', [
 await log.postToWallet('acme', [
   { ...adjusted('refund', '0.000000000001'), data: { ...adjusted('refund', '0.000000000001').data, corrects: 'two' } },
 ])
+await log.append([
+  routed('dot'),
+  used('dot', { total: '0.1', model: 'x/a.b' }),
+  ...[routed('hyphen'), used('hyphen', { total: '0.01', model: 'x/a-b' })],
+  ...[routed('named'), used('named', { total: '0.001', model: 'unattributed' })],
+])
+await log.postToWallet('acme', [
+  { ...adjusted('typo', '-9'), data: { ...adjusted('typo', '-9').data, corrects: creditKey('first') } },
+])
 await log.postToWallet('acme', [creditExpired('sub-1@2026-03-01T12:00:00.000Z', '1')])
 await log.append([routed('later'), used('later')])
 
 const projected = await openProjected(t, await startPostgres(t))
 await project(log, projected.store, 3)
+const costs = [
+  { provider: 'openai', day: '2026-03-02', model: 'gpt-4o', amountPicos: parseUsd('0.2') },
+  { provider: 'openai', day: '2026-03-02', model: 'gpt-4o', amountPicos: parseUsd('0.3') },
+  { provider: 'openai', day: '2026-03-31', model: '', amountPicos: parseUsd('-0.1') },
+]
 const journalOf = async (format: JournalFormat): Promise<string> => {
   const { db } = projected.database
-  const read = await atCheckpoint(db, (trx, sequence) => readDoubleEntryJournal(trx, sequence, '2026-03', format))
-  return read.value.join('')
+  const read = await atCheckpoint(db, async (trx, sequence) =>
+    text(readDoubleEntryJournal(trx, sequence, '2026-03', format, costs)),
+  )
+  return read.value
 }
 
 const postings = (journal: string): readonly (readonly [account: string, picos: bigint])[] =>
@@ -65,10 +85,23 @@ for (const format of ['hledger', 'beancount'] as const)
   t.test(`a month as ${format} reads it`, async (t) => {
     const journal = await journalOf(format)
     t.equal(balanceOf(journal, ''), '0', 'every transaction balances')
+    const usage = new Map(postings(journal).filter(([account]) => account.startsWith('Income:Usage')))
+    t.match([...usage.keys()].toSorted(), [
+      'Income:Usage:Unattributed-X',
+      'Income:Usage:X:A-b',
+      /^Income:Usage:X:A-b--c----d-X[0-9a-f]{12}$/,
+      /^Income:Usage:X:A-b-X[0-9a-f]{12}$/,
+    ])
+    t.equal(usage.get('Income:Usage:X:A-b'), parseUsd('-0.01'))
     t.equal(balanceOf(journal, 'Income:Usage:X:A-b--c----d'), '-1.5')
     t.equal(balanceOf(journal, 'Income:Corrections:X:A-b--c----d'), '0.000000000001')
     t.equal(balanceOf(journal, 'Income:Fees'), '-2')
-    t.equal(balanceOf(journal, 'Assets:Receipts'), '1')
+    t.equal(balanceOf(journal, 'Income:Breakage'), '-0.889')
+    t.equal(balanceOf(journal, 'Income:Included-Credit'), '1')
+    t.equal(balanceOf(journal, 'Assets:Receipts'), '-9', 'a credit that is corrected was not received')
+    t.equal(balanceOf(journal, 'Expenses:Providers:Openai:Gpt-4o'), '0.5')
+    t.equal(balanceOf(journal, 'Expenses:Providers:Openai:Unattributed'), '-0.1')
+    t.equal(balanceOf(journal, 'Liabilities:Providers:Openai'), '-0.4')
     t.equal(balanceOf(journal, 'Equity'), '9.75')
     const closing = balanceOf(journal, 'Liabilities:Wallets:Acme')
     t.match(

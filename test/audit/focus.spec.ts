@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { readFocus } from '../../src/audit/focus.ts'
@@ -37,7 +38,7 @@ const projected = await openProjected(t, await startPostgres(t))
 await project(log, projected.store, 3)
 const { db } = projected.database
 
-const csv = (await atCheckpoint(db, (trx) => readFocus(trx, '2026-03'))).value.join('')
+const csv = (await atCheckpoint(db, async (trx) => text(readFocus(trx, '2026-03')))).value
 
 t.test('its costs come to what the report of the month does', async (t) => {
   const [head = [], ...rows] = parseCsv(csv)

@@ -5,7 +5,11 @@ import type { ReadModels } from '../schema/tables.ts'
 import { findAllocations, textIn } from './allocations.ts'
 import { firstOfMinute } from './queries.ts'
 
-export const unattributed = 'unattributed'
+/** How a group is shown: `unattributed` where it has no value, and a value that could be taken for that within quotes. */
+export const showGroup = (value = ''): string => {
+  if (value === '') return 'unattributed'
+  return /^"*unattributed"*$/.test(value) ? `"${value}"` : value
+}
 
 /** Of all wallets. */
 export const entriesOfRange = ({ from, to }: { readonly from: Date; readonly to: Date }): RawBuilder<unknown> =>

@@ -1,5 +1,5 @@
 import { formatUsd } from '../../domain/money.ts'
-import { unattributed } from './other-debits.ts'
+import { showGroup } from './other-debits.ts'
 import { netPicos, type ReportGroup, type ReportRow } from './report.ts'
 
 const figuresOf = (row: ReportRow) => ({
@@ -12,6 +12,6 @@ const figuresOf = (row: ReportRow) => ({
 
 /** A row in its public form: amounts are decimal USD. */
 export const reportRecord = (groupBy: readonly ReportGroup[], row: ReportRow) => ({
-  group: Object.fromEntries(groupBy.map((group, place) => [group, row.group[place] || unattributed])),
+  group: Object.fromEntries(groupBy.map((group, place) => [group, showGroup(row.group[place])])),
   ...figuresOf(row),
 })

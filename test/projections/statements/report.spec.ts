@@ -4,6 +4,7 @@ import t from 'tap'
 import { parseRangeEnd } from '../../../src/domain/instant.ts'
 import { selectWorkspaces } from '../../../src/projections/accounts/queries.ts'
 import { atCheckpoint } from '../../../src/projections/checkpoint/queries.ts'
+import { showGroup } from '../../../src/projections/statements/other-debits.ts'
 import { readStatement, type StatementEntry } from '../../../src/projections/statements/queries.ts'
 import {
   netPicos,
@@ -210,4 +211,15 @@ t.test('a period without movements, and names of groups', async (t) => {
   await projected.empty()
   t.same(await report({ from: new Date(0), to: new Date(1), groupBy: ['workspace'] }), { rows: [], workspaces: 0 })
   t.same(['model', 'tag:team', 'tag:', 'region', ''].map(parseReportGroup), ['model', 'tag:team', null, null, null])
+})
+
+t.test('a value that is the word for none is shown apart from it', async (t) => {
+  const values = ['', 'unattributed', '"unattributed"', '"unattributed', 'search', '"search"']
+  t.same(values.map(showGroup), [
+    'unattributed',
+    '"unattributed"',
+    '""unattributed""',
+    '""unattributed"',
+    ...['search', '"search"'],
+  ])
 })
