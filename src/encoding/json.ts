@@ -66,15 +66,3 @@ export const parseExactJson = (text: string): unknown => {
 
 export const parseJsonBytes = ({ buffer, byteOffset, byteLength }: Uint8Array): unknown =>
   parseExactJson(Buffer.from(buffer, byteOffset, byteLength).toString())
-
-const sorted = (_name: string, value: unknown): unknown =>
-  isObject(value) && !JSON.isRawJSON(value)
-    ? Object.fromEntries(
-        Object.keys(value)
-          .sort()
-          .map((name) => [name, value[name]]),
-      )
-    : value
-
-/** Equal values give equal text, in whichever order their members were written. */
-export const canonicalJson = (value: unknown): string => JSON.stringify(value, sorted)

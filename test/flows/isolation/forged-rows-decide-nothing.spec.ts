@@ -11,7 +11,7 @@ import { requireTables } from '../../../src/cli/platform.ts'
 import { initialLedger, type Ledger } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd } from '../../../src/domain/money.ts'
 import { balancePicos } from '../../../src/domain/wallet/wallet.ts'
-import { canonicalJson } from '../../../src/encoding/json.ts'
+import { digestCanonically } from '../../../src/encoding/canonical-digest.ts'
 import { encodeKeyRecord } from '../../../src/roles/edge/admission/idempotency/key-record.ts'
 import { billOf } from '../../support/bills.ts'
 import { chat, chatBody, startClients, until } from '../../support/clients.ts'
@@ -101,7 +101,7 @@ const leaveClaim = async (operator: Operator, requestId: string): Promise<void> 
     { workspaceId: 'thief', keyDigest: hash('sha256', idempotencyKey) },
     encodeKeyRecord({
       ...{ state: 'claimed', requestId, holder: 'gone', claimedMs: 0, leaseUntilMs: 1 },
-      digest: hash('sha256', canonicalJson([idempotencyKey, '/v1/chat/completions', body])),
+      digest: await digestCanonically([idempotencyKey, '/v1/chat/completions', body], (step) => step()),
       work: { type: 'request', keyId: 'any', surface: 'chat', stream: false },
     }),
     0,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { decideAbandoned, decideKey, type KeyDecision } from '../../../../domain/idempotency/decide.ts'
 import type { ClaimedKey, KeyedOperation, KeyRecord } from '../../../../domain/idempotency/key.ts'
-import { canonicalJson } from '../../../../encoding/json.ts'
+import { digestCanonically } from '../../../../encoding/canonical-digest.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { runWhereLarge } from '../../../../runtime/large-steps.ts'
 import { sharedLimits } from '../../../../runtime/limits.ts'
@@ -84,8 +84,7 @@ const refusalOf = (refusal: Extract<KeyDecision, { type: 'refuse' }>): GatewayEr
 /** The digest of the body is stored: it includes the key, so that it cannot be used to test guessed bodies. */
 const addressRequest = async (request: KeyedRequest): Promise<Omit<AddressedRequest, 'room'>> => {
   const { workspaceId, key, endpoint, body, bodyBytes: bytes } = request
-  const text = await runWhereLarge({ workspaceId, bytes }, () => canonicalJson([key, endpoint, body]))
-  const digest = await runWhereLarge({ workspaceId, bytes }, () => hash('sha256', text))
+  const digest = await digestCanonically([key, endpoint, body], (step) => runWhereLarge({ workspaceId, bytes }, step))
   return { ...request, place: { workspaceId, keyDigest: hash('sha256', key) }, digest }
 }
 

@@ -10,7 +10,7 @@ import { checkVideoRequest } from '../../../../domain/video/rules.ts'
 import { unitsPicosRoundingHalfUp } from '../../../../domain/video/settle.ts'
 import { worstCaseUnits } from '../../../../domain/video/worst-case.ts'
 import type { WalletCommand } from '../../../../domain/wallet/decide.ts'
-import { canonicalJson } from '../../../../encoding/json.ts'
+import { digestCanonically } from '../../../../encoding/canonical-digest.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import type { TaskOrder } from '../../../../events/types.ts'
 import type { RateLimiter } from '../../../../http/context.ts'
@@ -82,9 +82,9 @@ const payloadOf = (
 }
 
 /** By the model's name as requested: its alias may change while the request stays the same. */
-export const digestOf = (request: VideoRequest): string => {
+export const digestOf = (request: VideoRequest): Promise<string> => {
   const { model, kind, callbackUrl } = request
-  return hash('sha256', canonicalJson({ model, kind, body: comparableBody(request), callbackUrl }))
+  return digestCanonically({ model, kind, body: comparableBody(request), callbackUrl }, (step) => step())
 }
 
 interface Ordered extends Pick<VideoSubmission, 'surface' | 'request'> {

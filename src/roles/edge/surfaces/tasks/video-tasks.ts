@@ -49,7 +49,7 @@ export class VideoTasks {
     clientGone: AbortSignal,
     named: NamedTask | null = null,
   ): Promise<AcceptedTask> {
-    const requestDigest = digestOf(submission.request)
+    const requestDigest = await digestOf(submission.request)
     const existing = (await this.#findNamed(submission, named)) ?? (await this.#findExisting(submission, requestDigest))
     if (existing !== null) return existing
     const taskId = named?.taskId ?? this.newTaskId()
