@@ -9,6 +9,7 @@ interface LogEventEntry {
 
 const requestFields = [
   'requestId',
+  'clientRequestId',
   'method',
   'route',
   'surface',

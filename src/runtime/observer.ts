@@ -39,12 +39,47 @@ export type UpstreamError =
 
 export type CallbackOutcome = 'delivered' | 'gone' | 'refused' | 'failed'
 
+interface ObservedUsage {
+  readonly promptTotal: number
+  readonly cacheRead: number
+  readonly cacheWrite5m: number
+  readonly cacheWrite1h: number
+  readonly cacheWrite12h?: number
+  readonly outputTotal: number
+  readonly outputReasoning: number
+}
+
+interface ObservedAttempt {
+  readonly model: string
+  readonly provider: string
+  readonly deployment?: string
+  readonly outcome: 'served' | 'failed' | 'passed_over'
+  readonly durationMs: number
+}
+
+/** A request whose end is in the log, as it has it. */
+interface ObservedClosing {
+  readonly surface: string
+  readonly status: 'completed' | 'client_gone' | 'interrupted' | '4xx' | '5xx'
+  readonly attempts: readonly ObservedAttempt[]
+  /** This and what follows is absent where nothing was billed. */
+  readonly model?: string
+  readonly provider?: string
+  readonly usage?: ObservedUsage
+  /** USD. */
+  readonly total?: string
+  readonly firstTokenMs?: number
+  /** From the first token to the end of the answer; null without a stream. */
+  readonly generationMs: number | null
+}
+
 /** Names are the configuration's or of these lists, never a caller's text: the number of series stays bounded. */
 export interface Observer {
   requestEnded(surface: ObservedSurface, status: ObservedStatus, seconds: number): void
   stageEnded(stage: Stage, surface: ObservedSurface, seconds: number): void
   upstreamCalled(provider: string, kind: UpstreamKind): void
   upstreamFailed(provider: string, kind: UpstreamKind, error: UpstreamError): void
+  requestClosed(closing: ObservedClosing): void
   fellBack(provider: string): void
   retried(provider: string): void
   /** Of those of providers that have several; until the first byte of an answer, or the failure. */
@@ -63,6 +98,7 @@ export const noObserver: Observer = {
   stageEnded: nothing,
   upstreamCalled: nothing,
   upstreamFailed: nothing,
+  requestClosed: nothing,
   fellBack: nothing,
   retried: nothing,
   deploymentAnswered: nothing,

@@ -3,6 +3,7 @@ import type { GaugeName, Observer, Reading, Readings } from '../../runtime/obser
 import { withTimeout } from '../../runtime/within.ts'
 import { counters, type Definition, gauges, histograms } from './definitions.ts'
 import { metricsLimits } from './limits.ts'
+import { FiguresByModel } from './model-figures.ts'
 
 type Labelled = Definition & { readonly name: string }
 
@@ -44,6 +45,7 @@ const observerOn = (registry: Registry): Observer => {
     stageEnded: (stage, surface, seconds) => stages.observe({ stage, surface }, seconds),
     upstreamCalled: (provider, kind) => calls.inc({ provider, kind }),
     upstreamFailed: (provider, kind, error) => errors.inc({ provider, kind, error }),
+    requestClosed: new FiguresByModel(registry).record,
     fellBack: (provider) => fallbacks.inc({ provider }),
     retried: (provider) => retries.inc({ provider }),
     deploymentAnswered: (provider, deployment, outcome) => deployments.inc({ provider, deployment, outcome }),

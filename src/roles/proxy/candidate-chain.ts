@@ -56,6 +56,7 @@ const isOfDeployment = ({ refusal, uncallable, reason }: CandidateFailure): bool
 
 /** Tries the candidates of a request in order, and keeps the record of each failed attempt. */
 export class CandidateChain {
+  readonly begunMs: number
   readonly #parts: CandidateParts
   readonly #call: AnswerRequest
   readonly #signals: ChainSignals
@@ -65,6 +66,7 @@ export class CandidateChain {
   #lastCalled: CalledUpstream | null = null
 
   constructor(parts: CandidateParts, call: AnswerRequest, signals: ChainSignals, run: RunHandle) {
+    this.begunMs = parts.clock()
     this.#parts = parts
     this.#call = call
     this.#signals = signals

@@ -52,6 +52,7 @@ interface ServedBill {
   readonly attempts: readonly Attempt[]
   /** The id under which the provider stores the response; null where it stores none. */
   readonly storedId: string | null
+  readonly firstTokenMs?: number | undefined
 }
 
 const callFields = ({ requestId, workspaceId, keyId, surface, allowanceId }: AnswerRequest) => ({
@@ -76,7 +77,7 @@ const askedOf = ({ surface, body }: AnswerRequest): { readonly prompts: number; 
     : { prompts: 1, choices: countOf(body['n']) ?? 1 }
 
 const usageFact = (call: AnswerRequest, bill: ServedBill): FactOf<'UsageRecorded'> => {
-  const { candidate, usage, source, outcome, attempts, storedId, estimate } = bill
+  const { candidate, usage, source, outcome, attempts, storedId, estimate, firstTokenMs } = bill
   const isPlausible = isPlausibleUsage(candidate.sheet, usage, askedOf(call))
   const charge = isPlausible ? chargeFor(candidate.sheet, usage) : chargeReservation(call.reserved)
   const unpriced = unpricedMembers(candidate.sheet, usage)
@@ -98,6 +99,7 @@ const usageFact = (call: AnswerRequest, bill: ServedBill): FactOf<'UsageRecorded
       ...(unpriced.length === 0 ? {} : { unpriced }),
       ...(isPlausible ? {} : { plausible: false }),
       ...(storedId === null ? {} : { storedResponseId: storedId }),
+      ...(firstTokenMs === undefined ? {} : { firstTokenMs }),
       ...(estimate === undefined ? {} : { estimate }),
     },
   }
@@ -132,6 +134,8 @@ interface End {
   readonly outcome: UsageRecorded['outcome']
   readonly attempts: readonly Attempt[]
   readonly aborted: AbortedUsageEstimate
+  /** From the dispatch; undefined without a stream. */
+  readonly firstTokenMs?: number | undefined
 }
 
 /** The upstream of a client that left was cancelled: its last figures, if any, do not cover what it bills. */
@@ -159,12 +163,12 @@ const countInTurn = async (
 export const billServed = (
   call: AnswerRequest,
   { candidate, calledAtMs, answered }: ServedRequest,
-  { outcome, attempts, aborted }: End,
+  { outcome, attempts, aborted, firstTokenMs }: End,
 ): FactOf<'UsageRecorded'> | Promise<FactOf<'UsageRecorded'>> => {
   const { dialect, target } = answered
   const { delivered, storedId = null } = answered.type === 'whole' ? answered.answer : answered.relay
   const reported = reportedBy(answered)
-  const bill = { candidate, outcome, attempts, storedId }
+  const bill = { candidate, outcome, attempts, storedId, firstTokenMs }
   const isFinal = answered.type === 'whole' || answered.relay.isFinished
   if (reported !== null && isFinal && !contradicts(reported, delivered))
     return useBody(call, (read) => usageFact(read, { ...bill, usage: reported, source: 'reported' }))
@@ -215,6 +219,7 @@ export class ClosingAppender {
   readonly #parts: ClosingParts
   #appended: Promise<ClosingFact> | null = null
   #stored: Promise<ClosingFact> | null = null
+  #generationMs: number | null = null
 
   constructor(parts: ClosingParts) {
     this.#parts = parts
@@ -225,8 +230,9 @@ export class ClosingAppender {
   }
 
   /** The first fact counts; later ones are ignored. A fact may still be a promise, such as a count under way. */
-  append(fact: ClosingFact | Promise<ClosingFact>): void {
+  append(fact: ClosingFact | Promise<ClosingFact>, generationMs: number | null = null): void {
     if (this.begun) return
+    this.#generationMs = generationMs
     this.#appended = Promise.resolve(fact)
     this.#stored = fact instanceof Promise ? fact.then((counted) => this.#append(counted)) : this.#append(fact)
     this.#parts.inFlight.track(this.#stored, (fault) => this.#parts.logger.log('request.end_not_recorded', { fault }))
@@ -250,6 +256,7 @@ export class ClosingAppender {
     try {
       await this.#parts.log.append([closing])
       this.#parts.observer.stageEnded('closing_ack', closing.data.surface, (performance.now() - appendedMs) / 1_000)
+      this.#observe(closing)
       return closing
     } catch (fault) {
       if (fault instanceof GatewayError) throw fault
@@ -261,9 +268,15 @@ export class ClosingAppender {
   async #appendMinimal(bare: ClosingFact): Promise<ClosingFact> {
     try {
       await this.#parts.log.append([bare])
+      this.#observe(bare)
       return bare
     } catch (fault) {
       throw fault instanceof GatewayError ? fault : logUnavailable(fault)
     }
+  }
+
+  #observe({ type, data }: ClosingFact): void {
+    const status = type === 'UsageRecorded' ? data.outcome : data.status < 500 ? '4xx' : '5xx'
+    this.#parts.observer.requestClosed({ ...data, status, generationMs: this.#generationMs })
   }
 }

@@ -170,6 +170,7 @@ export class RequestRun implements RunHandle {
 
   #performServed(effect: ServedEffect, served: ServedRequest): void {
     const { observer, clock } = this.#parts
+    const firstTokenMs = this.#stream?.first.tokenMs ?? null
     const attempts = (): readonly Attempt[] => this.#chain.attemptsWith(served, this.#state.brokenBy)
     switch (effect.type) {
       case 'discard_rest':
@@ -177,7 +178,7 @@ export class RequestRun implements RunHandle {
         break
       case 'observe_whole':
         observer.stageEnded('upstream_whole', this.#call.surface, Math.max(0, clock() - served.calledAtMs) / 1_000)
-        this.#parts.estimator.observe(served, this.#stream?.firstVisibleMs ?? null)
+        this.#parts.estimator.observe(served, this.#stream?.first.visibleMs ?? null)
         break
       case 'report_upstream':
         observer.upstreamFailed(served.candidate.provider, 'answer', effect.error)
@@ -191,8 +192,11 @@ export class RequestRun implements RunHandle {
               outcome: effect.outcome,
               attempts: attempts(),
               aborted: this.#abortedUsage,
+              firstTokenMs:
+                firstTokenMs === null ? undefined : Math.max(0, Math.round(firstTokenMs - this.#chain.begunMs)),
             }),
           ),
+          firstTokenMs === null ? null : Math.max(0, clock() - firstTokenMs),
         )
         break
       case 'record_undelivered':
@@ -202,6 +206,6 @@ export class RequestRun implements RunHandle {
 
   get #abortedUsage(): Parameters<typeof billUnanswered>[3] {
     const { estimator, clock } = this.#parts
-    return { estimator, visibleMs: this.#stream?.firstVisibleMs ?? clock() }
+    return { estimator, visibleMs: this.#stream?.first.visibleMs ?? clock() }
   }
 }

@@ -13,6 +13,13 @@ interface StreamReaderParts {
   readonly clock: Clock
 }
 
+/** Milliseconds since the epoch; null until then. */
+interface FirstInstants {
+  /** Of the answer, or of its reasoning. */
+  tokenMs: number | null
+  visibleMs: number | null
+}
+
 /** What was read of a stream, and not handed to its client. */
 class UnsentBytes {
   readonly #capturedBytesMax: number | undefined
@@ -68,19 +75,18 @@ export class StreamReader {
   #reading: Promise<void> | null = null
   #brokenBy: string | null = null
   #drained: Promise<Uint8Array | null> | null = null
-  #firstVisibleMs: number | null = null
+  readonly #first: FirstInstants = { visibleMs: null, tokenMs: null }
 
   constructor(parts: StreamReaderParts, stream: OpenStream, run: RunHandle, capturedBytesMax?: number) {
     this.#parts = parts
     this.#stream = stream
     this.#run = run
     this.#unsent = new UnsentBytes(stream.first, capturedBytesMax)
-    this.#noteVisible()
+    this.#noteFirst()
   }
 
-  /** Milliseconds since the epoch; null while nothing of the answer was visible. */
-  get firstVisibleMs(): number | null {
-    return this.#firstVisibleMs
+  get first(): Readonly<FirstInstants> {
+    return this.#first
   }
 
   /** The next bytes for the client, counted as delivered; null where there are none. */
@@ -118,7 +124,7 @@ export class StreamReader {
   async #drain(abandoned: AbandonedStream): Promise<void> {
     const { relay, response } = this.#stream
     if (this.#reading === null) for (const chunk of response.takeArrived()) this.#unsent.add(relay.push(chunk), true)
-    this.#noteVisible()
+    this.#noteFirst()
     const { phase } = this.#run.apply(this.#describeDrain(abandoned))
     if (phase === 'draining') await this.#reading
     while (this.#run.state.phase === 'draining') {
@@ -131,12 +137,14 @@ export class StreamReader {
   #describeDrain({ isHidden }: AbandonedStream): RunEvent {
     const { relay } = this.#stream
     if (relay.contentIsOver || relay.state !== 'open') return { type: 'drain_begun', rest: 'usage' }
-    return { type: 'drain_begun', rest: isHidden(this.#firstVisibleMs !== null) ? 'hidden' : 'content' }
+    return { type: 'drain_begun', rest: isHidden(this.#first.visibleMs !== null) ? 'hidden' : 'content' }
   }
 
-  #noteVisible(): void {
-    if (this.#firstVisibleMs === null && this.#stream.relay.delivered.texts.some((text) => text !== ''))
-      this.#firstVisibleMs = this.#parts.clock()
+  #noteFirst(): void {
+    if (this.#first.visibleMs !== null) return
+    const { texts, characters } = this.#stream.relay.delivered
+    if (characters > 0) this.#first.tokenMs ??= this.#parts.clock()
+    if (texts.some((text) => text !== '')) this.#first.visibleMs = this.#parts.clock()
   }
 
   async #readShared(): Promise<void> {
@@ -156,7 +164,7 @@ export class StreamReader {
       const bytes = done === true ? null : await pusher.push(value, isClosed)
       if (isClosed()) return
       this.#unsent.add(done === true ? relay.end() : bytes, this.#run.state.phase === 'draining')
-      this.#noteVisible()
+      this.#noteFirst()
     } catch (fault) {
       if (!(fault instanceof HttpFault)) throw fault
       if (relay.isFailing === true) this.#unsent.add(relay.end(), this.#run.state.phase === 'draining')

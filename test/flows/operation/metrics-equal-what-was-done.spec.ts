@@ -67,6 +67,9 @@ const settled = async ({ gateway, operator }: TestGateway): Promise<Scrape> => {
   return seen
 }
 
+const plain = { surface: 'chat', model: 'openai/plain', provider: 'openai', deployment: '' }
+const of = (model: string, status = ''): string => `deployment=,model=${model},provider=openai,${status}surface=chat`
+
 const sum = (values: Readonly<Record<string, number>>): number =>
   Object.values(values).reduce((all, value) => all + value, 0)
 
@@ -105,7 +108,44 @@ t.test('after a run of every outcome, what a process exports is what was done', 
   t.same(seen.values('gateway_callbacks_total'), { 'outcome=delivered': 1 })
   t.ok(seen.value('gateway_upstream_calls_total', { provider: 'vv', kind: 'video' })! >= 4)
 
+  t.same(seen.values('gateway_model_requests_total'), {
+    [of('openai/plain', 'status=completed,')]: 8,
+    [of('openai/down', 'status=5xx,')]: 1,
+    [of('openai/strange', 'status=4xx,')]: 2,
+    [of('openai/broken', 'status=interrupted,')]: 1,
+  })
+  t.same(seen.values('gateway_upstream_duration_seconds_count'), {
+    [of('openai/plain', 'status=served,')]: 8,
+    [of('openai/down', 'status=failed,')]: 4,
+    [of('openai/strange', 'status=failed,')]: 2,
+    [of('openai/broken', 'status=served,')]: 1,
+  })
+  t.same(seen.values('gateway_time_to_first_token_seconds_count'), {
+    [of('openai/plain')]: 2,
+    [of('openai/broken')]: 1,
+  })
+
   await operator.caughtUp()
+  const bills = (await operator.events()).flatMap((event) => (event.type === 'UsageRecorded' ? [event.data] : []))
+  t.same(
+    bills.filter(({ firstTokenMs }) => firstTokenMs !== undefined).map(({ model }) => model),
+    ['openai/plain', 'openai/plain', 'openai/broken'],
+  )
+  const tokensOf = (kind: string): number => seen.value('gateway_tokens_total', { ...plain, kind }) ?? 0
+  const ofPlain = bills.filter(({ model }) => model === 'openai/plain').map(({ usage }) => usage)
+  t.equal(
+    tokensOf('input') + tokensOf('cache_read') + tokensOf('cache_write'),
+    ofPlain.reduce((all, { promptTotal }) => all + promptTotal, 0),
+  )
+  t.equal(
+    tokensOf('output') + tokensOf('reasoning'),
+    ofPlain.reduce((all, { outputTotal }) => all + outputTotal, 0),
+  )
+  t.equal(
+    sum(seen.values('gateway_cost_usd_total')).toFixed(12),
+    bills.reduce((all, { total }) => all + Number(total), 0).toFixed(12),
+  )
+
   const own = (await operator.events()).filter(({ source }) => source.startsWith('/gateway/gateway/'))
   t.equal(seen.value('gateway_journal_frame_events_sum'), own.length, 'every event of this process')
   const frames = seen.value('gateway_journal_frame_events_count')

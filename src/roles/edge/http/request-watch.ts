@@ -1,6 +1,7 @@
 import type { Applied } from '../../../domain/ledger/ledger.ts'
 import type { HttpContext, HttpMiddleware } from '../../../http/context.ts'
 import type { LedgerTail } from '../../../log/ledger-tail.ts'
+import { withoutKeys } from '../../../providers/dialect/scrub.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import type { ObservedStatus, ObservedSurface, Observer, Reading } from '../../../runtime/observer.ts'
 import { listenerLimits } from './limits.ts'
@@ -42,6 +43,14 @@ const statuses: Readonly<Record<number, ObservedStatus>> = { 1: '1xx', 2: '2xx',
 
 const statusOf = ({ ctx, isClientGone }: Watched): ObservedStatus =>
   isClientGone ? 'cut' : (statuses[Math.floor(ctx.res.statusCode / 100)] ?? '5xx')
+
+const loggedId = /^[\w.:/+=-]{1,128}$/
+
+/** Undefined where it might be something else than an id. */
+const clientRequestIdOf = (ctx: HttpContext): string | undefined => {
+  const id = ctx.get('x-client-request-id') || ctx.get('x-request-id')
+  return loggedId.test(id) && withoutKeys(id, []) === id ? id : undefined
+}
 
 const isStream = ({ res }: HttpContext): boolean =>
   res.headersSent && String(res.getHeader('content-type') ?? '').startsWith('text/event-stream')
@@ -152,6 +161,7 @@ export class RequestWatch {
     const surface = surfaceOf(route)
     const line = {
       requestId,
+      clientRequestId: clientRequestIdOf(ctx),
       method: ctx.method,
       route,
       surface,

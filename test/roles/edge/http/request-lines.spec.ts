@@ -36,10 +36,13 @@ t.test('a line a request, with what it came to', async (t) => {
     yield textBytes('data: [DONE]\n\n')
   }
   const edge = await startEdge(t, { requestLines: true, serve })
-  const line = await lineOf(edge, () => edge.post({ ...plainAsk, model: 'gateway/auto', stream: true }))
+  const line = await lineOf(edge, () =>
+    edge.post({ ...plainAsk, model: 'gateway/auto', stream: true }, { 'x-request-id': 'checkout-42/7' }),
+  )
   t.match(line, {
     level: 'info',
     fields: {
+      clientRequestId: 'checkout-42/7',
       method: 'POST',
       route: '/v1/chat/completions',
       surface: 'chat',
@@ -54,6 +57,16 @@ t.test('a line a request, with what it came to', async (t) => {
     },
   })
   t.ok(Number(Object(line.fields).bytes) > 100)
+})
+
+t.test("the client's id of a request is logged where it is one", async (t) => {
+  const edge = await startEdge(t, { requestLines: true })
+  const logged = async (headers: Record<string, string>): Promise<unknown> =>
+    Object((await lineOf(edge, () => edge.post(plainAsk, headers))).fields).clientRequestId
+  t.equal(await logged({ 'x-client-request-id': 'a-1', 'x-request-id': 'b-2' }), 'a-1')
+  t.equal(await logged({}), undefined)
+  for (const other of ['two words', 'x'.repeat(129), 'sk-live-0123456789', '<script>'])
+    t.equal(await logged({ 'x-request-id': other }), undefined, other)
 })
 
 t.test('what failed has the code that its client was told, and no charge', async (t) => {

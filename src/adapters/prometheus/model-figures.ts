@@ -1,0 +1,203 @@
+import type { Metric, Registry } from 'prom-client'
+import { formatUsd, parseUsd } from '../../domain/money.ts'
+import type { Observer } from '../../runtime/observer.ts'
+import { metricsLimits } from './limits.ts'
+
+/** From a fast model's tokens to a slow model's first one. */
+const tokenSeconds = [0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1] as const
+const answerSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600] as const
+
+const modelCounters = {
+  gateway_model_requests_total: { help: 'Requests whose end a proxy recorded.', label: 'status' },
+  gateway_tokens_total: {
+    help: 'Tokens of bills; the kinds add up: input, cache_read, cache_write, output, reasoning.',
+    label: 'kind',
+  },
+  gateway_cost_usd_total: { help: 'Charges of requests, in USD. Summed exactly; a float only here.', label: null },
+} as const
+
+const modelHistograms = {
+  gateway_time_to_first_token_seconds: {
+    help: 'Streams, from the dispatch to the first token of the answer or of its reasoning.',
+    label: null,
+    buckets: answerSeconds,
+  },
+  gateway_time_per_output_token_seconds: {
+    help: 'Streams, from the first token to the end, by the output tokens after the first.',
+    label: null,
+    buckets: tokenSeconds,
+  },
+  gateway_upstream_duration_seconds: {
+    help: 'Attempts, from the call to the end of the answer or its failure.',
+    label: 'status',
+    buckets: answerSeconds,
+  },
+} as const
+
+type ObservedClosing = Parameters<Observer['requestClosed']>[0]
+type Labels = Readonly<Record<'surface' | 'model' | 'provider' | 'deployment', string>>
+
+interface Value {
+  readonly metricName: string
+  readonly labels: Readonly<Record<string, string | number>>
+  readonly value: number
+}
+
+class Buckets {
+  readonly #bounds: readonly number[]
+  readonly #counts: number[]
+  #count = 0
+  #sum = 0
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds
+    this.#counts = bounds.map(() => 0)
+  }
+
+  observe(value: number): void {
+    const place = this.#bounds.findIndex((bound) => value <= bound)
+    if (place >= 0) this.#counts[place]! += 1
+    this.#count += 1
+    this.#sum += value
+  }
+
+  values(name: string, labels: Value['labels']): readonly Value[] {
+    let below = 0
+    const cumulative = this.#bounds.map((le, place): Value => {
+      below += this.#counts[place]!
+      return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: below }
+    })
+    return [
+      ...cumulative,
+      { metricName: `${name}_bucket`, labels: { ...labels, le: '+Inf' }, value: this.#count },
+      { metricName: `${name}_sum`, labels, value: this.#sum },
+      { metricName: `${name}_count`, labels, value: this.#count },
+    ]
+  }
+}
+
+type CounterName = keyof typeof modelCounters
+type HistogramName = keyof typeof modelHistograms
+
+/** All figures of one combination of labels. */
+class ModelFigures {
+  readonly #labels: Labels
+  readonly #counts = {
+    gateway_model_requests_total: new Map<string, number>(),
+    gateway_tokens_total: new Map<string, number>(),
+  }
+  readonly #buckets = new Map<HistogramName, Map<string, Buckets>>()
+  #costPicos: bigint | null = null
+
+  constructor(labels: Labels) {
+    this.#labels = labels
+  }
+
+  count(name: Exclude<CounterName, 'gateway_cost_usd_total'>, label: string, added: number): void {
+    const counts = this.#counts[name]
+    if (added > 0) counts.set(label, (counts.get(label) ?? 0) + added)
+  }
+
+  addCost(picos: bigint): void {
+    this.#costPicos = (this.#costPicos ?? 0n) + (picos > 0n ? picos : 0n)
+  }
+
+  observe(name: HistogramName, label: string, seconds: number): void {
+    const byLabel = this.#buckets.get(name) ?? new Map<string, Buckets>()
+    this.#buckets.set(name, byLabel)
+    const buckets = byLabel.get(label) ?? new Buckets(modelHistograms[name].buckets)
+    byLabel.set(label, buckets)
+    buckets.observe(seconds)
+  }
+
+  countValues(metricName: CounterName): readonly Value[] {
+    if (metricName === 'gateway_cost_usd_total')
+      return this.#costPicos === null
+        ? []
+        : [{ metricName, labels: this.#labels, value: Number(formatUsd(this.#costPicos)) }]
+    const { label } = modelCounters[metricName]
+    return Array.from(this.#counts[metricName], ([of, value]) => ({
+      metricName,
+      labels: { ...this.#labels, [label]: of },
+      value,
+    }))
+  }
+
+  histogramValues(name: HistogramName): readonly Value[] {
+    const { label } = modelHistograms[name]
+    return Array.from(this.#buckets.get(name) ?? [], ([of, buckets]) =>
+      buckets.values(name, label === null ? this.#labels : { ...this.#labels, [label]: of }),
+    ).flat()
+  }
+}
+
+/** prom-client hashes the labels of each figure at each observation: a request has a dozen of these. */
+export class FiguresByModel {
+  readonly #figures = new Map<string, ModelFigures>()
+
+  constructor(registry: Registry) {
+    const register = (name: string, help: string, type: 'counter' | 'histogram', read: () => readonly Value[]): void =>
+      registry.registerMetric({
+        name,
+        get: async () => ({ name, help, type, values: read(), aggregator: 'sum' }),
+      } as unknown as Metric)
+    const all = (read: (figures: ModelFigures) => readonly Value[]) => () => [...this.#figures.values()].flatMap(read)
+    for (const name of Object.keys(modelCounters) as CounterName[])
+      register(
+        name,
+        modelCounters[name].help,
+        'counter',
+        all((figures) => figures.countValues(name)),
+      )
+    for (const name of Object.keys(modelHistograms) as HistogramName[])
+      register(
+        name,
+        modelHistograms[name].help,
+        'histogram',
+        all((figures) => figures.histogramValues(name)),
+      )
+  }
+
+  readonly record = (closing: ObservedClosing): void => {
+    const { surface, status, attempts, usage, total, firstTokenMs, generationMs } = closing
+    const last = attempts.at(-1)
+    const { model = last?.model ?? 'none', provider = last?.provider ?? 'none' } = closing
+    for (const { outcome, durationMs, ...called } of attempts)
+      if (outcome !== 'passed_over')
+        this.#figuresOf(surface, called.model, called.provider, called.deployment).observe(
+          'gateway_upstream_duration_seconds',
+          outcome,
+          durationMs / 1_000,
+        )
+    const figures = this.#figuresOf(surface, model, provider, last?.deployment)
+    figures.count('gateway_model_requests_total', status, 1)
+    if (total !== undefined) figures.addCost(parseUsd(total))
+    if (firstTokenMs !== undefined) figures.observe('gateway_time_to_first_token_seconds', '', firstTokenMs / 1_000)
+    if (usage === undefined) return
+    countTokens(figures, usage)
+    const tokensAfter = usage.outputTotal - 1
+    if (generationMs !== null && tokensAfter > 0)
+      figures.observe('gateway_time_per_output_token_seconds', '', generationMs / 1_000 / tokensAfter)
+  }
+
+  #figuresOf(surface: string, model: string, provider: string, deployment = ''): ModelFigures {
+    const key = `${surface}\n${model}\n${provider}\n${deployment}`
+    const known = this.#figures.get(key)
+    if (known !== undefined) return known
+    if (this.#figures.size >= metricsLimits.modelSeriesMax && model !== 'other')
+      return this.#figuresOf(surface, 'other', provider, '')
+    const figures = new ModelFigures({ surface, model, provider, deployment })
+    this.#figures.set(key, figures)
+    return figures
+  }
+}
+
+const countTokens = (figures: ModelFigures, usage: NonNullable<ObservedClosing['usage']>): void => {
+  const { promptTotal, cacheRead, cacheWrite5m, cacheWrite1h, cacheWrite12h = 0, outputTotal, outputReasoning } = usage
+  const cacheWrite = cacheWrite5m + cacheWrite1h + cacheWrite12h
+  figures.count('gateway_tokens_total', 'input', promptTotal - cacheRead - cacheWrite)
+  figures.count('gateway_tokens_total', 'cache_read', cacheRead)
+  figures.count('gateway_tokens_total', 'cache_write', cacheWrite)
+  figures.count('gateway_tokens_total', 'output', outputTotal - outputReasoning)
+  figures.count('gateway_tokens_total', 'reasoning', outputReasoning)
+}
