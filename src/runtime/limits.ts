@@ -9,6 +9,7 @@ export const sharedLimits = {
   turnBytes: 256 * 1024, // The steps of a larger body run in turns of their own: together they would take up to 300 ms.
   largeStepsAheadMs: 4, // Short ones, such as the check of a piece, run several in a turn.
   stepsPerTurn: 4, // Of requests, in one turn of the event loop: each takes some 0.3 ms.
+  stepBytes: 64 * 1024, // Of the body of a step that counts for two: its tokens are counted in some 3 ms.
   jsonDepthMax: 128, // No real request nests deeper; a serialiser's stack must not overflow.
   headersTimeoutMs: 10_000, // A slow-loris client sends no headers.
   requestBodyTimeoutMs: 60_000, // 20 MB over a poor line.

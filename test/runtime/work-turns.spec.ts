@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { sharedLimits } from '../../src/runtime/limits.ts'
 import { takeTurn, WorkTurns } from '../../src/runtime/work-turns.ts'
 import { propertyRuns } from '../support/property-runs.ts'
 
@@ -10,8 +11,8 @@ const createLoop = (stepsMax: number) => {
     begin = next
   })
   const began: string[] = []
-  const ask = (workspaceId: string): void => {
-    const turn = turns.take(workspaceId)
+  const ask = (workspaceId: string, bytes = 0): void => {
+    const turn = turns.take(workspaceId, bytes)
     if (turn === undefined) began.push(workspaceId)
     else void turn.then(() => began.push(workspaceId))
   }
@@ -39,6 +40,17 @@ t.test('a burst begins in many turns, and the request of another workspace in th
   t.ok(turns < 30, 'four in each turn, and none is scheduled once nothing waits')
   ask('hog')
   t.equal(began.length, 103, 'at once, where nothing waits')
+})
+
+t.test('a step of a large body counts for several', async (t) => {
+  const { began, ask, runTurn } = createLoop(4)
+  for (let step = 0; step < 3; step += 1) ask('hog', 4 * sharedLimits.stepBytes)
+  ask('other')
+  t.same(began, ['hog'])
+  await runTurn()
+  t.same(began, ['hog', 'hog'])
+  await runTurn()
+  t.same(began, ['hog', 'hog', 'other', 'hog'], 'the other one counts for one, so that there is room for the next')
 })
 
 t.test('every step begins, no more in a turn than may, and those of a workspace in their order', async (t) => {

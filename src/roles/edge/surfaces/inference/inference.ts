@@ -217,7 +217,7 @@ export class Inference {
       ? this.#parts.abortedStreams.follow(call.workspaceId, clientGone)
       : unfollowed(clientGone)
     try {
-      const turn = takeTurn(call.workspaceId)
+      const turn = takeTurn(call.workspaceId, bytes)
       if (turn !== undefined) await turn
       const dispatched = this.#parts.dispatch(call, client.gone)
       const parts = capture(reshape(dispatched))[Symbol.asyncIterator]()
