@@ -27,6 +27,17 @@ export const cliLimits = {
   // Providers
   configReadMs: 500, // Between two readings of its files: a removed admin token is refused within a second.
 
+  // Doctor
+  diskAppends: 200,
+  diskAppendBytes: 4_096, // A small frame.
+  diskMs: 3_000, // For all of them, on a slow disk.
+  diskSlowMs: 10, // Every request waits for an append: beyond this it is felt.
+  diskFreeBytesMin: 1024 * 1024 * 1024, // A few hundred thousand requests.
+
+  // Backup
+  backupTries: 10,
+  backupRetryMs: 500, // A seal comes every second.
+
   // Supervision
   workersMax: 64, // Each has a ledger of its own in memory.
   observeMs: 3_000, // Longer than a process waits for the servers at a scrape.

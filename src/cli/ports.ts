@@ -26,7 +26,8 @@ export const withPortErrors = async <T>({ host, port, settings }: ChosenPort, li
   }
 }
 
-const assertPortFree = async (chosen: ChosenPort): Promise<void> => {
+/** For use before anything is started that would need the port. Throws as `withPortErrors` does. */
+export const assertPortFree = async (chosen: ChosenPort): Promise<void> => {
   const { host, port } = chosen
   const server = createServer()
   const opened = new Promise<void>((resolve, reject) => {
@@ -37,6 +38,5 @@ const assertPortFree = async (chosen: ChosenPort): Promise<void> => {
   await new Promise((resolve) => server.close(resolve))
 }
 
-/** For use before anything is started that would need the port. Throws as `withPortErrors` does. */
 export const assertListenPortFree = ({ listen }: Pick<Config, 'listen'>): Promise<void> =>
   assertPortFree({ ...listen, settings: '--port, or `listen.port` of the configuration' })

@@ -80,16 +80,20 @@ interface Testing {
 
 const checkDeployments = async (
   config: ProviderConfig,
-  asked: string | undefined,
+  /** Null: no model, which costs nothing; undefined: its cheapest. */
+  asked: string | undefined | null,
   { config: file, http, runtime }: Testing,
 ): Promise<readonly Checked[]> => {
   const opened = openProviders([config], { http, clock: runtime.clock }).providers.get(config.name)!
   const sheets = pricedSheets(file, config.name)
   const checked: Checked[] = []
   for (const { deployment, provider, models } of deploymentsOf(opened)) {
-    const isServed = asked === undefined || models === undefined || Object.hasOwn(models, asked)
+    const isServed = asked === undefined || asked === null || models === undefined || Object.hasOwn(models, asked)
     const results = isServed
-      ? await checkProvider(provider, modelFor(config, models, sheets, asked), { http, nowMs: runtime.clock() })
+      ? await checkProvider(provider, asked === null ? null : modelFor(config, models, sheets, asked), {
+          http,
+          nowMs: runtime.clock(),
+        })
       : [skipped('answer', `it does not list ${asked} in its models`)]
     checked.push(...results.map((result) => ({ deployment, ...result })))
   }
@@ -132,6 +136,20 @@ const checkNamed = (name: string, model: string | undefined, testing: Testing): 
   return vendor === undefined
     ? checkDeployments(provider!, model?.startsWith(`${name}/`) ? model.slice(name.length + 1) : model, testing)
     : checkVendor(vendor, testing)
+}
+
+/** Of every configured provider and its deployments, without an answer of a model: that costs nothing. */
+export const checkReach = async (testing: Testing): Promise<readonly (Checked & { readonly of: string })[]> => {
+  const { providers, videoVendors } = testing.config
+  const checked = await Promise.all([
+    ...providers.map(async (each) => [each.name, await checkDeployments(each, null, testing)] as const),
+    ...videoVendors.map(async (each) => [each.name, await checkVendor(each, testing)] as const),
+  ])
+  return checked.flatMap(([name, results]) =>
+    results
+      .filter(({ check }) => check !== 'answer')
+      .map((result) => ({ ...result, of: result.deployment === '' ? name : `${name}/${result.deployment}` })),
+  )
 }
 
 const testProvider = async (config: Config, name: string, { model, json }: Options): Promise<void> => {

@@ -5,6 +5,7 @@ import { registerArchive } from './archive-command.ts'
 import { registerAudit } from './audit-command.ts'
 import { callbackSecretRecord } from './callbacks.ts'
 import type { CommandContext } from './command-context.ts'
+import { registerDoctor } from './doctor-command.ts'
 import { registerExplain } from './explain-command.ts'
 import { registerExport } from './export-command.ts'
 import { registerFindings } from './findings-command.ts'
@@ -96,6 +97,7 @@ export const registerCommands = (program: Command): void => {
     .action((options: { json: boolean }, command: Command) =>
       printStatus(configOf(command), createRuntime('warn'), options),
     )
+  registerDoctor(program, configOf)
   registerOperations(program, withSession)
   registerCallbackSecret(findGroup(program, 'workspace'))
   registerReplay(program, configOf)
