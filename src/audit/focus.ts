@@ -4,34 +4,32 @@ import { formatUsd } from '../domain/money.ts'
 import { formatCsvLine } from '../encoding/csv.ts'
 import { selectWorkspaces } from '../projections/accounts/queries.ts'
 import { parsePicos } from '../projections/schema/columns.ts'
-import { restoredText } from '../projections/schema/stored-text.ts'
+import { restoredTags, restoredText } from '../projections/schema/stored-text.ts'
 import type { ReadModels } from '../projections/schema/tables.ts'
 import { entriesOfRange, type OtherDebit, selectOtherDebits } from '../projections/statements/other-debits.ts'
 import { netPicos, ReportFault, readReport, sumRows } from '../projections/statements/report.ts'
 
-/** Of FOCUS 1.0, in its order. */
+/** Of FOCUS 1.2, in its order: those of 1.0, and what it added. */
 const columns = [
-  ...(['AvailabilityZone', 'BilledCost', 'BillingAccountId', 'BillingAccountName', 'BillingCurrency'] as const),
-  ...(['BillingPeriodEnd', 'BillingPeriodStart', 'ChargeCategory', 'ChargeClass', 'ChargeDescription'] as const),
-  ...(['ChargeFrequency', 'ChargePeriodEnd', 'ChargePeriodStart', 'CommitmentDiscountCategory'] as const),
+  ...(['AvailabilityZone', 'BilledCost', 'BillingAccountId', 'BillingAccountName', 'BillingAccountType'] as const),
+  ...(['BillingCurrency', 'BillingPeriodEnd', 'BillingPeriodStart', 'CapacityReservationId'] as const),
+  ...(['CapacityReservationStatus', 'ChargeCategory', 'ChargeClass', 'ChargeDescription', 'ChargeFrequency'] as const),
+  ...(['ChargePeriodEnd', 'ChargePeriodStart', 'CommitmentDiscountCategory', 'CommitmentDiscountId'] as const),
+  ...(['CommitmentDiscountName', 'CommitmentDiscountQuantity', 'CommitmentDiscountStatus'] as const),
+  ...(['CommitmentDiscountType', 'CommitmentDiscountUnit', 'ConsumedQuantity', 'ConsumedUnit'] as const),
   ...([
-    'CommitmentDiscountId',
-    'CommitmentDiscountName',
-    'CommitmentDiscountStatus',
-    'CommitmentDiscountType',
+    'ContractedCost',
+    'ContractedUnitPrice',
+    'EffectiveCost',
+    'InvoiceId',
+    'InvoiceIssuerName',
+    'ListCost',
   ] as const),
-  ...(['ConsumedQuantity', 'ConsumedUnit', 'ContractedCost', 'ContractedUnitPrice', 'EffectiveCost'] as const),
-  ...(['InvoiceIssuerName', 'ListCost', 'ListUnitPrice', 'PricingCategory', 'PricingQuantity', 'PricingUnit'] as const),
-  ...([
-    'ProviderName',
-    'PublisherName',
-    'RegionId',
-    'RegionName',
-    'ResourceId',
-    'ResourceName',
-    'ResourceType',
-  ] as const),
-  ...(['ServiceCategory', 'ServiceName', 'SkuId', 'SkuPriceId', 'SubAccountId', 'SubAccountName', 'Tags'] as const),
+  ...(['ListUnitPrice', 'PricingCategory', 'PricingCurrency', 'PricingCurrencyContractedUnitPrice'] as const),
+  ...(['PricingCurrencyEffectiveCost', 'PricingCurrencyListUnitPrice', 'PricingQuantity', 'PricingUnit'] as const),
+  ...(['ProviderName', 'PublisherName', 'RegionId', 'RegionName', 'ResourceId', 'ResourceName'] as const),
+  ...(['ResourceType', 'ServiceCategory', 'ServiceName', 'ServiceSubcategory', 'SkuId', 'SkuMeter'] as const),
+  ...(['SkuPriceDetails', 'SkuPriceId', 'SubAccountId', 'SubAccountName', 'SubAccountType', 'Tags'] as const),
 ] as const
 
 /** Names that focus-validator 1.0.0 asks for and FOCUS 1.0 has renamed; the same values again. */
@@ -53,88 +51,125 @@ interface UsageRow {
   readonly price_version: string
   readonly item: string
   readonly unit_price: string
+  readonly tags: Readonly<Record<string, string>> | null
   readonly quantity: string
   readonly amount: string
 }
 
-/** The lines of bills, summed by day, key and price. */
-const selectLines = async (
+const rowsPerFetch = 2_000
+
+/** The lines of bills, summed by day, key, price and tags. */
+async function* readLines(
   db: ReadModels,
   range: { readonly from: Date; readonly to: Date },
-): Promise<readonly UsageRow[]> => {
-  const { rows } = await sql<UsageRow>`
+): AsyncGenerator<readonly UsageRow[]> {
+  await sql`declare focus_lines no scroll cursor for
     select e.workspace_id, to_char(e.time at time zone 'UTC', 'YYYY-MM-DD') as day, b.model, b.key_id, b.price_version,
-      l.item, l."unitPrice" as unit_price, sum(l.quantity) as quantity, sum(l.amount)::numeric(38, 12) as amount
+      l.item, l."unitPrice" as unit_price, b.tags, sum(l.quantity) as quantity, sum(l.amount)::numeric(38, 12) as amount
     from (${entriesOfRange(range)}) e
     join (
-      select workspace_id, sequence, event_index, model, key_id, price_version, lines from usage_entries
+      select workspace_id, sequence, event_index, model, key_id, price_version, tags::jsonb, lines from usage_entries
       union all
-      select c.workspace_id, c.sequence, c.event_index, t.model, t.key_id, t.price_version, t.lines
+      select c.workspace_id, c.sequence, c.event_index, t.model, t.key_id, t.price_version, null, t.lines
       from task_charges c join tasks t on t.task_id = c.task_id
     ) b on b.workspace_id = e.workspace_id and b.sequence = e.sequence and b.event_index = e.event_index
     cross join lateral json_to_recordset(b.lines) as l(item text, quantity numeric, "unitPrice" text, amount numeric)
     where e.kind = 'charge'
-    group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7`.execute(db)
-  return rows
+    group by 1, 2, 3, 4, 5, 6, 7, 8 order by 1, 2, 3, 4, 5, 6, 7, 8`.execute(db)
+  for (;;) {
+    const { rows } = await sql<UsageRow>`fetch ${sql.lit(rowsPerFetch)} from focus_lines`.execute(db)
+    if (rows.length > 0) yield rows
+    if (rows.length < rowsPerFetch) break
+  }
+  await sql`close focus_lines`.execute(db)
 }
 
 const unitOf = (item: string): string => (/output|input|reasoning|cache/.test(item) ? 'Tokens' : 'Units')
 
+const costCells = (picos: bigint): Cells => {
+  const cost = formatUsd(picos)
+  return {
+    BilledCost: cost,
+    ContractedCost: cost,
+    EffectiveCost: cost,
+    ListCost: cost,
+    PricingCurrencyEffectiveCost: cost,
+  }
+}
+
+const priceCells = (price: string): Cells => ({
+  ...{ ListUnitPrice: price, ContractedUnitPrice: price },
+  ...{ PricingCurrencyListUnitPrice: price, PricingCurrencyContractedUnitPrice: price },
+})
+
+const resourceCells = (keyId: string, tags: Readonly<Record<string, string>>): Cells => ({
+  ...(keyId === '' ? {} : { ResourceId: keyId, ResourceName: keyId, ResourceType: 'API key' }),
+  Tags: JSON.stringify(tags),
+})
+
 const debitCells = ({ kind, time, debitPicos, allocation }: OtherDebit): Cells => {
-  const cost = formatUsd(debitPicos)
   const isFee = kind === 'fee'
   const dayStart = Date.parse(utcDayAt(time.getTime()))
   return {
-    ...{ BilledCost: cost, ContractedCost: cost, EffectiveCost: cost, ListCost: cost },
+    ...costCells(debitPicos),
+    ...resourceCells(allocation.keyId, allocation.tags),
     ChargeCategory: isFee ? 'Purchase' : 'Adjustment',
     ChargeDescription: isFee ? 'Fee of a plan' : `Correction of ${allocation.model || 'no charge'}`,
     ChargeFrequency: isFee ? 'Recurring' : 'One-Time',
     ...{ ChargePeriodStart: instantOf(dayStart), ChargePeriodEnd: instantOf(dayStart + dayMs) },
     ...(isFee ? { PricingQuantity: '1', PricingUnit: 'Periods', PricingCategory: 'Standard' } : {}),
-    ...(isFee ? { ListUnitPrice: cost, ContractedUnitPrice: cost, SkuId: 'plan', SkuPriceId: 'plan' } : {}),
+    ...(isFee ? { ...priceCells(formatUsd(debitPicos)), SkuId: 'plan', SkuMeter: 'Plan', SkuPriceId: 'plan' } : {}),
   }
 }
 
 const lineCells = ({ day, ...row }: UsageRow): Cells => {
-  const [cost, price] = [formatUsd(parsePicos(row.amount)), row.unit_price]
   const model = restoredText(row.model)
   return {
-    ...{ BilledCost: cost, ContractedCost: cost, EffectiveCost: cost, ListCost: cost },
+    ...costCells(parsePicos(row.amount)),
     ...{ ChargeCategory: 'Usage', ChargeFrequency: 'Usage-Based', ChargeDescription: `${model}: ${row.item}` },
     ...{ ChargePeriodStart: instantOf(Date.parse(day)), ChargePeriodEnd: instantOf(Date.parse(day) + dayMs) },
     ...{ ConsumedQuantity: row.quantity, ConsumedUnit: unitOf(row.item) },
     ...{ PricingQuantity: row.quantity, PricingUnit: unitOf(row.item), PricingCategory: 'Standard' },
-    ...{ ListUnitPrice: price, ContractedUnitPrice: price },
+    ...priceCells(row.unit_price),
     ...{ SkuId: `${model}/${row.item}`, SkuPriceId: `${model}/${row.item}/${row.price_version}` },
-    ...{ ResourceId: row.key_id, ResourceName: row.key_id, ResourceType: 'API key' },
+    ...{ SkuMeter: row.item, SkuPriceDetails: JSON.stringify({ x_Model: model, x_Item: row.item }) },
+    ...resourceCells(row.key_id, restoredTags(row.tags) ?? {}),
   }
 }
 
-/** A month as FOCUS 1.0. Throws ReportFault where its costs are not those of the report. Must run in one transaction. */
+const sharedCells = (range: { readonly from: Date; readonly to: Date }): Cells => ({
+  ...{ BillingAccountType: 'Account', SubAccountType: 'Workspace', BillingCurrency: 'USD', PricingCurrency: 'USD' },
+  ...{ BillingPeriodStart: instantOf(range.from.getTime()), BillingPeriodEnd: instantOf(range.to.getTime()) },
+  ...{ InvoiceIssuerName: 'Model Gateway', ProviderName: 'Model Gateway', PublisherName: 'Model Gateway' },
+  ...{ ServiceCategory: 'AI and Machine Learning', ServiceSubcategory: 'Generative AI', ServiceName: 'Model Gateway' },
+})
+
+/**
+ * A month as FOCUS 1.2, which has the columns of 1.0. Throws ReportFault at its end where its costs are not those of the report. Must be
+ * read within one transaction.
+ */
 export async function* readFocus(db: ReadModels, month: string): AsyncGenerator<string> {
   const range = parseMonth(month)!
+  const shared = sharedCells(range)
   const workspaces = new Map((await selectWorkspaces(db)).map((each) => [each.workspaceId, each]))
-  const render = (workspaceId: string, cells: Cells): string => {
+  let costPicos = 0n
+  const render = (workspaceId: string, picos: bigint, cells: Cells): string => {
+    costPicos += picos
     const { name = workspaceId, account = workspaceId } = workspaces.get(workspaceId) ?? {}
     const all: Cells = {
-      ...{ BillingAccountId: account, BillingAccountName: account, BillingCurrency: 'USD', Tags: '{}' },
-      ...{ BillingPeriodStart: instantOf(range.from.getTime()), BillingPeriodEnd: instantOf(range.to.getTime()) },
-      ...{ InvoiceIssuerName: 'Model Gateway', ProviderName: 'Model Gateway', PublisherName: 'Model Gateway' },
-      ...{ ServiceCategory: 'AI and Machine Learning', ServiceName: 'Model Gateway' },
-      ...{ SubAccountId: workspaceId, SubAccountName: name },
+      ...shared,
+      ...{ BillingAccountId: account, BillingAccountName: account, SubAccountId: workspaceId, SubAccountName: name },
       ...cells,
     }
     return formatCsvLine(allColumns.map((column) => all[column] ?? ''))
   }
-  const lines = await selectLines(db, range)
-  const debits = await selectOtherDebits(db, entriesOfRange(range))
-  const costs = [...lines.map(({ amount }) => parsePicos(amount)), ...debits.map(({ debitPicos }) => debitPicos)]
-  const costPicos = costs.reduce((sum, cost) => sum + cost, 0n)
+  yield formatCsvLine([...columns, ...Object.keys(renamed)])
+  for await (const lines of readLines(db, range))
+    yield lines.map((line) => render(line.workspace_id, parsePicos(line.amount), lineCells(line))).join('')
+  for (const debit of await selectOtherDebits(db, entriesOfRange(range)))
+    yield render(debit.workspaceId, debit.debitPicos, debitCells(debit))
   const { rows } = await readReport(db, { ...range, groupBy: ['workspace'] })
   const netOfMonth = netPicos(sumRows(rows))
   if (costPicos !== netOfMonth)
     throw new ReportFault(`the rows come to ${costPicos} picos, and the report of the month to ${netOfMonth}`)
-  yield formatCsvLine([...columns, ...Object.keys(renamed)])
-  for (const line of lines) yield render(line.workspace_id, lineCells(line))
-  for (const debit of debits) yield render(debit.workspaceId, debitCells(debit))
 }

@@ -4,6 +4,7 @@ import { readFocus } from '../audit/focus.ts'
 import { parseMonth } from '../domain/instant.ts'
 import { atCheckpoint } from '../projections/checkpoint/queries.ts'
 import type { Snapshot } from '../projections/schema/tables.ts'
+import { ReportFault } from '../projections/statements/report.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { catchUp } from './catch-up.ts'
 import { cliLimits } from './command-limits.ts'
@@ -11,7 +12,7 @@ import { createMonthOption } from './option-values.ts'
 import { requireTables, withPlatform } from './platform.ts'
 import { readProviderCosts } from './provider-costs.ts'
 import { collectOption } from './public-keys.ts'
-import { writeOutput } from './report.ts'
+import { CommandError, writeOutput } from './report.ts'
 import { createRuntime } from './runtime.ts'
 
 interface Options {
@@ -28,7 +29,7 @@ export const registerExport = (program: Command, configOf: ConfigOf): void => {
     const runtime = createRuntime('warn')
     await withPlatform(configOf(command), runtime, { readOnly: true }, async (platform) => {
       await catchUp(platform, runtime)
-      await atCheckpoint(requireTables(platform).database.db, async (trx, sequence) => {
+      const written = atCheckpoint(requireTables(platform).database.db, async (trx, sequence) => {
         let text = ''
         for await (const piece of read(trx, sequence)) {
           text += piece
@@ -37,6 +38,9 @@ export const registerExport = (program: Command, configOf: ConfigOf): void => {
           text = ''
         }
         await writeOutput(text)
+      })
+      await written.catch((fault) => {
+        throw fault instanceof ReportFault ? new CommandError(fault.message, { cause: fault }) : fault
       })
     })
   }
@@ -58,7 +62,7 @@ export const registerExport = (program: Command, configOf: ConfigOf): void => {
     })
   exporting
     .command('focus')
-    .description('what a UTC month cost, as CSV of FOCUS 1.0')
+    .description('what a UTC month cost, as CSV of FOCUS 1.2 and 1.0')
     .addOption(createMonthOption())
     .action(({ month }: Options, command: Command) => print(command, (trx) => readFocus(trx, month)))
 }

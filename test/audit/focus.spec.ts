@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
@@ -27,7 +27,15 @@ const log = new MemoryLog({ timeOf: (sequence) => `${times[sequence - 1] ?? '202
 await log.append([opened()])
 await log.postToWallet('acme', [credited('first', '10')])
 await log.append([routed('one'), billed('one')])
-await log.append([routed('two'), billed('two'), routed('three'), billed('three')])
+const tags = { team: 'a "quoted", \0 one', unattributed: 'unattributed' }
+await log.append([
+  routed('two', { tags }),
+  billed('two'),
+  routed('three'),
+  billed('three'),
+  routed('four', { tags }),
+  billed('four'),
+])
 await log.postToWallet('acme', [
   planSubscribed('sub-1', ['2026-03-01', '2026-04-01'], { price: '2', includedCredit: '0' }),
 ])
@@ -40,9 +48,53 @@ const { db } = projected.database
 
 const csv = (await atCheckpoint(db, async (trx) => text(readFocus(trx, '2026-03')))).value
 
+type Version = Readonly<Record<string, { readonly nullable: boolean; readonly type: string }>>
+const published: { readonly '1.0': Version; readonly '1.2': Version } = JSON.parse(
+  await readFile(new URL('../reference/focus-columns.json', import.meta.url), 'utf8'),
+)
+const [head = [], ...rows] = parseCsv(csv)
+const records = rows.map((row) => Object.fromEntries(head.map((column, place) => [column, row[place] ?? ''])))
+
+t.test('its columns are those of FOCUS 1.2, which has those of 1.0, and five former names', async (t) => {
+  const columns = Object.keys(published['1.2'])
+  t.same(head.slice(0, columns.length), columns)
+  t.equal(head.length, columns.length + 5)
+  for (const column of Object.keys(published['1.0'])) t.ok(columns.includes(column), column)
+  for (const record of records)
+    for (const [column, { nullable, type }] of Object.entries(published['1.2'])) {
+      const cell = record[column] ?? ''
+      if (!nullable) t.not(cell, '', column)
+      if (type === 'Decimal' && cell !== '') t.match(cell, /^-?\d+(\.\d+)?$/, column)
+      if (type === 'Date/Time') t.match(cell, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/, column)
+      if (type === 'JSON' && cell !== '') t.doesNotThrow(() => JSON.parse(cell), column)
+    }
+})
+
+t.test('tokens are counted by meter and tags; a correction has the tags of what it corrects', async (t) => {
+  const rowsOf = (category: string) => records.filter(({ ChargeCategory }) => ChargeCategory === category)
+  const counted = rowsOf('Usage').map(({ SkuMeter, ConsumedQuantity, ConsumedUnit, Tags = '' }) => [
+    ...[SkuMeter, ConsumedQuantity, ConsumedUnit],
+    JSON.parse(Tags),
+  ])
+  const byMeter = (tagged: object, requests: number) => [
+    ['input', String(100 * requests), 'Tokens', tagged],
+    ['output', String(7 * requests), 'Tokens', tagged],
+  ]
+  t.same(
+    new Set(counted.map((each) => JSON.stringify(each))),
+    new Set([...byMeter({}, 1), ...byMeter(tags, 2)].map((each) => JSON.stringify(each))),
+  )
+  t.same(
+    rowsOf('Adjustment').map(({ Tags = '' }) => JSON.parse(Tags)),
+    [tags],
+  )
+  t.same(
+    rowsOf('Purchase').map(({ Tags }) => Tags),
+    ['{}'],
+  )
+})
+
 t.test('its costs come to what the report of the month does', async (t) => {
-  const [head = [], ...rows] = parseCsv(csv)
-  t.equal(head.length, 48, 'the 43 of FOCUS 1.0, and 5 by their former names')
   const cost = head.indexOf('BilledCost')
   const range = { from: new Date('2026-03-01'), to: new Date('2026-04-01'), groupBy: ['workspace'] as const }
   const { value } = await atCheckpoint(db, (trx) => readReport(trx, range))
