@@ -48,7 +48,7 @@ const archiveSnapshotOf = async (
 }
 
 /** New frames are archived even where the archive is damaged: they are safer there than nowhere. */
-const archiveLog = async (config: Config, folder: string, verifiers: readonly Verifier[]): Promise<Report> => {
+export const archiveLog = async (config: Config, folder: string, verifiers: readonly Verifier[]): Promise<Report> => {
   const target = await ArchiveFolder.open(folder, originOf(verifiers))
   try {
     const damaged = await target.damaged()
@@ -66,7 +66,7 @@ const archiveLog = async (config: Config, folder: string, verifiers: readonly Ve
   }
 }
 
-const printReport = (
+export const printReport = (
   folder: string,
   { from, to, lastSequence, findings, total, damaged, snapshot }: Report,
   output: OutputOptions,

@@ -3,6 +3,7 @@ import { type Config, readConfig } from '../config/config.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { registerArchive } from './archive-command.ts'
 import { registerAudit } from './audit-command.ts'
+import { registerBackup } from './backup-command.ts'
 import { callbackSecretRecord } from './callbacks.ts'
 import type { CommandContext } from './command-context.ts'
 import { registerDoctor } from './doctor-command.ts'
@@ -111,6 +112,7 @@ export const registerCommands = (program: Command): void => {
   registerMonthReport(program, configOf)
   registerExport(program, configOf)
   registerArchive(program, configOf)
+  registerBackup(program, configOf)
   registerRestore(program, configOf)
   registerReconcile(program, configOf)
   registerWitness(program, configOf)

@@ -9,6 +9,7 @@ import { snapshotFormat } from '../domain/ledger/snapshot.ts'
 import { faultText } from '../errors/gateway-error.ts'
 import type { FrameSource } from '../log/raw-frames.ts'
 import type { ConfigOf } from './audit-command.ts'
+import { isBackup, prepareRestore } from './backup-command.ts'
 import { openVerifiedArchive, type VerifiedArchiveOptions, verifyWithProgress } from './check-archive.ts'
 import { printFindings } from './findings-report.ts'
 import { type Platform, removeSnapshotsBeyond, withPlatform } from './platform.ts'
@@ -68,7 +69,6 @@ const restoreInto = (config: Config, source: ArchiveSource, options: VerifiedArc
           : `the snapshot of sequence ${snapshot} was put back: the first start begins at frame ${snapshot + 1}`,
       )
     }
-    console.error(keyHint(config))
     return exitCodes.done
   })
 
@@ -82,10 +82,16 @@ const restoreArchive = async (config: Config, folder: string, options: VerifiedA
 export const registerRestore = (program: Command, configOf: ConfigOf): void => {
   program
     .command('restore <folder>')
-    .description('put the frames of an archive into an empty log, at the same sequences; interrupted, run it again')
+    .description(
+      'put the frames of an archive, or a backup with its keys, into an empty log, at the same sequences; interrupted, run it again',
+    )
     .addOption(publicKeyOption('log'))
     .option('--json', 'one JSON object a line', false)
     .action(async (folder: string, options: VerifiedArchiveOptions, command: Command) => {
-      process.exitCode = await restoreArchive(configOf(command), folder, options)
+      const config = configOf(command)
+      const backup = isBackup(folder)
+      const archive = backup ? await prepareRestore(config, folder) : folder
+      process.exitCode = await restoreArchive(config, archive, options)
+      if (!backup && process.exitCode === exitCodes.done) console.error(keyHint(config))
     })
 }
