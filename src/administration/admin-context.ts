@@ -8,7 +8,9 @@ import { type AccountOutcome, WalletCommandHandler, type WalletEventType } from 
 import { administrationLimits } from './limits.ts'
 
 /** Facts that belong to no workspace: the last one counts, so they need no order of their own. */
-type GlobalFact = FactOf<'PricePublished' | 'PlanPublished' | 'AliasSet' | 'RouterSet' | PeriodFact['type']>
+type GlobalFact = FactOf<
+  'PricePublished' | 'PlanPublished' | 'AliasSet' | 'RouterSet' | 'InvoiceIssued' | PeriodFact['type']
+>
 
 type AskedFor = Exclude<WalletEventType, 'CreditExpired' | 'PlanRenewed'>
 

@@ -10,13 +10,30 @@ import type { Clock } from '../runtime/clock.ts'
 import type { KeySource } from './account-changes.ts'
 import type { AdminContext } from './admin-context.ts'
 
+interface Party {
+  readonly name: string
+  readonly address: readonly string[]
+  readonly tax_id?: string
+}
+
+interface Invoicing {
+  readonly seller: Party
+  readonly number_prefix?: string
+  /** Percent. */
+  readonly tax_rate?: string
+  /** By the id of a workspace, or of an account. */
+  readonly buyers?: Readonly<Record<string, Party & { readonly tax_rate?: string }>>
+}
+
 export interface OperationContext extends AdminContext, KeySource {
   readonly role: AdminRole
   readonly readModels: Pick<
     EdgeReadModels,
-    'listAdminChanges' | 'findTrace' | 'readReport' | 'listUnfinished' | 'readPeriodJournal'
+    'listAdminChanges' | 'findTrace' | 'readReport' | 'listUnfinished' | 'readPeriodJournal' | 'readInvoiced'
   >
   readonly endUserKeys: EndUserKeyStore
+  /** From the configuration; null: no invoices are issued. */
+  readonly invoicing: () => Invoicing | null
   /** Of the tags that a request may carry, by the configuration. */
   readonly tagNames: readonly string[]
   /** From the configuration, without the overrides in the log. */
@@ -56,6 +73,8 @@ type Members = Readonly<Record<string, unknown>>
 
 export interface OperationResult {
   readonly body: Members
+  /** Instead of the body, where the answer is `html`. */
+  readonly html?: string
   /** Whether something was written to the log; absent where nothing is changed. */
   readonly changed?: boolean
   /** Of a change that is done and may be a mistake. */
@@ -73,7 +92,7 @@ interface OperationDescription {
   /** The `$id` of the body's schema; null where no body is read. */
   readonly request: string | null
   readonly query?: QueryParameters
-  /** The name of the answered object, or of the objects of a list. */
+  /** The name of the answered object, or of the objects of a list; `html`: a document. */
   readonly answer: string
   readonly http: {
     readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
@@ -145,6 +164,8 @@ export interface CommandDescription {
     body: Members,
     output: CommandOutput,
   ) => Awaitable<Records>
+  /** Printed as it is, instead. */
+  readonly text?: (context: OperationContext, path: PathIds) => Awaitable<string>
   /** A second table, without `--json`. */
   readonly details?: (context: OperationContext, path: PathIds) => Records
   /** On standard error; `absent` where there is nothing of the kind, which is no refusal then. */

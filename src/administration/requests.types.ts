@@ -115,6 +115,20 @@ export interface ImportPricesRequest {
 }
 
 /**
+ * What is invoiced: a closed month, of all workspaces or of one.
+ */
+export interface IssueInvoicesRequest {
+  /**
+   * In UTC, such as `2026-11`; it must be closed.
+   */
+  readonly month: string
+  /**
+   * Only this one. Default: all.
+   */
+  readonly workspace?: string
+}
+
+/**
  * A key for a workspace.
  */
 export interface IssueKeyRequest {

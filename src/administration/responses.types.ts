@@ -127,6 +127,52 @@ export type EventResponse = {
 }
 
 /**
+ * An invoice or a credit note on a closed month. `lines` and what follows are those of one invoice, not of a list. `digest` is the SHA-256 of the document as HTML.
+ */
+export type InvoiceResponse = {
+  readonly object: 'invoice'
+  readonly id: string
+  readonly number: number
+  readonly kind: 'invoice' | 'credit_note'
+  readonly workspace: string
+  readonly month: string
+  readonly covers: readonly string[]
+  readonly corrects: string | null
+  readonly issued_on: string
+  readonly net: string
+  readonly tax: string
+  readonly gross: string
+  readonly digest: string
+  readonly account?: string | null
+  readonly seller?: Party
+  readonly buyer?: Party
+  readonly lines?: {
+    readonly kind: 'usage' | 'fee' | 'included' | 'correction'
+    readonly model: string
+    readonly requests: number
+    readonly amount: string
+  }[]
+  readonly tags?: {
+    readonly name: string
+    readonly lines: {
+      readonly value: string
+      readonly amount: string
+    }[]
+  }[]
+  readonly exact?: string
+  readonly tax_rate?: string
+  readonly period?: {
+    readonly sequence: number
+    readonly digest: string
+  }
+}
+export type Party = {
+  readonly name: string
+  readonly address: readonly string[]
+  readonly tax_id: string | null
+}
+
+/**
  * Who calls.
  */
 export type KeyResponse = {

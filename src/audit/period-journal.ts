@@ -9,7 +9,7 @@ import { readStatementAt } from './statement.ts'
 import { jsonStatement } from './statement-lines.ts'
 import { StatementTotals } from './statement-totals.ts'
 
-export type PeriodJournal = Pick<PeriodClosed, 'digest' | 'totals'>
+type PeriodJournal = Pick<PeriodClosed, 'digest' | 'totals'>
 
 /** Of the statements of a month that was cut off by the frame `sequence`. Must run in one transaction. */
 export const readPeriodJournal = async (db: ReadModels, month: string, sequence: number): Promise<PeriodJournal> => {

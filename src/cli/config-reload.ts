@@ -34,7 +34,7 @@ const contentOf = (file: string): string => {
 const digestOf = ({ files }: Config): string => hash('sha256', files.map(contentOf).join())
 
 const reloaded: ReadonlySet<string> = new Set([
-  ...['providers', 'aliases', 'routers', 'prices', 'admin', 'log_level', 'limits.requests_per_minute'],
+  ...['providers', 'aliases', 'routers', 'prices', 'admin', 'invoices', 'log_level', 'limits.requests_per_minute'],
 ])
 
 const byName = <Named extends { readonly name: string }>(all: readonly Named[]): ReadonlyMap<string, Named> =>

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { type JournalFormat, readDoubleEntryJournal } from '../audit/double-entry.ts'
+import { readDoubleEntryJournal } from '../audit/double-entry.ts'
 import { readFocus } from '../audit/focus.ts'
 import { parseMonth } from '../domain/instant.ts'
 import { atCheckpoint } from '../projections/checkpoint/queries.ts'
@@ -17,7 +17,7 @@ import { createRuntime } from './runtime.ts'
 
 interface Options {
   readonly month: string
-  readonly format: JournalFormat
+  readonly format: Parameters<typeof readDoubleEntryJournal>[3]
   readonly invoice: readonly string[]
 }
 

@@ -283,15 +283,21 @@ type EdgeParts = Parameters<typeof edge.start>[0]
 const followConfig = ({
   config,
   reload,
-}: ProcessContext): Pick<EdgeParts, 'catalog' | 'admins' | 'requestsPerMinute'> => {
-  let { catalog, requestsPerMinute } = config
+}: ProcessContext): Pick<EdgeParts, 'catalog' | 'admins' | 'requestsPerMinute' | 'invoicing'> => {
+  let { catalog, requestsPerMinute, invoicing } = config
   let { admins } = resolveAdministrators(config)
   reload.onChange((changed) => {
     if (changed.sandbox === config.sandbox) catalog = changed.catalog
     requestsPerMinute = changed.requestsPerMinute
+    invoicing = changed.invoicing
     admins = resolveAdministrators(changed).admins
   })
-  return { catalog: () => catalog, admins: () => admins, requestsPerMinute: () => requestsPerMinute }
+  return {
+    catalog: () => catalog,
+    admins: () => admins,
+    requestsPerMinute: () => requestsPerMinute,
+    invoicing: () => invoicing,
+  }
 }
 
 const startEdge = async (

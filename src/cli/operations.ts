@@ -27,7 +27,7 @@ import type { Runtime } from './runtime.ts'
 interface OperationSession extends CommandContext {
   readonly runtime: Runtime
   readonly platform: Platform
-  readonly config: Pick<Config, 'requestsPerMinute' | 'catalog' | 'prices' | 'tagNames'>
+  readonly config: Pick<Config, 'requestsPerMinute' | 'catalog' | 'prices' | 'tagNames' | 'invoicing'>
 }
 
 export type WithOperationSession = (
@@ -35,12 +35,14 @@ export type WithOperationSession = (
   work: (session: OperationSession) => Promise<void>,
 ) => Promise<void>
 
-/** Only what an id of a charge is looked up in: lists are not commands. */
 const tablesOf = ({
   platform,
   runtime,
 }: Pick<OperationSession, 'platform' | 'runtime'>): OperationContext['readModels'] => ({
-  listAdminChanges: () => Promise.reject(new Error('commands list nothing from the tables')),
+  listAdminChanges: async (wanted) => {
+    await catchUp(platform, runtime)
+    return requireTables(platform).database.readModels().listAdminChanges(wanted)
+  },
   readReport: () => Promise.reject(new Error('the command report reads the tables by itself')),
   findTrace: (id) =>
     platform.tables === null
@@ -49,6 +51,10 @@ const tablesOf = ({
   listUnfinished: async (month) => {
     await catchUp(platform, runtime)
     return requireTables(platform).database.readModels().listUnfinished(month)
+  },
+  readInvoiced: async (wanted, sequence) => {
+    await catchUp(platform, runtime)
+    return requireTables(platform).database.readModels().readInvoiced(wanted, sequence)
   },
   readPeriodJournal: async (month, sequence) => {
     await catchUp(platform, runtime)
@@ -86,6 +92,7 @@ const createOperationContext = ({
     erase: (workspaceId) => withEndUserKeys(platform, (store) => store.erase(workspaceId)),
   },
   tagNames: config.tagNames,
+  invoicing: () => config.invoicing,
   ...(actor === undefined ? {} : { actor }),
   configured: () => config.catalog,
   catalog: () => effectiveCatalog(config.catalog, tail.ledger.routing),
@@ -173,6 +180,10 @@ const runCommand = async (session: OperationSession, call: Call, output: Command
   const { operation, cli, path, body } = call
   const context = createOperationContext(session)
   const input = { ...path, body }
+  if (cli.text !== undefined) {
+    process.stdout.write(await cli.text(context, path))
+    return
+  }
   const result = changesLog(operation) ? await runChange(context, call) : {}
   const records = (await cli.records?.(context, input, result, output)) ?? []
   if (records.length === 0 && !changesLog(operation)) report(cli.reports?.absent)
@@ -186,6 +197,7 @@ const runCommand = async (session: OperationSession, call: Call, output: Command
 const groups: Readonly<Record<string, string>> = {
   workspace: 'open, change, list and show workspaces: who pays',
   key: 'issue, rotate, revoke and list keys: who calls',
+  invoice: 'issue, list and print invoices on closed months',
   alias: 'what bare names resolve to, at every edge at once; an override in the log precedes the configuration',
   limits: 'what a workspace and its keys may spend, ask and use',
   router: 'what gateway/<router> tries, at every edge at once; an override in the log precedes the configuration',

@@ -427,6 +427,47 @@ export interface ConfigFile {
     readonly port?: number | 'off'
   }
   /**
+   * What invoices on closed months say. Absent: none can be issued.
+   */
+  readonly invoices?: {
+    /**
+     * Who issues them.
+     */
+    readonly seller: {
+      readonly name: string
+      /**
+       * @maxItems 10
+       */
+      readonly address: string[]
+      readonly tax_id?: string
+    }
+    /**
+     * Before the number of each invoice. Default INV-.
+     */
+    readonly number_prefix?: string
+    /**
+     * Percent, of the net amount. Default 0.
+     */
+    readonly tax_rate?: string
+    /**
+     * By the id of a workspace, or of the account of several; others are named as their workspace is.
+     */
+    readonly buyers?: {
+      readonly [k: string]: {
+        readonly name: string
+        /**
+         * @maxItems 10
+         */
+        readonly address: string[]
+        readonly tax_id?: string
+        /**
+         * Of this buyer.
+         */
+        readonly tax_rate?: string
+      }
+    }
+  }
+  /**
    * The names of tags that a request may carry, such as team and env.
    *
    * @maxItems 32

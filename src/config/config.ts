@@ -48,6 +48,8 @@ export interface Config extends ReturnType<typeof providersFrom> {
   readonly workspaceOutcomeBytesMax: number
   /** Of pages whose scripts may call the API. */
   readonly corsOrigins: readonly string[]
+  /** Who invoices whom; null: no invoices are issued. */
+  readonly invoicing: NonNullable<ConfigFile['invoices']> | null
   /** Names of the tags that a request may carry. */
   readonly tagNames: readonly string[]
   readonly requestDeadlineMs: number
@@ -264,7 +266,7 @@ export const readConfig = (env: Environment, options: ReadOptions = {}): Config 
       bytesOf(file.limits?.workspace_idempotency_megabytes) ?? sharedLimits.workspaceOutcomeBytesMax,
     workspaceOpenBytesMax: bytesOf(file.limits?.workspace_open_megabytes) ?? sharedLimits.workspaceOpenBytesMax,
     corsOrigins: file.cors?.origins ?? [],
-    tagNames: file.tags ?? [],
+    ...{ tagNames: file.tags ?? [], invoicing: file.invoices ?? null },
     requestDeadlineMs: msOf(file.limits?.request_deadline_seconds) ?? sharedLimits.requestDeadlineMs,
     taskDeadlineMs: msOf(file.limits?.task_deadline_seconds) ?? configLimits.taskDeadlineMs,
     callbacks: callbacksFrom(file, areEmbedded, callbackSecret),

@@ -7,6 +7,8 @@ export interface ResponseDescription {
   readonly schema: JsonObject | null
   /** Also as server-sent events, where the request asks for a stream or nothing else is answered. */
   readonly streams?: boolean
+  /** As an HTML document instead. */
+  readonly isHtml?: true
 }
 
 export interface Operation {

@@ -1,4 +1,4 @@
-import type { PeriodJournal } from '../audit/period-journal.ts'
+import type { readPeriodJournal } from '../audit/period-journal.ts'
 import type { Key } from '../domain/accounts/accounts.ts'
 import type { Subscription } from '../domain/plans/subscription.ts'
 import type { Task } from '../domain/video/task.ts'
@@ -8,8 +8,9 @@ import type { ChargePage, ChargeQuery } from '../projections/charges/queries.ts'
 import type { AtSequence } from '../projections/checkpoint/queries.ts'
 import type { LedgerFindingQuery, LedgerFindings } from '../projections/findings.ts'
 import type { RequestPage, RequestQuery } from '../projections/requests/listed-requests.ts'
+import type { readInvoiced } from '../projections/statements/invoiced.ts'
 import type { StatementPage, StatementQuery } from '../projections/statements/queries.ts'
-import type { Report, ReportQuery } from '../projections/statements/report.ts'
+import type { readReport } from '../projections/statements/report.ts'
 import type { TaskQuery } from '../projections/tasks/queries.ts'
 import type { Unfinished } from '../projections/unfinished.ts'
 import type { UsageQuery, UsageSums } from '../projections/usage/queries.ts'
@@ -52,9 +53,11 @@ export interface EdgeReadModels {
   findSheetSequence(model: string, version: string): Promise<number | undefined>
   findKey(keyId: string): Promise<Key | undefined>
   /** Rejects with ReportFault where it is not what the statements come to. */
-  readReport(wanted: ReportQuery): Promise<AtSequence<Report>>
+  readReport(wanted: Parameters<typeof readReport>[1]): Promise<AtSequence<Awaited<ReturnType<typeof readReport>>>>
   listUnfinished(month: string): Promise<AtSequence<readonly Unfinished[]>>
+  /** As `readPeriodJournal`, what of the month is invoiced. */
+  readInvoiced(wanted: Parameters<typeof readInvoiced>[1], sequence: number): ReturnType<typeof readInvoiced>
   /** Of a month that was cut off; rejects where the tables do not come as far as the frame that did so. */
-  readPeriodJournal(month: string, sequence: number): Promise<PeriodJournal>
+  readPeriodJournal(month: string, sequence: number): ReturnType<typeof readPeriodJournal>
   listAdminChanges(wanted: AdminChangeQuery): Promise<AtSequence<readonly AdminChange[]>>
 }

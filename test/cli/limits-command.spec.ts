@@ -31,7 +31,7 @@ const limits = async (...words: readonly string[]): Promise<string> => {
       tail,
       runtime,
       platform,
-      config: { requestsPerMinute: 100, catalog, prices: { prices: [] }, tagNames: ['team'] },
+      config: { requestsPerMinute: 100, catalog, prices: { prices: [] }, tagNames: ['team'], invoicing: null },
     })
   registerOperations(program, withSession)
   for (const command of program.commands.flatMap((group) => [group, ...group.commands]))

@@ -319,7 +319,7 @@ t.test('with the tables away: 503, and when to come again', async (t) => {
     listRequests: away,
     ...{ findSheetSequence: away, findKey: away, findRequestFrames: away, listAdminChanges: away, readReport: away },
     ...{ findBalanceSnapshot: away, listTasks: away, listFindings: away, findCheckpoint: away },
-    ...{ listUnfinished: away, readPeriodJournal: away },
+    ...{ listUnfinished: away, readPeriodJournal: away, readInvoiced: away },
   }
   const { url } = await startEdge(t, { readModels })
   for (const path of ['usage', 'statement', 'holds', 'requests', 'charges', 'charges/request-1']) {

@@ -31,7 +31,9 @@ const modelsOf: Readonly<Record<string, readonly string[]>> = {
   '/v1/embeddings': ['openai/text-embedding-3-small', 'gemini/gemini-embedding-001'],
 }
 /** Long before anything that a gateway of the tests has: nothing is posted in another month because of it. */
-const closedMonth = '2020-01'
+export const closedMonth = '2020-01'
+/** Where the example is of what no gateway of the tests has. */
+const bodies: Readonly<Record<string, object>> = { 'POST /admin/v1/invoices': { month: closedMonth } }
 export const documentedModel = 'openai/gpt-4o-mini'
 
 export interface DocumentedGateway {
@@ -63,6 +65,7 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
   })
   const bodyOf = ({ bodyExample, bodySchema, name }: Documented): Pick<Sent, 'body'> => {
     if (bodySchema === null) return {}
+    if (bodies[name] !== undefined) return { body: JSON.stringify(bodies[name]) }
     if (bodyExample === undefined) throw new Error(`the body of ${name} has no example`)
     return { body: JSON.stringify(bodyExample) }
   }
@@ -97,6 +100,7 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
     ['/admin/v1/workspaces/', async () => workspaceId],
     ['/admin/v1/periods/{id}/close', async () => closedMonth],
     ['/admin/v1/periods/{id}/reopen', async () => await closed()],
+    ['/admin/v1/invoices/', async () => await invoiced()],
     ['/admin/v1/plans/', async () => await settled('/admin/v1/plans/')],
     ['/admin/v1/keys/', async () => await keyIn('acme')],
     ['/admin/v1/prices/', async () => documentedModel],
@@ -128,6 +132,14 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
     await client.send('post', { path, headers: adminHeaders, body: '{}' }, answerMs)
     return closedMonth
   }
+  /** Of the gateways that have a seller, and something in that month. */
+  const invoiced = async (): Promise<unknown> => {
+    const path = '/admin/v1/invoices'
+    await closed()
+    await client.send('post', { path, headers: adminHeaders, body: JSON.stringify({ month: closedMonth }) }, answerMs)
+    const { text } = await client.send('get', { path, headers: adminHeaders }, answerMs)
+    return asObject(asArray(asObject(JSON.parse(text))['data'])[0] ?? { id: 'INV-000001' })['id']
+  }
   const subscribed = async (): Promise<string> => {
     const put = (path: string, body: object): Promise<Received> =>
       client.send('put', { path, headers: adminHeaders, body: JSON.stringify(body) }, answerMs)
@@ -144,11 +156,10 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
     const path = template.replace(/\{(?:id|model)\}/, id)
     return path.includes('{key}') ? path.replace('{key}', asText(await keyIn(id))) : path
   }
-  const validOf = async (operation: Documented): Promise<Sent> => ({
-    path: await pathOf(operation),
-    headers: headersOf(operation),
-    ...bodyOf(operation),
-  })
+  const validOf = async (operation: Documented): Promise<Sent> => {
+    if (operation.name === 'POST /admin/v1/invoices') await closed()
+    return { path: await pathOf(operation), headers: headersOf(operation), ...bodyOf(operation) }
+  }
   /** The request to every kind of model that it can be sent to. */
   const onEveryModel = ({ template, method }: Documented, sent: Sent): readonly Sent[] => {
     if (method === 'POST' && template.startsWith('/v1beta/models/'))

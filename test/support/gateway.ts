@@ -130,6 +130,7 @@ export const configOf = (
   workspaceOutcomeBytesMax: sharedLimits.workspaceOutcomeBytesMax,
   corsOrigins: [],
   tagNames: [],
+  invoicing: null,
   requestDeadlineMs: sharedLimits.requestDeadlineMs,
   taskDeadlineMs: configLimits.taskDeadlineMs,
   callbacks: { secret: 'a-secret-of-a-test', allowPrivateAddresses: true },

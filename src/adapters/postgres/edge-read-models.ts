@@ -7,6 +7,7 @@ import { selectFindings } from '../../projections/findings.ts'
 import { selectRequests } from '../../projections/requests/listed-requests.ts'
 import { findRequestFrames } from '../../projections/requests/queries.ts'
 import type { Snapshot } from '../../projections/schema/tables.ts'
+import { readInvoiced } from '../../projections/statements/invoiced.ts'
 import { readStatement } from '../../projections/statements/queries.ts'
 import { readReport } from '../../projections/statements/report.ts'
 import { selectAllTasks } from '../../projections/tasks/queries.ts'
@@ -26,6 +27,12 @@ type ReadInTurn = <T>(
 
 export const edgeReadModels = (at: ReadInTurn): EdgeReadModels => {
   const valueAt = async <T>(read: (trx: Snapshot) => Promise<T>): Promise<T> => (await at(undefined, read)).value
+  const reach = async (sequence: number): Promise<void> => {
+    const read = async (): Promise<number> => (await at(undefined, async () => null)).sequence
+    const bounds = { pausesMs: sharedLimits.projectionStandbyMs, whileMoving: true }
+    const reached = await waitUntilSequence(sequence, { read, ...bounds })
+    if (reached < sequence) throw new Error(`the tables are at frame ${reached}, the month was cut off by ${sequence}`)
+  }
   return {
     findBilling: (workspaceId) => at(workspaceId, (trx) => findBilling(trx, workspaceId)),
     findBalanceSnapshot: (workspaceId, wanted) =>
@@ -48,12 +55,12 @@ export const edgeReadModels = (at: ReadInTurn): EdgeReadModels => {
     readReport: (wanted) => at(undefined, (trx) => readReport(trx, wanted)),
     listAdminChanges: (wanted) => at(undefined, (trx) => selectAdminChanges(trx, wanted)),
     listUnfinished: (month) => at(undefined, (trx) => selectUnfinished(trx, month)),
+    readInvoiced: async (wanted, sequence) => {
+      await reach(sequence)
+      return valueAt((trx) => readInvoiced(trx, wanted))
+    },
     readPeriodJournal: async (month, sequence) => {
-      const read = async (): Promise<number> => (await at(undefined, async () => null)).sequence
-      const bounds = { pausesMs: sharedLimits.projectionStandbyMs, whileMoving: true }
-      const reached = await waitUntilSequence(sequence, { read, ...bounds })
-      if (reached < sequence)
-        throw new Error(`the tables are at frame ${reached}, the month was cut off by ${sequence}`)
+      await reach(sequence)
       return valueAt((trx) => readPeriodJournal(trx, month, sequence))
     },
   }

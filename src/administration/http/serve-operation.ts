@@ -39,6 +39,12 @@ export const serveOperation =
     const { warnings = [] } = result
     if (result.sequence !== undefined) ctx.set(sequenceHeader, String(result.sequence))
     ctx.status = successStatus(operation, result.changed === true)
+    if (result.html !== undefined) {
+      ctx.set('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'")
+      ctx.type = 'html'
+      ctx.body = result.html
+      return
+    }
     ctx.body = { ...result.body, ...(warnings.length === 0 ? {} : { warnings }) }
   }
 

@@ -1,4 +1,5 @@
 import { parseMonth } from '../../domain/instant.ts'
+import { isInvoiced } from '../../domain/ledger/invoices.ts'
 import { type ClosedPeriod, findLastPeriod, type PeriodFact, periodEnd } from '../../domain/ledger/periods.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { Unfinished } from '../../projections/unfinished.ts'
@@ -77,6 +78,8 @@ const closePeriod = async (context: OperationContext, month: string, withExcepti
 /** Throws `not_found`, or `conflict` where a later month is closed. */
 const reopenPeriod = async (context: OperationContext, month: string, reason: string): Promise<void> => {
   requirePeriod(context, month)
+  if (isInvoiced(context.tail.ledger.invoices, month))
+    throw conflict(`${month} was invoiced: what is corrected now is posted later, and invoiced with that month.`)
   const last = findLastPeriod(context.tail.ledger.periods)
   if (last !== null && last.month !== month) throw conflict(`${last.month} is closed after it: reopen that first.`)
   await appendGlobalFacts(context, [{ type: 'PeriodReopened', data: { month, reason } }])

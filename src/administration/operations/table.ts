@@ -4,6 +4,7 @@ import { administratorOperations } from './administrators.ts'
 import { aliasOperations } from './aliases.ts'
 import { creditOperations } from './credits.ts'
 import { eventOperations } from './events.ts'
+import { invoiceOperations } from './invoices.ts'
 import { keyOperations } from './keys.ts'
 import { limitOperations } from './limits.ts'
 import { periodOperations } from './periods.ts'
@@ -29,4 +30,5 @@ export const adminOperations: readonly AdminOperation[] = [
   ...reportOperations,
   ...administratorOperations,
   ...periodOperations,
+  ...invoiceOperations,
 ]

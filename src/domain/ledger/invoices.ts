@@ -1,14 +1,11 @@
 import type { FactOf } from '../../events/envelope.ts'
-import type { InvoiceIssued, InvoiceLine, InvoiceParty, InvoiceTag } from '../../events/types.ts'
+import type { InvoiceIssued, InvoiceLine, InvoiceParty } from '../../events/types.ts'
 import { divideRoundingHalfUp, formatUsd, maxOf, picosPerUsd } from '../money.ts'
 import { applyPeriod, type PeriodFact, type Periods } from './periods.ts'
 
-export interface IssuedInvoice {
-  readonly invoiceId: string
-  readonly number: number
-}
+interface IssuedInvoice extends Pick<InvoiceIssued, 'invoiceId' | 'number' | 'documentDigest'> {}
 
-export interface Invoices {
+interface Invoices {
   lastNumber: number
   /** By month, workspace and month that is covered. */
   readonly issued: Map<string, IssuedInvoice>
@@ -33,13 +30,13 @@ interface PeriodState {
  * was when that was decided. So numbers have no gap and no double, however many issue at once.
  */
 const applyInvoice = ({ periods, invoices }: PeriodState, data: InvoiceIssued): boolean => {
-  const { invoiceId, number, month, covers, sequence, periodDigest } = data
+  const { invoiceId, number, month, covers, sequence, periodDigest, documentDigest } = data
   const period = periods.get(month)
   if (period?.sequence !== sequence || period.closed?.digest !== periodDigest) return false
   const { issued, lastNumber } = invoices
   if (number !== lastNumber + 1 || covers.some((covered) => issued.has(keyOf(data, covered)))) return false
   invoices.lastNumber = number
-  for (const covered of covers) issued.set(keyOf(data, covered), { invoiceId, number })
+  for (const covered of covers) issued.set(keyOf(data, covered), { invoiceId, number, documentDigest })
   return true
 }
 
@@ -56,7 +53,7 @@ export const applyToPeriods = (
 }
 
 /** Entries of a wallet in a month, of one kind and model, that refer to one month. In picos; debits are above zero. */
-export interface InvoicedRow {
+interface InvoicedRow {
   readonly workspaceId: string
   readonly refersTo: string
   readonly kind: InvoiceLine['kind']
@@ -66,7 +63,7 @@ export interface InvoicedRow {
 }
 
 /** The same entries by the value of a tag, empty where they have none. */
-export interface TaggedRow extends Pick<InvoicedRow, 'workspaceId' | 'refersTo' | 'picos'> {
+interface TaggedRow extends Pick<InvoicedRow, 'workspaceId' | 'refersTo' | 'picos'> {
   readonly name: string
   readonly value: string
 }
@@ -76,7 +73,7 @@ export interface InvoicedEntries {
   readonly tagged: readonly TaggedRow[]
 }
 
-export interface InvoiceTerms {
+interface InvoiceTerms {
   readonly prefix: string
   readonly issuedOn: string
   /** More of them are one line, `other`: those of the smallest amounts. */
@@ -152,7 +149,7 @@ const linesOf = (rows: readonly InvoicedRow[], { linesMax }: InvoiceTerms): Invo
   })
 
 /** Of tags that have a value in them. */
-const tagsOf = (tagged: readonly TaggedRow[], { tagValuesMax }: InvoiceTerms): InvoiceTag[] => {
+const tagsOf = (tagged: readonly TaggedRow[], { tagValuesMax }: InvoiceTerms): InvoiceIssued['tags'] => {
   const names = new Set(tagged.flatMap(({ name, value }) => (value === '' ? [] : [name])))
   return [...names].sort(compareText).map((name) => {
     const sums = tagged.filter((row) => row.name === name).map((row) => ({ ...row, name: row.value, requests: 0 }))

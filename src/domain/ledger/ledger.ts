@@ -17,7 +17,7 @@ import {
 } from '../wallet/evolve.ts'
 import { type Hold, initialWallet, type Wallet } from '../wallet/wallet.ts'
 import { admitFrame, type FrameWindow, initialFrameWindow } from './frame-window.ts'
-import { applyToPeriods, type Invoices, initialInvoices } from './invoices.ts'
+import { applyToPeriods, initialInvoices } from './invoices.ts'
 import { findLastPeriod, type PeriodFact, type Periods, periodEnd } from './periods.ts'
 import {
   type ClosedRequest,
@@ -55,7 +55,7 @@ export interface Ledger {
   /** By the id of the event: a row of the tables that names its frame must not make it the end of the task. */
   readonly lateEnds: Map<string, LateEnd>
   readonly periods: Periods
-  readonly invoices: Invoices
+  readonly invoices: ReturnType<typeof initialInvoices>
   /** Before it nothing is posted any more; empty: no month is closed. */
   closedUntil: string
   /** The checkpoint that covers the most frames, the first of equal ones. Its signature is not verified here. */

@@ -1,5 +1,4 @@
 import type { Hold, Wallet } from '../wallet/wallet.ts'
-import type { IssuedInvoice } from './invoices.ts'
 import { findOrCreateWallet, initialLedger, type Ledger } from './ledger.ts'
 import { type ClosedPeriod, findLastPeriod, periodEnd } from './periods.ts'
 
@@ -111,7 +110,11 @@ const periods: RecordKind = {
 
 const invoices: RecordKind = {
   ...mapKind('invoice', (ledger) => ledger.invoices.issued),
-  restore: ({ invoices: restored }, [key = ''], invoice: IssuedInvoice) => {
+  restore: (
+    { invoices: restored },
+    [key = ''],
+    invoice: NonNullable<ReturnType<Ledger['invoices']['issued']['get']>>,
+  ) => {
     restored.issued.set(key, invoice)
     restored.lastNumber = Math.max(restored.lastNumber, invoice.number)
   },

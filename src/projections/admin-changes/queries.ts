@@ -51,6 +51,7 @@ export interface AdminChangeQuery {
   readonly workspaceId?: string | undefined
   readonly types?: readonly string[] | undefined
   readonly actor?: string | undefined
+  readonly subject?: string | undefined
   readonly after?: number | undefined
   readonly readOn?: AdminChangeCursor | undefined
   readonly limit: number
@@ -87,12 +88,13 @@ const changeOf = (row: StoredRow<'admin_changes'>): AdminChange => ({
 /** Newest first. */
 export const selectAdminChanges = async (
   db: ReadModels,
-  { workspaceId, types, actor, after, readOn, limit }: AdminChangeQuery,
+  { workspaceId, types, actor, subject, after, readOn, limit }: AdminChangeQuery,
 ): Promise<readonly AdminChange[]> => {
   let query = db.selectFrom('admin_changes').selectAll().orderBy('sequence', 'desc').orderBy('event_index', 'desc')
   if (workspaceId !== undefined) query = query.where('workspace_id', '=', workspaceId)
   if (types !== undefined) query = query.where('type', 'in', types)
   if (actor !== undefined) query = query.where('actor', '=', storedText(actor))
+  if (subject !== undefined) query = query.where('subject', '=', storedText(subject))
   if (after !== undefined) query = query.where('sequence', '>', BigInt(after))
   if (readOn !== undefined)
     query = query.where(sql<boolean>`(sequence, event_index) < (${BigInt(readOn.sequence)}, ${readOn.eventIndex})`)

@@ -40,13 +40,13 @@ const selectTasks = async (db: ReadModels, workspaceId: string, ids: readonly st
 type Detail = Readonly<Record<string, unknown>>
 
 /** Of an event's detail, which is read whole: PostgreSQL cannot extract U+0000 from JSON. */
-export const textIn = (detail: Detail | null, name: 'note' | 'corrects'): string => {
+export const textIn = (detail: Detail | null, name: 'note' | 'corrects' | 'reason'): string => {
   const text = detail?.[name]
   return typeof text === 'string' ? text : ''
 }
 
 /** What those of the ids that are adjustments correct. */
-const selectCorrected = async (
+export const selectCorrected = async (
   db: ReadModels,
   workspaceId: string,
   ids: readonly string[],

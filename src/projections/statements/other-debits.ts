@@ -20,6 +20,10 @@ export interface OtherDebit {
   readonly workspaceId: string
   readonly kind: 'adjustment' | 'fee'
   readonly time: Date
+  readonly eventTime: Date
+  /** The id of what an adjustment corrects, and why; else empty. */
+  readonly corrects: string
+  readonly reason: string
   /** Below zero for what was given back. */
   readonly debitPicos: bigint
   readonly allocation: Allocation
@@ -37,6 +41,7 @@ interface DebitRow {
   readonly workspace_id: string
   readonly kind: OtherDebit['kind']
   readonly time: Date
+  readonly event_time: Date | null
   readonly amount: string
   readonly detail: Readonly<Record<string, unknown>> | null
 }
@@ -45,7 +50,7 @@ export const selectOtherDebits = async (
   db: ReadModels,
   entries: RawBuilder<unknown>,
 ): Promise<readonly OtherDebit[]> => {
-  const { rows } = await sql<DebitRow>`select e.workspace_id, e.kind, e.time, e.amount, c.detail
+  const { rows } = await sql<DebitRow>`select e.workspace_id, e.kind, e.time, e.event_time, e.amount, c.detail
     from (${entries}) e
     left join admin_changes c on c.sequence = e.sequence and c.event_index = e.event_index and e.kind = 'adjustment'
     where e.kind in ('adjustment', 'fee') and e.kind <> 'charge'`.execute(db) // Of the index of movements other than charges.
@@ -53,9 +58,12 @@ export const selectOtherDebits = async (
   for (const [workspaceId, some] of Map.groupBy(rows, ({ workspace_id }) => workspace_id)) {
     const ids = some.map(({ detail }) => textIn(detail, 'corrects')).filter((id) => id !== '')
     const allocations = await findAllocations(db, workspaceId, new Set(ids))
-    for (const { kind, time, amount, detail } of some) {
-      const allocation = allocations.get(textIn(detail, 'corrects')) ?? unallocated
-      debits.push({ workspaceId, kind, time, debitPicos: -parsePicos(amount), allocation })
+    for (const { kind, time, event_time: eventTime, amount, detail } of some) {
+      const corrects = textIn(detail, 'corrects')
+      const allocation = allocations.get(corrects) ?? unallocated
+      const named = { corrects, reason: textIn(detail, 'reason') }
+      const debitPicos = -parsePicos(amount)
+      debits.push({ workspaceId, kind, time, eventTime: eventTime ?? time, ...named, debitPicos, allocation })
     }
   }
   return debits

@@ -15,7 +15,8 @@ const timeFormats = {
 } as const
 
 type TimeGroup = keyof typeof timeFormats
-type NamedGroup = 'workspace' | 'account' | 'model' | 'key' | 'surface' | 'end_user' | TimeGroup
+type NamedGroup = 'workspace' | 'account' | 'model' | 'key' | 'surface' | 'end_user' | 'event_month' | TimeGroup
+/** Those that can be asked for. */
 export const reportGroups: readonly NamedGroup[] = [
   ...(['workspace', 'account', 'model', 'key', 'surface', 'end_user'] as const),
   ...(['hour', 'day', 'week', 'month'] as const),
@@ -35,6 +36,8 @@ export interface ReportQuery {
   readonly from: Date
   /** Excluded. */
   readonly to: Date
+  /** Absent: all. */
+  readonly workspaceId?: string | undefined
   readonly groupBy: readonly ReportGroup[]
 }
 
@@ -87,6 +90,8 @@ const groupColumn = (group: ReportGroup): RawBuilder<string> => {
       return sql<string>`e.workspace_id`
     case 'account':
       return sql<string>`coalesce((select account from workspaces where workspace_id = e.workspace_id), '')`
+    case 'event_month':
+      return sql<string>`to_char(coalesce(e.event_time, e.time) at time zone 'UTC', 'YYYY-MM')`
     case 'model':
       return sql<string>`coalesce(u.model, t.model, '')`
     case 'key':
@@ -107,11 +112,12 @@ const startOf = (instant: Date) => sql`(
 )`
 
 /** Of each wallet, cut as its statement is: in the order of the log, where it first reaches the instant. */
-const spansOf = ({ from, to }: Pick<ReportQuery, 'from' | 'to'>) => sql`spans as materialized (
+const spansOf = ({ from, to, workspaceId }: Omit<ReportQuery, 'groupBy'>) => sql`spans as materialized (
   select w.workspace_id, first.sequence, first.event_index, first.line,
     last.sequence as to_sequence, last.event_index as to_index, last.line as to_line
   from wallets w cross join lateral ${startOf(from)} first left join lateral ${startOf(to)} last on true
-  where last.sequence is null or (first.sequence, first.event_index, first.line) < (last.sequence, last.event_index, last.line)
+  where (last.sequence is null or (first.sequence, first.event_index, first.line) < (last.sequence, last.event_index, last.line))
+    and ${workspaceId === undefined ? sql`true` : sql`w.workspace_id = ${workspaceId}`}
 )`
 
 const entriesInSpans = sql`spans s join wallet_entries e on e.workspace_id = s.workspace_id
@@ -157,7 +163,7 @@ const selectCharges = async (db: ReadModels, wanted: ReportQuery): Promise<reado
 
 const debitValue = (
   group: ReportGroup,
-  { workspaceId, time, allocation }: OtherDebit,
+  { workspaceId, time, eventTime, allocation }: OtherDebit,
   accounts: ReadonlyMap<string, string>,
 ): string => {
   switch (group) {
@@ -165,6 +171,8 @@ const debitValue = (
       return workspaceId
     case 'account':
       return accounts.get(workspaceId) ?? ''
+    case 'event_month':
+      return formatTime(eventTime, 'month')
     default:
       return isTimeGroup(group) ? formatTime(time, group) : allocatedTo(allocation, group)
   }

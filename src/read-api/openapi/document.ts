@@ -111,7 +111,8 @@ const bodyOf = ({ request, example, takesMore, takesForm }: Operation, component
   return { requestBody: { ...more, required: true, content: { 'application/json': json, ...form } } }
 }
 
-const contentOf = ({ schema, streams }: ResponseDescription, components: Components): JsonObject => {
+const contentOf = ({ schema, streams, isHtml }: ResponseDescription, components: Components): JsonObject => {
+  if (isHtml === true) return { content: { 'text/html': { schema: { type: 'string' } } } }
   const events = streams === true ? { 'text/event-stream': { schema: { type: 'string' } } } : {}
   if (schema === null) return streams === true ? { content: events } : {}
   return { content: { 'application/json': { schema: components.resolved(schema) }, ...events } }

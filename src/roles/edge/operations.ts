@@ -367,7 +367,7 @@ const describeAdministration = (operation: AdminOperation): Operation => {
   const { method, path } = http
   const changes = changesLog(operation)
   const named = /[:*]id/.test(path)
-  const shows = administrationShows(answer)
+  const shows = answer === 'html' ? { schema: null, isHtml: true as const } : administrationShows(answer)
   return {
     method,
     path,

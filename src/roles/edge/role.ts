@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { OperationContext } from '../../administration/operation.ts'
 import type { Verifier } from '../../audit/note.ts'
 import { liveCatalog } from '../../domain/routing/overlay.ts'
 import type { Catalog, Random } from '../../domain/routing/plan.ts'
@@ -57,6 +58,8 @@ interface EdgeParts {
   readonly endUserKeys: EndUserKeyStore
   /** Of the tags that a request may carry. Default none. */
   readonly tagNames?: readonly string[]
+  /** Who invoices whom. Default: no invoices are issued. */
+  readonly invoicing?: OperationContext['invoicing']
   readonly tasks: EdgeTasks
   readonly callbacks: boolean
   readonly taskDeadlineMs: number
@@ -160,11 +163,11 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
     accepting: checkOf(server.phase === 'open', 'is stopping'),
     recording: inference.check,
   })
-  const tagNames = parts.tagNames ?? []
+  const { tagNames = [], invoicing = () => null } = parts
   const server = createServer({
     ...parts,
     catalog,
-    administration: { ...parts, tagNames, log, tail, writer, configured: parts.catalog, catalog },
+    administration: { ...parts, tagNames, invoicing, log, tail, writer, configured: parts.catalog, catalog },
     inference,
     endUsers: new EndUserIds({ ...parts, store: parts.endUserKeys }),
     tagNames,

@@ -250,6 +250,60 @@ t.test('a month is closed once what it has is settled, and reopened', async (t) 
   )
 })
 
+t.test('a closed month is invoiced once', async (t) => {
+  const totals = {
+    ...{ workspaces: 1, requests: 2, opening: '0', credits: '10', charges: '1.5', corrections: '0' },
+    ...{ fees: '0', lapsed: '0', closing: '9' },
+  }
+  const row = { workspaceId, refersTo: '2026-01', kind: 'usage', model: 'openai/m', requests: 2 } as const
+  const asked: unknown[] = []
+  const changes: AdminChange[] = []
+  const readModels = {
+    listUnfinished: async () => ({ sequence: 9, value: [] }),
+    readPeriodJournal: async () => ({ digest: 'ab'.repeat(32), totals }),
+    readInvoiced: async (wanted: unknown) => {
+      asked.push(wanted)
+      return { rows: [{ ...row, picos: 1_505_000_000_000n }], tagged: [] }
+    },
+    listAdminChanges: async ({ subject, limit }: AdminChangeQuery) => ({
+      sequence: 9,
+      value: changes.filter((each) => subject === undefined || each.subject === subject).slice(0, limit),
+    }),
+  }
+  const seller = { name: 'Gateway GmbH', address: ['Berlin'], tax_id: 'DE1' }
+  const buyers = { [workspaceId]: { name: 'Acme', address: [], tax_rate: '7' } }
+  const invoicing = () => ({ seller, tax_rate: '19', buyers })
+  const { ask, edge, said } = await start(t, { readModels, invoicing, tagNames: ['team'] })
+  const month = { month: '2026-01' }
+  t.match(await ask('POST', 'invoices', month), refused(409, 'conflict'), 'an open month')
+  t.match(await ask('POST', 'periods/2026-01/close', {}), { status: 201 })
+  t.match(await ask('POST', 'invoices', { ...month, workspace: 'nobody' }), refused(404, 'not_found'))
+  for (const body of [{}, { month: '2026-13' }, { ...month, tax_rate: '-1' }, { ...month, workspace: 'A b' }])
+    t.match(await ask('POST', 'invoices', body), { status: 400 }, JSON.stringify(body))
+  const issued = await ask('POST', 'invoices', { ...month, workspace: workspaceId })
+  const figures = { net: '1.51', tax: '0.11', gross: '1.62', workspace: workspaceId, kind: 'invoice', number: 1 }
+  t.match(issued, { status: 201, body: { object: 'list', data: [{ id: 'INV-000001', ...figures }] } })
+  t.same(asked, [{ ...month, workspaceId, tagNames: ['team'] }])
+  t.match(await ask('POST', 'invoices', month), { status: 200, body: { data: [] } }, 'invoiced before')
+  t.match(await ask('POST', 'periods/2026-01/reopen', { reason: 'x' }), refused(409, 'conflict'))
+  const [event, ...others] = only(said(), 'InvoiceIssued')
+  t.same(others, [])
+  t.match(event, { subject: 'INV-000001', actor: 'admin:ana', data: { buyer: { name: 'Acme' }, taxRate: '7' } })
+
+  const { subject, data: detail } = event!
+  const place = { sequence: 9, eventIndex: 0, type: 'InvoiceIssued', workspaceId, subject, actor: null }
+  changes.push({ ...place, detail: { ...detail }, time: new Date() })
+  t.match(await ask('GET', 'invoices'), { status: 200, body: { data: [figures], next_cursor: null } })
+  const shown = await ask('GET', 'invoices/INV-000001')
+  t.match(shown.body, { ...figures, seller, lines: [{ model: 'openai/m', amount: '1.505' }], exact: '1.505' })
+  t.match(await ask('GET', 'invoices/INV-000002'), refused(404, 'not_found'))
+  const authorization = `Bearer ${token}`
+  const document = await fetch(`${edge.url}/admin/v1/invoices/INV-000001/document`, { headers: { authorization } })
+  t.match(document.headers.get('content-type'), /^text\/html/)
+  t.match(document.headers.get('content-security-policy'), /^default-src 'none'/)
+  t.equal(hash('sha256', await document.text()), shown.body['digest'])
+})
+
 t.test('a report of a month, by groups', async (t) => {
   const asked: ReportQuery[] = []
   const row = { requests: 2, chargesPicos: 5_000_000_000_000n, correctionsPicos: -1_000_000_000_000n, feesPicos: 0n }

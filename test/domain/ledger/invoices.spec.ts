@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  decideInvoices,
-  type InvoicedEntries,
-  type InvoicedRow,
-  type Invoices,
-} from '../../../src/domain/ledger/invoices.ts'
+import { decideInvoices, type InvoicedEntries } from '../../../src/domain/ledger/invoices.ts'
 import { applyFrame, initialLedger, type Ledger } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { type Fact, wrapEvent } from '../../../src/events/envelope.ts'
 import type { InvoiceIssued } from '../../../src/events/types.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
+
+type InvoicedRow = InvoicedEntries['rows'][number]
+type Invoices = Ledger['invoices']
 
 const digest = 'ab'.repeat(32)
 const totals = {

@@ -1,13 +1,15 @@
 import { hash } from 'node:crypto'
 import t from 'tap'
 import { createSigner, deriveVerifier } from '../../../src/audit/note.ts'
+import { openOperatorPlatform } from '../../../src/cli/platform.ts'
 import { pick } from '../../fuzz/mutations.ts'
-import { documentedOperations, documentedSheets } from '../../support/documented-operations.ts'
-import { startTestGateway } from '../../support/gateway.ts'
+import { opened, routed, used } from '../../roles/projector/facts.ts'
+import { closedMonth, documentedOperations, documentedSheets } from '../../support/documented-operations.ts'
+import { runtime, startTestGateway } from '../../support/gateway.ts'
 import { invalidOf } from '../../support/invalid-input.ts'
 import type { Documented, Sent } from '../../support/openapi-client.ts'
 import { randomOf } from '../../support/random.ts'
-import { videoOptions } from '../../support/video.ts'
+import { quick, videoOptions } from '../../support/video.ts'
 
 const seed = Number(process.env['OPENAPI_SEED'] ?? Date.now() % 100_000)
 /** Invalid requests to each operation. */
@@ -20,7 +22,18 @@ const token = 'a-token-of-ana-that-nobody-can-guess'
 
 const start = async (t: Parameters<typeof startTestGateway>[0]) => {
   const admins = [{ name: 'ana', sha256: hash('sha256', token), role: 'owner' as const }]
-  const { gateway, account } = await startTestGateway(t, videoOptions(documentedSheets, { admins, audit }))
+  const invoicing = { seller: { name: 'Gateway GmbH', address: [] } }
+  const options = videoOptions(documentedSheets, { admins, audit, invoicing })
+  const { gateway, account, config } = await startTestGateway(t, options)
+  const clock = (): number => Date.parse(`${closedMonth}-10`)
+  const { log, stop } = await openOperatorPlatform(config, { ...runtime, clock }, quick.videoPoller)
+  const billed = { workspaceId: 'billed' }
+  await log.append([
+    { ...opened(), data: { ...opened().data, ...billed } },
+    routed('long-ago', billed),
+    used('long-ago', billed),
+  ])
+  await stop()
   const { secret, workspaceId } = account
   return documentedOperations({ url: gateway.url, secret, adminToken: token, workspaceId })
 }

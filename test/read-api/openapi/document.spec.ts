@@ -49,6 +49,7 @@ t.test('what creates nothing, as a revocation, has no 201', async (t) => {
     '/admin/v1/keys/:id/revoke': ['200'],
     '/admin/v1/periods/:id/close': ['200', '201'],
     '/admin/v1/periods/:id/reopen': ['200', '201'],
+    '/admin/v1/invoices': ['200', '201'],
     '/admin/v1/prices': ['200', '201'],
     '/admin/v1/prices/import': ['200', '201'],
   })

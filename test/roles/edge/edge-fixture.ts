@@ -1,5 +1,6 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
+import type { OperationContext } from '../../../src/administration/operation.ts'
 import type { Verifier } from '../../../src/audit/note.ts'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd } from '../../../src/domain/money.ts'
@@ -143,6 +144,7 @@ export interface EdgeOptions {
   readonly rateRecords?: RateRecords
   readonly endUserKeys?: MemoryEndUserKeys
   readonly tagNames?: readonly string[]
+  readonly invoicing?: OperationContext['invoicing']
   readonly corsOrigins?: readonly string[]
   readonly requestsPerMinute?: number
   readonly requestDeadlineMs?: number
@@ -186,6 +188,7 @@ export const noReadModels: EdgeReadModels = {
   readReport: () => empty({ rows: [], workspaces: 0 }),
   listAdminChanges: () => empty([]),
   listUnfinished: () => empty([]),
+  readInvoiced: () => Promise.reject(new Error('there are no tables')),
   readPeriodJournal: () => Promise.reject(new Error('there are no tables')),
 }
 
@@ -322,6 +325,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     rateRecords: options.rateRecords ?? new MemoryRates(),
     endUserKeys: options.endUserKeys ?? new MemoryEndUserKeys(),
     tagNames: options.tagNames ?? [],
+    ...(options.invoicing === undefined ? {} : { invoicing: options.invoicing }),
     requestsPerMinute: () => options.requestsPerMinute ?? null,
     ...(options.requestDeadlineMs === undefined ? {} : { requestDeadlineMs: options.requestDeadlineMs }),
     listen: { host: '127.0.0.1', port: 0, tls: options.tls },
