@@ -21,6 +21,8 @@ const options = {
   ...{ strict: true, strictTypes: false, strictTuples: false, strictRequired: false },
   // The schemas are ours, and a test validates them against the meta-schema: no need to at start.
   ...{ meta: false, validateSchema: false },
+  // V8 does as well without it, and it takes half of the time of a compilation.
+  code: { optimize: false },
 } as const
 const compilers = { first: new Ajv(options), every: new Ajv({ ...options, allErrors: true }) } as const
 for (const compiler of Object.values(compilers)) {

@@ -6,7 +6,7 @@ import { describeOldNode, version } from '../../src/cli/version.ts'
 import { readRecord } from '../../src/embedded/record.ts'
 import { until } from '../support/clients.ts'
 import { temporaryFolder } from '../support/gateway.ts'
-import { mainFile, programEnvironment } from '../support/program.ts'
+import { programEnvironment } from '../support/program.ts'
 import { installByHand, installByNpm, installOldestNode, repository, run, startServe, terminate } from './installed.ts'
 
 const isWhole = (process.env['PACKAGE_WHOLE'] ?? '') !== ''
@@ -58,7 +58,7 @@ t.test('one version, in the package, the lock and the changelog', async (t) => {
 t.test('its version is printed without loading the program', async (t) => {
   const folder = await temporaryFolder(t)
   const env = programEnvironment({ NODE_V8_COVERAGE: folder })
-  const { stdout } = await run(process.execPath, [mainFile, '--version'], { env })
+  const { stdout } = await run(process.execPath, [join(repository, 'src', 'main.ts'), '--version'], { env })
   t.equal(stdout, `${version}\n`)
   const [coverage = ''] = readdirSync(folder)
   const scripts = JSON.parse(readFileSync(join(folder, coverage), 'utf8'))

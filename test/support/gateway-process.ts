@@ -3,16 +3,13 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { verifierText } from '../../src/audit/note.ts'
 import type { GatewayBounds } from '../../src/cli/gateway.ts'
 import type { AuditConfig } from '../../src/config/audit.ts'
 import type { Config } from '../../src/config/config.ts'
 import type { External } from '../../src/config/servers.ts'
 import type { RoleName } from '../../src/roles/role.ts'
-import { mainFile, programEnvironment, programFlags } from './program.ts'
-
-const boundedFile = fileURLToPath(new URL('serve-with-bounds.ts', import.meta.url))
+import { boundedFile, mainFile, programEnvironment, programFlags } from './program.ts'
 
 const programOf = (bounds: GatewayBounds | undefined): readonly string[] =>
   bounds === undefined

@@ -1,14 +1,22 @@
 import { type ChildProcess, execFile, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
 /** Node's own, with which the Makefile starts the program. */
 export const programFlags = ['--max-semi-space-size=32'] as const
 
-export const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
-const hostFile = fileURLToPath(new URL('program-host.ts', import.meta.url))
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const bundle = process.env['PROGRAM_BUNDLE'] ?? ''
+
+/** Of the bundle that `make test` makes, else the source. */
+const programFile = (name: string): string => (bundle === '' ? join(root, `${name}.ts`) : join(bundle, `${name}.mjs`))
+
+export const mainFile = programFile('src/main')
+export const boundedFile = programFile('test/support/serve-with-bounds')
+const hostFile = programFile('test/support/program-host')
 const outputBytesMax = 64 * 1024 * 1024
 
 /** What configures the program where the tests are run: with a key there it would ask a real provider. */
