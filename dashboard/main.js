@@ -6,6 +6,7 @@ import { charges } from './views/charges.js'
 import { findings } from './views/findings.js'
 import { health } from './views/health.js'
 import { keys } from './views/keys.js'
+import { months } from './views/months.js'
 import { overview } from './views/overview.js'
 import { requests } from './views/requests.js'
 import { spend } from './views/spend.js'
@@ -18,7 +19,7 @@ import { workspaces } from './views/workspaces.js'
 /** @typedef {import('./views.d.ts').View} View */
 
 const ofWorkspace = [overview, spend, statement, requests, charges, videos, tail, findings, health]
-const ofAll = [workspaces, tail, findings, health]
+const ofAll = [workspaces, months, tail, findings, health]
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
 

@@ -109,6 +109,8 @@ const openSession = (ask, { administrator, workspace }) => {
      */
     ledger: async (scope, path, query = {}, signal) =>
       (await ask('GET', ledgerOf(scope) + path + queryText(query), { signal })).json(),
+    /** @param {string} path */
+    text: async (path) => (await ask('GET', path)).text(),
     /**
      * @param {string | null} scope
      * @param {string} path

@@ -2,8 +2,11 @@
 import type { SetLimitsRequest } from '../src/administration/requests.types.ts'
 import type {
   AdministratorResponse,
+  InvoiceResponse,
   KeyResponse,
+  PeriodResponse,
   StandingLimitsResponse,
+  UnfinishedResponse,
   WorkspaceResponse,
 } from '../src/administration/responses.types.ts'
 import type {
@@ -36,6 +39,9 @@ export type Task = LedgerTasksResponse['data'][number]
 export type Finding = LedgerFindingsResponse['data'][number]
 export type Health = LedgerHealthResponse
 export type Workspace = WorkspaceResponse
+export type Period = PeriodResponse
+export type Unfinished = UnfinishedResponse
+export type Invoice = InvoiceResponse
 export type Administrator = AdministratorResponse
 export type Permission = Administrator['permissions'][number]
 /** An administrator's has more members than the workspace's own. */

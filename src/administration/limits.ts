@@ -9,5 +9,6 @@ export const administrationLimits = {
   invoiceTagValuesMax: 50, // Of one of at most 32 tags.
   invoiceBytesPerAppend: 200_000, // Of events that go into one frame; one that is larger goes alone.
   invoiceTries: 20, // Each means that another process has issued some meanwhile.
+  unfinishedRowsMax: 1_000, // Of one answer; closing names the first, and goes by all of them.
   reportRowsMax: 10_000, // Of one answer: a few megabytes. The command has no such bound.
 } as const

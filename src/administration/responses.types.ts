@@ -428,3 +428,13 @@ export type SubscriptionResponse = {
    */
   readonly renews: boolean
 }
+
+/**
+ * Keeps a month from being closed: a request or a task without an end, or a figure that nobody has confirmed or corrected.
+ */
+export type UnfinishedResponse = {
+  readonly object: 'unfinished'
+  readonly kind: 'open request' | 'open task' | 'unexplained usage' | 'unexplained deduction'
+  readonly workspace: string
+  readonly id: string
+}

@@ -98,6 +98,7 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
       (verb) => [`/admin/v1/workspaces/{id}/${verb}`, async () => opened()] as const,
     ),
     ['/admin/v1/workspaces/', async () => workspaceId],
+    ['/admin/v1/periods/{id}/unfinished', async () => closedMonth],
     ['/admin/v1/periods/{id}/close', async () => closedMonth],
     ['/admin/v1/periods/{id}/reopen', async () => await closed()],
     ['/admin/v1/invoices/', async () => await invoiced()],

@@ -138,6 +138,20 @@ export const periodOperations: readonly AdminOperation[] = [
     },
   }),
   defineOperation({
+    name: 'period.unfinished',
+    permission: 'read_money',
+    summary: 'What keeps a month from being closed, at most the first 1,000',
+    answer: 'list of unfinished',
+    http: { method: 'get', path: '/admin/v1/periods/:id/unfinished' },
+    run: async ({ readModels }, { id }) => {
+      const { sequence, value } = await fromTables(readModels.listUnfinished(requireMonth(id)))
+      const data = value.slice(0, administrationLimits.unfinishedRowsMax).map(({ kind, workspaceId, id: of }) => ({
+        ...{ object: 'unfinished', kind, workspace: workspaceId, id: of },
+      }))
+      return { sequence, body: { object: 'list', data, next_cursor: null } }
+    },
+  }),
+  defineOperation({
     name: 'period.list',
     permission: 'read_money',
     summary: 'The months that are closed, with what they came to',

@@ -223,6 +223,9 @@ t.test('a month is closed once what it has is settled, and reopened', async (t) 
   const open = await ask('POST', 'periods/2026-01/close', {})
   t.match(open, { status: 409, body: { error: { message: /open task task_1 of acme/ } } })
   t.same(said(), [])
+  const listed = { object: 'unfinished', kind: 'open task', workspace: workspaceId, id: 'task_1' }
+  t.match(await ask('GET', 'periods/2026-01/unfinished'), { status: 200, body: { data: [listed] } })
+  t.match(await ask('GET', 'periods/January/unfinished'), refused(404, 'not_found'))
   const closed = { month: '2026-01', state: 'closed', ...journal, exceptions: 1 }
   t.match(await ask('POST', 'periods/2026-01/close', { with_exceptions: true }), { status: 201, body: closed })
   t.match(await ask('POST', 'periods/2026-01/close', {}), { status: 200, body: closed }, 'closed before')

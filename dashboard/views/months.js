@@ -1,0 +1,201 @@
+// @ts-check
+import { ask } from '../dialogs.js'
+import { h } from '../dom.js'
+import { field, heading, load, section, state, table } from '../parts.js'
+import { readAll } from '../session.js'
+import { download } from './statement.js'
+
+/** @typedef {import('../types.d.ts').Period} Period */
+/** @typedef {import('../types.d.ts').Unfinished} Unfinished */
+/** @typedef {import('../types.d.ts').Invoice} Invoice */
+/** @typedef {import('../views.d.ts').ViewContext} ViewContext */
+
+/** @param {string} month such as 2026-11 @param {number} by */
+const monthAfter = (month, by) => {
+  const [year = 0, number = 0] = month.split('-').map(Number)
+  return new Date(Date.UTC(year, number - 1 + by)).toISOString().slice(0, 7)
+}
+
+/** The one after the last that is closed; where none is, the last that is over.
+ *
+ * @param {readonly Period[]} periods in the order of their months
+ */
+const nextToClose = (periods) => {
+  const last = periods.at(-1)
+  if (last?.state === 'closing') return last.month
+  return last === undefined ? monthAfter(new Date().toISOString(), -1) : monthAfter(last.month, 1)
+}
+
+/** @param {string} month @param {readonly Unfinished[]} open @param {ViewContext} context @param {() => void} again */
+const close = (month, open, { session }, again) => {
+  const anyway = h('input', { type: 'checkbox', required: open.length > 0 })
+  ask({
+    title: `Close ${month}?`,
+    body: [
+      h('p', {}, 'Its statements are final then: what comes later is posted in the next month.'),
+      open.length === 0 ? null : field(`Close it with ${open.length} open entries`, anyway),
+    ],
+    confirm: 'Close the month',
+    work: async () => {
+      await session.change('POST', `/admin/v1/periods/${month}/close`, { with_exceptions: anyway.checked })
+      again()
+    },
+  })
+}
+
+/** @param {string} month @param {ViewContext} context @param {() => void} again */
+const reopen = (month, { session }, again) => {
+  const reason = h('input', { type: 'text', required: true, maxlength: 200, autocomplete: 'off' })
+  ask({
+    title: `Reopen ${month}?`,
+    body: [field('Reason', reason, 'It is kept in the log.')],
+    confirm: 'Reopen the month',
+    isDangerous: true,
+    work: async () => {
+      await session.change('POST', `/admin/v1/periods/${month}/reopen`, { reason: reason.value.trim() })
+      again()
+    },
+  })
+}
+
+/** @param {string} month @param {ViewContext} context @param {() => void} again */
+const invoice = (month, { session }, again) =>
+  ask({
+    title: `Invoice ${month}?`,
+    body: [h('p', {}, 'Every workspace gets an invoice for what is not invoiced yet. An invoice cannot be withdrawn.')],
+    confirm: 'Issue the invoices',
+    work: async () => {
+      /** @type {{ data: Invoice[] }} */
+      let issued
+      do issued = await session.change('POST', '/admin/v1/invoices', { month })
+      while (issued.data.length > 0)
+      again()
+    },
+  })
+
+/** @param {string} label @param {string} text @param {() => void} click */
+const button = (label, text, click) => h('button', { type: 'button', 'aria-label': label, click }, text)
+
+/** @param {readonly Unfinished[]} open */
+const checklist = (open) =>
+  table(
+    'What is open',
+    /** @type {import('../parts.js').Column<Unfinished>[]} */ ([
+      { name: 'What', cell: ({ kind }) => kind },
+      {
+        name: 'Workspace',
+        cell: ({ workspace }) => h('a', { href: `#/w/${encodeURIComponent(workspace)}/findings` }, workspace),
+      },
+      { name: 'Id', cell: ({ id }) => h('span', { class: 'id', title: id }, id) },
+    ]),
+    open,
+    'Nothing is open: no request, no video, no exception.',
+  )
+
+/** @param {readonly Period[]} periods @param {ViewContext} context @param {() => void} again */
+const periodsTable = (periods, context, again) => {
+  const mayMove = context.session.may('move_money')
+  const last = periods.at(-1)
+  return table(
+    'Closed months',
+    /** @type {import('../parts.js').Column<Period>[]} */ ([
+      { name: 'Month (UTC)', cell: ({ month }) => month },
+      { name: 'State', cell: (period) => state(period.state, period.state === 'closed' ? 'good' : 'busy') },
+      { name: 'Charges, USD', cell: () => null, amount: ({ totals }) => totals?.charges ?? '0' },
+      { name: 'Corrections, USD', cell: () => null, amount: ({ totals }) => totals?.corrections ?? '0' },
+      { name: 'Fees, USD', cell: () => null, amount: ({ totals }) => totals?.fees ?? '0' },
+      { name: 'Open when closed', numeric: true, cell: ({ exceptions }) => String(exceptions ?? '') },
+      {
+        name: 'Digest',
+        cell: ({ digest }) => h('span', { class: 'id', title: digest ?? '' }, (digest ?? '').slice(0, 12)),
+      },
+      ...(mayMove
+        ? [
+            {
+              name: 'Change',
+              cell: (/** @type {Period} */ period) =>
+                h(
+                  'span',
+                  { class: 'buttons' },
+                  period.state === 'closed'
+                    ? button(`Invoice ${period.month}`, 'Invoice', () => invoice(period.month, context, again))
+                    : null,
+                  period === last
+                    ? button(`Reopen ${period.month}`, 'Reopen', () => reopen(period.month, context, again))
+                    : null,
+                ),
+            },
+          ]
+        : []),
+    ]),
+    periods.toReversed(),
+    'No month is closed yet.',
+  )
+}
+
+/** @param {readonly Invoice[]} invoices @param {ViewContext} context */
+const invoicesTable = (invoices, { session }) => {
+  /** @param {string} id */
+  const save = async (id) =>
+    download([await session.text(`/admin/v1/invoices/${encodeURIComponent(id)}/document`)], 'text/html', `${id}.html`)
+  return table(
+    'Invoices',
+    /** @type {import('../parts.js').Column<Invoice>[]} */ ([
+      { name: 'Number', cell: ({ id }) => button(`Save ${id}`, id, () => void save(id)) },
+      { name: 'Date (UTC)', cell: ({ issued_on }) => issued_on },
+      {
+        name: 'Kind',
+        cell: ({ kind, corrects }) =>
+          (kind === 'invoice' ? 'Invoice' : 'Credit note') + (corrects === null ? '' : ` to ${corrects}`),
+      },
+      { name: 'Workspace', cell: ({ workspace }) => workspace },
+      { name: 'Month (UTC)', cell: ({ month }) => month },
+      { name: 'Net, USD', cell: () => null, amount: ({ net }) => net },
+      { name: 'Tax, USD', cell: () => null, amount: ({ tax }) => tax },
+      { name: 'Total, USD', cell: () => null, amount: ({ gross }) => gross },
+    ]),
+    invoices,
+    'No invoice yet.',
+  )
+}
+
+/** @type {import('../views.d.ts').View} */
+export const months = {
+  name: 'months',
+  title: 'Months',
+  permission: 'read_money',
+  show: (context) => {
+    const { session, root, signal } = context
+    const body = h('div', { class: 'stack' })
+    root.append(heading('Months'), body)
+    const read = async () => {
+      /** @type {{ data: Period[] }} */
+      const { data: periods } = await session.get('/admin/v1/periods', {}, signal)
+      const month = nextToClose(periods)
+      /** @type {{ data: Unfinished[] }} */
+      const { data: open } = await session.get(`/admin/v1/periods/${month}/unfinished`, {}, signal)
+      const invoices = /** @type {Invoice[]} */ (
+        await readAll((cursor) => session.get('/admin/v1/invoices', { cursor, limit: 1000 }, signal))
+      )
+      return { periods, month, open, invoices }
+    }
+    const again = () => void load(body, signal, read, show)
+    /** @param {Awaited<ReturnType<typeof read>>} answer */
+    const show = ({ periods, month, open, invoices }) => [
+      section(
+        h('h2', {}, `Close ${month}`),
+        checklist(open),
+        session.may('move_money')
+          ? h(
+              'button',
+              { type: 'button', class: 'primary', click: () => close(month, open, context, again) },
+              `Close ${month}`,
+            )
+          : null,
+      ),
+      section(h('h2', {}, 'Closed months'), periodsTable(periods, context, again)),
+      section(h('h2', {}, 'Invoices'), invoicesTable(invoices, context)),
+    ]
+    again()
+  },
+}
