@@ -63,6 +63,7 @@ export const exchange = (network: Network, port: number, request: SimRequest): P
   )
   return new Promise((resolve) => {
     const leave = (): void => {
+      clearTimeout(patience)
       resolve(parse(received))
       socket.destroy()
     }
@@ -70,7 +71,7 @@ export const exchange = (network: Network, port: number, request: SimRequest): P
       received += piece
       if (leavesAfter !== null && received.length > leavesAfter) leave()
     })
-    setTimeout(leave, patienceMs)
+    const patience = setTimeout(leave, patienceMs)
     socket.on('end', leave)
     socket.on('close', leave)
   })

@@ -43,7 +43,7 @@ export class SimSocket extends Duplex {
   }
 
   override _write(chunk: Uint8Array, _encoding: BufferEncoding, done: Done): void {
-    this.#send(Buffer.from(chunk), done)
+    this.#send(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length), done)
   }
 
   override _writev(chunks: readonly { readonly chunk: Uint8Array }[], done: Done): void {

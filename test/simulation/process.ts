@@ -34,7 +34,7 @@ const current = new AsyncLocalStorage<SimProcess>()
 export const currentProcess = (): SimProcess | undefined => current.getStore()
 
 export const runIn = <T>(process: SimProcess | undefined, work: () => T): T =>
-  process === undefined ? current.exit(work) : current.run(process, work)
+  current.getStore() === process ? work() : process === undefined ? current.exit(work) : current.run(process, work)
 
 /** What a call to a port of a dead process returns: nothing comes back. */
 export const noAnswer = <T>(): Promise<T> => new Promise<T>(() => {})

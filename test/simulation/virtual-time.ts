@@ -10,8 +10,16 @@ interface Task {
   /** Among tasks of one instant the order in which they were scheduled. */
   order: number
   readonly process: SimProcess | undefined
-  readonly run: () => void
+  run: () => void
   isCancelled: boolean
+}
+
+const nothing = (): void => undefined
+
+/** What it would have done is not kept in memory until its time. */
+const cancel = (task: Task): void => {
+  task.isCancelled = true
+  task.run = nothing
 }
 
 const isBefore = (one: Task, other: Task): boolean =>
@@ -93,7 +101,7 @@ class VirtualTimer {
   }
 
   close(): this {
-    this.#task.isCancelled = true
+    cancel(this.#task)
     return this
   }
 
@@ -250,7 +258,7 @@ export class VirtualTime {
       clearTimeout: clear,
       clearInterval: clear,
       clearImmediate: (task: Task | undefined) => {
-        if (task !== undefined) task.isCancelled = true
+        if (task !== undefined) cancel(task)
       },
     }
   }
@@ -283,10 +291,16 @@ export class VirtualTime {
   }
 
   #dateClass(): DateConstructor {
-    return new Proxy(realDate, {
-      construct: (target, values, newTarget) =>
-        Reflect.construct(target, values.length === 0 ? [this.wallMs()] : values, newTarget),
-      get: (target, name, receiver) => (name === 'now' ? () => this.wallMs() : Reflect.get(target, name, receiver)),
-    })
+    const now = (): number => this.wallMs()
+    return class extends realDate {
+      constructor(...values: readonly number[]) {
+        if (values.length === 0) super(now())
+        else super(...(values as [number]))
+      }
+      static override now = now
+      static override [Symbol.hasInstance](value: unknown): boolean {
+        return realDate.prototype.isPrototypeOf(value as object)
+      }
+    } as DateConstructor
   }
 }

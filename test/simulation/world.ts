@@ -84,6 +84,7 @@ const ordinary: ReadonlySet<string> = new Set([
 /** Both attempts may be late. */
 const calmAnswerMs = 15_000
 const dayMs = 86_400_000
+const notedMax = 64 * 1024
 /** Holds of dead edges have expired by then, and idle allowances have been returned. */
 const drainMs = 150_000
 const drainStepMs = 2_000
@@ -101,6 +102,8 @@ class World {
   readonly #plan: Plan
   readonly #simulator: Simulator
   readonly #digest = createHash('sha256')
+  /** Not digested yet. */
+  #noted = ''
   readonly #trace: (line: string) => void
   readonly #hosts: readonly Host[]
   readonly #parts: HostParts
@@ -195,7 +198,13 @@ class World {
     })
   }
 
+  #digestNoted(): void {
+    this.#digest.update(this.#noted)
+    this.#noted = ''
+  }
+
   get traceHash(): string {
+    this.#digestNoted()
     return this.#digest.copy().digest('hex')
   }
 
@@ -605,7 +614,8 @@ class World {
 
   #note(who: string, text: string): void {
     const line = `${this.#simulator.time.nowMs.toFixed(3)} ${who}: ${text}`
-    this.#digest.update(line)
+    this.#noted += line
+    if (this.#noted.length > notedMax) this.#digestNoted()
     this.#trace(line)
   }
 

@@ -60,7 +60,11 @@ export class NatsClient {
     const sizes = headers === '' ? `${data.length}` : `${headers.length} ${headers.length + data.length}`
     const verb = headers === '' ? 'MSG' : 'HMSG'
     const head = `${verb} ${subject} ${sid}${to} ${sizes}${lineEnd}${headers}`
-    client.#socket.write(Buffer.concat([Buffer.from(head, 'latin1'), data, Buffer.from(lineEnd)]))
+    const bytes = Buffer.allocUnsafe(head.length + data.length + lineEnd.length)
+    bytes.latin1Write(head, 0)
+    bytes.set(data, head.length)
+    bytes.latin1Write(lineEnd, head.length + data.length)
+    client.#socket.write(bytes)
     const left = this.#remaining.get(sid)
     if (left === undefined) return
     if (left > 1) this.#remaining.set(sid, left - 1)

@@ -173,8 +173,11 @@ export class SimNats {
 
   #publish(message: NatsMessage, shown = message.subject): boolean {
     const found = this.#interest.find(message.subject)
-    const groups = new Set(found.map(({ queue }) => queue).filter((queue) => queue !== null))
-    for (const each of found) if (each.queue === null) each.client.send(each, { ...message, subject: shown })
+    const to = shown === message.subject ? message : { ...message, subject: shown }
+    const groups = new Set<string>()
+    for (const each of found)
+      if (each.queue === null) each.client.send(each, to)
+      else groups.add(each.queue)
     for (const group of groups) {
       const members = found.filter(({ queue }) => queue === group)
       const chosen = members[Math.floor(this.#parts.random() * members.length)]!

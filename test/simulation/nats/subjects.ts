@@ -1,17 +1,38 @@
 import type { NatsSubscription } from './client.ts'
 
-export const matchesSubject = (filter: string, subject: string): boolean => {
-  if (filter === subject || filter === '>') return true
+const isPlain = (subject: string): boolean => !subject.includes('*') && !subject.includes('>')
+
+/** Of `a.b.>` what is before the last token; null of other filters. */
+const prefixOf = (filter: string): string | null =>
+  filter.endsWith('.>') && isPlain(filter.slice(0, -1)) ? filter.slice(0, -1) : null
+
+const createMatcher = (filter: string): ((subject: string) => boolean) => {
+  if (filter === '>') return () => true
+  if (isPlain(filter)) return (subject) => subject === filter
+  const prefix = prefixOf(filter)
+  if (prefix !== null) return (subject) => subject.length > prefix.length && subject.startsWith(prefix)
   const wanted = filter.split('.')
-  const found = subject.split('.')
-  for (const [at, token] of wanted.entries()) {
-    if (token === '>') return found.length > at
-    if (at >= found.length || (token !== '*' && token !== found[at])) return false
+  return (subject) => {
+    if (subject === filter) return true
+    const found = subject.split('.')
+    for (const [at, token] of wanted.entries()) {
+      if (token === '>') return found.length > at
+      if (at >= found.length || (token !== '*' && token !== found[at])) return false
+    }
+    return wanted.length === found.length
   }
-  return wanted.length === found.length
 }
 
-const isPlain = (subject: string): boolean => !/[*>]/.test(subject)
+const matchers = new Map<string, (subject: string) => boolean>()
+
+/** Filters are few: they are read once. */
+export const matchesSubject = (filter: string, subject: string): boolean => {
+  const known = matchers.get(filter)
+  if (known !== undefined) return known(subject)
+  const matcher = createMatcher(filter)
+  matchers.set(filter, matcher)
+  return matcher(subject)
+}
 
 /** `a.b.*`, as inboxes are. */
 const isParent = (subject: string): boolean => subject.endsWith('.*') && isPlain(subject.slice(0, -2))
@@ -36,11 +57,11 @@ export class Interest {
 
   /** In the order of their subscription; of a queue group all members. */
   find(subject: string): readonly NatsSubscription[] {
-    return [
-      ...(this.#bySubject.get(subject) ?? []),
-      ...(this.#bySubject.get(parentOf(subject)) ?? []),
-      ...[...this.#others].filter((each) => matchesSubject(each.subject, subject)),
-    ]
+    const found: NatsSubscription[] = []
+    for (const each of this.#bySubject.get(subject) ?? []) found.push(each)
+    for (const each of this.#bySubject.get(parentOf(subject)) ?? []) found.push(each)
+    for (const each of this.#others) if (matchesSubject(each.subject, subject)) found.push(each)
+    return found
   }
 
   #placeOf(subject: string): Set<NatsSubscription> {
