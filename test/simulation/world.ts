@@ -397,6 +397,8 @@ class World {
       })
     } catch (fault) {
       this.#note(host.name, `does not stop well: ${faultText(fault)}`)
+      // What the log has not taken by the end of its time to stop is lost, as if it were killed.
+      if (this.#unacknowledgedMs.has(process)) this.#crashed.set(process, this.#simulator.time.nowMs)
     }
     if (process.isDead) this.#note(host.name, 'died while it stopped')
     process.die()
