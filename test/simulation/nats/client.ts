@@ -61,9 +61,9 @@ export class NatsClient {
     const verb = headers === '' ? 'MSG' : 'HMSG'
     const head = `${verb} ${subject} ${sid}${to} ${sizes}${lineEnd}${headers}`
     const bytes = Buffer.allocUnsafe(head.length + data.length + lineEnd.length)
-    bytes.latin1Write(head, 0)
+    bytes.write(head, 'latin1')
     bytes.set(data, head.length)
-    bytes.latin1Write(lineEnd, head.length + data.length)
+    bytes.write(lineEnd, head.length + data.length, 'latin1')
     client.#socket.write(bytes)
     const left = this.#remaining.get(sid)
     if (left === undefined) return
