@@ -387,6 +387,8 @@ class World {
   async #stop(host: Host): Promise<void> {
     const { process, stops } = host
     if (process === null) return
+    const { time } = this.#simulator
+    const beganMs = time.nowMs
     this.#note(host.name, 'is stopped')
     host.process = null
     this.#listening.delete(process)
@@ -397,10 +399,10 @@ class World {
       })
     } catch (fault) {
       this.#note(host.name, `does not stop well: ${faultText(fault)}`)
-      // What the log has not taken by the end of its time to stop is lost, as if it were killed.
-      if (this.#unacknowledgedMs.has(process)) this.#crashed.set(process, this.#simulator.time.nowMs)
     }
     if (process.isDead) this.#note(host.name, 'died while it stopped')
+    // What the log has not taken by the end of its time to stop is lost, as if it were killed.
+    else if ((this.#unacknowledgedMs.get(process) ?? 0) >= beganMs) this.#crashed.set(process, time.nowMs)
     process.die()
     this.#simulator.network.dropAll(process)
     if (!this.#isNight) await this.#start(host)

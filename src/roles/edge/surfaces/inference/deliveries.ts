@@ -71,7 +71,10 @@ export class Deliveries {
     else if (this.#deliveries.size > surfaceLimits.deliveriesMax) this.#forgetOldestUndelivered()
   }
 
+  /** When what was not delivered is taken back: also what the log charges only now. The caller waits no longer than it likes. */
   async close(): Promise<void> {
+    const lost = [...this.#deliveries.values()].filter(({ isLost }) => isLost)
+    await Promise.all(lost.map(({ settled }) => settled.promise))
     this.#stopListening()
     await Promise.allSettled(this.#refunds.values())
   }

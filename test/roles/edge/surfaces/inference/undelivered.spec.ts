@@ -87,6 +87,19 @@ t.test('a bill that is stored after its caller was told that there is no answer'
   t.same(balanceOf(edge), [chargePicos, chargePicos])
 })
 
+t.test('a bill that is stored while the edge stops', async (t) => {
+  const late = Promise.withResolvers<void>()
+  const serve: Serve = async function* (_call, bill) {
+    void late.promise.then(() => bill(used))
+    throw logUnavailable()
+  }
+  const edge = await startEdge(t, { serve, bounds: { stopMs: 100, closingAckMs: 100 } })
+  t.equal((await edge.post(plainAsk)).status, 503)
+  setTimeout(late.resolve, 500) // After both bounds.
+  await edge.stop()
+  t.same(balanceOf(edge), [chargePicos, chargePicos])
+})
+
 t.test(
   'a bill that comes after the edge has ended the request counts for nothing, and nothing is given for it',
   async (t) => {
