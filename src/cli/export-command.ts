@@ -1,7 +1,11 @@
-import { type Command, Option } from 'commander'
+import { existsSync, readFileSync } from 'node:fs'
+import { rename, writeFile } from 'node:fs/promises'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readDoubleEntryJournal } from '../audit/double-entry.ts'
 import { readFocus } from '../audit/focus.ts'
+import type { Config } from '../config/config.ts'
 import { parseMonth } from '../domain/instant.ts'
+import { faultText } from '../errors/gateway-error.ts'
 import { atCheckpoint } from '../projections/checkpoint/queries.ts'
 import type { Snapshot } from '../projections/schema/tables.ts'
 import { ReportFault } from '../projections/statements/report.ts'
@@ -12,13 +16,71 @@ import { createMonthOption } from './option-values.ts'
 import { requireTables, withPlatform } from './platform.ts'
 import { readProviderCosts } from './provider-costs.ts'
 import { collectOption } from './public-keys.ts'
-import { CommandError, writeOutput } from './report.ts'
+import { foldWithProgress } from './read-source.ts'
+import { CommandError, UsageError, writeOutput } from './report.ts'
 import { createRuntime } from './runtime.ts'
+import { type EventFormat, sendUsageEvents } from './usage-events.ts'
 
 interface Options {
   readonly month: string
   readonly format: Parameters<typeof readDoubleEntryJournal>[3]
   readonly invoice: readonly string[]
+}
+
+interface EventOptions {
+  readonly format: EventFormat
+  readonly to: string
+  readonly fromSequence?: number
+  readonly position?: string
+}
+
+const tokenVariable = 'GATEWAY_EXPORT_TOKEN'
+
+const parseReceiverUrl = (text: string): string => {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
+    throw new InvalidArgumentError(`an http or https URL without a user or password; the token is ${tokenVariable}`)
+  return url.href
+}
+
+const parseSequence = (text: string): number => {
+  const sequence = Number(text)
+  if (/^\d+$/.test(text) && Number.isSafeInteger(sequence) && sequence > 0) return sequence
+  throw new InvalidArgumentError(`the sequence of a frame is a whole number above zero, got '${text}'`)
+}
+
+const readPosition = ({ fromSequence, position }: EventOptions): number => {
+  if (fromSequence !== undefined && position !== undefined)
+    throw new UsageError('give --from-sequence or --position, not both')
+  if (position === undefined || !existsSync(position)) return fromSequence ?? 1
+  try {
+    return parseSequence(readFileSync(position, 'utf8').trim())
+  } catch (fault) {
+    throw new UsageError(`${position}: ${faultText(fault)}`, { cause: fault })
+  }
+}
+
+const keepPosition = async (file: string, sequence: number): Promise<void> => {
+  await writeFile(`${file}.new`, `${sequence}\n`)
+  await rename(`${file}.new`, file)
+}
+
+const sendEvents = async (config: Config, options: EventOptions): Promise<void> => {
+  const receiver = { format: options.format, url: options.to, token: process.env[tokenVariable] ?? '' }
+  let next = readPosition(options)
+  await withPlatform(config, createRuntime('warn'), { readOnly: true }, async ({ log }) => {
+    try {
+      const sent = await foldWithProgress('export', log, (source) =>
+        sendUsageEvents(source, next, receiver, async (sequence) => {
+          next = sequence
+          if (options.position !== undefined) await keepPosition(options.position, next)
+        }),
+      )
+      console.error(`${sent} events were accepted`)
+    } finally {
+      console.log(`--from-sequence ${next} continues`)
+    }
+  })
 }
 
 type ReadExport = (trx: Snapshot, sequence: number) => AsyncIterable<string>
@@ -65,4 +127,13 @@ export const registerExport = (program: Command, configOf: ConfigOf): void => {
     .description('what a UTC month cost, as CSV of FOCUS 1.2 and 1.0')
     .addOption(createMonthOption())
     .action(({ month }: Options, command: Command) => print(command, (trx) => readFocus(trx, month)))
+  exporting
+    .command('events')
+    .description('what requests and tasks used, sent to OpenMeter (CloudEvents) or Lago')
+    .addOption(new Option('--format <format>').choices(['cloudevents', 'lago']).makeOptionMandatory())
+    .requiredOption('--to <url>', 'where batches are posted', parseReceiverUrl)
+    .option('--from-sequence <number>', 'the frame to begin with (default: the first)', parseSequence)
+    .option('--position <file>', 'begin at the position in this file, and keep there how far all is accepted')
+    .addHelpText('after', `\n${tokenVariable} in the environment is sent as a bearer token.`)
+    .action(async (options: EventOptions, command: Command) => sendEvents(configOf(command), options))
 }
