@@ -1,11 +1,15 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parse } from 'yaml'
 import { PrometheusMetrics } from '../../src/adapters/prometheus/metrics.ts'
+import { newKeyPair } from '../../src/cli/audit-keys.ts'
 import { version } from '../../src/cli/version.ts'
 import { readConfig } from '../../src/config/config.ts'
+import type { ProcessRole } from '../../src/roles/role.ts'
+import { temporaryFolder } from '../support/gateway.ts'
 
 const repository = fileURLToPath(new URL('../../', import.meta.url))
 const read = (name: string): string => readFileSync(join(repository, name), 'utf8')
@@ -36,3 +40,68 @@ t.test('the image is of this version, starts by its own scripts, and takes its c
   t.match(config, { listen: { host: '0.0.0.0', port: 8787 }, observe: { host: '0.0.0.0', port: 9464 } })
   t.match(dockerfile, /:9464\/readyz/)
 })
+
+interface ComposedService {
+  readonly image: string
+  readonly command?: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
+  readonly volumes?: readonly string[]
+}
+
+t.test(
+  'roles apart: each service has what its role reads and no secret besides, and each process is scraped',
+  async (t) => {
+    const secrets = await temporaryFolder(t)
+    const { signingKey, publicKey } = newKeyPair('gateway.local/gateway')
+    const script = join(repository, 'deploy/compose/secrets.sh')
+    const makeSecrets = (): string =>
+      execFileSync(script, [secrets, signingKey, publicKey], { stdio: 'pipe' }).toString()
+    makeSecrets()
+    t.throws(makeSecrets, /nothing was changed/, 'passwords are made once')
+    const certificate = [
+      'verify',
+      '-CAfile',
+      join(secrets, 'ca.pem'),
+      '-verify_hostname',
+      'nats-2',
+      join(secrets, 'node.pem'),
+    ]
+    t.match(execFileSync('openssl', certificate).toString(), /OK/)
+    const lines = readFileSync(join(secrets, 'environment'), 'utf8').trim().split('\n')
+    const made = new Map(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]))
+
+    const composed = parse(read('deploy/compose.roles.yaml'), { merge: true })
+    const services = Object.entries(composed.services) as [string, ComposedService][]
+    const filled = ({ environment = {} }: ComposedService): Record<string, string> =>
+      Object.fromEntries(
+        Object.entries(environment).map(([name, text]) => [
+          name,
+          text.replace(/\$\{(\w+)(:-)?\}/g, (_all, variable: string, optional?: string) => {
+            const value = made.get(variable) ?? (optional === undefined ? undefined : '')
+            t.not(value, undefined, variable)
+            return value ?? ''
+          }),
+        ]),
+      )
+    const gateways = services.filter(([, { image }]) => image === `model-gateway:${version}`)
+    for (const [name, service] of gateways) {
+      const role = (service.command?.[2] ?? 'operator') as ProcessRole
+      const env = { ...filled(service), ...(role === 'proxy' ? { OPENAI_API_KEY: 'sk-of-the-test' } : {}) }
+      const config = readConfig(env, { role, file: join(repository, 'deploy/compose/gateway.yaml') })
+      t.match(config, { log: { replicas: 3 }, observe: { port: 9464 }, external: { nats: { user: role } } }, name)
+      t.equal(config.audit.signer !== null, role === 'scheduler')
+    }
+    for (const [name, { volumes = [] }] of services)
+      for (const source of volumes.map((volume) => volume.split(':')[0]!)) {
+        if (source.startsWith('../out/secrets/'))
+          t.ok(existsSync(join(secrets, source.slice('../out/secrets/'.length))), source)
+        else if (source.startsWith('./')) t.ok(existsSync(join(repository, 'deploy', source)), `${name}: ${source}`)
+        else t.ok(source in composed.volumes, source)
+      }
+    const targets = parse(read('deploy/prometheus.yml')).scrape_configs[0].static_configs.flatMap(
+      (config: { readonly targets: readonly string[] }) => config.targets,
+    )
+    const processes = gateways.filter(([name]) => name !== 'setup').map(([name]) => `${name}:9464`)
+    t.same(processes, targets)
+  },
+)

@@ -46,9 +46,11 @@ const checkCompose = (): void => {
     (key === 'id' && typeof value === 'string') || key === '$schema' ? undefined : value,
   )
   const validate = new Ajv({ strict: false, validateFormats: false }).compile(schema)
-  const { name: _newerThanTheSchema, ...composed } = parse(readFileSync(join(deploy, 'compose.yaml'), 'utf8'))
-  if (!validate(composed)) throw new Error(JSON.stringify(validate.errors))
-  report('compose.yaml', '')
+  for (const file of ['compose.yaml', 'compose.roles.yaml']) {
+    const { name: _newerThanTheSchema, ...composed } = parse(readFileSync(join(deploy, file), 'utf8'), { merge: true })
+    if (!validate(composed)) throw new Error(JSON.stringify(validate.errors))
+    report(file, '')
+  }
 }
 
 /** With a program in place of the installed one, which systemd looks for. */
@@ -65,5 +67,6 @@ report('Dockerfile', run(fetchHadolint(), ['--ignore', 'DL3059', 'container/Dock
 checkCompose()
 checkUnit()
 const promtool = fetchPromtool()
+report('prometheus.yml', run(promtool, ['check', 'config', 'prometheus.yml']))
 report('alerts.yml', run(promtool, ['check', 'rules', 'prometheus/alerts.yml']))
 report('alerts.test.yml', run(promtool, ['test', 'rules', 'prometheus/alerts.test.yml']))
