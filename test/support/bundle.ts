@@ -1,7 +1,4 @@
-/**
- * Makes one file of few out of the programs that tests start, for `make test`: the packages' and our two thousand modules cost each
- * start more than all else that it does.
- */
+/** Bundles the programs that tests start, for `make test`, into the folder that is named: loading two thousand modules is most of a start. */
 import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -25,15 +22,8 @@ rmSync(draft, { recursive: true, force: true })
 await build({
   absWorkingDir: root,
   entryPoints: ['src/main.ts', 'test/support/program-host.ts', 'test/support/serve-with-bounds.ts'],
-  ...{ outbase: root, outdir: draft },
-  ...{
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node22',
-    outExtension: { '.js': '.mjs' },
-  },
+  ...{ outbase: root, outdir: draft, outExtension: { '.js': '.mjs' } },
+  ...{ bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node22' },
   banner: { js: "import { createRequire as of } from 'node:module'; const require = of(import.meta.url);" },
   plugins: [keepUrls],
   logLevel: 'warning',
