@@ -1,6 +1,6 @@
 // @ts-check
 import { h } from '../dom.js'
-import { heading, load, table } from '../parts.js'
+import { heading, load, state, table } from '../parts.js'
 import { readAll } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Workspace} Workspace */
@@ -35,6 +35,7 @@ export const workspaces = {
               cell: ({ id, name }) => h('a', { href: `#/w/${encodeURIComponent(id)}/overview` }, name),
             },
             { name: 'Id', cell: ({ id }) => h('span', { class: 'id' }, id) },
+            { name: 'State', cell: ({ status }) => state(status, status === 'open' ? 'good' : 'plain') },
             ...(session.may('read_money') ? walletColumns : []),
           ]),
           all,

@@ -46,6 +46,10 @@ t.test('a month is closed and invoiced, and a balance adjusted, on the page', { 
   const button = (name: string) => page.getByRole('button', { name, exact: true })
 
   await signIn(page, url, adminToken)
+  await page
+    .getByRole('row', { name: /Billed/ })
+    .getByText('Open')
+    .waitFor()
   await goTo(page, 'Months')
   await page.getByText('open-at-its-end').waitFor()
   await page.getByText('No month is closed yet.').waitFor()

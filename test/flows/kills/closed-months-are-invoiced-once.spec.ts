@@ -73,6 +73,8 @@ t.test('what cannot be invoiced is refused, and nothing is written', async (t) =
 })
 
 t.test('numbers have no gap and no double, however many issue at once', async (t) => {
+  t.match(await run('workspace', 'suspend', 'customer-0'), { code: 0 })
+  t.match(await run('workspace', 'close', 'customer-1'), { code: 0 })
   t.match(await run('close', month), { code: 0 })
   const runs = await Promise.all([
     run('invoice', 'issue', month, '--json'),
@@ -97,6 +99,15 @@ t.test('numbers have no gap and no double, however many issue at once', async (t
   )
   t.match(await run('invoice', 'issue', month), { code: 0, err: /nothing is left to invoice/ })
   t.match(await run('reopen', month, '--reason', 'late'), { code: 1, err: /was invoiced/ })
+})
+
+t.test('the statement of a closed workspace is kept', async (t) => {
+  for (const words of [[], ['--from-log']]) {
+    const statement = await run('statement', 'customer-1', '--json', ...words)
+    t.match(statement, { code: 0, out: /"reference":"of-customer-1"/ })
+  }
+  t.match(await run('credit', 'customer-1', '1', '--reference', 'late'), { code: 1, err: /closed/ })
+  t.match(await run('workspace', 'resume', 'customer-1'), { code: 1, err: /closed/ })
 })
 
 t.test('its bytes stay the same after later events, another configuration and a rebuild of the tables', async (t) => {
