@@ -116,10 +116,11 @@ const compareInvoice = async (
 const help = `
 Differences, each in one class, in the order in which they are explained; the classes add up to the whole difference:
   timing              requests that reached over midnight, charged here on one day and invoiced on the other
-  estimated           charges that were counted with a tokenizer, as far as they can be off
+  estimated           charges that were counted with a tokenizer, up to as much again as was charged
   unfinished_request  up to what requests without an end can have cost
   token_drift         other quantities, at our price
   price_drift         what is left: another price
+  unexplained         what differs from an estimated charge by more; it is not posted
   rounding            what is left, where it is below what the invoice's way of writing amounts loses
   missing_here, missing_there, unknown_model   in one of the two only
 

@@ -71,8 +71,18 @@ const priceOf = (item: string, charged: Sum, { invoiced, ledger }: SubjectPair, 
   )
 }
 
-/** A request's own estimate has no bound: it may explain any difference. */
-const estimatedOf = ({ ledger }: SubjectPair): bigint | null => (ledger?.estimated === true ? null : 0n)
+/** An estimate explains as much again as was charged, or all of it; what differs by more was not estimated wrongly. */
+const estimatedOf = ({ ledger }: SubjectPair, charged: bigint): bigint => (ledger?.estimated === true ? charged : 0n)
+
+/** Beyond the bound of an estimate, it is not known whether it is tokens or a price that differ. */
+const classOf = (
+  name: ReconcileFinding['class'],
+  { ledger }: SubjectPair,
+  { measure }: Cell,
+): ReconcileFinding['class'] => {
+  const isBeyond = name === 'token_drift' || (name === 'price_drift' && measure === 'amounts')
+  return ledger?.estimated === true && isBeyond ? 'unexplained' : name
+}
 
 const partsOf = (pair: SubjectPair, rules: SubjectRules): readonly ComparedQuantity[] => {
   const charged = chargedByGroup(pair, rules.layout)
@@ -83,7 +93,7 @@ const partsOf = (pair: SubjectPair, rules: SubjectRules): readonly ComparedQuant
       item,
       invoiced: quantities.get(item) ?? 0n,
       charged: sum.quantity,
-      estimated: estimatedOf(pair),
+      estimated: estimatedOf(pair, sum.quantity),
       shifted: 0n,
       price: priceOf(item, sum, pair, rules),
     }
@@ -94,7 +104,7 @@ const amountPart = (pair: SubjectPair, chargedPicos: bigint): ComparedQuantity =
   item: 'amount',
   invoiced: pair.invoiced?.amountPicos ?? 0n,
   charged: chargedPicos,
-  estimated: estimatedOf(pair),
+  estimated: estimatedOf(pair, chargedPicos),
   shifted: 0n,
   price: { picos: 1n, per: 1n },
 })
@@ -144,6 +154,7 @@ const correctionOf = (
   const { invoiced } = pair
   const ledger = chargedOf(pair)
   if (invoiced === null || ledger === null || ledger.isUndelivered) return null
+  if (findings.some((finding) => finding.class === 'unexplained')) return null
   const corrected = findings.filter((finding) => correctable.has(finding.class))
   const differencePicos = corrected.reduce((sum, { amountPicos }) => sum + amountPicos, 0n)
   const debitPicos = maxOf(-(ledger.totalPicos + ledger.correctedPicos), differencePicos)
@@ -182,7 +193,7 @@ export const compareSubject = (pair: SubjectPair, rules: SubjectRules): Compared
   })
   const isApart = charged?.inPeriod === false
   const find = findingOf(pair, { invoicedPicos, ledgerPicos }, cell)
-  const findings = pieces.map((piece) => find(piece.class, piece.amountPicos))
+  const findings = pieces.map((piece) => find(classOf(piece.class, pair, cell), piece.amountPicos))
   const correction = correctionOf(pair, findings, rules)
   return isApart && ledgerPicos !== 0n
     ? { invoicedPicos, ledgerPicos: 0n, findings: [...findings, find('timing', ledgerPicos)], correction }

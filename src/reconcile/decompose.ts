@@ -10,6 +10,7 @@ export const differenceClasses = [
   'estimated',
   'token_drift',
   'price_drift',
+  'unexplained',
   'timing',
   'rounding',
 ] as const

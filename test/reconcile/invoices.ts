@@ -144,7 +144,7 @@ export class TestInvoice {
     else if (name === 'rounding') this.#round()
     else if (name === 'unfinished_request') this.#tellUnfinished()
     else if (name === 'timing') subject === 'day' ? this.#moveOverMidnight() : this.#moveOverEdge()
-    else this.#changeQuantity(name)
+    else if (name !== 'unexplained') this.#changeQuantity(name)
   }
 
   #below(bound: number): number {
