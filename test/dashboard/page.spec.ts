@@ -365,7 +365,7 @@ const support = (world: World, browser: Browser) => async (t: Test) => {
   await signIn(page, world.url, supportToken)
   await page.getByRole('link', { name: 'acme' }).waitFor()
   t.same(await page.getByRole('navigation').getByRole('link').allInnerTexts(), ['Workspaces', 'Health'])
-  t.same(await page.getByRole('columnheader').allInnerTexts(), ['Workspace', 'Id'])
+  t.same(await page.getByRole('columnheader').allInnerTexts(), ['Workspace', 'Id', 'State'])
   await page.getByRole('link', { name: 'acme' }).click()
   await heading(page, 'Health').waitFor()
   await goTo(page, 'Keys and limits')

@@ -119,7 +119,7 @@ t.test('each amount has its kind, its model and the month to which it refers; pa
     adjustment('typo-2', '1', { corrects: 'typo', reason: 'correction' }),
     { type: 'AdjustmentPosted', data: { ...goodwill, adjustmentId: 'nice', amount: '2', reason: 'goodwill' } },
     { type: 'AdjustmentPosted', data: { ...goodwill, adjustmentId: 'back', amount: '-4', reason: 'chargeback' } },
-    creditExpired('sub-1@2026-02-10T12:00:00.000Z', '3'),
+    creditExpired('sub-1@2026-02-10T12:00:00.000Z', '0.75'),
   ])
   await projected.empty()
   await project(log, projected.store, 3)
@@ -140,7 +140,7 @@ t.test('each amount has its kind, its model and the month to which it refers; pa
       '2026-02 correction openai/gpt-4o-mini -0.5',
       '2026-03 correction openai/gpt-4o-mini 0.1',
       '2026-03 correction  -2',
-      '2026-03 included  3',
+      '2026-03 included  0.75',
     ].sort(),
   )
   const { tagged } = await invoiced({ month: '2026-03', tagNames: ['team'] })
