@@ -111,11 +111,12 @@ const readByRule = (value: unknown, rule: Rule, path: string): unknown => {
  */
 export const readGeminiMembers = (value: unknown): unknown => readByRule(value, request, '')
 
-/** As `readGeminiMembers`, of the question how many tokens a request has, which may be wrapped. */
+/** As `readGeminiMembers`, of the question how many tokens a request has: contents, or a wrapped request in their place. */
 export const readCountMembers = (value: unknown): unknown => {
   if (!isObject(value)) return value
-  const { generateContentRequest, generate_content_request: wrapped = generateContentRequest, ...rest } = value
-  if (wrapped === undefined) return readGeminiMembers(rest)
+  const { generateContentRequest, generate_content_request: wrapped = generateContentRequest, ...plain } = value
+  if (wrapped === undefined) return readGeminiMembers(plain)
   if (!isObject(wrapped)) throw invalidValue('generateContentRequest', 'an object is expected')
-  return readGeminiMembers({ ...rest, ...wrapped })
+  const { contents: _replaced, ...beside } = plain
+  return readGeminiMembers({ ...beside, ...wrapped })
 }

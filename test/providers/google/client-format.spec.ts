@@ -33,6 +33,12 @@ const refused: readonly (readonly [JsonObject, string])[] = [
   [{ contents, store: true }, 'store'],
 ]
 
+t.test('a wrapped request is counted in place of the contents beside it', async (t) => {
+  const wrapped = [{ role: 'user', parts: [{ text: 'Wrapped' }] }]
+  t.same(readCountMembers({ contents, generateContentRequest: { contents: wrapped } }), { contents: wrapped })
+  t.same(readCountMembers({ contents, generateContentRequest: {} }), {}, 'which is refused for want of contents')
+})
+
 t.test('what names an object of the account, and what is not known, is refused with its path', async (t) => {
   for (const [body, param] of refused) {
     t.throws(() => readGeminiMembers(body), { code: 'unsupported_parameter', param }, param)
