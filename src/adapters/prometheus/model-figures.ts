@@ -136,26 +136,20 @@ export class FiguresByModel {
   readonly #figures = new Map<string, ModelFigures>()
 
   constructor(registry: Registry) {
-    const register = (name: string, help: string, type: 'counter' | 'histogram', read: () => readonly Value[]): void =>
-      registry.registerMetric({
-        name,
-        get: async () => ({ name, help, type, values: read(), aggregator: 'sum' }),
-      } as unknown as Metric)
-    const all = (read: (figures: ModelFigures) => readonly Value[]) => () => [...this.#figures.values()].flatMap(read)
-    for (const name of Object.keys(modelCounters) as CounterName[])
-      register(
-        name,
-        modelCounters[name].help,
-        'counter',
-        all((figures) => figures.countValues(name)),
-      )
-    for (const name of Object.keys(modelHistograms) as HistogramName[])
-      register(
-        name,
-        modelHistograms[name].help,
-        'histogram',
-        all((figures) => figures.histogramValues(name)),
-      )
+    const register = <Name extends string>(
+      type: 'counter' | 'histogram',
+      definitions: Readonly<Record<Name, { readonly help: string }>>,
+      read: (figures: ModelFigures, name: Name) => readonly Value[],
+    ): void => {
+      for (const name of Object.keys(definitions) as Name[]) {
+        const { help } = definitions[name]
+        const valuesNow = (): readonly Value[] => [...this.#figures.values()].flatMap((figures) => read(figures, name))
+        const get = async () => ({ name, help, type, values: valuesNow(), aggregator: 'sum' })
+        registry.registerMetric({ name, get } as unknown as Metric)
+      }
+    }
+    register('counter', modelCounters, (figures, name) => figures.countValues(name))
+    register('histogram', modelHistograms, (figures, name) => figures.histogramValues(name))
   }
 
   readonly record = (closing: ObservedClosing): void => {
