@@ -8,21 +8,28 @@ const dayMs = 86_400_000
 const factsPerFrame = 200
 const { queueLeaseMs } = quick.videoPoller
 
-/** Puts facts into the log as if they were said so long ago. */
-export const sayAgo = async (
-  { config }: Pick<TestGateway, 'config'>,
-  daysAgo: number,
+/** Puts facts into the log at the time of the clock. */
+export const sayAt = async (
+  { config, bounds = {} }: Pick<TestGateway, 'config'> & { readonly bounds?: { readonly queueLeaseMs?: number } },
+  clock: () => number,
   facts: readonly Fact[],
   walletOf: string | null = null,
 ): Promise<void> => {
-  const clock = (): number => Date.now() - daysAgo * dayMs
-  const { log, stop } = await openOperatorPlatform(config, { ...runtime, clock }, { queueLeaseMs })
+  const { log, stop } = await openOperatorPlatform(config, { ...runtime, clock }, bounds)
   for (let first = 0; first < facts.length; first += factsPerFrame) {
     const some = facts.slice(first, first + factsPerFrame)
     await (walletOf === null ? log.append(some) : log.postToWallet(walletOf, some))
   }
   await stop()
 }
+
+/** Puts facts into the log as if they were said so long ago. */
+export const sayAgo = (
+  { config }: Pick<TestGateway, 'config'>,
+  daysAgo: number,
+  facts: readonly Fact[],
+  walletOf: string | null = null,
+): Promise<void> => sayAt({ config, bounds: { queueLeaseMs } }, () => Date.now() - daysAgo * dayMs, facts, walletOf)
 
 export interface SeededRequest {
   readonly id: string

@@ -2,11 +2,11 @@ import { hash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { openOperatorPlatform } from '../../../src/cli/platform.ts'
 import type { EventOf, Fact } from '../../../src/events/envelope.ts'
+import { sayAt } from '../../dashboard/seed.ts'
 import { tablesCaughtUp } from '../../dashboard/world.ts'
 import { adjusted, opened, routed, used } from '../../roles/projector/facts.ts'
-import { runtime, startTestGateway } from '../../support/gateway.ts'
+import { startTestGateway } from '../../support/gateway.ts'
 import { type Ended, runProgram } from '../../support/program.ts'
 
 const dayMs = 86_400_000
@@ -20,11 +20,8 @@ const { operator, config } = await startTestGateway(t, {
   openAccount: (context) => context.openAccount('acme', '0'),
 })
 const { dataFolder } = config
-const say = async (at: number, facts: readonly Fact[], wallet: string | null = null): Promise<void> => {
-  const { log, stop } = await openOperatorPlatform(config, { ...runtime, clock: () => at }, {})
-  await (wallet === null ? log.append(facts) : log.postToWallet(wallet, facts))
-  await stop()
-}
+const say = (at: number, facts: readonly Fact[], wallet: string | null = null): Promise<void> =>
+  sayAt({ config }, () => at, facts, wallet)
 const run = (...words: readonly string[]): Promise<Ended> => runProgram(dataFolder, dataFolder, ...words)
 const recordsOf = ({ out }: Ended): readonly Record<string, unknown>[] =>
   out

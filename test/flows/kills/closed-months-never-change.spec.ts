@@ -3,12 +3,13 @@ import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import pg from 'pg'
 import t from 'tap'
-import { openOperatorPlatform, requireTables } from '../../../src/cli/platform.ts'
+import { requireTables } from '../../../src/cli/platform.ts'
 import type { Event, Fact } from '../../../src/events/envelope.ts'
+import { sayAt } from '../../dashboard/seed.ts'
 import { tablesCaughtUp } from '../../dashboard/world.ts'
 import { adjusted, credited, planSubscribed, routed, used } from '../../roles/projector/facts.ts'
 import { until } from '../../support/clients.ts'
-import { runtime, startTestGateway } from '../../support/gateway.ts'
+import { startTestGateway } from '../../support/gateway.ts'
 import { type Ended, mainFile, programEnvironment, runProgram } from '../../support/program.ts'
 
 const dayMs = 86_400_000
@@ -24,11 +25,8 @@ const { operator, config } = await startTestGateway(t, {
   openAccount: (context) => context.openAccount('acme', '0'),
 })
 const { dataFolder } = config
-const say = async (at: number, facts: readonly Fact[], wallet: string | null = null): Promise<void> => {
-  const { log, stop } = await openOperatorPlatform(config, { ...runtime, clock: () => at }, {})
-  await (wallet === null ? log.append(facts) : log.postToWallet(wallet, facts))
-  await stop()
-}
+const say = (at: number, facts: readonly Fact[], wallet: string | null = null): Promise<void> =>
+  sayAt({ config }, () => at, facts, wallet)
 const run = (...words: readonly string[]): Promise<Ended> => runProgram(dataFolder, dataFolder, ...words)
 
 const day = (number: number): number => start + number * dayMs
