@@ -430,7 +430,7 @@ export type SubscriptionResponse = {
 }
 
 /**
- * Keeps a month from being closed: a request or a task without an end, or a figure that nobody has confirmed or corrected.
+ * Keeps a month from being closed: a request or a task without an end, or a figure that is neither confirmed nor corrected.
  */
 export type UnfinishedResponse = {
   readonly object: 'unfinished'
