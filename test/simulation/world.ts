@@ -53,6 +53,8 @@ interface Host {
   readonly kind: HostKind
   readonly heads: SimHeadStore
   process: SimProcess | null
+  /** It is being stopped. */
+  stopping: SimProcess | null
   stops: { stop(): Promise<unknown> }[]
 }
 
@@ -110,7 +112,7 @@ class World {
   readonly #checks: EndChecks
   readonly #sharedHeads: SimHeadStore
   readonly #listening = new Map<SimProcess, number>()
-  /** When a process last reported that the log does not acknowledge. */
+  /** Until when the log did not acknowledge what a process appended, as it reported. */
   readonly #unacknowledgedMs = new Map<SimProcess, number>()
   /** When. */
   readonly #crashed = new Map<SimProcess, number>()
@@ -175,6 +177,7 @@ class World {
       kind,
       heads: newHeads('file'),
       process: null,
+      stopping: null,
       stops: [],
     }))
     simulator.network.onWrite((process, place) => this.ports.reach(process, 'client.write', place))
@@ -320,7 +323,9 @@ class World {
     const logger: Logger = {
       log: (event, fields) => {
         this.#count(event)
-        if (event === 'log.append_unacknowledged') this.#unacknowledgedMs.set(process, this.#simulator.time.nowMs)
+        // Logged when it begins, and once a minute; until it has recovered, it goes on.
+        if (event === 'log.append_unacknowledged') this.#unacknowledgedMs.set(process, Number.POSITIVE_INFINITY)
+        if (event === 'log.append_recovered') this.#unacknowledgedMs.set(process, this.#simulator.time.nowMs)
         if (impossible.has(event) || (this.#isCalm && !ordinary.has(event)))
           this.violate(`${name} logs ${event} ${faultText(fields['fault' as never])}`)
         this.#note(
@@ -375,8 +380,8 @@ class World {
     })
   }
 
-  #crash(process: SimProcess, why: string, isSilent = false): void {
-    if (process.isDead) return
+  #crash(process: SimProcess | null, why: string, isSilent = false): void {
+    if (process === null || process.isDead) return
     this.#note(process.name, `dies ${why}`)
     this.#crashed.set(process, this.#simulator.time.nowMs)
     process.die()
@@ -391,6 +396,7 @@ class World {
     const beganMs = time.nowMs
     this.#note(host.name, 'is stopped')
     host.process = null
+    host.stopping = process
     this.#listening.delete(process)
     try {
       await runIn(process, async () => {
@@ -404,6 +410,7 @@ class World {
     // What the log has not taken by the end of its time to stop is lost, as if it were killed.
     else if ((this.#unacknowledgedMs.get(process) ?? 0) >= beganMs) this.#crashed.set(process, time.nowMs)
     process.die()
+    host.stopping = null
     this.#simulator.network.dropAll(process)
     if (!this.#isNight) await this.#start(host)
   }
@@ -413,9 +420,9 @@ class World {
     this.#isNight = true
     await Promise.all(
       this.#hosts.map(async (host) => {
-        if (host.process === null) return
-        if (isKilled) this.#crash(host.process, 'before the night')
+        if (isKilled) for (const process of [host.process, host.stopping]) this.#crash(process, 'before the night')
         else await this.#stop(host)
+        while (host.stopping !== null) await this.#simulator.time.sleep(restartMs)
       }),
     )
     this.#simulator.time.wallOffsetMs += dayMs - 40_000
@@ -441,7 +448,7 @@ class World {
         break
       }
       case 'kill':
-        if (process) this.#crash(process, 'killed', fault.isSilent)
+        this.#crash(process ?? null, 'killed', fault.isSilent)
         break
       case 'stop':
         if (host !== undefined) void this.#stop(host)
