@@ -1,20 +1,23 @@
 import { createReadStream } from 'node:fs'
 import { access } from 'node:fs/promises'
+import { createInterface } from 'node:readline/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { PostgresReconcileRepository } from '../adapters/postgres/reconcile-repository.ts'
 import type { Config } from '../config/config.ts'
-import { parseUsd } from '../domain/money.ts'
+import { formatUsd, parseUsd } from '../domain/money.ts'
+import type { Correction } from '../reconcile/correction.ts'
 import { isDay, isZoneName } from '../reconcile/invoices/days.ts'
 import { type FormatName, formatNames, type InvoiceFile } from '../reconcile/invoices/invoice.ts'
 import { PeriodUnknown } from '../reconcile/reconcile.ts'
 import { createLoggedCheck } from './assert-logged.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { catchUp } from './catch-up.ts'
+import { cliLimits } from './command-limits.ts'
 import { parseUsdOption } from './option-values.ts'
 import { openTail, type Platform, requireTables, withPlatform } from './platform.ts'
 import { collectOption } from './public-keys.ts'
-import { type ReconcileOptions, runReconcile } from './reconcile.ts'
-import { UsageError } from './report.ts'
+import { postShown, type ReconcileOptions, runReconcile } from './reconcile.ts'
+import { CommandError, exitCodes, UsageError } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 
 interface ReconcileArguments {
@@ -28,6 +31,7 @@ interface ReconcileArguments {
   readonly unitPrice?: bigint
   readonly model: ReadonlyMap<string, string>
   readonly post: boolean
+  readonly yes: boolean
   readonly json: boolean
 }
 
@@ -59,6 +63,15 @@ export const openInvoiceFile = async (name: string): Promise<InvoiceFile> => {
   return { name, open: () => createReadStream(name) }
 }
 
+const decidePosting = ({ post, yes }: ReconcileArguments): ReconcileOptions['post'] => {
+  if (yes && !post) throw new UsageError('--yes answers the question of --post: give both')
+  if (post && !yes && !process.stdin.isTTY)
+    throw new UsageError(
+      '--post asks before it posts, and there is no terminal to answer on: leave it out to see what it would post, add --yes to post',
+    )
+  return !post ? 'no' : yes ? 'yes' : 'ask'
+}
+
 const optionsOf = async (input: ReconcileArguments): Promise<ReconcileOptions> => {
   const { from = null, to = null } = input
   if (from !== null && to !== null && from > to) throw new UsageError('--from is after --to')
@@ -72,7 +85,7 @@ const optionsOf = async (input: ReconcileArguments): Promise<ReconcileOptions> =
     roundingPicos: input.rounding ?? null,
     unitPricePicos: input.unitPrice ?? null,
     modelAliases: input.model,
-    post: input.post,
+    post: decidePosting(input),
     json: input.json,
   }
 }
@@ -83,6 +96,22 @@ const assertProviderKnown = (provider: string, { catalog }: Config, models: Iter
   if (!known.has(provider))
     throw new UsageError(`no such provider: ${provider}; known are ${[...known].sort().join(', ')}`)
 }
+
+const sumPicos = (corrections: readonly Correction[], taken: boolean): bigint =>
+  corrections.reduce((sum, { debitPicos }) => (debitPicos > 0n === taken ? sum + debitPicos : sum), 0n)
+
+const confirmPosting = async (corrections: readonly Correction[]): Promise<boolean> => {
+  const workspaces = new Set(corrections.map(({ workspaceId }) => workspaceId)).size
+  const taken = formatUsd(sumPicos(corrections, true))
+  const given = formatUsd(-sumPicos(corrections, false))
+  process.stderr.write(
+    `\nPost ${corrections.length} corrections of ${workspaces} workspaces: take ${taken} USD, give back ${given} USD? [y/N] `,
+  )
+  for await (const line of createInterface({ input: process.stdin })) return /^y(es)?$/i.test(line.trim())
+  return false
+}
+
+const exitCodeOf = (left: number): number => (left > 0 ? exitCodes.failed : exitCodes.done)
 
 const compareInvoice = async (
   platform: Platform,
@@ -95,16 +124,23 @@ const compareInvoice = async (
     assertProviderKnown(options.provider, config, tail.ledger.prices.keys())
     await catchUp(platform, runtime)
     const { place, database } = requireTables(platform)
-    return await PostgresReconcileRepository.run(place, options.provider, async (repository) => {
+    const { log } = platform
+    const assertLogged = createLoggedCheck({ ...runtime, log, frames: log, tail, database }, options.provider)
+    const { left, toPost } = await PostgresReconcileRepository.run(place, options.provider, async (repository) => {
       if (!(await repository.hasTimeZone(options.timezone)))
         throw new UsageError(`--timezone must be ${zoneExpected}, got '${options.timezone}'`)
-      const { log } = platform
-      const assertLogged = createLoggedCheck({ ...runtime, log, frames: log, tail, database }, options.provider)
       return runReconcile(
         { repository, log, tail, catalog: config.catalog, nowMs: runtime.clock(), assertLogged },
         options,
       )
     })
+    if (toPost.length === 0) return exitCodeOf(left)
+    if (toPost.length > cliLimits.correctionsAskedMax)
+      throw new CommandError(`above ${cliLimits.correctionsAskedMax} corrections: --yes posts them, nothing is posted`)
+    if (await confirmPosting(toPost))
+      return exitCodeOf(left - (await postShown({ log, tail, assertLogged }, toPost, options)))
+    console.error('nothing is posted')
+    return exitCodeOf(left)
   } catch (fault) {
     if (fault instanceof PeriodUnknown) throw new UsageError('the invoice has no dates: give --from and --to')
     throw fault
@@ -128,7 +164,8 @@ A quantity without an amount is valued at our price. Days are UTC unless --timez
 
 --post corrects what is invoiced request by request, or task by task: token_drift, price_drift and estimated, in one adjustment for each.
 It takes from the workspace, or gives back, so that the charge equals the invoice. The rest is listed and not posted: what is missing,
-unknown or without an end has no charge to correct, and a sum over a day belongs to no one workspace. Posting again posts nothing new;
+unknown or without an end has no charge to correct, and a sum over a day belongs to no one workspace. It shows everything and asks on the
+terminal before it posts; without a terminal it needs --yes, or it refuses and posts nothing. Posting again posts nothing new;
 another invoice for the same request corrects what is left.
 What is \`superseded\` another reconciliation corrected in the meantime, by another amount: run again to see what is left. What was given
 back as undelivered is not corrected.
@@ -154,7 +191,8 @@ export const registerReconcile = (program: Command, configOf: ConfigOf): void =>
       collectModelAlias,
       new Map(),
     )
-    .option('--post', 'post the corrections; without it they are only shown', false)
+    .option('--post', 'show the corrections, ask, and post them; without it they are only shown', false)
+    .option('--yes', 'with --post: post without asking', false)
     .option('--json', 'one JSON object a line', false)
     .addHelpText('after', help)
     .action(async (input: ReconcileArguments, command: Command) => {

@@ -11,7 +11,8 @@ import { createModelNames } from '../reconcile/models.ts'
 import { reconcileInvoice } from '../reconcile/reconcile.ts'
 import type { InvoicedSubject, LedgerSubject, ReconcileRepository } from '../reconcile/repository.ts'
 import type { CommandContext } from './command-context.ts'
-import { CorrectionPoster } from './post-corrections.ts'
+import { cliLimits } from './command-limits.ts'
+import { CorrectionPoster, type PostingOutcome } from './post-corrections.ts'
 import {
   correctionRecord,
   countHarmful,
@@ -22,7 +23,6 @@ import {
   type ReportedInvoice,
   reportLists,
 } from './reconcile-report.ts'
-import { exitCodes } from './report.ts'
 
 export interface ReconcileOptions {
   readonly provider: string
@@ -34,7 +34,8 @@ export interface ReconcileOptions {
   readonly roundingPicos: bigint | null
   readonly unitPricePicos: bigint | null
   readonly modelAliases: ReadonlyMap<string, string>
-  readonly post: boolean
+  /** `ask`: nothing is posted yet; what would be is the result's `toPost`. */
+  readonly post: 'no' | 'ask' | 'yes'
   readonly json: boolean
 }
 
@@ -58,6 +59,8 @@ const unitPriceOf = (
   return picos === null ? null : { picos, per: unitParts }
 }
 
+const isCorrected = (outcome: PostingOutcome): boolean => outcome === 'posted' || outcome === 'stands'
+
 const fileNameShownMax = 200
 
 const noteFor =
@@ -68,19 +71,27 @@ const noteFor =
     return `${provider} ${format}, ${name} row ${row}: ${invoiced}charged ${formatUsd(totalPicos)}`
   }
 
-/** Resolves with the exit code: 0 where nothing is left but timing and rounding. */
+interface Compared {
+  /** Differences beyond timing and rounding that are not corrected; or bad rows, with which nothing is compared. */
+  readonly left: number
+  readonly toPost: readonly Correction[]
+}
+
 export const runReconcile = async (
   { repository, log, tail, catalog, nowMs, assertLogged }: ReconcileContext,
   options: ReconcileOptions,
-): Promise<number> => {
+): Promise<Compared> => {
   const { provider, format, files, timezone, roundingPicos } = options
   const { prices } = tail.ledger
   const reported: ReportedInvoice = { provider, format, fileNames: files.map(({ name }) => name) }
   const shown = createReport(options)
   let corrected = 0
-  const poster = new CorrectionPoster({ log, tail, assertLogged }, options.post, (correction, outcome) => {
+  const toPost: Correction[] = []
+  const poster = new CorrectionPoster({ log, tail, assertLogged }, options.post === 'yes', (correction, outcome) => {
     shown.add('correction', correctionRecord(correction, outcome))
-    if (outcome === 'posted' || outcome === 'stands') corrected += correction.differences
+    if (isCorrected(outcome)) corrected += correction.differences
+    if (options.post === 'ask' && outcome === 'not_posted' && toPost.length <= cliLimits.correctionsAskedMax)
+      toPost.push(correction)
   })
   const result = await reconcileInvoice({
     invoice: new Invoice(files, format, { provider, dayOf: createDayFormatter(timezone), roundingPicos }),
@@ -96,11 +107,29 @@ export const runReconcile = async (
   })
   if ('faults' in result) {
     printFaults(result, reported, options.json)
-    return exitCodes.failed
+    return { left: result.faultsCount, toPost: [] }
   }
   await poster.flush()
   await reportLists(repository, result.period, nowMs, shown)
   shown.end()
   printSummary({ invoice: reported, reconciliation: result, sequence: repository.sequence, corrected }, options)
-  return countHarmful(result.totals) > corrected ? exitCodes.failed : exitCodes.done
+  return { left: countHarmful(result.totals) - corrected, toPost }
+}
+
+/** Posts what was shown, and resolves with how many differences that corrects. */
+export const postShown = async (
+  context: Pick<ReconcileContext, 'log' | 'tail' | 'assertLogged'>,
+  corrections: readonly Correction[],
+  options: Pick<ReconcileOptions, 'json'>,
+): Promise<number> => {
+  const shown = createReport(options)
+  let corrected = 0
+  const poster = new CorrectionPoster(context, true, (correction, outcome) => {
+    shown.add('correction', correctionRecord(correction, outcome))
+    if (isCorrected(outcome)) corrected += correction.differences
+  })
+  for (const correction of corrections) await poster.add(correction)
+  await poster.flush()
+  shown.end()
+  return corrected
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import type { SandboxCall } from '../../../sandbox/http/calls.ts'
 import { publishPlan, subscribe } from '../../../src/administration/plan-changes.ts'
@@ -144,6 +145,15 @@ const saidIn = ({ out }: Ended): readonly Said[] =>
 
 const ofType = (ended: Ended, type: string): readonly Said[] => saidIn(ended).filter((said) => said.type === type)
 
+/** On a terminal, which `script` makes; both outputs are one. */
+const answerOnTerminal = async (dataFolder: string, answer: string, ...words: readonly string[]): Promise<Ended> => {
+  const command = [process.execPath, mainFile, ...words, '--data', dataFolder].map((word) => `'${word}'`).join(' ')
+  const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: dataFolder, env: programEnvironment() })
+  child.stdin.end(`${answer}\n`)
+  const [out, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  return { code: Number(code), out, err: '' }
+}
+
 const balancesOf = async ({ running, accounts }: Scene): Promise<readonly string[]> => {
   await running.operator.caughtUp()
   return accounts.map(({ workspaceId }) =>
@@ -202,8 +212,23 @@ t.test("the provider's own count is compared, corrected once, and then equals th
   )
   t.same(await balancesOf(scene), before, 'a dry run moves nothing')
 
-  const posted = await scene.reconcile('march.csv', csvOf(tampered), '--format', 'csv', '--post')
+  const unasked = await scene.reconcile('march.csv', csvOf(tampered), '--format', 'csv', '--post')
+  t.match(unasked, { code: 2, out: '', err: /no terminal to answer on.*add --yes/ })
+  const { dataFolder } = scene.running.config
+  const words = ['reconcile', '--provider', 'openai', '--format', 'csv', '--file', 'march.csv', '--json', '--post']
+  for (const answer of ['', 'no']) {
+    const refused = await answerOnTerminal(dataFolder, answer, ...words)
+    t.match(refused, { code: 1, out: /nothing is posted/ })
+    t.same(await balancesOf(scene), before, `answered with '${answer}', it moves nothing`)
+  }
+
+  const posted = await answerOnTerminal(dataFolder, 'y', ...words)
+  t.match(posted.out, /Post 3 corrections of 1 workspaces: take 0.000010012345 USD, give back 0.000001 USD\?/)
   t.equal(posted.code, 1, 'what is missing is left')
+  t.same(
+    [...posted.out.matchAll(/"outcome":"(\w+)"/g)].map(([, outcome]) => outcome),
+    [...Array(3).fill('not_posted'), ...Array(3).fill('posted')],
+  )
   const adjustments = await adjustmentsIn(scene)
   t.same(
     adjustments.map(({ corrects, reason, amount }) => `${corrects} ${reason} ${amount}`).sort(),
@@ -216,7 +241,7 @@ t.test("the provider's own count is compared, corrected once, and then equals th
   const charged = [...tampered.slice(0, -1), lines.at(-1)!]
   t.same(await balancesOf(scene), balancesAfter(scene, charged), 'each charge is what is invoiced')
 
-  const again = await scene.reconcile('march.csv', csvOf(tampered), '--format', 'csv', '--post')
+  const again = await scene.reconcile('march.csv', csvOf(tampered), '--format', 'csv', '--post', '--yes')
   t.same(ofType(again, 'correction'), [])
   t.same((await adjustmentsIn(scene)).length, 3, 'posting again posts nothing')
   t.same(
@@ -225,7 +250,7 @@ t.test("the provider's own count is compared, corrected once, and then equals th
   )
 
   const second = charged.map((line, place) => (place === 0 ? { ...line, amountPicos: line.amountPicos + 500n } : line))
-  const later = await scene.reconcile('april.csv', csvOf(second), '--format', 'csv', '--post')
+  const later = await scene.reconcile('april.csv', csvOf(second), '--format', 'csv', '--post', '--yes')
   t.equal(later.code, 0, 'all that differed was corrected')
   t.same(
     ofType(later, 'correction').map(({ amount }) => amount),
@@ -240,6 +265,7 @@ t.test("the provider's own count is compared, corrected once, and then equals th
     '--format',
     'csv',
     '--post',
+    '--yes',
   )
   t.equal(bad.code, 1)
   t.match(ofType(bad, 'bad_row'), [{ row: tampered.length + 2, problem: /time is no instant/ }])
@@ -255,7 +281,19 @@ t.test('a posting that is killed is finished by the next', async (t) => {
   const { dataFolder } = scene.running.config
   const file = join(dataFolder, 'dearer.csv')
   await writeFile(file, csvOf(dearer))
-  const words = ['reconcile', '--provider', 'openai', '--format', 'csv', '--file', file, '--post', '--data', dataFolder]
+  const words = [
+    'reconcile',
+    '--provider',
+    'openai',
+    '--format',
+    'csv',
+    '--file',
+    file,
+    '--post',
+    '--yes',
+    '--data',
+    dataFolder,
+  ]
   const child = spawn(process.execPath, [mainFile, ...words], {
     cwd: dataFolder,
     env: programEnvironment(),
@@ -270,7 +308,7 @@ t.test('a posting that is killed is finished by the next', async (t) => {
   child.kill('SIGKILL')
   await ended
   t.comment(`${(await adjustmentsIn(scene)).length} of ${dearer.length} were posted when it was killed`)
-  const finished = await scene.reconcile('dearer.csv', csvOf(dearer), '--format', 'csv', '--post')
+  const finished = await scene.reconcile('dearer.csv', csvOf(dearer), '--format', 'csv', '--post', '--yes')
   t.equal(finished.code, 0, finished.err)
   t.same(await balancesOf(scene), balancesAfter(scene, dearer))
   t.equal((await adjustmentsIn(scene)).length, dearer.length, 'each was posted once')

@@ -221,12 +221,12 @@ t.test("the vendor's own count is compared, and corrected once", async (t) => {
   )
 
   const drift = { [ids.untold]: '3', [ids.fractional]: '2.223456789' }
-  const posted = await reconcile(drift, '--post')
+  const posted = await reconcile(drift, '--post', '--yes')
   t.equal(posted.code, 0, posted.err)
   const adjustments = await eventsOf(operator, 'AdjustmentPosted')
   t.match(adjustments, [{ workspaceId, corrects: ids.fractional, reason: 'reconciliation', amount: '-0.014' }])
   t.equal(adjustments.length, 1)
-  const again = await reconcile(drift, '--post')
+  const again = await reconcile(drift, '--post', '--yes')
   t.match(again, { code: 0 })
   t.same(ofType(again, 'correction'), [])
   t.equal((await eventsOf(operator, 'AdjustmentPosted')).length, 1, 'posting again posts nothing')
@@ -234,7 +234,7 @@ t.test("the vendor's own count is compared, and corrected once", async (t) => {
   t.match(await explained('fractional'), { adjustments: [{ amount: '-0.014' }], net: '0.31128395046' })
   t.match((await walletFigures(operator, workspaceId)).balance, formatUsd(parseUsd('99.986') - parseUsd(chargedUsd)))
   t.match(await command('statement', workspaceId, '--check'), { code: 0, err: /checked: every movement/ })
-  const given = await reconcile({ ...drift, [ids.untold]: '2.5' }, '--post')
+  const given = await reconcile({ ...drift, [ids.untold]: '2.5' }, '--post', '--yes')
   t.equal(given.code, 0)
   t.match((await eventsOf(operator, 'AdjustmentPosted'))[1], { corrects: ids.untold, amount: '0.07' })
 })
