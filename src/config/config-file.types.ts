@@ -4,6 +4,9 @@
  * gateway.yaml, after ${ENV_NAME} was filled in. A member that is `planned` is refused until it is built.
  */
 export interface ConfigFile {
+  /**
+   * Where the edge answers clients.
+   */
   readonly listen?: {
     /**
      * Default 127.0.0.1.
@@ -35,6 +38,9 @@ export interface ConfigFile {
    * An external PostgreSQL; DATABASE_URL overrides it. Without one, an embedded server is started.
    */
   readonly database_url?: string
+  /**
+   * The log's servers. Absent: an embedded one.
+   */
   readonly nats?: {
     /**
      * External NATS servers, comma separated; NATS_URL overrides it.
@@ -44,8 +50,17 @@ export interface ConfigFile {
      * Where the server answers /jsz, to check that it syncs every write.
      */
     readonly monitoring_url?: string
+    /**
+     * With password: how we authenticate.
+     */
     readonly user?: string
+    /**
+     * Of user.
+     */
     readonly password?: string
+    /**
+     * A file of credentials (JWT and seed), instead of user and password.
+     */
     readonly credentials_file?: string
     /**
      * PEM files; an empty object trusts the system's authorities.
@@ -59,9 +74,15 @@ export interface ConfigFile {
        * Our certificate, where servers ask for one.
        */
       readonly cert_file?: string
+      /**
+       * The private key of cert_file.
+       */
       readonly key_file?: string
     }
   }
+  /**
+   * The stream of events.
+   */
   readonly log?: {
     /**
      * Prefix of the stream and its subjects. Default GATEWAY.
@@ -76,6 +97,9 @@ export interface ConfigFile {
      */
     readonly durability?: 'synced' | 'relaxed'
   }
+  /**
+   * By name, the first part of a model's id: who answers. Absent: those whose keys are in the environment, else the sandbox.
+   */
   readonly providers?: {
     readonly [k: string]: {
       /**
@@ -112,6 +136,9 @@ export interface ConfigFile {
        * Of a video vendor, with secret_key.
        */
       readonly access_key?: string
+      /**
+       * What its tokens are signed with.
+       */
       readonly secret_key?: string
       /**
        * Of the dialect azure: a dated API version, whose addresses name the deployment. Default: its v1 API.
@@ -135,14 +162,32 @@ export interface ConfigFile {
        * @maxItems 64
        */
       readonly deployments?: {
+        /**
+         * Unique in the provider; the bill and the metrics have it.
+         */
         readonly name: string
+        /**
+         * Default: that of the provider, as for the members that follow.
+         */
         readonly base_url?: string
+        /**
+         * Its own key.
+         */
         readonly api_key?: string
-        readonly authentication?: Authentication
+        readonly authentication?: Authentication1
+        /**
+         * Its own headers, which replace those of the provider.
+         */
         readonly headers?: {
           readonly [k: string]: string
         }
+        /**
+         * Its own proxy.
+         */
         readonly proxy_url?: string
+        /**
+         * Its own authority.
+         */
         readonly ca_file?: string
         /**
          * Default 1.
@@ -152,6 +197,9 @@ export interface ConfigFile {
          * Of one process. Beyond it, and beyond the tokens, the next deployment is called.
          */
         readonly requests_per_minute?: number
+        /**
+         * Of one process: input, and the output that a request may have.
+         */
         readonly tokens_per_minute?: number
         /**
          * The models that it serves, public name to its name there. Default: all of the provider's.
@@ -193,18 +241,42 @@ export interface ConfigFile {
        * Of one call upstream: until there is a connection (default and most 10), until the first byte of a stream (120), between two pieces (300), until the end of the answer (300 until the first byte of one that is not streamed, else none).
        */
       readonly timeouts?: {
+        /**
+         * Until there is a connection, TLS included. Default and most 10.
+         */
         readonly connect_seconds?: number
+        /**
+         * Of a stream, until its first byte. Default 120.
+         */
         readonly first_byte_seconds?: number
+        /**
+         * Between two pieces of an answer. Default 300.
+         */
         readonly idle_seconds?: number
+        /**
+         * One call, until the end of the answer. Default: 300 until the first byte of an answer that is not streamed, else none.
+         */
         readonly answer_seconds?: number
         /**
          * What differs, by public name of the model.
          */
         readonly models?: {
           readonly [k: string]: {
+            /**
+             * Until there is a connection, TLS included. Default and most 10.
+             */
             readonly connect_seconds?: number
+            /**
+             * Of a stream, until its first byte. Default 120.
+             */
             readonly first_byte_seconds?: number
+            /**
+             * Between two pieces of an answer. Default 300.
+             */
             readonly idle_seconds?: number
+            /**
+             * One call, until the end of the answer. Default: 300 until the first byte of an answer that is not streamed, else none.
+             */
             readonly answer_seconds?: number
           }
         }
@@ -213,11 +285,26 @@ export interface ConfigFile {
        * Further calls of the same candidate before the next one (default 0), begun within the budget (10) since the first call began; models has what differs, by public name.
        */
       readonly retries?: {
+        /**
+         * How many further calls. Default 0.
+         */
         readonly max?: number
+        /**
+         * After the first call began, within which a further one may begin. Default 10.
+         */
         readonly budget_seconds?: number
+        /**
+         * What differs, by public name of the model.
+         */
         readonly models?: {
           readonly [k: string]: {
+            /**
+             * How many further calls. Default 0.
+             */
             readonly max?: number
+            /**
+             * After the first call began, within which a further one may begin. Default 10.
+             */
             readonly budget_seconds?: number
           }
         }
@@ -236,6 +323,9 @@ export interface ConfigFile {
    * Whether the sandbox provider answers, and is billed, where no provider is configured. Default true with embedded servers, false on external ones.
    */
   readonly sandbox?: boolean
+  /**
+   * What is sent when a video has ended.
+   */
   readonly callbacks?: {
     /**
      * What callbacks are signed with, by a secret of each workspace that is made of it. Without one there are none, unless the servers are embedded: then one is made and kept in the data folder.
@@ -246,6 +336,9 @@ export interface ConfigFile {
      */
     readonly allow_private_addresses?: boolean
   }
+  /**
+   * Which names of models are accepted.
+   */
   readonly models?: {
     /**
      * True: every dated name of a model is its snapshot, at the model's price. Default false: only those that the price file lists.
@@ -264,12 +357,17 @@ export interface ConfigFile {
   readonly routers?: {
     readonly [k: string]: {
       /**
+       * Models, by name or with a weight.
+       *
        * @minItems 1
        * @maxItems 16
        */
       readonly candidates: (
         | string
         | {
+            /**
+             * <provider>/<model>, or an alias.
+             */
             readonly model: string
             /**
              * Its part of the sum of all weights, where the order is weighted. Default 1.
@@ -299,6 +397,9 @@ export interface ConfigFile {
      */
     readonly origins: string[]
   }
+  /**
+   * What bounds requests, and what one workspace or address can take.
+   */
   readonly limits?: {
     /**
      * For each workspace. Off by default.
@@ -337,6 +438,9 @@ export interface ConfigFile {
      */
     readonly drain_seconds?: number
   }
+  /**
+   * How the log is sealed.
+   */
   readonly audit?: {
     /**
      * Whether the log is sealed by signed checkpoints. Default true; on external servers that takes a signing key.
@@ -371,6 +475,8 @@ export interface ConfigFile {
        */
       readonly quorum: number
       /**
+       * At most 16.
+       *
        * @minItems 1
        * @maxItems 16
        */
@@ -399,6 +505,8 @@ export interface ConfigFile {
    */
   readonly admin?: {
     /**
+     * At most 64.
+     *
      * @maxItems 64
      */
     readonly tokens?: {
@@ -416,6 +524,9 @@ export interface ConfigFile {
       readonly role?: 'owner' | 'operator' | 'finance' | 'auditor' | 'support'
     }[]
   }
+  /**
+   * The listener for operators: metrics and health.
+   */
   readonly observe?: {
     /**
      * Default 127.0.0.1. Metrics and health are for operators, not for the public.
@@ -434,11 +545,19 @@ export interface ConfigFile {
      * Who issues them.
      */
     readonly seller: {
+      /**
+       * As it is printed.
+       */
       readonly name: string
       /**
+       * Line by line.
+       *
        * @maxItems 10
        */
       readonly address: string[]
+      /**
+       * Such as a VAT number.
+       */
       readonly tax_id?: string
     }
     /**
@@ -454,11 +573,19 @@ export interface ConfigFile {
      */
     readonly buyers?: {
       readonly [k: string]: {
+        /**
+         * As it is printed.
+         */
         readonly name: string
         /**
+         * Line by line.
+         *
          * @maxItems 10
          */
         readonly address: string[]
+        /**
+         * Such as a VAT number.
+         */
         readonly tax_id?: string
         /**
          * Of this buyer.
@@ -490,6 +617,9 @@ export interface ConfigFile {
  * In place of api_key: a credential that is issued for a time.
  */
 export interface Authentication {
+  /**
+   * Which credential.
+   */
   readonly type:
     | 'entra_application'
     | 'azure_managed_identity'
@@ -497,11 +627,17 @@ export interface Authentication {
     | 'aws_keys'
     | 'aws_profile'
     | 'aws_role'
+  /**
+   * Of an Entra application: its directory.
+   */
   readonly tenant_id?: string
   /**
    * Of an Entra application, or of a user-assigned managed identity.
    */
   readonly client_id?: string
+  /**
+   * Of an Entra application.
+   */
   readonly client_secret?: string
   /**
    * Entra's origin. Default https://login.microsoftonline.com.
@@ -519,8 +655,76 @@ export interface Authentication {
    * Of AWS: what requests are signed for.
    */
   readonly region?: string
+  /**
+   * Of aws_keys.
+   */
   readonly access_key_id?: string
+  /**
+   * Of aws_keys.
+   */
   readonly secret_access_key?: string
+  /**
+   * Of aws_keys that are temporary.
+   */
+  readonly session_token?: string
+  /**
+   * Default: AWS_PROFILE, then default.
+   */
+  readonly profile?: string
+}
+/**
+ * Its own credential, in place of a key.
+ */
+export interface Authentication1 {
+  /**
+   * Which credential.
+   */
+  readonly type:
+    | 'entra_application'
+    | 'azure_managed_identity'
+    | 'google_credentials'
+    | 'aws_keys'
+    | 'aws_profile'
+    | 'aws_role'
+  /**
+   * Of an Entra application: its directory.
+   */
+  readonly tenant_id?: string
+  /**
+   * Of an Entra application, or of a user-assigned managed identity.
+   */
+  readonly client_id?: string
+  /**
+   * Of an Entra application.
+   */
+  readonly client_secret?: string
+  /**
+   * Entra's origin. Default https://login.microsoftonline.com.
+   */
+  readonly authority?: string
+  /**
+   * Of Entra's token. Default https://ai.azure.com/.default; with api_version https://cognitiveservices.azure.com/.default.
+   */
+  readonly scope?: string
+  /**
+   * Of google_credentials: JSON of a service account or a user. Default: application default credentials. Of aws_profile: the shared credentials file. Default: AWS_SHARED_CREDENTIALS_FILE, then ~/.aws/credentials.
+   */
+  readonly credentials_file?: string
+  /**
+   * Of AWS: what requests are signed for.
+   */
+  readonly region?: string
+  /**
+   * Of aws_keys.
+   */
+  readonly access_key_id?: string
+  /**
+   * Of aws_keys.
+   */
+  readonly secret_access_key?: string
+  /**
+   * Of aws_keys that are temporary.
+   */
   readonly session_token?: string
   /**
    * Default: AWS_PROFILE, then default.
