@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { dayMs } from '../../domain/instant.ts'
+import { dayMs, utcDayAt } from '../../domain/instant.ts'
 import { selectWorkspaces } from '../accounts/queries.ts'
 import { parsePicos } from '../schema/columns.ts'
 import { restoredText } from '../schema/stored-text.ts'
@@ -144,15 +144,52 @@ interface SumsRow {
   readonly charges: string
 }
 
+const isLabel = (group: ReportGroup): boolean => group === 'end_user' || group.startsWith(tagPrefix)
+
+/** The sums by day have each label apart from the others, and neither hours nor the months of events. */
+const isSummedByDay = ({ from, to, groupBy }: ReportQuery): boolean =>
+  [from, to].every((time) => time.getTime() % dayMs === 0) &&
+  !groupBy.includes('hour') &&
+  !groupBy.includes('event_month') &&
+  groupBy.filter(isLabel).length <= 1
+
+const dayGroupColumn = (group: ReportGroup): RawBuilder<string> => {
+  if (isTimeGroup(group)) return sql<string>`to_char(e.day, ${timeFormats[group]})`
+  if (isLabel(group)) return sql<string>`e.value`
+  return group === 'key'
+    ? sql<string>`e.key_id`
+    : group === 'workspace' || group === 'account'
+      ? groupColumn(group)
+      : sql.ref(`e.${group}`)
+}
+
+/** What has no value of the label is all, less what has one. */
+const daySums = ({ from, to, workspaceId, groupBy }: ReportQuery): RawBuilder<unknown> => {
+  const groups = sql`day, workspace_id, model, key_id, surface`
+  const ofWorkspace = workspaceId === undefined ? sql`true` : sql`workspace_id = ${workspaceId}`
+  const wanted = sql`day >= ${utcDayAt(from.getTime())}::date and day < ${utcDayAt(to.getTime())}::date and ${ofWorkspace}`
+  const all = sql`select ${groups}, '' as value, requests, total from usage_by_day where ${wanted}`
+  const label = groupBy.find(isLabel)
+  if (label === undefined) return all
+  const labelled = sql`from usage_by_label where label = ${label} and ${wanted}`
+  return sql`${all} union all select ${groups}, '', -requests, -total ${labelled}
+    union all select ${groups}, value, requests, total ${labelled}`
+}
+
 const selectCharges = async (db: ReadModels, wanted: ReportQuery): Promise<readonly ReportRow[]> => {
-  const values = sql`array[${sql.join(wanted.groupBy.map(groupColumn))}]::text[]`
-  const { rows } = await sql<SumsRow>`with ${spansOf(wanted)}
-    select ${values} as values, count(*) filter (where e.kind = 'charge') as requests, sum(e.amount) as charges
-    from ${entriesInSpans}
-    left join usage_entries u on ${sameEvent('u')}
-    left join task_charges t on ${sameEvent('t')}
-    where e.kind in ('charge', 'excess')
-    group by 1`.execute(db)
+  const byDay = isSummedByDay(wanted)
+  const values = sql`array[${sql.join(wanted.groupBy.map(byDay ? dayGroupColumn : groupColumn))}]::text[] as values`
+  const selected = byDay
+    ? sql<SumsRow>`select ${values}, sum(requests) as requests, -sum(total) as charges
+      from (${daySums(wanted)}) e group by 1 having sum(requests) > 0`
+    : sql<SumsRow>`with ${spansOf(wanted)}
+      select ${values}, count(*) filter (where e.kind = 'charge') as requests, sum(e.amount) as charges
+      from ${entriesInSpans}
+      left join usage_entries u on ${sameEvent('u')}
+      left join task_charges t on ${sameEvent('t')}
+      where e.kind in ('charge', 'excess')
+      group by 1`
+  const { rows } = await selected.execute(db)
   return rows.map((row) => ({
     ...nothing,
     group: row.values.map(restoredText),
@@ -240,7 +277,8 @@ const selectStatements = async (db: ReadModels, wanted: ReportQuery): Promise<St
     ) after on true
   )
   select count(*) as workspaces, coalesce(sum(closing - opening), 0) as moved,
-    coalesce((select sum(e.amount) from ${entriesInSpans} where e.kind in ('credit', 'lapse')), 0) as funded
+    coalesce((select sum(e.amount) from ${entriesInSpans}
+      where e.kind in ('credit', 'lapse') and e.kind <> 'charge'), 0) as funded
   from balances`.execute(db)
   return rows[0]!
 }
