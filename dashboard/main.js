@@ -1,7 +1,7 @@
 // @ts-check
 import { h, replace } from './dom.js'
 import { errorPanel, field, select } from './parts.js'
-import { ApiError, readAll, signIn } from './session.js'
+import { ApiError, readAll, resumeSession, signIn } from './session.js'
 import { charges } from './views/charges.js'
 import { findings } from './views/findings.js'
 import { health } from './views/health.js'
@@ -83,11 +83,11 @@ const showSignIn = (reason) => {
     const given = secret.value.trim()
     button.disabled = true
     try {
-      const session = await signIn(given, (refused) => showSignIn(refused))
+      const session = await signIn(given, showSignIn)
       secret.value = ''
       openApp(session)
     } catch (refused) {
-      replace(fault, refusedPanel(refused))
+      replace(fault, refusedPanel(refused, 'This key does not work'))
       secret.focus()
       secret.select()
     }
@@ -118,21 +118,24 @@ const showSignIn = (reason) => {
       h(
         'p',
         { class: 'muted small' },
-        'It stays in the memory of this page: no cookie, no storage, no address. A reload forgets it and asks again.',
+        'It is sent once and kept nowhere. The session lasts eight hours, or until you sign out; it ends with the key or token.',
       ),
     ),
   )
-  if (reason !== undefined) replace(fault, refusedPanel(reason))
+  if (reason !== undefined) replace(fault, refusedPanel(reason, 'The session has ended'))
   secret.focus()
 }
 
-/** @param {unknown} refused */
-const refusedPanel = (refused) =>
+/**
+ * @param {unknown} refused
+ * @param {string} title
+ */
+const refusedPanel = (refused, title) =>
   refused instanceof ApiError && refused.status === 401
     ? h(
         'div',
         { class: 'notice bad', role: 'alert', 'data-status': 401 },
-        h('h2', {}, 'This key does not work'),
+        h('h2', {}, title),
         h('p', {}, refused.message),
         h(
           'p',
@@ -199,7 +202,7 @@ const openApp = (session) => {
       chooser?.element ?? null,
       h('span', { class: 'grow' }),
       themeSwitch(),
-      h('button', { type: 'button', class: 'quiet', click: () => showSignIn() }, 'Sign out'),
+      h('button', { type: 'button', class: 'quiet', click: () => void signOut(session) }, 'Sign out'),
     ),
     h('div', { class: 'frame' }, nav, main),
   )
@@ -241,6 +244,16 @@ const openApp = (session) => {
 }
 
 /** @param {Session} session */
+const signOut = async (session) => {
+  try {
+    await session.signOut()
+    showSignIn()
+  } catch (fault) {
+    showSignIn(fault)
+  }
+}
+
+/** @param {Session} session */
 const workspaceChooser = (session) => {
   const control = select([['', 'All workspaces']])
   control.setAttribute('aria-label', 'Workspace')
@@ -276,4 +289,13 @@ document.querySelector('.skip')?.addEventListener('click', (event) => {
   document.getElementById('main')?.focus()
 })
 
-showSignIn()
+const begin = async () => {
+  try {
+    const session = await resumeSession(showSignIn)
+    if (session === null) showSignIn()
+    else openApp(session)
+  } catch (fault) {
+    showSignIn(fault)
+  }
+}
+void begin()

@@ -1,6 +1,5 @@
 // @ts-check
-/** @typedef {import('./types.d.ts').Wallet} Wallet */
-/** @typedef {import('./types.d.ts').Administrator} Administrator */
+/** @typedef {NonNullable<import('./types.d.ts').SessionState['signed_in']>} SignedIn */
 /** @typedef {import('./types.d.ts').Permission} Permission */
 
 /** What the gateway refused, or that it could not be reached (`status` 0). */
@@ -34,38 +33,48 @@ const queryText = (query) => {
 }
 
 /**
- * Who is signed in. The key lives in this closure and goes out in the header `Authorization`, nowhere else: not into an address, a cookie or
- * any storage, so no other page can make a request in its name, and a reload forgets it.
- *
- * @param {string} secret
- * @param {(fault: ApiError) => void} onRefused called where the key does not work any more
+ * @param {string} method
+ * @param {string} path
+ * @param {{ headers?: Record<string, string>, body?: object | undefined, signal?: AbortSignal | undefined }} options
  */
-const asking = (secret, onRefused) => {
-  const authorization = `Bearer ${secret}`
+const send = async (method, path, { headers = {}, body, signal }) => {
+  const response = await fetch(path, {
+    method,
+    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    body: body === undefined ? null : JSON.stringify(body),
+    signal: signal ?? null,
+    cache: 'no-store',
+    credentials: 'same-origin',
+    redirect: 'error',
+    referrerPolicy: 'no-referrer',
+  }).catch((fault) => {
+    if (signal?.aborted) throw fault
+    throw new ApiError(0, 'The gateway cannot be reached.')
+  })
+  if (response.ok) return response
+  throw await refusalOf(response)
+}
+
+/**
+ * The session's cookie is the browser's, and no script can read it; what may change something also has the session's token,
+ * which no other site's page can read.
+ *
+ * @param {string} csrfToken
+ * @param {(fault: ApiError) => void} onRefused called where the session does not work any more
+ */
+const asking = (csrfToken, onRefused) => {
   /**
    * @param {string} method
    * @param {string} path
    * @param {{ body?: object, signal?: AbortSignal | undefined }} [options]
    */
-  const ask = async (method, path, { body, signal } = {}) => {
-    const response = await fetch(path, {
-      method,
-      headers: { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-      body: body === undefined ? null : JSON.stringify(body),
-      signal: signal ?? null,
-      cache: 'no-store',
-      credentials: 'omit',
-      redirect: 'error',
-      referrerPolicy: 'no-referrer',
-    }).catch((fault) => {
-      if (signal?.aborted) throw fault
-      throw new ApiError(0, 'The gateway cannot be reached.')
-    })
-    if (response.ok) return response
-    const fault = await refusalOf(response)
-    if (fault.status === 401) onRefused(fault)
-    throw fault
-  }
+  const ask = (method, path, options = {}) =>
+    send(method, path, { ...options, headers: method === 'GET' ? {} : { 'x-csrf-token': csrfToken } }).catch(
+      (fault) => {
+        if (fault.status === 401) onRefused(fault)
+        throw fault
+      },
+    )
   return ask
 }
 
@@ -73,7 +82,7 @@ const asking = (secret, onRefused) => {
 
 /**
  * @param {ReturnType<typeof asking>} ask
- * @param {{ administrator: Administrator | null, workspace: { id: string, name: string } | null }} who
+ * @param {SignedIn} who
  */
 const openSession = (ask, { administrator, workspace }) => {
   const isAdmin = administrator !== null
@@ -109,6 +118,11 @@ const openSession = (ask, { administrator, workspace }) => {
      */
     ledger: async (scope, path, query = {}, signal) =>
       (await ask('GET', ledgerOf(scope) + path + queryText(query), { signal })).json(),
+    /** Ends the session in this browser. */
+    signOut: async () => {
+      await ask('DELETE', sessionPath)
+      otherPages.postMessage('changed')
+    },
     /** @param {string} path */
     text: async (path) => (await ask('GET', path)).text(),
     /**
@@ -128,6 +142,29 @@ const openSession = (ask, { administrator, workspace }) => {
   }
 }
 
+const sessionPath = '/dashboard/session'
+
+/** Other pages of this browser: a session that one of them starts or ends is that of all. */
+const otherPages = new BroadcastChannel('gateway-session')
+otherPages.addEventListener('message', () => location.reload())
+
+/**
+ * @param {Response} response
+ * @param {(fault: ApiError) => void} onRefused
+ */
+const sessionIn = async (response, onRefused) => {
+  /** @type {import('./types.d.ts').SessionState} */
+  const { signed_in: signedIn } = await response.json()
+  return signedIn === null ? null : openSession(asking(signedIn.csrf_token, onRefused), signedIn)
+}
+
+/**
+ * The session that this browser has from before; null where there is none.
+ *
+ * @param {(fault: ApiError) => void} onRefused called where it does not work any more
+ */
+export const resumeSession = async (onRefused) => sessionIn(await send('GET', sessionPath, {}), onRefused)
+
 /**
  * Signs in with a workspace's key or an administrator's token. Throws ApiError where it is neither.
  *
@@ -136,32 +173,9 @@ const openSession = (ask, { administrator, workspace }) => {
  * @returns {Promise<Session>}
  */
 export const signIn = async (secret, onRefused) => {
-  let isIn = false
-  const ask = asking(secret, (fault) => {
-    if (isIn) onRefused(fault)
-  })
-  const looksLikeKey = secret.startsWith('sk-')
-  const session = await openAs(ask, looksLikeKey).catch((fault) => {
-    if (!looksLikeKey || fault.status !== 401) throw fault
-    return openAs(ask, false).catch(() => Promise.reject(fault)) // An administrator's token may begin as keys do.
-  })
-  isIn = true
-  return session
-}
-
-/**
- * @param {ReturnType<typeof asking>} ask
- * @param {boolean} isKey
- */
-const openAs = async (ask, isKey) => {
-  if (isKey) {
-    const keyed = openSession(ask, { administrator: null, workspace: null })
-    /** @type {Wallet} */
-    const { workspace } = await keyed.ledger(null, '/wallet')
-    return openSession(ask, { administrator: null, workspace })
-  }
-  const answer = await ask('GET', '/admin/v1/administrator')
-  return openSession(ask, { administrator: await answer.json(), workspace: null })
+  const response = await send('POST', sessionPath, { headers: { authorization: `Bearer ${secret}` } })
+  otherPages.postMessage('changed')
+  return /** @type {Session} */ (await sessionIn(response, onRefused))
 }
 
 /**

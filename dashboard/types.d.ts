@@ -43,6 +43,14 @@ export type Period = PeriodResponse
 export type Unfinished = UnfinishedResponse
 export type Invoice = InvoiceResponse
 export type Administrator = AdministratorResponse
+export interface SessionState {
+  signed_in: {
+    administrator: Omit<Administrator, 'object'> | null
+    workspace: { id: string; name: string } | null
+    expires_at: string
+    csrf_token: string
+  } | null
+}
 export type Permission = Administrator['permissions'][number]
 /** An administrator's has more members than the workspace's own. */
 export type Key = LedgerKeysResponse['data'][number] & Partial<Pick<KeyResponse, 'replaces' | 'secret'>>

@@ -41,6 +41,7 @@ export interface HttpState extends DefaultState {
   requestId: string
   trace: RequestTrace
   key?: Key
+  /** The administrator, as the actor of a change: `admin:ana`. */
   admin?: string
   adminRole?: AdminRole
   /** The workspace whose ledger an administrator reads; null for all. */

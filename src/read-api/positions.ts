@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
+import { hkdfSync } from 'node:crypto'
+import { openSealedText, sealText } from '../encoding/sealed-text.ts'
 import { logUnavailable } from '../errors/gateway-error.ts'
 import { type HttpContext, readableWorkspace } from '../http/context.ts'
 import { tokenCursor } from '../http/page.ts'
@@ -22,10 +23,7 @@ export interface Positions {
   fromToken(use: TokenUse, text: string): Promise<EntryPosition | undefined>
 }
 
-const algorithm = 'aes-256-gcm'
 const keyBytes = 32
-const nonceBytes = 12
-const tagBytes = 16
 const places = { sequence: 0, eventIndex: 8, line: 12, length: 14 } as const
 
 const toBytes = ({ sequence, eventIndex, line }: EntryPosition): Buffer => {
@@ -42,26 +40,7 @@ const fromBytes = (bytes: Buffer): EntryPosition => ({
   line: bytes.readUInt16BE(places.line),
 })
 
-const authenticatedOf = ({ purpose, workspaceId }: TokenUse): Buffer => Buffer.from(`${purpose} ${workspaceId}`)
-
-const encrypt = (key: Buffer, nonce: Buffer, use: TokenUse, position: EntryPosition): string => {
-  const cipher = createCipheriv(algorithm, key, nonce).setAAD(authenticatedOf(use))
-  const encrypted = Buffer.concat([cipher.update(toBytes(position)), cipher.final()])
-  return Buffer.concat([nonce, encrypted, cipher.getAuthTag()]).toString('base64url')
-}
-
-const decrypt = (key: Buffer, use: TokenUse, text: string): EntryPosition | undefined => {
-  const bytes = Buffer.from(text, 'base64url')
-  if (bytes.length !== nonceBytes + places.length + tagBytes || bytes.toString('base64url') !== text) return undefined
-  const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes))
-  decipher.setAAD(authenticatedOf(use)).setAuthTag(bytes.subarray(-tagBytes))
-  const opened = decipher.update(bytes.subarray(nonceBytes, -tagBytes))
-  try {
-    return fromBytes(Buffer.concat([opened, decipher.final()]))
-  } catch {
-    return undefined
-  }
-}
+const purposeOf = ({ purpose, workspaceId }: TokenUse): string => `${purpose} ${workspaceId}`
 
 interface PositionParts {
   readonly frames: Pick<FrameSource, 'read'>
@@ -87,10 +66,12 @@ export const createPositions = ({ frames, lastSequence, randomText }: PositionPa
     })
     return known
   }
-  const newNonce = (): Buffer => Buffer.from(randomText(), 'base64url').subarray(0, nonceBytes)
   return {
-    toToken: async (use, position) => encrypt(await findKey(), newNonce(), use, position),
-    fromToken: async (use, text) => decrypt(await findKey(), use, text),
+    toToken: async (use, position) => sealText(await findKey(), randomText(), purposeOf(use), toBytes(position)),
+    fromToken: async (use, text) => {
+      const bytes = openSealedText(await findKey(), purposeOf(use), text)
+      return bytes?.length === places.length ? fromBytes(bytes) : undefined
+    },
   }
 }
 

@@ -639,6 +639,18 @@ export const logEvents = {
       'Run `gateway verify`, and treat a difference as tampering until it is explained. Then restart the scheduler.',
     fields: ['sealedTo', 'fault'],
   },
+  'session.ended': {
+    level: 'info',
+    text: 'A session of the page was ended by signing out.',
+    action: 'Nothing.',
+    fields: ['actor'],
+  },
+  'session.started': {
+    level: 'info',
+    text: 'A session of the page was started by signing in.',
+    action: 'Nothing. Revoke the key or replace the token if it was not its holder.',
+    fields: ['actor'],
+  },
   'snapshot.not_written': {
     level: 'warn',
     text: 'A snapshot of the ledger could not be written. The one before stays, and a start replays more.',

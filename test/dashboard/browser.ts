@@ -76,6 +76,7 @@ export const openVisitor = async (
 
 export const signIn = async (page: Page, url: string, secret: string): Promise<void> => {
   await page.goto('about:blank')
+  await page.context().clearCookies()
   await page.goto(`${url}/dashboard`)
   await page.getByLabel('Key or admin token').fill(secret)
   await page.getByRole('button', { name: 'Sign in' }).click()

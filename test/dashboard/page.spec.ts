@@ -68,16 +68,21 @@ const signInAndOut = (world: World, browser: Browser) => async (t: Test) => {
     await heading(page, name).waitFor()
     t.notMatch(await kept(page), world.account.secret)
   }
-  t.same((await context.cookies()).length, 0)
+  t.same(
+    (await context.cookies()).map(({ httpOnly, sameSite, value }) => [httpOnly, sameSite, /sk-/.test(value)]),
+    Array(3).fill([true, 'Strict', false]),
+  )
   t.same(await page.evaluate('indexedDB.databases().then(({ length }) => length)'), 0)
   await page.reload()
-  await page.getByLabel('Key or admin token').waitFor()
-  t.pass('a reload asks again')
-  await signIn(page, world.url, world.account.secret)
+  await heading(page, 'Live tail').waitFor()
+  const beside = await context.newPage()
+  await beside.goto(`${world.url}/dashboard#/statement`)
+  await heading(beside, 'Statement').waitFor()
   await page.getByRole('button', { name: 'Sign out' }).click()
-  await page.getByLabel('Key or admin token').waitFor()
+  for (const each of [page, beside]) await each.getByLabel('Key or admin token').waitFor()
+  t.same(await context.cookies(), [])
   await page.goBack()
-  t.equal(await page.getByRole('navigation').count(), 0, 'nobody comes back without a key')
+  t.equal(await page.getByRole('navigation').count(), 0, 'going back signs in no one')
   t.same(complaints, [])
 }
 
@@ -89,7 +94,7 @@ const expiredKey = (world: World, browser: Browser) => async (t: Test) => {
   await goTo(page, 'Health')
   const expiresAtMs = Date.now() + 1_000
   await setKeyExpiry(operator, keyId, expiresAtMs)
-  await page.getByText('This key does not work').waitFor()
+  await page.getByRole('heading', { name: 'The session has ended' }).waitFor()
   t.match(await page.getByRole('alert').innerText(), 'expired')
   t.ok(Date.now() >= expiresAtMs)
 }
@@ -411,7 +416,8 @@ const newSecret = (world: World, browser: Browser) => async (t: Test) => {
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   t.notMatch(await kept(page), secret)
   await page.reload()
-  await page.getByLabel('Key or admin token').waitFor()
+  await page.getByRole('navigation').waitFor()
+  t.notMatch(await kept(page), secret)
   t.pass('a reload asks nothing any more')
 }
 

@@ -14,7 +14,7 @@ type NamedContext = HttpContext & {
 const administratorOf = ({ state }: HttpContext): Pick<OperationContext, 'role'> & { readonly actor: string } => {
   const { admin, adminRole: role } = state
   if (admin === undefined || role === undefined) throw new Error('the endpoint does not authenticate administrators')
-  return { actor: `admin:${admin}`, role }
+  return { actor: admin, role }
 }
 
 const readInput = (ctx: NamedContext, request: string | null): Parameters<AdminOperation['run']>[1] => {

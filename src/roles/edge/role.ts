@@ -34,6 +34,7 @@ import { type EdgeBounds, edgeBoundsWith } from './bounds.ts'
 import type { AdminIdentity } from './http/authenticate.ts'
 import type { HttpListener } from './http/listener.ts'
 import { RequestWatch } from './http/request-watch.ts'
+import { Sessions } from './http/sessions.ts'
 import { createServer } from './server.ts'
 import { type EdgeEvent, Inference } from './surfaces/inference/inference.ts'
 import type { ResponseOwners } from './surfaces/responses/handler.ts'
@@ -175,6 +176,7 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
     keys,
     rates,
     requestWatch,
+    sessions: new Sessions({ ...parts, store: parts.endUserKeys }),
     tails,
     positions: createPositions({ ...parts, lastSequence: () => log.lastSequence() }),
     tls: listen.tls,

@@ -47,6 +47,8 @@ import {
 } from './http/middleware.ts'
 import { boundAt, readJson } from './http/request-body.ts'
 import type { RequestWatch } from './http/request-watch.ts'
+import { sessionRoutes } from './http/session-routes.ts'
+import type { Sessions } from './http/sessions.ts'
 import { openapiDocument, operations } from './operations.ts'
 import { completeChat } from './surfaces/chat/handler.ts'
 import { createEmbeddings } from './surfaces/embeddings/handler.ts'
@@ -90,6 +92,7 @@ interface ServerParts {
   /** Of the tags that a request may carry. */
   readonly tagNames: readonly string[]
   readonly admins: () => readonly AdminIdentity[]
+  readonly sessions: Sessions
   /** Of pages whose scripts may call the API. Default none. */
   readonly corsOrigins?: readonly string[]
   readonly clock: Clock
@@ -105,14 +108,14 @@ type Routers = readonly Router<HttpState, object>[]
 /** Inference has a router of its own, before the others: each route before the one that matches costs a comparison. */
 const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): Routers => {
   const { inference, keys, tail, rates, readModels, catalog, clock, logger } = parts
-  const authenticated = authenticate(tail.ledger.accounts, 'read')
+  const authenticated = authenticate(tail.ledger.accounts, 'read', parts.sessions)
   const recorded = requireLog(inference)
   const few = limitOpenRequests(new OpenRequestCounter(bounds))
   const limited = limitRate(rates)
   const bodyBound = boundByMoney(tail.ledger, bounds.requestBodyBytesMax)
   const exactJson = readJson(bodyBound, { keepsDigits: true })
   const tokensJson = readJson(bodyBound, { membersMax: surfaceLimits.embeddingMembersMax })
-  const called = [authenticate(tail.ledger.accounts, 'call'), few, recorded, limited]
+  const called = [authenticate(tail.ledger.accounts, 'call', parts.sessions), few, recorded, limited]
   const version = requireVersion()
   const surface = { inference, keys, bounds, logger, faults, captured: captureShares() }
   const attribution = { tagNames: new Set(parts.tagNames), endUsers: parts.endUsers }
@@ -209,13 +212,13 @@ const serveVideos = (
 
 const serveAdministration = (
   router: Router<HttpState, object>,
-  { admins, administration }: ServerParts,
+  { admins, sessions, administration }: ServerParts,
   { recorded, json }: { readonly recorded: HttpMiddleware; readonly json: HttpMiddleware },
 ): void => {
   for (const operation of adminOperations)
     router[operation.http.method](
       operation.http.path,
-      authenticateAdmin(admins, operation.permission),
+      authenticateAdmin(admins, operation.permission, sessions),
       ...(changesLog(operation) ? [recorded] : []),
       ...(operation.request === null ? [] : [json]),
       serveOperation(operation, administration),
@@ -231,7 +234,7 @@ const serveLedger = (
   const reflected = reflectPosition(parts)
   const named = readNamed(parts.tail.ledger.accounts)
   for (const { path, permission, ofAll, serve } of ledgerRoutes) {
-    const administered = authenticateAdmin(parts.admins, permission)
+    const administered = authenticateAdmin(parts.admins, permission, parts.sessions)
     const served = serve({ ...parts, bounds })
     router.get(ledgerPrefixes.own + path, authenticated, reflected, served)
     router.get(ledgerPrefixes.named + path, administered, named, reflected, served)
@@ -252,7 +255,8 @@ const reportFault =
 const createApp = (parts: ServerParts, bounds: EdgeBounds, phase: () => ListenerPhase): RequestListener => {
   const { corsOrigins = [] } = parts
   const faults = new FaultReporter(parts.logger)
-  const routers = routes(parts, bounds, faults)
+  const { accounts } = parts.tail.ledger
+  const routers = [...routes(parts, bounds, faults), sessionRoutes({ ...parts, accounts })]
   const app = new Koa<HttpState, object>()
   app.on('error', reportFault(parts.logger))
   app.use(identifyRequest(parts.newId))

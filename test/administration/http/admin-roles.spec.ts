@@ -3,7 +3,8 @@ import t from 'tap'
 import { adminOperations } from '../../../src/administration/operations/table.ts'
 import { type AdminRole, type Permission, permissionsOf } from '../../../src/http/admin-roles.ts'
 import { ledgerPrefixes, ledgerRoutes } from '../../../src/read-api/routes.ts'
-import { startEdge, workspaceId } from '../../roles/edge/edge-fixture.ts'
+import { openSession, type SessionHeaders } from '../../roles/edge/browser-session.ts'
+import { secret, startEdge, workspaceId } from '../../roles/edge/edge-fixture.ts'
 
 const roles = Object.keys(permissionsOf) as AdminRole[]
 const tokenOf = (role: AdminRole): string => `the-token-of-the-${role}-that-nobody-can-guess`
@@ -11,11 +12,14 @@ const admins = roles.map((role) => ({ name: role, sha256: hash('sha256', tokenOf
 
 const edge = await startEdge(t, { admins })
 
-const ask = async (role: AdminRole, method: string, path: string, body?: object) => {
+const sessionOf = new Map<AdminRole, SessionHeaders>()
+for (const role of roles) sessionOf.set(role, await openSession(edge.url, tokenOf(role)))
+
+const ask = async (role: AdminRole, method: string, path: string, body?: object, headers?: object) => {
   const leaving = new AbortController()
   const response = await fetch(edge.url + path, {
     method,
-    headers: { authorization: `Bearer ${tokenOf(role)}`, 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...(headers ?? { authorization: `Bearer ${tokenOf(role)}` }) },
     body: body === undefined ? null : JSON.stringify(body),
     signal: leaving.signal,
   })
@@ -39,17 +43,47 @@ const rows: readonly Row[] = [
   ]),
 ]
 
+const nameless = (path: string): string => path.replace(/[:*]\w+/g, 'nothing-of-this-name')
+const bodyOf = (method: string): object | undefined => (method === 'get' ? undefined : {})
+
 t.test('each operation is for the roles that have its permission, and refused to the others', async (t) => {
   for (const { method, path, permission } of rows)
-    for (const role of roles) {
-      const named = path.replace(/[:*]\w+/g, 'nothing-of-this-name')
-      const { status, answer } = await ask(role, method.toUpperCase(), named, method === 'get' ? undefined : {})
-      const mayDo = (permissionsOf[role] as readonly Permission[]).includes(permission)
-      const what = `${role}: ${method} ${path}`
-      if (mayDo) t.not(status, 403, what)
-      else
-        t.match({ status, answer }, { status: 403, answer: { error: { code: 'access_denied', message: role } } }, what)
-    }
+    for (const role of roles)
+      for (const session of [undefined, sessionOf.get(role)]) {
+        const { status, answer } = await ask(role, method.toUpperCase(), nameless(path), bodyOf(method), session)
+        const mayDo = (permissionsOf[role] as readonly Permission[]).includes(permission)
+        const what = `${role}${session === undefined ? '' : ' in a session'}: ${method} ${path}`
+        const refused = { status: 403, answer: { error: { code: 'access_denied', message: role } } }
+        if (mayDo) t.ok(status !== 403 && status !== 401, what)
+        else t.match({ status, answer }, refused, what)
+      }
+})
+
+t.test('no operation is for a token or session that has ended, or for a key', async (t) => {
+  let nowMs = Date.now()
+  const current = [...admins]
+  const other = await startEdge(t, { admins: current, clock: () => nowMs })
+  const statusOf = async ({ method, path }: Row, headers: Readonly<Record<string, string>>): Promise<number> => {
+    const sent = { 'content-type': 'application/json', ...headers }
+    const body = method === 'get' ? null : '{}'
+    const response = await fetch(other.url + nameless(path), { method: method.toUpperCase(), headers: sent, body })
+    await response.body?.cancel()
+    return response.status
+  }
+  const removed = await openSession(other.url, tokenOf('owner'))
+  const expired = await openSession(other.url, tokenOf('finance'))
+  current.splice(0, 1)
+  nowMs += 8 * 3_600_000
+  const ofKey = await openSession(other.url, secret)
+  const keyHeaders = { authorization: `Bearer ${secret}` }
+  for (const row of rows) {
+    const what = `${row.method} ${row.path}`
+    t.equal(await statusOf(row, { authorization: `Bearer ${tokenOf('owner')}` }), 401, `${what}, removed token`)
+    t.equal(await statusOf(row, ofKey), 403, `${what}, session of a key`)
+    for (const headers of [removed, expired, keyHeaders, { cookie: 'gateway_session=AAAA' }])
+      t.equal(await statusOf(row, headers), 401, what)
+    t.equal(await statusOf(row, {}), 401, `${what}, no credential`)
+  }
 })
 
 t.test('the table of roles', async (t) => {

@@ -29,6 +29,7 @@ import type { EdgeTasks } from '../../../src/roles/edge/surfaces/tasks/video-tas
 import type { RateRecords } from '../../../src/roles/rate-records.ts'
 import type { WorkQueue } from '../../../src/roles/work-queue.ts'
 import type { CertificateFiles } from '../../../src/runtime/certificate.ts'
+import type { Clock } from '../../../src/runtime/clock.ts'
 import { type LogLine, recordingLogger } from '../../support/log-lines.ts'
 import { MemoryEndUserKeys } from '../../support/memory-end-users.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
@@ -141,6 +142,7 @@ export interface EdgeOptions {
   readonly videoSheets?: Readonly<Record<string, VideoSheet>>
   readonly catalog?: Partial<Catalog>
   readonly admins?: readonly AdminIdentity[]
+  readonly clock?: Clock
   readonly rateRecords?: RateRecords
   readonly endUserKeys?: MemoryEndUserKeys
   readonly tagNames?: readonly string[]
@@ -330,7 +332,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     ...(options.requestDeadlineMs === undefined ? {} : { requestDeadlineMs: options.requestDeadlineMs }),
     listen: { host: '127.0.0.1', port: 0, tls: options.tls },
     corsOrigins: options.corsOrigins ?? [],
-    clock: Date.now,
+    clock: options.clock ?? Date.now,
     newId: randomUUID,
     newTaskId,
     logger: recordingLogger(logged),

@@ -12,6 +12,7 @@ export const listenerLimits = {
   tlsHandshakesMax: 512, // Unfinished at once: of an honest client they take milliseconds.
   tlsReloadMs: 2_000, // Between two readings of the certificate's files, which are small.
   preflightSeconds: 7_200, // Chromium keeps what a preflight allows for no longer.
+  sessionMs: 8 * 3_600_000, // Of the page: a working day. The cookie cannot be taken back, so not more.
   requestLineWaitMs: 1_000, // How long the request line waits for its charge to be in the ledger.
   requestLineSweepMs: 250,
 } as const
