@@ -1,23 +1,26 @@
 import { FairQueue } from './fair-queue.ts'
 import { sharedLimits } from './limits.ts'
 
+/** Of the main thread's time: one in so many. */
+const largeStepsShare = 3
+
 /**
- * Steps of large bodies have half of the main thread's time, one after another, in turn between workspaces: however many
- * there are, other requests have the other half.
+ * Steps of large bodies have a third of the main thread's time, each in a turn of the event loop of its own, in turn
+ * between workspaces: however many there are, other requests have the rest. What a step leads to before anything else can
+ * run counts with it.
  */
 export class LargeSteps {
   readonly #steadyMs: () => number
   readonly #waiting = new FairQueue<() => void>()
-  /** When as much time has passed as the steps before took. */
+  /** When twice as much time has passed as the steps before took. */
   #evenMs = Number.NEGATIVE_INFINITY
-  #timer: NodeJS.Timeout | undefined
-  #isPerforming = false
+  #isScheduled = false
 
   constructor(steadyMs: () => number = () => performance.now()) {
     this.#steadyMs = steadyMs
   }
 
-  /** `work` runs at once where its turn is; what it awaits is no part of the step. */
+  /** What `work` awaits is no part of the step. */
   run<T>(workspaceId: string, work: () => T): Promise<Awaited<T>> {
     return new Promise((resolve, reject) => {
       const perform = (): void => {
@@ -28,38 +31,35 @@ export class LargeSteps {
         }
       }
       this.#waiting.push(workspaceId, perform)
-      this.#performDue()
+      this.#schedule()
     })
   }
 
-  #performDue(): void {
-    if (this.#timer !== undefined || this.#isPerforming) return
-    for (;;) {
-      const aheadMs = this.#evenMs - this.#steadyMs() - sharedLimits.largeStepsAheadMs
-      if (aheadMs > 0) {
-        this.#resumeAfter(aheadMs)
-        return
-      }
-      const perform = this.#waiting.shift()
-      if (perform === undefined) return
-      this.#measure(perform)
-    }
+  #schedule(): void {
+    if (this.#isScheduled || this.#waiting.isEmpty) return
+    this.#isScheduled = true
+    const aheadMs = this.#evenMs - this.#steadyMs() - sharedLimits.largeStepsAheadMs
+    if (aheadMs > 0) setTimeout(() => this.#scheduleAgain(), Math.ceil(aheadMs))
+    else this.#performNext()
   }
 
-  #measure(perform: () => void): void {
-    const startedMs = this.#steadyMs()
-    this.#isPerforming = true
-    perform()
-    this.#isPerforming = false
-    this.#evenMs = Math.max(this.#evenMs, startedMs) + 2 * (this.#steadyMs() - startedMs)
+  #scheduleAgain(): void {
+    this.#isScheduled = false
+    this.#schedule()
   }
 
-  #resumeAfter(ms: number): void {
-    if (this.#waiting.isEmpty) return
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined
-      this.#performDue()
-    }, Math.ceil(ms))
+  /** The second callback runs in the same turn, once all promises that the first one settled have been followed. */
+  #performNext(): void {
+    let startedMs = 0
+    setImmediate(() => {
+      startedMs = this.#steadyMs()
+      this.#waiting.shift()?.()
+    })
+    setImmediate(() => {
+      const tookMs = this.#steadyMs() - startedMs
+      this.#evenMs = Math.max(this.#evenMs, startedMs) + largeStepsShare * tookMs
+      this.#scheduleAgain()
+    })
   }
 }
 
@@ -69,4 +69,5 @@ const ofThisThread = new LargeSteps()
 export const runWhereLarge = <T>(
   { workspaceId, bytes }: { readonly workspaceId: string; readonly bytes: number },
   work: () => T,
-): T | Promise<Awaited<T>> => (bytes > sharedLimits.turnBytes ? ofThisThread.run(workspaceId, work) : work())
+  turnBytes: number = sharedLimits.turnBytes,
+): T | Promise<Awaited<T>> => (bytes > turnBytes ? ofThisThread.run(workspaceId, work) : work())

@@ -6,8 +6,8 @@ export const sharedLimits = {
   jsonMembersMax: 100_000, // Members and elements, at any depth: each is validated, copied and serialised while all other requests wait.
   jsonNameCharactersMax: 2_000_000, // Of all names of members: each different one is hashed and kept by the parser.
   jsonDifferentNamesMax: 20_000, // Of members: no real request has a tenth of it, and 100,000 stop the parser for 80 ms.
-  turnBytes: 256 * 1024, // The steps of a larger body run in turns of their own: together they would take up to 300 ms.
-  largeStepsAheadMs: 4, // Short ones, such as the check of a piece, run several in a turn.
+  turnBytes: 64 * 1024, // The steps of a larger body run in turns of their own: a burst of them would delay the next request by its whole length.
+  largeStepsAheadMs: 4, // Short ones, such as the check of a piece, follow each other in the next turns.
   stepsPerTurn: 4, // Of requests, in one turn of the event loop: each takes some 0.3 ms.
   stepBytes: 64 * 1024, // Of the body of a step that counts for two: its tokens are counted in some 3 ms.
   jsonDepthMax: 128, // No real request nests deeper; a serialiser's stack must not overflow.

@@ -8,6 +8,7 @@ import type {
   UpstreamDialect,
   UpstreamRequest,
 } from '../../providers/dialect/dialect.ts'
+import { joined } from '../../providers/dialect/event-relay.ts'
 import { type Provider, type Providers, policyFor } from '../../providers/dialect/provider.ts'
 import { readUpstreamRequestId } from '../../providers/dialect/upstream-request-id.ts'
 import { dialectFor } from '../../providers/dialects.ts'
@@ -67,8 +68,9 @@ export interface WholeAnswer extends UpstreamTranslation {
 }
 
 /**
- * Pushes the chunks of a stream into its relay. What that holds back is the begin of a large event, which may end with the
- * next chunk. Small ones wait for no turn: turns of 16 pieces each doubled the CPU of streams.
+ * Pushes the chunks of a stream into its relay, a large one piece by piece: the events of 64 KB are translated in some 5 ms.
+ * What the relay holds back is the begin of a large event, which may end with the next piece. Small chunks wait for no
+ * turn: turns of 16 pieces each doubled the CPU of streams.
  */
 export class ChunkPusher {
   readonly #relay: StreamRelay
@@ -82,13 +84,27 @@ export class ChunkPusher {
 
   /** Null where nothing comes of it, or `isOver` by its turn. */
   push(chunk: Uint8Array, isOver: () => boolean = () => false): Uint8Array | null | Promise<Uint8Array | null> {
-    this.#heldBytes += chunk.length
+    return chunk.length > proxyLimits.chunkPieceBytes ? this.#pushPieces(chunk, isOver) : this.#pushPiece(chunk, isOver)
+  }
+
+  async #pushPieces(chunk: Uint8Array, isOver: () => boolean): Promise<Uint8Array | null> {
+    const read: Uint8Array[] = []
+    for (let at = 0; at < chunk.length; at += proxyLimits.chunkPieceBytes) {
+      const bytes = await this.#pushPiece(chunk.subarray(at, at + proxyLimits.chunkPieceBytes), isOver, true)
+      if (bytes !== null) read.push(bytes)
+    }
+    return joined(read)
+  }
+
+  #pushPiece(piece: Uint8Array, isOver: () => boolean, inTurn = false) {
+    this.#heldBytes += piece.length
     const size = { workspaceId: this.#workspaceId, bytes: this.#heldBytes }
-    return runWhereLarge(size, () => {
-      const bytes = isOver() ? null : this.#relay.push(chunk)
+    const push = () => {
+      const bytes = isOver() ? null : this.#relay.push(piece)
       if (bytes !== null) this.#heldBytes = 0
       return bytes
-    })
+    }
+    return runWhereLarge(size, push, inTurn ? 0 : undefined)
   }
 }
 

@@ -16,6 +16,7 @@ export const proxyLimits = {
   upstreamQuestionMs: 30_000, // A count, or a stored response: nothing is generated.
   upstreamBodyBytesMax: 64 * 1024 * 1024, // Generated audio and images come inline.
   upstreamErrorBodyBytesMax: 64 * 1024,
+  chunkPieceBytes: 16 * 1024, // Of a stream, read in one step: more come at once where events are many or large.
   upstreamFailedEventMs: 1_000, // After an error within a stream: its failed response comes with it, or not at all.
 
   vendorQuestionsMax: 10, // In vendorQuestionsMs, of one proxy, for results whose URL has expired: the account's rate is for open tasks.

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { ChunkPusher, type OpenStream } from '../../../src/roles/proxy/attempt.ts'
+import { proxyLimits } from '../../../src/roles/proxy/limits.ts'
 import { beginRun } from '../../../src/roles/proxy/run-state.ts'
 import { StreamReader } from '../../../src/roles/proxy/stream-reader.ts'
 import { sharedLimits } from '../../../src/runtime/limits.ts'
@@ -27,10 +28,10 @@ t.test('large events of several streams are not read in one turn', async (t) => 
   }
   const read = async (): Promise<void> => {
     let pieces = 0
-    const chunks = chunksOf(Buffer.alloc(sharedLimits.turnBytes))
+    const chunks = chunksOf(Buffer.alloc(proxyLimits.chunkPieceBytes))
     const reader = readerOf(chunks, (bytes) => {
       pieces += 1
-      if (pieces < 3) return null
+      if (pieces <= sharedLimits.turnBytes / proxyLimits.chunkPieceBytes) return null
       turnsOfEvents.push(turn)
       const untilMs = performance.now() + 10
       while (performance.now() < untilMs);
@@ -43,4 +44,18 @@ t.test('large events of several streams are not read in one turn', async (t) => 
   isOver = true
   await looping
   t.equal(new Set(turnsOfEvents).size, 5, turnsOfEvents.join())
+})
+
+t.test('a chunk of many events is read piece by piece', async (t) => {
+  const pieces: number[] = []
+  const reader = readerOf(chunksOf(Buffer.alloc(3.5 * proxyLimits.chunkPieceBytes)), (bytes) => {
+    pieces.push(bytes.length)
+    return pieces.length === 2 ? null : bytes
+  })
+  const bytes = await reader.read()
+  t.same(
+    pieces,
+    [1, 1, 1, 0.5].map((part) => part * proxyLimits.chunkPieceBytes),
+  )
+  t.equal(bytes?.length, 2.5 * proxyLimits.chunkPieceBytes, 'all that came of it')
 })
