@@ -5,14 +5,15 @@ import { errorPanel } from './parts.js'
 /** @typedef {import('./dom.js').Child} Child */
 
 /**
- * A dialog with a form: Escape and "Cancel" leave it, `confirm` does the work and closes it. A refusal is told in it.
+ * A dialog with a form: Escape and "Cancel" leave it, `confirm` does the work and closes it, unless the work
+ * answers `stay`. A refusal is shown in it.
  *
  * @param {{
  *   title: string,
  *   body: readonly Child[],
  *   confirm: string,
  *   isDangerous?: boolean,
- *   work: () => Promise<void>,
+ *   work: (confirm: HTMLButtonElement) => Promise<void | 'stay'>,
  * }} options
  */
 export const ask = ({ title, body, confirm, isDangerous = false, work }) => {
@@ -34,8 +35,8 @@ export const ask = ({ title, body, confirm, isDangerous = false, work }) => {
     event.preventDefault()
     button.disabled = true
     try {
-      await work()
-      dialog.close()
+      replace(fault)
+      if ((await work(button)) !== 'stay') dialog.close()
     } catch (refused) {
       replace(fault, errorPanel(refused, null))
     }
@@ -51,7 +52,7 @@ export const ask = ({ title, body, confirm, isDangerous = false, work }) => {
 }
 
 /**
- * Shows a secret, this once. It is gone with the dialog, which only "Done" closes; the browser asks before it leaves the page.
+ * Shows a secret, this once. It is gone with the dialog, which only "Done" closes, once "I have copied it" is chosen; the browser asks before it leaves the page.
  *
  * @param {string} title
  * @param {string} secret
@@ -76,6 +77,11 @@ export const showSecret = (title, secret) => {
       told.textContent = 'It is selected: copy it with the keyboard.'
     }
   }
+  const done = h('button', { type: 'button', class: 'primary', disabled: true, click: () => dialog.close() }, 'Done')
+  const copied = h('input', { type: 'checkbox' })
+  copied.addEventListener('change', () => {
+    done.disabled = !copied.checked
+  })
   /** @param {Event} event */
   const prevent = (event) => event.preventDefault()
   const dialog = h(
@@ -83,15 +89,10 @@ export const showSecret = (title, secret) => {
     // Both: Chromium closes on a third Escape whatever a listener does, and not every browser has `closedby`.
     { 'aria-labelledby': 'dialog-title', closedby: 'none', cancel: prevent },
     h('h2', { id: 'dialog-title' }, title),
-    h('p', {}, 'The key is shown only once. Store it where you keep secrets, then choose Done.'),
+    h('p', {}, 'The key is shown only once. Store it where you keep secrets.'),
     shown,
-    h(
-      'div',
-      { class: 'buttons' },
-      told,
-      h('button', { type: 'button', click: () => void copy() }, 'Copy'),
-      h('button', { type: 'button', class: 'primary', click: () => dialog.close() }, 'Done'),
-    ),
+    h('label', { class: 'check' }, copied, 'I have copied it'),
+    h('div', { class: 'buttons' }, told, h('button', { type: 'button', click: () => void copy() }, 'Copy'), done),
   )
   dialog.addEventListener('close', () => {
     shown.value = ''

@@ -2,13 +2,18 @@
 import { h, replace } from './dom.js'
 import { errorPanel, field, select } from './parts.js'
 import { ApiError, readAll, resumeSession, signIn } from './session.js'
+import { account } from './views/account.js'
+import { audit } from './views/audit.js'
 import { charges } from './views/charges.js'
 import { findings } from './views/findings.js'
 import { health } from './views/health.js'
 import { keys } from './views/keys.js'
 import { months } from './views/months.js'
 import { overview } from './views/overview.js'
+import { plans } from './views/plans.js'
+import { prices } from './views/prices.js'
 import { requests } from './views/requests.js'
+import { routing } from './views/routing.js'
 import { spend } from './views/spend.js'
 import { statement } from './views/statement.js'
 import { tail } from './views/tail.js'
@@ -19,7 +24,7 @@ import { workspaces } from './views/workspaces.js'
 /** @typedef {import('./views.d.ts').View} View */
 
 const ofWorkspace = [overview, spend, statement, requests, charges, videos, tail, findings, health]
-const ofAll = [workspaces, months, tail, findings, health]
+const ofAll = [workspaces, prices, routing, plans, months, audit, tail, findings, health]
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
 
@@ -162,7 +167,7 @@ const leave = () => {
  */
 const viewsOf = ({ isAdmin, may }, scope) => {
   if (!isAdmin) return ofWorkspace
-  return (scope === null ? ofAll : [...ofWorkspace, keys]).filter(({ permission }) => may(permission))
+  return (scope === null ? ofAll : [...ofWorkspace, keys, account]).filter(({ permission }) => may(permission))
 }
 
 /**

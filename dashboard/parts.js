@@ -107,8 +107,6 @@ export const decimalsIn = (columns, rows, least = []) =>
     amount === undefined ? 0 : rows.reduce((most, row) => Math.max(most, decimalsOf(amount(row))), least[place] ?? 0),
   )
 
-/** @param {string} name */
-
 /**
  * A small table, whole. It scrolls by itself where the page is narrow.
  *
@@ -148,11 +146,22 @@ const advice = /** @type {Readonly<Record<number, string>>} */ ({
 
 const titles = /** @type {Readonly<Record<number, string>>} */ ({
   0: 'The gateway cannot be reached',
+  400: 'Not accepted',
+  402: 'Not covered',
   403: 'Not allowed',
   404: 'Nothing found',
+  409: 'Not possible now',
   429: 'Too many requests',
   503: 'Not available right now',
 })
+
+const shownCharacters = 60
+
+/** A long text in short, whole when it is opened. @param {string} text */
+export const expandable = (text) =>
+  text.length <= shownCharacters
+    ? text
+    : h('details', { class: 'long' }, h('summary', {}, `${text.slice(0, shownCharacters)}…`), text)
 
 /**
  * What went wrong, what it means, and a way on.

@@ -2,9 +2,15 @@
 import type { SetLimitsRequest } from '../src/administration/requests.types.ts'
 import type {
   AdministratorResponse,
+  AliasResponse,
+  EventResponse,
   InvoiceResponse,
   KeyResponse,
   PeriodResponse,
+  PlanResponse,
+  PriceImportResponse,
+  PriceResponse,
+  RouterResponse,
   StandingLimitsResponse,
   UnfinishedResponse,
   WorkspaceResponse,
@@ -41,6 +47,12 @@ export type Health = LedgerHealthResponse
 export type Workspace = WorkspaceResponse
 export type Period = PeriodResponse
 export type Unfinished = UnfinishedResponse
+export type Alias = AliasResponse
+export type Router = RouterResponse
+export type Plan = PlanResponse
+export type Price = PriceResponse
+export type PriceImport = PriceImportResponse
+export type AdminEvent = EventResponse
 export type Invoice = InvoiceResponse
 export type Administrator = AdministratorResponse
 export interface SessionState {

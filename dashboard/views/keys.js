@@ -1,8 +1,9 @@
 // @ts-check
-import { ask, showSecret } from '../dialogs.js'
+import { showSecret } from '../dialogs.js'
 import { h } from '../dom.js'
 import { money, words } from '../format.js'
-import { field, heading, load, section, state, table, time } from '../parts.js'
+import { operationButton } from '../operations.js'
+import { heading, load, section, state, table, time } from '../parts.js'
 import { readAll } from '../session.js'
 import { utcDay } from './overview.js'
 
@@ -28,11 +29,8 @@ const spans = /** @type {const} */ (['day', 'month', 'total'])
  * @property {ReadonlyMap<string, string>} month
  */
 
-/** @param {string} iso of a `datetime-local` field, in the viewer's zone; empty for none */
-const instantOf = (iso) => (iso === '' ? undefined : new Date(iso).toISOString())
-
 /** @param {Limits} limits @param {StandingLimits['sources']} sources */
-const limitsText = (limits, sources = {}) => {
+export const limitsText = (limits, sources = {}) => {
   /** @param {keyof Limits} name */
   const from = (name) =>
     sources[name] === 'plan' ? ' (from the plan)' : sources[name] === 'configuration' ? ' (the default)' : ''
@@ -55,128 +53,57 @@ const limitsText = (limits, sources = {}) => {
   return parts.length === 0 ? 'none' : parts.join(' · ')
 }
 
-/** @param {string} name @param {ViewContext} context @param {() => void} again */
-const issue = (name, { session, scope }, again) => {
-  const named = h('input', { type: 'text', required: true, maxlength: 100, autocomplete: 'off' })
-  named.value = name
-  const expires = h('input', { type: 'datetime-local' })
-  ask({
-    title: 'Issue a key',
-    body: [
-      field('Name', named, 'One working key of a name in a workspace.'),
-      field('Expires', expires, 'In your time zone; empty for never.'),
-    ],
-    confirm: 'Issue',
-    work: async () => {
-      const body = { workspace: scope, name: named.value.trim(), expires_at: instantOf(expires.value) }
-      /** @type {Key} */
-      const key = await session.change('POST', '/admin/v1/keys', body)
-      showSecret(`The key ${key.name}`, key.secret ?? '')
-      again()
-    },
-  })
-}
-
-/** @param {Key} key @param {ViewContext} context @param {() => void} again */
-const rotate = ({ id, name }, { session }, again) => {
-  const grace = h('input', { type: 'number', min: 0, max: 2_592_000, step: 1, required: true })
-  grace.value = '86400'
-  ask({
-    title: `Rotate ${name}`,
-    body: [
-      h('p', {}, 'A fresh key takes its place, under the same name and the same limits.'),
-      field('Both work for, seconds', grace, '0 ends the old key at once; a day is 86400.'),
-    ],
-    confirm: 'Rotate',
-    work: async () => {
-      /** @type {Key} */
-      const key = await session.change('POST', `/admin/v1/keys/${encodeURIComponent(id)}/rotate`, {
-        grace_seconds: Number(grace.value),
-      })
-      showSecret(`The fresh key ${key.name}`, key.secret ?? '')
-      again()
-    },
-  })
-}
-
-/** @param {Key} key @param {ViewContext} context @param {() => void} again */
-const revoke = ({ id, name, prefix }, { session }, again) =>
-  ask({
-    title: `Revoke ${name}?`,
-    body: [
-      h(
-        'p',
-        {},
-        `${prefix} stops within a second, everywhere, and cannot be brought back. Who still uses it gets 401.`,
-      ),
-    ],
-    confirm: 'Revoke the key',
-    isDangerous: true,
-    work: async () => {
-      await session.change('POST', `/admin/v1/keys/${encodeURIComponent(id)}/revoke`)
-      again()
-    },
-  })
-
-/**
- * @param {string} title
- * @param {StandingLimits} standing
- * @param {ViewContext} context
- * @param {() => void} again
- */
-const editLimits = (title, { key, limits }, { session, scope }, again) => {
-  const numbers = figures.map(([name, label]) => {
-    const input = h('input', { type: 'number', min: 1, max: 1_000_000_000, step: 1 })
-    input.value = String(limits[name] ?? '')
-    return { name, label, input }
-  })
-  const amounts = (key === null ? [] : spans).map((span) => {
-    const input = h('input', {
-      type: 'text',
-      inputmode: 'decimal',
-      pattern: '(0|[1-9][0-9]{0,14})([.][0-9]{1,12})?',
-      autocomplete: 'off',
-    })
-    input.value = limits.spend?.[span] ?? ''
-    return { span, input }
-  })
-  const allowed = h('textarea', { rows: 3, spellcheck: 'false' })
-  allowed.value = (limits.allowed_models ?? []).join('\n')
-  const told = () => {
-    const models = allowed.value.split(/\s+/).filter((each) => each !== '')
-    const spend = Object.fromEntries(
-      amounts.flatMap(({ span, input }) => (input.value.trim() === '' ? [] : [[span, input.value.trim()]])),
-    )
-    return {
-      ...Object.fromEntries(
-        numbers.flatMap(({ name, input }) => (input.value === '' ? [] : [[name, Number(input.value)]])),
-      ),
-      ...(limits.models === undefined ? {} : { models: limits.models }),
-      ...(Object.keys(spend).length === 0 ? {} : { spend }),
-      ...(models.length === 0 ? {} : { allowed_models: models }),
-    }
-  }
-  const place = `/admin/v1/workspaces/${encodeURIComponent(scope ?? '')}${key === null ? '' : `/keys/${encodeURIComponent(key)}`}/limits`
-  ask({
+/** Limits as a button: of the workspace, or of a key. @param {StandingLimits} standing @param {string} label @param {string} title @param {ViewContext} context @param {() => void} done */
+const limitsButton = ({ key, limits }, label, title, { session, scope }, done) =>
+  operationButton(session, {
+    operation: `PUT /admin/v1/workspaces/{id}${key === null ? '' : '/keys/{key}'}/limits`,
+    ids: { id: scope ?? '', key: key ?? '' },
+    permission: 'configure',
+    label,
     title,
-    body: [
-      h(
-        'p',
-        { class: 'muted' },
-        key === null
-          ? "An empty field leaves it to the workspace's plan, or to the default; without them it does not limit."
-          : 'An empty field does not limit.',
-      ),
-      ...numbers.map(({ label, input }) => field(label, input)),
-      ...amounts.map(({ span, input }) => field(span === 'total' ? 'USD ever' : `USD in a UTC ${span}`, input)),
-      field('Models', allowed, 'One a line, <provider>/<model> or <provider>/*; empty for every model.'),
-    ],
-    confirm: 'Set the limits',
-    work: async () => {
-      await session.change('PUT', place, told())
-      again()
-    },
+    about:
+      key === null
+        ? 'An empty field leaves it to the plan of the workspace, or to the default; without them it does not limit.'
+        : 'An empty field does not limit.',
+    values: { ...limits },
+    fixed: key === null ? ['spend'] : [],
+    done,
   })
+
+/** @param {string} what @param {() => void} again */
+const showKey =
+  (what, again) =>
+  (/** @type {Record<string, unknown>} */ { name, secret }) => {
+    showSecret(`${what} ${name}`, String(secret))
+    again()
+  }
+
+/** @param {Key} key @param {StandingLimits} standing @param {ViewContext} context @param {() => void} again */
+const keyButtons = ({ id, name, prefix }, standing, context, again) => {
+  const common = { ids: { id }, permission: /** @type {const} */ ('configure') }
+  return h(
+    'span',
+    { class: 'buttons' },
+    limitsButton(standing, 'Limits', `Limits of ${name}`, context, again),
+    operationButton(context.session, {
+      ...common,
+      operation: 'POST /admin/v1/keys/{id}/rotate',
+      label: 'Rotate',
+      title: `Rotate ${name}`,
+      about: 'A fresh key takes its place, under the same name and the same limits; both work for the grace.',
+      values: { grace_seconds: 86_400 },
+      done: showKey('The fresh key', again),
+    }),
+    operationButton(context.session, {
+      ...common,
+      operation: 'POST /admin/v1/keys/{id}/revoke',
+      label: 'Revoke',
+      title: `Revoke ${name}`,
+      about: `${prefix} stops within a second, everywhere, and cannot be brought back. Who still uses it gets 401.`,
+      isDangerous: true,
+      done: again,
+    }),
+  )
 }
 
 /** @param {ReadonlyMap<string, string>} spent */
@@ -212,40 +139,7 @@ const keysTable = (keys, { limits, today, month }, context, again) =>
         cell: (key) =>
           key.state === 'revoked' || !context.session.may('configure')
             ? ''
-            : h(
-                'span',
-                { class: 'buttons' },
-                h(
-                  'button',
-                  {
-                    type: 'button',
-                    'aria-label': `Limits of ${key.name}`,
-                    click: () =>
-                      editLimits(
-                        `Limits of ${key.name}`,
-                        limits.get(key.id) ?? { key: key.id, limits: {} },
-                        context,
-                        again,
-                      ),
-                  },
-                  'Limits',
-                ),
-                h(
-                  'button',
-                  { type: 'button', 'aria-label': `Rotate ${key.name}`, click: () => rotate(key, context, again) },
-                  'Rotate',
-                ),
-                h(
-                  'button',
-                  {
-                    type: 'button',
-                    class: 'danger',
-                    'aria-label': `Revoke ${key.name}`,
-                    click: () => revoke(key, context, again),
-                  },
-                  'Revoke',
-                ),
-              ),
+            : keyButtons(key, limits.get(key.id) ?? { key: key.id, limits: {} }, context, again),
       },
     ]),
     keys,
@@ -295,13 +189,7 @@ export const keys = {
         section(
           h('h2', {}, 'The workspace'),
           h('p', {}, `Limits: ${limitsText(own.in_force ?? own.limits, own.sources)} `),
-          session.may('configure')
-            ? h(
-                'button',
-                { type: 'button', click: () => editLimits('Limits of the workspace', own, context, again) },
-                'Change the limits',
-              )
-            : null,
+          limitsButton(own, 'Change the limits', 'Change the limits of the workspace', context, again),
         ),
         section(h('h2', {}, 'Working keys'), keysTable(active, known, context, again)),
         ended.length === 0
@@ -317,9 +205,15 @@ export const keys = {
     root.append(
       heading(
         'Keys and limits',
-        session.may('configure')
-          ? h('button', { type: 'button', class: 'primary', click: () => issue('', context, again) }, 'Issue a key')
-          : null,
+        operationButton(session, {
+          operation: 'POST /admin/v1/keys',
+          permission: 'configure',
+          label: 'Issue a key',
+          isPrimary: true,
+          values: { workspace: scope },
+          fixed: ['workspace'],
+          done: showKey('The key', () => again()),
+        }),
       ),
       body,
     )

@@ -1,10 +1,10 @@
 // @ts-check
 import { dayChart, daysBetween } from '../charts.js'
-import { ask } from '../dialogs.js'
 import { h } from '../dom.js'
 import { dayMs, dayText, duration, money, roughly, runwayText, sumOf, utcDayAt, words } from '../format.js'
-import { day, facts, field, heading, idLink, load, section, select, table, time, usd } from '../parts.js'
+import { day, facts, heading, idLink, load, section, table, time, usd } from '../parts.js'
 import { readAll } from '../session.js'
+import { moneyButtons } from './account.js'
 
 /** @typedef {import('../types.d.ts').Wallet} Wallet */
 /** @typedef {import('../types.d.ts').Hold} Hold */
@@ -90,48 +90,6 @@ const holdsTable = (holds, hrefTo) =>
     'Nothing is set aside right now.',
   )
 
-const reasons = /** @type {const} */ ([
-  ['refund', 'Refund: money back'],
-  ['goodwill', 'Goodwill: money back'],
-  ['write-off', 'Write-off: money back'],
-  ['correction', 'Correction: either'],
-  ['chargeback', 'Chargeback: money taken'],
-])
-
-/** @param {import('../views.d.ts').ViewContext} context @param {() => void} again */
-const adjust = ({ session, scope }, again) => {
-  /** @param {Record<string, unknown>} attributes */
-  const input = (attributes) => h('input', { type: 'text', autocomplete: 'off', ...attributes })
-  const amount = input({ required: true, inputmode: 'decimal', pattern: '-?(0|[1-9][0-9]{0,14})([.][0-9]{1,12})?' })
-  const reason = select(reasons, 'refund')
-  const reference = input({ required: true, maxlength: 55, pattern: '[A-Za-z0-9_:\\-]+' })
-  const of = input({ maxlength: 200 })
-  const note = input({ maxlength: 200 })
-  ask({
-    title: 'Adjust the balance',
-    body: [
-      field('Amount, USD', amount, 'Above zero gives money back, below zero takes it.'),
-      field('Reason', reason),
-      field('Reference', reference, 'Your own, such as a ticket’s number: the same one posts once.'),
-      field(
-        'Corrects',
-        of,
-        'The id of a request, a video or an adjustment, or credit: and a credit’s reference; may be empty.',
-      ),
-      field('Note', note),
-    ],
-    confirm: 'Post the adjustment',
-    work: async () => {
-      const named = { of: of.value.trim(), note: note.value.trim() }
-      await session.change('POST', `/admin/v1/workspaces/${encodeURIComponent(scope ?? '')}/adjustments`, {
-        ...{ amount: amount.value.trim(), reason: reason.value, reference: reference.value.trim() },
-        ...Object.fromEntries(Object.entries(named).filter(([, text]) => text !== '')),
-      })
-      again()
-    },
-  })
-}
-
 /** @type {import('../views.d.ts').View} */
 export const overview = {
   name: 'overview',
@@ -146,9 +104,7 @@ export const overview = {
     root.append(
       heading(
         'Overview',
-        session.isAdmin && session.may('move_money')
-          ? h('button', { type: 'button', click: () => adjust(context, readWallet) }, 'Adjust')
-          : null,
+        session.isAdmin ? h('span', { class: 'buttons' }, ...moneyButtons(context, readWallet)) : null,
       ),
       wallet,
       section(h('h2', {}, `Spend, last ${chartDays} days (UTC)`), spend),

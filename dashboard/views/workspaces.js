@@ -1,5 +1,6 @@
 // @ts-check
 import { h } from '../dom.js'
+import { operationButton } from '../operations.js'
 import { heading, load, state, table } from '../parts.js'
 import { readAll } from '../session.js'
 
@@ -20,7 +21,22 @@ export const workspaces = {
   permission: 'read',
   show: ({ session, root, signal }) => {
     const body = h('div')
-    root.append(heading('Workspaces'), body)
+    root.append(
+      heading(
+        'Workspaces',
+        operationButton(session, {
+          operation: 'POST /admin/v1/workspaces',
+          permission: 'configure',
+          label: 'Open a workspace',
+          isPrimary: true,
+          fixed: session.may('move_money') ? [] : ['credit_limit'],
+          done: ({ id }) => {
+            location.hash = `#/w/${encodeURIComponent(String(id))}/keys`
+          },
+        }),
+      ),
+      body,
+    )
     void load(
       body,
       signal,
@@ -39,7 +55,7 @@ export const workspaces = {
             ...(session.may('read_money') ? walletColumns : []),
           ]),
           all,
-          'No workspace is open yet: gateway workspace open, or POST /admin/v1/workspaces.',
+          'No workspace is open yet. Open the first one, then issue a key for it.',
         ),
       ],
     )

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../encoding/json.ts'
 import type { ErrorCode } from '../errors/gateway-error.ts'
+import type { Permission } from './admin-roles.ts'
 import type { Parameter } from './query.ts'
 
 export interface ResponseDescription {
@@ -20,7 +21,7 @@ export interface Operation {
   /** `optional`: a key may be absent, and may restrict what is shown. */
   readonly security: 'key' | 'admin' | 'optional'
   /** Of an administrator's token, where one is required. */
-  readonly roles?: readonly string[]
+  readonly permission?: Permission
   /** The `$id` of the body's schema; null where no body is read. */
   readonly request: string | null
   /** A valid body for this route, where the schema's own example is none. */

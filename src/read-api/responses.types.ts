@@ -482,6 +482,23 @@ export type LedgerWalletResponse = {
    * USD.
    */
   readonly lapsed: string
+  /**
+   * That it has; null: none.
+   */
+  readonly plan: {
+    readonly id: string
+    readonly name: string
+    readonly period: 'day' | 'month' | 'year'
+    /**
+     * The fee of one period, USD.
+     */
+    readonly price: string
+    readonly expires_at: string
+    /**
+     * False: it ends with its period.
+     */
+    readonly renews: boolean
+  } | null
   readonly runway: {
     readonly since: string
     /**

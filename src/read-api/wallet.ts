@@ -1,6 +1,7 @@
 import { dayMs, utcDayAt } from '../domain/instant.ts'
 import { findOrCreateWallet, type Ledger } from '../domain/ledger/ledger.ts'
-import { formatUsd } from '../domain/money.ts'
+import { formatUsd, parseUsd } from '../domain/money.ts'
+import type { Subscription } from '../domain/plans/subscription.ts'
 import { estimateRunway } from '../domain/wallet/runway.ts'
 import { type HttpMiddleware, readableWorkspace } from '../http/context.ts'
 import { readQuery } from '../http/query.ts'
@@ -30,6 +31,20 @@ const nothingYet = (ledger: Ledger, workspaceId: string): WalletFigures => ({
   creditLimitPicos: findOrCreateWallet(ledger, workspaceId).creditLimitPicos,
   availablePicos: findOrCreateWallet(ledger, workspaceId).creditLimitPicos,
 })
+
+const planOf = (subscription: Subscription | null): LedgerWalletResponse['plan'] => {
+  if (subscription === null) return null
+  const { terms, expiresAtMs, renews } = subscription
+  const { planId: id, name, period, price } = terms
+  return {
+    id,
+    name,
+    period,
+    price: formatUsd(parseUsd(price)),
+    expires_at: new Date(expiresAtMs).toISOString(),
+    renews,
+  }
+}
 
 /** The pace is that since the first of the last few days on which anything was spent. */
 const toRunwayResponse = (
@@ -73,6 +88,7 @@ export const showWallet =
       fees: formatUsd(wallet.feesPicos),
       adjustments: formatUsd(wallet.adjustmentsPicos),
       lapsed: formatUsd(wallet.lapsedPicos),
+      plan: planOf(findOrCreateWallet(tail.ledger, workspaceId).subscription),
       runway: toRunwayResponse(found?.days ?? [], wallet, from, nowMs),
     } satisfies LedgerWalletResponse
   }

@@ -298,6 +298,15 @@ const states = (world: World, browser: Browser) => async (t: Test) => {
   }
 }
 
+/** Sends the form of the open dialog. */
+const confirm = (page: Page) => page.getByRole('dialog').locator('button[type=submit]').click()
+
+/** Closes the dialog that shows a new secret. */
+const acknowledge = async (page: Page): Promise<void> => {
+  await page.getByLabel('I have copied it').check()
+  await page.getByRole('button', { name: 'Done' }).click()
+}
+
 const administrator = (world: World, browser: Browser) => async (t: Test) => {
   const { url, operator } = world
   const { page } = await openVisitor(t, browser)
@@ -318,18 +327,18 @@ const administrator = (world: World, browser: Browser) => async (t: Test) => {
   }
   await page.getByRole('button', { name: 'Issue a key' }).click()
   await page.getByLabel('Name').fill('from the page')
-  await page.getByRole('button', { name: 'Issue', exact: true }).click()
+  await confirm(page)
   const shown = page.getByLabel('Key', { exact: true })
   await shown.waitFor()
   const secret = await shown.inputValue()
   t.equal((await fetch(`${url}/v1/ledger/wallet`, { headers: { authorization: `Bearer ${secret}` } })).status, 200)
-  await page.getByRole('button', { name: 'Done' }).click()
+  await acknowledge(page)
   t.notMatch(await kept(page), secret)
 
   await page.getByRole('button', { name: 'Limits of from the page' }).click()
-  await page.getByLabel('Requests a minute').fill('60')
-  await page.getByLabel('USD in a UTC day').fill('0.000000000001')
-  await page.getByRole('button', { name: 'Set the limits' }).click()
+  await page.getByLabel('Requests per minute').fill('60')
+  await page.getByLabel('Day').fill('0.000000000001')
+  await confirm(page)
   await page.getByText('requests a minute 60 · 0.000000000001 USD a UTC day').waitFor()
 
   const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' }
@@ -343,16 +352,16 @@ const administrator = (world: World, browser: Browser) => async (t: Test) => {
   await page.getByText('Limits: requests a minute 600 (from the plan)').waitFor()
 
   await page.getByRole('button', { name: 'Rotate from the page' }).click()
-  await page.getByLabel('Both work for, seconds').fill('0')
-  await page.getByRole('button', { name: 'Rotate', exact: true }).click()
-  await page.getByRole('button', { name: 'Done' }).click()
+  await page.getByLabel('Grace seconds').fill('0')
+  await confirm(page)
+  await acknowledge(page)
   await page.getByText('Revoked keys (1)').waitFor()
 
   await page.getByRole('button', { name: 'Revoke from the page' }).click()
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Revoke from the page' }).click()
-  await page.getByRole('button', { name: 'Revoke the key' }).click()
+  await confirm(page)
   await page.getByText('Revoked keys (2)').waitFor()
   await operator.caughtUp()
   t.ok(
@@ -360,7 +369,7 @@ const administrator = (world: World, browser: Browser) => async (t: Test) => {
       .filter((key) => key.workspaceId === 'empty')
       .every(({ revoked }) => revoked),
   )
-  await page.getByLabel('Workspace').selectOption('acme')
+  await page.getByLabel('Workspace', { exact: true }).selectOption('acme')
   await heading(page, 'Overview').waitFor()
   await page.locator('.hero').waitFor()
 }
@@ -369,7 +378,13 @@ const support = (world: World, browser: Browser) => async (t: Test) => {
   const { page, complaints } = await openVisitor(t, browser)
   await signIn(page, world.url, supportToken)
   await page.getByRole('link', { name: 'acme' }).waitFor()
-  t.same(await page.getByRole('navigation').getByRole('link').allInnerTexts(), ['Workspaces', 'Health'])
+  t.same(await page.getByRole('navigation').getByRole('link').allInnerTexts(), [
+    'Workspaces',
+    'Prices',
+    'Routing',
+    'Plans',
+    'Health',
+  ])
   t.same(await page.getByRole('columnheader').allInnerTexts(), ['Workspace', 'Id', 'State'])
   await page.getByRole('link', { name: 'acme' }).click()
   await heading(page, 'Health').waitFor()
@@ -391,10 +406,11 @@ const newSecret = (world: World, browser: Browser) => async (t: Test) => {
     await page.keyboard.press('Escape')
     await route.continue()
   })
-  await page.getByRole('button', { name: 'Issue', exact: true }).click()
+  await confirm(page)
   const shown = page.getByLabel('Key', { exact: true })
   await shown.waitFor()
   const secret = await shown.inputValue()
+  t.ok(await page.getByRole('button', { name: 'Done' }).isDisabled(), 'it is not closed before it is copied')
   t.same(await axeViolations(page), [])
   const attempts: readonly (readonly [what: string, attempt: () => Promise<unknown>])[] = [
     ['Escape', () => page.keyboard.press('Escape')],
@@ -409,6 +425,8 @@ const newSecret = (world: World, browser: Browser) => async (t: Test) => {
     t.ok(await page.getByRole('dialog').isVisible(), `${what} leaves the dialog open`)
     t.equal(await shown.inputValue(), secret)
   }
+  await page.getByLabel('I have copied it').focus()
+  await page.keyboard.press('Space')
   await page.getByRole('button', { name: 'Copy' }).focus()
   await page.keyboard.press('Tab')
   t.equal(await focused(page, 'textContent'), 'Done')

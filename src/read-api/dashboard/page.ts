@@ -25,10 +25,11 @@ const headers = {
   'Cache-Control': 'no-cache', // Stored, and revalidated each time: files of two releases never mix.
 } as const
 
-/** GET /dashboard and its files; the data comes from the read API and the admin API, by the key that is typed in. */
+/** GET /dashboard and its files, to which `/` leads; the data comes from the read API and the admin API, by the key that is typed in. */
 export const serveDashboard = (): HttpMiddleware => {
   const files = dashboardFiles()
   return (ctx, next) => {
+    if (ctx.path === '/' && ctx.method === 'GET') return ctx.redirect('/dashboard')
     const file = ctx.method === 'GET' || ctx.method === 'HEAD' ? files.get(ctx.path) : undefined
     if (file === undefined) return next()
     ctx.set(headers)

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { JsonObject } from '../../encoding/json.ts'
 import type { ErrorCode } from '../../errors/gateway-error.ts'
+import { rolesWith } from '../../http/admin-roles.ts'
 import type { HttpMiddleware } from '../../http/context.ts'
 import { errorTable } from '../../http/error-table.ts'
 import { type ErrorFormat, errorFormatAt } from '../../http/errors.ts'
@@ -149,11 +150,16 @@ const refusalsOf = (operation: Operation, components: Components): JsonObject =>
   return { ...Object.fromEntries(documented), ...passedOn }
 }
 
+const rolesOf = ({ permission }: Operation): JsonObject =>
+  permission === undefined
+    ? {}
+    : { description: `For the roles ${rolesWith(permission).join(', ')}.`, 'x-permission': permission }
+
 const documented = (operation: Operation, components: Components): JsonObject => ({
   operationId: idOf(operation),
   tags: [operation.tag],
   summary: operation.summary,
-  ...(operation.roles === undefined ? {} : { description: `For the roles ${operation.roles.join(', ')}.` }),
+  ...rolesOf(operation),
   security: security[operation.security],
   parameters: parametersOf(operation),
   ...bodyOf(operation, components),
@@ -178,7 +184,7 @@ export const openapiDocumentOf = (operations: readonly Operation[], read: (id: s
       title: 'Model gateway',
       version: '1',
       description:
-        'Every answer names its request in `X-Gateway-Request-Id`. A path that is not here and no page of `/dashboard` is answered 404, another method 405, what is ' +
+        'Every answer names its request in `X-Gateway-Request-Id`. A path that is not here and no page of `/dashboard`, to which `/` leads, is answered 404, another method 405, what is ' +
         'not HTTP 400, 408 or 431, each with the Error object.',
     },
     servers: [{ url: '/' }],

@@ -4,7 +4,6 @@ import { type VideoKind, videoKinds } from '../../domain/video/request.ts'
 import type { JsonObject } from '../../encoding/json.ts'
 import { readSchema, schemaExists } from '../../encoding/schema-validation.ts'
 import type { ErrorCode } from '../../errors/gateway-error.ts'
-import { rolesWith } from '../../http/admin-roles.ts'
 import type { Operation, ResponseDescription } from '../../http/operation.ts'
 import { openapiDocumentOf } from '../../read-api/openapi/document.ts'
 import { describeRoute, type LedgerRoute, ledgerPrefixes, ledgerRoutes } from '../../read-api/routes.ts'
@@ -374,7 +373,7 @@ const describeAdministration = (operation: AdminOperation): Operation => {
     tag: 'administration',
     summary,
     security: 'admin',
-    roles: rolesWith(permission),
+    permission,
     request,
     query,
     answers: Object.fromEntries([false, true].map((changed) => [successStatus(operation, changed), shows])),
@@ -394,7 +393,7 @@ const reading =
     ...plainGet,
     tag: 'ledger',
     security,
-    ...(security === 'admin' ? { roles: rolesWith(route.permission) } : {}),
+    ...(security === 'admin' ? { permission: route.permission } : {}),
     path: prefix + route.path,
     summary: route.summary,
     query: route.query ?? {},

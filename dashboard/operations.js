@@ -1,0 +1,143 @@
+// @ts-check
+import { ask } from './dialogs.js'
+import { h, replace } from './dom.js'
+import { membersOf } from './form.js'
+import { ApiError } from './session.js'
+
+/** @typedef {import('./form.js').Schema} Schema */
+/** @typedef {import('./dom.js').Child} Child */
+/** @typedef {Record<string, unknown>} Body */
+
+/**
+ * @typedef {object} Document
+ * @property {Readonly<Record<string, Readonly<Record<string, {
+ *   summary: string,
+ *   'x-permission'?: import('./types.d.ts').Permission,
+ *   requestBody?: { content: { 'application/json': { schema: Schema } } },
+ * }>>>>} paths
+ * @property {{ schemas: Readonly<Record<string, Schema>> }} components
+ */
+
+/** @type {Promise<Document> | null} */
+let described = null
+
+/** The gateway's own description of its operations. @param {import('./session.js').Session} session @returns {Promise<Document>} */
+const describe = (session) => {
+  described ??= session.get('/openapi.json').catch((fault) => {
+    described = null
+    throw fault
+  })
+  return /** @type {Promise<Document>} */ (described)
+}
+
+/** Shows a refusal at the control that it names. @param {ReturnType<typeof membersOf>} form @param {unknown} fault */
+const showAt = ({ find }, fault) => {
+  const path = fault instanceof ApiError && fault.param !== null ? fault.param.split(/[.[\]]+/) : []
+  const control = find(path)
+  if (!(fault instanceof ApiError) || control === null) return
+  control.setAttribute('aria-invalid', 'true')
+  const note = h('small', { class: 'fault' }, fault.message)
+  control.after(note)
+  control.focus()
+  const clear = () => {
+    note.remove()
+    control.removeAttribute('aria-invalid')
+  }
+  control.addEventListener('input', clear, { once: true })
+}
+
+/**
+ * An operation of the gateway as a button: it asks for the members of the request that its schema has, and shows refusals at their
+ * fields. Null where the role may not do it.
+ *
+ * @param {import('./session.js').Session} session
+ * @param {{
+ *   operation: `${'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`,
+ *   ids?: Readonly<Record<string, string>>,
+ *   permission: import('./types.d.ts').Permission,
+ *   label: string,
+ *   title?: string,
+ *   about?: string,
+ *   values?: Body,
+ *   fixed?: readonly string[],
+ *   isPrimary?: boolean,
+ *   isDangerous?: boolean,
+ *   preview?: (body: Body) => Child[] | Promise<Child[]>,
+ *   done: (answer: Body, body: Body) => void,
+ * }} options `ids` of the path; members that are `fixed` are sent with their `values`; a `preview` is confirmed before anything is sent
+ */
+export const operationButton = (session, options) => {
+  const { label, title = label, permission, isPrimary, isDangerous } = options
+  if (!session.may(permission)) return null
+  return h(
+    'button',
+    {
+      type: 'button',
+      class: isPrimary ? 'primary' : isDangerous ? 'danger' : null,
+      'aria-label': title === label ? null : title,
+      click: () => void openOperation(session, options),
+    },
+    label,
+  )
+}
+
+/** @param {string} template @param {Readonly<Record<string, string>>} ids */
+const addressOf = (template, ids) =>
+  template.replaceAll(/\{(\w+)\}/g, (_whole, name) => encodeURIComponent(ids[name] ?? ''))
+
+/** @param {import('./session.js').Session} session @param {Parameters<typeof operationButton>[1]} options */
+const openOperation = async (session, { operation, ids = {}, label, title = label, about, ...options }) => {
+  const { values = {}, fixed = [], isDangerous = false, preview, done } = options
+  const [method, template] = /** @type {['POST' | 'PUT' | 'PATCH' | 'DELETE', string]} */ (operation.split(' '))
+  const { paths, components } = await describe(session)
+  const known = paths[template]?.[method.toLowerCase()]
+  /** @param {Schema} schema @returns {Schema} */
+  const resolve = (schema) =>
+    schema.$ref === undefined ? schema : { ...components.schemas[schema.$ref.split('/').at(-1) ?? ''], ...schema }
+  const schema = known?.requestBody?.content['application/json'].schema
+  /** Names in the path that are not given are asked for. @type {[string, Schema][]} */
+  const unnamed = [...template.matchAll(/\{(\w+)\}/g)].flatMap(([, name = '']) =>
+    ids[name] === undefined ? [[name, { type: 'string', maxLength: 200 }]] : [],
+  )
+  const named = membersOf(
+    { properties: Object.fromEntries(unnamed), required: unnamed.map(([name]) => name) },
+    {},
+    resolve,
+  )
+  const form = membersOf(schema === undefined ? {} : resolve(schema), values, resolve, fixed)
+  const fields = h('div', { class: 'form' }, ...named.elements, ...form.elements)
+  const shown = h('div', { class: 'stack' })
+  let isPreviewed = preview === undefined
+  ask({
+    title,
+    body: [h('p', { class: 'muted' }, about ?? `${known?.summary ?? ''}.`), fields, shown],
+    confirm: isPreviewed ? label : 'Preview',
+    isDangerous,
+    work: async (button) => {
+      const body = form.read() ?? {}
+      if (!isPreviewed && preview !== undefined) {
+        replace(shown, ...(await preview(body)))
+        isPreviewed = true
+        button.textContent = label
+        fields.addEventListener(
+          'input',
+          () => {
+            isPreviewed = false
+            button.textContent = 'Preview'
+            replace(shown)
+          },
+          { once: true },
+        )
+        return 'stay'
+      }
+      try {
+        const address = addressOf(template, { ...ids, .../** @type {Record<string, string>} */ (named.read() ?? {}) })
+        done(/** @type {Body} */ (await session.change(method, address, schema === undefined ? undefined : body)), body)
+      } catch (fault) {
+        showAt(form, fault)
+        throw fault
+      }
+      return undefined
+    },
+  })
+}

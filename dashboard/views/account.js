@@ -1,0 +1,197 @@
+// @ts-check
+import { h } from '../dom.js'
+import { money, sumOf } from '../format.js'
+import { operationButton } from '../operations.js'
+import { facts, heading, load, section, state, time, usd } from '../parts.js'
+import { auditTable } from './audit.js'
+
+/** @typedef {import('../types.d.ts').Workspace} Workspace */
+/** @typedef {import('../types.d.ts').Wallet} Wallet */
+/** @typedef {import('../views.d.ts').ViewContext} ViewContext */
+
+/** What the balance becomes. @param {ViewContext} context @returns {(body: Record<string, unknown>) => Promise<HTMLElement[]>} */
+const balanceAfter =
+  ({ session, scope }) =>
+  async ({ amount }) => {
+    /** @type {Workspace} */
+    const { balance = '0' } = await session.get(`/admin/v1/workspaces/${encodeURIComponent(scope ?? '')}`)
+    return [
+      h(
+        'p',
+        { class: 'notice' },
+        h(
+          'span',
+          {},
+          'The balance is ',
+          usd(balance),
+          ' USD and becomes ',
+          h('strong', {}, money(sumOf([balance, String(amount)]))),
+          ' USD.',
+        ),
+      ),
+    ]
+  }
+
+/** Credit and adjustments, with the balance before and after them. @param {ViewContext} context @param {() => void} done */
+export const moneyButtons = (context, done) => {
+  const common = {
+    ids: { id: context.scope ?? '' },
+    permission: /** @type {const} */ ('move_money'),
+    preview: balanceAfter(context),
+    done,
+  }
+  return [
+    operationButton(context.session, {
+      ...common,
+      operation: 'POST /admin/v1/workspaces/{id}/credits',
+      label: 'Add credit',
+      isPrimary: true,
+    }),
+    operationButton(context.session, {
+      ...common,
+      operation: 'POST /admin/v1/workspaces/{id}/adjustments',
+      label: 'Adjust',
+    }),
+  ]
+}
+
+/** @param {Workspace} workspace @param {ViewContext} context @param {() => void} again */
+const workspaceButtons = ({ status, name, account, credit_limit }, { session, scope }, again) => {
+  const common = { ids: { id: scope ?? '' }, permission: /** @type {const} */ ('configure'), done: again }
+  if (status === 'closed') return []
+  const [verb, label] = status === 'suspended' ? ['resume', 'Resume'] : ['suspend', 'Suspend']
+  const values = {
+    name,
+    ...(account === null ? {} : { account }),
+    ...(session.may('move_money') ? { credit_limit } : {}),
+  }
+  return [
+    operationButton(session, {
+      ...common,
+      operation: 'PATCH /admin/v1/workspaces/{id}',
+      label: 'Change',
+      values,
+      ...(session.may('move_money') ? {} : { fixed: ['credit_limit'] }),
+    }),
+    operationButton(session, {
+      ...common,
+      operation: `POST /admin/v1/workspaces/{id}/${verb}`,
+      label,
+      isDangerous: verb === 'suspend',
+    }),
+    operationButton(session, {
+      ...common,
+      operation: 'POST /admin/v1/workspaces/{id}/close',
+      label: 'Close',
+      isDangerous: true,
+    }),
+    operationButton(session, {
+      ...common,
+      operation: 'DELETE /admin/v1/workspaces/{id}/end-users',
+      label: 'Forget end users',
+      isDangerous: true,
+    }),
+  ]
+}
+
+/** @param {Wallet['plan']} plan @param {ViewContext} context @param {() => void} again */
+const planSection = (plan, { session, scope }, again) => {
+  const common = { ids: { id: scope ?? '' }, permission: /** @type {const} */ ('move_money'), done: again }
+  return section(
+    h('h2', {}, 'Plan'),
+    plan === null
+      ? h('p', { class: 'muted' }, 'It has no plan.')
+      : facts([
+          ['Plan', plan.name],
+          [`Fee of a ${plan.period}, USD`, usd(plan.price)],
+          [plan.renews ? 'Renewed' : 'Ends', time(plan.expires_at)],
+        ]),
+    h(
+      'span',
+      { class: 'buttons start' },
+      operationButton(session, {
+        ...common,
+        operation: 'PUT /admin/v1/workspaces/{id}/subscription',
+        label: plan === null ? 'Give it a plan' : 'Change the plan',
+        preview: async ({ plan: id }) => {
+          const { data } = /** @type {import('../types.d.ts').Page<import('../types.d.ts').Plan>} */ (
+            await session.get('/admin/v1/plans', { limit: 1000 })
+          )
+          const found = data.find((each) => each.id === id)
+          return [
+            h(
+              'p',
+              { class: 'notice' },
+              found === undefined
+                ? `No plan is named ${id}.`
+                : `The fee of ${money(found.price)} USD is charged now, and ${money(found.included_credit)} USD of credit is given.`,
+            ),
+          ]
+        },
+      }),
+      plan?.renews
+        ? operationButton(session, {
+            ...common,
+            operation: 'DELETE /admin/v1/workspaces/{id}/subscription',
+            label: 'Do not renew it',
+            isDangerous: true,
+          })
+        : null,
+    ),
+  )
+}
+
+/** @type {import('../views.d.ts').View} */
+export const account = {
+  name: 'account',
+  title: 'Account',
+  permission: 'read',
+  show: (context) => {
+    const { session, scope, root, signal } = context
+    const path = `/admin/v1/workspaces/${encodeURIComponent(scope ?? '')}`
+    const body = h('div', { class: 'stack' })
+    const read = async () => {
+      /** @type {Workspace} */
+      const workspace = await session.get(path, {}, signal)
+      if (!session.may('read_money')) return { workspace, plan: null }
+      /** @type {Wallet} */
+      const { plan } = await session.ledger(scope, '/wallet', {}, signal)
+      return { workspace, plan }
+    }
+    const again = () => void load(body, signal, read, show)
+    /** @param {Awaited<ReturnType<typeof read>>} answer */
+    const show = ({ workspace, plan }) => {
+      const { name, id, status, account: customer, balance, held, credit_limit, available } = workspace
+      return [
+        facts([
+          ['Name', name],
+          ['Id', h('code', {}, id)],
+          ['State', state(status, status === 'open' ? 'good' : 'bad')],
+          ['Account', customer ?? 'none'],
+          ...(balance === undefined
+            ? []
+            : /** @type {[string, HTMLElement][]} */ ([
+                ['Balance, USD', usd(balance)],
+                ['Held, USD', usd(held ?? '0')],
+                ['Credit limit, USD', usd(credit_limit ?? '0')],
+                ['Available, USD', usd(available ?? '0')],
+              ])),
+        ]),
+        h(
+          'span',
+          { class: 'buttons start' },
+          ...moneyButtons(context, again),
+          ...workspaceButtons(workspace, context, again),
+        ),
+        ...(session.may('read_money')
+          ? [
+              planSection(plan, context, again),
+              section(h('h2', {}, 'Changes'), auditTable(session, { workspace: id }, signal)),
+            ]
+          : []),
+      ]
+    }
+    root.append(heading('Account'), body)
+    again()
+  },
+}

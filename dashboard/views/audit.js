@@ -1,0 +1,58 @@
+// @ts-check
+import { filterForm, h, renewed, replace } from '../dom.js'
+import { field, heading, time } from '../parts.js'
+import { virtualTable } from '../virtual-table.js'
+import { filterInput } from './spend.js'
+
+/** @typedef {import('../types.d.ts').AdminEvent} AdminEvent */
+
+/** `WalletCredited` → `Wallet credited` @param {string} type */
+const typeText = (type) => type.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+
+/** @param {object} detail */
+const detailText = (detail) =>
+  Object.entries(detail)
+    .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`)
+    .join(' · ')
+
+/** @type {import('../parts.js').Column<AdminEvent>[]} */
+const columns = [
+  { name: 'Time', className: 'wide-time', cell: (event) => time(event.time) },
+  {
+    name: 'Who',
+    className: 'reference',
+    cell: ({ actor }) => h('span', { title: actor ?? '' }, actor ?? 'the gateway'),
+  },
+  { name: 'Change', className: 'reference', cell: ({ type }) => typeText(type) },
+  { name: 'Workspace', className: 'kind', cell: ({ workspace }) => workspace ?? '' },
+  { name: 'Of', className: 'reference', cell: ({ subject }) => h('span', { title: subject ?? '' }, subject ?? '') },
+  { name: 'Details', cell: ({ detail }) => h('span', { title: detailText(detail) }, detailText(detail)) },
+]
+
+/** Who changed what, newest first. @param {import('../session.js').Session} session @param {Record<string, string>} query @param {AbortSignal} signal */
+export const auditTable = (session, query, signal) =>
+  virtualTable({
+    label: 'Changes',
+    columns,
+    read: (cursor) => session.get('/admin/v1/events', { ...query, cursor, limit: 200 }, signal),
+    signal,
+    empty: 'Nothing was changed.',
+  }).element
+
+/** @type {import('../views.d.ts').View} */
+export const audit = {
+  name: 'audit',
+  title: 'Audit trail',
+  permission: 'read_money',
+  show: ({ session, root, signal }) => {
+    const workspace = filterInput('acme')
+    const actor = filterInput('admin:ana')
+    const rows = h('div')
+    const nextSignal = renewed(signal)
+    const show = () =>
+      replace(rows, auditTable(session, { workspace: workspace.value.trim(), actor: actor.value.trim() }, nextSignal()))
+    root.append(heading('Audit trail'), filterForm(field('Workspace’s id', workspace), field('Who', actor)), rows)
+    for (const control of [workspace, actor]) control.addEventListener('change', show)
+    show()
+  },
+}

@@ -1,0 +1,141 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import {
+  axeViolations,
+  findChromium,
+  goTo,
+  openBrowser,
+  openVisitor,
+  signIn,
+  toHash,
+  withoutChromium,
+} from './browser.ts'
+import { adminToken, openWorld, tablesCaughtUp } from './world.ts'
+
+const chromium = findChromium()
+
+const submit = (page: Page) => page.getByRole('dialog').locator('button[type=submit]').click()
+const closed = (page: Page) => page.getByRole('dialog').waitFor({ state: 'detached' })
+
+t.test('what an administrator changes on the page', { skip: chromium === null && withoutChromium }, async (t) => {
+  const world = await openWorld(t)
+  const { page, complaints } = await openVisitor(t, await openBrowser(t, chromium!))
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const read = async (path: string): Promise<unknown> =>
+    (await fetch(`${world.url}/admin/v1/${path}`, { headers: { authorization: `Bearer ${adminToken}` } })).json()
+  page.setDefaultTimeout(20_000)
+  await page.goto(world.url)
+  t.equal(page.url(), `${world.url}/dashboard`, '/ leads to the page')
+  await signIn(page, world.url, adminToken)
+
+  await t.test('a workspace is opened; a refusal is shown at its field', async (t) => {
+    await toHash(page, '#/workspaces')
+    await button('Open a workspace').click()
+    await page.getByLabel('Id', { exact: true }).fill('Globex')
+    await submit(page)
+    t.equal(await page.locator('dialog input:invalid').count(), 1, 'its pattern is checked')
+    await page.getByLabel('Id', { exact: true }).fill('globex')
+    await page.getByLabel('Credit limit').fill('50')
+    t.same(await axeViolations(page), [])
+    await submit(page)
+    await page.getByRole('heading', { level: 1, name: 'Keys and limits' }).waitFor()
+    t.match(await read('workspaces/globex'), { credit_limit: '50', status: 'open' })
+  })
+
+  await t.test('credit is previewed, added and listed with who added it', async (t) => {
+    await goTo(page, 'Account')
+    await button('Add credit').click()
+    await page.getByLabel('Amount').fill('250.000000000001')
+    await page.getByLabel('Reference').fill('invoice-117')
+    await submit(page)
+    await page.getByText('250.000000000001 USD.').waitFor()
+    t.match(await read('workspaces/globex'), { balance: '0' }, 'a preview changes nothing')
+    await page.getByLabel('Amount').fill('250')
+    await button('Preview').click()
+    await page.getByText('becomes 250.00 USD').waitFor()
+    await submit(page)
+    await closed(page)
+    t.match(await read('workspaces/globex'), { balance: '250' })
+    await tablesCaughtUp(world)
+    await toHash(page, '#/audit')
+    await page.getByRole('row', { name: /admin:ana.*Wallet credited.*globex/ }).waitFor()
+    t.same(await axeViolations(page), [])
+  })
+
+  await t.test('it is suspended, resumed and closed', async (t) => {
+    await toHash(page, '#/w/globex/account')
+    for (const [label, status] of [
+      ['Suspend', 'suspended'],
+      ['Resume', 'open'],
+      ['Close', 'closed'],
+    ] as const) {
+      await button(label).click()
+      await submit(page)
+      await closed(page)
+      t.match(await read('workspaces/globex'), { status })
+    }
+  })
+
+  await t.test('plans, aliases and routers', async (t) => {
+    await toHash(page, '#/plans')
+    await button('Publish a plan').click()
+    await page.getByLabel('Id', { exact: true }).fill('pro')
+    await page.getByLabel('Price').fill('20')
+    await page.getByLabel('Included credit').fill('5')
+    await page.getByLabel('Requests per minute').first().fill('600')
+    t.same(await axeViolations(page), [])
+    await submit(page)
+    await page.getByRole('row', { name: /pro.*20\.00.*Month.*5\.00.*requests a minute 600/ }).waitFor()
+    await toHash(page, '#/w/empty/account')
+    await button('Give it a plan').click()
+    await page.getByLabel('Plan', { exact: true }).fill('pro')
+    await submit(page)
+    await page.getByText('The fee of 20.00 USD is charged now, and 5.00 USD of credit is given.').waitFor()
+    await submit(page)
+    await page.getByRole('alert').waitFor()
+    t.match(await page.getByRole('alert').innerText(), /is not covered/, 'the fee is more than its wallet has')
+    await page.keyboard.press('Escape')
+
+    await toHash(page, '#/routing')
+    await button('Set an alias').click()
+    await page.getByLabel('Id', { exact: true }).fill('mini')
+    await page.getByLabel('Model').fill('openai/no-price-yet')
+    await submit(page)
+    await page.getByRole('row', { name: /mini.*openai\/no-price-yet.*Administration/ }).waitFor()
+    await button('Set a router').click()
+    await page.getByLabel('Id', { exact: true }).fill('cheap')
+    await page.getByLabel('Candidates').fill('{"model":"openai/gpt-4o-mini","weight":3}\nopenai/gpt-5-mini')
+    await page.getByLabel('Order').selectOption('weighted')
+    await submit(page)
+    await page.getByRole('row', { name: /gateway\/cheap.*openai\/gpt-4o-mini weight 3/ }).waitFor()
+    t.same(await axeViolations(page), [])
+  })
+
+  await t.test('prices are compared before they are published', async (t) => {
+    await goTo(page, 'Prices')
+    await page.getByText('Without a price').waitFor()
+    await button('Import').click()
+    const row = { litellm_provider: 'openai', mode: 'chat', max_output_tokens: 16_384 }
+    const table = {
+      'no-price-yet': { ...row, input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 },
+      another: { ...row, input_cost_per_token: 3e-6, output_cost_per_token: 4e-6 },
+    }
+    await page.getByLabel('Table', { exact: true }).fill('{')
+    await submit(page)
+    t.equal(await page.getByRole('dialog').count(), 1, 'what is not JSON is not sent')
+    await page.getByLabel('Table', { exact: true }).fill(JSON.stringify(table))
+    await submit(page)
+    await page.getByText('2 added').waitFor()
+    t.same(await axeViolations(page), [])
+    await page.getByLabel('Publish openai/another').uncheck()
+    await button('Publish 1 price').click()
+    await page.getByRole('row', { name: /openai\/no-price-yet.*1\.00.*2\.00/ }).waitFor()
+    t.match(await read('prices/openai%2Fanother'), { error: { code: 'not_found' } })
+    t.notMatch(await page.getByText('Without a price').innerText(), 'no-price-yet')
+    await page.getByRole('link', { name: 'openai/no-price-yet' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Prices of openai/no-price-yet' }).waitFor()
+    await page.getByRole('row', { name: /In force/ }).waitFor()
+    t.same(await axeViolations(page), [])
+  })
+  t.same(complaints, [])
+})
