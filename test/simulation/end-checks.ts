@@ -1,10 +1,12 @@
 import { applyFrame, initialLedger } from '../../src/domain/ledger/ledger.ts'
 import { parseUsd } from '../../src/domain/money.ts'
+import { balancePicos } from '../../src/domain/wallet/wallet.ts'
 import { BatchAccumulator } from '../../src/roles/projector/batch-accumulator.ts'
 import type { SimResponse } from './clients.ts'
 import type { Observer } from './observer.ts'
 import type { ChatAction } from './plan.ts'
 import type { SimProcess } from './process.ts'
+import type { ShadowLedger } from './shadow-ledger.ts'
 import { type SimTables, TableRows } from './tables.ts'
 import type { SimUpstream } from './upstream.ts'
 import type { VideoClients } from './videos.ts'
@@ -32,6 +34,32 @@ export interface EndCheckParts {
   readonly writerOf: (writer: string) => SimProcess | undefined
 }
 
+/** They count once by an id of their own; requests and what lapses do by the ids of their frames. */
+const countOnce: ReadonlySet<string> = new Set([
+  'AdjustmentPosted',
+  'HoldPlaced',
+  'HoldReleased',
+  'PlanRenewed',
+  'PlanSubscribed',
+  'TaskSettled',
+  'WalletCredited',
+])
+
+/** The rows of wallets and holds, against what the events say. */
+export const checkRows = (rows: TableRows, shadow: ShadowLedger, violate: (text: string) => void): void => {
+  for (const [workspaceId, { balancePicos: expected, holds }] of shadow.wallets) {
+    const wallet = rows.find('wallets', workspaceId)
+    const [balance, held] = ['balance', 'held'].map((name) => parseUsd(String(wallet?.[name] ?? '0')))
+    if (balance !== expected || held !== shadow.heldPicos(workspaceId))
+      violate(`the table of wallets has ${balance} and ${held} held for ${workspaceId}, its events ${expected}`)
+    for (const [holdId, { picos }] of holds) {
+      const remaining = rows.find('holds', workspaceId, holdId)?.['remaining']
+      if (remaining === undefined || parseUsd(String(remaining)) !== picos)
+        violate(`the table of holds has ${String(remaining)} in ${holdId}, by its events ${picos}`)
+    }
+  }
+}
+
 /** What must hold once faults have stopped and everything has drained. */
 export class EndChecks {
   readonly #parts: EndCheckParts
@@ -55,9 +83,11 @@ export class EndChecks {
     this.#checkExpired()
     this.#checkCredits()
     this.#checkTables()
+    this.#checkStoredAgain()
     this.#checkServices()
     this.#checkRepeats()
     this.#checkFailures()
+    this.#checkParts()
     this.#parts.videos.check(this.#parts.isCrashed)
     for (const taskId of this.#parts.videos.unrecorded())
       this.#violate(`the vendor has ended ${taskId}, and the log does not know it`)
@@ -101,15 +131,7 @@ export class EndChecks {
     const { frames, ledger } = this.#parts.observer
     if (this.#parts.tables.sequence !== ledger.sequence)
       this.#violate(`the tables are at ${this.#parts.tables.sequence}, the log at ${ledger.sequence}`)
-    for (const [workspaceId, { balancePicos }] of this.#parts.observer.shadow.wallets) {
-      const row = this.#parts.tables.rows.find('wallets', workspaceId)
-      const [credits, adjustments, charges, fees, lapsed] = ['credits', 'adjustments', 'charges', 'fees', 'lapsed'].map(
-        (name) => parseUsd(String(row?.[name] ?? '0')),
-      ) as [bigint, bigint, bigint, bigint, bigint]
-      const written = credits + adjustments - charges - fees - lapsed
-      if (written !== balancePicos)
-        this.#violate(`the table of wallets has ${written} for ${workspaceId}, its events ${balancePicos}`)
-    }
+    checkRows(this.#parts.tables.rows, this.#parts.observer.shadow, (text) => this.#violate(text))
     const rebuilt = new TableRows()
     const fold = initialLedger()
     const batch = new BatchAccumulator(0)
@@ -120,6 +142,25 @@ export class EndChecks {
     rebuilt.write(batch.takeBatch(fold).changes)
     const difference = this.#parts.tables.rows.findDifference(rebuilt)
     if (difference !== null) this.#violate(`tables and rebuild differ: ${difference}`)
+  }
+
+  /** Facts that are stored again, in frames with other ids, move no money. */
+  #checkStoredAgain(): void {
+    const { frames, shadow } = this.#parts.observer
+    const fold = initialLedger()
+    for (const frame of frames)
+      for (const again of [
+        frame,
+        { ...frame, writer: `${frame.writer}-again`, events: frame.events.filter(({ type }) => countOnce.has(type)) },
+      ])
+        applyFrame(fold, { ...again, sequence: fold.sequence + 1 })
+    for (const [workspaceId, wallet] of fold.wallets) {
+      const { balancePicos: expected } = shadow.of(workspaceId)
+      if (balancePicos(wallet) !== expected || wallet.heldPicos !== shadow.heldPicos(workspaceId))
+        this.#violate(
+          `with each fact stored twice ${workspaceId} has ${balancePicos(wallet)} and ${wallet.heldPicos} held, not ${expected}`,
+        )
+    }
   }
 
   /** What a provider has served whole is billed once, unless the proxy died. */
@@ -174,6 +215,18 @@ export class EndChecks {
       if (response === null || response.status === 200 || this.#parts.isCrashed(edge)) continue
       if (this.#isCharged(response.headers.get('x-request-id') ?? ''))
         this.#violate(`request ${action.number} failed with ${response.status} and was charged`)
+    }
+  }
+
+  /** A part of an answer is paid for, unless its process died. */
+  #checkParts(): void {
+    for (const { response, action, edge } of this.#parts.journal) {
+      if (response?.status !== 200 || !response.body.includes('"content":"part') || this.#parts.isCrashed(edge))
+        continue
+      const requestId = response.headers.get('x-request-id') ?? ''
+      const closing = this.#parts.observer.requests.get(requestId)?.closing
+      if (closing?.type === 'RequestFailed' && !closing.source.includes('/edge/'))
+        this.#violate(`request ${action.number} (${requestId}) was delivered in part, and is recorded as failed`)
     }
   }
 }

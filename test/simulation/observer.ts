@@ -154,6 +154,7 @@ export class Observer {
     if (event.type === 'RequestRouted') this.#requestOf(event.data.requestId).routed = event
     if (event.type === 'UsageRecorded' || event.type === 'RequestFailed') this.#noteClosing(event)
     if ('holdId' in event.data || 'taskId' in event.data) this.#noteTask(event)
+    if (event.type === 'HoldReleased' || event.type === 'TaskSettled') this.#checkTaskEnded(event)
     if (event.type === 'AdjustmentPosted' && event.data.reason === 'undelivered')
       this.#requestOf(event.data.corrects ?? '').undelivered = true
   }
@@ -224,6 +225,11 @@ export class Observer {
     this.#noteVerdict(task, event)
   }
 
+  #checkTaskEnded({ data }: EventOf<'HoldReleased'> | EventOf<'TaskSettled'>): void {
+    const taskId = 'taskId' in data ? data.taskId : data.holdId
+    if (this.ledger.tasks.has(taskId)) this.#onViolation(`task ${taskId} has ended, and is open`)
+  }
+
   #noteVerdict(task: ObservedTask, event: Verdict): void {
     // What was never submitted, or refused, has no verdict of the vendor.
     if (event.data.vendorTaskId !== undefined) task.verdicts.push(event)
@@ -291,6 +297,11 @@ export class Observer {
       this.#onViolation(
         `${workspaceId} has ${balancePicos(wallet)} and ${held} held, by its events ${shadow.balancePicos} and ${shadowHeld}`,
       )
+    for (const keyId of new Set([...shadow.spentPicos.keys(), ...wallet.spendings.keys()])) {
+      const [spent, byEvents] = [wallet.spendings.get(keyId)?.spent.totalPicos, shadow.spentPicos.get(keyId)]
+      if ((spent ?? 0n) !== (byEvents ?? 0n))
+        this.#onViolation(`key ${keyId} has spent ${spent}, by its events ${byEvents}`)
+    }
     if (held !== wallet.heldPicos) this.#onViolation(`${workspaceId} holds ${wallet.heldPicos}, its holds ${held}`)
     if ([...wallet.holds.values()].some(({ remainingPicos }) => remainingPicos < 0n))
       this.#onViolation(`a hold of ${workspaceId} is below zero`)

@@ -6,6 +6,7 @@ interface ShadowHold {
   picos: bigint
   /** The key whose spend limit it counts for. */
   readonly keyId: string | null
+  readonly deadline: string
 }
 
 interface ShadowWallet {
@@ -15,6 +16,8 @@ interface ShadowWallet {
   excessPicos: bigint
   /** What is left of each open hold. */
   readonly holds: Map<string, ShadowHold>
+  /** Charged to each key and those that took its place, less what was given back. */
+  readonly spentPicos: Map<string, bigint>
 }
 
 type Closing = EventOf<'UsageRecorded'> | EventOf<'RequestFailed'>
@@ -32,7 +35,8 @@ export class ShadowLedger {
   readonly #closings = new Map<string, Closing>()
   /** Of a key that took another's place, the first of them. */
   readonly #firstKeys = new Map<string, string>()
-  readonly #spentPicos = new Map<string, bigint>()
+  /** When credits lapse, by workspace and reference. */
+  readonly #lapseTimes = new Map<string, string>()
   readonly #spendLimits = new Map<string, bigint>()
 
   constructor(onViolation: (text: string) => void) {
@@ -53,6 +57,7 @@ export class ShadowLedger {
       creditLimitPicos: 0n,
       excessPicos: 0n,
       holds: new Map(),
+      spentPicos: new Map(),
     }
     this.wallets.set(workspaceId, known)
     return known
@@ -75,7 +80,7 @@ export class ShadowLedger {
         this.#setLimits(event)
         break
       case 'WalletCredited':
-        this.#moveOnce(event.data.workspaceId, `credit ${event.data.reference}`, parseUsd(event.data.amount))
+        this.#credit(event)
         break
       case 'AdjustmentPosted':
         this.#adjust(event)
@@ -103,7 +108,7 @@ export class ShadowLedger {
         this.#placeHold(event)
         break
       case 'HoldReleased':
-        this.of(event.data.workspaceId).holds.delete(event.data.holdId)
+        this.#releaseHold(event)
         break
       case 'TaskSettled':
         this.#settleTask(event)
@@ -129,10 +134,19 @@ export class ShadowLedger {
     wallet.holds.set(holdId, {
       picos: parseUsd(amount),
       keyId: spender === null ? null : this.#firstKeyOf(spender),
+      deadline: data.deadline,
     })
     if (this.#coverPicos(wallet) < this.heldPicos(workspaceId))
       this.#onViolation(`a hold of ${workspaceId} was placed that its wallet does not cover`)
     if (spender !== null) this.#checkSpending(workspaceId, this.#firstKeyOf(spender))
+  }
+
+  #releaseHold({ time, data: { workspaceId, holdId, reason } }: EventOf<'HoldReleased'>): void {
+    const { holds } = this.of(workspaceId)
+    const { deadline = '' } = holds.get(holdId) ?? {}
+    if (reason === 'expired' && time < deadline)
+      this.#onViolation(`hold ${holdId} expired at ${time}, its deadline is ${deadline}`)
+    holds.delete(holdId)
   }
 
   #coverPicos({ balancePicos, creditLimitPicos, excessPicos }: ShadowWallet): bigint {
@@ -145,7 +159,7 @@ export class ShadowLedger {
       (sum, hold) => (hold.keyId === keyId ? sum + hold.picos : sum),
       0n,
     )
-    const spent = this.#spentPicos.get(keyId) ?? 0n
+    const spent = this.of(workspaceId).spentPicos.get(keyId) ?? 0n
     if (limit !== undefined && spent + held > limit + this.of(workspaceId).excessPicos)
       this.#onViolation(`key ${keyId} has spent ${spent} and holds ${held}, its limit is ${limit}`)
   }
@@ -160,11 +174,14 @@ export class ShadowLedger {
   #adjust({ data: { workspaceId, adjustmentId, amount, keyId } }: EventOf<'AdjustmentPosted'>): void {
     if (!this.#isFirst(workspaceId, `adjustment ${adjustmentId}`)) return
     this.of(workspaceId).balancePicos += parseUsd(amount)
-    if (keyId !== undefined) this.#spend(keyId, -parseUsd(amount))
+    if (keyId !== undefined) this.#spend(workspaceId, keyId, -parseUsd(amount))
   }
 
   /** What is held does not lapse. */
-  #lapse({ data: { workspaceId, reference, amount } }: EventOf<'CreditExpired'>): void {
+  #lapse({ time, data: { workspaceId, reference, amount } }: EventOf<'CreditExpired'>): void {
+    const lapses = this.#lapseTimes.get(`${workspaceId} ${reference}`)
+    if (lapses !== undefined && time < lapses)
+      this.#onViolation(`credit ${reference} of ${workspaceId} lapsed at ${time}, not at ${lapses}`)
     const wallet = this.of(workspaceId)
     wallet.balancePicos -= parseUsd(amount)
     if (this.#coverPicos(wallet) < this.heldPicos(workspaceId))
@@ -179,8 +196,9 @@ export class ShadowLedger {
   }
 
   /** A period begins where the one before ends, once. */
-  #renew({ data }: EventOf<'PlanRenewed'>): void {
+  #renew({ time, data }: EventOf<'PlanRenewed'>): void {
     const { workspaceId, subscriptionId, price, includedCredit, startsAt, expiresAt } = data
+    if (time < startsAt) this.#onViolation(`${subscriptionId} was renewed at ${time}, before ${startsAt}`)
     if (this.#periodEnds.get(subscriptionId) !== startsAt) return
     this.#periodEnds.set(subscriptionId, expiresAt)
     this.of(workspaceId).balancePicos += parseUsd(includedCredit) - parseUsd(price)
@@ -194,7 +212,7 @@ export class ShadowLedger {
     wallet.holds.delete(taskId)
     wallet.balancePicos -= parseUsd(total)
     if (parseUsd(total) > hold.picos) wallet.excessPicos += parseUsd(total) - hold.picos
-    if (hold.keyId !== null) this.#spend(hold.keyId, parseUsd(total))
+    if (hold.keyId !== null) this.#spend(workspaceId, hold.keyId, parseUsd(total))
   }
 
   /** Once both sides are known, whichever came last. */
@@ -204,24 +222,27 @@ export class ShadowLedger {
     const wallet = this.of(closing.data.workspaceId)
     const total = parseUsd(closing.data.total)
     wallet.balancePicos -= total
-    this.#spend(routed.data.keyId, total)
+    this.#spend(closing.data.workspaceId, routed.data.keyId, total)
     const hold = wallet.holds.get(routed.data.allowanceId ?? '')
     const left = hold?.picos ?? 0n
     if (total > left) wallet.excessPicos += total - left
     if (hold !== undefined) hold.picos = left > total ? left - total : 0n
   }
 
-  #spend(keyId: string, picos: bigint): void {
+  #spend(workspaceId: string, keyId: string, picos: bigint): void {
+    const { spentPicos } = this.of(workspaceId)
     const first = this.#firstKeyOf(keyId)
-    this.#spentPicos.set(first, (this.#spentPicos.get(first) ?? 0n) + picos)
+    spentPicos.set(first, (spentPicos.get(first) ?? 0n) + picos)
   }
 
   #firstKeyOf(keyId: string): string {
     return this.#firstKeys.get(keyId) ?? keyId
   }
 
-  #moveOnce(workspaceId: string, id: string, picos: bigint): void {
-    if (this.#isFirst(workspaceId, id)) this.of(workspaceId).balancePicos += picos
+  #credit({ data: { workspaceId, reference, amount, expiresAt } }: EventOf<'WalletCredited'>): void {
+    if (!this.#isFirst(workspaceId, `credit ${reference}`)) return
+    this.of(workspaceId).balancePicos += parseUsd(amount)
+    if (expiresAt !== undefined) this.#lapseTimes.set(`${workspaceId} ${reference}`, expiresAt)
   }
 
   #isFirst(workspaceId: string, id: string): boolean {

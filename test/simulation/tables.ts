@@ -32,8 +32,8 @@ export class TableRows {
   /** Of each table the row that was written last. */
   readonly #last = new Map<string, Row>()
 
-  find(table: string, key: string): Row | undefined {
-    return this.#tables.get(table)?.get(toText([key] as never))
+  find(table: string, ...key: readonly string[]): Row | undefined {
+    return this.#tables.get(table)?.get(toText(key as never))
   }
 
   all(table: string): readonly Row[] {
@@ -85,6 +85,8 @@ export interface TablesParts {
   readonly time: VirtualTime
   readonly random: () => number
   readonly ports: Ports
+  /** Called after each batch. */
+  readonly applied: () => void
 }
 
 const queryMs = 3
@@ -118,6 +120,7 @@ export class SimTables implements ProjectionStore {
       this.sequence = batch.toSequence
       this.#firstFrame ??= batch.firstFrame
       this.#lastFrame = { sequence: batch.toSequence, id: batch.lastFrame }
+      this.#parts.applied()
       return true
     })
   }

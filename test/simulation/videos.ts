@@ -1,6 +1,7 @@
 import type { SimResponse } from './clients.ts'
 import type { Observer } from './observer.ts'
 import type { SimProcess } from './process.ts'
+import type { TaskQueue } from './task-queue.ts'
 import type { SimVendor, VendorTask } from './vendor.ts'
 import type { VideoAction } from './video-plan.ts'
 
@@ -20,6 +21,7 @@ interface Sent {
 interface VideoClientsParts {
   readonly observer: Observer
   readonly vendor: SimVendor
+  readonly queue: TaskQueue
   readonly violate: (text: string) => void
 }
 
@@ -109,9 +111,14 @@ export class VideoClients {
 
   /** Whoever was refused pays nothing, unless the edge died before it could give the hold back. */
   #checkAnswered({ action, response, edge }: VideoEntry, isCrashed: (process: SimProcess) => boolean): void {
-    const { observer, vendor, violate } = this.#parts
+    const { observer, vendor, queue, violate } = this.#parts
     const isRefused = response !== null && response.status >= 400
     if (!isRefused || action.repeatedBy !== 'nothing' || isCrashed(edge)) return
+    for (const taskId of edge.isDead ? [] : queue.tasksOf(action.number)) {
+      const end = observer.tasks.get(taskId)?.end
+      if (end?.type === 'HoldReleased' && end.data.reason === 'expired')
+        violate(`video ${action.number} was refused with ${response.status}, and its hold ${taskId} was kept`)
+    }
     for (const { taskId, action: made } of vendor.tasks.values()) {
       const end = observer.tasks.get(taskId)?.end
       if (made.number === action.number && end?.type === 'TaskSettled' && end.data.total !== '0')
@@ -141,6 +148,8 @@ export class VideoClients {
     const { observer, violate } = this.#parts
     const task = observer.tasks.get(taskId)
     if (task === undefined) violate(`the vendor has ${taskId}, for which no hold was placed`)
+    if (task?.end?.type === 'TaskSettled' && task.verdicts.length === 0)
+      violate(`the vendor has ${taskId}, which is settled as one that it never had`)
     for (const verdict of task?.verdicts ?? []) {
       const { outcome, deduction = null } = verdict.data
       if (!reported.some((each) => each.outcome === outcome && each.deduction === deduction))

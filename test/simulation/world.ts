@@ -10,9 +10,9 @@ import { faultText } from '../../src/errors/gateway-error.ts'
 import type { Logger } from '../../src/runtime/logger.ts'
 import { randomOf } from '../support/random.ts'
 import { adminRequest } from './admin-requests.ts'
-import { audit } from './auditor.ts'
+import { audit, checkDecoded } from './auditor.ts'
 import { exchange, type SimResponse } from './clients.ts'
-import { EndChecks, type JournalEntry } from './end-checks.ts'
+import { checkRows, EndChecks, type JournalEntry } from './end-checks.ts'
 import { type HostKind, type HostParts, hostStarters, logName, SimHeadStore, type Start } from './hosts.ts'
 import { type IssuedKey, SimKeys } from './keys.ts'
 import { Observer } from './observer.ts'
@@ -23,6 +23,7 @@ import { runIn, SimProcess } from './process.ts'
 import { createSimRuntime } from './runtime.ts'
 import { type Simulator, simulate } from './simulator.ts'
 import { SimTables } from './tables.ts'
+import { TaskQueue } from './task-queue.ts'
 import { SimUpstream } from './upstream.ts'
 import { SimVendor } from './vendor.ts'
 import type { VideoAction } from './video-plan.ts'
@@ -110,6 +111,7 @@ class World {
   readonly #hosts: readonly Host[]
   readonly #parts: HostParts
   readonly #checks: EndChecks
+  readonly #queue: TaskQueue
   readonly #sharedHeads: SimHeadStore
   readonly #listening = new Map<SimProcess, number>()
   /** Until when the log did not acknowledge what a process appended, as it reported. */
@@ -150,7 +152,7 @@ class World {
       clocksJump: plan.faults.some(({ what }) => what.type === 'clock_jump'),
       prefix: `${logName.toLowerCase()}.`,
     })
-    this.tables = new SimTables({ time, random, ports: this.ports })
+    this.tables = new SimTables({ time, random, ports: this.ports, applied: () => this.#checkRows() })
     const modes = new Map(
       plan.actions.flatMap(({ what }) => (what.type === 'chat' ? [[what.number, what.attempts] as const] : [])),
     )
@@ -164,7 +166,8 @@ class World {
     const isDraining = (): boolean => this.#isDraining
     const actionOf = (number: number) => videoActions.get(number)
     this.vendor = new SimVendor({ time, random, ports: this.ports, actionOf, isDraining, violate })
-    this.videos = new VideoClients({ observer: this.observer, vendor: this.vendor, violate })
+    this.#queue = new TaskQueue(this.observer, violate)
+    this.videos = new VideoClients({ observer: this.observer, vendor: this.vendor, queue: this.#queue, violate })
     this.#checks = this.#createChecks()
     const admins = [{ name: 'ana', sha256: hash('sha256', adminToken), role: 'owner' as const }]
     const listening = (process: SimProcess, port: number): void => void this.#listening.set(process, port)
@@ -619,6 +622,19 @@ class World {
       this.violate(`request ${number} (${requestId}) has the bill of ${closing.data.usage.outputTotal}`)
   }
 
+  /** Where a writer's frames were stored out of order, which is rare, and is over when all drains. */
+  #checkSnapshot(): void {
+    const { ledger } = this.observer
+    const isOutOfOrder = [...ledger.writers.values()].some(({ above }) => above.size > 0)
+    if (isOutOfOrder) checkDecoded(ledger, (text) => this.violate(text))
+  }
+
+  /** Wherever the tables are as far as the log. */
+  #checkRows(): void {
+    const { ledger, shadow } = this.observer
+    if (this.tables.sequence === ledger.sequence) checkRows(this.tables.rows, shadow, (text) => this.violate(text))
+  }
+
   #count(event: string): void {
     this.events.set(event, (this.events.get(event) ?? 0) + 1)
   }
@@ -630,13 +646,20 @@ class World {
     this.#trace(line)
   }
 
+  removed(stream: string, subject: string): void {
+    if (stream === `${logName}_TASKS`) this.#queue.removed(subject)
+  }
+
   stored(stream: string, message: Parameters<Observer['take']>[0]): void {
+    if (stream === `${logName}_TASKS`) this.#queue.stored(message.subject, message.data)
+    if (stream === `${logName}_SNAPSHOTS`) this.#checkSnapshot()
     if (stream !== logName) return
     try {
       const frame = this.observer.take(message)
       if (this.#sender !== undefined) this.#writers.set(frame.writer, this.#sender)
       for (const event of frame.events) {
         this.#count(event.type)
+        if (event.type === 'HoldPlaced' && event.data.purpose === 'task') this.#queue.held(event.data.holdId)
         if (event.type === 'RequestRouted') this.#routedMs.set(event.data.requestId, this.#simulator.time.nowMs)
       }
       this.#note('log', `${frame.sequence} ${frame.events.map(({ type }) => type).join(' ')}`)
@@ -685,6 +708,7 @@ export const runPlan = async (plan: Plan, options: RunOptions = {}): Promise<Rep
         acknowledgement: (subject) => world?.acknowledgement(subject) ?? { isLost: false, delayMs: 0 },
         reach: (process, subject, place) => world?.reach(process, subject, place) ?? true,
         stored: (stream, message) => world?.stored(stream, message),
+        removed: (stream, message) => world?.removed(stream, message.subject),
       },
     },
     async (simulator) => {

@@ -12,6 +12,8 @@ export interface NatsFaults {
   /** Before and after the server obeys a message; false where its sender dies there. */
   readonly reach?: (sender: SimProcess | undefined, subject: string, place: 'before' | 'after') => boolean
   readonly stored?: (stream: string, message: StoredMessage) => void
+  /** From a work queue, as done. */
+  readonly removed?: (stream: string, message: StoredMessage) => void
 }
 
 export interface SimNatsParts {
@@ -209,7 +211,10 @@ export class SimNats {
     const [, , stream, consumer, , sequence] = subject.split('.')
     const found = this.#consumers.get(`${stream}.${consumer}`)
     if (found === undefined) return
+    const message = this.streams.get(stream!)?.at(Number(sequence))
     found.acknowledge(Number(sequence), data.toString())
+    if (message !== undefined && this.streams.get(stream!)?.at(message.sequence) === undefined)
+      this.#parts.faults.removed?.(stream!, message)
     if (reply !== '') this.#publish({ subject: reply, reply: '', headers: '', data: none })
   }
 

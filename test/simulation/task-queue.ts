@@ -1,0 +1,42 @@
+import type { Observer } from './observer.ts'
+
+const itemPattern = /\.task\.([^.]+)$/
+
+/** What must hold of the queue of videos, whose items are known by the ids of their tasks. */
+export class TaskQueue {
+  readonly #observer: Pick<Observer, 'tasks'>
+  readonly #violate: (text: string) => void
+  /** With the number of the video in its payload. */
+  readonly #put = new Map<string, number>()
+  /** Without a hold. */
+  readonly #dropped = new Set<string>()
+
+  constructor(observer: Pick<Observer, 'tasks'>, violate: (text: string) => void) {
+    this.#observer = observer
+    this.#violate = violate
+  }
+
+  stored(subject: string, payload: Buffer): void {
+    const taskId = itemPattern.exec(subject)?.[1]
+    if (taskId !== undefined) this.#put.set(taskId, Number(/A cat #(\d+)/.exec(payload.toString('latin1'))?.[1]))
+  }
+
+  /** Whose payloads were ever queued. */
+  tasksOf(number: number): readonly string[] {
+    return [...this.#put].flatMap(([taskId, each]) => (each === number ? [taskId] : []))
+  }
+
+  /** As done. */
+  removed(subject: string): void {
+    const taskId = itemPattern.exec(subject)?.[1]
+    if (taskId === undefined) return
+    const task = this.#observer.tasks.get(taskId)
+    if (task === undefined) this.#dropped.add(taskId)
+    else if (task.end === undefined) this.#violate(`task ${taskId} is done in its queue, and has no end in the log`)
+  }
+
+  held(taskId: string): void {
+    if (!this.#put.has(taskId)) this.#violate(`task ${taskId} is held, and its payload is not queued`)
+    if (this.#dropped.has(taskId)) this.#violate(`task ${taskId} is held after its payload was dropped`)
+  }
+}
