@@ -257,8 +257,8 @@ export class VirtualTime {
       setImmediate: (callback: Callback, ...values: unknown[]) => this.schedule(0, () => callback(...values)),
       clearTimeout: clear,
       clearInterval: clear,
-      clearImmediate: (task: Task | undefined) => {
-        if (task !== undefined) cancel(task)
+      clearImmediate: (task: Task | null | undefined) => {
+        if (task) cancel(task)
       },
     }
   }
