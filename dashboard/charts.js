@@ -12,9 +12,6 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 /** @param {string} day */
 const secondsOf = (day) => Date.parse(`${day}T00:00:00Z`) / 1_000
 
-/** @param {number} seconds */
-const dayAt = (seconds) => utcDayAt(seconds * 1_000)
-
 /** Every day from the first to the last, both included.
  *
  * @param {string} first
@@ -22,7 +19,7 @@ const dayAt = (seconds) => utcDayAt(seconds * 1_000)
  */
 export const daysBetween = (first, last) => {
   const days = []
-  for (let at = secondsOf(first); at <= secondsOf(last); at += daySeconds) days.push(dayAt(at))
+  for (let at = secondsOf(first); at <= secondsOf(last); at += daySeconds) days.push(utcDayAt(at * 1_000))
   return days
 }
 
@@ -40,88 +37,118 @@ const widestPixels = (texts) => {
   return Math.ceil(Math.max(0, ...texts.map((text) => context.measureText(text).width)))
 }
 
+/**
+ * One bar for each slot of time, oldest first: `label` is below it, `title` names it in the line below the chart.
+ *
+ * @typedef {{ label: string, title: string }} Slot
+ */
+
+/** Parts of the bars, the lowest first: an amount for each slot. @typedef {{ name: string, amounts: readonly string[] }} Series */
+
+/** As many as the style sheet has colours for. */
+export const seriesMax = 6
+
+/** @param {number} place */
+export const seriesColour = (place) => `--series-${place + 1}`
+
 /** What canvas draws, in the colours of the theme.
  *
  * @param {number} width
- * @param {readonly string[]} days
+ * @param {readonly Slot[]} slots
+ * @param {readonly Series[]} series
  * @returns {uPlot.Options}
  */
-const optionsOf = (width, days) => {
-  const labelOf = (/** @type {string} */ day) => shortDay(day, Date.now())
-  const dayPixels = widestPixels(days.map(labelOf))
+const optionsOf = (width, slots, series) => {
+  const labelPixels = widestPixels(slots.map(({ label }) => label))
   const axis = {
     stroke: () => colour('--muted-drawn'),
     grid: { stroke: () => colour('--rule-drawn'), width: 1 },
     ticks: { show: false },
     font: axisFont,
   }
+  const bars = uPlot.paths.bars?.({ size: [0.7, 28], radius: series.length === 1 ? 0.15 : 0 })
   return {
     width,
     height: heightPixels,
-    padding: [null, dayPixels / 2, null, null],
+    padding: [null, labelPixels / 2, null, null],
     cursor: { y: false, drag: { x: false, y: false } },
     legend: { show: false },
     scales: {
-      x: { time: false, range: (_chart, min, max) => [min - daySeconds / 2, max + daySeconds / 2] },
+      x: { time: false, range: (_chart, min, max) => [min - 0.5, max + 0.5] },
       y: { range: (_chart, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
     },
     axes: [
       {
         ...axis,
         grid: { show: false },
-        space: dayPixels + labelGapPixels,
+        space: labelPixels + labelGapPixels,
         size: 32,
         gap: 8,
-        values: (_chart, splits) => splits.map((at) => labelOf(dayAt(at))),
-        incrs: [1, 2, 7, 14, 28, 56, 91, 182, 364].map((step) => step * daySeconds),
+        values: (_chart, splits) => splits.map((at) => slots[at]?.label ?? ''),
+        incrs: [1, 2, 3, 4, 6, 7, 12, 14, 24, 28, 56, 91, 182, 364],
       },
       {
         ...axis,
-        size: (_chart, values) => Math.max(dayPixels / 2, labelGapPixels + widestPixels(values ?? [])),
+        size: (_chart, values) => Math.max(labelPixels / 2, labelGapPixels + widestPixels(values ?? [])),
         values: (_chart, splits) => splits.map((at) => String(Number(at.toPrecision(6)))),
       },
     ],
     series: [
       {},
-      {
-        label: 'USD',
-        stroke: () => colour('--accent-drawn'),
-        fill: () => colour('--accent-drawn'),
-        ...(uPlot.paths.bars === undefined ? {} : { paths: uPlot.paths.bars({ size: [0.7, 28], radius: 0.15 }) }),
-        points: { show: false },
-      },
+      ...series
+        .map(({ name }, place) => ({
+          label: name,
+          stroke: () => colour(seriesColour(place)),
+          fill: () => colour(seriesColour(place)),
+          ...(bars === undefined ? {} : { paths: bars }),
+          points: { show: false },
+        }))
+        .toReversed(),
     ],
   }
 }
 
+/** The tops of the parts, the highest first: each is drawn over the one before. @param {number} slots @param {readonly Series[]} series */
+const topsOf = (slots, series) => {
+  const tops = Array.from({ length: slots }, () => 0)
+  return series
+    .map(({ amounts }) =>
+      amounts.map((amount, slot) => {
+        tops[slot] = (tops[slot] ?? 0) + Math.max(0, lengthOf(amount))
+        return lengthOf(amount) > 0 ? (tops[slot] ?? 0) : null
+      }),
+    )
+    .toReversed()
+}
+
 /**
- * Spend by day as bars. What it shows is told in words and in the table beside it; the drawing alone is rounded.
+ * Amounts as stacked bars. What it shows is in words and in the table beside it; the drawing alone is rounded.
  *
- * @param {readonly { day: string, total: string }[]} spent every day, oldest first
+ * @param {readonly Slot[]} slots
+ * @param {readonly Series[]} series
  * @param {{ label: string, signal: AbortSignal }} options
  */
-export const dayChart = (spent, { label, signal }) => {
-  const readout = h('p', { class: 'readout muted small', 'aria-hidden': 'true' }, ' ')
+export const barChart = (slots, series, { label, signal }) => {
+  const readout = h('p', { class: 'readout muted small', 'aria-hidden': 'true' }, '\u00a0')
   const holder = h('div', { class: 'chart', role: 'img', 'aria-label': label })
   /** @type {uPlot.AlignedData} */
-  const data = [
-    spent.map(({ day }) => secondsOf(day)),
-    spent.map(({ total }) => (lengthOf(total) === 0 ? null : lengthOf(total))),
-  ]
+  const data = [slots.map((_slot, place) => place), ...topsOf(slots.length, series)]
   /** @param {uPlot} chart */
-  const tell = (chart) => {
-    const at = chart.cursor.idx
-    const day = at === null || at === undefined ? undefined : spent[at]
-    readout.textContent =
-      day === undefined ? '\u00a0' : `${dayText(day.day, Date.now())} (UTC): ${money(day.total)} USD`
+  const showSlot = ({ cursor: { idx: at } }) => {
+    const slot = at === null || at === undefined ? undefined : slots[at]
+    const amounts = series
+      .map(({ name, amounts }) => ({ name, amount: amounts[at ?? 0] ?? '0' }))
+      .filter(({ amount }) => series.length === 1 || amount !== '0')
+      .map(({ name, amount }) => (series.length === 1 ? `${money(amount)} USD` : `${name} ${money(amount)}`))
+    readout.textContent = slot === undefined ? '\u00a0' : `${slot.title}: ${amounts.join(' · ')}`
   }
-  const days = spent.map(({ day }) => day)
   /** @type {uPlot | null} */
   let chart = null
   const drawn = new ResizeObserver(() => {
     const width = Math.floor(holder.clientWidth)
     if (width === 0) return
-    if (chart === null) chart = new uPlot({ ...optionsOf(width, days), hooks: { setCursor: [tell] } }, data, holder)
+    if (chart === null)
+      chart = new uPlot({ ...optionsOf(width, slots, series), hooks: { setCursor: [showSlot] } }, data, holder)
     else chart.setSize({ width, height: heightPixels })
   })
   drawn.observe(holder)
@@ -134,6 +161,22 @@ export const dayChart = (spent, { label, signal }) => {
   })
   return h('figure', {}, holder, readout)
 }
+
+/** @param {string} day */
+export const daySlot = (day) => ({ label: shortDay(day, Date.now()), title: `${dayText(day, Date.now())} (UTC)` })
+
+/**
+ * Spend by day as bars.
+ *
+ * @param {readonly { day: string, total: string }[]} spent every day, oldest first
+ * @param {{ label: string, signal: AbortSignal }} options
+ */
+export const dayChart = (spent, options) =>
+  barChart(
+    spent.map(({ day }) => daySlot(day)),
+    [{ name: 'USD', amounts: spent.map(({ total }) => total) }],
+    options,
+  )
 
 /**
  * A length beside a figure, for the eye alone.

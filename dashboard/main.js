@@ -7,6 +7,7 @@ import { audit } from './views/audit.js'
 import { charges } from './views/charges.js'
 import { findings } from './views/findings.js'
 import { health } from './views/health.js'
+import { home } from './views/home.js'
 import { keys } from './views/keys.js'
 import { months } from './views/months.js'
 import { overview } from './views/overview.js'
@@ -24,7 +25,7 @@ import { workspaces } from './views/workspaces.js'
 /** @typedef {import('./views.d.ts').View} View */
 
 const ofWorkspace = [overview, spend, statement, requests, charges, videos, tail, findings, health]
-const ofAll = [workspaces, prices, routing, plans, months, audit, tail, findings, health]
+const ofAll = [home, workspaces, prices, routing, plans, months, audit, tail, findings, health]
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
 

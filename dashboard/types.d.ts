@@ -10,6 +10,7 @@ import type {
   PlanResponse,
   PriceImportResponse,
   PriceResponse,
+  ReportResponse,
   RouterResponse,
   StandingLimitsResponse,
   UnfinishedResponse,
@@ -49,6 +50,7 @@ export type Period = PeriodResponse
 export type Unfinished = UnfinishedResponse
 export type Alias = AliasResponse
 export type Router = RouterResponse
+export type Report = ReportResponse
 export type Plan = PlanResponse
 export type Price = PriceResponse
 export type PriceImport = PriceImportResponse

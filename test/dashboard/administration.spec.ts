@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
+import { until } from '../support/clients.ts'
 import {
   axeViolations,
   findChromium,
@@ -27,6 +28,40 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
   await page.goto(world.url)
   t.equal(page.url(), `${world.url}/dashboard`, '/ leads to the page')
   await signIn(page, world.url, adminToken)
+
+  await t.test('home has the spend of all workspaces to the digit', async (t) => {
+    interface Report {
+      readonly rows: readonly {
+        readonly group: { readonly day: string; readonly model: string }
+        readonly net: string
+      }[]
+      readonly total: { readonly net: string; readonly requests: number }
+    }
+    const { rows, total } = (await read('reports?group_by=day,model')) as Report
+    const tile = page.getByRole('link', { name: /^This month/ })
+    await tile.waitFor()
+    t.match(await tile.innerText(), total.net)
+    t.match(await tile.innerText(), `${total.requests} requests`)
+    const today = rows.find(({ group }) => group.day === new Date().toISOString().slice(0, 10))
+    t.match(await page.getByRole('link', { name: /^Today/ }).innerText(), today?.net)
+    await page
+      .getByRole('row', { name: /openai\/gpt-5-mini/ })
+      .first()
+      .waitFor()
+    await page.getByLabel('Stacked by', { exact: true }).selectOption('provider')
+    await page.getByRole('row', { name: /^anthropic \d+ [\d.]+$/ }).waitFor()
+    for (const interval of ['hour', 'week', 'month']) {
+      await page.getByLabel('Interval').selectOption(interval)
+      await until(async () => (await page.locator('.legend li').count()) >= 2)
+      t.same(await axeViolations(page), [], interval)
+    }
+    await page.getByLabel('Stacked by', { exact: true }).selectOption('tag')
+    await page.getByLabel('Tag’s name').fill('team')
+    await page.keyboard.press('Enter')
+    await page.getByRole('row', { name: /^search/ }).waitFor()
+    await page.getByRole('link', { name: /^Exceptions: / }).click()
+    await page.getByRole('heading', { level: 1, name: 'Exceptions' }).waitFor()
+  })
 
   await t.test('a workspace is opened; a refusal is shown at its field', async (t) => {
     await toHash(page, '#/workspaces')

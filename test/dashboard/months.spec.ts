@@ -46,6 +46,7 @@ t.test('a month is closed and invoiced, and a balance adjusted, on the page', { 
   const button = (name: string) => page.getByRole('button', { name, exact: true })
 
   await signIn(page, url, adminToken)
+  await goTo(page, 'Workspaces')
   await page
     .getByRole('row', { name: /Billed/ })
     .getByText('Open')

@@ -311,6 +311,7 @@ const administrator = (world: World, browser: Browser) => async (t: Test) => {
   const { url, operator } = world
   const { page } = await openVisitor(t, browser)
   await signIn(page, url, adminToken)
+  await goTo(page, 'Workspaces')
   await page.getByRole('link', { name: 'Nothing yet' }).click()
   await page.getByText('Nothing was spent in these days.').waitFor()
   await page.getByText('Nothing was spent lately').waitFor()
@@ -398,6 +399,7 @@ const support = (world: World, browser: Browser) => async (t: Test) => {
 const newSecret = (world: World, browser: Browser) => async (t: Test) => {
   const { page } = await openVisitor(t, browser)
   await signIn(page, world.url, adminToken)
+  await goTo(page, 'Workspaces')
   await page.getByRole('link', { name: 'acme' }).click()
   await goTo(page, 'Keys and limits')
   await page.getByRole('button', { name: 'Issue a key' }).click()

@@ -25,7 +25,10 @@ const ownVisits: readonly Visit[] = [
   { name: 'charge', hash: '#/charges/request-3-1' },
 ]
 const adminVisits: readonly Visit[] = [
-  ...['workspaces', 'prices', 'routing', 'plans', 'months', 'audit'].map((name) => ({ name, hash: `#/${name}` })),
+  ...['home', 'workspaces', 'prices', 'routing', 'plans', 'months', 'audit'].map((name) => ({
+    name,
+    hash: `#/${name}`,
+  })),
   ...['keys', 'account'].map((name) => ({ name, hash: `#/w/acme/${name}` })),
 ]
 

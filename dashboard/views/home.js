@@ -1,0 +1,202 @@
+// @ts-check
+import { filterForm, h, renewed, replace } from '../dom.js'
+import { compareAmounts, count, dayMs, money, sumOf, utcDayAt } from '../format.js'
+import { field, heading, load, section, select, state, table } from '../parts.js'
+import { filterInput } from './spend.js'
+import { intervals, lastMonths, monthsOf, netOf, parts, stacked, sumsBy } from './stacked.js'
+
+/** @typedef {import('./stacked.js').Interval} Interval */
+
+/** @typedef {import('../types.d.ts').Report} Report */
+/** @typedef {Report['rows'][number]} Row */
+/** @typedef {import('../types.d.ts').Health} Health */
+/** @typedef {import('../types.d.ts').Finding} Finding */
+/** @typedef {import('../views.d.ts').ViewContext} ViewContext */
+
+/** @param {string} name @param {string} amount @param {string} note @param {string} href */
+const tile = (name, amount, note, href) =>
+  h(
+    'a',
+    { class: 'tile', href },
+    h('span', { class: 'muted small' }, name),
+    h('span', { class: 'amount figure' }, amount),
+    h('span', { class: 'muted small' }, note),
+  )
+
+/** @param {readonly Row[]} rows */
+const requestsText = (rows) => {
+  const requests = rows.reduce((sum, row) => sum + row.requests, 0)
+  return `USD, ${count(requests)} ${requests === 1 ? 'request' : 'requests'}`
+}
+
+/** Where spend of the last seven whole days differs most from the seven before. @param {readonly Row[]} rows */
+const changesTable = (rows) => {
+  const since = (/** @type {number} */ days) => utcDayAt(Date.now() - days * dayMs)
+  const isIn = (/** @type {Row} */ { group }, /** @type {string} */ from, /** @type {string} */ to) =>
+    (group['day'] ?? '') >= from && (group['day'] ?? '') < to
+  const names = (/** @type {Row} */ { group }) => `${group['workspace']}\n${group['model']}`
+  const now = new Map(
+    sumsBy(
+      rows.filter((row) => isIn(row, since(7), since(0))),
+      names,
+    ).map(({ name, net }) => [name, net]),
+  )
+  const before = new Map(
+    sumsBy(
+      rows.filter((row) => isIn(row, since(14), since(7))),
+      names,
+    ).map(({ name, net }) => [name, net]),
+  )
+  const size = (/** @type {string} */ amount) => amount.replace(/^-/, '')
+  const changes = [...new Set([...now.keys(), ...before.keys()])]
+    .map((name) => {
+      const [workspace = '', model = ''] = name.split('\n')
+      const [from, to] = [before.get(name) ?? '0', now.get(name) ?? '0']
+      return { workspace, model, from, to, change: sumOf([to, from.startsWith('-') ? from.slice(1) : `-${from}`]) }
+    })
+    .filter(({ change }) => change !== '0')
+    .toSorted((one, other) => compareAmounts(size(other.change), size(one.change)))
+    .slice(0, 8)
+  return table(
+    'Largest changes',
+    /** @type {import('../parts.js').Column<(typeof changes)[number]>[]} */ ([
+      {
+        name: 'Workspace',
+        className: 'name',
+        cell: ({ workspace }) => h('a', { href: `#/w/${encodeURIComponent(workspace)}/spend` }, workspace),
+      },
+      { name: 'Model', className: 'name', cell: ({ model }) => h('span', { title: model }, model) },
+      { name: '7 days before, USD', cell: () => null, amount: ({ from }) => from },
+      { name: 'Last 7 days, USD', cell: () => null, amount: ({ to }) => to },
+      { name: 'Change, USD', cell: () => null, amount: ({ change }) => change },
+    ]),
+    changes,
+    'Nothing changed from one week to the next.',
+  )
+}
+
+/** @param {ViewContext} context @param {HTMLElement} root */
+const showOperation = ({ session, signal }, root) =>
+  load(
+    root,
+    signal,
+    async () => ({
+      health: /** @type {Health} */ (await session.ledger(null, '/health', {}, signal)),
+      found: /** @type {{ data: Finding[], complete: boolean }} */ (
+        await session.ledger(null, '/findings', {}, signal)
+      ),
+    }),
+    ({ health: { ready, tables, sealed }, found: { data, complete } }) => [
+      h(
+        'ul',
+        { class: 'chips' },
+        h(
+          'li',
+          {},
+          h(
+            'a',
+            { href: '#/health' },
+            state(ready ? 'requests are served' : 'requests cannot be served', ready ? 'good' : 'bad'),
+          ),
+        ),
+        h('li', {}, h('a', { href: '#/findings' }, `Exceptions: ${complete ? '' : 'more than '}${count(data.length)}`)),
+        h(
+          'li',
+          {},
+          h(
+            'a',
+            { href: '#/health' },
+            `Tables lag ${tables.behind_seconds === null ? 'unknown' : `${tables.behind_seconds.toFixed(1)} s`}`,
+          ),
+        ),
+        sealed === undefined
+          ? null
+          : h('li', {}, h('a', { href: '#/health' }, `Not sealed yet: ${count(sealed.unsealed_frames)}`)),
+      ),
+    ],
+  )
+
+/** @type {import('../views.d.ts').View} */
+export const home = {
+  name: 'home',
+  title: 'Home',
+  permission: 'read_money',
+  show: (context) => {
+    const { session, root, signal } = context
+    const operation = h('div')
+    const tiles = h('div')
+    const changes = h('div')
+    const chart = h('div', { class: 'stack' })
+    const interval = select(intervals, 'day')
+    const part = select(parts)
+    const tag = filterInput('team')
+    const tagField = field('Tag’s name', tag)
+    const nextSignal = renewed(signal)
+    /** @param {number} months @param {string} groups @param {AbortSignal} here @returns {Promise<Row[]>} */
+    const read = async (months, groups, here) => {
+      const reports = await Promise.all(
+        lastMonths(months).map((month) => session.get('/admin/v1/reports', { month, group_by: groups }, here)),
+      )
+      return /** @type {Report[]} */ (reports).flatMap(({ rows }) => rows)
+    }
+    const show = () => {
+      const here = nextSignal()
+      const each = /** @type {Interval} */ (interval.value)
+      const name = tag.value.trim()
+      tagField.hidden = part.value !== 'tag'
+      if (part.value === 'tag' && name === '') {
+        replace(chart, h('p', { class: 'empty' }, 'Enter the name of a tag.'))
+        return
+      }
+      const group = part.value === 'tag' ? `tag:${name}` : part.value
+      void load(
+        chart,
+        here,
+        () => read(monthsOf[each], `${each},${group === 'provider' ? 'model' : group}`, here),
+        (rows) => stacked(rows, each, group, here),
+      )
+    }
+    root.append(
+      heading('Home'),
+      operation,
+      tiles,
+      section(
+        h('h2', {}, 'Spend of all workspaces (UTC)'),
+        filterForm(field('Interval', interval), field('Stacked by', part), tagField),
+        chart,
+      ),
+      section(h('h2', {}, 'Largest changes, whole UTC days'), changes),
+    )
+    void showOperation(context, operation)
+    const daily = read(2, 'day,workspace,model', signal)
+    void load(
+      tiles,
+      signal,
+      () => daily,
+      (rows) => {
+        const today = utcDayAt(Date.now())
+        const [before = '', month = ''] = lastMonths(2)
+        const of = (/** @type {string} */ start) => rows.filter(({ group }) => (group['day'] ?? '').startsWith(start))
+        return [
+          h(
+            'div',
+            { class: 'tiles' },
+            ...[
+              /** @type {const} */ (['Today', today]),
+              /** @type {const} */ (['This month', month]),
+              /** @type {const} */ (['Last month', before]),
+            ].map(([name, start]) => tile(name, money(netOf(of(start))), requestsText(of(start)), '#/months')),
+          ),
+        ]
+      },
+    )
+    void load(
+      changes,
+      signal,
+      () => daily,
+      (rows) => [changesTable(rows)],
+    )
+    for (const control of [interval, part, tag]) control.addEventListener('change', show)
+    show()
+  },
+}

@@ -1,0 +1,126 @@
+// @ts-check
+import { barChart, daySlot, daysBetween, seriesColour, seriesMax } from '../charts.js'
+import { h } from '../dom.js'
+import { compareAmounts, count, money, sumOf, utcDayAt } from '../format.js'
+import { table, usd } from '../parts.js'
+
+/** @typedef {import('../types.d.ts').Report['rows'][number]} Row */
+
+export const intervals = /** @type {const} */ ([
+  ['hour', 'Hourly, this month'],
+  ['day', 'Daily, this month and the last'],
+  ['week', 'Weekly, six months'],
+  ['month', 'Monthly, a year'],
+])
+/** @typedef {(typeof intervals)[number][0]} Interval */
+export const monthsOf = /** @type {const} */ ({ hour: 1, day: 2, week: 6, month: 12 })
+const hourMs = 3_600_000
+
+export const parts = /** @type {const} */ ([
+  ['model', 'Model'],
+  ['provider', 'Provider'],
+  ['workspace', 'Workspace'],
+  ['tag', 'Tag'],
+])
+
+/** The months up to the present one, oldest first: `2026-11`. @param {number} number */
+export const lastMonths = (number) => {
+  const now = new Date()
+  return Array.from({ length: number }, (_, back) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - (number - 1 - back))).toISOString().slice(0, 7),
+  )
+}
+
+/** @param {readonly Row[]} rows */
+export const netOf = (rows) => sumOf(rows.map(({ net }) => net))
+
+/** @param {Row} row @param {string} part */
+const partName = ({ group }, part) => {
+  if (part === 'provider') return (group['model'] ?? '').split('/')[0] ?? ''
+  return group[part] ?? ''
+}
+
+/** Sums by a name, the largest first. @param {readonly Row[]} rows @param {(row: Row) => string} nameOf */
+export const sumsBy = (rows, nameOf) =>
+  [...Map.groupBy(rows, nameOf)]
+    .map(([name, some]) => ({
+      name,
+      net: netOf(some),
+      requests: some.reduce((sum, { requests }) => sum + requests, 0),
+    }))
+    .toSorted((one, other) => compareAmounts(other.net, one.net))
+
+/** @param {Interval} interval @param {readonly Row[]} rows @returns {readonly { key: string, label: string, title: string }[]} */
+const slotsOf = (interval, rows) => {
+  if (interval === 'day') {
+    const first = `${lastMonths(2)[0]}-01`
+    return daysBetween(first, utcDayAt(Date.now())).map((day) => ({ key: day, ...daySlot(day) }))
+  }
+  if (interval === 'hour') {
+    const hours = Math.ceil((Date.now() - Date.parse(`${lastMonths(1)[0]}-01`)) / hourMs)
+    return Array.from({ length: hours }, (_, back) => {
+      const key = `${new Date(Date.now() - (hours - 1 - back) * hourMs).toISOString().slice(0, 13)}:00Z`
+      const { label, title } = daySlot(key.slice(0, 10))
+      return {
+        key,
+        label: key.endsWith('T00:00Z') ? label : `${label}, ${key.slice(11, 13)}h`,
+        title: `${title}, ${key.slice(11, 16)}`,
+      }
+    })
+  }
+  const keys =
+    interval === 'month' ? lastMonths(12) : [...new Set(rows.map(({ group }) => group['week'] ?? ''))].toSorted()
+  return keys.map((key) => ({ key, label: key, title: `${key} (UTC)` }))
+}
+
+/**
+ * The chart, its legend, and the same as a table.
+ *
+ * @param {readonly Row[]} rows
+ * @param {Interval} interval
+ * @param {string} part
+ * @param {AbortSignal} signal
+ */
+export const stacked = (rows, interval, part, signal) => {
+  const sums = sumsBy(rows, (row) => partName(row, part))
+  if (sums.length === 0) return [h('p', { class: 'empty' }, 'Nothing was spent in this time.')]
+  const slots = slotsOf(interval, rows)
+  const named = new Set(sums.slice(0, sums.length > seriesMax ? seriesMax - 1 : seriesMax).map(({ name }) => name))
+  const others = 'all others'
+  const bySeries = Map.groupBy(rows, (row) => (named.has(partName(row, part)) ? partName(row, part) : others))
+  const series = [...named, ...(bySeries.has(others) ? [others] : [])].map((name) => {
+    const bySlot = Map.groupBy(bySeries.get(name) ?? [], ({ group }) => group[interval] ?? '')
+    return { name, amounts: slots.map(({ key }) => netOf(bySlot.get(key) ?? [])) }
+  })
+  const total = netOf(rows)
+  const label = `Spend of all workspaces, stacked by ${part}: ${money(total)} USD in total. The same is in the table below.`
+  return [
+    h('p', { class: 'muted' }, usd(total), ' USD in total'),
+    barChart(slots, series, { label, signal }),
+    h(
+      'ul',
+      { class: 'legend' },
+      ...series.map(({ name }, place) => {
+        const swatch = h('span', { class: 'swatch', 'aria-hidden': 'true' })
+        swatch.style.background = `var(${seriesColour(place)})`
+        return h('li', {}, swatch, name)
+      }),
+    ),
+    table(
+      `Spend by ${part}`,
+      /** @type {import('../parts.js').Column<(typeof sums)[number]>[]} */ ([
+        {
+          name: parts.find(([value]) => value === part)?.[1] ?? part,
+          className: 'name',
+          cell: ({ name }) =>
+            part === 'workspace'
+              ? h('a', { href: `#/w/${encodeURIComponent(name)}/spend` }, name)
+              : h('span', { title: name }, name),
+        },
+        { name: 'Requests', numeric: true, cell: ({ requests }) => count(requests) },
+        { name: 'USD', cell: () => null, amount: ({ net }) => net },
+      ]),
+      sums,
+    ),
+  ]
+}
