@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
 import { parseMonth, utcDayAt } from '../domain/instant.ts'
 import { formatUsd } from '../domain/money.ts'
-import { type MovementKind, namesCredit } from '../domain/wallet/evolve.ts'
+import { namesCredit } from '../domain/wallet/evolve.ts'
+import { parsePicos } from '../projections/schema/columns.ts'
+import { restoredText } from '../projections/schema/stored-text.ts'
 import type { ReadModels } from '../projections/schema/tables.ts'
-import type { StatementEntry } from '../projections/statements/queries.ts'
-import { selectMovedWorkspaces } from '../projections/statements/report.ts'
-import { readStatementAt } from './statement.ts'
+import { entriesOfRange, type OtherDebit, selectOtherDebits } from '../projections/statements/other-debits.ts'
+import { ReportFault } from '../projections/statements/report.ts'
+import { selectMovedBalances } from '../projections/statements/spans.ts'
 
 export type JournalFormat = 'hledger' | 'beancount'
 
@@ -28,6 +31,7 @@ interface Transaction {
 }
 
 const nameHashLength = 12
+const workspacesPerRead = 500
 
 /**
  * Account names have letters, digits and hyphens, and begin with a capital or a digit. A name that is written otherwise ends in `-X` and
@@ -48,17 +52,16 @@ const walletAccount = (workspaceId: string): string => `Liabilities:Wallets:${na
 const receipts = 'Assets:Receipts'
 const equity = 'Equity:Opening-Balances'
 
-const accountOf = ({ kind, line, model, corrects }: StatementEntry): string => {
-  const accounts: Partial<Record<MovementKind, string>> = {
-    charge: modelAccount('Income:Usage', model),
-    excess: modelAccount('Income:Usage', model),
-    adjustment: namesCredit(corrects) ? receipts : modelAccount('Income:Corrections', model),
-    fee: 'Income:Fees',
-    lapse: 'Income:Breakage',
-    // The credit that a plan includes follows its fee in the same event; a credit of its own is alone in its event.
-    credit: line > 0 ? 'Income:Included-Credit' : receipts,
-  }
-  return accounts[kind] ?? receipts
+const chargesAndPayments = {
+  charge: (model: string) => modelAccount('Income:Usage', model),
+  lapse: () => 'Income:Breakage',
+  included: () => 'Income:Included-Credit',
+  credit: () => receipts,
+}
+
+const debitAccount = ({ kind, corrects, allocation }: OtherDebit): string => {
+  if (kind === 'fee') return 'Income:Fees'
+  return namesCredit(corrects) ? receipts : modelAccount('Income:Corrections', allocation.model)
 }
 
 class TransactionSums {
@@ -108,13 +111,56 @@ const sumCosts = (costs: readonly ProviderCost[]): readonly Transaction[] => {
   return sums.list().filter(({ picos }) => picos !== 0n)
 }
 
+type Debit = Pick<Transaction, 'day' | 'to' | 'picos'>
+type Period = NonNullable<ReturnType<typeof parseMonth>>
+
+interface DebitRow {
+  readonly workspace_id: string
+  readonly day: string
+  readonly kind: keyof typeof chargesAndPayments
+  readonly model: string
+  readonly debit: string
+}
+
+/** What each of the workspaces was charged, paid and lost, by day and account. */
+const readDebits = async (
+  db: ReadModels,
+  range: Period,
+  workspaces: readonly { readonly workspaceId: string }[],
+): Promise<ReadonlyMap<string, readonly Debit[]>> => {
+  const ids = workspaces.map(({ workspaceId }) => workspaceId)
+  const entries = sql`${entriesOfRange(range)} and workspace_id = any(${ids}) and kind <> 'charge'`
+  const { rows } = await sql<DebitRow>`
+    select workspace_id, to_char(day, 'YYYY-MM-DD') as day, 'charge' as kind, model, sum(total) as debit
+    from usage_by_day
+    where workspace_id = any(${ids}) and day >= ${utcDayAt(range.from.getTime())}::date and day < ${utcDayAt(range.to.getTime())}::date
+    group by 1, 2, 4
+    union all
+    select workspace_id, to_char(time at time zone 'UTC', 'YYYY-MM-DD') as day,
+      -- The credit that a plan includes follows its fee in the same event; a credit of its own is alone in its event.
+      case when kind = 'lapse' then 'lapse' when line > 0 then 'included' else 'credit' end, '', -sum(amount)
+    from (${entries}) e where kind in ('credit', 'lapse') group by 1, 2, 3
+    order by 2, 3, 4`.execute(db)
+  const debits = [
+    ...rows.map(({ workspace_id: workspaceId, day, kind, model, debit }) => {
+      const to = chargesAndPayments[kind](restoredText(model))
+      return { workspaceId, day, to, picos: parsePicos(debit) }
+    }),
+    ...(await selectOtherDebits(db, entries)).map((debit) => {
+      const { workspaceId, time, debitPicos: picos } = debit
+      return { workspaceId, day: utcDayAt(time.getTime()), to: debitAccount(debit), picos }
+    }),
+  ].toSorted(({ day: one }, { day: other }) => (one < other ? -1 : one > other ? 1 : 0))
+  return Map.groupBy(debits, ({ workspaceId }) => workspaceId)
+}
+
 /**
  * The month as a double-entry journal: wallets are liabilities, with their balances before it and asserted after it; `costs` are accrued.
- * Must be read within one transaction, with the tables at `sequence`.
+ * Throws
+ * ReportFault where the movements are not what the balances make of them. Must be read within one transaction.
  */
 export async function* readDoubleEntryJournal(
   db: ReadModels,
-  sequence: number,
   month: string,
   format: JournalFormat,
   costs: readonly ProviderCost[] = [],
@@ -127,23 +173,27 @@ export async function* readDoubleEntryJournal(
     return formatTransaction(format, transaction, text)
   }
   yield format === 'hledger' ? 'commodity 1000.000000000000 USD\n\n' : 'option "operating_currency" "USD"\n\n'
-  for (const workspaceId of await selectMovedWorkspaces(db, range)) {
-    const { opening, entries } = await readStatementAt(db, sequence, workspaceId, range)
-    const wallet = walletAccount(workspaceId)
-    accounts.add(wallet)
-    const place = { payee: workspaceId, from: wallet }
-    if (opening.balancePicos !== 0n)
-      yield write({ ...place, day: firstDay, to: equity, picos: -opening.balancePicos }, 'opening balance')
-    const sums = new TransactionSums()
-    let closingPicos = opening.balancePicos
-    for await (const entry of entries) {
-      closingPicos = entry.balanceAfterPicos
-      const { time, amountPicos } = entry
-      if (amountPicos !== 0n)
-        sums.add({ ...place, day: utcDayAt(time.getTime()), to: accountOf(entry), picos: -amountPicos })
+  const balances = await selectMovedBalances(db, range)
+  for (let first = 0; first < balances.length; first += workspacesPerRead) {
+    const some = balances.slice(first, first + workspacesPerRead)
+    const moved = await readDebits(db, range, some)
+    for (const { workspaceId, openingPicos, closingPicos } of some) {
+      const wallet = walletAccount(workspaceId)
+      accounts.add(wallet)
+      const place = { payee: workspaceId, from: wallet }
+      if (openingPicos !== 0n)
+        yield write({ ...place, day: firstDay, to: equity, picos: -openingPicos }, 'opening balance')
+      const sums = new TransactionSums()
+      for (const { day, to, picos } of moved.get(workspaceId) ?? []) sums.add({ ...place, day, to, picos })
+      const transactions = sums.list().filter(({ picos }) => picos !== 0n)
+      const leftPicos = transactions.reduce((left, { picos }) => left - picos, openingPicos)
+      if (leftPicos !== closingPicos)
+        throw new ReportFault(
+          `the movements of ${workspaceId} leave ${leftPicos} picos, and its statement closes with ${closingPicos}`,
+        )
+      for (const transaction of transactions) yield write(transaction, withoutGroup(transaction.to))
+      yield formatClosing(format, workspaceId, closingPicos, range.to)
     }
-    for (const transaction of sums.list()) yield write(transaction, withoutGroup(transaction.to))
-    yield formatClosing(format, workspaceId, closingPicos, range.to)
   }
   for (const transaction of sumCosts(costs)) yield write(transaction, withoutGroup(transaction.from))
   for (const account of [...accounts].toSorted()) yield declare(format, account, firstDay)

@@ -4,7 +4,7 @@ import { formatUsd } from '../domain/money.ts'
 import type { MovementKind } from '../domain/wallet/evolve.ts'
 import type { PeriodClosed } from '../events/types.ts'
 import type { ReadModels } from '../projections/schema/tables.ts'
-import { selectMovedWorkspaces } from '../projections/statements/report.ts'
+import { selectMovedBalances } from '../projections/statements/spans.ts'
 import { readStatementAt } from './statement.ts'
 import { jsonStatement } from './statement-lines.ts'
 import { StatementTotals } from './statement-totals.ts'
@@ -15,7 +15,7 @@ type PeriodJournal = Pick<PeriodClosed, 'digest' | 'totals'>
 export const readPeriodJournal = async (db: ReadModels, month: string, sequence: number): Promise<PeriodJournal> => {
   const range = parseMonth(month)!
   const digest = createHash('sha256')
-  const workspaces = await selectMovedWorkspaces(db, range)
+  const workspaces = (await selectMovedBalances(db, range)).map(({ workspaceId }) => workspaceId)
   const moved = new Map<MovementKind, bigint>()
   const balances = { openingPicos: 0n, closingPicos: 0n, requests: 0 }
   for (const workspaceId of workspaces) {

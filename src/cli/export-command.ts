@@ -23,7 +23,7 @@ import { type EventFormat, sendUsageEvents } from './usage-events.ts'
 
 interface Options {
   readonly month: string
-  readonly format: Parameters<typeof readDoubleEntryJournal>[3]
+  readonly format: Parameters<typeof readDoubleEntryJournal>[2]
   readonly invoice: readonly string[]
 }
 
@@ -83,7 +83,7 @@ const sendEvents = async (config: Config, options: EventOptions): Promise<void> 
   })
 }
 
-type ReadExport = (trx: Snapshot, sequence: number) => AsyncIterable<string>
+type ReadExport = (trx: Snapshot) => AsyncIterable<string>
 
 /** `gateway export`: for hledger, beancount, and what reads FOCUS. */
 export const registerExport = (program: Command, configOf: ConfigOf): void => {
@@ -91,9 +91,9 @@ export const registerExport = (program: Command, configOf: ConfigOf): void => {
     const runtime = createRuntime('warn')
     await withPlatform(configOf(command), runtime, { readOnly: true }, async (platform) => {
       await catchUp(platform, runtime)
-      const written = atCheckpoint(requireTables(platform).database.db, async (trx, sequence) => {
+      const written = atCheckpoint(requireTables(platform).database.db, async (trx) => {
         let text = ''
-        for await (const piece of read(trx, sequence)) {
+        for await (const piece of read(trx)) {
           text += piece
           if (text.length < cliLimits.outputChunkCharacters) continue
           await writeOutput(text)
@@ -120,7 +120,7 @@ export const registerExport = (program: Command, configOf: ConfigOf): void => {
     )
     .action(async ({ month, format, invoice }: Options, command: Command) => {
       const costs = await readProviderCosts(invoice, parseMonth(month)!)
-      await print(command, (trx, sequence) => readDoubleEntryJournal(trx, sequence, month, format, costs))
+      await print(command, (trx) => readDoubleEntryJournal(trx, month, format, costs))
     })
   exporting
     .command('focus')

@@ -60,6 +60,8 @@ interface PlatformOptions {
   readonly readOnly?: boolean
   /** How long a worker may be silent; default: `queueLeaseMs`. */
   readonly queueLeaseMs?: number | undefined
+  /** Whether a query may take as long as it needs: whole months are read. */
+  readonly waits?: boolean
   readonly observer?: Observer
   readonly onFatal: (fault: Error) => void
 }
@@ -160,10 +162,14 @@ const openLogOn = (
 }
 
 /** Imports the database code only where there is a database: a proxy has none. */
-const openTables = async (databaseUrl: string | null): Promise<DatabaseAccess | null> => {
+const openTables = async (databaseUrl: string | null, waits: boolean): Promise<DatabaseAccess | null> => {
   if (databaseUrl === null) return null
-  const { openDatabase } = await import('../adapters/postgres/database.ts')
-  return { database: openDatabase(databaseUrl), place: { url: databaseUrl, schema: defaultSchema } }
+  const { openDatabase, patientPool } = await import('../adapters/postgres/database.ts')
+  const options = waits ? patientPool : undefined
+  return {
+    database: openDatabase(databaseUrl, defaultSchema, options),
+    place: { url: databaseUrl, schema: defaultSchema },
+  }
 }
 
 /** Nothing of an empty log can have been signed: it needs no `--first-seal` later. */
@@ -235,7 +241,7 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
       create: outcomes.create && options.readOnly !== true,
       logger: runtime.logger,
     })
-    const tables = await openTables(servers.databaseUrl)
+    const tables = await openTables(servers.databaseUrl, options.waits === true)
     if (tables !== null) opened.push({ stop: () => tables.database.close() })
     if (outcomes.create && !options.readOnly) await noteEmptyLog(config, { log, tables }, runtime)
     const openLedger = createLedgerOpener(config, { log, snapshots }, runtime)
@@ -260,7 +266,7 @@ type OperatorOptions = Pick<PlatformOptions, 'readOnly' | 'queueLeaseMs'>
 
 /** For an operator's command: on running servers, or else on our own. A fatal fault of these ends the process. */
 export const openOperatorPlatform = (config: Config, runtime: Runtime, options: OperatorOptions): Promise<Platform> =>
-  openPlatform(config, runtime, { role: 'operator', embedded: 'any', onFatal: throwFatal, ...options })
+  openPlatform(config, runtime, { role: 'operator', embedded: 'any', waits: true, onFatal: throwFatal, ...options })
 
 export const withPlatform = async <T>(
   config: Config,

@@ -6,7 +6,7 @@ import { isRowFault } from '../reconcile/invoices/row.ts'
 import { openInvoiceFile } from './reconcile-command.ts'
 import { UsageError } from './report.ts'
 
-type ProviderCost = NonNullable<Parameters<typeof readDoubleEntryJournal>[4]>[number]
+type ProviderCost = NonNullable<Parameters<typeof readDoubleEntryJournal>[3]>[number]
 
 interface InvoiceOption {
   readonly provider: string

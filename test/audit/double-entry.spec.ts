@@ -62,9 +62,7 @@ const costs = [
 ]
 const journalOf = async (format: JournalFormat): Promise<string> => {
   const { db } = projected.database
-  const read = await atCheckpoint(db, async (trx, sequence) =>
-    text(readDoubleEntryJournal(trx, sequence, '2026-03', format, costs)),
-  )
+  const read = await atCheckpoint(db, async (trx) => text(readDoubleEntryJournal(trx, '2026-03', format, costs)))
   return read.value
 }
 

@@ -62,6 +62,9 @@ const servingPool: PoolOptions = {
   statementMs: postgresLimits.databaseStatementMs,
 }
 
+/** For an operator's commands, which read whole months, and end at Ctrl-C: queries, and cursors between reads, take as long as they need. */
+export const patientPool: PoolOptions = { ...servingPool, statementMs: 0 }
+
 export const openDatabase = (
   url: string,
   schema: string = defaultSchema,

@@ -32,7 +32,8 @@ import type {
   SubjectPair,
   UnendedRequest,
 } from '../../reconcile/repository.ts'
-import { onConnection, openPool, type PoolOptions, type SchemaLocation } from './connection.ts'
+import { onConnection, openPool, type SchemaLocation } from './connection.ts'
+import { patientPool } from './database.ts'
 import { postgresLimits } from './limits.ts'
 import * as sql from './reconcile-repository.sql.ts'
 import { copyLine } from './row-text.ts'
@@ -210,9 +211,6 @@ async function* readRows<R>(client: pg.ClientBase, text: string, values: Values)
     await cursor.close()
   }
 }
-
-/** Sums over many charges, and cursors that wait for corrections to be stored, take as long as they need. */
-const patientPool: PoolOptions = { connectionsMax: 1, statementMs: 0 }
 
 /** In one transaction, so that everything is of one sequence of the log. */
 export class PostgresReconcileRepository implements ReconcileRepository {

@@ -5,7 +5,7 @@ import { parsePicos } from '../schema/columns.ts'
 import { restoredText } from '../schema/stored-text.ts'
 import type { ReadModels } from '../schema/tables.ts'
 import { allocatedTo, type OtherDebit, selectOtherDebits } from './other-debits.ts'
-import { firstOfMinute } from './queries.ts'
+import { balancesOfSpans, entriesInSpans, spansOf } from './spans.ts'
 
 const timeFormats = {
   hour: 'YYYY-MM-DD"T"HH24:00"Z"',
@@ -105,38 +105,9 @@ const groupColumn = (group: ReportGroup): RawBuilder<string> => {
   }
 }
 
-const startOf = (instant: Date) => sql`(
-  select sequence, event_index, line from wallet_entries e
-  where e.workspace_id = w.workspace_id and e.time >= ${instant} and e.sequence >= ${firstOfMinute(instant)}
-  order by sequence, event_index, line limit 1
-)`
-
-/** Of each wallet, cut as its statement is: in the order of the log, where it first reaches the instant. */
-const spansOf = ({ from, to, workspaceId }: Omit<ReportQuery, 'groupBy'>) => sql`spans as materialized (
-  select w.workspace_id, first.sequence, first.event_index, first.line,
-    last.sequence as to_sequence, last.event_index as to_index, last.line as to_line
-  from wallets w cross join lateral ${startOf(from)} first left join lateral ${startOf(to)} last on true
-  where (last.sequence is null or (first.sequence, first.event_index, first.line) < (last.sequence, last.event_index, last.line))
-    and ${workspaceId === undefined ? sql`true` : sql`w.workspace_id = ${workspaceId}`}
-)`
-
-const entriesInSpans = sql`spans s join wallet_entries e on e.workspace_id = s.workspace_id
-  and (e.sequence, e.event_index, e.line) >= (s.sequence, s.event_index, s.line)
-  and (s.to_sequence is null or (e.sequence, e.event_index, e.line) < (s.to_sequence, s.to_index, s.to_line))`
-
 const sameEvent = (table: 'u' | 't') =>
   sql.raw(`${table}.workspace_id = e.workspace_id and ${table}.sequence = e.sequence and ${table}.event_index = e.event_index
     and e.kind in ('charge', 'excess')`)
-
-/** Those with a movement in the range, ordered by id. */
-export const selectMovedWorkspaces = async (
-  db: ReadModels,
-  range: Pick<ReportQuery, 'from' | 'to'>,
-): Promise<readonly string[]> => {
-  const { rows } = await sql<{ readonly workspace_id: string }>`with ${spansOf(range)}
-    select workspace_id from spans order by workspace_id`.execute(db)
-  return rows.map(({ workspace_id }) => workspace_id)
-}
 
 interface SumsRow {
   readonly values: readonly string[]
@@ -262,20 +233,7 @@ interface StatementRow {
 
 /** By the balances before and after each span, and what was put in meanwhile or lapsed. */
 const selectStatements = async (db: ReadModels, wanted: ReportQuery): Promise<StatementRow> => {
-  const { rows } = await sql<StatementRow>`with ${spansOf(wanted)}, balances as (
-    select s.workspace_id, coalesce(before.balance_after, 0) as opening, coalesce(after.balance_after, 0) as closing
-    from spans s
-    left join lateral (
-      select balance_after from wallet_entries e where e.workspace_id = s.workspace_id
-        and (e.sequence, e.event_index, e.line) < (s.sequence, s.event_index, s.line)
-      order by sequence desc, event_index desc, line desc limit 1
-    ) before on true
-    left join lateral (
-      select balance_after from wallet_entries e where e.workspace_id = s.workspace_id
-        and (s.to_sequence is null or (e.sequence, e.event_index, e.line) < (s.to_sequence, s.to_index, s.to_line))
-      order by sequence desc, event_index desc, line desc limit 1
-    ) after on true
-  )
+  const { rows } = await sql<StatementRow>`with ${spansOf(wanted)}, ${balancesOfSpans}
   select count(*) as workspaces, coalesce(sum(closing - opening), 0) as moved,
     coalesce((select sum(e.amount) from ${entriesInSpans}
       where e.kind in ('credit', 'lapse') and e.kind <> 'charge'), 0) as funded

@@ -34,6 +34,8 @@ export interface Generated {
   readonly modelsOfKey: number
   /** of so many that there are. */
   readonly models: number
+  /** Of a tag that each request has; absent: no tags. */
+  readonly tagValues?: number
 }
 
 export const keyOf = (number: number): string => `key_${String(number).padStart(4, '0')}`
@@ -131,7 +133,7 @@ export class GeneratedLog implements Pick<EventLog, 'follow'> {
   }
 
   #requestFacts(request: number): readonly Fact[] {
-    const { keys, models, modelsOfKey } = this.#shape
+    const { keys, models, modelsOfKey, tagValues } = this.#shape
     const key = scattered(request, keys)
     const model = modelOf((key * 7 + scattered(request + 1, modelsOfKey)) % models)
     const common = {
@@ -143,7 +145,10 @@ export class GeneratedLog implements Pick<EventLog, 'follow'> {
     return [
       {
         type: 'RequestRouted',
-        data: { ...common, model, router: null, stream: false, candidates: [candidate], outputCap: null, deadline },
+        data: {
+          ...{ ...common, model, router: null, stream: false, candidates: [candidate], outputCap: null, deadline },
+          ...(tagValues === undefined ? {} : { tags: { team: `team-${scattered(request + 4, tagValues)}` } }),
+        },
       },
       {
         type: 'UsageRecorded',
