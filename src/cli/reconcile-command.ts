@@ -16,7 +16,7 @@ import { cliLimits } from './command-limits.ts'
 import { parseUsdOption } from './option-values.ts'
 import { openTail, type Platform, requireTables, withPlatform } from './platform.ts'
 import { collectOption } from './public-keys.ts'
-import { postShown, type ReconcileOptions, runReconcile } from './reconcile.ts'
+import { type ReconcileOptions, runReconcile } from './reconcile.ts'
 import { CommandError, exitCodes, UsageError } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 
@@ -126,19 +126,22 @@ const compareInvoice = async (
     const { place, database } = requireTables(platform)
     const { log } = platform
     const assertLogged = createLoggedCheck({ ...runtime, log, frames: log, tail, database }, options.provider)
-    const { left, toPost } = await PostgresReconcileRepository.run(place, options.provider, async (repository) => {
-      if (!(await repository.hasTimeZone(options.timezone)))
-        throw new UsageError(`--timezone must be ${zoneExpected}, got '${options.timezone}'`)
-      return runReconcile(
-        { repository, log, tail, catalog: config.catalog, nowMs: runtime.clock(), assertLogged },
-        options,
-      )
-    })
+    const { left, toPost, post } = await PostgresReconcileRepository.run(
+      place,
+      options.provider,
+      async (repository) => {
+        if (!(await repository.hasTimeZone(options.timezone)))
+          throw new UsageError(`--timezone must be ${zoneExpected}, got '${options.timezone}'`)
+        return runReconcile(
+          { repository, log, tail, catalog: config.catalog, nowMs: runtime.clock(), assertLogged },
+          options,
+        )
+      },
+    )
     if (toPost.length === 0) return exitCodeOf(left)
     if (toPost.length > cliLimits.correctionsAskedMax)
       throw new CommandError(`above ${cliLimits.correctionsAskedMax} corrections: --yes posts them, nothing is posted`)
-    if (await confirmPosting(toPost))
-      return exitCodeOf(left - (await postShown({ log, tail, assertLogged }, toPost, options)))
+    if (await confirmPosting(toPost)) return exitCodeOf(await post())
     console.error('nothing is posted')
     return exitCodeOf(left)
   } catch (fault) {

@@ -75,6 +75,25 @@ interface Compared {
   /** Differences beyond timing and rounding that are not corrected; or bad rows, with which nothing is compared. */
   readonly left: number
   readonly toPost: readonly Correction[]
+  /** Posts what was shown, and resolves with how many differences are left then. */
+  readonly post: () => Promise<number>
+}
+
+const postShown = async (
+  context: Pick<ReconcileContext, 'log' | 'tail' | 'assertLogged'>,
+  corrections: readonly Correction[],
+  options: Pick<ReconcileOptions, 'json'>,
+): Promise<number> => {
+  const shown = createReport(options)
+  let corrected = 0
+  const poster = new CorrectionPoster(context, true, (correction, outcome) => {
+    shown.add('correction', correctionRecord(correction, outcome))
+    if (isCorrected(outcome)) corrected += correction.differences
+  })
+  for (const correction of corrections) await poster.add(correction)
+  await poster.flush()
+  shown.end()
+  return corrected
 }
 
 export const runReconcile = async (
@@ -107,29 +126,13 @@ export const runReconcile = async (
   })
   if ('faults' in result) {
     printFaults(result, reported, options.json)
-    return { left: result.faultsCount, toPost: [] }
+    return { left: result.faultsCount, toPost, post: async () => result.faultsCount }
   }
   await poster.flush()
   await reportLists(repository, result.period, nowMs, shown)
   shown.end()
   printSummary({ invoice: reported, reconciliation: result, sequence: repository.sequence, corrected }, options)
-  return { left: countHarmful(result.totals) - corrected, toPost }
-}
-
-/** Posts what was shown, and resolves with how many differences that corrects. */
-export const postShown = async (
-  context: Pick<ReconcileContext, 'log' | 'tail' | 'assertLogged'>,
-  corrections: readonly Correction[],
-  options: Pick<ReconcileOptions, 'json'>,
-): Promise<number> => {
-  const shown = createReport(options)
-  let corrected = 0
-  const poster = new CorrectionPoster(context, true, (correction, outcome) => {
-    shown.add('correction', correctionRecord(correction, outcome))
-    if (isCorrected(outcome)) corrected += correction.differences
-  })
-  for (const correction of corrections) await poster.add(correction)
-  await poster.flush()
-  shown.end()
-  return corrected
+  const left = countHarmful(result.totals) - corrected
+  const post = async (): Promise<number> => left - (await postShown({ log, tail, assertLogged }, toPost, options))
+  return { left, toPost, post }
 }

@@ -5,7 +5,7 @@ import { parsePicos } from '../schema/columns.ts'
 import { restoredText } from '../schema/stored-text.ts'
 import type { ReadModels } from '../schema/tables.ts'
 import { allocatedTo, type OtherDebit, selectOtherDebits } from './other-debits.ts'
-import { balancesOfSpans, entriesInSpans, spansOf } from './spans.ts'
+import { entriesInSpans, spansOf } from './spans.ts'
 
 const timeFormats = {
   hour: 'YYYY-MM-DD"T"HH24:00"Z"',
@@ -233,7 +233,7 @@ interface StatementRow {
 
 /** By the balances before and after each span, and what was put in meanwhile or lapsed. */
 const selectStatements = async (db: ReadModels, wanted: ReportQuery): Promise<StatementRow> => {
-  const { rows } = await sql<StatementRow>`with ${spansOf(wanted)}, ${balancesOfSpans}
+  const { rows } = await sql<StatementRow>`with ${spansOf(wanted)}
   select count(*) as workspaces, coalesce(sum(closing - opening), 0) as moved,
     coalesce((select sum(e.amount) from ${entriesInSpans}
       where e.kind in ('credit', 'lapse') and e.kind <> 'charge'), 0) as funded
