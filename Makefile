@@ -9,7 +9,7 @@ export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 PROGRAM_BUNDLE := $(CURDIR)/node_modules/.cache/program
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check package package-test deploy-check leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-all generate clients matrix chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness structure request-path journals
+.PHONY: help run test check package package-test deploy-check leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-all generate clients matrix chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness structure request-path journals month
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -126,10 +126,16 @@ page: node_modules/.installed ## The long form of the dashboard's test: DASHBOAR
 oracle: node_modules/.installed ## Charge usages as LiteLLM's calculator and genai-prices do, fetched from PyPI: ORACLE_USAGES (40000), ORACLE_SEED (1)
 	node test/oracle/main.ts
 
-journals: node_modules/.installed ## Exports as hledger (on PATH), beancount and focus-validator (from PyPI) read them
+out/journals/.installed: node_modules/.installed
 	python3 -m venv out/journals
 	out/journals/bin/pip install --quiet beancount==3.2.3 focus-validator==1.0.0 'multimethod<2'
+	@touch $@
+
+journals: out/journals/.installed ## Exports as hledger (on PATH), beancount and focus-validator (from PyPI) read them
 	JOURNAL_PROGRAMS=$(CURDIR)/out/journals/bin FOCUS_PROGRAMS=$(CURDIR)/out/journals/bin tap test/audit/double-entry.spec.ts test/audit/focus.spec.ts
+
+month: out/journals/.installed ## A closed month of MONTH_REQUESTS (100000) comes to the same on every path, and to hledger (on PATH) and beancount
+	MONTH_REQUESTS=$${MONTH_REQUESTS:-100000} JOURNAL_PROGRAMS=$(CURDIR)/out/journals/bin tap -t 3600 test/flows/billing/a-month-is-the-same-on-every-path.spec.ts $(ARGS)
 
 witness: node_modules/.installed ## Our client and our witness beside litewitness, fetched from Go's module proxy: WITNESS_REQUESTS (2000), WITNESS_SEED (1)
 	node test/witness/main.ts
