@@ -47,6 +47,8 @@ const countOnce: ReadonlySet<string> = new Set([
 
 /** The rows of wallets and holds, against what the events say. */
 export const checkRows = (rows: TableRows, shadow: ShadowLedger, violate: (text: string) => void): void => {
+  const open = [...shadow.wallets.values()].reduce((count, { holds }) => count + holds.size, 0)
+  if (rows.count('holds') !== open) violate(`the table of holds has ${rows.count('holds')} rows for ${open} holds`)
   for (const [workspaceId, { balancePicos: expected, holds }] of shadow.wallets) {
     const wallet = rows.find('wallets', workspaceId)
     const [balance, held] = ['balance', 'held'].map((name) => parseUsd(String(wallet?.[name] ?? '0')))

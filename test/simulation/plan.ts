@@ -86,6 +86,8 @@ export type Fault =
   | { readonly type: 'lose_acknowledgements'; readonly count: number; readonly of: AcknowledgedSubject }
   | { readonly type: 'delay_acknowledgements'; readonly ms: number; readonly forMs: number }
   | { readonly type: 'restart_nats'; readonly downMs: number }
+  /** Of those between processes, whose delivery the nats-server does not promise. */
+  | { readonly type: 'lose_packets'; readonly count: number }
   | { readonly type: 'forget_consumers' }
   | { readonly type: 'clock_jump'; readonly host: number; readonly ms: number }
   | { readonly type: 'tables_down'; readonly ms: number }
@@ -120,6 +122,8 @@ const paces: readonly (readonly [number, number])[] = [
 const actionsOfFault = 33
 /** Every eighth seed has no fault of the world: there the gateway may not fail either. */
 const calmEvery = 8
+/** In every sixteenth packets alone are lost, which are sent again; in another as many proxies die unnoticed, too. */
+const lossyEvery = 16
 /** An operator or a client that had no answer. */
 const retryWithinMs = 25_000
 
@@ -203,7 +207,7 @@ const administer = (random: Random, number: number): AdminAction => {
 const videos = (random: Random, atMs: number, number: number): readonly At<VideoAction>[] => {
   const what = drawVideo(random, drawWhole(random, workspacesCount), number)
   const repeats = what.repeatedBy === 'nothing' ? 0 : drawWhole(random, 3)
-  const later = Array.from({ length: repeats }, () => atMs + random() ** 2 * 20_000)
+  const later = Array.from({ length: repeats }, () => atMs + (random() < 0.3 ? 0 : random() ** 2 * 20_000))
   return [atMs, ...later].map((each) => ({ atMs: each, what }))
 }
 
@@ -221,6 +225,14 @@ const makeActions = (random: Random, count: number, everyMs: number): readonly A
       actions.push({ atMs, what })
       if (what.type === 'credit' && random() < 0.3)
         actions.push({ atMs, what: { ...what, isRepeated: false, reference: `${what.reference}-beside` } })
+      if (what.type === 'revoke_key')
+        for (let use = 0; use < 2; use += 1) {
+          const { workspace, draw: newKey } = what
+          actions.push({
+            atMs: atMs + 4_500 + random() * 5_000,
+            what: { ...chat(random, ++number), workspace, newKey },
+          })
+        }
       if (mayRetry(what) && random() < 0.4) actions.push({ atMs: atMs + random() * retryWithinMs, what })
       continue
     }
@@ -269,6 +281,7 @@ const fault = (random: Random): Fault => {
     [() => ({ type: 'delay_acknowledgements', ms: random() * 4_000, forMs: random() * 2_000 }), 2],
     [() => ({ type: 'restart_nats', downMs: 50 + random() ** 2 * 6_000 }), 1],
     [() => ({ type: 'forget_consumers' }), 3],
+    [() => ({ type: 'lose_packets', count: 1 + drawWhole(random, 3) }), 2],
     [() => ({ type: 'clock_jump', host, ms: (random() - 0.5) * 10_000 }), 1],
     [() => ({ type: 'tables_down', ms: random() * 8_000 }), 1],
     [() => ({ type: 'vendor_down', ms: random() * 8_000 }), 1],
@@ -279,18 +292,29 @@ const fault = (random: Random): Fault => {
   ])()
 }
 
-/** Every role in each process, or each in processes of its own: of those that stand in for each other now and then one alone. */
-const drawHosts = (random: Random): readonly HostKind[] => {
-  if (random() < 0.4) return ['gateway', 'gateway']
-  const oneOrTwo = (kind: HostKind): readonly HostKind[] => (random() < 0.5 ? [kind] : [kind, kind])
+/** Of processes with one role each more follow the log, so that they cost twice as much. */
+const gatewaysShare = 0.6
+
+/** Every role in each process, or each in processes of its own: of those that stand in for each other now and then two. */
+const drawHosts = (random: Random, isApart: boolean): readonly HostKind[] => {
+  if (random() < gatewaysShare && !isApart) return ['gateway', 'gateway']
+  const oneOrTwo = (kind: HostKind): readonly HostKind[] => (random() < 0.7 ? [kind] : [kind, kind])
   const standIns = (['scheduler', 'projector', 'video-poller'] as const).flatMap(oneOrTwo)
   return ['edge', 'edge', 'proxy', 'proxy', ...standIns]
 }
 
+const firstProxy = 2
+
+const lossyFault = (random: Random, proxiesDie: boolean): Fault =>
+  proxiesDie && random() < 0.2
+    ? { type: 'kill', host: firstProxy + drawWhole(random, 2), isSilent: true }
+    : { type: 'lose_packets', count: 1 + drawWhole(random, 3) }
+
 /** All that happens in a run, but for the delays. */
 export const makePlan = (seed: number, actionsCount: number): Plan => {
   const random = randomOf(seed)
-  const hosts = drawHosts(random)
+  const isLossy = seed % (lossyEvery / 2) === 7
+  const hosts = drawHosts(random, isLossy)
   const everyMs = drawWeighted(random, paces)
   const actions = makeActions(random, actionsCount, everyMs)
   const endMs = actions.at(-1)?.atMs ?? 0
@@ -298,8 +322,9 @@ export const makePlan = (seed: number, actionsCount: number): Plan => {
   const faults: At<Fault>[] = []
   const faultEveryMs = actionsOfFault * everyMs
   for (let atMs = random() * faultEveryMs; atMs < endMs; atMs += random() * 2 * faultEveryMs)
-    faults.push({ atMs, what: fault(random) })
-  if (random() < 0.3) faults.push({ atMs: endMs * random(), what: { type: 'pass_night', isKilled: random() < 0.5 } })
+    faults.push({ atMs, what: isLossy ? lossyFault(random, seed % lossyEvery !== 7) : fault(random) })
+  if (random() < 0.3 && !isLossy)
+    faults.push({ atMs: endMs * random(), what: { type: 'pass_night', isKilled: random() < 0.5 } })
   return { seed, hosts, actions, faults }
 }
 

@@ -36,6 +36,10 @@ export class TableRows {
     return this.#tables.get(table)?.get(toText(key as never))
   }
 
+  count(table: string): number {
+    return this.#tables.get(table)?.size ?? 0
+  }
+
   all(table: string): readonly Row[] {
     return [...(this.#tables.get(table)?.values() ?? [])]
   }

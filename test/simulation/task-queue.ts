@@ -8,6 +8,7 @@ export class TaskQueue {
   readonly #violate: (text: string) => void
   /** With the number of the video in its payload. */
   readonly #put = new Map<string, number>()
+  readonly #done = new Set<string>()
   /** Without a hold. */
   readonly #dropped = new Set<string>()
 
@@ -26,10 +27,18 @@ export class TaskQueue {
     return [...this.#put].flatMap(([taskId, each]) => (each === number ? [taskId] : []))
   }
 
+  /** Ended tasks of which no verdict is to come, and that are not done. */
+  left(): readonly string[] {
+    return [...this.#put.keys()].filter(
+      (taskId) => !this.#done.has(taskId) && this.#observer.tasks.get(taskId)?.hasVerdict,
+    )
+  }
+
   /** As done. */
   removed(subject: string): void {
     const taskId = itemPattern.exec(subject)?.[1]
     if (taskId === undefined) return
+    this.#done.add(taskId)
     const task = this.#observer.tasks.get(taskId)
     if (task === undefined) this.#dropped.add(taskId)
     else if (task.end === undefined) this.#violate(`task ${taskId} is done in its queue, and has no end in the log`)

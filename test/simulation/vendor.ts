@@ -80,6 +80,8 @@ export class SimVendor {
   readonly #submits = new Map<number, number>()
   /** Submits that may have been done, and after which the vendor was not asked for the task. */
   readonly #doubts = new Map<string, { readonly process: SimProcess | undefined; readonly atMs: number }>()
+  /** Tasks that it has, and did not find once. */
+  readonly #denied = new Set<string>()
   readonly #parts: VendorParts
 
   constructor(parts: VendorParts) {
@@ -134,7 +136,9 @@ export class SimVendor {
 
   async #answerSubmit(request: HttpRequest, mode: SubmitMode, taskId: string, number: number): Promise<Reply> {
     if (mode === 'never_arrives') throw new HttpFault('network')
-    if (this.tasks.has(taskId)) return { status: 400, body: envelope(1201, 'external_task_id exists') }
+    // That it has the task already is not always what it names.
+    const taken = this.#parts.random() < 0.5 ? 'external_task_id exists' : 'invalid parameter'
+    if (this.tasks.has(taskId)) return { status: 400, body: envelope(1201, taken) }
     if (mode === 'refuses') {
       this.#doubts.delete(taskId)
       return { status: 400, body: envelope(1301, 'the prompt is refused') }
@@ -182,8 +186,16 @@ export class SimVendor {
     const id = decodeURIComponent(new URL(request.url).pathname.split('/').at(-1) ?? '')
     this.#noteLookUp(id)
     const task = this.tasks.get(id) ?? this.#byOwnId.get(id)
-    if (task === undefined || luck < 0.1) return { status: 404, body: envelope(1203, 'task not found') }
-    return this.#show(luck < 0.12 ? (this.#byOwnId.values().next().value ?? task) : task)
+    if (task === undefined || (luck < 0.12 && this.#isFirstDenial(task)))
+      return { status: 404, body: envelope(1203, 'task not found') }
+    return this.#show(luck < 0.14 ? (this.#byOwnId.values().next().value ?? task) : task)
+  }
+
+  /** What it denies twice cannot be known. */
+  #isFirstDenial({ taskId }: VendorTask): boolean {
+    const isFirst = !this.#denied.has(taskId)
+    this.#denied.add(taskId)
+    return isFirst
   }
 
   #noteLookUp(taskId: string): void {

@@ -10,7 +10,7 @@ import { faultText } from '../../src/errors/gateway-error.ts'
 import type { Logger } from '../../src/runtime/logger.ts'
 import { randomOf } from '../support/random.ts'
 import { adminRequest } from './admin-requests.ts'
-import { audit, checkDecoded } from './auditor.ts'
+import { audit } from './auditor.ts'
 import { exchange, type SimResponse } from './clients.ts'
 import { checkRows, EndChecks, type JournalEntry } from './end-checks.ts'
 import { type HostKind, type HostParts, hostStarters, logName, SimHeadStore, type Start } from './hosts.ts'
@@ -66,6 +66,8 @@ const restartMs = 700
 const impossible: ReadonlySet<string> = new Set(['snapshot.unreadable', 'seal.stopped', 'projection.row_mismatch'])
 /** Statuses of a gateway that fails, or that cannot be reached. */
 const unexplained: ReadonlySet<number> = new Set([0, 500, 503])
+/** Served, or refused by what was asked of the edge. */
+const admitted: ReadonlySet<number> = new Set([200, 401, 402, 403, 409, 429])
 /** What the processes may log where nothing fails but providers and the vendor. */
 const ordinary: ReadonlySet<string> = new Set([
   'client.connection_broken',
@@ -84,8 +86,12 @@ const ordinary: ReadonlySet<string> = new Set([
   'video.verdict_late',
   'wallet.expiry_applied',
 ])
-/** Both attempts may be late. */
-const calmAnswerMs = 15_000
+/** Both attempts may be late, and their proxy gone: noticed before the deadline of the request. */
+const swiftAnswerMs = 18_000
+/** Packets that are lost over a longer time may be all that a process sends in it. */
+const lossMs = 300
+/** An edge that is cut off works on for two seconds. */
+const revokedUseMs = 4_000
 const dayMs = 86_400_000
 const notedMax = 64 * 1024
 /** Holds of dead edges have expired by then, and idle allowances have been returned. */
@@ -119,23 +125,29 @@ class World {
   /** When. */
   readonly #crashed = new Map<SimProcess, number>()
   readonly #routedMs = new Map<string, number>()
+  readonly #revokedMs = new Map<string, number>()
   readonly #writers = new Map<string, SimProcess>()
   readonly #journal: JournalEntry[] = []
   readonly #keys = new SimKeys()
   /** How many are still to be lost. */
   readonly #lostAcknowledgements = new Map<AcknowledgedSubject, number>()
+  #lostPackets = 0
   #delayUntilMs = 0
   #delayMs = 0
   /** Of the message that the nats-server obeys now. */
   #sender: SimProcess | undefined
+  /** Nothing that the gateway may fail for. */
   readonly #isCalm: boolean
+  /** Nothing that may keep a request waiting, but a process that is gone. */
+  readonly #isSwift: boolean
   #isDraining = false
   #isNight = false
   #open = 0
 
   constructor(plan: Plan, simulator: Simulator, { trace = () => {} }: RunOptions) {
     this.#plan = plan
-    this.#isCalm = plan.faults.length === 0
+    this.#isCalm = plan.faults.every(({ what }) => what.type === 'lose_packets')
+    this.#isSwift = plan.faults.every(({ what }) => what.type === 'lose_packets' || what.type === 'kill')
     this.#simulator = simulator
     this.#trace = trace
     const { time, random } = simulator
@@ -149,7 +161,6 @@ class World {
       onViolation: (text) => this.violate(text),
       permitted: permittedEventTypes,
       verifiers,
-      clocksJump: plan.faults.some(({ what }) => what.type === 'clock_jump'),
       prefix: `${logName.toLowerCase()}.`,
     })
     this.tables = new SimTables({ time, random, ports: this.ports, applied: () => this.#checkRows() })
@@ -236,6 +247,13 @@ class World {
     return { isLost: false, delayMs: time.nowMs < this.#delayUntilMs ? this.#delayMs : 0 }
   }
 
+  losesMessage(subject: string): boolean {
+    if (this.#lostPackets === 0 || !natsPortOf(subject).startsWith('calls.packets')) return false
+    this.#lostPackets -= 1
+    this.#note('nats', `loses packets on ${subject}`)
+    return true
+  }
+
   async run(): Promise<void> {
     await this.#openAccounts()
     for (const host of this.#hosts) void this.#start(host)
@@ -266,9 +284,11 @@ class World {
     this.#isDraining = true
     this.ports.disarm()
     this.#lostAcknowledgements.clear()
+    this.#lostPackets = 0
     for (const host of this.#hosts) if (host.process !== null) host.process.clockOffsetMs = 0
     const untilMs = time.nowMs + drainMs
     while (time.nowMs < untilMs && !this.#isQuiet()) await time.sleep(drainStepMs)
+    for (const taskId of this.#queue.left()) this.violate(`task ${taskId} has ended, and stays in its queue`)
     if (this.#open > 0) this.violate(`${this.#open} clients wait for ever`)
   }
 
@@ -286,7 +306,8 @@ class World {
     const holds = [...ledger.wallets.values()].some((wallet) => wallet.holds.size > 0)
     const isProjected = this.tables.sequence === ledger.sequence
     const isEnded = this.#open === 0 && this.#unended().length === 0 && this.videos.unrecorded().length === 0
-    return isEnded && !this.#isNight && !holds && isProjected && this.#isSealed()
+    const isDone = this.#queue.left().length === 0
+    return isEnded && !this.#isNight && !holds && isProjected && isDone && this.#isSealed()
   }
 
   /** To its last frame with anything but checkpoints. */
@@ -470,6 +491,12 @@ class World {
         runIn(server, () => nats.kill())
         time.schedule(fault.downMs, () => nats.start())
         break
+      case 'lose_packets':
+        this.#lostPackets = fault.count
+        time.schedule(lossMs, () => {
+          this.#lostPackets = 0
+        })
+        break
       case 'forget_consumers':
         nats.forgetConsumers()
         break
@@ -515,7 +542,7 @@ class World {
 
   async #chat(action: ChatAction, edge: SimProcess, port: number): Promise<void> {
     const { number, stream, router, isRepeatable, leavesAfter, maxTokens } = action
-    const secret = this.#secretOf(action)
+    const { secret, keyId } = this.#keyOf(action)
     const beganMs = this.#simulator.time.nowMs
     const response = await exchange(this.#simulator.network, port, {
       method: 'POST',
@@ -539,28 +566,36 @@ class World {
     )
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
     this.#journal.push({ action, response, edge })
-    if (this.#isCalm) this.#checkServed(action, response, this.#simulator.time.nowMs - beganMs)
+    this.#checkServed(action, response, this.#simulator.time.nowMs - beganMs)
     if (response !== null) this.#checkBilled(action, response)
+    const sinceMs = beganMs - (this.#revokedMs.get(keyId) ?? Number.POSITIVE_INFINITY)
+    if (sinceMs > revokedUseMs && status === 200)
+      this.violate(`request ${number} was served ${sinceMs} ms after its key ${keyId} was revoked`)
   }
 
   /** Without faults of the world the gateway has none: what a provider does is all that a request may fail for. */
-  #checkServed({ number, leavesAfter }: ChatAction, response: SimResponse | null, tookMs: number): void {
+  #checkServed(action: ChatAction, response: SimResponse | null, tookMs: number): void {
+    const { number, leavesAfter, router, attempts } = action
     const status = response?.status ?? 0
     const isLeft = leavesAfter !== null && status === 0
-    if (tookMs > calmAnswerMs) this.violate(`request ${number} took ${tookMs} ms, and there was no fault`)
-    if (unexplained.has(status) && !isLeft)
+    // Before the first byte the next candidate is tried.
+    if (this.#isCalm && router && attempts[1] === 'answers' && !admitted.has(status) && leavesAfter === null)
+      this.violate(`request ${number} ended with ${status}, and its second provider answers`)
+    if (this.#isSwift && tookMs > swiftAnswerMs)
+      this.violate(`request ${number} took ${tookMs} ms, and nothing kept it`)
+    if (this.#isCalm && unexplained.has(status) && !isLeft)
       this.violate(`request ${number} ended with ${status}, and there was no fault: ${response?.body}`)
   }
 
-  #secretOf({ workspace, isLimitedKey, newKey }: Pick<ChatAction, 'workspace' | 'isLimitedKey' | 'newKey'>): string {
+  #keyOf({ workspace, isLimitedKey, newKey }: Pick<ChatAction, 'workspace' | 'isLimitedKey' | 'newKey'>): IssuedKey {
     const keys = this.#keys
     const drawn = newKey === null ? undefined : keys.draw(workspace, newKey)
-    return (drawn ?? (isLimitedKey ? keys.limited(workspace) : keys.first(workspace))).secret
+    return drawn ?? (isLimitedKey ? keys.limited(workspace) : keys.first(workspace))
   }
 
   async #submitVideo(action: VideoAction, edge: SimProcess, port: number): Promise<void> {
     const { network, time } = this.#simulator
-    const secret = this.#secretOf({ ...action, newKey: null })
+    const { secret } = this.#keyOf({ ...action, newKey: null })
     const response = await exchange(network, port, { ...submitOf(action, secret), leavesAfter: null })
     this.#note('client', `video ${action.number} ended with ${response?.status} ${response?.body}`)
     const taskId = this.videos.noteSubmit(action, response, edge)
@@ -588,11 +623,11 @@ class World {
     // What expires so soon may have expired by the clock of the edge.
     if (response?.status === 400 && !Object.hasOwn(request.body, 'expires_at'))
       this.violate(`the admin API refuses ${action.type}: ${response.body}`)
-    if (response?.isComplete && response.status < 300) this.#checkAdministered(action, response)
+    if (response?.isComplete && response.status < 300) this.#checkAdministered(action, request.path, response)
   }
 
   /** What was answered is in the log. */
-  #checkAdministered(action: AdminAction, { body }: SimResponse): void {
+  #checkAdministered(action: AdminAction, path: string, { body }: SimResponse): void {
     const { id, secret } = JSON.parse(body) as { readonly id: string; readonly secret: string }
     const isKey = action.type === 'issue_key' || action.type === 'rotate_key'
     if (isKey) this.#keys.add(action.workspace, { keyId: id, secret })
@@ -604,6 +639,7 @@ class World {
           ? action.id
           : null
     if (name !== null) this.#checkRecorded(action.type, name)
+    if (action.type === 'rotate_key') this.#checkRecorded(action.type, `${path.split('/').at(-2)} by ${id}`)
   }
 
   #checkRecorded(type: string, name: string): void {
@@ -620,13 +656,6 @@ class World {
     if (closing?.type !== 'UsageRecorded') this.violate(`request ${number} (${requestId}) was answered without a bill`)
     else if (closing.data.source === 'reported' && closing.data.usage.outputTotal !== number)
       this.violate(`request ${number} (${requestId}) has the bill of ${closing.data.usage.outputTotal}`)
-  }
-
-  /** Where a writer's frames were stored out of order, which is rare, and is over when all drains. */
-  #checkSnapshot(): void {
-    const { ledger } = this.observer
-    const isOutOfOrder = [...ledger.writers.values()].some(({ above }) => above.size > 0)
-    if (isOutOfOrder) checkDecoded(ledger, (text) => this.violate(text))
   }
 
   /** Wherever the tables are as far as the log. */
@@ -652,13 +681,13 @@ class World {
 
   stored(stream: string, message: Parameters<Observer['take']>[0]): void {
     if (stream === `${logName}_TASKS`) this.#queue.stored(message.subject, message.data)
-    if (stream === `${logName}_SNAPSHOTS`) this.#checkSnapshot()
     if (stream !== logName) return
     try {
       const frame = this.observer.take(message)
       if (this.#sender !== undefined) this.#writers.set(frame.writer, this.#sender)
       for (const event of frame.events) {
         this.#count(event.type)
+        if (event.type === 'KeyRevoked') this.#revokedMs.set(event.data.keyId, this.#simulator.time.nowMs)
         if (event.type === 'HoldPlaced' && event.data.purpose === 'task') this.#queue.held(event.data.holdId)
         if (event.type === 'RequestRouted') this.#routedMs.set(event.data.requestId, this.#simulator.time.nowMs)
       }
@@ -677,10 +706,10 @@ class World {
     })
   }
 
-  /** Whether its proxy may have been killed after it had reported to the edge that the log does not take its end. */
+  /** Whether its proxy may have been killed after it had reported to the edge an error that the log had not taken. */
   #isEndLost(requestId: string): boolean {
     const response = this.#journal.find((each) => each.response?.headers.get('x-request-id') === requestId)?.response
-    const isUnknown = !response?.isComplete || response.body.includes('"log_unavailable"')
+    const isUnknown = !response?.isComplete || response.status >= 500
     const sinceMs = this.#routedMs.get(requestId) ?? 0
     const isAfter = (atMs = 0): boolean => atMs > sinceMs
     return (
@@ -707,6 +736,7 @@ export const runPlan = async (plan: Plan, options: RunOptions = {}): Promise<Rep
       faults: {
         acknowledgement: (subject) => world?.acknowledgement(subject) ?? { isLost: false, delayMs: 0 },
         reach: (process, subject, place) => world?.reach(process, subject, place) ?? true,
+        losesMessage: (subject) => world?.losesMessage(subject) ?? false,
         stored: (stream, message) => world?.stored(stream, message),
         removed: (stream, message) => world?.removed(stream, message.subject),
       },

@@ -12,6 +12,8 @@ export interface NatsFaults {
   /** Before and after the server obeys a message; false where its sender dies there. */
   readonly reach?: (sender: SimProcess | undefined, subject: string, place: 'before' | 'after') => boolean
   readonly stored?: (stream: string, message: StoredMessage) => void
+  /** Asked for each message that is not stored. */
+  readonly losesMessage?: (subject: string) => boolean
   /** From a work queue, as done. */
   readonly removed?: (stream: string, message: StoredMessage) => void
 }
@@ -154,6 +156,7 @@ export class SimNats {
     else if (subject.startsWith(apiPrefix)) this.#serve(subject.slice(apiPrefix.length), reply, data)
     else if (subject.startsWith('$JS.ACK.')) this.#acknowledge(subject, reply, data)
     else if (stream !== undefined) this.#store(stream, message)
+    else if (this.#parts.faults.losesMessage?.(subject)) return
     else if (!this.#publish(message) && reply !== '') this.#refuse(reply)
   }
 

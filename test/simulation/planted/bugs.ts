@@ -371,10 +371,10 @@ const bugs: readonly PlantedBug[] = [
     'return this.#appended as Promise<ClosingFact>',
   ),
   bug(
-    'a request ends twice',
+    'the bill names the model of another candidate',
     'roles/proxy/closing.ts',
-    'if (this.begun) return',
-    'if (this.begun) void this.#append(fact as ClosingFact)',
+    '      model: candidate.model,',
+    '      model: call.candidates[0]!.model,',
   ),
   bug(
     'the bill has the price of another candidate',
@@ -453,10 +453,10 @@ const bugs: readonly PlantedBug[] = [
     'this.#rows = [...this.#rows]',
   ),
   bug(
-    'a batch that failed is not written again',
-    'roles/projector/projection-run.ts',
-    "else this.#end({ reason: 'unavailable', cause: fault })",
-    'else this.#parts.onProjected?.(batch.toSequence)',
+    'a released hold keeps its row',
+    'projections/wallets/project.ts',
+    'deleted: { holds: holds.ended,',
+    'deleted: { holds: holds.ended.slice(1),',
   ),
   bug(
     'the row of a hold is not updated by charges',

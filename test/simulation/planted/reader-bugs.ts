@@ -23,6 +23,7 @@ export const readerBugs: readonly PlantedBug[] = [
     `${poller}/poll-event.ts`,
     'const findFromMs = state.inDoubt ? doubtedUntilMs : at.steadyMs',
     'const findFromMs = null',
+    'vendor-denies-what-it-has.json',
   ),
   bug(
     'a task that the vendor does not know has failed',
@@ -49,10 +50,10 @@ export const readerBugs: readonly PlantedBug[] = [
     "if (verdict !== null) return { type: 'finish' }",
   ),
   bug(
-    'a task is settled before the log has acknowledged it',
-    `${poller}/task-records.ts`,
-    'try {\n    await log.append([fact])',
-    'try {\n    void log.append([fact]).catch(() => undefined)',
+    'the verdict on another task is taken',
+    'providers/vv-video/parse-task.ts',
+    'return isExpected(data, vendorTaskId, expected) ?',
+    'return externalIdOf(data) !== expected ?',
   ),
   bug(
     'leases are not renewed',
@@ -101,18 +102,21 @@ export const readerBugs: readonly PlantedBug[] = [
     'domain/wallet/decide.ts',
     'if (spendablePicos(wallet, remaining) < amountPicos) return',
     'if (spendablePicos(wallet, remaining) < amountPicos / 2n) return',
+    'videos-beyond-the-wallet.json',
   ),
   bug(
     "the caller's own id names several tasks",
     'domain/wallet/decide.ts',
     'if (existing?.requestDigest === requestDigest || wallet.holds.has(taskId)) return { facts: [] }\n  if (existing !== undefined) return',
     'if (wallet.holds.has(taskId)) return { facts: [] }\n  if (existing !== undefined && existing.requestDigest !== requestDigest) return',
+    'own-ids-at-one-instant.json',
   ),
   bug(
     'the hold of a refused video is kept',
     `${edge}/surfaces/tasks/place-task.ts`,
     'if (!isFound) this.#releaseOnceKnown(workspaceId, command.taskId, placed)',
     'if (isFound && !isFound) this.#releaseOnceKnown(workspaceId, command.taskId, placed)',
+    'holds-of-refused-videos.json',
   ),
   bug(
     'a video is held before its payload is queued',
@@ -125,6 +129,7 @@ export const readerBugs: readonly PlantedBug[] = [
     `${edge}/surfaces/tasks/submit-task.ts`,
     "const namedId = work.type === 'task' ? work.taskId : taskId",
     'const namedId = taskId',
+    'video-repeated-after-its-edge-died.json',
   ),
 
   // Plans, credits and keys.
@@ -133,6 +138,7 @@ export const readerBugs: readonly PlantedBug[] = [
     'domain/wallet/decide-plan.ts',
     'if (current?.subscriptionId !== subscriptionId || current.expiresAtMs !== expiresAtMs) return { facts: [] }',
     'if (current?.subscriptionId !== subscriptionId) return { facts: [] }',
+    'two-schedulers-renew.json',
   ),
   bug(
     'a renewal takes its fee and gives no credit',
@@ -167,10 +173,10 @@ export const readerBugs: readonly PlantedBug[] = [
 
   // Snapshots.
   bug(
-    'a snapshot forgets what writers have stored out of order',
+    'a snapshot forgets what writers have stored',
     'domain/ledger/snapshot.ts',
     'ledger.writers.set(id, { low, above: new Set(above) })',
-    'ledger.writers.set(id, { low, above: new Set(above.slice(0, 0)) })',
+    'ledger.writers.set(id, { low: low - low, above: new Set(above) })',
   ),
   bug(
     'a snapshot leaves the open requests out',
