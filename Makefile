@@ -9,7 +9,7 @@ export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 PROGRAM_BUNDLE := $(CURDIR)/node_modules/.cache/program
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check package package-test deploy-check leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-all generate clients matrix chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness structure request-path journals month
+.PHONY: help run test check package package-test deploy-check leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-all generate clients matrix chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness upgrade-test structure request-path journals month
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -140,6 +140,9 @@ month: out/journals/.installed ## A closed month of MONTH_REQUESTS (100000) come
 witness: node_modules/.installed ## Our client and our witness beside litewitness, fetched from Go's module proxy: WITNESS_REQUESTS (2000), WITNESS_SEED (1)
 	node test/witness/main.ts
 	LITEWITNESS=$(CURDIR)/node_modules/.cache/torchwood-v0.9.0/bin/litewitness tap -t 600 test/flows/audit/log-rewritten-with-its-own-key-is-found-by-its-witness.spec.ts $(ARGS)
+
+upgrade-test: node_modules/.installed ## A data folder of the first commit that runs, installed from its lockfile: up to this release under load, down to the release before, up, finished
+	tap -t 1200 test/upgrade/main.ts $(ARGS)
 
 structure: node_modules/.installed ## Print the figures of the source tree; --details by ARGS
 	node test/structure/main.ts $(ARGS)

@@ -15,6 +15,7 @@ import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
 import { findEmbedded, readCallbackSecret, startEmbedded } from '../embedded/embedded.ts'
 import { faultText } from '../errors/gateway-error.ts'
 import { currentVersion, type EventType } from '../events/envelope.ts'
+import { logFormat } from '../events/log-format.ts'
 import { LedgerTail } from '../log/ledger-tail.ts'
 import type { AllowedWriters } from '../log/read-frame.ts'
 import { manifests } from '../roles/manifests.ts'
@@ -130,10 +131,10 @@ const everyType = Object.keys(currentVersion) as readonly EventType[]
  * ever held a type must keep it here.
  */
 export const permittedEventTypes: AllowedWriters = new Map(
-  Object.entries({ ...manifests, gateway: everyType, operator: everyType }).map(([role, types]) => [
-    role,
-    new Set(types),
-  ]),
+  [
+    ...Object.entries({ ...manifests, gateway: everyType, operator: everyType }),
+    ...Array.from({ length: logFormat - 1 }, (_, index) => [`format-${index + 2}`, ['LogFormatRaised']] as const),
+  ].map(([role, types]) => [role, new Set<EventType>(types)]),
 )
 
 /** Other roles use existing streams: a misspelt name must not create another log. */

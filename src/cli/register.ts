@@ -25,7 +25,7 @@ import { createRuntime, type Runtime } from './runtime.ts'
 import { registerServe } from './serve-command.ts'
 import { runServers } from './servers.ts'
 import { registerStatement } from './statement-command.ts'
-import { printStatus } from './status.ts'
+import { registerStatus } from './status.ts'
 import { registerVerify } from './verify-command.ts'
 import { registerWitness } from './witness-command.ts'
 
@@ -91,13 +91,7 @@ export const registerCommands = (program: Command): void => {
     .action((_options: object, command: Command) =>
       runServers(configOf(command), createRuntime('info', { role: 'servers' })),
     )
-  program
-    .command('status')
-    .description('how much the log holds, and how far behind the tables are')
-    .option('--json', 'one JSON object a line', false)
-    .action((options: { json: boolean }, command: Command) =>
-      printStatus(configOf(command), createRuntime('warn'), options),
-    )
+  registerStatus(program, configOf)
   registerDoctor(program, configOf)
   registerOperations(program, withSession)
   registerCallbackSecret(findGroup(program, 'workspace'))

@@ -62,6 +62,7 @@ export const currentVersion: { readonly [T in EventType]: number } = {
   CheckpointSealed: 1,
   CheckpointCosigned: 1,
   LogRolledBack: 1,
+  LogFormatRaised: 1,
   PeriodCutOff: 1,
   PeriodClosed: 1,
   PeriodReopened: 1,
@@ -83,6 +84,7 @@ const subjectOf = (fact: Fact): string => {
     case 'CheckpointSealed':
     case 'CheckpointCosigned':
     case 'LogRolledBack':
+    case 'LogFormatRaised':
       return 'log'
     case 'PeriodCutOff':
     case 'PeriodClosed':

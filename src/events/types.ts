@@ -553,6 +553,16 @@ export interface Spend {
 }
 
 /**
+ * An operator finished an upgrade: from here on the log has what releases that read it up to an earlier format cannot read.
+ */
+export interface LogFormatRaised {
+  /**
+   * What the log may have from here on; without such an event it is 1.
+   */
+  readonly format: number
+}
+
+/**
  * An operator went back to an earlier size of the log, as by restoring an archive. What was sealed beyond it is given up.
  */
 export interface LogRolledBack {
@@ -1636,6 +1646,7 @@ export interface EventData {
   readonly KeyRevoked: KeyRevoked
   readonly LateVerdictSeen: LateVerdictSeen
   readonly LimitsSet: LimitsSet
+  readonly LogFormatRaised: LogFormatRaised
   readonly LogRolledBack: LogRolledBack
   readonly PeriodClosed: PeriodClosed
   readonly PeriodCutOff: PeriodCutOff

@@ -3,6 +3,7 @@ import { getValidator, problemsText } from '../encoding/schema-validation.ts'
 import { faultText } from '../errors/gateway-error.ts'
 import { decodeFrame, decodeFrameId, type FrameId } from '../events/codec.ts'
 import type { Event, EventType } from '../events/envelope.ts'
+import { assertReadableFormat } from '../events/log-format.ts'
 import { type StoredEvent, storedSchemaIdOf, upcast } from '../events/upcast.ts'
 
 export type AllowedWriters = ReadonlyMap<string, ReadonlySet<EventType>>
@@ -32,8 +33,11 @@ const lineFeed = 0x0a
 /** Raised to its current version. Throws where it does not follow its schema. */
 export const readEvent = (stored: StoredEvent): Event => {
   const problems = getValidator(storedSchemaIdOf(stored))(stored.data)
-  if (problems.length === 0) return upcast(stored)
-  throw new Error(`event ${stored.id} does not follow ${stored.dataschema}: ${problemsText(problems)}`)
+  if (problems.length > 0)
+    throw new Error(`event ${stored.id} does not follow ${stored.dataschema}: ${problemsText(problems)}`)
+  const event = upcast(stored)
+  if (event.type === 'LogFormatRaised') assertReadableFormat(event.data.format)
+  return event
 }
 
 const headerLineOf = (data: Uint8Array): string =>

@@ -5,7 +5,7 @@ import type { LogMessage } from './read-frame.ts'
 
 const frameBytesKept = 0.9 // Decay of the size estimate with each smaller message.
 
-export type OnMessage = (message: LogMessage) => void | Promise<void>
+type OnMessage = (message: LogMessage) => void | Promise<void>
 
 interface MessageQueueParts {
   readonly onMessage: OnMessage

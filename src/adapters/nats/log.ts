@@ -2,6 +2,7 @@ import { jetstream, jetstreamManager, type StreamInfo } from '@nats-io/jetstream
 import type { NatsConnection } from '@nats-io/transport-node'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { Fact } from '../../events/envelope.ts'
+import { logFormat } from '../../events/log-format.ts'
 import type { Appended, EventLog, Follower, Frame } from '../../log/event-log.ts'
 import type { WatchedLog } from '../../log/log-watch.ts'
 import type { RawFrame, RawFrames } from '../../log/raw-frames.ts'
@@ -16,10 +17,11 @@ import { ensureStream } from './ensure-stream.ts'
 import { FrameStore } from './frame-store.ts'
 import { JournalWriter } from './journal-writer.ts'
 import { Link } from './link.ts'
-import { LogFollower, type OnMessage } from './log-follower.ts'
+import { LogFollower } from './log-follower.ts'
+import { FormatGate } from './log-format.ts'
 import type { LogSourceParts } from './log-source.ts'
 import { assertMayPublish } from './may-publish.ts'
-import { type EncodedEvents, type EnvelopeContext, PendingFrames, wrapFacts } from './pending-frames.ts'
+import { type EncodedEvents, PendingFrames, wrapFacts } from './pending-frames.ts'
 import { Publisher } from './publisher.ts'
 import { readFrameRange, toRawFrame } from './raw-frames.ts'
 import { FrameReader, RecentFrames } from './read-frame.ts'
@@ -50,6 +52,13 @@ export interface LogOptions {
   readonly onFatal: (error: Error) => void
 }
 
+interface LogFormat {
+  /** As of the last look at it. */
+  readonly number: number
+  /** To what this release writes; recorded by an event, at which readers of an earlier release stop. */
+  raise(actor: string): Promise<void>
+}
+
 interface LogSize {
   readonly frames: number
   readonly bytes: number
@@ -57,6 +66,7 @@ interface LogSize {
 
 export interface OpenLog extends EventLog, RawFrames, WatchedLog {
   readonly refusal: string | null
+  readonly format: LogFormat
   size(): Promise<LogSize>
   /** Refuses new facts, waits `withinMs` for pending ones, then rejects them with `log_unavailable`. */
   close(withinMs: number): Promise<void>
@@ -78,13 +88,14 @@ const walletSubjectOf = ({ walletPrefix }: LogNames, workspaceId: string, facts:
 }
 
 interface Parts extends LogSourceParts {
-  readonly envelope: EnvelopeContext
+  readonly envelope: Parameters<typeof wrapFacts>[1]
   readonly writer: string
   readonly pending: PendingFrames
   readonly store: FrameStore
   readonly reader: FrameReader
   readonly journal: JournalWriter
   readonly wallets: WalletSubjectAppender
+  readonly formatGate: FormatGate
 }
 
 /** Null where one request does not get it: a consumer then awaits the frame, or reports that it is missing. */
@@ -96,6 +107,25 @@ const findFrame = async ({ jsm, link, names }: Parts, sequence: number): Promise
   } catch {
     return null
   }
+}
+
+const readInfo = async ({ jsm, link, names }: Parts): Promise<StreamInfo> => {
+  try {
+    return await link.runWhileUp(() => jsm.streams.info(names.stream))
+  } catch (cause) {
+    throw new GatewayError('log_unavailable', 'The event log does not answer.', { cause })
+  }
+}
+
+const raiseFormat = async (
+  { connection, names, store, pending, envelope, formatGate }: Parts,
+  actor: string,
+): Promise<void> => {
+  const subject = `${names.formatPrefix}${logFormat}`
+  await assertMayPublish(jetstream(connection), subject, "the log's format cannot be raised")
+  const fact: Fact = { type: 'LogFormatRaised', data: { format: logFormat }, actor }
+  await new JournalWriter(envelope.newId(), subject, store, pending).append(wrapFacts([fact], envelope))
+  await formatGate.refresh()
 }
 
 class NatsLog implements OpenLog {
@@ -115,8 +145,14 @@ class NatsLog implements OpenLog {
     return this.#parts.store.refusal
   }
 
+  get format(): LogFormat {
+    const parts = this.#parts
+    return { number: parts.formatGate.number, raise: (actor) => raiseFormat(parts, actor) }
+  }
+
   async append(facts: readonly Fact[]): Promise<Appended> {
-    return this.#parts.journal.append(this.#wrap(facts))
+    const { journal, formatGate } = this.#parts
+    return journal.append(this.#wrap(formatGate.isCurrent ? facts : await formatGate.admit(facts)))
   }
 
   async appendToWallet(
@@ -124,15 +160,19 @@ class NatsLog implements OpenLog {
     facts: readonly Fact[],
     expectedSequence: number,
   ): ReturnType<EventLog['appendToWallet']> {
-    return this.#parts.wallets.append(
-      walletSubjectOf(this.#parts.names, workspaceId, facts),
-      this.#wrap(facts),
+    const { wallets, names, formatGate } = this.#parts
+    const subject = walletSubjectOf(names, workspaceId, facts)
+    return wallets.append(
+      subject,
+      this.#wrap(formatGate.isCurrent ? facts : await formatGate.admit(facts)),
       expectedSequence,
     )
   }
 
   async postToWallet(workspaceId: string, facts: readonly Fact[]): Promise<Appended> {
-    return this.#parts.wallets.post(walletSubjectOf(this.#parts.names, workspaceId, facts), this.#wrap(facts))
+    const { wallets, names, formatGate } = this.#parts
+    const subject = walletSubjectOf(names, workspaceId, facts)
+    return wallets.post(subject, this.#wrap(formatGate.isCurrent ? facts : await formatGate.admit(facts)))
   }
 
   follow(fromSequence: number, onFrame: (frame: Frame) => void | Promise<void>): Follower {
@@ -156,12 +196,12 @@ class NatsLog implements OpenLog {
   }
 
   async size(): Promise<LogSize> {
-    const { last_seq, bytes } = (await this.#info()).state
+    const { last_seq, bytes } = (await readInfo(this.#parts)).state
     return { frames: last_seq, bytes }
   }
 
   async readEnd(): ReturnType<WatchedLog['readEnd']> {
-    const { state, ts } = await this.#info()
+    const { state, ts } = await readInfo(this.#parts)
     return { sequence: state.last_seq, serverTimeMs: ts === undefined ? null : Date.parse(ts) }
   }
 
@@ -177,21 +217,12 @@ class NatsLog implements OpenLog {
     await this.#parts.pending.waitUntilEmpty(withinMs)
   }
 
-  #follow(fromSequence: number, onMessage: OnMessage): LogFollower {
+  #follow(fromSequence: number, onMessage: ConstructorParameters<typeof LogFollower>[2]): LogFollower {
     if (this.#isClosing) throw closedError()
     const tail = new LogFollower(this.#parts, fromSequence, onMessage)
     for (const earlier of this.#tails) if (earlier.isOver) this.#tails.delete(earlier)
     this.#tails.add(tail)
     return tail
-  }
-
-  async #info(): Promise<StreamInfo> {
-    const { jsm, link, names } = this.#parts
-    try {
-      return await link.runWhileUp(() => jsm.streams.info(names.stream))
-    } catch (cause) {
-      throw new GatewayError('log_unavailable', 'The event log does not answer.', { cause })
-    }
   }
 
   #wrap(facts: readonly Fact[]): EncodedEvents {
@@ -200,7 +231,11 @@ class NatsLog implements OpenLog {
   }
 }
 
-const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Parts => {
+const assemble = (
+  options: LogOptions,
+  names: LogNames,
+  { jsm, formatGate }: Pick<Parts, 'jsm' | 'formatGate'>,
+): Parts => {
   const { connection, clock, newId, logger, role, permittedTypes, monitoringUrl, observer = noObserver } = options
   const writer = newId()
   const link = new Link(connection, {
@@ -242,6 +277,7 @@ const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Part
     store,
     journal,
     wallets,
+    formatGate,
   }
 }
 
@@ -253,7 +289,8 @@ export const openLog = async (options: LogOptions): Promise<OpenLog> => {
   checkServer(connection)
   const jsm = await jetstreamManager(connection, { timeout: sharedLimits.natsRequestMs, checkAPI: false })
   await checkDurability(connection, await ensureStream(jsm, logStream(names), { replicas, create }), options)
+  const formatGate = await FormatGate.open(jsm, names)
   if (!readOnly)
     await assertMayPublish(jetstream(connection), `${names.journalPrefix}${role}`, 'the log cannot be appended to')
-  return new NatsLog(assemble(options, names, jsm))
+  return new NatsLog(assemble(options, names, { jsm, formatGate }))
 }

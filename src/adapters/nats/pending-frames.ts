@@ -11,7 +11,7 @@ export interface EncodedEvents {
   readonly bytes: number
 }
 
-export interface EnvelopeContext {
+interface EnvelopeContext {
   /** `/gateway/<role>/<writer>`. */
   readonly source: string
   readonly clock: Clock

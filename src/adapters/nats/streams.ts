@@ -1,4 +1,5 @@
 import { DiscardPolicy, RetentionPolicy, StorageType, StoreCompression, type StreamConfig } from '@nats-io/jetstream'
+import { logFormat } from '../../events/log-format.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
 import { nanosecondsInMs, type StreamSpec } from './ensure-stream.ts'
 import { natsLimits } from './limits.ts'
@@ -8,6 +9,10 @@ export interface LogNames {
   readonly prefix: string
   readonly journalPrefix: string
   readonly walletPrefix: string
+  /** Followed by a format to which the log was raised. */
+  readonly formatPrefix: string
+  /** Of the stream's metadata: the format of the release that made it. */
+  readonly formatKey: string
 }
 
 const namePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
@@ -16,7 +21,16 @@ const namePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 export const buildLogNames = (name: string): LogNames => {
   if (!namePattern.test(name)) throw new Error(`log.name ${JSON.stringify(name)} does not match ${namePattern}`)
   const prefix = name.toLowerCase()
-  return { stream: name, prefix: `${prefix}.`, journalPrefix: `${prefix}.journal.`, walletPrefix: `${prefix}.wallet.` }
+  const journalPrefix = `${prefix}.journal.`
+  const formatPrefix = `${journalPrefix}format-`
+  return {
+    stream: name,
+    prefix: `${prefix}.`,
+    journalPrefix,
+    walletPrefix: `${prefix}.wallet.`,
+    formatPrefix,
+    formatKey: 'gateway.log-format',
+  }
 }
 
 export interface RecordNames {
@@ -41,7 +55,7 @@ export const buildEndUserNames = (name: string): RecordNames => {
   return { stream: `${stream}_END_USERS`, prefix: `${prefix}end-user.` }
 }
 
-export interface SnapshotNames {
+interface SnapshotNames {
   readonly stream: string
   readonly headPrefix: string
   readonly piecePrefix: string
@@ -91,7 +105,7 @@ const common = {
 
 const windowOf = (ms: number): Pick<StreamConfig, 'duplicate_window'> => ({ duplicate_window: ms * nanosecondsInMs })
 
-export const logStream = ({ stream, journalPrefix, walletPrefix }: LogNames): StreamSpec => ({
+export const logStream = ({ stream, journalPrefix, walletPrefix, formatKey }: LogNames): StreamSpec => ({
   noun: 'the log',
   config: {
     ...common,
@@ -103,6 +117,7 @@ export const logStream = ({ stream, journalPrefix, walletPrefix }: LogNames): St
     deny_delete: true,
     deny_purge: true,
   },
+  initially: { metadata: { [formatKey]: String(logFormat) } },
 })
 
 /** One message per key. Full, it refuses more: a key forgotten too early would let a request be charged twice. */

@@ -290,6 +290,7 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'LateVerdictSeen':
     case 'CheckpointCosigned':
     case 'LogRolledBack':
+    case 'LogFormatRaised':
       return nothing
     case 'CheckpointSealed':
       noteSeal(ledger, event, sequence)

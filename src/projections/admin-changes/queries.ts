@@ -27,6 +27,7 @@ export const administrativeTypes = [
   'AdjustmentPosted',
   'CreditExpired',
   'LogRolledBack',
+  'LogFormatRaised',
   'PeriodCutOff',
   'PeriodClosed',
   'PeriodReopened',

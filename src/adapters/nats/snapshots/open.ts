@@ -13,7 +13,7 @@ import type { Logger } from '../../../runtime/logger.ts'
 import { buildInboxPrefix } from '../connect.ts'
 import { ensureStream } from '../ensure-stream.ts'
 import { Publisher } from '../publisher.ts'
-import { buildSnapshotNames, type SnapshotNames, snapshotsStream } from '../streams.ts'
+import { buildSnapshotNames, snapshotsStream } from '../streams.ts'
 
 const compress = promisify(gzip)
 const decompress = promisify<Uint8Array, { maxOutputLength: number }, Buffer>(gunzip)
@@ -55,10 +55,15 @@ const decompressPiece = async (subject: string, data: Uint8Array): Promise<Buffe
 class NatsSnapshots implements SnapshotStore {
   readonly #jsm: JetStreamManager
   readonly #publisher: Publisher
-  readonly #names: SnapshotNames
+  readonly #names: ReturnType<typeof buildSnapshotNames>
   readonly #logger: Logger
 
-  constructor(jsm: JetStreamManager, publisher: Publisher, names: SnapshotNames, logger: Logger) {
+  constructor(
+    jsm: JetStreamManager,
+    publisher: Publisher,
+    names: ReturnType<typeof buildSnapshotNames>,
+    logger: Logger,
+  ) {
     this.#jsm = jsm
     this.#publisher = publisher
     this.#names = names
