@@ -34,6 +34,12 @@ const positions = ({ log, ledger, tables, sealed }) =>
         ['Not sealed yet', frames(sealed.unsealed_frames)],
       ]
 
+/** @param {{ ok: boolean, reason?: string }} check */
+const stateOf = ({ ok, reason }) => {
+  if (!ok) return state('unhealthy', 'bad')
+  return reason === undefined ? state('healthy', 'good') : state('rejected', 'busy')
+}
+
 /** @param {Health} health */
 const shown = (health) => {
   const { at, ready, checks, tables } = health
@@ -54,7 +60,7 @@ const shown = (health) => {
         'Checks',
         /** @type {import('../parts.js').Column<readonly [string, { ok: boolean, reason?: string }]>[]} */ ([
           { name: 'What', cell: ([name]) => words(name) },
-          { name: 'State', cell: ([, { ok }]) => state(ok ? 'healthy' : 'unhealthy', ok ? 'good' : 'bad') },
+          { name: 'State', cell: ([, check]) => stateOf(check) },
           { name: 'Why', cell: ([, { reason = '' }]) => reason },
         ]),
         Object.entries(checks),

@@ -27,6 +27,7 @@ export const cliLimits = {
 
   // Providers
   configReadMs: 500, // Between two readings of its files: a removed admin token is refused within a second.
+  configRetryReads: 20, // A file that it names may appear; until then the same mistakes are not parsed again.
 
   // Doctor
   diskAppends: 200,

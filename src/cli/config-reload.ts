@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/config.ts'
+import { ConfigError } from '../config/config-error.ts'
 import { faultCode, faultText } from '../errors/gateway-error.ts'
 import type { CredentialFileReports } from '../providers/authentication/last-usable.ts'
 import { type Checks, passing } from '../runtime/health.ts'
@@ -21,6 +22,7 @@ interface ReloadOptions {
   readonly watches?: boolean
   /** Whether all processes can change to the configuration of that digest; rejects where one of them cannot. */
   readonly agree?: (digest: string) => Promise<unknown>
+  readonly onRejected?: (fault: string) => void
 }
 
 const contentOf = (file: string): string => {
@@ -58,27 +60,41 @@ const logChanges = (config: Config, former: Config, { logger }: Pick<Runtime, 'l
   for (const provider of changedNames(now!, before!)) logger.log('provider.keys_reloaded', { provider })
 }
 
+interface Rejected {
+  readonly fault: string
+  /** Of the files, which may change. */
+  readonly digest: string
+  /** So often the same files are not parsed again. */
+  readsLeft: number
+}
+
 /** The configuration in force. Contents of files are compared: a link to another folder changes them without an event. */
 export class ConfigReload {
   readonly #runtime: Runtime
-  readonly #agree: NonNullable<ReloadOptions['agree']>
-  readonly #preparations: Preparation[] = []
-  readonly #listeners: Listener[] = []
+  readonly #options: Pick<ReloadOptions, 'agree' | 'onRejected'>
+  readonly #callbacks: { readonly before: Preparation[]; readonly after: Listener[] } = { before: [], after: [] }
   readonly #fileWarnings = new Map<string, ThrottledWarning>()
   readonly #rejection: ThrottledWarning
   readonly stop: () => Promise<void>
   #current: Config
   #digest: string
   #candidate: Config | null = null
-  #fault: string | null = null
+  #rejected: Rejected | null = null
 
-  constructor(config: Config, runtime: Runtime, { everyMs, watches = true, agree }: ReloadOptions = {}) {
+  constructor(config: Config, runtime: Runtime, options: ReloadOptions = {}) {
     this.#runtime = runtime
-    this.#agree = agree ?? (async () => undefined)
+    this.#options = options
     this.#rejection = new ThrottledWarning(runtime.logger)
     this.#current = config
     this.#digest = digestOf(config)
-    const timer = watches ? setInterval(() => void this.check(), everyMs ?? cliLimits.configReadMs).unref() : undefined
+    const { everyMs = cliLimits.configReadMs, watches = true } = options
+    const watch = (): void => {
+      const rejected = this.#rejected
+      if (rejected !== null && rejected.readsLeft > 0 && digestOf(this.#current) === rejected.digest)
+        rejected.readsLeft -= 1
+      else void this.check()
+    }
+    const timer = watches ? setInterval(watch, everyMs).unref() : undefined
     this.stop = async () => clearInterval(timer)
   }
 
@@ -93,37 +109,45 @@ export class ConfigReload {
 
   /** Called before a change, one after the other; what rejects prevents it. */
   beforeChange(preparation: Preparation): void {
-    this.#preparations.push(preparation)
+    this.#callbacks.before.push(preparation)
   }
 
   /** Called once the new configuration is in force, in the order in which they were added. */
   onChange(listener: Listener): void {
-    this.#listeners.push(listener)
+    this.#callbacks.after.push(listener)
   }
 
   readings(): readonly Reading[] {
     const rejected = [...this.#fileWarnings.values()].filter(({ isOn }) => isOn).length
     return [
       { name: 'gateway_provider_files_rejected', value: rejected },
-      { name: 'gateway_config_rejected', value: this.#fault === null ? 0 : 1 },
+      { name: 'gateway_config_rejected', value: this.#rejected === null ? 0 : 1 },
     ]
   }
 
   readonly checks = (): Checks => ({
-    configuration: this.#fault === null ? passing : { ok: true, reason: `the former one serves on: ${this.#fault}` },
+    configuration:
+      this.#rejected === null ? passing : { ok: true, reason: `the former one serves on: ${this.#rejected.fault}` },
   })
+
+  /** Where the process that reads the files found that they cannot be used. */
+  noteRejection(fault: string): void {
+    this.#rejected = { fault, digest: '', readsLeft: 0 }
+  }
 
   /** Reads again where a file has changed. Never rejects. */
   async check(): Promise<void> {
     const digest = digestOf(this.#current)
-    if (this.#candidate !== null || (digest === this.#digest && this.#fault === null)) return
+    if (this.#candidate !== null || (digest === this.#digest && this.#rejected === null)) return
     try {
       await this.prepare(digest)
-      await this.#agree(digest)
+      await this.#options.agree?.(digest)
       this.commit()
     } catch (fault) {
       this.#candidate = null
-      this.#fault = faultText(fault)
+      const readsLeft = fault instanceof ConfigError ? cliLimits.configRetryReads : 0
+      this.#rejected = { fault: faultText(fault), digest, readsLeft }
+      this.#options.onRejected?.(this.#rejected.fault)
       this.#rejection.raise('config.rejected', { fault })
     }
   }
@@ -133,7 +157,7 @@ export class ConfigReload {
     const config = this.#current.reread()
     if (digestOf(this.#current) !== digest) throw new Error('its files are being changed')
     this.#candidate = config
-    for (const preparation of this.#preparations) await preparation(config)
+    for (const preparation of this.#callbacks.before) await preparation(config)
     this.#digest = digest
   }
 
@@ -143,12 +167,12 @@ export class ConfigReload {
     const former = this.#current
     if (!isDeepStrictEqual(config.files, former.files)) this.#digest = digestOf(config)
     this.#candidate = null
-    this.#fault = null
+    this.#rejected = null
     this.#current = config
     this.#rejection.clear('config.usable', {})
     this.#runtime.setSecrets([config, former].flatMap(listSecrets))
     this.#runtime.setLogLevel(config.logLevel)
-    for (const listener of this.#listeners) listener(config, former)
+    for (const listener of this.#callbacks.after) listener(config, former)
     logChanges(config, former, this.#runtime)
   }
 }

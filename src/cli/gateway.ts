@@ -349,6 +349,7 @@ const startEdge = async (
     observer: observation.observer,
     requestLines: config.logRequests && ['debug', 'info'].includes(config.logLevel),
     checks: observation.health.baseChecks,
+    adminChecks: context.reload.checks,
     bounds: {
       withdrawMs,
       stopMs: drainMs,

@@ -50,6 +50,7 @@ const answerObservations = (observation: Observation): void => {
 const followReloads = (reload: ConfigReload): void => {
   onMessage(async (message) => {
     if (message.type === 'reload_commit') reload.commit()
+    if (message.type === 'reload_rejected') reload.noteRejection(message.fault)
     if (message.type !== 'reload_prepare') return
     const { id, digest } = message
     try {

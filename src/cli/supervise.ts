@@ -12,6 +12,7 @@ import { createFatalExit } from './process-end.ts'
 import type { Runtime } from './runtime.ts'
 import { ShutdownStack } from './shutdown-stack.ts'
 import { Supervisor } from './supervisor.ts'
+import type { SupervisorMessage } from './supervisor-messages.ts'
 import { createOverview } from './supervisor-overview.ts'
 
 export interface SuperviseOptions {
@@ -68,10 +69,12 @@ export const supervise = async (
     const agree = async (digest: string): Promise<void> => {
       for (const process of supervisor.processes) await process.prepareReload(digest)
     }
-    const reload = stack.push(new ConfigReload(config, runtime, { agree }))
-    reload.onChange(() => {
-      for (const process of supervisor.processes) process.send({ type: 'reload_commit' })
-    })
+    const sendAll = (message: SupervisorMessage): void => {
+      for (const process of supervisor.processes) process.send(message)
+    }
+    const onRejected = (fault: string): void => sendAll({ type: 'reload_rejected', fault })
+    const reload = stack.push(new ConfigReload(config, runtime, { agree, onRejected }))
+    reload.onChange(() => sendAll({ type: 'reload_commit' }))
     const observeUrl = await openOverview(config, runtime, { supervisor, reload }, stack)
     const { background, worker } = await supervisor.start()
     if (worker.url === null || background.offer === null) throw new Error('a process of another release was started')

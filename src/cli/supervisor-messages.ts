@@ -35,3 +35,4 @@ export type SupervisorMessage =
   | { readonly type: 'writer_ended'; readonly writer: string }
   | { readonly type: 'reload_prepare'; readonly id: number; readonly digest: string }
   | { readonly type: 'reload_commit' }
+  | { readonly type: 'reload_rejected'; readonly fault: string }

@@ -12,6 +12,8 @@ import type { LedgerHealthResponse } from './responses.types.ts'
 
 export interface HealthParts {
   readonly ready: () => Checks
+  /** What administrators see besides: it may have names of files. */
+  readonly adminChecks?: () => Checks
   readonly log: Pick<EventLog, 'lastSequence'>
   readonly frames: Pick<FrameSource, 'read'>
   readonly tail: { readonly ledger: Ledger }
@@ -59,13 +61,14 @@ const withoutFrames = ({ object, at, ready, checks, tables }: LedgerHealthRespon
 })
 
 export const showLedgerHealth = (parts: HealthParts): HttpMiddleware => {
-  const { readModels, log, frames, tail, clock, ready } = parts
+  const { readModels, log, frames, tail, clock, ready, adminChecks = () => ({}) } = parts
   const askStored = sharing(async (sequence, last) => (await readFrameAt(frames, sequence, last))?.storedMs ?? null)
   return async (ctx) => {
     readQuery(ctx, {})
     const tables = (await orNull(readModels.findCheckpoint()))?.sequence ?? null
     const last = await orNull(log.lastSequence())
-    const checks = ready()
+    const isAdmin = ctx.state.admin !== undefined
+    const checks = isAdmin ? { ...ready(), ...adminChecks() } : ready()
     const { sequence, sealed } = tail.ledger
     const size = sealed?.size ?? 0
     const body = {
@@ -78,7 +81,7 @@ export const showLedgerHealth = (parts: HealthParts): HttpMiddleware => {
       tables: { sequence: tables, ...(await lagOf({ askStored, clock }, tables, last)) },
       sealed: { size, unsealed_frames: Math.max(0, sequence - size) },
     } satisfies LedgerHealthResponse
-    ctx.body = ctx.state.admin === undefined ? withoutFrames(body) : body
+    ctx.body = isAdmin ? body : withoutFrames(body)
   }
 }
 

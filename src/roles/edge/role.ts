@@ -90,6 +90,8 @@ interface EdgeParts {
   readonly requestLines?: boolean
   /** Checks of the rest of the process: they count for whether requests can be served. */
   readonly checks?: () => Checks
+  /** Of these, what administrators see alone. */
+  readonly adminChecks?: () => Checks
   /** Overrides of `limits.ts`, for a test. */
   readonly bounds?: Partial<EdgeBounds>
 }

@@ -78,6 +78,7 @@ interface ServerParts {
   readonly rates: Rates
   readonly requestWatch: RequestWatch
   readonly ready: () => Checks
+  readonly adminChecks?: () => Checks
   readonly readModels: EdgeReadModels
   readonly frames: Pick<FrameSource, 'read'>
   readonly log: Pick<EventLog, 'lastSequence'>

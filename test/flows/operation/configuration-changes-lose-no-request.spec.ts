@@ -82,7 +82,7 @@ t.test('providers, routers, prices, limits, the log level and admin tokens chang
     limits: { requests_per_minute: 1_000_000 },
   }
   await change(added, ['one/m', 'two/m'])
-  await until(async () => (await askAdmin(firstToken)) === 401)
+  await until(async () => (await askAdmin(firstToken)) === 401, 1_000)
   t.equal(await askAdmin(secondToken), 200)
   for (const model of ['other', 'gateway/auto', 'two/m']) await served(model)
   t.same(levels, ['error'])
@@ -98,6 +98,10 @@ t.test('providers, routers, prices, limits, the log level and admin tokens chang
   await until(async () => (await scrape(gateway.observeUrl)).value('gateway_config_rejected') === 1)
   t.match(await configuration(), { configuration: { ok: true, reason: /the former one serves on: .*\n.*not YAML/ } })
   t.equal(linesOf('config.rejected').length, 1)
+  const shown = await fetch(`${gateway.url}/admin/v1/workspaces/acme/ledger/health`, {
+    headers: { authorization: `Bearer ${secondToken}` },
+  })
+  t.match(await shown.json(), { ready: true, checks: { configuration: { ok: true, reason: /not YAML/ } } }, 'the page')
   await served('other')
   t.equal(await askAdmin(secondToken), 200)
 

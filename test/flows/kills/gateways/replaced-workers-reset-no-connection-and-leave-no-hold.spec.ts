@@ -7,6 +7,7 @@ import { chatBody, until } from '../../../support/clients.ts'
 import { prepareDataFolder } from '../../../support/clusters.ts'
 import { configOf, openOperator, runtime, sheetOf, temporaryFolder } from '../../../support/gateway.ts'
 import { GatewayProcess } from '../../../support/gateway-process.ts'
+import { scrape } from '../../../support/metrics.ts'
 
 const restarts = Number(process.env['CHAOS_ROUNDS'] ?? 1)
 const clients = 4
@@ -56,7 +57,8 @@ t.test('workers that are restarted under load, killed, and stopped', { timeout: 
     providers: [{ ...upstream, models: {}, deployments: [only] }],
     sheets: { 'openai/plain': sheetOf(), 'limited/plain': sheetOf() },
   })
-  const gateway = await GatewayProcess.start(config, { workers: 2, logLevel: 'info' })
+  const observe = { host: '127.0.0.1', port: 0 }
+  const gateway = await GatewayProcess.start({ ...config, observe }, { workers: 2, logLevel: 'info' })
   const operator = await openOperator(config)
   const outcomes = new Map<string, number>()
   // On a machine that is too busy to sync the log in time, requests are refused, whether workers are replaced or not.
@@ -95,6 +97,9 @@ t.test('workers that are restarted under load, killed, and stopped', { timeout: 
   await writeFile(file, JSON.stringify({ ...configured, aliases: { other: 'nowhere/plain' } }))
   gateway.tell('SIGHUP')
   await until(() => linesOf(gateway, 'config.rejected').length === 1, 30_000)
+  const rejecting = async () =>
+    (await scrape(gateway.observeUrl)).text.match(/^gateway_config_rejected\S* 1$/gm)?.length
+  await until(async () => (await rejecting()) === 3, 30_000)
   note(await ask(gateway.url, gateway.demoKey, anew, 'other'))
   t.equal(linesOf(gateway, 'config.reloaded').length, 4, 'all processes have changed once, and none to what is invalid')
   await writeFile(file, JSON.stringify(configured))
