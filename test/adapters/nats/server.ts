@@ -17,6 +17,10 @@ export interface NatsServerOptions {
   readonly authorization?: string
   /** Clients must come with a certificate of the same authority. */
   readonly certificates?: Certificates
+  /** Of JetStream, so that another server can mirror its streams over a leaf node. */
+  readonly domain?: string
+  /** The server's `leafnodes` block. */
+  readonly leafnodes?: string
   /** Where its folder is made; the system's own for such by default. */
   readonly below?: string
 }
@@ -38,7 +42,8 @@ const configText = (
 host: 127.0.0.1
 port: ${port}
 http: "127.0.0.1:${monitoringPort}"
-jetstream { store_dir: "${folder}/store"${options.syncAlways === false ? '' : ', sync_interval: always'}${storeBytesMax === null ? '' : `, max_file_store: ${storeBytesMax}`} }
+jetstream { store_dir: "${folder}/store"${options.syncAlways === false ? '' : ', sync_interval: always'}${storeBytesMax === null ? '' : `, max_file_store: ${storeBytesMax}`}${options.domain === undefined ? '' : `, domain: ${options.domain}`} }
+${options.leafnodes === undefined ? '' : `leafnodes { ${options.leafnodes} }`}
 ${options.authorization === undefined ? '' : `authorization { ${options.authorization} }`}
 ${options.certificates === undefined ? '' : tlsText(options.certificates)}
 `
