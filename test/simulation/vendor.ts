@@ -138,7 +138,10 @@ export class SimVendor {
     if (mode === 'never_arrives') throw new HttpFault('network')
     // That it has the task already is not always what it names.
     const taken = this.#parts.random() < 0.5 ? 'external_task_id exists' : 'invalid parameter'
-    if (this.tasks.has(taskId)) return { status: 400, body: envelope(1201, taken) }
+    if (this.tasks.has(taskId)) {
+      this.#doubts.delete(taskId)
+      return { status: 400, body: envelope(1201, taken) }
+    }
     if (mode === 'refuses') {
       this.#doubts.delete(taskId)
       return { status: 400, body: envelope(1301, 'the prompt is refused') }

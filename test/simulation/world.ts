@@ -86,8 +86,8 @@ const ordinary: ReadonlySet<string> = new Set([
   'video.verdict_late',
   'wallet.expiry_applied',
 ])
-/** Both attempts may be late, and their proxy gone: noticed before the deadline of the request. */
-const swiftAnswerMs = 18_000
+/** The deadline of a request, and what its last steps take. */
+const swiftAnswerMs = 25_000
 /** Packets that are lost over a longer time may be all that a process sends in it. */
 const lossMs = 300
 /** An edge that is cut off works on for two seconds. */
