@@ -71,6 +71,9 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () =>
   document.dispatchEvent(new Event('themechange')),
 )
 
+/** @type {string | null} */
+let identityProvider = null
+
 /** @param {unknown} [reason] why somebody must sign in again */
 const showSignIn = (reason) => {
   document.title = 'Sign in · Model Gateway'
@@ -113,6 +116,17 @@ const showSignIn = (reason) => {
       'main',
       { id: 'main', class: 'sign-in', tabindex: '-1' },
       h('h1', {}, 'Sign in'),
+      identityProvider === null
+        ? null
+        : h(
+            'p',
+            {},
+            h(
+              'button',
+              { type: 'button', click: () => location.assign('/dashboard/session/oidc') },
+              `Sign in with ${identityProvider}`,
+            ),
+          ),
       h('p', { class: 'muted' }, 'With a key of your workspace, or with an administrator’s token for all of them.'),
       h(
         'form',
@@ -295,11 +309,23 @@ document.querySelector('.skip')?.addEventListener('click', (event) => {
   document.getElementById('main')?.focus()
 })
 
+/** Why the identity provider's answer was refused, which the gateway has put into the address. */
+const takeRefusal = () => {
+  const reason = new URLSearchParams(location.search).get('sign_in')
+  if (reason === null) return undefined
+  history.replaceState(null, '', location.pathname + location.hash)
+  return reason === 'no_role'
+    ? new ApiError(403, 'Your account has no role here. An administrator of the gateway can give it one.')
+    : new ApiError(500, 'The sign-in was not completed. Try again; the gateway’s log has the reason.')
+}
+
 const begin = async () => {
+  const refusal = takeRefusal()
   try {
-    const session = await resumeSession(showSignIn)
-    if (session === null) showSignIn()
-    else openApp(session)
+    const resumed = await resumeSession(showSignIn)
+    identityProvider = resumed.identityProvider
+    if (resumed.session === null) showSignIn(refusal)
+    else openApp(resumed.session)
   } catch (fault) {
     showSignIn(fault)
   }

@@ -154,12 +154,13 @@ otherPages.addEventListener('message', () => location.reload())
  */
 const sessionIn = async (response, onRefused) => {
   /** @type {import('./types.d.ts').SessionState} */
-  const { signed_in: signedIn } = await response.json()
-  return signedIn === null ? null : openSession(asking(signedIn.csrf_token, onRefused), signedIn)
+  const { signed_in: signedIn, identity_provider: identityProvider } = await response.json()
+  const session = signedIn === null ? null : openSession(asking(signedIn.csrf_token, onRefused), signedIn)
+  return { session, identityProvider }
 }
 
 /**
- * The session that this browser has from before; null where there is none.
+ * The session that this browser has from before, null where there is none, and the identity provider's name.
  *
  * @param {(fault: ApiError) => void} onRefused called where it does not work any more
  */
@@ -175,7 +176,7 @@ export const resumeSession = async (onRefused) => sessionIn(await send('GET', se
 export const signIn = async (secret, onRefused) => {
   const response = await send('POST', sessionPath, { headers: { authorization: `Bearer ${secret}` } })
   otherPages.postMessage('changed')
-  return /** @type {Session} */ (await sessionIn(response, onRefused))
+  return /** @type {Session} */ ((await sessionIn(response, onRefused)).session)
 }
 
 /**

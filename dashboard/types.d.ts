@@ -58,6 +58,7 @@ export type AdminEvent = EventResponse
 export type Invoice = InvoiceResponse
 export type Administrator = AdministratorResponse
 export interface SessionState {
+  identity_provider: string | null
   signed_in: {
     administrator: Omit<Administrator, 'object'> | null
     workspace: { id: string; name: string } | null

@@ -36,7 +36,17 @@ const contentOf = (file: string): string => {
 const digestOf = ({ files }: Config): string => hash('sha256', files.map(contentOf).join())
 
 const reloaded: ReadonlySet<string> = new Set([
-  ...['providers', 'aliases', 'routers', 'prices', 'admin', 'invoices', 'log_level', 'limits.requests_per_minute'],
+  ...[
+    'providers',
+    'aliases',
+    'routers',
+    'prices',
+    'admin',
+    'sign_in',
+    'invoices',
+    'log_level',
+    'limits.requests_per_minute',
+  ],
 ])
 
 const byName = <Named extends { readonly name: string }>(all: readonly Named[]): ReadonlyMap<string, Named> =>

@@ -13,15 +13,22 @@ interface FaultRecord {
   readonly errors?: readonly FaultRecord[]
 }
 
-type SecretHolder = Pick<Config, 'providers' | 'videoVendors' | 'callbacks' | 'external'>
+type SecretHolder = Pick<Config, 'providers' | 'videoVendors' | 'callbacks' | 'external' | 'signIn'>
 
-export const listSecrets = ({ providers, videoVendors, callbacks, external }: SecretHolder): readonly string[] =>
+export const listSecrets = ({
+  providers,
+  videoVendors,
+  callbacks,
+  external,
+  signIn,
+}: SecretHolder): readonly string[] =>
   [
     ...providers.flatMap(listProviderSecrets),
     ...videoVendors.flatMap(({ credential }) =>
       credential.type === 'key' ? [credential.apiKey] : [credential.accessKey, credential.secretKey],
     ),
     callbacks?.secret,
+    signIn?.client_secret,
     external?.nats.password,
     passwordOf(external?.databaseUrl),
     ...(external?.nats.url.split(',').map((each) => passwordOf(each.trim())) ?? []),

@@ -4,6 +4,7 @@ import { openEndUserKeys } from '../adapters/nats/end-users/open.ts'
 import { openOutcomes } from '../adapters/nats/outcomes/open.ts'
 import { type OpenRates, openRates } from '../adapters/nats/rates/open.ts'
 import { openWorkQueues, type WorkQueues } from '../adapters/nats/work-queue/open.ts'
+import { createIdentityProvider } from '../adapters/openid/identity-provider.ts'
 import { publishUnknownPrices } from '../administration/price-changes.ts'
 import type { Config } from '../config/config.ts'
 import { type ProviderConfig, resolveDialect, resolveProfile, sandboxVendor } from '../config/providers.ts'
@@ -279,22 +280,42 @@ const openEndUserStore = async ({ platform, stack }: ProcessContext): Promise<En
 
 type EdgeParts = Parameters<typeof edge.start>[0]
 
+/** By default, until the claim is read anew. */
+const signInMinutes = 60
+
+const openSignIn = ({ signIn }: Config): ReturnType<NonNullable<EdgeParts['signIn']>> => {
+  if (signIn === null) return null
+  const { issuer, client_id: clientId, client_secret: clientSecret = null, public_url: publicUrl, roles } = signIn
+  const { scopes = ['openid', 'email'], session_minutes: minutes = signInMinutes } = signIn
+  const redirectUrl = `${publicUrl.replace(/\/+$/, '')}/dashboard/session/oidc/callback`
+  return {
+    provider: createIdentityProvider({ issuer, clientId, clientSecret, scopes, redirectUrl }),
+    label: signIn.label ?? new URL(issuer).host,
+    nameClaim: signIn.name_claim ?? 'email',
+    roleClaim: signIn.role_claim ?? 'groups',
+    ...{ issuer, roles, isTls: redirectUrl.startsWith('https:'), sessionMs: minutes * 60_000 },
+  }
+}
+
 /** Providers in place of the sandbox, and the other way, need a restart. */
 const followConfig = ({
   config,
   reload,
-}: ProcessContext): Pick<EdgeParts, 'catalog' | 'admins' | 'requestsPerMinute' | 'invoicing'> => {
+}: ProcessContext): Pick<EdgeParts, 'catalog' | 'admins' | 'signIn' | 'requestsPerMinute' | 'invoicing'> => {
   let { catalog, requestsPerMinute, invoicing } = config
   let { admins } = resolveAdministrators(config)
+  let signIn = openSignIn(config)
   reload.onChange((changed) => {
     if (changed.sandbox === config.sandbox) catalog = changed.catalog
     requestsPerMinute = changed.requestsPerMinute
     invoicing = changed.invoicing
     admins = resolveAdministrators(changed).admins
+    signIn = openSignIn(changed)
   })
   return {
     catalog: () => catalog,
     admins: () => admins,
+    signIn: () => signIn,
     requestsPerMinute: () => requestsPerMinute,
     invoicing: () => invoicing,
   }

@@ -33,7 +33,7 @@ const createUnusedSecretFilter = (content: unknown, { role, signs }: SecretReade
   return (path) => {
     if (path === 'callbacks.secret') return !signs
     if (path === 'audit.signing_key') return !seals(role)
-    if (/^admin\.tokens\[\d+\]\.token$/.test(path)) return !administers(role)
+    if (/^(?:admin\.tokens\[\d+\]\.token|sign_in\.oidc\.client_secret)$/.test(path)) return !administers(role)
     const [, provider] = providerSecretPath.exec(path) ?? []
     if (provider === undefined) return false
     const isOfVendor = memberOf(memberOf(providers, provider), 'dialect') === videoDialect
@@ -42,7 +42,8 @@ const createUnusedSecretFilter = (content: unknown, { role, signs }: SecretReade
 }
 
 /** Where the file holds secrets, beside those of providers; an address can hold a password too. */
-const secretPath = /^(?:callbacks\.secret|audit\.signing_key|nats\.password|admin\.tokens\[\d+\]\.token)$/
+const secretPath =
+  /^(?:callbacks\.secret|audit\.signing_key|nats\.password|admin\.tokens\[\d+\]\.token|sign_in\.oidc\.client_secret)$/
 const passwordInAddress = /:\/\/[^/\s]*:[^/\s]*@/
 
 interface Filling {

@@ -525,6 +525,61 @@ export interface ConfigFile {
     }[]
   }
   /**
+   * How people sign in to the page, beside keys and admin tokens.
+   */
+  readonly sign_in?: {
+    /**
+     * People sign in to the page at an OpenID Connect provider.
+     */
+    readonly oidc: {
+      /**
+       * The provider's issuer, under which its /.well-known/openid-configuration is.
+       */
+      readonly issuer: string
+      /**
+       * The gateway's, as the provider has registered it.
+       */
+      readonly client_id: string
+      /**
+       * Absent: a public client. PKCE is used in any case.
+       */
+      readonly client_secret?: string
+      /**
+       * Where browsers reach the edges. Register <public_url>/dashboard/session/oidc/callback as redirect URI.
+       */
+      readonly public_url: string
+      /**
+       * The provider's name on the sign-in page. Default: the issuer's host.
+       */
+      readonly label?: string
+      /**
+       * Default openid and email.
+       *
+       * @minItems 1
+       * @maxItems 16
+       */
+      readonly scopes?: string[]
+      /**
+       * Who a change is recorded by, as person:<name>. Default email; sub where it is absent or not verified.
+       */
+      readonly name_claim?: string
+      /**
+       * The claim with a person's groups or roles, a text or a list. Default groups.
+       */
+      readonly role_claim?: string
+      /**
+       * The role for each value of the claim; the first that a person has counts. People without one are refused.
+       */
+      readonly roles: {
+        readonly [k: string]: 'owner' | 'operator' | 'finance' | 'auditor' | 'support'
+      }
+      /**
+       * Until a person is sent to the provider again, and the claim is read anew. Default 60.
+       */
+      readonly session_minutes?: number
+    }
+  }
+  /**
    * The listener for operators: metrics and health.
    */
   readonly observe?: {

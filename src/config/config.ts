@@ -67,6 +67,8 @@ export interface Config extends ReturnType<typeof providersFrom> {
   readonly firstSeal: boolean
   /** Who may call the admin API, for the roles that serve it. Other roles never hold a token. */
   readonly admins: readonly Administrator[]
+  /** How people sign in to the page; null: with keys and tokens alone. Other roles never hold the secret. */
+  readonly signIn: NonNullable<ConfigFile['sign_in']>['oidc'] | null
   readonly logLevel: string
   readonly logRequests: boolean
   /** Where operators get metrics and health; null: nowhere. */
@@ -136,6 +138,9 @@ const adminsFrom = (
   problems.push(...problemsOfAdmins(tokens))
   return tokens.map(({ name, token, role: given = 'owner' }) => ({ name, sha256: hash('sha256', token), role: given }))
 }
+
+const signInOf = ({ sign_in: signIn }: ConfigFile, role: ProcessRole): Config['signIn'] =>
+  administers(role) ? (signIn?.oidc ?? null) : null
 
 /** Read once here, so that a start with files that cannot be used ends before anything is started. */
 const certificateFrom = (
@@ -266,7 +271,7 @@ export const readConfig = (env: Environment, options: ReadOptions = {}): Config 
       bytesOf(file.limits?.workspace_idempotency_megabytes) ?? sharedLimits.workspaceOutcomeBytesMax,
     workspaceOpenBytesMax: bytesOf(file.limits?.workspace_open_megabytes) ?? sharedLimits.workspaceOpenBytesMax,
     corsOrigins: file.cors?.origins ?? [],
-    ...{ tagNames: file.tags ?? [], invoicing: file.invoices ?? null },
+    ...{ tagNames: file.tags ?? [], invoicing: file.invoices ?? null, signIn: signInOf(file, role) },
     requestDeadlineMs: msOf(file.limits?.request_deadline_seconds) ?? sharedLimits.requestDeadlineMs,
     taskDeadlineMs: msOf(file.limits?.task_deadline_seconds) ?? configLimits.taskDeadlineMs,
     callbacks: callbacksFrom(file, areEmbedded, callbackSecret),

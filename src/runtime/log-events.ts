@@ -645,6 +645,13 @@ export const logEvents = {
     action: 'Nothing.',
     fields: ['actor'],
   },
+  'session.refused': {
+    level: 'warn',
+    text: 'A person who came from the identity provider was not signed in.',
+    action:
+      'For `no_role`: give the person a role at the provider, or its value in `sign_in.oidc.roles`. For `failed`: see the fault.',
+    fields: ['reason', 'actor', 'fault'],
+  },
   'session.started': {
     level: 'info',
     text: 'A session of the page was started by signing in.',

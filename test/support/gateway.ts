@@ -140,6 +140,7 @@ export const configOf = (
   auditStateFile: join(dataFolder, 'audit.state'),
   firstSeal: false,
   admins: [],
+  signIn: null,
   logLevel: 'silent',
   logRequests: true,
   observe: null,

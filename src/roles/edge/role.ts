@@ -31,7 +31,7 @@ import type { OutcomeStore } from './admission/idempotency/outcome-store.ts'
 import { AbortedStreams } from './admission/open-requests.ts'
 import { Rates } from './admission/rates/rates.ts'
 import { type EdgeBounds, edgeBoundsWith } from './bounds.ts'
-import type { AdminIdentity } from './http/authenticate.ts'
+import type { AdminIdentity, PersonSignIn } from './http/authenticate.ts'
 import type { HttpListener } from './http/listener.ts'
 import { RequestWatch } from './http/request-watch.ts'
 import { Sessions } from './http/sessions.ts'
@@ -49,6 +49,8 @@ interface EdgeParts {
   /** From the configuration; settings in the log override it. */
   readonly catalog: () => Catalog
   readonly admins: () => readonly AdminIdentity[]
+  /** Default: people cannot sign in by an identity provider. */
+  readonly signIn?: () => PersonSignIn | null
   readonly readModels: EdgeReadModels
   readonly frames: Pick<FrameSource, 'read'>
   /** Their checkpoints of the log are trusted; nothing is proved where there are none. */
@@ -166,7 +168,7 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
     accepting: checkOf(server.phase === 'open', 'is stopping'),
     recording: inference.check,
   })
-  const { tagNames = [], invoicing = () => null } = parts
+  const { tagNames = [], invoicing = () => null, signIn = () => null } = parts
   const server = createServer({
     ...parts,
     catalog,
@@ -178,7 +180,7 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
     keys,
     rates,
     requestWatch,
-    sessions: new Sessions({ ...parts, store: parts.endUserKeys }),
+    ...{ signIn, sessions: new Sessions({ ...parts, store: parts.endUserKeys }) },
     tails,
     positions: createPositions({ ...parts, lastSequence: () => log.lastSequence() }),
     tls: listen.tls,

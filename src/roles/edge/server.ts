@@ -33,7 +33,7 @@ import type { Rates } from './admission/rates/rates.ts'
 import { limitRate } from './admission/rates/request-rates.ts'
 import { type EdgeBounds, edgeBoundsWith } from './bounds.ts'
 import { attributeRequest } from './http/attribute-request.ts'
-import { type AdminIdentity, authenticate, authenticateAdmin } from './http/authenticate.ts'
+import { type AdminIdentity, authenticate, authenticateAdmin, type PersonSignIn } from './http/authenticate.ts'
 import { HttpListener, type ListenerPhase, refuseWhileStopping } from './http/listener.ts'
 import {
   allowOrigins,
@@ -93,6 +93,7 @@ interface ServerParts {
   /** Of the tags that a request may carry. */
   readonly tagNames: readonly string[]
   readonly admins: () => readonly AdminIdentity[]
+  readonly signIn: () => PersonSignIn | null
   readonly sessions: Sessions
   /** Of pages whose scripts may call the API. Default none. */
   readonly corsOrigins?: readonly string[]
@@ -213,16 +214,16 @@ const serveVideos = (
 
 const serveAdministration = (
   router: Router<HttpState, object>,
-  { admins, sessions, administration }: ServerParts,
+  parts: ServerParts,
   { recorded, json }: { readonly recorded: HttpMiddleware; readonly json: HttpMiddleware },
 ): void => {
   for (const operation of adminOperations)
     router[operation.http.method](
       operation.http.path,
-      authenticateAdmin(admins, operation.permission, sessions),
+      authenticateAdmin(parts, operation.permission),
       ...(changesLog(operation) ? [recorded] : []),
       ...(operation.request === null ? [] : [json]),
-      serveOperation(operation, administration),
+      serveOperation(operation, parts.administration),
     )
 }
 
@@ -235,7 +236,7 @@ const serveLedger = (
   const reflected = reflectPosition(parts)
   const named = readNamed(parts.tail.ledger.accounts)
   for (const { path, permission, ofAll, serve } of ledgerRoutes) {
-    const administered = authenticateAdmin(parts.admins, permission, parts.sessions)
+    const administered = authenticateAdmin(parts, permission)
     const served = serve({ ...parts, bounds })
     router.get(ledgerPrefixes.own + path, authenticated, reflected, served)
     router.get(ledgerPrefixes.named + path, administered, named, reflected, served)

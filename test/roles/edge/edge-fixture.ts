@@ -22,7 +22,7 @@ import {
   type RoutedRequest,
 } from '../../../src/roles/dispatch.ts'
 import type { EdgeBounds } from '../../../src/roles/edge/bounds.ts'
-import type { AdminIdentity } from '../../../src/roles/edge/http/authenticate.ts'
+import type { AdminIdentity, PersonSignIn } from '../../../src/roles/edge/http/authenticate.ts'
 import { edge } from '../../../src/roles/edge/role.ts'
 import type { ResponseOwners } from '../../../src/roles/edge/surfaces/responses/handler.ts'
 import type { EdgeTasks } from '../../../src/roles/edge/surfaces/tasks/video-tasks.ts'
@@ -142,6 +142,7 @@ export interface EdgeOptions {
   readonly videoSheets?: Readonly<Record<string, VideoSheet>>
   readonly catalog?: Partial<Catalog>
   readonly admins?: readonly AdminIdentity[]
+  readonly signIn?: () => PersonSignIn | null
   readonly clock?: Clock
   readonly rateRecords?: RateRecords
   readonly endUserKeys?: MemoryEndUserKeys
@@ -313,6 +314,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     dispatch,
     catalog: () => catalog,
     admins: () => options.admins ?? [],
+    signIn: options.signIn ?? (() => null),
     randomText: () => randomBytes(36).toString('base64url'),
     random: Math.random,
     readModels: { ...noReadModels, findRequestFrames: requestFramesIn(log), ...options.readModels },

@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Accounts, Key } from '../../../domain/accounts/accounts.ts'
 import { GatewayError, truncateName } from '../../../errors/gateway-error.ts'
 import { type AdminRole, type Permission, requirePermission } from '../../../http/admin-roles.ts'
@@ -107,12 +107,57 @@ const findAdmin = (admins: readonly AdminIdentity[], token: string): AdminIdenti
   return admins.filter(({ sha256 }) => timingSafeEqual(Buffer.from(sha256, 'hex'), given))[0]
 }
 
-type FindAdmins = () => readonly AdminIdentity[]
+interface PendingSignIn {
+  readonly state: string
+  readonly nonce: string
+  readonly verifier: string
+}
+
+type Claims = Readonly<Record<string, unknown>> & { readonly sub: string }
+
+/** OpenID Connect's authorization code flow. */
+interface IdentityProvider {
+  /** Rejects with `upstream_error`. */
+  begin(signal: AbortSignal): Promise<{ readonly url: string; readonly pending: PendingSignIn }>
+  /** The person's claims. Rejects where the answer is not that to `pending`, or the provider refuses the code. */
+  finish(pending: PendingSignIn, answer: URLSearchParams, signal: AbortSignal): Promise<Claims>
+}
+
+export interface PersonSignIn {
+  readonly provider: IdentityProvider
+  /** Shown on the button. */
+  readonly label: string
+  readonly issuer: string
+  /** Whether browsers reach the page by TLS. */
+  readonly isTls: boolean
+  readonly sessionMs: number
+  readonly nameClaim: string
+  readonly roleClaim: string
+  /** By the value of the claim; the first that a person has counts. */
+  readonly roles: Readonly<Record<string, AdminRole>>
+}
+
+type Person = Extract<SessionIdentity, { readonly by: 'person' }>
+
+/** Undefined where the configuration of now gives the person none. */
+const roleOfPerson = (signIn: PersonSignIn | null, { issuer, values }: Person): AdminRole | undefined =>
+  signIn === null || signIn.issuer !== issuer
+    ? undefined
+    : Object.entries(signIn.roles).find(([value]) => values.includes(value))?.[1]
+
+interface AdminParts {
+  readonly admins: () => readonly AdminIdentity[]
+  /** Null where people cannot sign in by an identity provider. */
+  readonly signIn: () => PersonSignIn | null
+}
 
 /** Throws `missing_api_key`, `invalid_api_key`, or `access_denied` where no token is configured. */
-const identifyAdmin = (findAdmins: FindAdmins, { authorization }: IncomingHttpHeaders): AdminIdentity => {
+const identifyAdmin = (
+  { admins: findAdmins, signIn }: AdminParts,
+  { authorization }: IncomingHttpHeaders,
+): AdminIdentity => {
   const admins = findAdmins()
-  if (admins.length === 0)
+  if (admins.length === 0 && signIn() === null)
     throw new GatewayError('access_denied', 'No admin token is configured here, so the admin API is closed.')
   if (authorization === undefined || authorization === '')
     throw new GatewayError('missing_api_key', 'No admin token was sent. Send it as `Authorization: Bearer …`.')
@@ -121,52 +166,77 @@ const identifyAdmin = (findAdmins: FindAdmins, { authorization }: IncomingHttpHe
   return admin
 }
 
-const adminOfSession = (findAdmins: FindAdmins, identity: SessionIdentity): AdminIdentity | undefined => {
-  if (identity.by !== 'token')
+interface SignedInAdmin {
+  readonly actor: string
+  readonly role: AdminRole
+}
+
+const adminOfSession = ({ admins, signIn }: AdminParts, identity: SessionIdentity): SignedInAdmin | undefined => {
+  if (identity.by === 'key')
     throw new GatewayError('access_denied', 'A key of a workspace is signed in: this takes an administrator.')
-  return findAdmins().find(({ name, sha256 }) => name === identity.name && sha256 === identity.sha256)
+  const actor = actorOf(identity)
+  const role =
+    identity.by === 'person'
+      ? roleOfPerson(signIn(), identity)
+      : admins().find(({ name, sha256 }) => name === identity.name && sha256 === identity.sha256)?.role
+  return role === undefined ? undefined : { actor, role }
+}
+
+/** As events and log lines name them. */
+const actorOf = (identity: SessionIdentity): string => {
+  if (identity.by === 'key') return `key:${identity.keyId}`
+  return identity.by === 'token' ? `admin:${identity.name}` : `person:${identity.name}`
 }
 
 /**
  * Requires the token of an administrator whose role has the permission, or a session that began with it. Throws
  * `missing_api_key`, `invalid_api_key`, or `access_denied`: for the role, or where no token is configured.
  */
-export const authenticateAdmin =
-  (findAdmins: FindAdmins, permission: Permission, sessions: Sessions): HttpMiddleware =>
-  async (ctx, next) => {
-    const { headers } = ctx.req
-    const isSession = !headers.authorization && sessions.isPresent(ctx)
+export const authenticateAdmin = (
+  parts: AdminParts & { readonly sessions: Sessions },
+  permission: Permission,
+): HttpMiddleware => {
+  const identify = ({ headers }: IncomingMessage): SignedInAdmin => {
+    const { name, role } = identifyAdmin(parts, headers)
+    return { actor: `admin:${name}`, role }
+  }
+  return async (ctx, next) => {
+    const isSession = !ctx.req.headers.authorization && parts.sessions.isPresent(ctx)
     const admin = isSession
-      ? await sessions.require(ctx, (identity) => adminOfSession(findAdmins, identity))
-      : identifyAdmin(findAdmins, headers)
+      ? await parts.sessions.require(ctx, (identity) => adminOfSession(parts, identity))
+      : identify(ctx.req)
     requirePermission(admin.role, permission)
-    ctx.state.admin = `admin:${admin.name}`
+    ctx.state.admin = admin.actor
     ctx.state.adminRole = admin.role
     return next()
   }
+}
 
-interface SignInParts {
+interface SignInParts extends AdminParts {
   readonly accounts: Accounts
-  readonly admins: FindAdmins
 }
 
-/** An administrator's token may begin as keys do. Throws what a request with that key or token is refused with. */
-export const identifyBearer = ({ accounts, admins }: SignInParts, headers: IncomingHttpHeaders): SessionIdentity => {
-  try {
-    const { name, sha256 } = identifyAdmin(admins, headers)
-    return { by: 'token', name, sha256 }
-  } catch (fault) {
-    if (presentedKey(headers)?.startsWith(keyPrefix) !== true) throw fault
-    const key = identifyKey(accounts, headers)
-    requireServed(accounts, key, 'read')
-    return { by: 'key', keyId: key.keyId }
-  }
-}
-
-/** Undefined where the key or token that a session began with does not work any more. */
-export const findSignedIn = ({ accounts, admins }: SignInParts, identity: SessionIdentity) => {
-  if (identity.by === 'token') return adminOfSession(admins, identity)
-  const key = keyOfSession(accounts, identity)
-  const workspace = key === undefined ? undefined : accounts.workspaces.get(key.workspaceId)
-  return workspace?.status === 'closed' ? undefined : workspace
-}
+export const signInWith = (parts: SignInParts) => ({
+  actorOf,
+  /** An administrator's token may begin as keys do. Throws what a request with that key or token is refused with. */
+  identify: (headers: IncomingHttpHeaders): SessionIdentity => {
+    const { accounts } = parts
+    try {
+      const { name, sha256 } = identifyAdmin(parts, headers)
+      return { by: 'token', name, sha256 }
+    } catch (fault) {
+      if (presentedKey(headers)?.startsWith(keyPrefix) !== true) throw fault
+      const key = identifyKey(accounts, headers)
+      requireServed(accounts, key, 'read')
+      return { by: 'key', keyId: key.keyId }
+    }
+  },
+  /** Undefined where what a session began with does not work any more. */
+  find: (identity: SessionIdentity) => {
+    if (identity.by !== 'key') return adminOfSession(parts, identity)
+    const { accounts } = parts
+    const key = keyOfSession(accounts, identity)
+    const workspace = key === undefined ? undefined : accounts.workspaces.get(key.workspaceId)
+    return workspace?.status === 'closed' ? undefined : workspace
+  },
+})

@@ -13,6 +13,8 @@ export const listenerLimits = {
   tlsReloadMs: 2_000, // Between two readings of the certificate's files, which are small.
   preflightSeconds: 7_200, // Chromium keeps what a preflight allows for no longer.
   sessionMs: 8 * 3_600_000, // Of the page: a working day. The cookie cannot be taken back, so not more.
+  pendingSignInMs: 600_000, // For a person at the identity provider: passwords, second factors.
+  identityProviderMs: 10_000, // For the few requests to it, while a person waits.
   requestLineWaitMs: 1_000, // How long the request line waits for its charge to be in the ledger.
   requestLineSweepMs: 250,
 } as const

@@ -1,37 +1,102 @@
 import { Router } from '@koa/router'
+import { GatewayError } from '../../../errors/gateway-error.ts'
 import { permissionsOf } from '../../../http/admin-roles.ts'
-import type { HttpState } from '../../../http/context.ts'
+import type { HttpContext, HttpState } from '../../../http/context.ts'
 import type { Logger } from '../../../runtime/logger.ts'
-import { findSignedIn, identifyBearer } from './authenticate.ts'
+import { type PersonSignIn, signInWith } from './authenticate.ts'
+import { listenerLimits } from './limits.ts'
 import type { SessionIdentity, Sessions } from './sessions.ts'
 
-type SessionRoutesParts = Parameters<typeof findSignedIn>[0] & { readonly sessions: Sessions; readonly logger: Logger }
+type SessionRoutesParts = Parameters<typeof signInWith>[0] & { readonly sessions: Sessions; readonly logger: Logger }
 
-const describe = (who: NonNullable<ReturnType<typeof findSignedIn>>) =>
+const describe = (who: NonNullable<ReturnType<ReturnType<typeof signInWith>['find']>>) =>
   'role' in who
     ? {
-        administrator: { actor: `admin:${who.name}`, role: who.role, permissions: permissionsOf[who.role] },
+        administrator: { ...who, permissions: permissionsOf[who.role] },
         workspace: null,
       }
     : { administrator: null, workspace: { id: who.workspaceId, name: who.name } }
 
 const show = (parts: SessionRoutesParts, session: Awaited<ReturnType<Sessions['find']>>) => {
-  const who = session === null ? undefined : findSignedIn(parts, session.identity)
-  if (session === null || who === undefined) return { object: 'session', signed_in: null }
+  const who = session === null ? undefined : signInWith(parts).find(session.identity)
+  const shown = { object: 'session', identity_provider: parts.signIn()?.label ?? null }
+  if (session === null || who === undefined) return { ...shown, signed_in: null }
   const expires_at = new Date(session.expiresAtMs).toISOString()
-  return { object: 'session', signed_in: { ...describe(who), expires_at, csrf_token: session.csrfToken } }
+  return { ...shown, signed_in: { ...describe(who), expires_at, csrf_token: session.csrfToken } }
 }
 
-const actorOf = (identity: SessionIdentity): string =>
-  identity.by === 'key' ? `key:${identity.keyId}` : `admin:${identity.name}`
+const printable = /^[^\p{C}]{1,150}$/u
+
+type Claims = Awaited<ReturnType<PersonSignIn['provider']['finish']>>
+
+/** An address that the provider has not verified may be another person's. */
+const nameOf = ({ nameClaim }: PersonSignIn, claims: Claims): string => {
+  const name = nameClaim === 'email' && claims['email_verified'] === false ? undefined : claims[nameClaim]
+  return typeof name === 'string' && printable.test(name) ? name : claims.sub
+}
+
+const personOf = (signIn: PersonSignIn, claims: Claims): SessionIdentity => {
+  const claimed = [claims[signIn.roleClaim]].flat().filter((value) => typeof value === 'string')
+  const values = claimed.filter((value) => Object.hasOwn(signIn.roles, value))
+  return { by: 'person', issuer: signIn.issuer, name: nameOf(signIn, claims), values }
+}
+
+/** Both are navigations: the second ends on the page, which has the reason of a refusal in its address. */
+const routePersonSignIn = (router: Router<HttpState, object>, parts: SessionRoutesParts): void => {
+  const { sessions, logger } = parts
+  const people = signInWith(parts)
+  const path = '/dashboard/session/oidc'
+  const requireSignIn = (): PersonSignIn => {
+    const signIn = parts.signIn()
+    if (signIn === null) throw new GatewayError('not_found', 'No identity provider is configured: sign_in.oidc.')
+    return signIn
+  }
+  const timeout = () => AbortSignal.timeout(listenerLimits.identityProviderMs)
+  const refuse = (
+    ctx: HttpContext,
+    reason: 'failed' | 'no_role',
+    fields: { readonly actor?: string; readonly fault?: unknown },
+  ): void => {
+    logger.log('session.refused', { reason, actor: null, fault: null, ...fields })
+    ctx.redirect(`/dashboard?sign_in=${reason}`)
+  }
+  router.get(path, async (ctx) => {
+    const signIn = requireSignIn()
+    try {
+      const { url, pending } = await signIn.provider.begin(timeout())
+      await sessions.keepPending(ctx, pending, signIn)
+      ctx.redirect(url)
+    } catch (fault) {
+      if (fault instanceof GatewayError && fault.code === 'access_denied') throw fault
+      refuse(ctx, 'failed', { fault })
+    }
+  })
+  router.get(`${path}/callback`, async (ctx) => {
+    const signIn = requireSignIn()
+    const pending = await sessions.takePending<Parameters<PersonSignIn['provider']['finish']>[0]>(ctx, signIn)
+    if (pending === null) return refuse(ctx, 'failed', { fault: 'it was not begun in this browser' })
+    try {
+      const answer = new URLSearchParams(ctx.querystring)
+      const person = personOf(signIn, await signIn.provider.finish(pending, answer, timeout()))
+      const actor = people.actorOf(person)
+      if (people.find(person) === undefined) return refuse(ctx, 'no_role', { actor })
+      await sessions.startFor(ctx, person, { lastsMs: signIn.sessionMs, isTls: signIn.isTls })
+      logger.log('session.started', { actor })
+      ctx.redirect('/dashboard')
+    } catch (fault) {
+      refuse(ctx, 'failed', { fault })
+    }
+  })
+}
 
 /** Of the page alone, so not in the OpenAPI document: other clients send their key or token with each request. */
 export const sessionRoutes = (parts: SessionRoutesParts): Router<HttpState, object> => {
   const { sessions, logger } = parts
+  const { actorOf, identify } = signInWith(parts)
   const router = new Router<HttpState, object>()
   const path = '/dashboard/session'
   router.post(path, async (ctx) => {
-    const session = await sessions.start(ctx, () => identifyBearer(parts, ctx.req.headers))
+    const session = await sessions.start(ctx, () => identify(ctx.req.headers))
     ctx.status = 201
     ctx.body = show(parts, session)
     logger.log('session.started', { actor: actorOf(session.identity) })
@@ -47,5 +112,6 @@ export const sessionRoutes = (parts: SessionRoutesParts): Router<HttpState, obje
     ctx.body = show(parts, null)
     logger.log('session.ended', { actor })
   })
+  routePersonSignIn(router, parts)
   return router
 }

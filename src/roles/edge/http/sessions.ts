@@ -6,10 +6,11 @@ import type { EndUserKeyStore } from '../../../log/end-users.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import { listenerLimits } from './limits.ts'
 
-/** Who signed in. It is compared at each request with the key or token of now, so a session ends with it. */
+/** Who signed in. It is compared at each request with the key, token or configuration of now. */
 export type SessionIdentity =
   | { readonly by: 'key'; readonly keyId: string }
   | { readonly by: 'token'; readonly name: string; readonly sha256: string }
+  | { readonly by: 'person'; readonly issuer: string; readonly name: string; readonly values: readonly string[] }
 
 interface OpenSession {
   readonly identity: SessionIdentity
@@ -55,10 +56,25 @@ const equals = (given: string, expected: string): boolean =>
 
 const isTls = (ctx: HttpContext): boolean => ctx.secure || ctx.get('Origin').startsWith('https:')
 
-const setCookies = (ctx: HttpContext, value: string, maxAgeSeconds: number): void => {
-  const attributes = `Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${isTls(ctx) ? '; Secure' : ''}`
+const pendingCookie = 'gateway_sign_in'
+const pendingPurpose = 'sign-in'
+
+interface CookieOptions {
+  readonly isTls: boolean
+  readonly lastsMs: number
+}
+
+const setCookies = (ctx: HttpContext, value: string, { isTls, lastsMs }: CookieOptions): void => {
+  const attributes = `Max-Age=${lastsMs / 1_000}; HttpOnly; SameSite=Strict${isTls ? '; Secure' : ''}`
   for (const path of cookiePaths) ctx.append('Set-Cookie', `${cookieName}=${value}; Path=${path}; ${attributes}`)
 }
+
+/** `Lax`: the identity provider's page leads back here. */
+const setPendingCookie = (ctx: HttpContext, value: string, { isTls, lastsMs }: CookieOptions): void =>
+  ctx.append(
+    'Set-Cookie',
+    `${pendingCookie}=${value}; Path=/dashboard/session/oidc; Max-Age=${lastsMs / 1_000}; HttpOnly; SameSite=Lax${isTls ? '; Secure' : ''}`,
+  )
 
 const sessionEnded = (): GatewayError =>
   new GatewayError(
@@ -85,24 +101,37 @@ export class Sessions {
   /** `identify` throws what a request without a working key or token is refused with. */
   async start(ctx: HttpContext, identify: () => SessionIdentity): Promise<OpenSession> {
     requireOwnSite(ctx)
-    const identity = identify()
-    const { clock, randomText } = this.#parts
-    const expiresAtMs = clock() + listenerLimits.sessionMs
-    const key = await this.#findKey()
-    const cookie = sealText(key, randomText(), purpose, Buffer.from(JSON.stringify({ identity, expiresAtMs })))
-    setCookies(ctx, cookie, listenerLimits.sessionMs / 1_000)
-    return { identity, expiresAtMs, csrfToken: csrfTokenOf(key, cookie) }
+    return this.startFor(ctx, identify(), { lastsMs: listenerLimits.sessionMs, isTls: isTls(ctx) })
+  }
+
+  /** Rejects with `log_unavailable`. */
+  async startFor(ctx: HttpContext, identity: SessionIdentity, options: CookieOptions): Promise<OpenSession> {
+    const cookie = await this.#seal(purpose, { value: identity, lastsMs: options.lastsMs })
+    setCookies(ctx, cookie, options)
+    const expiresAtMs = this.#parts.clock() + options.lastsMs
+    return { identity, expiresAtMs, csrfToken: csrfTokenOf(await this.#findKey(), cookie) }
   }
 
   /** Null where there is none, or it is over. */
   async find(ctx: HttpContext): Promise<OpenSession | null> {
     const cookie = ctx.cookies.get(cookieName)
-    if (cookie === undefined) return null
-    const key = await this.#findKey()
-    const opened = openSealedText(key, purpose, cookie)
-    if (opened === undefined) return null
-    const { identity, expiresAtMs }: Omit<OpenSession, 'csrfToken'> = JSON.parse(opened.toString())
-    return expiresAtMs > this.#parts.clock() ? { identity, expiresAtMs, csrfToken: csrfTokenOf(key, cookie) } : null
+    const opened = await this.#open<SessionIdentity>(purpose, cookie)
+    if (cookie === undefined || opened === null) return null
+    const { value: identity, expiresAtMs } = opened
+    return { identity, expiresAtMs, csrfToken: csrfTokenOf(await this.#findKey(), cookie) }
+  }
+
+  /** Keeps what `takePending` gives once the browser is back from the identity provider. */
+  async keepPending(ctx: HttpContext, pending: object, { isTls }: Pick<CookieOptions, 'isTls'>): Promise<void> {
+    requireOwnSite(ctx)
+    const lastsMs = listenerLimits.pendingSignInMs
+    setPendingCookie(ctx, await this.#seal(pendingPurpose, { value: pending, lastsMs }), { isTls, lastsMs })
+  }
+
+  async takePending<Pending>(ctx: HttpContext, { isTls }: Pick<CookieOptions, 'isTls'>): Promise<Pending | null> {
+    const opened = await this.#open<Pending>(pendingPurpose, ctx.cookies.get(pendingCookie))
+    setPendingCookie(ctx, '', { isTls, lastsMs: 0 })
+    return opened?.value ?? null
   }
 
   /**
@@ -119,7 +148,24 @@ export class Sessions {
   }
 
   end(ctx: HttpContext): void {
-    setCookies(ctx, '', 0)
+    setCookies(ctx, '', { isTls: isTls(ctx), lastsMs: 0 })
+  }
+
+  async #seal(
+    purpose: string,
+    { value, lastsMs }: { readonly value: object; readonly lastsMs: number },
+  ): Promise<string> {
+    const { clock, randomText } = this.#parts
+    const sealed: Sealed<object> = { value, expiresAtMs: clock() + lastsMs }
+    return sealText(await this.#findKey(), randomText(), purpose, Buffer.from(JSON.stringify(sealed)))
+  }
+
+  async #open<Value>(purpose: string, cookie: string | undefined): Promise<Sealed<Value> | null> {
+    if (cookie === undefined) return null
+    const bytes = openSealedText(await this.#findKey(), purpose, cookie)
+    if (bytes === undefined) return null
+    const sealed: Sealed<Value> = JSON.parse(bytes.toString())
+    return sealed.expiresAtMs > this.#parts.clock() ? sealed : null
   }
 
   #findKey(): Promise<Buffer> {
@@ -135,6 +181,11 @@ export class Sessions {
     const secret = (await store.find(storedAs)) ?? (await store.create(storedAs, randomText()))
     return Buffer.from(hkdfSync('sha256', secret, '', 'sessions of the page', keyBytes))
   }
+}
+
+interface Sealed<Value> {
+  readonly value: Value
+  readonly expiresAtMs: number
 }
 
 const csrfTokenOf = (key: Buffer, cookie: string): string =>
