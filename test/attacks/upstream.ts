@@ -1,5 +1,6 @@
 /** The attacks' upstream, as a process of its own. */
 import { setTimeout as pause } from 'node:timers/promises'
+import { providerLimits } from '../../src/providers/dialect/limits.ts'
 import { type Behaviour, beginStream, serveHostileUpstream, wordsEvent } from '../support/hostile-upstream.ts'
 
 const answerOf = (content: string): string =>
@@ -75,8 +76,8 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
   endless: streamEndlessly,
   limited: limitTo(20),
   vectors: answerWith(vectors),
-  /** One event of 12 MB: below the bound. */
-  'large-event': sendEvents(anthropicWords('x'.repeat(12 * 1024 * 1024)), 1),
+  /** One event, a little below the bound. */
+  'large-event': sendEvents(anthropicWords('x'.repeat(providerLimits.translatedEventBytesMax - 1_024)), 1),
   'many-events': sendEvents(anthropicWords('word '), 20_000),
 }
 

@@ -1,7 +1,8 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import type { StreamRelay } from '../dialect/dialect.ts'
 import { EventRelay } from '../dialect/event-relay.ts'
-import type { SseEvent } from '../dialect/sse.ts'
+import { providerLimits } from '../dialect/limits.ts'
+import { type SseEvent, SseSplitter } from '../dialect/sse.ts'
 import { DeliveredReply } from './delivered.ts'
 import type { ReplyReader, ReplyWriter } from './format.ts'
 import type { ReplyEvent } from './reply.ts'
@@ -13,6 +14,7 @@ export class TranslatedRelay extends EventRelay implements StreamRelay {
   readonly #reader: ReplyReader
   readonly #writer: ReplyWriter
   readonly #billed: (reported: Usage) => Usage
+  protected override readonly splitter = new SseSplitter(providerLimits.translatedEventBytesMax)
   readonly delivered = new DeliveredReply()
   reportedUsage: Usage | null = null
 

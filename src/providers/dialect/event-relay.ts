@@ -1,6 +1,5 @@
 import { isObject, parseJson } from '../../encoding/json.ts'
 import type { Delivered, StreamRelay } from './dialect.ts'
-import { providerLimits } from './limits.ts'
 import { type SseEvent, SseEventTooLarge, SseSplitter } from './sse.ts'
 
 const blankLine = Buffer.from('\n\n')
@@ -25,7 +24,7 @@ export abstract class EventRelay
   fault: string | null = null
   answering = false
   abstract readonly delivered: Delivered
-  readonly #splitter = new SseSplitter()
+  protected readonly splitter: SseSplitter = new SseSplitter()
   /** The characters delivered when usage was last reported; null before. */
   #charactersAtUsage: number | null = null
   #ready: Uint8Array[] = []
@@ -35,7 +34,7 @@ export abstract class EventRelay
   push(bytes: Uint8Array): Uint8Array | null {
     if (this.state !== 'open') return null
     try {
-      for (const event of this.#splitter.push(bytes)) this.take(event)
+      for (const event of this.splitter.push(bytes)) this.take(event)
     } catch (fault) {
       if (!(fault instanceof SseEventTooLarge)) throw fault
       this.break('event_too_large')
@@ -45,7 +44,7 @@ export abstract class EventRelay
 
   end(): Uint8Array | null {
     if (this.state !== 'open') return null
-    const last = this.#splitter.end()
+    const last = this.splitter.end()
     if (last !== null && this.isWhole(last)) this.take({ ...last, raw: Buffer.concat([last.raw, blankLine]) })
     if (this.state === 'open') this.conclude()
     return this.#release()
@@ -79,7 +78,7 @@ export abstract class EventRelay
 
   protected hold(bytes: number): void {
     this.#heldBytes += bytes
-    if (this.#heldBytes > providerLimits.sseEventBytesMax) this.break('event_too_large')
+    if (this.#heldBytes > this.splitter.eventBytesMax) this.break('event_too_large')
   }
 
   protected break(fault: string): void {

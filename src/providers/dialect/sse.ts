@@ -75,7 +75,7 @@ export class SseEventTooLarge extends Error {}
 
 /** The bytes may be cut anywhere. Lines end with LF, CRLF or CR. Throws SseEventTooLarge beyond `eventBytesMax`. */
 export class SseSplitter {
-  readonly #eventBytesMax: number
+  readonly eventBytesMax: number
   #carried: Uint8Array[] = []
   #carriedBytes = 0
   #lineEmpty = true
@@ -83,7 +83,7 @@ export class SseSplitter {
   #afterCarriageReturn = false
 
   constructor(eventBytesMax: number = providerLimits.sseEventBytesMax) {
-    this.#eventBytesMax = eventBytesMax
+    this.eventBytesMax = eventBytesMax
   }
 
   push(chunk: Uint8Array): readonly SseEvent[] {
@@ -128,15 +128,15 @@ export class SseSplitter {
 
   #carry(piece: Uint8Array): void {
     this.#carriedBytes += piece.length
-    if (this.#carriedBytes > this.#eventBytesMax)
-      throw new SseEventTooLarge(`an event of more than ${this.#eventBytesMax} bytes`)
+    if (this.#carriedBytes > this.eventBytesMax)
+      throw new SseEventTooLarge(`an event of more than ${this.eventBytesMax} bytes`)
     this.#carried.push(piece)
   }
 
   #complete(piece: Uint8Array): SseEvent {
     const whole = this.#carriedBytes === 0 ? piece : this.#join(piece)
-    if (whole.length > this.#eventBytesMax)
-      throw new SseEventTooLarge(`an event of more than ${this.#eventBytesMax} bytes`)
+    if (whole.length > this.eventBytesMax)
+      throw new SseEventTooLarge(`an event of more than ${this.eventBytesMax} bytes`)
     const event = parse(whole, this.#lines)
     this.#lines = 0
     return event

@@ -136,7 +136,8 @@ const readWhole = async (
   const bytes = await readBody(response, proxyLimits.upstreamBodyBytesMax)
   if (bytes === null) return failed({ status, reason: 'answer_too_large' })
   const { dialect, target } = translation
-  const answer = await useBody(call, (read) => dialect.readAnswer(target, read, bytes))
+  const size = { workspaceId: call.workspaceId, bytes: bytes.length }
+  const answer = await runWhereLarge(size, () => useBody(call, (read) => dialect.readAnswer(target, read, bytes)))
   return 'fault' in answer
     ? failed({ status, reason: answer.fault })
     : { type: 'whole', ...translation, response, answer, bytes }

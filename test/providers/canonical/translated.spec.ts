@@ -210,7 +210,7 @@ t.test('streams that end badly, and some that do not', async (t) => {
 
 t.test('an event that is too large', async (t) => {
   const open = dialect.openRelay(target, askedOf({}, true))
-  const piece = Buffer.alloc(providerLimits.sseEventBytesMax / 2, 'x')
+  const piece = Buffer.alloc(providerLimits.translatedEventBytesMax / 2, 'x')
   for (let pushed = 0; pushed < 3; pushed += 1) t.equal(open.push(piece), null)
   t.strictSame([open.state, open.fault], ['broken', 'event_too_large'])
 })

@@ -61,7 +61,7 @@ class BodyBytes {
 /** Takes a piece at once, or when its turn comes. What it throws or rejects with refuses the body. */
 type TakePiece = (piece: Buffer) => unknown
 
-const collect = (request: IncomingMessage, body: BodyBytes, takePiece: TakePiece): Promise<Buffer> =>
+const collect = (request: IncomingMessage, takePiece: TakePiece): Promise<void> =>
   new Promise((resolve, reject) => {
     let taken: unknown
     const leave = (): void => {
@@ -75,7 +75,6 @@ const collect = (request: IncomingMessage, body: BodyBytes, takePiece: TakePiece
     const take = (piece: Buffer): void => {
       try {
         taken = takePiece(piece)
-        body.push(piece)
         if (!(taken instanceof Promise)) return
         request.pause()
         taken.then(() => request.resume(), refuse)
@@ -88,7 +87,7 @@ const collect = (request: IncomingMessage, body: BodyBytes, takePiece: TakePiece
       leave()
       try {
         await taken
-        resolve(body.whole)
+        resolve()
       } catch (refusal) {
         reject(refusal)
       }
@@ -113,13 +112,18 @@ export const readRequestBody = async (
   const announced = Number(req.headers['content-length'] ?? 0)
   if (announced > bytesMax) throw refusal()
   state.openBytes?.take(0, announced)
+  const body = new BodyBytes(announced)
   let bytes = 0
-  return collect(req, new BodyBytes(announced), (piece) => {
+  await collect(req, (piece) => {
     bytes += piece.length
     if (bytes > bytesMax) throw refusal()
     state.openBytes?.take(piece.length)
-    return runWhereLarge(largeOf(state, bytes), () => check(piece))
+    return runWhereLarge(largeOf(state, bytes), () => {
+      check(piece)
+      body.push(piece)
+    })
   })
+  return body.whole
 }
 
 const largeOf = ({ key, admin = '' }: HttpState, bytes: number) => ({ workspaceId: key?.workspaceId ?? admin, bytes })

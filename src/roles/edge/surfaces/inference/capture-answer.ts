@@ -1,4 +1,5 @@
 import { FairShares } from '../../../../runtime/fair-shares.ts'
+import { runWhereLarge } from '../../../../runtime/large-steps.ts'
 import type { Logger } from '../../../../runtime/logger.ts'
 import type { AnswerPart } from '../../../dispatch.ts'
 import type { KeyLease, RequestOutcome } from '../../admission/idempotency/key-lease.ts'
@@ -22,7 +23,7 @@ const joined = (pieces: readonly Bytes[]): Bytes => ({
 /** The last piece waits until the answer is stored. Of one that is too large, only the fact that it was given is. */
 export async function* captureResponse(
   parts: AsyncIterable<AnswerPart>,
-  { held, headersOf }: CaptureParts,
+  { held, headersOf, workspaceId }: CaptureParts,
 ): AsyncGenerator<AnswerPart> {
   let contentType = ''
   let waiting: Bytes[] = []
@@ -40,9 +41,13 @@ export async function* captureResponse(
     waiting = [part]
   }
   if (waiting.length === 0) return
+  const last = joined(waiting)
   if (bytesCount > bodyBytesMax) await held.storeNothing('size')
-  else await held.store({ status: 200, headers: headersOf(contentType), body: joined(waiting).bytes })
-  yield joined(waiting)
+  else
+    await runWhereLarge({ workspaceId, bytes: bytesCount }, () =>
+      held.store({ status: 200, headers: headersOf(contentType), body: last.bytes }),
+    )
+  yield last
 }
 
 export const captureShares = (bytesMax: number = admissionLimits.capturedBytesMax): FairShares =>

@@ -1,6 +1,11 @@
 import t from 'tap'
 import type { RequestOutcome } from '../../../../../src/roles/edge/admission/idempotency/key-lease.ts'
-import { captureShares, captureStream } from '../../../../../src/roles/edge/surfaces/inference/capture-answer.ts'
+import {
+  captureResponse,
+  captureShares,
+  captureStream,
+} from '../../../../../src/roles/edge/surfaces/inference/capture-answer.ts'
+import { sharedLimits } from '../../../../../src/runtime/limits.ts'
 
 type Parts = Parameters<typeof captureStream>[0]
 
@@ -72,4 +77,27 @@ t.test('one workspace does not take all that the streams of an edge may', async 
   t.same(other.stored, ['one two three'])
   for (const { stream } of hogs) await readAll(stream)
   t.same([shares.of('hog'), shares.of('other')], [0, 0])
+})
+
+t.test('large answers are not all stored in one turn', async (t) => {
+  const turns: number[] = []
+  let [turn, isOver] = [0, false]
+  const loop = async (): Promise<void> => {
+    for (; !isOver; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+  const store = async () => void turns.push(turn)
+  const captureAll = async (bytes: number): Promise<number> => {
+    turns.length = 0
+    const answers = Array.from({ length: 3 }, async function* () {
+      yield* [head, bytesOf('x'.repeat(bytes))]
+    })
+    const capture = { held: { store, storeNothing: store }, headersOf: () => ({}), workspaceId: 'acme' }
+    await Promise.all(answers.map((answer) => readAll(captureResponse(answer, capture))))
+    return new Set(turns).size
+  }
+  const looping = loop()
+  t.equal(await captureAll(sharedLimits.turnBytes + 1), 3)
+  t.equal(await captureAll(1), 1, 'small ones are')
+  isOver = true
+  await looping
 })
