@@ -36,6 +36,11 @@ export class FairRate {
     return this.#shares.isFree(key)
   }
 
+  isWithinShare(key: string): boolean {
+    this.#expire()
+    return this.#shares.isWithinShare(key)
+  }
+
   /** See `FairShares`. */
   noteRefused(key: string): void {
     this.#shares.noteRefused(key)

@@ -41,10 +41,13 @@ interface Claim {
 
 const headroomDivisor = 16
 
+const shareOf = ({ capacity, sharers }: Pick<Claim, 'capacity' | 'sharers'>): number =>
+  Math.max(1, Math.floor(capacity / (sharers + 1)))
+
 /** Beyond its share, which counts one that may still come, none takes what others wait for, nor the last places. */
 export const mayTake = ({ capacity, places, taken, held, waiting, sharers }: Claim): boolean => {
   if (taken + places > capacity) return false
-  const share = Math.max(1, Math.floor(capacity / (sharers + 1)))
+  const share = shareOf({ capacity, sharers })
   const headroom = Math.floor(capacity / headroomDivisor)
   return held + places <= share || (capacity - taken - places >= headroom && waiting.every((each) => each >= share))
 }
@@ -79,12 +82,21 @@ export class FairShares {
   }
 
   isFree(key: string, places = 1): boolean {
+    return mayTake(this.#claimOf(key, places))
+  }
+
+  isWithinShare(key: string): boolean {
+    const claim = this.#claimOf(key, 1)
+    return claim.held < shareOf(claim)
+  }
+
+  #claimOf(key: string, places: number): Claim {
     const others = this.#refusedMs.size === 0 ? [] : this.#waitingBeside(key)
     const held = this.#held.of(key)
     const holders = this.#held.keys + (held === 0 ? 1 : 0)
     const sharers = holders + others.filter((other) => this.#held.of(other) === 0).length
     const waiting = others.map((other) => this.#held.of(other))
-    return mayTake({ capacity: this.#capacity, places, taken: this.#held.all, held, waiting, sharers })
+    return { capacity: this.#capacity, places, taken: this.#held.all, held, waiting, sharers }
   }
 
   /** Whether they are free or not. */

@@ -208,8 +208,8 @@ export const attacks: readonly Attack[] = [
     name: "a hog of a provider's limit",
     connections: 64,
     held: [200, 429, 502, 503],
-    neighbour: { model: 'openai/limited', perSecond: 4 },
-    attempt: repeats(({ paying }) => asks({ key: paying, body: chatOf('openai/limited') })),
+    neighbour: { model: 'shared/limited', perSecond: 4 },
+    attempt: repeats(({ paying }) => asks({ key: paying, body: chatOf('shared/limited') })),
   },
   {
     name: 'gemini: a key in the query that nobody has',

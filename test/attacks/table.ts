@@ -17,6 +17,7 @@ import { PacedProcess } from './paced-process.ts'
 /** Of a core, for all attackers together. */
 const attackersShare = 0.1
 const neighbourPerSecond = 40
+const providerPerMinute = 1_200
 const settleMs = 500
 /** Until what is compiled and loaded at first use is: an installation that is attacked has served before. */
 const warmMs = 4_000
@@ -56,15 +57,17 @@ const neighbourAt = (
 
 const startPlace = async (t: Test, listen: object = {}): Promise<Place> => {
   const upstream = await startHostileUpstreamApart(t, new URL('upstream.ts', import.meta.url))
-  const sheets = Object.fromEntries(
-    upstream.models.flatMap((name) => [`openai/${name}`, `anthropic/${name}`]).map((model) => [model, sheetOf()]),
-  )
+  const priced = ['shared/limited', ...upstream.models.flatMap((name) => [`openai/${name}`, `anthropic/${name}`])]
+  const sheets = Object.fromEntries(priced.map((model) => [model, sheetOf()]))
+  const divided = { name: 'shared', dialect: 'openai', profile: 'openai', baseUrl: upstream.url, apiKey: 'sk' } as const
+  const shared = { name: 'only', weight: 1, requestsPerMinute: providerPerMinute, provider: divided }
   const vectors = sheetOf({ per_million_tokens: { input: '1', output: '0' }, max_output_tokens: 0 })
   const prices = { prices: [...pricesOf({ ...sheets, 'openai/vectors': vectors }).prices, ...videoPrices] }
   const turns = await watchTurns(t)
   const started = await startGatewayApart(t, {
     upstreamUrl: upstream.url,
     models: Object.fromEntries(upstream.models.map((name) => [name, name])),
+    providers: [{ ...divided, models: {}, deployments: [shared] }],
     config: { listen: { host: '127.0.0.1', port: 0, ...listen }, tagNames: ['team'], prices },
     env: turns.env,
   })

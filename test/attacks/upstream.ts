@@ -56,14 +56,17 @@ const streamEndlessly: Behaviour = async (response) => {
   }
 }
 
-/** A provider that answers so many a second, to everybody together. */
-const limitTo = (perSecond: number): Behaviour => {
-  let [second, answered] = [0, 0]
+/** A provider that admits so many at once and then so many a second, of everybody together. */
+const limitTo = ({ burst, perSecond }: { readonly burst: number; readonly perSecond: number }): Behaviour => {
+  let [left, sinceMs] = [burst, performance.now()]
   return (response, asked) => {
-    const now = Math.floor(performance.now() / 1_000)
-    if (now !== second) [second, answered] = [now, 0]
-    answered += 1
-    if (answered <= perSecond) return answerWith(quickAnswer)(response, asked)
+    const nowMs = performance.now()
+    left = Math.min(burst, left + ((nowMs - sinceMs) / 1_000) * perSecond)
+    sinceMs = nowMs
+    if (left >= 1) {
+      left -= 1
+      return answerWith(quickAnswer)(response, asked)
+    }
     response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '1' })
     response.end('{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}')
   }
@@ -74,7 +77,7 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
   large: answerWith(largeAnswer),
   hung: () => undefined,
   endless: streamEndlessly,
-  limited: limitTo(20),
+  limited: limitTo({ burst: 80, perSecond: 21 }), // A little above what the gateway's configuration has.
   vectors: answerWith(vectors),
   /** One event, a little below the bound. */
   'large-event': sendEvents(anthropicWords('x'.repeat(providerLimits.translatedEventBytesMax - 1_024)), 1),
