@@ -1,8 +1,11 @@
 import { sql } from 'kysely'
 import { dayMs, parseMonth, utcDayAt } from '../domain/instant.ts'
+import { findClosing } from '../domain/ledger/periods.ts'
 import { formatUsd } from '../domain/money.ts'
 import { formatCsvLine } from '../encoding/csv.ts'
+import type { WorkspaceOpened } from '../events/types.ts'
 import { selectWorkspaces } from '../projections/accounts/queries.ts'
+import { selectPeriods } from '../projections/admin-changes/queries.ts'
 import { parsePicos } from '../projections/schema/columns.ts'
 import { restoredTags, restoredText } from '../projections/schema/stored-text.ts'
 import type { ReadModels } from '../projections/schema/tables.ts'
@@ -148,6 +151,31 @@ const lineCells = ({ day, ...row }: UsageRow): Cells => {
   }
 }
 
+interface Names {
+  readonly name: string
+  readonly account?: string | undefined
+}
+
+/** Of a closed month as they were when it was cut off, so that its bytes stay the same. */
+const selectNames = async (db: ReadModels, to: Date): Promise<ReadonlyMap<string, Names>> => {
+  const closing = findClosing(await selectPeriods(db), to)
+  if (closing === null) return new Map((await selectWorkspaces(db)).map((each) => [each.workspaceId, each]))
+  const changes = await db
+    .selectFrom('admin_changes')
+    .select(['type', 'detail'])
+    .where('type', 'in', ['WorkspaceOpened', 'WorkspaceChanged'])
+    .where('sequence', '<=', BigInt(closing.sequence))
+    .orderBy('sequence')
+    .orderBy('event_index')
+    .execute()
+  const names = new Map<string, Names>()
+  for (const { type, detail } of changes) {
+    const { workspaceId, ...named } = detail as unknown as WorkspaceOpened
+    if (type === 'WorkspaceChanged' || !names.has(workspaceId)) names.set(workspaceId, named)
+  }
+  return names
+}
+
 const sharedCells = (range: { readonly from: Date; readonly to: Date }): Cells => ({
   ...{ BillingAccountType: 'Account', SubAccountType: 'Workspace', BillingCurrency: 'USD', PricingCurrency: 'USD' },
   ...{ BillingPeriodStart: instantOf(range.from.getTime()), BillingPeriodEnd: instantOf(range.to.getTime()) },
@@ -162,7 +190,7 @@ const sharedCells = (range: { readonly from: Date; readonly to: Date }): Cells =
 export async function* readFocus(db: ReadModels, month: string): AsyncGenerator<string> {
   const range = parseMonth(month)!
   const shared = sharedCells(range)
-  const workspaces = new Map((await selectWorkspaces(db)).map((each) => [each.workspaceId, each]))
+  const workspaces = await selectNames(db, range.to)
   let costPicos = 0n
   const render = (workspaceId: string, picos: bigint, cells: Cells): string => {
     costPicos += picos

@@ -27,7 +27,7 @@ t.test('commands take what the requests of their operations have', (t) => {
     'close <month> --with-exceptions --json',
     'credit <workspace> <usd> --reference! --note --expires --json',
     'invoice issue <month> --workspace --json',
-    'invoice list --workspace --json',
+    'invoice list --workspace --month --json',
     'invoice print <invoice>',
     'invoice show <invoice> --json',
     'key expire <key> <instant>',

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
-import { utcDayAt } from '../../domain/instant.ts'
+import { parseMonth, utcDayAt } from '../../domain/instant.ts'
 import { decideInvoices } from '../../domain/ledger/invoices.ts'
-import { GatewayError } from '../../errors/gateway-error.ts'
+import { GatewayError, invalidValue } from '../../errors/gateway-error.ts'
 import type { InvoiceIssued, InvoiceParty } from '../../events/types.ts'
 import { httpLimits } from '../../http/limits.ts'
 import { pageBody, placeCursor } from '../../http/page.ts'
@@ -166,21 +166,31 @@ export const invoiceOperations: readonly AdminOperation[] = [
     name: 'invoice.list',
     permission: 'read_money',
     summary: 'Invoices and credit notes, newest first',
-    query: { workspace: parameters.workspaceParameter, cursor: cursor.parameter, limit: limitParameter },
+    query: {
+      ...{ workspace: parameters.workspaceParameter, month: parameters.monthParameter('all') },
+      ...{ cursor: cursor.parameter, limit: limitParameter },
+    },
     answer: 'list of invoice',
     http: { method: 'get', path: '/admin/v1/invoices' },
     cli: {
       arguments: {},
-      queryOptions: { workspace: ['<id>', 'Only those of this one.'] },
+      queryOptions: {
+        workspace: ['<id>', 'Only those of this one.'],
+        month: ['<month>', 'Only those that were issued for this month, such as 2026-11.'],
+      },
       records: async ({ readModels }, { querystring }) => {
-        const workspaceId = new URLSearchParams(querystring).get('workspace') ?? undefined
+        const query = new URLSearchParams(querystring)
+        const wanted = { workspaceId: query.get('workspace') ?? undefined, month: query.get('month') ?? undefined }
+        if (wanted.month !== undefined && parseMonth(wanted.month) === null)
+          throw invalidValue('month', 'must be a month in UTC such as 2026-11')
         const limit = Number.MAX_SAFE_INTEGER
-        const { value } = await readModels.listAdminChanges({ types: ['InvoiceIssued'], workspaceId, limit })
+        const { value } = await readModels.listAdminChanges({ types: ['InvoiceIssued'], ...wanted, limit })
         return value.map((change) => recordOf(renderSummary(invoiceOf(change))))
       },
     },
-    run: async ({ readModels }, { query: { workspace: workspaceId, cursor: readOn, limit = httpLimits.pageRows } }) => {
-      const wanted = { types: ['InvoiceIssued'], workspaceId, readOn, limit: limit + 1 }
+    run: async ({ readModels }, { query }) => {
+      const { workspace: workspaceId, month, cursor: readOn, limit = httpLimits.pageRows } = query
+      const wanted = { types: ['InvoiceIssued'], workspaceId, month, readOn, limit: limit + 1 }
       const { sequence, value } = await fromTables(readModels.listAdminChanges(wanted))
       const page = pageBody(
         value,

@@ -1,3 +1,4 @@
+import { parseMonth } from '../../domain/instant.ts'
 import { someOfParameter } from '../../http/parameters.ts'
 import type { Parameter } from '../../http/query.ts'
 import { administrativeTypes } from '../../projections/admin-changes/queries.ts'
@@ -24,3 +25,9 @@ export const sequenceParameter: Parameter<number> = {
   form: 'a sequence of the log',
   schema: { type: 'integer', minimum: 0 },
 }
+
+export const monthParameter = (fallback: string): Parameter<string> => ({
+  read: (text) => (parseMonth(text) === null ? undefined : text),
+  form: `a month in UTC such as 2026-11 (default: ${fallback})`,
+  schema: { type: 'string', pattern: '^\\d{4}-\\d{2}$', examples: ['2026-11'] },
+})

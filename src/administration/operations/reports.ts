@@ -7,12 +7,7 @@ import { fromTables } from '../../read-api/read-tables.ts'
 import { administrationLimits } from '../limits.ts'
 import { type AdminOperation, defineOperation } from '../operation.ts'
 import type { ReportResponse } from '../responses.types.ts'
-
-const monthParameter: Parameter<string> = {
-  read: (text) => (parseMonth(text) === null ? undefined : text),
-  form: 'a month in UTC such as 2026-11 (default: the present one)',
-  schema: { type: 'string', pattern: '^\\d{4}-\\d{2}$', examples: ['2026-11'] },
-}
+import * as parameters from './parameters.ts'
 
 const groupsParameter: Parameter<readonly ReportGroup[]> = {
   read: (text) => {
@@ -31,7 +26,7 @@ export const reportOperations: readonly AdminOperation[] = [
   defineOperation({
     name: 'report.show',
     summary: 'Charges, corrections and fees of all workspaces in a UTC month, checked against their statements',
-    query: { month: monthParameter, group_by: groupsParameter },
+    query: { month: parameters.monthParameter('the present one'), group_by: groupsParameter },
     answer: 'report',
     http: { method: 'get', path: '/admin/v1/reports' },
     permission: 'read_money',

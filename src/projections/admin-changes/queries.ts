@@ -53,6 +53,8 @@ export interface AdminChangeQuery {
   readonly types?: readonly string[] | undefined
   readonly actor?: string | undefined
   readonly subject?: string | undefined
+  /** Of invoices, those of this month. */
+  readonly month?: string | undefined
   readonly after?: number | undefined
   readonly readOn?: AdminChangeCursor | undefined
   readonly limit: number
@@ -89,13 +91,15 @@ const changeOf = (row: StoredRow<'admin_changes'>): AdminChange => ({
 /** Newest first. */
 export const selectAdminChanges = async (
   db: ReadModels,
-  { workspaceId, types, actor, subject, after, readOn, limit }: AdminChangeQuery,
+  { workspaceId, types, actor, subject, month, after, readOn, limit }: AdminChangeQuery,
 ): Promise<readonly AdminChange[]> => {
   let query = db.selectFrom('admin_changes').selectAll().orderBy('sequence', 'desc').orderBy('event_index', 'desc')
   if (workspaceId !== undefined) query = query.where('workspace_id', '=', workspaceId)
   if (types !== undefined) query = query.where('type', 'in', types)
   if (actor !== undefined) query = query.where('actor', '=', storedText(actor))
   if (subject !== undefined) query = query.where('subject', '=', storedText(subject))
+  // As text: PostgreSQL cannot read a member of JSON that has U+0000 anywhere. Within texts of it quotes are escaped.
+  if (month !== undefined) query = query.where(sql<boolean>`detail::text like ${`%"month":"${month}"%`}`)
   if (after !== undefined) query = query.where('sequence', '>', BigInt(after))
   if (readOn !== undefined)
     query = query.where(sql<boolean>`(sequence, event_index) < (${BigInt(readOn.sequence)}, ${readOn.eventIndex})`)

@@ -237,7 +237,8 @@ const balancesOf = async (format: string, file: string, text: string): Promise<R
   else if (format === 'hledger') {
     await execute('hledger', ['-f', file, 'check', '--strict'])
     const { stdout } = await execute('hledger', ['-f', file, 'balance', '--flat', '-N', '-O', 'csv'])
-    for (const [account = '', amount = ''] of parseCsv(stdout).slice(1)) add(account, amount.replace(/ USD$|,/g, ''))
+    for (const [account = '', amount = ''] of parseCsv(stdout.replaceAll('\n', '\r\n')).slice(1))
+      add(account, amount.replace(/ USD$|,/g, ''))
   } else {
     await execute(join(programs, 'bean-check'), [file])
     const script = `import sys; from beancount import loader

@@ -7,7 +7,7 @@ import { requireTables } from '../../../src/cli/platform.ts'
 import type { Event, Fact } from '../../../src/events/envelope.ts'
 import { sayAt } from '../../dashboard/seed.ts'
 import { tablesCaughtUp } from '../../dashboard/world.ts'
-import { adjusted, credited, planSubscribed, routed, used } from '../../roles/projector/facts.ts'
+import { adjusted, credited, planSubscribed, routed, used, workspaceChanged } from '../../roles/projector/facts.ts'
 import { until } from '../../support/clients.ts'
 import { startTestGateway } from '../../support/gateway.ts'
 import { type Ended, mainFile, programEnvironment, runProgram } from '../../support/program.ts'
@@ -29,6 +29,7 @@ const say = (at: number, facts: readonly Fact[], wallet: string | null = null): 
   sayAt({ config }, () => at, facts, wallet)
 const run = (...words: readonly string[]): Promise<Ended> => runProgram(dataFolder, dataFolder, ...words)
 
+const costing = (total: string) => ({ total, lines: [{ item: 'input', quantity: 1, unitPrice: total, amount: total }] })
 const day = (number: number): number => start + number * dayMs
 await say(
   day(1),
@@ -40,7 +41,7 @@ await say(
 )
 await say(day(2), [routed('request-1', { tags: { team: 'search' } }), used('request-1')])
 await say(day(3), [adjusted('refund-1', '0.0001')], 'acme')
-await say(day(20), [routed('request-2'), used('request-2', { total: '0.5' }), routed('open-at-its-end')])
+await say(day(20), [routed('request-2'), used('request-2', costing('0.5')), routed('open-at-its-end')])
 await say(end + 1_000, [routed('of-the-next-month'), used('of-the-next-month')])
 await tablesCaughtUp({ operator })
 
@@ -68,6 +69,17 @@ const killAtTable = async (table: string, written: readonly string[]): Promise<v
   await client.query('rollback')
 }
 
+/** Every export of the month, each as its bytes. */
+const exports = async (folder = dataFolder): Promise<Readonly<Record<string, string>>> => {
+  const texts: Record<string, string> = {}
+  for (const words of ['journal --format hledger', 'journal --format beancount', 'focus']) {
+    const { code, out, err } = await runProgram(folder, folder, 'export', ...words.split(' '), '--month', month)
+    t.equal(code, 0, err)
+    texts[words] = out
+  }
+  return texts
+}
+
 const statement = async (...words: readonly string[]): Promise<string> => {
   const range = ['--from', `${month}-01`, '--to', lastDay, '--json', '--holds']
   const { code, out, err } = await run('statement', 'acme', ...range, ...words)
@@ -86,8 +98,8 @@ t.test('a month is not closed before it is over, while something is open, or whe
 
 t.test('killed at every step, it is closed once, by the run that comes to its end', async (t) => {
   await killAtTable('open_requests', [])
-  await killAtTable('movement_minutes', ['PeriodCutOff'])
-  await say(day(25), [used('open-at-its-end', { total: '0.25' })])
+  for (const table of ['movement_minutes', 'open_requests']) await killAtTable(table, ['PeriodCutOff'])
+  await say(day(25), [used('open-at-its-end', costing('0.25'))])
   const closed = await run('close', month, '--json')
   t.match(closed, { code: 0 })
   const [period] = closed.out
@@ -105,6 +117,10 @@ t.test('killed at every step, it is closed once, by the run that comes to its en
 
 t.test('what comes later is in the next month, and nothing changes the closed one', async (t) => {
   const bytes = await statement()
+  const exported = await exports()
+  t.match(exported['focus'], /The acme company|,acme,/)
+  const renamed = workspaceChanged()
+  await say(end + 2_000, [{ ...renamed, data: { ...renamed.data, account: 'another' } }])
   await say(day(4), [routed('late'), used('late')])
   await say(day(5), [adjusted('late-refund', '0.0002')], 'acme')
   await tablesCaughtUp({ operator })
@@ -112,6 +128,7 @@ t.test('what comes later is in the next month, and nothing changes the closed on
   t.equal(await statement('--from-log'), bytes)
   t.match(await run('replay', '--swap'), { code: 0 })
   t.equal(await statement(), bytes, 'after a rebuild')
+  t.same(await exports(), exported, 'exports too, although the workspace has another name and account now')
   const later = await run('statement', 'acme', '--from', `${next}-01`, '--json')
   const lines = later.out
     .trim()
