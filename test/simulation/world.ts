@@ -709,7 +709,7 @@ class World {
   /** Whether its proxy may have been killed after it had reported to the edge an error that the log had not taken. */
   #isEndLost(requestId: string): boolean {
     const response = this.#journal.find((each) => each.response?.headers.get('x-request-id') === requestId)?.response
-    const isUnknown = !response?.isComplete || response.status >= 500
+    const isUnknown = !response?.isComplete || response.status >= 500 || response.body.includes('data: {"error"')
     const sinceMs = this.#routedMs.get(requestId) ?? 0
     const isAfter = (atMs = 0): boolean => atMs > sinceMs
     return (
