@@ -31,7 +31,8 @@ const app = /** @type {HTMLElement} */ (document.getElementById('app'))
 
 /** What the address says after its `#`: never anything that is secret. */
 const placeIn = () => {
-  const parts = location.hash.replace(/^#\/?/, '').split('/').map(decodePart)
+  const [path = ''] = location.hash.replace(/^#\/?/, '').split('?')
+  const parts = path.split('/').map(decodePart)
   const [first = '', second = '', third = '', fourth = ''] = parts
   return first === 'w'
     ? { scope: second, view: third, parameter: fourth }

@@ -1,5 +1,5 @@
 // @ts-check
-import { h, replace } from './dom.js'
+import { h, pause, replace } from './dom.js'
 import { count } from './format.js'
 import { cellOf, decimalsIn, errorPanel, headerOf } from './parts.js'
 
@@ -7,6 +7,9 @@ const rowPixels = 36
 const rowsBeyond = 12
 /** The next page is asked for when so many rows are left below. */
 const rowsAhead = 400
+const liveMs = 3_000
+/** As many as a page has: no more are new at once. */
+const liveRows = 500
 
 /**
  * @template Row
@@ -16,7 +19,8 @@ const rowsAhead = 400
  *   read: (cursor: string | undefined) => Promise<import('./types.d.ts').Page<Row>>,
  *   signal: AbortSignal,
  *   empty: string,
- * }} Options
+ *   live?: { idOf: (row: Row) => string, isOn: () => boolean },
+ * }} Options `live`: new rows appear at the top while it is on and the top is in sight
  */
 
 /** Stands for the rows above or below those in the document.
@@ -72,9 +76,32 @@ class VirtualTable {
   }
 
   async begin() {
+    this.#scroller.setAttribute('aria-busy', 'true')
     await this.#readOn()
-    if (this.#cursor === null && this.#rows.length === 0)
+    this.#scroller.removeAttribute('aria-busy')
+    if (this.#options.live !== undefined) void this.#follow(this.#options.live)
+    else if (this.#cursor === null && this.#rows.length === 0)
       replace(this.element, h('p', { class: 'empty' }, this.#options.empty))
+  }
+
+  /** @param {NonNullable<Options<Row>['live']>} live */
+  async #follow({ idOf, isOn }) {
+    const { read, signal } = this.#options
+    const none = h('p', { class: 'empty' }, this.#options.empty)
+    this.element.append(none)
+    while (!signal.aborted) {
+      none.hidden = this.#rows.length > 0
+      await pause(liveMs, signal)
+      if (!isOn() || this.#isReading || this.#scroller.scrollTop > 0 || document.hidden) continue
+      // The next refresh is soon; what the filters ask for says itself what is wrong.
+      const page = await read(undefined).catch(() => null)
+      if (page === null || signal.aborted) continue
+      const [first] = this.#rows
+      const place = first === undefined ? -1 : page.data.findIndex((row) => idOf(row) === idOf(first))
+      if (place === 0 || page.data.length === 0) continue
+      this.#rows = place < 0 ? [] : page.data.slice(0, place).concat(this.#rows)
+      this.#take(place < 0 ? page : { data: [], next_cursor: this.#cursor ?? null })
+    }
   }
 
   /** @param {number} place */
@@ -109,7 +136,11 @@ class VirtualTable {
   #take({ data, next_cursor }) {
     this.#rows.push(...data)
     this.#cursor = next_cursor
-    this.#decimals = decimalsIn(this.#options.columns, data, this.#decimals)
+    this.#decimals = decimalsIn(
+      this.#options.columns,
+      data.length === 0 ? this.#rows.slice(0, liveRows) : data,
+      this.#decimals,
+    )
     this.#shown = { first: -1, last: -1 }
     this.#tell()
     this.#drawSoon()

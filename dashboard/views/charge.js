@@ -2,7 +2,7 @@
 import { h, replace } from '../dom.js'
 import { count, money, words } from '../format.js'
 import { errorPanel, facts, heading, load, section, state, table, time, usd } from '../parts.js'
-import { download } from './statement.js'
+import { download } from '../export.js'
 
 /** @typedef {import('../types.d.ts').Explanation} Explanation */
 /**

@@ -1,9 +1,9 @@
 // @ts-check
 import { ask } from '../dialogs.js'
 import { h } from '../dom.js'
+import { download } from '../export.js'
 import { field, heading, load, section, state, table } from '../parts.js'
 import { readAll } from '../session.js'
-import { download } from './statement.js'
 
 /** @typedef {import('../types.d.ts').Period} Period */
 /** @typedef {import('../types.d.ts').Unfinished} Unfinished */

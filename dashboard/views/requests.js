@@ -1,11 +1,17 @@
 // @ts-check
-import { h, renewed, replace } from '../dom.js'
+import { filterForm, h, renewed, replace } from '../dom.js'
+import { csvExport } from '../export.js'
 import { count, duration, words } from '../format.js'
 import { field, heading, idLink, select, state, time } from '../parts.js'
+import { readAll } from '../session.js'
 import { virtualTable } from '../virtual-table.js'
 import { filterInput, surfaceSelect } from './spend.js'
 
 /** @typedef {import('../types.d.ts').Request} Request */
+/** @typedef {import('../types.d.ts').Key} Key */
+/** @typedef {import('../views.d.ts').ViewContext} ViewContext */
+
+const pageRows = 500
 
 /** @param {Request} request */
 const ending = ({ status, reason }) =>
@@ -14,30 +20,90 @@ const ending = ({ status, reason }) =>
     : h('span', { title: reason }, state(String(status), 'bad'), ` ${words(reason)}`)
 
 /** The last call upstream: who answered, or failed last. @param {Request} request */
-const lastCall = ({ attempts }) => {
-  const last = attempts.findLast(({ outcome }) => outcome !== 'passed_over')
+const lastCallOf = ({ attempts }) => attempts.findLast(({ outcome }) => outcome !== 'passed_over')
+
+/** @param {Request} request */
+const providerText = (request) => {
+  const last = lastCallOf(request)
   if (last === undefined) return 'none'
-  const { provider, deployment, upstream_request_id: id } = last
-  return h('span', { title: id ?? '' }, deployment === null ? provider : `${provider} · ${deployment}`)
+  return last.deployment === null ? last.provider : `${last.provider} · ${last.deployment}`
 }
 
-/** @param {import('../views.d.ts').ViewContext} context @returns {import('../parts.js').Column<Request>[]} */
-const columnsOf = ({ hrefTo }) => [
+/** @param {Request} request */
+const tokensText = ({ tokens }) =>
+  Object.entries(tokens ?? {})
+    .map(([kind, number]) => `${words(kind)} ${count(number)}`)
+    .join(' · ')
+
+/** @param {Request} request */
+const tagsText = ({ tags }) =>
+  Object.entries(tags)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ')
+
+/** @param {string} text */
+const titled = (text) => h('span', { title: text }, text)
+
+/** @param {ViewContext} context @param {ReadonlyMap<string, string>} names @returns {import('../parts.js').Column<Request>[]} */
+const columnsOf = ({ hrefTo }, names) => [
   { name: 'Time', className: 'wide-time', cell: ({ at }) => time(at) },
   { name: 'Request', className: 'reference', cell: ({ id }) => idLink(id, hrefTo('charges', id)) },
-  { name: 'Status', className: 'wrap', cell: ending },
+  { name: 'Status', className: 'status', cell: ending },
+  { name: 'Asked for', className: 'model', cell: ({ model }) => titled(model) },
+  { name: 'Served by', className: 'model', cell: ({ served_model: served }) => titled(served ?? '') },
   {
-    name: 'Model',
-    className: 'name',
-    cell: ({ model, served_model: served }) => h('span', { title: `asked for: ${model}` }, served ?? model),
+    name: 'Provider',
+    className: 'provider',
+    cell: (request) => h('span', { title: lastCallOf(request)?.upstream_request_id ?? '' }, providerText(request)),
   },
-  { name: 'Provider', className: 'kind', cell: lastCall },
-  { name: 'Calls', numeric: true, cell: ({ attempts }) => count(attempts.length) },
-  { name: 'In', numeric: true, className: 'tokens', cell: ({ prompt_tokens }) => count(prompt_tokens) },
-  { name: 'Out', numeric: true, className: 'tokens', cell: ({ output_tokens }) => count(output_tokens) },
-  { name: 'Took', numeric: true, cell: ({ duration_ms: ms }) => (ms < 10_000 ? `${ms} ms` : duration(ms)) },
+  { name: 'Calls', numeric: true, className: 'few', cell: ({ attempts }) => count(attempts.length) },
+  {
+    name: 'In',
+    numeric: true,
+    className: 'tokens',
+    cell: (request) => h('span', { title: tokensText(request) }, count(request.prompt_tokens)),
+  },
+  {
+    name: 'Out',
+    numeric: true,
+    className: 'tokens',
+    cell: (request) => h('span', { title: tokensText(request) }, count(request.output_tokens)),
+  },
+  {
+    name: 'Cached',
+    numeric: true,
+    className: 'tokens',
+    cell: ({ tokens }) => count(tokens === null ? null : (tokens['cache_read'] ?? 0)),
+  },
+  {
+    name: 'Took',
+    numeric: true,
+    className: 'tokens',
+    cell: ({ duration_ms: ms }) => (ms < 10_000 ? `${ms} ms` : duration(ms)),
+  },
   { name: 'USD', className: 'amount', cell: () => null, amount: ({ total }) => total },
+  { name: 'Key', className: 'provider', cell: ({ key }) => titled(names.get(key) ?? key) },
+  { name: 'Tags', className: 'provider', cell: (request) => titled(tagsText(request)) },
 ]
+
+const exported = /** @type {const} */ ([
+  ...['id', 'at', 'duration_ms', 'key', 'surface', 'model', 'served_model', 'status', 'reason'],
+  ...['prompt_tokens', 'output_tokens', 'total'],
+])
+
+/** The controls by the name that each has in the address. */
+const filtersOf = () => ({
+  status: select([
+    ['', 'All'],
+    ['ok', 'Answered'],
+    ['failed', 'Failed'],
+  ]),
+  model: filterInput('openai/gpt-5-mini'),
+  surface: surfaceSelect(),
+  key: select([['', 'All keys']]),
+  reason: filterInput('upstream_error'),
+  id: filterInput('ours, or the provider’s'),
+})
 
 /** @type {import('../views.d.ts').View} */
 export const requests = {
@@ -45,43 +111,92 @@ export const requests = {
   title: 'Requests',
   permission: 'read_money',
   show: (context) => {
-    const { session, scope, root, signal } = context
-    const status = select([
-      ['', 'All'],
-      ['ok', 'Answered'],
-      ['failed', 'Failed'],
-    ])
-    const model = filterInput('openai/gpt-5-mini')
-    const surface = surfaceSelect()
-    const upstreamId = filterInput()
+    const { session, scope, root, signal, hrefTo } = context
+    const filters = filtersOf()
+    const controls = Object.entries(filters)
+    const live = h('input', { type: 'checkbox', checked: true })
     const rows = h('div')
     const nextSignal = renewed(signal)
+    /** @type {Map<string, string>} */
+    const names = new Map()
+    const chosen = () => Object.fromEntries(controls.map(([name, { value }]) => [name, value.trim()]))
+    const fillFromAddress = () => {
+      const asked = new URLSearchParams(location.hash.split('?')[1] ?? '')
+      for (const [name, control] of controls) control.value = asked.get(name) ?? ''
+    }
+    /** @param {AbortSignal} here @returns {(cursor: string | undefined) => Promise<import('../types.d.ts').Page<Request>>} */
+    const reading = (here) => {
+      const { id = '', ...wanted } = chosen()
+      /** @param {Record<string, string>} named @param {string | undefined} cursor @returns {Promise<import('../types.d.ts').Page<Request>>} */
+      const read = (named, cursor) =>
+        session.ledger(scope, '/requests', { ...wanted, ...named, cursor, limit: pageRows }, here)
+      return async (cursor) => {
+        if (id === '') return read({}, cursor)
+        const own = cursor === undefined ? await read({ id }, cursor) : { data: [] }
+        return own.data.length > 0 ? /** @type {any} */ (own) : read({ upstream_request_id: id }, cursor)
+      }
+    }
     const show = () => {
       const here = nextSignal()
-      const named = { model: model.value.trim(), upstream_request_id: upstreamId.value.trim() }
-      const query = { status: status.value, surface: surface.value, ...named, limit: 500 }
       const { element } = virtualTable({
         label: 'Requests',
-        columns: columnsOf(context),
-        read: (cursor) => session.ledger(scope, '/requests', { ...query, cursor }, here),
+        columns: columnsOf(context, names),
+        read: reading(here),
         signal: here,
         empty: 'No request here. Each that was routed to a model appears a moment after its end, failed ones included.',
+        live: { idOf: ({ id }) => id, isOn: () => live.checked },
       })
+      element.classList.add('wide')
       replace(rows, element)
     }
+    const change = () => {
+      const given = Object.entries(chosen()).filter(([, value]) => value !== '')
+      const query = new URLSearchParams(given).toString()
+      history.replaceState(null, '', `${hrefTo('requests')}${query === '' ? '' : `?${query}`}`)
+      show()
+    }
+    const { button, status } = csvExport({
+      columns: [
+        ...exported.map((name) => /** @type {const} */ ([name, (/** @type {any} */ row) => row[name]])),
+        ['tokens', tokensText],
+        ['provider', providerText],
+        ['upstream_request_id', (request) => lastCallOf(request)?.upstream_request_id ?? null],
+        ['tags', tagsText],
+      ],
+      reading: () => reading(signal),
+      fileName: () => `requests-${scope ?? session.workspace?.id ?? 'workspace'}.csv`,
+      signal,
+    })
     root.append(
-      heading('Requests'),
-      h(
-        'div',
-        { class: 'filters' },
-        field('Status', status),
-        field('Model', model),
-        field('Surface', surface),
-        field('Provider’s request id', upstreamId),
+      heading('Requests', h('span', { class: 'buttons' }, h('label', { class: 'check' }, live, 'Live'), button)),
+      filterForm(
+        field('Status', filters.status),
+        field('Model', filters.model),
+        field('Surface', filters.surface),
+        field('Key', filters.key),
+        field('Reason', filters.reason),
+        field('Id', filters.id),
       ),
+      status,
       rows,
     )
-    for (const control of [status, model, surface, upstreamId]) control.addEventListener('change', show)
-    show()
+    for (const [, control] of controls) control.addEventListener('change', change)
+    const fillKeys = async () => {
+      const keys = /** @type {Key[]} */ (
+        await readAll((cursor) => session.ledger(scope, '/keys', { cursor, limit: 1000 }, signal))
+      )
+      for (const { id, name } of keys) {
+        names.set(id, name)
+        filters.key.append(h('option', { value: id }, name))
+      }
+    }
+    // Names are of use and not needed.
+    void fillKeys()
+      .catch(() => undefined)
+      .then(() => {
+        if (signal.aborted) return
+        fillFromAddress()
+        show()
+      })
   },
 }

@@ -1,8 +1,8 @@
 // @ts-check
-import { csvLine } from '../csv.js'
 import { filterForm, h, renewed, replace } from '../dom.js'
-import { count, ownTimeZone, rangeOf, words } from '../format.js'
-import { errorPanel, facts, field, heading, idLink, isNarrow, select, time, usd } from '../parts.js'
+import { csvExport } from '../export.js'
+import { ownTimeZone, rangeOf, words } from '../format.js'
+import { facts, field, heading, idLink, isNarrow, select, time, usd } from '../parts.js'
 import { virtualTable } from '../virtual-table.js'
 
 /** @typedef {import('../types.d.ts').Movement} Movement */
@@ -29,13 +29,6 @@ const exported = /** @type {const} */ ([
   'upstream_request_id',
   'event_at',
 ])
-
-/** @param {BlobPart[]} parts @param {string} type @param {string} name */
-export const download = (parts, type, name) => {
-  const url = URL.createObjectURL(new Blob(parts, { type }))
-  h('a', { href: url, download: name }).click()
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
-}
 
 /** @param {(view: string, parameter?: string) => string} hrefTo @returns {import('../parts.js').Column<Movement>[]} */
 const columnsOf = (hrefTo) => {
@@ -106,52 +99,6 @@ const filtersOf = () => {
   }
 }
 
-/**
- * Every page of a query as CSV, every digit as it is in the ledger. Resolves with the number of rows; the file is saved unless the view was
- * left.
- *
- * @param {(cursor: string | undefined) => Promise<Statement>} read
- * @param {{ fileName: string, signal: AbortSignal, onRows: (rows: number) => void }} options
- */
-const exportAll = async (read, { fileName, signal, onRows }) => {
-  const parts = [csvLine(exported)]
-  /** @type {string | undefined} */
-  let cursor
-  let rows = 0
-  do {
-    const page = await read(cursor)
-    parts.push(page.data.map((row) => csvLine(exported.map((name) => row[name]))).join(''))
-    rows += page.data.length
-    onRows(rows)
-    cursor = page.next_cursor ?? undefined
-  } while (cursor !== undefined && !signal.aborted)
-  if (!signal.aborted) download(parts, 'text/csv', fileName)
-  return rows
-}
-
-/** The button and what it says of its work.
- *
- * @param {(told: HTMLElement) => Promise<void>} work
- */
-const exportButton = (work) => {
-  const told = h('p', { role: 'status', class: 'muted small' })
-  const button = h('button', { type: 'button' }, 'Export CSV')
-  const run = async () => {
-    button.disabled = true
-    try {
-      await work(told)
-    } catch (fault) {
-      replace(
-        told,
-        errorPanel(fault, () => void run()),
-      )
-    }
-    button.disabled = false
-  }
-  button.addEventListener('click', () => void run())
-  return { button, told }
-}
-
 /** @type {import('../views.d.ts').View} */
 export const statement = {
   name: 'statement',
@@ -182,16 +129,14 @@ export const statement = {
       })
       replace(rows, element)
     }
-    const { button, told } = exportButton(async (status) => {
-      const name = fileName(scope ?? session.workspace?.id ?? 'workspace')
-      const onRows = (/** @type {number} */ read) => {
-        status.textContent = `${count(read)} rows read…`
-      }
-      const exportedRows = await exportAll(reading(query()), { fileName: name, signal, onRows })
-      status.textContent = `${count(exportedRows)} rows exported, every digit as it is in the ledger.`
+    const { button, status } = csvExport({
+      columns: exported.map((name) => /** @type {const} */ ([name, (/** @type {Movement} */ row) => row[name]])),
+      reading: () => reading(query()),
+      fileName: () => fileName(scope ?? session.workspace?.id ?? 'workspace'),
+      signal,
     })
     const zones = `The days From and To are whole UTC days. Times in the table are in your time zone (${ownTimeZone()}), with UTC on hover.`
-    root.append(heading('Statement', button), form, h('p', { class: 'muted small' }, zones), told, sums, rows)
+    root.append(heading('Statement', button), form, h('p', { class: 'muted small' }, zones), status, sums, rows)
     for (const control of controls) control.addEventListener('change', show)
     show()
   },

@@ -18,6 +18,7 @@ export const requestsParameters = {
   model: parameters.modelParameter,
   key: parameters.keyParameter,
   surface: parameters.surfaceParameter,
+  id: parameters.matchingParameter(/^[!-~]{1,256}$/, 'the id of a request'),
   upstream_request_id: parameters.matchingParameter(/^[!-~]{1,256}$/, "the provider's own id of a call"),
   cursor: tokenCursor,
   limit: parameters.limitParameter,
@@ -41,6 +42,7 @@ const toResponse = (request: RequestPage['requests'][number]): LedgerRequestsRes
   })),
   prompt_tokens: request.promptTokens,
   output_tokens: request.outputTokens,
+  tokens: request.tokens,
   tags: request.tags ?? {},
   total: formatUsd(request.totalPicos),
 })

@@ -253,6 +253,12 @@ export type LedgerRequestsResponse = {
     readonly prompt_tokens: number | null
     readonly output_tokens: number | null
     /**
+     * By kind, those above zero; null for one that failed.
+     */
+    readonly tokens: {
+      readonly [k: string]: number
+    } | null
+    /**
      * Of the request.
      */
     readonly tags: {

@@ -167,6 +167,7 @@ t.test('requests that have ended, failed ones included, by status, model and the
   t.same(await readAll('requests?upstream_request_id=req_%22named'), [all[0]])
   t.match(all[0], { attempts: [{ upstream_request_id: 'req_"named', provider: 'openai', deployment: null }] })
   t.equal((await readAll('requests?upstream_request_id=req_1')).length, 25)
+  t.same(await readAll(`requests?id=${(all[0] as { readonly id: string }).id}`), [all[0]])
 })
 
 t.test('what a client asks for wrongly is named', async (t) => {

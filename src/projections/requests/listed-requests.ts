@@ -12,6 +12,7 @@ import {
   type StatementRange,
   type StatementSpan,
 } from '../statements/queries.ts'
+import { usageColumnNames } from '../usage/table.ts'
 
 interface ListedRequest {
   readonly id: string
@@ -31,6 +32,8 @@ interface ListedRequest {
   /** Null for one that failed. */
   readonly promptTokens: number | null
   readonly outputTokens: number | null
+  /** By kind, those above zero; null for one that failed. */
+  readonly tokens: Readonly<Record<string, number>> | null
   readonly totalPicos: bigint
   readonly tags: Readonly<Record<string, string>> | null
   readonly routedAt: Date
@@ -38,6 +41,7 @@ interface ListedRequest {
 }
 
 export interface RequestQuery extends StatementRange {
+  readonly id?: string | undefined
   readonly status?: 'ok' | 'failed' | undefined
   /** As asked for, or as served. */
   readonly model?: string | undefined
@@ -55,27 +59,29 @@ export interface RequestPage {
   readonly next: EntryPosition | null
 }
 
-const selectNewest = (db: ReadModels, workspaceId: string, span: StatementSpan) =>
+const selectNewest = (db: ReadModels, workspaceId: string, span: StatementSpan, id?: string) =>
   db
     .selectFrom('requests')
     .selectAll()
     .where('workspace_id', '=', workspaceId)
+    .$if(id !== undefined, (query) => query.where('request_id', '=', id!))
     .where(isInSpan(span))
     .orderBy('sequence', 'desc')
     .orderBy('event_index', 'desc')
     .limit(projectionLimits.requestsScannedMax)
 
 const findRows = (db: ReadModels, workspaceId: string, span: StatementSpan, wanted: RequestQuery) => {
-  const { status, model, key, surface, reason, upstreamRequestId, limit } = wanted
+  const { id, status, model, key, surface, reason, upstreamRequestId, limit } = wanted
   let query = db
-    .selectFrom(selectNewest(db, workspaceId, span).as('asked'))
+    .selectFrom(selectNewest(db, workspaceId, span, id).as('asked'))
     .leftJoin('usage_entries as used', (join) =>
       join.on(
         sql<boolean>`(used.workspace_id, used.sequence, used.event_index) = (${workspaceId}, asked.sequence, asked.event_index)`,
       ),
     )
     .selectAll('asked')
-    .select(['used.prompt_total', 'used.output_total', 'used.tags'])
+    .select(usageColumnNames.map((column) => `used.${column}` as const))
+    .select('used.tags')
     .orderBy('asked.sequence', 'desc')
     .orderBy('asked.event_index', 'desc')
     .limit(limit + 1)
@@ -94,6 +100,13 @@ const findRows = (db: ReadModels, workspaceId: string, span: StatementSpan, want
   return query.execute()
 }
 
+const tokensOf = (row: Awaited<ReturnType<typeof findRows>>[number]): ListedRequest['tokens'] =>
+  row.prompt_total === null
+    ? null
+    : Object.fromEntries(
+        usageColumnNames.map((column) => [column, Number(row[column])] as const).filter(([, tokens]) => tokens > 0),
+      )
+
 const listed = (row: Awaited<ReturnType<typeof findRows>>[number]): ListedRequest => ({
   id: row.request_id,
   sequence: Number(row.sequence),
@@ -108,6 +121,7 @@ const listed = (row: Awaited<ReturnType<typeof findRows>>[number]): ListedReques
   attempts: row.attempts,
   promptTokens: row.prompt_total === null ? null : Number(row.prompt_total),
   outputTokens: row.output_total === null ? null : Number(row.output_total),
+  tokens: tokensOf(row),
   totalPicos: parsePicos(row.total),
   tags: restoredTags(row.tags),
   routedAt: row.routed_at,
@@ -142,5 +156,6 @@ export const selectRequests = async (
   const last = requests.at(-1)
   if (rows.length > wanted.limit && last !== undefined)
     return { requests, next: { sequence: last.sequence, eventIndex: last.eventIndex, line: 0 } }
+  if (wanted.id !== undefined) return { requests, next: null }
   return { requests, next: await findScanned(db, workspaceId, span) }
 }

@@ -1,0 +1,79 @@
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import {
+  axeViolations,
+  findChromium,
+  goTo,
+  openBrowser,
+  openVisitor,
+  signIn,
+  toHash,
+  withoutChromium,
+} from './browser.ts'
+import { failedFacts, requestFacts, sayAgo } from './seed.ts'
+import { openWorld, tablesCaughtUp } from './world.ts'
+
+const chromium = findChromium()
+const rowsOf = (page: Page) => page.locator('.virtual tbody:not([aria-hidden]) tr')
+
+t.test('requests on the page', { skip: chromium === null && withoutChromium }, async (t) => {
+  const world = await openWorld(t)
+  const { account, keyId, url } = world
+  const { page, complaints } = await openVisitor(t, await openBrowser(t, chromium!), { width: 1_900 })
+  page.setDefaultTimeout(30_000)
+  await signIn(page, url, account.secret)
+  await goTo(page, 'Requests')
+  await rowsOf(page).first().waitFor()
+
+  await t.test('filters are in the address', async (t) => {
+    await page.getByLabel('Status').selectOption('failed')
+    await page.getByText('1 row', { exact: true }).waitFor()
+    await page.getByLabel('Reason').fill('upstream_error')
+    await page.keyboard.press('Tab')
+    t.match(page.url(), /#\/requests\?status=failed&reason=upstream_error$/)
+    await toHash(page, '#/requests?model=openai%2Fgpt-5-mini&surface=responses')
+    await page.getByText('15 rows', { exact: true }).waitFor()
+    t.equal(await page.getByLabel('Model').inputValue(), 'openai/gpt-5-mini')
+    t.equal(await page.getByLabel('Surface').inputValue(), 'responses')
+  })
+
+  await t.test('a request is found by its id and by that of the provider', async (t) => {
+    await toHash(page, '#/requests?id=request-3-1')
+    await page.getByText('1 row', { exact: true }).waitFor()
+    t.match(await rowsOf(page).first().innerText(), /request-3-1\s+200\s+anthropic\/claude-sonnet-5/)
+    await page.getByLabel('Id').fill('req_1')
+    await page.keyboard.press('Enter')
+    await page.getByText(/^4\d rows$/).waitFor()
+    t.same(await axeViolations(page), [])
+  })
+
+  await t.test('new requests appear at the top', async (t) => {
+    await toHash(page, '#/requests?status=failed')
+    await page.getByText('1 row', { exact: true }).waitFor()
+    await sayAgo(world, 0, [
+      ...failedFacts(account.workspaceId, keyId, 'request-live'),
+      ...requestFacts(account, { id: 'request-answered', keyId, model: 'openai/gpt-5-mini', tokens: 7 }),
+    ])
+    await tablesCaughtUp(world)
+    await page.getByText('2 rows', { exact: true }).waitFor()
+    t.match(await rowsOf(page).first().innerText(), 'request-live')
+    t.match(await rowsOf(page).last().innerText(), 'request-failed')
+  })
+
+  await t.test('what the filters choose is exported to the digit', async (t) => {
+    await toHash(page, '#/requests?id=request-3-1')
+    await page.getByText('1 row', { exact: true }).waitFor()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export CSV' }).click(),
+    ])
+    t.equal(download.suggestedFilename(), 'requests-acme.csv')
+    const [head, row] = (await readFile(await download.path(), 'utf8')).split('\r\n')
+    const headers = { authorization: `Bearer ${account.secret}` }
+    const answer = await fetch(`${url}/v1/ledger/requests?id=request-3-1`, { headers })
+    const [shown] = ((await answer.json()) as { readonly data: readonly { readonly total: string }[] }).data
+    t.equal(row?.split(',')[head?.split(',').indexOf('total') ?? 0], shown?.total)
+  })
+  t.same(complaints, [])
+})
