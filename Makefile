@@ -123,6 +123,10 @@ fuzz: node_modules/.installed ## The long form of the fuzz: FUZZ_RUNS (100000), 
 page: node_modules/.installed ## The long form of the dashboard's test: DASHBOARD_ROWS (100000)
 	DASHBOARD_ROWS=$${DASHBOARD_ROWS:-100000} tap -t 3600 test/dashboard/page.spec.ts $(ARGS)
 
+.PHONY: pictures
+pictures: node_modules/.installed ## What each view of the dashboard looks like, into docs/pictures/, with the checks of every view
+	DASHBOARD_PICTURES=docs/pictures tap -t 600 test/dashboard/views.spec.ts $(ARGS)
+
 oracle: node_modules/.installed ## Charge usages as LiteLLM's calculator and genai-prices do, fetched from PyPI: ORACLE_USAGES (40000), ORACLE_SEED (1)
 	node test/oracle/main.ts
 

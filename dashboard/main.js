@@ -12,6 +12,7 @@ import { keys } from './views/keys.js'
 import { months } from './views/months.js'
 import { overview } from './views/overview.js'
 import { plans } from './views/plans.js'
+import { playground } from './views/playground.js'
 import { prices } from './views/prices.js'
 import { requests } from './views/requests.js'
 import { routing } from './views/routing.js'
@@ -24,7 +25,7 @@ import { workspaces } from './views/workspaces.js'
 /** @typedef {import('./session.js').Session} Session */
 /** @typedef {import('./views.d.ts').View} View */
 
-const ofWorkspace = [overview, spend, statement, requests, charges, videos, tail, findings, health]
+const ofWorkspace = [overview, spend, statement, requests, charges, videos, playground, tail, findings, health]
 const ofAll = [home, workspaces, prices, routing, plans, months, audit, tail, findings, health]
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))

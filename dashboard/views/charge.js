@@ -1,8 +1,8 @@
 // @ts-check
 import { h, replace } from '../dom.js'
-import { count, money, words } from '../format.js'
-import { errorPanel, facts, heading, load, section, state, table, time, usd } from '../parts.js'
 import { download } from '../export.js'
+import { count, money, words } from '../format.js'
+import { errorPanel, expandable, facts, heading, load, section, state, table, time, usd } from '../parts.js'
 
 /** @typedef {import('../types.d.ts').Explanation} Explanation */
 /**
@@ -36,7 +36,7 @@ const basis = ({ usage }) => {
 }
 
 /** @param {Explanation} explanation */
-const bill = (explanation) => {
+export const bill = (explanation) => {
   const { charge, net } = explanation
   if (charge === null) return [h('p', { class: 'empty' }, 'Nothing was charged.')]
   /** @type {Column<(typeof charge.lines)[number]>[]} */
@@ -87,7 +87,7 @@ const price = ({ price: sheet }) =>
           ...(sheet.sequence === undefined
             ? []
             : [/** @type {const} */ (['Published in frame', count(sheet.sequence)])]),
-          ['Source', h('span', { class: 'breaks' }, sheet.source)],
+          ['Source', expandable(sheet.source)],
           ...Object.entries(sheet.per_million_tokens ?? {}).map(
             ([name, amount]) => /** @type {const} */ ([`${words(name)}, per million`, usd(String(amount))]),
           ),

@@ -5,6 +5,7 @@ import { dayMs, dayText, duration, money, roughly, runwayText, sumOf, utcDayAt, 
 import { day, facts, heading, idLink, load, section, table, time, usd } from '../parts.js'
 import { readAll } from '../session.js'
 import { moneyButtons } from './account.js'
+import { firstUse } from './playground.js'
 
 /** @typedef {import('../types.d.ts').Wallet} Wallet */
 /** @typedef {import('../types.d.ts').Hold} Hold */
@@ -66,6 +67,14 @@ const figures = (wallet) => [
     ['Fees', usd(wallet.fees)],
     ['Corrections', usd(wallet.adjustments)],
     ['Lapsed', usd(wallet.lapsed)],
+    ...(wallet.plan === null
+      ? []
+      : [
+          /** @type {const} */ ([
+            `Plan ${wallet.plan.name}, ${wallet.plan.renews ? 'renewed' : 'ends'}`,
+            time(wallet.plan.expires_at),
+          ]),
+        ]),
   ]),
 ]
 
@@ -107,6 +116,7 @@ export const overview = {
         session.isAdmin ? h('span', { class: 'buttons' }, ...moneyButtons(context, readWallet)) : null,
       ),
       wallet,
+      firstUse(context),
       section(h('h2', {}, `Spend, last ${chartDays} days (UTC)`), spend),
       section(h('h2', {}, 'Open holds'), holds),
     )

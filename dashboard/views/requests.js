@@ -49,14 +49,12 @@ const columnsOf = ({ hrefTo }, names) => [
   { name: 'Time', className: 'wide-time', cell: ({ at }) => time(at) },
   { name: 'Request', className: 'reference', cell: ({ id }) => idLink(id, hrefTo('charges', id)) },
   { name: 'Status', className: 'status', cell: ending },
-  { name: 'Asked for', className: 'model', cell: ({ model }) => titled(model) },
-  { name: 'Served by', className: 'model', cell: ({ served_model: served }) => titled(served ?? '') },
   {
-    name: 'Provider',
-    className: 'provider',
-    cell: (request) => h('span', { title: lastCallOf(request)?.upstream_request_id ?? '' }, providerText(request)),
+    name: 'Model',
+    className: 'model',
+    cell: ({ model, served_model: served }) => h('span', { title: `asked for: ${model}` }, served ?? model),
   },
-  { name: 'Calls', numeric: true, className: 'few', cell: ({ attempts }) => count(attempts.length) },
+  { name: 'USD', className: 'amount', cell: () => null, amount: ({ total }) => total },
   {
     name: 'In',
     numeric: true,
@@ -81,7 +79,13 @@ const columnsOf = ({ hrefTo }, names) => [
     className: 'tokens',
     cell: ({ duration_ms: ms }) => (ms < 10_000 ? `${ms} ms` : duration(ms)),
   },
-  { name: 'USD', className: 'amount', cell: () => null, amount: ({ total }) => total },
+  {
+    name: 'Provider',
+    className: 'provider',
+    cell: (request) => h('span', { title: lastCallOf(request)?.upstream_request_id ?? '' }, providerText(request)),
+  },
+  { name: 'Calls', numeric: true, className: 'few', cell: ({ attempts }) => count(attempts.length) },
+  { name: 'Asked for', className: 'model', cell: ({ model }) => titled(model) },
   { name: 'Key', className: 'provider', cell: ({ key }) => titled(names.get(key) ?? key) },
   { name: 'Tags', className: 'provider', cell: (request) => titled(tagsText(request)) },
 ]
@@ -115,7 +119,7 @@ export const requests = {
     const filters = filtersOf()
     const controls = Object.entries(filters)
     const live = h('input', { type: 'checkbox', checked: true })
-    const rows = h('div')
+    const rows = h('div', { 'aria-busy': 'true' })
     const nextSignal = renewed(signal)
     /** @type {Map<string, string>} */
     const names = new Map()
@@ -147,6 +151,7 @@ export const requests = {
         live: { idOf: ({ id }) => id, isOn: () => live.checked },
       })
       element.classList.add('wide')
+      rows.removeAttribute('aria-busy')
       replace(rows, element)
     }
     const change = () => {

@@ -135,7 +135,7 @@ export const spend = {
   permission: 'read_money',
   show: ({ session, scope, root, signal }) => {
     const { model, key, controls, form, first, query, labels } = filtersOf()
-    const results = h('div', { class: 'stack' })
+    const results = h('div', { class: 'stack', 'aria-busy': 'true' })
     const nextSignal = renewed(signal)
     /** @type {Map<string, string>} */
     const names = new Map()
@@ -150,6 +150,7 @@ export const spend = {
       return readAll((cursor) => session.ledger(scope, '/usage', { ...wanted, cursor }, signal))
     }
     const show = () => {
+      results.removeAttribute('aria-busy')
       const here = nextSignal()
       const days = h('div')
       void load(

@@ -18,7 +18,18 @@ interface Visit {
 }
 
 const ownVisits: readonly Visit[] = [
-  ...['overview', 'spend', 'statement', 'requests', 'charges', 'videos', 'tail', 'findings', 'health'].map((name) => ({
+  ...[
+    'overview',
+    'spend',
+    'statement',
+    'requests',
+    'charges',
+    'videos',
+    'playground',
+    'tail',
+    'findings',
+    'health',
+  ].map((name) => ({
     name,
     hash: `#/${name}`,
   })),

@@ -1,0 +1,58 @@
+import t from 'tap'
+import { issueKey } from '../../src/administration/account-changes.ts'
+import { chat, chatBody } from '../support/clients.ts'
+import { runtime } from '../support/gateway.ts'
+import { axeViolations, findChromium, openBrowser, openVisitor, signIn, toHash, withoutChromium } from './browser.ts'
+import { adminToken, openWorld } from './world.ts'
+
+const chromium = findChromium()
+
+t.test('the playground and the first use', { skip: chromium === null && withoutChromium }, async (t) => {
+  const world = await openWorld(t)
+  const { account, operator, url } = world
+  const { page, complaints } = await openVisitor(t, await openBrowser(t, chromium!))
+  page.setDefaultTimeout(30_000)
+
+  await t.test('a prompt is answered with its bill', async (t) => {
+    await signIn(page, url, account.secret)
+    await toHash(page, '#/playground')
+    await page.getByRole('row', { name: /openai\/plain 1\.00 2\.00/ }).waitFor()
+    await page.getByLabel('Key of this workspace').fill(account.secret)
+    await page.getByLabel('Model', { exact: true }).fill('openai/plain')
+    await page.getByLabel('Prompt').fill('Say "hello".')
+    for (const surface of ['chat', 'responses', 'messages']) {
+      await page.getByLabel('Surface').selectOption(surface)
+      await page.getByRole('button', { name: 'Send' }).click()
+      const link = page.getByRole('link', { name: 'The charge, explained' })
+      await link.waitFor()
+      t.not(await page.locator('.answer').innerText(), '', `${surface}: the text`)
+      const id = (await link.getAttribute('href'))?.split('/').at(-1)
+      const headers = { authorization: `Bearer ${account.secret}` }
+      const answer = await fetch(`${url}/v1/ledger/charges/${id}`, { headers })
+      const { charge } = (await answer.json()) as { readonly charge: { readonly total: string } }
+      t.match(await page.locator('.total').innerText(), charge.total, `${surface}: the bill`)
+    }
+    t.match(
+      await page.getByRole('region', { name: 'The call in curl' }).innerText(),
+      /\/v1\/messages[\s\S]*openai\/plain/,
+    )
+    t.notMatch(await page.content(), account.secret)
+    t.same(await axeViolations(page), [])
+    await page.getByLabel('Model', { exact: true }).fill('openai/unknown')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByRole('alert').getByText('openai/unknown').waitFor()
+  })
+
+  await t.test('an empty workspace shows the next step and its first request', async (t) => {
+    await operator.openAccount('fresh', '1')
+    const { secret } = await issueKey(operator, { workspaceId: 'fresh', name: 'first' }, runtime)
+    await signIn(page, url, adminToken)
+    await toHash(page, '#/w/fresh/overview')
+    await page.getByText('Waiting for the first request…').waitFor()
+    t.same(await axeViolations(page), [])
+    await chat(url, secret, chatBody('openai/plain', false))
+    await page.getByText('The first request is here:').getByRole('link').click()
+    await page.getByRole('heading', { level: 1, name: 'One charge, explained' }).waitFor()
+  })
+  t.same(complaints, [])
+})
