@@ -1,8 +1,18 @@
 // Writes the TypeScript types of every schema, so that the schema stays the one contract, and docs/log-events.md. Run by `make generate`.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { compile, type JSONSchema } from 'json-schema-to-typescript'
+import { createProgram } from '../src/cli/run.ts'
+import { openapiDocument } from '../src/roles/edge/operations.ts'
 import { logEvents } from '../src/runtime/log-events.ts'
 import { renderLogEventsPage } from './log-events-page.ts'
+import {
+  type OpenApiDocument,
+  renderApiPages,
+  renderCommandPages,
+  renderConfigurationPages,
+  renderEventPages,
+} from './reference/pages.ts'
+import type { SchemaDocument } from './reference/schema-tables.ts'
 
 const banner = '// Generated from schemas/ by `make generate`. Do not edit.\n'
 const options = {
@@ -142,3 +152,11 @@ put(
 )
 
 put('../docs/log-events.md', renderLogEventsPage(logEvents))
+
+const referencePages = new Map([
+  ...renderConfigurationPages(readSchema('config.json') as SchemaDocument),
+  ...renderCommandPages(createProgram()),
+  ...renderApiPages(openapiDocument() as unknown as OpenApiDocument),
+  ...renderEventPages(eventTypes.map((type) => readSchema(`events/${type}.v1.json`) as SchemaDocument)),
+])
+for (const [page, text] of referencePages) put(`../docs/reference/${page}.md`, text)

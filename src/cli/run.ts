@@ -10,7 +10,7 @@ const unknownCommand = ({ error, command }: AddHelpTextContext): string => {
   return error && word === 'help' && name !== undefined ? `error: unknown command '${name}'\n` : ''
 }
 
-const createProgram = (): Command => {
+export const createProgram = (): Command => {
   const program = new Command('gateway')
     .description('A model gateway whose bill can be audited.')
     .version(version)

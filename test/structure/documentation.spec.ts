@@ -21,9 +21,17 @@ t.test('a link, an anchor and a path that lead nowhere are found', async (t) => 
 })
 
 t.test('a README that is too long and a banned word are found, code aside', async (t) => {
-  const text = `The log tells \`all\`, \`says\`.\n${'A line.\n'.repeat(250)}`
+  const text = `The log tells \`all\`, \`says\`.\n${'A line.\n'.repeat(180)}`
   t.same(findPageProblems([{ path: 'README.md', text }]), [
     'README.md uses the banned word tells',
-    'README.md has 251 lines, 250 allowed',
+    'README.md has 181 lines, 180 allowed',
+  ])
+})
+
+t.test('a page that is too long and a setting without a description are found', async (t) => {
+  const text = `| setting | type |  |\n|---|---|---|\n| \`a\` | text |  |\n| \`b\` | text | What. |\n${'A line.\n'.repeat(250)}`
+  t.same(findPageProblems([{ path: 'docs/reference/configuration.md', text }]), [
+    'docs/reference/configuration.md has 254 lines, 250 allowed',
+    'docs/reference/configuration.md: `a` has no description',
   ])
 })

@@ -3,7 +3,8 @@ import { dirname, normalize } from 'node:path'
 import { findBannedWordsIn } from './words.ts'
 
 const root = new URL('../../', import.meta.url)
-const readmeLinesMax = 250
+const readmeLinesMax = 180
+const pageLinesMax = 250
 
 export interface Page {
   /** Path from the root of the repository. */
@@ -50,7 +51,7 @@ const anchorsOf = ({ text }: Page): ReadonlySet<string> =>
 export const documentationInOrder = (): readonly Page[] => {
   const index = readPage('docs/README.md')
   const listed = linksOf(index).map(({ target }) => target)
-  const pages = listed.filter((target) => dirname(target) === 'docs' && target.endsWith('.md'))
+  const pages = listed.filter((target) => target.startsWith('docs/') && target.endsWith('.md'))
   return [readPage('README.md'), index, ...[...new Set(pages)].filter(existsInRepository).map(readPage)]
 }
 
@@ -86,9 +87,15 @@ export const findPageProblems = (pages: readonly Page[]): readonly string[] => [
     .flatMap(({ path, text }) =>
       findBannedWordsIn(proseOf(text)).map((word) => `${path} uses the banned word ${word}`),
     ),
+  ...pages.flatMap(({ path, text }) => {
+    const [lines, most] = [text.split('\n').length - 1, path === 'README.md' ? readmeLinesMax : pageLinesMax]
+    return lines > most ? [`${path} has ${lines} lines, ${most} allowed`] : []
+  }),
   ...pages
-    .filter(({ path, text }) => path === 'README.md' && text.split('\n').length - 1 > readmeLinesMax)
-    .map(({ path, text }) => `${path} has ${text.split('\n').length - 1} lines, ${readmeLinesMax} allowed`),
+    .filter(({ path }) => path.startsWith('docs/reference/configuration'))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/^\| (`[^`]+`) \|.*\|  \|$/gm)].map(([, name]) => `${path}: ${name} has no description`),
+    ),
 ]
 
 export const findDocumentationProblems = (): readonly string[] => {
