@@ -9,7 +9,7 @@ export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 PROGRAM_BUNDLE := $(CURDIR)/node_modules/.cache/program
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check package package-test deploy-check site leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-all generate clients matrix chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness upgrade-test structure request-path journals month
+.PHONY: help run test check package package-test deploy-check spelling site leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-all generate clients matrix chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness upgrade-test structure request-path journals month
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -51,6 +51,9 @@ deploy-check: node_modules/.installed ## Check deploy/ by hadolint, the schema o
 
 site: node_modules/.installed ## Build the documentation as a site, by VitePress from npm, in out/site; a dead link fails
 	npm exec --yes --package=vitepress@1.6.4 -- vitepress build docs
+
+spelling: node_modules/.installed ## Check the spelling of the documentation by cspell, from npm
+	npm exec --yes --package=cspell@10.4.1 -- cspell --no-progress --config docs/cspell.json '*.md' 'docs/**/*.md'
 
 bench: node_modules/.installed ## Measure against a bare relay, and assert that the ledger equals the upstream's count; peers by ARGS="--peer name=url"
 	node test/bench/main.ts $(ARGS)
