@@ -27,8 +27,10 @@ const notRun: readonly (readonly [part: string, reason: string])[] = [
   ['-- serve --role', 'it takes the port 8787; the roles run apart in `Deployment`'],
 ]
 
-const shellBlocks = (markdown: string): readonly string[] =>
-  Array.from(markdown.matchAll(/^```sh\n(.*?)^```$/gms), ([, block = '']) => block)
+const blocksOf = (language: string): readonly string[] =>
+  documentationInOrder().flatMap(({ text }) =>
+    Array.from(text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms')), ([, block = '']) => block),
+  )
 
 /**
  * npm's own start costs a second for each command, so the words go to a process that runs one command after the other: over the file
@@ -94,6 +96,25 @@ const openCheckout = async (t: Test): Promise<string> => {
   return folder
 }
 
+/** What the snippets take from elsewhere: the caller's messages, and a callback that was received. */
+const snippetGivens = `
+import { createHmac, timingSafeEqual } from 'node:crypto'
+const messages = [{ role: 'user' as const, content: 'Hello!' }]
+const [secret, rawBody] = ['whsec_c2VjcmV0', '{}']
+const headers = { 'webhook-id': '1', 'webhook-timestamp': String(Math.floor(Date.now() / 1000)), 'webhook-signature': '' }
+headers['webhook-signature'] = \`v1,\${createHmac('sha256', 'secret').update(\`1.\${headers['webhook-timestamp']}.{}\`).digest('base64')}\`
+`
+
+/** All snippets as one module: what one declares, those after it can use and declare anew. */
+const snippetModule = (blocks: readonly string[]): string => {
+  const lines = blocks.flatMap((block) => ['{', ...block.trimEnd().split('\n')])
+  const isImport = (line: string) => line.startsWith('import ')
+  const seen =
+    'console.log(JSON.stringify([answer, message, response].map(({ usage }) => usage !== undefined)), file.status, isOurs, isFresh)'
+  const ends = '}'.repeat(blocks.length)
+  return [snippetGivens, ...lines.filter(isImport), ...lines.filter((line) => !isImport(line)), seen, ends].join('\n')
+}
+
 const lastLineOfBanner = /\/admin\/v1\/workspaces .*\n/
 
 /** Starts the gateway as `make run` does, on a free port, and resolves with what it prints. */
@@ -121,6 +142,8 @@ t.test('every command of the documentation and of the banner runs as printed', a
   const folder = await openCheckout(t)
   const banner = await startGateway(t, folder)
 
+  const url = /answers at (http:\S+)\/v1/.exec(banner)?.[1]
+
   await t.test('the banner', async (t) => {
     const [ask = '', usage = '', admin = '', ...more] = banner.match(/^ {2}curl (?:.*\\\n)*.*$/gm) ?? []
     t.same(more, [])
@@ -130,15 +153,21 @@ t.test('every command of the documentation and of the banner runs as printed', a
   })
 
   await t.test('the README and docs/', async (t) => {
-    const pages = documentationInOrder()
-    t.ok(pages.length > 20, `${pages.length} pages`)
-    const blocks = pages.flatMap(({ text }) => shellBlocks(text))
+    const blocks = blocksOf('sh')
     for (const [part, reason] of notRun)
       t.equal(blocks.filter((block) => block.includes(part)).length, 1, `one block is not run: ${reason}`)
     const run = blocks.filter((block) => !notRun.some(([part]) => block.includes(part)))
     t.ok(run.length > 0, `${run.length} blocks are run`)
-    const url = /answers at (http:\S+)\/v1/.exec(banner)?.[1]
     const { code, err } = await runShell(folder, run.join('\n').replaceAll(printedAddress, url!))
     t.equal(code, 0, 'every command', { lastCommands: err.slice(-2_000) })
+  })
+
+  await t.test('the snippets in TypeScript', async (t) => {
+    const blocks = blocksOf('ts')
+    t.ok(blocks.length > 0, `${blocks.length} snippets`)
+    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+    await writeFile(join(folder, 'snippets.ts'), snippetModule(blocks).replaceAll(printedAddress, url!))
+    const ended = await runShell(folder, `KEY="$(cat data/demo-key)" '${process.execPath}' snippets.ts`)
+    t.match(ended, { code: 0, out: '[true,true,true] 200 true true\n' })
   })
 })
