@@ -1,6 +1,7 @@
 import type { Argument, Command, Option } from 'commander'
 import {
   code,
+  descriptionOf,
   inCell,
   memberRow,
   membersOf,
@@ -175,7 +176,7 @@ const renderOperation = (names: readonly string[], operation: Operation, documen
       code(path),
       'body',
       typeOf(schema, resolve),
-      `${required ? 'Required. ' : ''}${resolve(schema).description ?? ''}`,
+      `${required ? 'Required. ' : ''}${descriptionOf(schema, resolve)}`,
     ),
   )
   const rows = [...parameters, ...inBody]

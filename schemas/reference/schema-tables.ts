@@ -98,5 +98,11 @@ export const membersOf = (given: Schema, resolve: Resolve, depth: number, prefix
   return [...own, ...named, ...inLists, ...alternatives]
 }
 
+/** Of a member that may be null: that of its value. */
+export const descriptionOf = (given: Schema, resolve: Resolve): string => {
+  const { description, anyOf = [] } = resolve(given)
+  return description ?? anyOf.map((each) => resolve(each).description ?? '').find((text) => text !== '') ?? ''
+}
+
 export const memberRow = ({ path, schema, required }: Member, resolve: Resolve): string =>
-  row(code(path), typeOf(schema, resolve), `${required ? 'Required. ' : ''}${resolve(schema).description ?? ''}`.trim())
+  row(code(path), typeOf(schema, resolve), `${required ? 'Required. ' : ''}${descriptionOf(schema, resolve)}`.trim())

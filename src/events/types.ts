@@ -24,6 +24,9 @@ export interface AdjustmentPosted {
    * What it corrects: the id of a request, a task or an adjustment, or `credit:` and the reference of a credit. Absent: nothing in particular.
    */
   readonly corrects?: string
+  /**
+   * A remark for the statement; may be empty.
+   */
   readonly note: string
   /**
    * The key that the charge counted for, where the correction counts for it too.
@@ -123,7 +126,13 @@ export interface CheckpointSealed {
    * The snapshot of the ledger that the checkpoint confirms. Absent: none.
    */
   readonly snapshot?: {
+    /**
+     * Of the snapshot's bytes.
+     */
     readonly sha256: string
+    /**
+     * The version of its format.
+     */
     readonly format: number
     /**
      * The last that the snapshot contains.
@@ -162,6 +171,9 @@ export interface HoldPlaced {
    * The workspace who pays.
    */
   readonly workspaceId: string
+  /**
+   * task: a video; allowance: the requests of one edge.
+   */
   readonly purpose: 'task' | 'allowance'
   /**
    * USD, above zero.
@@ -215,6 +227,9 @@ export interface TaskOrder {
    * Public model id, <provider>/<model>.
    */
   readonly model: string
+  /**
+   * The vendor, as configured.
+   */
   readonly provider: string
   /**
    * As the vendor calls it.
@@ -258,6 +273,9 @@ export interface HoldReleased {
    * The workspace who pays.
    */
   readonly workspaceId: string
+  /**
+   * returned: by its owner; expired: by the scheduler; submit_failed: the vendor did not accept the task.
+   */
   readonly reason: 'returned' | 'expired' | 'submit_failed'
 }
 
@@ -277,7 +295,13 @@ export interface InvoiceIssued {
    * A credit note where the net amount is below zero.
    */
   readonly kind: 'invoice' | 'credit_note'
+  /**
+   * Whose entries are invoiced.
+   */
   readonly workspaceId: string
+  /**
+   * As of when it was issued.
+   */
   readonly workspaceName: string
   /**
    * The customer's account; absent: none.
@@ -311,6 +335,9 @@ export interface InvoiceIssued {
   readonly issuedOn: string
   readonly seller: InvoiceParty
   readonly buyer: InvoiceParty
+  /**
+   * By model and kind of entry; their amounts add up to net.
+   */
   readonly lines: InvoiceLine[]
   /**
    * The same amounts by the values of each tag.
@@ -342,8 +369,17 @@ export interface InvoiceIssued {
   readonly documentDigest: string
 }
 export interface InvoiceParty {
+  /**
+   * As it is printed.
+   */
   readonly name: string
+  /**
+   * Line by line.
+   */
   readonly address: string[]
+  /**
+   * Such as a VAT number. Absent: none.
+   */
   readonly taxId?: string
 }
 export interface InvoiceLine {
@@ -355,16 +391,31 @@ export interface InvoiceLine {
    * Empty where there is none.
    */
   readonly model: string
+  /**
+   * How many.
+   */
   readonly requests: number
+  /**
+   * USD, net.
+   */
   readonly amount: string
 }
 export interface InvoiceTag {
+  /**
+   * A configured tag.
+   */
   readonly name: string
+  /**
+   * A line for each value.
+   */
   readonly lines: {
     /**
      * Empty where there is none.
      */
     readonly value: string
+    /**
+     * USD, net.
+     */
     readonly amount: string
   }[]
 }
@@ -399,8 +450,17 @@ export interface KeyIssued {
    * The workspace who pays.
    */
   readonly workspaceId: string
+  /**
+   * Display name.
+   */
   readonly name: string
+  /**
+   * Of the secret.
+   */
   readonly sha256: string
+  /**
+   * The first characters of the secret, by which its owner knows it.
+   */
   readonly prefix: string
   /**
    * When it stops: the scheduler revokes it then. Absent: never.
@@ -453,6 +513,9 @@ export interface LateVerdictSeen {
    * The task's id at the vendor.
    */
   readonly vendorTaskId: string
+  /**
+   * What the vendor reports.
+   */
   readonly outcome: 'SUCCESS' | 'FAILURE'
   /**
    * `final_unit_deduction` as the vendor wrote it; absent where it told none.
@@ -462,6 +525,9 @@ export interface LateVerdictSeen {
    * What the vendor took for it at the unit price of the hold, USD.
    */
   readonly cost: string
+  /**
+   * The vendor's text.
+   */
   readonly failReason?: string
 }
 
@@ -582,10 +648,22 @@ export interface LogRolledBack {
    * What had been signed last.
    */
   readonly previous: {
+    /**
+     * Frames that were sealed.
+     */
     readonly size: number
+    /**
+     * Of the tree over them.
+     */
     readonly root: string
+    /**
+     * The log's name in its checkpoints.
+     */
     readonly origin: string
   }
+  /**
+   * Why, in the operator's words.
+   */
   readonly reason: string
 }
 
@@ -617,12 +695,33 @@ export interface PeriodClosed {
      * Charges of requests and tasks.
      */
     readonly requests: number
+    /**
+     * Balances at the start of the month, USD.
+     */
     readonly opening: string
+    /**
+     * USD.
+     */
     readonly credits: string
+    /**
+     * USD.
+     */
     readonly charges: string
+    /**
+     * USD; above zero gave money back.
+     */
     readonly corrections: string
+    /**
+     * Of plans, USD.
+     */
     readonly fees: string
+    /**
+     * Credit that lapsed, USD.
+     */
     readonly lapsed: string
+    /**
+     * Balances at the end of the month, USD.
+     */
     readonly closing: string
   }
   /**
@@ -649,6 +748,9 @@ export interface PeriodReopened {
    * In UTC, such as `2026-11`.
    */
   readonly month: string
+  /**
+   * Why, in the operator's words.
+   */
   readonly reason: string
 }
 
@@ -692,6 +794,9 @@ export interface PlanPublished {
    * The plan.
    */
   readonly planId: string
+  /**
+   * Display name.
+   */
   readonly name: string
   /**
    * The fee of one period, USD, zero or more.
@@ -723,6 +828,9 @@ export interface PlanRenewed {
    * The plan.
    */
   readonly planId: string
+  /**
+   * Display name of the plan.
+   */
   readonly name: string
   /**
    * The fee of one period, USD, zero or more.
@@ -762,6 +870,9 @@ export interface PlanSubscribed {
    * The plan.
    */
   readonly planId: string
+  /**
+   * Display name of the plan.
+   */
   readonly name: string
   /**
    * The fee of one period, USD, zero or more.
@@ -822,7 +933,13 @@ export interface PricePublished {
  * What a provider publishes for one model.
  */
 export interface PriceSheet {
+  /**
+   * Always.
+   */
   readonly currency: 'USD'
+  /**
+   * USD for a million tokens of each kind.
+   */
   readonly per_million_tokens: {
     /**
      * USD per 1,000,000 tokens.
@@ -878,6 +995,8 @@ export interface PriceSheet {
     readonly image_output?: string
   }
   /**
+   * Prices from a number of input tokens on.
+   *
    * @maxItems 8
    */
   readonly tiers?: {
@@ -885,6 +1004,9 @@ export interface PriceSheet {
      * The whole request takes these rates when its prompt has more tokens than this.
      */
     readonly prompt_tokens_above: number
+    /**
+     * As above.
+     */
     readonly per_million_tokens: {
       /**
        * USD per 1,000,000 tokens.
@@ -945,6 +1067,9 @@ export interface PriceSheet {
    */
   readonly service_tiers?: {
     readonly [k: string]: {
+      /**
+       * As above.
+       */
       readonly per_million_tokens: {
         /**
          * USD per 1,000,000 tokens.
@@ -1000,6 +1125,8 @@ export interface PriceSheet {
         readonly image_output?: string
       }
       /**
+       * As above.
+       *
        * @maxItems 8
        */
       readonly tiers?: {
@@ -1007,6 +1134,9 @@ export interface PriceSheet {
          * The whole request takes these rates when its prompt has more tokens than this.
          */
         readonly prompt_tokens_above: number
+        /**
+         * As above.
+         */
         readonly per_million_tokens: {
           /**
            * USD per 1,000,000 tokens.
@@ -1070,6 +1200,9 @@ export interface PriceSheet {
   readonly region_multipliers?: {
     readonly [k: string]: string
   }
+  /**
+   * USD for a call of each built-in tool.
+   */
   readonly per_call?: {
     /**
      * USD per call of a built-in tool, or per token that one reads beside the model.
@@ -1080,12 +1213,18 @@ export interface PriceSheet {
    * 0: the model makes embeddings, and no text.
    */
   readonly max_output_tokens: number
+  /**
+   * What the model reads and writes at most.
+   */
   readonly context_tokens?: number
 }
 /**
  * What a provider publishes for one video model.
  */
 export interface VideoSheet {
+  /**
+   * Always.
+   */
   readonly currency: 'USD'
   /**
    * USD per unit of the vendor.
@@ -1118,7 +1257,13 @@ export interface RequestFailed {
    * Who calls.
    */
   readonly keyId: string
+  /**
+   * The API format of the request.
+   */
   readonly surface: 'chat' | 'messages' | 'responses' | 'gemini' | 'embeddings'
+  /**
+   * The HTTP status that the client got.
+   */
   readonly status: number
   /**
    * The error code the client got.
@@ -1126,6 +1271,8 @@ export interface RequestFailed {
   readonly reason: string
   readonly allowanceId: string | null
   /**
+   * Calls upstream, in order.
+   *
    * @maxItems 16
    */
   readonly attempts: Attempt[]
@@ -1138,13 +1285,22 @@ export interface Attempt {
    * Public model id, <provider>/<model>.
    */
   readonly model: string
+  /**
+   * The provider, as configured.
+   */
   readonly provider: string
   /**
    * passed_over: the candidate could not be asked for this request, and no call was made.
    */
   readonly outcome: 'served' | 'failed' | 'passed_over'
+  /**
+   * HTTP status of the provider. Null: it sent none.
+   */
   readonly status: number | null
   readonly reason: string | null
+  /**
+   * Until its end.
+   */
   readonly durationMs: number
   /**
    * Which of the provider's deployments was called. Absent: the provider has one.
@@ -1172,14 +1328,22 @@ export interface RequestRouted {
    * Who calls.
    */
   readonly keyId: string
+  /**
+   * The API format of the request.
+   */
   readonly surface: 'chat' | 'messages' | 'responses' | 'gemini' | 'embeddings'
   /**
    * The model as asked for.
    */
   readonly model: string
   readonly router: string | null
+  /**
+   * Whether the answer is streamed.
+   */
   readonly stream: boolean
   /**
+   * What is tried, in order.
+   *
    * @minItems 1
    * @maxItems 16
    */
@@ -1188,7 +1352,13 @@ export interface RequestRouted {
      * Public model id, <provider>/<model>.
      */
     readonly model: string
+    /**
+     * The provider, as configured.
+     */
     readonly provider: string
+    /**
+     * As the provider calls it.
+     */
     readonly upstreamModel: string
     /**
      * Names one published price sheet: the start of the SHA-256 of its content.
@@ -1260,6 +1430,9 @@ export interface TaskProgressed {
    * The workspace who pays.
    */
   readonly workspaceId: string
+  /**
+   * What the vendor reports.
+   */
   readonly status: 'SUBMITTED' | 'IN_PROGRESS'
   /**
    * Percent; an estimate of ours where the vendor tells none.
@@ -1279,6 +1452,9 @@ export interface TaskSettled {
    * The workspace who pays.
    */
   readonly workspaceId: string
+  /**
+   * How the task ended.
+   */
   readonly outcome: 'SUCCESS' | 'FAILURE'
   /**
    * Absent where the vendor never took the task.
@@ -1309,6 +1485,8 @@ export interface TaskSettled {
    */
   readonly priceVersion: string
   /**
+   * What is charged, line by line.
+   *
    * @maxItems 8
    */
   readonly lines: TaskChargeLine[]
@@ -1321,6 +1499,8 @@ export interface TaskSettled {
    */
   readonly held: string
   /**
+   * The files that the vendor made.
+   *
    * @maxItems 16
    */
   readonly results: TaskResult[]
@@ -1329,6 +1509,9 @@ export interface TaskSettled {
  * One line of a charge.
  */
 export interface TaskChargeLine {
+  /**
+   * What is charged.
+   */
   readonly item: string
   /**
    * Units.
@@ -1347,11 +1530,17 @@ export interface TaskChargeLine {
  * A rendered video.
  */
 export interface TaskResult {
+  /**
+   * The vendor's id of the file.
+   */
   readonly id: string
   /**
    * Signed by the vendor; it expires.
    */
   readonly url: string
+  /**
+   * The same with a watermark, where there is one.
+   */
   readonly watermarkUrl?: string
   /**
    * Seconds, as the vendor writes them.
@@ -1393,11 +1582,17 @@ export interface UsageRecorded {
    * Who calls.
    */
   readonly keyId: string
+  /**
+   * The API format of the request.
+   */
   readonly surface: 'chat' | 'messages' | 'responses' | 'gemini' | 'embeddings'
   /**
    * Public model id, <provider>/<model>.
    */
   readonly model: string
+  /**
+   * The provider that served, as configured.
+   */
   readonly provider: string
   /**
    * Index in the fallback chain that served.
@@ -1408,8 +1603,13 @@ export interface UsageRecorded {
    */
   readonly priceVersion: string
   readonly usage: Usage
+  /**
+   * Whether the provider reported the usage, or a tokenizer counted it.
+   */
   readonly source: 'reported' | 'estimated'
   /**
+   * The bill: quantity × published price.
+   *
    * @maxItems 64
    */
   readonly lines: ChargeLine[]
@@ -1423,9 +1623,14 @@ export interface UsageRecorded {
   readonly reserved: string
   readonly allowanceId: string | null
   /**
+   * Calls upstream, in order; the last one served.
+   *
    * @maxItems 16
    */
   readonly attempts: Attempt[]
+  /**
+   * How the answer ended; client_gone: its client left.
+   */
   readonly outcome: 'completed' | 'client_gone' | 'interrupted'
   /**
    * The provider keeps the answer under this id, by which its workspace may name it. Absent where it keeps none.
@@ -1456,6 +1661,9 @@ export interface Usage {
    * Input tokens read afresh, text.
    */
   readonly inputUncached: number
+  /**
+   * Input tokens read from the provider's cache.
+   */
   readonly cacheRead: number
   /**
    * Of cacheRead, audio. Absent: none, or not reported.
@@ -1465,21 +1673,45 @@ export interface Usage {
    * Of cacheRead, images. Absent: none, or not reported.
    */
   readonly cacheReadImage?: number
+  /**
+   * Input tokens written to it for 5 minutes.
+   */
   readonly cacheWrite5m: number
+  /**
+   * Input tokens written to it for an hour.
+   */
   readonly cacheWrite1h: number
   /**
    * Absent: none.
    */
   readonly cacheWrite12h?: number
+  /**
+   * Audio tokens of the input.
+   */
   readonly inputAudio: number
+  /**
+   * Image tokens of the input.
+   */
   readonly inputImage: number
   /**
    * All output tokens, those below included.
    */
   readonly outputTotal: number
+  /**
+   * Reasoning tokens.
+   */
   readonly outputReasoning: number
+  /**
+   * Audio tokens of the output.
+   */
   readonly outputAudio: number
+  /**
+   * Image tokens of the output.
+   */
   readonly outputImage: number
+  /**
+   * Calls of built-in tools, by tool.
+   */
   readonly toolCalls: {
     readonly [k: string]: number
   }
@@ -1510,7 +1742,13 @@ export interface Usage {
  * One line of a charge.
  */
 export interface ChargeLine {
+  /**
+   * What is charged: a kind of tokens, or a tool.
+   */
   readonly item: string
+  /**
+   * Tokens or calls.
+   */
   readonly quantity: number
   /**
    * USD per unit.
@@ -1533,6 +1771,9 @@ export interface HiddenEstimate {
    * From the call to the first visible token, or to the cancel where none had come.
    */
   readonly thinkingMs: number
+  /**
+   * Hidden tokens in a minute of thinking, by which they are estimated.
+   */
   readonly tokensPerMinute: number
   /**
    * Where the rate is from: the model's own, as observed in its last streams, or the default of a model that was not observed yet.
@@ -1556,6 +1797,9 @@ export interface WalletCredited {
    * The same reference credits once.
    */
   readonly reference: string
+  /**
+   * A remark for the statement; may be empty.
+   */
   readonly note: string
   /**
    * When what is left of it lapses. Absent: never.
@@ -1571,6 +1815,9 @@ export interface WorkspaceChanged {
    * The workspace who pays.
    */
   readonly workspaceId: string
+  /**
+   * Display name.
+   */
   readonly name: string
   /**
    * How far below zero the balance may go, USD.
@@ -1600,6 +1847,9 @@ export interface WorkspaceOpened {
    * The workspace who pays.
    */
   readonly workspaceId: string
+  /**
+   * Display name.
+   */
   readonly name: string
   /**
    * How far below zero the balance may go, USD.
