@@ -94,7 +94,7 @@ export const findPageProblems = (pages: readonly Page[]): readonly string[] => [
   ...pages
     .filter(({ path }) => path.startsWith('docs/reference/configuration'))
     .flatMap(({ path, text }) =>
-      [...text.matchAll(/^\| (`[^`]+`) \|.*\|  \|$/gm)].map(([, name]) => `${path}: ${name} has no description`),
+      [...text.matchAll(/^\| (`[^`]+`) \|.*\| {2}\|$/gm)].map(([, name]) => `${path}: ${name} has no description`),
     ),
 ]
 
