@@ -140,6 +140,7 @@ export class SimVendor {
     const taken = this.#parts.random() < 0.5 ? 'external_task_id exists' : 'invalid parameter'
     if (this.tasks.has(taskId)) {
       this.#doubts.delete(taskId)
+      this.#denied.add(taskId)
       return { status: 400, body: envelope(1201, taken) }
     }
     if (mode === 'refuses') {
@@ -194,7 +195,7 @@ export class SimVendor {
     return this.#show(luck < 0.14 ? (this.#byOwnId.values().next().value ?? task) : task)
   }
 
-  /** What it denies twice cannot be known. */
+  /** What it denies twice, or after it refused it, cannot be known. */
   #isFirstDenial({ taskId }: VendorTask): boolean {
     const isFirst = !this.#denied.has(taskId)
     this.#denied.add(taskId)
