@@ -158,6 +158,7 @@ module.exports = {
     only('oauth-at-its-two-sides', ['oauth4webapi'], '^src/(providers/authentication|adapters/openid)/'),
     only('aws-formats-at-their-readers', ['@smithy/core'], '^src/providers/(?:authentication|bedrock)/'),
     only('metrics-in-their-adapter', ['prom-client'], '^src/adapters/prometheus/'),
+    only('telemetry-in-its-adapter', ['@opentelemetry'], '^src/adapters/opentelemetry/'),
     only('ajv-in-one-place', ['ajv', 'ajv-formats'], '^src/encoding/'),
     only('yaml-in-the-configuration', ['yaml'], '^src/config/'),
     only('tokenizer-in-the-dialects', ['gpt-tokenizer'], '^src/providers/'),

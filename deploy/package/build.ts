@@ -42,6 +42,7 @@ const unused = [
   /\/gpt-tokenizer\/(cjs|src|data|esm\/fixtures)$/,
   /\/gpt-tokenizer\/esm\/bpeRanks\/(?!o200k_base)\w+\.js$/,
   /\/csv-parse\/dist\/(?:cjs|iife|umd)$/,
+  /\/@opentelemetry\/[\w-]+\/(?:build\/(?:esm|esnext)|dist\/(?:.*\.mjs|(?:index-incubating|experimental_\w+)\.cjs))$/,
   /\/node_modules\/(?:@[\w.-]+\/)?[\w.-]+\/(?:test|tests|benchmarks|docs|dist-types)$/,
 ]
 

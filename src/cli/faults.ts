@@ -13,7 +13,7 @@ interface FaultRecord {
   readonly errors?: readonly FaultRecord[]
 }
 
-type SecretHolder = Pick<Config, 'providers' | 'videoVendors' | 'callbacks' | 'external' | 'signIn'>
+type SecretHolder = Pick<Config, 'providers' | 'videoVendors' | 'callbacks' | 'external' | 'signIn' | 'telemetry'>
 
 export const listSecrets = ({
   providers,
@@ -21,6 +21,7 @@ export const listSecrets = ({
   callbacks,
   external,
   signIn,
+  telemetry,
 }: SecretHolder): readonly string[] =>
   [
     ...providers.flatMap(listProviderSecrets),
@@ -29,6 +30,7 @@ export const listSecrets = ({
     ),
     callbacks?.secret,
     signIn?.client_secret,
+    ...Object.values(telemetry?.headers ?? {}),
     external?.nats.password,
     passwordOf(external?.databaseUrl),
     ...(external?.nats.url.split(',').map((each) => passwordOf(each.trim())) ?? []),

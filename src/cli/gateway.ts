@@ -520,7 +520,7 @@ const startOnPlatform = async <Started extends object>(
 ): Promise<Started & StartedProcess> => {
   const { config, runtime, bounds, supervised } = ground
   const stack = new ShutdownStack()
-  const observation = stack.push(new Observation(role, config.observe !== null))
+  const observation = stack.push(await Observation.open(role, config, runtime))
   const { observer } = observation
   const onFatal = (fault: Error): void => {
     observation.health.fail(fault)

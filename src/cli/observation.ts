@@ -1,3 +1,5 @@
+import { hostname } from 'node:os'
+import type { openTelemetry } from '../adapters/opentelemetry/open.ts'
 import { OperatorListener } from '../adapters/operators/listener.ts'
 import { type PrometheusFigures, PrometheusMetrics } from '../adapters/prometheus/metrics.ts'
 import type { Config } from '../config/config.ts'
@@ -61,20 +63,38 @@ class ProcessHealth {
   }
 }
 
+type Telemetry = ReturnType<typeof openTelemetry>
+
 export class Observation {
   readonly observer: Observer
   readonly health = new ProcessHealth()
   readonly #metrics: PrometheusMetrics | null
+  readonly #telemetry: Telemetry | null
   readonly #role: ServedRole | 'gateway'
   #watch: LogWatch | null = null
   #listener: OperatorListener | null = null
   #url: string | null = null
 
-  constructor(role: ServedRole | 'gateway', isAsked: boolean) {
+  constructor(role: ServedRole | 'gateway', metrics: PrometheusMetrics | null, telemetry: Telemetry | null) {
     this.#role = role
-    this.#metrics = isAsked ? new PrometheusMetrics() : null
-    this.observer = this.#metrics?.observer ?? noObserver
+    this.#metrics = metrics
+    this.#telemetry = telemetry
+    const observer = metrics?.observer ?? noObserver
+    this.observer = telemetry?.tracing ? { ...observer, tracing: telemetry.tracing } : observer
     this.add(() => [{ name: 'gateway_build_info', labels: { version, node: process.versions.node, role }, value: 1 }])
+  }
+
+  /** OpenTelemetry's packages are loaded where something is sent. */
+  static async open(
+    role: ServedRole | 'gateway',
+    { observe, telemetry }: Config,
+    { logger }: Pick<Runtime, 'logger'>,
+  ): Promise<Observation> {
+    const metrics = observe === null ? null : new PrometheusMetrics()
+    if (telemetry === null) return new Observation(role, metrics, null)
+    const { openTelemetry } = await import('../adapters/opentelemetry/open.ts')
+    const traced = { role, instance: `${hostname()}:${process.pid}`, version }
+    return new Observation(role, metrics, openTelemetry(telemetry, traced, logger))
   }
 
   get url(): string | null {
@@ -123,6 +143,7 @@ export class Observation {
   async stop(): Promise<void> {
     await this.#watch?.stop()
     await this.#listener?.stop()
+    await this.#telemetry?.stop()
   }
 
   #follow(name: FollowerName, position: () => number, withinMs: number): void {

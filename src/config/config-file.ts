@@ -43,7 +43,7 @@ const createUnusedSecretFilter = (content: unknown, { role, signs }: SecretReade
 
 /** Where the file holds secrets, beside those of providers; an address can hold a password too. */
 const secretPath =
-  /^(?:callbacks\.secret|audit\.signing_key|nats\.password|admin\.tokens\[\d+\]\.token|sign_in\.oidc\.client_secret)$/
+  /^(?:callbacks\.secret|audit\.signing_key|nats\.password|telemetry\.headers\..+|admin\.tokens\[\d+\]\.token|sign_in\.oidc\.client_secret)$/
 const passwordInAddress = /:\/\/[^/\s]*:[^/\s]*@/
 
 interface Filling {

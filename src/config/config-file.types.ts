@@ -656,6 +656,57 @@ export interface ConfigFile {
    */
   readonly tags?: string[]
   /**
+   * Traces and metrics by OTLP over HTTP. The standard variables of OpenTelemetry, OTEL_…, take precedence.
+   */
+  readonly telemetry?: {
+    /**
+     * Of an OTLP receiver over HTTP, such as http://127.0.0.1:4318: /v1/traces and /v1/metrics are appended. Without it, here and in OTEL_EXPORTER_OTLP_ENDPOINT, nothing is traced or sent.
+     */
+    readonly endpoint?: string
+    /**
+     * Of the requests to it, such as authorization.
+     */
+    readonly headers?: {
+      readonly [k: string]: string
+    }
+    /**
+     * Default model-gateway.
+     */
+    readonly service_name?: string
+    /**
+     * Of all that is sent, such as deployment.environment.name.
+     */
+    readonly resource_attributes?: {
+      readonly [k: string]: string
+    }
+    /**
+     * Default true.
+     */
+    readonly traces?: boolean
+    /**
+     * Default true.
+     */
+    readonly metrics?: boolean
+    /**
+     * Which requests are traced. parentbased_…, the default, follows the decision in a client's traceparent; the others ignore it.
+     */
+    sampler?:
+      | 'always_on'
+      | 'always_off'
+      | 'traceidratio'
+      | 'parentbased_always_on'
+      | 'parentbased_always_off'
+      | 'parentbased_traceidratio'
+    /**
+     * Of traceidratio. Default 1.
+     */
+    readonly sample_ratio?: number
+    /**
+     * Default 60.
+     */
+    readonly metrics_interval_seconds?: number
+  }
+  /**
    * How many processes answer clients; auto: one for each core. Default 1.
    */
   readonly workers?: number | 'auto'

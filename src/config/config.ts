@@ -18,6 +18,7 @@ import { readPriceFile } from './price-file.ts'
 import { providersFrom } from './providers.ts'
 import { administers, answersClients, seals, signsCallbacks } from './roles.ts'
 import { type External, externalFrom } from './servers.ts'
+import { type TelemetryConfig, telemetryFrom } from './telemetry.ts'
 
 export interface Config extends ReturnType<typeof providersFrom> {
   /** Those that it was read from. */
@@ -73,6 +74,8 @@ export interface Config extends ReturnType<typeof providersFrom> {
   readonly logRequests: boolean
   /** Where operators get metrics and health; null: nowhere. */
   readonly observe: ObserveConfig | null
+  /** Null: nothing is sent to an OTLP receiver. */
+  readonly telemetry: TelemetryConfig | null
   /** Files with secrets that every user of this machine can read. */
   readonly exposedFiles: readonly string[]
 }
@@ -240,7 +243,7 @@ export const readConfig = (env: Environment, options: ReadOptions = {}): Config 
   const admins = adminsFrom(file, role, found)
   const tls = certificateFrom(file, { folder, role }, found)
   const listen = { host: file.listen?.host ?? '127.0.0.1', port: options.port ?? file.listen?.port ?? 8787, tls }
-  const observe = observeFrom(file, options.observePort)
+  const [observe, telemetry] = [observeFrom(file, options.observePort), telemetryFrom(file, reading)]
   found.push(...problemsOfPorts(listen, observe, role))
   const problems = [
     ...parsed.problems,
@@ -284,7 +287,7 @@ export const readConfig = (env: Environment, options: ReadOptions = {}): Config 
     admins,
     logLevel: file.log_level ?? 'info',
     logRequests: file.log_requests ?? true,
-    observe,
+    ...{ observe, telemetry },
     exposedFiles: variables.exposed,
   })
 }

@@ -4,6 +4,7 @@ import type { UsageBounds } from '../domain/pricing/worst-case.ts'
 import type { RoutePlan } from '../domain/routing/plan.ts'
 import type { ErrorCode } from '../errors/gateway-error.ts'
 import type { RequestRouted } from '../events/types.ts'
+import type { RequestSpan } from '../runtime/tracing.ts'
 import type { AdminRole } from './admin-roles.ts'
 
 interface ReceivedJson {
@@ -34,6 +35,8 @@ export interface RequestTrace {
   server: { readonly model: string; readonly provider?: string | undefined; readonly level?: number } | null
   taskId?: string
   code?: ErrorCode
+  /** Absent: the request is not traced. */
+  span?: RequestSpan
 }
 
 /** Set by the middleware, in this order. */

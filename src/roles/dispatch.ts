@@ -1,6 +1,7 @@
 import type { Candidate, Surface } from '../domain/routing/plan.ts'
 import type { VideoKind } from '../domain/video/request.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
+import type { TraceContext } from '../runtime/tracing.ts'
 import type { OpenCalls } from './open-calls.ts'
 
 /** A query that generates nothing: free, sent to the first candidate's provider, and not in the log. */
@@ -36,6 +37,8 @@ export interface RoutedRequest {
   readonly outputCap: number | null
   /** Milliseconds since the epoch. */
   readonly deadlineMs: number
+  /** Of its edge's span; absent: it is not traced there. */
+  readonly trace?: TraceContext
 }
 
 export type AnswerRequest = RoutedRequest & { readonly surface: Surface; readonly question?: never }

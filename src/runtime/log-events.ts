@@ -10,6 +10,7 @@ interface LogEventEntry {
 const requestFields = [
   'requestId',
   'clientRequestId',
+  'traceId',
   'method',
   'route',
   'surface',
@@ -699,6 +700,12 @@ export const logEvents = {
     text: 'Every process was restarted.',
     action: 'Nothing.',
     fields: ['ms'],
+  },
+  'telemetry.export_failed': {
+    level: 'warn',
+    text: 'Traces or metrics were not taken by the OTLP receiver. They are dropped.',
+    action: 'Check `telemetry.endpoint` and its headers, or the receiver.',
+    fields: ['fault'],
   },
   'tls.certificate_rejected': {
     level: 'error',

@@ -1,3 +1,5 @@
+import type { Tracing } from './tracing.ts'
+
 /** The part of the API that a request was for. An unknown path is `none`, so that clients cannot add label values. */
 export type ObservedSurface =
   | 'chat'
@@ -75,6 +77,8 @@ interface ObservedClosing {
 
 /** Names are the configuration's or of these lists, never a caller's text: the number of series stays bounded. */
 export interface Observer {
+  /** Absent: nothing is traced. */
+  readonly tracing?: Tracing
   requestEnded(surface: ObservedSurface, status: ObservedStatus, seconds: number): void
   stageEnded(stage: Stage, surface: ObservedSurface, seconds: number): void
   upstreamCalled(provider: string, kind: UpstreamKind): void

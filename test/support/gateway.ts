@@ -103,6 +103,7 @@ export const configOf = (
     throw new Error('it has no file')
   },
   sandbox: false,
+  telemetry: null,
   catalog: {
     providers: new Map<string, CatalogProvider>([
       ['openai', { models, surfaces: answeringSurfaces, profile: 'openai' }],

@@ -16,6 +16,7 @@ import { type HttpClient, HttpFault, type HttpResponse, readBody } from '../../p
 import type { Clock } from '../../runtime/clock.ts'
 import { runWhereLarge } from '../../runtime/large-steps.ts'
 import type { Observer } from '../../runtime/observer.ts'
+import type { CallSpans } from '../../runtime/tracing.ts'
 import type { AnswerPart, AnswerRequest } from '../dispatch.ts'
 import type { CalledDeployment } from './deployments.ts'
 import {
@@ -215,11 +216,17 @@ const withRequestId = async (
   return upstreamRequestId === null ? outcome : failed({ ...outcome.failure, upstreamRequestId })
 }
 
+const attemptOf = (
+  { model, upstreamModel, provider: { name: provider, dialect, profile, deployment } }: Target,
+  url: string,
+): Parameters<CallSpans['attemptCalled']>[0] => ({ model, upstreamModel, provider, dialect, profile, deployment, url })
+
 const send = async (
   parts: UpstreamAttemptParts,
   { request: { url, headers, body, droppedTools = [] }, dialect, target }: Prepared,
   call: AnswerRequest,
   signal: AbortSignal,
+  spans: CallSpans | null,
 ): Promise<AttemptOutcome> => {
   const { http, clock, observer } = parts
   const translation = { dialect, target, droppedTools }
@@ -227,10 +234,11 @@ const send = async (
   const { firstByteMs = parts.firstByteMs, idleMs = parts.idleMs, connectMs, answerMs } = timeouts
   const startedMs = performance.now()
   observer.upstreamCalled(translation.target.provider.name, 'answer')
+  const trace = spans?.attemptCalled(attemptOf(target, url))
   const response = await authenticated(http, target.provider.authenticator).request({
     url,
     method: 'POST',
-    headers,
+    headers: trace === undefined ? headers : { ...headers, ...trace },
     body,
     signal,
     connection: target.provider.connection,
@@ -239,6 +247,7 @@ const send = async (
     idleTimeoutMs: idleMs,
     ...(answerMs === undefined ? {} : { answerTimeoutMs: answerMs }),
   })
+  spans?.firstByte()
   observer.stageEnded('upstream_first_byte', call.surface, (performance.now() - startedMs) / 1_000)
   return withRequestId(target.provider, response, async () => {
     if (!isSuccess(response)) return failed(await readFailure(translation, response, clock()))
@@ -277,13 +286,14 @@ interface CandidateTurn {
   readonly failedProvider: string | null
   /** Called right before the upstream is. */
   readonly onCalled: (translation: UpstreamTranslation) => void
+  readonly spans: CallSpans | null
 }
 
 /** Calls one candidate. A failure of the upstream is returned; only faults of our own are thrown. */
 export const attemptUpstream = async (
   parts: UpstreamAttemptParts,
   call: AnswerRequest,
-  { called, failedProvider, onCalled }: CandidateTurn,
+  { called, failedProvider, onCalled, spans }: CandidateTurn,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> => {
   const prepared = await prepare(parts, call, called)
@@ -296,7 +306,7 @@ export const attemptUpstream = async (
     return failed(failure)
   }
   try {
-    const tried = await send(parts, prepared, call, signal)
+    const tried = await send(parts, prepared, call, signal, spans)
     return tried.type === 'failed' ? fail(tried.failure) : tried
   } catch (fault) {
     if (fault instanceof HttpFault) return fail(httpFailure(fault))

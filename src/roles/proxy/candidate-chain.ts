@@ -3,6 +3,7 @@ import type { Candidate } from '../../domain/routing/plan.ts'
 import type { Attempt } from '../../events/types.ts'
 import { readUpstreamRequestId } from '../../providers/dialect/upstream-request-id.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import type { CallSpans } from '../../runtime/tracing.ts'
 import type { AnswerRequest } from '../dispatch.ts'
 import {
   attemptUpstream,
@@ -17,9 +18,11 @@ import { proxyLimits } from './limits.ts'
 import { callAgainAfterMs, retriesFor } from './retry.ts'
 import { type RunHandle, stopReasonFor } from './run-state.ts'
 
-interface ChainSignals {
+interface ChainContext {
   readonly cancelled: AbortSignal
   readonly clientGone: AbortSignal
+  /** Null: it is not traced. */
+  readonly spans: CallSpans | null
 }
 
 type CandidateParts = UpstreamAttemptParts & { readonly logger: Logger; readonly deployments: Deployments }
@@ -59,17 +62,17 @@ export class CandidateChain {
   readonly begunMs: number
   readonly #parts: CandidateParts
   readonly #call: AnswerRequest
-  readonly #signals: ChainSignals
+  readonly #context: ChainContext
   readonly #run: RunHandle
   readonly #attempts: Attempt[] = []
   readonly #unserved: Unserved[] = []
   #lastCalled: CalledUpstream | null = null
 
-  constructor(parts: CandidateParts, call: AnswerRequest, signals: ChainSignals, run: RunHandle) {
+  constructor(parts: CandidateParts, call: AnswerRequest, context: ChainContext, run: RunHandle) {
     this.begunMs = parts.clock()
     this.#parts = parts
     this.#call = call
-    this.#signals = signals
+    this.#context = context
     this.#run = run
   }
 
@@ -164,8 +167,8 @@ export class CandidateChain {
       this.#lastCalled = { candidate, calledAtMs, dialect, target }
       this.#run.apply({ type: 'upstream_called' })
     }
-    const turn = { called, failedProvider, onCalled }
-    const answered = await attemptUpstream(this.#parts, this.#call, turn, this.#signals.cancelled)
+    const turn = { called, failedProvider, onCalled, spans: this.#context.spans }
+    const answered = await attemptUpstream(this.#parts, this.#call, turn, this.#context.cancelled)
     if (answered.type !== 'failed') return { candidate, deployment, calledAtMs, answered }
     this.#recordAttempt(candidate, calledAtMs, answered.failure, provider.deployment)
     return answered.failure
@@ -182,7 +185,7 @@ export class CandidateChain {
     const tried = { failures, elapsedMs, retryAfterMs: repeatAfterMs }
     const delayMs = callAgainAfterMs(retriesFor(provider, candidate.model), tried, this.#parts.random)
     if (delayMs === null || this.#parts.clock() + delayMs >= this.#call.deadlineMs) return false
-    const signal = AbortSignal.any([this.#signals.cancelled, this.#signals.clientGone])
+    const signal = AbortSignal.any([this.#context.cancelled, this.#context.clientGone])
     return pause(delayMs, true, { signal }).catch(() => false)
   }
 
@@ -193,6 +196,7 @@ export class CandidateChain {
     const ids = { deployment, upstreamRequestId }
     const elapsedMs = this.#parts.clock() - calledAtMs
     this.#attempts.push(attemptOf(candidate, { outcome, status, reason }, ids, elapsedMs))
+    this.#context.spans?.attemptFailed({ status, reason })
     logFailedAttempt(this.#parts.logger, this.#call.requestId, candidate, failure, deployment)
   }
 }

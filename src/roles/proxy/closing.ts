@@ -13,6 +13,7 @@ import type { Delivered } from '../../providers/dialect/dialect.ts'
 import { countOf } from '../../providers/dialect/reported-usage.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Observer } from '../../runtime/observer.ts'
+import type { CallSpans } from '../../runtime/tracing.ts'
 import { withTimeout } from '../../runtime/within.ts'
 import { takeTurn } from '../../runtime/work-turns.ts'
 import type { AnswerRequest } from '../dispatch.ts'
@@ -217,12 +218,14 @@ const dropOptionalFields = (fact: ClosingFact): ClosingFact => {
 
 export class ClosingAppender {
   readonly #parts: ClosingParts
+  readonly #spans: CallSpans | null
   #appended: Promise<ClosingFact> | null = null
   #stored: Promise<ClosingFact> | null = null
   #generationMs: number | null = null
 
-  constructor(parts: ClosingParts) {
+  constructor(parts: ClosingParts, spans: CallSpans | null) {
     this.#parts = parts
+    this.#spans = spans
   }
 
   get begun(): boolean {
@@ -234,7 +237,9 @@ export class ClosingAppender {
     if (this.begun) return
     this.#generationMs = generationMs
     this.#appended = Promise.resolve(fact)
-    this.#stored = fact instanceof Promise ? fact.then((counted) => this.#append(counted)) : this.#append(fact)
+    const endedMs = performance.now()
+    this.#stored =
+      fact instanceof Promise ? fact.then((counted) => this.#append(counted, endedMs)) : this.#append(fact, endedMs)
     this.#parts.inFlight.track(this.#stored, (fault) => this.#parts.logger.log('request.end_not_recorded', { fault }))
   }
 
@@ -251,15 +256,20 @@ export class ClosingAppender {
     return fact.type === 'UsageRecorded' && fact.data.source === 'estimated' ? fact.data.usage : null
   }
 
-  async #append(closing: ClosingFact): Promise<ClosingFact> {
+  async #append(closing: ClosingFact, endedMs: number): Promise<ClosingFact> {
     const appendedMs = performance.now()
+    this.#spans?.settled(closing.data, endedMs)
     try {
       await this.#parts.log.append([closing])
       this.#parts.observer.stageEnded('closing_ack', closing.data.surface, (performance.now() - appendedMs) / 1_000)
       this.#observe(closing)
+      this.#spans?.recorded(appendedMs, closing.data)
       return closing
     } catch (fault) {
-      if (fault instanceof GatewayError) throw fault
+      if (fault instanceof GatewayError) {
+        this.#spans?.recorded(appendedMs, closing.data, fault)
+        throw fault
+      }
       this.#parts.logger.log('request.end_invalid', { fault })
       return this.#appendMinimal(dropOptionalFields(closing))
     }

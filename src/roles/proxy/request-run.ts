@@ -59,8 +59,9 @@ export class RequestRun implements RunHandle {
     this.#parts = parts
     this.#call = call
     this.#state = beginRun(call.stream)
-    this.#chain = new CandidateChain(parts, call, { cancelled: this.#cancel.signal, clientGone }, this)
-    this.#closing = new ClosingAppender(parts)
+    const spans = parts.observer.tracing?.call(call) ?? null
+    this.#chain = new CandidateChain(parts, call, { cancelled: this.#cancel.signal, clientGone, spans }, this)
+    this.#closing = new ClosingAppender(parts, spans)
     this.#signals = new RunSignals(parts, call.deadlineMs, clientGone, openCalls, (signal) => this.apply(signal))
     this.#signals.attach()
   }

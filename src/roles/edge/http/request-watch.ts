@@ -34,6 +34,8 @@ const surfacesByStart: readonly (readonly [string, ObservedSurface])[] = [
   ['/readyz', 'health'],
 ]
 
+const healthPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
+
 const surfaceOf = (route: string | null): ObservedSurface => {
   if (route === null) return 'none'
   return surfacesByStart.find(([start]) => route.startsWith(start))?.[1] ?? 'other'
@@ -87,6 +89,8 @@ export class RequestWatch {
   readonly watch: HttpMiddleware = (ctx, next) => {
     const { requestId } = ctx.state
     ctx.state.trace = { authenticatedMs: null, admittedMs: null, routedMs: null, server: null }
+    const { tracing } = this.#parts.observer
+    if (tracing !== undefined && !healthPaths.has(ctx.path)) ctx.state.trace.span = tracing.request(ctx.req.headers)
     const startedMs = performance.now()
     const bytesBefore = ctx.req.socket.bytesWritten
     const ended = { endedMs: startedMs, isClientGone: false, isClosed: false, charge: undefined }
@@ -129,6 +133,7 @@ export class RequestWatch {
     watched.endedMs = performance.now()
     watched.isClientGone = !watched.ctx.res.writableFinished
     this.#observe(watched)
+    endSpan(watched)
     if (!this.#parts.requestLines) return
     if (watched.ctx.state.trace.routedMs === null || watched.isClosed) this.#write(watched)
     else this.#unclosed.set(requestId, watched)
@@ -162,6 +167,7 @@ export class RequestWatch {
     const line = {
       requestId,
       clientRequestId: clientRequestIdOf(ctx),
+      traceId: trace.span?.traceId,
       method: ctx.method,
       route,
       surface,
@@ -181,6 +187,29 @@ export class RequestWatch {
     }
     logger.log(surface === 'health' ? 'request.health_checked' : 'request.served', line)
   }
+}
+
+const endSpan = ({ ctx, endedMs, isClientGone }: Watched): void => {
+  const { requestId, trace, key } = ctx.state
+  if (trace.span === undefined) return
+  const { authenticatedMs, admittedMs, routedMs, server, code } = trace
+  const route = routeOf(ctx)
+  trace.span.end({
+    requestId,
+    method: ctx.method,
+    scheme: ctx.protocol,
+    path: ctx.path,
+    route,
+    surface: surfaceOf(route),
+    status: isClientGone ? undefined : ctx.res.statusCode,
+    code,
+    workspaceId: key?.workspaceId,
+    keyId: key?.keyId,
+    model: server?.model,
+    provider: server?.provider,
+    fallbackLevel: server?.level,
+    ...{ authenticatedMs, admittedMs, routedMs, endedMs },
+  })
 }
 
 const routeOf = ({ _matchedRoute: route }: RoutedContext): string | null => (typeof route === 'string' ? route : null)

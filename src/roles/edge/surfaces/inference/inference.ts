@@ -83,7 +83,7 @@ export interface InferenceRequest {
   readonly reshape?: ((parts: AsyncIterable<AnswerPart>) => AsyncIterable<AnswerPart>) | undefined
   /** What it throws counts as a fault of the answer. */
   readonly capture?: ((parts: AsyncIterable<AnswerPart>) => AsyncIterable<AnswerPart>) | undefined
-  readonly trace: Pick<RequestTrace, 'admittedMs' | 'routedMs'>
+  readonly trace: Pick<RequestTrace, 'admittedMs' | 'routedMs' | 'span'>
 }
 
 /** A validated question of any surface: free, and not recorded in the log. */
@@ -290,7 +290,7 @@ export class Inference {
     reservation: Reservation,
     outputCap: number | null,
   ): AnswerRequest {
-    const { requestId, key, surface, body, bodyBytes, stream, headers, capture } = request
+    const { requestId, key, surface, body, bodyBytes, stream, headers, capture, trace } = request
     return {
       requestId,
       workspaceId: key.workspaceId,
@@ -309,6 +309,7 @@ export class Inference {
       reserved: formatUsd(reservation.reservedPicos),
       outputCap,
       deadlineMs: this.#parts.clock() + this.#parts.requestDeadlineMs,
+      ...(trace.span === undefined ? {} : { trace: trace.span.context }),
     }
   }
 
