@@ -87,14 +87,15 @@ export class Observation {
   /** OpenTelemetry's packages are loaded where something is sent. */
   static async open(
     role: ServedRole | 'gateway',
-    { observe, telemetry }: Config,
+    { observe, telemetry, providers }: Config,
     { logger }: Pick<Runtime, 'logger'>,
   ): Promise<Observation> {
-    const metrics = observe === null ? null : new PrometheusMetrics()
+    const metrics = observe === null && !telemetry?.metricsUrl ? null : new PrometheusMetrics()
     if (telemetry === null) return new Observation(role, metrics, null)
     const { openTelemetry } = await import('../adapters/opentelemetry/open.ts')
-    const traced = { role, instance: `${hostname()}:${process.pid}`, version }
-    return new Observation(role, metrics, openTelemetry(telemetry, traced, logger))
+    const figures = async () => (await metrics?.figures()) ?? []
+    const observed = { role, instance: `${hostname()}:${process.pid}`, version, figures, providers }
+    return new Observation(role, metrics, openTelemetry(telemetry, observed, logger))
   }
 
   get url(): string | null {
@@ -131,8 +132,7 @@ export class Observation {
     if (metrics === null) return
     const monitored = {
       role: this.#role,
-      metrics: () => metrics.render(),
-      metricsType: metrics.contentType,
+      metrics: (accept: string | undefined) => metrics.renderFor(this.observer.tracing && accept),
       alive: () => this.health.alive(),
       ready: () => this.health.ready(),
     }

@@ -1,5 +1,4 @@
 import { OperatorListener } from '../adapters/operators/listener.ts'
-import { prometheusContentType } from '../adapters/prometheus/metrics.ts'
 import type { Config } from '../config/config.ts'
 import { startEmbedded } from '../embedded/embedded.ts'
 import type { ServedRole } from '../roles/role.ts'
@@ -47,7 +46,7 @@ const openOverview = async (
 ): Promise<string | null> => {
   if (observe === null) return null
   const overview = createOverview(() => supervisor.processes, reload.checks)
-  const listener = new OperatorListener({ role: 'gateway', metricsType: prometheusContentType, ...overview }, logger)
+  const listener = new OperatorListener({ role: 'gateway', ...overview }, logger)
   return listenForOperators(stack.push(listener), observe)
 }
 

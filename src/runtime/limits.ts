@@ -72,4 +72,9 @@ export const sharedLimits = {
 
   // Video poller
   callbacksMax: 64, // At once, in one process, half of them for one workspace: a slow receiver takes a place for callbackMs.
+
+  // Telemetry
+  telemetryAttributeCharactersMax: 1_024, // A path is its caller's text.
+  telemetryExportMs: 10_000, // Of one export of metrics; the next comes soon.
+  telemetryLastExportMs: 2_000, // At a stop, for what is not sent yet.
 } as const

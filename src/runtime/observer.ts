@@ -73,6 +73,8 @@ interface ObservedClosing {
   readonly firstTokenMs?: number
   /** From the first token to the end of the answer; null without a stream. */
   readonly generationMs: number | null
+  /** Absent or null where its trace is not sampled. */
+  readonly traceId?: string | null
 }
 
 /** Names are the configuration's or of these lists, never a caller's text: the number of series stays bounded. */

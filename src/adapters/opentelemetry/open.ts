@@ -12,11 +12,12 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import type { TelemetryConfig } from '../../config/telemetry.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
 import type { Tracing } from '../../runtime/tracing.ts'
 import { waitAtMost } from '../../runtime/within.ts'
-import { telemetryLimits } from './limits.ts'
+import { openMetrics } from './metrics.ts'
 import { tracingBy } from './spans.ts'
 
 interface TracedProcess {
@@ -63,19 +64,25 @@ const openTraces = (telemetry: TelemetryConfig, url: string, resource: Resource)
   return new TracerProvider({
     resource,
     sampler: samplerOf(telemetry),
-    spanLimits: { attributeValueLengthLimit: telemetryLimits.attributeCharactersMax },
+    spanLimits: { attributeValueLengthLimit: sharedLimits.telemetryAttributeCharactersMax },
     spanProcessors: [new BatchSpanProcessor({ exporter })],
   })
 }
 
 /** Sends by batches, apart from requests: what a receiver does not take is dropped. */
-export const openTelemetry = (telemetry: TelemetryConfig, of: TracedProcess, logger: Logger): Telemetry => {
+export const openTelemetry = (
+  telemetry: TelemetryConfig,
+  of: TracedProcess & Parameters<typeof openMetrics>[3],
+  logger: Logger,
+): Telemetry => {
   const warning = new ThrottledWarning(logger)
   setGlobalErrorHandler((fault) => warning.raise('telemetry.export_failed', { fault }))
   const resource = resourceOf(telemetry, of)
   const traces = telemetry.tracesUrl === null ? null : openTraces(telemetry, telemetry.tracesUrl, resource)
+  const metrics = telemetry.metricsUrl === null ? null : openMetrics(telemetry, telemetry.metricsUrl, resource, of)
   return {
     tracing: traces && tracingBy(traces.getTracer('model-gateway', of.version)),
-    stop: () => waitAtMost(Promise.allSettled([traces?.shutdown()]), telemetryLimits.lastExportMs),
+    stop: () =>
+      waitAtMost(Promise.allSettled([traces?.shutdown(), metrics?.shutdown()]), sharedLimits.telemetryLastExportMs),
   }
 }

@@ -11,6 +11,7 @@ import {
 } from '@opentelemetry/api'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import type { CallSpans, RequestSpan, TraceContext, Tracing } from '../../runtime/tracing.ts'
+import { operationOf, providerNameOf } from './conventions.ts'
 
 type Carrier = Parameters<Tracing['request']>[0]
 type TracedRequest = Parameters<RequestSpan['end']>[0]
@@ -43,28 +44,6 @@ const fail = (span: Span, reason: string): void => {
   span.setAttribute('error.type', reason)
   span.setStatus({ code: SpanStatusCode.ERROR, message: reason })
 }
-
-const operationOf = (surface: string): string => {
-  if (surface === 'embeddings') return 'embeddings'
-  return surface === 'gemini' ? 'generate_content' : 'chat'
-}
-
-const providersOfDialects: Readonly<Record<string, string>> = {
-  anthropic: 'anthropic',
-  google: 'gcp.gemini',
-  azure: 'azure.ai.openai',
-  vertex: 'gcp.vertex_ai',
-  bedrock: 'aws.bedrock',
-}
-
-const providersOfProfiles: Readonly<Record<string, string>> = { xai: 'x_ai', gemini: 'gcp.gemini' }
-const providersOfNames: Readonly<Record<string, string>> = { mistral: 'mistral_ai' }
-
-/** The well-known name, or the configured one: many providers speak OpenAI's dialect. */
-const providerNameOf = (
-  name: string,
-  { dialect, profile }: { readonly dialect?: string; readonly profile?: string | undefined },
-): string => providersOfDialects[dialect ?? ''] ?? providersOfProfiles[profile ?? ''] ?? providersOfNames[name] ?? name
 
 const usageAttributes = ({ usage }: TracedBill): Attributes =>
   usage === undefined
@@ -174,13 +153,13 @@ class ProxySpans implements CallSpans {
       span.setAttributes({
         'gen_ai.operation.name': operation,
         'gen_ai.provider.name': providerNameOf(attempt.provider, attempt),
-        'gen_ai.request.model': attempt.upstreamModel,
+        'gen_ai.request.model': attempt.model,
         'gen_ai.request.stream': this.#call.stream,
         'server.address': hostname,
         'server.port': Number(port) || (protocol === 'http:' ? 80 : 443),
         'gateway.request_id': this.#call.requestId,
         'gateway.surface': this.#call.surface,
-        'gateway.model': attempt.model,
+        'gateway.upstream_model': attempt.upstreamModel,
         'gateway.provider': attempt.provider,
         ...(attempt.deployment === undefined ? {} : { 'gateway.deployment': attempt.deployment }),
       })

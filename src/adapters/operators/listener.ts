@@ -7,8 +7,8 @@ import { operatorLimits } from './limits.ts'
 
 interface MonitoredProcess {
   readonly role: string
-  readonly metrics: () => Promise<string>
-  readonly metricsType: string
+  /** In a format that the scraper accepts. */
+  readonly metrics: (accept: string | undefined) => Promise<{ readonly type: string; readonly body: string }>
   /** Liveness: a failed check calls for a restart. */
   readonly alive: () => Checks | Promise<Checks>
   /** Readiness: a failed check keeps work away. */
@@ -29,10 +29,14 @@ const checksAnswer = (role: string, checks: Checks, [good, bad]: readonly [strin
 
 const notFound: Answer = { status: 404, type: 'text/plain', body: 'There are /metrics, /healthz and /readyz.\n' }
 
-const answerPath = async (path: string, monitored: MonitoredProcess): Promise<Answer> => {
+const answerPath = async (
+  path: string,
+  { headers: { accept } }: IncomingMessage,
+  monitored: MonitoredProcess,
+): Promise<Answer> => {
   switch (path) {
     case '/metrics':
-      return { status: 200, type: monitored.metricsType, body: await monitored.metrics() }
+      return { status: 200, ...(await monitored.metrics(accept)) }
     case '/healthz':
       return checksAnswer(monitored.role, await monitored.alive(), ['ok', 'failed'])
     case '/readyz':
@@ -73,7 +77,7 @@ export class OperatorListener {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = pathOf(request)
     try {
-      const { status, type, body } = await answerPath(path, this.#process)
+      const { status, type, body } = await answerPath(path, request, this.#process)
       response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' }).end(body)
       this.#logger.log('operator.request_served', { route: status === 404 ? null : path, status })
     } catch (fault) {

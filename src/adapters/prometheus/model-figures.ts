@@ -3,9 +3,16 @@ import { formatUsd, parseUsd } from '../../domain/money.ts'
 import type { Observer } from '../../runtime/observer.ts'
 import { metricsLimits } from './limits.ts'
 
-/** From a fast model's tokens to a slow model's first one. */
-const tokenSeconds = [0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1] as const
-const answerSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600] as const
+/** OpenTelemetry's conventions for generative AI; of whole answers, up to the deadline of a request. */
+const firstTokenSeconds = [
+  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
+] as const
+const tokenSeconds = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5] as const
+const answerSeconds = [
+  ...[0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],
+  ...[163.84, 327.68, 655.36],
+] as const
+const tokenCounts = Array.from({ length: 14 }, (_, power) => 4 ** power)
 
 const modelCounters = {
   gateway_model_requests_total: { help: 'Requests whose end a proxy recorded.', label: 'status' },
@@ -20,7 +27,7 @@ const modelHistograms = {
   gateway_time_to_first_token_seconds: {
     help: 'Streams, from the dispatch to the first token of the answer or of its reasoning.',
     label: null,
-    buckets: answerSeconds,
+    buckets: firstTokenSeconds,
   },
   gateway_time_per_output_token_seconds: {
     help: 'Streams, from the first token to the end, by the output tokens after the first.',
@@ -32,20 +39,31 @@ const modelHistograms = {
     label: 'status',
     buckets: answerSeconds,
   },
+  gateway_request_tokens: { help: 'Tokens of each bill: input, output.', label: 'kind', buckets: tokenCounts },
 } as const
 
 type ObservedClosing = Parameters<Observer['requestClosed']>[0]
 type Labels = Readonly<Record<'surface' | 'model' | 'provider' | 'deployment', string>>
 
+interface Exemplar {
+  readonly labelSet: { readonly trace_id: string }
+  readonly value: number
+  /** Seconds since the epoch. */
+  readonly timestamp: number
+}
+
 interface Value {
   readonly metricName: string
   readonly labels: Readonly<Record<string, string | number>>
   readonly value: number
+  readonly exemplar?: Exemplar
 }
 
 class Buckets {
   readonly #bounds: readonly number[]
   readonly #counts: number[]
+  /** The last one of each bucket; that beyond all bounds last. */
+  readonly #exemplars: Exemplar[] = []
   #count = 0
   #sum = 0
 
@@ -54,22 +72,30 @@ class Buckets {
     this.#counts = bounds.map(() => 0)
   }
 
-  observe(value: number): void {
+  observe(value: number, traceId: string | null | undefined): void {
     const place = this.#bounds.findIndex((bound) => value <= bound)
     if (place >= 0) this.#counts[place]! += 1
     this.#count += 1
     this.#sum += value
+    if (!traceId) return
+    const timestamp = Date.now() / 1_000
+    this.#exemplars[place < 0 ? this.#bounds.length : place] = { labelSet: { trace_id: traceId }, value, timestamp }
   }
 
   values(name: string, labels: Value['labels']): readonly Value[] {
     let below = 0
+    const bucket = (le: number | string, value: number, place: number): Value => {
+      const exemplar = this.#exemplars[place]
+      const counted = { metricName: `${name}_bucket`, labels: { ...labels, le }, value }
+      return exemplar === undefined ? counted : { ...counted, exemplar }
+    }
     const cumulative = this.#bounds.map((le, place): Value => {
       below += this.#counts[place]!
-      return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: below }
+      return bucket(le, below, place)
     })
     return [
       ...cumulative,
-      { metricName: `${name}_bucket`, labels: { ...labels, le: '+Inf' }, value: this.#count },
+      bucket('+Inf', this.#count, this.#bounds.length),
       { metricName: `${name}_sum`, labels, value: this.#sum },
       { metricName: `${name}_count`, labels, value: this.#count },
     ]
@@ -102,12 +128,12 @@ class ModelFigures {
     this.#costPicos = (this.#costPicos ?? 0n) + (picos > 0n ? picos : 0n)
   }
 
-  observe(name: HistogramName, label: string, seconds: number): void {
+  observe(name: HistogramName, label: string, value: number, traceId?: string | null): void {
     const byLabel = this.#buckets.get(name) ?? new Map<string, Buckets>()
     this.#buckets.set(name, byLabel)
     const buckets = byLabel.get(label) ?? new Buckets(modelHistograms[name].buckets)
     byLabel.set(label, buckets)
-    buckets.observe(seconds)
+    buckets.observe(value, traceId)
   }
 
   countValues(metricName: CounterName): readonly Value[] {
@@ -153,7 +179,7 @@ export class FiguresByModel {
   }
 
   readonly record = (closing: ObservedClosing): void => {
-    const { surface, status, attempts, usage, total, firstTokenMs, generationMs } = closing
+    const { surface, status, attempts, usage, total, firstTokenMs, generationMs, traceId } = closing
     const last = attempts.at(-1)
     const { model = last?.model ?? 'none', provider = last?.provider ?? 'none' } = closing
     for (const { outcome, durationMs, ...called } of attempts)
@@ -162,16 +188,20 @@ export class FiguresByModel {
           'gateway_upstream_duration_seconds',
           outcome,
           durationMs / 1_000,
+          traceId,
         )
     const figures = this.#figuresOf(surface, model, provider, last?.deployment)
     figures.count('gateway_model_requests_total', status, 1)
     if (total !== undefined) figures.addCost(parseUsd(total))
-    if (firstTokenMs !== undefined) figures.observe('gateway_time_to_first_token_seconds', '', firstTokenMs / 1_000)
+    if (firstTokenMs !== undefined)
+      figures.observe('gateway_time_to_first_token_seconds', '', firstTokenMs / 1_000, traceId)
     if (usage === undefined) return
     countTokens(figures, usage)
+    figures.observe('gateway_request_tokens', 'input', usage.promptTotal, traceId)
+    figures.observe('gateway_request_tokens', 'output', usage.outputTotal, traceId)
     const tokensAfter = usage.outputTotal - 1
     if (generationMs !== null && tokensAfter > 0)
-      figures.observe('gateway_time_per_output_token_seconds', '', generationMs / 1_000 / tokensAfter)
+      figures.observe('gateway_time_per_output_token_seconds', '', generationMs / 1_000 / tokensAfter, traceId)
   }
 
   #figuresOf(surface: string, model: string, provider: string, deployment = ''): ModelFigures {

@@ -287,6 +287,7 @@ export class ClosingAppender {
 
   #observe({ type, data }: ClosingFact): void {
     const status = type === 'UsageRecorded' ? data.outcome : data.status < 500 ? '4xx' : '5xx'
-    this.#parts.observer.requestClosed({ ...data, status, generationMs: this.#generationMs })
+    const traceId = this.#spans?.traceId ?? null
+    this.#parts.observer.requestClosed({ ...data, status, generationMs: this.#generationMs, traceId })
   }
 }

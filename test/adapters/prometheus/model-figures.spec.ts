@@ -37,8 +37,10 @@ t.test('costs are summed exactly, kinds of tokens add up, and time a token is of
     `gateway_time_to_first_token_seconds_bucket{${of},le="0.25"} 0`,
     `gateway_time_to_first_token_seconds_bucket{${of},le="0.5"} 3`,
     `gateway_time_to_first_token_seconds_bucket{${of},le="+Inf"} 3`,
-    `gateway_time_per_output_token_seconds_bucket{${of},le="0.005"} 0`,
     `gateway_time_per_output_token_seconds_bucket{${of},le="0.01"} 3`,
+    `gateway_request_tokens_bucket{${of},kind="input",le="64"} 0`,
+    `gateway_request_tokens_bucket{${of},kind="input",le="256"} 3`,
+    `gateway_request_tokens_sum{${of},kind="output"} 303`,
     `gateway_upstream_duration_seconds_sum{${of},status="served"} 6`,
   ])
     t.ok(text.includes(`${line}\n`), line)

@@ -94,7 +94,7 @@ t.test('one trace from the client to the provider, over edge and proxy', async (
   t.match(named('chat openai/down'), {
     kind: 'CLIENT',
     isError: true,
-    attributes: { 'http.response.status_code': 500, 'gen_ai.request.model': 'down;status=500' },
+    attributes: { 'http.response.status_code': 500, 'gateway.upstream_model': 'down;status=500' },
   })
   const served = named('chat openai/plain')
   t.match(served, {
@@ -104,7 +104,7 @@ t.test('one trace from the client to the provider, over edge and proxy', async (
     attributes: {
       'gen_ai.operation.name': 'chat',
       'gen_ai.provider.name': 'openai',
-      'gen_ai.request.model': 'plain',
+      'gen_ai.request.model': 'openai/plain',
       'gen_ai.request.stream': true,
       'server.address': '127.0.0.1',
     },
