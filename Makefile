@@ -70,7 +70,7 @@ bench-audit: node_modules/.installed ## Measure verify, archive, rebuild, the le
 bench-start: node_modules/.installed ## Measure a start from a snapshot against a replay: ARGS='--events 10000000 --workspaces 1000'
 	node test/bench/start.ts $(ARGS)
 
-bench-guards: node_modules/.installed ## Measure limits, metrics and idempotency keys on against off; assert the ledgers
+bench-guards: node_modules/.installed ## Measure limits, metrics, idempotency keys and telemetry on against off; assert the ledgers
 	node test/bench/guards/main.ts $(ARGS)
 
 bench-streams: node_modules/.installed ## Measure many streams open at once against a bare relay; assert the ledger
@@ -153,6 +153,9 @@ witness: node_modules/.installed ## Our client and our witness beside litewitnes
 
 upgrade-test: node_modules/.installed ## A data folder of the first commit that runs, installed from its lockfile: up to this release under load, down to the release before, up, finished
 	tap -t 1200 test/upgrade/main.ts $(ARGS)
+
+telemetry: node_modules/.installed ## Traces and metrics as the OpenTelemetry collector receives them, built from Go's module proxy
+	tap --timeout=2400 test/telemetry/main.ts $(ARGS)
 
 structure: node_modules/.installed ## Print the figures of the source tree; --details by ARGS
 	node test/structure/main.ts $(ARGS)
