@@ -31,6 +31,7 @@ export interface ObservedTask {
   end: EventOf<'TaskSettled'> | EventOf<'HoldReleased'> | undefined
   readonly verdicts: Verdict[]
   hasVerdict: boolean
+  undelivered: boolean
 }
 
 /** Decided under the sequence of their wallet: each moves money, or would not have been decided. */
@@ -143,7 +144,7 @@ export class Observer {
     if ('holdId' in event.data || 'taskId' in event.data) this.#noteTask(event)
     if (event.type === 'HoldReleased' || event.type === 'TaskSettled') this.#checkTaskEnded(event)
     if (event.type === 'AdjustmentPosted' && event.data.reason === 'undelivered')
-      this.#requestOf(event.data.corrects ?? '').undelivered = true
+      this.#chargedOf(event.data.corrects ?? '').undelivered = true
   }
 
   /** Verdicts are in the journal: whoever releases a hold may not know of one yet. */
@@ -189,7 +190,13 @@ export class Observer {
 
   #noteTask(event: Event): void {
     if (event.type === 'HoldPlaced' && event.data.task !== undefined) {
-      this.tasks.set(event.data.holdId, { placed: event, end: undefined, verdicts: [], hasVerdict: false })
+      this.tasks.set(event.data.holdId, {
+        placed: event,
+        end: undefined,
+        verdicts: [],
+        hasVerdict: false,
+        undelivered: false,
+      })
       return
     }
     if (event.type === 'HoldReleased') {
@@ -285,6 +292,10 @@ export class Observer {
     if (held !== wallet.heldPicos) this.#onViolation(`${workspaceId} holds ${wallet.heldPicos}, its holds ${held}`)
     if ([...wallet.holds.values()].some(({ remainingPicos }) => remainingPicos < 0n))
       this.#onViolation(`a hold of ${workspaceId} is below zero`)
+  }
+
+  #chargedOf(id: string): ObservedRequest | ObservedTask {
+    return this.tasks.get(id) ?? this.#requestOf(id)
   }
 
   #requestOf(requestId: string): ObservedRequest {

@@ -120,8 +120,8 @@ export class VideoClients {
         violate(`video ${action.number} was refused with ${response.status}, and its hold ${taskId} was kept`)
     }
     for (const { taskId, action: made } of vendor.tasks.values()) {
-      const end = observer.tasks.get(taskId)?.end
-      if (made.number === action.number && end?.type === 'TaskSettled' && end.data.total !== '0')
+      const { end, undelivered } = observer.tasks.get(taskId) ?? {}
+      if (made.number === action.number && end?.type === 'TaskSettled' && end.data.total !== '0' && !undelivered)
         violate(`video ${action.number} was refused with ${response.status} and charged ${end.data.total}`)
     }
   }

@@ -1,7 +1,8 @@
 import { findLimitKey } from '../../../../domain/accounts/accounts.ts'
-import { findOrCreateWallet } from '../../../../domain/ledger/ledger.ts'
+import { type Applied, findOrCreateWallet } from '../../../../domain/ledger/ledger.ts'
 import { formatUsd } from '../../../../domain/money.ts'
 import type { WalletRefusal } from '../../../../domain/wallet/decide.ts'
+import { undeliveredFact } from '../../../../domain/wallet/undelivered.ts'
 import {
   availablePicos,
   findRemaining,
@@ -10,6 +11,8 @@ import {
   type Wallet,
 } from '../../../../domain/wallet/wallet.ts'
 import { clientGoneError, GatewayError, logUnavailable } from '../../../../errors/gateway-error.ts'
+import type { FactOf } from '../../../../events/envelope.ts'
+import type { LogOf } from '../../../../log/event-log.ts'
 import type { LedgerTail } from '../../../../log/ledger-tail.ts'
 import type { WalletCommandHandler, WalletOutcome } from '../../../../log/wallet-command-handler.ts'
 import { sharedLimits } from '../../../../runtime/limits.ts'
@@ -109,6 +112,7 @@ const allowancesPicos = ({ holds }: Wallet, keyId?: string): bigint =>
 
 export interface TaskPlacementParts {
   readonly tail: LedgerTail
+  readonly log: Pick<LogOf<'AdjustmentPosted'>, 'postToWallet'>
   readonly writer: Pick<WalletCommandHandler, 'execute'>
   readonly taskQueue: Pick<WorkQueue, 'put' | 'withdraw'>
   readonly logger: Logger
@@ -118,12 +122,18 @@ export class TaskPlacement {
   readonly #parts: TaskPlacementParts
   readonly #watch: WalletWatch
   readonly #placing = new Map<string, number>()
+  /** What tasks have charged already of which no caller knows yet, or ever: null for nothing. */
+  readonly #unknown = new Map<string, FactOf<'AdjustmentPosted'> | null>()
+  readonly #stopListening: () => void
   /** Releases of holds that no caller learnt of, and withdrawals of refused payloads. */
   readonly #returns = new Set<Promise<void>>()
 
   constructor(parts: TaskPlacementParts) {
     this.#parts = parts
     this.#watch = new WalletWatch(parts.tail)
+    this.#stopListening = parts.tail.onApplied((applied) => {
+      if (this.#unknown.size > 0) for (const each of applied) this.#noteCharge(each)
+    })
   }
 
   /** If the oldest hold is neither placed nor comes back through the tail, later ones would not either. */
@@ -157,6 +167,7 @@ export class TaskPlacement {
   async close(waitMs: number): Promise<void> {
     this.#watch.close()
     await waitAtMost(Promise.all(this.#returns), waitMs)
+    this.#stopListening()
   }
 
   /** The refusal of a task that the wallet would not cover even if every allowance were returned; null otherwise. */
@@ -220,13 +231,24 @@ export class TaskPlacement {
   }
 
   async #placeHold({ workspaceId, command, isFound }: TaskDraft): Promise<WalletOutcome> {
+    const { taskId } = command
+    if (!isFound) this.#unknown.set(taskId, null)
     const placed = this.#execute(workspaceId, command)
     try {
-      return await withTimeout(placed, sharedLimits.routedAckMs, logUnavailable)
+      const outcome = await withTimeout(placed, sharedLimits.routedAckMs, logUnavailable)
+      this.#unknown.delete(taskId)
+      return outcome
     } catch (fault) {
-      if (!isFound) this.#releaseOnceKnown(workspaceId, command.taskId, placed)
+      if (!isFound) this.#releaseOnceKnown(workspaceId, taskId, placed)
       throw fault instanceof GatewayError ? fault : logUnavailable(fault)
     }
+  }
+
+  #noteCharge({ event, task, movements }: Applied): void {
+    if (event.type !== 'TaskSettled' || task === null || !this.#unknown.has(task.taskId)) return
+    const { taskId, workspaceId, total } = task
+    const spender = movements.find(({ kind }) => kind === 'charge')?.spender ?? null
+    if (total !== '0') this.#unknown.set(taskId, undeliveredFact({ requestId: taskId, workspaceId, total }, spender))
   }
 
   async #execute(workspaceId: string, command: PlaceTaskHold): Promise<WalletOutcome> {
@@ -240,9 +262,9 @@ export class TaskPlacement {
 
   /** No caller knows the id of this task. A task that a retry finds is kept. */
   #releaseOnceKnown(workspaceId: string, taskId: string, placed: Promise<WalletOutcome>): void {
-    const returned = this.#release(workspaceId, taskId, placed).catch((fault: unknown) => {
-      this.#parts.logger.log('video.orphan_task_resumed', { fault, taskId })
-    })
+    const returned = this.#release(workspaceId, taskId, placed)
+      .catch((fault: unknown) => this.#parts.logger.log('video.orphan_task_resumed', { fault, taskId }))
+      .finally(() => this.#unknown.delete(taskId))
     this.#awaitAtClose(returned)
   }
 
@@ -251,6 +273,8 @@ export class TaskPlacement {
     const outcome = await placed.catch(() => null)
     if (outcome === null || 'refused' in outcome) return
     await this.#parts.writer.execute(workspaceId, { type: 'ReleaseHold', holdId: taskId, reason: 'submit_failed' })
+    const refund = this.#unknown.get(taskId) // The vendor was faster.
+    if (refund) await this.#parts.log.postToWallet(workspaceId, [refund])
   }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { findOrCreateWallet } from '../../../../../src/domain/ledger/ledger.ts'
+import { openTask } from '../../../../../src/domain/video/task.ts'
 import { balancePicos } from '../../../../../src/domain/wallet/wallet.ts'
 import { logUnavailable } from '../../../../../src/errors/gateway-error.ts'
 import type { Fact } from '../../../../../src/events/envelope.ts'
@@ -148,6 +149,24 @@ t.test('a submit that the log does not acknowledge in time is taken back, unless
   t.equal(edge.holds().length, 2)
   t.equal(edge.queued.size, 2)
   t.equal(edge.availableUsd(), '99.58')
+})
+
+t.test('a video that was refused, and made before its hold could be released, costs nothing', async (t) => {
+  const edge = await startVideoEdge(t)
+  edge.log.stall()
+  t.equal((await edge.post(plainBody, {}, generations)).status, 503)
+  edge.log.deliver(false)
+  edge.log.resume()
+  await until(() => edge.holds().length === 1)
+  const [placed] = edge.holds()
+  const task = openTask(placed!)!
+  await edge.log.append([settledFact(task)])
+  edge.log.deliver(true)
+  await until(() => edge.log.events.some(({ type }) => type === 'AdjustmentPosted'))
+  const refunds = edge.log.events.filter(({ type }) => type === 'AdjustmentPosted').map(({ data }) => data)
+  t.match(refunds, [{ reason: 'undelivered', corrects: task.taskId, amount: '0.35', keyId: 'key-1' }])
+  await until(() => edge.availableUsd() === '100')
+  t.notOk(edge.log.events.some(({ type }) => type === 'HoldReleased'))
 })
 
 t.test('while holds do not come back through the tail, nothing more is queued', async (t) => {
