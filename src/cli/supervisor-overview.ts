@@ -26,7 +26,7 @@ const listChecks = (observed: readonly Observed[], which: 'alive' | 'ready'): Re
 
 /** Metrics and health of a supervisor's processes on one page. */
 export const createOverview = (processes: () => readonly SupervisedProcess[], ownChecks: () => Checks) => ({
-  metrics: async () => {
+  metrics: async (): ReturnType<typeof renderFigures> => {
     const figures = new Map<string, PrometheusFigures>()
     for (const { name, seen } of await observeEach(processes())) if (seen !== null) figures.set(name, seen.figures)
     return renderFigures(figures)

@@ -267,7 +267,7 @@ t.test('where and how it was sent', async (t) => {
   t.same(await status('GET', '/v1/chat/completions'), { status: 405, code: 'method_not_allowed', type, allow: 'POST' })
   t.same(await status('DELETE', '/v1/models'), { status: 405, code: 'method_not_allowed', type, allow: 'HEAD, GET' })
   t.same(await status('POST', '/v1/nothing'), { status: 404, code: 'not_found', type, allow: null })
-  t.same(await status('GET', '/'), { status: 404, code: 'not_found', type, allow: null })
+  t.same(await status('GET', '/nothing'), { status: 404, code: 'not_found', type, allow: null })
   t.same(await status('GET', '/v1/%ff'), { status: 404, code: 'not_found', type, allow: null })
 
   const unsupported = { status: 415, type, code: 'unsupported_media_type' }
