@@ -1,8 +1,7 @@
 import { findLimitKey } from '../../../../domain/accounts/accounts.ts'
-import { type Applied, findOrCreateWallet } from '../../../../domain/ledger/ledger.ts'
+import { findOrCreateWallet } from '../../../../domain/ledger/ledger.ts'
 import { formatUsd } from '../../../../domain/money.ts'
 import type { WalletRefusal } from '../../../../domain/wallet/decide.ts'
-import { undeliveredFact } from '../../../../domain/wallet/undelivered.ts'
 import {
   availablePicos,
   findRemaining,
@@ -11,17 +10,15 @@ import {
   type Wallet,
 } from '../../../../domain/wallet/wallet.ts'
 import { clientGoneError, GatewayError, logUnavailable } from '../../../../errors/gateway-error.ts'
-import type { FactOf } from '../../../../events/envelope.ts'
-import type { LogOf } from '../../../../log/event-log.ts'
 import type { LedgerTail } from '../../../../log/ledger-tail.ts'
-import type { WalletCommandHandler, WalletOutcome } from '../../../../log/wallet-command-handler.ts'
+import type { WalletOutcome } from '../../../../log/wallet-command-handler.ts'
 import { sharedLimits } from '../../../../runtime/limits.ts'
-import type { Logger } from '../../../../runtime/logger.ts'
 import { waitAtMost, withTimeout } from '../../../../runtime/within.ts'
 import type { WorkQueue } from '../../../work-queue.ts'
 import { admissionLimits } from '../../admission/limits.ts'
 import { spendLimitReached } from '../../admission/spender-funds.ts'
 import type { PlaceTaskHold, TaskDraft } from './draft-task.ts'
+import { RefusedTasks, type RefusedTasksParts } from './refused-tasks.ts'
 
 interface WantedAmount {
   readonly workspaceId: string
@@ -110,30 +107,22 @@ const allowancesPicos = ({ holds }: Wallet, keyId?: string): bigint =>
     0n,
   )
 
-export interface TaskPlacementParts {
-  readonly tail: LedgerTail
-  readonly log: Pick<LogOf<'AdjustmentPosted'>, 'postToWallet'>
-  readonly writer: Pick<WalletCommandHandler, 'execute'>
+export interface TaskPlacementParts extends RefusedTasksParts {
   readonly taskQueue: Pick<WorkQueue, 'put' | 'withdraw'>
-  readonly logger: Logger
 }
 
 export class TaskPlacement {
   readonly #parts: TaskPlacementParts
   readonly #watch: WalletWatch
+  readonly #refused: RefusedTasks
   readonly #placing = new Map<string, number>()
-  /** What tasks have charged already of which no caller knows yet, or ever: null for nothing. */
-  readonly #unknown = new Map<string, FactOf<'AdjustmentPosted'> | null>()
-  readonly #stopListening: () => void
   /** Releases of holds that no caller learnt of, and withdrawals of refused payloads. */
   readonly #returns = new Set<Promise<void>>()
 
   constructor(parts: TaskPlacementParts) {
     this.#parts = parts
     this.#watch = new WalletWatch(parts.tail)
-    this.#stopListening = parts.tail.onApplied((applied) => {
-      if (this.#unknown.size > 0) for (const each of applied) this.#noteCharge(each)
-    })
+    this.#refused = new RefusedTasks(parts)
   }
 
   /** If the oldest hold is neither placed nor comes back through the tail, later ones would not either. */
@@ -167,7 +156,7 @@ export class TaskPlacement {
   async close(waitMs: number): Promise<void> {
     this.#watch.close()
     await waitAtMost(Promise.all(this.#returns), waitMs)
-    this.#stopListening()
+    this.#refused.close()
   }
 
   /** The refusal of a task that the wallet would not cover even if every allowance were returned; null otherwise. */
@@ -232,23 +221,16 @@ export class TaskPlacement {
 
   async #placeHold({ workspaceId, command, isFound }: TaskDraft): Promise<WalletOutcome> {
     const { taskId } = command
-    if (!isFound) this.#unknown.set(taskId, null)
+    if (!isFound) this.#refused.watch(taskId)
     const placed = this.#execute(workspaceId, command)
     try {
       const outcome = await withTimeout(placed, sharedLimits.routedAckMs, logUnavailable)
-      this.#unknown.delete(taskId)
+      this.#refused.forget(taskId)
       return outcome
     } catch (fault) {
-      if (!isFound) this.#releaseOnceKnown(workspaceId, taskId, placed)
+      if (!isFound) this.#awaitAtClose(this.#refused.release(workspaceId, taskId, placed)) // A task that a retry finds is kept.
       throw fault instanceof GatewayError ? fault : logUnavailable(fault)
     }
-  }
-
-  #noteCharge({ event, task, movements }: Applied): void {
-    if (event.type !== 'TaskSettled' || task === null || !this.#unknown.has(task.taskId)) return
-    const { taskId, workspaceId, total } = task
-    const spender = movements.find(({ kind }) => kind === 'charge')?.spender ?? null
-    if (total !== '0') this.#unknown.set(taskId, undeliveredFact({ requestId: taskId, workspaceId, total }, spender))
   }
 
   async #execute(workspaceId: string, command: PlaceTaskHold): Promise<WalletOutcome> {
@@ -258,23 +240,6 @@ export class TaskPlacement {
     } finally {
       this.#placing.delete(command.taskId)
     }
-  }
-
-  /** No caller knows the id of this task. A task that a retry finds is kept. */
-  #releaseOnceKnown(workspaceId: string, taskId: string, placed: Promise<WalletOutcome>): void {
-    const returned = this.#release(workspaceId, taskId, placed)
-      .catch((fault: unknown) => this.#parts.logger.log('video.orphan_task_resumed', { fault, taskId }))
-      .finally(() => this.#unknown.delete(taskId))
-    this.#awaitAtClose(returned)
-  }
-
-  async #release(workspaceId: string, taskId: string, placed: Promise<WalletOutcome>): Promise<void> {
-    // A rejected command was never stored, or the log is closed: there is nothing to release.
-    const outcome = await placed.catch(() => null)
-    if (outcome === null || 'refused' in outcome) return
-    await this.#parts.writer.execute(workspaceId, { type: 'ReleaseHold', holdId: taskId, reason: 'submit_failed' })
-    const refund = this.#unknown.get(taskId) // The vendor was faster.
-    if (refund) await this.#parts.log.postToWallet(workspaceId, [refund])
   }
 }
 
