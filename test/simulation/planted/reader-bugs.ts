@@ -114,8 +114,8 @@ export const readerBugs: readonly PlantedBug[] = [
   bug(
     'the hold of a refused video is kept',
     `${edge}/surfaces/tasks/place-task.ts`,
-    'if (!isFound) this.#releaseOnceKnown(workspaceId, command.taskId, placed)',
-    'if (isFound && !isFound) this.#releaseOnceKnown(workspaceId, command.taskId, placed)',
+    'if (!isFound) this.#awaitAtClose(',
+    'if (isFound && !isFound) this.#awaitAtClose(',
     'holds-of-refused-videos.json',
   ),
   bug(
