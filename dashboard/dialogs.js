@@ -67,14 +67,14 @@ export const showSecret = (title, secret) => {
     spellcheck: 'false',
   })
   shown.value = secret
-  const told = h('span', { role: 'status', class: 'muted' })
+  const notice = h('span', { role: 'status', class: 'muted' })
   const copy = async () => {
     shown.select()
     try {
       await navigator.clipboard.writeText(secret)
-      told.textContent = 'Copied.'
+      notice.textContent = 'Copied.'
     } catch {
-      told.textContent = 'It is selected: copy it with the keyboard.'
+      notice.textContent = 'It is selected: copy it with the keyboard.'
     }
   }
   const done = h('button', { type: 'button', class: 'primary', disabled: true, click: () => dialog.close() }, 'Done')
@@ -92,7 +92,7 @@ export const showSecret = (title, secret) => {
     h('p', {}, 'The key is shown only once. Store it where you keep secrets.'),
     shown,
     h('label', { class: 'check' }, copied, 'I have copied it'),
-    h('div', { class: 'buttons' }, told, h('button', { type: 'button', click: () => void copy() }, 'Copy'), done),
+    h('div', { class: 'buttons' }, notice, h('button', { type: 'button', click: () => void copy() }, 'Copy'), done),
   )
   dialog.addEventListener('close', () => {
     shown.value = ''

@@ -85,7 +85,7 @@ export const roughly = (text) => {
  */
 export const lengthOf = (text) => Number(text)
 
-/** A whole number with its thousands told apart.
+/** A whole number with its thousands separated.
  *
  * @param {number | null} value
  */

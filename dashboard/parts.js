@@ -45,7 +45,7 @@ export const usd = (amount) => h('span', { class: 'figure' }, money(amount))
 
 /**
  * @param {string} word
- * @param {'plain' | 'good' | 'bad' | 'busy'} [tone] told by the word too
+ * @param {'plain' | 'good' | 'bad' | 'busy'} [tone] shown by the word too
  */
 export const state = (word, tone = 'plain') => h('span', { class: `state ${tone}` }, words(word))
 

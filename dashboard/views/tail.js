@@ -51,7 +51,7 @@ const line = ({ sequence, type, time: at, workspace, actor, detail }, { scope, s
   )
 }
 
-/** The lines of a tail: as many as are kept, drawn once a frame, and told aloud every few seconds. */
+/** The lines of a tail: as many as are kept, drawn once a frame, and announced every few seconds. */
 class LiveList {
   #context
   #isPaused = false
@@ -74,12 +74,12 @@ class LiveList {
 
   /** @param {string} name @param {string} data */
   hear(name, data) {
-    const told = JSON.parse(data)
+    const received = JSON.parse(data)
     if (name === 'position') this.status.textContent = 'Live. Waiting for the next event.'
-    if (name === 'missed') this.#missed += told.events
+    if (name === 'missed') this.#missed += received.events
     if (name !== 'event') return
     this.#sinceTold += 1
-    this.#waiting.push(told)
+    this.#waiting.push(received)
     if (this.#waiting.length > 2 * linesMax) this.#waiting = this.#waiting.slice(-linesMax)
     this.#drawSoon()
   }
@@ -160,8 +160,8 @@ export const tail = {
         } catch (fault) {
           if (signal.aborted) return
           lines.status.textContent = 'Not connected; trying again.'
-          const told = fault instanceof ApiError ? fault : new ApiError(0, 'The connection broke.')
-          replace(trouble, errorPanel(told, null))
+          const received = fault instanceof ApiError ? fault : new ApiError(0, 'The connection broke.')
+          replace(trouble, errorPanel(received, null))
         }
         await pause(againMs, signal)
       }

@@ -77,7 +77,7 @@ export interface CreditRequest {
 }
 
 /**
- * Prices as another table tells them.
+ * Prices of another table.
  */
 export interface ImportPricesRequest {
   /**
@@ -91,7 +91,7 @@ export interface ImportPricesRequest {
     readonly [k: string]: unknown
   }
   /**
-   * True: only tells what would change. Default false.
+   * True: only shows what would change. Default false.
    */
   readonly dry_run?: boolean
   /**

@@ -492,13 +492,13 @@ export interface KeyRevoked {
    */
   readonly workspaceId: string
   /**
-   * Absent: somebody asked for it.
+   * Absent: an operator did so.
    */
   readonly reason?: 'expired'
 }
 
 /**
- * The vendor's word on a task whose hold had ended: charged to nobody.
+ * The vendor's verdict on a task whose hold had ended. It is not charged.
  */
 export interface LateVerdictSeen {
   /**
@@ -518,7 +518,7 @@ export interface LateVerdictSeen {
    */
   readonly outcome: 'SUCCESS' | 'FAILURE'
   /**
-   * `final_unit_deduction` as the vendor wrote it; absent where it told none.
+   * `final_unit_deduction` as the vendor wrote it; absent where it reported none.
    */
   readonly deduction?: string
   /**
@@ -1419,7 +1419,7 @@ export interface RouterCandidate {
 }
 
 /**
- * The vendor told of a state further on.
+ * The vendor reported a later state.
  */
 export interface TaskProgressed {
   /**
@@ -1435,7 +1435,7 @@ export interface TaskProgressed {
    */
   readonly status: 'SUBMITTED' | 'IN_PROGRESS'
   /**
-   * Percent; an estimate of ours where the vendor tells none.
+   * Percent; an estimate of ours where the vendor reports none.
    */
   readonly progress: number
 }
@@ -1469,7 +1469,7 @@ export interface TaskSettled {
    */
   readonly vendorCode?: number
   /**
-   * `final_unit_deduction` as the vendor wrote it; absent where it told none.
+   * `final_unit_deduction` as the vendor wrote it; absent where it reported none.
    */
   readonly deduction?: string
   /**

@@ -109,7 +109,7 @@ export class VideoClients {
     return null
   }
 
-  /** Whoever was refused pays nothing, unless the edge died before it could give the hold back. */
+  /** A caller that was refused pays nothing, unless the edge died before it could give the hold back. */
   #checkAnswered({ action, response, edge }: VideoEntry, isCrashed: (process: SimProcess) => boolean): void {
     const { observer, vendor, queue, violate } = this.#parts
     const isRefused = response !== null && response.status >= 400
