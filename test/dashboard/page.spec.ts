@@ -378,7 +378,7 @@ const administrator = (world: World, browser: Browser) => async (t: Test) => {
 const support = (world: World, browser: Browser) => async (t: Test) => {
   const { page, complaints } = await openVisitor(t, browser)
   await signIn(page, world.url, supportToken)
-  await page.getByRole('link', { name: 'acme' }).waitFor()
+  await page.getByRole('link', { name: 'acme' }).first().waitFor()
   t.same(await page.getByRole('navigation').getByRole('link').allInnerTexts(), [
     'Workspaces',
     'Prices',
@@ -387,7 +387,7 @@ const support = (world: World, browser: Browser) => async (t: Test) => {
     'Health',
   ])
   t.same(await page.getByRole('columnheader').allInnerTexts(), ['Workspace', 'Id', 'State'])
-  await page.getByRole('link', { name: 'acme' }).click()
+  await page.getByRole('link', { name: 'acme' }).first().click()
   await heading(page, 'Health').waitFor()
   await goTo(page, 'Keys and limits')
   await page.getByRole('table').getByText('test', { exact: true }).waitFor()
@@ -400,7 +400,7 @@ const newSecret = (world: World, browser: Browser) => async (t: Test) => {
   const { page } = await openVisitor(t, browser)
   await signIn(page, world.url, adminToken)
   await goTo(page, 'Workspaces')
-  await page.getByRole('link', { name: 'acme' }).click()
+  await page.getByRole('link', { name: 'acme' }).first().click()
   await goTo(page, 'Keys and limits')
   await page.getByRole('button', { name: 'Issue a key' }).click()
   await page.getByLabel('Name').fill('kept')
