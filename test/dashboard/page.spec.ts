@@ -378,7 +378,7 @@ const administrator = (world: World, browser: Browser) => async (t: Test) => {
 const support = (world: World, browser: Browser) => async (t: Test) => {
   const { page, complaints } = await openVisitor(t, browser)
   await signIn(page, world.url, supportToken)
-  await page.getByRole('link', { name: 'acme' }).first().waitFor()
+  await page.getByRole('link', { name: 'acme' }).waitFor()
   t.same(await page.getByRole('navigation').getByRole('link').allInnerTexts(), [
     'Workspaces',
     'Prices',
@@ -387,7 +387,7 @@ const support = (world: World, browser: Browser) => async (t: Test) => {
     'Health',
   ])
   t.same(await page.getByRole('columnheader').allInnerTexts(), ['Workspace', 'Id', 'State'])
-  await page.getByRole('link', { name: 'acme' }).first().click()
+  await page.getByRole('link', { name: 'acme' }).click()
   await heading(page, 'Health').waitFor()
   await goTo(page, 'Keys and limits')
   await page.getByRole('table').getByText('test', { exact: true }).waitFor()
@@ -400,7 +400,8 @@ const newSecret = (world: World, browser: Browser) => async (t: Test) => {
   const { page } = await openVisitor(t, browser)
   await signIn(page, world.url, adminToken)
   await goTo(page, 'Workspaces')
-  await page.getByRole('link', { name: 'acme' }).first().click()
+  await heading(page, 'Workspaces').waitFor() // Home has links by that name too.
+  await page.getByRole('link', { name: 'acme' }).click()
   await goTo(page, 'Keys and limits')
   await page.getByRole('button', { name: 'Issue a key' }).click()
   await page.getByLabel('Name').fill('kept')
@@ -507,6 +508,7 @@ const accessible = (world: World, browser: Browser, theme: 'light' | 'dark') => 
     await view('#/workspaces', 'table')
     await view('#/w/acme/keys', 'table')
     await page.getByRole('button', { name: 'Limits of test' }).click()
+    await page.getByRole('dialog').waitFor()
     await check('a dialog')
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: /^Show in/ }).click()
