@@ -198,3 +198,16 @@ export const readAll = async (read, rowsMax = 10_000) => {
   } while (cursor !== undefined && rows.length < rowsMax)
   return rows
 }
+
+/**
+ * Every row of a list of the admin API.
+ *
+ * @template Row
+ * @param {Session} session
+ * @param {string} path
+ * @param {AbortSignal} signal
+ * @param {Record<string, string>} [query]
+ * @returns {Promise<Row[]>}
+ */
+export const readList = (session, path, signal, query = {}) =>
+  readAll((cursor) => session.get(path, { ...query, cursor, limit: 1000 }, signal))

@@ -35,18 +35,14 @@ const changesTable = (rows) => {
   const isIn = (/** @type {Row} */ { group }, /** @type {string} */ from, /** @type {string} */ to) =>
     (group['day'] ?? '') >= from && (group['day'] ?? '') < to
   const names = (/** @type {Row} */ { group }) => `${group['workspace']}\n${group['model']}`
-  const now = new Map(
-    sumsBy(
-      rows.filter((row) => isIn(row, since(7), since(0))),
-      names,
-    ).map(({ name, net }) => [name, net]),
-  )
-  const before = new Map(
-    sumsBy(
-      rows.filter((row) => isIn(row, since(14), since(7))),
-      names,
-    ).map(({ name, net }) => [name, net]),
-  )
+  const netsBetween = (/** @type {string} */ from, /** @type {string} */ to) =>
+    new Map(
+      sumsBy(
+        rows.filter((row) => isIn(row, from, to)),
+        names,
+      ).map(({ name, net }) => [name, net]),
+    )
+  const [before, now] = [netsBetween(since(14), since(7)), netsBetween(since(7), since(0))]
   const size = (/** @type {string} */ amount) => amount.replace(/^-/, '')
   const changes = [...new Set([...now.keys(), ...before.keys()])]
     .map((name) => {

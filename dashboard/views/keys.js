@@ -4,7 +4,7 @@ import { h } from '../dom.js'
 import { money, words } from '../format.js'
 import { operationButton } from '../operations.js'
 import { heading, load, section, state, table, time } from '../parts.js'
-import { readAll } from '../session.js'
+import { readAll, readList } from '../session.js'
 import { utcDay } from './overview.js'
 
 /** @typedef {import('../types.d.ts').Key} Key */
@@ -164,13 +164,9 @@ export const keys = {
     }
     const read = async () => {
       const id = encodeURIComponent(scope ?? '')
-      const found = /** @type {Key[]} */ (
-        await readAll((cursor) =>
-          session.get('/admin/v1/keys', { workspace: scope ?? '', cursor, limit: 1000 }, signal),
-        )
-      )
+      const found = /** @type {Key[]} */ (await readList(session, '/admin/v1/keys', signal, { workspace: scope ?? '' }))
       const standing = /** @type {StandingLimits[]} */ (
-        await readAll((cursor) => session.get(`/admin/v1/workspaces/${id}/limits`, { cursor, limit: 1000 }, signal))
+        await readList(session, `/admin/v1/workspaces/${id}/limits`, signal)
       )
       const day = utcDay(0)
       const limits = new Map(standing.map((each) => [each.key, each]))

@@ -3,7 +3,7 @@ import { ask } from '../dialogs.js'
 import { h } from '../dom.js'
 import { download } from '../export.js'
 import { field, heading, load, section, state, table } from '../parts.js'
-import { readAll } from '../session.js'
+import { readList } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Period} Period */
 /** @typedef {import('../types.d.ts').Unfinished} Unfinished */
@@ -174,9 +174,7 @@ export const months = {
       const month = nextToClose(periods)
       /** @type {{ data: Unfinished[] }} */
       const { data: open } = await session.get(`/admin/v1/periods/${month}/unfinished`, {}, signal)
-      const invoices = /** @type {Invoice[]} */ (
-        await readAll((cursor) => session.get('/admin/v1/invoices', { cursor, limit: 1000 }, signal))
-      )
+      const invoices = /** @type {Invoice[]} */ (await readList(session, '/admin/v1/invoices', signal))
       return { periods, month, open, invoices }
     }
     const again = () => void load(body, signal, read, show)

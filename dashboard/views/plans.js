@@ -3,7 +3,7 @@ import { h } from '../dom.js'
 import { words } from '../format.js'
 import { operationButton } from '../operations.js'
 import { heading, load, table } from '../parts.js'
-import { readAll } from '../session.js'
+import { readList } from '../session.js'
 import { limitsText } from './keys.js'
 
 /** @typedef {import('../types.d.ts').Plan} Plan */
@@ -20,7 +20,7 @@ export const plans = {
       void load(
         body,
         signal,
-        () => readAll((cursor) => session.get('/admin/v1/plans', { cursor, limit: 1000 }, signal)),
+        () => readList(session, '/admin/v1/plans', signal),
         (/** @type {Plan[]} */ found) => [
           table(
             'Plans',

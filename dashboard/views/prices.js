@@ -3,7 +3,7 @@ import { h, replace } from '../dom.js'
 import { count, words } from '../format.js'
 import { operationButton } from '../operations.js'
 import { errorPanel, expandable, heading, load, section, state, table, time } from '../parts.js'
-import { readAll } from '../session.js'
+import { readList } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Price} Price */
 /** @typedef {import('../types.d.ts').PriceImport} PriceImport */
@@ -152,12 +152,10 @@ export const prices = {
       return
     }
     const diff = h('div', { class: 'stack' })
-    /** @template Row @param {string} path @returns {Promise<Row[]>} */
-    const all = (path) => readAll((cursor) => session.get(path, { cursor, limit: 1000 }, signal))
     const read = async () => ({
-      found: /** @type {Price[]} */ (await all('/admin/v1/prices')),
-      aliases: /** @type {Alias[]} */ (await all('/admin/v1/aliases')),
-      routers: /** @type {Router[]} */ (await all('/admin/v1/routers')),
+      found: /** @type {Price[]} */ (await readList(session, '/admin/v1/prices', signal)),
+      aliases: /** @type {Alias[]} */ (await readList(session, '/admin/v1/aliases', signal)),
+      routers: /** @type {Router[]} */ (await readList(session, '/admin/v1/routers', signal)),
     })
     const again = () => {
       replace(diff)

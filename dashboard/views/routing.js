@@ -3,7 +3,7 @@ import { h } from '../dom.js'
 import { words } from '../format.js'
 import { operationButton } from '../operations.js'
 import { heading, load, section, table } from '../parts.js'
-import { readAll } from '../session.js'
+import { readList } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Alias} Alias */
 /** @typedef {import('../types.d.ts').Router} Router */
@@ -55,11 +55,9 @@ export const routing = {
   permission: 'read',
   show: ({ session, root, signal }) => {
     const body = h('div', { class: 'stack' })
-    /** @template Row @param {string} path @returns {Promise<Row[]>} */
-    const all = (path) => readAll((cursor) => session.get(path, { cursor, limit: 1000 }, signal))
     const read = async () => ({
-      aliases: /** @type {Alias[]} */ (await all('/admin/v1/aliases')),
-      routers: /** @type {Router[]} */ (await all('/admin/v1/routers')),
+      aliases: /** @type {Alias[]} */ (await readList(session, '/admin/v1/aliases', signal)),
+      routers: /** @type {Router[]} */ (await readList(session, '/admin/v1/routers', signal)),
     })
     const again = () => void load(body, signal, read, show)
     /** @param {Awaited<ReturnType<typeof read>>} answer */

@@ -2,7 +2,7 @@
 import { h } from '../dom.js'
 import { operationButton } from '../operations.js'
 import { heading, load, state, table } from '../parts.js'
-import { readAll } from '../session.js'
+import { readList } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Workspace} Workspace */
 
@@ -40,7 +40,7 @@ export const workspaces = {
     void load(
       body,
       signal,
-      () => readAll((cursor) => session.get('/admin/v1/workspaces', { cursor, limit: 1000 }, signal)),
+      () => readList(session, '/admin/v1/workspaces', signal),
       (/** @type {Workspace[]} */ all) => [
         table(
           'Every workspace with its wallet',
