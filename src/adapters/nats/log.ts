@@ -150,9 +150,8 @@ class NatsLog implements OpenLog {
     return { number: parts.formatGate.number, raise: (actor) => raiseFormat(parts, actor) }
   }
 
-  async append(facts: readonly Fact[]): Promise<Appended> {
-    const { journal, formatGate } = this.#parts
-    return journal.append(this.#wrap(formatGate.isCurrent ? facts : await formatGate.admit(facts)))
+  append(facts: readonly Fact[]): Promise<Appended> {
+    return this.#appendBy(facts, (events) => this.#parts.journal.append(events))
   }
 
   async appendToWallet(
@@ -160,19 +159,13 @@ class NatsLog implements OpenLog {
     facts: readonly Fact[],
     expectedSequence: number,
   ): ReturnType<EventLog['appendToWallet']> {
-    const { wallets, names, formatGate } = this.#parts
-    const subject = walletSubjectOf(names, workspaceId, facts)
-    return wallets.append(
-      subject,
-      this.#wrap(formatGate.isCurrent ? facts : await formatGate.admit(facts)),
-      expectedSequence,
-    )
+    const subject = walletSubjectOf(this.#parts.names, workspaceId, facts)
+    return this.#appendBy(facts, (events) => this.#parts.wallets.append(subject, events, expectedSequence))
   }
 
   async postToWallet(workspaceId: string, facts: readonly Fact[]): Promise<Appended> {
-    const { wallets, names, formatGate } = this.#parts
-    const subject = walletSubjectOf(names, workspaceId, facts)
-    return wallets.post(subject, this.#wrap(formatGate.isCurrent ? facts : await formatGate.admit(facts)))
+    const subject = walletSubjectOf(this.#parts.names, workspaceId, facts)
+    return this.#appendBy(facts, (events) => this.#parts.wallets.post(subject, events))
   }
 
   follow(fromSequence: number, onFrame: (frame: Frame) => void | Promise<void>): Follower {
@@ -225,9 +218,12 @@ class NatsLog implements OpenLog {
     return tail
   }
 
-  #wrap(facts: readonly Fact[]): EncodedEvents {
-    if (this.#isClosing || this.#parts.link.isClosed) throw closedError()
-    return wrapFacts(facts, this.#parts.envelope)
+  /** Awaits nothing before the frame is filled where everything may be appended. */
+  async #appendBy<Result>(facts: readonly Fact[], append: (events: EncodedEvents) => Promise<Result>): Promise<Result> {
+    const { formatGate, link, envelope } = this.#parts
+    const admitted = formatGate.isCurrent ? facts : await formatGate.admit(facts)
+    if (this.#isClosing || link.isClosed) throw closedError()
+    return append(wrapFacts(admitted, envelope))
   }
 }
 
