@@ -174,7 +174,7 @@ export interface ConfigFile {
          * Its own key.
          */
         readonly api_key?: string
-        readonly authentication?: Authentication1
+        readonly authentication?: Authentication
         /**
          * Its own headers, which replace those of the provider.
          */
@@ -723,65 +723,6 @@ export interface ConfigFile {
  * In place of api_key: a credential that is issued for a time.
  */
 export interface Authentication {
-  /**
-   * Which credential.
-   */
-  readonly type:
-    | 'entra_application'
-    | 'azure_managed_identity'
-    | 'google_credentials'
-    | 'aws_keys'
-    | 'aws_profile'
-    | 'aws_role'
-  /**
-   * Of an Entra application: its directory.
-   */
-  readonly tenant_id?: string
-  /**
-   * Of an Entra application, or of a user-assigned managed identity.
-   */
-  readonly client_id?: string
-  /**
-   * Of an Entra application.
-   */
-  readonly client_secret?: string
-  /**
-   * Entra's origin. Default https://login.microsoftonline.com.
-   */
-  readonly authority?: string
-  /**
-   * Of Entra's token. Default https://ai.azure.com/.default; with api_version https://cognitiveservices.azure.com/.default.
-   */
-  readonly scope?: string
-  /**
-   * Of google_credentials: JSON of a service account or a user. Default: application default credentials. Of aws_profile: the shared credentials file. Default: AWS_SHARED_CREDENTIALS_FILE, then ~/.aws/credentials.
-   */
-  readonly credentials_file?: string
-  /**
-   * Of AWS: what requests are signed for.
-   */
-  readonly region?: string
-  /**
-   * Of aws_keys.
-   */
-  readonly access_key_id?: string
-  /**
-   * Of aws_keys.
-   */
-  readonly secret_access_key?: string
-  /**
-   * Of aws_keys that are temporary.
-   */
-  readonly session_token?: string
-  /**
-   * Default: AWS_PROFILE, then default.
-   */
-  readonly profile?: string
-}
-/**
- * Its own credential, in place of a key.
- */
-export interface Authentication1 {
   /**
    * Which credential.
    */
