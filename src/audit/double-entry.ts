@@ -156,8 +156,7 @@ const readDebits = async (
 
 /**
  * The month as a double-entry journal: wallets are liabilities, with their balances before it and asserted after it; `costs` are accrued.
- * Throws
- * ReportFault where the movements are not what the balances make of them. Must be read within one transaction.
+ * Throws ReportFault where the movements are not what the balances make of them. Must be read within one transaction.
  */
 export async function* readDoubleEntryJournal(
   db: ReadModels,

@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
+import type { TelemetryConfig } from '../../src/config/telemetry.ts'
 
 type Value = string | number | boolean
 interface Message<Content> {
@@ -195,3 +196,16 @@ export const startOtlpReceiver = async (t: Test): Promise<OtlpReceiver> => {
   const { port } = server.address() as AddressInfo
   return { url: `http://127.0.0.1:${port}`, headers, spans, metrics: () => [...metrics.values()].flat() }
 }
+
+/** Of a gateway that sends everything there at once. */
+export const telemetryTo = (url: string, changes: Partial<TelemetryConfig> = {}): TelemetryConfig => ({
+  tracesUrl: `${url}/v1/traces`,
+  metricsUrl: `${url}/v1/metrics`,
+  headers: {},
+  serviceName: 'model-gateway',
+  resourceAttributes: {},
+  sampler: 'always_on',
+  sampleRatio: 1,
+  metricsIntervalMs: 1_000,
+  ...changes,
+})

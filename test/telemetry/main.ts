@@ -10,6 +10,7 @@ import t, { type Test } from 'tap'
 import { pickPorts } from '../../src/embedded/free-ports.ts'
 import { chat, chatBody, until } from '../support/clients.ts'
 import { startTestGateway } from '../support/gateway.ts'
+import { telemetryTo } from '../support/otlp-receiver.ts'
 
 const pathOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 const buildMs = 1_800_000
@@ -69,16 +70,7 @@ t.test('the OpenTelemetry collector receives the traces and metrics of requests'
   const collector = await startCollector(t, buildCollector())
   const { gateway, account } = await startTestGateway(t, {
     config: {
-      telemetry: {
-        tracesUrl: `${collector.url}/v1/traces`,
-        metricsUrl: `${collector.url}/v1/metrics`,
-        headers: {},
-        serviceName: 'model-gateway',
-        resourceAttributes: {},
-        sampler: 'always_on',
-        sampleRatio: 1,
-        metricsIntervalMs: 1_000,
-      },
+      telemetry: telemetryTo(collector.url),
     },
   })
   for (const stream of [false, true, true])

@@ -83,7 +83,6 @@ const requestAttributes = (request: TracedRequest): Attributes => {
 const epochNow = (): number => Date.now() - performance.now()
 
 class ServerSpan implements RequestSpan {
-  readonly context: TraceContext
   readonly #epochMs = epochNow()
   readonly #tracer: Tracer
   readonly #span: Span
@@ -94,7 +93,10 @@ class ServerSpan implements RequestSpan {
     const startTime = this.#epochMs + performance.now()
     this.#span = tracer.startSpan('HTTP', { kind: SpanKind.SERVER, startTime }, parent)
     this.#context = trace.setSpan(parent, this.#span)
-    this.context = contextFor(this.#context)
+  }
+
+  get context(): TraceContext {
+    return contextFor(this.#context)
   }
 
   get traceId(): string {

@@ -2,7 +2,7 @@ import * as conventions from '@opentelemetry/semantic-conventions/incubating'
 import t from 'tap'
 import { chat, chatBody, until } from '../../support/clients.ts'
 import { startTestGateway } from '../../support/gateway.ts'
-import { type ReceivedMetric, startOtlpReceiver } from '../../support/otlp-receiver.ts'
+import { type ReceivedMetric, startOtlpReceiver, telemetryTo } from '../../support/otlp-receiver.ts'
 
 const published = new Set<unknown>(Object.values(conventions))
 const attributes = {
@@ -18,16 +18,7 @@ t.test('metrics are sent as they are scraped, by the names of the conventions, w
   const { gateway, account, operator } = await startTestGateway(t, {
     config: {
       observe: { host: '127.0.0.1', port: 0 },
-      telemetry: {
-        tracesUrl: `${receiver.url}/v1/traces`,
-        metricsUrl: `${receiver.url}/v1/metrics`,
-        headers: {},
-        serviceName: 'model-gateway',
-        resourceAttributes: {},
-        sampler: 'always_on',
-        sampleRatio: 1,
-        metricsIntervalMs: 1_000,
-      },
+      telemetry: telemetryTo(receiver.url),
     },
   })
   for (const stream of [false, true, true])

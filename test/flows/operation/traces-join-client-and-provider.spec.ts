@@ -4,7 +4,7 @@ import type { TelemetryConfig } from '../../../src/config/telemetry.ts'
 import { chatBody, until } from '../../support/clients.ts'
 import { startExternalServers } from '../../support/external-servers.ts'
 import { pricesOf, sheetOf, startTestGateway, untilKeyIsKnown } from '../../support/gateway.ts'
-import { type ReceivedSpan, startOtlpReceiver } from '../../support/otlp-receiver.ts'
+import { type ReceivedSpan, startOtlpReceiver, telemetryTo } from '../../support/otlp-receiver.ts'
 import { startRolesTogether } from '../../support/roles-together.ts'
 
 const models = { down: 'down;status=500' }
@@ -15,17 +15,14 @@ const traceId = '0af7651916cd43dd8448eb211c80319c'
 const clientSpanId = 'b7ad6b7169203331'
 const sampled = `00-${traceId}-${clientSpanId}-01`
 
-const telemetryTo = (url: string, changes: Partial<TelemetryConfig> = {}): TelemetryConfig => ({
-  tracesUrl: `${url}/v1/traces`,
-  metricsUrl: null,
-  headers: { authorization: 'Bearer of-the-receiver' },
-  serviceName: 'model-gateway',
-  resourceAttributes: { 'deployment.environment.name': 'test' },
-  sampler: 'parentbased_always_off',
-  sampleRatio: 1,
-  metricsIntervalMs: 1_000,
-  ...changes,
-})
+const tracesTo = (url: string, changes: Partial<TelemetryConfig> = {}): TelemetryConfig =>
+  telemetryTo(url, {
+    metricsUrl: null,
+    headers: { authorization: 'Bearer of-the-receiver' },
+    resourceAttributes: { 'deployment.environment.name': 'test' },
+    sampler: 'parentbased_always_off',
+    ...changes,
+  })
 
 const ask = async (url: string, secret: string, body: string, headers: Readonly<Record<string, string>>) => {
   const response = await fetch(`${url}/v1/chat/completions`, {
@@ -55,7 +52,7 @@ const areNamed = (t: Test, spans: readonly ReceivedSpan[]): void => {
 t.test('one trace from the client to the provider, over edge and proxy', async (t) => {
   const { direct } = await startExternalServers(t)
   const receiver = await startOtlpReceiver(t)
-  const config = { ...options.config, telemetry: telemetryTo(receiver.url) }
+  const config = { ...options.config, telemetry: tracesTo(receiver.url) }
   const { urls, operator, sandbox } = await startRolesTogether(t, { ...options, config, external: direct })
   const [url = ''] = urls
   const { secret, workspaceId } = await operator.openAccount('acme', '100')
@@ -134,7 +131,7 @@ t.test('one trace from the client to the provider, over edge and proxy', async (
 
 t.test('what is not sampled is passed on, and not sent', async (t) => {
   const receiver = await startOtlpReceiver(t)
-  const config = { ...options.config, telemetry: telemetryTo(receiver.url) }
+  const config = { ...options.config, telemetry: tracesTo(receiver.url) }
   const { gateway, account, sandbox } = await startTestGateway(t, { ...options, config })
   const upstreamOf = async (headers: Readonly<Record<string, string>>) => {
     sandbox.reset()
@@ -165,7 +162,7 @@ t.test('what is not sampled is passed on, and not sent', async (t) => {
 
 t.test('an edge can decide alone which requests are traced', async (t) => {
   const receiver = await startOtlpReceiver(t)
-  const config = { ...options.config, telemetry: telemetryTo(receiver.url, { sampler: 'always_off' }) }
+  const config = { ...options.config, telemetry: tracesTo(receiver.url, { sampler: 'always_off' }) }
   const { gateway, account, sandbox } = await startTestGateway(t, { ...options, config })
   sandbox.reset()
   await ask(gateway.url, account.secret, chatBody('openai/plain', false), { traceparent: sampled })
@@ -179,7 +176,7 @@ t.test('without telemetry, and with a receiver that does not answer, requests ar
   await ask(without.gateway.url, without.account.secret, chatBody('openai/plain', false), { traceparent: sampled })
   t.equal(without.sandbox.calls().at(-1)!.headers['traceparent'], undefined, 'off: a trace context is not passed on')
 
-  const config = { ...options.config, telemetry: telemetryTo('http://127.0.0.1:9', { sampler: 'always_on' }) }
+  const config = { ...options.config, telemetry: tracesTo('http://127.0.0.1:9', { sampler: 'always_on' }) }
   const { gateway, account } = await startTestGateway(t, { ...options, config })
   for (let count = 0; count < 20; count += 1)
     t.equal((await ask(gateway.url, account.secret, chatBody('openai/plain', false), {})).status, 200)
