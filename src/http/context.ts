@@ -47,6 +47,8 @@ export interface HttpState extends DefaultState {
   /** The administrator, as the actor of a change: `admin:ana`. */
   admin?: string
   adminRole?: AdminRole
+  /** Whether the key, token or session of the request would still be let in: for answers that have no end. */
+  isStillAllowed?: () => boolean
   /** The workspace whose ledger an administrator reads; null for all. */
   reads?: string | null
   /** The sequence of the log that the answer reflects. */

@@ -3,6 +3,9 @@ import { get, type IncomingMessage } from 'node:http'
 import t from 'tap'
 import type { Fact } from '../../src/events/envelope.ts'
 import { readLimits } from '../../src/read-api/limits.ts'
+import type { AdminIdentity } from '../../src/roles/edge/http/authenticate.ts'
+import { listenerLimits } from '../../src/roles/edge/http/limits.ts'
+import { openSession } from '../roles/edge/browser-session.ts'
 import { errorOf, secret, startEdge, type TestEdge, workspaceId } from '../roles/edge/edge-fixture.ts'
 import { credited, keyIssued, opened } from '../roles/projector/facts.ts'
 import { until } from '../support/clients.ts'
@@ -18,9 +21,12 @@ interface Follower {
   leave(): void
 }
 
-const follow = async (from: string, bearer: string): Promise<Follower> => {
+const follow = async (from: string, bearer: string): Promise<Follower> =>
+  followWith(from, { authorization: `Bearer ${bearer}` })
+
+const followWith = async (from: string, headers: Readonly<Record<string, string>>): Promise<Follower> => {
   const leaving = new AbortController()
-  const response = await fetch(from, { headers: { authorization: `Bearer ${bearer}` }, signal: leaving.signal })
+  const response = await fetch(from, { headers, signal: leaving.signal })
   const follower: Follower = { status: response.status, text: '', isOver: false, leave: () => leaving.abort() }
   const read = async (): Promise<void> => {
     for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) follower.text += piece
@@ -165,4 +171,33 @@ t.test('so many of a workspace follow at once and no more, and others may still'
     return again.status === 200
   })
   for (const tail of [...tails, again, other]) tail.leave()
+})
+
+t.test("an administrator's tail ends with the token, its role, or the session", async (t) => {
+  let nowMs = Date.now()
+  const configured: AdminIdentity[] = [{ ...admins[0]!, role: 'owner' }]
+  const edge = await startEdge(t, { admins: configured, clock: () => nowMs })
+  const everyTail = `${edge.url}/admin/v1/ledger/tail`
+  const grow = () => edge.log.append([sold('openai/new')])
+  const endedBy = async (change: () => void): Promise<void> => {
+    const followers = [await follow(everyTail, token), await followWith(everyTail, await openSession(edge.url, token))]
+    await grow()
+    await until(() => followers.every(({ text }) => text.includes('openai/new')))
+    change()
+    await grow()
+    await until(() => followers.every(({ isOver }) => isOver))
+    for (const { text } of followers) t.match(text, /event: end\ndata: \{"reason":"key"\}\n\n$/)
+  }
+  await endedBy(() => {
+    configured[0] = { ...admins[0]!, role: 'support' }
+  })
+  configured[0] = { ...admins[0]!, role: 'owner' }
+  await endedBy(() => configured.pop())
+  configured.push({ ...admins[0]!, role: 'owner' })
+
+  const session = await followWith(everyTail, await openSession(edge.url, token))
+  nowMs += listenerLimits.sessionMs
+  await grow()
+  await until(() => session.isOver)
+  t.match(session.text, /event: end\ndata: \{"reason":"key"\}\n\n$/)
 })

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Accounts, Key } from '../../../domain/accounts/accounts.ts'
 import { GatewayError, truncateName } from '../../../errors/gateway-error.ts'
-import { type AdminRole, type Permission, requirePermission } from '../../../http/admin-roles.ts'
+import { type AdminRole, isPermitted, type Permission, requirePermission } from '../../../http/admin-roles.ts'
 import type { HttpContext, HttpMiddleware } from '../../../http/context.ts'
 import type { SessionIdentity, Sessions } from './sessions.ts'
 
@@ -76,20 +76,24 @@ const keyOfSession = (accounts: Accounts, identity: SessionIdentity): Key | unde
  * not suspended. Throws `missing_api_key`, `invalid_api_key` or `access_denied`.
  */
 export const authenticate = (accounts: Accounts, use: 'read' | 'call', sessions: Sessions): HttpMiddleware => {
-  const accept = (ctx: HttpContext, key: Key): void => {
+  const accept = (ctx: HttpContext, key: Key, find: () => Key | undefined): void => {
     requireServed(accounts, key, use)
     ctx.state.key = key
+    if (use === 'read')
+      ctx.state.isStillAllowed = () =>
+        find() !== undefined && accounts.workspaces.get(key.workspaceId)?.status !== 'closed'
     ctx.state.trace.authenticatedMs = performance.now()
   }
   const acceptSession = async (ctx: HttpContext): Promise<void> => {
-    const key = await sessions.require(ctx, (identity) => keyOfSession(accounts, identity))
+    const { who: key, findNow } = await sessions.require(ctx, (identity) => keyOfSession(accounts, identity))
     requireOrigin(key, ctx.req.headers)
-    accept(ctx, key)
+    accept(ctx, key, findNow)
   }
   return (ctx, next) => {
     if (presentedKey(ctx.req.headers) === undefined && sessions.isPresent(ctx))
       return acceptSession(ctx).then(() => next())
-    accept(ctx, identifyKey(accounts, ctx.req.headers))
+    const key = identifyKey(accounts, ctx.req.headers)
+    accept(ctx, key, () => accounts.keysBySha256.get(key.sha256))
     return next()
   }
 }
@@ -196,18 +200,23 @@ export const authenticateAdmin = (
   parts: AdminParts & { readonly sessions: Sessions },
   permission: Permission,
 ): HttpMiddleware => {
-  const identify = ({ headers }: IncomingMessage): SignedInAdmin => {
-    const { name, role } = identifyAdmin(parts, headers)
-    return { actor: `admin:${name}`, role }
+  const identify = ({ headers }: IncomingMessage) => {
+    const { name, sha256 } = identifyAdmin(parts, headers)
+    const findNow = () => adminOfSession(parts, { by: 'token', name, sha256 })
+    return { who: findNow()!, findNow }
   }
   return async (ctx, next) => {
     const isSession = !ctx.req.headers.authorization && parts.sessions.isPresent(ctx)
-    const admin = isSession
+    const { who, findNow } = isSession
       ? await parts.sessions.require(ctx, (identity) => adminOfSession(parts, identity))
       : identify(ctx.req)
-    requirePermission(admin.role, permission)
-    ctx.state.admin = admin.actor
-    ctx.state.adminRole = admin.role
+    requirePermission(who.role, permission)
+    ctx.state.admin = who.actor
+    ctx.state.adminRole = who.role
+    ctx.state.isStillAllowed = () => {
+      const admin = findNow()
+      return admin !== undefined && isPermitted(admin.role, permission)
+    }
     return next()
   }
 }

@@ -107,7 +107,7 @@ export const sessionRoutes = (parts: SessionRoutesParts): Router<HttpState, obje
     ctx.body = shown
   })
   router.delete(path, async (ctx) => {
-    const actor = await sessions.require(ctx, actorOf)
+    const { who: actor } = await sessions.require(ctx, actorOf)
     sessions.end(ctx)
     ctx.body = show(parts, null)
     logger.log('session.ended', { actor })

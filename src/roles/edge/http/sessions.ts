@@ -135,15 +135,20 @@ export class Sessions {
   }
 
   /**
-   * Who is signed in, as `find` has it now; undefined ends the session. Throws `invalid_api_key` where it is over,
-   * `access_denied` for what the page itself did not send.
+   * Who is signed in, as `find` has it now, and later by `findNow`; undefined ends the session. Throws `invalid_api_key`
+   * where it is over, `access_denied` for what the page itself did not send.
    */
-  async require<Who>(ctx: HttpContext, find: (identity: SessionIdentity) => Who | undefined): Promise<Who> {
+  async require<Who>(
+    ctx: HttpContext,
+    find: (identity: SessionIdentity) => Who | undefined,
+  ): Promise<{ readonly who: Who; readonly findNow: () => Who | undefined }> {
     requireOwnSite(ctx)
     const session = await this.find(ctx)
     const who = session === null ? undefined : find(session.identity)
     if (session === null || who === undefined) throw sessionEnded()
-    if (isSafe(ctx) || equals(ctx.get(csrfHeader), session.csrfToken)) return who
+    const { identity, expiresAtMs, csrfToken } = session
+    const findNow = () => (expiresAtMs > this.#parts.clock() ? find(identity) : undefined)
+    if (isSafe(ctx) || equals(ctx.get(csrfHeader), csrfToken)) return { who, findNow }
     throw new GatewayError('access_denied', `With a session, a change takes its token in the header \`${csrfHeader}\`.`)
   }
 
