@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { inspect } from 'node:util'
 import t from 'tap'
@@ -7,7 +8,14 @@ import { assignSpecs, listTestFiles } from './suites.ts'
 type End = () => unknown
 
 const root = new URL('../', import.meta.url)
+const isCpuPrinted = process.env['TEST_CPU'] === '1'
 const specMsMax = Number(process.env['TAP_TIMEOUT'] ?? 600) * 1000
+
+/** CPU of this process and of its children that have ended, seconds (proc_pid_stat(5), in ticks of 10 ms). */
+const readCpuSeconds = (): number => {
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]!.split(' ')
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100
+}
 
 /** Runs a spec in this process, and ends what it started before another begins. */
 const runSpec = async (spec: string): Promise<void> => {
@@ -30,5 +38,9 @@ const runSpec = async (spec: string): Promise<void> => {
 /** Runs the specs of a suite's folder one after another: together they load once what a process of each would have to load. */
 export const runSpecs = async (suiteUrl: string): Promise<void> => {
   const folder = basename(suiteUrl, '.test.ts').replaceAll('.', '/')
-  for (const spec of assignSpecs(listTestFiles()).specs.get(folder) ?? []) await runSpec(spec)
+  for (const spec of assignSpecs(listTestFiles()).specs.get(folder) ?? []) {
+    const before = isCpuPrinted ? readCpuSeconds() : 0
+    await runSpec(spec)
+    if (isCpuPrinted) t.comment(`CPU ${(readCpuSeconds() - before).toFixed(1)} s: test/${spec}`)
+  }
 }
