@@ -94,6 +94,8 @@ const openSession = (ask, { administrator, workspace }) => {
   return {
     isAdmin,
     workspace,
+    /** By whom what is changed is recorded; undefined for a key. */
+    actor: administrator?.actor,
     /**
      * Whether the role that signed in has the permission; the gateway checks it with each request.
      *

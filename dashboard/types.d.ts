@@ -10,6 +10,7 @@ import type {
   PlanResponse,
   PriceImportResponse,
   PriceResponse,
+  ProposalResponse,
   ReportResponse,
   RouterResponse,
   StandingLimitsResponse,
@@ -54,6 +55,7 @@ export type Report = ReportResponse
 export type Plan = PlanResponse
 export type Price = PriceResponse
 export type PriceImport = PriceImportResponse
+export type Proposal = ProposalResponse
 export type AdminEvent = EventResponse
 export type Invoice = InvoiceResponse
 export type Administrator = AdministratorResponse

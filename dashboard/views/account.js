@@ -4,6 +4,7 @@ import { money, sumOf } from '../format.js'
 import { operationButton } from '../operations.js'
 import { facts, heading, load, section, state, time, usd } from '../parts.js'
 import { auditTable } from './audit.js'
+import { proposals } from './proposals.js'
 
 /** @typedef {import('../types.d.ts').Workspace} Workspace */
 /** @typedef {import('../types.d.ts').Wallet} Wallet */
@@ -185,6 +186,7 @@ export const account = {
         ),
         ...(session.may('read_money')
           ? [
+              proposals(context, id, again),
               planSection(plan, context, again),
               section(h('h2', {}, 'Changes'), auditTable(session, { workspace: id }, signal)),
             ]

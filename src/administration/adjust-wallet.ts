@@ -1,16 +1,26 @@
 import { findOrCreateWallet } from '../domain/ledger/ledger.ts'
 import { formatUsd } from '../domain/money.ts'
-import { type AdjustCommand, operatorReasons } from '../domain/wallet/decide-adjustment.ts'
+import {
+  type AdjustCommand,
+  type AdjustmentRefusal,
+  type EndProposalCommand,
+  operatorPrefix,
+  operatorReasons,
+} from '../domain/wallet/decide-adjustment.ts'
 import { findReversal, namesCredit } from '../domain/wallet/evolve.ts'
 import { GatewayError, invalidValue } from '../errors/gateway-error.ts'
 import type { EdgeReadModels } from '../read-api/read-models.ts'
 import { fromTables } from '../read-api/read-tables.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { type AdminContext, requireWorkspace, walletHandlerOf } from './admin-context.ts'
+import { administrationLimits } from './limits.ts'
 
-type Adjustment = Omit<AdjustCommand, 'type' | 'by'>
+type Adjustment = Omit<AdjustCommand, 'type' | 'by' | 'nowMs' | 'proposedUntilMs'>
 
 interface AdjustContext extends AdminContext {
   readonly readModels: Pick<EdgeReadModels, 'findTrace'>
+  readonly approvalAbovePicos: () => bigint | null
+  readonly clock: Clock
 }
 
 const requireAmount = ({ amountPicos, reason }: Adjustment): void => {
@@ -30,14 +40,55 @@ const requireCorrected = async ({ tail, readModels }: AdjustContext, workspaceId
   throw invalidValue('of', `${workspaceId} has no request, task or adjustment with the id ${corrects}`)
 }
 
-const reversalRefusal = (corrects: string, leftPicos: bigint): GatewayError =>
-  leftPicos === 0n
-    ? invalidValue('amount', `${corrects} is reversed already`)
-    : invalidValue('amount', `of ${corrects}, at most ${formatUsd(leftPicos)} USD can still be posted`)
+interface RefusedAdjustment {
+  readonly workspaceId: string
+  readonly reference: string
+  readonly corrects?: string | undefined
+}
+
+const conflict = (message: string): GatewayError => new GatewayError('conflict', message, { param: 'reference' })
+
+const refusalOf = (
+  refused: AdjustmentRefusal,
+  { workspaceId, reference, corrects = 'what it corrects' }: RefusedAdjustment,
+): GatewayError => {
+  switch (refused.reason) {
+    case 'adjustment_differs':
+      return conflict(`The reference ${reference} has posted ${formatUsd(refused.postedPicos)} USD before.`)
+    case 'proposal_differs':
+      return conflict(`The reference ${reference} has ${formatUsd(refused.proposedPicos)} USD proposed.`)
+    case 'proposal_rejected':
+      return conflict(`The adjustment ${reference} was rejected: propose it with another reference.`)
+    case 'proposal_expired':
+      return conflict(`The proposal ${reference} has expired: propose it again.`)
+    case 'proposal_approved':
+      return conflict(`The adjustment ${reference} is posted: reverse it by another one.`)
+    case 'proposal_unknown':
+      return new GatewayError('not_found', `${workspaceId} has no proposed adjustment with the reference ${reference}.`)
+    case 'proposal_own':
+      return new GatewayError('access_denied', `${refused.by} proposed it: another administrator approves it.`)
+    case 'credit_unknown':
+      return invalidValue('of', `${workspaceId} has no ${corrects}`)
+    case 'reversal_exceeds':
+      return refused.leftPicos === 0n
+        ? invalidValue('amount', `${corrects} is reversed already`)
+        : invalidValue('amount', `of ${corrects}, at most ${formatUsd(refused.leftPicos)} USD can still be posted`)
+  }
+}
+
+const execute = async (
+  context: AdjustContext,
+  command: AdjustCommand | EndProposalCommand,
+  refused: RefusedAdjustment,
+): Promise<boolean> => {
+  const outcome = await walletHandlerOf(context).execute(refused.workspaceId, command, context.actor)
+  if ('facts' in outcome) return outcome.facts.length > 0
+  throw refusalOf(outcome.refused as AdjustmentRefusal, refused)
+}
 
 /**
- * False when the reference had posted the same amount before. Throws `not_found`, `invalid_value` for an amount that its
- * reason or what it corrects does not allow, `conflict` where the reference has posted another amount, and
+ * False when the reference had posted or proposed the same amount before. Throws `not_found`, `invalid_value` for an amount
+ * that its reason or what it corrects does not allow, `conflict` where the reference was used otherwise, and
  * `read_models_unavailable` where it names a request and the tables cannot be read.
  */
 export const adjustWallet = async (
@@ -47,17 +98,29 @@ export const adjustWallet = async (
 ): Promise<boolean> => {
   requireWorkspace(context, workspaceId)
   requireAmount(adjustment)
-  const { corrects, reference } = adjustment
+  const { corrects, amountPicos, reference } = adjustment
   if (corrects !== undefined) await requireCorrected(context, workspaceId, corrects)
-  const command = { type: 'Adjust' as const, ...adjustment, by: context.actor }
-  const outcome = await walletHandlerOf(context).execute(workspaceId, command, context.actor)
-  if ('facts' in outcome) return outcome.facts.length > 0
-  const { refused } = outcome
-  if (refused.reason === 'reversal_exceeds') throw reversalRefusal(corrects ?? '', refused.leftPicos)
-  if (refused.reason !== 'adjustment_differs') throw invalidValue('of', `${workspaceId} has no ${corrects}`)
-  throw new GatewayError(
-    'conflict',
-    `The reference ${reference} has posted ${formatUsd(refused.postedPicos)} USD before, not ${formatUsd(adjustment.amountPicos)}.`,
-    { param: 'reference' },
-  )
+  const nowMs = context.clock()
+  const abovePicos = context.approvalAbovePicos()
+  const isAbove = abovePicos !== null && (amountPicos > abovePicos || amountPicos < -abovePicos)
+  const proposedUntilMs = isAbove ? nowMs + administrationLimits.proposalMs : undefined
+  const command = { type: 'Adjust' as const, ...adjustment, by: context.actor, nowMs, proposedUntilMs }
+  return execute(context, command, { workspaceId, reference, corrects })
+}
+
+/**
+ * False when it ended so before. Throws `not_found`, `access_denied` for who proposed it and approves it, and `conflict` where
+ * it has ended otherwise or expired.
+ */
+export const endProposal = (
+  context: AdjustContext,
+  type: EndProposalCommand['type'],
+  workspaceId: string,
+  reference: string,
+): Promise<boolean> => {
+  requireWorkspace(context, workspaceId)
+  const adjustmentId = `${operatorPrefix}${reference}`
+  const corrects = findOrCreateWallet(context.tail.ledger, workspaceId).proposals.get(adjustmentId)?.corrects
+  const command = { type, adjustmentId, by: context.actor, nowMs: context.clock() }
+  return execute(context, command, { workspaceId, reference, corrects })
 }

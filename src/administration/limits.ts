@@ -3,6 +3,7 @@ export const administrationLimits = {
   routingNamesMax: 1_000, // Of aliases, and of routers, that override the configuration: all are copied at each change.
   priceEntryBytesMax: 16 * 1024, // Of one row of a price file: the longest that is shipped has 5 KB.
   globalFactsPerFrame: 24, // Prices of that size fit into frameBytesMax.
+  proposalMs: 7 * 86_400_000, // Within which another administrator approves an adjustment.
   closingDelayMs: 600_000, // After a month, before it is closed: what ended in it is stored by then.
   invoicesPerCall: 500, // A few seconds; the next call goes on.
   invoiceLinesMax: 100, // Of one kind; with those of tags, an event has less than 400 KB of the 512 of a frame.

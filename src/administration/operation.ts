@@ -34,6 +34,8 @@ export interface OperationContext extends AdminContext, KeySource {
   readonly endUserKeys: EndUserKeyStore
   /** From the configuration; null: no invoices are issued. */
   readonly invoicing: () => Invoicing | null
+  /** From the configuration: what another administrator approves is above it; null: nothing. */
+  readonly approvalAbovePicos: () => bigint | null
   /** Of the tags that a request may carry, by the configuration. */
   readonly tagNames: readonly string[]
   /** From the configuration, without the overrides in the log. */

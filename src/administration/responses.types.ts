@@ -28,6 +28,18 @@ export type AdjustmentResponse = {
    */
   readonly of: string | null
   readonly note: string
+  /**
+   * Of a POST. Proposed: it moves nothing until another administrator approves it.
+   */
+  readonly status?: 'posted' | 'proposed'
+  /**
+   * Until when a proposed one can be approved.
+   */
+  readonly expires_at?: string
+  /**
+   * Of a list: who proposed what the actor approved; null: it took no approval.
+   */
+  readonly proposed_by?: string | null
   readonly workspace?: WorkspaceResponse
   readonly sequence?: number
   readonly actor?: string | null
@@ -337,6 +349,32 @@ export type PriceResponse = {
   readonly sheet?: PriceSheet
   readonly video?: VideoSheet
   readonly in_force?: boolean
+}
+
+/**
+ * An adjustment that another administrator than the one who proposed it approves or rejects, by its reference.
+ */
+export type ProposalResponse = {
+  readonly object: 'proposal'
+  readonly workspace: string
+  /**
+   * Of the adjustment that it becomes.
+   */
+  readonly id: string
+  /**
+   * USD: above zero gives money back.
+   */
+  readonly amount: string
+  readonly reason: string
+  readonly reference: string
+  /**
+   * What it corrects; null: nothing in particular.
+   */
+  readonly of: string | null
+  readonly note: string
+  readonly proposed_by: string
+  readonly expires_at: string
+  readonly status: 'open' | 'expired' | 'rejected'
 }
 
 /**

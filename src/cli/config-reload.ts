@@ -44,6 +44,7 @@ const reloaded: ReadonlySet<string> = new Set([
     'admin',
     'sign_in',
     'invoices',
+    'adjustments',
     'log_level',
     'limits.requests_per_minute',
   ],

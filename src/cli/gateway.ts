@@ -301,14 +301,18 @@ const openSignIn = ({ signIn }: Config): ReturnType<NonNullable<EdgeParts['signI
 const followConfig = ({
   config,
   reload,
-}: ProcessContext): Pick<EdgeParts, 'catalog' | 'admins' | 'signIn' | 'requestsPerMinute' | 'invoicing'> => {
-  let { catalog, requestsPerMinute, invoicing } = config
+}: ProcessContext): Pick<
+  EdgeParts,
+  'catalog' | 'admins' | 'signIn' | 'requestsPerMinute' | 'invoicing' | 'approvalAbovePicos'
+> => {
+  let { catalog, requestsPerMinute, invoicing, approvalAbovePicos } = config
   let { admins } = resolveAdministrators(config)
   let signIn = openSignIn(config)
   reload.onChange((changed) => {
     if (changed.sandbox === config.sandbox) catalog = changed.catalog
     requestsPerMinute = changed.requestsPerMinute
     invoicing = changed.invoicing
+    approvalAbovePicos = changed.approvalAbovePicos
     admins = resolveAdministrators(changed).admins
     signIn = openSignIn(changed)
   })
@@ -318,6 +322,7 @@ const followConfig = ({
     signIn: () => signIn,
     requestsPerMinute: () => requestsPerMinute,
     invoicing: () => invoicing,
+    approvalAbovePicos: () => approvalAbovePicos,
   }
 }
 

@@ -27,7 +27,10 @@ import type { Runtime } from './runtime.ts'
 interface OperationSession extends CommandContext {
   readonly runtime: Runtime
   readonly platform: Platform
-  readonly config: Pick<Config, 'requestsPerMinute' | 'catalog' | 'prices' | 'tagNames' | 'invoicing'>
+  readonly config: Pick<
+    Config,
+    'requestsPerMinute' | 'catalog' | 'prices' | 'tagNames' | 'invoicing' | 'approvalAbovePicos'
+  >
 }
 
 export type WithOperationSession = (
@@ -93,6 +96,7 @@ const createOperationContext = ({
   },
   tagNames: config.tagNames,
   invoicing: () => config.invoicing,
+  approvalAbovePicos: () => config.approvalAbovePicos,
   ...(actor === undefined ? {} : { actor }),
   configured: () => config.catalog,
   catalog: () => effectiveCatalog(config.catalog, tail.ledger.routing),
@@ -197,6 +201,7 @@ const runCommand = async (session: OperationSession, call: Call, output: Command
 const groups: Readonly<Record<string, string>> = {
   workspace: 'open, change, list and show workspaces: who pays',
   key: 'issue, rotate, revoke and list keys: who calls',
+  adjustment: 'approve or reject adjustments above the amount that one person may post',
   invoice: 'issue, list and print invoices on closed months',
   alias: 'what bare names resolve to, at every edge at once; an override in the log precedes the configuration',
   limits: 'what a workspace and its keys may spend, ask and use',

@@ -650,6 +650,15 @@ export interface ConfigFile {
     }
   }
   /**
+   * Corrections of wallets.
+   */
+  readonly adjustments?: {
+    /**
+     * USD, whatever the sign: an adjustment of more is proposed, and posted when another administrator approves it. Absent: none is.
+     */
+    readonly approval_above?: string
+  }
+  /**
    * The names of tags that a request may carry, such as team and env.
    *
    * @maxItems 32

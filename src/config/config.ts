@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseUsd } from '../domain/money.ts'
 import type { PriceFile } from '../domain/pricing/price-file.ts'
 import { faultText } from '../errors/gateway-error.ts'
 import type { AdminRole } from '../http/admin-roles.ts'
@@ -51,6 +52,8 @@ export interface Config extends ReturnType<typeof providersFrom> {
   readonly corsOrigins: readonly string[]
   /** Who invoices whom; null: no invoices are issued. */
   readonly invoicing: NonNullable<ConfigFile['invoices']> | null
+  /** What another administrator approves is above it; null: nothing. */
+  readonly approvalAbovePicos: bigint | null
   /** Names of the tags that a request may carry. */
   readonly tagNames: readonly string[]
   readonly requestDeadlineMs: number
@@ -141,6 +144,8 @@ const adminsFrom = (
   problems.push(...problemsOfAdmins(tokens))
   return tokens.map(({ name, token, role: given = 'owner' }) => ({ name, sha256: hash('sha256', token), role: given }))
 }
+
+const picosOf = (usd: string | undefined): bigint | null => (usd === undefined ? null : parseUsd(usd))
 
 const signInOf = ({ sign_in: signIn }: ConfigFile, role: ProcessRole): Config['signIn'] =>
   administers(role) ? (signIn?.oidc ?? null) : null
@@ -275,6 +280,7 @@ export const readConfig = (env: Environment, options: ReadOptions = {}): Config 
     workspaceOpenBytesMax: bytesOf(file.limits?.workspace_open_megabytes) ?? sharedLimits.workspaceOpenBytesMax,
     corsOrigins: file.cors?.origins ?? [],
     ...{ tagNames: file.tags ?? [], invoicing: file.invoices ?? null, signIn: signInOf(file, role) },
+    approvalAbovePicos: picosOf(file.adjustments?.approval_above),
     requestDeadlineMs: msOf(file.limits?.request_deadline_seconds) ?? sharedLimits.requestDeadlineMs,
     taskDeadlineMs: msOf(file.limits?.task_deadline_seconds) ?? configLimits.taskDeadlineMs,
     callbacks: callbacksFrom(file, areEmbedded, callbackSecret),
@@ -284,10 +290,9 @@ export const readConfig = (env: Environment, options: ReadOptions = {}): Config 
     auditStateFile:
       file.audit?.state === undefined ? join(dataFolder, 'audit.state') : resolve(folder, file.audit.state),
     firstSeal: options.firstSeal ?? false,
-    admins,
     logLevel: file.log_level ?? 'info',
     logRequests: file.log_requests ?? true,
-    ...{ observe, telemetry },
+    ...{ admins, observe, telemetry },
     exposedFiles: variables.exposed,
   })
 }

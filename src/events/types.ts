@@ -1,6 +1,24 @@
 // Generated from schemas/ by `make generate`. Do not edit.
 
 /**
+ * Another than who proposed it approved an adjustment. Its AdjustmentPosted follows in the same frame.
+ */
+export interface AdjustmentApproved {
+  /**
+   * Of the proposal.
+   */
+  readonly adjustmentId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  /**
+   * Who approved it.
+   */
+  readonly by: string
+}
+
+/**
  * A correction of something charged.
  */
 export interface AdjustmentPosted {
@@ -54,6 +72,66 @@ export interface AdjustmentPosted {
    * The operator's own reference, by which it is posted once. Absent: none.
    */
   readonly reference?: string
+}
+
+/**
+ * An adjustment above the amount that one person may post alone: it moves nothing until another approves it.
+ */
+export interface AdjustmentProposed {
+  /**
+   * Of the adjustment that it becomes.
+   */
+  readonly adjustmentId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  /**
+   * USD; above zero gives money back.
+   */
+  readonly amount: string
+  /**
+   * An operator's.
+   */
+  readonly reason: 'refund' | 'write-off' | 'goodwill' | 'correction' | 'chargeback'
+  /**
+   * The operator's own, by which it is proposed and posted once.
+   */
+  readonly reference: string
+  /**
+   * What it corrects: the id of a request, a task or an adjustment, or `credit:` and the reference of a credit. Absent: nothing in particular.
+   */
+  readonly corrects?: string
+  /**
+   * A remark for the statement; may be empty.
+   */
+  readonly note: string
+  /**
+   * Who proposed it, and so cannot approve it.
+   */
+  readonly by: string
+  /**
+   * It cannot be approved from then on.
+   */
+  readonly expiresAt: string
+}
+
+/**
+ * A proposed adjustment was rejected, or withdrawn by who proposed it.
+ */
+export interface AdjustmentRejected {
+  /**
+   * Of the proposal. It is not proposed again.
+   */
+  readonly adjustmentId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  /**
+   * Who rejected it.
+   */
+  readonly by: string
 }
 
 /**
@@ -1883,7 +1961,10 @@ export interface WorkspaceSuspended {
 
 /** The data of every event, by type. */
 export interface EventData {
+  readonly AdjustmentApproved: AdjustmentApproved
   readonly AdjustmentPosted: AdjustmentPosted
+  readonly AdjustmentProposed: AdjustmentProposed
+  readonly AdjustmentRejected: AdjustmentRejected
   readonly AliasSet: AliasSet
   readonly CheckpointCosigned: CheckpointCosigned
   readonly CheckpointSealed: CheckpointSealed

@@ -31,7 +31,14 @@ const limits = async (...words: readonly string[]): Promise<string> => {
       tail,
       runtime,
       platform,
-      config: { requestsPerMinute: 100, catalog, prices: { prices: [] }, tagNames: ['team'], invoicing: null },
+      config: {
+        requestsPerMinute: 100,
+        catalog,
+        prices: { prices: [] },
+        tagNames: ['team'],
+        invoicing: null,
+        approvalAbovePicos: null,
+      },
     })
   registerOperations(program, withSession)
   for (const command of program.commands.flatMap((group) => [group, ...group.commands]))

@@ -21,6 +21,9 @@ const describeCommands = (command: Command, words: readonly string[] = []): read
 t.test('commands take what the requests of their operations have', (t) => {
   t.same(program.commands.flatMap((command) => describeCommands(command)).toSorted(), [
     'adjust <workspace> <usd> --reason! --reference! --of --note --json',
+    'adjustment approve <workspace> <reference> --json',
+    'adjustment list --workspace --json',
+    'adjustment reject <workspace> <reference> --json',
     'alias list --json',
     'alias set <alias> <model>',
     'alias unset <alias>',

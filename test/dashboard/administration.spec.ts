@@ -11,7 +11,7 @@ import {
   toHash,
   withoutChromium,
 } from './browser.ts'
-import { adminToken, openWorld, tablesCaughtUp } from './world.ts'
+import { adminToken, financeToken, openWorld, tablesCaughtUp } from './world.ts'
 
 const chromium = findChromium()
 
@@ -95,6 +95,40 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     await toHash(page, '#/audit')
     await page.getByRole('row', { name: /admin:ana.*Wallet credited.*globex/ }).waitFor()
     t.same(await axeViolations(page), [])
+  })
+
+  await t.test('an adjustment above the amount waits for another administrator', async (t) => {
+    await toHash(page, '#/w/globex/account')
+    for (const [amount, reason, reference] of [
+      ['2000', 'goodwill', 'ticket-1'],
+      ['-1000.01', 'chargeback', 'ticket-2'],
+    ] as const) {
+      await button('Adjust').click()
+      await page.getByLabel('Amount').fill(amount)
+      await page.getByLabel('Reason').selectOption(reason)
+      await page.getByLabel('Reference').fill(reference)
+      await submit(page)
+      await page.getByText('becomes').waitFor()
+      await submit(page)
+      await closed(page)
+    }
+    t.match(await read('workspaces/globex'), { balance: '250' })
+    await page.getByRole('row', { name: /2,000\.00 goodwill ticket-1 .*admin:ana/ }).waitFor()
+    t.equal(await button('Approve ticket-1').count(), 0, 'by another than who proposed it')
+    t.same(await axeViolations(page), [])
+    await button('Withdraw ticket-2').click()
+    await submit(page)
+    await closed(page)
+    await button('Withdraw ticket-2').waitFor({ state: 'detached' })
+
+    await signIn(page, world.url, financeToken)
+    await button('Approve ticket-1').click()
+    t.same(await axeViolations(page), [])
+    await submit(page)
+    await closed(page)
+    t.match(await read('workspaces/globex'), { balance: '2250' })
+    await button('Approve ticket-1').waitFor({ state: 'detached' })
+    await signIn(page, world.url, adminToken)
   })
 
   await t.test('it is suspended, resumed and closed', async (t) => {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { Test } from 'tap'
 import { issueKey, openWorkspace } from '../../src/administration/account-changes.ts'
 import { requireTables } from '../../src/cli/platform.ts'
+import { parseUsd } from '../../src/domain/money.ts'
 import type { Fact } from '../../src/events/envelope.ts'
 import { credited } from '../roles/projector/facts.ts'
 import { until } from '../support/clients.ts'
@@ -20,6 +21,7 @@ export interface World extends TestGateway {
   readonly spitefulSecret: string
 }
 
+export const financeToken = 'the-token-of-the-finance-that-nobody-can-guess'
 export const supportToken = 'the-token-of-the-support-that-nobody-can-guess'
 
 const models = ['openai/gpt-4o-mini', 'anthropic/claude-sonnet-5', 'openai/gpt-5-mini']
@@ -52,10 +54,14 @@ const fundLongAgo: TestOptions['openAccount'] = async (operator, config) => {
 export const openWorld = async (t: Test): Promise<World> => {
   const admins = [
     { name: 'ana', sha256: hash('sha256', adminToken), role: 'owner' as const },
+    { name: 'bea', sha256: hash('sha256', financeToken), role: 'finance' as const },
     { name: 'sam', sha256: hash('sha256', supportToken), role: 'support' as const },
   ]
   const audit = { sealing: true, origin: 'gateway.test/ledger', signer: null, verifier: null, previous: [] }
-  const opened = await startTestGateway(t, { ...videoOptions({}, { admins, audit }), openAccount: fundLongAgo })
+  const opened = await startTestGateway(t, {
+    ...videoOptions({}, { admins, audit, approvalAbovePicos: parseUsd('1000') }),
+    openAccount: fundLongAgo,
+  })
   const { operator, account, gateway } = opened
   const keyId = operator.tail.ledger.accounts.keysBySha256.get(hash('sha256', account.secret))!.keyId
   const spiteful = await issueKey(operator, { ...account, name: spitefulName }, runtime)

@@ -291,6 +291,7 @@ const startSimEdge = async (
       log,
       tail,
       dispatch,
+      approvalAbovePicos: () => null,
       admins: () => admins,
       outcomes,
       rateRecords,

@@ -115,6 +115,14 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
       await send(operation, { path: path + name, headers: headersOf(operation), ...bodyOf(operation) })
     return name
   }
+  /** Where adjustments of more than 1,000 USD take an approval. */
+  const adjusted = async (path: string): Promise<string> => {
+    const [address = '', verb = ''] = path.split('/{key}/')
+    const reference = newName()
+    const body = { amount: verb === 'reject' ? '1001' : '1', reason: 'goodwill', reference }
+    await client.send('post', { path: address, headers: adminHeaders, body: JSON.stringify(body) }, answerMs)
+    return reference
+  }
   const keyIn = async (workspace: string): Promise<unknown> =>
     (await made('POST /admin/v1/keys', { workspace, name: newName() }))['id']
   /** A workspace of its own: its limits must not bind what else is asked. */
@@ -155,7 +163,8 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
     if (make === undefined) throw new Error(`nobody knows what ${name} is asked for`)
     const id = asText(await make())
     const path = template.replace(/\{(?:id|model)\}/, id)
-    return path.includes('{key}') ? path.replace('{key}', asText(await keyIn(id))) : path
+    if (!path.includes('{key}')) return path
+    return path.replace('{key}', path.includes('/adjustments/') ? await adjusted(path) : asText(await keyIn(id)))
   }
   const validOf = async (operation: Documented): Promise<Sent> => {
     if (operation.name === 'POST /admin/v1/invoices') await closed()

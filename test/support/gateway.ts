@@ -132,6 +132,7 @@ export const configOf = (
   corsOrigins: [],
   tagNames: [],
   invoicing: null,
+  approvalAbovePicos: null,
   requestDeadlineMs: sharedLimits.requestDeadlineMs,
   taskDeadlineMs: configLimits.taskDeadlineMs,
   callbacks: { secret: 'a-secret-of-a-test', allowPrivateAddresses: true },

@@ -240,7 +240,21 @@ const movePeriod = (ledger: Ledger, event: PeriodFact | EventOf<'InvoiceIssued'>
   return isChanged ? nothing : { ...nothing, isVoid: true }
 }
 
+const walletOnly = [
+  'WalletCredited',
+  'CreditExpired',
+  'AdjustmentPosted',
+  'AdjustmentProposed',
+  'AdjustmentApproved',
+  'AdjustmentRejected',
+] as const satisfies readonly WalletFact['type'][]
+const walletOnlyTypes: ReadonlySet<string> = new Set(walletOnly)
+
+const isWalletOnly = (event: Event): event is Extract<Event, { type: (typeof walletOnly)[number] }> =>
+  walletOnlyTypes.has(event.type)
+
 const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
+  if (isWalletOnly(event)) return moveWallet(ledger, event)
   switch (event.type) {
     case 'WorkspaceOpened':
     case 'WorkspaceChanged':
@@ -274,10 +288,6 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'PlanCancelled':
     case 'PlanEnded':
       return movePlan(ledger, event)
-    case 'WalletCredited':
-    case 'CreditExpired':
-    case 'AdjustmentPosted':
-      return moveWallet(ledger, event)
     case 'HoldPlaced':
       return placeHold(ledger, event)
     case 'HoldReleased':

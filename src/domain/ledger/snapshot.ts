@@ -3,10 +3,10 @@ import { findOrCreateWallet, initialLedger, type Ledger } from './ledger.ts'
 import { type ClosedPeriod, findLastPeriod, periodEnd } from './periods.ts'
 
 /** Raised by every change of the lines, and by every change of the fold that gives other lines for the same frames. */
-export const snapshotFormat = 6
+export const snapshotFormat = 7
 
 /** Formats whose records of wallets this program reads: proofs of balances outlive the format of the snapshot. */
-export const walletFormats: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, snapshotFormat])
+export const walletFormats: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 6, snapshotFormat])
 
 interface RecordKind {
   readonly kind: string
@@ -78,13 +78,13 @@ const keysBySha256: RecordKind = {
 /** What a wallet has one of; of what it has several, each is a record. */
 export type WalletRecord = Omit<
   Wallet,
-  'holds' | 'references' | 'externalTasks' | 'limitKeys' | 'spendLimits' | 'spendings' | 'subscription'
+  'holds' | 'references' | 'proposals' | 'externalTasks' | 'limitKeys' | 'spendLimits' | 'spendings' | 'subscription'
 >
 
 const wallets: RecordKind = {
   ...mapKind('wallet', (ledger) => ledger.wallets),
   find: (ledger, [workspaceId = '']): WalletRecord => {
-    const { holds, references, externalTasks, limitKeys, spendLimits, spendings, subscription, ...figures } =
+    const { holds, references, proposals, externalTasks, limitKeys, spendLimits, spendings, subscription, ...figures } =
       ledger.wallets.get(workspaceId)!
     return figures
   },
@@ -136,6 +136,7 @@ const recordKinds: readonly RecordKind[] = [
   subscriptions,
   walletKind<Hold>('hold', ({ holds }) => holds),
   walletKind('reference', ({ references }) => references),
+  walletKind('proposal', ({ proposals }) => proposals),
   walletKind('external-task', ({ externalTasks }) => externalTasks),
   walletKind('wallet-limit-key', ({ limitKeys }) => limitKeys),
   walletKind('spend-limits', ({ spendLimits }) => spendLimits),

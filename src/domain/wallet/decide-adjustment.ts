@@ -1,6 +1,7 @@
-import type { AdjustmentPosted } from '../../events/types.ts'
-import { formatUsd } from '../money.ts'
+import type { AdjustmentPosted, AdjustmentProposed } from '../../events/types.ts'
+import { formatUsd, parseUsd } from '../money.ts'
 import { adjustmentKey, findReversal, namesCredit, type WalletFact } from './evolve.ts'
+import { isOpen } from './proposals.ts'
 import type { WalletDraft } from './wallet.ts'
 
 /** The reasons of an operator, with the side on which each puts money; null: either. */
@@ -12,19 +13,27 @@ export const operatorReasons = {
   correction: null,
 } as const satisfies { readonly [R in AdjustmentPosted['reason']]?: 'credit' | 'debit' | null }
 
-type OperatorReason = keyof typeof operatorReasons
-
 export interface AdjustCommand {
   readonly type: 'Adjust'
   /** Above zero gives money back, below zero takes it. */
   readonly amountPicos: bigint
-  readonly reason: OperatorReason
+  readonly reason: AdjustmentProposed['reason']
   /** The operator's own: the same reference adjusts once. */
   readonly reference: string
   /** A request or task, an adjustment, or `credit:` and the reference of a credit. Absent: nothing in particular. */
   readonly corrects?: string | undefined
   readonly note: string
   readonly by?: string | undefined
+  readonly nowMs: number
+  /** It is only proposed, for another to approve until then. Absent: it is posted. */
+  readonly proposedUntilMs?: number | undefined
+}
+
+export interface EndProposalCommand {
+  readonly type: 'ApproveAdjustment' | 'RejectAdjustment'
+  readonly adjustmentId: string
+  readonly by?: string | undefined
+  readonly nowMs: number
 }
 
 export type AdjustmentRefusal =
@@ -32,14 +41,26 @@ export type AdjustmentRefusal =
   | { readonly reason: 'credit_unknown' }
   /** `leftPicos` is what may still be reversed, with the sign of the reversal. */
   | { readonly reason: 'reversal_exceeds'; readonly leftPicos: bigint }
+  | { readonly reason: 'proposal_differs'; readonly proposedPicos: bigint }
+  | { readonly reason: 'proposal_unknown' | 'proposal_rejected' | 'proposal_expired' | 'proposal_approved' }
+  | { readonly reason: 'proposal_own'; readonly by: string }
+
+type AdjustmentDecision = { readonly facts: readonly WalletFact[] } | { readonly refused: AdjustmentRefusal }
 
 export const operatorPrefix = 'operator:'
+
+/** Who cannot be named is one and the same: none of them approves what another one proposed. */
+const unnamed = 'unknown'
 
 const exceeds = (amountPicos: bigint, leftPicos: bigint): boolean =>
   leftPicos < 0n ? amountPicos > 0n || amountPicos < leftPicos : amountPicos < 0n || amountPicos > leftPicos
 
 /** A credit or an adjustment is reversed at most whole, in one reversal or in many. */
-const findRefusal = ({ corrects, amountPicos }: AdjustCommand, wallet: WalletDraft): AdjustmentRefusal | null => {
+const findRefusal = (
+  corrects: string | undefined,
+  amountPicos: bigint,
+  wallet: WalletDraft,
+): AdjustmentRefusal | null => {
   if (corrects === undefined) return null
   const reversal = findReversal(wallet, corrects)
   if (reversal === null) return namesCredit(corrects) ? { reason: 'credit_unknown' } : null
@@ -47,24 +68,59 @@ const findRefusal = ({ corrects, amountPicos }: AdjustCommand, wallet: WalletDra
   return exceeds(amountPicos, leftPicos) ? { reason: 'reversal_exceeds', leftPicos } : null
 }
 
-/** Adds nothing where the reference has adjusted the same amount before. */
-export const decideAdjustment = (
-  command: AdjustCommand,
+/** What the reference was used for before: facts where that is the same; null for a fresh one. */
+const findEarlier = (
+  { amountPicos, nowMs }: AdjustCommand,
+  adjustmentId: string,
   wallet: WalletDraft,
-): { readonly facts: readonly WalletFact[] } | { readonly refused: AdjustmentRefusal } => {
-  const { amountPicos, reason, reference, corrects, note, by } = command
-  const adjustmentId = `${operatorPrefix}${reference}`
+): AdjustmentDecision | null => {
   const postedPicos = wallet.references.get(adjustmentKey(adjustmentId))
   if (postedPicos === amountPicos) return { facts: [] }
   if (postedPicos !== undefined) return { refused: { reason: 'adjustment_differs', postedPicos } }
-  const refused = findRefusal(command, wallet)
+  const proposal = wallet.proposals.get(adjustmentId)
+  if (proposal?.isRejected === true) return { refused: { reason: 'proposal_rejected' } }
+  if (proposal === undefined || !isOpen(proposal, nowMs)) return null
+  const proposedPicos = parseUsd(proposal.amount)
+  return proposedPicos === amountPicos ? { facts: [] } : { refused: { reason: 'proposal_differs', proposedPicos } }
+}
+
+/** Adds nothing where the reference has adjusted the same amount before, or has it proposed. */
+export const decideAdjustment = (command: AdjustCommand, wallet: WalletDraft): AdjustmentDecision => {
+  const { amountPicos, reason, reference, corrects, note, by, proposedUntilMs } = command
+  const adjustmentId = `${operatorPrefix}${reference}`
+  const earlier = findEarlier(command, adjustmentId, wallet)
+  if (earlier !== null) return earlier
+  const refused = findRefusal(corrects, amountPicos, wallet)
   if (refused !== null) return { refused }
-  const { workspaceId } = wallet
-  const named = { ...(corrects === undefined ? {} : { corrects }), ...(by === undefined ? {} : { by }) }
+  const named = corrects === undefined ? {} : { corrects }
   const amount = formatUsd(amountPicos)
+  const data = { adjustmentId, workspaceId: wallet.workspaceId, amount, reason, note, reference, ...named }
+  if (proposedUntilMs === undefined)
+    return { facts: [{ type: 'AdjustmentPosted', data: { ...data, ...(by === undefined ? {} : { by }) } }] }
+  const expiresAt = new Date(proposedUntilMs).toISOString()
+  return { facts: [{ type: 'AdjustmentProposed', data: { ...data, by: by ?? unnamed, expiresAt } }] }
+}
+
+/** Adds nothing where it ended so before. The adjustment is its proposer's; its event's actor is who approved it. */
+export const decideProposal = (command: EndProposalCommand, wallet: WalletDraft): AdjustmentDecision => {
+  const { type, adjustmentId, by = unnamed, nowMs } = command
+  const approves = type === 'ApproveAdjustment'
+  const { workspaceId } = wallet
+  if (wallet.references.has(adjustmentKey(adjustmentId)))
+    return approves ? { facts: [] } : { refused: { reason: 'proposal_approved' } }
+  const proposal = wallet.proposals.get(adjustmentId)
+  if (proposal === undefined) return { refused: { reason: 'proposal_unknown' } }
+  const { isRejected = false, expiresAt, ...proposed } = proposal
+  if (isRejected) return approves ? { refused: { reason: 'proposal_rejected' } } : { facts: [] }
+  if (!approves) return { facts: [{ type: 'AdjustmentRejected', data: { adjustmentId, workspaceId, by } }] }
+  if (!isOpen(proposal, nowMs)) return { refused: { reason: 'proposal_expired' } }
+  if (proposed.by === by) return { refused: { reason: 'proposal_own', by } }
+  const refused = findRefusal(proposed.corrects, parseUsd(proposed.amount), wallet)
+  if (refused !== null) return { refused }
   return {
     facts: [
-      { type: 'AdjustmentPosted', data: { adjustmentId, workspaceId, amount, reason, note, reference, ...named } },
+      { type: 'AdjustmentApproved', data: { adjustmentId, workspaceId, by } },
+      { type: 'AdjustmentPosted', data: proposed },
     ],
   }
 }

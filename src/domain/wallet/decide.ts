@@ -1,6 +1,12 @@
 import type { TaskOrder } from '../../events/types.ts'
 import { formatUsd, maxOf, minOf } from '../money.ts'
-import { type AdjustCommand, type AdjustmentRefusal, decideAdjustment } from './decide-adjustment.ts'
+import {
+  type AdjustCommand,
+  type AdjustmentRefusal,
+  decideAdjustment,
+  decideProposal,
+  type EndProposalCommand,
+} from './decide-adjustment.ts'
 import { decidePlan, type PlanCommand, type PlanRefusal } from './decide-plan.ts'
 import { creditKey, type WalletFact } from './evolve.ts'
 import { eventMembers, type Holder } from './holders.ts'
@@ -49,6 +55,7 @@ export type WalletCommand =
       readonly expiresAt?: string | undefined
     }
   | AdjustCommand
+  | EndProposalCommand
   /** Commanded by a process that has seen that the credit has expired. */
   | { readonly type: 'LapseCredit'; readonly reference: string }
   | PlanCommand
@@ -168,6 +175,9 @@ export const decideWallet = (command: WalletCommand, wallet: WalletDraft): Walle
       return credit(command, wallet)
     case 'Adjust':
       return decideAdjustment(command, wallet)
+    case 'ApproveAdjustment':
+    case 'RejectAdjustment':
+      return decideProposal(command, wallet)
     case 'LapseCredit':
       return lapseCredit(command, wallet)
     case 'Subscribe':

@@ -7,6 +7,7 @@ import { dayOfMonth } from '../plans/period.ts'
 import { nextAnchorDay, periodReference, termsOf } from '../plans/subscription.ts'
 import { addGrant, expireGrant, spendGrants } from './grants.ts'
 import { endUserHolder, type Holder, isLabel, type Labels, labelsOf, tagHolder } from './holders.ts'
+import { applyProposal, type ProposalFact } from './proposals.ts'
 import { addSpending, type SpendingHolders, spendLimitsOf } from './spending.ts'
 import {
   balancePicos,
@@ -35,6 +36,7 @@ export interface Movement {
 export type PlanFact = FactOf<'PlanSubscribed' | 'PlanRenewed' | 'PlanCancelled' | 'PlanEnded'>
 export type WalletFact =
   | FactOf<'WalletCredited' | 'CreditExpired' | 'HoldPlaced' | 'HoldReleased' | 'AdjustmentPosted' | 'LimitsSet'>
+  | ProposalFact
   | PlanFact
 
 /** With the time of its event; a drafted fact has none yet. */
@@ -186,6 +188,7 @@ const adjust = (wallet: WalletDraft, data: FactOf<'AdjustmentPosted'>['data']): 
   const amountPicos = parseUsd(amount)
   if (corrects !== undefined) reverse(wallet, corrects, amountPicos)
   wallet.references.set(key, amountPicos)
+  wallet.proposals.delete(adjustmentId)
   wallet.adjustmentsPicos += amountPicos
   const spender = spenderIn(wallet, keyId, data, day)
   count(wallet, spender, { spentPicos: -amountPicos })
@@ -267,6 +270,11 @@ export const applyToWallet = (wallet: WalletDraft, fact: WalletMove): readonly M
       return applyPlan(wallet, fact)
     case 'AdjustmentPosted':
       return adjust(wallet, fact.data)
+    case 'AdjustmentProposed':
+    case 'AdjustmentApproved':
+    case 'AdjustmentRejected':
+      applyProposal(wallet, fact)
+      return []
     case 'HoldPlaced':
       return placeHold(wallet, fact.data, fact.time ?? '')
     case 'HoldReleased':

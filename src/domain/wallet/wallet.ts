@@ -4,6 +4,7 @@ import { OverlayMap, type OverlayOf } from '../overlay-map.ts'
 import type { Subscription } from '../plans/subscription.ts'
 import { expiredPicosAt, type Grants, unheldPicos } from './grants.ts'
 import { type Holder, isLabel, type Labels, labelsOf } from './holders.ts'
+import type { Proposal } from './proposals.ts'
 import {
   noSpending,
   type Remaining,
@@ -49,6 +50,8 @@ export interface WalletDraft {
   readonly holds: OverlayOf<string, Hold>
   /** The amount of each credit reference and adjustment id, which a repeat does not move, and of what reversed them. */
   readonly references: OverlayOf<string, bigint>
+  /** Adjustments that wait for another's approval, by their id; also those that expired. */
+  readonly proposals: OverlayOf<string, Proposal>
   /** By the caller's own id, also after the task has ended. */
   readonly externalTasks: OverlayOf<string, ExternalTask>
   /** Same as in the workspace's accounts: a key's spend limits and spending are stored under its limit key. */
@@ -68,6 +71,7 @@ export interface WalletDraft {
 export interface Wallet extends WalletDraft {
   readonly holds: Map<string, Hold>
   readonly references: Map<string, bigint>
+  readonly proposals: Map<string, Proposal>
   readonly externalTasks: Map<string, ExternalTask>
   readonly limitKeys: Map<string, string>
   readonly spendLimits: Map<Holder, SpendLimits>
@@ -85,6 +89,7 @@ export const initialWallet = (workspaceId: string): Wallet => ({
   heldPicos: 0n,
   holds: new Map(),
   references: new Map(),
+  proposals: new Map(),
   externalTasks: new Map(),
   limitKeys: new Map(),
   spendLimits: new Map(),
@@ -162,6 +167,7 @@ export const draftWallet = (wallet: Wallet): WalletDraft => ({
   ...wallet,
   holds: new OverlayMap(wallet.holds),
   references: new OverlayMap(wallet.references),
+  proposals: new OverlayMap(wallet.proposals),
   externalTasks: new OverlayMap(wallet.externalTasks),
   limitKeys: new OverlayMap(wallet.limitKeys),
   spendLimits: new OverlayMap(wallet.spendLimits),

@@ -63,6 +63,7 @@ interface EdgeParts {
   readonly tagNames?: readonly string[]
   /** Who invoices whom. Default: no invoices are issued. */
   readonly invoicing?: OperationContext['invoicing']
+  readonly approvalAbovePicos: OperationContext['approvalAbovePicos']
   readonly tasks: EdgeTasks
   readonly callbacks: boolean
   readonly taskDeadlineMs: number

@@ -35,12 +35,12 @@ interface Answer {
 type Ask = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>
 
 const asking =
-  (edge: TestEdge): Ask =>
+  (edge: TestEdge, by = token): Ask =>
   async (method, path, body, headers = {}) => {
     const response = await fetch(`${edge.url}/admin/v1/${path}`, {
       method,
       headers: {
-        authorization: `Bearer ${token}`,
+        authorization: `Bearer ${by}`,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
@@ -476,6 +476,46 @@ t.test('adjustments: once for each reference, on the side of their reason, of wh
     { data: { amount: '1.5', corrects: 'req-1', reason: 'refund' } },
   ])
   t.equal(edge.tail.ledger.wallets.get(workspaceId)?.adjustmentsPicos, -parseUsd('2248.5'))
+})
+
+t.test('an adjustment above the amount is posted when another administrator approves it', async (t) => {
+  const { edge, ask, said } = await start(t, { approvalAbovePicos: () => parseUsd('100') })
+  const askBob = asking(edge, 'a-token-of-bob-that-nobody-can-guess')
+  const path = `workspaces/${workspaceId}/adjustments`
+  const body = { amount: '100.01', reason: 'goodwill', reference: 'ticket-1' }
+  t.match(await ask('POST', path, { ...body, amount: '-100', reason: 'correction', reference: 'small' }), {
+    body: { status: 'posted' },
+  })
+  const before = edge.tail.ledger.wallets.get(workspaceId)?.adjustmentsPicos
+  const proposed = await ask('POST', path, body)
+  t.match(proposed, { status: 201, body: { id: 'operator:ticket-1', status: 'proposed', expires_at: /Z$/ } })
+  t.match(await ask('POST', path, body), { status: 200, body: { status: 'proposed' } })
+  t.match(await ask('POST', path, { ...body, amount: '100.02' }), refused(409, 'conflict', 'reference'))
+  t.match(await ask('POST', path, { ...body, amount: '-500', reason: 'chargeback', reference: 'ticket-2' }), {
+    body: { status: 'proposed' },
+  })
+  const listed = { object: 'proposal', reference: 'ticket-1', proposed_by: 'admin:ana', status: 'open' }
+  t.match(await askBob('GET', `proposals?workspace=${workspaceId}&limit=1`), {
+    status: 200,
+    body: { data: [{ ...listed, expires_at: proposed.body['expires_at'] }], next_cursor: /./ },
+  })
+  t.match(await askBob('GET', 'proposals?workspace=nobody'), refused(404, 'not_found'))
+
+  t.match(await ask('POST', `${path}/ticket-1/approve`), {
+    ...refused(403, 'access_denied'),
+    body: { error: { message: 'admin:ana proposed it: another administrator approves it.' } },
+  })
+  t.equal(edge.tail.ledger.wallets.get(workspaceId)?.adjustmentsPicos, before)
+  t.match(await askBob('POST', `${path}/ticket-1/approve`), { status: 200, body: { object: 'workspace' } })
+  t.equal(edge.tail.ledger.wallets.get(workspaceId)?.adjustmentsPicos, before! + parseUsd('100.01'))
+  t.match(await askBob('POST', `${path}/ticket-1/reject`), refused(409, 'conflict'))
+  t.match(await ask('POST', `${path}/ticket-2/reject`), { status: 200 })
+  t.match(await askBob('POST', `${path}/ticket-2/approve`), refused(409, 'conflict'))
+  t.match(await askBob('POST', `${path}/ticket-3/approve`), refused(404, 'not_found'))
+  t.match(await ask('GET', 'proposals'), { body: { data: [], next_cursor: null } })
+  t.match(only(said(), 'AdjustmentApproved'), [{ actor: 'admin:bob', data: { by: 'admin:bob' } }])
+  t.match(only(said(), 'AdjustmentPosted')[1], { actor: 'admin:bob', data: { by: 'admin:ana', amount: '100.01' } })
+  t.match(only(said(), 'AdjustmentRejected'), [{ actor: 'admin:ana' }])
 })
 
 t.test('lists from the tables: credits and events', async (t) => {

@@ -18,7 +18,7 @@ const given = (...facts: readonly WalletFact[]): Wallet => {
 }
 
 const adjust = (wallet: Wallet, amount: string, reference: string, more: Partial<AdjustCommand> = {}) => {
-  const command = { type: 'Adjust', reason: 'correction', note: '', reference, ...more } as const
+  const command = { type: 'Adjust', reason: 'correction', note: '', reference, nowMs: 0, ...more } as const
   const decision = decideWallet({ ...command, amountPicos: parseUsd(amount) }, wallet)
   if ('refused' in decision) return decision.refused
   for (const fact of decision.facts) applyToWallet(wallet, fact)
@@ -93,4 +93,60 @@ t.test('in any order, reversals of a credit together never exceed it', async () 
       return balancePicos(wallet) >= 0n && balancePicos(wallet) <= amountPicos
     }),
   )
+})
+
+const end = (wallet: Wallet, type: 'ApproveAdjustment' | 'RejectAdjustment', by: string | undefined, nowMs = 0) => {
+  const decision = decideWallet({ type, adjustmentId: 'operator:ticket-1', by, nowMs }, wallet)
+  if ('refused' in decision) return decision.refused.reason
+  for (const fact of decision.facts) applyToWallet(wallet, fact)
+  return decision.facts.map(({ type: decided }) => decided)
+}
+
+t.test('a proposal moves nothing until another than its proposer approves it, once', async (t) => {
+  const wallet = given(credited('500', 'invoice 7'))
+  const proposed = { by: 'admin:ana', proposedUntilMs: 1_000, corrects: 'credit:invoice 7', note: 'a typo' }
+  t.match(adjust(wallet, '-450', 'ticket-1', proposed), [
+    { adjustmentId: 'operator:ticket-1', amount: '-450', by: 'admin:ana', expiresAt: '1970-01-01T00:00:01.000Z' },
+  ])
+  t.equal(balance(wallet), '500')
+  t.same(adjust(wallet, '-450', 'ticket-1', proposed), [], 'proposed once')
+  t.same(adjust(wallet, '-450', 'ticket-1'), [], 'also where it would be posted by now')
+  t.same(adjust(wallet, '-45', 'ticket-1'), { reason: 'proposal_differs', proposedPicos: parseUsd('-450') })
+  t.equal(end(wallet, 'ApproveAdjustment', 'admin:ana'), 'proposal_own')
+  t.equal(end(wallet, 'ApproveAdjustment', 'admin:bob', 1_000), 'proposal_expired')
+  t.same(end(wallet, 'ApproveAdjustment', 'admin:bob', 999), ['AdjustmentApproved', 'AdjustmentPosted'])
+  t.equal(balance(wallet), '50')
+  t.same(end(wallet, 'ApproveAdjustment', 'admin:bob'), [])
+  t.equal(end(wallet, 'RejectAdjustment', 'admin:bob'), 'proposal_approved')
+  t.same(adjust(wallet, '-450', 'ticket-1', proposed), [], 'posted once')
+  t.equal(balance(wallet), '50')
+})
+
+t.test('a proposal is checked again when it is approved: two of the same credit never exceed it', async (t) => {
+  const wallet = given(credited('500', 'invoice 7'))
+  const proposed = { by: 'admin:ana', proposedUntilMs: 1_000, corrects: 'credit:invoice 7' }
+  adjust(wallet, '-450', 'ticket-1', proposed)
+  adjust(wallet, '-60', 'ticket-2')
+  adjust(wallet, '-60', 'ticket-3', { corrects: 'credit:invoice 7' })
+  t.equal(end(wallet, 'ApproveAdjustment', 'admin:bob'), 'reversal_exceeds')
+  t.equal(balance(wallet), '380')
+})
+
+t.test('what is rejected or withdrawn is not proposed again; what has expired can be', async (t) => {
+  const wallet = given(credited('500', 'invoice 7'))
+  const proposed = { by: 'admin:ana', proposedUntilMs: 1_000 }
+  t.equal(end(wallet, 'RejectAdjustment', 'admin:bob'), 'proposal_unknown')
+  adjust(wallet, '200', 'ticket-1', proposed)
+  t.match(adjust(wallet, '300', 'ticket-1', { ...proposed, nowMs: 1_000, proposedUntilMs: 2_000 }), [{ amount: '300' }])
+  t.same(end(wallet, 'RejectAdjustment', 'admin:ana', 1_000), ['AdjustmentRejected'])
+  t.same(end(wallet, 'RejectAdjustment', 'admin:bob', 1_000), [])
+  t.equal(end(wallet, 'ApproveAdjustment', 'admin:bob', 1_000), 'proposal_rejected')
+  t.same(adjust(wallet, '300', 'ticket-1', proposed), { reason: 'proposal_rejected' })
+  t.equal(balance(wallet), '500')
+})
+
+t.test('who is not named approves nothing of another who is not', async (t) => {
+  const wallet = given()
+  adjust(wallet, '200', 'ticket-1', { proposedUntilMs: 1_000 })
+  t.equal(end(wallet, 'ApproveAdjustment', undefined), 'proposal_own')
 })

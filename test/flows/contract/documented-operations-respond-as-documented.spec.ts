@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import t from 'tap'
 import { createSigner, deriveVerifier } from '../../../src/audit/note.ts'
 import { openOperatorPlatform } from '../../../src/cli/platform.ts'
+import { parseUsd } from '../../../src/domain/money.ts'
 import { pick } from '../../fuzz/mutations.ts'
 import { opened, routed, used } from '../../roles/projector/facts.ts'
 import { closedMonth, documentedOperations, documentedSheets } from '../../support/documented-operations.ts'
@@ -23,7 +24,8 @@ const token = 'a-token-of-ana-that-nobody-can-guess'
 const start = async (t: Parameters<typeof startTestGateway>[0]) => {
   const admins = [{ name: 'ana', sha256: hash('sha256', token), role: 'owner' as const }]
   const invoicing = { seller: { name: 'Gateway GmbH', address: [] } }
-  const options = videoOptions(documentedSheets, { admins, audit, invoicing })
+  const approvalAbovePicos = parseUsd('1000')
+  const options = videoOptions(documentedSheets, { admins, audit, invoicing, approvalAbovePicos })
   const { gateway, account, config } = await startTestGateway(t, options)
   const clock = (): number => Date.parse(`${closedMonth}-10`)
   const { log, stop } = await openOperatorPlatform(config, { ...runtime, clock }, quick.videoPoller)

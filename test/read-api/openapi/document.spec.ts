@@ -40,6 +40,8 @@ t.test('what creates nothing, as a revocation, has no 201', async (t) => {
   t.same(Object.fromEntries(statuses), {
     '/admin/v1/workspaces': ['200', '201'],
     '/admin/v1/workspaces/:id/adjustments': ['200', '201'],
+    '/admin/v1/workspaces/:id/adjustments/:key/approve': ['200'],
+    '/admin/v1/workspaces/:id/adjustments/:key/reject': ['200'],
     '/admin/v1/workspaces/:id/credits': ['200', '201'],
     '/admin/v1/workspaces/:id/suspend': ['200'],
     '/admin/v1/workspaces/:id/resume': ['200'],

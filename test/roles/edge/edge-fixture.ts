@@ -148,6 +148,7 @@ export interface EdgeOptions {
   readonly endUserKeys?: MemoryEndUserKeys
   readonly tagNames?: readonly string[]
   readonly invoicing?: OperationContext['invoicing']
+  readonly approvalAbovePicos?: OperationContext['approvalAbovePicos']
   readonly corsOrigins?: readonly string[]
   readonly requestsPerMinute?: number
   readonly requestDeadlineMs?: number
@@ -330,6 +331,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     endUserKeys: options.endUserKeys ?? new MemoryEndUserKeys(),
     tagNames: options.tagNames ?? [],
     ...(options.invoicing === undefined ? {} : { invoicing: options.invoicing }),
+    approvalAbovePicos: options.approvalAbovePicos ?? (() => null),
     requestsPerMinute: () => options.requestsPerMinute ?? null,
     ...(options.requestDeadlineMs === undefined ? {} : { requestDeadlineMs: options.requestDeadlineMs }),
     listen: { host: '127.0.0.1', port: 0, tls: options.tls },
