@@ -7,9 +7,10 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 # The tests start the program some hundred times; what V8 made of its modules is kept between the starts.
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 PROGRAM_BUNDLE := $(CURDIR)/node_modules/.cache/program
+PEERS := out/peers
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check package package-test deploy-check spelling site leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-all generate clients matrix chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness upgrade-test structure request-path journals month
+.PHONY: help run test check package package-test deploy-check spelling site leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-peers bench-all generate clients matrix chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness upgrade-test structure request-path journals month
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -75,6 +76,9 @@ bench-guards: node_modules/.installed ## Measure limits, metrics, idempotency ke
 
 bench-streams: node_modules/.installed ## Measure many streams open at once against a bare relay; assert the ledger
 	node test/bench/streams/main.ts $(ARGS)
+
+bench-peers: node_modules/.installed ## Measure other gateways that are installed below PEERS (docs/peers.md) beside this one; compare bills with the upstream's count
+	node test/bench/peers/main.ts --installed $(PEERS) $(ARGS)
 
 bench-workers: node_modules/.installed ## Measure workers against one process; assert the ledgers: ARGS='--workers 1,2,4'; what workers without load cost: ARGS='--followers 1,3'
 	node test/bench/workers/main.ts $(ARGS)

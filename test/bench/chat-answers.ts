@@ -1,4 +1,4 @@
-import { type Answers, asJson, chunkText, createdSeconds, dataEvent, textOf, tokens } from './content.ts'
+import { type Answers, answeredModel, asJson, chunkText, createdSeconds, dataEvent, textOf, tokens } from './content.ts'
 import { ordinaryShape } from './shape.ts'
 
 const { uncachedInput, cachedInput, output } = tokens.chat
@@ -19,7 +19,7 @@ const usage = {
 const identity = {
   id: 'chatcmpl-BenchBenchBenchBenchBenchBench',
   created: createdSeconds,
-  model: 'gpt-4o-mini-2024-07-18',
+  model: answeredModel,
   service_tier: 'default',
   system_fingerprint: 'fp_44added55e',
 }

@@ -35,6 +35,9 @@ export const textOf = (characters: number): string =>
 
 export const wholeText = textOf(2 * text.length)
 
+/** As the upstream names the model in its answers; some gateways price by that. */
+export const answeredModel = 'gpt-4o-mini-2024-07-18'
+
 export const createdSeconds = 1_760_000_000
 
 /** A place for digits that no two answers have alike: the gateway keeps a response under its id. */

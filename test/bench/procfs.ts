@@ -48,10 +48,16 @@ export const childrenOf = (pid: number): readonly number[] =>
 
 export const cpuMicros = (pid: number): number | null => ownCpuMicros(pid, false)
 
-/** That of a process and its children, those that have ended included. */
+/** That of a process and all below it, those that have ended included. */
 export const cpuMicrosWithChildren = (pid: number): number | null => {
   const own = ownCpuMicros(pid, true)
-  return own === null ? null : childrenOf(pid).reduce((sum, child) => sum + (ownCpuMicros(child, true) ?? 0), own)
+  return own === null ? null : childrenOf(pid).reduce((sum, child) => sum + (cpuMicrosWithChildren(child) ?? 0), own)
+}
+
+/** Memory of a process and all below it; what several share is counted once. */
+export const treeBytes = (pid: number): number => {
+  const kilobytes = /^Pss:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/smaps_rollup`) ?? '')?.[1]
+  return childrenOf(pid).reduce((sum, child) => sum + treeBytes(child), Number(kilobytes ?? 0) * 1024)
 }
 
 const hexadecimal = 16

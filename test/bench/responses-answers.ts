@@ -1,5 +1,6 @@
 import {
   type Answers,
+  answeredModel,
   asJson,
   chunkText,
   createdSeconds,
@@ -51,7 +52,7 @@ const response = (status: string, output: readonly object[]): object => ({
   background: false,
   error: null,
   incomplete_details: null,
-  model: 'gpt-4o-mini-2024-07-18',
+  model: answeredModel,
   output,
   ...repeated,
   service_tier: status === 'completed' ? 'default' : 'auto',
