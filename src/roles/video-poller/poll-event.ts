@@ -114,7 +114,11 @@ const refreshTask = (
   if (isEnded(task))
     return then(
       state,
-      { ...fresh, lateUntilMs: steadyMs + (task.finishedMs ?? nowMs) + lateVerdictWindowMs - nowMs },
+      {
+        ...fresh,
+        lateUntilMs: steadyMs + (task.finishedMs ?? nowMs) + lateVerdictWindowMs - nowMs,
+        vendorHasNone: false,
+      },
       wake,
     )
   const isOwn = change === 'TaskProgressed' || (change === 'TaskSubmitted' && state.vendorTaskId !== null)
@@ -157,6 +161,13 @@ const onSubmitAnswered = (
   }
 }
 
+/** No submit follows the end, whose answer would correct the vendor: it is asked once more. */
+const onNotFound = (state: TaskPollState, at: PollMoment, bounds: PollerBounds): PollTransition => {
+  const isLast = state.vendorHasNone || state.task === null || !isEnded(state.task)
+  const findFromMs = isLast ? null : at.steadyMs + nextPollDelayMs(state.task, at.nowMs, bounds, () => at.chance)
+  return then(state, { failures: 0, findFromMs, vendorHasNone: true })
+}
+
 const onFindAnswered = (
   state: TaskPollState,
   status: VendorStatus,
@@ -172,7 +183,7 @@ const onFindAnswered = (
       return then(state, { failures: 0, findFromMs: null, vendorTaskId: verdict.vendorTaskId, verdict })
     }
     case 'not_found':
-      return then(state, leaseKept ? { failures: 0, findFromMs: null, vendorHasNone: true } : { failures: 0 })
+      return leaseKept ? onNotFound(state, at, bounds) : then(state, { failures: 0 })
     case 'busy':
       return backOff(state, status.retryAfterMs, at, bounds)
     case 'unknown':

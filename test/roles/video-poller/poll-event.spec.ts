@@ -151,6 +151,13 @@ const table: readonly Row[] = [
     ['wake'],
   ],
   [
+    'the hold ends after the vendor did not find it',
+    { ...polled, vendorHasNone: true },
+    changed(ended, 'HoldReleased'),
+    { task: ended, failures: 0, notBeforeMs: now, lateUntilMs: now + 9_000, vendorHasNone: false },
+    ['wake'],
+  ],
+  [
     'it is settled',
     polled,
     changed(ended, 'TaskSettled'),
@@ -242,6 +249,18 @@ const table: readonly Row[] = [
     { ...held, findFromMs: 900 },
     find(notFound),
     { failures: 0, findFromMs: null, vendorHasNone: true },
+  ],
+  [
+    'the vendor does not find what has ended: it is asked once more',
+    { ...late, vendorTaskId: null, findFromMs: 900 },
+    find(notFound),
+    { failures: 0, findFromMs: now + 100, vendorHasNone: true },
+  ],
+  [
+    'the vendor does not find what has ended again',
+    { ...late, vendorTaskId: null, findFromMs: 900, vendorHasNone: true },
+    find(notFound),
+    { failures: 0, findFromMs: null },
   ],
   [
     'the vendor never had it, and another process could submit since',

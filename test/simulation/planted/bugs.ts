@@ -27,6 +27,13 @@ const mended: readonly PlantedBug[] = [
     "return { type: 'finish' }",
     'hold-ended-before-its-task-was-known.json',
   ),
+  bug(
+    'a vendor that once does not find an ended video is believed',
+    'roles/video-poller/poll-event.ts',
+    'const isLast = state.vendorHasNone ||',
+    'const isLast = true ||',
+    'vendor-denies-an-ended-video.json',
+  ),
 ]
 
 const bugs: readonly PlantedBug[] = [
