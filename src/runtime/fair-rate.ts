@@ -16,6 +16,12 @@ interface Slot {
   readonly units: Map<string, number>
 }
 
+/** Units taken that the pace of a share has not drained yet. */
+interface Ahead {
+  readonly units: number
+  readonly atMs: number
+}
+
 /** What a limit allows in each window, divided among those that ask as `FairShares` divides places. */
 export class FairRate {
   readonly #windowMs: number
@@ -23,6 +29,8 @@ export class FairRate {
   readonly #shares: FairShares
   /** The oldest first. */
   readonly #slots: Slot[] = []
+  /** Of the keys that have units in a slot. */
+  readonly #ahead = new Map<string, Ahead>()
 
   constructor({ unitsMax, windowMs, waitMs, steadyMs }: RateParts) {
     this.#windowMs = windowMs
@@ -36,9 +44,12 @@ export class FairRate {
     return this.#shares.isFree(key)
   }
 
-  isWithinShare(key: string): boolean {
+  /** What the key has taken beyond an even pace of its share, at most a share. */
+  unitsAhead(key: string): number {
     this.#expire()
-    return this.#shares.isWithinShare(key)
+    const { units, atMs } = this.#ahead.get(key) ?? { units: 0, atMs: 0 }
+    const share = this.#shares.shareOf(key)
+    return Math.max(0, Math.min(units, share) - ((this.#steadyMs() - atMs) * share) / this.#windowMs)
   }
 
   /** See `FairShares`. */
@@ -48,7 +59,7 @@ export class FairRate {
 
   /** Whether they are free or not, since what a request takes is known at its end. */
   add(key: string, units: number): void {
-    this.#expire()
+    this.#ahead.set(key, { units: this.unitsAhead(key) + units, atMs: this.#steadyMs() })
     this.#shares.add(key, units)
     const { units: counted } = this.#current()
     counted.set(key, (counted.get(key) ?? 0) + units)
@@ -73,6 +84,9 @@ export class FairRate {
   #expire(): void {
     const nowMs = this.#steadyMs()
     while (this.#slots.length > 0 && this.#slots[0]!.endMs <= nowMs)
-      for (const [key, units] of this.#slots.shift()!.units) this.#shares.leave(key, units)
+      for (const [key, units] of this.#slots.shift()!.units) {
+        this.#shares.leave(key, units)
+        if (this.#shares.of(key) === 0) this.#ahead.delete(key)
+      }
   }
 }

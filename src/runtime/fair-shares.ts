@@ -85,9 +85,8 @@ export class FairShares {
     return mayTake(this.#claimOf(key, places))
   }
 
-  isWithinShare(key: string): boolean {
-    const claim = this.#claimOf(key, 1)
-    return claim.held < shareOf(claim)
+  shareOf(key: string): number {
+    return shareOf(this.#claimOf(key, 1))
   }
 
   #claimOf(key: string, places: number): Claim {

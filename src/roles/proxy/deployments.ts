@@ -38,7 +38,7 @@ interface DeploymentsParts {
   readonly observer: Observer
 }
 
-/** Of what a limit admits at once, the last is for those that had less than their share: a busy one takes all that comes. */
+/** Of what a limit admits at once, the last is for those at the pace of their share: a busy one takes all that comes. */
 const keptDivisor = 16
 
 const keptOf = (burst: number): number => (burst < 2 ? 0 : Math.ceil(burst / keptDivisor))
@@ -123,7 +123,8 @@ export class Deployments {
     const perMinute = this.#limitOf(deployment, unit)
     const used = this.#used.get(limitIdOf(deployment, unit))
     if (perMinute === undefined || used === undefined) return 0
-    const least = 1 + (used.shares.isWithinShare(workspaceId) ? 0 : keptOf(burstCapacity(perMinute)))
+    const kept = keptOf(burstCapacity(perMinute))
+    const least = 1 + (used.shares.unitsAhead(workspaceId) < kept ? 0 : kept)
     const decided = decideLease(used.meter, this.#parts.clock(), { held: 0, least, wanted: least }, perMinute)
     const pacedMs = decided.granted === null ? decided.waitMs : 0
     return used.shares.isFree(workspaceId) ? pacedMs : Math.max(pacedMs, used.shares.freeAfterMs)
