@@ -16,7 +16,7 @@ chmod 644 ca.pem node.pem
 # The containers run as users of their own, and only this folder's owner gets here.
 chmod 644 node.key
 {
-  for name in EDGE PROXY VIDEO_POLLER PROJECTOR SCHEDULER OPERATOR BACKUP RESTORE NATS_ROUTE POSTGRES GRAFANA; do
+  for name in EDGE PROXY VIDEO_POLLER PROJECTOR SCHEDULER GATEWAY OPERATOR BACKUP RESTORE NATS_ROUTE POSTGRES GRAFANA; do
     echo "GATEWAY_${name}_PASSWORD=p$(openssl rand -hex 24)"
   done
   echo "GATEWAY_ADMIN_TOKEN=$(openssl rand -hex 32)"

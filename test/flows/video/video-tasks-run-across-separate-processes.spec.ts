@@ -1,11 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { openEndUserKeys } from '../../../src/adapters/nats/end-users/open.ts'
 import { workspaceCallbackSecret } from '../../../src/cli/callbacks.ts'
+import { startRole } from '../../../src/cli/gateway.ts'
+import { type Platform, withPlatform } from '../../../src/cli/platform.ts'
+import type { Config } from '../../../src/config/config.ts'
 import type { External } from '../../../src/config/servers.ts'
-import type { RoleName } from '../../../src/roles/role.ts'
-import { NatsCluster } from '../../adapters/nats/cluster.ts'
-import { until } from '../../support/clients.ts'
+import { NatsCluster, type User } from '../../adapters/nats/cluster.ts'
+import { openSession } from '../../roles/edge/browser-session.ts'
+import { chatBody, until } from '../../support/clients.ts'
 import { Deployment } from '../../support/deployment.ts'
+import { runtime, untilKeyIsKnown } from '../../support/gateway.ts'
 import { startPostgres } from '../../support/postgres.ts'
 import { isSigned, startReceiver } from '../../support/receiver.ts'
 import { newVideo, openKnownAccount, pollVideo, videoOptions } from '../../support/video.ts'
@@ -18,11 +23,40 @@ const image = (bytes: number): string => {
   return Buffer.concat([head, randomBytes(bytes)]).toString('base64')
 }
 
+/** With an end user, and an idempotency key, whose repetition is answered alike. */
+const servesOnce = async (t: Test, url: string, secret: string): Promise<void> => {
+  const idempotencyKey = randomBytes(8).toString('hex')
+  const headers = {
+    authorization: `Bearer ${secret}`,
+    'content-type': 'application/json',
+    'idempotency-key': idempotencyKey,
+  }
+  const body = JSON.stringify({ ...JSON.parse(chatBody('plain', false)), user: 'ana' })
+  const ask = () => fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })
+  const first = await ask()
+  t.equal(first.status, 200)
+  t.equal(await (await ask()).text(), await first.text())
+}
+
+/** And its background process. Resolves with its address. */
+const startWorker = async (t: Test, config: Config): Promise<string> => {
+  const start = (role: 'worker' | 'background') => startRole(role, config, runtime, (fault) => t.fail(fault.message))
+  const started = await Promise.all([start('worker'), start('background')])
+  t.teardown(() => Promise.all(started.map((each) => each.stop())))
+  return started[0].url ?? ''
+}
+
+const makeEndUserKey = async ({ connect, endUsers }: Platform): Promise<void> => {
+  const connection = await connect('end-users')
+  await (await openEndUserKeys({ ...endUsers, connection })).create('other', 'a-key')
+  await connection.close()
+}
+
 t.test('submitted at an edge, done by a video-poller, each with the rights of its role, and called back', async (t) => {
   const cluster = await NatsCluster.create()
   t.teardown(() => cluster.remove())
   const { url: databaseUrl } = await (await startPostgres(t)).newDatabase()
-  const externalOf = (user: RoleName | 'operator'): External => ({
+  const externalOf = (user: User): External => ({
     databaseUrl: user === 'proxy' ? null : databaseUrl,
     nats: { ...cluster.accessOf(user), monitoringUrl: undefined, credentialsFile: undefined },
   })
@@ -52,4 +86,18 @@ t.test('submitted at an edge, done by a video-poller, each with the rights of it
     ['TaskSubmitted', 'TaskSettled'],
   )
   t.notMatch(deployment.logged, callbackSecret)
+  await servesOnce(t, url, secret)
+  const session = await openSession(url, secret)
+  const workerUrl = await startWorker(t, { ...deployment.config, external: externalOf('gateway') })
+  await untilKeyIsKnown(workerUrl, { secret })
+  await servesOnce(t, workerUrl, secret)
+  const known = await fetch(`${workerUrl}/dashboard/session`, { headers: session })
+  t.match(await known.json(), { signed_in: { workspace: { id: 'acme' } } }, 'the key of sessions is shared')
+  const workersTask = await newVideo(workerUrl, secret, { prompt: 'It turns its tail.', more: { image: image(1_024) } })
+  await until(async () => (await pollVideo(workerUrl, secret, workersTask)).body.data.status === 'SUCCESS')
+  for (const user of ['operator', 'restore'] as const)
+    await withPlatform({ ...deployment.config, external: externalOf(user) }, runtime, {}, async (platform) => {
+      if (user === 'operator') await makeEndUserKey(platform)
+    })
+  t.same(cluster.violations, [], 'no user tried what it may not')
 })
