@@ -44,6 +44,7 @@ const configOf = (
     readonly role?: ProcessRole
     readonly callbackSecret?: boolean
     readonly firstSeal?: boolean
+    readonly fileTexts?: Config['fileTexts'] | undefined
   } = {},
 ): Config => {
   const { config, data } = command.optsWithGlobals<Globals>()

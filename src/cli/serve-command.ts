@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Config } from '../config/config.ts'
@@ -7,6 +8,7 @@ import { listSecrets } from './faults.ts'
 import { parsePort } from './option-values.ts'
 import { UsageError } from './report.ts'
 import { createRuntime } from './runtime.ts'
+import type { SupervisorMessage } from './supervisor-messages.ts'
 
 interface ServeOptions {
   readonly port?: number
@@ -19,7 +21,13 @@ interface ServeOptions {
   readonly supervised?: string
 }
 
-type ConfigOf = (command: Command, options: Omit<ServeOptions, 'role'> & { readonly role: ProcessRole }) => Config
+type ConfigOf = (
+  command: Command,
+  options: Omit<ServeOptions, 'role'> & {
+    readonly role: ProcessRole
+    readonly fileTexts: Config['fileTexts'] | undefined
+  },
+) => Config
 
 const noSandbox = 'none'
 
@@ -82,12 +90,20 @@ const argumentsFor =
     ]
   }
 
+/** Of the configuration that the supervisor has in force: its files may have become invalid since. */
+const receiveFileTexts = async (): Promise<Config['fileTexts'] | undefined> => {
+  if (!process.connected) return undefined
+  const [message] = (await once(process, 'message')) as [SupervisorMessage]
+  return message.type === 'configured' ? new Map(message.files) : undefined
+}
+
 const serve = async (options: ServeOptions, command: Command, configOf: ConfigOf): Promise<void> => {
   const { role, supervised } = options
   const workers = workersOf(options)
   if (role !== undefined && supervised === undefined && workers !== null)
     throw new UsageError('--workers is of the whole gateway: leave out --role')
-  const config = configOf(command, { ...options, role: role ?? 'gateway' })
+  const fileTexts = supervised === undefined ? undefined : await receiveFileTexts()
+  const config = configOf(command, { ...options, role: role ?? 'gateway', fileTexts })
   const runtime = createRuntime(config.logLevel, { role: role ?? 'gateway', secrets: listSecrets(config) })
   // The roles are most of the program, and most commands need none.
   if (role !== undefined && supervised !== undefined) {

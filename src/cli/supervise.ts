@@ -62,8 +62,17 @@ export const supervise = async (
     await startServers(config, runtime, stack)
     const { newToken } = resolveAdministrators(config)
     const sandboxUrl = await startSandbox(config, runtime, stack)
+    let [inForce, rejection]: [Config, string | null] = [config, null]
     const supervisor = stack.push(
-      new Supervisor({ workers, argumentsFor: (role) => argumentsFor(role, sandboxUrl), runtime }),
+      new Supervisor({
+        workers,
+        argumentsFor: (role) => argumentsFor(role, sandboxUrl),
+        configured: () => ({ type: 'configured', files: [...inForce.fileTexts] }),
+        onStarted: (process) => {
+          if (rejection !== null) process.send({ type: 'reload_rejected', fault: rejection })
+        },
+        runtime,
+      }),
     )
     const agree = async (digest: string): Promise<void> => {
       for (const process of supervisor.processes) await process.prepareReload(digest)
@@ -71,9 +80,16 @@ export const supervise = async (
     const sendAll = (message: SupervisorMessage): void => {
       for (const process of supervisor.processes) process.send(message)
     }
-    const onRejected = (fault: string): void => sendAll({ type: 'reload_rejected', fault })
+    const onRejected = (fault: string): void => {
+      rejection = fault
+      sendAll({ type: 'reload_rejected', fault })
+    }
     const reload = stack.push(new ConfigReload(config, runtime, { agree, onRejected }))
-    reload.onChange(() => sendAll({ type: 'reload_commit' }))
+    reload.onChange((changed) => {
+      inForce = changed
+      rejection = null
+      sendAll({ type: 'reload_commit' })
+    })
     const observeUrl = await openOverview(config, runtime, { supervisor, reload }, stack)
     const { background, worker } = await supervisor.start()
     if (worker.url === null || background.offer === null) throw new Error('a process of another release was started')

@@ -30,6 +30,8 @@ interface ReloadPrepared {
 export type ProcessMessage = ProcessStarted | ProcessObserved | ReloadPrepared
 
 export type SupervisorMessage =
+  /** The first one: the files of the configuration in force, and their texts. */
+  | { readonly type: 'configured'; readonly files: readonly (readonly [file: string, text: string])[] }
   | { readonly type: 'stop' }
   | { readonly type: 'observe'; readonly id: number }
   | { readonly type: 'writer_ended'; readonly writer: string }

@@ -5,7 +5,7 @@ import { cliLimits } from './command-limits.ts'
 import { noRestarts, noteEnd, restartDelayMs } from './restart-delay.ts'
 import type { Runtime } from './runtime.ts'
 import { type ProcessExit, SupervisedProcess } from './supervised-process.ts'
-import type { ProcessStarted } from './supervisor-messages.ts'
+import type { ProcessStarted, SupervisorMessage } from './supervisor-messages.ts'
 
 export const backgroundName = 'background'
 
@@ -13,6 +13,9 @@ interface SupervisorParts {
   readonly workers: number
   /** The arguments after the program's file with which a process of that role is started. */
   readonly argumentsFor: (role: ServedRole) => readonly string[]
+  /** What a process is sent before it starts, so that files that cannot be used by then keep none from starting. */
+  readonly configured: () => SupervisorMessage
+  readonly onStarted: (process: SupervisedProcess) => void
   readonly runtime: Pick<Runtime, 'logger'>
 }
 
@@ -94,8 +97,10 @@ export class Supervisor {
     const { name } = place
     const startedMs = performance.now()
     this.#running.add(watched)
+    watched.send(this.#parts.configured())
     watched.started.then(
       () => {
+        this.#parts.onStarted(watched)
         const ms = Math.round(performance.now() - startedMs)
         logger.log('supervisor.process_started', { process: name, pid: watched.pid, ms })
         if (name === backgroundName)

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { type Document, Lexer, parseDocument } from 'yaml'
 import { candidateName } from '../domain/routing/plan.ts'
 import { getValidator } from '../encoding/schema-validation.ts'
@@ -104,15 +103,15 @@ interface ParsedConfigFile {
 export const sectionOf = (path: string): string => path.split(/[.[:]/, 1)[0]!
 
 /** Before `${NAME}` is filled in. Throws ConfigError where the file is no YAML. */
-export const readConfigContent = (file: string): unknown => {
-  const document = parseDocument(quoteVariables(readFileSync(file, 'utf8')), { prettyErrors: true })
+export const parseConfigText = (file: string, text: string): unknown => {
+  const document = parseDocument(quoteVariables(text), { prettyErrors: true })
   const [broken] = document.errors // The others follow from the first.
   if (broken !== undefined)
     throw new ConfigError(file, [{ path: '', message: `not YAML: ${broken.message.split('\n')[0]}` }])
   return contentOf(document, file)
 }
 
-/** `found` is what `readConfigContent` gives. Throws ConfigError where that is no object; all other problems are returned. */
+/** `found` is what `parseConfigText` gives. Throws ConfigError where that is no object; all other problems are returned. */
 export const parseConfigContent = (
   found: unknown,
   file: string,

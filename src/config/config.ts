@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseUsd } from '../domain/money.ts'
@@ -11,7 +10,7 @@ import { type CertificateFiles, readCertificate } from '../runtime/certificate.t
 import { sharedLimits } from '../runtime/limits.ts'
 import { type AuditConfig, auditFrom } from './audit.ts'
 import { ConfigError, type ConfigProblem } from './config-error.ts'
-import { parseConfigContent, readConfigContent, sectionOf } from './config-file.ts'
+import { parseConfigContent, parseConfigText, sectionOf } from './config-file.ts'
 import type { ConfigFile } from './config-file.types.ts'
 import { type Environment, EnvironmentVariables } from './environment.ts'
 import { configLimits } from './limits.ts'
@@ -24,6 +23,8 @@ import { type TelemetryConfig, telemetryFrom } from './telemetry.ts'
 export interface Config extends ReturnType<typeof providersFrom> {
   /** Those that it was read from. */
   readonly files: readonly string[]
+  /** What was in them, secrets too. */
+  readonly fileTexts: ReadonlyMap<string, string>
   /** The same from the present files. Throws ConfigError. */
   readonly reread: () => Config
   /** SHA-256 of each as the file has it; those of `limits` one by one. */
@@ -195,9 +196,9 @@ const bytesOf = (mebibytes: number | undefined): number | undefined =>
   mebibytes === undefined ? undefined : mebibytes * 1024 * 1024
 
 /** An empty price file, and its problems, where it cannot be used. */
-const pricesFrom = (file: string, problems: ConfigProblem[]): PriceFile => {
+const pricesFrom = (file: string, variables: EnvironmentVariables, problems: ConfigProblem[]): PriceFile => {
   try {
-    return readPriceFile(file)
+    return readPriceFile(file, (named) => variables.readFile(named))
   } catch (fault) {
     if (!(fault instanceof ConfigError)) throw fault
     problems.push(...fault.problems.map(({ path, message }) => ({ path: `prices: ${file} ${path}`.trim(), message })))
@@ -223,22 +224,24 @@ interface ReadOptions {
   /** Reads the callback secret, for a role that otherwise does not. */
   readonly callbackSecret?: boolean | undefined
   readonly firstSeal?: boolean | undefined
+  /** Read in place of the files, but not by `reread`. */
+  readonly fileTexts?: Config['fileTexts'] | undefined
 }
 
 /** `file`, or `gateway.yaml` where there is one, and the environment. Throws ConfigError with every mistake. */
-export const readConfig = (env: Environment, options: ReadOptions = {}): Config => {
+export const readConfig = (env: Environment, { fileTexts, ...options }: ReadOptions = {}): Config => {
   const { role = 'gateway', callbackSecret = signsCallbacks(role) } = options
-  const variables = new EnvironmentVariables(env)
+  const variables = new EnvironmentVariables(env, fileTexts)
   const named = options.file ?? env['GATEWAY_CONFIG']
   const source = named ?? defaultConfigFile
-  if (named !== undefined && !existsSync(named)) throw new ConfigError(named, [{ path: '', message: 'no such file' }])
-  const content = existsSync(source) ? readConfigContent(source) : {}
+  const isGiven = variables.hasFile(source)
+  if (named !== undefined && !isGiven) throw new ConfigError(named, [{ path: '', message: 'no such file' }])
+  const content = isGiven ? parseConfigText(source, variables.readFile(source)) : {}
   const parsed = parseConfigContent(content, source, variables, { role, signs: callbackSecret })
   const file = parsed.content
-  const folder = dirname(source)
-  const found: ConfigProblem[] = []
+  const [folder, found]: [string, ConfigProblem[]] = [dirname(source), []]
   const pricesFile = file.prices === undefined ? shippedPrices : resolve(folder, file.prices)
-  const prices = pricesFrom(pricesFile, found)
+  const prices = pricesFrom(pricesFile, variables, found)
   const reading = { folder, role, variables, problems: found }
   const { external, areEmbedded } = externalFrom(file, reading)
   const providers = providersFrom(file, { ...reading, isSandboxDefault: areEmbedded, prices })
@@ -255,7 +258,7 @@ export const readConfig = (env: Environment, options: ReadOptions = {}): Config 
     ...variables.problems,
     ...found.filter(({ path }) => !parsed.invalidSections.has(sectionOf(path))),
   ]
-  if (problems.length > 0) throw new ConfigError(existsSync(source) ? source : 'the configuration', problems)
+  if (problems.length > 0) throw new ConfigError(isGiven ? source : 'the configuration', problems)
   for (const secretFile of secretFilesOf(file, external, { folder, role })) variables.noteSecretFile(secretFile)
   return Object.freeze({
     listen,
@@ -268,7 +271,7 @@ export const readConfig = (env: Environment, options: ReadOptions = {}): Config 
       durability: file.log?.durability ?? 'synced',
     },
     ...providers,
-    files: [source, pricesFile, ...variables.files],
+    ...{ files: [...new Set([source, pricesFile, ...variables.files])], fileTexts: variables.texts },
     reread: () => readConfig(env, options),
     memberDigests: digestMembers(content as object),
     prices,

@@ -1,5 +1,4 @@
 import { X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { faultText } from '../errors/gateway-error.ts'
 import type { Deployment, Provider } from '../providers/dialect/provider.ts'
@@ -74,9 +73,8 @@ const readCertificates = (pem: string): string => {
 }
 
 const readCa = (file: string, path: string, { folder, problems, variables }: FileReading): { readonly ca?: string } => {
-  variables.noteFile(resolve(folder, file))
   try {
-    return { ca: readCertificates(readFileSync(resolve(folder, file), 'utf8')) }
+    return { ca: readCertificates(variables.readFile(resolve(folder, file))) }
   } catch (fault) {
     problems.push({ path: `${path}.ca_file`, message: `${file} cannot be used: ${faultText(fault)}` })
     return {}

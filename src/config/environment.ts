@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { faultCode } from '../errors/gateway-error.ts'
 
@@ -23,15 +23,19 @@ const isReadByAll = (file: string): boolean => {
   return hasMode(real, othersRead) && canBeEntered(dirname(real))
 }
 
-/** Variables, or the files that `<NAME>_FILE` names. Problems are collected, to report all mistakes at once. */
+/** Variables, or the files that `<NAME>_FILE` names, and other files. Problems are collected, to report all mistakes at once. */
 export class EnvironmentVariables {
   readonly #env: Environment
   readonly #problems: VariableProblem[] = []
   readonly #exposed = new Set<string>()
   readonly #files = new Set<string>()
+  readonly #texts = new Map<string, string>()
+  /** Read in place of the files. */
+  readonly #former: ReadonlyMap<string, string> | undefined
 
-  constructor(env: Environment) {
+  constructor(env: Environment, former?: EnvironmentVariables['texts']) {
     this.#env = env
+    this.#former = former
   }
 
   get problems(): readonly VariableProblem[] {
@@ -44,6 +48,23 @@ export class EnvironmentVariables {
 
   get files(): readonly string[] {
     return [...this.#files]
+  }
+
+  /** Of the files, by their paths. */
+  get texts(): ReadonlyMap<string, string> {
+    return this.#texts
+  }
+
+  hasFile(file: string): boolean {
+    return this.#former?.has(file) ?? existsSync(file)
+  }
+
+  /** Throws where it cannot be read. */
+  readFile(file: string): string {
+    this.#files.add(file)
+    const text = this.#former?.get(file) ?? readFileSync(file, 'utf8')
+    this.#texts.set(file, text)
+    return text
   }
 
   /** Does not read the value. */
@@ -60,10 +81,6 @@ export class EnvironmentVariables {
     return this.#fail(name, `excludes ${name}: give one of them`)
   }
 
-  noteFile(file: string): void {
-    this.#files.add(file)
-  }
-
   /** A file that cannot be inspected is skipped: reading it reports the fault. */
   noteSecretFile(file: string): void {
     try {
@@ -72,9 +89,8 @@ export class EnvironmentVariables {
   }
 
   #contentOf(name: string, file: string): string {
-    this.noteFile(file)
     try {
-      const content = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+      const content = this.readFile(file).replace(/\r?\n$/, '')
       this.noteSecretFile(file)
       return content === '' ? this.#fail(name, `the file ${file} is empty`) : content
     } catch (fault) {

@@ -100,7 +100,8 @@ export const logEvents = {
   'config.rejected': {
     level: 'error',
     text: 'A file of the configuration has changed and cannot be used. The configuration before it serves on.',
-    action: 'Correct what the fault names. A process that is started meanwhile ends at once.',
+    action:
+      'Correct what the fault names. A process that is started meanwhile ends at once; one that a supervisor replaces starts with the former configuration.',
     fields: ['fault'],
   },
   'config.reloaded': {

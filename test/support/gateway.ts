@@ -98,6 +98,7 @@ export const configOf = (
     },
   ],
   files: [],
+  fileTexts: new Map(),
   memberDigests: new Map(),
   reread: () => {
     throw new Error('it has no file')

@@ -102,7 +102,6 @@ t.test('workers that are restarted under load, killed, and stopped', { timeout: 
   await until(async () => (await rejecting()) === 3, 30_000)
   note(await ask(gateway.url, gateway.demoKey, anew, 'other'))
   t.equal(linesOf(gateway, 'config.reloaded').length, 4, 'all processes have changed once, and none to what is invalid')
-  await writeFile(file, JSON.stringify(configured))
   isLoaded = false
   await Promise.all(load)
   t.same([...outcomes.keys()], ['200'], 'each request has its whole answer')
@@ -118,6 +117,12 @@ t.test('workers that are restarted under load, killed, and stopped', { timeout: 
   await until(() => linesOf(gateway, 'supervisor.process_started').length === 3 * (restarts + 1) + 1, 30_000)
   await until(() => operator.tail.ledger.wallets.get('demo')!.holds.size === 0, 30_000)
   t.pass('what was set aside is available again')
+  t.equal(linesOf(gateway, 'supervisor.process_ended').length, 1, 'it started although its files cannot be used')
+  await until(async () => (await rejecting()) === 3, 30_000)
+  note(await ask(gateway.url, gateway.demoKey, anew, 'other'))
+  await writeFile(file, JSON.stringify(configured))
+  gateway.tell('SIGHUP')
+  await until(() => linesOf(gateway, 'config.usable').length === 1, 30_000)
   for (let requests = 0; requests < 2 * clients; requests += 1) note(await ask(gateway.url, gateway.demoKey, anew))
   t.same([...outcomes.keys()], ['200'])
 
