@@ -31,6 +31,7 @@ interface TracedRequest {
 
 export interface RequestSpan {
   readonly traceId: string
+  /** Otherwise nothing is recorded, and it need not be ended. */
   readonly isSampled: boolean
   /** For whom the request calls. */
   readonly context: TraceContext
@@ -88,5 +89,6 @@ interface TracedCall {
 export interface Tracing {
   /** From now on. Headers that are no valid trace context are ignored. */
   request(headers: { readonly [name: string]: string | readonly string[] | undefined }): RequestSpan
-  call(call: TracedCall): CallSpans
+  /** Null where its edge does not sample the request: the upstream's request carries its context as it is. */
+  call(call: TracedCall): CallSpans | null
 }

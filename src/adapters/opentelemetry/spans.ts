@@ -38,7 +38,8 @@ const contextFor = (context: Context): TraceContext => {
   return carrier as unknown as TraceContext
 }
 
-const isSampled = (span: Span): boolean => (span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0
+const isSampled = ({ traceparent }: TraceContext): boolean =>
+  (Number.parseInt(traceparent.slice(-2), 16) & TraceFlags.SAMPLED) !== 0
 
 const fail = (span: Span, reason: string): void => {
   span.setAttribute('error.type', reason)
@@ -86,13 +87,13 @@ class ServerSpan implements RequestSpan {
   readonly #epochMs = epochNow()
   readonly #tracer: Tracer
   readonly #span: Span
-  readonly #context: Context
+  readonly #parent: Context
 
   constructor(tracer: Tracer, parent: Context) {
     this.#tracer = tracer
+    this.#parent = parent
     const startTime = this.#epochMs + performance.now()
     this.#span = tracer.startSpan('HTTP', { kind: SpanKind.SERVER, startTime }, parent)
-    this.#context = trace.setSpan(parent, this.#span)
   }
 
   get context(): TraceContext {
@@ -104,11 +105,10 @@ class ServerSpan implements RequestSpan {
   }
 
   get isSampled(): boolean {
-    return isSampled(this.#span)
+    return this.#span.isRecording()
   }
 
   end(request: TracedRequest): void {
-    if (!this.#span.isRecording()) return
     const { route, status, code, authenticatedMs, admittedMs, routedMs, endedMs } = request
     const attributes = requestAttributes(request)
     const name = attributes['http.request.method'] === '_OTHER' ? 'HTTP' : request.method
@@ -120,6 +120,10 @@ class ServerSpan implements RequestSpan {
     this.#stage('admission', authenticatedMs, admittedMs)
     this.#stage('record', admittedMs, routedMs)
     this.#span.end(this.#epochMs + endedMs)
+  }
+
+  get #context(): Context {
+    return trace.setSpan(this.#parent, this.#span)
   }
 
   #stage(name: string, begunMs: number | null, endedMs: number | null): void {
@@ -141,8 +145,7 @@ class ProxySpans implements CallSpans {
     this.#tracer = tracer
     this.#call = call
     this.#parent = extract({ ...call.trace })
-    const parent = trace.getSpanContext(this.#parent)
-    this.traceId = parent !== undefined && (parent.traceFlags & TraceFlags.SAMPLED) !== 0 ? parent.traceId : null
+    this.traceId = trace.getSpanContext(this.#parent)?.traceId ?? null
   }
 
   attemptCalled(attempt: Parameters<CallSpans['attemptCalled']>[0]): TraceContext {
@@ -215,5 +218,6 @@ class ProxySpans implements CallSpans {
 
 export const tracingBy = (tracer: Tracer): Tracing => ({
   request: (headers) => new ServerSpan(tracer, extract(headers)),
-  call: (call) => new ProxySpans(tracer, call),
+  // Of most requests nothing is recorded: they cost one span that is not recorded, and the text of its context.
+  call: (call) => (call.trace === undefined || isSampled(call.trace) ? new ProxySpans(tracer, call) : null),
 })

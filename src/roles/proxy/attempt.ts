@@ -234,7 +234,7 @@ const send = async (
   const { firstByteMs = parts.firstByteMs, idleMs = parts.idleMs, connectMs, answerMs } = timeouts
   const startedMs = performance.now()
   observer.upstreamCalled(translation.target.provider.name, 'answer')
-  const trace = spans?.attemptCalled(attemptOf(target, url))
+  const trace = spans === null ? call.trace : spans.attemptCalled(attemptOf(target, url))
   const response = await authenticated(http, target.provider.authenticator).request({
     url,
     method: 'POST',

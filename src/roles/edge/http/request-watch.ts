@@ -191,7 +191,7 @@ export class RequestWatch {
 
 const endSpan = ({ ctx, endedMs, isClientGone }: Watched): void => {
   const { requestId, trace, key } = ctx.state
-  if (trace.span === undefined) return
+  if (trace.span?.isSampled !== true) return
   const { authenticatedMs, admittedMs, routedMs, server, code } = trace
   const route = routeOf(ctx)
   trace.span.end({
