@@ -39,14 +39,15 @@ export interface RequestSpan {
   end(request: TracedRequest): void
 }
 
-interface TracedAttempt {
+interface TracedTarget {
   readonly model: string
   readonly upstreamModel: string
-  readonly provider: string
-  readonly dialect: string
-  readonly profile: string
-  readonly deployment: string | undefined
-  readonly url: string
+  readonly provider: {
+    readonly name: string
+    readonly dialect: string
+    readonly profile: string
+    readonly deployment?: string | undefined
+  }
 }
 
 interface TracedFailure {
@@ -70,7 +71,7 @@ export interface CallSpans {
   /** Null where the trace is not sampled. */
   readonly traceId: string | null
   /** Returns what the upstream's request carries. */
-  attemptCalled(attempt: TracedAttempt): TraceContext
+  attemptCalled(target: TracedTarget, url: string): TraceContext
   firstByte(): void
   attemptFailed(failure: TracedFailure): void
   /** Ends the attempt that is open, if any; `endedMs` is when its answer ended. */
@@ -83,6 +84,8 @@ interface TracedCall {
   readonly requestId: string
   readonly surface: string
   readonly stream: boolean
+  /** Of a request that generates nothing. */
+  readonly question?: { readonly type: string }
   readonly trace?: TraceContext
 }
 

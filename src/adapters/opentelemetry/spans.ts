@@ -16,6 +16,7 @@ import { operationOf, providerNameOf } from './conventions.ts'
 type Carrier = Parameters<Tracing['request']>[0]
 type TracedRequest = Parameters<RequestSpan['end']>[0]
 type TracedCall = Parameters<Tracing['call']>[0]
+type TracedTarget = Parameters<CallSpans['attemptCalled']>[0]
 type TracedFailure = Parameters<CallSpans['attemptFailed']>[0]
 type TracedBill = Parameters<CallSpans['settled']>[0]
 
@@ -148,25 +149,26 @@ class ProxySpans implements CallSpans {
     this.traceId = trace.getSpanContext(this.#parent)?.traceId ?? null
   }
 
-  attemptCalled(attempt: Parameters<CallSpans['attemptCalled']>[0]): TraceContext {
-    const operation = operationOf(this.#call.surface)
+  attemptCalled({ model, upstreamModel, provider }: TracedTarget, url: string): TraceContext {
+    const { requestId, surface, stream, question } = this.#call
+    const operation = question?.type ?? operationOf(surface)
+    const namesModel = question === undefined || question.type === 'count_tokens'
     const options = { kind: SpanKind.CLIENT, startTime: this.#now() }
-    const span = this.#tracer.startSpan(`${operation} ${attempt.model}`, options, this.#parent)
+    const span = this.#tracer.startSpan(namesModel ? `${operation} ${model}` : operation, options, this.#parent)
     this.#attempt = span
     if (span.isRecording()) {
-      const { hostname, port, protocol } = new URL(attempt.url)
+      const { hostname, port, protocol } = new URL(url)
       span.setAttributes({
         'gen_ai.operation.name': operation,
-        'gen_ai.provider.name': providerNameOf(attempt.provider, attempt),
-        'gen_ai.request.model': attempt.model,
-        'gen_ai.request.stream': this.#call.stream,
+        'gen_ai.provider.name': providerNameOf(provider.name, provider),
+        ...(namesModel ? { 'gen_ai.request.model': model, 'gateway.upstream_model': upstreamModel } : {}),
+        'gen_ai.request.stream': stream,
         'server.address': hostname,
         'server.port': Number(port) || (protocol === 'http:' ? 80 : 443),
-        'gateway.request_id': this.#call.requestId,
-        'gateway.surface': this.#call.surface,
-        'gateway.upstream_model': attempt.upstreamModel,
-        'gateway.provider': attempt.provider,
-        ...(attempt.deployment === undefined ? {} : { 'gateway.deployment': attempt.deployment }),
+        'gateway.request_id': requestId,
+        'gateway.surface': surface,
+        'gateway.provider': provider.name,
+        ...(provider.deployment === undefined ? {} : { 'gateway.deployment': provider.deployment }),
       })
     }
     return contextFor(trace.setSpan(this.#parent, span))

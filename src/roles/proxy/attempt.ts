@@ -216,11 +216,6 @@ const withRequestId = async (
   return upstreamRequestId === null ? outcome : failed({ ...outcome.failure, upstreamRequestId })
 }
 
-const attemptOf = (
-  { model, upstreamModel, provider: { name: provider, dialect, profile, deployment } }: Target,
-  url: string,
-): Parameters<CallSpans['attemptCalled']>[0] => ({ model, upstreamModel, provider, dialect, profile, deployment, url })
-
 const send = async (
   parts: UpstreamAttemptParts,
   { request: { url, headers, body, droppedTools = [] }, dialect, target }: Prepared,
@@ -234,7 +229,7 @@ const send = async (
   const { firstByteMs = parts.firstByteMs, idleMs = parts.idleMs, connectMs, answerMs } = timeouts
   const startedMs = performance.now()
   observer.upstreamCalled(translation.target.provider.name, 'answer')
-  const trace = spans === null ? call.trace : spans.attemptCalled(attemptOf(target, url))
+  const trace = spans === null ? call.trace : spans.attemptCalled(target, url)
   const response = await authenticated(http, target.provider.authenticator).request({
     url,
     method: 'POST',

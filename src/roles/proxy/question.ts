@@ -4,7 +4,7 @@ import { clientGoneError, GatewayError } from '../../errors/gateway-error.ts'
 import { authenticated } from '../../providers/authentication/authenticated.ts'
 import { estimatePrompt } from '../../providers/canonical/estimate.ts'
 import type { Target } from '../../providers/dialect/dialect.ts'
-import type { Provider, Providers } from '../../providers/dialect/provider.ts'
+import type { Providers } from '../../providers/dialect/provider.ts'
 import { makerOf } from '../../providers/dialect/provider-mark.ts'
 import { dialectFor, storedRequestFor } from '../../providers/dialects.ts'
 import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse, readBody } from '../../providers/http.ts'
@@ -15,6 +15,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { FairRate } from '../../runtime/fair-rate.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Observer } from '../../runtime/observer.ts'
+import type { CallSpans } from '../../runtime/tracing.ts'
 import type { AnswerPart, Question, RoutedRequest } from '../dispatch.ts'
 import { encodeResults } from '../task-results.ts'
 import { isSuccess, readFailure, targetOf } from './attempt.ts'
@@ -121,12 +122,15 @@ class QuestionRun {
   readonly #call: RoutedRequest
   readonly #cancel = new AbortController()
   readonly #signals: RunSignals
+  readonly #spans: CallSpans | null
   #stopped: RunStopReason | null = null
   #upstreamCalled = false
+  #status: number | null = null
 
   constructor(parts: QuestionParts, call: RoutedRequest, clientGone: AbortSignal) {
     this.#parts = parts
     this.#call = call
+    this.#spans = parts.observer.tracing?.call(call) ?? null
     const deadlineMs = Math.min(call.deadlineMs, parts.clock() + parts.questionMs)
     this.#signals = new RunSignals(parts, deadlineMs, clientGone, undefined, ({ type }) =>
       this.#stop(type === 'deadline' || type === 'shutdown' ? type : 'client_gone'),
@@ -160,6 +164,8 @@ class QuestionRun {
     if (!this.#upstreamCalled) return
     const { observer } = this.#parts
     observer.upstreamCalled(provider, 'question')
+    const end = 'failure' in replied ? replied.failure : { status: this.#status, reason: null }
+    this.#spans?.settled({ attempts: [end] }, performance.now())
     if ('failure' in replied) observer.upstreamFailed(provider, 'question', upstreamErrorOf(replied.failure))
   }
 
@@ -213,7 +219,7 @@ class QuestionRun {
       const conversation = counter.client.readRequest(body, makerOf(target))
       return replyWith(counter.writeCount(await estimatePrompt(conversation)))
     }
-    const response = await this.#request(target.provider, { ...counting, method: 'POST' })
+    const response = await this.#request(target, { ...counting, method: 'POST' })
     if (absentStatuses.includes(response.status)) {
       response.discard()
       return replyWith(counter.writeCount(await counter.estimate(body)))
@@ -225,8 +231,9 @@ class QuestionRun {
     return 'fault' in read ? unusable(response, read.fault) : replyWith(read.count)
   }
 
-  async #fetchStored({ provider }: Target, stored: StoredResponseQuestion, method: 'GET' | 'DELETE'): Promise<Replied> {
-    const response = await this.#request(provider, { ...storedRequestFor(provider, stored), method })
+  async #fetchStored(target: Target, stored: StoredResponseQuestion, method: 'GET' | 'DELETE'): Promise<Replied> {
+    const { provider } = target
+    const response = await this.#request(target, { ...storedRequestFor(provider, stored), method })
     if (response.status === 404) {
       const body = await readBody(response, proxyLimits.upstreamErrorBodyBytesMax)
       return failed(refusalFailure(404, (body === null ? null : readOpenAIError(provider, body)) ?? noResponse))
@@ -240,15 +247,24 @@ class QuestionRun {
     return isObject(parseJsonBytes(bytes)) ? { bytes } : unusable(response, 'not_json')
   }
 
-  #request({ authenticator, connection }: Provider, request: Pick<HttpRequest, 'url' | 'method' | 'headers' | 'body'>) {
+  async #request(
+    target: Target,
+    request: Pick<HttpRequest, 'url' | 'method' | 'headers' | 'body'>,
+  ): Promise<HttpResponse> {
     const { http, questionMs } = this.#parts
+    const { authenticator, connection } = target.provider
     this.#upstreamCalled = true
-    return authenticated(http, authenticator).request({
+    const trace = this.#spans === null ? this.#call.trace : this.#spans.attemptCalled(target, request.url)
+    const response = await authenticated(http, authenticator).request({
       ...request,
+      headers: { ...request.headers, ...trace },
       connection,
       signal: this.#cancel.signal,
       firstByteTimeoutMs: questionMs,
     })
+    this.#spans?.firstByte()
+    this.#status = response.status
+    return response
   }
 }
 

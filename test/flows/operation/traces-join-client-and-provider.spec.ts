@@ -8,7 +8,8 @@ import { type ReceivedSpan, startOtlpReceiver, telemetryTo } from '../../support
 import { startRolesTogether } from '../../support/roles-together.ts'
 
 const models = { down: 'down;status=500' }
-const sheets = { 'openai/plain': sheetOf(), 'openai/down': sheetOf() }
+const counting = 'anthropic/claude-haiku-4-5'
+const sheets = { 'openai/plain': sheetOf(), 'openai/down': sheetOf(), [counting]: sheetOf() }
 const options = { models, config: { prices: pricesOf(sheets) } }
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
@@ -156,8 +157,22 @@ t.test('what is not sampled is passed on, and not sent', async (t) => {
   }
   const { tracestate } = await upstreamOf({ traceparent: sampled, tracestate: 'no members' })
   t.equal(tracestate, undefined, 'an invalid state is dropped alone')
+  const headers = {
+    authorization: `Bearer ${account.secret}`,
+    'content-type': 'application/json',
+    'anthropic-version': '2023-06-01',
+    traceparent: sampled,
+  }
+  sandbox.reset()
+  const body = JSON.stringify({ model: counting, messages: [{ role: 'user', content: 'How many?' }] })
+  const counted = await fetch(`${gateway.url}/v1/messages/count_tokens`, { method: 'POST', headers, body })
+  t.match(await counted.json(), { input_tokens: Number })
+  const carried = sandbox.calls().map((call) => call.headers['traceparent'])
   await gateway.stop()
   t.equal(new Set(receiver.spans.map((span) => span.traceId)).size, 1)
+  const question = receiver.spans.find(({ name }) => name === `count_tokens ${counting}`)
+  t.match(question, { kind: 'CLIENT', isError: false, attributes: { 'http.response.status_code': 200 } })
+  t.same(carried, [`00-${traceId}-${question?.spanId}-01`], 'a question has a span too, which its provider continues')
 })
 
 t.test('an edge can decide alone which requests are traced', async (t) => {

@@ -95,6 +95,7 @@ export interface InferenceQuestion {
   readonly question: Question
   readonly candidate: Candidate
   readonly headers?: RoutedRequest['headers'] | undefined
+  readonly trace?: Pick<RequestTrace, 'span'>
 }
 
 export interface InferenceAnswer {
@@ -353,7 +354,7 @@ export const candidateAt = (provider: string): Candidate => ({
 })
 
 const questionCall = (query: InferenceQuestion, deadlineMs: number): RoutedRequest => {
-  const { requestId, key, surface, body, question, candidate, headers } = query
+  const { requestId, key, surface, body, question, candidate, headers, trace } = query
   return {
     requestId,
     workspaceId: key.workspaceId,
@@ -369,6 +370,7 @@ const questionCall = (query: InferenceQuestion, deadlineMs: number): RoutedReque
     reserved: '0',
     outputCap: null,
     deadlineMs,
+    ...(trace?.span === undefined ? {} : { trace: trace.span.context }),
   }
 }
 

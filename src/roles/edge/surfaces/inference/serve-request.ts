@@ -223,8 +223,11 @@ export const neverStreamed: StreamFormat = {
 export const serveQuestion = async (
   ctx: HttpContext,
   { inference, bounds, faults }: SurfaceParts,
-  query: Omit<InferenceQuestion, 'requestId' | 'key'>,
+  query: Omit<InferenceQuestion, 'requestId' | 'key' | 'trace'>,
 ): Promise<void> => {
-  const answer = await inference.query({ ...callerOfContext(ctx), ...query }, clientGoneOf(ctx.res))
+  const answer = await inference.query(
+    { ...callerOfContext(ctx), ...query, trace: ctx.state.trace },
+    clientGoneOf(ctx.res),
+  )
   await sendAnswer(ctx, answer, { bounds, faults, streamFormat: neverStreamed })
 }
