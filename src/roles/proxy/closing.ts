@@ -156,7 +156,7 @@ const countInTurn = async (
   call: AnswerRequest,
   delivered: Delivered,
 ): Promise<Usage> => {
-  await takeTurn(call.workspaceId)
+  await takeTurn(call.workspaceId, (call.bodyBytes ?? 0) + delivered.characters)
   return useBody(call, (read) => dialect.countUsage(target, read, delivered))
 }
 
