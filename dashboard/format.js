@@ -221,6 +221,15 @@ export const duration = (ms) => {
   return number < 1 ? 'less than a minute' : `${grouped(String(number))} ${name}${number === 1 ? '' : 's'}`
 }
 
+/** Whole milliseconds below ten seconds, else seconds. @param {number | null} ms */
+export const msText = (ms) => {
+  if (ms === null) return 'none'
+  return ms < 10_000 ? `${grouped(String(ms))} ms` : `${grouped(String(Math.round(ms / 1_000)))} s`
+}
+
+/** One decimal place, `0.4 %`; `none` where there is nothing to have a share of. @param {number} part @param {number} whole */
+export const shareText = (part, whole) => (whole === 0 ? 'none' : `${((100 * part) / whole).toFixed(1)} %`)
+
 /** How long the money lasts, in words.
  *
  * @param {Pick<import('./types.d.ts').Runway, 'spent' | 'until'>} runway

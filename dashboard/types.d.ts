@@ -23,6 +23,7 @@ import type {
   LedgerHealthResponse,
   LedgerHoldsResponse,
   LedgerKeysResponse,
+  LedgerOutcomesResponse,
   LedgerRequestsResponse,
   LedgerStatementResponse,
   LedgerTasksResponse,
@@ -45,6 +46,7 @@ export type Charge = LedgerChargesResponse['data'][number]
 export type Request = LedgerRequestsResponse['data'][number]
 export type Task = LedgerTasksResponse['data'][number]
 export type Finding = LedgerFindingsResponse['data'][number]
+export type Outcomes = LedgerOutcomesResponse
 export type Health = LedgerHealthResponse
 export type Workspace = WorkspaceResponse
 export type Period = PeriodResponse

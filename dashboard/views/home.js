@@ -1,6 +1,6 @@
 // @ts-check
 import { filterForm, h, renewed, replace } from '../dom.js'
-import { compareAmounts, count, dayMs, money, sumOf, utcDayAt } from '../format.js'
+import { compareAmounts, count, dayMs, money, msText, shareText, sumOf, utcDayAt } from '../format.js'
 import { field, heading, load, section, select, state, table } from '../parts.js'
 import { proposals } from './proposals.js'
 import { filterInput } from './spend.js'
@@ -12,6 +12,7 @@ import { intervals, lastMonths, monthsOf, netOf, parts, stacked, sumsBy } from '
 /** @typedef {Report['rows'][number]} Row */
 /** @typedef {import('../types.d.ts').Health} Health */
 /** @typedef {import('../types.d.ts').Finding} Finding */
+/** @typedef {import('../types.d.ts').Outcomes} Outcomes */
 /** @typedef {import('../views.d.ts').ViewContext} ViewContext */
 
 /** @param {string} name @param {string} amount @param {string} note @param {string} href */
@@ -29,6 +30,26 @@ const requestsText = (rows) => {
   const requests = rows.reduce((sum, row) => sum + row.requests, 0)
   return `USD, ${count(requests)} ${requests === 1 ? 'request' : 'requests'}`
 }
+
+/** @param {ViewContext} context @returns {Promise<Outcomes>} */
+const readOutcomes = ({ session, signal }) =>
+  /** @type {Promise<Outcomes>} */ (session.ledger(null, '/outcomes', {}, signal))
+
+/** @param {Outcomes} outcomes */
+const outcomeTiles = ({ requests, failed, first_token: firstToken }) => [
+  tile(
+    'Errors, 24 hours',
+    shareText(failed, requests),
+    `${count(failed)} of ${count(requests)} requests`,
+    '#/workspaces',
+  ),
+  tile(
+    'First token, 24 hours',
+    msText(firstToken.median_ms),
+    `median of ${count(firstToken.counted)} streams; 95 % within ${msText(firstToken.p95_ms)}`,
+    '#/workspaces',
+  ),
+]
 
 /** Where spend of the last seven whole days differs most from the seven before. @param {readonly Row[]} rows */
 const changesTable = (rows) => {
@@ -170,8 +191,8 @@ export const home = {
     void load(
       tiles,
       signal,
-      () => daily,
-      (rows) => {
+      () => Promise.all([daily, readOutcomes(context)]),
+      ([rows, outcomes]) => {
         const today = utcDayAt(Date.now())
         const [before = '', month = ''] = lastMonths(2)
         const of = (/** @type {string} */ start) => rows.filter(({ group }) => (group['day'] ?? '').startsWith(start))
@@ -184,6 +205,7 @@ export const home = {
               /** @type {const} */ (['This month', month]),
               /** @type {const} */ (['Last month', before]),
             ].map(([name, start]) => tile(name, money(netOf(of(start))), requestsText(of(start)), '#/months')),
+            ...outcomeTiles(outcomes),
           ),
         ]
       },

@@ -1,7 +1,20 @@
 // @ts-check
 import { dayChart, daysBetween } from '../charts.js'
 import { h } from '../dom.js'
-import { dayMs, dayText, duration, money, roughly, runwayText, sumOf, utcDayAt, words } from '../format.js'
+import {
+  count,
+  dayMs,
+  dayText,
+  duration,
+  money,
+  msText,
+  roughly,
+  runwayText,
+  shareText,
+  sumOf,
+  utcDayAt,
+  words,
+} from '../format.js'
 import { day, facts, heading, idLink, load, section, table, time, usd } from '../parts.js'
 import { readAll } from '../session.js'
 import { moneyButtons } from './account.js'
@@ -10,6 +23,7 @@ import { firstUse } from './playground.js'
 /** @typedef {import('../types.d.ts').Wallet} Wallet */
 /** @typedef {import('../types.d.ts').Hold} Hold */
 /** @typedef {import('../types.d.ts').UsageRow} UsageRow */
+/** @typedef {import('../types.d.ts').Outcomes} Outcomes */
 
 const chartDays = 30
 
@@ -78,6 +92,18 @@ const figures = (wallet) => [
   ]),
 ]
 
+/** @param {Outcomes} outcomes @param {(view: string, parameter?: string) => string} hrefTo */
+const outcomeFacts = ({ requests, failed, first_token: firstToken }, hrefTo) =>
+  facts([
+    ['Requests', count(requests)],
+    [
+      'Errors',
+      h('a', { href: `${hrefTo('requests')}?status=failed` }, `${shareText(failed, requests)} (${count(failed)})`),
+    ],
+    ['First token, median', msText(firstToken.median_ms)],
+    ['First token, 95 % within', msText(firstToken.p95_ms)],
+  ])
+
 /** @param {Hold[]} holds @param {(view: string, parameter?: string) => string} hrefTo */
 const holdsTable = (holds, hrefTo) =>
   table(
@@ -108,6 +134,7 @@ export const overview = {
     const { session, scope, root, signal, hrefTo } = context
     const wallet = h('div', { class: 'stack' })
     const spend = h('div')
+    const outcomes = h('div')
     const holds = h('div')
     const readWallet = () => void load(wallet, signal, () => session.ledger(scope, '/wallet', {}, signal), figures)
     root.append(
@@ -118,6 +145,7 @@ export const overview = {
       wallet,
       firstUse(context),
       section(h('h2', {}, `Spend, last ${chartDays} days (UTC)`), spend),
+      section(h('h2', {}, 'Requests, last 24 hours'), outcomes),
       section(h('h2', {}, 'Open holds'), holds),
     )
     const first = utcDay(chartDays - 1)
@@ -142,6 +170,12 @@ export const overview = {
           dayChart(everyDay(rows, first, utcDay(0)), { label, signal }),
         ]
       },
+    )
+    void load(
+      outcomes,
+      signal,
+      () => session.ledger(scope, '/outcomes', {}, signal),
+      (/** @type {Outcomes} */ found) => [outcomeFacts(found, hrefTo)],
     )
     void load(
       holds,

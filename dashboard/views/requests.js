@@ -1,7 +1,7 @@
 // @ts-check
 import { filterForm, h, renewed, replace } from '../dom.js'
 import { csvExport } from '../export.js'
-import { count, duration, words } from '../format.js'
+import { count, duration, msText, words } from '../format.js'
 import { field, heading, idLink, select, state, time } from '../parts.js'
 import { readAll } from '../session.js'
 import { virtualTable } from '../virtual-table.js'
@@ -80,6 +80,12 @@ const columnsOf = ({ hrefTo }, names) => [
     cell: ({ duration_ms: ms }) => (ms < 10_000 ? `${ms} ms` : duration(ms)),
   },
   {
+    name: 'First token',
+    numeric: true,
+    className: 'tokens',
+    cell: ({ first_token_ms: ms }) => (ms === null ? '' : msText(ms)),
+  },
+  {
     name: 'Provider',
     className: 'provider',
     cell: (request) => h('span', { title: lastCallOf(request)?.upstream_request_id ?? '' }, providerText(request)),
@@ -91,7 +97,7 @@ const columnsOf = ({ hrefTo }, names) => [
 ]
 
 const exported = /** @type {const} */ ([
-  ...['id', 'at', 'duration_ms', 'key', 'surface', 'model', 'served_model', 'status', 'reason'],
+  ...['id', 'at', 'duration_ms', 'first_token_ms', 'key', 'surface', 'model', 'served_model', 'status', 'reason'],
   ...['prompt_tokens', 'output_tokens', 'total'],
 ])
 

@@ -7,6 +7,7 @@ export const readLimits = {
 
   // Dashboard
   runwayDays: 7, // Of spending: a week includes its weekend.
+  outcomesDaysMax: 31, // Of outcomes by hour in one answer.
   findingsPerKind: 100, // A person reads them; a healthy ledger has none.
   healthMs: 2_000, // For the log to return its last sequence.
   healthFreshMs: 1_000, // How long the computed age of missing frames is reused: computing it takes a consumer of the log.

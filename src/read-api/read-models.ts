@@ -8,6 +8,7 @@ import type { ChargePage, ChargeQuery } from '../projections/charges/queries.ts'
 import type { AtSequence } from '../projections/checkpoint/queries.ts'
 import type { LedgerFindingQuery, LedgerFindings } from '../projections/findings.ts'
 import type { RequestPage, RequestQuery } from '../projections/requests/listed-requests.ts'
+import type { selectOutcomes } from '../projections/requests/outcomes.ts'
 import type { readInvoiced } from '../projections/statements/invoiced.ts'
 import type { StatementPage, StatementQuery } from '../projections/statements/queries.ts'
 import type { readReport } from '../projections/statements/report.ts'
@@ -46,6 +47,11 @@ export interface EdgeReadModels {
   listHolds(workspaceId: string, wanted: HoldQuery): Promise<AtSequence<readonly OpenHold[]>>
   listCharges(workspaceId: string, wanted: ChargeQuery): Promise<AtSequence<ChargePage>>
   listRequests(workspaceId: string, wanted: RequestQuery): Promise<AtSequence<RequestPage>>
+  /** Null: of all workspaces. */
+  listOutcomes(
+    workspaceId: string | null,
+    wanted: Parameters<typeof selectOutcomes>[2],
+  ): Promise<AtSequence<Awaited<ReturnType<typeof selectOutcomes>>>>
   /** Positions in the log, for any workspace; undefined for an id that the tables do not have (yet). */
   findTrace(id: string, forWorkspaceId?: string): Promise<AtSequence<ChargeTrace | undefined>>
   /** Positions in the log; undefined for a request that has not ended, or that the tables do not have yet. */

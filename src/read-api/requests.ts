@@ -28,6 +28,7 @@ const toResponse = (request: RequestPage['requests'][number]): LedgerRequestsRes
   id: request.id,
   at: request.routedAt.toISOString(),
   duration_ms: Math.max(0, request.closedAt.getTime() - request.routedAt.getTime()),
+  first_token_ms: request.firstTokenMs,
   sequence: request.sequence,
   key: request.keyId,
   surface: request.surface,

@@ -184,6 +184,44 @@ export type LedgerKeysResponse = {
 }
 
 /**
+ * How the requests of whole hours ended, counted in the hour of their end.
+ */
+export type LedgerOutcomesResponse = {
+  readonly object: 'outcomes'
+  /**
+   * The beginning of the first hour.
+   */
+  readonly from: string
+  /**
+   * The end of the last hour.
+   */
+  readonly to: string
+  /**
+   * That were routed and have ended, failed ones included.
+   */
+  readonly requests: number
+  readonly failed: number
+  readonly first_token: FirstToken
+  /**
+   * Without the hours in which no request ended.
+   */
+  readonly hours: {
+    readonly hour: string
+    readonly requests: number
+    readonly failed: number
+    readonly first_token: FirstToken
+  }[]
+}
+/**
+ * Of streams that were answered: from the first call upstream to the first token. Interpolated from counts within bounds that double from 125 ms on.
+ */
+export type FirstToken = {
+  readonly counted: number
+  readonly median_ms: number | null
+  readonly p95_ms: number | null
+}
+
+/**
  * That one event is in the log: a file for `gateway verify --proof`.
  */
 export type LedgerProofResponse = {
@@ -214,6 +252,10 @@ export type LedgerRequestsResponse = {
      * From there to the end of its answer.
      */
     readonly duration_ms: number
+    /**
+     * From the first call upstream to the first token of a stream; null for whole answers and those that failed.
+     */
+    readonly first_token_ms: number | null
     readonly sequence?: number
     readonly key: string
     readonly surface: string

@@ -8,6 +8,7 @@ import { showFindings } from './findings.ts'
 import { type HealthParts, showLedgerHealth } from './health.ts'
 import * as holds from './holds.ts'
 import * as keys from './keys.ts'
+import * as outcomes from './outcomes.ts'
 import type { PagedParts } from './positions.ts'
 import * as requests from './requests.ts'
 import * as statement from './statement.ts'
@@ -72,6 +73,15 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
     answer: 'ledger-requests',
     query: requests.requestsParameters,
     serve: requests.showRequests,
+  },
+  {
+    path: '/outcomes',
+    permission: 'read',
+    summary: 'How requests ended by hour: how many, how many failed, and when the first token of streams came',
+    answer: 'ledger-outcomes',
+    query: outcomes.outcomesParameters,
+    ofAll: true,
+    serve: outcomes.showOutcomes,
   },
   {
     path: '/charges',

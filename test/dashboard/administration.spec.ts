@@ -44,6 +44,10 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     t.match(await tile.innerText(), `${total.requests} requests`)
     const today = rows.find(({ group }) => group.day === new Date().toISOString().slice(0, 10))
     t.match(await page.getByRole('link', { name: /^Today/ }).innerText(), today?.net)
+    const outcomes = (await read('ledger/outcomes')) as { readonly requests: number; readonly failed: number }
+    const errors = await page.getByRole('link', { name: /^Errors/ }).innerText()
+    t.match(errors, `${outcomes.failed} of ${outcomes.requests} requests`)
+    t.match(await page.getByRole('link', { name: /^First token/ }).innerText(), /\d ms\n.*median of \d+ streams/s)
     await page
       .getByRole('row', { name: /openai\/gpt-5-mini/ })
       .first()

@@ -50,7 +50,14 @@ export const requestFacts = (
   const common = { workspaceId, keyId, surface }
   return [
     routed(requestId, { ...common, model, ...(Object.keys(tags).length === 0 ? {} : { tags }) }),
-    used(requestId, { ...common, model, lines: [...lines], total, reserved: '0.05' }),
+    used(requestId, {
+      ...common,
+      model,
+      lines: [...lines],
+      total,
+      reserved: '0.05',
+      firstTokenMs: 400 + (tokens % 300),
+    }),
   ]
 }
 

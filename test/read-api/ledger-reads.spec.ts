@@ -97,6 +97,7 @@ t.test('an administrator reads of any workspace what its key reads, and position
     'charges/request-alone',
     'tasks',
     'keys',
+    'outcomes',
     'findings',
   ]
   for (const path of paths) {
@@ -189,6 +190,21 @@ t.test('what a reconciliation looks at', async (t) => {
     'an administrator finds the same',
   )
   t.equal(everybody.complete, true)
+})
+
+t.test('how requests of an hour ended', async (t) => {
+  const hour = new Date(Date.parse(said) - (Date.parse(said) % 3_600_000)).toISOString()
+  const figures = { requests: 3, failed: 0, first_token: { counted: 0, median_ms: null, p95_ms: null } }
+  const of = { object: 'outcomes', ...figures, hours: [{ hour, ...figures }] }
+  t.match(await read(`${own}/outcomes?key=key-1&model=gpt-4o-mini`), {
+    ...of,
+    requests: 4,
+    hours: [{ hour, requests: 4 }],
+  })
+  t.match(await read('/admin/v1/ledger/outcomes', token), { requests: 5 }, 'of all workspaces')
+  t.same((await read(`${own}/outcomes?from=2026-01-01&to=2026-01-31`)).hours, [])
+  t.equal((await get(`${own}/outcomes?from=2026-01-01&to=2026-02-01`)).status, 400, 'more than 31 days')
+  t.equal((await get(`${own}/outcomes?from=2999-01-01`)).status, 400, 'from the future')
 })
 
 t.test('a proof holds with the public key alone', async (t) => {

@@ -5,6 +5,7 @@ import { selectCharges } from '../../projections/charges/queries.ts'
 import type { AtSequence } from '../../projections/checkpoint/queries.ts'
 import { selectFindings } from '../../projections/findings.ts'
 import { selectRequests } from '../../projections/requests/listed-requests.ts'
+import { selectOutcomes } from '../../projections/requests/outcomes.ts'
 import { findRequestFrames } from '../../projections/requests/queries.ts'
 import type { Snapshot } from '../../projections/schema/tables.ts'
 import { readInvoiced } from '../../projections/statements/invoiced.ts'
@@ -48,6 +49,8 @@ export const edgeReadModels = (at: ReadInTurn): EdgeReadModels => {
       at(workspaceId, (trx, sequence) => selectCharges(trx, workspaceId, wanted, sequence)),
     listRequests: (workspaceId, wanted) =>
       at(workspaceId, (trx, sequence) => selectRequests(trx, workspaceId, wanted, sequence)),
+    listOutcomes: (workspaceId, wanted) =>
+      at(workspaceId ?? undefined, (trx) => selectOutcomes(trx, workspaceId, wanted)),
     findTrace: (id, workspaceId) => at(workspaceId, (trx) => findTrace(trx, id)),
     findRequestFrames: (requestId, workspaceId) => at(workspaceId, (trx) => findRequestFrames(trx, requestId)),
     findSheetSequence: (model, version) => valueAt((trx) => findSheetSequence(trx, model, version)),

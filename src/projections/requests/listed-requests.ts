@@ -38,6 +38,8 @@ interface ListedRequest {
   readonly tags: Readonly<Record<string, string>> | null
   readonly routedAt: Date
   readonly closedAt: Date
+  /** Null for whole answers and for one that failed. */
+  readonly firstTokenMs: number | null
 }
 
 export interface RequestQuery extends StatementRange {
@@ -126,6 +128,7 @@ const listed = (row: Awaited<ReturnType<typeof findRows>>[number]): ListedReques
   tags: restoredTags(row.tags),
   routedAt: row.routed_at,
   closedAt: row.closed_at,
+  firstTokenMs: row.first_token_ms,
 })
 
 /** Where the rows end that a page has looked through; null if there are no more. */

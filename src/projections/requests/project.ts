@@ -3,9 +3,12 @@ import type { ClosedRequest, ClosingEvent, OpenRequest, RoutedEvent } from '../.
 import { defineReadModel } from '../schema/read-model.ts'
 import { storedOrNull, storedText } from '../schema/stored-text.ts'
 import type { RowOf } from '../schema/tables.ts'
-import { requestTables } from './table.ts'
+import { firstTokenColumns, firstTokenMsOf, requestTables } from './table.ts'
 
-type Ending = Pick<RowOf<'requests'>, 'status' | 'error_status' | 'error_reason' | 'served_model' | 'level' | 'total'>
+type Ending = Pick<
+  RowOf<'requests'>,
+  'status' | 'error_status' | 'error_reason' | 'served_model' | 'level' | 'total' | 'first_token_ms'
+>
 
 const endingOf = ({ closing }: ClosedRequest): Ending =>
   closing.type === 'RequestFailed'
@@ -16,6 +19,7 @@ const endingOf = ({ closing }: ClosedRequest): Ending =>
         served_model: null,
         level: null,
         total: '0',
+        first_token_ms: null,
       }
     : {
         status: 'ok',
@@ -24,6 +28,7 @@ const endingOf = ({ closing }: ClosedRequest): Ending =>
         served_model: storedText(closing.data.model),
         level: closing.data.level,
         total: closing.data.total,
+        first_token_ms: closing.data.firstTokenMs ?? null,
       }
 
 const requestRow = ({ sequence, index }: Applied, closed: ClosedRequest): RowOf<'requests'> => {
@@ -65,12 +70,61 @@ const openRequestRows = (sides: ReadonlySet<Side>, { openRequests }: Ledger): re
       : []
   })
 
+type FirstTokenColumn = (typeof firstTokenColumns)[number]
+type OutcomeRow = RowOf<'outcomes_by_hour'>
+type OutcomeCounts = Record<'requests' | 'failed' | FirstTokenColumn, number>
+
+interface Outcomes {
+  readonly group: Pick<OutcomeRow, 'hour' | 'workspace_id' | 'model' | 'key_id'>
+  readonly counts: OutcomeCounts
+}
+
+const lengthOfHour = 'YYYY-MM-DDTHH'.length
+
+const countColumns = ['requests', 'failed', ...firstTokenColumns] as const
+
+const noCounts = (): OutcomeCounts => Object.fromEntries(countColumns.map((name) => [name, 0])) as OutcomeCounts
+
+const columnOf = (firstTokenMs: number): FirstTokenColumn =>
+  firstTokenColumns.find((column) => firstTokenMs <= firstTokenMsOf(column)) ?? 'first_token_above'
+
+/** Sums how requests of a batch ended. */
+class OutcomesByHour {
+  readonly #hours = new Map<string, Outcomes>()
+
+  add({ routed: { data }, closing }: ClosedRequest): void {
+    const hour = closing.time.slice(0, lengthOfHour)
+    const name = `${hour} ${data.workspaceId} ${data.keyId} ${data.model}`
+    let outcomes = this.#hours.get(name)
+    if (outcomes === undefined) {
+      const { workspaceId, keyId, model } = data
+      const group = { hour: `${hour}:00:00Z`, workspace_id: workspaceId, model: storedText(model), key_id: keyId }
+      outcomes = { group, counts: noCounts() }
+      this.#hours.set(name, outcomes)
+    }
+    outcomes.counts.requests += 1
+    if (closing.type === 'RequestFailed') outcomes.counts.failed += 1
+    else if (closing.data.firstTokenMs !== undefined) outcomes.counts[columnOf(closing.data.firstTokenMs)] += 1
+  }
+
+  rows(): readonly OutcomeRow[] {
+    return Array.from(this.#hours.values(), ({ group, counts }) => ({
+      ...group,
+      ...(Object.fromEntries(countColumns.map((name) => [name, String(counts[name])])) as Record<
+        keyof OutcomeCounts,
+        string
+      >),
+    }))
+  }
+}
+
 export const requestsReadModel = defineReadModel({
   name: 'requests',
-  version: 1,
+  version: 2,
   tables: requestTables,
   startBatch: () => {
     const rows: RowOf<'requests'>[] = []
+    const outcomes = new OutcomesByHour()
     const sides = new Set<Side>()
     const completedOpen: { readonly request_id: string }[] = []
     return {
@@ -84,9 +138,14 @@ export const requestsReadModel = defineReadModel({
         const first = event === closed.routed ? closed.closing : closed.routed
         if (!sides.delete(first)) completedOpen.push({ request_id: closed.routed.data.requestId })
         rows.push(requestRow(applied, closed))
+        outcomes.add(closed)
       },
       finish: (ledger) => ({
-        written: { requests: rows, open_requests: openRequestRows(sides, ledger) },
+        written: {
+          requests: rows,
+          open_requests: openRequestRows(sides, ledger),
+          outcomes_by_hour: outcomes.rows(),
+        },
         deleted: { open_requests: completedOpen },
       }),
     }

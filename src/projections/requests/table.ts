@@ -3,6 +3,21 @@ import type { Attempt } from '../../events/types.ts'
 import { boolean, decimal, freeText, instant, int4, int8, json, nullable, text, textOf } from '../schema/columns.ts'
 import { defineTables, type TablesOf } from '../schema/tables.ts'
 
+/** By the ms within which the first token came; each counts in the first column that holds it. */
+export const firstTokenColumns = [
+  ...(['first_token_125', 'first_token_250', 'first_token_500', 'first_token_1000', 'first_token_2000'] as const),
+  ...(['first_token_4000', 'first_token_8000', 'first_token_16000', 'first_token_32000'] as const),
+  ...(['first_token_64000', 'first_token_above'] as const),
+] as const
+type FirstTokenColumn = (typeof firstTokenColumns)[number]
+
+export const firstTokenMsOf = (column: FirstTokenColumn): number =>
+  column === 'first_token_above' ? Number.POSITIVE_INFINITY : Number(column.slice('first_token_'.length))
+
+const firstTokenCounts = Object.fromEntries(firstTokenColumns.map((name) => [name, decimal()])) as {
+  readonly [C in FirstTokenColumn]: ReturnType<typeof decimal>
+}
+
 export const requestTables = defineTables({
   requests: {
     key: ['request_id'],
@@ -30,6 +45,21 @@ export const requestTables = defineTables({
       total: decimal(),
       routed_at: instant(),
       closed_at: instant(),
+      /** Null for whole answers, failed requests, and rows that an earlier release wrote. */
+      first_token_ms: nullable(int4()),
+    },
+  },
+  outcomes_by_hour: {
+    key: ['workspace_id', 'hour', 'model', 'key_id'],
+    write: 'add',
+    columns: {
+      hour: instant(),
+      workspace_id: text(),
+      model: freeText(),
+      key_id: text(),
+      requests: decimal(),
+      failed: decimal(),
+      ...firstTokenCounts,
     },
   },
   /** A request of which one side has come; that side is stored whole. */

@@ -136,6 +136,7 @@ const forgeriesOf = ({ thiefsRequest, responses, taskId }: Past): Readonly<Recor
   lost_writers: `insert into lost_writers select distinct edge, now() + interval '1 day' from usage_entries on conflict do nothing`,
   movement_minutes: `update movement_minutes set sequence = 1`,
   open_requests: `insert into open_requests select 'forged', ${far}, routed, closing from open_requests limit 1`,
+  outcomes_by_hour: `update outcomes_by_hour set requests = 0, failed = 0`,
   plans: `insert into plans values ('forged', '${terms}')`,
   prices: `update prices set published = jsonb_set(published::jsonb, '{sheet,per_million_tokens}', '{"input":"0","output":"0"}')::json
     where published::jsonb ? 'sheet'`,

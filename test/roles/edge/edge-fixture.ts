@@ -185,6 +185,7 @@ export const noReadModels: EdgeReadModels = {
   listHolds: () => empty([]),
   listCharges: () => empty({ charges: [], next: null }),
   listRequests: () => empty({ requests: [], next: null }),
+  listOutcomes: () => empty([]),
   findTrace: () => empty(undefined),
   findRequestFrames: () => empty(undefined),
   findSheetSequence: async () => undefined,

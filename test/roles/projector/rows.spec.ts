@@ -496,6 +496,33 @@ t.test('requests: one row when both sides are there, in whichever order they cam
   ])
 })
 
+t.test('outcomes: by hour of the end, and by when the first token came', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  let said = '2026-03-01T00:59:59.999Z'
+  const log = new MemoryLog({ timeOf: () => said })
+  await log.append([
+    ...[routed('request-1'), used('request-1', { firstTokenMs: 125 })],
+    ...[routed('request-2'), used('request-2', { firstTokenMs: 126 })],
+    ...[routed('request-3'), failed('request-3'), routed('request-4')],
+  ])
+  await project(log, store, 2)
+  said = '2026-03-01T01:00:00.000Z'
+  await log.append([used('request-4', { firstTokenMs: 64_001 }), routed('request-5'), used('request-5')])
+  await project(log, store, 500)
+  const place = { workspace_id: 'acme', model: 'gpt-4o-mini', key_id: 'key-1' }
+  t.match(await rows('outcomes_by_hour', 'hour'), [
+    {
+      ...{ ...place, hour: '2026-03-01T00:00:00+00:00', requests: 3, failed: 1 },
+      ...{ first_token_125: 1, first_token_250: 1, first_token_above: 0 },
+    },
+    { ...place, hour: '2026-03-01T01:00:00+00:00', requests: 2, failed: 0, first_token_125: 0, first_token_above: 1 },
+  ])
+  t.match(await rows('requests', 'request_id'), [
+    ...[{ first_token_ms: 125 }, { first_token_ms: 126 }, { first_token_ms: null }, { first_token_ms: 64_001 }],
+    { first_token_ms: null },
+  ])
+})
+
 t.test('places: what tells of a charge beside its own two events', async (t) => {
   const { store, rows } = bound(await newProjected())
   const log = new MemoryLog()

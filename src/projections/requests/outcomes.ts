@@ -1,0 +1,65 @@
+import { sql } from 'kysely'
+import { storedText } from '../schema/stored-text.ts'
+import type { ReadModels } from '../schema/tables.ts'
+import { firstTokenColumns, firstTokenMsOf } from './table.ts'
+
+interface OutcomesQuery {
+  readonly from: Date
+  /** No longer in it. */
+  readonly to: Date
+  /** As asked for. */
+  readonly model?: string | undefined
+  readonly key?: string | undefined
+}
+
+interface HourOutcomes {
+  readonly hour: Date
+  readonly requests: number
+  readonly failed: number
+  /** By the columns of `firstTokenColumns`. */
+  readonly firstTokens: readonly number[]
+}
+
+/** By hour, in their order, without those in which no request ended. Null: of all workspaces. */
+export const selectOutcomes = async (
+  db: ReadModels,
+  workspaceId: string | null,
+  { from, to, model, key }: OutcomesQuery,
+): Promise<readonly HourOutcomes[]> => {
+  let query = db
+    .selectFrom('outcomes_by_hour')
+    .select('hour')
+    .select(
+      (['requests', 'failed', ...firstTokenColumns] as const).map((name) =>
+        sql<string>`sum(${sql.ref(name)})`.as(name),
+      ),
+    )
+    .where('hour', '>=', from)
+    .where('hour', '<', to)
+    .groupBy('hour')
+    .orderBy('hour')
+  if (workspaceId !== null) query = query.where('workspace_id', '=', workspaceId)
+  if (model !== undefined) query = query.where('model', '=', storedText(model))
+  if (key !== undefined) query = query.where('key_id', '=', key)
+  return (await query.execute()).map((row) => ({
+    hour: row.hour,
+    requests: Number(row.requests),
+    failed: Number(row.failed),
+    firstTokens: firstTokenColumns.map((column) => Number(row[column])),
+  }))
+}
+
+/** The ms within which this share of the first tokens came, interpolated between the bounds of two columns; null without any. */
+export const firstTokenQuantile = (counts: readonly number[], share: number): number | null => {
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  let before = 0
+  for (const [place, count] of counts.entries()) {
+    if (count > 0 && before + count >= total * share) {
+      const low = place === 0 ? 0 : firstTokenMsOf(firstTokenColumns[place - 1]!)
+      const high = firstTokenMsOf(firstTokenColumns[place]!)
+      return Number.isFinite(high) ? Math.round(low + ((high - low) * (total * share - before)) / count) : low
+    }
+    before += count
+  }
+  return null
+}
