@@ -85,9 +85,11 @@ export const ambiguousRows = `
   join (select upstream_id, count(*) as requests from upstream_ids group by 1 having count(*) > 1) s on s.upstream_id = i.id
   where i.is_upstream_id order by i.place`
 
+/** Analyzed again: by statistics from before, no row has the id of a request, and the next queries compare all with all. */
 export const nameRequests = `
   update invoice_rows i set id = s.request_id, is_upstream_id = false
-  from upstream_ids s where i.is_upstream_id and s.upstream_id = i.id`
+  from upstream_ids s where i.is_upstream_id and s.upstream_id = i.id;
+  analyze invoice_rows`
 
 const billColumns = `
   u.model, u.source, u.lines, u.total, null::text as unit_price, c.corrections, c.taken, b.undelivered,
