@@ -1,14 +1,10 @@
 import { type Allocation, allocateRequest, allocateTask, unallocated } from '../domain/ledger/allocation.ts'
 import { applyToPeriods, initialInvoices } from '../domain/ledger/invoices.ts'
-import { initialLedger } from '../domain/ledger/ledger.ts'
+import { type Applied, initialLedger } from '../domain/ledger/ledger.ts'
 import type { Periods } from '../domain/ledger/periods.ts'
+import { namesCredit } from '../domain/wallet/evolve.ts'
 import { decodeStoredEvents, readEvent } from '../log/read-frame.ts'
 import { type FoldSource, foldLog } from './fold-log.ts'
-
-export interface CorrectedAllocations {
-  /** Of what an adjustment corrects. */
-  find(corrects: string): Allocation
-}
 
 const markers = ['AdjustmentPosted', '"type":"Period', 'InvoiceIssued'].map((text) => Buffer.from(text))
 
@@ -18,7 +14,8 @@ interface Ahead {
   readonly periods: Periods
 }
 
-const scan = async ({ frames, to }: FoldSource, workspaceId: string): Promise<Ahead> => {
+/** Without folding the log. */
+export const scanCorrections = async ({ frames, to }: FoldSource, workspaceId: string): Promise<Ahead> => {
   const corrections = new Map<string, string>()
   const periods: Periods = new Map()
   const state = { periods, invoices: initialInvoices() }
@@ -42,28 +39,47 @@ const scan = async ({ frames, to }: FoldSource, workspaceId: string): Promise<Ah
   return { corrections, periods }
 }
 
-/** A correction can be stored before what it corrects: where there are any, the log is folded once for them alone. */
-export const readAhead = async (
-  log: FoldSource,
-  workspaceId: string,
-): Promise<{ readonly allocations: CorrectedAllocations; readonly periods: Periods }> => {
-  const { corrections, periods } = await scan(log, workspaceId)
-  const wanted = new Set([...corrections.values()].filter((id) => id !== ''))
-  const allocations = new Map<string, Allocation>()
-  const { onFrame: _, ...silent } = log
-  if (wanted.size > 0)
-    for await (const applied of foldLog(silent, initialLedger()))
-      for (const { closed, task } of applied) {
-        const request = closed?.routed.data
-        if (closed !== null && request?.workspaceId === workspaceId && wanted.has(request.requestId))
-          allocations.set(request.requestId, allocateRequest(closed))
-        else if (task?.workspaceId === workspaceId && wanted.has(task.taskId))
-          allocations.set(task.taskId, allocateTask(task))
-      }
-  const find = (id: string, passed: ReadonlySet<string>): Allocation => {
-    const corrected = allocations.get(id) ?? corrections.get(id) ?? ''
-    if (typeof corrected !== 'string') return corrected
-    return corrected === '' || passed.has(corrected) ? unallocated : find(corrected, new Set([...passed, corrected]))
+/** Filled by what is taken; a correction can be stored before what it corrects, and only then the log is folded for it alone. */
+export class CorrectedAllocations {
+  readonly #log: FoldSource
+  readonly #workspaceId: string
+  readonly #corrections: Ahead['corrections']
+  readonly #wanted: ReadonlySet<string>
+  readonly #allocations = new Map<string, Allocation>()
+  #isComplete = false
+
+  constructor(log: FoldSource, workspaceId: string, { corrections }: Pick<Ahead, 'corrections'>) {
+    this.#log = log
+    this.#workspaceId = workspaceId
+    this.#corrections = corrections
+    this.#wanted = new Set(corrections.values())
   }
-  return { allocations: { find: (corrects) => find(corrects, new Set([corrects])) }, periods }
+
+  take({ closed, task }: Applied): void {
+    const request = closed?.routed.data
+    if (closed !== null && request?.workspaceId === this.#workspaceId && this.#wanted.has(request.requestId))
+      this.#allocations.set(request.requestId, allocateRequest(closed))
+    else if (task?.workspaceId === this.#workspaceId && this.#wanted.has(task.taskId))
+      this.#allocations.set(task.taskId, allocateTask(task))
+  }
+
+  /** Of what an adjustment corrects. */
+  async find(corrects: string): Promise<Allocation> {
+    const passed = new Set<string>()
+    for (let id = corrects; id !== '' && !namesCredit(id) && !passed.has(id); ) {
+      const found = this.#allocations.get(id)
+      if (found !== undefined) return found
+      passed.add(id)
+      const next = this.#corrections.get(id)
+      if (next === undefined) return this.#isComplete ? unallocated : this.#complete().then(() => this.find(id))
+      id = next
+    }
+    return unallocated
+  }
+
+  async #complete(): Promise<void> {
+    const { onFrame: _, ...silent } = this.#log
+    for await (const applied of foldLog(silent, initialLedger())) for (const each of applied) this.take(each)
+    this.#isComplete = true
+  }
 }

@@ -16,7 +16,7 @@ import {
   type WalletBalance,
 } from '../projections/statements/queries.ts'
 import { sharedLimits } from '../runtime/limits.ts'
-import { type CorrectedAllocations, readAhead } from './corrected-allocations.ts'
+import { CorrectedAllocations, scanCorrections } from './corrected-allocations.ts'
 import { type FoldSource, foldLog } from './fold-log.ts'
 
 /** Entries are streamed, and can be read once. */
@@ -84,14 +84,14 @@ const allocateCharge = ({ closed, task }: Applied): Allocation => {
   return task === null ? unallocated : allocateTask(task)
 }
 
-const detailsOf = (applied: Applied, kind: MovementKind, allocations: CorrectedAllocations): Details => {
+const detailsOf = async (applied: Applied, kind: MovementKind, allocations: CorrectedAllocations): Promise<Details> => {
   const { event } = applied
   const bare = { note: '', corrects: '' }
   if (kind === 'charge' || kind === 'excess') return { ...bare, ...allocateCharge(applied) }
   if (event.type === 'WalletCredited') return { ...bare, ...unallocated, note: event.data.note }
   if (event.type !== 'AdjustmentPosted') return { ...bare, ...unallocated }
   const { corrects = '', note } = event.data
-  return { note, corrects, ...allocations.find(corrects) }
+  return { note, corrects, ...(await allocations.find(corrects)) }
 }
 
 async function* movementsOf(
@@ -101,14 +101,16 @@ async function* movementsOf(
   allocations: CorrectedAllocations,
 ): AsyncGenerator<StatementEntry, undefined> {
   for await (const applied of foldLog(log, ledger))
-    for (const each of applied)
+    for (const each of applied) {
+      allocations.take(each)
       for (const [line, movement] of each.movements.entries())
         if (movement.workspaceId === workspaceId) {
           const { sequence, index: eventIndex, event, closed, postedAt } = each
           const times = { time: new Date(postedAt), eventTime: new Date((closed?.closing ?? event).time) }
           const place = { sequence, eventIndex, line, ...times }
-          yield { ...movement, ...place, ...detailsOf(each, movement.kind, allocations) }
+          yield { ...movement, ...place, ...(await detailsOf(each, movement.kind, allocations)) }
         }
+    }
 }
 
 const skipBefore = async (
@@ -130,12 +132,13 @@ export const readStatementFromLog = async (
   range: StatementRange,
 ): Promise<Statement> => {
   const ledger = initialLedger()
-  const { allocations, periods } = await readAhead(log, workspaceId)
+  const ahead = await scanCorrections(log, workspaceId)
+  const allocations = new CorrectedAllocations(log, workspaceId, ahead)
   const movements = movementsOf(log, ledger, workspaceId, allocations)
   const { opening, first } = await skipBefore(movements, range.from)
   if (first === undefined && !ledger.accounts.workspaces.has(workspaceId) && !ledger.wallets.has(workspaceId))
     throw new Error('no such workspace')
-  const closing = findClosing(periods, range.to)
+  const closing = findClosing(ahead.periods, range.to)
   let isFinal = closing !== null
   const entries = async function* (): AsyncGenerator<StatementEntry> {
     for (let entry = first; entry !== undefined; entry = (await movements.next()).value) {

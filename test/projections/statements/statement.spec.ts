@@ -110,16 +110,17 @@ const entriesFromLog = async (log: MemoryLog, workspaceId: string): Promise<read
   return entries
 }
 
+const correcting = (adjustmentId: string, corrects?: string) => {
+  const { corrects: _, ...data } = adjusted(adjustmentId).data
+  return {
+    ...adjusted(adjustmentId),
+    data: { ...data, note: 'a note', ...(corrects === undefined ? {} : { corrects }) },
+  }
+}
+
 t.test('a correction has the allocation of what it corrects, also where it was stored before it', async (t) => {
   const tags = { team: 'search' }
   const own = { model: 'openai/gpt-4o-mini', keyId: 'key-1', tags }
-  const correcting = (adjustmentId: string, corrects?: string) => {
-    const { corrects: _, ...data } = adjusted(adjustmentId).data
-    return {
-      ...adjusted(adjustmentId),
-      data: { ...data, note: 'a note', ...(corrects === undefined ? {} : { corrects }) },
-    }
-  }
   const log = new MemoryLog()
   await log.append([opened()])
   await log.postToWallet('acme', [credited('first', '1'), correcting('early', 'one')])
@@ -147,6 +148,26 @@ t.test('a correction has the allocation of what it corrects, also where it was s
     { reference: 'itself', ...none },
   ])
   t.same((await entriesFromLog(log, 'acme')).map(entryRecord), entries.map(entryRecord))
+})
+
+t.test('where what is corrected comes first, the log is scanned and folded once', async (t) => {
+  const log = new MemoryLog()
+  await log.append([opened(), routed('one'), used('one')])
+  await log.postToWallet('acme', [
+    credited('first', '1'),
+    correcting('back', 'one'),
+    correcting('typo', 'credit:first'),
+  ])
+  let reads = 0
+  const read: MemoryLog['read'] = (from, to) => {
+    reads += 1
+    return log.read(from, to)
+  }
+  const folded = await readStatementFromLog({ frames: { read }, to: log.frames.length }, 'acme', everything)
+  const models: string[] = []
+  for await (const { model } of folded.entries) models.push(model)
+  t.same(models, ['openai/gpt-4o-mini', '', 'openai/gpt-4o-mini', ''])
+  t.equal(reads, 2)
 })
 
 t.test('of any history: the tables and the log give the same lines, with the same allocations', async () => {
