@@ -5,7 +5,7 @@ import { readPriceFile } from '../config/price-file.ts'
 import { isProviderName } from '../domain/pricing/litellm.ts'
 import { isObject, type JsonObject } from '../encoding/json.ts'
 import { faultText } from '../errors/gateway-error.ts'
-import { parseInstantOption, parseUsdOption } from './option-values.ts'
+import { parseInstantOption, parseSignedUsdOption, parseUsdOption } from './option-values.ts'
 import { UsageError } from './report.ts'
 
 const readJson = (file: string): unknown => {
@@ -47,6 +47,8 @@ interface ValueKind {
 
 const usdPattern = '^(0|[1-9][0-9]{0,14})(\\.[0-9]{1,12})?$'
 const usd: ValueKind = { placeholder: '<usd>', parse: parseUsdOption, isOfForm: true }
+/** Which side is refused depends on the reason, and the most on what it corrects. */
+const signedUsd: ValueKind = { placeholder: '<usd>', parse: parseSignedUsdOption, isOfForm: false }
 const instant: ValueKind = {
   placeholder: '<instant>',
   parse: (text) => (/^\d+[smhd]$/.test(text) ? text : parseInstantOption(text).toISOString()),
@@ -73,6 +75,7 @@ const kindOf = (property: JsonObject, { parse, file }: MemberDescription): Value
   const [alternative] = Array.isArray(property['anyOf']) ? property['anyOf'] : []
   const { type, pattern, format } = isObject(alternative) ? alternative : property
   if (pattern === usdPattern) return usd
+  if (pattern === `^-?${usdPattern.slice(1)}`) return signedUsd
   if (format === 'date-time') return instant
   if (type === 'boolean') return flag
   return type === 'integer' ? count : words

@@ -12,7 +12,7 @@ import { ReportFault } from '../projections/statements/report.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { catchUp } from './catch-up.ts'
 import { cliLimits } from './command-limits.ts'
-import { createMonthOption } from './option-values.ts'
+import { createMonthOption, requireBegun } from './option-values.ts'
 import { requireTables, withPlatform } from './platform.ts'
 import { readProviderCosts } from './provider-costs.ts'
 import { collectOption } from './public-keys.ts'
@@ -87,8 +87,9 @@ type ReadExport = (trx: Snapshot) => AsyncIterable<string>
 
 /** `gateway export`: for hledger, beancount, and what reads FOCUS. */
 export const registerExport = (program: Command, configOf: ConfigOf): void => {
-  const print = async (command: Command, read: ReadExport): Promise<void> => {
+  const print = async (command: Command, month: string, read: ReadExport): Promise<void> => {
     const runtime = createRuntime('warn')
+    requireBegun(month, runtime.clock())
     await withPlatform(configOf(command), runtime, { readOnly: true }, async (platform) => {
       await catchUp(platform, runtime)
       const written = atCheckpoint(requireTables(platform).database.db, async (trx) => {
@@ -120,13 +121,13 @@ export const registerExport = (program: Command, configOf: ConfigOf): void => {
     )
     .action(async ({ month, format, invoice }: Options, command: Command) => {
       const costs = await readProviderCosts(invoice, parseMonth(month)!)
-      await print(command, (trx) => readDoubleEntryJournal(trx, month, format, costs))
+      await print(command, month, (trx) => readDoubleEntryJournal(trx, month, format, costs))
     })
   exporting
     .command('focus')
     .description('what a UTC month cost, as CSV of FOCUS 1.2 and 1.0')
     .addOption(createMonthOption())
-    .action(({ month }: Options, command: Command) => print(command, (trx) => readFocus(trx, month)))
+    .action(({ month }: Options, command: Command) => print(command, month, (trx) => readFocus(trx, month)))
   exporting
     .command('events')
     .description('what requests and tasks used, sent to OpenMeter (CloudEvents) or Lago')

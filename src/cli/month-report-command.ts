@@ -14,7 +14,7 @@ import {
 import { reportRecord } from '../projections/statements/report-record.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { escapeControls } from './explanation-text.ts'
-import { createMonthOption } from './option-values.ts'
+import { createMonthOption, requireBegun } from './option-values.ts'
 import { requireTables, withPlatform } from './platform.ts'
 import { CommandError, printRecords } from './report.ts'
 import { createRuntime } from './runtime.ts'
@@ -79,7 +79,9 @@ export const registerMonthReport = (program: Command, configOf: ConfigOf): void 
     )
     .addOption(new Option('--format <format>').choices(['table', 'csv', 'json']).default('table'))
     .action(async (options: Options, command: Command) => {
-      await withPlatform(configOf(command), createRuntime('warn'), {}, async (platform) => {
+      const runtime = createRuntime('warn')
+      requireBegun(options.month, runtime.clock())
+      await withPlatform(configOf(command), runtime, {}, async (platform) => {
         const { db } = requireTables(platform).database
         try {
           const { sequence, value } = await atCheckpoint(db, (trx) =>

@@ -1,14 +1,21 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { parseInstant, parseMonth } from '../domain/instant.ts'
 import { parseUsd } from '../domain/money.ts'
+import { UsageError } from './report.ts'
 
 /** Throws InvalidArgumentError. */
-export const parseUsdOption = (text: string): string => {
+export const parseSignedUsdOption = (text: string): string => {
   try {
-    if (parseUsd(text) >= 0n) return text
+    parseUsd(text)
+    return text
   } catch {
     throw new InvalidArgumentError('an amount in USD is such as 12.50, with at most 12 decimals')
   }
+}
+
+/** Throws InvalidArgumentError. */
+export const parseUsdOption = (text: string): string => {
+  if (parseUsd(parseSignedUsdOption(text)) >= 0n) return text
   throw new InvalidArgumentError('the amount must be zero or more')
 }
 
@@ -20,13 +27,21 @@ export const parseInstantOption = (text: string): Date => {
   return instant
 }
 
+export const monthPlaceholder = '<month>'
+
+/** Throws InvalidArgumentError. */
+export const parseMonthOption = (text: string): string => {
+  if (parseMonth(text) !== null) return text
+  throw new InvalidArgumentError(`a month in UTC is such as 2026-11, got \`${text}\``)
+}
+
 export const createMonthOption = (): Option =>
-  new Option('--month <month>', 'in UTC, such as 2026-11')
-    .argParser((text) => {
-      if (parseMonth(text) !== null) return text
-      throw new InvalidArgumentError(`a month in UTC is such as 2026-11, got \`${text}\``)
-    })
-    .makeOptionMandatory()
+  new Option(`--month ${monthPlaceholder}`, 'in UTC, such as 2026-11').argParser(parseMonthOption).makeOptionMandatory()
+
+/** Throws UsageError for a month that has not begun. */
+export const requireBegun = (month: string, nowMs: number): void => {
+  if (parseMonth(month)!.from.getTime() > nowMs) throw new UsageError(`${month} has not begun in UTC`)
+}
 
 export const parsePort = (text: string): number => {
   const port = Number(text)

@@ -106,6 +106,8 @@ t.test('accounts, credit, keys and prices through the command line, beside a run
   const wrong = await gateway(folder, 'prices', 'publish', file)
   t.equal(wrong.code, 2)
   t.match(wrong.err, /prices\[2\]/)
+  for (const words of [['report'], ['export', 'focus']])
+    t.match(await gateway(folder, ...words, '--month', '2999-01'), { code: 2, err: /2999-01 has not begun/ })
 
   t.match(
     await gateway(folder, 'serve', '--port', '0'),

@@ -90,6 +90,11 @@ t.test('what is wrong with a command is found before a server is needed', async 
     [/--period/, 'plan', 'publish', 'pro', '--price', '1', '--period', 'week'],
     [/plan cannot be published: planId/, 'plan', 'publish', 'a plan', '--price', '1'],
     [/subscription_id must match pattern .* \(--id/, 'plan', 'subscribe', 'acme', 'pro', '--id', 'a b'],
+    [/such as 2026-11, got `november`/, 'close', 'november'],
+    [/such as 2026-11, got `2026-13`/, 'reopen', '2026-13', '--reason', 'x'],
+    [/such as 2026-11, got `november`/, 'invoice', 'issue', 'november'],
+    [/such as 2026-11, got `november`/, 'invoice', 'list', '--month', 'november'],
+    [/in USD is such as 12.50/, 'adjust', 'acme', '1,50', '--reason', 'goodwill', '--reference', 'r'],
     [/--requests-per-minute/, 'limits', 'set', 'acme', '--requests-per-minute', 'many'],
   ]
   for (const [message, ...words] of refused) await t.rejects(run(...words), { message }, words.join(' '))
