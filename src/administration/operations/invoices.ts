@@ -178,11 +178,13 @@ export const invoiceOperations: readonly AdminOperation[] = [
         workspace: ['<id>', 'Only those of this one.'],
         month: ['<month>', 'Only those that were issued for this month, such as 2026-11.'],
       },
-      records: async ({ readModels }, { querystring }) => {
+      reports: { absent: 'there are none' },
+      records: async (context, { querystring }) => {
         const query = new URLSearchParams(querystring)
         const wanted = { workspaceId: query.get('workspace') ?? undefined, month: query.get('month') ?? undefined }
+        if (wanted.workspaceId !== undefined) requireWorkspace(context, wanted.workspaceId)
         const limit = Number.MAX_SAFE_INTEGER
-        const { value } = await readModels.listAdminChanges({ types: ['InvoiceIssued'], ...wanted, limit })
+        const { value } = await context.readModels.listAdminChanges({ types: ['InvoiceIssued'], ...wanted, limit })
         return value.map((change) => recordOf(renderSummary(invoiceOf(change))))
       },
     },

@@ -1,7 +1,7 @@
 /**
  * `make bench-audit`: a log of a million mixed events, sealed and projected by a running gateway; then the commands of the audit on it, each
- * in a process of its own, beside a bare SHA-256 pass and a bare COPY; then the queries of the read API and the comparison of invoices, each
- * on tables of its own. Exits with 1 when a command finds what is not there; targets are reported, not enforced.
+ * in a process of its own, beside a bare SHA-256 pass and a bare COPY; then the queries of the read API and what finance reads of the
+ * same tables, and the comparison of invoices on tables of its own. Exits with 1 when a command finds what is not there; targets are reported, not enforced.
  */
 import { execFile } from 'node:child_process'
 import { availableParallelism } from 'node:os'
@@ -19,6 +19,7 @@ import { numberOf, placeOptions, progress, runToEnd, temporaryFolder, writeJson 
 import { megabytes, type Target, table, targetLine, whole } from '../table.ts'
 import { type HashPass, measureCopy, measureHash } from './baselines.ts'
 import { appendMixed } from './mixed-log.ts'
+import { focusStep, type MonthReport, measureMonth, monthText, readPerSecond, reportStep } from './month.ts'
 import { measureQueries, type QueryReport, queriesText, targetMs } from './queries.ts'
 import type { RebuildQuestion, Rebuilt } from './rebuild.ts'
 import { type InvoiceReport, invoicesText, measureInvoices } from './reconcile.ts'
@@ -27,7 +28,7 @@ const nowhere = 'http://127.0.0.1:9' // Nothing is asked of an upstream.
 const pollMs = 20
 const outputBytesMax = 2 ** 26
 const memoryMax = 400 * 2 ** 20
-const targets = { verify: 300_000, rebuild: 60_000, reconcileSeconds: 20 } as const
+const targets = { verify: 300_000, rebuild: 60_000, reconcileSeconds: 20, reportSeconds: 1, focus: 50_000 } as const
 
 const readOptions = () => {
   const { values } = parseArgs({
@@ -143,6 +144,7 @@ const measureLog = async ({ events: asked, folder: parent }: Options): Promise<L
 interface Report {
   readonly log: LogReport
   readonly queries: QueryReport
+  readonly month: readonly MonthReport[]
   readonly invoices: readonly InvoiceReport[]
 }
 
@@ -154,11 +156,14 @@ const speedTarget = (log: LogReport, what: string, least: number): Target => {
   return { what: `${what}: at least ${whole(least)} events/s`, found: `${whole(found)}/s`, met: found >= least }
 }
 
-const targetsOf = ({ log, queries, invoices }: Report): readonly Target[] => {
+const targetsOf = ({ log, queries, month, invoices }: Report): readonly Target[] => {
   const peak = Math.max(
     ...log.runs.map(({ peakBytes }) => peakBytes ?? 0),
-    ...invoices.map(({ peakBytes }) => peakBytes ?? 0),
+    ...[...month, ...invoices].map(({ peakBytes }) => peakBytes ?? 0),
   )
+  const stepOf = (wanted: string): MonthReport => month.find(({ name }) => name === wanted)!
+  const reportSeconds = stepOf(reportStep).seconds
+  const focusRows = readPerSecond(stepOf(focusStep))
   const slowestMs = Math.max(...queries.queries.map(({ p99Ms }) => p99Ms))
   const longest = Math.max(...invoices.map(({ seconds }) => seconds))
   return [
@@ -174,6 +179,16 @@ const targetsOf = ({ log, queries, invoices }: Report): readonly Target[] => {
       what: `reconcile: at most ${targets.reconcileSeconds} s`,
       found: `${longest.toFixed(1)} s`,
       met: longest <= targets.reconcileSeconds,
+    },
+    {
+      what: `${reportStep}: at most ${targets.reportSeconds} s`,
+      found: `${reportSeconds.toFixed(2)} s`,
+      met: reportSeconds <= targets.reportSeconds,
+    },
+    {
+      what: `${focusStep}: at least ${whole(targets.focus)} bill lines/s`,
+      found: `${whole(focusRows)}/s`,
+      met: focusRows >= targets.focus,
     },
   ]
 }
@@ -201,6 +216,8 @@ const reportText = (report: Report): string =>
     '',
     queriesText(report.queries),
     '',
+    monthText(report.month),
+    '',
     invoicesText(report.invoices),
     '',
     ...targetsOf(report).map(targetLine),
@@ -211,7 +228,8 @@ const options = readOptions()
 const report = await runToEnd(async (stack) => {
   const log = await measureLog(options)
   const queries = await measureQueries(options, stack)
-  return { log, queries, invoices: await measureInvoices(options, stack) }
+  const month = await measureMonth(queries.databaseUrl, stack)
+  return { log, queries, month, invoices: await measureInvoices(options, stack) }
 })
 console.log(reportText(report))
 if (options.json !== undefined) await writeJson(options.json, { ...report, targets: targetsOf(report) })

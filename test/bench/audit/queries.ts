@@ -31,6 +31,8 @@ export interface QueryFigures {
 }
 
 export interface QueryReport {
+  /** Of the tables, until the stack is disposed. */
+  readonly databaseUrl: string
   readonly usageRows: number
   readonly taskRows: number
   /** Sums by day, model, key and surface, from which usage is answered. */
@@ -39,7 +41,7 @@ export interface QueryReport {
   readonly queries: readonly QueryFigures[]
 }
 
-const shape: Omit<Generated, 'requests'> = { days: 90, keys: 50, modelsOfKey: 4, models: 12 }
+const shape: Omit<Generated, 'requests'> = { days: 90, keys: 50, modelsOfKey: 4, models: 12, tagValues: 10 }
 const pageRows = 100
 const warmUps = 20
 export const targetMs = 20
@@ -161,7 +163,7 @@ export const measureQueries = async (
   }
   const dayRows = await countOf(client, 'usage_by_day')
   const [usageRows, taskRows] = [await countOf(client, 'usage_entries'), await countOf(client, 'task_charges')]
-  return { usageRows, taskRows, dayRows, projectedPerSecond, queries }
+  return { databaseUrl: url, usageRows, taskRows, dayRows, projectedPerSecond, queries }
 }
 
 const inMs = (ms: number): string => ms.toFixed(2)

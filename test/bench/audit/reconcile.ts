@@ -38,7 +38,8 @@ const fillRequests = (requests: number): string => `
   insert into requests (request_id, sequence, event_index, workspace_id, key_id, surface, model, router, stream, status, error_status,
     error_reason, served_model, level, attempts, reserved, total, routed_at, closed_at)
   select 'request-' || n, n, 1, 'workspace-' || n % 16, 'key-1', 'chat', 'bench/m' || n % ${models}, null, true, 'ok', null, null,
-    'bench/m' || n % ${models}, 0, '[]', 0.05, 0, at - interval '2 seconds', at
+    'bench/m' || n % ${models}, 0, json_build_array(json_build_object('outcome', 'served', 'upstreamRequestId', 'req_' || n)),
+    0.05, 0, at - interval '2 seconds', at
   from (select n, timestamptz '2026-03-01T00:00:00Z' + n * interval '${periodDays} days' / ${requests} as at
         from generate_series(0, ${requests - 1}) n) as asked`
 
@@ -70,15 +71,15 @@ const isoDay = (atMs: number): string => new Date(atMs).toISOString().slice(0, '
 const wholePeriod = (): string => isoDay(firstMs + (periodDays - 1) * dayMs)
 
 /** One line for each of the first requests, in an order of its own. */
-function* requestLines(lines: number, requests: number): Generator<string> {
-  yield 'provider,model,time,request_id,input,output,amount\n'
+function* requestLines(idColumn: string, prefix: string, lines: number, requests: number): Generator<string> {
+  yield `provider,model,time,${idColumn},input,output,amount\n`
   const step = 7_919 // A prime: the lines come in no order that the ledger knows.
   for (let line = 0; line < lines; line += 1) {
     const request = (line * step) % lines
     const tokens = tokensOf(request)
     const time = new Date(timeOf(request, requests)).toISOString()
     const amount = formatUsd(costOf(tokens)).padEnd(14, '0')
-    yield `bench,${modelOf(request)},${time},request-${request},${tokens.input},${tokens.output},${amount}\n`
+    yield `bench,${modelOf(request)},${time},${prefix}${request},${tokens.input},${tokens.output},${amount}\n`
   }
 }
 
@@ -105,12 +106,20 @@ function* usageLines(lines: number, requests: number): Generator<string> {
   }
 }
 
+const lastDayOfLines = (lines: number, requests: number): string => isoDay(timeOf(lines - 1, requests))
+
 const cases: readonly Case[] = [
   {
     name: 'request by request (csv)',
     format: 'csv',
-    lines: requestLines,
-    lastDay: (lines, requests) => isoDay(timeOf(lines - 1, requests)),
+    lines: (lines, requests) => requestLines('request_id', 'request-', lines, requests),
+    lastDay: lastDayOfLines,
+  },
+  {
+    name: "by the provider's ids (csv)",
+    format: 'csv',
+    lines: (lines, requests) => requestLines('upstream_request_id', 'req_', lines, requests),
+    lastDay: lastDayOfLines,
   },
   { name: 'by minute, model and key (openai-usage)', format: 'openai-usage', lines: usageLines, lastDay: wholePeriod },
 ]
