@@ -15,7 +15,7 @@ interface Ahead {
 }
 
 /** Without folding the log. */
-export const scanCorrections = async ({ frames, to }: FoldSource, workspaceId: string): Promise<Ahead> => {
+const scan = async ({ frames, to }: FoldSource, workspaceId: string): Promise<Ahead> => {
   const corrections = new Map<string, string>()
   const periods: Periods = new Map()
   const state = { periods, invoices: initialInvoices() }
@@ -41,6 +41,7 @@ export const scanCorrections = async ({ frames, to }: FoldSource, workspaceId: s
 
 /** Filled by what is taken; a correction can be stored before what it corrects, and only then the log is folded for it alone. */
 export class CorrectedAllocations {
+  readonly periods: Periods
   readonly #log: FoldSource
   readonly #workspaceId: string
   readonly #corrections: Ahead['corrections']
@@ -48,11 +49,16 @@ export class CorrectedAllocations {
   readonly #allocations = new Map<string, Allocation>()
   #isComplete = false
 
-  constructor(log: FoldSource, workspaceId: string, { corrections }: Pick<Ahead, 'corrections'>) {
+  private constructor(log: FoldSource, workspaceId: string, { corrections, periods }: Ahead) {
+    this.periods = periods
     this.#log = log
     this.#workspaceId = workspaceId
     this.#corrections = corrections
     this.#wanted = new Set(corrections.values())
+  }
+
+  static async scan(log: FoldSource, workspaceId: string): Promise<CorrectedAllocations> {
+    return new CorrectedAllocations(log, workspaceId, await scan(log, workspaceId))
   }
 
   take({ closed, task }: Applied): void {

@@ -16,7 +16,7 @@ import {
   type WalletBalance,
 } from '../projections/statements/queries.ts'
 import { sharedLimits } from '../runtime/limits.ts'
-import { CorrectedAllocations, scanCorrections } from './corrected-allocations.ts'
+import { CorrectedAllocations } from './corrected-allocations.ts'
 import { type FoldSource, foldLog } from './fold-log.ts'
 
 /** Entries are streamed, and can be read once. */
@@ -132,13 +132,12 @@ export const readStatementFromLog = async (
   range: StatementRange,
 ): Promise<Statement> => {
   const ledger = initialLedger()
-  const ahead = await scanCorrections(log, workspaceId)
-  const allocations = new CorrectedAllocations(log, workspaceId, ahead)
+  const allocations = await CorrectedAllocations.scan(log, workspaceId)
   const movements = movementsOf(log, ledger, workspaceId, allocations)
   const { opening, first } = await skipBefore(movements, range.from)
   if (first === undefined && !ledger.accounts.workspaces.has(workspaceId) && !ledger.wallets.has(workspaceId))
     throw new Error('no such workspace')
-  const closing = findClosing(ahead.periods, range.to)
+  const closing = findClosing(allocations.periods, range.to)
   let isFinal = closing !== null
   const entries = async function* (): AsyncGenerator<StatementEntry> {
     for (let entry = first; entry !== undefined; entry = (await movements.next()).value) {

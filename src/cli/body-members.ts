@@ -5,7 +5,7 @@ import { readPriceFile } from '../config/price-file.ts'
 import { isProviderName } from '../domain/pricing/litellm.ts'
 import { isObject, type JsonObject } from '../encoding/json.ts'
 import { faultText } from '../errors/gateway-error.ts'
-import { parseInstantOption, parseSignedUsdOption, parseUsdOption } from './option-values.ts'
+import { parseInstantOption, parseUsdOption } from './option-values.ts'
 import { UsageError } from './report.ts'
 
 const readJson = (file: string): unknown => {
@@ -47,8 +47,12 @@ interface ValueKind {
 
 const usdPattern = '^(0|[1-9][0-9]{0,14})(\\.[0-9]{1,12})?$'
 const usd: ValueKind = { placeholder: '<usd>', parse: parseUsdOption, isOfForm: true }
+const parseSignedUsd = (text: string): string => {
+  parseUsdOption(text.replace(/^-/, ''))
+  return text
+}
 /** Which side is refused depends on the reason, and the most on what it corrects. */
-const signedUsd: ValueKind = { placeholder: '<usd>', parse: parseSignedUsdOption, isOfForm: false }
+const signedUsd: ValueKind = { placeholder: '<usd>', parse: parseSignedUsd, isOfForm: false }
 const instant: ValueKind = {
   placeholder: '<instant>',
   parse: (text) => (/^\d+[smhd]$/.test(text) ? text : parseInstantOption(text).toISOString()),

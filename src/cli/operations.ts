@@ -19,7 +19,7 @@ import type { EndUserKeyStore } from '../log/end-users.ts'
 import { createOption, flagsOf, type Member, membersOf, schemaOf, setMember } from './body-members.ts'
 import { catchUp } from './catch-up.ts'
 import type { CommandContext } from './command-context.ts'
-import { monthPlaceholder, parseMonthOption } from './option-values.ts'
+import { parseMonthOption } from './option-values.ts'
 import { type Platform, requireTables } from './platform.ts'
 import { CommandError, printRecords, printWarnings, UsageError } from './report.ts'
 import type { Runtime } from './runtime.ts'
@@ -225,7 +225,7 @@ const bodyOfCommand = ({ body }: CommandDescription, path: CommandPath, named: J
 }
 
 const addArgument = (command: Command, placeholder: string, member: Member | undefined): void => {
-  if (placeholder === monthPlaceholder) command.argument(placeholder, 'in UTC, such as 2026-11', parseMonthOption)
+  if (placeholder === '<month>') command.argument(placeholder, 'in UTC, such as 2026-11', parseMonthOption)
   else if (member === undefined) command.argument(placeholder)
   else command.argument(placeholder, member.description, member.kind.parse)
 }
@@ -265,7 +265,7 @@ const registerOperation = (
     command.option(
       `--${name.replaceAll('_', '-')} ${placeholder}`,
       description,
-      placeholder === monthPlaceholder ? parseMonthOption : String,
+      placeholder === '<month>' ? parseMonthOption : String,
     )
   if (cli.allOption !== undefined) command.option('--all', cli.allOption)
   if (cli.records !== undefined) command.option('--json', 'one JSON object a line', false)

@@ -4,18 +4,12 @@ import { parseUsd } from '../domain/money.ts'
 import { UsageError } from './report.ts'
 
 /** Throws InvalidArgumentError. */
-export const parseSignedUsdOption = (text: string): string => {
+export const parseUsdOption = (text: string): string => {
   try {
-    parseUsd(text)
-    return text
+    if (parseUsd(text) >= 0n) return text
   } catch {
     throw new InvalidArgumentError('an amount in USD is such as 12.50, with at most 12 decimals')
   }
-}
-
-/** Throws InvalidArgumentError. */
-export const parseUsdOption = (text: string): string => {
-  if (parseUsd(parseSignedUsdOption(text)) >= 0n) return text
   throw new InvalidArgumentError('the amount must be zero or more')
 }
 
@@ -27,8 +21,6 @@ export const parseInstantOption = (text: string): Date => {
   return instant
 }
 
-export const monthPlaceholder = '<month>'
-
 /** Throws InvalidArgumentError. */
 export const parseMonthOption = (text: string): string => {
   if (parseMonth(text) !== null) return text
@@ -36,7 +28,7 @@ export const parseMonthOption = (text: string): string => {
 }
 
 export const createMonthOption = (): Option =>
-  new Option(`--month ${monthPlaceholder}`, 'in UTC, such as 2026-11').argParser(parseMonthOption).makeOptionMandatory()
+  new Option('--month <month>', 'in UTC, such as 2026-11').argParser(parseMonthOption).makeOptionMandatory()
 
 /** Throws UsageError for a month that has not begun. */
 export const requireBegun = (month: string, nowMs: number): void => {
