@@ -125,10 +125,13 @@ const readBody = (request: IncomingMessage, onBody: (body: Buffer) => void): voi
   request.on('end', () => onBody(read.length === 1 ? read[0]! : Buffer.concat(read)))
 }
 
+/** Some gateways write a blank after the colon. */
+const asksForStream = (body: Buffer): boolean => body.includes('"stream":true') || body.includes('"stream": true')
+
 const answer = (request: IncomingMessage, response: ServerResponse, call: Call, body: Buffer): void => {
   response.on('finish', () => count(call))
   const shape = call.format === 'chat' ? shapeAskedBy(body) : ordinaryShape
-  if (body.includes('"stream":true')) answerStreamed(request, response, call, shape)
+  if (asksForStream(body)) answerStreamed(request, response, call, shape)
   else answerWhole(response, call.format, shape)
 }
 

@@ -12,13 +12,17 @@ import { countAnswered } from '../ledger.ts'
 import { picosPerAnswer } from '../price.ts'
 import { numberOf, placeOptions, progress, runToEnd, writeJson } from '../run.ts'
 import { whole } from '../table.ts'
+import { bifrost } from './bifrost.ts'
 import { gomodel } from './gomodel.ts'
+import { hadrian } from './hadrian.ts'
+import { litellm } from './litellm.ts'
+import { newapi } from './newapi.ts'
 import { portkey } from './portkey.ts'
 import { type Audited, auditTable, type Row, rowTable } from './report.ts'
 import { isInstalled } from './start.ts'
 import { type System, startOurs, startTheirs } from './systems.ts'
 
-const peers = [gomodel, portkey]
+const peers = [gomodel, bifrost, hadrian, newapi, portkey, litellm]
 const ours: Readonly<Record<string, readonly string[]>> = { gateway: [], 'gateway-workers': ['--workers', 'auto'] }
 
 const { values } = parseArgs({

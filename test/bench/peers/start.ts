@@ -8,7 +8,7 @@ import { pickPorts } from '../../../src/embedded/free-ports.ts'
 import { startDatabase } from './database.ts'
 import type { Asked, Command, Peer, Place } from './peer.ts'
 
-const readyWithinMs = 120_000
+const readyWithinMs = 240_000
 const stopWithinMs = 10_000
 const pollMs = 50
 const logTailMax = 2_000
