@@ -57,22 +57,18 @@ export const exchange = (network: Network, port: number, request: SimRequest): P
   const lines = Object.entries({ ...all, 'content-length': String(Buffer.byteLength(text)) })
   const socket = network.connect(port)
   let received = ''
-  socket.setEncoding('latin1')
-  socket.write(
-    `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}`).join('\r\n')}${headEnd}${text}`,
-  )
+  const head = `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}`).join('\r\n')}`
+  socket.write(Buffer.from(`${head}${headEnd}${text}`))
   return new Promise((resolve) => {
-    const leave = (): void => {
+    const patience = setTimeout(() => socket.destroy(), patienceMs)
+    socket.onData = (bytes) => {
+      received += bytes.toString('latin1')
+      if (leavesAfter !== null && received.length > leavesAfter) socket.destroy()
+    }
+    socket.onEnd = () => socket.destroy()
+    socket.onClose = () => {
       clearTimeout(patience)
       resolve(parse(received))
-      socket.destroy()
     }
-    socket.on('data', (piece: string) => {
-      received += piece
-      if (leavesAfter !== null && received.length > leavesAfter) leave()
-    })
-    const patience = setTimeout(leave, patienceMs)
-    socket.on('end', leave)
-    socket.on('close', leave)
   })
 }

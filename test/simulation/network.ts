@@ -7,30 +7,143 @@ import type { VirtualTime } from './virtual-time.ts'
 /** Of bytes on their way in one direction; a writer waits for room. */
 const flightBytesMax = 256 * 1024
 
-type Accept = (socket: SimSocket) => void
-
 interface Listener {
   readonly process: SimProcess | undefined
-  readonly accept: Accept
+  /** The listener's end of a connection, once it is joined with the client's. */
+  readonly open: (owner: SimProcess | undefined) => End
+  readonly accept: (end: End) => void
 }
 
 type Done = (fault?: Error | null) => void
 
+/** Of a connection. */
+interface End {
+  readonly owner: SimProcess | undefined
+  /** When what it sent last arrives. */
+  arrivesMs: number
+  peer: End | undefined
+  readonly destroyed: boolean
+  /** It has sent its end. */
+  readonly writableFinished: boolean
+  connected(): void
+  receive(bytes: Buffer, landed: () => void): void
+  receiveEnd(): void
+  destroy(fault?: Error): void
+}
+
 const reset = (code: string): Error => Object.assign(new Error(code), { code })
 
-/** One end of a connection: bytes arrive in order, after a while, or never. */
-export class SimSocket extends Duplex {
+/** Bytes on their way from one end: they arrive in order, after a while, or never. */
+class Flight {
+  readonly #network: Network
+  readonly #end: End
+  readonly #onRoom: () => void
+  #bytes = 0
+  /** What arrives next of what was sent last. */
+  #last: Buffer[] | null = null
+
+  constructor(network: Network, end: End, onRoom: () => void) {
+    this.#network = network
+    this.#end = end
+    this.#onRoom = onRoom
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= flightBytesMax
+  }
+
+  /** Bytes that arrive at one instant arrive together. */
+  send(bytes: Buffer): void {
+    this.#bytes += bytes.length
+    const arrivesMs = this.#network.arrivalMs(this.#end)
+    if (this.#last !== null && arrivesMs === this.#end.arrivesMs) {
+      this.#last.push(bytes)
+      return
+    }
+    const flight = [bytes]
+    this.#last = flight
+    const arrive = (): void => {
+      if (this.#last === flight) this.#last = null
+      const all = flight.length === 1 ? bytes : Buffer.concat(flight)
+      this.#end.peer?.receive(all, () => this.#landed(all.length))
+    }
+    this.#network.deliver(this.#end, arrive, arrivesMs)
+  }
+
+  #landed(bytes: number): void {
+    this.#bytes -= bytes
+    if (!this.isFull) this.#onRoom()
+  }
+}
+
+/** What clients and the nats-server have: as a socket, without what only Node's own servers and clients ask of one. */
+export class PlainSocket implements End {
+  readonly owner: SimProcess | undefined
+  arrivesMs = 0
+  peer: End | undefined
+  destroyed = false
+  writableFinished = false
+  onData: (bytes: Buffer) => void = () => {}
+  onEnd: () => void = () => {}
+  onClose: () => void = () => {}
+  readonly #network: Network
+  readonly #flight: Flight
+  /** Until there is room for them. */
+  #waiting: Buffer[] = []
+
+  constructor(network: Network, owner: SimProcess | undefined) {
+    this.#network = network
+    this.owner = owner
+    this.#flight = new Flight(network, this, () => this.#sendWaiting())
+  }
+
+  write(bytes: Buffer): void {
+    if (this.destroyed || this.owner?.isDead) return
+    if (this.#flight.isFull) this.#waiting.push(bytes)
+    else this.#flight.send(bytes)
+  }
+
+  end(): void {
+    this.writableFinished = true
+    this.#network.deliver(this, () => this.peer?.receiveEnd())
+  }
+
+  destroy(): void {
+    if (this.destroyed) return
+    this.destroyed = true
+    this.#network.closed(this)
+    this.onClose()
+  }
+
+  connected(): void {}
+
+  receive(bytes: Buffer, landed: () => void): void {
+    if (this.destroyed) return
+    this.onData(bytes)
+    landed()
+  }
+
+  receiveEnd(): void {
+    if (this.destroyed) return
+    this.onEnd()
+    if (this.writableFinished) this.destroy()
+  }
+
+  #sendWaiting(): void {
+    if (this.#waiting.length > 0) this.#flight.send(Buffer.concat(this.#waiting.splice(0)))
+  }
+}
+
+/** As Node's own, for its servers and clients. */
+class SimSocket extends Duplex implements End {
   readonly owner: SimProcess | undefined
   readonly remoteAddress = '127.0.0.1'
   readonly remotePort = 1
   readonly encrypted = false
-  /** Of what this end sends. */
   arrivesMs = 0
-  flightBytes = 0
-  peer: SimSocket | undefined
-  /** What arrives next of what was sent last. */
-  #flight: Buffer[] | null = null
+  peer: End | undefined
   readonly #network: Network
+  readonly #flight: Flight
   #timer: NodeJS.Timeout | undefined
   #blocked: Done | undefined
   #unread: Done[] = []
@@ -39,6 +152,7 @@ export class SimSocket extends Duplex {
     super({ allowHalfOpen: true })
     this.#network = network
     this.owner = owner
+    this.#flight = new Flight(network, this, () => this.#resume())
     this.on('error', () => {})
   }
 
@@ -51,7 +165,7 @@ export class SimSocket extends Duplex {
   }
 
   override _final(done: Done): void {
-    this.#network.deliver(this, () => this.peer?.push(null))
+    this.#network.deliver(this, () => this.peer?.receiveEnd())
     done()
   }
 
@@ -98,28 +212,14 @@ export class SimSocket extends Duplex {
     if (this.owner?.isDead) return
     this.#timer?.refresh()
     if (!this.#network.reach(this, 'before')) return
-    this.flightBytes += bytes.length
-    this.#fly(bytes)
+    this.#flight.send(bytes)
     this.#network.reach(this, 'after')
-    if (this.flightBytes < flightBytesMax) done()
-    else this.#blocked = done
+    if (this.#flight.isFull) this.#blocked = done
+    else done()
   }
 
-  /** Bytes that arrive at one instant arrive together. */
-  #fly(bytes: Buffer): void {
-    const arrivesMs = this.#network.arrivalMs(this)
-    if (this.#flight !== null && arrivesMs === this.arrivesMs) {
-      this.#flight.push(bytes)
-      return
-    }
-    const flight = [bytes]
-    this.#flight = flight
-    const arrive = (): void => {
-      if (this.#flight === flight) this.#flight = null
-      const all = flight.length === 1 ? bytes : Buffer.concat(flight)
-      this.peer?.receive(all, () => this.#landed(all.length))
-    }
-    this.#network.deliver(this, arrive, arrivesMs)
+  connected(): void {
+    this.emit('connect')
   }
 
   receive(bytes: Buffer, landed: Done): void {
@@ -128,9 +228,11 @@ export class SimSocket extends Duplex {
     else this.#unread.push(landed)
   }
 
-  #landed(bytes: number): void {
-    this.flightBytes -= bytes
-    if (this.flightBytes >= flightBytesMax) return
+  receiveEnd(): void {
+    this.push(null)
+  }
+
+  #resume(): void {
     const done = this.#blocked
     this.#blocked = undefined
     if (done !== undefined) runIn(this.owner, () => done())
@@ -142,7 +244,7 @@ export class Network {
   readonly #time: VirtualTime
   readonly #latencyMs: () => number
   readonly #listeners = new Map<number, Listener>()
-  readonly #sockets = new Set<SimSocket>()
+  readonly #ends = new Set<End>()
   /** Until when nothing arrives from or at a process. */
   readonly #stalledMs = new Map<SimProcess, number>()
   /** From which other process it is cut off, and until when. */
@@ -163,14 +265,13 @@ export class Network {
     this.#onWrite = listener
   }
 
-  reach({ owner, peer }: SimSocket, place: 'before' | 'after'): boolean {
+  reach({ owner, peer }: End, place: 'before' | 'after'): boolean {
     return owner === undefined || peer?.owner !== undefined || this.#onWrite(owner, place)
   }
 
-  listen(port: number, accept: Accept): number {
-    const taken = port === 0 ? ++this.#port : port
-    this.#listeners.set(taken, { process: currentProcess(), accept })
-    return taken
+  listen(port: number, accept: (socket: PlainSocket) => void): void {
+    const open = (owner: SimProcess | undefined): PlainSocket => new PlainSocket(this, owner)
+    this.#listeners.set(port, { process: currentProcess(), open, accept: (end) => accept(end as PlainSocket) })
   }
 
   close(port: number): void {
@@ -182,15 +283,12 @@ export class Network {
     return listener !== undefined && listener.process?.isDead !== true
   }
 
-  connect(port: number): SimSocket {
-    const socket = new SimSocket(this, currentProcess())
-    this.#sockets.add(socket)
-    this.deliver(socket, () => this.#accept(port, socket))
-    return socket
+  connect(port: number): PlainSocket {
+    return this.#connect(port, new PlainSocket(this, currentProcess()))
   }
 
   /** When what this end sends now arrives: not before anything that it sent earlier. */
-  arrivalMs({ owner, peer, arrivesMs }: SimSocket): number {
+  arrivalMs({ owner, peer, arrivesMs }: End): number {
     const stalled = Math.max(
       this.#stalledUntil(owner),
       this.#stalledUntil(peer?.owner),
@@ -200,7 +298,7 @@ export class Network {
     return Math.max(arrivesMs, stalled, this.#time.nowMs + this.#latencyMs())
   }
 
-  deliver(from: SimSocket, arrive: () => void, atMs = this.arrivalMs(from)): void {
+  deliver(from: End, arrive: () => void, atMs = this.arrivalMs(from)): void {
     if (from.owner?.isDead) return
     from.arrivesMs = atMs
     this.#time.scheduleFor(from.peer?.owner, atMs - this.#time.nowMs, arrive)
@@ -218,15 +316,15 @@ export class Network {
 
   /** Ends every connection of a process at its peers, as the kernel of a killed process does. */
   dropAll(process: SimProcess): void {
-    for (const socket of [...this.#sockets]) if (socket.owner === process) this.#dropEnd(socket)
+    for (const end of [...this.#ends]) if (end.owner === process) this.#dropEnd(end)
   }
 
-  closed(socket: SimSocket): void {
-    if (!this.#sockets.delete(socket)) return
-    const { peer } = socket
+  closed(end: End): void {
+    if (!this.#ends.delete(end)) return
+    const { peer } = end
     if (peer === undefined) return
-    this.deliver(socket, () => {
-      if (!peer.destroyed) peer.destroy(socket.writableFinished ? undefined : reset('ECONNRESET'))
+    this.deliver(end, () => {
+      if (!peer.destroyed) peer.destroy(end.writableFinished ? undefined : reset('ECONNRESET'))
     })
   }
 
@@ -236,7 +334,7 @@ export class Network {
     const { listen } = net.Server.prototype
     const network = this
     const connect = (port: number, _host: string, onConnect: () => void): SimSocket =>
-      network.connect(port).once('connect', onConnect)
+      network.#connect(port, new SimSocket(network, currentProcess())).once('connect', onConnect)
     Object.assign(net, { createConnection: connect })
     Object.assign(net.Server.prototype, {
       listen(this: Server, { port }: { readonly port: number }, onListening: () => void): Server {
@@ -268,7 +366,13 @@ export class Network {
     return isolation !== undefined && isolation.from === peer ? isolation.untilMs : 0
   }
 
-  #accept(port: number, client: SimSocket): void {
+  #connect<Socket extends End>(port: number, client: Socket): Socket {
+    this.#ends.add(client)
+    this.deliver(client, () => this.#accept(port, client))
+    return client
+  }
+
+  #accept(port: number, client: End): void {
     const listener = this.#listeners.get(port)
     if (client.destroyed) return
     if (listener === undefined || listener.process?.isDead) {
@@ -276,23 +380,21 @@ export class Network {
       return
     }
     runIn(listener.process, () => {
-      const served = new SimSocket(this, listener.process)
-      this.#sockets.add(served)
-      this.#accepted.add(served)
-      served.once('close', () => this.#accepted.delete(served))
+      const served = listener.open(listener.process)
+      this.#ends.add(served)
       served.peer = client
       client.peer = served
       served.arrivesMs = this.#time.nowMs
-      this.deliver(served, () => client.emit('connect'))
+      this.deliver(served, () => client.connected())
       listener.accept(served)
     })
   }
 
-  #dropEnd(socket: SimSocket): void {
-    this.#sockets.delete(socket)
-    const { peer } = socket
+  #dropEnd(end: End): void {
+    this.#ends.delete(end)
+    const { peer } = end
     if (peer === undefined || peer.destroyed) return
-    const atMs = Math.max(socket.arrivesMs, this.#time.nowMs + this.#latencyMs())
+    const atMs = Math.max(end.arrivesMs, this.#time.nowMs + this.#latencyMs())
     this.#time.scheduleFor(peer.owner, atMs - this.#time.nowMs, () => peer.destroy(reset('ECONNRESET')))
   }
 
@@ -304,14 +406,23 @@ export class Network {
       _connections: number
       _emitCloseIfDrained: () => void
     }
-    const port = this.listen(wanted, (socket) => {
+    const port = wanted === 0 ? ++this.#port : wanted
+    const open = (owner: SimProcess | undefined): SimSocket => {
+      const socket = new SimSocket(this, owner)
+      this.#accepted.add(socket)
+      socket.once('close', () => this.#accepted.delete(socket))
+      return socket
+    }
+    const accept = (end: End): void => {
+      const socket = end as SimSocket
       internals._connections += 1
       socket.once('close', () => {
         internals._connections -= 1
         internals._emitCloseIfDrained()
       })
       server.emit('connection', socket)
-    })
+    }
+    this.#listeners.set(port, { process: currentProcess(), open, accept })
     internals._handle = {
       close: () => this.close(port),
       getsockname: (address: Record<string, unknown>) => {

@@ -68,9 +68,10 @@ export class Observer {
   readonly #reserved = new Map<string, Map<string, bigint>>()
   /** Allowances of which a request cost more than it had reserved. */
   readonly #exceeded = new Set<string>()
-  readonly #tree = new GrowingTree()
-  /** Of the tree after each frame. */
-  readonly #roots: Buffer[] = []
+  /** Of each frame. */
+  readonly #leaves: Buffer[] = []
+  /** Of the frames that the newest checkpoint seals. */
+  #tree = new GrowingTree()
   readonly #eventIds = new Set<string>()
   readonly #frameIds = new Set<string>()
   readonly #holds = new Set<string>()
@@ -102,8 +103,7 @@ export class Observer {
     for (const each of applied) this.#note(each)
     for (const each of applied) this.#checkReserved(each)
     for (const workspaceId of new Set(applied.map(({ event }) => event.subject))) this.#checkWallet(workspaceId)
-    this.#tree.append(hashFrame(raw))
-    this.#roots.push(this.#tree.root)
+    this.#leaves.push(hashFrame(raw))
     return frame
   }
 
@@ -118,9 +118,15 @@ export class Observer {
       const { size } = checkpoint
       if (size >= sequence) this.#onViolation(`the checkpoint in frame ${sequence} seals ${size} frames`)
       const seal = verifyCheckpoint(checkpoint, this.#verifiers)
-      if (size > 0 && size < sequence && !seal.root.equals(this.#roots[size - 1]!))
+      if (size > 0 && size < sequence && !seal.root.equals(this.#rootOf(size)))
         this.#onViolation(`the checkpoint in frame ${sequence} seals other frames`)
     }
+  }
+
+  #rootOf(size: number): Buffer {
+    if (size < this.#tree.size) this.#tree = new GrowingTree()
+    while (this.#tree.size < size) this.#tree.append(this.#leaves[this.#tree.size]!)
+    return this.#tree.root
   }
 
   #note({ event, movements, released, closed }: Applied): void {

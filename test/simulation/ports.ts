@@ -59,9 +59,7 @@ export class Ports {
   }
 }
 
-/** Of a message that a process sent to the nats-server. */
-export const natsPortOf = (subject: string): string => {
-  if (subject.startsWith('$JS.ACK.')) return 'queue.acknowledge'
+const portOfSubject = (subject: string): string => {
   if (subject.startsWith('$JS.API.'))
     return subject
       .split('.')
@@ -80,4 +78,17 @@ export const natsPortOf = (subject: string): string => {
     default:
       return noun
   }
+}
+
+let lastSubject = ''
+let lastPort = ''
+
+/** Of a message that a process sent to the nats-server; it is asked before and after. */
+export const natsPortOf = (subject: string): string => {
+  if (subject.startsWith('$JS.ACK.')) return 'queue.acknowledge'
+  if (subject !== lastSubject) {
+    lastPort = portOfSubject(subject)
+    lastSubject = subject
+  }
+  return lastPort
 }

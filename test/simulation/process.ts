@@ -1,10 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
+const current = new AsyncLocalStorage<SimProcess>()
+
 /** A simulated operating-system process. What it starts belongs to it, and ends with it at once. */
 export class SimProcess {
   readonly name: string
   /** How far its wall clock is off. */
   clockOffsetMs = 0
+  /** Runs work as this process. */
+  readonly run: <T>(work: () => T) => T = current.run(this, () => AsyncLocalStorage.snapshot())
   #isDead = false
   readonly #onDeath: (() => void)[] = []
 
@@ -28,13 +32,11 @@ export class SimProcess {
   }
 }
 
-const current = new AsyncLocalStorage<SimProcess>()
-
 /** The process whose code runs now; undefined for the world itself: clients, servers, faults. */
 export const currentProcess = (): SimProcess | undefined => current.getStore()
 
 export const runIn = <T>(process: SimProcess | undefined, work: () => T): T =>
-  current.getStore() === process ? work() : process === undefined ? current.exit(work) : current.run(process, work)
+  current.getStore() === process ? work() : process === undefined ? current.exit(work) : process.run(work)
 
 /** What a call to a port of a dead process returns: nothing comes back. */
 export const noAnswer = <T>(): Promise<T> => new Promise<T>(() => {})

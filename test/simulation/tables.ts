@@ -13,6 +13,9 @@ import type { VirtualTime } from './virtual-time.ts'
 const toText = (value: Value | undefined): string =>
   JSON.stringify(value, (_, each: unknown) => (typeof each === 'bigint' ? `${each}n` : each))
 
+const keyText = (key: readonly (Value | undefined)[]): string =>
+  key.map((each) => (typeof each === 'string' ? each : toText(each))).join('\n')
+
 const add = (one: Value | undefined, other: Value | undefined): Value => {
   if (typeof one === 'string' && typeof other === 'string') return formatUsd(parseUsd(one) + parseUsd(other))
   return BigInt(Number(one ?? 0)) + BigInt(Number(other ?? 0))
@@ -33,7 +36,7 @@ export class TableRows {
   readonly #last = new Map<string, Row>()
 
   find(table: string, ...key: readonly string[]): Row | undefined {
-    return this.#tables.get(table)?.get(toText(key as never))
+    return this.#tables.get(table)?.get(keyText(key))
   }
 
   count(table: string): number {
@@ -61,7 +64,7 @@ export class TableRows {
     for (const { table, definition, written, deleted } of changes) {
       const rows = this.#tables.get(table) ?? new Map<string, Row>()
       this.#tables.set(table, rows)
-      const keyOf = (row: Row): string => toText(definition.key.map((name) => row[name]) as never)
+      const keyOf = (row: Row): string => keyText(definition.key.map((name) => row[name]))
       for (const row of deleted) rows.delete(keyOf(row))
       const last = this.#last.get(table)
       const rising = definition.write === 'rise' ? rowsAbove(last, definition.key[0]!, written) : written

@@ -250,7 +250,7 @@ export class VirtualTime {
     const timer =
       (repeats: boolean) =>
       (callback: Callback, delayMs = 1, ...values: unknown[]) =>
-        new VirtualTimer(this, () => callback(...values), delayMs, repeats)
+        new VirtualTimer(this, values.length === 0 ? callback : () => callback(...values), delayMs, repeats)
     return {
       setTimeout: timer(false),
       setInterval: timer(true),

@@ -1,4 +1,4 @@
-import type { SimSocket } from '../network.ts'
+import type { PlainSocket } from '../network.ts'
 import type { SimProcess } from '../process.ts'
 
 /** A message as a client published it, or as one receives it. */
@@ -25,29 +25,33 @@ export interface NatsClientEvents {
 }
 
 const lineEnd = '\r\n'
+const lineFeed = 0x0a
 const empty = Buffer.alloc(0)
+const pong = Buffer.from(`PONG${lineEnd}`)
 
 /** One connection at the server, in the text protocol of NATS. */
 export class NatsClient {
-  readonly #socket: SimSocket
+  readonly #socket: PlainSocket
   readonly #events: NatsClientEvents
   readonly #subscriptions = new Map<string, NatsSubscription>()
   /** Left of a subscription that ends after so many more messages. */
   readonly #remaining = new Map<string, number>()
   #received: Buffer = empty
+  /** What of it is read. */
+  #at = 0
   #message: {
     readonly head: Omit<NatsMessage, 'headers' | 'data'>
     readonly headerBytes: number
     readonly bytes: number
   } | null = null
 
-  constructor(socket: SimSocket, info: object, events: NatsClientEvents) {
+  constructor(socket: PlainSocket, info: object, events: NatsClientEvents) {
     this.#socket = socket
     this.#events = events
-    socket.write(`INFO ${JSON.stringify(info)}${lineEnd}`)
-    socket.on('data', (bytes: Buffer) => this.#receive(bytes))
-    socket.on('end', () => socket.end())
-    socket.on('close', () => this.#end())
+    socket.write(Buffer.from(`INFO ${JSON.stringify(info)}${lineEnd}`))
+    socket.onData = (bytes) => this.#receive(bytes)
+    socket.onEnd = () => socket.end()
+    socket.onClose = () => this.#end()
   }
 
   /** The process at the other end. */
@@ -81,15 +85,17 @@ export class NatsClient {
   }
 
   #receive(bytes: Buffer): void {
-    this.#received = this.#received.length === 0 ? bytes : Buffer.concat([this.#received, bytes])
+    const isRead = this.#at === this.#received.length
+    this.#received = isRead ? bytes : Buffer.concat([this.#received.subarray(this.#at), bytes])
+    this.#at = 0
     while (this.#message === null ? this.#readLine() : this.#readMessage());
   }
 
   #readLine(): boolean {
-    const end = this.#received.indexOf(lineEnd)
+    const end = this.#received.indexOf(lineFeed, this.#at) - 1
     if (end < 0) return false
-    const line = this.#received.toString('latin1', 0, end)
-    this.#received = this.#received.subarray(end + lineEnd.length)
+    const line = this.#received.toString('latin1', this.#at, end)
+    this.#at = end + lineEnd.length
     this.#obey(line)
     return true
   }
@@ -98,7 +104,7 @@ export class NatsClient {
     const [verb = '', ...words] = line.split(/ +/)
     switch (verb.toUpperCase()) {
       case 'PING':
-        this.#socket.write(`PONG${lineEnd}`)
+        this.#socket.write(pong)
         break
       case 'PUB':
         this.#expect(words, 1)
@@ -132,10 +138,11 @@ export class NatsClient {
 
   #readMessage(): boolean {
     const { head, headerBytes, bytes } = this.#message!
-    if (this.#received.length < bytes + lineEnd.length) return false
-    const headers = this.#received.toString('latin1', 0, headerBytes)
-    const data = Buffer.from(this.#received.subarray(headerBytes, bytes))
-    this.#received = this.#received.subarray(bytes + lineEnd.length)
+    const [received, start] = [this.#received, this.#at]
+    if (received.length - start < bytes + lineEnd.length) return false
+    const headers = received.toString('latin1', start, start + headerBytes)
+    const data = Buffer.from(received.subarray(start + headerBytes, start + bytes))
+    this.#at = start + bytes + lineEnd.length
     this.#message = null
     this.#events.publish(this, { ...head, headers, data })
     return true

@@ -153,10 +153,7 @@ export class SimConsumer {
     if (this.config.filter_subject === undefined && size === lastSequence)
       return Math.max(0, lastSequence - sequence + 1)
     let count = 0
-    for (let at = sequence; at <= lastSequence; at += 1) {
-      const message = this.#stream.at(at)
-      if (message !== undefined && this.#wants(message)) count += 1
-    }
+    for (const message of this.#stream.all()) if (message.sequence >= sequence && this.#wants(message)) count += 1
     return count
   }
 

@@ -207,7 +207,8 @@ export class SimNats {
     if ('seq' in stored && !stored.duplicate) onStored?.(stream.config.name, stream.at(stored.seq)!)
     if ('error' in stored) this.#respond(reply, body)
     else if (!isLost) this.#respond(reply, body, delayMs)
-    for (const [id, consumer] of this.#consumers) if (id.startsWith(`${stream.config.name}.`)) consumer.handOut()
+    const prefix = `${stream.config.name}.`
+    for (const [id, consumer] of this.#consumers) if (id.startsWith(prefix)) consumer.handOut()
   }
 
   #acknowledge(subject: string, reply: string, data: Buffer): void {

@@ -12,7 +12,9 @@ const createMatcher = (filter: string): ((subject: string) => boolean) => {
   const prefix = prefixOf(filter)
   if (prefix !== null) return (subject) => subject.length > prefix.length && subject.startsWith(prefix)
   const wanted = filter.split('.')
+  const start = filter.slice(0, filter.indexOf('*'))
   return (subject) => {
+    if (!subject.startsWith(start)) return false
     if (subject === filter) return true
     const found = subject.split('.')
     for (const [at, token] of wanted.entries()) {
@@ -41,32 +43,33 @@ const parentOf = (subject: string): string => `${subject.slice(0, subject.lastIn
 
 /** Who wants which subject; found by the subject for the forms that the program uses most. */
 export class Interest {
-  readonly #bySubject = new Map<string, Set<NatsSubscription>>()
-  readonly #others = new Set<NatsSubscription>()
+  readonly #bySubject = new Map<string, NatsSubscription[]>()
+  readonly #others: NatsSubscription[] = []
 
   add(subscription: NatsSubscription): void {
-    this.#placeOf(subscription.subject).add(subscription)
+    this.#placeOf(subscription.subject).push(subscription)
   }
 
   remove(subscription: NatsSubscription): void {
     const { subject } = subscription
     const place = this.#placeOf(subject)
-    place.delete(subscription)
-    if (place !== this.#others && place.size === 0) this.#bySubject.delete(subject)
+    const at = place.indexOf(subscription)
+    if (at >= 0) place.splice(at, 1)
+    if (place !== this.#others && place.length === 0) this.#bySubject.delete(subject)
   }
 
   /** In the order of their subscription; of a queue group all members. */
   find(subject: string): readonly NatsSubscription[] {
-    const found: NatsSubscription[] = []
-    for (const each of this.#bySubject.get(subject) ?? []) found.push(each)
-    for (const each of this.#bySubject.get(parentOf(subject)) ?? []) found.push(each)
-    for (const each of this.#others) if (matchesSubject(each.subject, subject)) found.push(each)
-    return found
+    return [
+      ...(this.#bySubject.get(subject) ?? []),
+      ...(this.#bySubject.get(parentOf(subject)) ?? []),
+      ...this.#others.filter((each) => matchesSubject(each.subject, subject)),
+    ]
   }
 
-  #placeOf(subject: string): Set<NatsSubscription> {
+  #placeOf(subject: string): NatsSubscription[] {
     if (!isPlain(subject) && !isParent(subject)) return this.#others
-    const place = this.#bySubject.get(subject) ?? new Set()
+    const place = this.#bySubject.get(subject) ?? []
     this.#bySubject.set(subject, place)
     return place
   }
