@@ -25,7 +25,7 @@ const isCall = (value: unknown): value is RoutedRequest =>
 export const decodeCall = (payload: Uint8Array, nowMs: number): RoutedRequest => {
   const call = decodeJson(payload)
   if (!isCall(call)) throw new Error('what came is no routed call')
-  const body = new Collectable(() => asObject(asObject(decodeJson(payload))['body']), call.body)
+  const body = new Collectable(() => asObject(asObject(decodeJson(payload))['body']), payload.length, call.body)
   return {
     ...call,
     get body() {

@@ -241,7 +241,11 @@ const parseInTurns = async (
 
 /** The value of a large body is read from its bytes again where the collector has taken it. */
 const receiveJson = async (large: ReturnType<typeof largeOf>, bytes: Buffer, check: JsonCheck) => {
-  const json = new Collectable(() => check.parse(bytes.toString()), await parseInTurns(large, bytes, check))
+  const json = new Collectable(
+    () => check.parse(bytes.toString()),
+    bytes.length,
+    await parseInTurns(large, bytes, check),
+  )
   return {
     get value() {
       return json.value

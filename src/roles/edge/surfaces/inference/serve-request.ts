@@ -133,7 +133,11 @@ export const requestedAnswer = <Request extends SurfaceRequest>(
 ): RequestedAnswer => ({
   model: request.model,
   stream: request.stream === true,
-  body: new Collectable(() => forwardedBody(ctx, read(jsonOfContext(ctx).value)), forwardedBody(ctx, request)),
+  body: new Collectable(
+    () => forwardedBody(ctx, read(jsonOfContext(ctx).value)),
+    jsonOfContext(ctx).bytesLength,
+    forwardedBody(ctx, request),
+  ),
 })
 
 interface PlannedRequest extends RequestedAnswer {
