@@ -15,11 +15,12 @@ export const parseUsd = (text: string): bigint => {
 
 /** 2_500_000_000_000n → '2.5': the shortest exact decimal. */
 export const formatUsd = (picos: bigint): string => {
-  const sign = picos < 0n ? '-' : ''
   const digits = (picos < 0n ? -picos : picos).toString().padStart(decimalsMax + 1, '0')
-  const whole = digits.slice(0, -decimalsMax)
-  const fraction = digits.slice(-decimalsMax).replace(/0+$/, '')
-  return fraction === '' ? sign + whole : `${sign}${whole}.${fraction}`
+  const point = digits.length - decimalsMax
+  let end = digits.length
+  while (end > point && digits[end - 1] === '0') end -= 1
+  const whole = (picos < 0n ? '-' : '') + digits.slice(0, point)
+  return end === point ? whole : `${whole}.${digits.slice(point, end)}`
 }
 
 /** The only rounding there is. Both arguments are zero or above, the divisor above zero. */
