@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { rename, writeFile } from 'node:fs/promises'
+import { open, rename, writeFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readDoubleEntryJournal } from '../audit/double-entry.ts'
 import { readFocus } from '../audit/focus.ts'
@@ -21,8 +21,12 @@ import { CommandError, UsageError, writeOutput } from './report.ts'
 import { createRuntime } from './runtime.ts'
 import { type EventFormat, sendUsageEvents } from './usage-events.ts'
 
-interface Options {
+interface MonthOptions {
   readonly month: string
+  readonly out?: string
+}
+
+interface JournalOptions extends MonthOptions {
   readonly format: Parameters<typeof readDoubleEntryJournal>[2]
   readonly invoice: readonly string[]
 }
@@ -84,24 +88,49 @@ const sendEvents = async (config: Config, options: EventOptions): Promise<void> 
 }
 
 type ReadExport = (trx: Snapshot) => AsyncIterable<string>
+type Write = (text: string) => Promise<unknown>
+
+/** A file has its name once it is complete. Without one: standard output. */
+const withOutput = async (file: string | undefined, work: (write: Write) => Promise<unknown>): Promise<void> => {
+  if (file === undefined) {
+    await work(writeOutput)
+    return
+  }
+  const draft = await open(`${file}.new`, 'w').catch((cause) => {
+    throw new UsageError(`${file} cannot be written`, { cause })
+  })
+  try {
+    await work((text) => draft.writeFile(text))
+    await draft.sync()
+  } finally {
+    await draft.close()
+  }
+  await rename(`${file}.new`, file)
+}
+
+const outFlags = '--out <file>'
+const outDescription = 'where to: the file has its name once it is complete (default: standard output)'
 
 /** `gateway export`: for hledger, beancount, and what reads FOCUS. */
 export const registerExport = (program: Command, configOf: ConfigOf): void => {
-  const print = async (command: Command, month: string, read: ReadExport): Promise<void> => {
+  const print = async (command: Command, { month, out }: MonthOptions, read: ReadExport): Promise<void> => {
     const runtime = createRuntime('warn')
     requireBegun(month, runtime.clock())
     await withPlatform(configOf(command), runtime, { readOnly: true }, async (platform) => {
       await catchUp(platform, runtime)
-      const written = atCheckpoint(requireTables(platform).database.db, async (trx) => {
-        let text = ''
-        for await (const piece of read(trx)) {
-          text += piece
-          if (text.length < cliLimits.outputChunkCharacters) continue
-          await writeOutput(text)
-          text = ''
-        }
-        await writeOutput(text)
-      })
+      const { db } = requireTables(platform).database
+      const written = withOutput(out, (write) =>
+        atCheckpoint(db, async (trx) => {
+          let text = ''
+          for await (const piece of read(trx)) {
+            text += piece
+            if (text.length < cliLimits.outputChunkCharacters) continue
+            await write(text)
+            text = ''
+          }
+          await write(text)
+        }),
+      )
       await written.catch((fault) => {
         throw fault instanceof ReportFault ? new CommandError(fault.message, { cause: fault }) : fault
       })
@@ -119,15 +148,20 @@ export const registerExport = (program: Command, configOf: ConfigOf): void => {
       collectOption,
       [],
     )
-    .action(async ({ month, format, invoice }: Options, command: Command) => {
+    .option(outFlags, outDescription)
+    .action(async ({ format, invoice, ...options }: JournalOptions, command: Command) => {
+      const { month } = options
       const costs = await readProviderCosts(invoice, parseMonth(month)!)
-      await print(command, month, (trx) => readDoubleEntryJournal(trx, month, format, costs))
+      await print(command, options, (trx) => readDoubleEntryJournal(trx, month, format, costs))
     })
   exporting
     .command('focus')
     .description('what a UTC month cost, as CSV of FOCUS 1.2 and 1.0')
     .addOption(createMonthOption())
-    .action(({ month }: Options, command: Command) => print(command, month, (trx) => readFocus(trx, month)))
+    .option(outFlags, outDescription)
+    .action((options: MonthOptions, command: Command) =>
+      print(command, options, (trx) => readFocus(trx, options.month)),
+    )
   exporting
     .command('events')
     .description('what requests and tasks used, sent to OpenMeter (CloudEvents) or Lago')

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import pg from 'pg'
 import t from 'tap'
 import { requireTables } from '../../../src/cli/platform.ts'
@@ -57,10 +59,14 @@ t.teardown(() => client.end())
 const isWaiting = async (): Promise<boolean> =>
   (await client.query('select from pg_locks where not granted')).rowCount !== 0
 
-/** Kills `gateway close` while it waits for a table, with what it wrote until then. */
-const killAtTable = async (table: string, written: readonly string[]): Promise<void> => {
+/** Kills a command while it waits for a table, once the events of periods are these. */
+const killAtTable = async (
+  table: string,
+  written: readonly string[],
+  command: readonly string[] = ['close', month, '--with-exceptions'],
+): Promise<void> => {
   await client.query(`begin; lock table ledger.${table} in access exclusive mode`)
-  const words = ['close', month, '--with-exceptions', '--data', dataFolder]
+  const words = [...command, '--data', dataFolder]
   const child = spawn(process.execPath, [mainFile, ...words], { env: programEnvironment(), stdio: 'ignore' })
   const exited = once(child, 'exit')
   await until(async () => (await isWaiting()) && typesOf(await periodEvents()).join() === written.join())
@@ -91,7 +97,7 @@ t.test('a month is not closed before it is over, while something is open, or whe
   const present = now.toISOString().slice(0, 7)
   t.match(await run('close', present), { code: 1, err: /can be closed from/ })
   t.match(await run('close', month), { code: 1, err: /open request open-at-its-end of acme/ })
-  t.match(await run('close', '2026-13'), { code: 1, err: /A month in UTC is such as 2026-11/ })
+  t.match(await run('close', '2026-13'), { code: 2, err: /a month in UTC is such as 2026-11/ })
   t.match(await run('reopen', month, '--reason', 'none'), { code: 1, err: /is not closed/ })
   t.same(await periodEvents(), [])
 })
@@ -113,6 +119,25 @@ t.test('killed at every step, it is closed once, by the run that comes to its en
   const bytes = await statement()
   t.equal(hash('sha256', bytes), period.digest, 'the digest is that of its statements')
   t.match(bytes, `"log_sequence":${period.sequence}`)
+})
+
+t.test('an export that is killed leaves no file, or the one that was there', async (t) => {
+  const files = join(dataFolder, 'exports')
+  await mkdir(files)
+  const exported = await exports()
+  for (const [words, kept] of [
+    ['focus', null],
+    ['journal --format hledger', 'kept'],
+  ] as const) {
+    const file = join(files, words)
+    if (kept !== null) await writeFile(file, kept)
+    const command = ['export', ...words.split(' '), '--month', month, '--out', file]
+    await killAtTable('wallet_entries', ['PeriodCutOff', 'PeriodClosed'], command)
+    t.equal(await readFile(file, 'utf8').catch(() => null), kept, words)
+    t.match(await run(...command), { code: 0, out: '' })
+    t.equal(await readFile(file, 'utf8'), exported[words])
+  }
+  t.same((await readdir(files)).toSorted(), ['focus', 'journal --format hledger'], 'and no draft')
 })
 
 t.test('what comes later is in the next month, and nothing changes the closed one', async (t) => {
