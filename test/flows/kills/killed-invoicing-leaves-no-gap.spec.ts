@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { sayAt } from '../../dashboard/seed.ts'
@@ -86,6 +86,53 @@ t.test('killed between the frames of its invoices, the next run goes on after th
     workspaces.map((_, place) => workspaces.length - place),
   )
   t.same(new Set(listed.map(({ workspace }) => workspace)), new Set(workspaces))
+})
+
+/** Stores the ids of each batch before it answers, so that it can be killed between the two. */
+const receiver = `
+  const { appendFileSync } = require('node:fs')
+  const server = require('node:http').createServer(async (request, response) => {
+    let body = ''
+    for await (const part of request) body += part
+    appendFileSync(process.argv[1], JSON.parse(body).map(({ id }) => id + '\\n').join(''))
+    setTimeout(() => response.end(), 50)
+  })
+  server.listen(Number(process.argv[2]), '127.0.0.1', () => process.send(server.address().port))`
+
+t.test('usage events: the receiver and the exporter are killed, and each event is received', async (t) => {
+  const [ids, position] = [join(dataFolder, 'ids'), join(dataFolder, 'position')]
+  await writeFile(ids, '')
+  const received = async (): Promise<readonly string[]> => (await readFile(ids, 'utf8')).trim().split('\n')
+  const startReceiver = async (at: number) => {
+    const child = spawn(process.execPath, ['-e', receiver, ids, String(at)], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    })
+    const [port] = await once(child, 'message')
+    return { port: Number(port), kill: () => Promise.all([once(child, 'exit'), child.kill('SIGKILL')]) }
+  }
+  const first = await startReceiver(0)
+  const to = `http://127.0.0.1:${first.port}`
+  const words = ['export', 'events', '--format', 'cloudevents', '--to', to, '--position', position]
+  const child = spawn(process.execPath, [mainFile, ...words, '--data', dataFolder], {
+    env: programEnvironment(),
+    stdio: 'ignore',
+  })
+  const exited = once(child, 'exit')
+  await until(async () => (await received()).length >= 100)
+  await first.kill()
+  const second = await startReceiver(first.port)
+  await until(async () => (await received()).length > 200)
+  child.kill('SIGKILL')
+  await exited
+  t.match(await readFile(position, 'utf8'), /^\d+\n$/)
+  await run(dataFolder, ...words)
+  await second.kill()
+  const all = await received()
+  t.same(new Set(all), new Set(workspaces.map((workspaceId) => `of-${workspaceId}`)))
+  t.ok(
+    all.length <= workspaces.length + 300,
+    `${all.length} were sent: again at most a batch for each kill, and the frame of the position`,
+  )
 })
 
 /** What is kept of a month, each as its bytes. */
