@@ -1,7 +1,8 @@
 import { MIMEType } from 'node:util'
 import type { JsonObject } from '../../../../encoding/json.ts'
 import { GatewayError, truncateName } from '../../../../errors/gateway-error.ts'
-import type { HttpMiddleware } from '../../../../http/context.ts'
+import { type HttpMiddleware, keyOfContext } from '../../../../http/context.ts'
+import { runWhereLarge } from '../../../../runtime/large-steps.ts'
 import { type BodyBoundOf, readJson, readRequestBody, refuseEncoded } from '../../http/request-body.ts'
 import { surfaceLimits } from '../limits.ts'
 
@@ -23,18 +24,22 @@ const boundaryOf = (contentType: string): string => {
   }
 }
 
-/** Each part ends at a boundary: they are counted before any is parsed, which takes longer. */
-const refuseManyParts = (bytes: Buffer, contentType: string): void => {
+/** Each part ends at a boundary: they are counted while they arrive, since to parse them takes longer. */
+const refuseManyParts = (contentType: string): ((piece: Buffer) => void) => {
   const end = `\r\n--${boundaryOf(contentType)}`
   let parts = 0
-  for (let at = bytes.indexOf(end); at >= 0; at = bytes.indexOf(end, at + end.length)) {
-    parts += 1
-    if (parts > surfaceLimits.formPartsMax) throw tooMany()
+  let rest: Uint8Array = Buffer.alloc(0)
+  return (piece) => {
+    const bytes = Buffer.concat([rest, piece])
+    for (let at = bytes.indexOf(end); at >= 0; at = bytes.indexOf(end, at + end.length)) {
+      parts += 1
+      if (parts > surfaceLimits.formPartsMax) throw tooMany()
+    }
+    rest = bytes.subarray(Math.max(0, bytes.length - end.length + 1))
   }
 }
 
 const parseForm = async (bytes: Buffer, contentType: string): Promise<FormData> => {
-  refuseManyParts(bytes, contentType)
   try {
     return await new Response(bytes, { headers: { 'content-type': contentType } }).formData()
   } catch (cause) {
@@ -96,8 +101,11 @@ export const readJsonOrForm = (boundOf: BodyBoundOf): HttpMiddleware => {
     const { 'content-type': contentType = '' } = ctx.req.headers
     if (!formType.test(contentType)) return json(ctx, next)
     refuseEncoded(ctx.req.headers)
-    const bytes = await readRequestBody(ctx, boundOf(ctx))
-    ctx.state.json = { value: await objectOfForm(await parseForm(bytes, contentType)), bytesLength: bytes.length }
-    await next()
+    const bytes = await readRequestBody(ctx, boundOf(ctx), refuseManyParts(contentType))
+    const large = { workspaceId: keyOfContext(ctx).workspaceId, bytes: bytes.length }
+    const form = await runWhereLarge(large, () => parseForm(bytes, contentType))
+    const value = await runWhereLarge(large, () => objectOfForm(form))
+    ctx.state.json = { value, bytesLength: bytes.length }
+    await runWhereLarge(large, next)
   }
 }

@@ -113,6 +113,20 @@ t.test('a form has as many parts as a video has use for', async (t) => {
   t.equal((await post(formOf([...asked, ...membersOf(surfaceLimits.formPartsMax - asked.length)]))).status, 200)
 })
 
+t.test('parts are counted while a form arrives, wherever its pieces are cut', async (t) => {
+  const edge = await startVideoEdge(t)
+  const text = formOf(membersOf(surfaceLimits.formPartsMax + 1))
+  const pieces = text.match(/.{1,7}/gs) ?? []
+  const body = new ReadableStream({
+    start: (stream) => {
+      for (const piece of pieces) stream.enqueue(Buffer.from(piece)) // And never ends.
+    },
+  })
+  const headers = { authorization: `Bearer ${secret}`, ...formType }
+  const response = await fetch(`${edge.url}/v1/videos`, { method: 'POST', headers, body, duplex: 'half' })
+  t.match(await errorOf(response), { message: /more than 256 parts/ })
+})
+
 t.test('members of a form come together under their name, whatever it is', async (t) => {
   const edge = await startVideoEdge(t)
   const post = async (...parts: Part[]) => edge.post(formOf([...asked, ...parts]), formType, '/v1/videos')
