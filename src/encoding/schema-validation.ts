@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { Ajv, type ErrorObject, MissingRefError, type ValidateFunction } from 'ajv'
+import { _, Ajv, type ErrorObject, type KeywordCxt, MissingRefError, str, type ValidateFunction } from 'ajv'
+import charactersOf from 'ajv/dist/runtime/ucs2length.js'
 import formats from 'ajv-formats'
 import type { JsonObject } from './json.ts'
 
@@ -25,8 +26,32 @@ const options = {
   code: { optimize: false },
 } as const
 const compilers = { first: new Ajv(options), every: new Ajv({ ...options, allErrors: true }) } as const
+
+/** As ajv's own, which counts the characters of every text: of an attachment of 1 MB for 1.7 ms. */
+const boundLength = (compiler: Ajv, keyword: 'minLength' | 'maxLength', words: string): void => {
+  const isMax = keyword === 'maxLength'
+  const code = (context: KeywordCxt): void => {
+    const { gen, data, schema } = context
+    const count = gen.scopeValue('func', { ref: charactersOf.default })
+    // A character is one or two units of a text's length.
+    context.fail(
+      isMax
+        ? _`${data}.length > ${schema} && ${count}(${data}) > ${schema}`
+        : _`${data}.length < ${2 * schema} && ${count}(${data}) < ${schema}`,
+    )
+  }
+  const message = `must NOT have ${words} than`
+  compiler.removeKeyword(keyword)
+  compiler.addKeyword({
+    ...{ keyword, type: 'string', schemaType: 'number', code },
+    error: { message: ({ schemaCode }) => str`${message} ${schemaCode} characters` },
+  })
+}
+
 for (const compiler of Object.values(compilers)) {
   formats.default(compiler)
+  boundLength(compiler, 'minLength', 'fewer')
+  boundLength(compiler, 'maxLength', 'more')
   compiler.addKeyword({
     keyword: 'planned',
     schemaType: 'boolean',

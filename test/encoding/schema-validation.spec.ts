@@ -21,3 +21,12 @@ t.test('and can be compiled, whichever is asked for first', async (t) => {
 t.test('a schema that is not there is missed before there is a value', async (t) => {
   t.throws(() => getValidator('events/Absent.v1.json'), { message: 'there is no schema events/Absent.v1.json' })
 })
+
+t.test('the length of a text is counted in characters, as the errors report', async (t) => {
+  const validate = getValidator('requests/chat-completion-request.json')
+  const problemsOf = (model: string) => validate({ model, messages: [{ role: 'user', content: 'x' }] })
+  for (const model of ['x'.repeat(256), '😀'.repeat(256)]) t.same(problemsOf(model), [])
+  for (const model of ['x'.repeat(257), '😀'.repeat(257)])
+    t.match(problemsOf(model), [{ path: 'model', message: 'must NOT have more than 256 characters' }])
+  t.match(problemsOf(''), [{ path: 'model', message: 'must NOT have fewer than 1 characters' }])
+})
