@@ -108,7 +108,7 @@ const commandPages: Readonly<Record<string, { readonly title: string; readonly w
   },
   'cli-customers': {
     title: 'Commands: customers',
-    words: 'workspace credit adjust adjustment key limits plan'.split(' '),
+    words: 'workspace credit adjust adjustment key limits plan alert'.split(' '),
   },
   'cli-books': { title: 'Commands: audit and month-end', words: [] },
 }

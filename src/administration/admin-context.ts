@@ -12,7 +12,7 @@ type GlobalFact = FactOf<
   'PricePublished' | 'PlanPublished' | 'AliasSet' | 'RouterSet' | 'InvoiceIssued' | PeriodFact['type']
 >
 
-type AskedFor = Exclude<WalletEventType, 'CreditExpired' | 'PlanRenewed'>
+type AskedFor = Exclude<WalletEventType, 'CreditExpired' | 'PlanRenewed' | 'AlertRaised' | 'AlertDelivered'>
 
 export interface AdminContext {
   readonly log: Pick<LogOf<GlobalFact['type'] | AskedFor>, 'append' | 'appendToWallet'>

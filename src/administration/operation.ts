@@ -36,6 +36,8 @@ export interface OperationContext extends AdminContext, KeySource {
   readonly invoicing: () => Invoicing | null
   /** From the configuration: what another administrator approves is above it; null: nothing. */
   readonly approvalAbovePicos: () => bigint | null
+  /** Names, from the configuration. */
+  readonly alertDestinations: () => readonly string[]
   /** Of the tags that a request may carry, by the configuration. */
   readonly tagNames: readonly string[]
   /** From the configuration, without the overrides in the log. */

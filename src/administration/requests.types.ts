@@ -278,6 +278,35 @@ export interface RotateKeyRequest {
 }
 
 /**
+ * What an alert is raised for: once in its UTC month, day or hour.
+ */
+export interface SetAlertRuleRequest {
+  /**
+   * What is compared: USD that requests cost in the UTC day or month; the balance, USD; days that what is available lasts at the rate of the UTC month; percent of an UTC hour's requests that failed with a status of 500 or above.
+   */
+  readonly measure: 'spend_day' | 'spend_month' | 'balance' | 'runway_days' | 'error_rate'
+  /**
+   * USD, days or percent. Spend and error rate reach it from below, balance and runway from above.
+   */
+  readonly threshold: string
+  /**
+   * Requests of this key, and of those that replaced it, alone.
+   */
+  readonly key_id?: string
+  /**
+   * Requests with this tag alone, such as `team=search`; they are counted from when it was first set.
+   */
+  readonly tag?: string
+  /**
+   * Names of configured destinations, to each of which it is sent.
+   *
+   * @minItems 1
+   * @maxItems 5
+   */
+  readonly destinations: string[]
+}
+
+/**
  * What a bare name leads to.
  */
 export interface SetAliasRequest {

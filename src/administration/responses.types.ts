@@ -92,6 +92,42 @@ export type AdministratorResponse = {
 }
 
 /**
+ * What an alert is raised for, with its figure of now and the last alerts.
+ */
+export type AlertRuleResponse = {
+  readonly object: 'alert_rule'
+  /**
+   * Of a change: destinations that are not configured. Absent where there are none.
+   */
+  readonly warnings?: readonly string[]
+  readonly workspace: string
+  readonly rule: string
+  readonly measure: 'spend_day' | 'spend_month' | 'balance' | 'runway_days' | 'error_rate'
+  readonly threshold: string
+  readonly key_id: string | null
+  readonly tag: string | null
+  readonly destinations: readonly string[]
+  /**
+   * Null where there is too little to measure: fewer than 20 requests in the hour, a runway on the first day of a month or without spend.
+   */
+  readonly figure: string | null
+  /**
+   * The last one, and those that are not delivered to all destinations.
+   */
+  readonly alerts: {
+    /**
+     * The webhook's id.
+     */
+    readonly id: string
+    readonly period: string
+    readonly figure: string
+    readonly threshold: string
+    readonly raised_at: string
+    readonly delivered_to: readonly string[]
+  }[]
+}
+
+/**
  * What a bare name leads to.
  */
 export type AliasResponse = {

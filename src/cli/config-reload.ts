@@ -45,6 +45,7 @@ const reloaded: ReadonlySet<string> = new Set([
     'sign_in',
     'invoices',
     'adjustments',
+    'alerts',
     'log_level',
     'limits.requests_per_minute',
   ],

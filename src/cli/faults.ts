@@ -13,7 +13,10 @@ interface FaultRecord {
   readonly errors?: readonly FaultRecord[]
 }
 
-type SecretHolder = Pick<Config, 'providers' | 'videoVendors' | 'callbacks' | 'external' | 'signIn' | 'telemetry'>
+type SecretHolder = Pick<
+  Config,
+  'providers' | 'videoVendors' | 'callbacks' | 'external' | 'signIn' | 'telemetry' | 'alertDestinations'
+>
 
 export const listSecrets = ({
   providers,
@@ -22,6 +25,7 @@ export const listSecrets = ({
   external,
   signIn,
   telemetry,
+  alertDestinations,
 }: SecretHolder): readonly string[] =>
   [
     ...providers.flatMap(listProviderSecrets),
@@ -30,6 +34,7 @@ export const listSecrets = ({
     ),
     callbacks?.secret,
     signIn?.client_secret,
+    ...[...alertDestinations.values()].flatMap((each) => [each.url, each.secret]),
     ...Object.values(telemetry?.headers ?? {}),
     external?.nats.password,
     passwordOf(external?.databaseUrl),

@@ -20,7 +20,7 @@ import type { edge } from '../roles/edge/role.ts'
 import type { CallSource, ProxyBounds } from '../roles/proxy/role.ts'
 import { RecentTasks } from '../roles/recent-tasks.ts'
 import { runsRole, type ServedRole } from '../roles/role.ts'
-import type { EndedWriters } from '../roles/scheduler/role.ts'
+import type { SchedulerParts } from '../roles/scheduler/role.ts'
 import { StoredResponses } from '../roles/stored-responses.ts'
 import type { PollerBounds } from '../roles/video-poller/bounds.ts'
 import { resolveAdministrators } from './administrators.ts'
@@ -80,7 +80,7 @@ export interface GatewayBounds {
 export interface Supervised {
   /** Null where a provider is configured. */
   readonly sandboxUrl: string | null
-  readonly endedWriters: EndedWriters
+  readonly endedWriters: NonNullable<SchedulerParts['endedWriters']>
   /** How many there are, this one included. */
   readonly workers?: number | undefined
 }
@@ -124,6 +124,19 @@ const startTail = async ({ platform, onFatal, stack, observation }: ProcessConte
   return tail
 }
 
+const openAlerting = async ({
+  config,
+  reload,
+  stack,
+}: ProcessContext): Promise<NonNullable<SchedulerParts['alerting']>> => {
+  const { UndiciClient } = await import('../adapters/http/client.ts')
+  let { alertDestinations } = config
+  reload.onChange((changed) => {
+    alertDestinations = changed.alertDestinations
+  })
+  return { destinations: () => alertDestinations, http: stack.push(new UndiciClient()) }
+}
+
 const startScheduler = async (context: ProcessContext, tail: LedgerTail): Promise<void> => {
   const { config, platform, runtime, stack, observation, supervised } = context
   const [{ scheduler }, { resolveSealing }] = await Promise.all([
@@ -136,6 +149,7 @@ const startScheduler = async (context: ProcessContext, tail: LedgerTail): Promis
       log: platform.log,
       tail,
       sealing,
+      alerting: await openAlerting(context),
       snapshots: { store: platform.snapshots, openLedger: platform.openLedger },
       requestDeadlineMs: config.requestDeadlineMs,
       endedWriters: supervised?.endedWriters,
@@ -303,9 +317,9 @@ const followConfig = ({
   reload,
 }: ProcessContext): Pick<
   EdgeParts,
-  'catalog' | 'admins' | 'signIn' | 'requestsPerMinute' | 'invoicing' | 'approvalAbovePicos'
+  'catalog' | 'admins' | 'signIn' | 'requestsPerMinute' | 'invoicing' | 'approvalAbovePicos' | 'alertDestinations'
 > => {
-  let { catalog, requestsPerMinute, invoicing, approvalAbovePicos } = config
+  let { catalog, requestsPerMinute, invoicing, approvalAbovePicos, alertDestinations } = config
   let { admins } = resolveAdministrators(config)
   let signIn = openSignIn(config)
   reload.onChange((changed) => {
@@ -313,6 +327,7 @@ const followConfig = ({
     requestsPerMinute = changed.requestsPerMinute
     invoicing = changed.invoicing
     approvalAbovePicos = changed.approvalAbovePicos
+    alertDestinations = changed.alertDestinations
     admins = resolveAdministrators(changed).admins
     signIn = openSignIn(changed)
   })
@@ -323,6 +338,7 @@ const followConfig = ({
     requestsPerMinute: () => requestsPerMinute,
     invoicing: () => invoicing,
     approvalAbovePicos: () => approvalAbovePicos,
+    alertDestinations: () => [...alertDestinations.keys()],
   }
 }
 

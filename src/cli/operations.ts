@@ -30,7 +30,7 @@ interface OperationSession extends CommandContext {
   readonly platform: Platform
   readonly config: Pick<
     Config,
-    'requestsPerMinute' | 'catalog' | 'prices' | 'tagNames' | 'invoicing' | 'approvalAbovePicos'
+    'requestsPerMinute' | 'catalog' | 'prices' | 'tagNames' | 'invoicing' | 'approvalAbovePicos' | 'alertDestinations'
   >
 }
 
@@ -98,6 +98,7 @@ const createOperationContext = ({
   tagNames: config.tagNames,
   invoicing: () => config.invoicing,
   approvalAbovePicos: () => config.approvalAbovePicos,
+  alertDestinations: () => [...config.alertDestinations.keys()],
   ...(actor === undefined ? {} : { actor }),
   configured: () => config.catalog,
   catalog: () => effectiveCatalog(config.catalog, tail.ledger.routing),
@@ -202,6 +203,7 @@ const runCommand = async (session: OperationSession, call: Call, output: Command
 const groups: Readonly<Record<string, string>> = {
   workspace: 'open, change, list and show workspaces: who pays',
   key: 'issue, rotate, revoke and list keys: who calls',
+  alert: 'what is raised when spend, balance, runway or errors reach a threshold',
   adjustment: 'approve or reject adjustments above the amount that one person may post',
   invoice: 'issue, list and print invoices on closed months',
   alias: 'what bare names resolve to, at every edge at once; an override in the log precedes the configuration',

@@ -26,12 +26,14 @@ const providerSecretPath = new RegExp(
   `${ofProvider}\\.(?:(?:api|access|secret)_key|proxy_url|headers\\..+|${secretOfAuthentication})$`,
 )
 
+const alertSecretPath = /^alerts\.destinations\.[^.]+\.(?:url|secret)$/
+
 /** True for a path of the file that holds a secret which this process does not use. */
 const createUnusedSecretFilter = (content: unknown, { role, signs }: SecretReader): ((path: string) => boolean) => {
   const providers = memberOf(content, 'providers')
   return (path) => {
     if (path === 'callbacks.secret') return !signs
-    if (path === 'audit.signing_key') return !seals(role)
+    if (path === 'audit.signing_key' || alertSecretPath.test(path)) return !seals(role)
     if (/^(?:admin\.tokens\[\d+\]\.token|sign_in\.oidc\.client_secret)$/.test(path)) return !administers(role)
     const [, provider] = providerSecretPath.exec(path) ?? []
     if (provider === undefined) return false
@@ -53,7 +55,8 @@ interface Filling {
 }
 
 const fillText = (text: string, path: string, { file, variables, problems }: Filling): string => {
-  const isSecret = secretPath.test(path) || providerSecretPath.test(path) || passwordInAddress.test(text)
+  const isSecret =
+    secretPath.test(path) || alertSecretPath.test(path) || providerSecretPath.test(path) || passwordInAddress.test(text)
   if (!text.includes('${') && isSecret) variables.noteSecretFile(file)
   return text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (match, name: string) => {
     const found = variables.read(name)

@@ -650,6 +650,30 @@ export interface ConfigFile {
     }
   }
   /**
+   * Thresholds are set by the admin API; see Alerts.
+   */
+  readonly alerts?: {
+    /**
+     * Where alerts are sent, by the name that rules have.
+     */
+    readonly destinations?: {
+      readonly [k: string]: {
+        /**
+         * A signed webhook, or one of Slack or whatever else takes {"text": …}.
+         */
+        readonly type: 'webhook' | 'slack'
+        /**
+         * Where it is posted.
+         */
+        readonly url: string
+        /**
+         * What webhooks are signed with: at least 16 characters of base64, after whsec_ if you like.
+         */
+        readonly secret?: string
+      }
+    }
+  }
+  /**
    * Corrections of wallets.
    */
   readonly adjustments?: {

@@ -8,6 +8,7 @@ import type { AdminRole } from '../http/admin-roles.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { type CertificateFiles, readCertificate } from '../runtime/certificate.ts'
 import { sharedLimits } from '../runtime/limits.ts'
+import { alertDestinationsFrom } from './alerts.ts'
 import { type AuditConfig, auditFrom } from './audit.ts'
 import { ConfigError, type ConfigProblem } from './config-error.ts'
 import { parseConfigContent, parseConfigText, sectionOf } from './config-file.ts'
@@ -53,6 +54,8 @@ export interface Config extends ReturnType<typeof providersFrom> {
   readonly corsOrigins: readonly string[]
   /** Who invoices whom; null: no invoices are issued. */
   readonly invoicing: NonNullable<ConfigFile['invoices']> | null
+  /** By their name; without secrets where the process sends no alerts. */
+  readonly alertDestinations: ReturnType<typeof alertDestinationsFrom>
   /** What another administrator approves is above it; null: nothing. */
   readonly approvalAbovePicos: bigint | null
   /** Names of the tags that a request may carry. */
@@ -248,7 +251,7 @@ export const readConfig = (env: Environment, { fileTexts, ...options }: ReadOpti
   const logName = file.log?.name ?? 'GATEWAY'
   const dataFolder = resolve(options.dataFolder ?? env['GATEWAY_DATA'] ?? file.data_folder ?? 'data')
   const audit = auditFrom(file, { folder, role, logName, problems: found })
-  const admins = adminsFrom(file, role, found)
+  const [admins, alertDestinations] = [adminsFrom(file, role, found), alertDestinationsFrom(file, role, found)]
   const tls = certificateFrom(file, { folder, role }, found)
   const listen = { host: file.listen?.host ?? '127.0.0.1', port: options.port ?? file.listen?.port ?? 8787, tls }
   const [observe, telemetry] = [observeFrom(file, options.observePort), telemetryFrom(file, reading)]
@@ -283,7 +286,7 @@ export const readConfig = (env: Environment, { fileTexts, ...options }: ReadOpti
     workspaceOpenBytesMax: bytesOf(file.limits?.workspace_open_megabytes) ?? sharedLimits.workspaceOpenBytesMax,
     corsOrigins: file.cors?.origins ?? [],
     ...{ tagNames: file.tags ?? [], invoicing: file.invoices ?? null, signIn: signInOf(file, role) },
-    approvalAbovePicos: picosOf(file.adjustments?.approval_above),
+    ...{ alertDestinations, approvalAbovePicos: picosOf(file.adjustments?.approval_above) },
     requestDeadlineMs: msOf(file.limits?.request_deadline_seconds) ?? sharedLimits.requestDeadlineMs,
     taskDeadlineMs: msOf(file.limits?.task_deadline_seconds) ?? configLimits.taskDeadlineMs,
     callbacks: callbacksFrom(file, areEmbedded, callbackSecret),

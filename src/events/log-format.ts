@@ -6,6 +6,10 @@ export const logFormat = 2
 /** By type, or type and member, the format from which on it is written; the others are of format 1. */
 const introducedIn: ReadonlyMap<string, number> = new Map(
   [
+    'AlertRuleSet',
+    'AlertRuleRemoved',
+    'AlertRaised',
+    'AlertDelivered',
     'AdjustmentProposed',
     'AdjustmentApproved',
     'AdjustmentRejected',

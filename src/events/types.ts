@@ -135,6 +135,128 @@ export interface AdjustmentRejected {
 }
 
 /**
+ * A destination has accepted an alert.
+ */
+export interface AlertDelivered {
+  /**
+   * The workspace that it watches.
+   */
+  readonly workspaceId: string
+  /**
+   * The same for every process that finds it: of its workspace, rule, period and threshold.
+   */
+  readonly alertId: string
+  /**
+   * Its name, once in a workspace.
+   */
+  readonly rule: string
+  /**
+   * Its name in the configuration.
+   */
+  readonly destination: string
+}
+
+/**
+ * A threshold was reached.
+ */
+export interface AlertRaised {
+  /**
+   * The workspace that it watches.
+   */
+  readonly workspaceId: string
+  /**
+   * The same for every process that finds it: of its workspace, rule, period and threshold.
+   */
+  readonly alertId: string
+  /**
+   * Its name, once in a workspace.
+   */
+  readonly rule: string
+  /**
+   * What is compared: USD that requests cost in the UTC day or month; the balance, USD; days that what is available lasts at the rate of the UTC month; percent of an UTC hour's requests that failed with a status of 500 or above.
+   */
+  readonly measure: 'spend_day' | 'spend_month' | 'balance' | 'runway_days' | 'error_rate'
+  /**
+   * USD, days or percent. Spend and error rate reach it from below, balance and runway from above.
+   */
+  readonly threshold: string
+  /**
+   * What was measured.
+   */
+  readonly figure: string
+  /**
+   * The UTC month, day or hour in which it is raised once.
+   */
+  readonly period: string
+  /**
+   * Requests of this key, and of those that replaced it, alone.
+   */
+  readonly keyId?: string
+  /**
+   * Requests with this tag alone, such as `team=search`; they are counted from when it was first set.
+   */
+  readonly tag?: string
+  /**
+   * Names of configured destinations, to each of which it is sent.
+   *
+   * @minItems 1
+   * @maxItems 5
+   */
+  readonly destinations: string[]
+}
+
+/**
+ * A rule was removed. What is not delivered of its alerts is not sent any more.
+ */
+export interface AlertRuleRemoved {
+  /**
+   * The workspace that it watches.
+   */
+  readonly workspaceId: string
+  /**
+   * Its name, once in a workspace.
+   */
+  readonly rule: string
+}
+
+/**
+ * What an alert is raised for, in place of a rule of that name.
+ */
+export interface AlertRuleSet {
+  /**
+   * The workspace that it watches.
+   */
+  readonly workspaceId: string
+  /**
+   * Its name, once in a workspace.
+   */
+  readonly rule: string
+  /**
+   * What is compared: USD that requests cost in the UTC day or month; the balance, USD; days that what is available lasts at the rate of the UTC month; percent of an UTC hour's requests that failed with a status of 500 or above.
+   */
+  readonly measure: 'spend_day' | 'spend_month' | 'balance' | 'runway_days' | 'error_rate'
+  /**
+   * USD, days or percent. Spend and error rate reach it from below, balance and runway from above.
+   */
+  readonly threshold: string
+  /**
+   * Requests of this key, and of those that replaced it, alone.
+   */
+  readonly keyId?: string
+  /**
+   * Requests with this tag alone, such as `team=search`; they are counted from when it was first set.
+   */
+  readonly tag?: string
+  /**
+   * Names of configured destinations, to each of which it is sent.
+   *
+   * @minItems 1
+   * @maxItems 5
+   */
+  readonly destinations: string[]
+}
+
+/**
  * What a bare name leads to, from here on, whatever the configuration says.
  */
 export interface AliasSet {
@@ -1965,6 +2087,10 @@ export interface EventData {
   readonly AdjustmentPosted: AdjustmentPosted
   readonly AdjustmentProposed: AdjustmentProposed
   readonly AdjustmentRejected: AdjustmentRejected
+  readonly AlertDelivered: AlertDelivered
+  readonly AlertRaised: AlertRaised
+  readonly AlertRuleRemoved: AlertRuleRemoved
+  readonly AlertRuleSet: AlertRuleSet
   readonly AliasSet: AliasSet
   readonly CheckpointCosigned: CheckpointCosigned
   readonly CheckpointSealed: CheckpointSealed

@@ -9,6 +9,8 @@ export const manifests = {
     'HoldPlaced',
     'HoldReleased',
     'AdjustmentPosted',
+    'AlertRuleSet',
+    'AlertRuleRemoved',
     'AdjustmentProposed',
     'AdjustmentApproved',
     'AdjustmentRejected',
@@ -40,6 +42,8 @@ export const manifests = {
   scheduler: [
     'HoldReleased',
     'CreditExpired',
+    'AlertRaised',
+    'AlertDelivered',
     'PlanRenewed',
     'PlanEnded',
     'KeyRevoked',

@@ -31,6 +31,30 @@ const requestFields = [
 
 /** Every line that the program logs. Operators alert on these codes: a code is not renamed or reused. */
 export const logEvents = {
+  'alert.delivered': {
+    level: 'info',
+    text: 'A destination has accepted an alert.',
+    action: 'Nothing.',
+    fields: ['workspaceId', 'alertId', 'destination'],
+  },
+  'alert.delivery_failed': {
+    level: 'warn',
+    text: 'An alert could not be delivered. It is retried, for a day, with the same id.',
+    action: 'Check the destination in the configuration, and its receiver.',
+    fields: ['workspaceId', 'alertId', 'destination', 'reason'],
+  },
+  'alert.given_up': {
+    level: 'error',
+    text: 'An alert was not delivered within a day and is not retried any more.',
+    action: 'Check the destination. `gateway alert list` shows the alert.',
+    fields: ['workspaceId', 'alertId', 'destination'],
+  },
+  'alert.raised': {
+    level: 'info',
+    text: 'The threshold of an alert rule was reached.',
+    action: 'Nothing: the destinations of the rule are informed.',
+    fields: ['workspaceId', 'alertId', 'measure', 'figure', 'threshold'],
+  },
   'allowance.held_at_stop': {
     level: 'warn',
     text: 'The edge stopped while it held an allowance. The allowance is released at its deadline.',

@@ -40,7 +40,7 @@ t.test('workspaces, keys, aliases, routers and imported prices through the comma
   const typo = ['--reason', 'correction', '--reference', 'ticket-1', '--of', 'credit:invoice 7', '--note', 'a typo']
   t.match(await adjust('-2500.01', ...typo), { code: 1, err: /at most -2500 USD/ })
   t.match(await adjust('-2250', ...typo), { code: 0, out: /"adjustments":"-2250"/ })
-  t.match(await adjust('-2250', ...typo), { code: 0, err: /posted before/ })
+  t.match(await adjust('-2250', ...typo), { code: 0, err: /used before/ })
   t.match(await adjust('-250', '--reason', 'correction', '--reference', 'ticket-2', '--of', 'credit:invoice 7'), {
     code: 0,
     out: `"balance":"${before}"`,

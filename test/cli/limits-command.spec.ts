@@ -38,6 +38,7 @@ const limits = async (...words: readonly string[]): Promise<string> => {
         tagNames: ['team'],
         invoicing: null,
         approvalAbovePicos: null,
+        alertDestinations: new Map(),
       },
     })
   registerOperations(program, withSession)

@@ -292,6 +292,7 @@ const startSimEdge = async (
       tail,
       dispatch,
       approvalAbovePicos: () => null,
+      alertDestinations: () => [],
       admins: () => admins,
       outcomes,
       rateRecords,

@@ -123,6 +123,12 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
     await client.send('post', { path: address, headers: adminHeaders, body: JSON.stringify(body) }, answerMs)
     return reference
   }
+  const watched = async (template: string): Promise<string> => {
+    const path = template.replace('{key}', newName())
+    const body = { measure: 'balance', threshold: '0', destinations: ['ops'] }
+    await client.send('put', { path, headers: adminHeaders, body: JSON.stringify(body) }, answerMs)
+    return path
+  }
   const keyIn = async (workspace: string): Promise<unknown> =>
     (await made('POST /admin/v1/keys', { workspace, name: newName() }))['id']
   /** A workspace of its own: its limits must not bind what else is asked. */
@@ -164,6 +170,7 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
     const id = asText(await make())
     const path = template.replace(/\{(?:id|model)\}/, id)
     if (!path.includes('{key}')) return path
+    if (path.includes('/alert-rules/')) return watched(path)
     return path.replace('{key}', path.includes('/adjustments/') ? await adjusted(path) : asText(await keyIn(id)))
   }
   const validOf = async (operation: Documented): Promise<Sent> => {

@@ -134,6 +134,7 @@ export const configOf = (
   tagNames: [],
   invoicing: null,
   approvalAbovePicos: null,
+  alertDestinations: new Map(),
   requestDeadlineMs: sharedLimits.requestDeadlineMs,
   taskDeadlineMs: configLimits.taskDeadlineMs,
   callbacks: { secret: 'a-secret-of-a-test', allowPrivateAddresses: true },

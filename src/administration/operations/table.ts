@@ -1,6 +1,7 @@
 import type { AdminOperation } from '../operation.ts'
 import { adjustmentOperations } from './adjustments.ts'
 import { administratorOperations } from './administrators.ts'
+import { alertOperations } from './alerts.ts'
 import { aliasOperations } from './aliases.ts'
 import { creditOperations } from './credits.ts'
 import { eventOperations } from './events.ts'
@@ -24,6 +25,7 @@ export const adminOperations: readonly AdminOperation[] = [
   ...aliasOperations,
   ...routerOperations,
   ...limitOperations,
+  ...alertOperations,
   ...planOperations,
   ...subscriptionOperations,
   ...eventOperations,

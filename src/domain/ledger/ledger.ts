@@ -7,6 +7,7 @@ import { parseUsd } from '../money.ts'
 import { type PriceBook, publishPrice } from '../pricing/price-book.ts'
 import { applyToOverlay, initialOverlay, type RoutingOverlay } from '../routing/overlay.ts'
 import { expireTask, openTask, progressTask, settleTask, type Task, type TaskEvent } from '../video/task.ts'
+import { countRequest } from '../wallet/alerts.ts'
 import {
   applyCharge,
   applyHoldSettlement,
@@ -119,7 +120,19 @@ const isNewFrame = (ledger: Ledger, frame: LedgerFrame): boolean => {
   return admitFrame(window, frame.counter)
 }
 
-const settle = (ledger: Ledger, { routed, closing }: ClosedRequest): readonly Movement[] => {
+const count = (wallet: Wallet, { routed, closing }: ClosedRequest): void => {
+  if (wallet.alertRules.size === 0) return
+  const isUsage = closing.type === 'UsageRecorded'
+  countRequest(wallet, {
+    ...{ keyId: routed.data.keyId, labels: routed.data, routedAt: routed.time, endedAt: closing.time },
+    spentPicos: isUsage ? parseUsd(closing.data.total) : 0n,
+    hasFailed: !isUsage && closing.data.status >= 500,
+  })
+}
+
+const settle = (ledger: Ledger, closed: ClosedRequest): readonly Movement[] => {
+  const { routed, closing } = closed
+  count(findOrCreateWallet(ledger, closing.data.workspaceId), closed)
   if (closing.type === 'RequestFailed') return []
   const { requestId, workspaceId, total } = closing.data
   const { keyId, reserved, allowanceId } = routed.data
@@ -247,6 +260,10 @@ const walletOnly = [
   'AdjustmentProposed',
   'AdjustmentApproved',
   'AdjustmentRejected',
+  'AlertRuleSet',
+  'AlertRuleRemoved',
+  'AlertRaised',
+  'AlertDelivered',
 ] as const satisfies readonly WalletFact['type'][]
 const walletOnlyTypes: ReadonlySet<string> = new Set(walletOnly)
 

@@ -3,10 +3,10 @@ import { findOrCreateWallet, initialLedger, type Ledger } from './ledger.ts'
 import { type ClosedPeriod, findLastPeriod, periodEnd } from './periods.ts'
 
 /** Raised by every change of the lines, and by every change of the fold that gives other lines for the same frames. */
-export const snapshotFormat = 7
+export const snapshotFormat = 8
 
 /** Formats whose records of wallets this program reads: proofs of balances outlive the format of the snapshot. */
-export const walletFormats: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 6, snapshotFormat])
+export const walletFormats: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 6, 7, snapshotFormat])
 
 interface RecordKind {
   readonly kind: string
@@ -78,14 +78,32 @@ const keysBySha256: RecordKind = {
 /** What a wallet has one of; of what it has several, each is a record. */
 export type WalletRecord = Omit<
   Wallet,
-  'holds' | 'references' | 'proposals' | 'externalTasks' | 'limitKeys' | 'spendLimits' | 'spendings' | 'subscription'
+  | 'holds'
+  | 'references'
+  | 'proposals'
+  | 'alertRules'
+  | 'externalTasks'
+  | 'limitKeys'
+  | 'spendLimits'
+  | 'spendings'
+  | 'subscription'
 >
 
 const wallets: RecordKind = {
   ...mapKind('wallet', (ledger) => ledger.wallets),
   find: (ledger, [workspaceId = '']): WalletRecord => {
-    const { holds, references, proposals, externalTasks, limitKeys, spendLimits, spendings, subscription, ...figures } =
-      ledger.wallets.get(workspaceId)!
+    const {
+      holds,
+      references,
+      proposals,
+      alertRules,
+      externalTasks,
+      limitKeys,
+      spendLimits,
+      spendings,
+      subscription,
+      ...figures
+    } = ledger.wallets.get(workspaceId)!
     return figures
   },
   restore: (ledger, [workspaceId = ''], figures: WalletRecord) =>
@@ -137,6 +155,7 @@ const recordKinds: readonly RecordKind[] = [
   walletKind<Hold>('hold', ({ holds }) => holds),
   walletKind('reference', ({ references }) => references),
   walletKind('proposal', ({ proposals }) => proposals),
+  walletKind('alert-rule', ({ alertRules }) => alertRules),
   walletKind('external-task', ({ externalTasks }) => externalTasks),
   walletKind('wallet-limit-key', ({ limitKeys }) => limitKeys),
   walletKind('spend-limits', ({ spendLimits }) => spendLimits),

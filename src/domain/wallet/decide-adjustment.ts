@@ -85,7 +85,7 @@ const findEarlier = (
 }
 
 /** Adds nothing where the reference has adjusted the same amount before, or has it proposed. */
-export const decideAdjustment = (command: AdjustCommand, wallet: WalletDraft): AdjustmentDecision => {
+const adjust = (command: AdjustCommand, wallet: WalletDraft): AdjustmentDecision => {
   const { amountPicos, reason, reference, corrects, note, by, proposedUntilMs } = command
   const adjustmentId = `${operatorPrefix}${reference}`
   const earlier = findEarlier(command, adjustmentId, wallet)
@@ -102,7 +102,7 @@ export const decideAdjustment = (command: AdjustCommand, wallet: WalletDraft): A
 }
 
 /** Adds nothing where it ended so before. The adjustment is its proposer's; its event's actor is who approved it. */
-export const decideProposal = (command: EndProposalCommand, wallet: WalletDraft): AdjustmentDecision => {
+const endProposal = (command: EndProposalCommand, wallet: WalletDraft): AdjustmentDecision => {
   const { type, adjustmentId, by = unnamed, nowMs } = command
   const approves = type === 'ApproveAdjustment'
   const { workspaceId } = wallet
@@ -124,3 +124,8 @@ export const decideProposal = (command: EndProposalCommand, wallet: WalletDraft)
     ],
   }
 }
+
+export const decideAdjustment = (
+  command: AdjustCommand | EndProposalCommand,
+  wallet: WalletDraft,
+): AdjustmentDecision => (command.type === 'Adjust' ? adjust(command, wallet) : endProposal(command, wallet))

@@ -1,12 +1,13 @@
 import type { TaskOrder } from '../../events/types.ts'
 import { formatUsd, maxOf, minOf } from '../money.ts'
+import type { AlertCommand } from './alerts.ts'
 import {
   type AdjustCommand,
   type AdjustmentRefusal,
   decideAdjustment,
-  decideProposal,
   type EndProposalCommand,
 } from './decide-adjustment.ts'
+import { decideAlerts } from './decide-alerts.ts'
 import { decidePlan, type PlanCommand, type PlanRefusal } from './decide-plan.ts'
 import { creditKey, type WalletFact } from './evolve.ts'
 import { eventMembers, type Holder } from './holders.ts'
@@ -56,6 +57,7 @@ export type WalletCommand =
     }
   | AdjustCommand
   | EndProposalCommand
+  | AlertCommand
   /** Commanded by a process that has seen that the credit has expired. */
   | { readonly type: 'LapseCredit'; readonly reference: string }
   | PlanCommand
@@ -174,12 +176,16 @@ export const decideWallet = (command: WalletCommand, wallet: WalletDraft): Walle
     case 'Credit':
       return credit(command, wallet)
     case 'Adjust':
-      return decideAdjustment(command, wallet)
     case 'ApproveAdjustment':
     case 'RejectAdjustment':
-      return decideProposal(command, wallet)
+      return decideAdjustment(command, wallet)
     case 'LapseCredit':
       return lapseCredit(command, wallet)
+    case 'SetAlertRule':
+    case 'RemoveAlertRule':
+    case 'RaiseAlert':
+    case 'ConfirmAlert':
+      return decideAlerts(command, wallet)
     case 'Subscribe':
     case 'CancelPlan':
     case 'EndPeriod':

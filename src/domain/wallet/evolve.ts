@@ -5,9 +5,10 @@ import { utcDayOf } from '../instant.ts'
 import { maxOf, minOf, parseUsd } from '../money.ts'
 import { dayOfMonth } from '../plans/period.ts'
 import { nextAnchorDay, periodReference, termsOf } from '../plans/subscription.ts'
+import { type AlertFact, applyAlert } from './alerts.ts'
 import { addGrant, expireGrant, spendGrants } from './grants.ts'
 import { endUserHolder, type Holder, isLabel, type Labels, labelsOf, tagHolder } from './holders.ts'
-import { applyProposal, type ProposalFact } from './proposals.ts'
+import { applyProposal } from './proposals.ts'
 import { addSpending, type SpendingHolders, spendLimitsOf } from './spending.ts'
 import {
   balancePicos,
@@ -36,7 +37,8 @@ export interface Movement {
 export type PlanFact = FactOf<'PlanSubscribed' | 'PlanRenewed' | 'PlanCancelled' | 'PlanEnded'>
 export type WalletFact =
   | FactOf<'WalletCredited' | 'CreditExpired' | 'HoldPlaced' | 'HoldReleased' | 'AdjustmentPosted' | 'LimitsSet'>
-  | ProposalFact
+  | Parameters<typeof applyProposal>[1]
+  | AlertFact
   | PlanFact
 
 /** With the time of its event; a drafted fact has none yet. */
@@ -274,6 +276,12 @@ export const applyToWallet = (wallet: WalletDraft, fact: WalletMove): readonly M
     case 'AdjustmentApproved':
     case 'AdjustmentRejected':
       applyProposal(wallet, fact)
+      return []
+    case 'AlertRuleSet':
+    case 'AlertRuleRemoved':
+    case 'AlertRaised':
+    case 'AlertDelivered':
+      applyAlert(wallet, fact, fact.time ?? '')
       return []
     case 'HoldPlaced':
       return placeHold(wallet, fact.data, fact.time ?? '')

@@ -2,7 +2,7 @@ import type { FactOf } from '../../events/envelope.ts'
 import type { AdjustmentProposed } from '../../events/types.ts'
 import type { WalletDraft } from './wallet.ts'
 
-export type ProposalFact = FactOf<'AdjustmentProposed' | 'AdjustmentApproved' | 'AdjustmentRejected'>
+type ProposalFact = FactOf<'AdjustmentProposed' | 'AdjustmentApproved' | 'AdjustmentRejected'>
 
 /** An adjustment that waits for another's approval, or was rejected: it is not proposed again. */
 export interface Proposal extends AdjustmentProposed {

@@ -2,6 +2,7 @@ import { findLimitKey } from '../accounts/accounts.ts'
 import { maxOf, minOf } from '../money.ts'
 import { OverlayMap, type OverlayOf } from '../overlay-map.ts'
 import type { Subscription } from '../plans/subscription.ts'
+import type { WatchedRule } from './alerts.ts'
 import { expiredPicosAt, type Grants, unheldPicos } from './grants.ts'
 import { type Holder, isLabel, type Labels, labelsOf } from './holders.ts'
 import type { Proposal } from './proposals.ts'
@@ -52,6 +53,8 @@ export interface WalletDraft {
   readonly references: OverlayOf<string, bigint>
   /** Adjustments that wait for another's approval, by their id; also those that expired. */
   readonly proposals: OverlayOf<string, Proposal>
+  /** By their name. */
+  readonly alertRules: OverlayOf<string, WatchedRule>
   /** By the caller's own id, also after the task has ended. */
   readonly externalTasks: OverlayOf<string, ExternalTask>
   /** Same as in the workspace's accounts: a key's spend limits and spending are stored under its limit key. */
@@ -72,6 +75,7 @@ export interface Wallet extends WalletDraft {
   readonly holds: Map<string, Hold>
   readonly references: Map<string, bigint>
   readonly proposals: Map<string, Proposal>
+  readonly alertRules: Map<string, WatchedRule>
   readonly externalTasks: Map<string, ExternalTask>
   readonly limitKeys: Map<string, string>
   readonly spendLimits: Map<Holder, SpendLimits>
@@ -90,6 +94,7 @@ export const initialWallet = (workspaceId: string): Wallet => ({
   holds: new Map(),
   references: new Map(),
   proposals: new Map(),
+  alertRules: new Map(),
   externalTasks: new Map(),
   limitKeys: new Map(),
   spendLimits: new Map(),
@@ -168,6 +173,7 @@ export const draftWallet = (wallet: Wallet): WalletDraft => ({
   holds: new OverlayMap(wallet.holds),
   references: new OverlayMap(wallet.references),
   proposals: new OverlayMap(wallet.proposals),
+  alertRules: new OverlayMap(wallet.alertRules),
   externalTasks: new OverlayMap(wallet.externalTasks),
   limitKeys: new OverlayMap(wallet.limitKeys),
   spendLimits: new OverlayMap(wallet.spendLimits),

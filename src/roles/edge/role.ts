@@ -64,6 +64,7 @@ interface EdgeParts {
   /** Who invoices whom. Default: no invoices are issued. */
   readonly invoicing?: OperationContext['invoicing']
   readonly approvalAbovePicos: OperationContext['approvalAbovePicos']
+  readonly alertDestinations: OperationContext['alertDestinations']
   readonly tasks: EdgeTasks
   readonly callbacks: boolean
   readonly taskDeadlineMs: number

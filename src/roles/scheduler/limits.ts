@@ -16,4 +16,9 @@ export const schedulerLimits = {
   snapshotStopMs: 5_000, // For the last snapshot: one of a large ledger that takes longer is left out.
   witnessTickMs: 100,
   witnessTriesMax: 3, // A witness names its size once; another scheduler may be faster once.
+  alertTickMs: 5_000,
+  alertSendMs: 10_000, // Of one try.
+  alertRetryMs: 10_000, // After the first, doubled with each further one,
+  alertRetryMaxMs: 300_000, // up to this.
+  alertTakeoverMs: 30_000, // Before a scheduler sends what another one has raised: that may be sending it.
 } as const

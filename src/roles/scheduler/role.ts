@@ -14,6 +14,7 @@ import { waitAtMost } from '../../runtime/within.ts'
 import { manifests } from '../manifests.ts'
 import type { WatchedRole } from '../role.ts'
 import { defineRole, type RunningRole } from '../role.ts'
+import { Alerter } from './alerter.ts'
 import { Cosigner, type CosignerParts } from './cosigner.ts'
 import { expiredHolds, expiringKeys, holdsOwnedBy } from './deadline-index.ts'
 import { type DueWallet, DueWallets } from './due-wallets.ts'
@@ -23,19 +24,22 @@ import { SettledClock } from './settled-clock.ts'
 import { SnapshotWriter, type SnapshotWriterParts } from './snapshot-writer.ts'
 
 type Expiring = 'HoldReleased' | 'KeyRevoked' | 'CreditExpired' | 'PlanRenewed' | 'PlanEnded'
+type Alerting = 'AlertRaised' | 'AlertDelivered'
 
 interface SealingParts extends Pick<SealerParts, 'signer' | 'previous' | 'heads' | 'firstSeal'> {
   readonly cosigning?: Pick<CosignerParts, 'witnesses' | 'everyMs'>
 }
 
 /** Calls back with each writer of the log whose process has ended; returns the function that stops it. */
-export type EndedWriters = (onEnded: (writer: string) => void) => () => void
+type EndedWriters = (onEnded: (writer: string) => void) => () => void
 
 export interface SchedulerParts {
-  readonly log: LogOf<Expiring | 'CheckpointSealed' | 'CheckpointCosigned'> & RawFrames
+  readonly log: LogOf<Expiring | Alerting | 'CheckpointSealed' | 'CheckpointCosigned'> & RawFrames
   readonly tail: LedgerTail
   readonly sealing: SealingParts | null
   readonly snapshots?: Pick<SnapshotWriterParts, 'store' | 'openLedger' | 'everyMs'>
+  /** Absent: no alerts are raised. */
+  readonly alerting?: Pick<ConstructorParameters<typeof Alerter>[0], 'destinations' | 'http' | 'tickMs'>
   readonly requestDeadlineMs: number
   /** What such a writer held is released at once; without it at the deadline. */
   readonly endedWriters?: EndedWriters | undefined
@@ -156,14 +160,22 @@ const startSealing = (parts: SchedulerParts, { cosigning, ...sealing }: SealingP
   }
 }
 
+const startAlerts = ({ log, tail, alerting, clock, logger }: SchedulerParts): RunningRole | null => {
+  const alerts: Pick<LogOf<Alerting>, 'appendToWallet'> = log
+  if (alerting === undefined) return null
+  return new Alerter({ ...alerting, tail, writer: new WalletCommandHandler(alerts, tail), clock, logger })
+}
+
 const start = async (parts: SchedulerParts): Promise<RunningScheduler> => {
   const { sealing } = parts
+  const alerts = startAlerts(parts)
   const expiry = startExpiry(parts)
   const running = sealing === null ? null : startSealing(parts, sealing)
   return {
     checks: () => running?.checks() ?? {},
     aliveChecks: () => running?.aliveChecks() ?? {},
     stop: async () => {
+      await alerts?.stop()
       await expiry.stop() // Its last frames are in the last snapshot, and sealed too.
       await running?.stop()
     },

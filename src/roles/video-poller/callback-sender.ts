@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import { faultText } from '../../errors/gateway-error.ts'
 import { type HttpClient, HttpFault } from '../../providers/http.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -6,20 +5,13 @@ import type { Check } from '../../runtime/health.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { CallbackOutcome, Observer } from '../../runtime/observer.ts'
 import { Semaphore } from '../../runtime/semaphore.ts'
+import { webhookHeaders } from '../../runtime/webhooks.ts'
 import { waitAtMost } from '../../runtime/within.ts'
 import type { QueueConsumer, WorkItem, WorkQueue } from '../work-queue.ts'
 import type { PollerBounds } from './bounds.ts'
 import { type CallbackMessage, decodeCallback } from './callback-message.ts'
 import { pollerLimits } from './limits.ts'
 import type { PaceRandom } from './pace.ts'
-
-const secretPrefix = 'whsec_'
-
-/** HMAC-SHA256 over `id.timestamp.body` (Standard Webhooks). The secret is base64, its prefix `whsec_` optional. */
-export const webhookSignature = (secret: string, id: string, timestampSeconds: number, body: string): string => {
-  const key = Buffer.from(secret.startsWith(secretPrefix) ? secret.slice(secretPrefix.length) : secret, 'base64')
-  return `v1,${createHmac('sha256', key).update(`${id}.${timestampSeconds}.${body}`).digest('base64')}`
-}
 
 export interface Webhooks {
   /** Connects to public addresses alone. */
@@ -158,18 +150,11 @@ export class CallbackSender {
 
   async #post(taskId: string, { url, workspaceId, body }: CallbackMessage): Promise<Tried> {
     const { webhooks, clock, bounds } = this.#parts
-    const timestamp = Math.floor(clock() / 1_000)
     try {
       const response = await webhooks.http.request({
         url,
         method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          'user-agent': 'model-gateway',
-          'webhook-id': taskId,
-          'webhook-timestamp': String(timestamp),
-          'webhook-signature': webhookSignature(webhooks.secretOf(workspaceId), taskId, timestamp, body),
-        },
+        headers: webhookHeaders(webhooks.secretOf(workspaceId), taskId, clock(), body),
         body,
         signal: AbortSignal.any([this.#giveUp.signal, AbortSignal.timeout(bounds.callbackMs)]),
         firstByteTimeoutMs: bounds.callbackMs,

@@ -518,6 +518,42 @@ t.test('an adjustment above the amount is posted when another administrator appr
   t.match(only(said(), 'AdjustmentRejected'), [{ actor: 'admin:ana' }])
 })
 
+t.test('alert rules are set whole, listed with their figure, and removed', async (t) => {
+  const { edge, ask, said } = await start(t)
+  const path = `workspaces/${workspaceId}/alert-rules/low`
+  const rule = { measure: 'balance', threshold: '1000', destinations: ['ops'] }
+  const shown = {
+    object: 'alert_rule',
+    workspace: workspaceId,
+    rule: 'low',
+    ...rule,
+    key_id: null,
+    tag: null,
+    alerts: [],
+  }
+  t.match(await ask('PUT', path, rule), { status: 200, body: shown })
+  t.match(await ask('PUT', path, rule), { status: 200, body: shown })
+  t.match(await ask('PUT', path, { ...rule, destinations: ['pager'] }), { body: { warnings: [/^pager is not/] } })
+  const { balance } = (await ask('GET', `workspaces/${workspaceId}`)).body
+  t.match(await ask('GET', `alert-rules?workspace=${workspaceId}`), {
+    body: { data: [{ rule: 'low', figure: balance }] },
+  })
+  const [keyId] = edge.tail.ledger.accounts.keys.keys()
+  for (const [wrong, param] of [
+    [{ ...rule, key_id: keyId }, 'measure'],
+    [{ ...rule, measure: 'spend_day', key_id: keyId, tag: 'team=search' }, 'tag'],
+    [{ ...rule, measure: 'heat' }, 'measure'],
+    [{ ...rule, destinations: [] }, 'destinations'],
+  ] as const)
+    t.match(await ask('PUT', path, wrong), refused(400, 'invalid_value', param))
+  t.match(await ask('PUT', path, { ...rule, measure: 'spend_day', key_id: 'key_x' }), refused(404, 'not_found'))
+  t.match(await ask('PUT', `workspaces/${workspaceId}/alert-rules/A%20b`, rule), refused(400, 'invalid_value', 'key'))
+  t.match(await ask('DELETE', path), { status: 200, body: { rule: 'low' } })
+  t.match(await ask('DELETE', path), refused(404, 'not_found'))
+  t.match(only(said(), 'AlertRuleSet'), [{ actor: 'admin:ana' }, { data: { destinations: ['pager'] } }])
+  t.equal(only(said(), 'AlertRuleRemoved').length, 1)
+})
+
 t.test('lists from the tables: credits and events', async (t) => {
   const asked: AdminChangeQuery[] = []
   const changes: AdminChange[] = [9, 8, 7].map((sequence) => ({

@@ -332,6 +332,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     endUserKeys: options.endUserKeys ?? new MemoryEndUserKeys(),
     tagNames: options.tagNames ?? [],
     ...(options.invoicing === undefined ? {} : { invoicing: options.invoicing }),
+    alertDestinations: () => ['ops'],
     approvalAbovePicos: options.approvalAbovePicos ?? (() => null),
     requestsPerMinute: () => options.requestsPerMinute ?? null,
     ...(options.requestDeadlineMs === undefined ? {} : { requestDeadlineMs: options.requestDeadlineMs }),

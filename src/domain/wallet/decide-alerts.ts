@@ -1,0 +1,40 @@
+import type { AlertRuleSet } from '../../events/types.ts'
+import type { AlertCommand, AlertFact, WatchedRule } from './alerts.ts'
+import type { WalletDraft } from './wallet.ts'
+
+const settings = ['measure', 'threshold', 'keyId', 'tag'] as const satisfies readonly (keyof AlertRuleSet)[]
+
+const isSame = (rule: AlertRuleSet, before: WatchedRule | undefined): boolean =>
+  before !== undefined &&
+  settings.every((name) => rule[name] === before[name]) &&
+  rule.destinations.join() === before.destinations.join()
+
+/** A repeated command adds nothing: several schedulers raise one alert. */
+export const decideAlerts = (
+  command: AlertCommand,
+  { workspaceId, alertRules }: WalletDraft,
+): { readonly facts: readonly AlertFact[] } => {
+  switch (command.type) {
+    case 'SetAlertRule':
+      return {
+        facts: isSame(command.rule, alertRules.get(command.rule.rule))
+          ? []
+          : [{ type: 'AlertRuleSet', data: command.rule }],
+      }
+    case 'RemoveAlertRule': {
+      const { rule } = command
+      return { facts: alertRules.has(rule) ? [{ type: 'AlertRuleRemoved', data: { workspaceId, rule } }] : [] }
+    }
+    case 'RaiseAlert': {
+      const rule = alertRules.get(command.alert.rule)
+      const isRaised = rule?.alerts.some(({ alertId }) => alertId === command.alert.alertId)
+      return { facts: isRaised === false ? [{ type: 'AlertRaised', data: command.alert }] : [] }
+    }
+    case 'ConfirmAlert': {
+      const { rule, alertId, destination } = command
+      const alert = alertRules.get(rule)?.alerts.find((each) => each.alertId === alertId)
+      if (alert === undefined || alert.deliveredTo.includes(destination)) return { facts: [] }
+      return { facts: [{ type: 'AlertDelivered', data: { workspaceId, alertId, rule, destination } }] }
+    }
+  }
+}

@@ -1,0 +1,203 @@
+import { measureRules } from '../../domain/wallet/alerts.ts'
+import { walletLimits } from '../../domain/wallet/limits.ts'
+import type { AlertRaised } from '../../events/types.ts'
+import type { LedgerTail } from '../../log/ledger-tail.ts'
+import type { WalletCommandHandler } from '../../log/wallet-command-handler.ts'
+import { type HttpClient, HttpFault } from '../../providers/http.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
+import { webhookHeaders } from '../../runtime/webhooks.ts'
+import { waitAtMost } from '../../runtime/within.ts'
+import type { RunningRole } from '../role.ts'
+import { schedulerLimits } from './limits.ts'
+
+type RaisedAlert = ReturnType<typeof measureRules>[number]['rule']['alerts'][number]
+
+interface AlertDestination {
+  /** Signed as Standard Webhooks has it; or whatever takes `{"text": …}`. */
+  readonly type: 'webhook' | 'slack'
+  readonly url: string
+  /** Of a webhook. */
+  readonly secret?: string
+}
+
+interface AlerterParts {
+  readonly destinations: () => ReadonlyMap<string, AlertDestination>
+  readonly http: HttpClient
+  readonly clock: Clock
+  readonly tail: Pick<LedgerTail, 'ledger'>
+  readonly writer: Pick<WalletCommandHandler, 'execute'>
+  readonly logger: Logger
+  /** Default: that of the limits. */
+  readonly tickMs?: number
+}
+
+const units = {
+  spend_day: 'USD were spent in the UTC day',
+  spend_month: 'USD were spent in the UTC month',
+  balance: 'USD is the balance',
+  runway_days: 'days is the runway',
+  error_rate: '% of requests failed in the UTC hour',
+} as const satisfies { readonly [M in RaisedAlert['measure']]: string }
+
+const textOf = ({ workspaceId, keyId, tag, rule, measure, threshold, figure, period }: RaisedAlert): string => {
+  const of = keyId === undefined ? '' : ` (key ${keyId})`
+  const tagged = tag === undefined ? '' : ` (tag ${tag})`
+  return `${workspaceId}${of}${tagged}: ${figure} ${units[measure]} ${period}; the threshold of ${rule} is ${threshold}.`
+}
+
+const webhookBody = ({
+  destinations,
+  deliveredTo,
+  workspaceId,
+  alertId,
+  keyId,
+  tag,
+  raisedAt,
+  ...alert
+}: RaisedAlert) =>
+  JSON.stringify({
+    type: 'alert.raised',
+    timestamp: raisedAt,
+    data: { id: alertId, workspace: workspaceId, ...alert, key_id: keyId ?? null, tag: tag ?? null },
+  })
+
+const contentOf = (
+  { type, secret = '' }: AlertDestination,
+  alert: RaisedAlert,
+  nowMs: number,
+): { readonly body: string; readonly headers: Readonly<Record<string, string>> } => {
+  if (type === 'slack')
+    return { body: JSON.stringify({ text: textOf(alert) }), headers: { 'content-type': 'application/json' } }
+  const body = webhookBody(alert)
+  return { body, headers: webhookHeaders(secret, alert.alertId, nowMs, body) }
+}
+
+/** Null once it is accepted, else why it is not, without the address: its owner may have put a secret in it. */
+const sendAlert = async (
+  { destinations, http, clock }: AlerterParts,
+  name: string,
+  alert: RaisedAlert,
+  signal: AbortSignal,
+): Promise<string | null> => {
+  const destination = destinations().get(name)
+  if (destination === undefined) return 'it is not configured'
+  try {
+    const response = await http.request({
+      url: destination.url,
+      method: 'POST',
+      ...contentOf(destination, alert, clock()),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(schedulerLimits.alertSendMs)]),
+      firstByteTimeoutMs: schedulerLimits.alertSendMs,
+    })
+    response.discard()
+    return response.status >= 200 && response.status < 300 ? null : `status ${response.status}`
+  } catch (fault) {
+    return fault instanceof HttpFault ? fault.kind : 'it cannot be sent'
+  }
+}
+
+/** Of one alert to one destination. */
+interface Delivery {
+  tries: number
+  nextMs: number
+  isOver: boolean
+}
+
+const retryDelayMs = (tries: number): number =>
+  Math.min(schedulerLimits.alertRetryMaxMs, schedulerLimits.alertRetryMs * 2 ** (tries - 1))
+
+/**
+ * Raises alerts of rules in the log, once however many schedulers there are, and sends what the log does not have as delivered:
+ * the process that raised one at once, others when that has had its time. So one is sent again, with its id, where a process
+ * ends between a delivery and its record.
+ */
+export class Alerter implements RunningRole {
+  readonly #parts: AlerterParts
+  readonly #deliveries = new Map<string, Delivery>()
+  readonly #own = new Set<string>()
+  readonly #sending = new Set<Promise<void>>()
+  readonly #giveUp = new AbortController()
+  readonly #warning: ThrottledWarning
+  readonly #timer: NodeJS.Timeout
+  #working: Promise<void> | null = null
+
+  constructor(parts: AlerterParts) {
+    this.#parts = parts
+    this.#warning = new ThrottledWarning(parts.logger)
+    this.#timer = setInterval(() => {
+      this.#working ??= this.#work().finally(() => {
+        this.#working = null
+      })
+    }, parts.tickMs ?? schedulerLimits.alertTickMs)
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#giveUp.abort()
+    await waitAtMost(Promise.all([this.#working, ...this.#sending]), schedulerLimits.schedulerStopMs)
+  }
+
+  async #work(): Promise<void> {
+    const { tail, clock } = this.#parts
+    try {
+      const watched = [...tail.ledger.wallets.values()].filter(({ alertRules }) => alertRules.size > 0)
+      const open = new Set<string>()
+      for (const wallet of watched) {
+        for (const { due } of measureRules(wallet, clock())) if (due !== null) await this.#raise(due)
+        for (const { alerts } of wallet.alertRules.values()) for (const alert of alerts) this.#sendTo(alert, open)
+      }
+      for (const known of [this.#deliveries, this.#own])
+        for (const id of known.keys()) if (!open.has(id)) known.delete(id)
+      this.#warning.clear('scheduler.available', {})
+    } catch (fault) {
+      this.#warning.raise('scheduler.unavailable', { fault })
+    }
+  }
+
+  async #raise(alert: AlertRaised): Promise<void> {
+    const { writer, logger } = this.#parts
+    const { workspaceId, alertId, measure, figure, threshold } = alert
+    const outcome = await writer.execute(workspaceId, { type: 'RaiseAlert', alert })
+    if (!('facts' in outcome) || outcome.facts.length === 0) return
+    this.#own.add(alertId)
+    logger.log('alert.raised', { workspaceId, alertId, measure, figure, threshold })
+  }
+
+  #sendTo(alert: RaisedAlert, open: Set<string>): void {
+    const nowMs = this.#parts.clock()
+    for (const destination of alert.destinations) {
+      if (alert.deliveredTo.includes(destination)) continue
+      const id = `${alert.alertId} ${destination}`
+      open.add(id).add(alert.alertId)
+      const delivery = this.#deliveries.get(id) ?? { tries: 0, nextMs: this.#firstTryMs(alert), isOver: false }
+      this.#deliveries.set(id, delivery)
+      if (delivery.isOver || nowMs < delivery.nextMs) continue
+      delivery.nextMs = Number.POSITIVE_INFINITY
+      const sending = this.#deliver(alert, destination, delivery).finally(() => this.#sending.delete(sending))
+      this.#sending.add(sending)
+    }
+  }
+
+  #firstTryMs({ alertId, raisedAt }: RaisedAlert): number {
+    return this.#own.has(alertId) ? 0 : Date.parse(raisedAt) + schedulerLimits.alertTakeoverMs
+  }
+
+  async #deliver(alert: RaisedAlert, destination: string, delivery: Delivery): Promise<void> {
+    const { writer, clock, logger } = this.#parts
+    const { workspaceId, alertId, rule } = alert
+    const named = { workspaceId, alertId, destination }
+    const reason = await sendAlert(this.#parts, destination, alert, this.#giveUp.signal)
+    delivery.tries += 1
+    if (reason === null) {
+      await writer.execute(workspaceId, { type: 'ConfirmAlert', rule, alertId, destination })
+      logger.log('alert.delivered', named)
+      return
+    }
+    delivery.nextMs = clock() + retryDelayMs(delivery.tries)
+    delivery.isOver = clock() - Date.parse(alert.raisedAt) > walletLimits.alertTriesMs
+    if (delivery.isOver) logger.log('alert.given_up', named)
+    else if (!this.#giveUp.signal.aborted) logger.log('alert.delivery_failed', { ...named, reason })
+  }
+}

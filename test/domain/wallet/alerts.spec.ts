@@ -1,0 +1,139 @@
+import t from 'tap'
+import { applyFrame, findOrCreateWallet, initialLedger } from '../../../src/domain/ledger/ledger.ts'
+import { measureRules } from '../../../src/domain/wallet/alerts.ts'
+import { decideWallet } from '../../../src/domain/wallet/decide.ts'
+import { draftWallet } from '../../../src/domain/wallet/wallet.ts'
+import type { Fact } from '../../../src/events/envelope.ts'
+import type { AlertRaised, AlertRuleSet } from '../../../src/events/types.ts'
+import {
+  adjusted,
+  credited,
+  failed,
+  keyIssued,
+  opened,
+  routed,
+  used,
+  workspaceId,
+} from '../../roles/projector/facts.ts'
+import { MemoryLog } from '../../support/memory-log.ts'
+
+/** A ledger that has what is said, at the times at which it is. */
+const start = () => {
+  let time = '2026-11-27T18:00:00.000Z'
+  const log = new MemoryLog({ timeOf: () => time, checksSchemas: true })
+  const ledger = initialLedger()
+  const say = async (at: string, ...facts: readonly Fact[]) => {
+    time = at
+    for (const fact of facts) {
+      await log.append([fact])
+      applyFrame(ledger, log.frames.at(-1)!)
+    }
+  }
+  const ask = (id: string, total: string, tags: Record<string, string> = {}, keyId = 'key-1'): readonly Fact[] => [
+    routed(id, { tags, keyId, allowanceId: null }),
+    used(id, { total, keyId }),
+  ]
+  const wallet = () => findOrCreateWallet(ledger, workspaceId)
+  const at = (instant: string) =>
+    Object.fromEntries(measureRules(wallet(), Date.parse(instant)).map(({ rule, ...rest }) => [rule.rule, rest]))
+  return { say, ask, wallet, at }
+}
+
+const ruleSet = (rule: string, more: Partial<AlertRuleSet> & Pick<AlertRuleSet, 'measure' | 'threshold'>): Fact => ({
+  type: 'AlertRuleSet',
+  data: { workspaceId, rule, destinations: ['ops'], ...more },
+})
+const raised = (data: AlertRaised | null | undefined): Fact => ({ type: 'AlertRaised', data: data! })
+
+t.test('spend of a workspace, a key and a tag is that of the UTC day and month', async (t) => {
+  const { say, ask, at } = start()
+  await say('2026-11-26T23:00:00.000Z', opened(), credited('c-1'), keyIssued('key-1'), keyIssued('key-2'))
+  await say('2026-11-26T23:30:00.000Z', ...ask('r-1', '1'))
+  await say(
+    '2026-11-27T10:00:00.000Z',
+    ruleSet('day', { measure: 'spend_day', threshold: '2' }),
+    ruleSet('month', { measure: 'spend_month', threshold: '100' }),
+    ruleSet('key', { measure: 'spend_day', threshold: '2', keyId: 'key-2' }),
+    ruleSet('tag', { measure: 'spend_month', threshold: '0.5', tag: 'team=search' }),
+    ...ask('r-2', '1.5', { team: 'search' }),
+    ...ask('r-3', '0.5', { team: 'ads' }, 'key-2'),
+  )
+  t.match(at('2026-11-27T10:00:01Z'), {
+    day: { figure: '2', due: { alertId: 'acme:day:2026-11-27:2', period: '2026-11-27', figure: '2' } },
+    month: { figure: '3', due: null },
+    key: { figure: '0.5', due: null },
+    tag: { figure: '1.5', due: { period: '2026-11', tag: 'team=search' } },
+  })
+  t.match(at('2026-12-01T00:00:00Z'), {
+    day: { figure: '0' },
+    month: { figure: '0' },
+    key: { figure: '0' },
+    tag: { figure: '0' },
+  })
+})
+
+t.test('the balance, and how long what is available lasts', async (t) => {
+  const { say, ask, at } = start()
+  await say(
+    '2026-11-01T00:00:00.000Z',
+    opened(workspaceId, '0'),
+    credited('c-1', '10'),
+    ruleSet('balance', { measure: 'balance', threshold: '5' }),
+    ruleSet('runway', { measure: 'runway_days', threshold: '3' }),
+    ...ask('r-1', '4'),
+  )
+  t.match(at('2026-11-01T23:59:59Z'), { balance: { figure: '6', due: null }, runway: { figure: null, due: null } })
+  t.match(at('2026-11-03T00:00:00Z'), { runway: { figure: '3', due: { period: '2026-11-03' } } }, '2 a day')
+  await say('2026-11-03T00:00:00.000Z', adjusted('a-1', '-1'))
+  t.match(at('2026-11-03T00:00:00Z'), { balance: { due: { figure: '5', threshold: '5' } } })
+})
+
+t.test('the error rate is that of an hour with enough requests', async (t) => {
+  const { say, ask, at } = start()
+  const failing = (id: string, status: number): readonly Fact[] => [
+    routed(id, { allowanceId: null }),
+    failed(id, { status }),
+  ]
+  const served = Array.from({ length: 17 }, (_, place) => ask(`ok-${place}`, '0')).flat()
+  await say(
+    '2026-11-27T18:10:00.000Z',
+    opened(),
+    ruleSet('errors', { measure: 'error_rate', threshold: '5' }),
+    ...served,
+    ...failing('bad-1', 502),
+  )
+  t.match(at('2026-11-27T18:59:59Z'), { errors: { figure: null } })
+  await say('2026-11-27T18:20:00.000Z', ...failing('bad-2', 400), ...failing('bad-3', 504))
+  t.match(at('2026-11-27T18:59:59Z'), { errors: { figure: '10', due: { period: '2026-11-27T18' } } })
+  t.match(at('2026-11-27T19:00:00Z'), { errors: { figure: null } })
+})
+
+t.test('an alert is raised once in its period and for each threshold, and kept until it is delivered', async (t) => {
+  const { say, ask, at, wallet } = start()
+  const rule = { measure: 'spend_day', threshold: '1' } as const
+  await say('2026-11-27T10:00:00.000Z', opened(), credited('c-1'), ruleSet('day', rule), ...ask('r-1', '3'))
+  const { due } = at('2026-11-27T10:00:00Z')['day']!
+  const raise = { type: 'RaiseAlert', alert: due! } as const
+  t.match(decideWallet(raise, draftWallet(wallet())), { facts: [{ type: 'AlertRaised' }] })
+  await say('2026-11-27T10:00:01.000Z', raised(due))
+  t.same(decideWallet(raise, draftWallet(wallet())), { facts: [] })
+  t.equal(at('2026-11-27T10:00:02Z')['day']?.due, null)
+  await say('2026-11-27T10:00:02.000Z', ruleSet('day', { ...rule, threshold: '2' }))
+  t.match(at('2026-11-27T10:00:02Z'), { day: { due: { threshold: '2' } } })
+  await say('2026-11-28T09:00:00.000Z', ...ask('r-2', '2'))
+  await say('2026-11-28T09:00:00.000Z', raised(at('2026-11-28T09:00:00Z')['day']?.due))
+  const ids = () =>
+    wallet()
+      .alertRules.get('day')
+      ?.alerts.map(({ alertId }) => alertId)
+  t.same(ids(), ['acme:day:2026-11-27:1', 'acme:day:2026-11-28:2'])
+  const delivered = (alertId: string): Fact => ({
+    type: 'AlertDelivered',
+    data: { workspaceId, rule: 'day', alertId, destination: 'ops' },
+  })
+  await say('2026-11-28T09:00:01.000Z', ...ids()!.map(delivered))
+  t.same(ids(), ['acme:day:2026-11-28:2'], 'the last one is shown')
+  await say('2026-11-28T09:00:02.000Z', { type: 'AlertRuleRemoved', data: { workspaceId, rule: 'day' } })
+  t.equal(wallet().alertRules.size, 0)
+  t.same(decideWallet(raise, draftWallet(wallet())), { facts: [] }, 'nothing is raised by a rule that is gone')
+})
