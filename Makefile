@@ -10,7 +10,7 @@ PROGRAM_BUNDLE := $(CURDIR)/node_modules/.cache/program
 PEERS := out/peers
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check package package-test deploy-check spelling site leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-peers bench-all generate clients matrix chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness upgrade-test structure request-path journals month
+.PHONY: help run test check package package-test deploy-check spelling site leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-peers bench-scale bench-all generate clients matrix chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness upgrade-test structure request-path journals month
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -95,6 +95,9 @@ attacks: node_modules/.installed ## Attack with a tenth of a core, beside a neig
 
 stops: node_modules/.installed ## The longest turn of the event loop for the largest bodies that are accepted, at most 60 ms on a quiet machine: STOPS_ROUNDS (3), STOPS_ONLY of those whose name has it
 	tap --timeout=1200 test/stops/main.ts $(ARGS)
+
+bench-scale: node_modules/.installed ## Fit the cost model of docs/scale.md, predict a configuration, run it and compare: ARGS='--workers 4 --connections 128'
+	node test/bench/scale/main.ts $(ARGS)
 
 bench-all: node_modules/.installed ## Every bench one after another, and all that they found in bench-results.json
 	node test/bench/all.ts $(ARGS)

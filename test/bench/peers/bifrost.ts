@@ -73,4 +73,5 @@ export const bifrost: Peer = {
   readyPath: '/health',
   asked: async () => ({ key: virtualKey, model: `openai/${answeredModel}` }),
   billsQuery: `select count(*) as bills, sum(cost::numeric) as usd from logs where status = 'success'`,
+  admittedQuery: 'select sum(current_usage::numeric) as usd from governance_budgets',
 }

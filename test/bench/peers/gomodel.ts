@@ -48,4 +48,5 @@ export const gomodel: Peer = {
   readyPath: '/health',
   asked: async () => ({ key: masterKey, model: `openai/${answeredModel}` }),
   billsQuery: 'select count(*) as bills, sum(total_cost::numeric) as usd from usage',
+  admittedQuery: null,
 }

@@ -25,6 +25,8 @@ slug = "bench"
 name = "bench"
 [auth.bootstrap.initial_api_key]
 name = "bench"
+[features.model_catalog]
+enabled = false
 [limits.rate_limits]
 requests_per_minute = ${unlimited}
 tokens_per_minute = ${unlimited}
@@ -64,9 +66,10 @@ export const hadrian: Peer = {
   asked: async ({ installed, folder }) => {
     const words = ['--config', join(folder, configFile), 'bootstrap']
     const { stdout, stderr } = await promisify(execFile)(join(installed, 'hadrian'), words, { cwd: folder })
-    const key = /\bgw_\w+/.exec(stdout + stderr)?.[0]
+    const key = /\bgw_[\w-]+/.exec(stdout + stderr)?.[0]
     if (key === undefined) throw new Error(`hadrian has made no key:\n${stdout}${stderr}`)
     return { key, model: `mock/${answeredModel}`, prefix: '/api' }
   },
   billsQuery: `select count(*) as bills, sum(cost_microcents) / ${unitsOfUsd}::numeric as usd from usage_records`,
+  admittedQuery: null,
 }

@@ -42,4 +42,5 @@ export const litellm: Peer = {
   readyPath: '/health/liveliness',
   asked: async () => ({ key: masterKey, model: benchModel }),
   billsQuery: null,
+  admittedQuery: null,
 }

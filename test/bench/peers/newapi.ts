@@ -74,4 +74,5 @@ export const newapi: Peer = {
   readyPath: '/api/status',
   asked: async () => ({ key: `sk-${key}`, model: answeredModel }),
   billsQuery: `select count(*) as bills, sum(quota) / ${unitsOfUsd}::numeric as usd from logs where type = 2`,
+  admittedQuery: `select sum(used_quota) / ${unitsOfUsd}::numeric as usd from tokens`,
 }

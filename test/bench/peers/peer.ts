@@ -40,6 +40,8 @@ export interface Peer {
   asked(place: Place): Promise<Asked>
   /** A query of two columns: bills, and their sum in USD; null where it keeps none. */
   readonly billsQuery: string | null
+  /** A query of one column: USD that the limit which admits requests has counted; null where none can be read. */
+  readonly admittedQuery: string | null
 }
 
 /** USD of a million tokens, as `price.ts` has them. */

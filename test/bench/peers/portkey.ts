@@ -32,4 +32,5 @@ export const portkey: Peer = {
     headers: ['x-portkey-provider: openai', `x-portkey-custom-host: ${upstreamUrl}/v1`],
   }),
   billsQuery: null,
+  admittedQuery: null,
 }

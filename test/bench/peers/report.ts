@@ -1,5 +1,6 @@
 import { formatUsd } from '../../../src/domain/money.ts'
 import { megabytes, table, whole } from '../table.ts'
+import type { Bills } from './systems.ts'
 
 /** The medians of all rounds of one load on one system. */
 export interface Row {
@@ -41,7 +42,7 @@ export interface Audited {
   readonly answered: number
   readonly expectedPicos: bigint
   /** Null where it keeps none. */
-  readonly bills: { readonly count: number; readonly picos: bigint } | null
+  readonly bills: Bills | null
 }
 
 const hundredth = 10_000n
@@ -52,11 +53,11 @@ const percent = (part: bigint, of: bigint): string =>
 
 export const auditTable = (audited: readonly Audited[]): string =>
   table(
-    ['', 'upstream counted', 'bills', 'lost', 'count × price', 'billed', 'off by'],
+    ['', 'upstream counted', 'bills', 'lost', 'count × price', 'billed', 'off by', 'its limit counted'],
     audited.map(({ name, answered, expectedPicos, bills }) => {
       const counted = [name, whole(answered)]
       const expected = `$${formatUsd(expectedPicos)}`
-      if (bills === null) return [...counted, 'none', '', expected, 'none', '']
+      if (bills === null) return [...counted, 'none', '', expected, 'none', '', '']
       const lost = answered - bills.count
       const off = bills.picos - expectedPicos
       return [
@@ -66,6 +67,7 @@ export const auditTable = (audited: readonly Audited[]): string =>
         expected,
         `$${formatUsd(bills.picos)}`,
         `$${formatUsd(off)}${percent(off, expectedPicos)}`,
+        bills.admittedPicos === null ? '' : `$${formatUsd(bills.admittedPicos)}`,
       ]
     }),
     1,

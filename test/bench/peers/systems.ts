@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { startGateway } from '../gateway.ts'
-import { install } from '../installation.ts'
+import { install, payer } from '../installation.ts'
 import { openBooks } from '../ledger.ts'
 import type { Load } from '../load.ts'
 import { benchModel } from '../price.ts'
@@ -11,10 +11,12 @@ import { temporaryFolder } from '../run.ts'
 import type { Peer } from './peer.ts'
 import { startPeer } from './start.ts'
 
-interface Bills {
+export interface Bills {
   readonly count: number
   /** Their sum, 1e-12 USD. */
   readonly picos: bigint
+  /** What the limit that admits requests has counted; null where it cannot be read. */
+  readonly admittedPicos: bigint | null
 }
 
 export interface System {
@@ -70,19 +72,24 @@ export const startOurs = async (
       return {
         count: bills.reduce((sum, { count }) => sum + count, 0),
         picos: bills.reduce((sum, { picos }) => sum + picos, 0n),
+        admittedPicos: await books.chargedPicos(payer),
       }
     },
   }
 }
 
-const readBills = async (databaseUrl: string, query: string): Promise<Bills> => {
+const readBills = async (databaseUrl: string, bills: string, admitted: string | null): Promise<Bills> => {
   const client = new pg.Client({ connectionString: databaseUrl })
+  const rowOf = async (columns: string, query: string): Promise<Record<'bills' | 'picos', string>> => {
+    const picos = 'coalesce(round(usd * 1e12), 0)::text as picos'
+    const { rows } = await client.query(`select ${columns} ${picos} from (${query}) as found`)
+    return rows[0]!
+  }
   await client.connect()
   try {
-    const { rows } = await client.query<{ bills: string; picos: string }>(
-      `select bills::text, coalesce(round(usd * 1e12), 0)::text as picos from (${query}) as all_bills`,
-    )
-    return { count: Number(rows[0]!.bills), picos: BigInt(rows[0]!.picos) }
+    const billed = await rowOf('bills::text,', bills)
+    const admittedPicos = admitted === null ? null : BigInt((await rowOf('', admitted)).picos)
+    return { count: Number(billed.bills), picos: BigInt(billed.picos), admittedPicos }
   } finally {
     await client.end()
   }
@@ -95,7 +102,7 @@ export const startTheirs = async (
   parent: string,
   stack: AsyncDisposableStack,
 ): Promise<System> => {
-  const { name, billsQuery } = peer
+  const { name, billsQuery, admittedQuery } = peer
   const folder = await temporaryFolder(parent, stack)
   const { place, asked, pids } = await startPeer(
     peer,
@@ -109,6 +116,6 @@ export const startTheirs = async (
     address: { url: `http://127.0.0.1:${place.port}${prefix}`, ...words },
     ...figures,
     settled: () => untilQuiet(figures.cpuMicros),
-    bills: billsQuery === null ? null : () => readBills(place.databaseUrl, billsQuery),
+    bills: billsQuery === null ? null : () => readBills(place.databaseUrl, billsQuery, admittedQuery),
   }
 }
