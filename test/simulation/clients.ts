@@ -47,11 +47,12 @@ export interface SimRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: object
   readonly leavesAfter: number | null
+  readonly leavesAfterMs?: number | undefined
 }
 
 /** On a connection of its own. Resolves with what came, null where no head did. */
 export const exchange = (network: Network, port: number, request: SimRequest): Promise<SimResponse | null> => {
-  const { method, path, headers, body, leavesAfter } = request
+  const { method, path, headers, body, leavesAfter, leavesAfterMs = patienceMs } = request
   const text = JSON.stringify(body)
   const all = { host: 'gateway', connection: 'close', 'content-type': 'application/json', ...headers }
   const lines = Object.entries({ ...all, 'content-length': String(Buffer.byteLength(text)) })
@@ -60,7 +61,7 @@ export const exchange = (network: Network, port: number, request: SimRequest): P
   const head = `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}`).join('\r\n')}`
   socket.write(Buffer.from(`${head}${headEnd}${text}`))
   return new Promise((resolve) => {
-    const patience = setTimeout(() => socket.destroy(), patienceMs)
+    const patience = setTimeout(() => socket.destroy(), leavesAfterMs)
     socket.onData = (bytes) => {
       received += bytes.toString('latin1')
       if (leavesAfter !== null && received.length > leavesAfter) socket.destroy()

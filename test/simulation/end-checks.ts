@@ -3,6 +3,7 @@ import { parseUsd } from '../../src/domain/money.ts'
 import { balancePicos } from '../../src/domain/wallet/wallet.ts'
 import { BatchAccumulator } from '../../src/roles/projector/batch-accumulator.ts'
 import type { SimResponse } from './clients.ts'
+import { keyedTag } from './hosts.ts'
 import type { Observer } from './observer.ts'
 import type { ChatAction } from './plan.ts'
 import type { SimProcess } from './process.ts'
@@ -195,14 +196,14 @@ export class EndChecks {
         paid.set(outputTotal, (paid.get(outputTotal) ?? 0) + 1)
       }
     for (const [number, count] of paid) if (count > 1) this.#violate(`request ${number} was paid for ${count} times`)
-    const charged = new Map<number, Set<string>>()
-    for (const { action, response } of this.#parts.journal) {
-      const requestId = response?.headers.get('x-request-id') ?? ''
-      if (!action.isRepeatable || !this.#isCharged(requestId)) continue
-      charged.set(action.number, (charged.get(action.number) ?? new Set()).add(requestId))
+    const charged = new Map<string, string>()
+    for (const [requestId, { routed }] of this.#parts.observer.requests) {
+      const number = routed?.data.tags?.[keyedTag]
+      if (number === undefined || !this.#isCharged(requestId)) continue
+      const first = charged.get(number)
+      if (first !== undefined) this.#violate(`request ${number} was charged as ${first} and ${requestId}`)
+      charged.set(number, requestId)
     }
-    for (const [number, ids] of charged)
-      if (ids.size > 1) this.#violate(`request ${number} was charged as ${[...ids].join(' and ')}`)
   }
 
   #isCharged(requestId: string): boolean {

@@ -71,6 +71,8 @@ const pollerBounds = {
 } as const
 
 export const logName = 'GATEWAY'
+/** Of requests with an idempotency key: their number, by which the log shows which of them are one. */
+export const keyedTag = 'number'
 
 const providers: ReadonlyMap<string, Provider> = new Map(
   ['openai', 'grok'].map((name) => [
@@ -307,6 +309,7 @@ const startSimEdge = async (
     verifiers: [],
     taskQueue: queues.tasks,
     callbacks: false,
+    tagNames: [keyedTag],
     taskDeadlineMs: simBounds.taskDeadlineMs,
     requestsPerMinute: () => null,
     requestDeadlineMs: simBounds.requestDeadlineMs,

@@ -32,6 +32,8 @@ export interface ChatAction {
   readonly attempts: readonly AttemptMode[]
   /** Bytes of the response after which the client leaves. */
   readonly leavesAfter: number | null
+  /** Milliseconds after its request, when it may have no byte yet; absent: it stays. */
+  readonly leavesAfterMs?: number
   /** Requests with the same number are repeats under one idempotency key. */
   readonly isRepeatable: boolean
 }
@@ -124,6 +126,9 @@ const actionsOfFault = 33
 const calmEvery = 8
 /** In every sixteenth packets alone are lost, which are sent again; in another as many proxies die unnoticed, too. */
 const lossyEvery = 16
+/** Bytes of an answer, and how many come in a millisecond. */
+const leavesAfterMax = 1_500
+const leavesBytesOfMs = 10
 /** An operator or a client that had no answer. */
 const retryWithinMs = 25_000
 
@@ -139,6 +144,13 @@ const modes: readonly (readonly [AttemptMode, number])[] = [
   ['contradicts_usage', 2],
 ]
 
+/** Most leave after some bytes, every fourth after some time. */
+const drawLeave = (random: Random): Pick<ChatAction, 'leavesAfter' | 'leavesAfterMs'> => {
+  const drawn = random() < 0.08 ? drawWhole(random, leavesAfterMax) : null
+  if (drawn === null || drawn % 4 > 0) return { leavesAfter: drawn }
+  return { leavesAfter: null, leavesAfterMs: drawn / leavesBytesOfMs }
+}
+
 const chat = (random: Random, number: number): ChatAction => ({
   type: 'chat',
   workspace: drawWhole(random, workspacesCount),
@@ -149,7 +161,7 @@ const chat = (random: Random, number: number): ChatAction => ({
   stream: random() < 0.5,
   router: random() < 0.3,
   attempts: [drawWeighted(random, modes), drawWeighted(random, modes)],
-  leavesAfter: random() < 0.08 ? drawWhole(random, 1_500) : null,
+  ...drawLeave(random),
   isRepeatable: random() < 0.15,
 })
 
@@ -248,9 +260,10 @@ const makeActions = (random: Random, count: number, everyMs: number): readonly A
     }
     const what = chat(random, number)
     actions.push({ atMs, what })
+    const { leavesAfterMs: _, ...staying } = what
     if (what.isRepeatable)
       for (let repeat = drawWhole(random, 3); repeat > 0; repeat -= 1)
-        actions.push({ atMs: atMs + random() * retryWithinMs, what: { ...what, leavesAfter: null } })
+        actions.push({ atMs: atMs + random() * retryWithinMs, what: { ...staying, leavesAfter: null } })
   }
   return actions.toSorted((one, other) => one.atMs - other.atMs)
 }

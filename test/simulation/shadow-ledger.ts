@@ -32,6 +32,7 @@ export class ShadowLedger {
   readonly #routed = new Map<string, EventOf<'RequestRouted'>>()
   /** Of the running period of each subscription. */
   readonly #periodEnds = new Map<string, string>()
+  readonly #cancelled = new Set<string>()
   readonly #closings = new Map<string, Closing>()
   /** Of a key that took another's place, the first of them. */
   readonly #firstKeys = new Map<string, string>()
@@ -93,6 +94,9 @@ export class ShadowLedger {
         break
       case 'PlanRenewed':
         this.#renew(event)
+        break
+      case 'PlanCancelled':
+        this.#cancelled.add(event.data.subscriptionId)
         break
       case 'PlanEnded':
         this.#periodEnds.delete(event.data.subscriptionId)
@@ -198,6 +202,7 @@ export class ShadowLedger {
   /** A period begins where the one before ends, once. */
   #renew({ time, data }: EventOf<'PlanRenewed'>): void {
     const { workspaceId, subscriptionId, price, includedCredit, startsAt, expiresAt } = data
+    if (this.#cancelled.has(subscriptionId)) this.#onViolation(`${subscriptionId} was cancelled, and is renewed`)
     if (time < startsAt) this.#onViolation(`${subscriptionId} was renewed at ${time}, before ${startsAt}`)
     if (this.#periodEnds.get(subscriptionId) !== startsAt) return
     this.#periodEnds.set(subscriptionId, expiresAt)

@@ -13,7 +13,7 @@ import { adminRequest } from './admin-requests.ts'
 import { audit } from './auditor.ts'
 import { exchange, type SimResponse } from './clients.ts'
 import { checkRows, EndChecks, type JournalEntry } from './end-checks.ts'
-import { type HostKind, type HostParts, hostStarters, logName, SimHeadStore, type Start } from './hosts.ts'
+import { type HostKind, type HostParts, hostStarters, keyedTag, logName, SimHeadStore, type Start } from './hosts.ts'
 import { type IssuedKey, SimKeys } from './keys.ts'
 import { Observer } from './observer.ts'
 import { openAccounts, runCommand } from './operator.ts'
@@ -541,7 +541,7 @@ class World {
   }
 
   async #chat(action: ChatAction, edge: SimProcess, port: number): Promise<void> {
-    const { number, stream, router, isRepeatable, leavesAfter, maxTokens } = action
+    const { number, stream, router, isRepeatable, leavesAfter, leavesAfterMs, maxTokens } = action
     const { secret, keyId } = this.#keyOf(action)
     const beganMs = this.#simulator.time.nowMs
     const response = await exchange(this.#simulator.network, port, {
@@ -549,7 +549,7 @@ class World {
       path: '/v1/chat/completions',
       headers: {
         authorization: `Bearer ${secret}`,
-        ...(isRepeatable ? { 'idempotency-key': `key-${number}` } : {}),
+        ...(isRepeatable ? { 'idempotency-key': `key-${number}`, 'x-gateway-tags': `${keyedTag}=${number}` } : {}),
       },
       body: {
         model: router ? 'gateway/auto' : 'openai/plain',
@@ -557,7 +557,7 @@ class World {
         max_tokens: maxTokens,
         stream,
       },
-      leavesAfter,
+      ...{ leavesAfter, leavesAfterMs },
     })
     const status = response?.status ?? 0
     this.#note(
@@ -575,11 +575,12 @@ class World {
 
   /** Without faults of the world the gateway has none: what a provider does is all that a request may fail for. */
   #checkServed(action: ChatAction, response: SimResponse | null, tookMs: number): void {
-    const { number, leavesAfter, router, attempts } = action
+    const { number, leavesAfter, leavesAfterMs, router, attempts } = action
     const status = response?.status ?? 0
-    const isLeft = leavesAfter !== null && status === 0
+    const leaves = leavesAfter !== null || leavesAfterMs !== undefined
+    const isLeft = leaves && status === 0
     // Before the first byte the next candidate is tried.
-    if (this.#isCalm && router && attempts[1] === 'answers' && !admitted.has(status) && leavesAfter === null)
+    if (this.#isCalm && router && attempts[1] === 'answers' && !admitted.has(status) && !leaves)
       this.violate(`request ${number} ended with ${status}, and its second provider answers`)
     if (this.#isSwift && tookMs > swiftAnswerMs)
       this.violate(`request ${number} took ${tookMs} ms, and nothing kept it`)

@@ -28,7 +28,7 @@ const mended: readonly PlantedBug[] = [
     'hold-ended-before-its-task-was-known.json',
   ),
   bug(
-    'a vendor that once does not find an ended video is believed',
+    'a vendor that once does not find an ended video is not asked again',
     'roles/video-poller/poll-event.ts',
     'const isLast = state.vendorHasNone ||',
     'const isLast = true ||',
@@ -87,10 +87,11 @@ const bugs: readonly PlantedBug[] = [
     'session.start(Math.max(1, this.#received))',
   ),
   bug(
-    'a follower does not notice silence',
-    `${nats}/pull-session.ts`,
-    'if (this.#outstanding > 0) this.#endSession(`silent',
-    'if (this.#outstanding < 0) this.#endSession(`silent',
+    'a cancelled plan is renewed',
+    'domain/wallet/decide-plan.ts',
+    "if (!current.renews) return { facts: [endOf(current, 'expired')] }",
+    '',
+    'a-cancelled-plan-ends.json',
   ),
   bug(
     'a queued frame is forgotten when another is in flight',
