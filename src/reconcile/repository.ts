@@ -136,7 +136,7 @@ export interface ReconcileRepository {
   hasTimeZone(timezone: string): Promise<boolean>
   storeRows(rows: readonly InvoiceRow[]): Promise<void>
   /**
-   * Gives each row with an upstream request id the request that the provider served under it in the period, or on the
+   * Gives each row with an id of the provider the request or task that it served under it in the period, or on the
    * day before or after; other rows keep theirs. Yields the rows for which there are several.
    */
   matchUpstreamIds(period: InvoicePeriod): AsyncIterable<readonly AmbiguousRow[]>

@@ -309,6 +309,13 @@ t.test('units are compared that have as many decimals as are charged', async (t)
   t.same(foundIn(await compareUnits(units)), {})
   const { findings } = await compareUnits('5')
   t.match(findings, [{ class: 'token_drift', id: 'task-1' }])
+  const byVendorId = (vendorId: string) => {
+    const text = `external_task_id,task_id,final_unit_deduction,day\n,${vendorId},${units},${days[0]}\n`
+    return compare('vv', { format: 'vv-deductions' }, text, Math.random, allDays, tables)
+  }
+  t.same(foundIn(await byVendorId('vendor-task-1')), {}, "a row without our id is found by the vendor's")
+  const { findings: foreign } = await byVendorId('task-1')
+  t.match(foreign, [{ class: 'missing_here', upstreamRequestId: 'task-1' }], 'which is never taken for ours')
 })
 
 t.test('a second row of the same request is a bad row in the plain CSV', async (t) => {

@@ -19,7 +19,7 @@ export const createInvoiceRows = `
     rounding numeric not null
   ) on commit drop`
 
-/** Request ids by the provider's own, of those that rows name. */
+/** Ids of requests and tasks by the provider's own, of those that rows name. */
 export const createUpstreamIds = `
   create temporary table upstream_ids (upstream_id text collate "C", request_id text collate "C") on commit drop`
 
@@ -68,9 +68,15 @@ const correctionsOf = (workspaceId: string, id: string): string => `
 
 const bill = `u.workspace_id = r.workspace_id and u.sequence = r.sequence and u.event_index = r.event_index`
 
-/** $5: days before and after the period. */
+/** $5: days before and after the period. A task that has no end may have been invoiced too. */
 export const findUpstreamIds = `
   insert into upstream_ids
+  select t.vendor_task_id, t.task_id
+  from tasks t
+  where t.provider = $1
+    and (t.finished_at is null or t.finished_at >= ${start} - $5::int4 * interval '1 day' and t.finished_at < ${end} + $5::int4 * interval '1 day')
+    and exists (select from invoice_rows i where i.is_upstream_id and i.id = t.vendor_task_id)
+  union
   select distinct attempt ->> 'upstreamRequestId', u.request_id
   from usage_entries u
   join requests r on r.request_id = u.request_id and ${bill}
@@ -127,7 +133,7 @@ const taskColumns = `
 const invoicedTasks = `
   select ${invoicedColumns}, ${taskColumns}, false as at_edge
   from (${invoicedRows}) i
-  left join tasks t on t.task_id = i.id and t.provider = $1
+  left join tasks t on t.task_id = i.id and t.provider = $1 and not i.is_upstream_id
   ${correctionsOf('t.workspace_id', 'i.id')}`
 
 const missingTasks = `
@@ -135,7 +141,7 @@ const missingTasks = `
   from tasks t
   ${correctionsOf('t.workspace_id', 't.task_id')}
   where t.provider = $1 and t.status = 'SUCCESS' and t.finished_at >= ${start} and t.finished_at < ${end}
-    and not exists (select from invoice_rows i where i.id = t.task_id)`
+    and not exists (select from invoice_rows i where i.id = t.task_id and not i.is_upstream_id)`
 
 export const pairs: { readonly [K in SubjectKind]: { readonly invoiced: string; readonly missing: string } } = {
   request: { invoiced: invoicedRequests, missing: missingRequests },

@@ -10,7 +10,7 @@ import {
 } from './format.ts'
 import { keepUngrouped } from './items.ts'
 import { countAt, type Fields, objectAt, RowProblem, textAt, unitsAt } from './record.ts'
-import { videoItem } from './row.ts'
+import { type RowSubject, videoItem } from './row.ts'
 
 const layout: InvoiceLayout = {
   byItem: false,
@@ -18,25 +18,30 @@ const layout: InvoiceLayout = {
   hasQuantities: true,
   groupOf: keepUngrouped,
   mayRepeat: true,
+  hasUpstreamIds: true,
   name: 'vv-deductions',
 }
 
 const deductionColumn = 'final_unit_deduction'
 
-const rowOf = (id: string | null, units: bigint, day: string | null): readonly ReadRow[] => {
-  if (id === null) throw new RowProblem('has neither external_task_id nor task_id')
-  return [
-    {
-      subject: { kind: 'task', id },
-      day,
-      model: null,
-      item: null,
-      quantities: [[videoItem, units]],
-      amountPicos: null,
-      roundingPicos: 0n,
-    },
-  ]
+/** A task that was not submitted with our id has only the vendor's own. */
+const subjectOf = (ourId: string | null, vendorId: string | null): RowSubject => {
+  if (ourId !== null) return { kind: 'task', id: ourId }
+  if (vendorId === null) throw new RowProblem('has neither external_task_id nor task_id')
+  return { kind: 'task', id: vendorId, isUpstreamId: true }
 }
+
+const rowOf = (subject: RowSubject, units: bigint, day: string | null): readonly ReadRow[] => [
+  {
+    subject,
+    day,
+    model: null,
+    item: null,
+    quantities: [[videoItem, units]],
+    amountPicos: null,
+    roundingPicos: 0n,
+  },
+]
 
 const dayOfMs = (ms: bigint | null, dayOf: DayFormatter): string | null => (ms === null ? null : dayOf(Number(ms)))
 
@@ -46,8 +51,8 @@ const taskRows = (fields: Fields, dayOf: DayFormatter): readonly ReadRow[] => {
   const status = textAt(fields, 'task_status')
   if (units === null && status !== null && status !== 'succeed') return []
   if (units === null) throw new RowProblem(`${deductionColumn} is missing`)
-  const id = textAt(objectAt(fields, 'task_info'), 'external_task_id') ?? textAt(fields, 'task_id')
-  return rowOf(id, units, dayOfMs(countAt(fields, 'updated_at') ?? countAt(fields, 'created_at'), dayOf))
+  const subject = subjectOf(textAt(objectAt(fields, 'task_info'), 'external_task_id'), textAt(fields, 'task_id'))
+  return rowOf(subject, units, dayOfMs(countAt(fields, 'updated_at') ?? countAt(fields, 'created_at'), dayOf))
 }
 
 /** Accepts a day, an instant, or milliseconds since the epoch. */
@@ -64,8 +69,8 @@ const lineRows = (fields: Fields, dayOf: DayFormatter): readonly ReadRow[] => {
   const units = unitsAt(fields, deductionColumn)
   if (units === null) throw new RowProblem(`${deductionColumn} is missing`)
   const time = timeColumns.map((name) => textAt(fields, name)).find((text) => text !== null)
-  const id = textAt(fields, 'external_task_id') ?? textAt(fields, 'task_id')
-  return rowOf(id, units, time === undefined ? null : dayOfText(time, dayOf))
+  const subject = subjectOf(textAt(fields, 'external_task_id'), textAt(fields, 'task_id'))
+  return rowOf(subject, units, time === undefined ? null : dayOfText(time, dayOf))
 }
 
 /** The vendor's deductions by task: the pages of its task lists, or a CSV file of the same fields. */

@@ -7,6 +7,7 @@ import t from 'tap'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { creditKey } from '../../../src/domain/wallet/evolve.ts'
 import type { Fact, FactOf } from '../../../src/events/envelope.ts'
+import { findChromium, goTo, openBrowser, openVisitor, signIn, withoutChromium } from '../../dashboard/browser.ts'
 import { sayAt } from '../../dashboard/seed.ts'
 import { adminToken, tablesCaughtUp } from '../../dashboard/world.ts'
 import {
@@ -222,6 +223,20 @@ t.test('closed, its totals are those of the commands, the API, the page and FOCU
     sum([total, corrections, fees].map(parseUsd)),
   )
   t.equal(formatUsd(sum(shown)), expected.get('acme'), 'what the page of a customer reads')
+
+  const chromium = findChromium()
+  if (chromium === null) t.comment(withoutChromium)
+  else {
+    const { page, complaints } = await openVisitor(t, await openBrowser(t, chromium))
+    await signIn(page, gateway.url, adminToken)
+    await goTo(page, 'Months')
+    const cells = page.getByRole('row').filter({ has: page.getByRole('cell', { name: month, exact: true }) })
+    await cells.getByText('Closed', { exact: true }).waitFor()
+    const figures = (await cells.locator('td.number').allTextContents()).slice(0, 3)
+    const picos = figures.map((text) => parseUsd(text.replaceAll(/[^\d.−-]/g, '').replace('−', '-')))
+    t.equal(formatUsd(sum(picos)), total, 'the months on the page')
+    t.same(complaints, [])
+  }
 
   const [head = [], ...focus] = parseCsv((await run('export', 'focus', '--month', month)).out)
   const [cost, owner] = [head.indexOf('BilledCost'), head.indexOf('SubAccountId')]
