@@ -12,6 +12,7 @@ import type {
   PriceResponse,
   ProposalResponse,
   ReportResponse,
+  RouteResponse,
   RouterResponse,
   StandingLimitsResponse,
   UnfinishedResponse,
@@ -53,6 +54,7 @@ export type Period = PeriodResponse
 export type Unfinished = UnfinishedResponse
 export type Alias = AliasResponse
 export type Router = RouterResponse
+export type Route = RouteResponse
 export type Report = ReportResponse
 export type Plan = PlanResponse
 export type Price = PriceResponse

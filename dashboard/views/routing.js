@@ -1,12 +1,14 @@
 // @ts-check
-import { h } from '../dom.js'
-import { words } from '../format.js'
+import { filterForm, h, renewed } from '../dom.js'
+import { shareText, words } from '../format.js'
 import { operationButton } from '../operations.js'
-import { heading, load, section, table } from '../parts.js'
+import { field, heading, load, section, table } from '../parts.js'
 import { readList } from '../session.js'
+import { filterInput } from './spend.js'
 
 /** @typedef {import('../types.d.ts').Alias} Alias */
 /** @typedef {import('../types.d.ts').Router} Router */
+/** @typedef {import('../types.d.ts').Route} Route */
 /** @typedef {import('../session.js').Session} Session */
 
 /** @param {Pick<Router, 'candidates' | 'order'>} router */
@@ -45,6 +47,75 @@ const buttons = (session, { kind, id, isOverride, values }, done) => {
           isDangerous: true,
         })
       : null,
+  )
+}
+
+/** @param {Route} route */
+const routeTables = ({ candidates, skipped, order }) => [
+  table(
+    'Tried in this order',
+    /** @type {import('../parts.js').Column<Route['candidates'][number]>[]} */ ([
+      { name: 'Model', cell: ({ model }) => h('code', {}, model) },
+      { name: 'Provider', cell: ({ provider }) => provider },
+      { name: 'Price', cell: ({ price_version }) => h('code', {}, price_version) },
+      {
+        name: order === 'weighted' ? 'Tried first (drawn)' : 'Tried first',
+        numeric: true,
+        cell: ({ first }) => shareText(first, 1),
+      },
+      { name: 'Cost, USD', numeric: true, cell: ({ cost }) => cost ?? '' },
+    ]),
+    candidates,
+    'None.',
+  ),
+  skipped.length === 0
+    ? null
+    : table(
+        'Skipped',
+        /** @type {import('../parts.js').Column<Route['skipped'][number]>[]} */ ([
+          { name: 'Skipped', cell: ({ model }) => h('code', {}, model) },
+          { name: 'Why', className: 'wrap', cell: ({ message }) => message },
+        ]),
+        skipped,
+        '',
+      ),
+]
+
+/** @param {Session} session @param {AbortSignal} signal */
+const routePreview = (session, signal) => {
+  const fields = {
+    model: filterInput('gateway/auto'),
+    prompt_tokens: h('input', { type: 'number', min: '0', value: '1000' }),
+    output_tokens: h('input', { type: 'number', min: '0', value: '500' }),
+    key: filterInput('any'),
+  }
+  const result = h('div', { class: 'stack' })
+  const nextSignal = renewed(signal)
+  const show = () => {
+    const here = nextSignal()
+    const { model: name, ...query } = Object.fromEntries(
+      Object.entries(fields).map(([member, { value }]) => [member, value.trim()]),
+    )
+    if (!name) return
+    const path = `/admin/v1/routes/${name.split('/').map(encodeURIComponent).join('/')}`
+    void load(
+      result,
+      here,
+      () => session.get(path, query, here),
+      (/** @type {Route} */ route) => routeTables(route),
+    )
+  }
+  for (const input of Object.values(fields)) input.addEventListener('change', show)
+  return section(
+    h('h2', {}, 'Where a request would go'),
+    h('p', { class: 'muted' }, 'Nothing is called. Limits of rates and money are not looked at.'),
+    filterForm(
+      field('Asked for', fields.model),
+      field('Tokens of the prompt', fields.prompt_tokens),
+      field('Tokens of output', fields.output_tokens),
+      field('Key’s id', fields.key),
+    ),
+    result,
   )
 }
 
@@ -138,7 +209,7 @@ export const routing = {
         ),
       ),
     ]
-    root.append(heading('Routing'), body)
+    root.append(heading('Routing'), body, routePreview(session, signal))
     again()
   },
 }

@@ -104,7 +104,10 @@ const renderCommand = ({ path, command }: { path: string; command: Command }): s
 const commandPages: Readonly<Record<string, { readonly title: string; readonly words: readonly string[] }>> = {
   'cli-service': {
     title: 'Commands: the service, prices, routing',
-    words: 'serve servers status doctor provider backup restore sandbox openapi prices alias router'.split(' '),
+    words:
+      'serve servers status doctor provider backup restore sandbox openapi prices alias router route upgrade'.split(
+        ' ',
+      ),
   },
   'cli-customers': {
     title: 'Commands: customers',

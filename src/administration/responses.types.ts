@@ -454,6 +454,56 @@ export type Row = {
 }
 
 /**
+ * Where a request for a model, an alias or a router would go now. Nothing is called, and limits of rates and money are not looked at.
+ */
+export type RouteResponse = {
+  readonly object: 'route'
+  /**
+   * The name as given.
+   */
+  readonly asked: string
+  /**
+   * The router that it names.
+   */
+  readonly router: string | null
+  /**
+   * Of the router: as listed, or drawn by weight for each request.
+   */
+  readonly order: 'listed' | 'weighted' | null
+  /**
+   * In the order in which they are tried; of a weighted router, as listed.
+   */
+  readonly candidates: {
+    readonly model: string
+    readonly provider: string
+    /**
+     * Its name in the call upstream.
+     */
+    readonly upstream_model: string
+    readonly price_version: string
+    /**
+     * The share of requests that try it first.
+     */
+    readonly first: number
+    /**
+     * USD for the tokens that were named; null without any.
+     */
+    readonly cost: string | null
+  }[]
+  /**
+   * Candidates of the router that are not tried.
+   */
+  readonly skipped: {
+    readonly model: string
+    /**
+     * What a request for it alone would be refused with.
+     */
+    readonly code: string
+    readonly message: string
+  }[]
+}
+
+/**
  * What gateway/<router> tries.
  */
 export type RouterResponse = {

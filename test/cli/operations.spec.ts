@@ -54,6 +54,7 @@ t.test('commands take what the requests of their operations have', (t) => {
     'prices publish [file] --json',
     'prices show [model] --json',
     'reopen <month> --reason!',
+    'route show <model> --key --prompt-tokens --output-tokens --json',
     'router list --json',
     'router set <router> <candidates...> --weighted',
     'router unset <router>',

@@ -181,6 +181,13 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     await page.getByLabel('Order').selectOption('weighted')
     await submit(page)
     await page.getByRole('row', { name: /gateway\/cheap.*openai\/gpt-4o-mini weight 3/ }).waitFor()
+    await page.getByLabel('Asked for').fill('gateway/auto')
+    await page.keyboard.press('Enter')
+    await page.getByRole('row', { name: /openai\/plain openai .* 100\.0 % \d/ }).waitFor()
+    await page.getByRole('row', { name: /openai\/absent The model `openai\/absent` does not exist/ }).waitFor()
+    await page.getByLabel('Asked for').fill('gateway/none')
+    await page.keyboard.press('Enter')
+    await page.getByText(/The model `gateway\/none` does not exist/).waitFor()
     t.same(await axeViolations(page), [])
   })
 

@@ -105,6 +105,7 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
     ['/admin/v1/plans/', async () => await settled('/admin/v1/plans/')],
     ['/admin/v1/keys/', async () => await keyIn('acme')],
     ['/admin/v1/prices/', async () => documentedModel],
+    ['/admin/v1/routes/', async () => documentedModel],
     ['/admin/v1/aliases/', async () => await settled('/admin/v1/aliases/')],
     ['/admin/v1/routers/', async () => await settled('/admin/v1/routers/')],
   ]

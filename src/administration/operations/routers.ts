@@ -1,8 +1,24 @@
-import { candidateName, type RouterCandidate, type RouterRule } from '../../domain/routing/plan.ts'
+import { modelPermissionOf } from '../../domain/accounts/limits.ts'
+import { formatUsd } from '../../domain/money.ts'
+import { chargeFor } from '../../domain/pricing/charge.ts'
+import {
+  allowAllModels,
+  type Candidate,
+  candidateName,
+  listModelIds,
+  planRequest,
+  type RouterCandidate,
+  type RouterRule,
+} from '../../domain/routing/plan.ts'
+import { noUsage } from '../../domain/usage/usage.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
 import { pageOf } from '../../http/page.ts'
+import { keyParameter } from '../../http/parameters.ts'
+import type { Parameter } from '../../http/query.ts'
+import { requireKey } from '../account-changes.ts'
 import { type AdminOperation, defineOperation, type OperationContext, type OperationInput } from '../operation.ts'
 import type { SetRouterRequest } from '../requests.types.ts'
-import type { RouterResponse } from '../responses.types.ts'
+import type { RouteResponse, RouterResponse } from '../responses.types.ts'
 import { findWarnings, setRouter } from '../routing-changes.ts'
 import { describeLogSource, describeSource, findEntry, noOverride, removalReports } from './overrides.ts'
 
@@ -23,6 +39,18 @@ const renderRouter = ({ tail, configured, catalog }: OperationContext, router: s
   source: describeSource(tail.ledger.routing.routers.has(router)),
   configured: renderRule(findEntry(configured().routers, router)),
 })
+
+const routeRecords = ({ candidates, skipped }: RouteResponse, json: boolean) => {
+  if (json) return [...candidates, ...skipped]
+  return [
+    ...candidates.map(({ first, ...candidate }) => ({
+      ...candidate,
+      first: `${(100 * first).toFixed(1)} %`,
+      skipped: '',
+    })),
+    ...skipped.map(({ model, message }) => ({ model, skipped: message })),
+  ]
+}
 
 const formatCandidate = (candidate: RouterCandidate): string =>
   typeof candidate === 'string' || candidate.weight === undefined
@@ -47,6 +75,82 @@ const routerRecords = ({ tail, catalog }: OperationContext) => {
     .toSorted((one, other) => (one.router < other.router ? -1 : 1))
 }
 
+const tokensMax = 100_000_000
+
+const tokensParameter: Parameter<number> = {
+  read: (text) => (/^\d{1,9}$/.test(text) && Number(text) <= tokensMax ? Number(text) : undefined),
+  form: `a whole number of tokens, at most ${tokensMax}`,
+  schema: { type: 'integer', minimum: 0, maximum: tokensMax },
+}
+
+const routeQuery = { key: keyParameter, prompt_tokens: tokensParameter, output_tokens: tokensParameter }
+
+interface RouteAsked {
+  readonly key?: string | undefined
+  readonly prompt_tokens?: number | undefined
+  readonly output_tokens?: number | undefined
+}
+
+const costOf = ({ sheet }: Candidate, { prompt_tokens: prompt, output_tokens: output }: RouteAsked): string | null => {
+  if (prompt === undefined && output === undefined) return null
+  const [promptTotal, outputTotal] = [prompt ?? 0, output ?? 0]
+  return formatUsd(chargeFor(sheet, { ...noUsage, promptTotal, inputUncached: promptTotal, outputTotal }).totalPicos)
+}
+
+const firstListed = () => 0
+
+const refusalOf = (run: () => unknown): { readonly code: string; readonly message: string } => {
+  try {
+    run()
+    throw new Error('what was skipped can be routed')
+  } catch (fault) {
+    if (fault instanceof GatewayError) return { code: fault.code, message: fault.message }
+    throw fault
+  }
+}
+
+/** Throws what a request for it would be refused with. */
+const planRoute = (context: OperationContext, asked: string, { key }: RouteAsked) => {
+  const { prices, accounts } = context.tail.ledger
+  const catalog = context.catalog()
+  const mayUse = key === undefined ? allowAllModels : modelPermissionOf(accounts, requireKey(context, key))
+  const plan = (model: string) =>
+    planRequest(catalog, prices, { model, chain: null }, context.clock(), firstListed, mayUse)
+  const { candidates, router } = plan(asked)
+  const rule = router === null ? null : catalog.routers[router]!
+  const weights = rule?.candidates.map((each) => renderCandidate(each).weight) ?? [1]
+  const skipped: RouteResponse['skipped'] = []
+  const left = listModelIds(catalog, asked, firstListed).flatMap((model, place) => {
+    const candidate = candidates.find((each) => each.model === model)
+    if (candidate !== undefined) return [{ ...candidate, weight: weights[place]! }]
+    skipped.push({ model, ...refusalOf(() => plan(model)) })
+    return []
+  })
+  return { rule, router, candidates: left, skipped }
+}
+
+const showRoute = (context: OperationContext, asked: string, query: RouteAsked): RouteResponse => {
+  const { rule, router, candidates, skipped } = planRoute(context, asked, query)
+  const isWeighted = rule?.order === 'weighted'
+  const weights = candidates.map(({ weight }) => weight)
+  const sum = weights.reduce((all, weight) => all + weight, 0)
+  return {
+    object: 'route',
+    asked,
+    router,
+    order: rule === null ? null : (rule.order ?? 'listed'),
+    candidates: candidates.map(({ weight, ...candidate }, place) => ({
+      model: candidate.model,
+      provider: candidate.provider,
+      upstream_model: candidate.upstreamModel,
+      price_version: candidate.priceVersion,
+      first: isWeighted ? weight / sum : Number(place === 0),
+      cost: costOf(candidate, query),
+    })),
+    skipped,
+  }
+}
+
 export const routerOperations: readonly AdminOperation[] = [
   defineOperation({
     name: 'router.list',
@@ -60,6 +164,25 @@ export const routerOperations: readonly AdminOperation[] = [
       const render = (router: string) => renderRouter(context, router)
       return { body: page.show(Object.keys(context.catalog().routers), (router) => router, render, query) }
     },
+  }),
+  defineOperation({
+    name: 'route.show',
+    summary: 'Which models a request for a model, an alias or a router would try now, and what it would cost',
+    query: routeQuery,
+    answer: 'route',
+    http: { method: 'get', path: '/admin/v1/routes/*id' },
+    permission: 'read',
+    cli: {
+      summary: 'which models a request would try now, in which order, and what it would cost; nothing is called',
+      arguments: { id: '<model>' },
+      queryOptions: {
+        key: ['<key>', 'With the models that this key may use.'],
+        prompt_tokens: ['<n>', 'With the cost of so many uncached tokens of a prompt.'],
+        output_tokens: ['<n>', 'With the cost of so many tokens of output.'],
+      },
+      records: (_context, _input, body, { json }) => routeRecords(body as unknown as RouteResponse, json),
+    },
+    run: (context, { id, query }) => ({ body: { ...showRoute(context, id, query) } }),
   }),
   defineOperation({
     name: 'router.set',

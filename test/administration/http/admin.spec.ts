@@ -798,6 +798,45 @@ t.test('aliases and routers count at once, over the configuration', async (t) =>
   t.ok(only(said(), 'AliasSet').every(({ actor }) => actor === 'admin:ana'))
 })
 
+t.test('where a request would go, without one', async (t) => {
+  const { edge, ask, said } = await start(t)
+  const plain = { model: 'openai/plain', provider: 'openai', upstream_model: 'plain' }
+  t.match(await ask('GET', 'routes/plain'), {
+    status: 200,
+    body: {
+      object: 'route',
+      asked: 'plain',
+      router: null,
+      order: null,
+      candidates: [{ ...plain, first: 1, cost: null }],
+    },
+  })
+  await ask('PUT', 'routers/mine', { candidates: [{ model: 'openai/other', weight: 3 }, 'plain'], order: 'weighted' })
+  const { body } = await ask('GET', 'routes/gateway/mine?prompt_tokens=1000&output_tokens=2')
+  t.match(body, {
+    ...{ router: 'mine', order: 'weighted', skipped: [] },
+    candidates: [
+      { model: 'openai/other', first: 0.75, cost: '0.001004' },
+      { ...plain, first: 0.25, cost: '0.001004' },
+    ],
+  })
+  await ask('PUT', 'workspaces/acme/keys/key-1/limits', { allowed_models: ['openai/plain'] })
+  t.match(await ask('GET', 'routes/gateway/mine?key=key-1'), {
+    body: {
+      candidates: [{ ...plain, first: 1 }],
+      skipped: [{ model: 'openai/other', code: 'model_not_allowed' }],
+    },
+  })
+  const before = said().length
+  t.match(await ask('GET', 'routes/openai/other?key=key-1'), refused(403, 'model_not_allowed', 'model'))
+  t.match(await ask('GET', 'routes/gateway/none'), refused(404, 'model_not_found', 'model'))
+  t.match(await ask('GET', 'routes/plain?key=key-9'), refused(404, 'not_found'))
+  t.match(await ask('GET', 'routes/plain?prompt_tokens=-1'), refused(400, 'invalid_value', 'prompt_tokens'))
+  t.match(await ask('GET', 'routes/plain?stream=1'), refused(400, 'unsupported_parameter', 'stream'))
+  t.equal(edge.calls.length, 0)
+  t.equal(said().length, before, 'nothing is written')
+})
+
 t.test('limits of a workspace and of its keys', async (t) => {
   const { ask, said } = await start(t)
   const ofKey = 'workspaces/acme/keys/key-1/limits'
