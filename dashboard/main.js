@@ -3,6 +3,7 @@ import { h, replace } from './dom.js'
 import { errorPanel, field, select } from './parts.js'
 import { ApiError, readAll, resumeSession, signIn } from './session.js'
 import { account } from './views/account.js'
+import { alerts } from './views/alerts.js'
 import { audit } from './views/audit.js'
 import { charges } from './views/charges.js'
 import { findings } from './views/findings.js'
@@ -26,7 +27,7 @@ import { workspaces } from './views/workspaces.js'
 /** @typedef {import('./views.d.ts').View} View */
 
 const ofWorkspace = [overview, spend, statement, requests, charges, videos, playground, tail, findings, health]
-const ofAll = [home, workspaces, prices, routing, plans, months, audit, tail, findings, health]
+const ofAll = [home, workspaces, prices, routing, plans, months, alerts, audit, tail, findings, health]
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
 
@@ -184,7 +185,7 @@ const leave = () => {
  */
 const viewsOf = ({ isAdmin, may }, scope) => {
   if (!isAdmin) return ofWorkspace
-  return (scope === null ? ofAll : [...ofWorkspace, keys, account]).filter(({ permission }) => may(permission))
+  return (scope === null ? ofAll : [...ofWorkspace, keys, alerts, account]).filter(({ permission }) => may(permission))
 }
 
 /**

@@ -54,6 +54,7 @@ const showAt = ({ find }, fault) => {
  * @param {{
  *   operation: `${'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`,
  *   ids?: Readonly<Record<string, string>>,
+ *   asked?: Readonly<Record<string, string>>,
  *   permission: import('./types.d.ts').Permission,
  *   label: string,
  *   title?: string,
@@ -64,7 +65,7 @@ const showAt = ({ find }, fault) => {
  *   isDangerous?: boolean,
  *   preview?: (body: Body) => Child[] | Promise<Child[]>,
  *   done: (answer: Body, body: Body) => void,
- * }} options `ids` of the path; members that are `fixed` are sent with their `values`; a `preview` is confirmed before anything is sent
+ * }} options `ids` of the path, and how others are `asked` for; members that are `fixed` are sent with their `values`; a `preview` is confirmed before anything is sent
  */
 export const operationButton = (session, options) => {
   const { label, title = label, permission, isPrimary, isDangerous } = options
@@ -81,12 +82,15 @@ export const operationButton = (session, options) => {
   )
 }
 
+/** What was asked for by another name. @param {Record<string, string>} given @param {Readonly<Record<string, string>>} asked */
+const mapped = (given, asked) => Object.fromEntries(Object.entries(asked).map(([name, as]) => [name, given[as] ?? '']))
+
 /** @param {string} template @param {Readonly<Record<string, string>>} ids */
 const addressOf = (template, ids) =>
   template.replaceAll(/\{(\w+)\}/g, (_whole, name) => encodeURIComponent(ids[name] ?? ''))
 
 /** @param {import('./session.js').Session} session @param {Parameters<typeof operationButton>[1]} options */
-const openOperation = async (session, { operation, ids = {}, label, title = label, about, ...options }) => {
+const openOperation = async (session, { operation, ids = {}, asked = {}, label, title = label, about, ...options }) => {
   const { values = {}, fixed = [], isDangerous = false, preview, done } = options
   const [method, template] = /** @type {['POST' | 'PUT' | 'PATCH' | 'DELETE', string]} */ (operation.split(' '))
   const { paths, components } = await describe(session)
@@ -97,7 +101,7 @@ const openOperation = async (session, { operation, ids = {}, label, title = labe
   const schema = known?.requestBody?.content['application/json'].schema
   /** Names in the path that are not given are asked for. @type {[string, Schema][]} */
   const unnamed = [...template.matchAll(/\{(\w+)\}/g)].flatMap(([, name = '']) =>
-    ids[name] === undefined ? [[name, { type: 'string', maxLength: 200 }]] : [],
+    ids[name] === undefined ? [[asked[name] ?? name, { type: 'string', maxLength: 200 }]] : [],
   )
   const named = membersOf(
     { properties: Object.fromEntries(unnamed), required: unnamed.map(([name]) => name) },
@@ -131,7 +135,8 @@ const openOperation = async (session, { operation, ids = {}, label, title = labe
         return 'stay'
       }
       try {
-        const address = addressOf(template, { ...ids, .../** @type {Record<string, string>} */ (named.read() ?? {}) })
+        const given = /** @type {Record<string, string>} */ (named.read() ?? {})
+        const address = addressOf(template, { ...given, ...mapped(given, asked), ...ids })
         done(/** @type {Body} */ (await session.change(method, address, schema === undefined ? undefined : body)), body)
       } catch (fault) {
         showAt(form, fault)

@@ -2,6 +2,7 @@
 import type { SetLimitsRequest } from '../src/administration/requests.types.ts'
 import type {
   AdministratorResponse,
+  AlertRuleResponse,
   AliasResponse,
   EventResponse,
   InvoiceResponse,
@@ -60,6 +61,7 @@ export type Plan = PlanResponse
 export type Price = PriceResponse
 export type PriceImport = PriceImportResponse
 export type Proposal = ProposalResponse
+export type AlertRule = AlertRuleResponse
 export type AdminEvent = EventResponse
 export type Invoice = InvoiceResponse
 export type Administrator = AdministratorResponse

@@ -135,6 +135,30 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     await signIn(page, world.url, adminToken)
   })
 
+  await t.test('an alert rule is set, changed and removed', async (t) => {
+    await toHash(page, '#/alerts')
+    await button('Set a rule').click()
+    await page.getByRole('dialog').getByLabel('Workspace', { exact: true }).fill('globex')
+    await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('low')
+    await page.getByLabel('Measure').selectOption('balance')
+    await page.getByLabel('Threshold').fill('5')
+    await page.getByRole('dialog').getByLabel('Destinations').fill('ops')
+    t.same(await axeViolations(page), [])
+    await submit(page)
+    await closed(page)
+    await page.getByRole('row', { name: /globex low Balance .*2250 5 ops/ }).waitFor()
+    await button('Change low of globex').click()
+    await page.getByLabel('Threshold').fill('10')
+    await submit(page)
+    await closed(page)
+    t.match(await read('alert-rules?workspace=globex'), { data: [{ threshold: '10', destinations: ['ops'] }] })
+    t.same(await axeViolations(page), [])
+    await button('Remove low of globex').click()
+    await submit(page)
+    await closed(page)
+    t.match(await read('alert-rules?workspace=globex'), { data: [] })
+  })
+
   await t.test('it is suspended, resumed and closed', async (t) => {
     await toHash(page, '#/w/globex/account')
     for (const [label, status] of [

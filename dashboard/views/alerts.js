@@ -1,0 +1,109 @@
+// @ts-check
+import { h } from '../dom.js'
+import { words } from '../format.js'
+import { operationButton } from '../operations.js'
+import { heading, load, state, table, time } from '../parts.js'
+import { readList } from '../session.js'
+
+/** @typedef {import('../types.d.ts').AlertRule} AlertRule */
+
+/** @param {AlertRule['alerts'][number]} alert @param {AlertRule} rule */
+const alertText = ({ period, figure, raised_at, delivered_to }, { destinations }) => {
+  const left = destinations.filter((name) => !delivered_to.includes(name))
+  return h(
+    'div',
+    {},
+    `${figure} in ${period} `,
+    time(raised_at),
+    ' ',
+    left.length === 0 ? state('delivered', 'good') : state(`not delivered to ${left.join(', ')}`, 'bad'),
+  )
+}
+
+/** @type {import('../views.d.ts').View} */
+export const alerts = {
+  name: 'alerts',
+  title: 'Alerts',
+  permission: 'read_money',
+  show: ({ session, scope, root, signal }) => {
+    const body = h('div')
+    const permission = /** @type {const} */ ('configure')
+    const path = '/admin/v1/workspaces/{id}/alert-rules/{key}'
+    const again = () =>
+      void load(
+        body,
+        signal,
+        () => readList(session, '/admin/v1/alert-rules', signal, scope === null ? {} : { workspace: scope }),
+        (/** @type {AlertRule[]} */ found) => [rulesTable(found)],
+      )
+    /** @param {AlertRule} rule */
+    const buttons = ({ workspace: id, rule: key, measure, threshold, destinations, key_id, tag }) =>
+      h(
+        'span',
+        { class: 'buttons' },
+        operationButton(session, {
+          operation: `PUT ${path}`,
+          ids: { id, key },
+          permission,
+          label: 'Change',
+          title: `Change ${key} of ${id}`,
+          values: {
+            ...{ measure, threshold, destinations },
+            ...(key_id === null ? {} : { key_id }),
+            ...(tag === null ? {} : { tag }),
+          },
+          done: again,
+        }),
+        operationButton(session, {
+          operation: `DELETE ${path}`,
+          ids: { id, key },
+          permission,
+          label: 'Remove',
+          title: `Remove ${key} of ${id}`,
+          isDangerous: true,
+          done: again,
+        }),
+      )
+    /** @param {AlertRule[]} found */
+    const rulesTable = (found) =>
+      table(
+        'Alert rules',
+        /** @type {import('../parts.js').Column<AlertRule>[]} */ ([
+          { name: 'Workspace', className: 'name', cell: ({ workspace }) => workspace },
+          { name: 'Rule', className: 'name', cell: ({ rule }) => rule },
+          { name: 'Measure', cell: ({ measure }) => words(measure) },
+          {
+            name: 'Of',
+            cell: ({ key_id, tag }) => h('span', { class: 'id', title: key_id ?? tag ?? '' }, key_id ?? tag ?? ''),
+          },
+          { name: 'Now', numeric: true, cell: ({ figure }) => figure ?? '–' },
+          { name: 'Threshold', numeric: true, cell: ({ threshold }) => threshold },
+          { name: 'Sent to', cell: ({ destinations }) => destinations.join(', ') },
+          {
+            name: 'Last alerts',
+            className: 'wrap',
+            cell: (rule) => h('div', {}, ...rule.alerts.map((alert) => alertText(alert, rule))),
+          },
+          ...(session.may(permission) ? [{ name: 'Change', cell: buttons }] : []),
+        ]),
+        found,
+        'No alert rule yet: a threshold on spend, balance, runway or error rate, and where it is sent.',
+      )
+    root.append(
+      heading(
+        'Alerts',
+        operationButton(session, {
+          operation: `PUT ${path}`,
+          ids: scope === null ? {} : { id: scope },
+          asked: { id: 'workspace', key: 'name' },
+          permission,
+          label: 'Set a rule',
+          isPrimary: true,
+          done: again,
+        }),
+      ),
+      body,
+    )
+    again()
+  },
+}
