@@ -10,7 +10,7 @@ PROGRAM_BUNDLE := $(CURDIR)/node_modules/.cache/program
 PEERS := out/peers
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check package package-test deploy-check spelling site leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-peers bench-scale bench-all generate clients matrix chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness upgrade-test structure request-path journals month
+.PHONY: help run test check package package-test deploy-check spelling site leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-beside bench-peers bench-scale bench-all generate clients matrix chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness upgrade-test structure request-path journals month
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -79,6 +79,9 @@ bench-streams: node_modules/.installed ## Measure many streams open at once agai
 
 bench-peers: node_modules/.installed ## Measure other gateways that are installed below PEERS (docs/peers.md) beside this one; compare bills with the upstream's count
 	node test/bench/peers/main.ts --installed $(PEERS) $(ARGS)
+
+bench-beside: node_modules/.installed ## CPU of an answer of several trees of the repository, at once under the same load: ARGS='--tree before=../before --tree here=.'
+	node test/bench/beside.ts $(ARGS)
 
 bench-workers: node_modules/.installed ## Measure workers against one process; assert the ledgers: ARGS='--workers 1,2,4'; what workers without load cost: ARGS='--followers 1,3'
 	node test/bench/workers/main.ts $(ARGS)
