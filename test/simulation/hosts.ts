@@ -24,7 +24,7 @@ import { edge } from '../../src/roles/edge/role.ts'
 import { projector } from '../../src/roles/projector/role.ts'
 import { type CallSource, proxy } from '../../src/roles/proxy/role.ts'
 import { RecentTasks } from '../../src/roles/recent-tasks.ts'
-import type { ProcessRole } from '../../src/roles/role.ts'
+import { type ProcessRole, writerRoleOf } from '../../src/roles/role.ts'
 import { scheduler } from '../../src/roles/scheduler/role.ts'
 import { StoredResponses } from '../../src/roles/stored-responses.ts'
 import { videoPoller } from '../../src/roles/video-poller/role.ts'
@@ -157,7 +157,7 @@ export const openSimLog = async (start: Start, role: ProcessRole, create = false
     ...common,
     ...runtime,
     connection,
-    role,
+    role: writerRoleOf(role),
     readOnly,
     create,
     onFatal,
@@ -321,7 +321,15 @@ const startSimEdge = async (
   listening(process, running.port)
 }
 
-export type HostKind = 'gateway' | 'edge' | 'proxy' | 'projector' | 'scheduler' | 'video-poller'
+export type HostKind =
+  | 'gateway'
+  | 'worker'
+  | 'background'
+  | 'edge'
+  | 'proxy'
+  | 'projector'
+  | 'scheduler'
+  | 'video-poller'
 
 const openCalls = async <Calls extends { close(): Promise<void> }>(
   start: Start,
@@ -333,7 +341,7 @@ const openCalls = async <Calls extends { close(): Promise<void> }>(
   return calls
 }
 
-/** As `gateway serve` and `gateway serve --role` compose them. */
+/** As `gateway serve`, its workers and `gateway serve --role` compose them. */
 export const hostStarters: { readonly [Kind in HostKind]: (start: Start) => Promise<void> } = {
   gateway: async (start) => {
     const log = await openSimLog(start, 'gateway')
@@ -345,6 +353,21 @@ export const hostStarters: { readonly [Kind in HostKind]: (start: Start) => Prom
     const queues = await openSimQueues(start, 'gateway', { puts: true, takes: true })
     await startSimVideoPoller(start, log, views, queues)
     await startSimEdge(start, log, views, calls.dispatch, queues)
+  },
+  worker: async (start) => {
+    const log = await openSimLog(start, 'worker')
+    const views = await openViews(start, log, 'worker')
+    const queues = await openSimQueues(start, 'worker', { puts: true })
+    const calls = new LocalCalls()
+    await startSimProxy(start, log, calls)
+    await startSimEdge(start, log, views, calls.dispatch, queues)
+  },
+  background: async (start) => {
+    const log = await openSimLog(start, 'background')
+    await startSimProjector(start, log, 'background')
+    const views = await openViews(start, log, 'background')
+    await startSimScheduler(start, log, views.tail, 'background')
+    await startSimVideoPoller(start, log, views, await openSimQueues(start, 'background', { takes: true }))
   },
   edge: async (start) => {
     const log = await openSimLog(start, 'edge')

@@ -307,11 +307,17 @@ const fault = (random: Random): Fault => {
 
 /** Of processes with one role each more follow the log, so that they cost twice as much. */
 const gatewaysShare = 0.6
+const workersShare = 0.15
 
-/** Every role in each process, or each in processes of its own: of those that stand in for each other now and then two. */
+/**
+ * Every role in each process, workers with what runs behind them, or each role in processes of its own: of those that stand in for
+ * each other now and then two.
+ */
 const drawHosts = (random: Random, isApart: boolean): readonly HostKind[] => {
-  if (random() < gatewaysShare && !isApart) return ['gateway', 'gateway']
+  const drawn = random()
+  if (drawn < gatewaysShare && !isApart) return ['gateway', 'gateway']
   const oneOrTwo = (kind: HostKind): readonly HostKind[] => (random() < 0.7 ? [kind] : [kind, kind])
+  if (drawn < gatewaysShare + workersShare && !isApart) return ['worker', 'worker', ...oneOrTwo('background')]
   const standIns = (['scheduler', 'projector', 'video-poller'] as const).flatMap(oneOrTwo)
   return ['edge', 'edge', 'proxy', 'proxy', ...standIns]
 }
