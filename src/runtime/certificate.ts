@@ -26,6 +26,7 @@ const attempt = <T>(file: string, read: () => T): T => {
 export const readCertificate = ({ certFile, keyFile }: CertificateFiles): Certificate => {
   const cert = attempt(certFile, () => readFileSync(certFile, 'utf8'))
   const key = attempt(keyFile, () => readFileSync(keyFile, 'utf8'))
+  if (key.includes('ENCRYPTED')) throw new Error(`${keyFile} has a passphrase: store the key without one`)
   const certificate = attempt(certFile, () => new X509Certificate(cert))
   const privateKey = attempt(keyFile, () => createPrivateKey(key))
   if (!certificate.checkPrivateKey(privateKey)) throw new Error(`${keyFile} is not the key of ${certFile}`)

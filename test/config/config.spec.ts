@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { createPrivateKey, hash } from 'node:crypto'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -645,9 +645,13 @@ t.test('a certificate is read before anything starts, by the roles that answer c
     })
   t.same(read({ cert_file: server.certFile, key_file: server.keyFile }).listen.tls, server)
   const wrong = { cert_file: server.certFile, key_file: other.keyFile }
+  const secret = { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'secret' } as const
+  const protectedKey = join(server.certFile, '..', 'protected.key')
+  writeFileSync(protectedKey, createPrivateKey(readFileSync(server.keyFile)).export(secret))
   const rows: readonly (readonly [tls: object, message: RegExp])[] = [
     [wrong, /listen\.tls: .*other\.key is not the key of .*localhost\.pem/],
     [{ cert_file: server.keyFile, key_file: server.keyFile }, /listen\.tls: .*localhost\.key: .*PEM/],
+    [{ cert_file: server.certFile, key_file: protectedKey }, /listen\.tls: .*protected\.key has a passphrase/],
     [{ cert_file: 'absent.pem', key_file: server.keyFile }, /listen\.tls: .*absent\.pem: ENOENT/],
     [{ cert_file: server.certFile }, /listen\.tls\.key_file/],
   ]
