@@ -5,6 +5,7 @@ export const listenerLimits = {
   headersCountMax: 100,
   tagsMax: 10, // As the event has it.
   tagCharactersMax: 64, // Likewise.
+  requestsPerTurn: 32, // Begun in one turn of the event loop: each takes some 0.1 ms until its workspace is known.
   pipelinedRequestsMax: 16, // Unanswered requests of one connection; no SDK sends a second one before its first is answered.
   idleConnectionMs: 65_000, // Load balancers reuse a connection for 60 s; it must not be closed while they do.
   sharedWithdrawMs: 2_000, // Of a worker: for clients to send the next request on open connections, whose response then ends them.

@@ -9,6 +9,7 @@ import type { NewId } from '../../../runtime/clock.ts'
 import { Counts } from '../../../runtime/fair-shares.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import { waitAtMost } from '../../../runtime/within.ts'
+import { WorkTurns } from '../../../runtime/work-turns.ts'
 import { listenerLimits } from './limits.ts'
 import { requestIdHeaders } from './middleware.ts'
 import { openHttpServer } from './tls.ts'
@@ -133,6 +134,20 @@ const answerClientError = (server: Server, newId: NewId): void => {
   })
 }
 
+/** Whose request it says it is: what has not been checked yet. */
+const credentialOf = ({ headers }: IncomingMessage): string =>
+  String(headers.authorization ?? headers['x-api-key'] ?? headers['x-goog-api-key'] ?? '')
+
+/** Of requests that arrive together so many are handled in one turn of the event loop, in turn between credentials. */
+const handleInTurns = (handler: RequestListener): RequestListener => {
+  const turns = new WorkTurns(listenerLimits.requestsPerTurn)
+  return (request, response) => {
+    const turn = turns.take(credentialOf(request))
+    if (turn === undefined) return handler(request, response)
+    return turn.then(() => (response.closed ? undefined : handler(request, response)))
+  }
+}
+
 /** `leaving`: requests are served and each response ends its connection; `stopping`: requests are refused. */
 export type ListenerPhase = 'open' | 'leaving' | 'stopping'
 
@@ -170,7 +185,7 @@ const openServer = (
       insecureHTTPParser: false, // Whatever flags Node was started with.
       requireHostHeader: false, // Node's answer has no body and no id; `refuseAmbiguous` refuses the request.
     },
-    handler,
+    handleInTurns(handler),
     tls,
     { bounds, logger },
   )

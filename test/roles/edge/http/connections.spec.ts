@@ -1,9 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
+import { listenerLimits } from '../../../../src/roles/edge/http/limits.ts'
+import { HttpListener } from '../../../../src/roles/edge/http/listener.ts'
+import { sharedLimits } from '../../../../src/runtime/limits.ts'
 import { until } from '../../../support/clients.ts'
+import { silentLogger } from '../../../support/log-lines.ts'
 import {
   answerJson,
   completionText,
@@ -339,4 +344,46 @@ t.test('what outlives the stop limit is broken off', async (t) => {
   await called
   await stop()
   await t.rejects(answered)
+})
+
+t.test('of requests that arrive together some are handled in each turn, in turn between credentials', async (t) => {
+  const handled: { readonly turn: number; readonly path: string | undefined }[] = []
+  let turn = 0
+  const countTurns = (): void => {
+    turn += 1
+    setImmediate(countTurns).unref()
+  }
+  countTurns()
+  const listener = new HttpListener({
+    handler:
+      () =>
+      ({ url: path }, response) => {
+        if (handled.length === 0) sockets.at(-1)?.resetAndDestroy()
+        handled.push({ turn, path })
+        response.end()
+      },
+    bounds: { ...sharedLimits, ...listenerLimits },
+    newId: randomUUID,
+    logger: silentLogger,
+    tls: undefined,
+  })
+  const { port } = await listener.listen('127.0.0.1', 0)
+  t.teardown(() => listener.abortOpen(0))
+  const paths = ['/other', ...Array.from({ length: 300 }, () => '/busy'), '/other', '/busy/left']
+  const sockets = await Promise.all(
+    paths.map(async () => {
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+      await once(socket, 'connect')
+      return socket
+    }),
+  )
+  await until(async () => (await listener.connections()) === paths.length)
+  for (const [at, path] of paths.entries())
+    sockets[at]?.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${path.split('/')[1]}\r\n\r\n`)
+  await until(() => handled.length >= paths.length - 1)
+  const counts = [...Map.groupBy(handled, (each) => each.turn).values()].map(({ length }) => length)
+  t.ok(Math.max(...counts) <= listenerLimits.requestsPerTurn, counts.join())
+  t.ok(handled.findLastIndex(({ path }) => path === '/other') < paths.length / 2, 'before most of the busy one')
+  t.notOk(handled.some(({ path }) => path === '/busy/left'))
+  for (const socket of sockets) socket.destroy()
 })
