@@ -134,7 +134,7 @@ const answerClientError = (server: Server, newId: NewId): void => {
   })
 }
 
-/** Whose request it says it is: what has not been checked yet. */
+/** As presented, and not checked yet. */
 const credentialOf = ({ headers }: IncomingMessage): string =>
   String(headers.authorization ?? headers['x-api-key'] ?? headers['x-goog-api-key'] ?? '')
 
