@@ -4,7 +4,7 @@
  * no program loads; the embedded servers are optional packages beside it.
  */
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -39,6 +39,7 @@ const { packages } = readObject<{ readonly packages: Readonly<Record<string, Loc
 /** Type declarations, source maps, pages and tests; of the tokenizer the other encodings, and other forms of the same. */
 const unused = [
   /\.(map|ts|mts|cts|md|markdown|flow)$/,
+  /\/@smithy\/[\w-]+\/dist-es$/, // Node loads `dist-cjs`.
   /\/gpt-tokenizer\/(cjs|src|data|esm\/fixtures)$/,
   /\/gpt-tokenizer\/esm\/bpeRanks\/(?!o200k_base)\w+\.js$/,
   /\/csv-parse\/dist\/(?:cjs|iife|umd)$/,
@@ -63,6 +64,9 @@ mkdirSync(target, { recursive: true })
 const unchecked = folder === undefined ? [] : ['--noCheck']
 const compile = ['-p', join(root, 'deploy', 'package'), '--outDir', target, ...unchecked]
 execFileSync(join(root, 'node_modules', '.bin', 'tsc'), compile, { stdio: 'inherit' })
+// Only those of the events can be imported: the others' blocks are a tenth of what is installed.
+for (const name of readdirSync(target, { recursive: true, encoding: 'utf8' }))
+  if (name.endsWith('.d.ts') && !name.startsWith(join('src', 'events'))) rmSync(join(target, name))
 for (const name of copied)
   cpSync(join(root, name), join(target, name), {
     recursive: true,

@@ -32,11 +32,11 @@ export const installByNpm = async (folder: string, packed: string, ...options: r
   await run('npm', ['install', '--no-audit', '--no-fund', ...options, packed], { cwd: folder })
 }
 
-/** The Node that `engines` names as the oldest, from npm. */
-export const installOldestNode = async (folder: string): Promise<string> => {
+/** From npm, by default the one that `engines` names as the oldest. Resolves with the folder of its program. */
+export const installNode = async (folder: string, version?: string): Promise<string> => {
   const { engines } = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8'))
   const name = `node-${process.platform}-${process.arch}`
-  await installByNpm(folder, `${name}@${engines.node.replace('>=', '')}.0`)
+  await installByNpm(folder, `${name}@${version ?? `${engines.node.replace('>=', '')}.0`}`)
   return join(folder, 'node_modules', name, 'bin')
 }
 

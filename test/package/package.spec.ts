@@ -7,15 +7,19 @@ import { readRecord } from '../../src/embedded/record.ts'
 import { until } from '../support/clients.ts'
 import { temporaryFolder } from '../support/gateway.ts'
 import { programEnvironment } from '../support/program.ts'
-import { installByHand, installByNpm, installOldestNode, repository, run, startServe, terminate } from './installed.ts'
+import { installByHand, installByNpm, installNode, repository, run, startServe, terminate } from './installed.ts'
 
 const isWhole = (process.env['PACKAGE_WHOLE'] ?? '') !== ''
 const megabyte = 1e6
 
+const blockBytes = 4_096
+
+/** On a disk, which stores files in blocks. */
 const sizeOf = (folder: string): number =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
+    .map(({ parentPath, name }) => Math.ceil(statSync(join(parentPath, name)).size / blockBytes) * blockBytes)
+    .reduce((sum, bytes) => sum + bytes, 0)
 
 type Started = Awaited<ReturnType<typeof startServe>>
 
@@ -77,7 +81,7 @@ t.test('packed and installed', { skip: !isWhole && 'make package-test' }, async 
   const folder = await temporaryFolder(t)
   await run('make', ['-s', 'package'], { cwd: repository })
   const packed = join(repository, 'out', `model-gateway-${version}.tgz`)
-  const env = { PATH: `${await installOldestNode(join(folder, 'node'))}:${process.env['PATH']}` }
+  const env = { PATH: `${await installNode(join(folder, 'node'))}:${process.env['PATH']}` }
 
   t.test('without the embedded servers: needs no registry, and says what is missing', async (t) => {
     const project = join(folder, 'small')
@@ -87,6 +91,11 @@ t.test('packed and installed', { skip: !isWhole && 'make package-test' }, async 
     t.ok(bytes <= 40 * megabyte)
     t.same(readdirSync(join(project, 'node_modules', '.bin')), ['gateway'])
     await t.rejects(run('npx', ['gateway', 'serve'], { cwd: project }), /no PostgreSQL for .* install it, or/)
+    const old = { PATH: `${await installNode(join(folder, 'old'), '18.20.8')}:${process.env['PATH']}` }
+    const stderr = `gateway ${version} needs Node 22.13 or later, and this is Node 18.20.8\n`
+    const gateway = join(project, 'node_modules', '.bin', 'gateway')
+    const withoutTap = ['-u', 'NODE_OPTIONS', gateway, 'serve']
+    await t.rejects(run('env', withoutTap, { env: programEnvironment(old) }), { code: 1, stdout: '', stderr })
   })
 
   t.test('with them, on the oldest Node', async (t) => {
