@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { open, rm, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { UndiciClient } from '../adapters/http/client.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
@@ -11,6 +11,7 @@ import { findNatsServer } from '../embedded/nats.ts'
 import { findPostgres } from '../embedded/postgres.ts'
 import { faultText } from '../errors/gateway-error.ts'
 import { ClockWatch } from '../log/clock-watch.ts'
+import { type RoleName, roleNames, runsRole } from '../roles/role.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { cliLimits } from './command-limits.ts'
 import { openPlatform, type Platform, withDatabaseErrors } from './platform.ts'
@@ -19,6 +20,10 @@ import { checkReach } from './provider-command.ts'
 import { exitCodes, type OutputOptions, printRecords } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 import { version } from './version.ts'
+
+type ExaminedRole = RoleName | 'operator' | 'gateway'
+
+type DoctorOptions = OutputOptions & { readonly role?: ExaminedRole }
 
 interface Finding {
   readonly check:
@@ -180,13 +185,13 @@ const checkOpened = async ({ log, tables }: Platform, config: Config, runtime: R
       ]),
 ]
 
-const checkServers = async (config: Config, runtime: Runtime): Promise<readonly Finding[]> => {
+const checkServers = async (config: Config, runtime: Runtime, role: ExaminedRole): Promise<readonly Finding[]> => {
   if (config.external === null && (await findEmbedded(config.dataFolder)) === null)
     return [skip('log', config.log.name, 'the embedded servers do not run: they are checked at each start')]
   try {
     const onFatal = (): void => undefined
-    const options = { role: 'operator', embedded: 'running', readOnly: true, onFatal } as const
-    const platform = await openPlatform(config, runtime, options)
+    const options = { embedded: 'running', readOnly: true, onFatal } as const
+    const platform = await openPlatform(config, runtime, { role: role === 'gateway' ? 'operator' : role, ...options })
     return await checkOpened(platform, config, runtime).finally(() => platform.stop())
   } catch (fault) {
     return [{ check: 'log', of: config.log.name, ...failed(faultText(fault)) }]
@@ -208,7 +213,7 @@ const checkProviders = async (config: Config, runtime: Runtime): Promise<readonl
   }
 }
 
-const examine = async (read: () => Config): Promise<readonly Finding[]> => {
+const examine = async (read: () => Config, role: ExaminedRole): Promise<readonly Finding[]> => {
   const runtime = createRuntime('silent')
   let config: Config
   try {
@@ -224,8 +229,8 @@ const examine = async (read: () => Config): Promise<readonly Finding[]> => {
     ...(await checkPermissions(config)),
     ...(await checkPorts(config)),
     ...(config.external === null ? await judgeDisk(config.dataFolder) : []),
-    ...(await checkServers(config, runtime)),
-    ...(await checkProviders(config, runtime)),
+    ...(await checkServers(config, runtime, role)),
+    ...(runsRole(role, 'proxy') ? await checkProviders(config, runtime) : []),
   ]
 }
 
@@ -236,9 +241,15 @@ export const registerDoctor = (program: Command, configOf: ConfigOf): void => {
     .description(
       'check configuration, versions, permissions, ports, disk, servers, clock, and that providers are reached; changes nothing',
     )
+    .addOption(
+      new Option('--role <role>', 'what one role needs, in its environment; without it the whole gateway').choices([
+        ...roleNames,
+        'operator',
+      ]),
+    )
     .option('--json', 'one JSON object a line', false)
-    .action(async (options: OutputOptions, command: Command) => {
-      const findings = await examine(() => configOf(command, { role: 'gateway' }))
+    .action(async ({ role = 'gateway', ...options }: DoctorOptions, command: Command) => {
+      const findings = await examine(() => configOf(command, { role }), role)
       printRecords(
         findings.map(({ result, check, of, detail }) => ({ result, check, of, detail })),
         options,

@@ -14,8 +14,12 @@ interface Found {
   readonly detail: string
 }
 
-const examine = async (folder: string, dataFolder: string): Promise<{ code: number; found: readonly Found[] }> => {
-  const words = ['--config', join(folder, 'gateway.yaml'), '--data', dataFolder, 'doctor', '--json']
+const examine = async (
+  folder: string,
+  dataFolder: string,
+  ...options: readonly string[]
+): Promise<{ code: number; found: readonly Found[] }> => {
+  const words = ['--config', join(folder, 'gateway.yaml'), '--data', dataFolder, 'doctor', '--json', ...options]
   const { code, out } = await runWords(folder, words)
   return {
     code,
@@ -58,6 +62,13 @@ t.test('nothing is found beside a gateway that runs well, and nothing is changed
   })
   t.ok(found.some(({ check, detail }) => check === 'provider' && detail === 'authentication'))
   t.equal(sandbox.calls().filter(({ path }) => path.includes('completions')).length, 0, 'no model is asked')
+
+  const callbacks = { secret: `\${GATEWAY_CALLBACK_SECRET}` }
+  await writeFile(join(folder, 'gateway.yaml'), JSON.stringify({ listen, observe, providers: { openai }, callbacks }))
+  t.match(await examine(folder, config.dataFolder), { code: 1, found: [{ check: 'configuration', result: 'failed' }] })
+  const ofEdge = await examine(folder, config.dataFolder, '--role', 'edge')
+  t.same(notOk(ofEdge.found), [], 'it needs no secret of other roles')
+  t.notOk(ofEdge.found.some(({ check }) => check === 'provider'))
 })
 
 t.test('each planted fault is found', async (t) => {
