@@ -11,7 +11,7 @@ import {
 import type { GaugeName, Observer, Reading, Readings } from '../../runtime/observer.ts'
 import { withTimeout } from '../../runtime/within.ts'
 import { metricsLimits } from './limits.ts'
-import { FiguresByModel } from './model-figures.ts'
+import { RequestFigures } from './model-figures.ts'
 
 interface Definition {
   readonly help: string
@@ -143,8 +143,9 @@ const histogramOf = (name: keyof typeof histograms, registry: Registry): Histogr
 }
 
 const observerOn = (registry: Registry): Observer => {
-  const requests = counterOf('gateway_requests_total', registry)
-  const calls = counterOf('gateway_upstream_calls_total', registry)
+  const figures = new RequestFigures(registry)
+  const countRequest = figures.counter('gateway_requests_total', counters.gateway_requests_total)
+  const countCall = figures.counter('gateway_upstream_calls_total', counters.gateway_upstream_calls_total)
   const errors = counterOf('gateway_upstream_errors_total', registry)
   const fallbacks = counterOf('gateway_fallbacks_total', registry)
   const retries = counterOf('gateway_upstream_retries_total', registry)
@@ -152,20 +153,26 @@ const observerOn = (registry: Registry): Observer => {
   const ejections = counterOf('gateway_deployment_ejections_total', registry)
   const callbacks = counterOf('gateway_callbacks_total', registry)
   const settled = counterOf('gateway_tasks_settled_total', registry)
-  const durations = histogramOf('gateway_request_duration_seconds', registry)
-  const stages = histogramOf('gateway_request_stage_duration_seconds', registry)
+  const observeRequest = figures.histogram(
+    'gateway_request_duration_seconds',
+    histograms.gateway_request_duration_seconds,
+  )
+  const observeStage = figures.histogram(
+    'gateway_request_stage_duration_seconds',
+    histograms.gateway_request_stage_duration_seconds,
+  )
   const appends = histogramOf('gateway_journal_append_duration_seconds', registry)
   const frameEvents = histogramOf('gateway_journal_frame_events', registry)
   const frameBytes = histogramOf('gateway_journal_frame_bytes', registry)
   return {
     requestEnded: (surface, status, seconds) => {
-      requests.inc({ surface, status })
-      durations.observe({ surface }, seconds)
+      countRequest(surface, status)
+      observeRequest(seconds, surface)
     },
-    stageEnded: (stage, surface, seconds) => stages.observe({ stage, surface }, seconds),
-    upstreamCalled: (provider, kind) => calls.inc({ provider, kind }),
+    stageEnded: (stage, surface, seconds) => observeStage(seconds, surface, stage),
+    upstreamCalled: (provider, kind) => countCall(provider, kind),
     upstreamFailed: (provider, kind, error) => errors.inc({ provider, kind, error }),
-    requestClosed: new FiguresByModel(registry).record,
+    requestClosed: figures.record,
     fellBack: (provider) => fallbacks.inc({ provider }),
     retried: (provider) => retries.inc({ provider }),
     deploymentAnswered: (provider, deployment, outcome) => deployments.inc({ provider, deployment, outcome }),

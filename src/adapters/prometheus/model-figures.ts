@@ -157,25 +157,84 @@ class ModelFigures {
   }
 }
 
-/** prom-client hashes the labels of each figure at each observation: a request has a dozen of these. */
-export class FiguresByModel {
+interface Definition {
+  readonly help: string
+  readonly labels: readonly string[]
+}
+
+/** Made once for each combination of the labels' values. */
+class SeriesByLabels<Kept> {
+  readonly #names: readonly string[]
+  readonly #create: () => Kept
+  readonly #series = new Map<string, { readonly labels: Value['labels']; readonly kept: Kept }>()
+
+  constructor(names: readonly string[], create: () => Kept) {
+    this.#names = names
+    this.#create = create
+  }
+
+  of(values: readonly string[]): Kept {
+    const key = values.join('\n')
+    const known = this.#series.get(key)
+    if (known !== undefined) return known.kept
+    const labels = Object.fromEntries(this.#names.map((name, place) => [name, values[place] ?? '']))
+    const kept = this.#create()
+    this.#series.set(key, { labels, kept })
+    return kept
+  }
+
+  read(read: (kept: Kept, labels: Value['labels']) => readonly Value[]): readonly Value[] {
+    return [...this.#series.values()].flatMap(({ labels, kept }) => read(kept, labels))
+  }
+}
+
+/** prom-client hashes the labels of each figure at each observation: a request has two dozen of these. */
+export class RequestFigures {
+  readonly #registry: Registry
   readonly #figures = new Map<string, ModelFigures>()
 
   constructor(registry: Registry) {
-    const register = <Name extends string>(
-      type: 'counter' | 'histogram',
-      definitions: Readonly<Record<Name, { readonly help: string }>>,
-      read: (figures: ModelFigures, name: Name) => readonly Value[],
-    ): void => {
-      for (const name of Object.keys(definitions) as Name[]) {
-        const { help } = definitions[name]
-        const valuesNow = (): readonly Value[] => [...this.#figures.values()].flatMap((figures) => read(figures, name))
-        const get = async () => ({ name, help, type, values: valuesNow(), aggregator: 'sum' })
-        registry.registerMetric({ name, get } as unknown as Metric)
-      }
+    this.#registry = registry
+    const readAll = (read: (figures: ModelFigures) => readonly Value[]) => () =>
+      [...this.#figures.values()].flatMap(read)
+    for (const name of Object.keys(modelCounters) as CounterName[])
+      this.#register(
+        { name, type: 'counter', ...modelCounters[name] },
+        readAll((figures) => figures.countValues(name)),
+      )
+    for (const name of Object.keys(modelHistograms) as HistogramName[])
+      this.#register(
+        { name, type: 'histogram', ...modelHistograms[name] },
+        readAll((figures) => figures.histogramValues(name)),
+      )
+  }
+
+  /** Adds one, given the values of the labels in their order. */
+  counter(name: string, { help, labels }: Definition): (...of: readonly string[]) => void {
+    const series = new SeriesByLabels(labels, () => ({ count: 0 }))
+    this.#register({ name, type: 'counter', help }, () =>
+      series.read(({ count }, labels) => [{ metricName: name, labels, value: count }]),
+    )
+    return (...of) => {
+      series.of(of).count += 1
     }
-    register('counter', modelCounters, (figures, name) => figures.countValues(name))
-    register('histogram', modelHistograms, (figures, name) => figures.histogramValues(name))
+  }
+
+  histogram(
+    name: string,
+    { help, labels, buckets }: Definition & { readonly buckets: readonly number[] },
+  ): (value: number, ...of: readonly string[]) => void {
+    const series = new SeriesByLabels(labels, () => new Buckets(buckets))
+    this.#register({ name, type: 'histogram', help }, () => series.read((kept, labels) => kept.values(name, labels)))
+    return (value, ...of) => series.of(of).observe(value, null)
+  }
+
+  #register(
+    { name, type, help }: { readonly name: string; readonly type: string; readonly help: string },
+    read: () => readonly Value[],
+  ): void {
+    const get = async () => ({ name, help, type, values: read(), aggregator: 'sum' })
+    this.#registry.registerMetric({ name, get } as unknown as Metric)
   }
 
   readonly record = (closing: ObservedClosing): void => {

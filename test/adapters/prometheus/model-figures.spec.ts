@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import t from 'tap'
 import { metricsLimits } from '../../../src/adapters/prometheus/limits.ts'
-import { FiguresByModel } from '../../../src/adapters/prometheus/model-figures.ts'
+import { RequestFigures } from '../../../src/adapters/prometheus/model-figures.ts'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
 import type { Observer } from '../../../src/runtime/observer.ts'
 
@@ -22,7 +22,7 @@ const served = (model: string, more: Partial<ObservedClosing> = {}): ObservedClo
 
 t.test('costs are summed exactly, kinds of tokens add up, and time a token is of those after the first', async (t) => {
   const registry = new Registry()
-  const figures = new FiguresByModel(registry)
+  const figures = new RequestFigures(registry)
   for (let count = 0; count < 3; count += 1) figures.record(served('openai/a'))
   const text = await registry.metrics()
   const of = 'surface="chat",model="openai/a",provider="openai",deployment="east"'
@@ -49,7 +49,7 @@ t.test('costs are summed exactly, kinds of tokens add up, and time a token is of
 t.test('an attempt counts for the deployment that failed, and one that was not made does not', async (t) => {
   const registry = new Registry()
   const last = { model: 'openai/b', provider: 'openai', outcome: 'failed', durationMs: 10 } as const
-  new FiguresByModel(registry).record({
+  new RequestFigures(registry).record({
     surface: 'chat',
     status: '5xx',
     attempts: [{ ...last, model: 'openai/a', outcome: 'passed_over' }, last],
@@ -63,7 +63,7 @@ t.test('an attempt counts for the deployment that failed, and one that was not m
 
 t.test('models beyond the bound are one', async (t) => {
   const registry = new Registry()
-  const figures = new FiguresByModel(registry)
+  const figures = new RequestFigures(registry)
   for (let count = 0; count < metricsLimits.modelSeriesMax + 5; count += 1) figures.record(served(`openai/${count}`))
   const requests = (await registry.metrics()).match(/^gateway_model_requests_total\{.*$/gm) ?? []
   t.equal(requests.length, metricsLimits.modelSeriesMax + 1)
