@@ -117,7 +117,7 @@ export const alertOperations: readonly AdminOperation[] = [
       members: {
         measure: { required: true },
         threshold: { required: true },
-        destinations: { flags: '--to <names...>', required: true },
+        destinations: { flags: '--to <names...>', parse: (text) => text, required: true },
       },
       records: (context, { id, key }) =>
         listRules(context, id)

@@ -14,7 +14,7 @@ import { noUsage } from '../../domain/usage/usage.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import { pageOf } from '../../http/page.ts'
 import { keyParameter } from '../../http/parameters.ts'
-import type { Parameter } from '../../http/query.ts'
+import { type Parameter, readQuery } from '../../http/query.ts'
 import { requireKey } from '../account-changes.ts'
 import { type AdminOperation, defineOperation, type OperationContext, type OperationInput } from '../operation.ts'
 import type { SetRouterRequest } from '../requests.types.ts'
@@ -180,7 +180,8 @@ export const routerOperations: readonly AdminOperation[] = [
         prompt_tokens: ['<n>', 'With the cost of so many uncached tokens of a prompt.'],
         output_tokens: ['<n>', 'With the cost of so many tokens of output.'],
       },
-      records: (_context, _input, body, { json }) => routeRecords(body as unknown as RouteResponse, json),
+      records: (context, { id, querystring }, _body, { json }) =>
+        routeRecords(showRoute(context, id, readQuery({ querystring }, routeQuery)), json),
     },
     run: (context, { id, query }) => ({ body: { ...showRoute(context, id, query) } }),
   }),
