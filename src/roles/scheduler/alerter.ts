@@ -185,13 +185,14 @@ export class Alerter implements RunningRole {
   }
 
   async #deliver(alert: RaisedAlert, destination: string, delivery: Delivery): Promise<void> {
-    const { writer, clock, logger } = this.#parts
-    const { workspaceId, alertId, rule } = alert
+    const { clock, logger } = this.#parts
+    const { workspaceId, alertId } = alert
     const named = { workspaceId, alertId, destination }
-    const reason = await sendAlert(this.#parts, destination, alert, this.#giveUp.signal)
+    const reason =
+      (await sendAlert(this.#parts, destination, alert, this.#giveUp.signal)) ??
+      (await this.#confirm(alert, destination))
     delivery.tries += 1
     if (reason === null) {
-      await writer.execute(workspaceId, { type: 'ConfirmAlert', rule, alertId, destination })
       logger.log('alert.delivered', named)
       return
     }
@@ -199,5 +200,15 @@ export class Alerter implements RunningRole {
     delivery.isOver = clock() - Date.parse(alert.raisedAt) > walletLimits.alertTriesMs
     if (delivery.isOver) logger.log('alert.given_up', named)
     else if (!this.#giveUp.signal.aborted) logger.log('alert.delivery_failed', { ...named, reason })
+  }
+
+  /** Null once it is recorded, else why it is not. */
+  async #confirm({ workspaceId, alertId, rule }: RaisedAlert, destination: string): Promise<string | null> {
+    try {
+      await this.#parts.writer.execute(workspaceId, { type: 'ConfirmAlert', rule, alertId, destination })
+      return null
+    } catch {
+      return 'it was accepted, and the log could not record it'
+    }
   }
 }

@@ -108,6 +108,30 @@ t.test('what a scheduler sent and did not record before it was killed is sent ag
   t.equal(receiver.delivered.length, 2)
 })
 
+t.test(
+  'where the log cannot record a delivery, the scheduler goes on, and sends it again with the same id',
+  async (t) => {
+    const { receiver, log, spend, watch, open, events, advance } = await start(t)
+    await watch('ops')
+    const failing: MemoryLog = Object.create(log)
+    let failures = 0
+    failing.appendToWallet = (id, facts, expected) => {
+      if (failures > 0 || !facts.some(({ type }) => type === 'AlertDelivered'))
+        return log.appendToWallet(id, facts, expected)
+      failures += 1
+      return Promise.reject(new Error('no servers'))
+    }
+    const { codes } = await open(failing)
+    await spend('r-1', '2')
+    await until(() => codes().includes('alert.delivery_failed'))
+    t.equal(events('AlertDelivered').length, 0)
+    advance(schedulerLimits.alertRetryMs)
+    await until(() => events('AlertDelivered').length === 1)
+    t.equal(receiver.delivered.length, 2)
+    t.equal(new Set(receiver.delivered.map(({ headers }) => headers['webhook-id'])).size, 1)
+  },
+)
+
 t.test('a receiver that is down for an hour gets it afterwards; one that is down for a day does not', async (t) => {
   const { receiver, spend, watch, open, events, advance } = await start(t)
   await watch('ops')
