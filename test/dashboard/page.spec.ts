@@ -113,7 +113,7 @@ const overview = (world: World, browser: Browser) => async (t: Test) => {
   const wallet = await fetch(`${world.url}/v1/ledger/wallet`, { headers })
   const { balance, available } = (await wallet.json()) as { readonly balance: string; readonly available: string }
   t.equal(await page.locator('.hero .amount').innerText(), available)
-  t.match(await page.locator('.facts').innerText(), balance)
+  t.match(await page.locator('.facts').first().innerText(), balance)
   t.match(await page.locator('.runway').innerText(), /^About \d+ days, until .* USD a day$/)
   await until(async () => Number(await page.evaluate(drawnPixels)) > 5_000)
   t.match(await page.getByRole('img').getAttribute('aria-label'), /USD in total/)
