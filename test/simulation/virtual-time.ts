@@ -299,7 +299,7 @@ export class VirtualTime {
       }
       static override now = now
       static override [Symbol.hasInstance](value: unknown): boolean {
-        return realDate.prototype.isPrototypeOf(value as object)
+        return value instanceof realDate
       }
     } as DateConstructor
   }
