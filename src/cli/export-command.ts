@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { open, rename, writeFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { publishDraft, toDraftPath } from '../adapters/archive/files.ts'
 import { readDoubleEntryJournal } from '../audit/double-entry.ts'
 import { readFocus } from '../audit/focus.ts'
 import type { Config } from '../config/config.ts'
@@ -96,7 +97,7 @@ const withOutput = async (file: string | undefined, work: (write: Write) => Prom
     await work(writeOutput)
     return
   }
-  const draft = await open(`${file}.new`, 'w').catch((cause) => {
+  const draft = await open(toDraftPath(file), 'w').catch((cause) => {
     throw new UsageError(`${file} cannot be written`, { cause })
   })
   try {
@@ -105,7 +106,7 @@ const withOutput = async (file: string | undefined, work: (write: Write) => Prom
   } finally {
     await draft.close()
   }
-  await rename(`${file}.new`, file)
+  await publishDraft(file)
 }
 
 const outFlags = '--out <file>'

@@ -114,8 +114,8 @@ const planRoute = (context: OperationContext, asked: string, { key }: RouteAsked
   const { prices, accounts } = context.tail.ledger
   const catalog = context.catalog()
   const mayUse = key === undefined ? allowAllModels : modelPermissionOf(accounts, requireKey(context, key))
-  const plan = (model: string) =>
-    planRequest(catalog, prices, { model, chain: null }, context.clock(), firstListed, mayUse)
+  const nowMs = context.clock()
+  const plan = (model: string) => planRequest(catalog, prices, { model, chain: null }, nowMs, firstListed, mayUse)
   const { candidates, router } = plan(asked)
   const rule = router === null ? null : catalog.routers[router]!
   const weights = rule?.candidates.map((each) => renderCandidate(each).weight) ?? [1]

@@ -1,7 +1,7 @@
 import type { FactOf } from '../../events/envelope.ts'
 import type { AlertRaised, AlertRuleSet } from '../../events/types.ts'
 import { findLimitKey } from '../accounts/accounts.ts'
-import { dayMs } from '../instant.ts'
+import { dayMs, utcDayOf } from '../instant.ts'
 import { formatUsd, parseUsd, picosPerUsd } from '../money.ts'
 import { isLabel, type Labels, labelsOf, tagHolder } from './holders.ts'
 import { walletLimits } from './limits.ts'
@@ -138,7 +138,7 @@ const spentPicos = (
   unit: 'day' | 'month',
 ): bigint => {
   if (tag !== undefined) return count.period === time.slice(0, count.period.length) ? count.spentPicos : 0n
-  const day = time.slice(0, 10)
+  const day = utcDayOf(time)
   const of = (holder: string) => spendingInPeriod(spendingOf(wallet, holder), day).spent[`${unit}Picos`]
   if (keyId !== undefined) return of(keyId)
   return [...wallet.spendings.keys()].filter((holder) => !isLabel(holder)).reduce((sum, holder) => sum + of(holder), 0n)

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { storedText } from '../schema/stored-text.ts'
 import type { ReadModels } from '../schema/tables.ts'
-import { firstTokenColumns, firstTokenMsOf } from './table.ts'
+import { firstTokenBoundsMs, firstTokenColumns } from './table.ts'
 
 interface OutcomesQuery {
   readonly from: Date
@@ -55,8 +55,8 @@ export const firstTokenQuantile = (counts: readonly number[], share: number): nu
   let before = 0
   for (const [place, count] of counts.entries()) {
     if (count > 0 && before + count >= total * share) {
-      const low = place === 0 ? 0 : firstTokenMsOf(firstTokenColumns[place - 1]!)
-      const high = firstTokenMsOf(firstTokenColumns[place]!)
+      const low = firstTokenBoundsMs[place - 1] ?? 0
+      const high = firstTokenBoundsMs[place]!
       return Number.isFinite(high) ? Math.round(low + ((high - low) * (total * share - before)) / count) : low
     }
     before += count

@@ -3,7 +3,7 @@ import type { ClosedRequest, ClosingEvent, OpenRequest, RoutedEvent } from '../.
 import { defineReadModel } from '../schema/read-model.ts'
 import { storedOrNull, storedText } from '../schema/stored-text.ts'
 import type { RowOf } from '../schema/tables.ts'
-import { firstTokenColumns, firstTokenMsOf, requestTables } from './table.ts'
+import { firstTokenBoundsMs, firstTokenColumns, requestTables } from './table.ts'
 
 type Ending = Pick<
   RowOf<'requests'>,
@@ -86,7 +86,7 @@ const countColumns = ['requests', 'failed', ...firstTokenColumns] as const
 const noCounts = (): OutcomeCounts => Object.fromEntries(countColumns.map((name) => [name, 0])) as OutcomeCounts
 
 const columnOf = (firstTokenMs: number): FirstTokenColumn =>
-  firstTokenColumns.find((column) => firstTokenMs <= firstTokenMsOf(column)) ?? 'first_token_above'
+  firstTokenColumns[firstTokenBoundsMs.findIndex((most) => firstTokenMs <= most)]!
 
 /** Sums how requests of a batch ended. */
 class OutcomesByHour {

@@ -11,8 +11,10 @@ export const firstTokenColumns = [
 ] as const
 type FirstTokenColumn = (typeof firstTokenColumns)[number]
 
-export const firstTokenMsOf = (column: FirstTokenColumn): number =>
-  column === 'first_token_above' ? Number.POSITIVE_INFINITY : Number(column.slice('first_token_'.length))
+/** Of each of `firstTokenColumns`, the ms that it holds at most. */
+export const firstTokenBoundsMs: readonly number[] = firstTokenColumns.map((column) =>
+  column === 'first_token_above' ? Number.POSITIVE_INFINITY : Number(column.slice('first_token_'.length)),
+)
 
 const firstTokenCounts = Object.fromEntries(firstTokenColumns.map((name) => [name, decimal()])) as {
   readonly [C in FirstTokenColumn]: ReturnType<typeof decimal>
