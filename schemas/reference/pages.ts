@@ -58,20 +58,16 @@ restart.
 ${sections.join('')}`
 }
 
+const settingsOfModels: ReadonlySet<string> = new Set(['providers', 'models', 'aliases', 'routers', 'prices'])
+
 export const renderConfigurationPages = (document: SchemaDocument): ReadonlyMap<string, string> => {
   const resolve = resolveIn(document.definitions ?? {})
-  const members = Object.entries(document.properties ?? {})
-  const others = members.filter(([name]) => name !== 'providers')
+  const { models = [], others = [] } = Object.groupBy(Object.entries(document.properties ?? {}), ([name]) =>
+    settingsOfModels.has(name) ? 'models' : 'others',
+  )
   return new Map([
     ['configuration', renderSettings('Configuration reference', others, resolve)],
-    [
-      'configuration-providers',
-      renderSettings(
-        'Configuration reference: providers',
-        members.filter(([name]) => name === 'providers'),
-        resolve,
-      ),
-    ],
+    ['configuration-providers', renderSettings('Configuration reference: providers and models', models, resolve)],
   ])
 }
 
