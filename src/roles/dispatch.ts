@@ -20,7 +20,7 @@ export interface RoutedRequest {
   readonly surface: Surface | 'video'
   /** The validated body in the surface's own format, routing extensions removed, `model` as requested. May be parsed anew at each read. */
   readonly body: JsonRecord
-  /** Of the body as it came; absent for a question. */
+  /** Of the body as it came; absent for a question without one. */
   readonly bodyBytes?: number
   readonly stream: boolean
   /** The caller's headers that are passed to an upstream of the surface's own dialect; names in lower case. */

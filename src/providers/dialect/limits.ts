@@ -12,7 +12,7 @@ export const providerLimits = {
 
   // Upstream
   sseEventBytesMax: 16 * 1024 * 1024, // One event may hold one generated image.
-  translatedEventBytesMax: 4 * 1024 * 1024, // No image is translated; one of 12 MB is read and written again in 80 ms.
+  translatedEventBytesMax: 2 * 1024 * 1024, // No image is translated; one of 12 MB is read and written again in 80 ms.
   failedResponseCharactersMax: 64 * 1024, // It is sent to an edge with its error, in one message.
   upstreamOutputItemsMax: 4_096, // Of a response: a research answer has hundreds; text of any more is kept with the last.
   upstreamChoicesMax: 128, // OpenAI's own bound of `n`; text of any more is counted with the last.

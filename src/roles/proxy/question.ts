@@ -13,6 +13,7 @@ import type { StoredResponseQuestion } from '../../providers/openai-responses/st
 import type { VendorStatus, VideoVendor } from '../../providers/vv-video/vendor.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { FairRate } from '../../runtime/fair-rate.ts'
+import { runWhereLarge } from '../../runtime/large-steps.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Observer } from '../../runtime/observer.ts'
 import type { CallSpans } from '../../runtime/tracing.ts'
@@ -212,17 +213,18 @@ class QuestionRun {
 
   /** Upstreams of the format count, where they can; for all others a tokenizer does. */
   async #countTokens(target: Target): Promise<Replied> {
-    const { body, surface } = this.#call
+    const { body, bodyBytes = 0, surface, workspaceId } = this.#call
     const counter = tokenCounterFor(surface)
-    const counting = counter.buildRequest(target, this.#call)
+    const inStep = <T>(step: () => T) => runWhereLarge({ workspaceId, bytes: bodyBytes }, step)
+    const counting = await inStep(() => counter.buildRequest(target, this.#call))
     if (counting === null) {
-      const conversation = counter.client.readRequest(body, makerOf(target))
-      return replyWith(counter.writeCount(await estimatePrompt(conversation)))
+      const conversation = await inStep(() => counter.client.readRequest(body, makerOf(target)))
+      return replyWith(counter.writeCount(await inStep(() => estimatePrompt(conversation))))
     }
     const response = await this.#request(target, { ...counting, method: 'POST' })
     if (absentStatuses.includes(response.status)) {
       response.discard()
-      return replyWith(counter.writeCount(await counter.estimate(body)))
+      return replyWith(counter.writeCount(await inStep(() => counter.estimate(body))))
     }
     const translation = { dialect: dialectFor(target.provider, counter.surface), target }
     if (!isSuccess(response)) return failed(await readFailure(translation, response, this.#parts.clock()))

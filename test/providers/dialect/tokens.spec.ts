@@ -18,3 +18,12 @@ t.test('however many texts are counted at once, a turn of the event loop counts 
   await counting
   t.ok(turns >= parts * texts.length - 1, `${turns} turns`)
 })
+
+t.test('long texts are counted beside other work, which has most of the time', async (t) => {
+  await loadTokenizer()
+  const texts = Array.from({ length: 4 }, () => 'words and more '.repeat(providerLimits.estimateCharactersMax / 15))
+  const before = performance.eventLoopUtilization()
+  await Promise.all(texts.map(countTokens))
+  const { utilization } = performance.eventLoopUtilization(before)
+  t.ok(utilization < 0.6, `${(100 * utilization).toFixed(0)} % of the time`)
+})

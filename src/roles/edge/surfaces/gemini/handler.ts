@@ -78,6 +78,7 @@ export const countContentTokens =
     await serveQuestion(ctx, parts, {
       surface: 'gemini',
       body: withoutRouting(request),
+      bodyBytes: jsonOfContext(ctx).bytesLength,
       question: { type: 'count_tokens' },
       candidate,
     })

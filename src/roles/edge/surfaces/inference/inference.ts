@@ -92,6 +92,7 @@ export interface InferenceQuestion {
   readonly key: Key
   readonly surface: RoutedRequest['surface']
   readonly body: JsonRecord
+  readonly bodyBytes?: number
   readonly question: Question
   readonly candidate: Candidate
   readonly headers?: RoutedRequest['headers'] | undefined
@@ -201,7 +202,8 @@ export class Inference {
   /** Resolves with the head of the provider's response; throws GatewayError where there is none. */
   async query(query: InferenceQuestion, clientGone: AbortSignal): Promise<InferenceAnswer> {
     const deadlineMs = this.#parts.clock() + this.#parts.requestDeadlineMs
-    return { ...(await this.#dispatch(questionCall(query, deadlineMs), clientGone, { bodyBytes: 0 })), outputCap: null }
+    const { bodyBytes = 0 } = query
+    return { ...(await this.#dispatch(questionCall(query, deadlineMs), clientGone, { bodyBytes })), outputCap: null }
   }
 
   async #dispatch(
@@ -354,13 +356,14 @@ export const candidateAt = (provider: string): Candidate => ({
 })
 
 const questionCall = (query: InferenceQuestion, deadlineMs: number): RoutedRequest => {
-  const { requestId, key, surface, body, question, candidate, headers, trace } = query
+  const { requestId, key, surface, body, bodyBytes, question, candidate, headers, trace } = query
   return {
     requestId,
     workspaceId: key.workspaceId,
     keyId: key.keyId,
     surface,
     body,
+    ...(bodyBytes === undefined ? {} : { bodyBytes }),
     stream: false,
     ...(headers === undefined ? {} : { headers }),
     question,

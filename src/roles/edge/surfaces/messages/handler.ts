@@ -95,6 +95,7 @@ export const serveTokenCount =
     await serveQuestion(ctx, parts, {
       surface: 'messages',
       body: countedBody(request),
+      bodyBytes: jsonOfContext(ctx).bytesLength,
       question: { type: 'count_tokens' },
       candidate,
       headers: headersToForward(ctx.req.headers),

@@ -250,6 +250,7 @@ t.test('tokens are counted for nothing', async (t) => {
     ofChain?.candidates.map(({ model }) => model),
     ['openai/other'],
   )
+  t.equal(ofChain?.bodyBytes, JSON.stringify(chain).length, 'which decide how long its steps are')
   t.equal(edge.log.frames.length, before, 'nothing is recorded')
   const wrong = await post(edge, { model: 'openai/plain' }, version, '/v1/messages/count_tokens')
   t.match(await errorOf(wrong), { error: { code: 'missing_required_parameter', param: 'messages' } })
