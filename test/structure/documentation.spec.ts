@@ -1,5 +1,6 @@
 import t from 'tap'
 import { findDocumentationProblems, findPageProblems } from './documentation.ts'
+import { isShownAsPrinted } from './shown-output.ts'
 
 t.test('the documentation has no problem', async (t) => t.same(findDocumentationProblems(), []))
 
@@ -34,4 +35,36 @@ t.test('a page that is too long and a setting without a description are found', 
     'docs/reference/configuration.md has 254 lines, 250 allowed',
     'docs/reference/configuration.md: `a` has no description',
   ])
+})
+
+t.test('a block that is not marked, and output without commands, are found', async (t) => {
+  const text =
+    '```sh\nmake\n```\n```json output\n{}\n```\n```text output\nb\n```\n```\nc\n```\n```text example\nd\n```\n'
+  t.same(findPageProblems([{ path: 'README.md', text }]), [
+    'README.md: output does not follow its commands: b',
+    'README.md: a block is neither output nor an example: c',
+  ])
+})
+
+t.test('a shown table is the end of what was printed, apart from what varies', async (t) => {
+  const printed =
+    '{}\nid                                    held  balance\n01a2045d-9851-7686-ade9-25edc290037d  0     99.5\n'
+  const shows = (body: string) => isShownAsPrinted({ language: 'text', body, isShortened: false }, printed)
+  t.ok(shows('id held balance\n01a2045d-9851-7686-ade9-25edc290abcd 0 99.5\n'))
+  t.ok(shows('id…balance\n… 0 …\n'))
+  t.notOk(shows('id held balance\n01a2045d-9851-7686-ade9-25edc290abcd 1 99.5\n'), 'another value')
+  t.notOk(shows('id balance\n…\n'), 'another head')
+  t.notOk(shows('id held balance\n'), 'not the end')
+})
+
+t.test('a shown answer has the members that were printed, fewer where its page says so', async (t) => {
+  const printed = 'data\n{"created":1795369572,"usage":{"total":4,"details":{}},"choices":[{"index":0}]}'
+  const shows = (shown: unknown, isShortened: boolean) =>
+    isShownAsPrinted({ language: 'json', body: JSON.stringify(shown), isShortened }, printed)
+  const short = { created: 1795360000, usage: { total: 4 }, choices: [{ index: 0 }] }
+  t.ok(shows(short, true))
+  t.ok(shows({ ...short, usage: { details: {}, total: 4 } }, false))
+  t.notOk(shows(short, false), 'a member is left out')
+  t.notOk(shows({ ...short, choices: [] }, true), 'a list has fewer')
+  t.notOk(shows({ ...short, usage: { total: 5 } }, true), 'another value')
 })

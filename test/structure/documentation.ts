@@ -15,6 +15,30 @@ export interface Page {
 const readPage = (path: string): Page => ({ path, text: readFileSync(new URL(path, root), 'utf8') })
 const existsInRepository = (path: string): boolean => existsSync(new URL(path, root))
 
+interface Fence {
+  /** What follows the backticks: a language, and of what is shown whether a test compares it (`output`) or not (`example`). */
+  readonly info: string
+  readonly body: string
+  /** The prose between the fence before it and this one. */
+  readonly before: string
+}
+
+export const fencesOf = ({ text }: Page): readonly Fence[] => {
+  const parts = text.split(/^```([^\n]*)\n(.*?)^```$/gms)
+  return Array.from({ length: (parts.length - 1) / 3 }, (_, place) => {
+    const [before = '', info = '', body = ''] = parts.slice(3 * place)
+    return { info, body, before }
+  })
+}
+
+const findFenceProblems = (page: Page): readonly string[] =>
+  fencesOf(page).flatMap(({ info, body }, place, fences) => {
+    const [line = ''] = body.split('\n')
+    if (/^(?:text|json)?$/.test(info)) return [`${page.path}: a block is neither output nor an example: ${line}`]
+    if (!info.endsWith(' output') || fences[place - 1]?.info === 'sh') return []
+    return [`${page.path}: output does not follow its commands: ${line}`]
+  })
+
 const proseOf = (text: string): string =>
   text
     .replaceAll(/^```.*?^```$/gms, '')
@@ -82,6 +106,7 @@ const isWritten = ({ text }: Page): boolean => !text.startsWith('<!-- Generated'
 export const findPageProblems = (pages: readonly Page[]): readonly string[] => [
   ...findLinkProblems(pages),
   ...pages.flatMap(findPathProblems),
+  ...pages.flatMap(findFenceProblems),
   ...pages
     .filter(isWritten)
     .flatMap(({ path, text }) =>

@@ -6,7 +6,8 @@ import type { Readable, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { documentationInOrder } from '../../structure/documentation.ts'
+import { documentationInOrder, fencesOf } from '../../structure/documentation.ts'
+import { isShownAsPrinted, type ShownOutput } from '../../structure/shown-output.ts'
 import { until } from '../../support/clients.ts'
 import { prepareDataFolder } from '../../support/clusters.ts'
 import { temporaryFolder } from '../../support/gateway.ts'
@@ -27,10 +28,26 @@ const notRun: readonly (readonly [part: string, reason: string])[] = [
   ['-- serve --role', 'it takes the port 8787; the roles run apart in `Deployment`'],
 ]
 
+const fences = documentationInOrder().flatMap((page) => fencesOf(page).map((fence) => ({ ...fence, path: page.path })))
+
 const blocksOf = (language: string): readonly string[] =>
-  documentationInOrder().flatMap(({ text }) =>
-    Array.from(text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms')), ([, block = '']) => block),
-  )
+  fences.filter(({ info }) => info === language).map(({ body }) => body)
+
+interface Shown extends ShownOutput {
+  readonly path: string
+}
+
+/** Blocks of commands, each with the output that its page shows after it. */
+const commandBlocks = (): readonly { readonly commands: string; readonly shown: Shown | null }[] =>
+  fences.flatMap(({ info, body: commands }, place) => {
+    if (info !== 'sh') return []
+    const { info: shownInfo = '', body = '', before = '', path = '' } = fences[place + 1] ?? {}
+    const language = /^(json|text) output$/.exec(shownInfo)?.[1] as Shown['language'] | undefined
+    const isShortened = before.includes('shortened')
+    return [{ commands, shown: language === undefined ? null : { language, body, isShortened, path } }]
+  })
+
+const endOfBlock = '\u001e'
 
 /**
  * npm's own start costs a second for each command, so the words go to a process that runs one command after the other: over the file
@@ -150,22 +167,30 @@ t.test('every command of the documentation and of the banner runs as printed', a
 
   const url = /answers at (http:\S+)\/v1/.exec(banner)?.[1]
 
+  await t.test('the README and docs/', async (t) => {
+    const blocks = commandBlocks()
+    for (const [part, reason] of notRun)
+      t.equal(blocks.filter(({ commands }) => commands.includes(part)).length, 1, `one block is not run: ${reason}`)
+    const run = blocks.filter(({ commands }) => !notRun.some(([part]) => commands.includes(part)))
+    t.ok(run.length > 0, `${run.length} blocks are run`)
+    const script = run.map(({ commands }) => `${commands}printf '${endOfBlock}'\n`).join('')
+    const { code, out, err } = await runShell(folder, script.replaceAll(printedAddress, url!))
+    t.equal(code, 0, 'every command', { lastCommands: err.slice(-2_000) })
+    const printed = out.split(endOfBlock)
+    for (const [place, { shown }] of run.entries())
+      if (shown !== null)
+        t.ok(isShownAsPrinted(shown, printed[place] ?? ''), `${shown.path} shows what its commands print`, {
+          shown: shown.body,
+          printed: printed[place],
+        })
+  })
+
   await t.test('the banner', async (t) => {
     const [ask = '', usage = '', admin = '', ...more] = banner.match(/^ {2}curl (?:.*\\\n)*.*$/gm) ?? []
     t.same(more, [])
     t.match(await runShell(folder, `${ask}\n${admin}`), { code: 0, out: /"chat.completion".*"demo"/s })
     t.match(banner, /after its end, as measured\.\n {2}curl \S+\/billing\/usage/, 'it tells how late the tables are')
     await until(async () => JSON.parse((await runShell(folder, usage)).out).total_usage > 0)
-  })
-
-  await t.test('the README and docs/', async (t) => {
-    const blocks = blocksOf('sh')
-    for (const [part, reason] of notRun)
-      t.equal(blocks.filter((block) => block.includes(part)).length, 1, `one block is not run: ${reason}`)
-    const run = blocks.filter((block) => !notRun.some(([part]) => block.includes(part)))
-    t.ok(run.length > 0, `${run.length} blocks are run`)
-    const { code, err } = await runShell(folder, run.join('\n').replaceAll(printedAddress, url!))
-    t.equal(code, 0, 'every command', { lastCommands: err.slice(-2_000) })
   })
 
   await t.test('the snippets in TypeScript', async (t) => {
