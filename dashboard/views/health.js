@@ -1,8 +1,7 @@
 // @ts-check
-import { append, h, pause, replace } from '../dom.js'
+import { h, pause, replace } from '../dom.js'
 import { count, words } from '../format.js'
 import { errorPanel, facts, heading, section, state, table, time } from '../parts.js'
-import { refusalsSection } from './requests.js'
 
 /** @typedef {import('../types.d.ts').Health} Health */
 
@@ -75,15 +74,13 @@ export const health = {
   name: 'health',
   title: 'Health',
   permission: 'read',
-  show: (context) => {
-    const { session, scope, root, signal } = context
+  show: ({ session, scope, root, signal }) => {
     const body = h('div', { class: 'stack' })
-    append(root, [
+    root.append(
       heading('Health and lag'),
       h('p', { class: 'muted small' }, 'Of the edge that serves this page; refreshed every two seconds.'),
       body,
-      session.isAdmin && scope === null ? refusalsSection(context, new Map()) : null,
-    ])
+    )
     const follow = async () => {
       while (!signal.aborted) {
         try {

@@ -18,8 +18,6 @@ interface Manifest {
   readonly engines: object
   readonly dependencies: Readonly<Record<string, string>>
   readonly optionalDependencies: Readonly<Record<string, string>>
-  readonly peerDependencies: object
-  readonly peerDependenciesMeta: object
 }
 
 interface LockedPackage {
@@ -78,7 +76,6 @@ for (const [path, { dev, optional, peer }] of Object.entries(packages))
   if (path !== '' && dev !== true && optional !== true && peer !== true) copyPackage(path)
 
 const { name, version, description, license, type, engines, dependencies, optionalDependencies } = manifest
-const { peerDependencies, peerDependenciesMeta } = manifest
 const published = {
   name,
   version,
@@ -97,7 +94,6 @@ const published = {
   dependencies: exactVersions(dependencies),
   bundleDependencies: Object.keys(dependencies),
   optionalDependencies: exactVersions(optionalDependencies),
-  ...{ peerDependencies, peerDependenciesMeta },
 }
 writeFileSync(join(target, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
 if (folder === undefined)

@@ -23,7 +23,8 @@ interface AdjustContext extends AdminContext {
   readonly clock: Clock
 }
 
-const requireAmount = ({ amountPicos, reason }: Adjustment): void => {
+/** Throws `invalid_value` for an amount that its reason does not allow. */
+export const requireAmount = ({ amountPicos, reason }: Pick<Adjustment, 'amountPicos' | 'reason'>): void => {
   const side = operatorReasons[reason]
   if (amountPicos === 0n) throw invalidValue('amount', 'must not be zero')
   if (side === 'credit' && amountPicos < 0n)

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { parseMonth, utcDayAt } from '../domain/instant.ts'
 import { formatUsd } from '../domain/money.ts'
-import { namesCredit } from '../domain/wallet/evolve.ts'
 import { parsePicos } from '../projections/schema/columns.ts'
 import { restoredText } from '../projections/schema/stored-text.ts'
 import type { ReadModels } from '../projections/schema/tables.ts'
@@ -59,9 +58,9 @@ const chargesAndPayments = {
   credit: () => receipts,
 }
 
-const debitAccount = ({ kind, corrects, allocation }: OtherDebit): string => {
+const debitAccount = ({ kind, isPayment, allocation }: OtherDebit): string => {
   if (kind === 'fee') return 'Income:Fees'
-  return namesCredit(corrects) ? receipts : modelAccount('Income:Corrections', allocation.model)
+  return isPayment ? receipts : modelAccount('Income:Corrections', allocation.model)
 }
 
 class TransactionSums {

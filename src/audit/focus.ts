@@ -206,7 +206,7 @@ export async function* readFocus(db: ReadModels, month: string): AsyncGenerator<
   for await (const lines of readLines(db, range))
     yield lines.map((line) => render(line.workspace_id, parsePicos(line.amount), lineCells(line))).join('')
   for (const debit of await selectOtherDebits(db, entriesOfRange(range)))
-    yield render(debit.workspaceId, debit.debitPicos, debitCells(debit))
+    if (!debit.isPayment) yield render(debit.workspaceId, debit.debitPicos, debitCells(debit))
   const { rows } = await readReport(db, { ...range, groupBy: ['workspace'] })
   const netOfMonth = netPicos(sumRows(rows))
   if (costPicos !== netOfMonth)

@@ -18,5 +18,6 @@ export const auditLimits = {
   snapshotLineBytesMax: 16 * 1024 * 1024, // The longest record is that of a few events, each below 1 MB.
   snapshotBytesMax: 4 * 1024 * 1024 * 1024, // A ledger of so many would not fit into the memory of a process.
   snapshotHeadsReadMax: 16, // More than are kept: what else is stored there is not a sealer's.
+  statementRowsPerRead: 2_000, // About 2 MB; the next are read while these are written.
   snapshotsKept: 3, // The projector starts from one that is not newer than its tables.
 } as const

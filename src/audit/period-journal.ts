@@ -4,6 +4,7 @@ import { formatUsd } from '../domain/money.ts'
 import type { MovementKind } from '../domain/wallet/evolve.ts'
 import type { PeriodClosed } from '../events/types.ts'
 import type { ReadModels } from '../projections/schema/tables.ts'
+import { readReport, sumRows } from '../projections/statements/report.ts'
 import { selectMovedBalances } from '../projections/statements/spans.ts'
 import { readStatementAt } from './statement.ts'
 import { jsonStatement } from './statement-lines.ts'
@@ -35,6 +36,8 @@ export const readPeriodJournal = async (db: ReadModels, month: string, sequence:
     balances.openingPicos += opening.balancePicos
     balances.closingPicos += closing.balancePicos
   }
+  const { correctionsPicos } = sumRows((await readReport(db, { ...range, groupBy: ['month'] })).rows)
+  const paidBackPicos = -(moved.get('adjustment') ?? 0n) - correctionsPicos
   const debited = (...kinds: readonly MovementKind[]): string =>
     formatUsd(kinds.reduce((picos, kind) => picos - (moved.get(kind) ?? 0n), 0n))
   return {
@@ -43,9 +46,9 @@ export const readPeriodJournal = async (db: ReadModels, month: string, sequence:
       workspaces: workspaces.length,
       requests: balances.requests,
       opening: formatUsd(balances.openingPicos),
-      credits: formatUsd(moved.get('credit') ?? 0n),
+      credits: formatUsd((moved.get('credit') ?? 0n) - paidBackPicos),
       charges: debited('charge', 'excess'),
-      corrections: debited('adjustment'),
+      corrections: formatUsd(correctionsPicos),
       fees: debited('fee'),
       lapsed: debited('lapse'),
       closing: formatUsd(balances.closingPicos),

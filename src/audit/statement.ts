@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { type Allocation, allocateRequest, allocateTask, unallocated } from '../domain/ledger/allocation.ts'
 import { type Applied, initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
 import { findClosing } from '../domain/ledger/periods.ts'
@@ -6,6 +7,7 @@ import { selectPeriods } from '../projections/admin-changes/queries.ts'
 import { atCheckpoint } from '../projections/checkpoint/queries.ts'
 import type { ReadModels } from '../projections/schema/tables.ts'
 import {
+  type EntryPosition,
   findBalanceBefore,
   findSpan,
   positionAfter,
@@ -15,9 +17,9 @@ import {
   selectEntries,
   type WalletBalance,
 } from '../projections/statements/queries.ts'
-import { sharedLimits } from '../runtime/limits.ts'
 import { CorrectedAllocations } from './corrected-allocations.ts'
 import { type FoldSource, foldLog } from './fold-log.ts'
+import { auditLimits } from './limits.ts'
 
 /** Entries are streamed, and can be read once. */
 export interface Statement {
@@ -34,12 +36,16 @@ async function* readPages(
   workspaceId: string,
   { from, to }: StatementSpan,
 ): AsyncGenerator<StatementEntry> {
-  for (let next = from; ; ) {
-    const page = await selectEntries(db, workspaceId, { from: next, to, limit: sharedLimits.pageRowsMax })
-    yield* page
+  const limit = auditLimits.statementRowsPerRead
+  const read = (next: EntryPosition) => selectEntries(db, workspaceId, { from: next, to, limit })
+  for (let reading = read(from); ; ) {
+    const page = await reading
     const last = page.at(-1)
-    if (last === undefined || page.length < sharedLimits.pageRowsMax) return
-    next = positionAfter(last)
+    if (last === undefined || page.length < limit) return yield* page
+    reading = read(positionAfter(last))
+    reading.catch(() => {}) // Reported when it is awaited; not where the reader stops before.
+    await setImmediate() // Entries are taken without a turn of the event loop: the query is sent before them.
+    yield* page
   }
 }
 

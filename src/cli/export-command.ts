@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { open, rename, writeFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { publishDraft, toDraftPath } from '../adapters/archive/files.ts'
@@ -97,6 +97,7 @@ const withOutput = async (file: string | undefined, work: (write: Write) => Prom
     await work(writeOutput)
     return
   }
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new UsageError(`${file} is a folder: name a file`)
   const draft = await open(toDraftPath(file), 'w').catch((cause) => {
     throw new UsageError(`${file} cannot be written`, { cause })
   })

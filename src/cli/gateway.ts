@@ -129,15 +129,12 @@ const openAlerting = async ({
   reload,
   stack,
 }: ProcessContext): Promise<NonNullable<SchedulerParts['alerting']>> => {
-  const [{ UndiciClient }, { sendMail }] = await Promise.all([
-    import('../adapters/http/client.ts'),
-    import('../adapters/smtp/send-mail.ts'),
-  ])
+  const { UndiciClient } = await import('../adapters/http/client.ts')
   let { alertDestinations } = config
   reload.onChange((changed) => {
     alertDestinations = changed.alertDestinations
   })
-  return { destinations: () => alertDestinations, http: stack.push(new UndiciClient()), sendMail }
+  return { destinations: () => alertDestinations, http: stack.push(new UndiciClient()) }
 }
 
 const startScheduler = async (context: ProcessContext, tail: LedgerTail): Promise<void> => {

@@ -17,7 +17,6 @@ const introducedIn: ReadonlyMap<string, number> = new Map(
     'PeriodClosed',
     'PeriodCutOff',
     'PeriodReopened',
-    'RefusalsCounted',
     'WorkspaceClosed',
     'WorkspaceResumed',
     'WorkspaceSuspended',

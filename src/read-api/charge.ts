@@ -125,15 +125,10 @@ const ofOthers = (): GatewayError =>
 
 const utf8 = new TextDecoder()
 
-/**
- * A proof has the whole frame: a key must not see other workspaces' events. Prices and checkpoints belong to none, and
- * counts of refusals to all.
- */
+/** A proof has the whole frame: a key must not see other workspaces' events. Prices and checkpoints belong to none. */
 const holdsOthers = ({ frame }: FoundEvent, workspaceId: string): boolean =>
   decodeFrame(utf8.decode(frame.data)).events.some(
-    ({ type, data }) =>
-      type === 'RefusalsCounted' ||
-      (isObject(data) && data['workspaceId'] !== undefined && data['workspaceId'] !== workspaceId),
+    ({ data }) => isObject(data) && data['workspaceId'] !== undefined && data['workspaceId'] !== workspaceId,
   )
 
 const found = async ({ frames }: ProofParts, id: string, { sequences }: ChargeTrace): Promise<FoundEvent | null> => {

@@ -6,7 +6,6 @@ export const manifests = {
   edge: [
     'RequestRouted',
     'RequestFailed',
-    'RefusalsCounted',
     'HoldPlaced',
     'HoldReleased',
     'AdjustmentPosted',

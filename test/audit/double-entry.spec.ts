@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { type JournalFormat, readDoubleEntryJournal } from '../../src/audit/double-entry.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { creditKey } from '../../src/domain/wallet/evolve.ts'
+import type { FactOf } from '../../src/events/envelope.ts'
 import { atCheckpoint } from '../../src/projections/checkpoint/queries.ts'
 import { adjusted, creditExpired, credited, opened, planSubscribed, routed, used } from '../roles/projector/facts.ts'
 import { openProjected, project } from '../roles/projector/projecting.ts'
@@ -30,6 +31,11 @@ const times = [
   '2026-03-31',
   '2026-04-01',
 ]
+const corrected = (id: string, amount: string, changes: object): FactOf<'AdjustmentPosted'> => {
+  const { type, data } = adjusted(id, amount)
+  const { corrects: _, ...uncorrecting } = data
+  return { type, data: { ...uncorrecting, reason: 'correction', ...changes } }
+}
 const log = new MemoryLog({ timeOf: (sequence) => `${times[sequence - 1] ?? '2026-04-02'}T12:00:00.000Z` })
 await log.append([opened()])
 await log.postToWallet('acme', [credited('first', '10')])
@@ -38,9 +44,7 @@ await log.append([routed('two'), used('two', { total: '1.5', model: 'x/a:b "c" ;
 await log.postToWallet('acme', [
   planSubscribed('sub-1', ['2026-03-01', '2026-04-01'], { price: '2', includedCredit: '1' }),
 ])
-await log.postToWallet('acme', [
-  { ...adjusted('refund', '0.000000000001'), data: { ...adjusted('refund', '0.000000000001').data, corrects: 'two' } },
-])
+await log.postToWallet('acme', [corrected('refund', '0.000000000001', { corrects: 'two' })])
 await log.append([
   routed('dot'),
   used('dot', { total: '0.1', model: 'x/a.b' }),
@@ -48,7 +52,10 @@ await log.append([
   ...[routed('named'), used('named', { total: '0.001', model: 'unattributed' })],
 ])
 await log.postToWallet('acme', [
-  { ...adjusted('typo', '-9'), data: { ...adjusted('typo', '-9').data, corrects: creditKey('first') } },
+  corrected('typo', '-9', { corrects: creditKey('first') }),
+  corrected('typo-2', '1', { corrects: 'typo' }),
+  corrected('returned', '-0.5', { reason: 'chargeback' }),
+  corrected('returned-2', '0.25', { corrects: 'returned' }),
 ])
 await log.postToWallet('acme', [creditExpired('sub-1@2026-03-01T12:00:00.000Z', '1')])
 await log.append([routed('later'), used('later')])
@@ -96,7 +103,11 @@ for (const format of ['hledger', 'beancount'] as const)
     t.equal(balanceOf(journal, 'Income:Fees'), '-2')
     t.equal(balanceOf(journal, 'Income:Breakage'), '-0.889')
     t.equal(balanceOf(journal, 'Income:Included-Credit'), '1')
-    t.equal(balanceOf(journal, 'Assets:Receipts'), '-9', 'a credit that is corrected was not received')
+    t.equal(
+      balanceOf(journal, 'Assets:Receipts'),
+      '-8.25',
+      'what was paid and is corrected or charged back was not received',
+    )
     t.equal(balanceOf(journal, 'Expenses:Providers:Openai:Gpt-4o'), '0.5')
     t.equal(balanceOf(journal, 'Expenses:Providers:Openai:Unattributed'), '-0.1')
     t.equal(balanceOf(journal, 'Liabilities:Providers:Openai'), '-0.4')

@@ -49,7 +49,9 @@ t.test('workspaces, keys, aliases, routers and imported prices through the comma
     code: 1,
     err: /no request, task or adjustment with the id req_unknown/,
   })
-  t.match(await adjust('1', '--reason', 'chargeback', '--reference', 'ticket-3'), { code: 1, err: /takes money/ })
+  t.match(await adjust('1', '--reason', 'chargeback', '--reference', 'ticket-3'), { code: 2, err: /takes money/ })
+  t.match(await adjust('-1', '--reason', 'refund', '--reference', 'ticket-3'), { code: 2, err: /gives money back/ })
+  t.match(await adjust('0', '--reason', 'correction', '--reference', 'ticket-3'), { code: 2, err: /must not be zero/ })
   t.match(await adjust('1.', '--reason', 'refund', '--reference', 'ticket-3'), { code: 2, err: /<usd>|amount/ })
   t.match(await adjust('1', '--reference', 'ticket-3'), { code: 2, err: /--reason/ })
   await until(async () => {

@@ -4,7 +4,7 @@ import { operatorPrefix } from '../../domain/wallet/decide-adjustment.ts'
 import { isOpen, type Proposal } from '../../domain/wallet/proposals.ts'
 import { pageOf } from '../../http/page.ts'
 import type { AdminChange } from '../../projections/admin-changes/queries.ts'
-import { adjustWallet, endProposal } from '../adjust-wallet.ts'
+import { adjustWallet, endProposal, requireAmount } from '../adjust-wallet.ts'
 import { requireWorkspace } from '../admin-context.ts'
 import { type AdminOperation, defineOperation, type OperationContext, type OperationInput } from '../operation.ts'
 import { requireReference } from '../reference.ts'
@@ -104,6 +104,11 @@ export const adjustmentOperations: readonly AdminOperation[] = [
       members: {
         reason: { required: true },
         reference: { required: true, description: "Your own, such as a ticket's number." },
+      },
+      body: (_path, named) => {
+        const reason = named['reason'] as AdjustmentRequest['reason']
+        requireAmount({ amountPicos: parseUsd(String(named['amount'])), reason })
+        return named
       },
       records: (context, { id }) => [workspaceRecord(context, id)],
       reports: { unchanged: 'the reference was used before; nothing was changed' },

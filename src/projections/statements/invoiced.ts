@@ -1,11 +1,9 @@
 import { sql } from 'kysely'
 import { parseMonth } from '../../domain/instant.ts'
 import type { InvoicedEntries } from '../../domain/ledger/invoices.ts'
-import { namesCredit } from '../../domain/wallet/evolve.ts'
 import { parsePicos } from '../schema/columns.ts'
 import { restoredText, storedText } from '../schema/stored-text.ts'
 import type { ReadModels } from '../schema/tables.ts'
-import { selectCorrected } from './allocations.ts'
 import { allocatedTo, entriesOfRange, type OtherDebit, selectOtherDebits } from './other-debits.ts'
 import { readReport } from './report.ts'
 
@@ -69,37 +67,17 @@ const selectPostedMonths = async (
   return new Map(rows.map(({ id, time }) => [restoredText(id), monthOf(time)]))
 }
 
-/** Of ids of what was corrected, those that are a credit in the end, which is a payment. */
-const findPayments = async (
-  db: ReadModels,
-  workspaceId: string,
-  ids: readonly string[],
-  passed: ReadonlySet<string> = new Set(ids),
-): Promise<ReadonlySet<string>> => {
-  const found = new Set(ids.filter(namesCredit))
-  const others = ids.filter((id) => !found.has(id))
-  if (others.length === 0) return found
-  const corrected = await selectCorrected(db, workspaceId, others)
-  const next = [...new Set(corrected.values())].filter((id) => id !== '' && !passed.has(id))
-  const behind = await findPayments(db, workspaceId, next, new Set([...passed, ...next]))
-  for (const [id, corrects] of corrected) if (behind.has(corrects) || found.has(corrects)) found.add(id)
-  return found
-}
-
 interface LocatedDebit extends OtherDebit {
   readonly refersTo: string
 }
 
-/** Without what corrects a payment. */
 const locateDebits = async (db: ReadModels, debits: readonly OtherDebit[]): Promise<readonly LocatedDebit[]> => {
   const located: LocatedDebit[] = []
   for (const [workspaceId, some] of Map.groupBy(debits, (debit) => debit.workspaceId)) {
     const ids = [...new Set(some.map(({ corrects }) => corrects))].filter((id) => id !== '')
-    const payments = await findPayments(db, workspaceId, ids)
     const posted = ids.length === 0 ? new Map<string, string>() : await selectPostedMonths(db, workspaceId, ids)
     for (const debit of some)
-      if (debit.reason !== 'chargeback' && !payments.has(debit.corrects))
-        located.push({ ...debit, refersTo: posted.get(debit.corrects) ?? monthOf(debit.eventTime) })
+      located.push({ ...debit, refersTo: posted.get(debit.corrects) ?? monthOf(debit.eventTime) })
   }
   return located
 }
@@ -122,7 +100,9 @@ export const readInvoiced = async (
       .map(({ group: [id = '', refersTo = '', value = ''], requests, chargesPicos: picos }) => ({
         ...{ workspaceId: id, refersTo, value, requests, picos },
       }))
-  const others = (await selectOtherDebits(db, entriesOfRange(range))).filter(isWanted)
+  const others = (await selectOtherDebits(db, entriesOfRange(range))).filter(
+    (debit) => isWanted(debit) && !debit.isPayment,
+  )
   const debits = await locateDebits(db, others)
   const included = (await selectIncluded(db, range)).filter(isWanted)
   const rows = [

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Allocation, unallocated } from '../../domain/ledger/allocation.ts'
+import type { Allocation } from '../../domain/ledger/allocation.ts'
 import { parsePicos } from '../schema/columns.ts'
 import type { ReadModels } from '../schema/tables.ts'
-import { findAllocations, textIn } from './allocations.ts'
+import { correctedBy, findCorrected, textIn } from './allocations.ts'
 import { firstOfMinute } from './queries.ts'
 
 /** How a group is shown: `unattributed` where it has no value, and a value that could be taken for that within quotes. */
@@ -21,9 +21,10 @@ export interface OtherDebit {
   readonly kind: 'adjustment' | 'fee'
   readonly time: Date
   readonly eventTime: Date
-  /** The id of what an adjustment corrects, and why; else empty. */
+  /** The id of what an adjustment corrects; else empty. */
   readonly corrects: string
-  readonly reason: string
+  /** A chargeback, or a correction of a credit or of a chargeback: it undoes a receipt, and is neither usage nor revenue. */
+  readonly isPayment: boolean
   /** Below zero for what was given back. */
   readonly debitPicos: bigint
   readonly allocation: Allocation
@@ -57,13 +58,12 @@ export const selectOtherDebits = async (
   const debits: OtherDebit[] = []
   for (const [workspaceId, some] of Map.groupBy(rows, ({ workspace_id }) => workspace_id)) {
     const ids = some.map(({ detail }) => textIn(detail, 'corrects')).filter((id) => id !== '')
-    const allocations = await findAllocations(db, workspaceId, new Set(ids))
+    const all = await findCorrected(db, workspaceId, new Set(ids))
     for (const { kind, time, event_time: eventTime, amount, detail } of some) {
       const corrects = textIn(detail, 'corrects')
-      const allocation = allocations.get(corrects) ?? unallocated
-      const named = { corrects, reason: textIn(detail, 'reason') }
-      const debitPicos = -parsePicos(amount)
-      debits.push({ workspaceId, kind, time, eventTime: eventTime ?? time, ...named, debitPicos, allocation })
+      const corrected = correctedBy(detail, all)
+      const times = { time, eventTime: eventTime ?? time }
+      debits.push({ workspaceId, kind, ...times, corrects, debitPicos: -parsePicos(amount), ...corrected })
     }
   }
   return debits

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
-import { type Allocation, unallocated } from '../../domain/ledger/allocation.ts'
+import type { Allocation } from '../../domain/ledger/allocation.ts'
 import { findClosing } from '../../domain/ledger/periods.ts'
 import type { MovementKind } from '../../domain/wallet/evolve.ts'
 import { selectPeriods } from '../admin-changes/queries.ts'
 import { parsePicos } from '../schema/columns.ts'
 import { restoredText } from '../schema/stored-text.ts'
 import type { ReadModels, StoredRow } from '../schema/tables.ts'
-import { findAllocations, textIn } from './allocations.ts'
+import { allocateCharged, charged, findCorrected, textIn } from './allocations.ts'
 
 /** In picos. */
 export interface WalletEntry {
@@ -171,30 +171,11 @@ interface EntryQuery extends StatementSpan {
   readonly limit: number
 }
 
-/** Of the administrative change by the same event. */
-const changeDetail = sql<Readonly<
-  Record<string, unknown>
-> | null>`case when wallet_entries.kind in ('credit', 'adjustment') then (
-  select detail from admin_changes
-  where admin_changes.sequence = wallet_entries.sequence and admin_changes.event_index = wallet_entries.event_index
-) end`
+/** `detail` is that of the administrative change by the same event. */
+type EntryRow = StoredRow<'wallet_entries'> &
+  Parameters<typeof allocateCharged>[0] & { readonly detail: Readonly<Record<string, unknown>> | null }
 
-type BareEntry = WalletEntry & Pick<StatementEntry, 'note' | 'corrects'>
-
-const allocatedId = ({ kind, reference, corrects }: BareEntry): string => {
-  if (kind === 'charge' || kind === 'excess') return reference
-  return kind === 'adjustment' ? corrects : ''
-}
-
-const allocateEntries = async (
-  db: ReadModels,
-  workspaceId: string,
-  entries: readonly BareEntry[],
-): Promise<readonly StatementEntry[]> => {
-  const ids = new Set(entries.map(allocatedId).filter((id) => id !== ''))
-  const allocations = await findAllocations(db, workspaceId, ids)
-  return entries.map((entry) => ({ ...entry, ...(allocations.get(allocatedId(entry)) ?? unallocated) }))
-}
+const correctsOf = ({ kind, detail }: EntryRow): string => (kind === 'adjustment' ? textIn(detail, 'corrects') : '')
 
 /** The first entries of a span, in the order of the log, or the last ones, newest first. */
 export const selectEntries = async (
@@ -206,7 +187,6 @@ export const selectEntries = async (
   let query = db
     .selectFrom('wallet_entries')
     .selectAll()
-    .select(changeDetail.as('detail'))
     .where('workspace_id', '=', workspaceId)
     .where(sql<boolean>`${positionColumns} >= ${toSqlPosition(from)} and ${positionColumns} < ${toSqlPosition(to)}`)
     .orderBy('sequence', direction)
@@ -217,14 +197,17 @@ export const selectEntries = async (
   else if (hidesHolds) query = query.where('kind', 'not in', ['hold', 'release'])
   // Movements other than charges are rare, and have their own index.
   if (kind !== undefined && kind !== 'charge') query = query.where('kind', '<>', 'charge')
-  const entries = (await query.execute()).map(
-    (row): BareEntry => ({
-      ...entryFromRow(row),
-      note: textIn(row.detail, 'note'),
-      corrects: row.kind === 'adjustment' ? textIn(row.detail, 'corrects') : '',
-    }),
-  )
-  return allocateEntries(db, workspaceId, entries)
+  const order = sql.raw(`order by sequence ${direction}, event_index ${direction}, line ${direction}`)
+  const { rows } = await sql<EntryRow>`select e.*, a.detail, ${charged.columns} from ${query} e ${charged.joins}
+    left join admin_changes a on a.sequence = e.sequence and a.event_index = e.event_index and e.kind in ('credit', 'adjustment')
+    ${order}`.execute(db)
+  const ids = rows.map(correctsOf).filter((id) => id !== '')
+  const corrected = await findCorrected(db, workspaceId, new Set(ids))
+  return rows.map((row) => {
+    const corrects = correctsOf(row)
+    const allocation = corrected.get(corrects)?.allocation ?? allocateCharged(row)
+    return { ...entryFromRow(row), note: textIn(row.detail, 'note'), corrects, ...allocation }
+  })
 }
 
 export interface StatementQuery extends StatementRange, Pick<EntryQuery, 'kind' | 'hidesHolds' | 'newestFirst'> {

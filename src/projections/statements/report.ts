@@ -4,6 +4,7 @@ import { selectWorkspaces } from '../accounts/queries.ts'
 import { parsePicos } from '../schema/columns.ts'
 import { restoredText } from '../schema/stored-text.ts'
 import type { ReadModels } from '../schema/tables.ts'
+import { sameEvent } from './allocations.ts'
 import { allocatedTo, type OtherDebit, selectOtherDebits } from './other-debits.ts'
 import { entriesInSpans, spansOf } from './spans.ts'
 
@@ -105,10 +106,6 @@ const groupColumn = (group: ReportGroup): RawBuilder<string> => {
   }
 }
 
-const sameEvent = (table: 'u' | 't') =>
-  sql.raw(`${table}.workspace_id = e.workspace_id and ${table}.sequence = e.sequence and ${table}.event_index = e.event_index
-    and e.kind in ('charge', 'excess')`)
-
 interface SumsRow {
   readonly values: readonly string[]
   readonly requests: string
@@ -186,8 +183,11 @@ const debitValue = (
   }
 }
 
-const selectOthers = async (db: ReadModels, wanted: ReportQuery): Promise<readonly ReportRow[]> => {
-  const debits = await selectOtherDebits(db, sql`with ${spansOf(wanted)} select e.* from ${entriesInSpans}`)
+const rowsOf = async (
+  db: ReadModels,
+  wanted: ReportQuery,
+  debits: readonly OtherDebit[],
+): Promise<readonly ReportRow[]> => {
   const workspaces = debits.length === 0 ? [] : await selectWorkspaces(db)
   const accounts = new Map(workspaces.map(({ workspaceId, account = '' }) => [workspaceId, account]))
   return debits.map((debit) => ({
@@ -246,9 +246,12 @@ const selectStatements = async (db: ReadModels, wanted: ReportQuery): Promise<St
  * the period come to. Must run in one transaction.
  */
 export const readReport = async (db: ReadModels, wanted: ReportQuery): Promise<Report> => {
-  const rows = mergeRows([...(await selectCharges(db, wanted)), ...(await selectOthers(db, wanted))])
+  const debits = await selectOtherDebits(db, sql`with ${spansOf(wanted)} select e.* from ${entriesInSpans}`)
+  const { costs = [], payments = [] } = Object.groupBy(debits, ({ isPayment }) => (isPayment ? 'payments' : 'costs'))
+  const rows = mergeRows([...(await selectCharges(db, wanted)), ...(await rowsOf(db, wanted, costs))])
   const { workspaces, moved, funded } = await selectStatements(db, wanted)
-  const debitsPicos = parsePicos(funded) - parsePicos(moved)
+  const paidBackPicos = payments.reduce((sum, { debitPicos }) => sum + debitPicos, 0n)
+  const debitsPicos = parsePicos(funded) - paidBackPicos - parsePicos(moved)
   const totalPicos = netPicos(sumRows(rows))
   if (totalPicos !== debitsPicos)
     throw new ReportFault(`the report comes to ${totalPicos} picos, and the statements of its period to ${debitsPicos}`)

@@ -121,7 +121,7 @@ const selectOthers = async (db: ReadModels, workspaceId: string, wanted: UsageQu
   if (from !== null) entries = sql`${entries} and time >= ${parseInstant(from)}`
   if (to !== null) entries = sql`${entries} and time < ${parseRangeEnd(to)}`
   return (await selectOtherDebits(db, entries))
-    .filter((debit) => isWanted(debit, wanted))
+    .filter((debit) => !debit.isPayment && isWanted(debit, wanted))
     .map((debit) => ({
       group: groupBy.map((group) => debitValue(debit, group, wanted)),
       requests: 0n,
@@ -134,8 +134,8 @@ const selectOthers = async (db: ReadModels, workspaceId: string, wanted: UsageQu
 }
 
 /**
- * Ordered by the groups' values. Usage, corrections and fees together are what the statement of the days debits: each counts on
- * the day on which it was posted, and a correction under what it corrects. Must run in one transaction.
+ * Ordered by the groups' values. Usage, corrections and fees together are what the statement of the days debits, without
+ * corrections of payments: each counts on the day on which it was posted, and a correction under what it corrects. Must run in one transaction.
  */
 export const selectUsage = async (
   db: ReadModels,

@@ -32,8 +32,7 @@ export type EdgeBounds = {
     | 'allowanceReturnMs'
     | 'workspaceOutcomeBytesMax'
     | 'outcomeLeaseMs'
-    | 'outcomeRenewMs'
-    | 'refusalsMs']: number
+    | 'outcomeRenewMs']: number
 }
 
 export const edgeBoundsWith = (own: Partial<EdgeBounds> = {}): EdgeBounds => ({

@@ -137,6 +137,8 @@ t.test('an export that is killed leaves no file, or the one that was there', asy
     t.match(await run(...command), { code: 0, out: '' })
     t.equal(await readFile(file, 'utf8'), exported[words])
   }
+  const folder = await run('export', 'focus', '--month', month, '--out', files)
+  t.match(folder, { code: 2, err: /is a folder: name a file/ })
   t.same((await readdir(files)).toSorted(), ['focus', 'journal --format hledger'], 'and no draft')
 })
 
@@ -171,6 +173,7 @@ t.test('what comes later is in the next month, and nothing changes the closed on
 
 t.test('it is reopened for a reason, and closed again', async (t) => {
   t.match(await run('reopen', month), { code: 2, err: /--reason/ })
+  t.match(await run('reopen', month, '--reason', ' '), { code: 2, err: /reason must match/ })
   t.match(await run('reopen', month, '--reason', 'an invoice came late'), { code: 0, err: /reopened/ })
   t.equal((await run('periods', '--json')).out, '')
   t.match(await run('close', month, '--json'), { code: 0, out: /"exceptions":0/ })

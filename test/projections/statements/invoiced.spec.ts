@@ -7,7 +7,7 @@ import { atCheckpoint } from '../../../src/projections/checkpoint/queries.ts'
 import { readInvoiced } from '../../../src/projections/statements/invoiced.ts'
 import { readStatement, type StatementEntry } from '../../../src/projections/statements/queries.ts'
 import { adjusted, creditExpired, credited, opened, planSubscribed, routed, used } from '../../roles/projector/facts.ts'
-import { histories, historyWorkspaces, logOfOwnTasks } from '../../roles/projector/history.ts'
+import { histories, historyWorkspaces, isPayment, logOfOwnTasks } from '../../roles/projector/history.ts'
 import { openProjected, project } from '../../roles/projector/projecting.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
 import { startPostgres } from '../../support/postgres.ts'
@@ -26,12 +26,6 @@ const entriesOf = async (workspaceId: string): Promise<readonly StatementEntry[]
 
 /** By the lines of the statement alone. */
 const isBilled = (entry: StatementEntry, all: readonly StatementEntry[]): boolean => {
-  const ofPayment = (corrects: string, steps = 0): boolean => {
-    if (corrects.startsWith('credit:')) return true
-    const adjustment = all.find(({ kind, reference }) => kind === 'adjustment' && reference === corrects)
-    const isRequest = all.some(({ kind, reference }) => kind === 'charge' && reference === corrects)
-    return adjustment !== undefined && !isRequest && steps < 20 && ofPayment(adjustment.corrects, steps + 1)
-  }
   switch (entry.kind) {
     case 'charge':
     case 'excess':
@@ -41,7 +35,7 @@ const isBilled = (entry: StatementEntry, all: readonly StatementEntry[]): boolea
     case 'lapse':
       return all.some(({ kind, reference }) => kind === 'fee' && reference === entry.reference)
     case 'adjustment':
-      return !ofPayment(entry.corrects)
+      return !isPayment(entry, all)
     default:
       return false
   }

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { parseRangeEnd } from '../../../src/domain/instant.ts'
+import { creditKey } from '../../../src/domain/wallet/evolve.ts'
+import type { FactOf } from '../../../src/events/envelope.ts'
 import { selectWorkspaces } from '../../../src/projections/accounts/queries.ts'
 import { atCheckpoint } from '../../../src/projections/checkpoint/queries.ts'
 import { showGroup } from '../../../src/projections/statements/other-debits.ts'
@@ -21,7 +23,7 @@ import {
   type UsageSums,
 } from '../../../src/projections/usage/queries.ts'
 import { adjusted, credited, opened, planSubscribed, routed, used } from '../../roles/projector/facts.ts'
-import { histories, historyWorkspaces, logOfOwnTasks } from '../../roles/projector/history.ts'
+import { histories, historyWorkspaces, isPayment, logOfOwnTasks } from '../../roles/projector/history.ts'
 import { openProjected, project } from '../../roles/projector/projecting.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
 import { startPostgres } from '../../support/postgres.ts'
@@ -91,7 +93,12 @@ const pagedUsage = async (workspaceId: string, wanted: Omit<UsageQuery, 'limit'>
   }
 }
 
+const always: ReportQuery = { from: new Date(0), to: new Date('2100-01-01'), groupBy: [] }
 const debits = new Set(['charge', 'excess', 'fee', 'adjustment'])
+
+/** By the lines of the statement alone: what is debited, without corrections of credits, which undo a receipt. */
+const costsOf = (entries: readonly StatementEntry[], all: readonly StatementEntry[]): readonly StatementEntry[] =>
+  entries.filter((entry) => debits.has(entry.kind) && !isPayment(entry, all))
 
 const groups = fc.uniqueArray(
   fc.constantFrom<ReportGroup>(
@@ -126,8 +133,7 @@ t.test('of any history, period and grouping: the report is what the lines of the
       const workspaces = await selectWorkspaces(db)
       const accounts = new Map(workspaces.map(({ workspaceId, account = '' }) => [workspaceId, account]))
       for (const workspaceId of historyWorkspaces)
-        for (const entry of await statementOf(workspaceId, wanted)) {
-          if (!debits.has(entry.kind)) continue
+        for (const entry of costsOf(await statementOf(workspaceId, wanted), await statementOf(workspaceId, always))) {
           const group = groupOf(workspaceId, entry, groupBy, accounts)
           expected.set(group, (expected.get(group) ?? 0n) - entry.amountPicos)
         }
@@ -163,8 +169,10 @@ t.test(
           for (const workspaceId of historyWorkspaces) {
             const expected = new Map<string, bigint>()
             const range = { from: new Date(from), to: parseRangeEnd(to)!, groupBy: [] }
-            for (const entry of await statementOf(workspaceId, range)) {
-              if (!debits.has(entry.kind)) continue
+            for (const entry of costsOf(
+              await statementOf(workspaceId, range),
+              await statementOf(workspaceId, always),
+            )) {
               const group = usageGroupOf(entry, groupBy, name)
               expected.set(group, (expected.get(group) ?? 0n) - entry.amountPicos)
             }
@@ -180,34 +188,48 @@ t.test(
   },
 )
 
-t.test('charges, corrections and fees are apart, and what cannot be attributed is in a row of its own', async (t) => {
-  const log = new MemoryLog()
-  await log.append([opened()])
-  const [refund, goodwill] = [adjusted('refund', '0.0001'), adjusted('goodwill', '0.5')]
-  const { corrects: _, ...unrelated } = goodwill.data
-  await log.postToWallet('acme', [
-    credited('first', '10'),
-    planSubscribed('sub-1', ['2026-03-01', '2026-04-01'], { price: '5' }),
-  ])
-  await log.append([routed('one', { tags: { team: 'search' } }), used('one')])
-  await log.append([routed('two'), used('two')])
-  await log.postToWallet('acme', [
-    { ...refund, data: { ...refund.data, corrects: 'one' } },
-    { ...goodwill, data: unrelated },
-  ])
-  await projected.empty()
-  await project(log, projected.store, 3)
-  const all = { from: new Date(0), to: new Date('2100-01-01') }
-  const { rows, workspaces } = await report({ ...all, groupBy: ['tag:team'] })
-  t.equal(workspaces, 1)
-  const [none, search] = rows
-  t.match(none, { group: [''], requests: 1, correctionsPicos: -500_000_000_000n })
-  t.ok(none!.feesPicos > 0n)
-  t.match(search, { group: ['search'], requests: 1, feesPicos: 0n, correctionsPicos: -100_000_000n })
-  const weeks = await report({ ...all, groupBy: ['week'] })
-  t.match(weeks.rows, [{ group: ['2026-W09'], requests: 2 }])
-  t.equal(netPicos(sumRows(weeks.rows)), netPicos(sumRows(rows)))
-})
+const correcting = (id: string, amount: string, corrects: string): FactOf<'AdjustmentPosted'> => {
+  const { type, data } = adjusted(id, amount)
+  return { type, data: { ...data, corrects } }
+}
+
+t.test(
+  'charges, corrections and fees are apart, without corrections of payments; what cannot be attributed is in a row of its own',
+  async (t) => {
+    const log = new MemoryLog()
+    await log.append([opened()])
+    const goodwill = adjusted('goodwill', '0.5')
+    const { corrects: _, ...unrelated } = goodwill.data
+    await log.postToWallet('acme', [
+      credited('first', '10'),
+      planSubscribed('sub-1', ['2026-03-01', '2026-04-01'], { price: '5' }),
+    ])
+    await log.append([routed('one', { tags: { team: 'search' } }), used('one')])
+    await log.append([routed('two'), used('two')])
+    await log.postToWallet('acme', [
+      correcting('refund', '0.0003', 'one'),
+      correcting('refund-2', '-0.0003', 'refund'),
+      correcting('refund-3', '0.0001', 'refund-2'),
+      { ...goodwill, data: unrelated },
+      correcting('typo', '-9', creditKey('first')),
+      correcting('typo-2', '1', 'typo'),
+      correcting('typo-3', '-0.5', 'typo-2'),
+      { ...goodwill, data: { ...unrelated, adjustmentId: 'returned', amount: '-3', reason: 'chargeback' } },
+      correcting('returned-2', '0.25', 'returned'),
+    ])
+    await projected.empty()
+    await project(log, projected.store, 3)
+    const { rows, workspaces } = await report({ ...always, groupBy: ['tag:team'] })
+    t.equal(workspaces, 1)
+    const [none, search] = rows
+    t.match(none, { group: [''], requests: 1, correctionsPicos: -500_000_000_000n })
+    t.ok(none!.feesPicos > 0n)
+    t.match(search, { group: ['search'], requests: 1, feesPicos: 0n, correctionsPicos: -100_000_000n })
+    const weeks = await report({ ...always, groupBy: ['week'] })
+    t.match(weeks.rows, [{ group: ['2026-W09'], requests: 2 }])
+    t.equal(netPicos(sumRows(weeks.rows)), netPicos(sumRows(rows)))
+  },
+)
 
 t.test('a period without movements, and names of groups', async (t) => {
   await projected.empty()

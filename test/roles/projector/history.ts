@@ -1,6 +1,8 @@
 import fc from 'fast-check'
+import { creditKey } from '../../../src/domain/wallet/evolve.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
 import { wrapEvent } from '../../../src/events/envelope.ts'
+import type { StatementEntry } from '../../../src/projections/statements/queries.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
 import {
   adjusted,
@@ -50,6 +52,17 @@ interface Step {
 }
 
 export type History = readonly Step[]
+
+/** By the lines of a wallet's statement alone: a correction of a credit, however many corrections away. */
+export const isPayment = ({ corrects }: StatementEntry, all: readonly StatementEntry[], steps = 0): boolean => {
+  if (corrects === '' || steps > all.length) return false
+  if (corrects.startsWith(creditKey(''))) return true
+  const behind = all.filter(({ reference }) => reference === corrects)
+  const adjustment = behind.find(({ kind }) => kind === 'adjustment')
+  return (
+    adjustment !== undefined && !behind.some(({ kind }) => kind === 'charge') && isPayment(adjustment, all, steps + 1)
+  )
+}
 
 export const historyWorkspaces = ['acme', 'never-opened']
 const strange = [
@@ -207,8 +220,9 @@ const lapsingFact = (workspaceId: string): fc.Arbitrary<Fact> =>
     fc.tuple(grantReference, amount).map(([reference, usd]) => creditExpired(reference, usd, workspaceId)),
   )
 
-/** A request or a task, perhaps of the other workspace, an adjustment, perhaps itself, or what does not exist. */
+/** A request or a task, perhaps of the other workspace, a credit, an adjustment, perhaps itself, or what does not exist. */
 const correctedId = fc.oneof(
+  fc.constantFrom(...strange).map(creditKey),
   fc.nat({ max: 11 }).map((number) => `request-${number}`),
   nameOf('task'),
   nameOf('adjustment'),
