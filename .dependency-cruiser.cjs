@@ -154,6 +154,7 @@ module.exports = {
       '^src/adapters/postgres/',
     ),
     only('http-client-in-its-adapter', ['undici', 'ipaddr.js'], '^src/adapters/http/'),
+    only('mail-in-its-adapter', ['nodemailer'], '^src/adapters/smtp/'),
     only('tokens-in-authentication', ['@smithy/signature-v4'], '^src/providers/authentication/'),
     only('oauth-at-its-two-sides', ['oauth4webapi'], '^src/(providers/authentication|adapters/openid)/'),
     only('aws-formats-at-their-readers', ['@smithy/core'], '^src/providers/(?:authentication|bedrock)/'),

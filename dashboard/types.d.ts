@@ -26,6 +26,7 @@ import type {
   LedgerHoldsResponse,
   LedgerKeysResponse,
   LedgerOutcomesResponse,
+  LedgerRefusalsResponse,
   LedgerRequestsResponse,
   LedgerStatementResponse,
   LedgerTasksResponse,
@@ -48,6 +49,7 @@ export type Charge = LedgerChargesResponse['data'][number]
 export type Request = LedgerRequestsResponse['data'][number]
 export type Task = LedgerTasksResponse['data'][number]
 export type Finding = LedgerFindingsResponse['data'][number]
+export type Refusals = LedgerRefusalsResponse['data'][number]
 export type Outcomes = LedgerOutcomesResponse
 export type Health = LedgerHealthResponse
 export type Workspace = WorkspaceResponse

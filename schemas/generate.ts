@@ -1,10 +1,12 @@
 // Writes the TypeScript types of every schema, so that the schema stays the one contract, and docs/log-events.md. Run by `make generate`.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { compile, type JSONSchema } from 'json-schema-to-typescript'
+import { metricDefinitions } from '../src/adapters/prometheus/definitions.ts'
 import { createProgram } from '../src/cli/run.ts'
 import { openapiDocument } from '../src/roles/edge/operations.ts'
 import { logEvents } from '../src/runtime/log-events.ts'
 import { renderLogEventsPage } from './log-events-page.ts'
+import { renderMetricsPage } from './reference/metrics-page.ts'
 import {
   type OpenApiDocument,
   renderApiPages,
@@ -152,6 +154,7 @@ put(
 )
 
 put('../docs/log-events.md', renderLogEventsPage(logEvents))
+put('../docs/reference/metrics.md', renderMetricsPage(metricDefinitions))
 
 const referencePages = new Map([
   ...renderConfigurationPages(readSchema('config.json') as SchemaDocument),

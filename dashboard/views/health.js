@@ -1,7 +1,8 @@
 // @ts-check
-import { h, pause, replace } from '../dom.js'
+import { append, h, pause, replace } from '../dom.js'
 import { count, words } from '../format.js'
 import { errorPanel, facts, heading, section, state, table, time } from '../parts.js'
+import { refusalsSection } from './requests.js'
 
 /** @typedef {import('../types.d.ts').Health} Health */
 
@@ -74,13 +75,15 @@ export const health = {
   name: 'health',
   title: 'Health',
   permission: 'read',
-  show: ({ session, scope, root, signal }) => {
+  show: (context) => {
+    const { session, scope, root, signal } = context
     const body = h('div', { class: 'stack' })
-    root.append(
+    append(root, [
       heading('Health and lag'),
       h('p', { class: 'muted small' }, 'Of the edge that serves this page; refreshed every two seconds.'),
       body,
-    )
+      session.isAdmin && scope === null ? refusalsSection(context, new Map()) : null,
+    ])
     const follow = async () => {
       while (!signal.aborted) {
         try {

@@ -2,13 +2,14 @@
 import { filterForm, h, renewed, replace } from '../dom.js'
 import { csvExport } from '../export.js'
 import { count, duration, msText, words } from '../format.js'
-import { field, heading, idLink, select, state, time } from '../parts.js'
+import { field, heading, idLink, load, section, select, state, table, time } from '../parts.js'
 import { readAll } from '../session.js'
 import { virtualTable } from '../virtual-table.js'
 import { filterInput, surfaceSelect } from './spend.js'
 
 /** @typedef {import('../types.d.ts').Request} Request */
 /** @typedef {import('../types.d.ts').Key} Key */
+/** @typedef {import('../types.d.ts').Refusals} Refusals */
 /** @typedef {import('../views.d.ts').ViewContext} ViewContext */
 
 const pageRows = 500
@@ -115,6 +116,56 @@ const filtersOf = () => ({
   id: filterInput('ours, or the provider’s'),
 })
 
+const refusalRows = 50
+
+/** @param {ViewContext} context @param {ReadonlyMap<string, string>} names @returns {import('../parts.js').Column<Refusals>[]} */
+const refusalColumns = ({ scope, session }, names) => [
+  { name: 'Minute', cell: ({ minute }) => time(minute) },
+  ...(scope === null && session.isAdmin
+    ? [
+        {
+          name: 'Workspace',
+          className: 'name',
+          cell: (/** @type {Refusals} */ { workspace }) =>
+            workspace === null ? 'none' : h('a', { href: `#/w/${encodeURIComponent(workspace)}/requests` }, workspace),
+        },
+      ]
+    : []),
+  {
+    name: 'Key',
+    className: 'name',
+    cell: ({ key }) => (key === null ? 'none that works' : titled(names.get(key) ?? key)),
+  },
+  { name: 'Code', cell: ({ code }) => h('span', { title: code }, words(code)) },
+  { name: 'Requests', numeric: true, cell: (row) => count(row.count) },
+]
+
+/** @param {ViewContext} context @param {ReadonlyMap<string, string>} names */
+export const refusalsSection = (context, names) => {
+  const { session, scope, signal } = context
+  const body = h('div')
+  void load(
+    body,
+    signal,
+    () => session.ledger(scope, '/refusals', { limit: refusalRows }, signal),
+    (/** @type {import('../types.d.ts').Page<Refusals>} */ { data, next_cursor: next }) => [
+      table('Refused before routing', refusalColumns(context, names), data, 'None was refused.'),
+      next === null
+        ? null
+        : h('p', { class: 'muted small' }, `The newest ${refusalRows} rows; the API has the others.`),
+    ],
+  )
+  return section(
+    h('h2', {}, 'Refused before routing'),
+    h(
+      'p',
+      { class: 'muted small' },
+      'Requests that ended with an error before a model was called. They cost nothing, and are counted each minute by key and code.',
+    ),
+    body,
+  )
+}
+
 /** @type {import('../views.d.ts').View} */
 export const requests = {
   name: 'requests',
@@ -208,6 +259,7 @@ export const requests = {
         if (signal.aborted) return
         fillFromAddress()
         show()
+        root.append(refusalsSection(context, names))
       })
   },
 }

@@ -18,6 +18,8 @@ interface Manifest {
   readonly engines: object
   readonly dependencies: Readonly<Record<string, string>>
   readonly optionalDependencies: Readonly<Record<string, string>>
+  readonly peerDependencies: object
+  readonly peerDependenciesMeta: object
 }
 
 interface LockedPackage {
@@ -76,6 +78,7 @@ for (const [path, { dev, optional, peer }] of Object.entries(packages))
   if (path !== '' && dev !== true && optional !== true && peer !== true) copyPackage(path)
 
 const { name, version, description, license, type, engines, dependencies, optionalDependencies } = manifest
+const { peerDependencies, peerDependenciesMeta } = manifest
 const published = {
   name,
   version,
@@ -94,6 +97,7 @@ const published = {
   dependencies: exactVersions(dependencies),
   bundleDependencies: Object.keys(dependencies),
   optionalDependencies: exactVersions(optionalDependencies),
+  ...{ peerDependencies, peerDependenciesMeta },
 }
 writeFileSync(join(target, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
 if (folder === undefined)

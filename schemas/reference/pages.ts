@@ -58,20 +58,16 @@ restart.
 ${sections.join('')}`
 }
 
+const settingsOfModels: ReadonlySet<string> = new Set(['providers', 'models', 'aliases', 'routers', 'prices'])
+
 export const renderConfigurationPages = (document: SchemaDocument): ReadonlyMap<string, string> => {
   const resolve = resolveIn(document.definitions ?? {})
-  const members = Object.entries(document.properties ?? {})
-  const others = members.filter(([name]) => name !== 'providers')
+  const { models = [], others = [] } = Object.groupBy(Object.entries(document.properties ?? {}), ([name]) =>
+    settingsOfModels.has(name) ? 'models' : 'others',
+  )
   return new Map([
     ['configuration', renderSettings('Configuration reference', others, resolve)],
-    [
-      'configuration-providers',
-      renderSettings(
-        'Configuration reference: providers',
-        members.filter(([name]) => name === 'providers'),
-        resolve,
-      ),
-    ],
+    ['configuration-providers', renderSettings('Configuration reference: providers and models', models, resolve)],
   ])
 }
 
@@ -195,6 +191,7 @@ interface ApiPage {
 }
 
 const ledgerOfWorkspace = '/admin/v1/workspaces/{workspace}/ledger'
+const ledgerOfAll = '/admin/v1/ledger'
 const customers = /^\/admin\/v1\/(?:workspaces|keys)/
 const terms = /\/(?:limits|plans|subscription)/
 
@@ -213,9 +210,11 @@ const apiPages: Readonly<Record<string, ApiPage>> = {
   },
   'api-ledger': {
     title: 'API reference: ledger',
-    about: `Explained in [ledger API](../ledger-api.md). An administrator reads the same of any workspace, with ${code(ledgerOfWorkspace)} in place of ${code('/v1/ledger')}.`,
+    about: `Explained in [ledger API](../ledger-api.md). An administrator reads the same of any workspace, with ${code(ledgerOfWorkspace)} in place of ${code('/v1/ledger')}, and outcomes, refusals, findings, health and tail of all together with ${code(ledgerOfAll)}.`,
     has: ({ tags }, path) =>
-      tags.some((tag) => ['ledger', 'billing', 'health'].includes(tag)) && !path.startsWith(ledgerOfWorkspace),
+      tags.some((tag) => ['ledger', 'billing', 'health'].includes(tag)) &&
+      !path.startsWith(ledgerOfWorkspace) &&
+      !path.startsWith(ledgerOfAll),
   },
   'api-customers': {
     title: 'API reference: workspaces and keys',

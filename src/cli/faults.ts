@@ -34,7 +34,7 @@ export const listSecrets = ({
     ),
     callbacks?.secret,
     signIn?.client_secret,
-    ...[...alertDestinations.values()].flatMap((each) => [each.url, each.secret]),
+    ...[...alertDestinations.values()].flatMap((each) => [each.url, each.secret, each.smtp?.password]),
     ...Object.values(telemetry?.headers ?? {}),
     external?.nats.password,
     passwordOf(external?.databaseUrl),

@@ -129,12 +129,15 @@ const openAlerting = async ({
   reload,
   stack,
 }: ProcessContext): Promise<NonNullable<SchedulerParts['alerting']>> => {
-  const { UndiciClient } = await import('../adapters/http/client.ts')
+  const [{ UndiciClient }, { sendMail }] = await Promise.all([
+    import('../adapters/http/client.ts'),
+    import('../adapters/smtp/send-mail.ts'),
+  ])
   let { alertDestinations } = config
   reload.onChange((changed) => {
     alertDestinations = changed.alertDestinations
   })
-  return { destinations: () => alertDestinations, http: stack.push(new UndiciClient()) }
+  return { destinations: () => alertDestinations, http: stack.push(new UndiciClient()), sendMail }
 }
 
 const startScheduler = async (context: ProcessContext, tail: LedgerTail): Promise<void> => {

@@ -26,7 +26,7 @@ const providerSecretPath = new RegExp(
   `${ofProvider}\\.(?:(?:api|access|secret)_key|proxy_url|headers\\..+|${secretOfAuthentication})$`,
 )
 
-const alertSecretPath = /^alerts\.destinations\.[^.]+\.(?:url|secret)$/
+const alertSecretPath = /^alerts\.(?:destinations\.[^.]+\.(?:url|secret)|smtp\.password)$/
 
 /** True for a path of the file that holds a secret which this process does not use. */
 const createUnusedSecretFilter = (content: unknown, { role, signs }: SecretReader): ((path: string) => boolean) => {

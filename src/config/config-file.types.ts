@@ -659,18 +659,43 @@ export interface ConfigFile {
     readonly destinations?: {
       readonly [k: string]: {
         /**
-         * A signed webhook, or one of Slack or whatever else takes {"text": …}.
+         * A signed webhook; one of Slack or whatever else takes {"text": …}; or mail, by the server of `smtp`.
          */
-        readonly type: 'webhook' | 'slack'
+        readonly type: 'webhook' | 'slack' | 'email'
         /**
-         * Where it is posted.
+         * Where it is posted, unless it is mail.
          */
-        readonly url: string
+        readonly url?: string
+        /**
+         * Of mail: the address.
+         */
+        readonly to?: string
         /**
          * What webhooks are signed with: at least 16 characters of base64, after whsec_ if you like.
          */
         readonly secret?: string
       }
+    }
+    /**
+     * The server that takes mail. It needs the package nodemailer beside this one.
+     */
+    readonly smtp?: {
+      /**
+       * smtps://host for TLS from the start; smtp://host:587 for STARTTLS where the server offers it, and with a password always.
+       */
+      readonly url: string
+      /**
+       * The account at the server.
+       */
+      readonly user?: string
+      /**
+       * Sent over TLS alone.
+       */
+      readonly password?: string
+      /**
+       * The address of the sender.
+       */
+      readonly from: string
     }
   }
   /**

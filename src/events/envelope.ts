@@ -12,7 +12,7 @@ export interface EventOf<T extends EventType> {
   readonly type: T
   /** ISO 8601, UTC, milliseconds. */
   readonly time: string
-  /** The workspace; the model, plan, alias or router of the gateway; the month or the invoice; or `log` for events about the log itself. */
+  /** The workspace; the model, plan, alias or router of the gateway; the month or the invoice; `gateway/refusals`; or `log` for events about the log itself. */
   readonly subject: string
   readonly dataschema: string
   /** The user who asked for it, such as `admin:ana` or `operator:root`; absent where there is none. */
@@ -74,6 +74,7 @@ export const currentVersion: { readonly [T in EventType]: number } = {
   PeriodClosed: 1,
   PeriodReopened: 1,
   InvoiceIssued: 1,
+  RefusalsCounted: 1,
 }
 
 export const schemaIdOf = (type: EventType): string => `events/${type}.v${currentVersion[type]}.json`
@@ -93,6 +94,8 @@ const subjectOf = (fact: Fact): string => {
     case 'LogRolledBack':
     case 'LogFormatRaised':
       return 'log'
+    case 'RefusalsCounted':
+      return 'gateway/refusals'
     case 'PeriodCutOff':
     case 'PeriodClosed':
     case 'PeriodReopened':

@@ -17,6 +17,7 @@ const introducedIn: ReadonlyMap<string, number> = new Map(
     'PeriodClosed',
     'PeriodCutOff',
     'PeriodReopened',
+    'RefusalsCounted',
     'WorkspaceClosed',
     'WorkspaceResumed',
     'WorkspaceSuspended',

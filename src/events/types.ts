@@ -1442,6 +1442,40 @@ export interface VideoSheet {
 }
 
 /**
+ * How many requests an edge answered with an error before they were routed, by minute, key and code. An edge appends one a minute at most.
+ */
+export interface RefusalsCounted {
+  /**
+   * What does not fit is in one row with the code `other`, without a workspace and a key.
+   *
+   * @minItems 1
+   * @maxItems 101
+   */
+  readonly counts: {
+    /**
+     * Its beginning.
+     */
+    readonly minute: string
+    /**
+     * The workspace of the key. Null: no key that works.
+     */
+    readonly workspaceId: string | null
+    /**
+     * Who called.
+     */
+    readonly keyId: string | null
+    /**
+     * The error code the client got.
+     */
+    readonly code: string
+    /**
+     * So many requests.
+     */
+    readonly count: number
+  }[]
+}
+
+/**
  * A request ended without an answer and without a charge.
  */
 export interface RequestFailed {
@@ -2114,6 +2148,7 @@ export interface EventData {
   readonly PlanRenewed: PlanRenewed
   readonly PlanSubscribed: PlanSubscribed
   readonly PricePublished: PricePublished
+  readonly RefusalsCounted: RefusalsCounted
   readonly RequestFailed: RequestFailed
   readonly RequestRouted: RequestRouted
   readonly RouterSet: RouterSet

@@ -5,6 +5,7 @@ import { writersReadModel } from './checkpoint/project.ts'
 import { lostWritersReadModel } from './lost-writers/project.ts'
 import { plansReadModel } from './plans/project.ts'
 import { pricesReadModel } from './prices/project.ts'
+import { refusalsReadModel } from './refusals/project.ts'
 import { requestsReadModel } from './requests/project.ts'
 import { routingReadModel } from './routing/project.ts'
 import type { ReadModel } from './schema/read-model.ts'
@@ -22,6 +23,7 @@ export const readModels: readonly ReadModel[] = [
   lostWritersReadModel,
   plansReadModel,
   pricesReadModel,
+  refusalsReadModel,
   requestsReadModel,
   routingReadModel,
   sealsReadModel,

@@ -125,10 +125,15 @@ const ofOthers = (): GatewayError =>
 
 const utf8 = new TextDecoder()
 
-/** A proof has the whole frame: a key must not see other workspaces' events. Prices and checkpoints belong to none. */
+/**
+ * A proof has the whole frame: a key must not see other workspaces' events. Prices and checkpoints belong to none, and
+ * counts of refusals to all.
+ */
 const holdsOthers = ({ frame }: FoundEvent, workspaceId: string): boolean =>
   decodeFrame(utf8.decode(frame.data)).events.some(
-    ({ data }) => isObject(data) && data['workspaceId'] !== undefined && data['workspaceId'] !== workspaceId,
+    ({ type, data }) =>
+      type === 'RefusalsCounted' ||
+      (isObject(data) && data['workspaceId'] !== undefined && data['workspaceId'] !== workspaceId),
   )
 
 const found = async ({ frames }: ProofParts, id: string, { sequences }: ChargeTrace): Promise<FoundEvent | null> => {

@@ -7,6 +7,7 @@ import type { ChargeTrace } from '../projections/charges/charge-trace.ts'
 import type { ChargePage, ChargeQuery } from '../projections/charges/queries.ts'
 import type { AtSequence } from '../projections/checkpoint/queries.ts'
 import type { LedgerFindingQuery, LedgerFindings } from '../projections/findings.ts'
+import type { selectRefusals } from '../projections/refusals/queries.ts'
 import type { RequestPage, RequestQuery } from '../projections/requests/listed-requests.ts'
 import type { selectOutcomes } from '../projections/requests/outcomes.ts'
 import type { readInvoiced } from '../projections/statements/invoiced.ts'
@@ -52,6 +53,11 @@ export interface EdgeReadModels {
     workspaceId: string | null,
     wanted: Parameters<typeof selectOutcomes>[2],
   ): Promise<AtSequence<Awaited<ReturnType<typeof selectOutcomes>>>>
+  /** Null: of all workspaces, and without one. */
+  listRefusals(
+    workspaceId: string | null,
+    wanted: Parameters<typeof selectRefusals>[2],
+  ): Promise<AtSequence<Awaited<ReturnType<typeof selectRefusals>>>>
   /** Positions in the log, for any workspace; undefined for an id that the tables do not have (yet). */
   findTrace(id: string, forWorkspaceId?: string): Promise<AtSequence<ChargeTrace | undefined>>
   /** Positions in the log; undefined for a request that has not ended, or that the tables do not have yet. */

@@ -238,6 +238,33 @@ export type LedgerProofResponse = {
 }
 
 /**
+ * How many requests were refused before they were routed, newest minute first.
+ */
+export type LedgerRefusalsResponse = {
+  readonly object: 'list'
+  readonly data: {
+    /**
+     * Its beginning.
+     */
+    readonly minute: string
+    /**
+     * Null: no key that works.
+     */
+    readonly workspace: string | null
+    /**
+     * The id of the key.
+     */
+    readonly key: string | null
+    /**
+     * The error code the client got; `other` for what an edge did not count apart.
+     */
+    readonly code: string
+    readonly count: number
+  }[]
+  readonly next_cursor: string | null
+}
+
+/**
  * Requests that have ended, newest first. Only administrators get `sequence`.
  */
 export type LedgerRequestsResponse = {

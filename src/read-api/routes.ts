@@ -10,6 +10,7 @@ import * as holds from './holds.ts'
 import * as keys from './keys.ts'
 import * as outcomes from './outcomes.ts'
 import type { PagedParts } from './positions.ts'
+import * as refusals from './refusals.ts'
 import * as requests from './requests.ts'
 import * as statement from './statement.ts'
 import { followLedger, type LedgerTailParts } from './tail.ts'
@@ -82,6 +83,15 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
     query: outcomes.outcomesParameters,
     ofAll: true,
     serve: outcomes.showOutcomes,
+  },
+  {
+    path: '/refusals',
+    permission: 'read',
+    summary: 'How many requests were refused before they were routed, by minute, key and code, newest first',
+    answer: 'ledger-refusals',
+    query: refusals.refusalsParameters,
+    ofAll: true,
+    serve: refusals.showRefusals,
   },
   {
     path: '/charges',

@@ -6,6 +6,7 @@ export const manifests = {
   edge: [
     'RequestRouted',
     'RequestFailed',
+    'RefusalsCounted',
     'HoldPlaced',
     'HoldReleased',
     'AdjustmentPosted',

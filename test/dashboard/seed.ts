@@ -61,6 +61,16 @@ export const requestFacts = (
   ]
 }
 
+/** Of a key, of another one, and of none that works. */
+export const refusedFacts = (workspaceId: string, keyIds: readonly string[]): readonly Fact[] => {
+  const minute = `${new Date().toISOString().slice(0, 16)}:00.000Z`
+  const counts = keyIds.map((keyId, place) => ({
+    ...{ minute, workspaceId, keyId, code: 'rate_limit_exceeded', count: 1_200 + place },
+  }))
+  const keyless = { minute, workspaceId: null, keyId: null, code: 'invalid_api_key', count: 7 }
+  return [{ type: 'RefusalsCounted', data: { counts: [...counts, keyless] } }]
+}
+
 export const failedFacts = (workspaceId: string, keyId: string, requestId: string): readonly Fact[] => [
   routed(requestId, { workspaceId, keyId }),
   failed(requestId, { workspaceId, keyId }),

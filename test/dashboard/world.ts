@@ -8,7 +8,7 @@ import { credited } from '../roles/projector/facts.ts'
 import { until } from '../support/clients.ts'
 import { runtime, startTestGateway, type TestGateway, type TestOptions } from '../support/gateway.ts'
 import { videoOptions } from '../support/video.ts'
-import { failedFacts, requestFacts, type SeededRequest, sayAgo } from './seed.ts'
+import { failedFacts, refusedFacts, requestFacts, type SeededRequest, sayAgo } from './seed.ts'
 
 export const adminToken = 'a-token-of-ana-that-nobody-can-guess'
 export const spitefulName = '<script>document.title="taken"</script>'
@@ -74,6 +74,7 @@ export const openWorld = async (t: Test): Promise<World> => {
   await sayAgo(opened, 0, [
     ...requestFacts(account, { id: 'request-spiteful', keyId: spiteful.keyId, model: spitefulModel, tokens: 4_321 }),
     ...failedFacts(account.workspaceId, keyId, 'request-failed'),
+    ...refusedFacts(account.workspaceId, [keyId, spiteful.keyId]),
   ])
   await openWorkspace(operator, { workspaceId: 'empty', name: 'Nothing yet', creditLimitPicos: 0n })
   await tablesCaughtUp(opened)

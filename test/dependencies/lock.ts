@@ -14,7 +14,7 @@ const problemsOf = ([path, { integrity, resolved, link }]: readonly [string, Jso
     : [`${path} comes from ${resolved}, not from the registry`]),
 ]
 
-const wanted = ['dependencies', 'devDependencies', 'optionalDependencies'] as const
+const wanted = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'] as const
 
 const sorted = (value: unknown): string => JSON.stringify(Object.entries(asObject(value)).sort())
 

@@ -36,6 +36,13 @@ const deadline = new Date(Date.now() + 3_600_000).toISOString()
 
 const postgres = await startPostgres(t)
 const projected = await openProjected(t, postgres)
+/** Of two minutes and workspaces, and of no key. */
+const refusals = [
+  { minute: '2026-11-27T20:44:00.000Z', workspaceId, keyId: 'key-1', code: 'rate_limit_exceeded', count: 3 },
+  { minute: '2026-11-27T20:45:00.000Z', workspaceId, keyId: 'key-1', code: 'insufficient_quota', count: 2 },
+  { minute: '2026-11-27T20:45:00.000Z', workspaceId: 'beta', keyId: 'key-2', code: 'insufficient_quota', count: 1 },
+  { minute: '2026-11-27T20:45:00.000Z', workspaceId: null, keyId: null, code: 'invalid_api_key', count: 9 },
+]
 /** Long enough ago for what waits to be found. */
 const said = new Date(Date.now() - 300_000).toISOString()
 const log = new MemoryLog({ timeOf: () => said })
@@ -62,6 +69,8 @@ await log.append([
   taskProgressed('task-1', 40),
   taskSubmitted('task-2'),
   taskSettled('task-2'),
+  { type: 'RefusalsCounted', data: { counts: refusals } },
+  { type: 'RefusalsCounted', data: { counts: refusals.slice(0, 1) } },
 ])
 await log.append([taskFailed('task-3'), lateVerdict('task-3')])
 const sealing = new SealBuilder()
@@ -98,6 +107,7 @@ t.test('an administrator reads of any workspace what its key reads, and position
     'tasks',
     'keys',
     'outcomes',
+    'refusals',
     'findings',
   ]
   for (const path of paths) {
@@ -207,6 +217,27 @@ t.test('how requests of an hour ended', async (t) => {
   t.equal((await get(`${own}/outcomes?from=2999-01-01`)).status, 400, 'from the future')
 })
 
+t.test('refusals before routing, newest first: a key has its own, an administrator all', async (t) => {
+  const shown = refusals.map(({ workspaceId: workspace, keyId, ...row }) => ({ ...row, workspace, key: keyId }))
+  const [earlier, later, beta, none] = shown
+  const added = { ...earlier, count: 6 }
+  t.same((await read(`${own}/refusals`)).data, [later, added])
+  t.same((await read('/admin/v1/ledger/refusals', token)).data, [beta, later, none, added])
+  t.same((await read(`${own}/refusals?code=rate_limit_exceeded&key=key-1`)).data, [added])
+  t.same((await read(`${own}/refusals?to=2026-11-27T20:45:00Z`)).data, [added])
+  t.same((await read(`${own}/refusals?from=2026-11-27T20:45:00Z`)).data, [later])
+  const pages: Json[] = []
+  for (let cursor = ''; pages.length < 4; cursor = `&cursor=${pages.at(-1).next_cursor}`)
+    pages.push(await read(`/admin/v1/ledger/refusals?limit=1${cursor}`, token))
+  t.same(
+    pages.flatMap(({ data }) => data),
+    [beta, later, none, added],
+  )
+  t.equal(pages.at(-1).next_cursor, null)
+  const cursor = Buffer.from('["refusals","soon","","",""]').toString('base64url')
+  t.equal((await get(`${own}/refusals?cursor=${cursor}`)).status, 400)
+})
+
 t.test('a proof holds with the public key alone', async (t) => {
   const response = await get(`${own}/charges/request-alone/proof`)
   t.match(response.headers.get('content-disposition'), /attachment; filename="request-alone\.proof\.json"/)
@@ -221,6 +252,7 @@ t.test('a frame in which others have events is proved to an administrator alone'
   t.notMatch(await refused.text(), 'beta')
   t.equal((await get(`${named}/charges/request-shared/proof`, token)).status, 200)
   t.equal((await get(`${own}/charges/request-of-beta/proof`)).status, 404)
+  t.equal((await get(`${own}/charges/task-2/proof`)).status, 403, 'counts of refusals are those of all')
 })
 
 t.test('what is not sealed yet, and what nobody can believe, is not proved', async (t) => {

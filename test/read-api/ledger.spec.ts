@@ -81,7 +81,16 @@ t.test(
   'every answer has the position that it reflects: a token for a key, a number for an administrator',
   async (t) => {
     const tokens = new Set<string>()
-    for (const path of ['usage', 'statement', 'holds', 'requests', 'outcomes', 'charges', 'charges/request-1']) {
+    for (const path of [
+      'usage',
+      'statement',
+      'holds',
+      'requests',
+      'refusals',
+      'outcomes',
+      'charges',
+      'charges/request-1',
+    ]) {
       const response = await get(path)
       t.equal(response.status, 200, path)
       const position = response.headers.get(positionHeader)!
@@ -92,7 +101,7 @@ t.test(
       t.equal((await fetch(`${edge.url}/v1/ledger/${path}`)).status, 401)
       t.notMatch(await response.text(), /"(sequence|log_sequence|event_index|sealed_by)"/, path)
     }
-    t.equal(tokens.size, 7, 'of one position none is like another')
+    t.equal(tokens.size, 8, 'of one position none is like another')
   },
 )
 
@@ -317,7 +326,7 @@ t.test('with the tables away: 503, and when to come again', async (t) => {
   const away = (): Promise<never> => Promise.reject(new Error('connect ECONNREFUSED 10.0.0.1'))
   const readModels: EdgeReadModels = {
     ...{ findBilling: away, listUsage: away, readStatement: away, listHolds: away, listCharges: away, findTrace: away },
-    ...{ listRequests: away, listOutcomes: away },
+    ...{ listRequests: away, listOutcomes: away, listRefusals: away },
     ...{ findSheetSequence: away, findKey: away, findRequestFrames: away, listAdminChanges: away, readReport: away },
     ...{ findBalanceSnapshot: away, listTasks: away, listFindings: away, findCheckpoint: away },
     ...{ listUnfinished: away, readPeriodJournal: away, readInvoiced: away },

@@ -4,6 +4,7 @@ import { findKey, findSheetSequence, findTrace } from '../../projections/charges
 import { selectCharges } from '../../projections/charges/queries.ts'
 import type { AtSequence } from '../../projections/checkpoint/queries.ts'
 import { selectFindings } from '../../projections/findings.ts'
+import { selectRefusals } from '../../projections/refusals/queries.ts'
 import { selectRequests } from '../../projections/requests/listed-requests.ts'
 import { selectOutcomes } from '../../projections/requests/outcomes.ts'
 import { findRequestFrames } from '../../projections/requests/queries.ts'
@@ -51,6 +52,8 @@ export const edgeReadModels = (at: ReadInTurn): EdgeReadModels => {
       at(workspaceId, (trx, sequence) => selectRequests(trx, workspaceId, wanted, sequence)),
     listOutcomes: (workspaceId, wanted) =>
       at(workspaceId ?? undefined, (trx) => selectOutcomes(trx, workspaceId, wanted)),
+    listRefusals: (workspaceId, wanted) =>
+      at(workspaceId ?? undefined, (trx) => selectRefusals(trx, workspaceId, wanted)),
     findTrace: (id, workspaceId) => at(workspaceId, (trx) => findTrace(trx, id)),
     findRequestFrames: (requestId, workspaceId) => at(workspaceId, (trx) => findRequestFrames(trx, requestId)),
     findSheetSequence: (model, version) => valueAt((trx) => findSheetSequence(trx, model, version)),

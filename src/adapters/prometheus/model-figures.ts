@@ -1,49 +1,13 @@
 import type { Metric, Registry } from 'prom-client'
 import { formatUsd, parseUsd } from '../../domain/money.ts'
 import type { Observer } from '../../runtime/observer.ts'
+import { metricDefinitions } from './definitions.ts'
 import { metricsLimits } from './limits.ts'
 
-/** OpenTelemetry's conventions for generative AI; of whole answers, up to the deadline of a request. */
-const firstTokenSeconds = [
-  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
-] as const
-const tokenSeconds = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5] as const
-const answerSeconds = [
-  ...[0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],
-  ...[163.84, 327.68, 655.36],
-] as const
-const tokenCounts = Array.from({ length: 14 }, (_, power) => 4 ** power)
-
-const modelCounters = {
-  gateway_model_requests_total: { help: 'Requests whose end a proxy recorded.', label: 'status' },
-  gateway_tokens_total: {
-    help: 'Tokens of bills; the kinds add up: input, cache_read, cache_write, output, reasoning.',
-    label: 'kind',
-  },
-  gateway_cost_usd_total: { help: 'Charges of requests, in USD. Summed exactly; a float only here.', label: null },
-} as const
-
-const modelHistograms = {
-  gateway_time_to_first_token_seconds: {
-    help: 'Streams, from the dispatch to the first token of the answer or of its reasoning.',
-    label: null,
-    buckets: firstTokenSeconds,
-  },
-  gateway_time_per_output_token_seconds: {
-    help: 'Streams, from the first token to the end, by the output tokens after the first.',
-    label: null,
-    buckets: tokenSeconds,
-  },
-  gateway_upstream_duration_seconds: {
-    help: 'Attempts, from the call to the end of the answer or its failure.',
-    label: 'status',
-    buckets: answerSeconds,
-  },
-  gateway_request_tokens: { help: 'Tokens of each bill: input, output.', label: 'kind', buckets: tokenCounts },
-} as const
+const { modelLabels, modelCounters, modelHistograms } = metricDefinitions
 
 type ObservedClosing = Parameters<Observer['requestClosed']>[0]
-type Labels = Readonly<Record<'surface' | 'model' | 'provider' | 'deployment', string>>
+type Labels = Readonly<Record<(typeof modelLabels)[number], string>>
 
 interface Exemplar {
   readonly labelSet: { readonly trace_id: string }

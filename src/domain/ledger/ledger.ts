@@ -318,6 +318,7 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'CheckpointCosigned':
     case 'LogRolledBack':
     case 'LogFormatRaised':
+    case 'RefusalsCounted':
       return nothing
     case 'CheckpointSealed':
       noteSeal(ledger, event, sequence)

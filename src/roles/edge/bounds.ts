@@ -32,7 +32,8 @@ export type EdgeBounds = {
     | 'allowanceReturnMs'
     | 'workspaceOutcomeBytesMax'
     | 'outcomeLeaseMs'
-    | 'outcomeRenewMs']: number
+    | 'outcomeRenewMs'
+    | 'refusalsMs']: number
 }
 
 export const edgeBoundsWith = (own: Partial<EdgeBounds> = {}): EdgeBounds => ({

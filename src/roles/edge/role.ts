@@ -138,7 +138,7 @@ const stopWithin = async (
     waitAtMost(inference.close(), allowanceReturnMs),
     videoTasks.close(allowanceReturnMs),
   ])
-  requestWatch.close()
+  await requestWatch.close(closingAckMs)
 }
 
 const start = async (parts: EdgeParts): Promise<RunningEdge> => {
@@ -164,7 +164,7 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const resultUrls = new ResultUrlRefresher({ ...parts, inference })
   const videoTasks = new VideoTasks({ ...parts, catalog, writer, owner, resultUrls })
   const keys = new IdempotencyKeys({ ...parts, ...bounds, orphanedRequests: new OrphanedRequestResolver(parts) })
-  const requestWatch = new RequestWatch({ ...parts, observer, requestLines })
+  const requestWatch = new RequestWatch({ ...parts, ...bounds, observer, requestLines })
   const tails = new LiveTails(tail)
   const checks = (): Checks => ({
     accepting: checkOf(server.phase === 'open', 'is stopping'),

@@ -3,99 +3,19 @@ import { walletLimits } from '../../domain/wallet/limits.ts'
 import type { AlertRaised } from '../../events/types.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
 import type { WalletCommandHandler } from '../../log/wallet-command-handler.ts'
-import { type HttpClient, HttpFault } from '../../providers/http.ts'
-import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
-import { webhookHeaders } from '../../runtime/webhooks.ts'
 import { waitAtMost } from '../../runtime/within.ts'
 import type { RunningRole } from '../role.ts'
 import { schedulerLimits } from './limits.ts'
+import { type RaisedAlert, type SenderParts, sendAlert } from './send-alert.ts'
 
-type RaisedAlert = ReturnType<typeof measureRules>[number]['rule']['alerts'][number]
-
-interface AlertDestination {
-  /** Signed as Standard Webhooks has it; or whatever takes `{"text": …}`. */
-  readonly type: 'webhook' | 'slack'
-  readonly url: string
-  /** Of a webhook. */
-  readonly secret?: string
-}
-
-interface AlerterParts {
-  readonly destinations: () => ReadonlyMap<string, AlertDestination>
-  readonly http: HttpClient
-  readonly clock: Clock
+interface AlerterParts extends SenderParts {
   readonly tail: Pick<LedgerTail, 'ledger'>
   readonly writer: Pick<WalletCommandHandler, 'execute'>
   readonly logger: Logger
   /** Default: that of the limits. */
   readonly tickMs?: number
-}
-
-const units = {
-  spend_day: 'USD were spent in the UTC day',
-  spend_month: 'USD were spent in the UTC month',
-  balance: 'USD is the balance',
-  runway_days: 'days is the runway',
-  error_rate: '% of requests failed in the UTC hour',
-} as const satisfies { readonly [M in RaisedAlert['measure']]: string }
-
-const textOf = ({ workspaceId, keyId, tag, rule, measure, threshold, figure, period }: RaisedAlert): string => {
-  const of = keyId === undefined ? '' : ` (key ${keyId})`
-  const tagged = tag === undefined ? '' : ` (tag ${tag})`
-  return `${workspaceId}${of}${tagged}: ${figure} ${units[measure]} ${period}; the threshold of ${rule} is ${threshold}.`
-}
-
-const webhookBody = ({
-  destinations,
-  deliveredTo,
-  workspaceId,
-  alertId,
-  keyId,
-  tag,
-  raisedAt,
-  ...alert
-}: RaisedAlert) =>
-  JSON.stringify({
-    type: 'alert.raised',
-    timestamp: raisedAt,
-    data: { id: alertId, workspace: workspaceId, ...alert, key_id: keyId ?? null, tag: tag ?? null },
-  })
-
-const contentOf = (
-  { type, secret = '' }: AlertDestination,
-  alert: RaisedAlert,
-  nowMs: number,
-): { readonly body: string; readonly headers: Readonly<Record<string, string>> } => {
-  if (type === 'slack')
-    return { body: JSON.stringify({ text: textOf(alert) }), headers: { 'content-type': 'application/json' } }
-  const body = webhookBody(alert)
-  return { body, headers: webhookHeaders(secret, alert.alertId, nowMs, body) }
-}
-
-/** Null once it is accepted, else why it is not, without the address: its owner may have put a secret in it. */
-const sendAlert = async (
-  { destinations, http, clock }: AlerterParts,
-  name: string,
-  alert: RaisedAlert,
-  signal: AbortSignal,
-): Promise<string | null> => {
-  const destination = destinations().get(name)
-  if (destination === undefined) return 'it is not configured'
-  try {
-    const response = await http.request({
-      url: destination.url,
-      method: 'POST',
-      ...contentOf(destination, alert, clock()),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(schedulerLimits.alertSendMs)]),
-      firstByteTimeoutMs: schedulerLimits.alertSendMs,
-    })
-    response.discard()
-    return response.status >= 200 && response.status < 300 ? null : `status ${response.status}`
-  } catch (fault) {
-    return fault instanceof HttpFault ? fault.kind : 'it cannot be sent'
-  }
 }
 
 /** Of one alert to one destination. */

@@ -39,7 +39,7 @@ export interface SchedulerParts {
   readonly sealing: SealingParts | null
   readonly snapshots?: Pick<SnapshotWriterParts, 'store' | 'openLedger' | 'everyMs'>
   /** Absent: no alerts are raised. */
-  readonly alerting?: Pick<ConstructorParameters<typeof Alerter>[0], 'destinations' | 'http' | 'tickMs'>
+  readonly alerting?: Pick<ConstructorParameters<typeof Alerter>[0], 'destinations' | 'http' | 'sendMail' | 'tickMs'>
   readonly requestDeadlineMs: number
   /** What such a writer held is released at once; without it at the deadline. */
   readonly endedWriters?: EndedWriters | undefined

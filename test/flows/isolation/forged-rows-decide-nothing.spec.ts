@@ -141,6 +141,7 @@ const forgeriesOf = ({ thiefsRequest, responses, taskId }: Past): Readonly<Recor
   prices: `update prices set published = jsonb_set(published::jsonb, '{sheet,per_million_tokens}', '{"input":"0","output":"0"}')::json
     where published::jsonb ? 'sheet'`,
   read_models: `insert into read_models values ('forged', 1)`,
+  refusals_by_minute: `insert into refusals_by_minute values (now(), 'thief', 'key', 'other', 1)`,
   requests: `update requests set total = 1000000, workspace_id = 'thief'`,
   routers: `insert into routers values ('forged', '[{"model":"openai/plain","weight":1}]', 'weighted')`,
   seals: `insert into seals values (${far}, ${far}, 0, '', '[]', '')`,

@@ -186,6 +186,7 @@ export const noReadModels: EdgeReadModels = {
   listCharges: () => empty({ charges: [], next: null }),
   listRequests: () => empty({ requests: [], next: null }),
   listOutcomes: () => empty([]),
+  listRefusals: () => empty([]),
   findTrace: () => empty(undefined),
   findRequestFrames: () => empty(undefined),
   findSheetSequence: async () => undefined,

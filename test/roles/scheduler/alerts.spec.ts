@@ -1,11 +1,18 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import t, { type Test } from 'tap'
 import { UndiciClient } from '../../../src/adapters/http/client.ts'
+import { sendMail } from '../../../src/adapters/smtp/send-mail.ts'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
 import { LedgerTail } from '../../../src/log/ledger-tail.ts'
 import { schedulerLimits } from '../../../src/roles/scheduler/limits.ts'
 import { scheduler } from '../../../src/roles/scheduler/role.ts'
 import { sharedLimits } from '../../../src/runtime/limits.ts'
+import { makeCertificates } from '../../support/certificates.ts'
 import { until } from '../../support/clients.ts'
 import { recordingLogger } from '../../support/log-lines.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
@@ -14,13 +21,16 @@ import { credited, keyIssued, opened, routed, used, workspaceId } from '../proje
 
 const secret = `whsec_${Buffer.from('a-secret-of-a-test').toString('base64')}`
 
-const start = async (t: Test) => {
+type Destinations = ReturnType<NonNullable<Parameters<typeof scheduler.start>[0]['alerting']>['destinations']>
+
+const start = async (t: Test, mail: Destinations = new Map()) => {
   let nowMs = Date.now()
   const receiver = await startReceiver(t)
   const log = new MemoryLog({ timeOf: () => new Date(nowMs).toISOString(), checksSchemas: true })
   const destinations = new Map([
     ['ops', { type: 'webhook', url: `${receiver.url}/ops`, secret }],
     ['team', { type: 'slack', url: `${receiver.url}/team` }],
+    ...mail,
   ] as const)
   const http = new UndiciClient()
   t.teardown(() => http.stop())
@@ -44,7 +54,7 @@ const start = async (t: Test) => {
     const running = await scheduler.start({
       ...{ log: own, tail, sealing: null, clock, steadyClock: clock, logger },
       requestDeadlineMs: sharedLimits.requestDeadlineMs,
-      alerting: { destinations: () => destinations, http, tickMs: 5 },
+      alerting: { destinations: () => destinations, http, sendMail, tickMs: 5 },
     })
     const stop = async () => {
       await running.stop()
@@ -162,4 +172,101 @@ t.test('a receiver that is down for an hour gets it afterwards; one that is down
   advance(86_400_000 + 3_600_000)
   await until(() => codes().includes('alert.given_up'))
   t.equal(events('AlertDelivered').length, 1)
+})
+
+const startMailServer = async (t: Test, options: SMTPServerOptions, port = 0) => {
+  const received: { readonly to: string; readonly user: unknown; readonly text: string; readonly isSecure: boolean }[] =
+    []
+  const server = new SMTPServer({
+    authOptional: true,
+    onAuth: ({ username, password }, _session, done) =>
+      done(password === 'a/b@c' ? null : new Error('unknown'), { user: username }),
+    onData: (stream, { envelope, user, secure }, done) => {
+      let text = ''
+      stream.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece
+      })
+      stream.on('end', () => {
+        received.push({ to: envelope.rcptTo.map(({ address }) => address).join(), user, text, isSecure: secure })
+        done()
+      })
+    },
+    ...options,
+  })
+  server.listen(port, '127.0.0.1')
+  await once(server.server, 'listening')
+  const stop = () => new Promise<void>((resolve) => server.close(() => resolve()))
+  t.teardown(stop)
+  return { port: (server.server.address() as AddressInfo).port, received, stop }
+}
+
+const mailTo = (url: string, login = {}): Destinations =>
+  new Map([['post', { type: 'email', to: 'ops@example.com', smtp: { url, from: 'gateway@example.com', ...login } }]])
+
+const plain: SMTPServerOptions = { disabledCommands: ['STARTTLS', 'AUTH'] }
+const idOf = (text: string) => /^Message-ID: (<[0-9a-f]{32}@example\.com>)/m.exec(text)?.[1]
+
+t.test(
+  'mail waits for a server that is down, and comes again with its Message-ID where it was not recorded',
+  async (t) => {
+    const before = await startMailServer(t, plain)
+    await before.stop()
+    const { log, spend, watch, open, events, advance } = await start(t, mailTo(`smtp://127.0.0.1:${before.port}`))
+    await watch('post')
+    const failing: MemoryLog = Object.create(log)
+    let failures = 0
+    failing.appendToWallet = (id, facts, expected) => {
+      if (failures > 0 || !facts.some(({ type }) => type === 'AlertDelivered'))
+        return log.appendToWallet(id, facts, expected)
+      failures += 1
+      return Promise.reject(new Error('no servers'))
+    }
+    const { codes } = await open(failing)
+    const tries = () => codes().filter((code) => code === 'alert.delivery_failed').length
+    await spend('r-1', '1.25')
+    await until(() => tries() === 1)
+    const { received } = await startMailServer(t, plain, before.port)
+    advance(schedulerLimits.alertRetryMs)
+    await until(() => tries() === 2)
+    t.equal(events('AlertDelivered').length, 0)
+    advance(2 * schedulerLimits.alertRetryMs)
+    await until(() => events('AlertDelivered').length === 1)
+    const [first, second] = received
+    t.equal(received.length, 2)
+    t.match(first, { to: 'ops@example.com', isSecure: false })
+    t.match(first?.text, /^Subject: acme: 1\.25 USD were spent in the UTC day/m)
+    t.match(first?.text, /^Alert acme:day:[0-9-]{10}:1, raised at /m)
+    t.ok(idOf(first!.text))
+    t.equal(idOf(second!.text), idOf(first!.text))
+  },
+)
+
+t.test('a password is sent over TLS alone, by STARTTLS or from the start', async (t) => {
+  const certificates = await makeCertificates()
+  t.teardown(certificates.remove)
+  const { certFile, keyFile } = certificates.server
+  const tls = { cert: readFileSync(certFile), key: readFileSync(keyFile) }
+  const trusted = getCACertificates()
+  setDefaultCACertificates([...trusted, readFileSync(certificates.caFile, 'utf8')])
+  t.teardown(() => setDefaultCACertificates(trusted))
+  const login = { user: 'gateway', password: 'a/b@c' }
+  for (const [protocol, options] of [
+    ['smtp', tls],
+    ['smtps', { ...tls, secure: true }],
+  ] as const) {
+    const server = await startMailServer(t, options)
+    const { spend, watch, open, events } = await start(t, mailTo(`${protocol}://localhost:${server.port}`, login))
+    await watch('post')
+    await open()
+    await spend('r-1', '2')
+    await until(() => events('AlertDelivered').length === 1)
+    t.match(server.received, [{ isSecure: true, user: 'gateway' }], protocol)
+  }
+  const server = await startMailServer(t, { disabledCommands: ['STARTTLS'], allowInsecureAuth: true })
+  const { spend, watch, open } = await start(t, mailTo(`smtp://localhost:${server.port}`, login))
+  await watch('post')
+  const { codes } = await open()
+  await spend('r-1', '2')
+  await until(() => codes().includes('alert.delivery_failed'))
+  t.same(server.received, [])
 })

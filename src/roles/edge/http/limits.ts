@@ -16,6 +16,8 @@ export const listenerLimits = {
   sessionMs: 8 * 3_600_000, // Of the page: a working day. The cookie cannot be taken back, so not more.
   pendingSignInMs: 600_000, // For a person at the identity provider: passwords, second factors.
   identityProviderMs: 10_000, // For the few requests to it, while a person waits.
+  refusalsMs: 60_000, // Between two events with the counts of refused requests: anyone can cause them.
+  refusalRowsMax: 100, // Counted apart in one of them, as its schema has it: some 13 kB.
   requestLineWaitMs: 1_000, // How long the request line waits for its charge to be in the ledger.
   requestLineSweepMs: 250,
 } as const

@@ -5,8 +5,10 @@ import { withoutKeys } from '../../../providers/dialect/scrub.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import type { ObservedStatus, ObservedSurface, Observer, Reading } from '../../../runtime/observer.ts'
 import { listenerLimits } from './limits.ts'
+import { originalRequestHeader } from './middleware.ts'
+import { Refusals } from './refusals.ts'
 
-interface RequestWatchParts {
+type RequestWatchParts = ConstructorParameters<typeof Refusals>[0] & {
   readonly tail: Pick<LedgerTail, 'onApplied'>
   readonly observer: Observer
   readonly logger: Logger
@@ -33,6 +35,11 @@ const surfacesByStart: readonly (readonly [string, ObservedSurface])[] = [
   ['/healthz', 'health'],
   ['/readyz', 'health'],
 ]
+
+/** Of what is routed to models, and charged. */
+const routedSurfaces: ReadonlySet<ObservedSurface> = new Set([
+  ...(['chat', 'messages', 'responses', 'gemini', 'embeddings', 'video', 'native-video'] as const),
+])
 
 const healthPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
@@ -77,11 +84,13 @@ export class RequestWatch {
   readonly #open = new Map<string, Watched>()
   /** Answered, and their lines wait for what the ledger makes of them; the oldest first. */
   readonly #unclosed = new Map<string, Watched>()
+  readonly #refusals: Refusals
   readonly #unlisten: () => void
   readonly #sweepTimer: NodeJS.Timeout
 
   constructor(parts: RequestWatchParts) {
     this.#parts = parts
+    this.#refusals = new Refusals(parts)
     this.#unlisten = parts.requestLines ? parts.tail.onApplied((applied) => this.#onApplied(applied)) : () => undefined
     this.#sweepTimer = setInterval(() => this.#sweep(performance.now()), listenerLimits.requestLineSweepMs).unref()
   }
@@ -108,10 +117,12 @@ export class RequestWatch {
     ]
   }
 
-  close(): void {
+  /** Resolves once the log has the counts of refusals, or after so long. */
+  async close(ackMs: number): Promise<void> {
     clearInterval(this.#sweepTimer)
     this.#sweep(Number.POSITIVE_INFINITY)
     this.#unlisten()
+    await this.#refusals.close(ackMs)
   }
 
   #onApplied(applied: readonly Applied[]): void {
@@ -144,10 +155,17 @@ export class RequestWatch {
     const { observer } = this.#parts
     const { authenticatedMs, admittedMs, routedMs } = ctx.state.trace
     const surface = surfaceOf(routeOf(ctx))
+    this.#countRefusal(ctx, surface)
     observer.requestEnded(surface, statusOf(watched), (endedMs - startedMs) / 1_000)
     if (authenticatedMs === null || admittedMs === null) return
     observer.stageEnded('admit', surface, (admittedMs - authenticatedMs) / 1_000)
     if (routedMs !== null) observer.stageEnded('route', surface, (routedMs - admittedMs) / 1_000)
+  }
+
+  #countRefusal({ method, res, state: { key, trace } }: HttpContext, surface: ObservedSurface): void {
+    const isRepeat = res.hasHeader(originalRequestHeader)
+    if (trace.code === undefined || trace.routedMs !== null || isRepeat) return
+    if (method === 'POST' && routedSurfaces.has(surface)) this.#refusals.add(key, trace.code)
   }
 
   #sweep(nowMs: number): void {
