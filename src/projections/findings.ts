@@ -34,7 +34,7 @@ export interface LedgerFinding {
   readonly detail: string
 }
 
-export interface LedgerFindingQuery {
+interface LedgerFindingQuery {
   /** Null: every workspace. */
   readonly workspaceId: string | null
   readonly overdueBefore: Date

@@ -10,7 +10,7 @@ export interface OpenHold {
   readonly deadline: Date
 }
 
-export interface HoldQuery {
+interface HoldQuery {
   readonly after?: string | undefined
   readonly limit: number
 }
