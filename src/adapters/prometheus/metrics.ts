@@ -3,7 +3,6 @@ import {
   Counter,
   collectDefaultMetrics,
   Gauge,
-  Histogram,
   type Metric,
   type OpenMetricsContentType,
   Registry,
@@ -32,11 +31,6 @@ const shapeOf = ({ name, help, labels }: Labelled, registry: Registry) => ({
 const counterOf = (name: keyof typeof counters, registry: Registry): Counter =>
   new Counter(shapeOf({ name, ...counters[name] }, registry))
 
-const histogramOf = (name: keyof typeof histograms, registry: Registry): Histogram => {
-  const { buckets, ...definition } = histograms[name]
-  return new Histogram({ ...shapeOf({ name, ...definition }, registry), buckets: [...buckets] })
-}
-
 const observerOn = (registry: Registry): Observer => {
   const figures = new RequestFigures(registry)
   const countRequest = figures.counter('gateway_requests_total', counters.gateway_requests_total)
@@ -48,17 +42,12 @@ const observerOn = (registry: Registry): Observer => {
   const ejections = counterOf('gateway_deployment_ejections_total', registry)
   const callbacks = counterOf('gateway_callbacks_total', registry)
   const settled = counterOf('gateway_tasks_settled_total', registry)
-  const observeRequest = figures.histogram(
-    'gateway_request_duration_seconds',
-    histograms.gateway_request_duration_seconds,
-  )
-  const observeStage = figures.histogram(
-    'gateway_request_stage_duration_seconds',
-    histograms.gateway_request_stage_duration_seconds,
-  )
-  const appends = histogramOf('gateway_journal_append_duration_seconds', registry)
-  const frameEvents = histogramOf('gateway_journal_frame_events', registry)
-  const frameBytes = histogramOf('gateway_journal_frame_bytes', registry)
+  const histogramOf = (name: keyof typeof histograms) => figures.histogram(name, histograms[name])
+  const observeRequest = histogramOf('gateway_request_duration_seconds')
+  const observeStage = histogramOf('gateway_request_stage_duration_seconds')
+  const observeAppend = histogramOf('gateway_journal_append_duration_seconds')
+  const observeFrameEvents = histogramOf('gateway_journal_frame_events')
+  const observeFrameBytes = histogramOf('gateway_journal_frame_bytes')
   return {
     requestEnded: (surface, status, seconds) => {
       countRequest(surface, status)
@@ -73,9 +62,9 @@ const observerOn = (registry: Registry): Observer => {
     deploymentAnswered: (provider, deployment, outcome) => deployments.inc({ provider, deployment, outcome }),
     deploymentEjected: (provider, deployment) => ejections.inc({ provider, deployment }),
     frameStored: (events, bytes, seconds) => {
-      frameEvents.observe(events)
-      frameBytes.observe(bytes)
-      appends.observe(seconds)
+      observeFrameEvents(events)
+      observeFrameBytes(bytes)
+      observeAppend(seconds)
     },
     callbackTried: (outcome) => callbacks.inc({ outcome }),
     taskSettled: (outcome) => settled.inc({ outcome }),
