@@ -2,7 +2,7 @@
 NODE_VERSION := 24
 NPM := npm exec --yes --package=node@$(NODE_VERSION) -- npm
 # Garbage of requests in flight dies young: with less room for it, much of it is copied into the old generation first.
-NODE_FLAGS := --min-semi-space-size=32 --max-semi-space-size=32
+NODE_FLAGS := --min-semi-space-size=64 --max-semi-space-size=64
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 # The tests start the program some hundred times; what V8 made of its modules is kept between the starts.
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
