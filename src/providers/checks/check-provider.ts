@@ -1,14 +1,55 @@
 import { isEmbeddingSheet } from '../../domain/pricing/price-book.ts'
 import type { Surface } from '../../domain/routing/plan.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
+import { asArray, asObject, asText, parseJsonBytes } from '../../encoding/json.ts'
 import type { PriceSheet } from '../../events/types.ts'
-import type { Target, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
-import type { Provider } from '../dialect/provider.ts'
+import { addressed } from '../azure/address.ts'
+import type { Target, UpstreamCallRequest, UpstreamDialect, UpstreamRequest } from '../dialect/dialect.ts'
+import { endpointOf, type Provider } from '../dialect/provider.ts'
 import { countingRequestFor, dialectFor } from '../dialects.ts'
 import type { HttpClient } from '../http.ts'
 import { type CallProvider, type CheckReply, callerOf, describeFault } from './call-provider.ts'
 import { checkLimits } from './limits.ts'
-import { countModelsIn, modelsRequestFor } from './models-list.ts'
+
+type ListRequest = Omit<UpstreamRequest, 'body'>
+
+const listed = (provider: Provider, credential: Readonly<Record<string, string>>): ListRequest => ({
+  url: endpointOf(provider, '/models'),
+  headers: { ...provider.headers, ...credential, accept: 'application/json' },
+})
+
+const asOpenAI = (provider: Provider): ListRequest => listed(provider, { authorization: `Bearer ${provider.apiKey}` })
+
+/** Null where the dialect has no list of models. */
+const modelsRequestFor = (provider: Provider): ListRequest | null => {
+  switch (provider.dialect) {
+    case 'openai':
+      return asOpenAI(provider)
+    case 'azure':
+      return addressed(provider, null, asOpenAI(provider))
+    case 'anthropic':
+      return listed(
+        { ...provider, headers: { 'anthropic-version': '2023-06-01', ...provider.headers } },
+        {
+          'x-api-key': provider.apiKey,
+        },
+      )
+    case 'google':
+      return listed(provider, { 'x-goog-api-key': provider.apiKey })
+    default:
+      return null
+  }
+}
+
+/** Some compatible servers answer with the list alone. */
+const countModelsIn = (body: Uint8Array): number => {
+  const json = parseJsonBytes(body)
+  const { data, models } = asObject(json)
+  return [json, data, models].flatMap(asArray).filter((each) => {
+    const { id, name } = asObject(each)
+    return asText(id) !== '' || asText(name) !== ''
+  }).length
+}
 
 export interface CheckResult {
   readonly check: 'reach' | 'authentication' | 'models' | 'answer' | 'stream' | 'usage' | 'count_tokens' | 'embeddings'
