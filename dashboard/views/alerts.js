@@ -87,7 +87,7 @@ export const alerts = {
           ...(session.may(permission) ? [{ name: 'Change', cell: buttons }] : []),
         ]),
         found,
-        'No alert rule yet: a threshold on spend, balance, runway or error rate, and where it is sent.',
+        'No alert rule yet: a threshold on spend, balance, runway, error rate or unreconciled invoices, and where it is sent.',
       )
     root.append(
       heading(

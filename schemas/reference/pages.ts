@@ -267,7 +267,8 @@ const eventPages: Readonly<Record<string, { readonly title: string; readonly nam
     title: 'Events of the log: workspaces, keys, limits, plans',
     names: /^(?:Workspace|Key|Limits|Plan)/,
   },
-  'events-books': { title: 'Events of the log: prices, routing, audit, months', names: /^/ },
+  'events-months': { title: 'Events of the log: months, invoices, alerts', names: /^(?:Period|Invoice|Alert)/ },
+  'events-books': { title: 'Events of the log: prices, routing, audit', names: /^/ },
 }
 
 const renderEventsPage = (title: string, schemas: readonly SchemaDocument[]): string => {

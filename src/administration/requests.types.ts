@@ -282,11 +282,11 @@ export interface RotateKeyRequest {
  */
 export interface SetAlertRuleRequest {
   /**
-   * What is compared: USD that requests cost in the UTC day or month; the balance, USD; days that what is available lasts at the rate of the UTC month; percent of an UTC hour's requests that failed with a status of 500 or above.
+   * What is compared: USD that requests cost in the UTC day or month; the balance, USD; days that what is available lasts at the rate of the UTC month; percent of an UTC hour's requests that failed with a status of 500 or above; USD of the gateway's recorded invoices that are unreconciled.
    */
-  readonly measure: 'spend_day' | 'spend_month' | 'balance' | 'runway_days' | 'error_rate'
+  readonly measure: 'spend_day' | 'spend_month' | 'balance' | 'runway_days' | 'error_rate' | 'unreconciled'
   /**
-   * USD, days or percent. Spend and error rate reach it from below, balance and runway from above.
+   * USD, days or percent. Spend, error rate and unreconciled USD reach it from below, balance and runway from above.
    */
   readonly threshold: string
   /**

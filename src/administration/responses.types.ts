@@ -102,7 +102,7 @@ export type AlertRuleResponse = {
   readonly warnings?: readonly string[]
   readonly workspace: string
   readonly rule: string
-  readonly measure: 'spend_day' | 'spend_month' | 'balance' | 'runway_days' | 'error_rate'
+  readonly measure: 'spend_day' | 'spend_month' | 'balance' | 'runway_days' | 'error_rate' | 'unreconciled'
   readonly threshold: string
   readonly key_id: string | null
   readonly tag: string | null

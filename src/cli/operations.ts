@@ -203,7 +203,7 @@ const runCommand = async (session: OperationSession, call: Call, output: Command
 const groups: Readonly<Record<string, string>> = {
   workspace: 'open, change, list and show workspaces: who pays',
   key: 'issue, rotate, revoke and list keys: who calls',
-  alert: 'what is raised when spend, balance, runway or errors reach a threshold',
+  alert: 'what is raised when spend, balance, runway, errors or unreconciled invoices reach a threshold',
   adjustment: 'approve or reject adjustments above the amount that one person may post',
   invoice: 'issue, list and print invoices on closed months',
   alias: 'what bare names resolve to, at every edge at once; an override in the log precedes the configuration',

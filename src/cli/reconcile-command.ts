@@ -13,6 +13,7 @@ import { createLoggedCheck } from './assert-logged.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { catchUp } from './catch-up.ts'
 import { cliLimits } from './command-limits.ts'
+import { resolveOperator } from './operator.ts'
 import { parseUsdOption } from './option-values.ts'
 import { openTail, type Platform, requireTables, withPlatform } from './platform.ts'
 import { collectOption } from './public-keys.ts'
@@ -31,6 +32,7 @@ interface ReconcileArguments {
   readonly unitPrice?: bigint
   readonly model: ReadonlyMap<string, string>
   readonly post: boolean
+  readonly record: boolean
   readonly yes: boolean
   readonly json: boolean
 }
@@ -111,13 +113,22 @@ const confirmPosting = async (corrections: readonly Correction[]): Promise<boole
   return false
 }
 
-const exitCodeOf = (left: number): number => (left > 0 ? exitCodes.failed : exitCodes.done)
+const postIfConfirmed = async ({ toPost, post }: Awaited<ReturnType<typeof runReconcile>>): Promise<void> => {
+  if (toPost.length > cliLimits.correctionsAskedMax)
+    throw new CommandError(`above ${cliLimits.correctionsAskedMax} corrections: --yes posts them, nothing is posted`)
+  if (await confirmPosting(toPost)) await post()
+  else console.error('nothing is posted')
+}
+
+const printRecorded = (sequence: number, { json }: ReconcileOptions): void =>
+  console.log(json ? JSON.stringify({ type: 'recorded', sequence }) : `recorded at frame ${sequence}`)
 
 const compareInvoice = async (
   platform: Platform,
   runtime: Runtime,
   config: Config,
   options: ReconcileOptions,
+  recordedBy: string | null,
 ): Promise<number> => {
   const tail = await openTail(platform)
   try {
@@ -126,24 +137,20 @@ const compareInvoice = async (
     const { place, database } = requireTables(platform)
     const { log } = platform
     const assertLogged = createLoggedCheck({ ...runtime, log, frames: log, tail, database }, options.provider)
-    const { left, toPost, post } = await PostgresReconcileRepository.run(
-      place,
-      options.provider,
-      async (repository) => {
-        if (!(await repository.hasTimeZone(options.timezone)))
-          throw new UsageError(`--timezone must be ${zoneExpected}, got '${options.timezone}'`)
-        return runReconcile(
-          { repository, log, tail, catalog: config.catalog, nowMs: runtime.clock(), assertLogged },
-          options,
-        )
-      },
-    )
-    if (toPost.length === 0) return exitCodeOf(left)
-    if (toPost.length > cliLimits.correctionsAskedMax)
-      throw new CommandError(`above ${cliLimits.correctionsAskedMax} corrections: --yes posts them, nothing is posted`)
-    if (await confirmPosting(toPost)) return exitCodeOf(await post())
-    console.error('nothing is posted')
-    return exitCodeOf(left)
+    const compared = await PostgresReconcileRepository.run(place, options.provider, async (repository) => {
+      if (!(await repository.hasTimeZone(options.timezone)))
+        throw new UsageError(`--timezone must be ${zoneExpected}, got '${options.timezone}'`)
+      return runReconcile(
+        { repository, log, tail, catalog: config.catalog, nowMs: runtime.clock(), assertLogged },
+        options,
+      )
+    })
+    if (compared.toPost.length > 0) await postIfConfirmed(compared)
+    if (recordedBy !== null) {
+      const sequence = await compared.record(recordedBy)
+      if (sequence !== null) printRecorded(sequence, options)
+    }
+    return compared.left() > 0 ? exitCodes.failed : exitCodes.done
   } catch (fault) {
     if (fault instanceof PeriodUnknown) throw new UsageError('the invoice has no dates: give --from and --to')
     throw fault
@@ -173,6 +180,9 @@ another invoice for the same request corrects what is left.
 What is \`superseded\` another reconciliation corrected in the meantime, by another amount: run again to see what is left. What was given
 back as undelivered is not corrected.
 
+--record appends one event: days, sums, how much of the difference is explained, and what is left after --post. Rules with the measure
+\`unreconciled\` are raised by it. Recording the same days again takes the place of what was recorded before.
+
 Exit code 0: nothing but timing and rounding is left; 1: something is, or the invoice has bad rows, and then nothing is compared;
 2: used wrongly. Requests and holds past their deadline, late verdicts, estimated charges and second closings are listed, and change no exit code.`
 
@@ -196,14 +206,16 @@ export const registerReconcile = (program: Command, configOf: ConfigOf): void =>
     )
     .option('--post', 'show the corrections, ask, and post them; without it they are only shown', false)
     .option('--yes', 'with --post: post without asking', false)
+    .option('--record', 'record in the log what is left, for alerts and the audit trail', false)
     .option('--json', 'one JSON object a line', false)
     .addHelpText('after', help)
     .action(async (input: ReconcileArguments, command: Command) => {
       const options = await optionsOf(input)
       const config = configOf(command)
       const runtime = createRuntime('warn')
+      const operator = resolveOperator(command.optsWithGlobals<{ actor?: string }>().actor)
       process.exitCode = await withPlatform(config, runtime, {}, (platform) =>
-        compareInvoice(platform, runtime, config, options),
+        compareInvoice(platform, runtime, config, options, input.record ? operator : null),
       )
     })
 }

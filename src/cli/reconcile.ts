@@ -1,14 +1,17 @@
+import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
-import { formatUsd, parseUsd } from '../domain/money.ts'
+import { formatUsd, parseUsd, withoutSign } from '../domain/money.ts'
 import { type PriceBook, priceAt } from '../domain/pricing/price-book.ts'
 import type { Catalog } from '../domain/routing/plan.ts'
+import type { InvoiceReconciled } from '../events/types.ts'
 import type { Correction } from '../reconcile/correction.ts'
 import type { UnitPrice } from '../reconcile/decompose.ts'
+import { harmlessClasses } from '../reconcile/finding.ts'
 import { createDayFormatter } from '../reconcile/invoices/days.ts'
 import { type FormatName, Invoice, type InvoiceFile } from '../reconcile/invoices/invoice.ts'
 import { unitParts } from '../reconcile/invoices/row.ts'
 import { createModelNames } from '../reconcile/models.ts'
-import { reconcileInvoice } from '../reconcile/reconcile.ts'
+import { type Reconciliation, reconcileInvoice } from '../reconcile/reconcile.ts'
 import type { InvoicedSubject, LedgerSubject, ReconcileRepository } from '../reconcile/repository.ts'
 import type { CommandContext } from './command-context.ts'
 import { cliLimits } from './command-limits.ts'
@@ -72,28 +75,61 @@ const noteFor =
   }
 
 interface Compared {
-  /** Differences beyond timing and rounding that are not corrected; or bad rows, with which nothing is compared. */
-  readonly left: number
+  /** By now: differences beyond timing and rounding that are not corrected; or bad rows, with which nothing is compared. */
+  readonly left: () => number
   readonly toPost: readonly Correction[]
-  /** Posts what was shown, and resolves with how many differences are left then. */
-  readonly post: () => Promise<number>
+  /** Posts what was shown. */
+  readonly post: () => Promise<void>
+  /** By now. Resolves with the frame; null with bad rows. */
+  readonly record: (actor: string) => Promise<number | null>
+}
+
+interface Corrected {
+  differences: number
+  debitPicos: bigint
+  unsignedPicos: bigint
+}
+
+const countCorrected = (corrected: Corrected, correction: Correction, outcome: PostingOutcome): void => {
+  if (!isCorrected(outcome)) return
+  corrected.differences += correction.differences
+  corrected.debitPicos += correction.debitPicos
+  corrected.unsignedPicos += correction.unsignedPicos
 }
 
 const postShown = async (
   context: Pick<ReconcileContext, 'log' | 'tail' | 'assertLogged'>,
   corrections: readonly Correction[],
   options: Pick<ReconcileOptions, 'json'>,
-): Promise<number> => {
+  corrected: Corrected,
+): Promise<void> => {
   const shown = createReport(options)
-  let corrected = 0
   const poster = new CorrectionPoster(context, true, (correction, outcome) => {
     shown.add('correction', correctionRecord(correction, outcome))
-    if (isCorrected(outcome)) corrected += correction.differences
+    countCorrected(corrected, correction, outcome)
   })
   for (const correction of corrections) await poster.add(correction)
   await poster.flush()
   shown.end()
-  return corrected
+}
+
+const harmlessPicos = ({ totals: { classes } }: Reconciliation): bigint =>
+  [...harmlessClasses].reduce((sum, name) => sum + (classes.get(name)?.amountPicos ?? 0n), 0n)
+
+const digestOf = async (files: readonly InvoiceFile[]): Promise<string> => {
+  const hash = createHash('sha256')
+  for (const { open } of files) for await (const bytes of open()) hash.update(bytes)
+  return hash.digest('hex')
+}
+
+const recordOutcome = async (
+  { log }: Pick<ReconcileContext, 'log'>,
+  outcome: Omit<InvoiceReconciled, 'digest'>,
+  files: readonly InvoiceFile[],
+  actor: string,
+): Promise<number> => {
+  const data: InvoiceReconciled = { ...outcome, digest: await digestOf(files) }
+  return (await log.append([{ type: 'InvoiceReconciled', data, actor }])).sequence
 }
 
 export const runReconcile = async (
@@ -104,11 +140,12 @@ export const runReconcile = async (
   const { prices } = tail.ledger
   const reported: ReportedInvoice = { provider, format, fileNames: files.map(({ name }) => name) }
   const shown = createReport(options)
-  let corrected = 0
+  const corrected: Corrected = { differences: 0, debitPicos: 0n, unsignedPicos: 0n }
+  let harmfulPicos = 0n
   const toPost: Correction[] = []
   const poster = new CorrectionPoster({ log, tail, assertLogged }, options.post === 'yes', (correction, outcome) => {
     shown.add('correction', correctionRecord(correction, outcome))
-    if (isCorrected(outcome)) corrected += correction.differences
+    countCorrected(corrected, correction, outcome)
     if (options.post === 'ask' && outcome === 'not_posted' && toPost.length <= cliLimits.correctionsAskedMax)
       toPost.push(correction)
   })
@@ -121,18 +158,33 @@ export const runReconcile = async (
     from: options.from,
     to: options.to,
     noteOf: noteFor(options),
-    onFinding: (finding) => shown.add('difference', differenceRecord(finding, reported, options.json)),
+    onFinding: (finding) => {
+      if (!harmlessClasses.has(finding.class)) harmfulPicos += withoutSign(finding.amountPicos)
+      shown.add('difference', differenceRecord(finding, reported, options.json))
+    },
     onCorrection: (correction) => poster.add(correction),
   })
   if ('faults' in result) {
     printFaults(result, reported, options.json)
-    return { left: result.faultsCount, toPost, post: async () => result.faultsCount }
+    return { left: () => result.faultsCount, toPost, post: async () => {}, record: async () => null }
   }
   await poster.flush()
+  const { sequence } = repository
   await reportLists(repository, result.period, nowMs, shown)
   shown.end()
-  printSummary({ invoice: reported, reconciliation: result, sequence: repository.sequence, corrected }, options)
-  const left = countHarmful(result.totals) - corrected
-  const post = async (): Promise<number> => left - (await postShown({ log, tail, assertLogged }, toPost, options))
-  return { left, toPost, post }
+  printSummary({ invoice: reported, reconciliation: result, sequence, corrected: corrected.differences }, options)
+  const left = (): number => countHarmful(result.totals) - corrected.differences
+  const outcome = () => ({
+    ...{ provider, ...result.period, sequence, differences: left() },
+    invoiced: formatUsd(result.totals.invoicedPicos),
+    charged: formatUsd(result.totals.ledgerPicos),
+    explained: formatUsd(harmlessPicos(result) + corrected.debitPicos),
+    unreconciled: formatUsd(harmfulPicos - corrected.unsignedPicos),
+  })
+  return {
+    left,
+    toPost,
+    post: () => postShown({ log, tail, assertLogged }, toPost, options, corrected),
+    record: (actor) => recordOutcome({ log }, outcome(), files, actor),
+  }
 }

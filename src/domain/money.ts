@@ -14,8 +14,12 @@ export const parseUsd = (text: string): bigint => {
 }
 
 /** 2_500_000_000_000n → '2.5': the shortest exact decimal. */
+export const withoutSign = (picos: bigint): bigint => (picos < 0n ? -picos : picos)
+
 export const formatUsd = (picos: bigint): string => {
-  const digits = (picos < 0n ? -picos : picos).toString().padStart(decimalsMax + 1, '0')
+  const digits = withoutSign(picos)
+    .toString()
+    .padStart(decimalsMax + 1, '0')
   const point = digits.length - decimalsMax
   let end = digits.length
   while (end > point && digits[end - 1] === '0') end -= 1

@@ -12,7 +12,7 @@ export interface EventOf<T extends EventType> {
   readonly type: T
   /** ISO 8601, UTC, milliseconds. */
   readonly time: string
-  /** The workspace; the model, plan, alias or router of the gateway; the month or the invoice; `gateway/refusals`; or `log` for events about the log itself. */
+  /** The workspace; the model, plan, alias or router of the gateway; the month, the invoice or the provider; `gateway/refusals`; or `log` for events about the log itself. */
   readonly subject: string
   readonly dataschema: string
   /** The user who asked for it, such as `admin:ana` or `operator:root`; absent where there is none. */
@@ -75,6 +75,7 @@ export const currentVersion: { readonly [T in EventType]: number } = {
   PeriodReopened: 1,
   InvoiceIssued: 1,
   RefusalsCounted: 1,
+  InvoiceReconciled: 1,
 }
 
 export const schemaIdOf = (type: EventType): string => `events/${type}.v${currentVersion[type]}.json`
@@ -102,6 +103,8 @@ const subjectOf = (fact: Fact): string => {
       return fact.data.month
     case 'InvoiceIssued':
       return fact.data.invoiceId
+    case 'InvoiceReconciled':
+      return fact.data.provider
     default:
       return fact.data.workspaceId
   }

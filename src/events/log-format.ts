@@ -14,6 +14,7 @@ const introducedIn: ReadonlyMap<string, number> = new Map(
     'AdjustmentApproved',
     'AdjustmentRejected',
     'InvoiceIssued',
+    'InvoiceReconciled',
     'PeriodClosed',
     'PeriodCutOff',
     'PeriodReopened',

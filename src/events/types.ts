@@ -173,11 +173,11 @@ export interface AlertRaised {
    */
   readonly rule: string
   /**
-   * What is compared: USD that requests cost in the UTC day or month; the balance, USD; days that what is available lasts at the rate of the UTC month; percent of an UTC hour's requests that failed with a status of 500 or above.
+   * What is compared: USD that requests cost in the UTC day or month; the balance, USD; days that what is available lasts at the rate of the UTC month; percent of an UTC hour's requests that failed with a status of 500 or above; USD of the gateway's recorded invoices that are unreconciled.
    */
-  readonly measure: 'spend_day' | 'spend_month' | 'balance' | 'runway_days' | 'error_rate'
+  readonly measure: 'spend_day' | 'spend_month' | 'balance' | 'runway_days' | 'error_rate' | 'unreconciled'
   /**
-   * USD, days or percent. Spend and error rate reach it from below, balance and runway from above.
+   * USD, days or percent. Spend, error rate and unreconciled USD reach it from below, balance and runway from above.
    */
   readonly threshold: string
   /**
@@ -232,11 +232,11 @@ export interface AlertRuleSet {
    */
   readonly rule: string
   /**
-   * What is compared: USD that requests cost in the UTC day or month; the balance, USD; days that what is available lasts at the rate of the UTC month; percent of an UTC hour's requests that failed with a status of 500 or above.
+   * What is compared: USD that requests cost in the UTC day or month; the balance, USD; days that what is available lasts at the rate of the UTC month; percent of an UTC hour's requests that failed with a status of 500 or above; USD of the gateway's recorded invoices that are unreconciled.
    */
-  readonly measure: 'spend_day' | 'spend_month' | 'balance' | 'runway_days' | 'error_rate'
+  readonly measure: 'spend_day' | 'spend_month' | 'balance' | 'runway_days' | 'error_rate' | 'unreconciled'
   /**
-   * USD, days or percent. Spend and error rate reach it from below, balance and runway from above.
+   * USD, days or percent. Spend, error rate and unreconciled USD reach it from below, balance and runway from above.
    */
   readonly threshold: string
   /**
@@ -618,6 +618,56 @@ export interface InvoiceTag {
      */
     readonly amount: string
   }[]
+}
+
+/**
+ * A provider's invoice was compared with the ledger. It moves no money. It takes the place of what was recorded before of the same provider and days.
+ */
+export interface InvoiceReconciled {
+  /**
+   * Whose invoice it is, as the configuration names it.
+   */
+  readonly provider: string
+  /**
+   * The first day that was compared.
+   */
+  readonly from: string
+  /**
+   * The last day, which is included.
+   */
+  readonly to: string
+  /**
+   * Where the days begin and end.
+   */
+  readonly timezone: string
+  /**
+   * SHA-256 of the files of the invoice, one after the other, in hexadecimal digits.
+   */
+  readonly digest: string
+  /**
+   * USD, by the invoice.
+   */
+  readonly invoiced: string
+  /**
+   * USD, by the ledger, before the corrections of this run.
+   */
+  readonly charged: string
+  /**
+   * USD of the difference that are timing or rounding, or that adjustments of this run have corrected.
+   */
+  readonly explained: string
+  /**
+   * USD of all other differences, each without its sign: one does not hide another.
+   */
+  readonly unreconciled: string
+  /**
+   * How many are unreconciled.
+   */
+  readonly differences: number
+  /**
+   * The last frame of the log that was compared.
+   */
+  readonly sequence: number
 }
 
 /**
@@ -2132,6 +2182,7 @@ export interface EventData {
   readonly HoldPlaced: HoldPlaced
   readonly HoldReleased: HoldReleased
   readonly InvoiceIssued: InvoiceIssued
+  readonly InvoiceReconciled: InvoiceReconciled
   readonly KeyExpirySet: KeyExpirySet
   readonly KeyIssued: KeyIssued
   readonly KeyRevoked: KeyRevoked

@@ -34,7 +34,7 @@ export interface LedgerFinding {
   readonly detail: string
 }
 
-interface LedgerFindingQuery {
+export interface LedgerFindingQuery {
   /** Null: every workspace. */
   readonly workspaceId: string | null
   readonly overdueBefore: Date

@@ -6,17 +6,17 @@ import type { AdminChange, AdminChangeQuery } from '../projections/admin-changes
 import type { ChargeTrace } from '../projections/charges/charge-trace.ts'
 import type { ChargePage, ChargeQuery } from '../projections/charges/queries.ts'
 import type { AtSequence } from '../projections/checkpoint/queries.ts'
-import type { LedgerFindings, selectFindings } from '../projections/findings.ts'
+import type { LedgerFindingQuery, LedgerFindings } from '../projections/findings.ts'
 import type { selectRefusals } from '../projections/refusals/queries.ts'
 import type { RequestPage, RequestQuery } from '../projections/requests/listed-requests.ts'
 import type { selectOutcomes } from '../projections/requests/outcomes.ts'
 import type { readInvoiced } from '../projections/statements/invoiced.ts'
 import type { StatementPage, StatementQuery } from '../projections/statements/queries.ts'
 import type { readReport } from '../projections/statements/report.ts'
-import type { selectAllTasks } from '../projections/tasks/queries.ts'
+import type { TaskQuery } from '../projections/tasks/queries.ts'
 import type { Unfinished } from '../projections/unfinished.ts'
 import type { UsageQuery, UsageSums } from '../projections/usage/queries.ts'
-import type { OpenHold, selectHolds } from '../projections/wallets/holds.ts'
+import type { HoldQuery, OpenHold } from '../projections/wallets/holds.ts'
 import type { BalanceSnapshot } from '../projections/wallets/queries.ts'
 
 export interface Billing {
@@ -39,13 +39,13 @@ export interface EdgeReadModels {
     workspaceId: string,
     wanted: { readonly from: string; readonly daysMax: number },
   ): Promise<AtSequence<BalanceSnapshot | undefined>>
-  listTasks(workspaceId: string, wanted: Parameters<typeof selectAllTasks>[2]): Promise<AtSequence<readonly Task[]>>
-  listFindings(wanted: Parameters<typeof selectFindings>[1]): Promise<AtSequence<LedgerFindings>>
+  listTasks(workspaceId: string, wanted: TaskQuery): Promise<AtSequence<readonly Task[]>>
+  listFindings(wanted: LedgerFindingQuery): Promise<AtSequence<LedgerFindings>>
   /** Only the sequence that the tables reflect. */
   findCheckpoint(forWorkspaceId?: string): Promise<AtSequence<null>>
   listUsage(workspaceId: string, wanted: UsageQuery): Promise<AtSequence<readonly UsageSums[]>>
   readStatement(workspaceId: string, wanted: StatementQuery): Promise<AtSequence<StatementPage>>
-  listHolds(workspaceId: string, wanted: Parameters<typeof selectHolds>[2]): Promise<AtSequence<readonly OpenHold[]>>
+  listHolds(workspaceId: string, wanted: HoldQuery): Promise<AtSequence<readonly OpenHold[]>>
   listCharges(workspaceId: string, wanted: ChargeQuery): Promise<AtSequence<ChargePage>>
   listRequests(workspaceId: string, wanted: RequestQuery): Promise<AtSequence<RequestPage>>
   /** Null: of all workspaces. */

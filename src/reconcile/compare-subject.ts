@@ -1,4 +1,4 @@
-import { maxOf } from '../domain/money.ts'
+import { maxOf, withoutSign } from '../domain/money.ts'
 import type { Correction } from './correction.ts'
 import {
   type BucketState,
@@ -166,6 +166,7 @@ const correctionOf = (
     correctionsBefore,
     debitPicos,
     differences: corrected.length,
+    unsignedPicos: corrected.reduce((sum, { amountPicos }) => sum + withoutSign(amountPicos), 0n),
     note: noteOf(invoiced, ledger),
     ledger,
   }

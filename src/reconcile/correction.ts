@@ -10,6 +10,8 @@ export interface Correction {
   /** Above zero debits the workspace, below zero credits it. */
   readonly debitPicos: bigint
   readonly differences: number
+  /** Of these differences, each without its sign. */
+  readonly unsignedPicos: bigint
   readonly note: string
   /** As the tables have it: what the correction was computed from. */
   readonly ledger: LedgerSubject

@@ -36,6 +36,7 @@ export const manifests = {
     'PeriodClosed',
     'PeriodReopened',
     'InvoiceIssued',
+    'InvoiceReconciled',
   ],
   proxy: ['UsageRecorded', 'RequestFailed'],
   'video-poller': ['TaskSubmitted', 'TaskProgressed', 'TaskSettled', 'LateVerdictSeen'],

@@ -45,7 +45,16 @@ t.test('a correction is posted only of a charge that the log has too', async (t)
   const parts = { log, frames: log, tail, logger: silentLogger, database: projected.database }
   const check = async (ledger: LedgerSubject, provider = 'openai'): Promise<void> => {
     const { id: corrects, workspaceId, corrections: correctionsBefore } = ledger
-    const correction = { corrects, workspaceId, correctionsBefore, debitPicos: 1n, differences: 1, note: '', ledger }
+    const correction = {
+      corrects,
+      workspaceId,
+      correctionsBefore,
+      debitPicos: 1n,
+      differences: 1,
+      unsignedPicos: 1n,
+      note: '',
+      ledger,
+    }
     await createLoggedCheck(parts, provider)(correction)
   }
   await check(request)

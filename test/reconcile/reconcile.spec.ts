@@ -553,6 +553,7 @@ const correctionOf = (number: number): Correction => ({
   correctionsBefore: 0,
   debitPicos: BigInt(number + 1),
   differences: 1,
+  unsignedPicos: 1n,
   note: 'a test',
   ledger: {
     ...{ id: `request-${number}`, workspaceId: 'acme', state: 'charged', model: 'a', estimated: false, lines: [] },

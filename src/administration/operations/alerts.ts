@@ -38,7 +38,7 @@ const renderRule = ({ rule: watched, figure }: MeasuredRule): AlertRuleResponse 
 const listRules = ({ tail, clock }: OperationContext, workspaceId: string | undefined): readonly AlertRuleResponse[] =>
   [...tail.ledger.wallets.values()]
     .filter((wallet) => workspaceId === undefined || wallet.workspaceId === workspaceId)
-    .flatMap((wallet) => measureRules(wallet, clock()).map(renderRule))
+    .flatMap((wallet) => measureRules(wallet, clock(), tail.ledger.reconciled).map(renderRule))
 
 /** Throws `not_found`. */
 const showRule = (context: OperationContext, workspaceId: string, name: string): AlertRuleResponse => {
@@ -57,12 +57,14 @@ const recordOf = ({ object, alerts, destinations, key_id, tag, figure, ...rule }
   delivered: alerts.at(-1)?.delivered_to.join(' ') ?? '',
 })
 
+const ofRequests: ReadonlySet<AlertRuleSet['measure']> = new Set(['spend_day', 'spend_month', 'error_rate'])
+
 /** Throws `invalid_value`. */
 const requireRule = (context: OperationContext, { workspaceId, rule, measure, keyId, tag }: AlertRuleSet): void => {
   const { alertRules } = findOrCreateWallet(context.tail.ledger, workspaceId)
   if (!namePattern.test(rule)) throw invalidValue('key', 'a name has at most 63 of the characters a-z, 0-9, _ and -')
-  if ((measure === 'balance' || measure === 'runway_days') && (keyId ?? tag) !== undefined)
-    throw invalidValue('measure', 'a key and a tag have neither balance nor runway')
+  if (!ofRequests.has(measure) && (keyId ?? tag) !== undefined)
+    throw invalidValue('measure', 'a key and a tag have neither balance nor runway, and no invoice')
   if (keyId !== undefined && tag !== undefined) throw invalidValue('tag', 'a rule has a key or a tag, not both')
   if (keyId !== undefined && requireKey(context, keyId).workspaceId !== workspaceId)
     throw invalidValue('key_id', `it is not a key of ${workspaceId}`)

@@ -57,6 +57,8 @@ export interface Ledger {
   readonly lateEnds: Map<string, LateEnd>
   readonly periods: Periods
   readonly invoices: ReturnType<typeof initialInvoices>
+  /** Invoices by provider and days, as they were reconciled last. */
+  readonly reconciled: Map<string, { readonly unreconciledPicos: bigint; readonly day: string }>
   /** Before it nothing is posted any more; empty: no month is closed. */
   closedUntil: string
   /** The checkpoint that covers the most frames, the first of equal ones. Its signature is not verified here. */
@@ -75,6 +77,7 @@ export const initialLedger = (): Ledger => ({
   lateEnds: new Map(),
   periods: new Map(),
   invoices: initialInvoices(),
+  reconciled: new Map(),
   closedUntil: '',
   sealed: null,
 })
@@ -253,6 +256,13 @@ const movePeriod = (ledger: Ledger, event: PeriodFact | EventOf<'InvoiceIssued'>
   return isChanged ? nothing : { ...nothing, isVoid: true }
 }
 
+const noteReconciled = ({ reconciled }: Ledger, { data, time }: EventOf<'InvoiceReconciled'>): Effect => {
+  const { provider, from, to, timezone, unreconciled } = data
+  const unreconciledPicos = parseUsd(unreconciled)
+  reconciled.set([provider, from, to, timezone].join(' '), { unreconciledPicos, day: utcDayOf(time) })
+  return nothing
+}
+
 const walletOnly = [
   'WalletCredited',
   'CreditExpired',
@@ -328,6 +338,8 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'PeriodReopened':
     case 'InvoiceIssued':
       return movePeriod(ledger, event, sequence)
+    case 'InvoiceReconciled':
+      return noteReconciled(ledger, event)
     case 'RequestRouted':
     case 'UsageRecorded':
     case 'RequestFailed':

@@ -16,6 +16,8 @@ interface RaisedAlert extends AlertRaised {
   readonly deliveredTo: readonly string[]
 }
 
+type Reconciled = ReadonlyMap<string, { readonly unreconciledPicos: bigint; readonly day: string }>
+
 /** Of the requests that a rule counts, in one period. */
 interface RequestCount {
   readonly period: string
@@ -30,7 +32,14 @@ export interface WatchedRule extends AlertRuleSet {
   readonly alerts: readonly RaisedAlert[]
 }
 
-const periodLengths = { spend_day: 10, spend_month: 7, balance: 10, runway_days: 10, error_rate: 13 } as const
+const periodLengths = {
+  spend_day: 10,
+  spend_month: 7,
+  balance: 10,
+  runway_days: 10,
+  error_rate: 13,
+  unreconciled: 10,
+} as const
 
 /** The UTC month, day or hour of an instant in which a rule raises once: `2026-11`, `2026-11-27`, `2026-11-27T18`. */
 const periodAt = ({ measure }: Pick<AlertRuleSet, 'measure'>, time: string): string =>
@@ -158,8 +167,11 @@ const errorPicos = ({ count: { period, requests, failed } }: WatchedRule, time: 
     ? null
     : (BigInt(failed) * 100n * picosPerUsd) / BigInt(requests)
 
+const sumUnreconciled = (reconciled: Reconciled): bigint | null =>
+  reconciled.size === 0 ? null : [...reconciled.values()].reduce((sum, each) => sum + each.unreconciledPicos, 0n)
+
 /** With 12 decimals, whatever its unit. */
-const measure = (wallet: Wallet, rule: WatchedRule, time: string): bigint | null => {
+const measure = (wallet: Wallet, rule: WatchedRule, time: string, reconciled: Reconciled): bigint | null => {
   switch (rule.measure) {
     case 'spend_day':
       return spentPicos(wallet, rule, time, 'day')
@@ -171,14 +183,23 @@ const measure = (wallet: Wallet, rule: WatchedRule, time: string): bigint | null
       return runwayPicos(wallet, rule, time)
     case 'error_rate':
       return errorPicos(rule, time)
+    case 'unreconciled':
+      return sumUnreconciled(reconciled)
   }
 }
 
-const decimals = { spend_day: 12, spend_month: 12, balance: 12, runway_days: 1, error_rate: 2 } as const
+const decimals = {
+  spend_day: 12,
+  spend_month: 12,
+  balance: 12,
+  runway_days: 1,
+  error_rate: 2,
+  unreconciled: 12,
+} as const
 
 /** Decimal; a rate and days are cut after a few decimals. */
-const figureOf = (wallet: Wallet, rule: WatchedRule, time: string): string | null => {
-  const picos = measure(wallet, rule, time)
+const figureOf = (wallet: Wallet, rule: WatchedRule, time: string, reconciled: Reconciled): string | null => {
+  const picos = measure(wallet, rule, time, reconciled)
   if (picos === null) return null
   const unit = 10n ** BigInt(12 - decimals[rule.measure])
   return formatUsd((picos / unit) * unit)
@@ -203,10 +224,15 @@ interface MeasuredRule {
   readonly due: AlertRaised | null
 }
 
-export const measureRules = (wallet: Wallet, nowMs: number): readonly MeasuredRule[] => {
-  const time = new Date(nowMs).toISOString()
+/** The day on which an invoice was recorded last is the period of what is unreconciled: it changes by nothing else. */
+const lastDayOf = (reconciled: Reconciled): string =>
+  [...reconciled.values()].reduce((last, { day }) => (day > last ? day : last), '')
+
+export const measureRules = (wallet: Wallet, nowMs: number, reconciled: Reconciled): readonly MeasuredRule[] => {
+  const now = new Date(nowMs).toISOString()
   return [...wallet.alertRules.values()].map((rule) => {
-    const figure = figureOf(wallet, rule, time)
+    const time = rule.measure === 'unreconciled' ? lastDayOf(reconciled) : now
+    const figure = figureOf(wallet, rule, time, reconciled)
     return { rule, figure, due: figure === null ? null : dueAlert(rule, figure, time) }
   })
 }

@@ -39,6 +39,7 @@ export const administrativeTypes = [
   'PeriodClosed',
   'PeriodReopened',
   'InvoiceIssued',
+  'InvoiceReconciled',
 ] as const satisfies readonly EventType[]
 
 export interface AdminChange {

@@ -113,7 +113,7 @@ export const selectTasks = async (
 
 export type TaskCursor = Pick<Task, 'queuedMs' | 'taskId'>
 
-interface TaskQuery {
+export interface TaskQuery {
   readonly after?: TaskCursor | undefined
   readonly limit: number
 }

@@ -10,7 +10,7 @@ export interface OpenHold {
   readonly deadline: Date
 }
 
-interface HoldQuery {
+export interface HoldQuery {
   readonly after?: string | undefined
   readonly limit: number
 }

@@ -8,7 +8,10 @@ import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
 import { waitAtMost } from '../../runtime/within.ts'
 import type { RunningRole } from '../role.ts'
 import { schedulerLimits } from './limits.ts'
-import { type RaisedAlert, type SenderParts, sendAlert } from './send-alert.ts'
+import { sendAlert } from './send-alert.ts'
+
+type SenderParts = Parameters<typeof sendAlert>[0]
+type RaisedAlert = Parameters<typeof sendAlert>[2]
 
 interface AlerterParts extends SenderParts {
   readonly tail: Pick<LedgerTail, 'ledger'>
@@ -65,7 +68,8 @@ export class Alerter implements RunningRole {
       const watched = [...tail.ledger.wallets.values()].filter(({ alertRules }) => alertRules.size > 0)
       const open = new Set<string>()
       for (const wallet of watched) {
-        for (const { due } of measureRules(wallet, clock())) if (due !== null) await this.#raise(due)
+        for (const { due } of measureRules(wallet, clock(), tail.ledger.reconciled))
+          if (due !== null) await this.#raise(due)
         for (const { alerts } of wallet.alertRules.values()) for (const alert of alerts) this.#sendTo(alert, open)
       }
       for (const known of [this.#deliveries, this.#own])

@@ -6,7 +6,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { webhookHeaders } from '../../runtime/webhooks.ts'
 import { schedulerLimits } from './limits.ts'
 
-export type RaisedAlert = ReturnType<typeof measureRules>[number]['rule']['alerts'][number]
+type RaisedAlert = ReturnType<typeof measureRules>[number]['rule']['alerts'][number]
 
 interface MailServer {
   readonly url: string
@@ -36,7 +36,7 @@ interface AlertDestination {
 /** Resolves when the server has accepted it. */
 export type SendMail = (server: MailServer, mail: Mail, timeoutMs: number) => Promise<void>
 
-export interface SenderParts {
+interface SenderParts {
   readonly destinations: () => ReadonlyMap<string, AlertDestination>
   readonly http: HttpClient
   readonly sendMail: SendMail
@@ -49,6 +49,7 @@ const units = {
   balance: 'USD is the balance',
   runway_days: 'days is the runway',
   error_rate: '% of requests failed in the UTC hour',
+  unreconciled: 'USD of invoices are unreconciled, as recorded on',
 } as const satisfies { readonly [M in RaisedAlert['measure']]: string }
 
 const textOf = ({ workspaceId, keyId, tag, rule, measure, threshold, figure, period }: RaisedAlert): string => {

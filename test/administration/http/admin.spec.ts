@@ -542,6 +542,7 @@ t.test('alert rules are set whole, listed with their figure, and removed', async
   for (const [wrong, param] of [
     [{ ...rule, key_id: keyId }, 'measure'],
     [{ ...rule, measure: 'spend_day', key_id: keyId, tag: 'team=search' }, 'tag'],
+    [{ ...rule, measure: 'unreconciled', tag: 'team=search' }, 'measure'],
     [{ ...rule, measure: 'heat' }, 'measure'],
     [{ ...rule, destinations: [] }, 'destinations'],
   ] as const)

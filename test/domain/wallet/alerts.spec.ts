@@ -9,6 +9,7 @@ import {
   adjusted,
   credited,
   failed,
+  invoiceReconciled,
   keyIssued,
   opened,
   routed,
@@ -35,7 +36,9 @@ const start = () => {
   ]
   const wallet = () => findOrCreateWallet(ledger, workspaceId)
   const at = (instant: string) =>
-    Object.fromEntries(measureRules(wallet(), Date.parse(instant)).map(({ rule, ...rest }) => [rule.rule, rest]))
+    Object.fromEntries(
+      measureRules(wallet(), Date.parse(instant), ledger.reconciled).map(({ rule, ...rest }) => [rule.rule, rest]),
+    )
   return { say, ask, wallet, at }
 }
 
@@ -136,4 +139,21 @@ t.test('an alert is raised once in its period and for each threshold, and kept u
   await say('2026-11-28T09:00:02.000Z', { type: 'AlertRuleRemoved', data: { workspaceId, rule: 'day' } })
   t.equal(wallet().alertRules.size, 0)
   t.same(decideWallet(raise, draftWallet(wallet())), { facts: [] }, 'nothing is raised by a rule that is gone')
+})
+
+t.test('invoices that are unreconciled, once on each day on which one is recorded', async (t) => {
+  const { say, at } = start()
+  const recorded = (provider: string, unreconciled: string) => invoiceReconciled({ provider, unreconciled })
+  const unreconciled = ruleSet('books', { measure: 'unreconciled', threshold: '10' })
+  await say('2026-11-02T09:00:00.000Z', opened(), unreconciled)
+  t.match(at('2026-11-02T09:00:00Z'), { books: { figure: null, due: null } })
+  await say('2026-11-02T10:00:00.000Z', recorded('openai', '6.5'), recorded('google', '6'))
+  const { due } = at('2026-11-05T00:00:00Z')['books']!
+  t.match(due, { alertId: 'acme:books:2026-11-02:10', figure: '12.5' }, 'one that is recorded soon after hides none')
+  await say('2026-11-02T11:00:00.000Z', raised(due))
+  t.match(at('2026-12-05T00:00:00Z'), { books: { figure: '12.5', due: null } }, 'time alone raises none')
+  await say('2026-11-03T10:00:00.000Z', recorded('google', '4'))
+  t.match(at('2026-11-03T10:00:00Z'), { books: { due: { alertId: 'acme:books:2026-11-03:10', figure: '10.5' } } })
+  await say('2026-11-04T10:00:00.000Z', recorded('openai', '0'))
+  t.match(at('2026-11-04T10:00:00Z'), { books: { figure: '4', due: null } })
 })

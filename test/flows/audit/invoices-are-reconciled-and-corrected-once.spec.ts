@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,6 +10,7 @@ import { publishPlan, subscribe } from '../../../src/administration/plan-changes
 import { findOrCreateWallet } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { balancePicos } from '../../../src/domain/wallet/wallet.ts'
+import type { EventOf } from '../../../src/events/envelope.ts'
 import { chat, until } from '../../support/clients.ts'
 import { type Account, runtime, startTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { type Ended, mainFile, programEnvironment, runProgram } from '../../support/program.ts'
@@ -174,6 +176,11 @@ const balancesAfter = ({ accounts }: Scene, lines: readonly Line[]): readonly st
 const adjustmentsIn = async ({ running }: Scene) =>
   (await running.operator.events()).flatMap((event) => (event.type === 'AdjustmentPosted' ? [event.data] : []))
 
+type Recorded = EventOf<'InvoiceReconciled'>
+
+const recordedIn = async ({ running }: Scene): Promise<readonly Recorded[]> =>
+  (await running.operator.events()).filter((event) => event.type === 'InvoiceReconciled')
+
 /** More tokens, another price, a call that we know nothing of, and one that is not invoiced. */
 const tamper = (lines: readonly Line[]): readonly Line[] =>
   lines.slice(0, -1).map((line, place) => {
@@ -211,6 +218,29 @@ t.test("the provider's own count is compared, corrected once, and then equals th
     ['not_posted', 'not_posted', 'not_posted'],
   )
   t.same(await balancesOf(scene), before, 'a dry run moves nothing')
+  t.same(await recordedIn(scene), [], 'and records nothing')
+
+  const { workspaceId } = scene.running.account
+  const rule = { workspaceId, rule: 'books', threshold: '0.00001', destinations: ['ops'] }
+  await scene.running.operator.log.postToWallet(workspaceId, [
+    { type: 'AlertRuleSet', data: { ...rule, measure: 'unreconciled' } },
+  ])
+  const recorded = await scene.reconcile('march.csv', csvOf(tampered), '--format', 'csv', '--record')
+  t.equal(recorded.code, 1)
+  const missingPicos = 77n + lines.at(-1)!.amountPicos
+  const unreconciled = formatUsd(missingPicos + 10_000_000n + 12_345n + 1_000_000n)
+  const [{ actor, data }] = (await recordedIn(scene)) as [Recorded]
+  t.match(data, { provider: 'openai', timezone: 'UTC', explained: '0', differences: 5, unreconciled })
+  t.equal(data.digest, createHash('sha256').update(csvOf(tampered)).digest('hex'))
+  t.equal(
+    parseUsd(data.invoiced) - parseUsd(data.charged),
+    77n - lines.at(-1)!.amountPicos + 10_000_000n + 12_345n - 1_000_000n,
+  )
+  t.match(actor, /^operator:/)
+  t.same(await balancesOf(scene), before, 'what is recorded moves nothing')
+  await until(async () => (await scene.running.operator.events()).some(({ type }) => type === 'AlertRaised'))
+  const raised = (await scene.running.operator.events()).find(({ type }) => type === 'AlertRaised')
+  t.match(raised?.data, { rule: 'books', figure: unreconciled })
 
   const unasked = await scene.reconcile('march.csv', csvOf(tampered), '--format', 'csv', '--post')
   t.match(unasked, { code: 2, out: '', err: /no terminal to answer on.*add --yes/ })
@@ -241,7 +271,8 @@ t.test("the provider's own count is compared, corrected once, and then equals th
   const charged = [...tampered.slice(0, -1), lines.at(-1)!]
   t.same(await balancesOf(scene), balancesAfter(scene, charged), 'each charge is what is invoiced')
 
-  const again = await scene.reconcile('march.csv', csvOf(tampered), '--format', 'csv', '--post', '--yes')
+  const again = await scene.reconcile('march.csv', csvOf(tampered), '--format', 'csv', '--post', '--yes', '--record')
+  t.match((await recordedIn(scene))[1]?.data, { differences: 2, unreconciled: formatUsd(missingPicos) })
   t.same(ofType(again, 'correction'), [])
   t.same((await adjustmentsIn(scene)).length, 3, 'posting again posts nothing')
   t.same(
@@ -250,7 +281,8 @@ t.test("the provider's own count is compared, corrected once, and then equals th
   )
 
   const second = charged.map((line, place) => (place === 0 ? { ...line, amountPicos: line.amountPicos + 500n } : line))
-  const later = await scene.reconcile('april.csv', csvOf(second), '--format', 'csv', '--post', '--yes')
+  const later = await scene.reconcile('april.csv', csvOf(second), '--format', 'csv', '--post', '--yes', '--record')
+  t.match((await recordedIn(scene))[2]?.data, { explained: '0.0000000005', differences: 0, unreconciled: '0' })
   t.equal(later.code, 0, 'all that differed was corrected')
   t.same(
     ofType(later, 'correction').map(({ amount }) => amount),

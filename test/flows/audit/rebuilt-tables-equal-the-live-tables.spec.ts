@@ -5,6 +5,7 @@ import { rebuildReadModels } from '../../../src/cli/replay.ts'
 import type { Fact, FactOf } from '../../../src/events/envelope.ts'
 import {
   holdReleased,
+  invoiceReconciled,
   lateVerdict,
   taskFailed,
   taskPlaced,
@@ -41,6 +42,30 @@ const courses: readonly ((taskId: string) => readonly Fact[])[] = [
 
 const line = (quantity: string, amount: string) => ({ item: 'video', quantity, unitPrice: '0.14', amount })
 
+/** Proposed adjustments: one is approved and posted, one rejected, and one waits. */
+const runProposals = async ({ log }: Operator, round: number): Promise<void> => {
+  const [approved, rejected, open] = ['a', 'b', 'c'].map((name) => {
+    const adjustmentId = `operator:ticket-${round}${name}`
+    return { ...within, adjustmentId, amount: '0.5', reason: 'goodwill', note: '', by: 'admin:ana' } as const
+  })
+  const proposed = [approved!, rejected!, open!].map((data): Fact => {
+    const reference = data.adjustmentId.slice('operator:'.length)
+    return { type: 'AdjustmentProposed', actor: 'admin:ana', data: { ...data, reference, expiresAt: deadline } }
+  })
+  const decided = ({ adjustmentId }: { readonly adjustmentId: string }) => ({
+    ...within,
+    adjustmentId,
+    by: 'admin:bob',
+  })
+  await log.postToWallet(films, proposed)
+  await log.postToWallet(films, [
+    { type: 'AdjustmentApproved', actor: 'admin:bob', data: decided(approved!) },
+    { type: 'AdjustmentPosted', actor: 'admin:bob', data: approved! },
+    { type: 'AdjustmentRejected', actor: 'admin:bob', data: decided(rejected!) },
+  ])
+  await log.append([invoiceReconciled({ differences: round })])
+}
+
 /** A task of every course; the vendor's word on the last one is late. */
 const runTasks = async ({ log }: Operator, round: number): Promise<void> => {
   const taskIds = courses.map((_, course) => `task-${round}-${course}`)
@@ -63,7 +88,10 @@ t.test('the tables are rebuilt from the log under load, compared row by row, and
   }
   const clients = new Clients(8, ask)
   await operator.openAccount(films, '100')
-  for (let round = 0; round < 5; round += 1) await runTasks(operator, round)
+  for (let round = 0; round < 5; round += 1) {
+    await runTasks(operator, round)
+    await runProposals(operator, round)
+  }
   await until(() => clients.journal.length > 200)
 
   const parts = { log: operator.log, place: requireTables(operator.platform).place }
@@ -76,6 +104,7 @@ t.test('the tables are rebuilt from the log under load, compared row by row, and
   t.ok((requests?.rows ?? 0) > 100, `${requests?.rows} requests were compared`)
   const rows = Object.fromEntries(first.comparisons.map((compared) => [compared.table, compared.rows]))
   t.match(rows, { tasks: 30, external_tasks: 30, late_verdicts: 15 })
+  t.ok(rows['admin_changes']! >= 35, 'proposals, what became of them, and reconciled invoices are among the changes')
 
   const swapped = await rebuildReadModels({ ...parts, swap: true })
   t.match(swapped, { equal: true, swapped: true })

@@ -157,6 +157,17 @@ export const invoiceIssued = (changes: Partial<FactOf<'InvoiceIssued'>['data']> 
   }
 }
 
+export const invoiceReconciled = (
+  changes: Partial<FactOf<'InvoiceReconciled'>['data']> = {},
+): FactOf<'InvoiceReconciled'> => ({
+  type: 'InvoiceReconciled',
+  data: {
+    ...{ provider: 'openai', from: '2026-02-01', to: '2026-02-28', timezone: 'UTC', digest: 'ab'.repeat(32) },
+    ...{ invoiced: '3', charged: '1', explained: '0', unreconciled: '2', differences: 1, sequence: 1 },
+    ...changes,
+  },
+})
+
 const isoOf = (day: string): string => new Date(`${day}T12:00:00Z`).toISOString()
 
 /** A period from the noon of one day to that of another. */

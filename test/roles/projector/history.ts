@@ -15,6 +15,7 @@ import {
   holdPlaced,
   holdReleased,
   invoiceIssued,
+  invoiceReconciled,
   keyExpirySet,
   keyIssued,
   keyRevoked,
@@ -272,6 +273,9 @@ const periodFact: fc.Arbitrary<Fact> = fc.oneof(
   fc
     .record({ month, number: fc.integer({ min: 1, max: 3 }), sequence: fc.integer({ min: 1, max: 30 }) })
     .map((issued) => invoiceIssued(issued)),
+  fc
+    .tuple(fc.constantFrom(...strange), amount)
+    .map(([provider, unreconciled]) => invoiceReconciled({ provider, unreconciled })),
 )
 
 const accountFact: fc.Arbitrary<Fact> = fc.oneof(
