@@ -4,6 +4,7 @@ import type {
   AdministratorResponse,
   AlertRuleResponse,
   AliasResponse,
+  DeploymentResponse,
   EventResponse,
   InvoiceResponse,
   KeyResponse,
@@ -56,6 +57,7 @@ export type Workspace = WorkspaceResponse
 export type Period = PeriodResponse
 export type Unfinished = UnfinishedResponse
 export type Alias = AliasResponse
+export type Deployment = DeploymentResponse
 export type Router = RouterResponse
 export type Route = RouteResponse
 export type Report = ReportResponse

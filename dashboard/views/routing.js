@@ -1,14 +1,15 @@
 // @ts-check
 import { filterForm, h, renewed } from '../dom.js'
-import { shareText, words } from '../format.js'
+import { count, msText, shareText, words } from '../format.js'
 import { operationButton } from '../operations.js'
-import { field, heading, load, section, table } from '../parts.js'
+import { field, heading, load, section, state, table, time } from '../parts.js'
 import { readList } from '../session.js'
 import { filterInput } from './spend.js'
 
 /** @typedef {import('../types.d.ts').Alias} Alias */
 /** @typedef {import('../types.d.ts').Router} Router */
 /** @typedef {import('../types.d.ts').Route} Route */
+/** @typedef {import('../types.d.ts').Deployment} Deployment */
 /** @typedef {import('../session.js').Session} Session */
 
 /** @param {Pick<Router, 'candidates' | 'order'>} router */
@@ -119,6 +120,61 @@ const routePreview = (session, signal) => {
   )
 }
 
+const tones = /** @type {const} */ ({ unused: 'plain', healthy: 'good', failing: 'bad', ejected: 'bad' })
+
+/** @param {NonNullable<Deployment['last_failure']>} failure */
+const failureText = ({ status, reason, model }) =>
+  h('span', { title: model }, ` ${status === null ? '' : `${status} `}${words(reason ?? 'unknown')}`)
+
+/** @type {import('../parts.js').Column<Deployment>[]} */
+const deploymentColumns = [
+  { name: 'Provider', className: 'name', cell: ({ provider }) => provider },
+  { name: 'Deployment', className: 'name', cell: ({ deployment }) => deployment ?? '' },
+  { name: 'State', cell: (row) => state(row.state, tones[row.state]) },
+  { name: 'Calls', numeric: true, cell: ({ calls }) => count(calls) },
+  { name: 'Failed', numeric: true, cell: ({ failed, calls }) => (calls === 0 ? '' : shareText(failed, calls)) },
+  {
+    name: 'First token',
+    numeric: true,
+    cell: ({ first_token: { counted, median_ms: median, p95_ms: p95 } }) =>
+      counted === 0 ? '' : h('span', { title: `95 % within ${msText(p95)}` }, msText(median)),
+  },
+  {
+    name: 'Last failure',
+    cell: ({ last_failure: last }) => (last === null ? '' : h('span', {}, time(last.at), failureText(last))),
+  },
+  {
+    name: 'Ejected',
+    className: 'wrap',
+    cell: ({ ejections }) =>
+      h(
+        'ul',
+        { class: 'plain' },
+        ...(ejections ?? []).map(({ model, reason, until }) =>
+          h('li', {}, h('code', {}, model), ` ${words(reason)}, until `, time(until)),
+        ),
+      ),
+  },
+]
+
+/** @param {Session} session @param {AbortSignal} signal */
+const deploymentsSection = (session, signal) => {
+  const body = h('div')
+  const show = (/** @type {Deployment[]} */ all) => [
+    table('Providers and deployments', deploymentColumns, all, 'No provider is configured.'),
+  ]
+  void load(body, signal, () => readList(session, '/admin/v1/deployments', signal), show)
+  return section(
+    h('h2', {}, 'Providers and deployments'),
+    h(
+      'p',
+      { class: 'muted small' },
+      'Calls in the present hour and the one before it, of all processes. Ejected: for so long not called by the process that serves this page.',
+    ),
+    body,
+  )
+}
+
 /** @type {import('../views.d.ts').View} */
 export const routing = {
   name: 'routing',
@@ -209,7 +265,7 @@ export const routing = {
         ),
       ),
     ]
-    root.append(heading('Routing'), body, routePreview(session, signal))
+    root.append(heading('Routing'), body, deploymentsSection(session, signal), routePreview(session, signal))
     again()
   },
 }

@@ -1,4 +1,5 @@
 import type { PriceFile } from '../domain/pricing/price-file.ts'
+import type { Ejection } from '../domain/routing/deployments.ts'
 import type { Catalog } from '../domain/routing/plan.ts'
 import { invalidValue } from '../errors/gateway-error.ts'
 import type { AdminRole, Permission } from '../http/admin-roles.ts'
@@ -29,7 +30,13 @@ export interface OperationContext extends AdminContext, KeySource {
   readonly role: AdminRole
   readonly readModels: Pick<
     EdgeReadModels,
-    'listAdminChanges' | 'findTrace' | 'readReport' | 'listUnfinished' | 'readPeriodJournal' | 'readInvoiced'
+    | 'listAdminChanges'
+    | 'listCalls'
+    | 'findTrace'
+    | 'readReport'
+    | 'listUnfinished'
+    | 'readPeriodJournal'
+    | 'readInvoiced'
   >
   readonly endUserKeys: EndUserKeyStore
   /** From the configuration; null: no invoices are issued. */
@@ -38,6 +45,8 @@ export interface OperationContext extends AdminContext, KeySource {
   readonly approvalAbovePicos: () => bigint | null
   /** Names, from the configuration. */
   readonly alertDestinations: () => readonly string[]
+  /** In this process; null: it calls no providers. */
+  readonly ejections: (() => readonly Ejection[]) | null
   /** Of the tags that a request may carry, by the configuration. */
   readonly tagNames: readonly string[]
   /** From the configuration, without the overrides in the log. */

@@ -161,6 +161,64 @@ export type CreditResponse = {
 }
 
 /**
+ * How a provider, or one of its deployments, is.
+ */
+export type DeploymentResponse = {
+  readonly object: 'deployment'
+  readonly provider: string
+  /**
+   * Null: the provider has one.
+   */
+  readonly deployment: string | null
+  /**
+   * `ejected` for a model at least, in the process that answers; `failing`: every call failed; `unused`: none was made.
+   */
+  readonly state: 'unused' | 'healthy' | 'failing' | 'ejected'
+  /**
+   * From then on calls are counted, in the tables, of all processes: in the present hour and the one before it.
+   */
+  readonly since: string
+  readonly calls: number
+  /**
+   * Of the calls.
+   */
+  readonly failed: number
+  /**
+   * Of streams that it answered: from the request's first call to the first token.
+   */
+  readonly first_token: {
+    readonly counted: number
+    readonly median_ms: number | null
+    readonly p95_ms: number | null
+  }
+  readonly last_failure: {
+    /**
+     * The end of its request.
+     */
+    readonly at: string
+    readonly model: string
+    /**
+     * Null: no answer came.
+     */
+    readonly status: number | null
+    readonly reason: string | null
+  } | null
+  ejections:
+    | {
+        readonly model: string
+        /**
+         * `account`: its key was refused; `limited`: it asked to wait.
+         */
+        readonly reason: 'failed' | 'account' | 'limited'
+        /**
+         * From then on one call at a time probes it.
+         */
+        readonly until: string
+      }[]
+    | null
+}
+
+/**
  * What an administrator or an operator changed.
  */
 export type EventResponse = {

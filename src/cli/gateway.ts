@@ -13,7 +13,6 @@ import { callableVideoModels } from '../domain/video/plan.ts'
 import type { EndUserKeyStore } from '../log/end-users.ts'
 import { type LedgerTail, waitForLogEnd } from '../log/ledger-tail.ts'
 import { createTablesCheck } from '../log/log-identity.ts'
-import type { Dispatch } from '../roles/dispatch.ts'
 import type { OutcomeStore } from '../roles/edge/admission/idempotency/outcome-store.ts'
 import type { EdgeBounds } from '../roles/edge/bounds.ts'
 import type { edge } from '../roles/edge/role.ts'
@@ -100,6 +99,8 @@ interface ProcessContext extends StartContext {
   readonly reload: ConfigReload
 }
 
+type EdgeParts = Parameters<typeof edge.start>[0]
+
 // Roles are imported when they start: they are most of the program, and a process with one role needs no other's.
 
 const startProjector = async ({ platform, runtime, onFatal, stack, observation }: ProcessContext): Promise<void> => {
@@ -184,7 +185,11 @@ const createSandboxProviders = ({ catalog }: Config, baseUrl: string): readonly 
       models,
     }))
 
-const startProxy = async (context: ProcessContext, calls: CallSource, sandboxUrl: string | null): Promise<void> => {
+const startProxy = async (
+  context: ProcessContext,
+  calls: CallSource,
+  sandboxUrl: string | null,
+): Promise<NonNullable<EdgeParts['ejections']>> => {
   const { config, platform, runtime, stack, observation, bounds, reload } = context
   const [{ proxy }, { UndiciClient }, { openProviders }, { openVendors }] = await Promise.all([
     import('../roles/proxy/role.ts'),
@@ -215,6 +220,7 @@ const startProxy = async (context: ProcessContext, calls: CallSource, sandboxUrl
     }),
   )
   observation.health.check('proxy', () => running.checks())
+  return running.ejections
 }
 
 const openRecentTasks = ({ platform, runtime, stack }: ProcessContext, tail: LedgerTail): RecentTasks => {
@@ -295,8 +301,6 @@ const openEndUserStore = async ({ platform, stack }: ProcessContext): Promise<En
   return openEndUserKeys({ ...platform.endUsers, connection })
 }
 
-type EdgeParts = Parameters<typeof edge.start>[0]
-
 /** By default, until the claim is read anew. */
 const signInMinutes = 60
 
@@ -345,10 +349,13 @@ const followConfig = ({
   }
 }
 
+/** Of providers, by the proxy of this process or by others. */
+type EdgeCalls = Pick<EdgeParts, 'dispatch' | 'ejections'>
+
 const startEdge = async (
   context: ProcessContext,
   { tail, tasks }: LedgerViews,
-  dispatch: Dispatch,
+  { dispatch, ejections = null }: EdgeCalls,
   queues: WorkQueues,
 ): Promise<string> => {
   const { config, platform, runtime, stack, bounds, observation } = context
@@ -375,6 +382,7 @@ const startEdge = async (
     log: platform.log,
     tail,
     dispatch,
+    ejections,
     ...followConfig(context),
     readModels: database.readModels(checkPosition),
     frames: platform.log,
@@ -447,11 +455,11 @@ const startAll = async (context: ProcessContext): Promise<Omit<Gateway, 'stop' |
   const calls = new LocalCalls()
   const views = { tail, tasks: openRecentTasks(context, tail) }
   const sandboxUrl = await openSandbox(context)
-  await startProxy(context, calls, sandboxUrl)
+  const ejections = await startProxy(context, calls, sandboxUrl)
   const queues = await openQueues(context, { puts: true, takes: true })
   await startVideoPoller(context, views, queues, sandboxUrl)
   const { newToken } = resolveAdministrators(config)
-  const url = await startEdge(context, views, calls.dispatch, queues)
+  const url = await startEdge(context, views, { dispatch: calls.dispatch, ejections }, queues)
   return { url, ...offer, newAdminToken: newToken, sandbox: config.sandbox }
 }
 
@@ -480,13 +488,12 @@ interface StartedRole {
   readonly offer?: Offer
 }
 
-const startEdgeRole = async (context: ProcessContext, openDispatch: () => Promise<Dispatch>): Promise<StartedRole> => {
+const startEdgeRole = async (context: ProcessContext, openCallsOf: () => Promise<EdgeCalls>): Promise<StartedRole> => {
   const tail = await startTail(context)
   warnWithoutPrices(context, tail)
   const views = { tail, tasks: openRecentTasks(context, tail) }
   const queues = await openQueues(context, { puts: true })
-  const dispatch = await openDispatch()
-  return { url: await startEdge(context, views, dispatch, queues) }
+  return { url: await startEdge(context, views, await openCallsOf(), queues) }
 }
 
 const startVideoPollerRole = async (context: ProcessContext, tail: LedgerTail): Promise<StartedRole> => {
@@ -498,7 +505,7 @@ const startVideoPollerRole = async (context: ProcessContext, tail: LedgerTail): 
 }
 
 const roleStarters: { readonly [Role in ServedRole]: (context: ProcessContext) => Promise<StartedRole> } = {
-  edge: (context) => startEdgeRole(context, async () => (await openCalls(context, openCallClient)).dispatch),
+  edge: (context) => startEdgeRole(context, () => openCalls(context, openCallClient)),
   proxy: async (context) => {
     await startProxy(context, await openCalls(context, openCallServer), await openSandbox(context))
     return { url: null }
@@ -506,8 +513,8 @@ const roleStarters: { readonly [Role in ServedRole]: (context: ProcessContext) =
   worker: (context) =>
     startEdgeRole(context, async () => {
       const calls = new LocalCalls()
-      await startProxy(context, calls, await openSandbox(context))
-      return calls.dispatch
+      const ejections = await startProxy(context, calls, await openSandbox(context))
+      return { dispatch: calls.dispatch, ejections }
     }),
   background: async (context) => {
     await startProjector(context)

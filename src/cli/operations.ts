@@ -47,6 +47,7 @@ const tablesOf = ({
     await catchUp(platform, runtime)
     return requireTables(platform).database.readModels().listAdminChanges(wanted)
   },
+  listCalls: () => Promise.reject(new Error('only an edge lists deployments')),
   readReport: () => Promise.reject(new Error('the command report reads the tables by itself')),
   findTrace: (id) =>
     platform.tables === null
@@ -98,6 +99,7 @@ const createOperationContext = ({
   tagNames: config.tagNames,
   invoicing: () => config.invoicing,
   approvalAbovePicos: () => config.approvalAbovePicos,
+  ejections: null,
   alertDestinations: () => [...config.alertDestinations.keys()],
   ...(actor === undefined ? {} : { actor }),
   configured: () => config.catalog,

@@ -202,16 +202,19 @@ const videoVendorsFrom = ({ providers = {} }: ConfigFile, role: ProcessRole): re
   })
 }
 
-const servedBy = ({ deployments = [] }: Entry): Pick<CatalogProvider, 'served'> => {
+const dividedBy = ({ deployments }: Entry): Pick<CatalogProvider, 'served' | 'deployments'> => {
+  if (deployments === undefined) return {}
   const lists = deployments.flatMap(({ models }) => (models === undefined ? [] : [Object.keys(models)]))
-  return lists.length === 0 || lists.length < deployments.length ? {} : { served: new Set(lists.flat()) }
+  const names = deployments.map(({ name }) => name)
+  const isWhole = lists.length === 0 || lists.length < deployments.length
+  return { deployments: names, ...(isWhole ? {} : { served: new Set(lists.flat()) }) }
 }
 
 const catalogProviderOf = (name: string, entry: Entry): CatalogProvider => {
   const { models = {} } = entry
   if (isVendor(entry)) return { models, surfaces: ['video'] }
   const { profile = resolveProfile(name) } = entry
-  return { models, ...servedBy(entry), surfaces: answeringSurfaces, profile }
+  return { models, ...dividedBy(entry), surfaces: answeringSurfaces, profile }
 }
 
 /** Under this name the sandbox plays a video vendor. */

@@ -1,5 +1,6 @@
 import { accountsReadModel } from './accounts/project.ts'
 import { adminChangesReadModel } from './admin-changes/project.ts'
+import { callsReadModel } from './calls/project.ts'
 import { chargesReadModel } from './charges/project.ts'
 import { writersReadModel } from './checkpoint/project.ts'
 import { lostWritersReadModel } from './lost-writers/project.ts'
@@ -19,6 +20,7 @@ import { walletsReadModel } from './wallets/project.ts'
 export const readModels: readonly ReadModel[] = [
   accountsReadModel,
   adminChangesReadModel,
+  callsReadModel,
   chargesReadModel,
   lostWritersReadModel,
   plansReadModel,

@@ -2,7 +2,8 @@ import { dayMs } from '../domain/instant.ts'
 import { canRead, type HttpMiddleware } from '../http/context.ts'
 import * as parameters from '../http/parameters.ts'
 import { invalidParameter, readQuery } from '../http/query.ts'
-import { firstTokenQuantile, type selectOutcomes } from '../projections/requests/outcomes.ts'
+import type { selectOutcomes } from '../projections/requests/outcomes.ts'
+import { firstTokenFigures } from '../projections/requests/table.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { readLimits } from './limits.ts'
 import type { EdgeReadModels } from './read-models.ts'
@@ -19,12 +20,6 @@ export const outcomesParameters = {
 const hourMs = 3_600_000
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0)
-
-const firstTokenFigures = (counts: readonly number[]) => ({
-  counted: sum(counts),
-  median_ms: firstTokenQuantile(counts, 0.5),
-  p95_ms: firstTokenQuantile(counts, 0.95),
-})
 
 const figuresOf = (hours: Awaited<ReturnType<typeof selectOutcomes>>) => ({
   requests: sum(hours.map(({ requests }) => requests)),

@@ -3,12 +3,13 @@ import type { Key } from '../domain/accounts/accounts.ts'
 import type { Subscription } from '../domain/plans/subscription.ts'
 import type { Task } from '../domain/video/task.ts'
 import type { AdminChange, AdminChangeQuery } from '../projections/admin-changes/queries.ts'
+import type { selectCalls } from '../projections/calls/queries.ts'
 import type { ChargeTrace } from '../projections/charges/charge-trace.ts'
 import type { ChargePage, ChargeQuery } from '../projections/charges/queries.ts'
 import type { AtSequence } from '../projections/checkpoint/queries.ts'
 import type { LedgerFindingQuery, LedgerFindings } from '../projections/findings.ts'
 import type { selectRefusals } from '../projections/refusals/queries.ts'
-import type { RequestPage, RequestQuery } from '../projections/requests/listed-requests.ts'
+import type { RequestPage, selectRequests } from '../projections/requests/listed-requests.ts'
 import type { selectOutcomes } from '../projections/requests/outcomes.ts'
 import type { readInvoiced } from '../projections/statements/invoiced.ts'
 import type { StatementPage, StatementQuery } from '../projections/statements/queries.ts'
@@ -47,12 +48,14 @@ export interface EdgeReadModels {
   readStatement(workspaceId: string, wanted: StatementQuery): Promise<AtSequence<StatementPage>>
   listHolds(workspaceId: string, wanted: HoldQuery): Promise<AtSequence<readonly OpenHold[]>>
   listCharges(workspaceId: string, wanted: ChargeQuery): Promise<AtSequence<ChargePage>>
-  listRequests(workspaceId: string, wanted: RequestQuery): Promise<AtSequence<RequestPage>>
+  listRequests(workspaceId: string, wanted: Parameters<typeof selectRequests>[2]): Promise<AtSequence<RequestPage>>
   /** Null: of all workspaces. */
   listOutcomes(
     workspaceId: string | null,
     wanted: Parameters<typeof selectOutcomes>[2],
   ): Promise<AtSequence<Awaited<ReturnType<typeof selectOutcomes>>>>
+  /** Of hours from then on. */
+  listCalls(since: Date): Promise<AtSequence<Awaited<ReturnType<typeof selectCalls>>>>
   /** Null: of all workspaces, and without one. */
   listRefusals(
     workspaceId: string | null,

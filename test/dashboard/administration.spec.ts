@@ -194,6 +194,7 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     await page.keyboard.press('Escape')
 
     await toHash(page, '#/routing')
+    await page.getByRole('row', { name: /^openai Failing 1 100\.0 % .*500 Server error/ }).waitFor()
     await button('Set an alias').click()
     await page.getByLabel('Id', { exact: true }).fill('mini')
     await page.getByLabel('Model').fill('openai/no-price-yet')

@@ -326,7 +326,7 @@ t.test('with the tables away: 503, and when to come again', async (t) => {
   const away = (): Promise<never> => Promise.reject(new Error('connect ECONNREFUSED 10.0.0.1'))
   const readModels: EdgeReadModels = {
     ...{ findBilling: away, listUsage: away, readStatement: away, listHolds: away, listCharges: away, findTrace: away },
-    ...{ listRequests: away, listOutcomes: away, listRefusals: away },
+    ...{ listRequests: away, listOutcomes: away, listRefusals: away, listCalls: away },
     ...{ findSheetSequence: away, findKey: away, findRequestFrames: away, listAdminChanges: away, readReport: away },
     ...{ findBalanceSnapshot: away, listTasks: away, listFindings: away, findCheckpoint: away },
     ...{ listUnfinished: away, readPeriodJournal: away, readInvoiced: away },

@@ -1,5 +1,6 @@
 import { readPeriodJournal } from '../../audit/period-journal.ts'
 import { selectAdminChanges } from '../../projections/admin-changes/queries.ts'
+import { selectCalls } from '../../projections/calls/queries.ts'
 import { findKey, findSheetSequence, findTrace } from '../../projections/charges/charge-trace.ts'
 import { selectCharges } from '../../projections/charges/queries.ts'
 import type { AtSequence } from '../../projections/checkpoint/queries.ts'
@@ -52,6 +53,7 @@ export const edgeReadModels = (at: ReadInTurn): EdgeReadModels => {
       at(workspaceId, (trx, sequence) => selectRequests(trx, workspaceId, wanted, sequence)),
     listOutcomes: (workspaceId, wanted) =>
       at(workspaceId ?? undefined, (trx) => selectOutcomes(trx, workspaceId, wanted)),
+    listCalls: (since) => at(undefined, (trx) => selectCalls(trx, since)),
     listRefusals: (workspaceId, wanted) =>
       at(workspaceId ?? undefined, (trx) => selectRefusals(trx, workspaceId, wanted)),
     findTrace: (id, workspaceId) => at(workspaceId, (trx) => findTrace(trx, id)),

@@ -4,6 +4,7 @@ import { administratorOperations } from './administrators.ts'
 import { alertOperations } from './alerts.ts'
 import { aliasOperations } from './aliases.ts'
 import { creditOperations } from './credits.ts'
+import { deploymentOperations } from './deployments.ts'
 import { eventOperations } from './events.ts'
 import { invoiceOperations } from './invoices.ts'
 import { keyOperations } from './keys.ts'
@@ -24,6 +25,7 @@ export const adminOperations: readonly AdminOperation[] = [
   ...priceOperations,
   ...aliasOperations,
   ...routerOperations,
+  ...deploymentOperations,
   ...limitOperations,
   ...alertOperations,
   ...planOperations,

@@ -14,6 +14,16 @@ export interface DeploymentHealth {
   } | null
 }
 
+/** For a model, in one process. */
+export interface Ejection {
+  readonly provider: string
+  readonly deployment: string
+  readonly model: string
+  readonly reason: DeploymentFailure
+  /** From then on one call at a time probes it. */
+  readonly until: Date
+}
+
 /** `abandoned`: it ended without a verdict, such as when the client left. */
 export type DeploymentEvent =
   | { readonly type: 'called' | 'answered' | 'abandoned' }

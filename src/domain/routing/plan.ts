@@ -24,6 +24,8 @@ export interface CatalogProvider {
   readonly models: Readonly<Record<string, string>>
   /** Public names of all that its deployments list; absent where one of them lists none, and so serves all. */
   readonly served?: ReadonlySet<string>
+  /** Their names; absent: it has one, without a name. */
+  readonly deployments?: readonly string[]
   readonly surfaces?: readonly (Surface | 'video')[]
   readonly profile?: 'openai' | 'xai' | 'gemini'
 }

@@ -1,4 +1,5 @@
 import { decimal, instant, text } from '../schema/columns.ts'
+import { GroupedCounts } from '../schema/grouped-counts.ts'
 import { defineReadModel } from '../schema/read-model.ts'
 import { defineTables, type RowOf, type TablesOf } from '../schema/tables.ts'
 
@@ -21,22 +22,21 @@ declare module '../schema/tables.ts' {
   interface Tables extends TablesOf<typeof refusalTables> {}
 }
 
+type RefusalGroup = Pick<RowOf<'refusals_by_minute'>, 'minute' | 'workspace_id' | 'key_id' | 'code'>
+
 export const refusalsReadModel = defineReadModel({
   name: 'refusals',
   version: 1,
   tables: refusalTables,
   startBatch: () => {
-    const rows = new Map<string, RowOf<'refusals_by_minute'>>()
+    const sums = new GroupedCounts<RefusalGroup, 'count'>(['count'])
     return {
       addEvent: ({ event }) => {
         if (event.type !== 'RefusalsCounted') return
-        for (const { minute, workspaceId, keyId, code, count } of event.data.counts) {
-          const key = { minute, workspace_id: workspaceId ?? '', key_id: keyId ?? '', code }
-          const name = Object.values(key).join(' ')
-          rows.set(name, { ...key, count: String(Number(rows.get(name)?.count ?? 0) + count) })
-        }
+        for (const { minute, workspaceId, keyId, code, count } of event.data.counts)
+          sums.add({ minute, workspace_id: workspaceId ?? '', key_id: keyId ?? '', code }, { count })
       },
-      finish: () => ({ written: { refusals_by_minute: [...rows.values()] } }),
+      finish: () => ({ written: { refusals_by_minute: sums.rows() } }),
     }
   },
 })

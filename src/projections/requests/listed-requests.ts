@@ -42,7 +42,7 @@ interface ListedRequest {
   readonly firstTokenMs: number | null
 }
 
-export interface RequestQuery extends StatementRange {
+interface RequestQuery extends StatementRange {
   readonly id?: string | undefined
   readonly status?: 'ok' | 'failed' | undefined
   /** As asked for, or as served. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { storedText } from '../schema/stored-text.ts'
 import type { ReadModels } from '../schema/tables.ts'
-import { firstTokenBoundsMs, firstTokenColumns } from './table.ts'
+import { firstTokenColumns } from './table.ts'
 
 interface OutcomesQuery {
   readonly from: Date
@@ -47,19 +47,4 @@ export const selectOutcomes = async (
     failed: Number(row.failed),
     firstTokens: firstTokenColumns.map((column) => Number(row[column])),
   }))
-}
-
-/** The ms within which this share of the first tokens came, interpolated between the bounds of two columns; null without any. */
-export const firstTokenQuantile = (counts: readonly number[], share: number): number | null => {
-  const total = counts.reduce((sum, count) => sum + count, 0)
-  let before = 0
-  for (const [place, count] of counts.entries()) {
-    if (count > 0 && before + count >= total * share) {
-      const low = firstTokenBoundsMs[place - 1] ?? 0
-      const high = firstTokenBoundsMs[place]!
-      return Number.isFinite(high) ? Math.round(low + ((high - low) * (total * share - before)) / count) : low
-    }
-    before += count
-  }
-  return null
 }

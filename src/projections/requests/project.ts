@@ -1,9 +1,10 @@
 import type { Applied, Ledger } from '../../domain/ledger/ledger.ts'
 import type { ClosedRequest, ClosingEvent, OpenRequest, RoutedEvent } from '../../domain/ledger/requests.ts'
+import { GroupedCounts } from '../schema/grouped-counts.ts'
 import { defineReadModel } from '../schema/read-model.ts'
 import { storedOrNull, storedText } from '../schema/stored-text.ts'
 import type { RowOf } from '../schema/tables.ts'
-import { firstTokenBoundsMs, firstTokenColumns, requestTables } from './table.ts'
+import { countFirstToken, firstTokenColumns, hourOf, requestTables } from './table.ts'
 
 type Ending = Pick<
   RowOf<'requests'>,
@@ -70,53 +71,21 @@ const openRequestRows = (sides: ReadonlySet<Side>, { openRequests }: Ledger): re
       : []
   })
 
-type FirstTokenColumn = (typeof firstTokenColumns)[number]
-type OutcomeRow = RowOf<'outcomes_by_hour'>
-type OutcomeCounts = Record<'requests' | 'failed' | FirstTokenColumn, number>
+type OutcomeGroup = Pick<RowOf<'outcomes_by_hour'>, 'hour' | 'workspace_id' | 'model' | 'key_id'>
 
-interface Outcomes {
-  readonly group: Pick<OutcomeRow, 'hour' | 'workspace_id' | 'model' | 'key_id'>
-  readonly counts: OutcomeCounts
-}
+const outcomeGroup = ({ routed: { data }, closing }: ClosedRequest): OutcomeGroup => ({
+  hour: hourOf(closing.time),
+  workspace_id: data.workspaceId,
+  model: storedText(data.model),
+  key_id: data.keyId,
+})
 
-const lengthOfHour = 'YYYY-MM-DDTHH'.length
+const outcomeColumns = ['requests', 'failed', ...firstTokenColumns] as const
 
-const countColumns = ['requests', 'failed', ...firstTokenColumns] as const
-
-const noCounts = (): OutcomeCounts => Object.fromEntries(countColumns.map((name) => [name, 0])) as OutcomeCounts
-
-const columnOf = (firstTokenMs: number): FirstTokenColumn =>
-  firstTokenColumns[firstTokenBoundsMs.findIndex((most) => firstTokenMs <= most)]!
-
-/** Sums how requests of a batch ended. */
-class OutcomesByHour {
-  readonly #hours = new Map<string, Outcomes>()
-
-  add({ routed: { data }, closing }: ClosedRequest): void {
-    const hour = closing.time.slice(0, lengthOfHour)
-    const name = `${hour} ${data.workspaceId} ${data.keyId} ${data.model}`
-    let outcomes = this.#hours.get(name)
-    if (outcomes === undefined) {
-      const { workspaceId, keyId, model } = data
-      const group = { hour: `${hour}:00:00Z`, workspace_id: workspaceId, model: storedText(model), key_id: keyId }
-      outcomes = { group, counts: noCounts() }
-      this.#hours.set(name, outcomes)
-    }
-    outcomes.counts.requests += 1
-    if (closing.type === 'RequestFailed') outcomes.counts.failed += 1
-    else if (closing.data.firstTokenMs !== undefined) outcomes.counts[columnOf(closing.data.firstTokenMs)] += 1
-  }
-
-  rows(): readonly OutcomeRow[] {
-    return Array.from(this.#hours.values(), ({ group, counts }) => ({
-      ...group,
-      ...(Object.fromEntries(countColumns.map((name) => [name, String(counts[name])])) as Record<
-        keyof OutcomeCounts,
-        string
-      >),
-    }))
-  }
-}
+const outcomeCounts = ({ closing }: ClosedRequest): { readonly [C in (typeof outcomeColumns)[number]]?: number } =>
+  closing.type === 'RequestFailed'
+    ? { requests: 1, failed: 1 }
+    : { requests: 1, ...countFirstToken(closing.data.firstTokenMs) }
 
 export const requestsReadModel = defineReadModel({
   name: 'requests',
@@ -124,7 +93,7 @@ export const requestsReadModel = defineReadModel({
   tables: requestTables,
   startBatch: () => {
     const rows: RowOf<'requests'>[] = []
-    const outcomes = new OutcomesByHour()
+    const outcomes = new GroupedCounts<OutcomeGroup, (typeof outcomeColumns)[number]>(outcomeColumns)
     const sides = new Set<Side>()
     const completedOpen: { readonly request_id: string }[] = []
     return {
@@ -138,7 +107,7 @@ export const requestsReadModel = defineReadModel({
         const first = event === closed.routed ? closed.closing : closed.routed
         if (!sides.delete(first)) completedOpen.push({ request_id: closed.routed.data.requestId })
         rows.push(requestRow(applied, closed))
-        outcomes.add(closed)
+        outcomes.add(outcomeGroup(closed), outcomeCounts(closed))
       },
       finish: (ledger) => ({
         written: {

@@ -12,13 +12,45 @@ export const firstTokenColumns = [
 type FirstTokenColumn = (typeof firstTokenColumns)[number]
 
 /** Of each of `firstTokenColumns`, the ms that it holds at most. */
-export const firstTokenBoundsMs: readonly number[] = firstTokenColumns.map((column) =>
+const firstTokenBoundsMs: readonly number[] = firstTokenColumns.map((column) =>
   column === 'first_token_above' ? Number.POSITIVE_INFINITY : Number(column.slice('first_token_'.length)),
 )
 
-const firstTokenCounts = Object.fromEntries(firstTokenColumns.map((name) => [name, decimal()])) as {
+export const firstTokenCounts = Object.fromEntries(firstTokenColumns.map((name) => [name, decimal()])) as {
   readonly [C in FirstTokenColumn]: ReturnType<typeof decimal>
 }
+
+export const countFirstToken = (firstTokenMs: number | undefined): { readonly [C in FirstTokenColumn]?: number } =>
+  firstTokenMs === undefined
+    ? {}
+    : { [firstTokenColumns[firstTokenBoundsMs.findIndex((most) => firstTokenMs <= most)]!]: 1 }
+
+/** The ms within which this share of the first tokens came, interpolated between the bounds of two columns; null without any. */
+const firstTokenQuantile = (counts: readonly number[], share: number): number | null => {
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  let before = 0
+  for (const [place, count] of counts.entries()) {
+    if (count > 0 && before + count >= total * share) {
+      const low = firstTokenBoundsMs[place - 1] ?? 0
+      const high = firstTokenBoundsMs[place]!
+      return Number.isFinite(high) ? Math.round(low + ((high - low) * (total * share - before)) / count) : low
+    }
+    before += count
+  }
+  return null
+}
+
+/** Of counts by the columns of `firstTokenColumns`. */
+export const firstTokenFigures = (counts: readonly number[]) => ({
+  counted: counts.reduce((sum, count) => sum + count, 0),
+  median_ms: firstTokenQuantile(counts, 0.5),
+  p95_ms: firstTokenQuantile(counts, 0.95),
+})
+
+const lengthOfHour = 'YYYY-MM-DDTHH'.length
+
+/** Its beginning. */
+export const hourOf = (time: string): string => `${time.slice(0, lengthOfHour)}:00:00Z`
 
 export const requestTables = defineTables({
   requests: {

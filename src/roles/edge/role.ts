@@ -65,6 +65,8 @@ interface EdgeParts {
   readonly invoicing?: OperationContext['invoicing']
   readonly approvalAbovePicos: OperationContext['approvalAbovePicos']
   readonly alertDestinations: OperationContext['alertDestinations']
+  /** Of the proxy in this process; default: there is none. */
+  readonly ejections?: OperationContext['ejections']
   readonly tasks: EdgeTasks
   readonly callbacks: boolean
   readonly taskDeadlineMs: number
@@ -170,11 +172,11 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
     accepting: checkOf(server.phase === 'open', 'is stopping'),
     recording: inference.check,
   })
-  const { tagNames = [], invoicing = () => null, signIn = () => null } = parts
+  const { tagNames = [], invoicing = () => null, signIn = () => null, ejections = null } = parts
   const server = createServer({
     ...parts,
     catalog,
-    administration: { ...parts, tagNames, invoicing, log, tail, writer, configured: parts.catalog, catalog },
+    administration: { ...parts, tagNames, invoicing, ejections, log, tail, writer, configured: parts.catalog, catalog },
     inference,
     endUsers: new EndUserIds({ ...parts, store: parts.endUserKeys }),
     tagNames,

@@ -4,6 +4,7 @@ import {
   type DeploymentEvent,
   type DeploymentFailure,
   type DeploymentHealth,
+  type Ejection,
   healthy,
   nextHealth,
   orderByAffinity,
@@ -60,12 +61,13 @@ const shareWindowMs = (unit: LimitUnit, perMinute: number): number => {
 const limitIdOf = (deployment: Deployment, unit: LimitUnit): string => `${idOf(deployment)} ${unit}`
 
 interface SeenHealth {
+  readonly deployment: Deployment
+  readonly model: string
   readonly health: DeploymentHealth
-  readonly provider: Provider
 }
 
 /** A refusal of a key does not count against the one that replaced it. */
-const isOfFormerKey = ({ health, provider }: SeenHealth, deployment: Deployment): boolean =>
+const isOfFormerKey = ({ health, deployment: { provider } }: SeenHealth, deployment: Deployment): boolean =>
   health.ejected?.reason === 'account' && provider !== deployment.provider
 
 /** Health by deployment and model, and the limits of deployments, as this process has seen them. */
@@ -103,10 +105,27 @@ export class Deployments {
     const before = this.#healthOf(deployment, model)
     const after = nextHealth(before, event, clock())
     if (after.failuresInRow === 0 && after.ejected === null) this.#health.delete(`${idOf(deployment)} ${model}`)
-    else this.#health.set(`${idOf(deployment)} ${model}`, { health: after, provider: deployment.provider })
+    else this.#health.set(`${idOf(deployment)} ${model}`, { health: after, deployment, model })
     if (event.type === 'answered' || event.type === 'failed')
       observer.deploymentAnswered(deployment.provider.name, deployment.name, event.type)
     this.#logChange(deployment, model, before, after)
+  }
+
+  /** Those that wait for their time or a probe. */
+  ejections(): readonly Ejection[] {
+    return [...this.#health.values()].flatMap(({ health: { ejected }, deployment: { name, provider }, model }) =>
+      ejected === null
+        ? []
+        : [
+            {
+              provider: provider.name,
+              deployment: name,
+              model,
+              reason: ejected.reason,
+              until: new Date(ejected.untilMs),
+            },
+          ],
+    )
   }
 
   /** What an answer took, once it has ended. */

@@ -27,6 +27,7 @@ export interface ForwardParts {
   readonly observer?: Observer
   readonly random?: () => number
   readonly inFlight?: CallsInFlight
+  readonly deployments?: Deployments
   /** How many processes share the limits of deployments and vendors; 1 by default. */
   readonly sharers?: number | undefined
   readonly firstByteMs?: number

@@ -1,12 +1,15 @@
+import type { Ejection } from '../../domain/routing/deployments.ts'
 import { loadTokenizer } from '../../providers/dialect/tokens.ts'
 import type { Check } from '../../runtime/health.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
+import { noObserver } from '../../runtime/observer.ts'
 import { withTimeout } from '../../runtime/within.ts'
 import type { Dispatch } from '../dispatch.ts'
 import { manifests } from '../manifests.ts'
 import type { WatchedRole } from '../role.ts'
 import { defineRole, type RunningRole } from '../role.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
+import { Deployments } from './deployments.ts'
 import { createForward, type ForwardParts } from './forward.ts'
 import { proxyLimits } from './limits.ts'
 
@@ -26,7 +29,7 @@ export type ProxyBounds = Pick<
   'firstByteMs' | 'wholeAnswerMs' | 'idleMs' | 'closingUsageMs' | 'closingAckMs' | 'questionMs'
 >
 
-interface ProxyParts extends Omit<ForwardParts, 'inFlight'> {
+interface ProxyParts extends Omit<ForwardParts, 'inFlight' | 'deployments'> {
   readonly calls: CallSource
   /** How long calls in flight may continue when the proxy stops. */
   readonly drainMs?: number
@@ -46,16 +49,22 @@ const drain = async (serving: ServedCalls, inFlight: CallsInFlight, drainMs: num
   }
 }
 
-const start = async ({ calls, drainMs = sharedLimits.stopMs, ...parts }: ProxyParts): Promise<WatchedRole> => {
+interface RunningProxy extends WatchedRole {
+  /** What is not called for a while, as this process has seen it. */
+  ejections(): readonly Ejection[]
+}
+
+const start = async ({ calls, drainMs = sharedLimits.stopMs, ...parts }: ProxyParts): Promise<RunningProxy> => {
+  const deployments = new Deployments({ observer: noObserver, ...parts })
   const inFlight = new CallsInFlight()
-  const serving = calls.serve(createForward({ ...parts, inFlight }))
+  const serving = calls.serve(createForward({ ...parts, inFlight, deployments }))
   const endMs = (parts.closingAckMs ?? sharedLimits.closingAckMs) + sharedLimits.lastAnswerMs
   const loading = setTimeout(loadTokenizer, proxyLimits.tokenizerLoadMs).unref()
   const stop = (): Promise<void> => {
     clearTimeout(loading)
     return drain(serving, inFlight, drainMs, endMs)
   }
-  return { checks: () => ({ calls: serving.check }), stop }
+  return { checks: () => ({ calls: serving.check }), ejections: () => deployments.ejections(), stop }
 }
 
 export const proxy = defineRole({

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { adminOperations } from '../../../src/administration/operations/table.ts'
 import { parseUsd } from '../../../src/domain/money.ts'
+import type { CatalogProvider } from '../../../src/domain/routing/plan.ts'
 import { getValidator } from '../../../src/encoding/schema-validation.ts'
 import type { Event, EventOf, EventType } from '../../../src/events/envelope.ts'
 import type { AdminChange, AdminChangeQuery } from '../../../src/projections/admin-changes/queries.ts'
@@ -836,6 +837,64 @@ t.test('where a request would go, without one', async (t) => {
   t.match(await ask('GET', 'routes/plain?stream=1'), refused(400, 'unsupported_parameter', 'stream'))
   t.equal(edge.calls.length, 0)
   t.equal(said().length, before, 'nothing is written')
+})
+
+t.test('how providers and their deployments are', async (t) => {
+  const nowMs = Date.parse('2026-11-27T21:10:00.000Z')
+  const called = { provider: 'azure', deployment: 'eu', calls: 4, failed: 1, firstTokens: [0, 2], lastFailure: null }
+  const lastFailure = { at: new Date(nowMs), model: 'openai/gpt-5', status: 500, reason: 'server_error' }
+  const until = new Date(nowMs + 5_000)
+  const asked: Date[] = []
+  const options: EdgeOptions = {
+    clock: () => nowMs,
+    catalog: {
+      providers: new Map<string, CatalogProvider>([
+        ['azure', { models: {}, deployments: ['eu', 'us', 'asia'] }],
+        ['openai', { models: {} }],
+      ]),
+    },
+    readModels: {
+      listCalls: async (since) => {
+        asked.push(since)
+        const failing = { ...called, provider: 'openai', deployment: null, failed: 4, firstTokens: [], lastFailure }
+        return { sequence: 1, value: [called, failing, { ...called, deployment: 'no-longer-configured' }] }
+      },
+    },
+    ejections: () => [{ provider: 'azure', deployment: 'us', model: 'azure/gpt-5', reason: 'limited', until }],
+  }
+  const { ask } = await start(t, options)
+  const { body } = await ask('GET', 'deployments')
+  const none = { counted: 0, median_ms: null, p95_ms: null }
+  const common = { object: 'deployment', since: '2026-11-27T20:00:00.000Z', last_failure: null, ejections: [] }
+  const unused = { ...common, provider: 'azure', calls: 0, failed: 0, first_token: none }
+  const ejection = { model: 'azure/gpt-5', reason: 'limited', until: until.toISOString() }
+  t.same(body, {
+    object: 'list',
+    data: [
+      { ...unused, deployment: 'asia', state: 'unused' },
+      {
+        ...{ ...common, provider: 'azure', deployment: 'eu', state: 'healthy', calls: 4, failed: 1 },
+        first_token: { counted: 2, median_ms: 188, p95_ms: 244 },
+      },
+      { ...unused, deployment: 'us', state: 'ejected', ejections: [ejection] },
+      {
+        ...{
+          ...common,
+          provider: 'openai',
+          deployment: null,
+          state: 'failing',
+          calls: 4,
+          failed: 4,
+          first_token: none,
+        },
+        last_failure: { ...lastFailure, at: lastFailure.at.toISOString() },
+      },
+    ],
+    next_cursor: null,
+  })
+  t.equal(asked[0]?.toISOString(), common.since)
+  const apart = await start(t, { ...options, ejections: null })
+  t.match((await apart.ask('GET', 'deployments?limit=1')).body, { data: [{ state: 'unused', ejections: null }] })
 })
 
 t.test('limits of a workspace and of its keys', async (t) => {

@@ -123,9 +123,11 @@ const terms = JSON.stringify({
 const forgeriesOf = ({ thiefsRequest, responses, taskId }: Past): Readonly<Record<string, string>> => ({
   admin_changes: `insert into admin_changes values (${far}, 0, 'WalletCredited', 'broke', 'broke', 'admin:root', '{}', now())`,
   aliases: `insert into aliases values ('forged', 'openai/plain')`,
+  calls_by_hour: `update calls_by_hour set failed = calls`,
   charge_places: `update charge_places set workspace_id = 'thief' where charge_id = '${taskId}'`,
   checkpoint: `update checkpoint set places_to = 0`,
   external_tasks: `insert into external_tasks values ('thief', 'mine', '${taskId}', '')`,
+  failed_calls: `insert into failed_calls values ('openai', '', now(), 'forged', 500, 'forged')`,
   holds: `update holds set amount = 0, remaining = 0, deadline = now() - interval '1 day'`,
   key_spending: `update key_spending set spent_day = 0, spent_month = 0, spent_total = 0`,
   keys: `update keys set revoked = false;

@@ -159,6 +159,7 @@ export interface EdgeOptions {
   readonly taskQueue?: Partial<Pick<WorkQueue, 'put' | 'withdraw'>>
   readonly tasks?: (tail: LedgerTail, log: MemoryLog) => EdgeTasks
   readonly outcomes?: MemoryOutcomes
+  readonly ejections?: OperationContext['ejections']
   readonly callbacks?: boolean
   readonly requestLines?: boolean
   readonly taskDeadlineMs?: number
@@ -187,6 +188,7 @@ export const noReadModels: EdgeReadModels = {
   listRequests: () => empty({ requests: [], next: null }),
   listOutcomes: () => empty([]),
   listRefusals: () => empty([]),
+  listCalls: () => empty([]),
   findTrace: () => empty(undefined),
   findRequestFrames: () => empty(undefined),
   findSheetSequence: async () => undefined,
@@ -334,6 +336,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     tagNames: options.tagNames ?? [],
     ...(options.invoicing === undefined ? {} : { invoicing: options.invoicing }),
     alertDestinations: () => ['ops'],
+    ejections: options.ejections ?? null,
     approvalAbovePicos: options.approvalAbovePicos ?? (() => null),
     requestsPerMinute: () => options.requestsPerMinute ?? null,
     ...(options.requestDeadlineMs === undefined ? {} : { requestDeadlineMs: options.requestDeadlineMs }),

@@ -523,6 +523,28 @@ t.test('outcomes: by hour of the end, and by when the first token came', async (
   ])
 })
 
+t.test('calls: by hour, provider and deployment, and the last one that failed', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog({ timeOf: (sequence) => `2026-03-01T00:0${sequence}:00.000Z` })
+  const attempt = { ...failed('').data.attempts[0]!, deployment: 'us' }
+  const passedOver = { ...attempt, outcome: 'passed_over' as const, status: null }
+  await log.append([routed('request-1'), used('request-1', { firstTokenMs: 125 }), routed('request-2')])
+  await project(log, store, 500)
+  await log.append([failed('request-2', { attempts: [passedOver, attempt, { ...attempt, status: 503 }] })])
+  await log.append([routed('request-3'), failed('request-3')])
+  await project(log, store, 500)
+  const hour = '2026-03-01T00:00:00+00:00'
+  t.match(await rows('calls_by_hour', 'deployment'), [
+    { hour, provider: 'openai', deployment: '', calls: 1, failed: 1, first_token_125: 0 },
+    { hour, provider: 'openai', deployment: 'eu', calls: 1, failed: 0, first_token_125: 1 },
+    { hour, provider: 'openai', deployment: 'us', calls: 2, failed: 2, first_token_125: 0 },
+  ])
+  t.match(await rows('failed_calls', 'deployment'), [
+    { deployment: '', at: '2026-03-01T00:03:00+00:00', status: 500, reason: 'server_error' },
+    { deployment: 'us', at: '2026-03-01T00:02:00+00:00', status: 503, model: 'openai/gpt-4o-mini' },
+  ])
+})
+
 t.test('places: what tells of a charge beside its own two events', async (t) => {
   const { store, rows } = bound(await newProjected())
   const log = new MemoryLog()

@@ -3,9 +3,12 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { orderByAffinity } from '../../../src/domain/routing/deployments.ts'
-import type { Deployment } from '../../../src/providers/dialect/provider.ts'
+import type { Deployment, Provider } from '../../../src/providers/dialect/provider.ts'
 import { makerOf, markOf } from '../../../src/providers/dialect/provider-mark.ts'
 import { cancelAtOnce } from '../../../src/roles/dispatch.ts'
+import { Deployments } from '../../../src/roles/proxy/deployments.ts'
+import { noObserver } from '../../../src/runtime/observer.ts'
+import { recordingLogger } from '../../support/log-lines.ts'
 import { type Bench, callOf, hear, startBench, stay } from './forwarding.ts'
 
 const answer = (response: ServerResponse, tokens = 10, cached = 0): void => {
@@ -336,4 +339,21 @@ t.test('prompt caches stay as warm with three deployments as with one', async (t
   t.ok(Math.min(...Object.values(calls)) > 0, `each has a part: ${JSON.stringify(calls)}`)
   t.equal(ofOne, 4 * 40 * 1_000)
   t.ok(ofThree >= 0.95 * ofOne, `${ofThree} of ${ofOne} cached tokens`)
+})
+
+t.test('what is ejected is listed until it has answered', (t) => {
+  let nowMs = 0
+  const deployments = new Deployments({ clock: () => nowMs, logger: recordingLogger([]), observer: noObserver })
+  const provider = { name: 'openai' } as Provider
+  const [east, west] = ['east', 'west'].map((name) => ({ name, weight: 1, provider })) as [Deployment, Deployment]
+  deployments.note(east, 'openai/a', { type: 'failed', reason: 'limited', retryAfterMs: 7_000 })
+  deployments.note(west, 'openai/a', { type: 'failed', reason: 'failed', retryAfterMs: null })
+  const ejection = { provider: 'openai', deployment: 'east', model: 'openai/a', reason: 'limited' }
+  t.same(deployments.ejections(), [{ ...ejection, until: new Date(7_000) }])
+  nowMs = 7_000
+  t.equal(deployments.ejections().length, 1, 'it waits for a probe')
+  deployments.note(east, 'openai/a', { type: 'called' })
+  deployments.note(east, 'openai/a', { type: 'answered' })
+  t.same(deployments.ejections(), [])
+  t.end()
 })

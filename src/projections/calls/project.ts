@@ -1,0 +1,72 @@
+import { countFirstToken, firstTokenColumns, firstTokenCounts, hourOf } from '../requests/table.ts'
+import { decimal, freeText, instant, int4, nullable } from '../schema/columns.ts'
+import { GroupedCounts } from '../schema/grouped-counts.ts'
+import { defineReadModel } from '../schema/read-model.ts'
+import { storedOrNull, storedText } from '../schema/stored-text.ts'
+import { defineTables, type RowOf, type TablesOf } from '../schema/tables.ts'
+
+const callTables = defineTables({
+  /** In the hour in which their request ended. */
+  calls_by_hour: {
+    key: ['hour', 'provider', 'deployment'],
+    write: 'add',
+    columns: {
+      hour: instant(),
+      provider: freeText(),
+      /** Empty, here and below, of a provider without several. */
+      deployment: freeText(),
+      calls: decimal(),
+      failed: decimal(),
+      ...firstTokenCounts,
+    },
+  },
+  /** The last one of each. */
+  failed_calls: {
+    key: ['provider', 'deployment'],
+    write: 'replace',
+    columns: {
+      provider: freeText(),
+      deployment: freeText(),
+      at: instant(),
+      model: freeText(),
+      status: nullable(int4()),
+      reason: nullable(freeText()),
+    },
+  },
+})
+
+declare module '../schema/tables.ts' {
+  interface Tables extends TablesOf<typeof callTables> {}
+}
+
+const countColumns = ['calls', 'failed', ...firstTokenColumns] as const
+
+type CallGroup = Pick<RowOf<'calls_by_hour'>, 'hour' | 'provider' | 'deployment'>
+
+export const callsReadModel = defineReadModel({
+  name: 'calls',
+  version: 1,
+  tables: callTables,
+  startBatch: () => {
+    const hours = new GroupedCounts<CallGroup, (typeof countColumns)[number]>(countColumns)
+    const failures = new Map<string, RowOf<'failed_calls'>>()
+    return {
+      addEvent: ({ closed }) => {
+        if (closed === null) return
+        const { time: at, type, data } = closed.closing
+        const firstTokenMs = type === 'UsageRecorded' ? data.firstTokenMs : undefined
+        for (const { provider, deployment = '', outcome, model, status, reason } of data.attempts) {
+          if (outcome === 'passed_over') continue
+          const called = { provider: storedText(provider), deployment: storedText(deployment) }
+          const isFailed = outcome === 'failed'
+          const counted = isFailed ? { failed: 1 } : countFirstToken(firstTokenMs)
+          hours.add({ hour: hourOf(at), ...called }, { calls: 1, ...counted })
+          if (!isFailed) continue
+          const failure = { ...called, at, model: storedText(model), status, reason: storedOrNull(reason) }
+          failures.set(`${provider}\n${deployment}`, failure)
+        }
+      },
+      finish: () => ({ written: { calls_by_hour: hours.rows(), failed_calls: [...failures.values()] } }),
+    }
+  },
+})
