@@ -1,6 +1,7 @@
 // @ts-check
 import { h, replace } from './dom.js'
-import { errorPanel, field, select } from './parts.js'
+import { words } from './format.js'
+import { errorPanel, field, heading, select } from './parts.js'
 import { ApiError, readAll, resumeSession, signIn } from './session.js'
 import { account } from './views/account.js'
 import { alerts } from './views/alerts.js'
@@ -183,10 +184,16 @@ const leave = () => {
  * @param {Session} session
  * @param {string | null} scope
  */
-const viewsOf = ({ isAdmin, may }, scope) => {
+const viewsOf = ({ isAdmin }, scope) => {
   if (!isAdmin) return ofWorkspace
-  return (scope === null ? ofAll : [...ofWorkspace, keys, alerts, account]).filter(({ permission }) => may(permission))
+  return scope === null ? ofAll : [...ofWorkspace, keys, alerts, account]
 }
+
+/** @param {View} view */
+const refusedView = ({ title, permission }) => [
+  heading(title),
+  errorPanel(new ApiError(403, `It takes the permission ${words(permission)}, which your role has not.`), null),
+]
 
 /**
  * @param {Session} session
@@ -235,8 +242,9 @@ const openApp = (session) => {
     leaving = new AbortController()
     const { scope: asked, view: name, parameter } = placeIn()
     const scope = session.isAdmin ? asked : null
-    const views = viewsOf(session, scope)
-    const view = views.find((each) => each.name === name) ?? /** @type {View} */ (views[0])
+    const all = viewsOf(session, scope)
+    const views = all.filter(({ permission }) => session.may(permission))
+    const view = all.find((each) => each.name === name) ?? /** @type {View} */ (views[0])
     const hrefTo = hrefFrom(session, scope)
     chooser?.choose(scope)
     replace(
@@ -254,7 +262,8 @@ const openApp = (session) => {
     const root = h('div', { class: `view ${view.name}` })
     replace(main, root)
     scrollTo(0, 0)
-    view.show({ session, scope, root, parameter, signal: leaving.signal, hrefTo })
+    if (views.includes(view)) view.show({ session, scope, root, parameter, signal: leaving.signal, hrefTo })
+    else replace(root, ...refusedView(view))
   }
   const follow = () => {
     show()
@@ -281,7 +290,7 @@ const workspaceChooser = (session) => {
   const control = select([['', 'All workspaces']])
   control.setAttribute('aria-label', 'Workspace')
   control.addEventListener('change', () => {
-    location.hash = control.value === '' ? '#/workspaces' : `#/w/${encodeURIComponent(control.value)}/overview`
+    location.hash = control.value === '' ? '#/workspaces' : `#/w/${encodeURIComponent(control.value)}`
   })
   let chosen = ''
   const fill = async () => {

@@ -68,7 +68,7 @@ const showAt = ({ find }, fault) => {
  * }} options `ids` of the path, and how others are `asked` for; members that are `fixed` are sent with their `values`; a `preview` is confirmed before anything is sent
  */
 export const operationButton = (session, options) => {
-  const { label, title = label, permission, isPrimary, isDangerous } = options
+  const { label, title = label, operation, permission, isPrimary, isDangerous } = options
   if (!session.may(permission)) return null
   return h(
     'button',
@@ -76,6 +76,7 @@ export const operationButton = (session, options) => {
       type: 'button',
       class: isPrimary ? 'primary' : isDangerous ? 'danger' : null,
       'aria-label': title === label ? null : title,
+      'data-operation': operation,
       click: () => void openOperation(session, options),
     },
     label,

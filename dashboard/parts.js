@@ -138,7 +138,7 @@ export const table = (label, columns, rows, empty = 'Nothing here.') => {
 
 const advice = /** @type {Readonly<Record<number, string>>} */ ({
   0: 'Check that it runs and that this computer has a connection to it. Nothing was lost: what is shown is read from the log.',
-  403: 'This key may not do that.',
+  403: 'It takes another key, or another role.',
   404: 'It may have been typed wrongly, or the tables have not followed the log that far yet.',
   429: 'Too many requests were made with this key.',
   503: 'Requests are still served and billed; the figures are available again shortly.',

@@ -96,6 +96,13 @@ const keyButtons = ({ id, name, prefix }, standing, context, again) => {
     }),
     operationButton(context.session, {
       ...common,
+      operation: 'PATCH /admin/v1/keys/{id}',
+      label: 'Expiry',
+      title: `Expiry of ${name}`,
+      done: again,
+    }),
+    operationButton(context.session, {
+      ...common,
       operation: 'POST /admin/v1/keys/{id}/revoke',
       label: 'Revoke',
       title: `Revoke ${name}`,

@@ -73,8 +73,9 @@ const invoice = (month, { session }, again) =>
     },
   })
 
-/** @param {string} label @param {string} text @param {() => void} click */
-const button = (label, text, click) => h('button', { type: 'button', 'aria-label': label, click }, text)
+/** @param {string} label @param {string} text @param {() => void} click @param {string} operation */
+const button = (label, text, click, operation) =>
+  h('button', { type: 'button', 'aria-label': label, 'data-operation': operation, click }, text)
 
 /** @param {readonly Unfinished[]} open */
 const checklist = (open) =>
@@ -118,10 +119,20 @@ const periodsTable = (periods, context, again) => {
                   'span',
                   { class: 'buttons' },
                   period.state === 'closed'
-                    ? button(`Invoice ${period.month}`, 'Invoice', () => invoice(period.month, context, again))
+                    ? button(
+                        `Invoice ${period.month}`,
+                        'Invoice',
+                        () => invoice(period.month, context, again),
+                        'POST /admin/v1/invoices',
+                      )
                     : null,
                   period === last
-                    ? button(`Reopen ${period.month}`, 'Reopen', () => reopen(period.month, context, again))
+                    ? button(
+                        `Reopen ${period.month}`,
+                        'Reopen',
+                        () => reopen(period.month, context, again),
+                        'POST /admin/v1/periods/{id}/reopen',
+                      )
                     : null,
                 ),
             },
@@ -141,7 +152,10 @@ const invoicesTable = (invoices, { session }) => {
   return table(
     'Invoices',
     /** @type {import('../parts.js').Column<Invoice>[]} */ ([
-      { name: 'Number', cell: ({ id }) => button(`Save ${id}`, id, () => void save(id)) },
+      {
+        name: 'Number',
+        cell: ({ id }) => button(`Save ${id}`, id, () => void save(id), 'GET /admin/v1/invoices/{id}/document'),
+      },
       { name: 'Date (UTC)', cell: ({ issued_on }) => issued_on },
       {
         name: 'Kind',
@@ -186,7 +200,12 @@ export const months = {
         session.may('move_money')
           ? h(
               'button',
-              { type: 'button', class: 'primary', click: () => close(month, open, context, again) },
+              {
+                type: 'button',
+                class: 'primary',
+                'data-operation': 'POST /admin/v1/periods/{id}/close',
+                click: () => close(month, open, context, again),
+              },
               `Close ${month}`,
             )
           : null,

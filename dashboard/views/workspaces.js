@@ -48,7 +48,7 @@ export const workspaces = {
             {
               name: 'Workspace',
               className: 'name',
-              cell: ({ id, name }) => h('a', { href: `#/w/${encodeURIComponent(id)}/overview` }, name),
+              cell: ({ id, name }) => h('a', { href: `#/w/${encodeURIComponent(id)}` }, name),
             },
             { name: 'Id', cell: ({ id }) => h('span', { class: 'id' }, id) },
             { name: 'State', cell: ({ status }) => state(status, status === 'open' ? 'good' : 'plain') },

@@ -23,6 +23,9 @@ export interface World extends TestGateway {
 
 export const financeToken = 'the-token-of-the-finance-that-nobody-can-guess'
 export const supportToken = 'the-token-of-the-support-that-nobody-can-guess'
+export const operatorToken = 'the-token-of-the-operator-that-nobody-can-guess'
+export const secondOwnerToken = 'a-token-of-eve-that-nobody-can-guess-either'
+export const auditorToken = 'the-token-of-the-auditor-that-nobody-can-guess'
 
 const models = ['openai/gpt-4o-mini', 'anthropic/claude-sonnet-5', 'openai/gpt-5-mini']
 const surfaces = ['chat', 'messages', 'responses'] as const
@@ -54,8 +57,11 @@ const fundLongAgo: TestOptions['openAccount'] = async (operator, config) => {
 export const openWorld = async (t: Test): Promise<World> => {
   const admins = [
     { name: 'ana', sha256: hash('sha256', adminToken), role: 'owner' as const },
+    { name: 'eve', sha256: hash('sha256', secondOwnerToken), role: 'owner' as const },
     { name: 'bea', sha256: hash('sha256', financeToken), role: 'finance' as const },
     { name: 'sam', sha256: hash('sha256', supportToken), role: 'support' as const },
+    { name: 'oli', sha256: hash('sha256', operatorToken), role: 'operator' as const },
+    { name: 'aud', sha256: hash('sha256', auditorToken), role: 'auditor' as const },
   ]
   const audit = { sealing: true, origin: 'gateway.test/ledger', signer: null, verifier: null, previous: [] }
   const opened = await startTestGateway(t, {
