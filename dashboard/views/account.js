@@ -57,23 +57,30 @@ export const moneyButtons = (context, done) => {
 }
 
 /** @param {Workspace} workspace @param {ViewContext} context @param {() => void} again */
-const workspaceButtons = ({ status, name, account, credit_limit }, { session, scope }, again) => {
-  const common = { ids: { id: scope ?? '' }, permission: /** @type {const} */ ('configure'), done: again }
-  if (status === 'closed') return []
-  const [verb, label] = status === 'suspended' ? ['resume', 'Resume'] : ['suspend', 'Suspend']
+const changeButton = ({ status, name, account, credit_limit }, { session, scope }, again) => {
+  if (status === 'closed') return null
   const values = {
     name,
     ...(account === null ? {} : { account }),
     ...(session.may('move_money') ? { credit_limit } : {}),
   }
-  return [
-    operationButton(session, {
-      ...common,
-      operation: 'PATCH /admin/v1/workspaces/{id}',
-      label: 'Change',
-      values,
-      ...(session.may('move_money') ? {} : { fixed: ['credit_limit'] }),
-    }),
+  return operationButton(session, {
+    ids: { id: scope ?? '' },
+    permission: 'configure',
+    done: again,
+    operation: 'PATCH /admin/v1/workspaces/{id}',
+    label: 'Change',
+    values,
+    ...(session.may('move_money') ? {} : { fixed: ['credit_limit'] }),
+  })
+}
+
+/** @param {Workspace} workspace @param {ViewContext} context @param {() => void} again */
+const endingSection = ({ status }, { session, scope }, again) => {
+  if (status === 'closed' || !session.may('configure')) return null
+  const common = { ids: { id: scope ?? '' }, permission: /** @type {const} */ ('configure'), done: again }
+  const [verb, label] = status === 'suspended' ? ['resume', 'Resume'] : ['suspend', 'Suspend']
+  const buttons = [
     operationButton(session, {
       ...common,
       operation: `POST /admin/v1/workspaces/{id}/${verb}`,
@@ -93,6 +100,15 @@ const workspaceButtons = ({ status, name, account, credit_limit }, { session, sc
       isDangerous: true,
     }),
   ]
+  return section(
+    h('h2', {}, 'Suspend or close'),
+    h(
+      'p',
+      { class: 'muted' },
+      'While it is suspended its keys are refused new requests. A closed workspace stays closed. End users that are forgotten are anonymous in what is read, for ever.',
+    ),
+    h('span', { class: 'buttons start' }, ...buttons),
+  )
 }
 
 /** @param {Wallet['plan']} plan @param {ViewContext} context @param {() => void} again */
@@ -169,21 +185,16 @@ export const account = {
           ['Id', h('code', {}, id)],
           ['State', state(status, status === 'open' ? 'good' : 'bad')],
           ['Account', customer ?? 'none'],
-          ...(balance === undefined
-            ? []
-            : /** @type {[string, HTMLElement][]} */ ([
-                ['Balance, USD', usd(balance)],
-                ['Held, USD', usd(held ?? '0')],
-                ['Credit limit, USD', usd(credit_limit ?? '0')],
-                ['Available, USD', usd(available ?? '0')],
-              ])),
         ]),
-        h(
-          'span',
-          { class: 'buttons start' },
-          ...moneyButtons(context, again),
-          ...workspaceButtons(workspace, context, again),
-        ),
+        balance === undefined
+          ? null
+          : facts([
+              ['Available, USD', usd(available ?? '0')],
+              ['Balance, USD', usd(balance)],
+              ['Held, USD', usd(held ?? '0')],
+              ['Credit limit, USD', usd(credit_limit ?? '0')],
+            ]),
+        h('span', { class: 'buttons start' }, ...moneyButtons(context, again), changeButton(workspace, context, again)),
         ...(session.may('read_money')
           ? [
               proposals(context, id, again),
@@ -191,6 +202,7 @@ export const account = {
               section(h('h2', {}, 'Changes'), auditTable(session, { workspace: id }, signal)),
             ]
           : []),
+        endingSection(workspace, context, again),
       ]
     }
     root.append(heading('Account'), body)

@@ -12,11 +12,18 @@ const typeText = (type) => type.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${l
 /** @param {object} detail */
 const detailText = (detail) =>
   Object.entries(detail)
+    .filter(([name]) => name !== 'workspaceId') // It has a column.
     .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`)
     .join(' · ')
 
 /** @type {import('../parts.js').Column<AdminEvent>[]} */
-const columns = [
+const ofWorkspaces = [
+  { name: 'Workspace', className: 'kind', cell: ({ workspace }) => workspace ?? '' },
+  { name: 'Of', className: 'reference', cell: ({ subject }) => h('span', { title: subject ?? '' }, subject ?? '') },
+]
+
+/** @returns {import('../parts.js').Column<AdminEvent>[]} */
+const columnsOf = (/** @type {boolean} */ isOfOne) => [
   { name: 'Time', className: 'wide-time', cell: (event) => time(event.time) },
   {
     name: 'Who',
@@ -24,8 +31,7 @@ const columns = [
     cell: ({ actor }) => h('span', { title: actor ?? '' }, actor ?? 'the gateway'),
   },
   { name: 'Change', className: 'reference', cell: ({ type }) => typeText(type) },
-  { name: 'Workspace', className: 'kind', cell: ({ workspace }) => workspace ?? '' },
-  { name: 'Of', className: 'reference', cell: ({ subject }) => h('span', { title: subject ?? '' }, subject ?? '') },
+  ...(isOfOne ? [] : ofWorkspaces),
   { name: 'Details', cell: ({ detail }) => h('span', { title: detailText(detail) }, detailText(detail)) },
 ]
 
@@ -33,7 +39,7 @@ const columns = [
 export const auditTable = (session, query, signal) =>
   virtualTable({
     label: 'Changes',
-    columns,
+    columns: columnsOf(query['workspace'] !== undefined && query['workspace'] !== ''),
     read: (cursor) => session.get('/admin/v1/events', { ...query, cursor, limit: 200 }, signal),
     signal,
     empty: 'Nothing was changed.',

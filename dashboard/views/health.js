@@ -41,6 +41,9 @@ const stateOf = ({ ok, reason }) => {
   return reason === undefined ? state('healthy', 'good') : state('rejected', 'busy')
 }
 
+/** @type {import('../parts.js').Column<readonly [string, { ok: boolean, reason?: string }]>} */
+const why = { name: 'Why', className: 'wrap', cell: ([, { reason = '' }]) => reason }
+
 /** @param {Health} health */
 const shown = (health) => {
   const { at, ready, checks, tables } = health
@@ -62,7 +65,7 @@ const shown = (health) => {
         /** @type {import('../parts.js').Column<readonly [string, { ok: boolean, reason?: string }]>[]} */ ([
           { name: 'What', cell: ([name]) => words(name) },
           { name: 'State', cell: ([, check]) => stateOf(check) },
-          { name: 'Why', cell: ([, { reason = '' }]) => reason },
+          ...(Object.values(checks).some(({ reason }) => reason !== undefined) ? [why] : []),
         ]),
         Object.entries(checks),
       ),

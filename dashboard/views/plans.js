@@ -46,7 +46,7 @@ export const plans = {
               },
             ]),
             found,
-            'No plan yet: a fee of a period, the credit that it includes, and limits.',
+            'No plan yet. A plan has a fee for each month or year, the credit that it includes, and limits. Publish one, then give it to a workspace on its account.',
           ),
         ],
       )
