@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { readPlan } from './kept-plans.ts'
 import { formatPlan, makePlan, type Plan } from './plan.ts'
 import { shrinkPlan } from './shrink.ts'
+import { TraceHash } from './trace.ts'
 import { runPlan } from './world.ts'
 
 interface SeedResult {
@@ -62,11 +63,16 @@ const keep = async (plan: Plan): Promise<string> => {
 const replay = async (plan: Plan): Promise<boolean> => {
   const { violations } = await runPlan(plan)
   const shown = violations.length === 0 ? plan : await shrinkPlan(plan)
-  const { traceHash, simulatedMs, violations: left } = await runPlan(shown, { trace: (line) => console.log(line) })
+  const traced = new TraceHash()
+  const trace = (line: string): void => {
+    traced.take(line)
+    console.log(line)
+  }
+  const { simulatedMs, violations: left } = await runPlan(shown, { trace })
   console.log(formatPlan(shown))
   for (const violation of left) console.log(`violation: ${violation}`)
   console.log(
-    `seed ${plan.seed}: ${left.length} violations, ${Math.round(simulatedMs)} ms simulated, trace ${traceHash}`,
+    `seed ${plan.seed}: ${left.length} violations, ${Math.round(simulatedMs)} ms simulated, trace ${traced.hex}`,
   )
   if (violations.length === 0) return true
   const sizes = [plan, shown].map(({ actions, faults }) => `${actions.length} actions and ${faults.length} faults`)

@@ -1,4 +1,4 @@
-import type { PlainSocket } from '../network.ts'
+import type { PlainSocket } from '../ends.ts'
 import type { SimProcess } from '../process.ts'
 
 /** A message as a client published it, or as one receives it. */
