@@ -2,6 +2,7 @@ import type { AcknowledgedSubject, Fault } from './plan.ts'
 import { natsPortOf, type Ports } from './ports.ts'
 import { runIn } from './process.ts'
 import type { Processes } from './processes.ts'
+import type { RateChecks } from './rate-checks.ts'
 import type { Simulator } from './simulator.ts'
 import type { SimTables } from './tables.ts'
 import type { Note } from './trace.ts'
@@ -13,6 +14,7 @@ interface FaultsParts {
   readonly ports: Ports
   readonly tables: SimTables
   readonly vendor: SimVendor
+  readonly rates: RateChecks
   readonly note: Note
 }
 
@@ -41,7 +43,7 @@ export class Faults {
   }
 
   inflict(fault: Fault): void {
-    const { ports, tables, vendor, processes } = this.#parts
+    const { ports, tables, vendor, processes, rates } = this.#parts
     const { time, network, nats, server } = this.#parts.simulator
     this.#parts.note('fault', () => JSON.stringify(fault))
     const process = 'host' in fault ? processes.at(fault.host) : null
@@ -70,6 +72,7 @@ export class Faults {
         break
       case 'restart_nats':
         runIn(server, () => nats.kill())
+        rates.forget()
         time.schedule(fault.downMs, () => nats.start())
         break
       case 'lose_packets':
@@ -83,6 +86,7 @@ export class Faults {
         break
       case 'clock_jump':
         if (process) process.clockOffsetMs += fault.ms
+        rates.end()
         break
       case 'tables_down':
         tables.downUntilMs = time.nowMs + fault.ms

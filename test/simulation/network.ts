@@ -59,7 +59,7 @@ export class Network {
     return this.#connect(port, new PlainSocket(this, currentProcess()))
   }
 
-  /** When what this end sends now arrives: not before anything that it sent earlier. */
+  /** When what this end sends now arrives: not before anything that it sent earlier. A process reads what came in a millisecond at once. */
   arrivalMs({ owner, peer, arrivesMs }: End): number {
     const stalled = Math.max(
       this.#stalledUntil(owner),
@@ -67,7 +67,7 @@ export class Network {
       this.#isolatedUntil(owner, peer?.owner),
       this.#isolatedUntil(peer?.owner, owner),
     )
-    return Math.max(arrivesMs, stalled, this.#time.nowMs + this.#latencyMs())
+    return Math.max(arrivesMs, stalled, Math.ceil(this.#time.nowMs + this.#latencyMs()))
   }
 
   deliver(from: End, arrive: () => void, atMs = this.arrivalMs(from)): void {

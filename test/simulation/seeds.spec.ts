@@ -2,8 +2,10 @@ import { readdir } from 'node:fs/promises'
 import t from 'tap'
 import { keptFolder, readPlan } from './kept-plans.ts'
 import { makePlan } from './plan.ts'
+import { simulatedPorts } from './ports.ts'
+import type { Report } from './report.ts'
 import { TraceHash } from './trace.ts'
-import { type Report, runPlan } from './world.ts'
+import { runPlan } from './world.ts'
 
 const seeds = 20
 const actions = 100
@@ -21,8 +23,9 @@ t.test('nothing that must hold is violated in a world that misbehaves by seed', 
   let requests = 0
   let served = 0
   for (let seed = 1; seed <= seeds; seed += 1) {
-    const { violations, hash, statuses } = await runHashed(seed)
+    const { violations, hash, statuses, portCalls } = await runHashed(seed)
     t.same(violations, [], `seed ${seed}`)
+    for (const port of portCalls.keys()) t.ok(simulatedPorts.has(port), `${port} is among the crash points`)
     hashes.push(hash)
     served += statuses.get(200) ?? 0
     for (const count of statuses.values()) requests += count

@@ -33,7 +33,9 @@ interface AskedBody {
 }
 
 export const inputTokens = 10
-const chunks = 4
+const chunks = 2
+/** Of events that come with the one before, as a network joins them. */
+const joinedShare = 0.5
 
 const usageOf = (number: number, mode: AttemptMode): object | undefined => {
   if (mode === 'omits_usage') return undefined
@@ -60,6 +62,14 @@ const streamedAnswer = ({ model, stream_options }: AskedBody, number: number, mo
   const last = { ...base, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }
   const usage = stream_options?.include_usage ? [{ ...base, choices: [], usage: usageOf(number, mode) }] : []
   return [...[...deltas, last, ...usage].map((each) => `data: ${JSON.stringify(each)}\n\n`), 'data: [DONE]\n\n']
+}
+
+const joinSome = (events: readonly string[], random: () => number): readonly string[] => {
+  const pieces: string[] = []
+  for (const event of events)
+    if (pieces.length > 0 && random() < joinedShare) pieces.push(`${pieces.pop()}${event}`)
+    else pieces.push(event)
+  return pieces
 }
 
 /** Providers that count what they have served. */
@@ -126,7 +136,7 @@ export class SimUpstream {
   ): AsyncGenerator<Uint8Array> {
     const { ports, random } = this.#parts
     const isWhole = mode === 'answers' || mode === 'answers_late'
-    for (const piece of pieces) {
+    for (const piece of joinSome(pieces, random)) {
       if (!ports.reach(currentProcess(), 'upstream.body', 'before')) return noAnswer()
       await waitForAnswer(this.#parts.time, request, random() * 40)
       if (service !== null && piece.includes('"usage":{')) {

@@ -12,7 +12,7 @@ import { Actions, adminToken } from './actions.ts'
 import { audit } from './auditor.ts'
 import { checkRows, EndChecks, type JournalEntry } from './end-checks.ts'
 import { Faults } from './faults.ts'
-import { logName } from './hosts.ts'
+import { logName, simBounds } from './hosts.ts'
 import { SimKeys } from './keys.ts'
 import { Observer } from './observer.ts'
 import { OpenRequests } from './open-requests.ts'
@@ -21,6 +21,8 @@ import type { Plan } from './plan.ts'
 import { type CrashPlace, natsPortOf, Ports } from './ports.ts'
 import { runIn, SimProcess } from './process.ts'
 import { Processes } from './processes.ts'
+import { RateChecks } from './rate-checks.ts'
+import type { Report, RunOptions } from './report.ts'
 import { type Simulator, simulate } from './simulator.ts'
 import { SimTables } from './tables.ts'
 import { TaskQueue } from './task-queue.ts'
@@ -29,28 +31,12 @@ import { SimUpstream } from './upstream.ts'
 import { SimVendor } from './vendor.ts'
 import { VideoClients } from './videos.ts'
 
-export interface Report {
-  readonly violations: readonly string[]
-  readonly simulatedMs: number
-  readonly steps: number
-  readonly frames: number
-  readonly portCalls: ReadonlyMap<string, number>
-  readonly crashes: ReadonlyMap<string, number>
-  /** Requests by their status; 0 for none. */
-  readonly statuses: ReadonlyMap<number, number>
-  /** Of the log, and of the processes' own logs, by type and code. */
-  readonly events: ReadonlyMap<string, number>
-}
-
-export interface RunOptions {
-  /** Each line of what happens: the same plan gives the same. */
-  readonly trace?: (line: string) => void
-}
-
 const origin = 'gateway.test/simulation'
 /** Holds of dead edges have expired by then, and idle allowances have been returned. */
 const drainMs = 150_000
 const drainStepMs = 2_000
+/** Between a limit that lets a request through and its place in the log. */
+const calmWaitMs = 1_000
 
 class World {
   readonly violations: string[] = []
@@ -72,6 +58,7 @@ class World {
   readonly #verifiers: readonly Verifier[]
   readonly #queue: TaskQueue
   readonly #openRequests: OpenRequests
+  readonly #rates: RateChecks
   readonly #revokedMs = new Map<string, number>()
   readonly #journal: JournalEntry[] = []
   readonly #keys = new SimKeys()
@@ -126,7 +113,8 @@ class World {
       logged: (event) => this.#count(event),
     })
     this.#openRequests = new OpenRequests({ observer, processes: this.#processes, journal: this.#journal })
-    this.faults = new Faults({ ...parts, processes: this.#processes, ports, tables, vendor })
+    this.#rates = new RateChecks(violate, isCalm ? calmWaitMs : simBounds.requestDeadlineMs)
+    this.faults = new Faults({ ...parts, processes: this.#processes, ports, tables, vendor, rates: this.#rates })
     this.#actions = new Actions({
       ...{ ...parts, processes: this.#processes, observer, keys: this.#keys, videos, statuses, isCalm },
       journal: this.#journal,
@@ -250,6 +238,7 @@ class World {
     if (stream !== logName) return
     try {
       const frame = this.observer.take(message)
+      this.#rates.take(frame.events)
       this.#openRequests.take(frame, this.#sender, this.#simulator.time.nowMs)
       for (const event of frame.events) {
         this.#count(event.type)

@@ -37,6 +37,28 @@ const mended: readonly PlantedBug[] = [
 ]
 
 const bugs: readonly PlantedBug[] = [
+  // Limits and prices.
+  bug(
+    'each edge counts the requests of a limit alone',
+    `${edge}/admission/rates/shared-record.ts`,
+    'await records.put(name, value, expected)',
+    'await records.put(`${name}:${Math.random()}`, value, 0)',
+    'limits-over-two-edges.json',
+  ),
+  bug(
+    'the burst of a limit is too large',
+    'domain/rates/meter.ts',
+    'const burstDivisor = 30',
+    'const burstDivisor = 3',
+    'limits-over-two-edges.json',
+  ),
+  bug(
+    'a video is charged at the price of its end',
+    'domain/ledger/ledger.ts',
+    'publishPrice(ledger.prices, event.data)',
+    'publishPrice(ledger.prices, event.data)\n      for (const [taskId, task] of ledger.tasks) if (event.data.video !== undefined) ledger.tasks.set(taskId, { ...task, unitPrice: event.data.video.unit_price })',
+    'price-changes-while-a-video-is-held.json',
+  ),
   // The log and its writers.
   bug(
     'an append is acknowledged before it is stored',
