@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { access } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { PostgresReconcileRepository } from '../adapters/postgres/reconcile-repository.ts'
@@ -59,9 +59,10 @@ const collectModelAlias = (text: string, before: ReadonlyMap<string, string>): R
 
 /** Throws UsageError for one that cannot be read. */
 export const openInvoiceFile = async (name: string): Promise<InvoiceFile> => {
-  await access(name).catch((cause) => {
+  const found = await stat(name).catch((cause) => {
     throw new UsageError(`${name} cannot be read`, { cause })
   })
+  if (found.isDirectory()) throw new UsageError(`${name} is a folder: name a file`)
   return { name, open: () => createReadStream(name) }
 }
 

@@ -38,10 +38,11 @@ export const parseRangeEnd = (text: string): Date | null => {
   return endMs <= lastEndMs ? new Date(endMs) : null
 }
 
-/** A month in UTC, `2026-03`: its first instant, and the first of the next. Null for others, and before 1970. */
+/** A month in UTC, `2026-03`: its first instant, and the first of the next. Null for others, before 1970, and for the last of 9999. */
 export const parseMonth = (text: string): { readonly from: Date; readonly to: Date } | null => {
   const day = /^\d{4}-\d{2}$/.test(text) ? parseDay(`${text}-01`) : null
   if (day === null) return null
   const from = new Date(day)
-  return { from, to: new Date(Date.UTC(from.getUTCFullYear(), from.getUTCMonth() + 1)) }
+  const toMs = Date.UTC(from.getUTCFullYear(), from.getUTCMonth() + 1)
+  return toMs <= lastEndMs ? { from, to: new Date(toMs) } : null
 }

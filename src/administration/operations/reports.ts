@@ -32,7 +32,9 @@ export const reportOperations: readonly AdminOperation[] = [
     permission: 'read_money',
     run: async ({ readModels, clock }, { query: { month: asked, group_by: groupBy = groupsByDefault } }) => {
       const month = asked ?? utcDayAt(clock()).slice(0, monthCharacters)
-      const { sequence, value } = await fromTables(readModels.readReport({ ...parseMonth(month)!, groupBy }))
+      const range = parseMonth(month)!
+      if (range.from.getTime() > clock()) throw invalidValue('month', `${month} has not begun in UTC`)
+      const { sequence, value } = await fromTables(readModels.readReport({ ...range, groupBy }))
       const { reportRowsMax } = administrationLimits
       if (value.rows.length > reportRowsMax)
         throw invalidValue('group_by', `gives ${value.rows.length} rows, more than ${reportRowsMax}: use fewer groups`)

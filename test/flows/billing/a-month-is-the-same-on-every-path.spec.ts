@@ -220,6 +220,10 @@ t.test('closed, its totals are those of the commands, the API, the page and FOCU
   const answered = await fetch(`${gateway.url}/admin/v1/reports?month=${month}&group_by=workspace`, { headers })
   const report = (await answered.json()) as { readonly total: { readonly net: string } }
   t.equal(report.total.net, total, 'HTTP')
+  for (const none of ['9999-12', `${now.getUTCFullYear() + 1}-12`, 'november']) {
+    const { status } = await fetch(`${gateway.url}/admin/v1/reports?month=${none}`, { headers })
+    t.equal(status, 400, none)
+  }
   const usage = await fetch(`${gateway.url}/v1/ledger/usage?from=${month}-01&to=${lastDay}&group_by=day`, {
     headers: { Authorization: `Bearer ${account.secret}` },
   })

@@ -104,7 +104,7 @@ t.test('a month is not closed before it is over, while something is open, or whe
 
 t.test('killed at every step, it is closed once, by the run that comes to its end', async (t) => {
   await killAtTable('open_requests', [])
-  for (const table of ['movement_minutes', 'open_requests']) await killAtTable(table, ['PeriodCutOff'])
+  for (const table of ['admin_changes', 'movement_minutes', 'open_requests']) await killAtTable(table, ['PeriodCutOff'])
   await say(day(25), [used('open-at-its-end', costing('0.25'))])
   const closed = await run('close', month, '--json')
   t.match(closed, { code: 0 })
