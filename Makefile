@@ -10,7 +10,7 @@ PROGRAM_BUNDLE := $(CURDIR)/node_modules/.cache/program
 PEERS := out/peers
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check package package-test deploy-check spelling site leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-beside bench-peers bench-scale bench-all generate clients matrix chaos faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness upgrade-test structure request-path journals month
+.PHONY: help run test check package package-test deploy-check spelling site leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-beside bench-peers bench-scale bench-all generate clients matrix chaos workers faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness upgrade-test structure request-path journals month
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -110,6 +110,9 @@ clients: node_modules/.installed ## Claude Code, Codex, Gemini CLI and the tool 
 
 chaos: node_modules/.installed ## The long forms of the kill tests
 	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 'test/flows/{kills,outages}/**/*.spec.ts' test/embedded/killed-gateway.spec.ts test/flows/audit/log-is-sealed-while-it-grows.spec.ts $(ARGS)
+
+workers: node_modules/.installed ## The flow tests of several edges, with the workers of one gateway as their edges
+	EDGES_AS_WORKERS=1 tap -t 1200 -j 1 'test/flows/**/{concurrency-limits,rate-limits,operator-changes,repeated-requests,keys-never,concurrent-submits}-*.spec.ts' $(ARGS)
 
 faults: node_modules/.installed ## The long forms of the fault tests: FAULTS_STREAMS (5000), FAULTS_EVENTS (1000000)
 	FAULTS_STREAMS=$${FAULTS_STREAMS:-5000} FAULTS_EVENTS=$${FAULTS_EVENTS:-1000000} tap -t 3600 -j 1 'test/flows/faults/**/*.spec.ts' test/embedded/full-disk.spec.ts $(ARGS)

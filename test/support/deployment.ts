@@ -9,7 +9,7 @@ import type { External } from '../../src/config/servers.ts'
 import { type RoleName, roleNames } from '../../src/roles/role.ts'
 import { sharedLimits } from '../../src/runtime/limits.ts'
 import { configOf, type Operator, openOperator, runtime, type TestOptions, temporaryFolder } from './gateway.ts'
-import { type EndingSignal, GatewayProcess } from './gateway-process.ts'
+import { type EndingSignal, edgesAreWorkers, GatewayProcess } from './gateway-process.ts'
 
 export interface DeploymentOptions extends TestOptions {
   readonly external: External
@@ -148,7 +148,16 @@ export class Deployment {
     return { url: running.url ?? '', logged: '', end }
   }
 
+  async #startWorkers(count: number): Promise<void> {
+    const gateway = await GatewayProcess.start(this.config, { workers: count })
+    const { url } = gateway
+    this.#running.set('edge-0', gateway)
+    for (let index = 1; index < count; index += 1)
+      this.#running.set(`edge-${index}`, { url, logged: '', end: async () => null })
+  }
+
   async #startAll(): Promise<void> {
+    if (edgesAreWorkers) return this.#startWorkers(this.#options.counts?.edge ?? 1)
     const places: Place[] = roleNames.flatMap((role) =>
       Array.from({ length: this.#options.counts?.[role] ?? 1 }, (_, index) => ({ role, index })),
     )

@@ -124,6 +124,9 @@ export interface ProcessOptions {
   readonly bounds?: GatewayBounds | undefined
 }
 
+/** `make workers`: two edges of a test are the workers of one gateway, behind one address. */
+export const edgesAreWorkers = process.env['EDGES_AS_WORKERS'] !== undefined
+
 export type EndingSignal = 'SIGKILL' | 'SIGTERM' | 'SIGINT'
 
 /** Whatever ends the test ends these too. */

@@ -6,6 +6,7 @@ import type { Config } from '../../src/config/config.ts'
 import { roleNames } from '../../src/roles/role.ts'
 import type { DeploymentOptions } from './deployment.ts'
 import { configOf, type Operator, openOperator, runtime, temporaryFolder } from './gateway.ts'
+import { edgesAreWorkers, GatewayProcess } from './gateway-process.ts'
 
 /** Roles as they run apart, each on connections of its own, but all in the test's process: for tests that kill none of these. */
 export interface RolesTogether {
@@ -30,9 +31,16 @@ const startAll = async (t: Test, config: Config, options: DeploymentOptions): Pr
   return started
 }
 
+const startWorkers = async (t: Test, config: Config, workers: number): Promise<readonly string[]> => {
+  const gateway = await GatewayProcess.start(config, { workers })
+  t.teardown(() => gateway.end('SIGTERM'))
+  return Array.from({ length: workers }, () => gateway.url)
+}
+
 /** One of each role where `counts` says nothing. */
 export const startRolesTogether = async (t: Test, options: DeploymentOptions): Promise<RolesTogether> => {
-  const { bounds, external, operatorExternal = external } = options
+  const { external, operatorExternal = external } = options
+  const bounds = edgesAreWorkers ? undefined : options.bounds // The program's own, also for what the operator makes.
   const sandbox = await startSandbox(runtime)
   t.teardown(() => sandbox.stop())
   const config = configOf(await temporaryFolder(t), sandbox.url, {
@@ -42,6 +50,8 @@ export const startRolesTogether = async (t: Test, options: DeploymentOptions): P
   const operator = await openOperator({ ...config, external: operatorExternal }, bounds)
   t.teardown(() => operator.stop())
   await publishPrices(operator, config.prices)
+  const { edge: edges = 1 } = options.counts ?? {}
+  if (edgesAreWorkers) return { operator, sandbox, config, urls: await startWorkers(t, config, edges), processes: [] }
   const started = await startAll(t, config, options)
   return { operator, sandbox, config, urls: started.flatMap(({ url }) => url ?? []), processes: started }
 }
