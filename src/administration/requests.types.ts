@@ -132,6 +132,9 @@ export interface IssueInvoicesRequest {
  * A key for a workspace.
  */
 export interface IssueKeyRequest {
+  /**
+   * The workspace's id.
+   */
   readonly workspace: string
   /**
    * What it is for; a workspace has one working key of a name.
@@ -320,6 +323,9 @@ export interface SetAliasRequest {
  * When a key stops.
  */
 export interface SetKeyExpiryRequest {
+  /**
+   * When it stops.
+   */
   readonly expires_at: string
 }
 
@@ -388,12 +394,17 @@ export interface SetLimitsRequest {
  */
 export interface SetRouterRequest {
   /**
+   * Models in the order in which they are tried, or drawn by weight.
+   *
    * @minItems 1
    * @maxItems 16
    */
   readonly candidates: (
     | string
     | {
+        /**
+         * `<provider>/<model>`, or an alias.
+         */
         readonly model: string
         /**
          * Its part of the sum of all weights, where the order is weighted. Default 1.

@@ -534,7 +534,7 @@ export interface InvoiceIssued {
    */
   readonly issuedOn: string
   readonly seller: InvoiceParty
-  readonly buyer: InvoiceParty
+  readonly buyer: InvoiceParty1
   /**
    * By model and kind of entry; their amounts add up to net.
    */
@@ -568,7 +568,27 @@ export interface InvoiceIssued {
    */
   readonly documentDigest: string
 }
+/**
+ * Who issues it.
+ */
 export interface InvoiceParty {
+  /**
+   * As it is printed.
+   */
+  readonly name: string
+  /**
+   * Line by line.
+   */
+  readonly address: string[]
+  /**
+   * Such as a VAT number. Absent: none.
+   */
+  readonly taxId?: string
+}
+/**
+ * Whom it is for.
+ */
+export interface InvoiceParty1 {
   /**
    * As it is printed.
    */
@@ -1620,6 +1640,9 @@ export interface RequestRouted {
    * The model as asked for.
    */
   readonly model: string
+  /**
+   * The router that the request named, or null.
+   */
   readonly router: string | null
   /**
    * Whether the answer is streamed.

@@ -29,11 +29,12 @@ t.test('a README that is too long and a banned word are found, code aside', asyn
   ])
 })
 
-t.test('a page that is too long and a setting without a description are found', async (t) => {
-  const text = `| setting | type |  |\n|---|---|---|\n| \`a\` | text |  |\n| \`b\` | text | What. |\n${'A line.\n'.repeat(250)}`
+t.test('a page that is too long, a setting and a member of a request without a description are found', async (t) => {
+  const text = `| setting | type |  |\n|---|---|---|\n| \`a\` | text |  |\n| \`b\` | text | What. |\n| \`c\` | body | text | Required.  |\n| \`d\` | path | text |  |\n${'A line.\n'.repeat(250)}`
   t.same(findPageProblems([{ path: 'docs/reference/configuration.md', text }]), [
-    'docs/reference/configuration.md has 254 lines, 250 allowed',
+    'docs/reference/configuration.md has 256 lines, 250 allowed',
     'docs/reference/configuration.md: `a` has no description',
+    'docs/reference/configuration.md: `c` has no description',
   ])
 })
 

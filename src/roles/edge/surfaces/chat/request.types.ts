@@ -52,6 +52,9 @@ export type Tool = {
   }
   readonly [k: string]: unknown
 }
+/**
+ * auto, none, required, or the function that is to be called.
+ */
 export type ToolChoice = ToolChoice1
 export type ToolChoice1 =
   | string
@@ -70,6 +73,9 @@ export type ToolChoice1 =
  * @maxItems 5
  */
 export type FallbackModels = string[]
+/**
+ * fallback: the models are tried in turn, as without it.
+ */
 export type Route = 'fallback'
 
 /**
@@ -81,17 +87,31 @@ export interface ChatCompletionRequest {
    */
   readonly model: string
   /**
+   * The conversation so far, oldest first.
+   *
    * @minItems 1
    */
   readonly messages: ChatMessage[]
+  /**
+   * True: the answer as server-sent events, as it is made.
+   */
   readonly stream?: boolean | null
+  /**
+   * include_usage: a last event with the usage.
+   */
   readonly stream_options?: {
     readonly include_usage?: boolean | null
     readonly include_obfuscation?: boolean | null
     readonly [k: string]: unknown
   } | null
+  /**
+   * Functions and tools that the model may call.
+   */
   readonly tools?: Tool[]
   readonly tool_choice?: ToolChoice
+  /**
+   * False: at most one tool call an answer.
+   */
   readonly parallel_tool_calls?: boolean | null
   /**
    * Deprecated form of tools.
@@ -107,28 +127,69 @@ export interface ChatCompletionRequest {
         readonly [k: string]: unknown
       }
   readonly response_format?: ResponseFormat
+  /**
+   * Randomness of the answer; 0 is the least.
+   */
   readonly temperature?: number | null
+  /**
+   * Only the most likely tokens, up to this sum of probabilities.
+   */
   readonly top_p?: number | null
+  /**
+   * Older name of max_completion_tokens.
+   */
   readonly max_tokens?: number | null
+  /**
+   * The most tokens of the answer, with its reasoning; it bounds what is reserved for the request.
+   */
   readonly max_completion_tokens?: number | null
+  /**
+   * How many answers; each is charged.
+   */
   readonly n?: number | null
   /**
+   * Texts before which the answer ends.
+   *
    * @maxItems 4
    */
   readonly stop?: string | string[] | null
+  /**
+   * For answers that repeat, where the model can.
+   */
   readonly seed?: number | null
+  /**
+   * Above 0: tokens that occurred become less likely.
+   */
   readonly presence_penalty?: number | null
+  /**
+   * Above 0: tokens become less likely by how often they occurred.
+   */
   readonly frequency_penalty?: number | null
+  /**
+   * Added to the likelihood of tokens, by their ids.
+   */
   readonly logit_bias?: {
     readonly [k: string]: unknown
   } | null
+  /**
+   * True: the log probability of each token of the answer.
+   */
   readonly logprobs?: boolean | null
+  /**
+   * As many of the most likely tokens at each place, with logprobs.
+   */
   readonly top_logprobs?: number | null
   /**
    * Any word: vendors add to low, medium and high.
    */
   readonly reasoning_effort?: string | null
+  /**
+   * How long the answer is to be: low, medium, high.
+   */
   readonly verbosity?: string | null
+  /**
+   * Asks for a web search, which is charged by the call.
+   */
   readonly web_search_options?: {
     readonly search_context_size?: 'low' | 'medium' | 'high'
     readonly user_location?: {
@@ -136,7 +197,13 @@ export interface ChatCompletionRequest {
     } | null
     readonly [k: string]: unknown
   }
+  /**
+   * What the answer is made of: text, audio.
+   */
   readonly modalities?: string[] | null
+  /**
+   * Voice and format of an audio answer.
+   */
   readonly audio?: {
     voice?:
       | string
@@ -146,17 +213,41 @@ export interface ChatCompletionRequest {
     readonly format?: string
     readonly [k: string]: unknown
   } | null
+  /**
+   * Text that the answer is expected to repeat.
+   */
   readonly prediction?: {
     readonly [k: string]: unknown
   } | null
+  /**
+   * A tier that the price of the model has, such as flex or priority.
+   */
   readonly service_tier?: string | null
+  /**
+   * True: the provider keeps the answer.
+   */
   readonly store?: boolean | null
+  /**
+   * The caller's own pairs, passed on.
+   */
   readonly metadata?: {
     readonly [k: string]: unknown
   } | null
+  /**
+   * The caller's own name of its end user.
+   */
   readonly user?: string | null
+  /**
+   * Prompts with the same key are looked up in the same cache of the provider.
+   */
   readonly prompt_cache_key?: string | null
+  /**
+   * The caller's own name of its end user; it counts before user.
+   */
   readonly safety_identifier?: string | null
+  /**
+   * Members that an SDK sends apart: models, route.
+   */
   readonly extra_body?: {
     readonly models?: FallbackModels
     readonly route?: Route
@@ -188,6 +279,9 @@ export interface FunctionDefinition {
   readonly strict?: boolean | null
   readonly [k: string]: unknown
 }
+/**
+ * Text, JSON, or JSON of a schema.
+ */
 export interface ResponseFormat {
   readonly type: 'text' | 'json_object' | 'json_schema'
   readonly json_schema?: {

@@ -8,6 +8,9 @@ export type TokenId = number
  * @maxItems 5
  */
 export type FallbackModels = string[]
+/**
+ * fallback: the models are tried in turn, as without it.
+ */
 export type Route = 'fallback'
 
 /**
@@ -26,8 +29,17 @@ export interface EmbeddingsRequest {
    * Numbers (the default), or the base64 of 32-bit floats, little-endian.
    */
   readonly encoding_format?: 'float' | 'base64' | null
+  /**
+   * Length of each vector, where the model has several.
+   */
   readonly dimensions?: number | null
+  /**
+   * The caller's own name of its end user.
+   */
   readonly user?: string | null
+  /**
+   * Members that an SDK sends apart: models, route.
+   */
   readonly extra_body?: {
     readonly models?: FallbackModels
     readonly route?: Route

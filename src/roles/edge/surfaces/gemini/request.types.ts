@@ -7,6 +7,9 @@
  * @maxItems 5
  */
 export type FallbackModels = string[]
+/**
+ * fallback: the models are tried in turn, as without it.
+ */
 export type Route = 'fallback'
 
 /**
@@ -18,11 +21,19 @@ export interface GeminiRequest {
    */
   readonly model?: string
   /**
+   * The conversation so far, oldest first.
+   *
    * @minItems 1
    */
   readonly contents: GeminiContent[]
-  readonly systemInstruction?: GeminiContent
+  readonly systemInstruction?: GeminiContent1
+  /**
+   * Functions and built-in tools that the model may call.
+   */
   readonly tools?: GeminiTool[]
+  /**
+   * Whether it must call a function, and which it may.
+   */
   readonly toolConfig?: {
     readonly functionCallingConfig?: {
       readonly mode?: string
@@ -31,11 +42,20 @@ export interface GeminiRequest {
     }
     readonly [k: string]: unknown
   }
+  /**
+   * The provider's thresholds by kind of harm.
+   */
   readonly safetySettings?: {
     readonly [k: string]: unknown
   }[]
   readonly generationConfig?: GeminiGenerationConfig
+  /**
+   * A tier that the price of the model has, such as flex or priority.
+   */
   readonly serviceTier?: string
+  /**
+   * Members that an SDK sends apart: models, route.
+   */
   readonly extra_body?: {
     readonly models?: FallbackModels
     readonly route?: Route
@@ -83,6 +103,14 @@ export interface GeminiBlob {
   readonly displayName?: string
   readonly [k: string]: unknown
 }
+/**
+ * What the model is to follow, before the contents.
+ */
+export interface GeminiContent1 {
+  readonly role?: 'user' | 'model' | 'function'
+  readonly parts?: GeminiPart[]
+  readonly [k: string]: unknown
+}
 export interface GeminiTool {
   readonly functionDeclarations?: {
     readonly name: string
@@ -106,6 +134,9 @@ export interface GeminiTool {
   }
   readonly [k: string]: unknown
 }
+/**
+ * Length, sampling and format of the answer.
+ */
 export interface GeminiGenerationConfig {
   /**
    * 1: more than one answer is not available.

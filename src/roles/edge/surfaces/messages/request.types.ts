@@ -7,6 +7,9 @@
  * @maxItems 5
  */
 export type FallbackModels = string[]
+/**
+ * fallback: the models are tried in turn, as without it.
+ */
 export type Route = 'fallback'
 
 /**
@@ -17,18 +20,35 @@ export interface MessagesRequest {
    * <provider>/<model>, an alias, or gateway/<router>.
    */
   readonly model: string
+  /**
+   * The most tokens of the answer; it bounds what is reserved for the request.
+   */
   readonly max_tokens: number
   /**
+   * The conversation so far, oldest first.
+   *
    * @minItems 1
    */
   readonly messages: Message[]
+  /**
+   * True: the answer as server-sent events, as it is made.
+   */
   readonly stream?: boolean | null
+  /**
+   * Tools that the model may call.
+   */
   readonly tools?: MessagesTool[] | null
+  /**
+   * MCP servers that the provider connects to; models of another API refuse them.
+   */
   mcp_servers?:
     | {
         readonly [k: string]: unknown
       }[]
     | null
+  /**
+   * Members that an SDK sends apart: models, route.
+   */
   readonly extra_body?: {
     readonly models?: FallbackModels
     readonly route?: Route
