@@ -30,6 +30,7 @@ const { values } = parseArgs({
     installed: { type: 'string', default: 'out/peers' },
     only: { type: 'string' }, // Some names, with commas.
     seconds: { type: 'string', default: '2' },
+    warm: { type: 'string', default: '8' }, // Seconds of each kind of load, before the first round.
     rounds: { type: 'string', default: '3' },
     connections: { type: 'string', default: '1,64,256' }, // Of whole answers.
     streams: { type: 'string', default: '64' },
@@ -43,6 +44,7 @@ for (const name of only) if (!names.includes(name)) throw new Error(`not one of 
 const options = {
   installed: values.installed,
   seconds: numberOf(values.seconds),
+  warm: numberOf(values.warm),
   rounds: numberOf(values.rounds),
   cases: [
     ...listOf(values.connections).map((connections) => ({ stream: false, connections })),
@@ -83,9 +85,8 @@ class Loads {
   }
 }
 
-const measure = async (loads: Loads, system: System, measured: Case): Promise<Measured | null> => {
+const measure = async (loads: Loads, system: System, measured: Case, seconds: number): Promise<Measured | null> => {
   const before = system.cpuMicros()
-  const { seconds } = options
   const result = await loads.run({ ...system.address, format: 'chat', ...measured, seconds })
   const bytes = system.bytes()
   await system.settled()
@@ -96,13 +97,14 @@ const measure = async (loads: Loads, system: System, measured: Case): Promise<Me
   return { ...measured, name: system.name, result, cpuMicros, bytes }
 }
 
-/** The first round warms up and is not among the figures; the order changes from round to round. */
+/** A warm-up comes first and is not among the figures; the order changes from round to round. */
 const measureRounds = async (loads: Loads, systems: readonly System[]): Promise<readonly Measured[]> => {
   const all: Measured[] = []
   for (let round = 0; round <= options.rounds; round += 1)
     for (const each of round === 0 ? options.cases.slice(-2) : options.cases)
       for (const place of systems.keys()) {
-        const measured = await measure(loads, systems[(place + round) % systems.length]!, each)
+        const system = systems[(place + round) % systems.length]!
+        const measured = await measure(loads, system, each, round === 0 ? options.warm : options.seconds)
         if (round > 0 && measured !== null) all.push(measured)
       }
   return all
