@@ -106,7 +106,7 @@ const runShell = async (folder: string, script: string): Promise<ShellEnd> => {
 /** What the commands find in a checkout: the data folder is filled by the gateway. */
 const openCheckout = async (t: Test): Promise<string> => {
   const folder = await temporaryFolder(t)
-  await symlink(join(root, 'prices.json'), join(folder, 'prices.json'))
+  for (const name of ['prices.json', 'docs']) await symlink(join(root, name), join(folder, name))
   await writeFile(join(folder, 'gateway.yaml'), 'tags: [team, env]\n') // As docs/tags.md has it.
   await mkdir(join(folder, 'data'))
   await prepareDataFolder(join(folder, 'data'))
