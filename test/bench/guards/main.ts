@@ -28,7 +28,7 @@ const hasGuards = (way: Way): boolean => way === 'on' || way === 'keyed'
 
 const plenty = '1000000000'
 const scrapeMs = 1_000
-const targetShares = { on: 0.9, keyed: 0.9, untraced: 0.99, traced: 0.95 } as const
+const targetShares = { on: 0.9, keyed: 0.55, untraced: 0.99, traced: 0.95 } as const
 const sampleRatio = 0.01
 
 const readOptions = () => {
