@@ -78,6 +78,7 @@ const fileOf = (config: Config, pricesFile: string): string =>
       requests_per_minute: config.requestsPerMinute ?? undefined,
     },
     tags: config.tagNames,
+    alerts: { destinations: Object.fromEntries(config.alertDestinations) },
     log_level: config.logLevel,
     log_requests: config.logRequests,
     observe: { port: config.observe === null ? 'off' : (config.observe.port ?? undefined) },
