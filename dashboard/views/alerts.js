@@ -1,8 +1,8 @@
 // @ts-check
 import { h } from '../dom.js'
-import { words } from '../format.js'
+import { dayMs, words } from '../format.js'
 import { operationButton } from '../operations.js'
-import { heading, load, state, table, time } from '../parts.js'
+import { heading, load, section, state, table, time } from '../parts.js'
 import { readList } from '../session.js'
 
 /** @typedef {import('../types.d.ts').AlertRule} AlertRule */
@@ -18,6 +18,45 @@ const alertText = ({ period, figure, raised_at, delivered_to }, { destinations }
     ' ',
     left.length === 0 ? state('delivered', 'good') : state(`not delivered to ${left.join(', ')}`, 'bad'),
   )
+}
+
+const shownDays = 7
+
+/** Of each rule the last alert, and those that are not delivered; shown where there are any. @param {import('../views.d.ts').ViewContext} context */
+export const raisedAlerts = ({ session, scope, signal, hrefTo }) => {
+  const root = h('div')
+  const since = new Date(Date.now() - shownDays * dayMs).toISOString()
+  /** @param {AlertRule[]} rules */
+  const show = (rules) => {
+    const raised = rules
+      .flatMap((rule) => rule.alerts.map((alert) => ({ rule, alert })))
+      .filter(({ alert }) => alert.raised_at >= since)
+      .toSorted((one, other) => other.alert.raised_at.localeCompare(one.alert.raised_at))
+    if (raised.length === 0) return []
+    return [
+      section(
+        h('h2', {}, h('a', { href: hrefTo('alerts') }, `Last alerts, ${shownDays} days`)),
+        table(
+          'Raised alerts',
+          /** @type {import('../parts.js').Column<(typeof raised)[number]>[]} */ ([
+            { name: 'Workspace', className: 'name', cell: ({ rule }) => rule.workspace },
+            { name: 'Rule', className: 'name', cell: ({ rule }) => rule.rule },
+            { name: 'Measure', cell: ({ rule }) => words(rule.measure) },
+            { name: 'Threshold', numeric: true, cell: ({ alert }) => alert.threshold },
+            { name: 'Alert', className: 'wrap', cell: ({ rule, alert }) => alertText(alert, rule) },
+          ]),
+          raised,
+        ),
+      ),
+    ]
+  }
+  void load(
+    root,
+    signal,
+    () => readList(session, '/admin/v1/alert-rules', signal, scope === null ? {} : { workspace: scope }),
+    show,
+  )
+  return root
 }
 
 /** @type {import('../views.d.ts').View} */

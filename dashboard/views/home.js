@@ -2,6 +2,7 @@
 import { filterForm, h, renewed, replace } from '../dom.js'
 import { compareAmounts, count, dayMs, money, msText, shareText, sumOf, utcDayAt } from '../format.js'
 import { field, heading, load, section, select, state, table } from '../parts.js'
+import { raisedAlerts } from './alerts.js'
 import { proposals } from './proposals.js'
 import { filterInput } from './spend.js'
 import { intervals, lastMonths, monthsOf, netOf, parts, stacked, sumsBy } from './stacked.js'
@@ -178,6 +179,7 @@ export const home = {
       heading('Home'),
       operation,
       tiles,
+      raisedAlerts(context),
       proposals(context),
       section(
         h('h2', {}, 'Spend of all workspaces (UTC)'),

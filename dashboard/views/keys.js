@@ -1,10 +1,11 @@
 // @ts-check
 import { showSecret } from '../dialogs.js'
 import { h } from '../dom.js'
-import { money, words } from '../format.js'
+import { words } from '../format.js'
 import { operationButton } from '../operations.js'
 import { heading, load, section, state, table, time } from '../parts.js'
 import { readAll, readList } from '../session.js'
+import { limitsText } from './limits.js'
 import { utcDay } from './overview.js'
 
 /** @typedef {import('../types.d.ts').Key} Key */
@@ -12,13 +13,6 @@ import { utcDay } from './overview.js'
 /** @typedef {import('../types.d.ts').StandingLimits} StandingLimits */
 /** @typedef {import('../types.d.ts').UsageRow} UsageRow */
 /** @typedef {import('../views.d.ts').ViewContext} ViewContext */
-
-const figures = /** @type {const} */ ([
-  ['requests_per_minute', 'Requests a minute'],
-  ['tokens_per_minute', 'Tokens a minute'],
-  ['concurrent_requests', 'Requests at once'],
-])
-const spans = /** @type {const} */ (['day', 'month', 'total'])
 
 /**
  * What is known of the keys beside themselves: USD by key, in the UTC day and its month.
@@ -28,30 +22,6 @@ const spans = /** @type {const} */ (['day', 'month', 'total'])
  * @property {ReadonlyMap<string, string>} today
  * @property {ReadonlyMap<string, string>} month
  */
-
-/** @param {Limits} limits @param {StandingLimits['sources']} sources */
-export const limitsText = (limits, sources = {}) => {
-  /** @param {keyof Limits} name */
-  const from = (name) =>
-    sources[name] === 'plan' ? ' (from the plan)' : sources[name] === 'configuration' ? ' (the default)' : ''
-  const parts = [
-    ...figures.flatMap(([name, title]) =>
-      limits[name] === undefined ? [] : [`${title.toLowerCase()} ${limits[name]}${from(name)}`],
-    ),
-    ...spans.flatMap((span) =>
-      limits.spend?.[span] === undefined
-        ? []
-        : [`${money(limits.spend[span] ?? '')} USD ${span === 'total' ? 'ever' : `a UTC ${span}`}`],
-    ),
-    ...(limits.allowed_models === undefined
-      ? []
-      : [`models ${limits.allowed_models.join(', ')}${from('allowed_models')}`]),
-    ...(limits.models === undefined
-      ? []
-      : [`${Object.keys(limits.models).length} models of their own${from('models')}`]),
-  ]
-  return parts.length === 0 ? 'none' : parts.join(' · ')
-}
 
 /** Limits as a button: of the workspace, or of a key. @param {StandingLimits} standing @param {string} label @param {string} title @param {ViewContext} context @param {() => void} done */
 const limitsButton = ({ key, limits }, label, title, { session, scope }, done) =>

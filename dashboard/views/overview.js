@@ -18,6 +18,8 @@ import {
 import { day, facts, heading, idLink, load, section, table, time, usd } from '../parts.js'
 import { readAll } from '../session.js'
 import { moneyButtons } from './account.js'
+import { raisedAlerts } from './alerts.js'
+import { limitsUse } from './limits.js'
 import { firstUse } from './playground.js'
 
 /** @typedef {import('../types.d.ts').Wallet} Wallet */
@@ -143,6 +145,7 @@ export const overview = {
         session.isAdmin ? h('span', { class: 'buttons' }, ...moneyButtons(context, readWallet)) : null,
       ),
       wallet,
+      ...(session.isAdmin ? [raisedAlerts(context), limitsUse(context)] : []),
       firstUse(context),
       section(h('h2', {}, `Spend, last ${chartDays} days (UTC)`), spend),
       section(h('h2', {}, 'Requests, last 24 hours'), outcomes),

@@ -4,7 +4,7 @@ import { words } from '../format.js'
 import { operationButton } from '../operations.js'
 import { heading, load, table } from '../parts.js'
 import { readList } from '../session.js'
-import { limitsText } from './keys.js'
+import { limitsText } from './limits.js'
 
 /** @typedef {import('../types.d.ts').Plan} Plan */
 

@@ -1,7 +1,7 @@
 // @ts-check
 import { filterForm, h, renewed, replace } from '../dom.js'
 import { csvExport } from '../export.js'
-import { count, duration, msText, words } from '../format.js'
+import { count, msText, words } from '../format.js'
 import { field, heading, idLink, load, section, select, state, table, time } from '../parts.js'
 import { readAll } from '../session.js'
 import { virtualTable } from '../virtual-table.js'
@@ -78,7 +78,7 @@ const columnsOf = ({ hrefTo }, names) => [
     name: 'Took',
     numeric: true,
     className: 'tokens',
-    cell: ({ duration_ms: ms }) => (ms < 10_000 ? `${ms} ms` : duration(ms)),
+    cell: ({ duration_ms: ms }) => msText(ms),
   },
   {
     name: 'First token',

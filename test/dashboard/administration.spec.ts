@@ -148,15 +148,59 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     await closed(page)
     await page.getByRole('row', { name: /globex low Balance .*2250 5 ops/ }).waitFor()
     await button('Change low of globex').click()
-    await page.getByLabel('Threshold').fill('10')
+    await page.getByLabel('Threshold').fill('3000')
     await submit(page)
     await closed(page)
-    t.match(await read('alert-rules?workspace=globex'), { data: [{ threshold: '10', destinations: ['ops'] }] })
+    interface Rules {
+      readonly data: readonly { readonly threshold: string; readonly alerts: readonly { readonly figure: string }[] }[]
+    }
+    const rules = async () => (await read('alert-rules?workspace=globex')) as Rules
+    t.match(await rules(), { data: [{ threshold: '3000', destinations: ['ops'] }] })
     t.same(await axeViolations(page), [])
+    await until(async () => (await rules()).data[0]?.alerts.length === 1)
+    const figure = (await rules()).data[0]?.alerts[0]?.figure
+    for (const [hash, row] of [
+      ['#/home', `globex low Balance 3000 ${figure} in `],
+      ['#/w/globex/overview', `globex low Balance 3000 ${figure} in `],
+    ] as const) {
+      await toHash(page, hash)
+      await page.getByRole('table', { name: 'Raised alerts' }).getByRole('row', { name: row }).waitFor()
+      t.same(await axeViolations(page), [], hash)
+    }
+    await page.getByRole('link', { name: 'Last alerts, 7 days' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Alerts' }).waitFor()
     await button('Remove low of globex').click()
     await submit(page)
     await closed(page)
     t.match(await read('alert-rules?workspace=globex'), { data: [] })
+  })
+
+  await t.test('the overview has limits with what is used of them, to the digit', async (t) => {
+    const path = `workspaces/acme/keys/${world.keyId}/limits`
+    const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ spend: { month: '50.5', total: '100' } })
+    t.equal((await fetch(`${world.url}/admin/v1/${path}`, { method: 'PUT', headers, body })).status, 200)
+    const { data } = (await read('workspaces/acme/limits')) as {
+      readonly data: readonly { readonly key: string | null; readonly spent: Record<string, string> }[]
+    }
+    const spent = data.find(({ key }) => key === world.keyId)?.spent
+    await toHash(page, '#/w/acme/overview')
+    const rows = page.getByRole('table', { name: 'Spend limits' }).getByRole('row')
+    await rows.first().waitFor()
+    const cells = await Promise.all([1, 2].map((row) => rows.nth(row).getByRole('cell').allInnerTexts()))
+    const digits = (text: string | undefined) =>
+      text
+        ?.trim()
+        .replace(/(\.\d*?)0+$/, '$1')
+        .replace(/\.$/, '')
+    t.same(
+      cells.map(([, span, used, limit]) => [span, digits(used), digits(limit)]),
+      [
+        ['UTC month', digits(spent?.['month']), '50.5'],
+        ['ever', digits(spent?.['total']), '100'],
+      ],
+    )
+    t.same(await axeViolations(page), [])
   })
 
   await t.test('it is suspended, resumed and closed', async (t) => {

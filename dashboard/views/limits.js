@@ -1,0 +1,93 @@
+// @ts-check
+import { h } from '../dom.js'
+import { money } from '../format.js'
+import { load, section, table } from '../parts.js'
+import { readAll, readList } from '../session.js'
+
+/** @typedef {import('../types.d.ts').Key} Key */
+/** @typedef {import('../types.d.ts').Limits} Limits */
+/** @typedef {import('../types.d.ts').StandingLimits} StandingLimits */
+
+const figures = /** @type {const} */ ([
+  ['requests_per_minute', 'Requests a minute'],
+  ['tokens_per_minute', 'Tokens a minute'],
+  ['concurrent_requests', 'Requests at once'],
+])
+const spans = /** @type {const} */ (['day', 'month', 'total'])
+
+/** @param {Limits} limits @param {StandingLimits['sources']} sources */
+export const limitsText = (limits, sources = {}) => {
+  /** @param {keyof Limits} name */
+  const from = (name) =>
+    sources[name] === 'plan' ? ' (from the plan)' : sources[name] === 'configuration' ? ' (the default)' : ''
+  const parts = [
+    ...figures.flatMap(([name, title]) =>
+      limits[name] === undefined ? [] : [`${title.toLowerCase()} ${limits[name]}${from(name)}`],
+    ),
+    ...spans.flatMap((span) =>
+      limits.spend?.[span] === undefined
+        ? []
+        : [`${money(limits.spend[span] ?? '')} USD ${span === 'total' ? 'ever' : `a UTC ${span}`}`],
+    ),
+    ...(limits.allowed_models === undefined
+      ? []
+      : [`models ${limits.allowed_models.join(', ')}${from('allowed_models')}`]),
+    ...(limits.models === undefined
+      ? []
+      : [`${Object.keys(limits.models).length} models of their own${from('models')}`]),
+  ]
+  return parts.length === 0 ? 'none' : parts.join(' · ')
+}
+
+const spanNames = /** @type {const} */ ({ day: 'UTC day', month: 'UTC month', total: 'ever' })
+
+/** Spend limits of one holder, each with what was spent under it. @param {StandingLimits} standing @param {ReadonlyMap<string, string>} names */
+const spendRows = ({ key, tag, end_user, limits: { spend = {} }, spent }, names) =>
+  spans.flatMap((span) => {
+    const limit = spend[span]
+    if (limit === undefined || spent === undefined) return []
+    const of = key === null ? (tag ?? `end user ${end_user}`) : (names.get(key) ?? key)
+    return [{ of, span: spanNames[span], spent: spent[span], limit }]
+  })
+
+/** The limits of a workspace, and what is used of them. @param {import('../views.d.ts').ViewContext} context */
+export const limitsUse = ({ session, scope, signal, hrefTo }) => {
+  const root = h('div')
+  const read = async () => {
+    const path = `/admin/v1/workspaces/${encodeURIComponent(scope ?? '')}/limits`
+    const [standing, keys] = await Promise.all([
+      readList(session, path, signal),
+      readAll((cursor) => session.ledger(scope, '/keys', { cursor }, signal)),
+    ])
+    return { standing: /** @type {StandingLimits[]} */ (standing), keys: /** @type {Key[]} */ (keys) }
+  }
+  void load(root, signal, read, ({ standing, keys }) => {
+    const names = new Map(keys.map(({ id, name }) => [id, name]))
+    const own = standing.find(({ key, tag, end_user }) => (key ?? tag ?? end_user ?? null) === null)
+    const rows = standing.flatMap((each) => spendRows(each, names))
+    return [
+      section(
+        h('h2', {}, 'Limits'),
+        h(
+          'p',
+          {},
+          `Of the workspace: ${own === undefined ? 'none' : limitsText(own.in_force ?? own.limits, own.sources)}. `,
+          h('a', { href: hrefTo('keys') }, 'Keys and limits'),
+        ),
+        rows.length === 0
+          ? null
+          : table(
+              'Spend limits',
+              /** @type {import('../parts.js').Column<(typeof rows)[number]>[]} */ ([
+                { name: 'Of', className: 'name', cell: ({ of }) => of },
+                { name: 'In', cell: ({ span }) => span },
+                { name: 'Spent, USD', cell: () => null, amount: ({ spent }) => spent },
+                { name: 'Limit, USD', cell: () => null, amount: ({ limit }) => limit },
+              ]),
+              rows,
+            ),
+      ),
+    ]
+  })
+  return root
+}
