@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { type JournalFormat, readDoubleEntryJournal } from '../../src/audit/double-entry.ts'
+import { readPeriodJournal } from '../../src/audit/period-journal.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { creditKey } from '../../src/domain/wallet/evolve.ts'
 import type { FactOf } from '../../src/events/envelope.ts'
@@ -119,6 +120,13 @@ for (const format of ['hledger', 'beancount'] as const)
     )
     t.notMatch(journal, /2026-04-01 \*/)
   })
+
+t.test('the digest and the totals of the month are those that were recorded once', async (t) => {
+  const { db } = projected.database
+  const { value } = await atCheckpoint(db, (trx) => readPeriodJournal(trx, '2026-03', 12))
+  t.equal(value.digest, '76a1f75978d49c346ae32529695e9acd3aa87a5d8a7021ad864a56d90747147d')
+  t.match(value.totals, { credits: '-7.25', corrections: '-0.000000000001', fees: '2', lapsed: '0.889' })
+})
 
 const check = async (t: Test, format: JournalFormat, journal: string): Promise<string> => {
   const file = join(await temporaryFolder(t), `month.${format}`)
