@@ -14,11 +14,11 @@ interface Certificate {
   readonly key: string
 }
 
-const attempt = <T>(file: string, read: () => T): T => {
+const attempt = <T>(file: string, read: () => T, failing = ''): T => {
   try {
     return read()
   } catch (cause) {
-    throw new Error(`${file}: ${faultText(cause)}`, { cause })
+    throw new Error(`${file}: ${failing}${faultText(cause)}`, { cause })
   }
 }
 
@@ -27,8 +27,8 @@ export const readCertificate = ({ certFile, keyFile }: CertificateFiles): Certif
   const cert = attempt(certFile, () => readFileSync(certFile, 'utf8'))
   const key = attempt(keyFile, () => readFileSync(keyFile, 'utf8'))
   if (key.includes('ENCRYPTED')) throw new Error(`${keyFile} has a passphrase: store the key without one`)
-  const certificate = attempt(certFile, () => new X509Certificate(cert))
-  const privateKey = attempt(keyFile, () => createPrivateKey(key))
+  const certificate = attempt(certFile, () => new X509Certificate(cert), 'it holds no certificate in PEM: ')
+  const privateKey = attempt(keyFile, () => createPrivateKey(key), 'it holds no private key in PEM: ')
   if (!certificate.checkPrivateKey(privateKey)) throw new Error(`${keyFile} is not the key of ${certFile}`)
   attempt(certFile, () => createSecureContext({ cert, key }))
   return { cert, key }

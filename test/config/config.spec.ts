@@ -650,7 +650,11 @@ t.test('a certificate is read before anything starts, by the roles that answer c
   writeFileSync(protectedKey, createPrivateKey(readFileSync(server.keyFile)).export(secret))
   const rows: readonly (readonly [tls: object, message: RegExp])[] = [
     [wrong, /listen\.tls: .*other\.key is not the key of .*localhost\.pem/],
-    [{ cert_file: server.keyFile, key_file: server.keyFile }, /listen\.tls: .*localhost\.key: .*PEM/],
+    [
+      { cert_file: server.keyFile, key_file: server.keyFile },
+      /listen\.tls: .*localhost\.key: it holds no certificate in PEM: /,
+    ],
+    [{ cert_file: server.certFile, key_file: server.certFile }, /localhost\.pem: it holds no private key in PEM: /],
     [{ cert_file: server.certFile, key_file: protectedKey }, /listen\.tls: .*protected\.key has a passphrase/],
     [{ cert_file: 'absent.pem', key_file: server.keyFile }, /listen\.tls: .*absent\.pem: ENOENT/],
     [{ cert_file: server.certFile }, /listen\.tls\.key_file/],
