@@ -2,8 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { AnsweredKey, ClaimedKey, UnstoredKey } from '../../../../domain/idempotency/key.ts'
 import { GatewayError, logUnavailable } from '../../../../errors/gateway-error.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
+import { runWhereLarge } from '../../../../runtime/large-steps.ts'
 import { sharedLimits } from '../../../../runtime/limits.ts'
 import type { Logger } from '../../../../runtime/logger.ts'
+import { Semaphore } from '../../../../runtime/semaphore.ts'
 import { withTimeout } from '../../../../runtime/within.ts'
 import { admissionLimits } from '../limits.ts'
 import { decodeKeyRecord, encodeKeyRecord } from './key-record.ts'
@@ -46,6 +48,10 @@ class ClaimedRecord {
     this.#place = place
     this.#claim = claim
     this.#revision = revision
+  }
+
+  get workspaceId(): string {
+    return this.#place.workspaceId
   }
 
   /** Fires when another request has taken over the key. */
@@ -97,6 +103,17 @@ const isOwn = (bytes: Uint8Array, { requestId, holder }: Pick<ClaimedKey, 'reque
 
 const nothing = new Uint8Array()
 
+/** Writes of small records, which each request with a key has two of, would wait behind them at the store. */
+const largeWrites = new Semaphore(admissionLimits.largeOutcomeWritesMax, {
+  ms: sharedLimits.closingAckMs,
+  late: logUnavailable,
+})
+
+const writeInTurn = async <T>(size: Parameters<typeof runWhereLarge>[0], write: () => Promise<T>): Promise<T> =>
+  size.bytes > sharedLimits.turnBytes
+    ? largeWrites.run(size.workspaceId, async () => runWhereLarge(size, write))
+    : write()
+
 /** The claim is renewed while the request runs. */
 export class KeyLease {
   readonly #parts: KeyLeaseParts
@@ -138,8 +155,11 @@ export class KeyLease {
     const { requestId, digest } = this.#claim
     const bytes = encodeKeyRecord({ state: 'answered', requestId, digest, status, headers }, body)
     if (bytes.length > admissionLimits.outcomeBytesMax) return this.storeNothing('size')
-    this.#end()
-    this.#isStored = await this.#record.write(bytes)
+    // While a large one waits, the claim is renewed.
+    this.#isStored = await writeInTurn({ workspaceId: this.#record.workspaceId, bytes: bytes.length }, () => {
+      this.#end()
+      return this.#record.write(bytes)
+    })
     if (this.#isStored) return this.#room.settle(bytes.length)
     this.#parts.logger.log('idempotency.store_full', { requestId })
     await this.storeNothing('size')

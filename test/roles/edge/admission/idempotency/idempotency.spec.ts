@@ -6,6 +6,7 @@ import { spendingOf } from '../../../../../src/domain/wallet/wallet.ts'
 import { clientGoneError, GatewayError, logUnavailable } from '../../../../../src/errors/gateway-error.ts'
 import { decodeKeyRecord, encodeKeyRecord } from '../../../../../src/roles/edge/admission/idempotency/key-record.ts'
 import { admissionLimits } from '../../../../../src/roles/edge/admission/limits.ts'
+import { sharedLimits } from '../../../../../src/runtime/limits.ts'
 import { until } from '../../../../support/clients.ts'
 import { routed, used } from '../../../projector/facts.ts'
 import {
@@ -300,6 +301,33 @@ t.test('an answer that is too large is given and not kept', async (t) => {
     t.equal(edge.calls.length, 1)
   }
   t.ok(outcomes.all.every(({ bytes }) => bytes.length < 1_000))
+})
+
+t.test('large answers of a workspace are stored one after another, and small ones meanwhile', async (t) => {
+  const { promise: goOn, resolve: finish } = Promise.withResolvers<void>()
+  let writing = 0
+  const outcomes = new (class extends MemoryOutcomes {
+    override async put(...[place, bytes, revision]: Parameters<MemoryOutcomes['put']>) {
+      if (bytes.length > sharedLimits.turnBytes) {
+        writing += 1
+        await goOn
+      }
+      return super.put(place, bytes, revision)
+    }
+  })()
+  const serve: Serve = async function* (call, bill) {
+    await bill()
+    yield jsonHead(call)
+    yield textBytes(completionText.padEnd(call.body['max_tokens'] === 1 ? 0 : 2 * sharedLimits.turnBytes))
+  }
+  const edge = await startEdge(t, { serve, outcomes })
+  const large = ['one', 'two', 'three'].map((name) => edge.post(plainAsk, { 'idempotency-key': name }))
+  await until(() => writing === 1 && edge.calls.length === 3)
+  t.equal(await (await edge.post({ ...plainAsk, max_tokens: 1 }, key)).text(), completionText)
+  t.equal(writing, 1)
+  finish()
+  for (const response of await Promise.all(large)) t.equal(response.status, 200)
+  t.equal(writing, 3)
 })
 
 t.test('with the store away: 503 before anything is spent, and no answer that is not kept', async (t) => {
