@@ -83,7 +83,10 @@ t.test(
     for (const outcome of admitted) note(outcome)
 
     let isLoaded = true
-    t.teardown(() => keptAlive.destroy())
+    t.teardown(() => {
+      isLoaded = false // Also after a failure: its clients would ask for ever.
+      keptAlive.destroy()
+    })
     const load = Array.from({ length: 2 * clients }, async (_, index) => {
       while (isLoaded) note(await ask(gateway.url, gateway.demoKey, index < clients ? keptAlive : anew))
     })
