@@ -19,7 +19,7 @@ t.test('the same migrations make the same tables in any schema, and once', async
   const { url } = await postgres.newDatabase()
   await Promise.all([migrate({ url, schema: 'other' }), migrate({ url, schema: 'other' })])
   await migrate({ url, schema: 'other' })
-  t.match(await tablesIn(url, 'ledger'), ['admin_changes', 'aliases', 'charge_places', 'checkpoint'])
+  t.match(await tablesIn(url, 'ledger'), ['admin_changes', 'aliases', 'calls_by_hour', 'charge_places', 'checkpoint'])
   t.same(await tablesIn(url, 'other'), await tablesIn(url, 'ledger'))
 })
 
