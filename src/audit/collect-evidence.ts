@@ -2,7 +2,7 @@ import { type Applied, initialLedger, isSealOfLog, type Ledger } from '../domain
 import type { PricePublished } from '../events/types.ts'
 import type { SealPosition } from '../projections/charges/charge-trace.ts'
 import {
-  concernsCharge,
+  ChargeChain,
   type Evidence,
   type EvidenceEvent,
   type FoundSheet,
@@ -15,19 +15,21 @@ const sheetName = ({ model, version }: Pick<PricePublished, 'model' | 'version'>
 
 class Collector {
   readonly #id: string
+  readonly #chain: ChargeChain
   readonly #events: Omit<EvidenceEvent, 'seal'>[] = []
   readonly #sheets = new Map<string, FoundSheet>()
   readonly #seals: SealPosition[] = []
 
   constructor(id: string) {
     this.#id = id
+    this.#chain = new ChargeChain(id)
   }
 
   take({ event, sequence, index, movements }: Applied): void {
     if (event.type === 'PricePublished') this.#takeSheet(sequence, event.data)
     else if (event.type === 'CheckpointSealed') {
       if (isSealOfLog(event, sequence)) this.#takeSeal({ size: event.data.size, sequence })
-    } else if (concernsCharge(event, this.#id)) this.#events.push({ sequence, index, event, movements })
+    } else if (this.#chain.concerns(event, movements)) this.#events.push({ sequence, index, event, movements })
   }
 
   evidence({ accounts, sequence }: Ledger): Evidence {

@@ -38,7 +38,7 @@ export const hasEventType =
   (entry: EvidenceEvent): entry is EvidenceEventOf<T> =>
     types.some((type) => type === entry.event.type)
 
-export const concernsCharge = ({ type, data }: Event, id: string): boolean => {
+const isOwnEvent = ({ type, data }: Event, id: string): boolean => {
   switch (type) {
     case 'RequestRouted':
     case 'UsageRecorded':
@@ -53,10 +53,26 @@ export const concernsCharge = ({ type, data }: Event, id: string): boolean => {
     case 'TaskSettled':
     case 'LateVerdictSeen':
       return data.taskId === id
-    case 'AdjustmentPosted':
-      return data.corrects === id
     default:
       return false
+  }
+}
+
+/** Takes the events of the log in their order: what corrects a correction of the charge concerns it too, however many steps away. */
+export class ChargeChain {
+  readonly #id: string
+  readonly #corrections = new Set<string>()
+
+  constructor(id: string) {
+    this.#id = id
+  }
+
+  concerns(event: Event, movements: readonly unknown[]): boolean {
+    if (event.type !== 'AdjustmentPosted') return isOwnEvent(event, this.#id)
+    const { workspaceId, adjustmentId, corrects = '' } = event.data
+    if (corrects !== this.#id && !this.#corrections.has(`${workspaceId} ${corrects}`)) return false
+    if (movements.length > 0) this.#corrections.add(`${workspaceId} ${adjustmentId}`)
+    return true
   }
 }
 

@@ -5,7 +5,7 @@ import { decodeEvents, unreadable } from '../log/read-frame.ts'
 import type { ChargeTrace } from '../projections/charges/charge-trace.ts'
 import type { WalletEntry } from '../projections/statements/queries.ts'
 import {
-  concernsCharge,
+  ChargeChain,
   type Evidence,
   type EvidenceEvent,
   type FoundSheet,
@@ -51,12 +51,13 @@ const readEvents = (frame: RawFrame): readonly Event[] => {
 const movementsAt = ({ movements }: ChargeTrace, sequence: number, index: number): readonly WalletEntry[] =>
   movements.filter((entry) => entry.sequence === sequence && entry.eventIndex === index)
 
-const readEvidenceEvents = (frame: RawFrame, id: string, trace: ChargeTrace): readonly EvidenceEvent[] => {
+const readEvidenceEvents = (frame: RawFrame, chain: ChargeChain, trace: ChargeTrace): readonly EvidenceEvent[] => {
   const { sequence } = frame
   const seal = trace.seals.get(sequence) ?? null
-  return readEvents(frame).flatMap((event, index) =>
-    concernsCharge(event, id) ? [{ sequence, index, event, movements: movementsAt(trace, sequence, index), seal }] : [],
-  )
+  return readEvents(frame).flatMap((event, index) => {
+    const movements = movementsAt(trace, sequence, index)
+    return chain.concerns(event, movements) ? [{ sequence, index, event, movements, seal }] : []
+  })
 }
 
 const readSheet = async (
@@ -83,7 +84,8 @@ export const readEvidence = async (
   { trace, sequence }: { readonly trace: ChargeTrace; readonly sequence: number },
 ): Promise<Evidence> => {
   const events: EvidenceEvent[] = []
-  for await (const frame of readFrames(frames, trace.sequences)) events.push(...readEvidenceEvents(frame, id, trace))
+  const chain = new ChargeChain(id)
+  for await (const frame of readFrames(frames, trace.sequences)) events.push(...readEvidenceEvents(frame, chain, trace))
   const keyId = findKeyId(events)
   const key = keyId === null ? undefined : await tables.findKey(keyId)
   const sheet = await readSheet(frames, tables, events)

@@ -10,6 +10,7 @@ const nothing: Billing = {
   creditsPicos: 0n,
   chargedPicos: 0n,
   adjustmentsPicos: 0n,
+  usageAdjustmentsPicos: 0n,
   feesPicos: 0n,
   lapsedPicos: 0n,
   creditLimitPicos: 0n,
@@ -28,12 +29,12 @@ const sendJson = (ctx: HttpContext, text: string): void => {
 /** In units of 0.01 USD. */
 const centsText = (picos: bigint): string => formatUsd(picos * centsPerUsd)
 
-/** GET /v1/dashboard/billing/usage: the cost of the workspace's requests so far, without fees of plans. */
+/** GET /v1/dashboard/billing/usage: the cost of the workspace's requests so far, after their corrections, without fees of plans. */
 export const showBillingUsage =
   (readModels: EdgeReadModels): HttpMiddleware =>
   async (ctx) => {
-    const { chargedPicos, adjustmentsPicos } = await billingOf(ctx, readModels)
-    sendJson(ctx, `{"object":"list","total_usage":${centsText(chargedPicos - adjustmentsPicos)}}`)
+    const { chargedPicos, usageAdjustmentsPicos } = await billingOf(ctx, readModels)
+    sendJson(ctx, `{"object":"list","total_usage":${centsText(chargedPicos - usageAdjustmentsPicos)}}`)
   }
 
 /** `access_until` is in seconds since the epoch. */
@@ -44,12 +45,17 @@ const planText = (subscription: Subscription | null): string => {
   return `"access_until":${Math.floor(expiresAtMs / msPerSecond)},"plan":${plan}`
 }
 
+const limitPicos = (billing: Omit<Billing, 'subscription'>): bigint => {
+  const { creditsPicos, adjustmentsPicos, usageAdjustmentsPicos, feesPicos, lapsedPicos, creditLimitPicos } = billing
+  return creditsPicos + adjustmentsPicos - usageAdjustmentsPicos - feesPicos - lapsedPicos + creditLimitPicos
+}
+
 /** GET /v1/dashboard/billing/subscription: the limit is the balance plus what was spent on requests. */
 export const showBillingSubscription =
   (readModels: EdgeReadModels): HttpMiddleware =>
   async (ctx) => {
-    const { creditsPicos, feesPicos, lapsedPicos, creditLimitPicos, subscription } = await billingOf(ctx, readModels)
-    const limit = formatUsd(creditsPicos - feesPicos - lapsedPicos + creditLimitPicos)
+    const { subscription, ...billing } = await billingOf(ctx, readModels)
+    const limit = formatUsd(limitPicos(billing))
     sendJson(
       ctx,
       `{"object":"billing_subscription","has_payment_method":true,"soft_limit_usd":${limit},` +

@@ -25,6 +25,8 @@ export interface Billing {
   readonly chargedPicos: bigint
   /** Negative where corrections charged more than they credited. */
   readonly adjustmentsPicos: bigint
+  /** Of these, corrections of requests and tasks. */
+  readonly usageAdjustmentsPicos: bigint
   readonly feesPicos: bigint
   readonly lapsedPicos: bigint
   readonly creditLimitPicos: bigint

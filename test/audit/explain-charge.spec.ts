@@ -472,6 +472,30 @@ t.test('by the tables the story is that of the log, of any history', async () =>
   )
 })
 
+const correcting = (id: string, amount: string, corrects: string, ofWorkspace = workspaceId) => {
+  const { type, data } = adjusted(id, amount, ofWorkspace)
+  return { type, data: { ...data, corrects } }
+}
+
+t.test('corrections of corrections count, however many steps away, by the tables and by the log', async (t) => {
+  const log = await openedLog()
+  await log.append([routed('request-1'), billed('request-1')])
+  await log.postToWallet(workspaceId, [correcting('refund', '5', 'request-1'), correcting('other', '1', 'request-2')])
+  await log.postToWallet('beta', [correcting('of-beta', '9', 'refund', 'beta')])
+  await log.postToWallet(workspaceId, [correcting('reversal', '-5', 'refund'), correcting('unrelated', '3', 'of-beta')])
+  await log.postToWallet(workspaceId, [
+    correcting('again', '0.0001', 'reversal'),
+    correcting('of-other', '-1', 'other'),
+  ])
+  await projected.empty()
+  await project(log, projected.store, 10)
+  const expected = { net: '0.0005', adjustments: [{ amount: '5' }, { amount: '-5' }, { amount: '0.0001' }] }
+  for (const explained of [await explainFrom(log, 'request-1'), await explainByTables(log, 'request-1')]) {
+    t.match(explained, expected)
+    t.equal(explained?.adjustments.length, 3)
+  }
+})
+
 t.test('a checkpoint that says it seals its own frame, or later ones, is not named', async (t) => {
   const log = await openedLog()
   await log.append([routed('request-1'), checkpointSealed(3), checkpointSealed(5), checkpointSealed(1_000)])

@@ -7,7 +7,8 @@ const headers = { authorization: `Bearer ${secret}` }
 const billing: Billing = {
   creditsPicos: 123_456_789_012_345_678_901n,
   chargedPicos: 12_345_678_901_234_567n,
-  adjustmentsPicos: 1n,
+  adjustmentsPicos: 1_000_000_000_001n,
+  usageAdjustmentsPicos: 1n,
   feesPicos: 0n,
   lapsedPicos: 0n,
   creditLimitPicos: 1_000_000_000_000n,
@@ -27,8 +28,8 @@ t.test('sums are exact to the last digit, at both paths', async (t) => {
     const subscription = await fetch(`${url}${prefix}/dashboard/billing/subscription`, { headers })
     t.equal(
       await subscription.text(),
-      '{"object":"billing_subscription","has_payment_method":true,"soft_limit_usd":123456790.012345678901,' +
-        '"hard_limit_usd":123456790.012345678901,"system_hard_limit_usd":123456790.012345678901,"access_until":0}',
+      '{"object":"billing_subscription","has_payment_method":true,"soft_limit_usd":123456791.012345678901,' +
+        '"hard_limit_usd":123456791.012345678901,"system_hard_limit_usd":123456791.012345678901,"access_until":0}',
     )
     t.equal(subscription.headers.get('content-type'), 'application/json')
     for (const answer of [usage, subscription]) t.match(answer.headers.get('x-gateway-ledger-sequence'), /^[\w-]{56}$/)
@@ -42,6 +43,7 @@ t.test('a plan is told with its end; what it cost and what lapsed is no usage, a
     creditsPicos: 100_000_000_000_000n,
     chargedPicos: 10_000_000_000_000n,
     adjustmentsPicos: 0n,
+    usageAdjustmentsPicos: 0n,
     feesPicos: 20_000_000_000_000n,
     lapsedPicos: 5_000_000_000_000n,
     subscription: {

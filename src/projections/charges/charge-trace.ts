@@ -61,16 +61,18 @@ const findTaskOwner = async (db: ReadModels, id: string): Promise<string | undef
   return row?.workspace_id
 }
 
+/** With those of its corrections, and of corrections of these, however many steps away. */
 const findPositions = async (db: ReadModels, id: string, workspaceId: string): Promise<readonly EventPosition[]> => {
-  const rows = await db
-    .selectFrom('charge_places')
-    .select(['sequence', 'event_index'])
-    .where('charge_id', '=', id)
-    .where('workspace_id', '=', workspaceId)
-    .orderBy('sequence')
-    .orderBy('event_index')
-    .limit(projectionLimits.chargePlacesMax)
-    .execute()
+  const { rows } = await sql<{ sequence: string; event_index: number }>`with recursive chain as (
+      select sequence, event_index from charge_places where charge_id = ${id} and workspace_id = ${workspaceId}
+      union
+      select p.sequence, p.event_index from chain c
+      join wallet_entries e on e.workspace_id = ${workspaceId} and e.sequence = c.sequence and e.event_index = c.event_index
+        and e.kind = 'adjustment'
+      join charge_places p on p.charge_id = e.reference collate "C" and p.workspace_id = e.workspace_id
+    ) select sequence, event_index from chain order by sequence, event_index limit ${projectionLimits.chargePlacesMax}`.execute(
+    db,
+  )
   return rows.map(({ sequence, event_index }) => ({ sequence: Number(sequence), eventIndex: event_index }))
 }
 

@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import type { Subscription } from '../../domain/plans/subscription.ts'
 import { parsePicos } from '../schema/columns.ts'
 import type { ReadModels, StoredRow } from '../schema/tables.ts'
+import { selectOtherDebits } from '../statements/other-debits.ts'
 import { selectUsage } from '../usage/queries.ts'
 
 const subscriptionFromRow = (row: StoredRow<'subscriptions'>): Subscription => ({
@@ -55,12 +57,21 @@ export const findWalletFigures = async (db: ReadModels, workspaceId: string): Pr
   }
 }
 
-export const findBilling = async (
-  db: ReadModels,
-  workspaceId: string,
-): Promise<(WalletFigures & { readonly subscription: Subscription | null }) | undefined> => {
+/** Of requests and tasks: not of payments, and not what names no charge. */
+const sumUsageAdjustments = async (db: ReadModels, workspaceId: string): Promise<bigint> => {
+  const entries = sql`select * from wallet_entries where workspace_id = ${workspaceId} and kind = 'adjustment'
+    and kind <> 'charge'` // Of the index of movements other than charges.
+  const debits = await selectOtherDebits(db, entries)
+  return debits
+    .filter(({ isPayment, allocation }) => !isPayment && allocation.keyId !== '')
+    .reduce((sum, { debitPicos }) => sum - debitPicos, 0n)
+}
+
+export const findBilling = async (db: ReadModels, workspaceId: string) => {
   const wallet = await findWalletFigures(db, workspaceId)
-  return wallet === undefined ? undefined : { ...wallet, subscription: await findSubscription(db, workspaceId) }
+  if (wallet === undefined) return undefined
+  const usageAdjustmentsPicos = await sumUsageAdjustments(db, workspaceId)
+  return { ...wallet, usageAdjustmentsPicos, subscription: await findSubscription(db, workspaceId) }
 }
 
 export interface BalanceSnapshot {

@@ -22,6 +22,7 @@ import {
   type UsageQuery,
   type UsageSums,
 } from '../../../src/projections/usage/queries.ts'
+import { findBilling } from '../../../src/projections/wallets/queries.ts'
 import { adjusted, credited, opened, planSubscribed, routed, used } from '../../roles/projector/facts.ts'
 import { histories, historyWorkspaces, isPayment, logOfOwnTasks } from '../../roles/projector/history.ts'
 import { openProjected, project } from '../../roles/projector/projecting.ts'
@@ -225,6 +226,7 @@ t.test(
     t.match(none, { group: [''], requests: 1, correctionsPicos: -500_000_000_000n })
     t.ok(none!.feesPicos > 0n)
     t.match(search, { group: ['search'], requests: 1, feesPicos: 0n, correctionsPicos: -100_000_000n })
+    t.match(await findBilling(db, 'acme'), { usageAdjustmentsPicos: 100_000_000n }, 'those that a request is behind')
     const weeks = await report({ ...always, groupBy: ['week'] })
     t.match(weeks.rows, [{ group: ['2026-W09'], requests: 2 }])
     t.equal(netPicos(sumRows(weeks.rows)), netPicos(sumRows(rows)))
