@@ -7,7 +7,7 @@ import {
   operatorPrefix,
   operatorReasons,
 } from '../domain/wallet/decide-adjustment.ts'
-import { findReversal, namesCredit } from '../domain/wallet/evolve.ts'
+import { creditKey, findReversal, namesCredit } from '../domain/wallet/evolve.ts'
 import { GatewayError, invalidValue } from '../errors/gateway-error.ts'
 import type { EdgeReadModels } from '../read-api/read-models.ts'
 import { fromTables } from '../read-api/read-tables.ts'
@@ -15,7 +15,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { type AdminContext, requireWorkspace, walletHandlerOf } from './admin-context.ts'
 import { administrationLimits } from './limits.ts'
 
-type Adjustment = Omit<AdjustCommand, 'type' | 'by' | 'nowMs' | 'proposedUntilMs'>
+type Adjustment = Omit<AdjustCommand, 'type' | 'by' | 'nowMs' | 'proposedUntilMs' | 'chargedPicos'>
 
 interface AdjustContext extends AdminContext {
   readonly readModels: Pick<EdgeReadModels, 'findTrace'>
@@ -32,13 +32,26 @@ export const requireAmount = ({ amountPicos, reason }: Pick<Adjustment, 'amountP
   if (side === 'debit' && amountPicos > 0n) throw invalidValue('amount', `a ${reason} takes money, so it is below zero`)
 }
 
-/** A credit and an adjustment are known to the wallet, which decides on them; a request and a task to the tables. */
-const requireCorrected = async ({ tail, readModels }: AdjustContext, workspaceId: string, corrects: string) => {
+/**
+ * Of a request or a task, which the tables know. A credit and an adjustment are known to the wallet, which decides on them.
+ * Throws `invalid_value` for what is none of them.
+ */
+const findChargedPicos = async (
+  { tail, readModels }: AdjustContext,
+  workspaceId: string,
+  corrects: string | undefined,
+): Promise<bigint | undefined> => {
+  if (corrects === undefined) return undefined
   const wallet = findOrCreateWallet(tail.ledger, workspaceId)
-  if (namesCredit(corrects) || findReversal(wallet, corrects) !== null) return
+  if (namesCredit(corrects) || findReversal(wallet, corrects) !== null) return undefined
   const { value: trace } = await fromTables(readModels.findTrace(corrects))
-  if (trace?.workspaceId === workspaceId) return
-  throw invalidValue('of', `${workspaceId} has no request, task or adjustment with the id ${corrects}`)
+  if (trace?.workspaceId === workspaceId)
+    return trace.movements
+      .filter(({ kind }) => kind === 'charge' || kind === 'excess')
+      .reduce((sum, { amountPicos }) => sum - amountPicos, 0n)
+  const meant = [`${operatorPrefix}${corrects}`, creditKey(corrects)].find((id) => findReversal(wallet, id) !== null)
+  const hint = meant === undefined ? '' : `; it has ${meant}`
+  throw invalidValue('of', `${workspaceId} has no request, task or adjustment with the id ${corrects}${hint}`)
 }
 
 interface RefusedAdjustment {
@@ -74,6 +87,13 @@ const refusalOf = (
       return refused.leftPicos === 0n
         ? invalidValue('amount', `${corrects} is reversed already`)
         : invalidValue('amount', `of ${corrects}, at most ${formatUsd(refused.leftPicos)} USD can still be posted`)
+    case 'charge_exceeded': {
+      const left = refused.leftPicos === 0n ? 'nothing' : `at most ${formatUsd(refused.leftPicos)} USD`
+      return invalidValue(
+        'amount',
+        `of the charge of ${corrects}, ${left} is left to give back; more than that is goodwill`,
+      )
+    }
   }
 }
 
@@ -100,12 +120,12 @@ export const adjustWallet = async (
   requireWorkspace(context, workspaceId)
   requireAmount(adjustment)
   const { corrects, amountPicos, reference } = adjustment
-  if (corrects !== undefined) await requireCorrected(context, workspaceId, corrects)
+  const chargedPicos = await findChargedPicos(context, workspaceId, corrects)
   const nowMs = context.clock()
   const abovePicos = context.approvalAbovePicos()
   const isAbove = abovePicos !== null && (amountPicos > abovePicos || amountPicos < -abovePicos)
   const proposedUntilMs = isAbove ? nowMs + administrationLimits.proposalMs : undefined
-  const command = { type: 'Adjust' as const, ...adjustment, by: context.actor, nowMs, proposedUntilMs }
+  const command = { type: 'Adjust' as const, ...adjustment, chargedPicos, by: context.actor, nowMs, proposedUntilMs }
   return execute(context, command, { workspaceId, reference, corrects })
 }
 
@@ -113,7 +133,7 @@ export const adjustWallet = async (
  * False when it ended so before. Throws `not_found`, `access_denied` for who proposed it and approves it, and `conflict` where
  * it has ended otherwise or expired.
  */
-export const endProposal = (
+export const endProposal = async (
   context: AdjustContext,
   type: EndProposalCommand['type'],
   workspaceId: string,
@@ -122,6 +142,7 @@ export const endProposal = (
   requireWorkspace(context, workspaceId)
   const adjustmentId = `${operatorPrefix}${reference}`
   const corrects = findOrCreateWallet(context.tail.ledger, workspaceId).proposals.get(adjustmentId)?.corrects
-  const command = { type, adjustmentId, by: context.actor, nowMs: context.clock() }
+  const chargedPicos = type === 'ApproveAdjustment' ? await findChargedPicos(context, workspaceId, corrects) : undefined
+  const command = { type, adjustmentId, chargedPicos, by: context.actor, nowMs: context.clock() }
   return execute(context, command, { workspaceId, reference, corrects })
 }

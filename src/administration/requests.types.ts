@@ -17,7 +17,7 @@ export interface AdjustmentRequest {
    */
   readonly reference?: string
   /**
-   * What it corrects: a request's or a task's id, an adjustment's id, or credit:<reference>. A credit and an adjustment are reversed at most whole.
+   * What it corrects: a request's or a task's id, an adjustment's id, or credit:<reference>. A credit and an adjustment are reversed at most whole; refunds and corrections of a request or a task give back at most its charge.
    */
   readonly of?: string
   /**

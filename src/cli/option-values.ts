@@ -10,7 +10,7 @@ export const parseUsdOption = (text: string): string => {
   } catch {
     throw new InvalidArgumentError('an amount in USD is such as 12.50, with at most 12 decimals')
   }
-  throw new InvalidArgumentError('the amount must be zero or more')
+  throw new InvalidArgumentError('here an amount is zero or more; `gateway adjust` takes money from a wallet')
 }
 
 /** Throws InvalidArgumentError for text that is no instant. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { _, Ajv, type ErrorObject, type KeywordCxt, MissingRefError, str, type ValidateFunction } from 'ajv'
 import charactersOf from 'ajv/dist/runtime/ucs2length.js'
 import formats from 'ajv-formats'
-import type { JsonObject } from './json.ts'
+import { isObject, type JsonObject } from './json.ts'
 
 export interface SchemaProblem {
   readonly path: string
@@ -44,6 +44,7 @@ const boundLength = (compiler: Ajv, keyword: 'minLength' | 'maxLength', words: s
   compiler.removeKeyword(keyword)
   compiler.addKeyword({
     ...{ keyword, type: 'string', schemaType: 'number', code },
+    ...(isMax ? {} : { before: 'pattern' }), // An empty text is reported as that.
     error: { message: ({ schemaCode }) => str`${message} ${schemaCode} characters` },
   })
 }
@@ -77,8 +78,29 @@ const segmentText = (segment: string): string => {
 const pathOf = (error: ErrorObject): string =>
   `${error.instancePath}${memberOf(error)}`.split('/').slice(1).map(segmentText).join('').replace(/^\./, '')
 
-const messageOf = (error: ErrorObject): string => {
+const usdPattern = '(0|[1-9][0-9]{0,14})(\\.[0-9]{1,12})?$'
+
+/** Of the schema in which a check failed; undefined where it is behind a reference. */
+const patternBeside = ({ schemaPath }: ErrorObject, root: unknown): unknown =>
+  [...schemaPath.split('/').slice(1, -1), 'pattern'].reduce(
+    (schema, name) => (isObject(schema) ? schema[name] : undefined),
+    root,
+  )
+
+/** Null where the failed check is not that of an amount. */
+const amountMessage = (error: ErrorObject, root: unknown): string | null => {
+  if (error.keyword !== 'type' && error.keyword !== 'pattern') return null
+  const pattern = error.params['pattern'] ?? patternBeside(error, root)
+  if (pattern === `^${usdPattern}`) return 'must be a decimal number in quotes, zero or more, such as "250.00"'
+  return pattern === `^-?${usdPattern}` ? 'must be a decimal number in quotes, such as "250.00" or "-250.00"' : null
+}
+
+const messageOf = (error: ErrorObject, root: unknown): string => {
+  const ofAmount = amountMessage(error, root)
+  if (ofAmount !== null) return ofAmount
   switch (error.keyword) {
+    case 'minLength':
+      return error.message?.endsWith(' 1 characters') ? 'must not be empty' : `${error.message}`
     case 'required':
       return 'is required'
     case 'additionalProperties':
@@ -92,18 +114,20 @@ const messageOf = (error: ErrorObject): string => {
   }
 }
 
-const problemOf = (error: ErrorObject): SchemaProblem => ({
+const problemOf = (error: ErrorObject, root: unknown): SchemaProblem => ({
   path: pathOf(error),
-  message: messageOf(error),
+  message: messageOf(error, root),
   keyword: error.keyword,
 })
 
 const depthOf = (error: ErrorObject): number => error.instancePath.split('/').length
 
 /** The deepest comes first: of failed alternatives, the one that matched furthest is the one that was meant. */
-const problemsOf = (errors: readonly ErrorObject[]): readonly SchemaProblem[] => {
+const problemsOf = (errors: readonly ErrorObject[], root: unknown): readonly SchemaProblem[] => {
   const leaves = errors.filter((error) => !composites.has(error.keyword))
-  return (leaves.length > 0 ? leaves : errors).toSorted((a, b) => depthOf(b) - depthOf(a)).map(problemOf)
+  return (leaves.length > 0 ? leaves : errors)
+    .toSorted((a, b) => depthOf(b) - depthOf(a))
+    .map((error) => problemOf(error, root))
 }
 
 export const readSchema = (schemaId: string): JsonObject =>
@@ -132,7 +156,7 @@ export const getValidator = (schemaId: string, { allErrors = false }: Validation
   let validate: ValidateFunction | null = null
   const validator: Validator = (value) => {
     validate ??= compile(schemaId, compilers[kind])
-    return validate(value) ? noProblems : problemsOf(validate.errors ?? [])
+    return validate(value) ? noProblems : problemsOf(validate.errors ?? [], validate.schema)
   }
   validators[kind].set(schemaId, validator)
   return validator

@@ -36,6 +36,7 @@ t.test('workspaces, keys, aliases, routers and imported prices through the comma
   })
   const before = JSON.parse((await gateway('workspace', 'show', 'demo', '--json')).out).balance
   await gateway('credit', 'demo', '2500', '--reference', 'invoice 7')
+  t.match(await gateway('credit', 'demo', '-250', '--reference', 'r'), { code: 2, err: /gateway adjust/ })
   const adjust = (amount: string, ...words: readonly string[]) => gateway('adjust', 'demo', amount, ...words, '--json')
   const typo = ['--reason', 'correction', '--reference', 'ticket-1', '--of', 'credit:invoice 7', '--note', 'a typo']
   t.match(await adjust('-2500.01', ...typo), { code: 1, err: /at most -2500 USD/ })
@@ -54,6 +55,7 @@ t.test('workspaces, keys, aliases, routers and imported prices through the comma
   t.match(await adjust('0', '--reason', 'correction', '--reference', 'ticket-3'), { code: 2, err: /must not be zero/ })
   t.match(await adjust('1.', '--reason', 'refund', '--reference', 'ticket-3'), { code: 2, err: /<usd>|amount/ })
   t.match(await adjust('1', '--reference', 'ticket-3'), { code: 2, err: /--reason/ })
+  t.match(await adjust('1', '--reason', 'goodwill', '--reference', ''), { code: 2, err: /reference must not be empty/ })
   await until(async () => {
     const [newest] = await asks('workspaces/demo/adjustments')
     return newest?.['id'] === 'operator:ticket-2' && newest['of'] === 'credit:invoice 7'

@@ -28,5 +28,16 @@ t.test('the length of a text is counted in characters, as the errors report', as
   for (const model of ['x'.repeat(256), '😀'.repeat(256)]) t.same(problemsOf(model), [])
   for (const model of ['x'.repeat(257), '😀'.repeat(257)])
     t.match(problemsOf(model), [{ path: 'model', message: 'must NOT have more than 256 characters' }])
-  t.match(problemsOf(''), [{ path: 'model', message: 'must NOT have fewer than 1 characters' }])
+  t.match(problemsOf(''), [{ path: 'model', message: 'must not be empty' }])
+})
+
+t.test('an amount that is no decimal number in quotes is reported as that', async (t) => {
+  const validate = getValidator('config.json', { allErrors: true })
+  for (const approval_above of [100, '100,00', '-1']) {
+    const [problem] = validate({ adjustments: { approval_above } }).filter(({ path }) => path.startsWith('adjustments'))
+    t.match(problem, {
+      path: 'adjustments.approval_above',
+      message: 'must be a decimal number in quotes, zero or more, such as "250.00"',
+    })
+  }
 })

@@ -1,6 +1,6 @@
 import type { AdjustmentPosted, AdjustmentProposed } from '../../events/types.ts'
-import { formatUsd, parseUsd } from '../money.ts'
-import { adjustmentKey, findReversal, namesCredit, type WalletFact } from './evolve.ts'
+import { formatUsd, maxOf, parseUsd } from '../money.ts'
+import { adjustmentKey, correctedPicos, findReversal, namesCredit, type WalletFact } from './evolve.ts'
 import { isOpen } from './proposals.ts'
 import type { WalletDraft } from './wallet.ts'
 
@@ -22,6 +22,8 @@ export interface AdjustCommand {
   readonly reference: string
   /** A request or task, an adjustment, or `credit:` and the reference of a credit. Absent: nothing in particular. */
   readonly corrects?: string | undefined
+  /** Of the request or task that it corrects. */
+  readonly chargedPicos?: bigint | undefined
   readonly note: string
   readonly by?: string | undefined
   readonly nowMs: number
@@ -32,6 +34,8 @@ export interface AdjustCommand {
 export interface EndProposalCommand {
   readonly type: 'ApproveAdjustment' | 'RejectAdjustment'
   readonly adjustmentId: string
+  /** Of the request or task that an approved one corrects. */
+  readonly chargedPicos?: bigint | undefined
   readonly by?: string | undefined
   readonly nowMs: number
 }
@@ -41,6 +45,7 @@ export type AdjustmentRefusal =
   | { readonly reason: 'credit_unknown' }
   /** `leftPicos` is what may still be reversed, with the sign of the reversal. */
   | { readonly reason: 'reversal_exceeds'; readonly leftPicos: bigint }
+  | { readonly reason: 'charge_exceeded'; readonly leftPicos: bigint }
   | { readonly reason: 'proposal_differs'; readonly proposedPicos: bigint }
   | { readonly reason: 'proposal_unknown' | 'proposal_rejected' | 'proposal_expired' | 'proposal_approved' }
   | { readonly reason: 'proposal_own'; readonly by: string }
@@ -55,15 +60,26 @@ const unnamed = 'unknown'
 const exceeds = (amountPicos: bigint, leftPicos: bigint): boolean =>
   leftPicos < 0n ? amountPicos > 0n || amountPicos < leftPicos : amountPicos < 0n || amountPicos > leftPicos
 
-/** A credit or an adjustment is reversed at most whole, in one reversal or in many. */
-const findRefusal = (
-  corrects: string | undefined,
-  amountPicos: bigint,
+type Correction = Pick<AdjustCommand, 'amountPicos' | 'reason' | 'corrects' | 'chargedPicos'>
+
+/** A refund or a correction of a charge gives back at most what is left of it; what goes beyond is goodwill. */
+const findExcess = (
+  { amountPicos, reason, chargedPicos = 0n }: Correction,
+  chargeId: string,
   wallet: WalletDraft,
 ): AdjustmentRefusal | null => {
+  const leftPicos = maxOf(0n, chargedPicos - correctedPicos(wallet, chargeId))
+  const isBound = reason === 'refund' || reason === 'correction'
+  return isBound && amountPicos > leftPicos ? { reason: 'charge_exceeded', leftPicos } : null
+}
+
+/** A credit or an adjustment is reversed at most whole, in one reversal or in many. */
+const findRefusal = (correction: Correction, wallet: WalletDraft): AdjustmentRefusal | null => {
+  const { corrects, amountPicos } = correction
   if (corrects === undefined) return null
   const reversal = findReversal(wallet, corrects)
-  if (reversal === null) return namesCredit(corrects) ? { reason: 'credit_unknown' } : null
+  if (reversal === null)
+    return namesCredit(corrects) ? { reason: 'credit_unknown' } : findExcess(correction, corrects, wallet)
   const leftPicos = -reversal.amountPicos - reversal.reversedPicos
   return exceeds(amountPicos, leftPicos) ? { reason: 'reversal_exceeds', leftPicos } : null
 }
@@ -90,7 +106,7 @@ const adjust = (command: AdjustCommand, wallet: WalletDraft): AdjustmentDecision
   const adjustmentId = `${operatorPrefix}${reference}`
   const earlier = findEarlier(command, adjustmentId, wallet)
   if (earlier !== null) return earlier
-  const refused = findRefusal(corrects, amountPicos, wallet)
+  const refused = findRefusal(command, wallet)
   if (refused !== null) return { refused }
   const named = corrects === undefined ? {} : { corrects }
   const amount = formatUsd(amountPicos)
@@ -103,7 +119,7 @@ const adjust = (command: AdjustCommand, wallet: WalletDraft): AdjustmentDecision
 
 /** Adds nothing where it ended so before. The adjustment is its proposer's; its event's actor is who approved it. */
 const endProposal = (command: EndProposalCommand, wallet: WalletDraft): AdjustmentDecision => {
-  const { type, adjustmentId, by = unnamed, nowMs } = command
+  const { type, adjustmentId, chargedPicos, by = unnamed, nowMs } = command
   const approves = type === 'ApproveAdjustment'
   const { workspaceId } = wallet
   if (wallet.references.has(adjustmentKey(adjustmentId)))
@@ -115,7 +131,7 @@ const endProposal = (command: EndProposalCommand, wallet: WalletDraft): Adjustme
   if (!approves) return { facts: [{ type: 'AdjustmentRejected', data: { adjustmentId, workspaceId, by } }] }
   if (!isOpen(proposal, nowMs)) return { refused: { reason: 'proposal_expired' } }
   if (proposed.by === by) return { refused: { reason: 'proposal_own', by } }
-  const refused = findRefusal(proposed.corrects, parseUsd(proposed.amount), wallet)
+  const refused = findRefusal({ ...proposed, amountPicos: parseUsd(proposed.amount), chargedPicos }, wallet)
   if (refused !== null) return { refused }
   return {
     facts: [

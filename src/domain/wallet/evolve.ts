@@ -174,10 +174,19 @@ export const findReversal = (
   return { key, amountPicos, reversedPicos: references.get(key) ?? 0n }
 }
 
+const correctedKey = (chargeId: string): string => `corrected:${chargeId}`
+
+/** What corrections of a request or a task have given back, without corrections of these. */
+export const correctedPicos = ({ references }: Pick<WalletDraft, 'references'>, chargeId: string): bigint =>
+  references.get(correctedKey(chargeId)) ?? 0n
+
 /** What is taken back of a credit that expires cannot lapse as well. */
 const reverse = (wallet: WalletDraft, corrects: string, amountPicos: bigint): void => {
   const reversal = findReversal(wallet, corrects)
-  if (reversal === null) return
+  if (reversal === null) {
+    wallet.references.set(correctedKey(corrects), correctedPicos(wallet, corrects) + amountPicos)
+    return
+  }
   wallet.references.set(reversal.key, reversal.reversedPicos + amountPicos)
   if (!namesCredit(corrects) || amountPicos > 0n) return
   wallet.grants = expireGrant(wallet.grants, corrects.slice(creditKey('').length), -amountPicos).grants

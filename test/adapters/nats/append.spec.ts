@@ -70,7 +70,7 @@ t.test('an append that is at fault is rejected, and the others are stored', asyn
   const reasons = results.map((result) => (result.status === 'rejected' ? result.reason.message : 'stored'))
   t.match(reasons, [
     'stored',
-    /^AdjustmentPosted does not follow its schema: amount must match pattern/,
+    /^AdjustmentPosted does not follow its schema: amount must be a decimal number/,
     /513 events .* does not fit into one frame/,
     'an append without facts',
     /512 events and \d+ bytes does not fit into one frame/,

@@ -153,7 +153,7 @@ t.test('what cannot be read ends the follower', async (t) => {
     ],
     SCHEMA: [
       encodeFrame({ writer: 'w', counter: 1 }, [JSON.stringify({ ...event, data: { ...event.data, amount: 1 } })]),
-      /does not follow events\/AdjustmentPosted.v1.json: amount must be string/,
+      /does not follow events\/AdjustmentPosted.v1.json: amount must be a decimal number/,
     ],
     VERSION: [
       encodeFrame({ writer: 'w', counter: 1 }, [

@@ -443,7 +443,10 @@ t.test('credits: once for each reference, which may be the header', async (t) =>
 })
 
 t.test('adjustments: once for each reference, on the side of their reason, of what exists', async (t) => {
-  const traced = { workspaceId, sequences: [1], isWhole: true, movements: [], seals: new Map() }
+  const moved = { sequence: 1, eventIndex: 0, line: 0, heldPicos: 0n, balanceAfterPicos: 0n, heldAfterPicos: 0n }
+  const posted = { ...moved, reference: 'req-1', time: new Date(0), eventTime: new Date(0) }
+  const movements = (['charge', 'excess'] as const).map((kind) => ({ ...posted, kind, amountPicos: -parseUsd('1') }))
+  const traced = { workspaceId, sequences: [1], isWhole: true, movements, seals: new Map() }
   const findTrace = async (id: string) => ({ sequence: 9, value: id === 'req-1' ? traced : undefined })
   const { edge, ask, said } = await start(t, { readModels: { findTrace } })
   const path = `workspaces/${workspaceId}/adjustments`
@@ -464,6 +467,7 @@ t.test('adjustments: once for each reference, on the side of their reason, of wh
   })
   for (const [wrong, param, code = 'invalid_value'] of [
     [{ ...refund, reference: 'x', of: 'req-2' }, 'of'],
+    [{ ...refund, reference: 'x', amount: '0.51' }, 'amount'],
     [{ ...refund, reference: 'x', amount: '-1.5' }, 'amount'],
     [{ ...refund, reference: 'x', amount: '0' }, 'amount'],
     [{ ...refund, reference: 'x', reason: 'chargeback' }, 'amount'],
@@ -472,6 +476,18 @@ t.test('adjustments: once for each reference, on the side of their reason, of wh
     [refund, 'reference', 'missing_required_parameter'],
   ] as const)
     t.match(await ask('POST', path, wrong), refused(400, code, param), JSON.stringify(wrong))
+  for (const [wrong, message] of [
+    [{ amount: '0.51' }, /of the charge of req-1, at most 0.5 USD is left to give back; more than that is goodwill/],
+    [{ amount: 250 }, /a decimal number in quotes, such as "250.00"/],
+    [{ amount: '250,00' }, /a decimal number in quotes, such as "250.00"/],
+    [{ of: 'ticket-1' }, /no request, task or adjustment with the id ticket-1; it has operator:ticket-1/],
+    [{ of: 'invoice 7' }, /; it has credit:invoice 7/],
+    [{ reference: '' }, /must not be empty/],
+  ] as const)
+    t.match(await ask('POST', path, { ...refund, reference: 'x', ...wrong }), { body: { error: { message } } })
+  t.match(await ask('POST', `workspaces/${workspaceId}/credits`, { amount: '-250', reference: 'x' }), {
+    body: { error: { message: /a decimal number in quotes, zero or more/ } },
+  })
   t.match(await ask('POST', 'workspaces/nobody/adjustments', body), refused(404, 'not_found'))
   t.match(only(said(), 'AdjustmentPosted'), [
     { actor: 'admin:ana', data: { amount: '-2250', corrects: 'credit:invoice 7', by: 'admin:ana' } },

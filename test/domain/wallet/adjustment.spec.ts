@@ -64,6 +64,25 @@ t.test('an adjustment is reversed by another, at most whole', async (t) => {
   t.equal(balance(wallet), '10')
 })
 
+t.test('refunds and corrections of a charge together never exceed it', async (t) => {
+  const wallet = given(credited('10', 'invoice-1'))
+  const of = { corrects: 'request-1', chargedPicos: parseUsd('0.0004') }
+  const refund = { ...of, reason: 'refund' } as const
+  t.same(adjust(wallet, '5', 'ticket-1', refund), { reason: 'charge_exceeded', leftPicos: parseUsd('0.0004') })
+  t.match(adjust(wallet, '0.0003', 'ticket-1', refund), [{ amount: '0.0003' }])
+  t.same(adjust(wallet, '0.0003', 'ticket-1', refund), [], 'posted once')
+  t.same(adjust(wallet, '0.0002', 'ticket-2', of), { reason: 'charge_exceeded', leftPicos: parseUsd('0.0001') })
+  const proposed = { by: 'admin:ana', proposedUntilMs: 1_000 }
+  t.match(adjust(wallet, '0.0001', 'ticket-2', { ...of, ...proposed }), [{ amount: '0.0001' }])
+  t.match(adjust(wallet, '-0.0001', 'ticket-3', of), [{ amount: '-0.0001' }], 'more is charged')
+  t.match(adjust(wallet, '0.0002', 'ticket-4', of), [{ amount: '0.0002' }])
+  const approval = { type: 'ApproveAdjustment', adjustmentId: 'operator:ticket-2', by: 'admin:bob', nowMs: 0 } as const
+  t.same(decideWallet({ ...approval, chargedPicos: of.chargedPicos }, wallet), {
+    refused: { reason: 'charge_exceeded', leftPicos: 0n },
+  })
+  t.match(adjust(wallet, '1', 'ticket-5', { ...of, reason: 'goodwill' }), [{ amount: '1' }])
+})
+
 t.test('the same reference posts once, and another amount under it is refused', async (t) => {
   const wallet = given(credited('10', 'invoice-1'))
   adjust(wallet, '-4', 'ticket-1')
