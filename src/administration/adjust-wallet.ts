@@ -33,7 +33,8 @@ export const requireAmount = ({ amountPicos, reason }: Pick<Adjustment, 'amountP
 }
 
 /**
- * Of a request or a task, which the tables know. A credit and an adjustment are known to the wallet, which decides on them.
+ * Of a request or a task, which the tables know, after reversals of its corrections: what was refunded and taken back can be
+ * refunded again. A credit and an adjustment are known to the wallet, which decides on them.
  * Throws `invalid_value` for what is none of them.
  */
 const findChargedPicos = async (
@@ -46,9 +47,10 @@ const findChargedPicos = async (
   if (namesCredit(corrects) || findReversal(wallet, corrects) !== null) return undefined
   const { value: trace } = await fromTables(readModels.findTrace(corrects))
   if (trace?.workspaceId === workspaceId)
-    return trace.movements
-      .filter(({ kind }) => kind === 'charge' || kind === 'excess')
-      .reduce((sum, { amountPicos }) => sum - amountPicos, 0n)
+    return trace.movements.reduce((sum, { kind, reference, amountPicos }) => {
+      if (kind === 'adjustment') return sum - (findReversal(wallet, reference)?.reversedPicos ?? 0n)
+      return kind === 'charge' || kind === 'excess' ? sum - amountPicos : sum
+    }, 0n)
   const meant = [`${operatorPrefix}${corrects}`, creditKey(corrects)].find((id) => findReversal(wallet, id) !== null)
   const hint = meant === undefined ? '' : `; it has ${meant}`
   throw invalidValue('of', `${workspaceId} has no request, task or adjustment with the id ${corrects}${hint}`)

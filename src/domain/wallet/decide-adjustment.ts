@@ -22,7 +22,7 @@ export interface AdjustCommand {
   readonly reference: string
   /** A request or task, an adjustment, or `credit:` and the reference of a credit. Absent: nothing in particular. */
   readonly corrects?: string | undefined
-  /** Of the request or task that it corrects. */
+  /** Of the request or task that it corrects, after reversals of its corrections. */
   readonly chargedPicos?: bigint | undefined
   readonly note: string
   readonly by?: string | undefined

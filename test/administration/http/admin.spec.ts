@@ -445,7 +445,9 @@ t.test('credits: once for each reference, which may be the header', async (t) =>
 t.test('adjustments: once for each reference, on the side of their reason, of what exists', async (t) => {
   const moved = { sequence: 1, eventIndex: 0, line: 0, heldPicos: 0n, balanceAfterPicos: 0n, heldAfterPicos: 0n }
   const posted = { ...moved, reference: 'req-1', time: new Date(0), eventTime: new Date(0) }
-  const movements = (['charge', 'excess'] as const).map((kind) => ({ ...posted, kind, amountPicos: -parseUsd('1') }))
+  const charged = (['charge', 'excess'] as const).map((kind) => ({ ...posted, kind, amountPicos: -parseUsd('1') }))
+  const refunded = { ...posted, kind: 'adjustment' as const, reference: 'operator:ticket-2', amountPicos: 0n }
+  const movements = [...charged, refunded]
   const traced = { workspaceId, sequences: [1], isWhole: true, movements, seals: new Map() }
   const findTrace = async (id: string) => ({ sequence: 9, value: id === 'req-1' ? traced : undefined })
   const { edge, ask, said } = await start(t, { readModels: { findTrace } })
@@ -485,12 +487,18 @@ t.test('adjustments: once for each reference, on the side of their reason, of wh
     [{ reference: '' }, /must not be empty/],
   ] as const)
     t.match(await ask('POST', path, { ...refund, reference: 'x', ...wrong }), { body: { error: { message } } })
+  const reversal = { amount: '-1.5', reason: 'correction', reference: 'reversed', of: 'operator:ticket-2' }
+  t.match(await ask('POST', path, reversal), { status: 201 })
+  t.match(await ask('POST', path, { ...refund, amount: '2.01', reference: 'again' }), refused(400, 'invalid_value'))
+  t.match(await ask('POST', path, { ...refund, amount: '1.5', reference: 'again' }), { status: 201 }, 'it is reversed')
   t.match(await ask('POST', `workspaces/${workspaceId}/credits`, { amount: '-250', reference: 'x' }), {
     body: { error: { message: /a decimal number in quotes, zero or more/ } },
   })
   t.match(await ask('POST', 'workspaces/nobody/adjustments', body), refused(404, 'not_found'))
   t.match(only(said(), 'AdjustmentPosted'), [
     { actor: 'admin:ana', data: { amount: '-2250', corrects: 'credit:invoice 7', by: 'admin:ana' } },
+    { data: { amount: '1.5', corrects: 'req-1', reason: 'refund' } },
+    { data: { amount: '-1.5', corrects: 'operator:ticket-2' } },
     { data: { amount: '1.5', corrects: 'req-1', reason: 'refund' } },
   ])
   t.equal(edge.tail.ledger.wallets.get(workspaceId)?.adjustmentsPicos, -parseUsd('2248.5'))
