@@ -144,7 +144,7 @@ page: node_modules/.installed ## The long form of the dashboard's test: DASHBOAR
 
 .PHONY: pictures
 pictures: node_modules/.installed ## What each view of the dashboard looks like, into docs/pictures/, with the checks of every view
-	DASHBOARD_PICTURES=docs/pictures tap -t 600 test/dashboard/views.spec.ts $(ARGS)
+	DASHBOARD_PICTURES=docs/pictures tap -t 600 test/dashboard/views.spec.ts test/dashboard/readme-pictures.spec.ts $(ARGS)
 
 oracle: node_modules/.installed ## Charge usages as LiteLLM's calculator and genai-prices do, fetched from PyPI: ORACLE_USAGES (40000), ORACLE_SEED (1)
 	node test/oracle/main.ts
