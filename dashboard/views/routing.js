@@ -169,7 +169,7 @@ const deploymentsSection = (session, signal) => {
     h(
       'p',
       { class: 'muted small' },
-      'Calls in the present hour and the one before it, of all processes. Ejected: for so long not called by the process that serves this page.',
+      'Without vendors of videos. Calls in the present hour and the one before it, of all processes. Ejected: for so long not called by the process that serves this page.',
     ),
     body,
   )

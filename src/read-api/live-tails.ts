@@ -24,6 +24,14 @@ interface LoggedEvent {
 /** Hashes and signed texts are of no use to a reader. */
 const leftOut: ReadonlySet<string> = new Set(['workspaceId', 'sha256', 'leaves', 'root', 'note'])
 
+/** Of the operator: figures of alerts may be of all workspaces together, and ids of alerts have their thresholds. */
+const operatorTypes: ReadonlySet<Event['type']> = new Set([
+  'AlertRuleSet',
+  'AlertRuleRemoved',
+  'AlertRaised',
+  'AlertDelivered',
+])
+
 const shortened = (value: string | number | boolean): string | number | boolean =>
   typeof value === 'string' ? value.slice(0, readLimits.tailTextCharactersMax).toWellFormed() : value
 
@@ -111,6 +119,7 @@ class LiveTail {
     for (const event of events) {
       const { workspaceId, isAdmin } = this.#wanted
       if (workspaceId !== null && event.workspace !== workspaceId) continue
+      if (!isAdmin && operatorTypes.has(event.type)) continue
       if (this.#isFull) this.#missed += 1
       else this.#write(isAdmin ? sseEvent('event', event, `${event.sequence}-${event.index}`) : customerEvent(event))
     }

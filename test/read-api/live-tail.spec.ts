@@ -93,6 +93,32 @@ t.test('who administers is told to administrators alone', async (t) => {
   administered.leave()
 })
 
+t.test("alerts, which may have a figure of all workspaces, are the administrators' alone", async (t) => {
+  const edge = await startEdge(t, { admins })
+  const mine = await follow(ownTail(edge), secret)
+  const administered = await follow(`${edge.url}/admin/v1/workspaces/${workspaceId}/ledger/tail`, token)
+  const rule = {
+    workspaceId,
+    rule: 'invoices',
+    measure: 'unreconciled',
+    threshold: '10',
+    destinations: ['ops'],
+  } as const
+  const alertId = `${workspaceId}:invoices:2026-11-27:10`
+  await edge.log.postToWallet(workspaceId, [
+    { type: 'AlertRuleSet', data: rule },
+    { type: 'AlertRaised', data: { ...rule, alertId, figure: '1234.5', period: '2026-11-27' } },
+    { type: 'AlertDelivered', data: { workspaceId, rule: 'invoices', alertId, destination: 'ops' } },
+    { type: 'AlertRuleRemoved', data: { workspaceId, rule: 'invoices' } },
+    credited('later'),
+  ])
+  await until(() => mine.text.includes('later') && administered.text.includes('later'))
+  t.match(administered.text, /"type":"AlertRaised".*"figure":"1234\.5"/)
+  t.notMatch(mine.text, 'Alert')
+  mine.leave()
+  administered.leave()
+})
+
 t.test('a key that is revoked meanwhile is told nothing more', async (t) => {
   const edge = await startEdge(t)
   const tail = await follow(ownTail(edge), secret)

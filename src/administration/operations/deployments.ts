@@ -14,10 +14,11 @@ interface Named {
 
 const placeOf = ({ provider, deployment }: Named): string => `${provider}/${deployment ?? ''}`
 
+/** Without vendors of videos alone, whose calls are not counted. */
 const configured = ({ catalog }: OperationContext): readonly Named[] =>
-  [...catalog().providers].flatMap(([provider, { deployments = [null] }]) =>
-    deployments.map((deployment) => ({ provider, deployment })),
-  )
+  [...catalog().providers]
+    .filter(([, { surfaces }]) => surfaces?.every((surface) => surface === 'video') !== true)
+    .flatMap(([provider, { deployments = [null] }]) => deployments.map((deployment) => ({ provider, deployment })))
 
 const stateOf = ({ calls, failed, ejections }: Omit<DeploymentResponse, 'state'>): DeploymentResponse['state'] => {
   if (ejections !== null && ejections.length > 0) return 'ejected'

@@ -12,7 +12,7 @@ import {
 import { type Candidate, modelNotFound } from '../../domain/routing/plan.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { Usage } from '../../events/types.ts'
-import type { Deployment, Provider } from '../../providers/dialect/provider.ts'
+import type { Deployment, Provider, Providers } from '../../providers/dialect/provider.ts'
 import { findMaker, makerOf } from '../../providers/dialect/provider-mark.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { FairRate } from '../../runtime/fair-rate.ts'
@@ -111,21 +111,18 @@ export class Deployments {
     this.#logChange(deployment, model, before, after)
   }
 
-  /** Those that wait for their time or a probe. */
-  ejections(): readonly Ejection[] {
-    return [...this.#health.values()].flatMap(({ health: { ejected }, deployment: { name, provider }, model }) =>
-      ejected === null
-        ? []
-        : [
-            {
-              provider: provider.name,
-              deployment: name,
-              model,
-              reason: ejected.reason,
-              until: new Date(ejected.untilMs),
-            },
-          ],
-    )
+  /** Those that wait for their time, of deployments as they are now. */
+  ejections(providers: Providers): readonly Ejection[] {
+    const nowMs = this.#parts.clock()
+    return [...this.#health.values()].flatMap((seen) => {
+      const { health, deployment, model } = seen
+      const { name, provider } = deployment
+      const current = providers.get(provider.name)?.deployments?.find((each) => each.name === name)
+      const ejected = current === undefined || isOfFormerKey(seen, current) ? null : health.ejected
+      if (ejected === null || ejected.untilMs <= nowMs) return []
+      const { reason, untilMs } = ejected
+      return [{ provider: provider.name, deployment: name, model, reason, until: new Date(untilMs) }]
+    })
   }
 
   /** What an answer took, once it has ended. */

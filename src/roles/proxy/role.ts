@@ -64,7 +64,7 @@ const start = async ({ calls, drainMs = sharedLimits.stopMs, ...parts }: ProxyPa
     clearTimeout(loading)
     return drain(serving, inFlight, drainMs, endMs)
   }
-  return { checks: () => ({ calls: serving.check }), ejections: () => deployments.ejections(), stop }
+  return { checks: () => ({ calls: serving.check }), ejections: () => deployments.ejections(parts.providers), stop }
 }
 
 export const proxy = defineRole({

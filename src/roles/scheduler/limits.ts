@@ -18,6 +18,7 @@ export const schedulerLimits = {
   witnessTriesMax: 3, // A witness names its size once; another scheduler may be faster once.
   alertTickMs: 5_000,
   alertSendMs: 10_000, // Of one try.
+  mailsAtOnceMax: 8, // Connections to the mail server, half of them for one address.
   alertRetryMs: 10_000, // After the first, doubled with each further one,
   alertRetryMaxMs: 300_000, // up to this.
   alertTakeoverMs: 30_000, // Before a scheduler sends what another one has raised: that may be sending it.

@@ -3,6 +3,7 @@ import type { measureRules } from '../../domain/wallet/alerts.ts'
 import { faultCode } from '../../errors/gateway-error.ts'
 import { type HttpClient, HttpFault } from '../../providers/http.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { Semaphore } from '../../runtime/semaphore.ts'
 import { webhookHeaders } from '../../runtime/webhooks.ts'
 import { schedulerLimits } from './limits.ts'
 
@@ -33,8 +34,8 @@ interface AlertDestination {
   readonly smtp?: MailServer
 }
 
-/** Resolves when the server has accepted it. */
-export type SendMail = (server: MailServer, mail: Mail, timeoutMs: number) => Promise<void>
+/** Resolves when the server has accepted it; the signal ends the connection. */
+export type SendMail = (server: MailServer, mail: Mail, signal: AbortSignal) => Promise<void>
 
 interface SenderParts {
   readonly destinations: () => ReadonlyMap<string, AlertDestination>
@@ -93,14 +94,20 @@ const mailOf = (alert: RaisedAlert, to: string, { from }: MailServer): Mail => (
   text: `${textOf(alert)}\n\nAlert ${alert.alertId}, raised at ${alert.raisedAt}.\n`,
 })
 
+const untilLate = (signal: AbortSignal): AbortSignal =>
+  AbortSignal.any([signal, AbortSignal.timeout(schedulerLimits.alertSendMs)])
+
+const connections = new Semaphore(schedulerLimits.mailsAtOnceMax)
+
 const sendByMail = async (
   { sendMail }: SenderParts,
   { to, smtp }: AlertDestination,
   alert: RaisedAlert,
+  signal: AbortSignal,
 ): Promise<string | null> => {
   if (to === undefined || smtp === undefined) return 'it is not configured'
   try {
-    await sendMail(smtp, mailOf(alert, to, smtp), schedulerLimits.alertSendMs)
+    await connections.run(to, () => sendMail(smtp, mailOf(alert, to, smtp), untilLate(signal)))
     return null
   } catch (fault) {
     return String(faultCode(fault) ?? 'it cannot be sent')
@@ -116,13 +123,13 @@ export const sendAlert = async (
 ): Promise<string | null> => {
   const destination = parts.destinations().get(name)
   if (destination === undefined) return 'it is not configured'
-  if (destination.type === 'email') return sendByMail(parts, destination, alert)
+  if (destination.type === 'email') return sendByMail(parts, destination, alert, signal)
   try {
     const response = await parts.http.request({
       url: destination.url ?? '',
       method: 'POST',
       ...contentOf(destination, alert, parts.clock()),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(schedulerLimits.alertSendMs)]),
+      signal: untilLate(signal),
       firstByteTimeoutMs: schedulerLimits.alertSendMs,
     })
     response.discard()

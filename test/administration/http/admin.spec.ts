@@ -876,6 +876,7 @@ t.test('how providers and their deployments are', async (t) => {
       providers: new Map<string, CatalogProvider>([
         ['azure', { models: {}, deployments: ['eu', 'us', 'asia'] }],
         ['openai', { models: {} }],
+        ['kling', { models: {}, surfaces: ['video'] }],
       ]),
     },
     readModels: {

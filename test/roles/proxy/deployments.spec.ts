@@ -341,19 +341,23 @@ t.test('prompt caches stay as warm with three deployments as with one', async (t
   t.ok(ofThree >= 0.95 * ofOne, `${ofThree} of ${ofOne} cached tokens`)
 })
 
-t.test('what is ejected is listed until it has answered', (t) => {
+t.test('what is ejected is listed until its time is over, or its key was replaced', (t) => {
   let nowMs = 0
   const deployments = new Deployments({ clock: () => nowMs, logger: recordingLogger([]), observer: noObserver })
-  const provider = { name: 'openai' } as Provider
-  const [east, west] = ['east', 'west'].map((name) => ({ name, weight: 1, provider })) as [Deployment, Deployment]
+  const named = (name: string): Deployment => ({ name, weight: 1, provider: { name: 'openai' } as Provider })
+  const [east, west, north] = [named('east'), named('west'), named('north')]
+  const list = (...current: readonly Deployment[]) =>
+    deployments.ejections(new Map([['openai', { ...east.provider, deployments: current }]]))
   deployments.note(east, 'openai/a', { type: 'failed', reason: 'limited', retryAfterMs: 7_000 })
   deployments.note(west, 'openai/a', { type: 'failed', reason: 'failed', retryAfterMs: null })
+  deployments.note(north, 'openai/a', { type: 'failed', reason: 'account', retryAfterMs: null })
   const ejection = { provider: 'openai', deployment: 'east', model: 'openai/a', reason: 'limited' }
-  t.same(deployments.ejections(), [{ ...ejection, until: new Date(7_000) }])
+  const refused = { ...ejection, deployment: 'north', reason: 'account' }
+  const ofEast = { ...ejection, until: new Date(7_000) }
+  t.same(list(east, west, north), [ofEast, { ...refused, until: new Date(60_000) }])
+  t.same(list(named('east'), named('west'), named('north')), [ofEast], 'a limit is of the deployment, with any key')
+  t.same(list(west, north), [{ ...refused, until: new Date(60_000) }], 'it is not configured any more')
   nowMs = 7_000
-  t.equal(deployments.ejections().length, 1, 'it waits for a probe')
-  deployments.note(east, 'openai/a', { type: 'called' })
-  deployments.note(east, 'openai/a', { type: 'answered' })
-  t.same(deployments.ejections(), [])
+  t.same(list(east, west), [], 'a call may probe it')
   t.end()
 })

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import t, { type Test } from 'tap'
@@ -269,4 +269,41 @@ t.test('a password is sent over TLS alone, by STARTTLS or from the start', async
   await spend('r-1', '2')
   await until(() => codes().includes('alert.delivery_failed'))
   t.same(server.received, [])
+})
+
+t.test('a mail server that never ends an answer keeps few connections, no longer than a try may take', async (t) => {
+  let [accepted, open] = [0, 0]
+  const server = createServer((socket) => {
+    accepted += 1
+    open += 1
+    socket.write('220 ready\r\n')
+    const going = setInterval(() => socket.write('250-wait\r\n'), 5)
+    socket
+      .on('error', () => undefined)
+      .on('close', () => {
+        clearInterval(going)
+        open -= 1
+      })
+    socket.resume()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const url = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const mail = { to: 'ops@example.com', messageId: '<1@example.com>', subject: 'a', text: 'a' }
+  await t.rejects(sendMail({ url, from: 'gateway@example.com' }, mail, AbortSignal.timeout(100)), { code: 'EABORT' })
+  await until(() => accepted === 1 && open === 0)
+
+  const atOnce = schedulerLimits.mailsAtOnceMax / 2
+  const { log, spend, open: openScheduler, events } = await start(t, mailTo(url))
+  const rules = Array.from({ length: 2 * atOnce }, (_, at) => ({
+    type: 'AlertRuleSet' as const,
+    data: { workspaceId, rule: `day-${at}`, measure: 'spend_day' as const, threshold: '1', destinations: ['post'] },
+  }))
+  await log.postToWallet(workspaceId, rules)
+  const { stop } = await openScheduler()
+  await spend('r-1', '2')
+  await until(() => events('AlertRaised').length === rules.length && open === atOnce)
+  await stop()
+  await until(() => open === 0)
+  t.equal(accepted, 1 + atOnce, 'the others waited, and were not tried once it stopped')
 })
