@@ -12,7 +12,7 @@ export const download = (parts, type, name) => {
 }
 
 /**
- * A button that saves every page of a list as CSV, every digit as it is in the ledger, and what it says of its work. Nothing is saved
+ * A button that saves every page of a list as CSV, every digit as it is in the ledger, and how far it is. Nothing is saved
  * where the view is left.
  *
  * @template Row

@@ -32,7 +32,7 @@ export const money = (text) => {
   return `${sign === '' ? '' : minus}${grouped(whole)}.${fraction.padEnd(decimalsShown, '0')}`
 }
 
-/** The same, filled up with blanks as wide as digits, so that a column's decimal points stand below each other.
+/** The same, filled up with blanks as wide as digits, so that a column's decimal points are below each other.
  *
  * @param {string} text
  * @param {number} decimals
@@ -68,7 +68,7 @@ export const compareAmounts = (one, other) => {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
 }
 
-/** Of a rate, which nobody needs to the last digit: two decimals, or two digits where it is below a cent; the rest is cut off.
+/** Of a rate, which no one needs to the last digit: two decimals, or two digits where it is below a cent; the rest is cut off.
  *
  * @param {string} text
  */
@@ -93,7 +93,7 @@ export const count = (value) => (value === null ? '' : grouped(String(value)))
 
 /**
  * @param {string} iso
- * @param {{ locale?: string, timeZone?: string }} [where] the viewer's own where nothing is said
+ * @param {{ locale?: string, timeZone?: string }} [where] the viewer's own where it is absent
  */
 export const localTime = (iso, where) => (where === undefined ? ownTime : timeFormat(where)).format(new Date(iso))
 

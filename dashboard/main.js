@@ -32,7 +32,7 @@ const ofAll = [home, workspaces, prices, routing, plans, months, alerts, audit, 
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
 
-/** What the address says after its `#`: never anything that is secret. */
+/** What the address has after its `#`: never anything that is secret. */
 const placeIn = () => {
   const [path = ''] = location.hash.replace(/^#\/?/, '').split('?')
   const parts = path.split('/').map(decodePart)
@@ -59,16 +59,16 @@ const nextTheme = () => {
 
 const themeSwitch = () => {
   const button = h('button', { type: 'button', class: 'quiet' })
-  const tell = () => {
+  const showNext = () => {
     button.textContent = nextTheme() === 'dark' ? 'Dark' : 'Light'
     button.setAttribute('aria-label', `Show in ${nextTheme()} colours`)
   }
   button.addEventListener('click', () => {
     document.documentElement.dataset['theme'] = nextTheme()
-    tell()
+    showNext()
     document.dispatchEvent(new Event('themechange'))
   })
-  tell()
+  showNext()
   return button
 }
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () =>
@@ -78,7 +78,7 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () =>
 /** @type {string | null} */
 let identityProvider = null
 
-/** @param {unknown} [reason] why somebody must sign in again */
+/** @param {unknown} [reason] why a new sign-in is required */
 const showSignIn = (reason) => {
   document.title = 'Sign in · Model Gateway'
   const secret = h('input', {
@@ -301,7 +301,7 @@ const workspaceChooser = (session) => {
       if (![...control.options].some(({ value }) => value === id)) control.append(h('option', { value: id }, name))
     control.value = chosen
   }
-  // The view of the workspaces tells what is wrong.
+  // The view of the workspaces shows what is wrong.
   void fill().catch(() => undefined)
   return {
     element: h('div', { class: 'chooser' }, control),

@@ -202,7 +202,7 @@ const showLoading = (root) => {
 }
 
 /**
- * Reads, then shows; tells what went wrong and offers to try again.
+ * Reads, then shows; reports what went wrong and offers to try again.
  *
  * @template Answer
  * @param {HTMLElement} root

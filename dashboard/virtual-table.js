@@ -23,7 +23,7 @@ const liveRows = 500
  * }} Options `live`: new rows appear at the top while it is on and the top is in sight
  */
 
-/** Stands for the rows above or below those in the document.
+/** In place of the rows above or below those in the document.
  *
  * @param {HTMLTableCellElement} cell
  */
@@ -93,7 +93,7 @@ class VirtualTable {
       none.hidden = this.#rows.length > 0
       await pause(liveMs, signal)
       if (!isOn() || this.#isReading || this.#scroller.scrollTop > 0 || document.hidden) continue
-      // The next refresh is soon; what the filters ask for says itself what is wrong.
+      // The next refresh is soon; a read for other filters shows itself what is wrong.
       const page = await read(undefined).catch(() => null)
       if (page === null || signal.aborted) continue
       const [first] = this.#rows
@@ -142,11 +142,11 @@ class VirtualTable {
       this.#decimals,
     )
     this.#shown = { first: -1, last: -1 }
-    this.#tell()
+    this.#showCount()
     this.#drawSoon()
   }
 
-  #tell() {
+  #showCount() {
     const { length } = this.#rows
     const isWhole = this.#cursor === null
     this.#status.textContent = `${count(length)} ${length === 1 ? 'row' : 'rows'}${isWhole ? '' : ', more as you scroll'}`
@@ -162,7 +162,7 @@ class VirtualTable {
       if (!signal.aborted) this.#take(page)
       this.#isReading = false
     } catch (fault) {
-      // Not again before somebody asks for it.
+      // Not again before it is asked for.
       if (!signal.aborted)
         replace(
           this.#status,

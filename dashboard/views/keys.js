@@ -23,7 +23,7 @@ import { utcDay } from './overview.js'
  * @property {ReadonlyMap<string, string>} month
  */
 
-/** Limits as a button: of the workspace, or of a key. @param {StandingLimits} standing @param {string} label @param {string} title @param {ViewContext} context @param {() => void} done */
+/** Limits as a button: of the workspace, or of a key. @param {StandingLimits} inForce @param {string} label @param {string} title @param {ViewContext} context @param {() => void} done */
 const limitsButton = ({ key, limits }, label, title, { session, scope }, done) =>
   operationButton(session, {
     operation: `PUT /admin/v1/workspaces/{id}${key === null ? '' : '/keys/{key}'}/limits`,
@@ -48,13 +48,13 @@ const showKey =
     again()
   }
 
-/** @param {Key} key @param {StandingLimits} standing @param {ViewContext} context @param {() => void} again */
-const keyButtons = ({ id, name, prefix }, standing, context, again) => {
+/** @param {Key} key @param {StandingLimits} inForce @param {ViewContext} context @param {() => void} again */
+const keyButtons = ({ id, name, prefix }, inForce, context, again) => {
   const common = { ids: { id }, permission: /** @type {const} */ ('configure') }
   return h(
     'span',
     { class: 'buttons' },
-    limitsButton(standing, 'Limits', `Limits of ${name}`, context, again),
+    limitsButton(inForce, 'Limits', `Limits of ${name}`, context, again),
     operationButton(context.session, {
       ...common,
       operation: 'POST /admin/v1/keys/{id}/rotate',
@@ -142,11 +142,11 @@ export const keys = {
     const read = async () => {
       const id = encodeURIComponent(scope ?? '')
       const found = /** @type {Key[]} */ (await readList(session, '/admin/v1/keys', signal, { workspace: scope ?? '' }))
-      const standing = /** @type {StandingLimits[]} */ (
+      const inForce = /** @type {StandingLimits[]} */ (
         await readList(session, `/admin/v1/workspaces/${id}/limits`, signal)
       )
       const day = utcDay(0)
-      const limits = new Map(standing.map((each) => [each.key, each]))
+      const limits = new Map(inForce.map((each) => [each.key, each]))
       return {
         found,
         known: { limits, today: await spentSince(day), month: await spentSince(`${day.slice(0, 7)}-01`) },

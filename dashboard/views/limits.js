@@ -41,7 +41,7 @@ export const limitsText = (limits, sources = {}) => {
 
 const spanNames = /** @type {const} */ ({ day: 'UTC day', month: 'UTC month', total: 'ever' })
 
-/** Spend limits of one holder, each with what was spent under it. @param {StandingLimits} standing @param {ReadonlyMap<string, string>} names */
+/** Spend limits of one holder, each with what was spent under it. @param {StandingLimits} inForce @param {ReadonlyMap<string, string>} names */
 const spendRows = ({ key, tag, end_user, limits: { spend = {} }, spent }, names) =>
   spans.flatMap((span) => {
     const limit = spend[span]
@@ -55,16 +55,16 @@ export const limitsUse = ({ session, scope, signal, hrefTo }) => {
   const root = h('div')
   const read = async () => {
     const path = `/admin/v1/workspaces/${encodeURIComponent(scope ?? '')}/limits`
-    const [standing, keys] = await Promise.all([
+    const [inForce, keys] = await Promise.all([
       readList(session, path, signal),
       readAll((cursor) => session.ledger(scope, '/keys', { cursor }, signal)),
     ])
-    return { standing: /** @type {StandingLimits[]} */ (standing), keys: /** @type {Key[]} */ (keys) }
+    return { inForce: /** @type {StandingLimits[]} */ (inForce), keys: /** @type {Key[]} */ (keys) }
   }
-  void load(root, signal, read, ({ standing, keys }) => {
+  void load(root, signal, read, ({ inForce, keys }) => {
     const names = new Map(keys.map(({ id, name }) => [id, name]))
-    const own = standing.find(({ key, tag, end_user }) => (key ?? tag ?? end_user ?? null) === null)
-    const rows = standing.flatMap((each) => spendRows(each, names))
+    const own = inForce.find(({ key, tag, end_user }) => (key ?? tag ?? end_user ?? null) === null)
+    const rows = inForce.flatMap((each) => spendRows(each, names))
     return [
       section(
         h('h2', {}, 'Limits'),

@@ -106,7 +106,7 @@ export const firstUse = ({ session, scope, signal, hrefTo }) => {
           h('a', { href: hrefTo('playground') }, 'playground'),
           ' or from elsewhere:',
         ),
-        snippetList(snippetsOf('chat', 'openai/gpt-5-mini', 'Say hello.')),
+        snippetList(snippetsOf('chat', 'openai/gpt-5-mini', 'Write a greeting.')),
         status,
       ),
     )
@@ -148,7 +148,7 @@ export const playground = {
           snippetsOf(
             /** @type {Surface} */ (surface.value),
             model.value || 'openai/gpt-5-mini',
-            prompt.value || 'Say hello.',
+            prompt.value || 'Write a greeting.',
           ),
         ),
       )

@@ -76,7 +76,7 @@ export const surfaceSelect = () =>
 export const filterInput = (placeholder = '') =>
   h('input', { type: 'text', placeholder, autocomplete: 'off', spellcheck: 'false' })
 
-/** The controls, and what they say. */
+/** The controls, and what they are set to. */
 const filtersOf = () => {
   const span = select(spans, '30')
   const model = select([['', 'All models']])

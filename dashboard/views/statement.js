@@ -73,7 +73,7 @@ const rangeName = (from, to) => {
 /** The days that the read API takes. */
 const dayField = () => h('input', { type: 'date', min: '1970-01-01', max: '9999-12-30' })
 
-/** What is asked for, and the controls that say it. */
+/** What is asked for, and the controls that set it. */
 const filtersOf = () => {
   const from = dayField()
   const to = dayField()

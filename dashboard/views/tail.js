@@ -56,7 +56,7 @@ class LiveList {
   #context
   #isPaused = false
   #isDue = false
-  #sinceTold = 0
+  #sinceAnnounced = 0
   #missed = 0
   /** @type {LoggedEvent[]} */
   #waiting = []
@@ -73,12 +73,12 @@ class LiveList {
   }
 
   /** @param {string} name @param {string} data */
-  hear(name, data) {
+  receive(name, data) {
     const received = JSON.parse(data)
     if (name === 'position') this.status.textContent = 'Live. Waiting for the next event.'
     if (name === 'missed') this.#missed += received.events
     if (name !== 'event') return
-    this.#sinceTold += 1
+    this.#sinceAnnounced += 1
     this.#waiting.push(received)
     if (this.#waiting.length > 2 * linesMax) this.#waiting = this.#waiting.slice(-linesMax)
     this.#drawSoon()
@@ -100,11 +100,11 @@ class LiveList {
   }
 
   #announce() {
-    if (this.#isPaused || (this.#sinceTold === 0 && this.#missed === 0)) return
-    const events = `${count(this.#sinceTold)} ${this.#sinceTold === 1 ? 'event' : 'events'}`
+    if (this.#isPaused || (this.#sinceAnnounced === 0 && this.#missed === 0)) return
+    const events = `${count(this.#sinceAnnounced)} ${this.#sinceAnnounced === 1 ? 'event' : 'events'}`
     const more = this.#missed === 0 ? '' : ` ${count(this.#missed)} came too fast to be shown.`
     this.status.textContent = `Live. ${events} in the last ${announceMs / 1_000} s.${more}`
-    this.#sinceTold = 0
+    this.#sinceAnnounced = 0
     this.#missed = 0
   }
 
@@ -126,7 +126,7 @@ class LiveList {
 const read = async ({ session, scope, signal }, lines, onOpen) => {
   const response = await session.stream(scope, '/tail', signal)
   onOpen()
-  const take = eventReader((name, data) => lines.hear(name, data))
+  const take = eventReader((name, data) => lines.receive(name, data))
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   for (let piece = await reader?.read(); piece !== undefined && !piece.done; piece = await reader?.read())
     take(piece.value)
@@ -140,7 +140,7 @@ export const tail = {
   show: (context) => {
     const { root, signal } = context
     const lines = new LiveList(context)
-    const trouble = h('div')
+    const faultPanel = h('div')
     root.append(
       heading('Live tail', lines.toggle),
       h(
@@ -149,19 +149,19 @@ export const tail = {
         `What is written to the log from now on; the last ${linesMax} lines are kept here.`,
       ),
       lines.status,
-      trouble,
+      faultPanel,
       lines.list,
     )
     const follow = async () => {
       while (!signal.aborted) {
         try {
-          await read(context, lines, () => replace(trouble))
+          await read(context, lines, () => replace(faultPanel))
           lines.status.textContent = 'The connection ended; connecting again.'
         } catch (fault) {
           if (signal.aborted) return
           lines.status.textContent = 'Not connected; trying again.'
           const received = fault instanceof ApiError ? fault : new ApiError(0, 'The connection broke.')
-          replace(trouble, errorPanel(received, null))
+          replace(faultPanel, errorPanel(received, null))
         }
         await pause(againMs, signal)
       }

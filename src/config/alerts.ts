@@ -43,13 +43,17 @@ const isInstalled = (packageName: string): boolean => {
 
 const problemsOfMail = ({ destinations = {}, smtp }: Alerts, hasMailer: () => boolean): readonly ConfigProblem[] => {
   const name = Object.keys(destinations).find((each) => destinations[each]?.type === 'email')
-  const { username, password } = URL.parse(smtp?.url ?? '') ?? {}
+  const { username, password, pathname = '', search } = URL.parse(smtp?.url ?? '') ?? {}
   return [
     ...(smtp !== undefined && !hasProtocol(smtp.url, /^smtps?:$/)
       ? [{ path: 'alerts.smtp.url', message: 'is no smtp or smtps address' }]
       : []),
     ...(username || password
       ? [{ path: 'alerts.smtp.url', message: 'has a user or password, which are members of their own' }]
+      : []),
+    // Options of the mailer in a query would take the place of ours.
+    ...(hasProtocol(smtp?.url, /^smtps?:$/) && (search || !['', '/'].includes(pathname))
+      ? [{ path: 'alerts.smtp.url', message: 'has a path or query: only host and port belong there' }]
       : []),
     ...(name !== undefined && smtp === undefined
       ? [{ path: 'alerts.smtp', message: `is required by the destination ${name}` }]

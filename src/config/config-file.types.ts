@@ -103,7 +103,7 @@ export interface ConfigFile {
   readonly providers?: {
     readonly [k: string]: {
       /**
-       * How the provider speaks.
+       * The format of its API.
        */
       readonly dialect: 'openai' | 'anthropic' | 'google' | 'azure' | 'vertex' | 'bedrock' | 'vv-video'
       /**
@@ -593,7 +593,7 @@ export interface ConfigFile {
     readonly port?: number | 'off'
   }
   /**
-   * What invoices on closed months say. Absent: none can be issued.
+   * What invoices on closed months show. Absent: none can be issued.
    */
   readonly invoices?: {
     /**

@@ -315,7 +315,7 @@ export interface CheckpointSealed {
    */
   readonly from: number
   /**
-   * The hashes of the leaves `from` to `size`, 32 bytes each, base64: they tell which frame was changed.
+   * The hashes of the leaves `from` to `size`, 32 bytes each, base64: they show which frame was changed.
    */
   readonly leaves: string
   /**
@@ -810,7 +810,7 @@ export interface LimitsSet {
    */
   readonly workspaceId: string
   /**
-   * A key that took another's place has its limits: they stand under the first of them.
+   * A key that took another's place has its limits: they are recorded under the first of them.
    */
   readonly keyId?: string
   /**

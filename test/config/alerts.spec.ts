@@ -43,6 +43,11 @@ t.test('mail needs a server, and the package that sends it', async (t) => {
   t.same(problemsOf({ destinations, smtp: { ...smtp, url: 'mail.example:587' } }), [
     'alerts.smtp.url is no smtp or smtps address',
   ])
+  t.same(problemsOf({ destinations, smtp: { ...smtp, url: 'smtps://mail.example:465/' } }), [])
+  for (const rest of ['?requireTLS=false', '/?tls.rejectUnauthorized=false', '/a'])
+    t.same(problemsOf({ destinations, smtp: { ...smtp, url: `smtp://mail.example:587${rest}` } }), [
+      'alerts.smtp.url has a path or query: only host and port belong there',
+    ])
   t.same(problemsOf({ destinations, smtp }, false), [
     'alerts.destinations.post mail needs the package nodemailer, which is not installed: npm install nodemailer',
   ])

@@ -18,8 +18,9 @@ import { readSources } from './sources.ts'
 const bounds: StructureBounds = JSON.parse(readFileSync(new URL('bounds.json', import.meta.url), 'utf8'))
 const program = readSources('src/**/*.ts')
 const sandbox = readSources('sandbox/**/*.ts')
+const dashboard = readSources('dashboard/**/*.js')
 const problems = [
-  ...findWordProblems([...program, ...sandbox], bounds),
+  ...findWordProblems([...program, ...sandbox, ...dashboard], bounds),
   ...[program, sandbox].flatMap((sources) => [
     ...findNameProblems(sources, bounds),
     ...findFolderProblems(sources, bounds),

@@ -1,8 +1,22 @@
 import t from 'tap'
-import { findDocumentationProblems, findPageProblems } from './documentation.ts'
+import { manifests } from '../../src/roles/manifests.ts'
+import { documentationInOrder, findDocumentationProblems, findPageProblems } from './documentation.ts'
 import { isShownAsPrinted } from './shown-output.ts'
 
 t.test('the documentation has no problem', async (t) => t.same(findDocumentationProblems(), []))
+
+t.test('the events of each role are those of its manifest', (t) => {
+  const listed = (path: string, role: string) => {
+    const page = documentationInOrder().find((each) => each.path === path)
+    const [, events = ''] = new RegExp(`^\\| ${role} \\|.*\\|(.*)\\|$`, 'm').exec(page?.text ?? '') ?? []
+    return [...new Set([...events.matchAll(/`([A-Z]\w+)`/g)].map(([, name = '']) => name))].toSorted()
+  }
+  for (const [role, events] of Object.entries(manifests)) {
+    t.same(listed('docs/architecture.md', role), [...events].toSorted(), role)
+    if (role !== 'edge') t.same(listed('README.md', role), [...events].toSorted(), `${role} in the README`)
+  }
+  t.end()
+})
 
 t.test('a link, an anchor and a path that lead nowhere are found', async (t) => {
   const pages = [

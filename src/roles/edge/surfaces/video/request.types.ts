@@ -1,7 +1,7 @@
 // Generated from schemas/ by `make generate`. Do not edit.
 
 /**
- * POST /v1/video/generations and POST /v1/videos. Members of native-video-request.v1.json may stand in metadata, or, where that has them not, beside it.
+ * POST /v1/video/generations and POST /v1/videos. Members of native-video-request.v1.json may be in metadata, or, where that has them not, beside it.
  */
 export interface VideoGenerationRequest {
   /**
