@@ -100,10 +100,10 @@ t.test("alerts, which may have a figure of all workspaces, are the administrator
   const rule = {
     workspaceId,
     rule: 'invoices',
-    measure: 'unreconciled',
+    measure: 'unreconciled' as const,
     threshold: '10',
     destinations: ['ops'],
-  } as const
+  }
   const alertId = `${workspaceId}:invoices:2026-11-27:10`
   await edge.log.postToWallet(workspaceId, [
     { type: 'AlertRuleSet', data: rule },
