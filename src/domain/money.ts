@@ -13,9 +13,9 @@ export const parseUsd = (text: string): bigint => {
   return sign === '-' ? -picos : picos
 }
 
-/** 2_500_000_000_000n → '2.5': the shortest exact decimal. */
 export const withoutSign = (picos: bigint): bigint => (picos < 0n ? -picos : picos)
 
+/** 2_500_000_000_000n → '2.5': the shortest exact decimal. */
 export const formatUsd = (picos: bigint): string => {
   const digits = withoutSign(picos)
     .toString()

@@ -165,7 +165,7 @@ export interface AlertRaised {
    */
   readonly workspaceId: string
   /**
-   * The same for every process that finds it: of its workspace, rule, period and threshold.
+   * The same for every process that finds it: of its workspace, rule, period and threshold, and of unreconciled invoices the frame of the last one.
    */
   readonly alertId: string
   /**
@@ -641,7 +641,7 @@ export interface InvoiceTag {
 }
 
 /**
- * A provider's invoice was compared with the ledger. It moves no money. It takes the place of what was recorded before of the same provider and days.
+ * A provider's invoice was compared with the ledger. It moves no money. It takes the place of what was recorded before of the same provider and of days that are all among these.
  */
 export interface InvoiceReconciled {
   /**
@@ -661,7 +661,7 @@ export interface InvoiceReconciled {
    */
   readonly timezone: string
   /**
-   * SHA-256 of the files of the invoice, one after the other, in hexadecimal digits.
+   * SHA-256 of the files that were compared, one after the other, in hexadecimal digits.
    */
   readonly digest: string
   /**
@@ -970,7 +970,7 @@ export interface PeriodClosed {
      */
     readonly opening: string
     /**
-     * USD.
+     * USD, after corrections of payments, such as chargebacks.
      */
     readonly credits: string
     /**
@@ -978,7 +978,7 @@ export interface PeriodClosed {
      */
     readonly charges: string
     /**
-     * USD; above zero gave money back.
+     * USD, without those of payments; below zero gave money back.
      */
     readonly corrections: string
     /**

@@ -1,5 +1,5 @@
 import type { Event, EventOf } from '../../events/envelope.ts'
-import type { LimitsSet } from '../../events/types.ts'
+import type { InvoiceReconciled, LimitsSet } from '../../events/types.ts'
 import { type Accounts, applyToAccounts, initialAccounts, setSubscription } from '../accounts/accounts.ts'
 import { putLimits } from '../accounts/limits.ts'
 import { utcDayOf } from '../instant.ts'
@@ -42,6 +42,13 @@ export interface LateEnd {
   readonly sequence: number
 }
 
+interface ReconciledInvoice extends Pick<InvoiceReconciled, 'provider' | 'from' | 'to'> {
+  readonly unreconciledPicos: bigint
+  /** In UTC, on which it was recorded; and the frame. */
+  readonly day: string
+  readonly sequence: number
+}
+
 /** The state projected from the whole log. Every process that needs it applies the same frames with the same code. */
 export interface Ledger {
   sequence: number
@@ -57,8 +64,8 @@ export interface Ledger {
   readonly lateEnds: Map<string, LateEnd>
   readonly periods: Periods
   readonly invoices: ReturnType<typeof initialInvoices>
-  /** Invoices by provider and days, as they were reconciled last. */
-  readonly reconciled: Map<string, { readonly unreconciledPicos: bigint; readonly day: string }>
+  /** By provider and days; none whose days are all within those of a later one. */
+  readonly reconciled: Map<string, ReconciledInvoice>
   /** Before it nothing is posted any more; empty: no month is closed. */
   closedUntil: string
   /** The checkpoint that covers the most frames, the first of equal ones. Its signature is not verified here. */
@@ -256,10 +263,17 @@ const movePeriod = (ledger: Ledger, event: PeriodFact | EventOf<'InvoiceIssued'>
   return isChanged ? nothing : { ...nothing, isVoid: true }
 }
 
-const noteReconciled = ({ reconciled }: Ledger, { data, time }: EventOf<'InvoiceReconciled'>): Effect => {
-  const { provider, from, to, timezone, unreconciled } = data
-  const unreconciledPicos = parseUsd(unreconciled)
-  reconciled.set([provider, from, to, timezone].join(' '), { unreconciledPicos, day: utcDayOf(time) })
+/** An invoice that grows day by day is recorded with the same differences again. */
+const noteReconciled = (
+  { reconciled }: Ledger,
+  { data, time }: EventOf<'InvoiceReconciled'>,
+  sequence: number,
+): Effect => {
+  const { provider, from, to, unreconciled } = data
+  for (const [id, before] of reconciled)
+    if (before.provider === provider && before.from >= from && before.to <= to) reconciled.delete(id)
+  const invoice = { provider, from, to, unreconciledPicos: parseUsd(unreconciled), day: utcDayOf(time), sequence }
+  reconciled.set([provider, from, to].join(' '), invoice)
   return nothing
 }
 
@@ -339,7 +353,7 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'InvoiceIssued':
       return movePeriod(ledger, event, sequence)
     case 'InvoiceReconciled':
-      return noteReconciled(ledger, event)
+      return noteReconciled(ledger, event, sequence)
     case 'RequestRouted':
     case 'UsageRecorded':
     case 'RequestFailed':

@@ -16,7 +16,10 @@ interface RaisedAlert extends AlertRaised {
   readonly deliveredTo: readonly string[]
 }
 
-type Reconciled = ReadonlyMap<string, { readonly unreconciledPicos: bigint; readonly day: string }>
+type Reconciled = ReadonlyMap<
+  string,
+  { readonly unreconciledPicos: bigint; readonly day: string; readonly sequence: number }
+>
 
 /** Of the requests that a rule counts, in one period. */
 interface RequestCount {
@@ -208,12 +211,13 @@ const figureOf = (wallet: Wallet, rule: WatchedRule, time: string, reconciled: R
 const fallsBelow: ReadonlySet<AlertRuleSet['measure']> = new Set(['balance', 'runway_days'])
 
 /** Null where the threshold is not reached, or the alert is raised already. */
-const dueAlert = (watched: WatchedRule, figure: string, time: string): AlertRaised | null => {
+const dueAlert = (watched: WatchedRule, figure: string, time: string, invoice: number): AlertRaised | null => {
   const { count, alerts, ...rule } = watched
   const over = parseUsd(figure) - parseUsd(rule.threshold)
   if (fallsBelow.has(rule.measure) ? over > 0n : over < 0n) return null
   const period = periodAt(rule, time)
-  const alertId = [rule.workspaceId, rule.rule, period, rule.threshold].join(':')
+  const cause = rule.measure === 'unreconciled' ? [invoice] : []
+  const alertId = [rule.workspaceId, rule.rule, period, rule.threshold, ...cause].join(':')
   return alerts.some((alert) => alert.alertId === alertId) ? null : { ...rule, alertId, figure, period }
 }
 
@@ -224,16 +228,21 @@ interface MeasuredRule {
   readonly due: AlertRaised | null
 }
 
-/** The day on which an invoice was recorded last is the period of what is unreconciled: it changes by nothing else. */
-const lastDayOf = (reconciled: Reconciled): string =>
-  [...reconciled.values()].reduce((last, { day }) => (day > last ? day : last), '')
+/** What is unreconciled changes by nothing else. */
+const lastRecorded = (reconciled: Reconciled): { readonly day: string; readonly sequence: number } =>
+  [...reconciled.values()].reduce((last, each) => (each.sequence > last.sequence ? each : last), {
+    unreconciledPicos: 0n,
+    day: '',
+    sequence: 0,
+  })
 
 export const measureRules = (wallet: Wallet, nowMs: number, reconciled: Reconciled): readonly MeasuredRule[] => {
   const now = new Date(nowMs).toISOString()
+  const last = lastRecorded(reconciled)
   return [...wallet.alertRules.values()].map((rule) => {
-    const time = rule.measure === 'unreconciled' ? lastDayOf(reconciled) : now
+    const time = rule.measure === 'unreconciled' ? last.day : now
     const figure = figureOf(wallet, rule, time, reconciled)
-    return { rule, figure, due: figure === null ? null : dueAlert(rule, figure, time) }
+    return { rule, figure, due: figure === null ? null : dueAlert(rule, figure, time, last.sequence) }
   })
 }
 

@@ -141,7 +141,7 @@ t.test('an alert is raised once in its period and for each threshold, and kept u
   t.same(decideWallet(raise, draftWallet(wallet())), { facts: [] }, 'nothing is raised by a rule that is gone')
 })
 
-t.test('invoices that are unreconciled, once on each day on which one is recorded', async (t) => {
+t.test('invoices that are unreconciled, once after each one that is recorded', async (t) => {
   const { say, at } = start()
   const recorded = (provider: string, unreconciled: string) => invoiceReconciled({ provider, unreconciled })
   const unreconciled = ruleSet('books', { measure: 'unreconciled', threshold: '10' })
@@ -149,11 +149,31 @@ t.test('invoices that are unreconciled, once on each day on which one is recorde
   t.match(at('2026-11-02T09:00:00Z'), { books: { figure: null, due: null } })
   await say('2026-11-02T10:00:00.000Z', recorded('openai', '6.5'), recorded('google', '6'))
   const { due } = at('2026-11-05T00:00:00Z')['books']!
-  t.match(due, { alertId: 'acme:books:2026-11-02:10', figure: '12.5' }, 'one that is recorded soon after hides none')
+  t.match(due, { alertId: 'acme:books:2026-11-02:10:4', figure: '12.5' }, 'one that is recorded soon after hides none')
   await say('2026-11-02T11:00:00.000Z', raised(due))
   t.match(at('2026-12-05T00:00:00Z'), { books: { figure: '12.5', due: null } }, 'time alone raises none')
+  await say('2026-11-02T12:00:00.000Z', recorded('google', '7'))
+  const later = at('2026-11-02T12:00:00Z')['books']?.due
+  t.match(later, { alertId: 'acme:books:2026-11-02:10:6', period: '2026-11-02', figure: '13.5' }, 'on the same day too')
+  await say('2026-11-02T12:00:01.000Z', raised(later))
   await say('2026-11-03T10:00:00.000Z', recorded('google', '4'))
-  t.match(at('2026-11-03T10:00:00Z'), { books: { due: { alertId: 'acme:books:2026-11-03:10', figure: '10.5' } } })
+  t.match(at('2026-11-03T10:00:00Z'), { books: { due: { alertId: 'acme:books:2026-11-03:10:8', figure: '10.5' } } })
   await say('2026-11-04T10:00:00.000Z', recorded('openai', '0'))
   t.match(at('2026-11-04T10:00:00Z'), { books: { figure: '4', due: null } })
+})
+
+t.test('an invoice takes the place of those of its provider whose days are within its own', async (t) => {
+  const { say, at } = start()
+  const recorded = (from: string, to: string, unreconciled: string, timezone = 'UTC') =>
+    invoiceReconciled({ from: `2026-11-${from}`, to: `2026-11-${to}`, timezone, unreconciled })
+  const figure = async (...invoices: readonly Fact[]) => {
+    await say('2026-12-01T10:00:00.000Z', ...invoices)
+    return at('2026-12-01T10:00:00Z')['books']?.figure
+  }
+  await say('2026-11-02T09:00:00.000Z', opened(), ruleSet('books', { measure: 'unreconciled', threshold: '10' }))
+  t.equal(await figure(recorded('01', '07', '2'), recorded('01', '14', '2')), '2', 'a month that grows')
+  t.equal(await figure(recorded('01', '30', '3', 'Asia/Shanghai')), '3', 'in another timezone too')
+  t.equal(await figure(recorded('01', '30', '0')), '0', 'what was mended is gone')
+  t.equal(await figure(recorded('20', '30', '1'), recorded('10', '25', '1')), '2', 'days that overlap in part')
+  t.equal(await figure(invoiceReconciled({ provider: 'google', from: '2026-11-01', to: '2026-11-30' })), '4')
 })
