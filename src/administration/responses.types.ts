@@ -178,13 +178,16 @@ export type DeploymentResponse = {
    * From then on calls are counted, in the tables, of all processes: in the present hour and the one before it.
    */
   readonly since: string
+  /**
+   * Without those that the gateway or its client ended before there was an answer.
+   */
   readonly calls: number
   /**
-   * Of the calls.
+   * Of the calls: a refusal of the request itself is an answer.
    */
   readonly failed: number
   /**
-   * Of streams that it answered: from the request's first call to the first token.
+   * Of streams that it answered where it was the request's only call: from the call to the first token.
    */
   readonly first_token: {
     readonly counted: number

@@ -1,3 +1,4 @@
+import type { Attempt } from '../../events/types.ts'
 import { countFirstToken, firstTokenColumns, firstTokenCounts, hourOf } from '../requests/table.ts'
 import { decimal, freeText, instant, int4, nullable } from '../schema/columns.ts'
 import { GroupedCounts } from '../schema/grouped-counts.ts'
@@ -17,6 +18,7 @@ const callTables = defineTables({
       deployment: freeText(),
       calls: decimal(),
       failed: decimal(),
+      /** Of requests with one call: the time is counted from the first. */
       ...firstTokenCounts,
     },
   },
@@ -43,6 +45,19 @@ const countColumns = ['calls', 'failed', ...firstTokenColumns] as const
 
 type CallGroup = Pick<RowOf<'calls_by_hour'>, 'hour' | 'provider' | 'deployment'>
 
+/** Of attempts without a status: that the gateway ended, or whose call it did not make. */
+const ownReasons: ReadonlySet<string | null> = new Set([
+  ...[null, 'client_gone', 'deadline', 'shutdown'],
+  ...['rate_limited', 'provider_not_configured'],
+])
+
+/** As the proxy judges deployments by their calls. Null: no verdict. */
+const verdictOf = ({ outcome, status, reason }: Attempt): 'answered' | 'failed' | null => {
+  if (outcome === 'passed_over' || (outcome === 'failed' && status === null && ownReasons.has(reason))) return null
+  // The request is at fault.
+  return outcome === 'served' || reason === 'refused' ? 'answered' : 'failed'
+}
+
 export const callsReadModel = defineReadModel({
   name: 'calls',
   version: 1,
@@ -55,11 +70,12 @@ export const callsReadModel = defineReadModel({
         if (closed === null) return
         const { time: at, type, data } = closed.closing
         const firstTokenMs = type === 'UsageRecorded' ? data.firstTokenMs : undefined
-        for (const { provider, deployment = '', outcome, model, status, reason } of data.attempts) {
-          if (outcome === 'passed_over') continue
+        const calls = data.attempts.filter((attempt) => verdictOf(attempt) !== null)
+        for (const attempt of calls) {
+          const { provider, deployment = '', model, status, reason } = attempt
           const called = { provider: storedText(provider), deployment: storedText(deployment) }
-          const isFailed = outcome === 'failed'
-          const counted = isFailed ? { failed: 1 } : countFirstToken(firstTokenMs)
+          const isFailed = verdictOf(attempt) === 'failed'
+          const counted = isFailed ? { failed: 1 } : countFirstToken(calls.length === 1 ? firstTokenMs : undefined)
           hours.add({ hour: hourOf(at), ...called }, { calls: 1, ...counted })
           if (!isFailed) continue
           const failure = { ...called, at, model: storedText(model), status, reason: storedOrNull(reason) }

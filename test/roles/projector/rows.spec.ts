@@ -545,6 +545,34 @@ t.test('calls: by hour, provider and deployment, and the last one that failed', 
   ])
 })
 
+t.test(
+  'calls: neither what the gateway or its client ended nor what the request is at fault for is a failure',
+  async (t) => {
+    const { store, rows } = bound(await newProjected())
+    const log = new MemoryLog()
+    const attempt = { ...failed('').data.attempts[0]!, deployment: 'eu', status: null }
+    const ended = (reason: string | null) => ({ ...attempt, reason })
+    const attempts = [...[null, 'client_gone', 'deadline', 'shutdown'], 'rate_limited', 'provider_not_configured'].map(
+      ended,
+    )
+    await log.append([routed('request-1'), failed('request-1', { attempts })])
+    await project(log, store, 500)
+    t.same(await rows('calls_by_hour', 'hour'), [], 'there is no verdict')
+    const refused = { ...attempt, status: 422, reason: 'refused' }
+    await log.append([routed('request-2'), failed('request-2', { attempts: [refused] })])
+    await project(log, store, 500)
+    t.match(await rows('calls_by_hour', 'hour'), [{ calls: 1, failed: 0 }])
+    t.same(await rows('failed_calls', 'deployment'), [])
+    const limited = { ...attempt, status: 429, reason: 'rate_limited' }
+    const { attempts: served } = used('').data
+    await log.append([routed('request-3'), used('request-3', { firstTokenMs: 125, attempts: [limited, ...served] })])
+    await project(log, store, 500)
+    const counted = [{ calls: 3, failed: 1, first_token_125: 0 }]
+    t.match(await rows('calls_by_hour', 'hour'), counted, 'the time before a second call is not its own')
+    t.match(await rows('failed_calls', 'deployment'), [{ status: 429, reason: 'rate_limited' }])
+  },
+)
+
 t.test('places: what tells of a charge beside its own two events', async (t) => {
   const { store, rows } = bound(await newProjected())
   const log = new MemoryLog()
