@@ -43,6 +43,7 @@ export const allocateCharged = (row: ChargedRow): Allocation => {
 type Found = readonly (readonly [string, Allocation])[]
 
 const selectRequests = async (db: ReadModels, workspaceId: string, ids: readonly string[]): Promise<Found> => {
+  if (ids.length === 0) return []
   const rows = await db
     .selectFrom('requests')
     .innerJoin('usage_entries', (join) =>
@@ -63,6 +64,7 @@ const selectRequests = async (db: ReadModels, workspaceId: string, ids: readonly
 }
 
 const selectTasks = async (db: ReadModels, workspaceId: string, ids: readonly string[]): Promise<Found> => {
+  if (ids.length === 0) return []
   const rows = await db
     .selectFrom('tasks')
     .select(['task_id', 'model', 'key_id', 'surface', 'price_version'])
@@ -89,6 +91,7 @@ const selectDetails = async (
   workspaceId: string,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, Detail | null>> => {
+  if (ids.length === 0) return new Map() // PostgreSQL would read all adjustments of the workspace.
   const rows = await db
     .selectFrom('wallet_entries')
     .innerJoin('admin_changes', (join) =>

@@ -4,9 +4,11 @@ import t from 'tap'
 import { entryRecord } from '../../../src/audit/entry-record.ts'
 import { readStatementFromLog } from '../../../src/audit/statement.ts'
 import { parseUsd } from '../../../src/domain/money.ts'
+import { creditKey } from '../../../src/domain/wallet/evolve.ts'
 import { wrapEvent } from '../../../src/events/envelope.ts'
 import type { Attempt } from '../../../src/events/types.ts'
 import { atCheckpoint } from '../../../src/projections/checkpoint/queries.ts'
+import { findCorrected } from '../../../src/projections/statements/allocations.ts'
 import {
   findSpan,
   positionAfter,
@@ -352,4 +354,27 @@ t.test('a charge has the time of its bill, and never one before the movement abo
   const folded: StatementEntry[] = []
   for await (const entry of fromLog.entries) folded.push(entry)
   t.same(folded.map(entryRecord), value.entries.map(entryRecord))
+})
+
+t.test('what is corrected is looked up only where it can be', async (t) => {
+  await projected.empty()
+  const log = new MemoryLog()
+  await log.append([routed('request-1'), used('request-1')])
+  await log.postToWallet('acme', [adjusted('adjustment-1')])
+  await project(log, projected.store, 500)
+  const queries = async (...ids: readonly string[]): Promise<number> => {
+    let count = 0
+    const counting = db.withPlugin({
+      transformQuery: ({ node }) => {
+        count += 1
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    })
+    await findCorrected(counting, 'acme', new Set(ids))
+    return count
+  }
+  t.equal(await queries('request-1'), 2, 'no adjustment is looked for')
+  t.equal(await queries(creditKey('first')), 0)
+  t.equal(await queries('adjustment-1'), 5, 'itself, then the request that it corrects')
 })
