@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import { formatUsd, parseUsd, withoutSign } from '../domain/money.ts'
 import { type PriceBook, priceAt } from '../domain/pricing/price-book.ts'
@@ -116,22 +115,6 @@ const postShown = async (
 const harmlessPicos = ({ totals: { classes } }: Reconciliation): bigint =>
   [...harmlessClasses].reduce((sum, name) => sum + (classes.get(name)?.amountPicos ?? 0n), 0n)
 
-const digestOf = async (files: readonly InvoiceFile[]): Promise<string> => {
-  const hash = createHash('sha256')
-  for (const { open } of files) for await (const bytes of open()) hash.update(bytes)
-  return hash.digest('hex')
-}
-
-const recordOutcome = async (
-  { log }: Pick<ReconcileContext, 'log'>,
-  outcome: Omit<InvoiceReconciled, 'digest'>,
-  files: readonly InvoiceFile[],
-  actor: string,
-): Promise<number> => {
-  const data: InvoiceReconciled = { ...outcome, digest: await digestOf(files) }
-  return (await log.append([{ type: 'InvoiceReconciled', data, actor }])).sequence
-}
-
 export const runReconcile = async (
   { repository, log, tail, catalog, nowMs, assertLogged }: ReconcileContext,
   options: ReconcileOptions,
@@ -149,8 +132,9 @@ export const runReconcile = async (
     if (options.post === 'ask' && outcome === 'not_posted' && toPost.length <= cliLimits.correctionsAskedMax)
       toPost.push(correction)
   })
+  const invoice = new Invoice(files, format, { provider, dayOf: createDayFormatter(timezone), roundingPicos })
   const result = await reconcileInvoice({
-    invoice: new Invoice(files, format, { provider, dayOf: createDayFormatter(timezone), roundingPicos }),
+    invoice,
     repository,
     names: createModelNames({ provider, catalog, prices, modelAliases: options.modelAliases }),
     unitPrice: unitPriceOf(prices, options, nowMs),
@@ -174,8 +158,9 @@ export const runReconcile = async (
   shown.end()
   printSummary({ invoice: reported, reconciliation: result, sequence, corrected: corrected.differences }, options)
   const left = (): number => countHarmful(result.totals) - corrected.differences
-  const outcome = () => ({
-    ...{ provider, ...result.period, sequence, differences: left() },
+  const { digest } = invoice
+  const outcome = (): InvoiceReconciled => ({
+    ...{ provider, ...result.period, sequence, digest, differences: left() },
     invoiced: formatUsd(result.totals.invoicedPicos),
     charged: formatUsd(result.totals.ledgerPicos),
     explained: formatUsd(harmlessPicos(result) + corrected.debitPicos),
@@ -185,6 +170,6 @@ export const runReconcile = async (
     left,
     toPost,
     post: () => postShown({ log, tail, assertLogged }, toPost, options, corrected),
-    record: (actor) => recordOutcome({ log }, outcome(), files, actor),
+    record: async (actor) => (await log.append([{ type: 'InvoiceReconciled', data: outcome(), actor }])).sequence,
   }
 }

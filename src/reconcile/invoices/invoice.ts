@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { anthropicCost, anthropicUsage } from './anthropic.ts'
 import { type DayFormatter, isInstant } from './days.ts'
 import { vvDeductions } from './deductions.ts'
@@ -75,6 +76,7 @@ export class Invoice {
   readonly #open: OpenReader
   readonly #options: FormatOptions
   readonly #differing = new Set<number>()
+  readonly #hash = createHash('sha256')
   #layout: InvoiceLayout | null = null
 
   constructor(files: readonly InvoiceFile[], format: FormatName, options: FormatOptions) {
@@ -85,6 +87,11 @@ export class Invoice {
 
   get layout(): InvoiceLayout | null {
     return this.#layout
+  }
+
+  /** SHA-256 of the bytes whose rows were read, of all files one after the other. */
+  get digest(): string {
+    return this.#hash.copy().digest('hex')
   }
 
   async *rows(): AsyncGenerator<readonly RowOrFault[]> {
@@ -102,7 +109,7 @@ export class Invoice {
 
   async *#rowsOf(file: InvoiceFile, place: number): AsyncGenerator<InvoiceChunk> {
     try {
-      const texts = decodeText(file.open())
+      const texts = decodeText(this.#hashed(file))
       const head = await readHead(texts)
       if (head === null) return yield { rows: [{ file: place, row: 0, problem: 'is empty' }], reader: null }
       const reader = this.#open(place, isJsonText(head), this.#options)
@@ -110,6 +117,13 @@ export class Invoice {
     } catch (fault) {
       if (!(fault instanceof NotTextFault)) throw fault
       yield { rows: [{ file: place, row: 0, problem: fault.message }], reader: null }
+    }
+  }
+
+  async *#hashed(file: InvoiceFile): AsyncGenerator<Uint8Array> {
+    for await (const bytes of file.open()) {
+      this.#hash.update(bytes)
+      yield bytes
     }
   }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import t from 'tap'
 import { formatUsd } from '../../../src/domain/money.ts'
 import { readCsv } from '../../../src/reconcile/invoices/csv.ts'
@@ -11,6 +12,7 @@ interface ReadInvoice {
   readonly rows: readonly InvoiceRow[]
   /** `<row>: <problem>`. */
   readonly faults: readonly string[]
+  readonly digest: string
 }
 
 type InvoiceTexts = string | readonly (string | Buffer)[]
@@ -35,7 +37,7 @@ const read = async (format: FormatName, texts: InvoiceTexts, timezone = 'UTC'): 
       if (isRowFault(row)) faults.push(`${row.row}: ${row.problem}`)
       else rows.push(row)
     }
-  return { rows, faults }
+  return { rows, faults, digest: invoice.digest }
 }
 
 /** `<row> <day> <model> <item>=<quantity> <USD>`. */
@@ -564,4 +566,12 @@ t.test('bad rows are all told, with their numbers', async (t) => {
       '5: has neither external_task_id nor task_id',
     ],
   )
+})
+
+t.test('the digest is of the bytes that were read as rows', async (t) => {
+  const csv = Buffer.from('\uFEFFprovider,model,time,request_id,amount\nopenai,m,2026-03-01T00:00:00Z,r-1,1\n\n')
+  const json = Buffer.from(`\n{"object":"page","data":[${' '.repeat(300)}],"has_more":false}\n \n`)
+  const sha256 = (...parts: readonly Buffer[]) => createHash('sha256').update(Buffer.concat(parts)).digest('hex')
+  t.match(await read('csv', [csv, csv]), { faults: [], digest: sha256(csv, csv) })
+  t.match(await read('openai-usage', [json]), { faults: [], digest: sha256(json) })
 })
