@@ -1,3 +1,4 @@
+import { parseInstant } from '../domain/instant.ts'
 import { canRead, type HttpMiddleware } from '../http/context.ts'
 import { httpLimits } from '../http/limits.ts'
 import { pageBody, textsCursor } from '../http/page.ts'
@@ -9,21 +10,27 @@ import type { LedgerRefusalsResponse } from './responses.types.ts'
 
 const cursor = textsCursor('refusals')
 
+const codeParameter = parameters.matchingParameter(/^[a-z0-9_]{1,64}$/, 'an error code, such as rate_limit_exceeded')
+
 export const refusalsParameters = {
   from: parameters.instantParameter,
   to: parameters.rangeEndParameter,
   key: parameters.keyParameter,
-  code: parameters.matchingParameter(/^[a-z0-9_]{1,64}$/, 'an error code, such as rate_limit_exceeded'),
+  code: codeParameter,
   cursor: cursor.parameter,
   limit: parameters.limitParameter,
 }
+
+const isId = (text: string): boolean => text === '' || parameters.keyParameter.read(text) !== undefined
 
 /** The minute, the ids and the code of the last row. Throws `invalid_value`. */
 const placeOf = (texts: readonly string[] | undefined) => {
   if (texts === undefined) return undefined
   const [minute = '', workspaceId = '', keyId = '', code = '', ...others] = texts
-  if (Number.isNaN(Date.parse(minute)) || others.length > 0) throw invalidParameter('cursor', cursor.form)
-  return { minute: new Date(minute), workspaceId, keyId, code }
+  const at = parseInstant(minute)
+  const isOfRow = isId(workspaceId) && isId(keyId) && codeParameter.read(code) !== undefined && others.length === 0
+  if (at === null || !isOfRow) throw invalidParameter('cursor', cursor.form)
+  return { minute: at, workspaceId, keyId, code }
 }
 
 export const showRefusals =

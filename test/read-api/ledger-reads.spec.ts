@@ -234,8 +234,21 @@ t.test('refusals before routing, newest first: a key has its own, an administrat
     [beta, later, none, added],
   )
   t.equal(pages.at(-1).next_cursor, null)
-  const cursor = Buffer.from('["refusals","soon","","",""]').toString('base64url')
-  t.equal((await get(`${own}/refusals?cursor=${cursor}`)).status, 400)
+  t.same((await read('/admin/v1/ledger/refusals?key=key-1', token)).data, [later, added])
+  const minute = '2026-11-27T20:45:00.000Z'
+  for (const forged of [
+    ['soon', '', '', 'x'],
+    ['+200000-01-01T00:00:00Z', '', '', 'x'],
+    ...[
+      [minute, '\u0000', '', 'x'],
+      [minute, '', '\u0000', 'x'],
+      [minute, '', '', '\u0000'],
+      [minute, '', '', 'x', ''],
+    ],
+  ]) {
+    const cursor = Buffer.from(JSON.stringify(['refusals', ...forged])).toString('base64url')
+    t.equal((await get(`${own}/refusals?cursor=${cursor}`)).status, 400, forged.join())
+  }
 })
 
 t.test('a proof holds with the public key alone', async (t) => {

@@ -36,6 +36,11 @@ export const selectRefusals = async (
   if (from !== undefined) query = query.where('minute', '>=', from)
   if (to !== undefined) query = query.where('minute', '<', to)
   if (key !== undefined) query = query.where('key_id', '=', key)
+  if (key !== undefined && workspaceId === null) {
+    // The index begins with the workspace.
+    const owner = db.selectFrom('keys').select('workspace_id').where('key_id', '=', key)
+    query = query.where('workspace_id', '=', owner)
+  }
   if (code !== undefined) query = query.where('code', '=', code)
   if (after !== undefined)
     query = query.where(
