@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { parseMonth, utcDayAt } from '../domain/instant.ts'
+import { findClosing } from '../domain/ledger/periods.ts'
 import { formatUsd } from '../domain/money.ts'
+import { selectPeriods } from '../projections/admin-changes/queries.ts'
 import { parsePicos } from '../projections/schema/columns.ts'
 import { restoredText } from '../projections/schema/stored-text.ts'
 import type { ReadModels } from '../projections/schema/tables.ts'
@@ -26,6 +28,8 @@ interface Transaction {
   readonly payee: string
   readonly from: string
   readonly to: string
+  /** Of adjustments; else empty. */
+  readonly reason: string
   picos: bigint
 }
 
@@ -67,7 +71,7 @@ class TransactionSums {
   readonly #sums = new Map<string, Transaction>()
 
   add({ picos, ...transaction }: Transaction): void {
-    const name = [transaction.day, transaction.from, transaction.to].join(' ')
+    const name = [transaction.day, transaction.from, transaction.to, transaction.reason].join(' ')
     const known = this.#sums.get(name)
     if (known === undefined) this.#sums.set(name, { ...transaction, picos })
     else known.picos += picos
@@ -79,21 +83,28 @@ class TransactionSums {
 }
 
 /** No text needs quoting: ids and names of accounts have letters, digits, colons and hyphens. */
-const headOf = (format: JournalFormat, day: string, payee: string, text: string): string =>
-  format === 'hledger' ? `${day} * ${payee} | ${text}\n` : `${day} * "${payee}" "${text}"\n`
+const headOf = (format: JournalFormat, day: string, payee: string, text: string, reason = ''): string =>
+  format === 'hledger'
+    ? `${day} * ${payee} | ${text}${reason === '' ? '' : `  ; reason:${reason}`}\n`
+    : `${day} * "${payee}" "${text}"\n${reason === '' ? '' : `  reason: "${reason}"\n`}`
 
 const posting = (account: string, picos: bigint): string => `  ${account}  ${formatUsd(picos)} USD\n`
 
 const withoutGroup = (account: string): string => account.slice(account.indexOf(':') + 1)
 
-const formatTransaction = (format: JournalFormat, { day, payee, from, to, picos }: Transaction, text: string) =>
-  `${headOf(format, day, payee, text)}${posting(from, picos)}${posting(to, -picos)}\n`
+const formatTransaction = (format: JournalFormat, { day, payee, from, to, reason, picos }: Transaction, text: string) =>
+  `${headOf(format, day, payee, text, reason)}${posting(from, picos)}${posting(to, -picos)}\n`
 
-const formatClosing = (format: JournalFormat, workspaceId: string, closingPicos: bigint, end: Date): string => {
+const formatClosing = (
+  format: JournalFormat,
+  workspaceId: string,
+  closingPicos: bigint,
+  { end, text }: { readonly end: Date; readonly text: string },
+): string => {
   const account = walletAccount(workspaceId)
   const amount = formatUsd(-closingPicos)
   if (format === 'beancount') return `${utcDayAt(end.getTime())} balance ${account}  ${amount} ~ 0 USD\n\n`
-  const head = headOf(format, utcDayAt(end.getTime() - 1), workspaceId, 'closing balance')
+  const head = headOf(format, utcDayAt(end.getTime() - 1), workspaceId, text)
   return `${head}  ${account}  0 USD = ${amount} USD\n\n`
 }
 
@@ -105,12 +116,13 @@ const sumCosts = (costs: readonly ProviderCost[]): readonly Transaction[] => {
   for (const { provider, day, model, amountPicos } of costs) {
     const name = nameOf(provider)
     const to = `Liabilities:Providers:${name}`
-    sums.add({ day, payee: name, from: modelAccount(`Expenses:Providers:${name}`, model), to, picos: amountPicos })
+    const from = modelAccount(`Expenses:Providers:${name}`, model)
+    sums.add({ day, payee: name, from, to, reason: '', picos: amountPicos })
   }
   return sums.list().filter(({ picos }) => picos !== 0n)
 }
 
-type Debit = Pick<Transaction, 'day' | 'to' | 'picos'>
+type Debit = Pick<Transaction, 'day' | 'to' | 'reason' | 'picos'>
 type Period = NonNullable<ReturnType<typeof parseMonth>>
 
 interface DebitRow {
@@ -143,11 +155,11 @@ const readDebits = async (
   const debits = [
     ...rows.map(({ workspace_id: workspaceId, day, kind, model, debit }) => {
       const to = chargesAndPayments[kind](restoredText(model))
-      return { workspaceId, day, to, picos: parsePicos(debit) }
+      return { workspaceId, day, to, reason: '', picos: parsePicos(debit) }
     }),
     ...(await selectOtherDebits(db, entries)).map((debit) => {
-      const { workspaceId, time, debitPicos: picos } = debit
-      return { workspaceId, day: utcDayAt(time.getTime()), to: debitAccount(debit), picos }
+      const { workspaceId, time, reason, debitPicos: picos } = debit
+      return { workspaceId, day: utcDayAt(time.getTime()), to: debitAccount(debit), reason, picos }
     }),
   ].toSorted(({ day: one }, { day: other }) => (one < other ? -1 : one > other ? 1 : 0))
   return Map.groupBy(debits, ({ workspaceId }) => workspaceId)
@@ -165,11 +177,14 @@ export async function* readDoubleEntryJournal(
 ): AsyncGenerator<string> {
   const range = parseMonth(month)!
   const firstDay = utcDayAt(range.from.getTime())
+  const isClosed = findClosing(await selectPeriods(db), range.to) !== null
+  const closing = { end: range.to, text: isClosed ? 'closing balance' : 'balance so far' }
   const accounts = new Set([equity])
   const write = (transaction: Transaction, text: string): string => {
     accounts.add(transaction.from).add(transaction.to)
     return formatTransaction(format, transaction, text)
   }
+  if (!isClosed) yield `; Draft: ${month} is not closed, so its movements and balances can still change.\n\n`
   yield format === 'hledger' ? 'commodity 1000.000000000000 USD\n\n' : 'option "operating_currency" "USD"\n\n'
   const balances = await selectMovedBalances(db, range)
   for (let first = 0; first < balances.length; first += workspacesPerRead) {
@@ -180,9 +195,9 @@ export async function* readDoubleEntryJournal(
       accounts.add(wallet)
       const place = { payee: workspaceId, from: wallet }
       if (openingPicos !== 0n)
-        yield write({ ...place, day: firstDay, to: equity, picos: -openingPicos }, 'opening balance')
+        yield write({ ...place, day: firstDay, to: equity, reason: '', picos: -openingPicos }, 'opening balance')
       const sums = new TransactionSums()
-      for (const { day, to, picos } of moved.get(workspaceId) ?? []) sums.add({ ...place, day, to, picos })
+      for (const debit of moved.get(workspaceId) ?? []) sums.add({ ...place, ...debit })
       const transactions = sums.list().filter(({ picos }) => picos !== 0n)
       const leftPicos = transactions.reduce((left, { picos }) => left - picos, openingPicos)
       if (leftPicos !== closingPicos)
@@ -190,7 +205,7 @@ export async function* readDoubleEntryJournal(
           `the movements of ${workspaceId} leave ${leftPicos} picos, and its statement closes with ${closingPicos}`,
         )
       for (const transaction of transactions) yield write(transaction, withoutGroup(transaction.to))
-      yield formatClosing(format, workspaceId, closingPicos, range.to)
+      yield formatClosing(format, workspaceId, closingPicos, closing)
     }
   }
   for (const transaction of sumCosts(costs)) yield write(transaction, withoutGroup(transaction.from))

@@ -118,17 +118,18 @@ const priceCells = (price: string): Cells => ({
 
 const resourceCells = (keyId: string, tags: Readonly<Record<string, string>>): Cells => ({
   ...(keyId === '' ? {} : { ResourceId: keyId, ResourceName: keyId, ResourceType: 'API key' }),
-  Tags: JSON.stringify(tags),
+  Tags: JSON.stringify(tags, Object.keys(tags).toSorted()),
 })
 
-const debitCells = ({ kind, time, debitPicos, allocation }: OtherDebit): Cells => {
+const debitCells = ({ kind, time, debitPicos, allocation, reason, adjustmentId }: OtherDebit): Cells => {
   const isFee = kind === 'fee'
+  const correction = `Correction of ${allocation.model || 'no charge'}: ${reason}, ${adjustmentId}`
   const dayStart = Date.parse(utcDayAt(time.getTime()))
   return {
     ...costCells(debitPicos),
     ...resourceCells(allocation.keyId, allocation.tags),
     ChargeCategory: isFee ? 'Purchase' : 'Adjustment',
-    ChargeDescription: isFee ? 'Fee of a plan' : `Correction of ${allocation.model || 'no charge'}`,
+    ChargeDescription: isFee ? 'Fee of a plan' : correction,
     ChargeFrequency: isFee ? 'Recurring' : 'One-Time',
     ...{ ChargePeriodStart: instantOf(dayStart), ChargePeriodEnd: instantOf(dayStart + dayMs) },
     ...(isFee ? { PricingQuantity: '1', PricingUnit: 'Periods', PricingCategory: 'Standard' } : {}),

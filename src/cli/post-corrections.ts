@@ -17,18 +17,20 @@ interface CorrectionContext {
   readonly assertLogged: (correction: Correction) => Promise<void>
 }
 
+/** Read once corrections are posted: the invoice is whole by then. */
+type ReadPosting = () => NonNullable<Parameters<typeof toAdjustment>[1]>
 type OnOutcome = (correction: Correction, outcome: PostingOutcome) => void
 
-/** Without `post` only reports what it would append. */
+/** Without `posting` only reports what it would append. */
 export class CorrectionPoster {
   readonly #context: CorrectionContext
-  readonly #post: boolean
+  readonly #posting: ReadPosting | null
   readonly #onOutcome: OnOutcome
   #waiting: Correction[] = []
 
-  constructor(context: CorrectionContext, post: boolean, onOutcome: OnOutcome) {
+  constructor(context: CorrectionContext, posting: ReadPosting | null, onOutcome: OnOutcome) {
     this.#context = context
-    this.#post = post
+    this.#posting = posting
     this.#onOutcome = onOutcome
   }
 
@@ -46,9 +48,11 @@ export class CorrectionPoster {
 
   async #postTo(workspaceId: string, corrections: readonly Correction[]): Promise<void> {
     const fresh = corrections.filter((each) => isPostable(each) && this.#findPostedPicos(each) === undefined)
-    if (this.#post && fresh.length > 0) {
+    if (this.#posting !== null && fresh.length > 0) {
       for (const each of fresh) await this.#context.assertLogged(each)
-      const { sequence } = await this.#context.log.postToWallet(workspaceId, fresh.map(toAdjustment))
+      const posting = this.#posting()
+      const adjustments = fresh.map((each) => toAdjustment(each, posting))
+      const { sequence } = await this.#context.log.postToWallet(workspaceId, adjustments)
       // Another process may have posted the same ids meanwhile, and the ledger applies the first.
       await this.#context.tail.waitForSequence(sequence)
     }
@@ -57,7 +61,7 @@ export class CorrectionPoster {
 
   #resolveOutcome(correction: Correction, isFresh: boolean): PostingOutcome {
     if (!isPostable(correction)) return 'impossible'
-    if (isFresh && !this.#post) return 'not_posted'
+    if (isFresh && this.#posting === null) return 'not_posted'
     if (this.#findPostedPicos(correction) !== -correction.debitPicos) return 'superseded'
     return isFresh ? 'posted' : 'stands'
   }

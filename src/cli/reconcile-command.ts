@@ -75,9 +75,9 @@ const decidePosting = ({ post, yes }: ReconcileArguments): ReconcileOptions['pos
   return !post ? 'no' : yes ? 'yes' : 'ask'
 }
 
-const optionsOf = async (input: ReconcileArguments): Promise<ReconcileOptions> => {
+const optionsOf = async (input: ReconcileArguments, operator: string): Promise<ReconcileOptions> => {
   const { from = null, to = null } = input
-  if (from !== null && to !== null && from > to) throw new UsageError('--from is after --to')
+  if (from !== null && to !== null && from > to) throw new UsageError(`--from ${from} is after --to ${to}`)
   return {
     provider: input.provider,
     format: input.format,
@@ -89,6 +89,7 @@ const optionsOf = async (input: ReconcileArguments): Promise<ReconcileOptions> =
     unitPricePicos: input.unitPrice ?? null,
     modelAliases: input.model,
     post: decidePosting(input),
+    operator,
     json: input.json,
   }
 }
@@ -129,7 +130,7 @@ const compareInvoice = async (
   runtime: Runtime,
   config: Config,
   options: ReconcileOptions,
-  recordedBy: string | null,
+  isRecorded: boolean,
 ): Promise<number> => {
   const tail = await openTail(platform)
   try {
@@ -147,8 +148,8 @@ const compareInvoice = async (
       )
     })
     if (compared.toPost.length > 0) await postIfConfirmed(compared)
-    if (recordedBy !== null) {
-      const sequence = await compared.record(recordedBy)
+    if (isRecorded) {
+      const sequence = await compared.record()
       if (sequence !== null) printRecorded(sequence, options)
     }
     return compared.left() > 0 ? exitCodes.failed : exitCodes.done
@@ -211,12 +212,11 @@ export const registerReconcile = (program: Command, configOf: ConfigOf): void =>
     .option('--json', 'one JSON object a line', false)
     .addHelpText('after', help)
     .action(async (input: ReconcileArguments, command: Command) => {
-      const options = await optionsOf(input)
+      const options = await optionsOf(input, resolveOperator(command.optsWithGlobals<{ actor?: string }>().actor))
       const config = configOf(command)
       const runtime = createRuntime('warn')
-      const operator = resolveOperator(command.optsWithGlobals<{ actor?: string }>().actor)
       process.exitCode = await withPlatform(config, runtime, {}, (platform) =>
-        compareInvoice(platform, runtime, config, options, input.record ? operator : null),
+        compareInvoice(platform, runtime, config, options, input.record),
       )
     })
 }

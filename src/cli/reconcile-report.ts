@@ -171,9 +171,22 @@ interface Summary {
   readonly reconciliation: Reconciliation
   readonly sequence: number
   readonly corrected: number
+  readonly explained: string
+  readonly unreconciled: string
 }
 
-const summaryFields = ({ invoice, reconciliation, sequence, corrected }: Summary) => {
+/** After the corrections of the run. */
+export const printRemainder = (
+  { explained, unreconciled }: Pick<Summary, 'explained' | 'unreconciled'>,
+  { json }: { readonly json: boolean },
+): void =>
+  console.log(
+    json
+      ? JSON.stringify({ type: 'remainder', explained, unreconciled })
+      : `explained ${explained}  unreconciled ${unreconciled} USD`,
+  )
+
+const summaryFields = ({ invoice, reconciliation, sequence, corrected, explained, unreconciled }: Summary) => {
   const { period, rows, skippedRows, totals } = reconciliation
   return {
     provider: invoice.provider,
@@ -186,7 +199,7 @@ const summaryFields = ({ invoice, reconciliation, sequence, corrected }: Summary
     ledger: formatUsd(totals.ledgerPicos),
     difference: formatUsd(totals.invoicedPicos - totals.ledgerPicos),
     differences: countHarmful(totals),
-    corrected,
+    ...{ corrected, explained, unreconciled },
     overdue_after_seconds: sharedLimits.reconcileGraceMs / 1_000,
   }
 }
@@ -206,6 +219,7 @@ export const printSummary = (summary: Summary, { json }: { readonly json: boolea
       `${fields.rows_left_out > 0 ? `, ${fields.rows_left_out} rows of other days left out` : ''}; the ledger at frame ${fields.at_sequence}`,
   )
   console.log(`invoiced ${fields.invoiced}  ledger ${fields.ledger}  difference ${fields.difference} USD`)
+  printRemainder(summary, { json })
 }
 
 export const printFaults = ({ faults, faultsCount }: FaultyInvoice, { fileNames }: ReportedInvoice, json: boolean) => {

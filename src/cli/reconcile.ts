@@ -21,6 +21,7 @@ import {
   createReport,
   differenceRecord,
   printFaults,
+  printRemainder,
   printSummary,
   type ReportedInvoice,
   reportLists,
@@ -38,6 +39,8 @@ export interface ReconcileOptions {
   readonly modelAliases: ReadonlyMap<string, string>
   /** `ask`: nothing is posted yet; what would be is the result's `toPost`. */
   readonly post: 'no' | 'ask' | 'yes'
+  /** Who compares, and posts. */
+  readonly operator: string
   readonly json: boolean
 }
 
@@ -80,7 +83,7 @@ interface Compared {
   /** Posts what was shown. */
   readonly post: () => Promise<void>
   /** By now. Resolves with the frame; null with bad rows. */
-  readonly record: (actor: string) => Promise<number | null>
+  readonly record: () => Promise<number | null>
 }
 
 interface Corrected {
@@ -96,14 +99,17 @@ const countCorrected = (corrected: Corrected, correction: Correction, outcome: P
   corrected.unsignedPicos += correction.unsignedPicos
 }
 
+type ReadPosting = NonNullable<ConstructorParameters<typeof CorrectionPoster>[1]>
+
 const postShown = async (
   context: Pick<ReconcileContext, 'log' | 'tail' | 'assertLogged'>,
+  posting: ReadPosting,
   corrections: readonly Correction[],
   options: Pick<ReconcileOptions, 'json'>,
   corrected: Corrected,
 ): Promise<void> => {
   const shown = createReport(options)
-  const poster = new CorrectionPoster(context, true, (correction, outcome) => {
+  const poster = new CorrectionPoster(context, posting, (correction, outcome) => {
     shown.add('correction', correctionRecord(correction, outcome))
     countCorrected(corrected, correction, outcome)
   })
@@ -126,13 +132,15 @@ export const runReconcile = async (
   const corrected: Corrected = { differences: 0, debitPicos: 0n, unsignedPicos: 0n }
   let harmfulPicos = 0n
   const toPost: Correction[] = []
-  const poster = new CorrectionPoster({ log, tail, assertLogged }, options.post === 'yes', (correction, outcome) => {
+  const invoice = new Invoice(files, format, { provider, dayOf: createDayFormatter(timezone), roundingPicos })
+  const posting: ReadPosting = () => ({ by: options.operator, reference: `sha256:${invoice.digest}` })
+  const postsNow = options.post === 'yes'
+  const poster = new CorrectionPoster({ log, tail, assertLogged }, postsNow ? posting : null, (correction, outcome) => {
     shown.add('correction', correctionRecord(correction, outcome))
     countCorrected(corrected, correction, outcome)
     if (options.post === 'ask' && outcome === 'not_posted' && toPost.length <= cliLimits.correctionsAskedMax)
       toPost.push(correction)
   })
-  const invoice = new Invoice(files, format, { provider, dayOf: createDayFormatter(timezone), roundingPicos })
   const result = await reconcileInvoice({
     invoice,
     repository,
@@ -156,20 +164,30 @@ export const runReconcile = async (
   const { sequence } = repository
   await reportLists(repository, result.period, nowMs, shown)
   shown.end()
-  printSummary({ invoice: reported, reconciliation: result, sequence, corrected: corrected.differences }, options)
   const left = (): number => countHarmful(result.totals) - corrected.differences
+  const remainder = () => ({
+    explained: formatUsd(harmlessPicos(result) + corrected.debitPicos),
+    unreconciled: formatUsd(harmfulPicos - corrected.unsignedPicos),
+  })
   const { digest } = invoice
   const outcome = (): InvoiceReconciled => ({
     ...{ provider, ...result.period, sequence, digest, differences: left() },
     invoiced: formatUsd(result.totals.invoicedPicos),
     charged: formatUsd(result.totals.ledgerPicos),
-    explained: formatUsd(harmlessPicos(result) + corrected.debitPicos),
-    unreconciled: formatUsd(harmfulPicos - corrected.unsignedPicos),
+    ...remainder(),
   })
+  printSummary(
+    { invoice: reported, reconciliation: result, sequence, corrected: corrected.differences, ...remainder() },
+    options,
+  )
   return {
     left,
     toPost,
-    post: () => postShown({ log, tail, assertLogged }, toPost, options, corrected),
-    record: async (actor) => (await log.append([{ type: 'InvoiceReconciled', data: outcome(), actor }])).sequence,
+    post: async () => {
+      await postShown({ log, tail, assertLogged }, posting, toPost, options, corrected)
+      printRemainder(remainder(), options)
+    },
+    record: async () =>
+      (await log.append([{ type: 'InvoiceReconciled', data: outcome(), actor: options.operator }])).sequence,
   }
 }

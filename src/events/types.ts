@@ -69,7 +69,7 @@ export interface AdjustmentPosted {
    */
   readonly by?: string
   /**
-   * The operator's own reference, by which it is posted once. Absent: none.
+   * The operator's own reference, by which it is posted once; of a reconciliation, `sha256:` and the digest of the invoice's files. Absent: none.
    */
   readonly reference?: string
 }

@@ -5,6 +5,7 @@ import { selectUnknownDeliveries } from './lost-writers/queries.ts'
 import { parsePicos } from './schema/columns.ts'
 import { restoredText } from './schema/stored-text.ts'
 import type { ReadModels } from './schema/tables.ts'
+import { textIn } from './statements/allocations.ts'
 
 const findingKinds = [
   'open_request',
@@ -30,7 +31,7 @@ export interface LedgerFinding {
   readonly time: Date
   /** What is reserved, left, not charged, charged or corrected. */
   readonly amountPicos: bigint
-  /** A deadline, an outcome, a model, a type of event, or how it was settled. */
+  /** A deadline, an outcome, a model, a type of event, how it was settled, or an adjustment's reason and note. */
   readonly detail: string
 }
 
@@ -211,21 +212,26 @@ const findClosings: Finder = async (db, { workspaceId, overdueBefore, limit }) =
 const findAdjustments: Finder = async (db, { workspaceId, limit }) => {
   let query = db
     .selectFrom('wallet_entries')
-    .select(['workspace_id', 'reference', 'amount', 'time'])
+    .leftJoin('admin_changes', (join) =>
+      join
+        .onRef('admin_changes.sequence', '=', 'wallet_entries.sequence')
+        .onRef('admin_changes.event_index', '=', 'wallet_entries.event_index'),
+    )
+    .select(['wallet_entries.workspace_id', 'reference', 'amount', 'wallet_entries.time', 'admin_changes.detail'])
     .where('kind', '=', 'adjustment')
     .where('kind', '<>', 'charge') // Kinds other than charges have their own index.
-    .orderBy('sequence', 'desc')
-    .orderBy('event_index', 'desc')
+    .orderBy('wallet_entries.sequence', 'desc')
+    .orderBy('wallet_entries.event_index', 'desc')
     .orderBy('line', 'desc')
     .limit(limit)
-  if (workspaceId !== null) query = query.where('workspace_id', '=', workspaceId)
+  if (workspaceId !== null) query = query.where('wallet_entries.workspace_id', '=', workspaceId)
   return (await query.execute()).map((row) => ({
     kind: 'adjustment',
     workspaceId: row.workspace_id,
     id: restoredText(row.reference),
     time: row.time,
     amountPicos: parsePicos(row.amount),
-    detail: '',
+    detail: [textIn(row.detail, 'reason'), textIn(row.detail, 'note')].filter((text) => text !== '').join(': '),
   }))
 }
 

@@ -29,8 +29,13 @@ const idPattern = /^[A-Za-z0-9_:-]{1,64}$/
 export const isPostable = ({ corrects, correctionsBefore, debitPicos }: Correction): boolean =>
   idPattern.test(reconciliationId(corrects, correctionsBefore)) && isUsd(debitPicos)
 
-export const toAdjustment = (correction: Correction): FactOf<'AdjustmentPosted'> => ({
+/** `reference` names the invoice; without `posting` it is only shown. */
+export const toAdjustment = (
+  correction: Correction,
+  posting?: { readonly by: string; readonly reference: string },
+): FactOf<'AdjustmentPosted'> => ({
   type: 'AdjustmentPosted',
+  ...(posting === undefined ? {} : { actor: posting.by }),
   data: {
     adjustmentId: reconciliationId(correction.corrects, correction.correctionsBefore),
     workspaceId: correction.workspaceId,
@@ -38,5 +43,6 @@ export const toAdjustment = (correction: Correction): FactOf<'AdjustmentPosted'>
     reason: 'reconciliation',
     corrects: correction.corrects,
     note: correction.note,
+    ...posting,
   },
 })

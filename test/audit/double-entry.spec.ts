@@ -119,6 +119,15 @@ for (const format of ['hledger', 'beancount'] as const)
       format === 'hledger' ? `Acme  0 USD = ${closing} USD` : `balance Liabilities:Wallets:Acme  ${closing} ~ 0 USD`,
     )
     t.notMatch(journal, /2026-04-01 \*/)
+    t.match(journal, /^; Draft: 2026-03 is not closed/)
+    t.notMatch(journal, 'closing balance')
+    t.match(
+      journal,
+      format === 'hledger'
+        ? /acme \| Receipts {2}; reason:chargeback\n.*\n {2}Assets:Receipts {2}-0\.5 USD\n/
+        : /"acme" "Receipts"\n {2}reason: "chargeback"\n.*\n {2}Assets:Receipts {2}-0\.5 USD\n/,
+      'corrections are apart by their reasons',
+    )
   })
 
 t.test('the digest and the totals of the month are those that were recorded once', async (t) => {
@@ -155,3 +164,11 @@ t.test(
     }
   },
 )
+
+t.test('of a closed month it is no draft', async (t) => {
+  await log.append([{ type: 'PeriodCutOff', data: { month: '2026-03' } }])
+  await project(log, projected.store, 3)
+  const journal = await journalOf('hledger')
+  t.match(journal, 'closing balance')
+  t.notMatch(journal, 'Draft')
+})

@@ -27,7 +27,7 @@ const log = new MemoryLog({ timeOf: (sequence) => `${times[sequence - 1] ?? '202
 await log.append([opened()])
 await log.postToWallet('acme', [credited('first', '10')])
 await log.append([routed('one'), billed('one')])
-const tags = { team: 'a "quoted", \0 one', unattributed: 'unattributed' }
+const tags = { cost_center: '7', team: 'a "quoted", \0 one', unattributed: 'unattributed' }
 await log.append([
   routed('two', { tags }),
   billed('two'),
@@ -88,6 +88,12 @@ t.test('tokens are counted by meter and tags; a correction has the tags of what 
     rowsOf('Adjustment').map(({ Tags = '' }) => JSON.parse(Tags)),
     [tags],
   )
+  t.same(
+    rowsOf('Adjustment').map(({ ChargeDescription }) => ChargeDescription),
+    ['Correction of openai/gpt-4o-mini: undelivered, refund'],
+  )
+  const spellings = records.map(({ Tags }) => Tags).filter((text) => text !== '{}')
+  t.same(new Set(spellings), new Set([JSON.stringify(tags)]), 'tags have one spelling, by their names')
   t.same(
     rowsOf('Purchase').map(({ Tags }) => Tags),
     ['{}'],

@@ -190,7 +190,13 @@ t.test(
     t.match(acme, {
       isComplete: true,
       findings: [
-        { kind: 'adjustment', workspaceId: 'acme', id: 'adjustment-1', amountPicos: parseUsd('0.25') },
+        {
+          kind: 'adjustment',
+          workspaceId: 'acme',
+          id: 'adjustment-1',
+          amountPicos: parseUsd('0.25'),
+          detail: 'undelivered',
+        },
         { kind: 'implausible_deduction', id: 'task-1', amountPicos: parseUsd('0.63'), detail: '999999999 units' },
         {
           kind: 'unpriced_tier',

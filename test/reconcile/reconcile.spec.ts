@@ -562,6 +562,7 @@ const correctionOf = (number: number): Correction => ({
   },
 })
 
+const posting = { by: 'operator:ana', reference: 'sha256:aa' }
 const assertLogged = async (): Promise<void> => {}
 
 t.test('corrections are posted once, also where a posting was interrupted', async (t) => {
@@ -571,7 +572,7 @@ t.test('corrections are posted once, also where a posting was interrupted', asyn
   const corrections = Array.from({ length: 1_000 }, (_, number) => correctionOf(number))
   const post = async (books: ConstructorParameters<typeof CorrectionPoster>[0], isReal = true) => {
     const outcomes: string[] = []
-    const poster = new CorrectionPoster(books, isReal, (_, outcome) => outcomes.push(outcome))
+    const poster = new CorrectionPoster(books, isReal ? () => posting : null, (_, outcome) => outcomes.push(outcome))
     for (const correction of corrections) await poster.add(correction)
     await poster.flush()
     return Object.fromEntries(
@@ -597,6 +598,8 @@ t.test('corrections are posted once, also where a posting was interrupted', asyn
     events.map(({ data }) => ('adjustmentId' in data ? data.adjustmentId : '')),
   )
   t.equal(new Set(ids).size, 1_000)
+  const [first] = log.frames.flatMap(({ events }) => events)
+  t.match(first, { actor: posting.by, data: posting })
   t.equal(ids.length, 1_000, 'each is in the log once')
   const taken = [...tail.ledger.wallets.values()].reduce((sum, { adjustmentsPicos }) => sum - adjustmentsPicos, 0n)
   t.equal(taken, 500_500n)
@@ -608,8 +611,10 @@ t.test('of two operators who post other amounts for one request, one is told so'
   t.teardown(() => tail.stop())
   const outcomes: string[] = []
   const post = async (correction: Correction, books: ConstructorParameters<typeof CorrectionPoster>[0]) => {
-    const poster = new CorrectionPoster(books, true, ({ debitPicos }, outcome) =>
-      outcomes.push(`${debitPicos} ${outcome}`),
+    const poster = new CorrectionPoster(
+      books,
+      () => posting,
+      ({ debitPicos }, outcome) => outcomes.push(`${debitPicos} ${outcome}`),
     )
     await poster.add(correction)
     await poster.flush()

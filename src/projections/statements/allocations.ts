@@ -80,7 +80,7 @@ const selectTasks = async (db: ReadModels, workspaceId: string, ids: readonly st
 type Detail = Readonly<Record<string, unknown>>
 
 /** Of an event's detail, which is read whole: PostgreSQL cannot extract U+0000 from JSON. */
-export const textIn = (detail: Detail | null, name: 'note' | 'corrects' | 'reason'): string => {
+export const textIn = (detail: Detail | null, name: 'note' | 'corrects' | 'reason' | 'adjustmentId'): string => {
   const text = detail?.[name]
   return typeof text === 'string' ? text : ''
 }

@@ -23,6 +23,9 @@ export interface OtherDebit {
   readonly eventTime: Date
   /** The id of what an adjustment corrects; else empty. */
   readonly corrects: string
+  /** Of an adjustment; else empty. */
+  readonly reason: string
+  readonly adjustmentId: string
   /** A chargeback, or a correction of a credit or of a chargeback: it undoes a receipt, and is neither usage nor revenue. */
   readonly isPayment: boolean
   /** Below zero for what was given back. */
@@ -62,8 +65,9 @@ export const selectOtherDebits = async (
     for (const { kind, time, event_time: eventTime, amount, detail } of some) {
       const corrects = textIn(detail, 'corrects')
       const corrected = correctedBy(detail, all)
+      const named = { corrects, reason: textIn(detail, 'reason'), adjustmentId: textIn(detail, 'adjustmentId') }
       const times = { time, eventTime: eventTime ?? time }
-      debits.push({ workspaceId, kind, ...times, corrects, debitPicos: -parsePicos(amount), ...corrected })
+      debits.push({ workspaceId, kind, ...times, ...named, debitPicos: -parsePicos(amount), ...corrected })
     }
   }
   return debits

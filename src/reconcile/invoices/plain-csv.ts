@@ -100,6 +100,8 @@ const readLine = (fields: Fields, line: Line): readonly ReadRow[] => {
 }
 
 const assertColumns = (columns: readonly string[], layout: InvoiceLayout): void => {
+  if (columns.length === 1 && /[;\t]/.test(columns[0]!))
+    throw new RowProblem('names one column: separate them by commas')
   const unknown = columns.filter((column) => !plainColumns.includes(column) && !isQuantityColumn(column))
   if (unknown.length > 0) throw new RowProblem(`names columns that are not known: ${unknown.join(', ')}`)
   if (!layout.hasAmounts && !layout.hasQuantities) throw new RowProblem('names neither an amount nor a quantity')

@@ -259,7 +259,13 @@ t.test("the provider's own count is compared, corrected once, and then equals th
     [...posted.out.matchAll(/"outcome":"(\w+)"/g)].map(([, outcome]) => outcome),
     [...Array(3).fill('not_posted'), ...Array(3).fill('posted')],
   )
+  t.match(posted.out, new RegExp(`"remainder","explained":"[^"]+","unreconciled":"${formatUsd(missingPicos)}"`))
   const adjustments = await adjustmentsIn(scene)
+  t.match(
+    adjustments,
+    Array(3).fill({ by: actor, reference: `sha256:${data.digest}` }),
+    'with who posted it, and of what',
+  )
   t.same(
     adjustments.map(({ corrects, reason, amount }) => `${corrects} ${reason} ${amount}`).sort(),
     [
@@ -282,6 +288,7 @@ t.test("the provider's own count is compared, corrected once, and then equals th
 
   const second = charged.map((line, place) => (place === 0 ? { ...line, amountPicos: line.amountPicos + 500n } : line))
   const later = await scene.reconcile('april.csv', csvOf(second), '--format', 'csv', '--post', '--yes', '--record')
+  t.match(ofType(later, 'summary'), [{ difference: '0.0000000005', explained: '0.0000000005', unreconciled: '0' }])
   t.match((await recordedIn(scene))[2]?.data, { explained: '0.0000000005', differences: 0, unreconciled: '0' })
   t.equal(later.code, 0, 'all that differed was corrected')
   t.same(

@@ -464,6 +464,7 @@ t.test('bad rows are all told, with their numbers', async (t) => {
       '8: amount is missing',
     ],
   )
+  t.match(await faultsOf('csv', 'model;day;amount\n'), [/^1: names one column: separate them by commas/])
   t.same(await faultsOf('csv', 'model,day,tokens,amount\n'), ['1: names columns that are not known: tokens'])
   t.same(await faultsOf('csv', 'model,day\na,2026-03-01'), ['1: names neither an amount nor a quantity'])
   t.same(await faultsOf('csv', 'model,day,day,amount\n'), ['1: names the column day twice'])
