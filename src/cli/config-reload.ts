@@ -66,7 +66,8 @@ const logChanges = (config: Config, former: Config, { logger }: Pick<Runtime, 'l
   const ofProviders =
     config.sandbox === former.sandbox ? changedNames(vendorsOf(config), vendorsOf(former)) : ['providers']
   const restarts = [...changed.filter((name) => !reloaded.has(name)), ...ofProviders]
-  if (changed.length > 0) logger.log('config.reloaded', { members: changed })
+  const used = changed.filter((name) => reloaded.has(name) && !restarts.includes(name))
+  if (used.length > 0) logger.log('config.reloaded', { members: used })
   if (restarts.length > 0) logger.log('config.restart_needed', { members: restarts })
   const [now, before] = [config, former].map((each) => byName([...each.providers, ...each.videoVendors]))
   for (const provider of changedNames(now!, before!)) logger.log('provider.keys_reloaded', { provider })

@@ -16,7 +16,7 @@ import type { ConfigOf } from './audit-command.ts'
 import { escapeControls } from './explanation-text.ts'
 import { createMonthOption, requireBegun } from './option-values.ts'
 import { requireTables, withPlatform } from './platform.ts'
-import { CommandError, printRecords } from './report.ts'
+import { CommandError, printRecords, UsageError } from './report.ts'
 import { createRuntime } from './runtime.ts'
 
 interface Options {
@@ -66,6 +66,17 @@ const printReport = (rows: readonly ReportRow[], { groupBy, format }: Options): 
   else printTable(records, sumRows(rows), groupBy)
 }
 
+/** A tag that was configured once still groups what has it. Throws UsageError for one that is not, where no row has it. */
+const checkTags = (rows: readonly ReportRow[], groupBy: readonly ReportGroup[], tagNames: readonly string[]): void => {
+  for (const [place, group] of groupBy.entries()) {
+    if (!group.startsWith('tag:') || rows.some((row) => row.group[place] !== '')) continue
+    const name = group.slice('tag:'.length)
+    if (!tagNames.includes(name) && tagNames.length > 0)
+      throw new UsageError(`no row has the tag ${name}, and it is not configured: \`tags\` are ${tagNames.join(', ')}`)
+    console.error(`no row has the tag ${name}${tagNames.length === 0 ? ', and no `tags` are configured' : ''}`)
+  }
+}
+
 /** `gateway report`: exit code 1 where its total is not what the statements come to. */
 export const registerMonthReport = (program: Command, configOf: ConfigOf): void => {
   program
@@ -81,12 +92,14 @@ export const registerMonthReport = (program: Command, configOf: ConfigOf): void 
     .action(async (options: Options, command: Command) => {
       const runtime = createRuntime('warn')
       requireBegun(options.month, runtime.clock())
-      await withPlatform(configOf(command), runtime, {}, async (platform) => {
+      const config = configOf(command)
+      await withPlatform(config, runtime, {}, async (platform) => {
         const { db } = requireTables(platform).database
         try {
           const { sequence, value } = await atCheckpoint(db, (trx) =>
             readReport(trx, { ...parseMonth(options.month)!, groupBy: options.groupBy }),
           )
+          checkTags(value.rows, options.groupBy, config.tagNames)
           printReport(value.rows, options)
           console.error(
             `checked: this is what the statements of ${value.workspaces} workspaces come to, with the log followed to frame ${sequence}`,

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { connectNats } from '../adapters/nats/connect.ts'
 import { type EndUsersOptions, ensureEndUsers } from '../adapters/nats/end-users/open.ts'
 import { type OpenLog, openLog } from '../adapters/nats/log.ts'
@@ -275,6 +276,10 @@ export const withPlatform = async <T>(
   options: OperatorOptions,
   work: (platform: Platform) => Promise<T>,
 ): Promise<T> => {
+  if (config.external === null && !existsSync(config.dataFolder))
+    throw new UsageError(
+      `there is no data folder ${config.dataFolder}: name that of the gateway with --data; \`gateway serve\` makes one`,
+    )
   const platform = await openOperatorPlatform(config, runtime, options)
   try {
     return await work(platform)

@@ -6,6 +6,7 @@ import { restoreLog } from '../audit/restore.ts'
 import { passVerified } from '../audit/snapshots.ts'
 import type { Config } from '../config/config.ts'
 import { snapshotFormat } from '../domain/ledger/snapshot.ts'
+import { openDataFolder } from '../embedded/folder-lock.ts'
 import { faultText } from '../errors/gateway-error.ts'
 import type { FrameSource } from '../log/raw-frames.ts'
 import type { ConfigOf } from './audit-command.ts'
@@ -51,8 +52,9 @@ const restoreSnapshot = async ({ snapshots }: ArchiveSource, platform: Platform)
   }
 }
 
-const restoreInto = (config: Config, source: ArchiveSource, options: VerifiedArchiveOptions): Promise<number> =>
-  withPlatform(config, createRuntime('warn'), {}, async (platform) => {
+const restoreInto = (config: Config, source: ArchiveSource, options: VerifiedArchiveOptions): Promise<number> => {
+  if (config.external === null) openDataFolder(config.dataFolder)
+  return withPlatform(config, createRuntime('warn'), {}, async (platform) => {
     const verifiers = resolveVerifiers(options.publicKey, () => config)
     const frames = await restoreFrames(source, platform, config.log.name)
     const found = await verifyWithProgress('verify', { source: platform.log, known: source.checkpoints }, verifiers)
@@ -71,6 +73,7 @@ const restoreInto = (config: Config, source: ArchiveSource, options: VerifiedArc
     }
     return exitCodes.done
   })
+}
 
 const restoreArchive = async (config: Config, folder: string, options: VerifiedArchiveOptions): Promise<number> => {
   const source = await openVerifiedArchive(folder, () => config, options, 'nothing was restored')

@@ -119,6 +119,21 @@ const toUsageResponse = (words: readonly GroupWord[], sums: UsageSums): LedgerUs
 export interface UsageParts {
   readonly readModels: EdgeReadModels
   readonly endUsers: Pick<EndUserIds, 'findId'>
+  readonly tagNames: readonly string[]
+}
+
+/** Throws `invalid_value` for a tag that is not configured, and that none of all the sums has: requests may have had it before. */
+const checkTag = (sums: readonly UsageSums[], { label, groupBy }: UsageQuery, tagNames: readonly string[]): void => {
+  const place = groupBy.indexOf('label')
+  const known = [endUserLabel, ...tagNames.map(tagLabel)]
+  if (label === undefined || known.includes(label.name)) return
+  if (sums.some(({ group }) => place < 0 || group[place] !== '')) return
+  const name = label.name.slice(tagLabel('').length)
+  throw new GatewayError(
+    'invalid_value',
+    `No request has the tag \`${name}\`, and it is not configured. Configured are: ${tagNames.join(', ') || 'none'}.`,
+    { param: label.value === null ? 'group_by' : 'tag' },
+  )
 }
 
 export const showLedgerUsage =
@@ -128,6 +143,7 @@ export const showLedgerUsage =
     const { limit } = query
     const asked = { ...query, limit: limit + 1 }
     const sums = await readTables(ctx, parts.readModels.listUsage(readableWorkspace(ctx), asked))
+    if (sums.length <= limit && query.after === undefined) checkTag(sums, query, parts.tagNames)
     const page = pageBody(
       sums,
       limit,

@@ -108,6 +108,10 @@ t.test('accounts, credit, keys and prices through the command line, beside a run
   t.match(wrong.err, /prices\[2\]/)
   for (const words of [['report'], ['export', 'focus']])
     t.match(await gateway(folder, ...words, '--month', '2999-01'), { code: 2, err: /2999-01 has not begun/ })
+  t.match(await gateway(folder, 'close', '2001-01'), { code: 0, err: /nothing happened in 2001-01/ })
+  await writeFile(join(folder, 'gateway.yaml'), 'tags: [team]\n')
+  const byTag = await gateway(folder, 'report', '--month', '2001-01', '--group-by', 'tag:teem')
+  t.match(byTag, { code: 2, out: '', err: /no row has the tag teem, and it is not configured: `tags` are team/ })
 
   t.match(
     await gateway(folder, 'serve', '--port', '0'),
@@ -202,4 +206,6 @@ t.test('usage', async (t) => {
   t.match(await gateway(folder, 'help', 'key'), { code: 0, out: /^Usage: gateway key/, err: '' })
   t.match(await gateway(folder, 'key'), { code: 2, err: /^Usage: / })
   t.match(await gateway(folder, 'serve', '--config', 'none.yaml'), { code: 2, err: /no such file/ })
+  t.match(await gateway(folder, 'periods'), { code: 2, out: '', err: /there is no data folder .*data: .*--data/ })
+  t.notOk(existsSync(join(folder, 'data')), 'and none is made')
 })

@@ -343,6 +343,7 @@ t.test('a report of the month is what its statements come to, in every format', 
     formatUsd(rows.reduce((picos, { net }) => picos + parseUsd(net), 0n)),
   )
   t.match((await report('--group-by', 'tag:team')).out, /tag:team +requests .*\n(?:.*\n)*unattributed .*\ntotal /)
+  t.match((await report('--group-by', 'tag:teem')).err, /no row has the tag teem/)
   t.match(await command('report', '--month', '2026-13'), {
     code: 2,
     err: /a month in UTC is such as 2026-11, got `2026-13`/,

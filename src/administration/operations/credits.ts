@@ -9,7 +9,10 @@ import type { CreditResponse } from '../responses.types.ts'
 import { ownEventList } from './events.ts'
 import { showWorkspace, workspaceRecord } from './workspaces.ts'
 
-const referenceForm = { pattern: /^.{1,200}$/s, description: 'at most 200 characters' }
+const referenceForm = {
+  pattern: /^(?!\s|.*\s$).{1,200}$/s,
+  description: 'at most 200 characters, and no blanks at its ends',
+}
 
 const parseAmount = ({ amount }: CreditRequest): bigint => {
   const picos = parseUsd(amount)

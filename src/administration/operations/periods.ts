@@ -110,6 +110,10 @@ export const periodOperations: readonly AdminOperation[] = [
           .filter(({ month }) => month === id)
           .map(recordOf),
       reports: { unchanged: 'it was closed before' },
+      notes: (body, { id }) =>
+        (body as unknown as PeriodResponse).totals?.workspaces === 0
+          ? [`nothing happened in ${id}: no wallet has a movement in it`]
+          : [],
     },
     run: async (context, { id, body }: OperationInput<ClosePeriodRequest>) => {
       const month = requireMonth(id)
@@ -157,7 +161,12 @@ export const periodOperations: readonly AdminOperation[] = [
     summary: 'The months that are closed, with what they came to',
     answer: 'list of period',
     http: { method: 'get', path: '/admin/v1/periods' },
-    cli: { words: 'periods', arguments: {}, records: (context) => listPeriods(context).map(recordOf) },
+    cli: {
+      words: 'periods',
+      arguments: {},
+      reports: { absent: 'there are none' },
+      records: (context) => listPeriods(context).map(recordOf),
+    },
     run: (context) => ({ body: { object: 'list', data: listPeriods(context), next_cursor: null } }),
   }),
 ]

@@ -427,6 +427,8 @@ t.test('credits: once for each reference, which may be the header', async (t) =>
   })
   t.match(await ask('POST', path, { amount: '1' }, { 'idempotency-key': 'payment-1' }), { status: 200 })
   t.match(await ask('POST', path, { amount: '1' }), refused(400, 'missing_required_parameter', 'reference'))
+  for (const reference of [' invoice-7', 'invoice-7\n'])
+    t.match(await ask('POST', path, { amount: '1', reference }), refused(400, 'invalid_value', 'reference'))
   t.match(
     await ask('POST', path, { amount: '1' }, { 'idempotency-key': 'x'.repeat(201) }),
     refused(400, 'invalid_value', 'reference'),

@@ -124,6 +124,8 @@ t.test('usage grouped and filtered by tag and by end user equals the bills of th
   t.match(await list('usage?group_by=surface'), [{ requests: 3 }, {}, {}, {}], 'and all requests without a label')
   t.match(await refusalOf('usage?group_by=tag:team&user=alice'), { error: { param: 'group_by', message: /one tag/ } })
   t.match(await refusalOf('usage?group_by=tag:team,tag:env'), { error: { param: 'group_by' } })
+  t.match(await refusalOf('usage?group_by=tag:teem'), { error: { param: 'group_by', message: /not configured.*team/ } })
+  t.match(await refusalOf('usage?tag=teem%3Dsearch'), { error: { param: 'tag', message: /not configured.*team/ } })
   t.match(await refusalOf('usage?tag=team'), { error: { param: 'tag', message: /team=search/ } })
 })
 

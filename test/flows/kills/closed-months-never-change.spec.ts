@@ -95,6 +95,7 @@ const statement = async (...words: readonly string[]): Promise<string> => {
 
 t.test('a month is not closed before it is over, while something is open, or where it is none', async (t) => {
   const present = now.toISOString().slice(0, 7)
+  t.match(await run('periods'), { code: 0, out: '', err: /there are none/ })
   t.match(await run('close', present), { code: 1, err: /can be closed from/ })
   t.match(await run('close', month), { code: 1, err: /open request open-at-its-end of acme/ })
   t.match(await run('close', '2026-13'), { code: 2, err: /a month in UTC is such as 2026-11/ })

@@ -113,6 +113,11 @@ t.test('providers, routers, prices, limits, the log level and admin tokens chang
   t.equal((await scrape(gateway.observeUrl)).value('gateway_config_rejected'), 0)
   t.match(await configuration(), { configuration: { ok: true, reason: undefined } })
   t.same(linesOf('config.restart_needed')[0]?.fields, { members: ['tags'] })
+  t.same(
+    linesOf('config.reloaded').at(-1)?.fields,
+    { members: ['providers', 'aliases', 'routers', 'prices'] },
+    'and not tags',
+  )
   t.equal(linesOf('config.usable').length, 1)
 
   const journal = await clients.stop()
