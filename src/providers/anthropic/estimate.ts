@@ -2,7 +2,7 @@ import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import { countCacheWrites } from '../canonical/estimate.ts'
 import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
-import { countOutput, countTokens, jsonText } from '../dialect/tokens.ts'
+import { type CountedFor, countOutput, countTokens, jsonText } from '../dialect/tokens.ts'
 import { readCacheMark } from './read-blocks.ts'
 
 /** The provider publishes no count of its wrapping: about a role and two marks a message. */
@@ -29,8 +29,8 @@ const promptTexts = (body: JsonObject): readonly string[] => [
   jsonText(asObject(body['output_config'])['format']),
 ]
 
-export const countMessagesPrompt = async (body: JsonObject): Promise<number> =>
-  (await countTokens(promptTexts(body).join(''))) + asArray(body['messages']).length * messageTokens
+export const countMessagesPrompt = async (body: JsonObject, countedFor: CountedFor): Promise<number> =>
+  (await countTokens(promptTexts(body).join(''), countedFor)) + asArray(body['messages']).length * messageTokens
 
 type Piece = Parameters<typeof countCacheWrites>[0][number]
 
@@ -59,8 +59,11 @@ export const countMessagesUsage = async (
   delivered: Delivered,
 ): Promise<Usage> => {
   return usageOf(
-    { total: await countMessagesPrompt(request.body), ...(await countCacheWrites(piecesOf(request.body))) },
-    await countOutput(delivered),
+    {
+      total: await countMessagesPrompt(request.body, request),
+      ...(await countCacheWrites(piecesOf(request.body), request)),
+    },
+    await countOutput(delivered, request),
     delivered.toolCalls ?? {},
   )
 }

@@ -51,9 +51,9 @@ const usageOnWire = ({ promptTotal }: Usage): JsonObject => ({ prompt_tokens: pr
 export const encodeEmbeddings = (json: JsonObject, usage: Usage): Uint8Array =>
   Buffer.from(JSON.stringify({ ...json, usage: usageOnWire(usage) }))
 
-const countUsage = async (_target: Target, { body }: UpstreamCallRequest): Promise<Usage> => {
-  const { texts, tokenIds } = readEmbeddingInput(body)
-  return usageOfPrompt(texts === null ? tokenIds : await countTokens(texts.join('\n')))
+const countUsage = async (_target: Target, request: UpstreamCallRequest): Promise<Usage> => {
+  const { texts, tokenIds } = readEmbeddingInput(request.body)
+  return usageOfPrompt(texts === null ? tokenIds : await countTokens(texts.join('\n'), request))
 }
 
 export const noText: Delivered = { texts: [], reasoningTexts: [], charactersBeyond: 0, characters: 0 }

@@ -1,6 +1,6 @@
 import { type PromptTokens, type Usage, usageOf } from '../../domain/usage/usage.ts'
 import type { Delivered } from '../dialect/dialect.ts'
-import { countOutput, countTokens, wrappingTokens } from '../dialect/tokens.ts'
+import { type CountedFor, countOutput, countTokens, wrappingTokens } from '../dialect/tokens.ts'
 import type { CacheMark, Conversation, ConversationPart, ToolDefinition } from './conversation.ts'
 
 /** Images, audio and documents that are no text are not counted; earlier thinking is not sent again, or not billed. */
@@ -33,9 +33,9 @@ const promptText = ({ system, turns, tools, format }: Conversation): string =>
     format.type === 'schema' ? JSON.stringify(format.schema) : '',
   ].join('')
 
-const countPrompt = async (conversation: Conversation): Promise<number> => {
+const countPrompt = async (conversation: Conversation, countedFor: CountedFor): Promise<number> => {
   const messages = conversation.turns.length + (conversation.system.length > 0 ? 1 : 0)
-  return (await countTokens(promptText(conversation))) + wrappingTokens(messages)
+  return (await countTokens(promptText(conversation), countedFor)) + wrappingTokens(messages)
 }
 
 /** The most that Claude bills for an image; most models bill less. */
@@ -48,8 +48,9 @@ const countImages = (parts: readonly ConversationPart[]): number =>
   }, 0)
 
 /** What a caller is answered who asks how many tokens a prompt has. Documents that are no text are not counted. */
-export const estimatePrompt = async (conversation: Conversation): Promise<number> =>
-  (await countPrompt(conversation)) + imageTokens * countImages(conversation.turns.flatMap(({ parts }) => parts))
+export const estimatePrompt = async (conversation: Conversation, countedFor: CountedFor = {}): Promise<number> =>
+  (await countPrompt(conversation, countedFor)) +
+  imageTokens * countImages(conversation.turns.flatMap(({ parts }) => parts))
 
 const markOf = (part: ConversationPart): CacheMark => ('cached' in part ? part.cached : null)
 
@@ -61,12 +62,13 @@ interface PromptPiece {
 /** What is marked for the cache is written to it, as far as is known. `pieces`: in the order of caching. */
 export const countCacheWrites = async (
   pieces: readonly PromptPiece[],
+  countedFor: CountedFor,
 ): Promise<Pick<PromptTokens, 'cacheWrite5m' | 'cacheWrite1h'>> => {
   const end1h = pieces.findLastIndex(({ mark }) => mark === '1h') + 1
   const end5m = pieces.findLastIndex(({ mark }) => mark === '5m') + 1
   const count = (from: number, to: number): Promise<number> => {
     const texts = pieces.slice(from, to).map(({ text }) => text)
-    return countTokens(texts.join(''))
+    return countTokens(texts.join(''), countedFor)
   }
   return { cacheWrite1h: await count(0, end1h), cacheWrite5m: await count(end1h, end5m) }
 }
@@ -78,10 +80,14 @@ export const countConversationUsage = async (
   conversation: Conversation,
   delivered: Delivered,
   toolCalls: Usage['toolCalls'],
+  countedFor: CountedFor,
 ): Promise<Usage> => {
   return usageOf(
-    { total: await countPrompt(conversation), ...(await countCacheWrites(piecesOf(conversation))) },
-    await countOutput(delivered),
+    {
+      total: await countPrompt(conversation, countedFor),
+      ...(await countCacheWrites(piecesOf(conversation), countedFor)),
+    },
+    await countOutput(delivered, countedFor),
     {
       ...toolCalls,
       ...delivered.toolCalls,

@@ -103,7 +103,7 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Upst
     },
     countUsage: async (target, request, delivered) => {
       const conversation = readConversation(target, request)
-      const counted = await countConversationUsage(conversation, delivered, impliedBy(target, request))
+      const counted = await countConversationUsage(conversation, delivered, impliedBy(target, request), request)
       return { ...counted, ...requestedTier(target, conversation.serviceTier) }
     },
     // The field that an upstream names is one of its own format.

@@ -4,6 +4,8 @@ import type { Provider } from './provider.ts'
 
 export interface UpstreamCallRequest {
   readonly requestId: string
+  /** Absent in a check of a provider. */
+  readonly workspaceId?: string
   readonly body: JsonObject
   readonly stream: boolean
   /** Output tokens of each answer that the wallet can pay for; null when the wallet is not the limit. */

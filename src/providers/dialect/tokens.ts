@@ -14,15 +14,19 @@ function* slicesOf(text: string, sliceCharacters: number): Iterable<string> {
 export const loadTokenizer = () => import('gpt-tokenizer/encoding/o200k_base')
 
 const turns = new WorkTurns(1)
-let counts = 0
-/** As one workspace, beside the steps of the others' bodies. */
-const longCounts = { workspaceId: 'counts' }
+
+export interface CountedFor {
+  /** Which takes turns with the others. */
+  readonly workspaceId?: string
+  readonly signal?: AbortSignal
+}
 
 /**
  * Tokens of a text by o200k; beyond `estimateCharactersMax` extrapolated in proportion. What follows the first piece is
- * counted in large steps: with the steps of large bodies they have a third of the main thread.
+ * counted in large steps, beside those of the workspace's bodies: with these they have a third of the main thread. Throws the
+ * reason of a signal that has fired.
  */
-export const countTokens = async (text: string): Promise<number> => {
+export const countTokens = async (text: string, { workspaceId = '', signal }: CountedFor = {}): Promise<number> => {
   if (text === '') return 0
   const tokenizer = await loadTokenizer()
   const { estimateCharactersMax, estimateYieldCharacters, estimateSliceCharacters } = providerLimits
@@ -31,11 +35,14 @@ export const countTokens = async (text: string): Promise<number> => {
   const countPiece = (piece: string): void => {
     for (const slice of slicesOf(piece, estimateSliceCharacters)) tokens += tokenizer.countTokens(slice, plainText)
   }
-  counts += 1
-  await turns.take(String(counts))
+  await turns.take(workspaceId)
   const [first = '', ...others] = slicesOf(read, estimateYieldCharacters)
   countPiece(first)
-  for (const piece of others) await runWhereLarge({ ...longCounts, bytes: piece.length }, () => countPiece(piece), 0)
+  const steps = `${workspaceId} counts`
+  for (const piece of others) {
+    signal?.throwIfAborted()
+    await runWhereLarge({ workspaceId: steps, bytes: piece.length }, () => countPiece(piece), 0)
+  }
   return Math.ceil((tokens * text.length) / read.length)
 }
 
@@ -48,16 +55,12 @@ export const wrappingTokens = (messages: number): number => messages * messageTo
 const charactersPerToken = 4
 
 /** Texts are counted as one, so that many short ones have the bounds and pauses of a long one. */
-export const countOutput = async ({
-  texts,
-  reasoningTexts,
-  charactersBeyond,
-  unseenCharacters = 0,
-  audioTokens = 0,
-  imageTokens = 0,
-}: Delivered): Promise<OutputTokens> => {
-  const reasoning = await countTokens(reasoningTexts.join(''))
-  const answer = await countTokens(texts.join(''))
+export const countOutput = async (
+  { texts, reasoningTexts, charactersBeyond, unseenCharacters = 0, audioTokens = 0, imageTokens = 0 }: Delivered,
+  countedFor?: CountedFor,
+): Promise<OutputTokens> => {
+  const reasoning = await countTokens(reasoningTexts.join(''), countedFor)
+  const answer = await countTokens(texts.join(''), countedFor)
   const unseen = Math.ceil(unseenCharacters / charactersPerToken)
   const beyond = Math.ceil(charactersBeyond / charactersPerToken)
   return {

@@ -2,7 +2,7 @@ import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, type JsonObject } from '../../encoding/json.ts'
 import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { requestedTier } from '../dialect/provider.ts'
-import { countOutput, countTokens, jsonText, wrappingTokens } from '../dialect/tokens.ts'
+import { type CountedFor, countOutput, countTokens, jsonText, wrappingTokens } from '../dialect/tokens.ts'
 
 /** What a provider tokenizes as text; images, audio and documents are not counted. */
 const partText = (part: unknown): string => {
@@ -32,14 +32,18 @@ const promptText = ({ systemInstruction, contents, tools, generationConfig }: Js
   ].join('')
 }
 
-export const countGeminiPrompt = async (body: JsonObject): Promise<number> =>
-  (await countTokens(promptText(body))) + wrappingTokens(asArray(body['contents']).length)
+export const countGeminiPrompt = async (body: JsonObject, countedFor: CountedFor): Promise<number> =>
+  (await countTokens(promptText(body), countedFor)) + wrappingTokens(asArray(body['contents']).length)
 
 export const countGeminiUsage = async (
   target: Target,
-  { body }: UpstreamCallRequest,
+  request: UpstreamCallRequest,
   delivered: Delivered,
 ): Promise<Usage> => ({
-  ...usageOf({ total: await countGeminiPrompt(body) }, await countOutput(delivered), delivered.toolCalls ?? {}),
-  ...requestedTier(target, body['serviceTier']),
+  ...usageOf(
+    { total: await countGeminiPrompt(request.body, request) },
+    await countOutput(delivered, request),
+    delivered.toolCalls ?? {},
+  ),
+  ...requestedTier(target, request.body['serviceTier']),
 })

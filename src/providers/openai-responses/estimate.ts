@@ -17,11 +17,11 @@ const inputText = (input: unknown): string =>
 const messagesOf = (input: unknown): number => (typeof input === 'string' ? 1 : asArray(input).length)
 
 /** The text that a provider tokenizes; images, files and the previous answers of the request are not counted. */
-const countPrompt = async ({ body }: UpstreamCallRequest): Promise<number> => {
-  const { instructions, input, tools, text } = body
+const countPrompt = async (request: UpstreamCallRequest): Promise<number> => {
+  const { instructions, input, tools, text } = request.body
   const format = jsonText(asObject(asObject(text)['format'])['schema'])
   const words = asText(instructions) + inputText(input) + jsonText(tools) + format
-  return (await countTokens(words)) + wrappingTokens(messagesOf(input))
+  return (await countTokens(words, request)) + wrappingTokens(messagesOf(input))
 }
 
 const inputPieces = (input: unknown, body: JsonObject): readonly PromptPiece[] =>
@@ -46,8 +46,8 @@ export const countResponsesUsage = async (
   request: UpstreamCallRequest,
   delivered: Delivered,
 ): Promise<Usage> => {
-  const written = await countMarkedWrites(target, promptPieces(request))
+  const written = await countMarkedWrites(target, promptPieces(request), request)
   const prompt = { total: await countPrompt(request), ...written }
-  const usage = usageOf(prompt, await countOutput(delivered), delivered.toolCalls ?? {})
+  const usage = usageOf(prompt, await countOutput(delivered, request), delivered.toolCalls ?? {})
   return { ...usage, ...requestedTier(target, request.body['service_tier']) }
 }

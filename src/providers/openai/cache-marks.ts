@@ -2,7 +2,7 @@ import type { PromptTokens } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { providerLimits } from '../dialect/limits.ts'
-import { countTokens } from '../dialect/tokens.ts'
+import { type CountedFor, countTokens } from '../dialect/tokens.ts'
 
 /** A piece of a prompt, in the order in which the provider caches. */
 export interface PromptPiece {
@@ -27,12 +27,13 @@ export const contentPieces = (content: unknown, body: JsonObject): readonly Prom
         .filter(isObject)
         .map((part) => ({ text: asText(part['text']) + asText(part['refusal']), mark: markOf(part, body) }))
 
-const countUpTo = (pieces: readonly PromptPiece[], end: number): Promise<number> =>
+const countUpTo = (pieces: readonly PromptPiece[], end: number, countedFor: CountedFor): Promise<number> =>
   countTokens(
     pieces
       .slice(0, end)
       .map(({ text }) => text)
       .join(''),
+    countedFor,
   )
 
 /**
@@ -42,12 +43,13 @@ const countUpTo = (pieces: readonly PromptPiece[], end: number): Promise<number>
 export const countMarkedWrites = async (
   { sheet }: Target,
   pieces: readonly PromptPiece[],
+  countedFor: CountedFor,
 ): Promise<Pick<PromptTokens, 'cacheWrite5m' | 'cacheWrite12h'>> => {
   if (sheet.per_million_tokens.cache_write_5m === undefined) return {}
   const end12h = pieces.findLastIndex(({ mark }) => mark === '12h') + 1
   const end = Math.max(end12h, pieces.findLastIndex(({ mark }) => mark === '30m') + 1)
-  const written = await countUpTo(pieces, end)
+  const written = await countUpTo(pieces, end, countedFor)
   if (written < providerLimits.cachedPromptTokensMin) return {}
-  const cacheWrite12h = end12h === end ? written : await countUpTo(pieces, end12h)
+  const cacheWrite12h = end12h === end ? written : await countUpTo(pieces, end12h, countedFor)
   return { cacheWrite5m: written - cacheWrite12h, cacheWrite12h }
 }

@@ -50,15 +50,15 @@ const promptPieces = ({ body }: UpstreamCallRequest): readonly PromptPiece[] => 
 ]
 
 const countPrompt = async (request: UpstreamCallRequest): Promise<number> =>
-  (await countTokens(promptTexts(request).join(''))) + wrappingTokens(asArray(request.body['messages']).length)
+  (await countTokens(promptTexts(request).join(''), request)) + wrappingTokens(asArray(request.body['messages']).length)
 
 export const countChatUsage = async (
   target: Target,
   request: UpstreamCallRequest,
   delivered: Delivered,
 ): Promise<Usage> => {
-  const written = await countMarkedWrites(target, promptPieces(request))
+  const written = await countMarkedWrites(target, promptPieces(request), request)
   const prompt = { total: await countPrompt(request), ...written }
-  const usage = usageOf(prompt, await countOutput(delivered), countChatSearchCalls(target, request))
+  const usage = usageOf(prompt, await countOutput(delivered, request), countChatSearchCalls(target, request))
   return { ...usage, ...requestedTier(target, request.body['service_tier']) }
 }

@@ -195,6 +195,7 @@ class QuestionRun {
     } catch (fault) {
       if (fault instanceof HttpFault) return failed(httpFailure(fault))
       if (fault instanceof GatewayError) return failed(refused(fault))
+      if (fault === this.#cancel.signal.reason) return failed(httpFailure(new HttpFault('aborted')))
       throw fault
     }
   }
@@ -215,16 +216,17 @@ class QuestionRun {
   async #countTokens(target: Target): Promise<Replied> {
     const { body, bodyBytes = 0, surface, workspaceId } = this.#call
     const counter = tokenCounterFor(surface)
+    const countedFor = { workspaceId, signal: this.#cancel.signal }
     const inStep = <T>(step: () => T) => runWhereLarge({ workspaceId, bytes: bodyBytes }, step)
     const counting = await inStep(() => counter.buildRequest(target, this.#call))
     if (counting === null) {
       const conversation = await inStep(() => counter.client.readRequest(body, makerOf(target)))
-      return replyWith(counter.writeCount(await inStep(() => estimatePrompt(conversation))))
+      return replyWith(counter.writeCount(await inStep(() => estimatePrompt(conversation, countedFor))))
     }
     const response = await this.#request(target, { ...counting, method: 'POST' })
     if (absentStatuses.includes(response.status)) {
       response.discard()
-      return replyWith(counter.writeCount(await inStep(() => counter.estimate(body))))
+      return replyWith(counter.writeCount(await inStep(() => counter.estimate(body, countedFor))))
     }
     const translation = { dialect: dialectFor(target.provider, counter.surface), target }
     if (!isSuccess(response)) return failed(await readFailure(translation, response, this.#parts.clock()))

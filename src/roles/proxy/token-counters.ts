@@ -5,6 +5,7 @@ import { messagesClient } from '../../providers/anthropic/dialect.ts'
 import { countMessagesPrompt } from '../../providers/anthropic/estimate.ts'
 import type { ClientFormat } from '../../providers/canonical/format.ts'
 import type { AnswerFault, Target, UpstreamRequest } from '../../providers/dialect/dialect.ts'
+import type { CountedFor } from '../../providers/dialect/tokens.ts'
 import { countingRequestFor } from '../../providers/dialects.ts'
 import { geminiClient } from '../../providers/google/dialect.ts'
 import { countGeminiPrompt } from '../../providers/google/estimate.ts'
@@ -19,7 +20,7 @@ interface TokenCounter {
   buildRequest(target: Target, call: RoutedRequest): UpstreamRequest | null
   readCount(body: Uint8Array): { readonly count: JsonObject } | AnswerFault
   /** Where an upstream of the format does not have the address. */
-  estimate(body: JsonObject): Promise<number>
+  estimate(body: JsonObject, countedFor: CountedFor): Promise<number>
   writeCount(tokens: number): JsonObject
 }
 

@@ -297,7 +297,9 @@ t.test('a count: texts by the tokenizer, three tokens a message and three to pri
   })
   const prompt = 'Be brief.userWhat is this?assistantlook{"at":1}userA cat.lookLooks.{"type":"object"}{"a":1}'
   const delivered = { texts: ['Hello there'], reasoningTexts: ['hm'], charactersBeyond: 9, characters: 22 }
-  const [promptTokens, answer, reasoning] = await Promise.all([prompt, 'Hello there', 'hm'].map(countTokens))
+  const [promptTokens, answer, reasoning] = await Promise.all(
+    [prompt, 'Hello there', 'hm'].map((text) => countTokens(text)),
+  )
   const total = (promptTokens ?? 0) + 4 * 3 + 3
   const outputTotal = (answer ?? 0) + (reasoning ?? 0) + 3
   t.strictSame(await dialect.countUsage(target, asked, delivered), {

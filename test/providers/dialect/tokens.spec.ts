@@ -23,7 +23,26 @@ t.test('long texts are counted beside other work, which has most of the time', a
   await loadTokenizer()
   const texts = Array.from({ length: 4 }, () => 'words and more '.repeat(providerLimits.estimateCharactersMax / 15))
   const before = performance.eventLoopUtilization()
-  await Promise.all(texts.map(countTokens))
+  await Promise.all(texts.map((text) => countTokens(text)))
   const { utilization } = performance.eventLoopUtilization(before)
   t.ok(utilization < 0.6, `${(100 * utilization).toFixed(0)} % of the time`)
+})
+
+t.test('workspaces take turns, however many texts one has counted', async (t) => {
+  await loadTokenizer()
+  const text = 'word '.repeat(providerLimits.estimateYieldCharacters)
+  const ended: string[] = []
+  const count = async (workspaceId: string) => {
+    await countTokens(text, { workspaceId })
+    ended.push(workspaceId)
+  }
+  await Promise.all(['hog', 'hog', 'hog', 'hog', 'hog', 'hog', 'hog', 'hog', 'other'].map(count))
+  t.equal(ended[0], 'other')
+})
+
+t.test('a count whose caller leaves is not continued', async (t) => {
+  const left = new AbortController()
+  const counting = countTokens('word '.repeat(providerLimits.estimateYieldCharacters), { signal: left.signal })
+  left.abort(new Error('left'))
+  await t.rejects(counting, /left/)
 })

@@ -219,6 +219,14 @@ t.test('time is bounded, by the question’s own limit and by the deadline of th
   }
 })
 
+t.test('a count of our own is cut as well', async (t) => {
+  const bench = await startBench(t)
+  const body = { system: 'word '.repeat(50_000) }
+  const { error } = await put(bench, 'openai/gpt-4o', count, { body, deadlineMs: Date.now() })
+  t.match(error, { status: 502, code: 'upstream_timeout' })
+  await leftNothing(t, bench)
+})
+
 t.test('a client that leaves, and a proxy that stops, cut the question', async (t) => {
   for (const why of ['client_gone', 'shutdown']) {
     const { bench, asked } = await stalling(t, '{')

@@ -104,15 +104,25 @@ const isOwn = (bytes: Uint8Array, { requestId, holder }: Pick<ClaimedKey, 'reque
 const nothing = new Uint8Array()
 
 /** Writes of small records, which each request with a key has two of, would wait behind them at the store. */
+const noPermit = new Error('no permit in time')
 const largeWrites = new Semaphore(admissionLimits.largeOutcomeWritesMax, {
-  ms: sharedLimits.closingAckMs,
-  late: logUnavailable,
+  ms: admissionLimits.largeOutcomeWaitMs,
+  late: () => noPermit,
 })
 
+/** The answer is paid for: one that has waited for long is written beside the others. */
+const writeWithPermit = async <T>(workspaceId: string, write: () => Promise<T>): Promise<T> => {
+  try {
+    return await largeWrites.run(workspaceId, write)
+  } catch (fault) {
+    if (fault !== noPermit) throw fault
+    return write()
+  }
+}
+
+/** None has a permit while it waits for its turn among the workspace's other steps. */
 const writeInTurn = async <T>(size: Parameters<typeof runWhereLarge>[0], write: () => Promise<T>): Promise<T> =>
-  size.bytes > sharedLimits.turnBytes
-    ? largeWrites.run(size.workspaceId, async () => runWhereLarge(size, write))
-    : write()
+  size.bytes > sharedLimits.turnBytes ? runWhereLarge(size, () => writeWithPermit(size.workspaceId, write)) : write()
 
 /** The claim is renewed while the request runs. */
 export class KeyLease {

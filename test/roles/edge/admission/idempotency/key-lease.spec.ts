@@ -1,0 +1,71 @@
+import { mock } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { KeyLease } from '../../../../../src/roles/edge/admission/idempotency/key-lease.ts'
+import type { OutcomeAddress } from '../../../../../src/roles/edge/admission/idempotency/outcome-store.ts'
+import { runWhereLarge } from '../../../../../src/runtime/large-steps.ts'
+import { sharedLimits } from '../../../../../src/runtime/limits.ts'
+import { MemoryOutcomes } from '../../memory-outcomes.ts'
+
+/** Whose puts go on when they may. */
+class HeldOutcomes extends MemoryOutcomes {
+  readonly begun: string[] = []
+  readonly #goOn: Promise<void>
+
+  constructor(goOn: Promise<void>) {
+    super()
+    this.#goOn = goOn
+  }
+
+  override async put(...[place, bytes, revision]: Parameters<MemoryOutcomes['put']>) {
+    this.begun.push(place.keyDigest)
+    await this.#goOn
+    return super.put(place, bytes, revision)
+  }
+}
+
+const storeLarge = (t: Test, outcomes: MemoryOutcomes, place: OutcomeAddress): Promise<void> => {
+  const parts = { outcomes, outcomeLeaseMs: 3_600_000, outcomeRenewMs: 0, clock: () => 0 }
+  const claim = { requestId: place.keyDigest, holder: place.keyDigest, digest: 'd', claimedMs: 0, leaseUntilMs: 0 }
+  const lease = new KeyLease(
+    { ...parts, logger: { log: (event) => t.fail(event) } },
+    { place, room: { settle: () => undefined } },
+    { state: 'claimed', work: { type: 'task', taskId: 'task' }, ...claim },
+    0,
+  )
+  return lease.store({ status: 200, headers: {}, body: Buffer.alloc(2 * sharedLimits.turnBytes) })
+}
+
+t.test('a large answer that waits for long behind a slow write is stored beside it', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const { promise: goOn, resolve: finish } = Promise.withResolvers<void>()
+  const outcomes = new HeldOutcomes(goOn)
+  const all = Promise.all(
+    ['one', 'two', 'three'].map((keyDigest) => storeLarge(t, outcomes, { workspaceId: 'acme', keyDigest })),
+  )
+  const pass = async (ms: number): Promise<void> => {
+    mock.timers.tick(ms)
+    for (let turns = 0; turns < 20; turns += 1) await turn()
+  }
+  await pass(1_000)
+  t.same(outcomes.begun, ['one'])
+  for (let waitedMs = 0; waitedMs < 20_000; waitedMs += 1_000) await pass(1_000)
+  t.same(outcomes.begun, ['one', 'two', 'three'])
+  finish()
+  await all
+})
+
+t.test('a large answer whose workspace has other large steps before it keeps none from the store', async (t) => {
+  const outcomes = new HeldOutcomes(Promise.resolve())
+  const busy = ['a', 'b'].flatMap((workspaceId) =>
+    Array.from({ length: 5 }, () =>
+      runWhereLarge({ workspaceId, bytes: 2 * sharedLimits.turnBytes }, () => {
+        for (const endMs = performance.now() + 5; performance.now() < endMs; );
+      }),
+    ),
+  )
+  await Promise.all(['a', 'b', 'c'].map((id) => storeLarge(t, outcomes, { workspaceId: id, keyDigest: id })))
+  t.same(outcomes.begun, ['c', 'a', 'b'])
+  await Promise.all(busy)
+})
