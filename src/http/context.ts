@@ -34,6 +34,8 @@ export interface RequestTrace {
   /** Who answered, by the names of the catalogue: what the caller wrote stays out. */
   server: { readonly model: string; readonly provider?: string | undefined; readonly level?: number } | null
   taskId?: string
+  /** A question that was put to its provider: it is not recorded as routed. */
+  isAsked?: true
   code?: ErrorCode
   /** Absent: the request is not traced. */
   span?: RequestSpan

@@ -139,8 +139,8 @@ const stopWithin = async (
     rates.close(),
     waitAtMost(inference.close(), allowanceReturnMs),
     videoTasks.close(allowanceReturnMs),
+    requestWatch.close(allowanceReturnMs),
   ])
-  await requestWatch.close(closingAckMs)
 }
 
 const start = async (parts: EdgeParts): Promise<RunningEdge> => {

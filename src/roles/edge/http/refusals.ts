@@ -40,7 +40,10 @@ export class Refusals {
 
   async close(ackMs: number): Promise<void> {
     clearInterval(this.#timer)
-    await waitAtMost(this.#flush(), ackMs)
+    await waitAtMost(
+      (this.#appending ?? Promise.resolve()).then(() => this.#flush()),
+      ackMs,
+    )
   }
 
   #count({ minute, count, ...refused }: Count): void {

@@ -163,9 +163,10 @@ export class RequestWatch {
   }
 
   #countRefusal({ method, res, state: { key, trace } }: HttpContext, surface: ObservedSurface): void {
+    const { code, routedMs, isAsked = false, taskId } = trace
     const isRepeat = res.hasHeader(originalRequestHeader)
-    if (trace.code === undefined || trace.routedMs !== null || isRepeat) return
-    if (method === 'POST' && routedSurfaces.has(surface)) this.#refusals.add(key, trace.code)
+    if (code === undefined || routedMs !== null || isAsked || taskId !== undefined || isRepeat) return
+    if (method === 'POST' && routedSurfaces.has(surface)) this.#refusals.add(key, code)
   }
 
   #sweep(nowMs: number): void {

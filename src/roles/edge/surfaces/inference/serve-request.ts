@@ -229,9 +229,8 @@ export const serveQuestion = async (
   { inference, bounds, faults }: SurfaceParts,
   query: Omit<InferenceQuestion, 'requestId' | 'key' | 'trace'>,
 ): Promise<void> => {
-  const answer = await inference.query(
-    { ...callerOfContext(ctx), ...query, trace: ctx.state.trace },
-    clientGoneOf(ctx.res),
-  )
+  const { trace } = ctx.state
+  trace.isAsked = true
+  const answer = await inference.query({ ...callerOfContext(ctx), ...query, trace }, clientGoneOf(ctx.res))
   await sendAnswer(ctx, answer, { bounds, faults, streamFormat: neverStreamed })
 }
