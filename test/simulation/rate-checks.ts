@@ -1,4 +1,5 @@
 import type { Event } from '../../src/events/envelope.ts'
+import { admissionLimits } from '../../src/roles/edge/admission/limits.ts'
 
 interface Meter {
   readonly perMinute: number
@@ -47,7 +48,7 @@ export class RateChecks {
 
   #set({ workspaceId, limits }: Extract<Event, { type: 'LimitsSet' }>['data'], setMs: number): void {
     const { requestsPerMinute: perMinute } = limits
-    const fromMs = setMs + inForceMs + this.#waitMs
+    const fromMs = setMs + inForceMs + this.#waitMs + admissionLimits.admissionWaitMs // Some waited for money before it was set.
     if (perMinute === undefined) this.#meters.delete(workspaceId)
     else this.#meters.set(workspaceId, { perMinute, fromMs, level: 0, atMs: fromMs })
   }
