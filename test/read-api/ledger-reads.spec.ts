@@ -247,7 +247,7 @@ t.test('refusals before routing, newest first: a key has its own, an administrat
     ],
   ]) {
     const cursor = Buffer.from(JSON.stringify(['refusals', ...forged])).toString('base64url')
-    t.equal((await get(`${own}/refusals?cursor=${cursor}`)).status, 400, forged.join())
+    t.equal((await get(`${own}/refusals?cursor=${cursor}`)).status, 400, JSON.stringify(forged))
   }
 })
 
