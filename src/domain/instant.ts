@@ -4,6 +4,8 @@ export const utcDayOf = (time: string): string => time.slice(0, 10)
 /** The day in UTC, `2026-11-21`, of milliseconds since the epoch. */
 export const utcDayAt = (epochMs: number): string => utcDayOf(new Date(epochMs).toISOString())
 
+export const minuteMs = 60_000
+export const hourMs = 3_600_000
 export const dayMs = 86_400_000
 const dayPattern = /^\d{4}-\d{2}-\d{2}$/
 const instantPattern = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/

@@ -1,4 +1,4 @@
-import { dayMs } from '../domain/instant.ts'
+import { dayMs, hourMs } from '../domain/instant.ts'
 import { canRead, type HttpMiddleware } from '../http/context.ts'
 import * as parameters from '../http/parameters.ts'
 import { invalidParameter, readQuery } from '../http/query.ts'
@@ -16,8 +16,6 @@ export const outcomesParameters = {
   model: parameters.modelParameter,
   key: parameters.keyParameter,
 }
-
-const hourMs = 3_600_000
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0)
 

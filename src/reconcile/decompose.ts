@@ -1,4 +1,4 @@
-import { maxOf, minOf } from '../domain/money.ts'
+import { maxOf, minOf, withoutSign } from '../domain/money.ts'
 import { productRoundingHalfUp } from './invoices/decimal.ts'
 
 /** Every difference is of one class, and all of them add up to the whole difference. */
@@ -149,12 +149,11 @@ const explainUnfinished = (drafts: readonly CellDraft<Cell>[], unfinishedPicos: 
 const correctable = ['estimated', 'drift', 'remainder'] as const
 
 const hasSameSign = (one: bigint, other: bigint): boolean => (one > 0n && other > 0n) || (one < 0n && other < 0n)
-const absolute = (value: bigint): bigint => (value < 0n ? -value : value)
 const towardsZero = (value: bigint, by: bigint): bigint => (value < 0n ? value + by : value - by)
 
 const classOfRemainder = ({ remainder, cell }: CellDraft<Cell>): DifferenceClass =>
   // A price that is an average of several is exact to half a pico for each part.
-  absolute(remainder) <= cell.roundingPicos + BigInt(cell.parts.length) ? 'rounding' : 'price_drift'
+  withoutSign(remainder) <= cell.roundingPicos + BigInt(cell.parts.length) ? 'rounding' : 'price_drift'
 
 interface Figure {
   readonly draft: CellDraft<Cell>
@@ -172,7 +171,7 @@ const reduceFigures = (figures: readonly Figure[], by: bigint): bigint => {
   let left = by
   for (const { draft, name } of figures) {
     if (!hasSameSign(draft[name], left)) continue
-    const taken = minOf(absolute(draft[name]), absolute(left))
+    const taken = minOf(withoutSign(draft[name]), withoutSign(left))
     draft[name] = towardsZero(draft[name], taken)
     left = towardsZero(left, taken)
   }

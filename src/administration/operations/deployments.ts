@@ -1,3 +1,4 @@
+import { hourMs } from '../../domain/instant.ts'
 import { pageOf } from '../../http/page.ts'
 import { firstTokenFigures } from '../../projections/requests/table.ts'
 import { fromTables } from '../../read-api/read-tables.ts'
@@ -5,7 +6,6 @@ import { type AdminOperation, defineOperation, type OperationContext } from '../
 import type { DeploymentResponse } from '../responses.types.ts'
 
 const page = pageOf('deployments')
-const hourMs = 3_600_000
 
 interface Named {
   readonly provider: string

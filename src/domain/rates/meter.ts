@@ -1,3 +1,5 @@
+import { minuteMs } from '../instant.ts'
+
 /** Leaky bucket of GCRA (ITU-T I.371) that keeps units, not an arrival time: they outlive a change of the limit. */
 export interface Meter {
   /** Units admitted that have not drained yet; what is leased counts as admitted. */
@@ -17,8 +19,6 @@ type LeaseDecision =
   | { readonly granted: number; readonly meter: Meter }
   /** `waitMs`: if no other request is admitted meanwhile. */
   | { readonly granted: null; readonly waitMs: number }
-
-const minuteMs = 60_000
 
 /**
  * The burst of a limit N is N/30, at least one. A lease that is spent at its last moment, a second after it was

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { minuteMs } from '../../domain/instant.ts'
 import type { Allocation } from '../../domain/ledger/allocation.ts'
 import { findClosing } from '../../domain/ledger/periods.ts'
 import type { MovementKind } from '../../domain/wallet/evolve.ts'
@@ -76,7 +77,6 @@ const toSqlPosition = ({ sequence, eventIndex, line }: EntryPosition) =>
 export const isInSpan = ({ from, to }: StatementSpan) =>
   sql<boolean>`(sequence, event_index) >= (${BigInt(from.sequence)}, ${from.eventIndex}) and (sequence, event_index) < (${BigInt(to.sequence)}, ${to.eventIndex})`
 
-const minuteMs = 60_000
 const minuteOf = (instant: Date): Date => new Date(Math.floor(instant.getTime() / minuteMs) * minuteMs)
 
 /** No movement before this frame has so late a time; null if none has it at all. If the minutes have a gap: any may. */

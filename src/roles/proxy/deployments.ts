@@ -1,3 +1,4 @@
+import { minuteMs } from '../../domain/instant.ts'
 import { burstCapacity, decideLease, emptyMeter, type Meter, settleMeter } from '../../domain/rates/meter.ts'
 import {
   chooseDeployment,
@@ -46,8 +47,6 @@ const keptOf = (burst: number): number => (burst < 2 ? 0 : Math.ceil(burst / kep
 
 const limitOf = ({ requestsPerMinute, tokensPerMinute }: Deployment, unit: LimitUnit): number | undefined =>
   unit === 'requests' ? requestsPerMinute : tokensPerMinute
-
-const minuteMs = 60_000
 
 const idOf = ({ name, provider }: Deployment): string => `${provider.name}/${name}`
 

@@ -1,4 +1,5 @@
 import type { Key } from '../../../domain/accounts/accounts.ts'
+import { minuteMs } from '../../../domain/instant.ts'
 import type { ErrorCode } from '../../../errors/gateway-error.ts'
 import type { RefusalsCounted } from '../../../events/types.ts'
 import type { LogOf } from '../../../log/event-log.ts'
@@ -15,7 +16,6 @@ interface RefusalsParts {
 
 type Count = RefusalsCounted['counts'][number]
 
-const minuteMs = 60_000
 const other = { workspaceId: null, keyId: null, code: 'other' } as const
 
 /**

@@ -1,3 +1,4 @@
+import { hourMs } from '../../../../domain/instant.ts'
 import { asObject, parseJsonBytes } from '../../../../encoding/json.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
@@ -17,8 +18,6 @@ export interface OutcomeRoom {
   /** Gives back what the stored bytes do not take; all where nothing was written. */
   settle(storedBytes: number | null): void
 }
-
-const hourMs = 3_600_000
 
 type Hours = ReadonlyMap<number, number>
 
