@@ -11,7 +11,7 @@ import { AbortedUsageEstimator } from './aborted-usage-estimator.ts'
 import { headOf } from './attempt.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
 import type { ClosingParts } from './closing.ts'
-import { Deployments } from './deployments.ts'
+import type { Deployments } from './deployments.ts'
 import { proxyLimits } from './limits.ts'
 import { answerQuestion, QueryPace, type QuestionParts, type Vendors } from './question.ts'
 import { RequestRun, type RunParts } from './request-run.ts'
@@ -27,7 +27,7 @@ export interface ForwardParts {
   readonly observer?: Observer
   readonly random?: () => number
   readonly inFlight?: CallsInFlight
-  readonly deployments?: Deployments
+  readonly deployments: Deployments
   /** How many processes share the limits of deployments and vendors; 1 by default. */
   readonly sharers?: number | undefined
   readonly firstByteMs?: number
@@ -56,7 +56,6 @@ export const createForward = (parts: ForwardParts): Dispatch => {
     questionMs: proxyLimits.upstreamQuestionMs,
     vendorTurns: new QueryPace(parts.clock, parts.sharers),
     estimator: new AbortedUsageEstimator(),
-    deployments: new Deployments({ observer: noObserver, ...parts }),
     ...parts,
   }
   return (call, clientGone, openCalls) =>

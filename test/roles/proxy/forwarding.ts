@@ -13,9 +13,10 @@ import { openVideoVendor } from '../../../src/providers/vv-video/open-video-vend
 import type { VideoVendorConfig } from '../../../src/providers/vv-video/vendor.ts'
 import type { AnswerPart, Dispatch, RoutedRequest } from '../../../src/roles/dispatch.ts'
 import { CallsInFlight } from '../../../src/roles/proxy/calls-in-flight.ts'
+import { Deployments } from '../../../src/roles/proxy/deployments.ts'
 import { createForward } from '../../../src/roles/proxy/forward.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
-import type { Observer } from '../../../src/runtime/observer.ts'
+import { noObserver, type Observer } from '../../../src/runtime/observer.ts'
 import { sheet } from '../../providers/openai/target.ts'
 import { type LogLine, recordingLogger } from '../../support/log-lines.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
@@ -100,7 +101,8 @@ export const startBench = async (t: Test, options: BenchOptions = {}): Promise<B
   const divided = { ...providers.get('openai')!, ...(deployments === undefined ? {} : { deployments }) }
   providers.set('openai', divided)
   const vendors = new Map([['vv', openVideoVendor({ config: vendorOf(baseUrl), http, clock: Date.now })]])
-  const dispatch = createForward({ log, providers, vendors, http, clock, logger, inFlight, ...bounds })
+  const parts = { log, providers, vendors, http, clock, logger, inFlight, ...bounds }
+  const dispatch = createForward({ ...parts, deployments: new Deployments({ observer: noObserver, ...parts }) })
   t.teardown(async () => {
     await http.stop()
     await sandbox.stop()
