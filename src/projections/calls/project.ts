@@ -70,11 +70,12 @@ export const callsReadModel = defineReadModel({
         if (closed === null) return
         const { time: at, type, data } = closed.closing
         const firstTokenMs = type === 'UsageRecorded' ? data.firstTokenMs : undefined
-        const calls = data.attempts.filter((attempt) => verdictOf(attempt) !== null)
-        for (const attempt of calls) {
-          const { provider, deployment = '', model, status, reason } = attempt
+        const calls = data.attempts
+          .map((attempt) => ({ ...attempt, verdict: verdictOf(attempt) }))
+          .filter(({ verdict }) => verdict !== null)
+        for (const { provider, deployment = '', model, status, reason, verdict } of calls) {
           const called = { provider: storedText(provider), deployment: storedText(deployment) }
-          const isFailed = verdictOf(attempt) === 'failed'
+          const isFailed = verdict === 'failed'
           const counted = isFailed ? { failed: 1 } : countFirstToken(calls.length === 1 ? firstTokenMs : undefined)
           hours.add({ hour: hourOf(at), ...called }, { calls: 1, ...counted })
           if (!isFailed) continue
