@@ -118,20 +118,25 @@ t.test('what a scheduler sent and did not record before it was killed is sent ag
   t.equal(receiver.delivered.length, 2)
 })
 
+/** The first delivery is not recorded. */
+const failingDelivery = (log: MemoryLog): MemoryLog => {
+  const failing: MemoryLog = Object.create(log)
+  let failures = 0
+  failing.appendToWallet = (id, facts, expected) => {
+    if (failures > 0 || !facts.some(({ type }) => type === 'AlertDelivered'))
+      return log.appendToWallet(id, facts, expected)
+    failures += 1
+    return Promise.reject(new Error('no servers'))
+  }
+  return failing
+}
+
 t.test(
   'where the log cannot record a delivery, the scheduler goes on, and sends it again with the same id',
   async (t) => {
     const { receiver, log, spend, watch, open, events, advance } = await start(t)
     await watch('ops')
-    const failing: MemoryLog = Object.create(log)
-    let failures = 0
-    failing.appendToWallet = (id, facts, expected) => {
-      if (failures > 0 || !facts.some(({ type }) => type === 'AlertDelivered'))
-        return log.appendToWallet(id, facts, expected)
-      failures += 1
-      return Promise.reject(new Error('no servers'))
-    }
-    const { codes } = await open(failing)
+    const { codes } = await open(failingDelivery(log))
     await spend('r-1', '2')
     await until(() => codes().includes('alert.delivery_failed'))
     t.equal(events('AlertDelivered').length, 0)
@@ -213,15 +218,7 @@ t.test(
     await before.stop()
     const { log, spend, watch, open, events, advance } = await start(t, mailTo(`smtp://127.0.0.1:${before.port}`))
     await watch('post')
-    const failing: MemoryLog = Object.create(log)
-    let failures = 0
-    failing.appendToWallet = (id, facts, expected) => {
-      if (failures > 0 || !facts.some(({ type }) => type === 'AlertDelivered'))
-        return log.appendToWallet(id, facts, expected)
-      failures += 1
-      return Promise.reject(new Error('no servers'))
-    }
-    const { codes } = await open(failing)
+    const { codes } = await open(failingDelivery(log))
     const tries = () => codes().filter((code) => code === 'alert.delivery_failed').length
     await spend('r-1', '1.25')
     await until(() => tries() === 1)
