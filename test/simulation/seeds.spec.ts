@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import t from 'tap'
 import { keptFolder, readPlan } from './kept-plans.ts'
-import { makePlan } from './plan.ts'
+import { makePlan } from './make-plan.ts'
 import { simulatedPorts } from './ports.ts'
 import type { Report } from './report.ts'
 import { TraceHash } from './trace.ts'

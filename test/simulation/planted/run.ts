@@ -9,7 +9,7 @@ import { plant } from './plant.ts'
 const [name = '', seeds, actions] = process.argv.slice(2)
 const { plan: kept } = plant(name)
 
-const { makePlan } = await import('../plan.ts')
+const { makePlan } = await import('../make-plan.ts')
 const { runPlan } = await import('../world.ts')
 
 const print = (seed: number | null, violation: string | null): void => console.log(JSON.stringify({ seed, violation }))
