@@ -4,7 +4,8 @@ import { decideVerdict, verifyLog } from '../../src/audit/verify.ts'
 import { verifySnapshots } from '../../src/audit/verify-snapshots.ts'
 import type { Ledger } from '../../src/domain/ledger/ledger.ts'
 import { encodeLedger, LedgerDecoder } from '../../src/domain/ledger/snapshot.ts'
-import { openSimLog, openSimSnapshots, openSimTail, type Start } from './hosts.ts'
+import { openSimLog, openSimSnapshots, openSimTail } from './open-log.ts'
+import type { Start } from './start.ts'
 
 const linesOf = (ledger: Ledger): readonly string[] => [...encodeLedger(ledger)]
 

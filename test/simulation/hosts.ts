@@ -1,76 +1,40 @@
 import { openCallClient } from '../../src/adapters/nats/calls/call-client.ts'
 import { openCallServer } from '../../src/adapters/nats/calls/call-server.ts'
-import { connectNats } from '../../src/adapters/nats/connect.ts'
-import { type OpenLog, openLog } from '../../src/adapters/nats/log.ts'
+import type { OpenLog } from '../../src/adapters/nats/log.ts'
 import { openOutcomes } from '../../src/adapters/nats/outcomes/open.ts'
 import { openRates } from '../../src/adapters/nats/rates/open.ts'
-import { openSnapshots } from '../../src/adapters/nats/snapshots/open.ts'
 import { openWorkQueues, type WorkQueues } from '../../src/adapters/nats/work-queue/open.ts'
-import type { Signer, Verifier } from '../../src/audit/note.ts'
-import { largerHead, type SignedHead, type SignedHeadStore } from '../../src/audit/signed-head.ts'
 import { SignedHeads } from '../../src/audit/signed-heads.ts'
-import { restoreLedger, type SnapshotStore } from '../../src/audit/snapshots.ts'
 import { LocalCalls } from '../../src/cli/local-calls.ts'
-import { permittedEventTypes } from '../../src/cli/platform.ts'
-import type { Runtime } from '../../src/cli/runtime.ts'
-import { initialLedger, type Ledger } from '../../src/domain/ledger/ledger.ts'
 import type { Catalog } from '../../src/domain/routing/plan.ts'
-import { LedgerTail } from '../../src/log/ledger-tail.ts'
+import type { LedgerTail } from '../../src/log/ledger-tail.ts'
 import type { Provider } from '../../src/providers/dialect/provider.ts'
 import { openVideoVendor } from '../../src/providers/vv-video/open-video-vendor.ts'
 import type { Dispatch } from '../../src/roles/dispatch.ts'
-import type { AdminIdentity } from '../../src/roles/edge/http/authenticate.ts'
 import { edge } from '../../src/roles/edge/role.ts'
 import { projector } from '../../src/roles/projector/role.ts'
 import { type CallSource, proxy } from '../../src/roles/proxy/role.ts'
 import { RecentTasks } from '../../src/roles/recent-tasks.ts'
-import { type ProcessRole, writerRoleOf } from '../../src/roles/role.ts'
+import type { ProcessRole } from '../../src/roles/role.ts'
 import { scheduler } from '../../src/roles/scheduler/role.ts'
 import { StoredResponses } from '../../src/roles/stored-responses.ts'
 import { videoPoller } from '../../src/roles/video-poller/role.ts'
 import { noReadModels } from '../roles/edge/edge-fixture.ts'
 import { MemoryEndUserKeys } from '../support/memory-end-users.ts'
-import { natsPort } from './nats/server.ts'
-import type { Ports } from './ports.ts'
-import { currentProcess, noAnswer, type SimProcess } from './process.ts'
-import type { SimTables } from './tables.ts'
-import type { SimUpstream } from './upstream.ts'
-import { type SimVendor, vendorBaseUrl } from './vendor.ts'
+import { pollerBounds, simBounds, vendorTimeouts } from './bounds.ts'
+import {
+  connectSim,
+  createLedgerOpener,
+  logName,
+  logOptions,
+  openSimLedger,
+  openSimLog,
+  openSimSnapshots,
+  openSimTail,
+} from './open-log.ts'
+import type { Start } from './start.ts'
+import { vendorBaseUrl } from './vendor.ts'
 
-/** Shorter than the program's own, so that little simulated time shows what follows a time-out. */
-export const simBounds = {
-  requestDeadlineMs: 20_000,
-  firstByteMs: 4_000,
-  wholeAnswerMs: 8_000,
-  idleMs: 3_000,
-  drainMs: 6_000,
-  closingAckMs: 3_000,
-  queueLeaseMs: 4_000,
-  taskDeadlineMs: 45_000,
-  snapshotEveryMs: 6_000,
-  // A clock that jumps must not end the lease of a living edge.
-  outcomeLeaseMs: 12_000,
-  outcomeRenewMs: 6_000,
-} as const
-
-/** In the order of the program's own: a submit has timed out on both sides when it is looked up. */
-const vendorTimeouts = { submitMs: 2_000, queryMs: 1_500 } as const
-const pollerBounds = {
-  queueLeaseMs: simBounds.queueLeaseMs,
-  queueRenewMs: 1_300,
-  taskLeaseTickMs: 500,
-  taskHoldWaitMs: 30_000,
-  taskDoubtMs: 5_000,
-  taskPollMs: 1_000,
-  taskPollMaxMs: 4_000,
-  taskRetryMs: 300,
-  taskRetryMaxMs: 4_000,
-  latePollMs: 2_000,
-  latePollMaxMs: 6_000,
-  stopMs: simBounds.drainMs,
-} as const
-
-export const logName = 'GATEWAY'
 /** Of requests with an idempotency key: their number, by which the log shows which of them are one. */
 export const keyedTag = 'number'
 
@@ -81,7 +45,7 @@ const providers: ReadonlyMap<string, Provider> = new Map(
   ]),
 )
 
-export const simCatalog: Catalog = {
+const simCatalog: Catalog = {
   providers: new Map([
     ['openai', { models: {}, surfaces: ['chat', 'messages', 'responses'], profile: 'openai' }],
     ['grok', { models: {}, surfaces: ['chat'], profile: 'openai' }],
@@ -89,118 +53,6 @@ export const simCatalog: Catalog = {
   ]),
   aliases: {},
   routers: { auto: { candidates: ['openai/plain', 'grok/plain'] } },
-}
-
-export interface HostParts {
-  readonly ports: Ports
-  readonly tables: SimTables
-  readonly upstream: SimUpstream
-  readonly vendor: SimVendor
-  readonly signer: Signer
-  readonly verifiers: readonly Verifier[]
-  readonly admins: readonly AdminIdentity[]
-  readonly listening: (process: SimProcess, port: number) => void
-}
-
-/** What a process is started with. */
-export interface Start extends HostParts {
-  readonly process: SimProcess
-  readonly runtime: Runtime
-  /** The file of this host with what was signed last. */
-  readonly heads: SimHeadStore
-  readonly sharedHeads: SimHeadStore
-  readonly onFatal: (fault: Error) => void
-  /** Called in reverse order when the process is stopped. */
-  readonly push: <T extends { stop(): Promise<unknown> }>(part: T) => T
-}
-
-export class SimHeadStore implements SignedHeadStore {
-  readonly place: string
-  readonly #ports: Ports
-  #head: SignedHead | null
-
-  constructor(place: string, ports: Ports, head: SignedHead) {
-    this.place = place
-    this.#ports = ports
-    this.#head = head
-  }
-
-  async read(): Promise<SignedHead | null> {
-    return this.#head
-  }
-
-  async advance(head: SignedHead): Promise<SignedHead> {
-    if (!this.#ports.reach(currentProcess(), `seal.${this.place}`, 'before')) return noAnswer()
-    this.#head = this.#head === null ? head : largerHead(head, this.#head)
-    if (!this.#ports.reach(currentProcess(), `seal.${this.place}`, 'after')) return noAnswer()
-    return this.#head
-  }
-
-  async replace(head: SignedHead): Promise<void> {
-    this.#head = head
-  }
-}
-
-const connect = async ({ push }: Pick<Start, 'push'>, role: ProcessRole, purpose: string) => {
-  const connection = await connectNats({ url: `nats://127.0.0.1:${natsPort}`, role, name: purpose })
-  push({ stop: () => connection.close() })
-  return connection
-}
-
-const common = { name: logName, replicas: 1, durability: 'relaxed' } as const
-
-export const openSimLog = async (start: Start, role: ProcessRole, create = false): Promise<OpenLog> => {
-  const { runtime, onFatal, push } = start
-  const connection = await connect(start, role, role)
-  const readOnly = role === 'projector'
-  const options = {
-    ...common,
-    ...runtime,
-    connection,
-    role: writerRoleOf(role),
-    readOnly,
-    create,
-    onFatal,
-    permittedTypes: permittedEventTypes,
-  }
-  const log = await openLog(options)
-  push({ stop: () => log.close(2_000) })
-  return log
-}
-
-export const openSimSnapshots = async (start: Start, role: ProcessRole, create = false): Promise<SnapshotStore> => {
-  const connection = await connect(start, role, 'snapshots')
-  return openSnapshots({ ...common, connection, role, create, logger: start.runtime.logger })
-}
-
-/** From the newest snapshot that a checkpoint confirms, or empty, as a platform opens it. */
-const createLedgerOpener =
-  ({ runtime: { logger }, verifiers }: Start, log: OpenLog, store: SnapshotStore) =>
-  async (sequenceMax = Number.POSITIVE_INFINITY): Promise<Ledger> => {
-    try {
-      const onRefused = ({ sequence }: { readonly sequence: number }, fault: unknown): void =>
-        logger.log('ledger.snapshot_refused', { sequence, fault })
-      const ledger = await restoreLedger({ store, log, verifiers, sequenceMax, onRefused })
-      if (ledger === null) return initialLedger()
-      logger.log('ledger.restored', { sequence: ledger.sequence })
-      return ledger
-    } catch (fault) {
-      logger.log('ledger.snapshot_unavailable', { fault })
-      return initialLedger()
-    }
-  }
-
-const openSimLedger = async (start: Start, log: OpenLog, role: ProcessRole) =>
-  createLedgerOpener(start, log, await openSimSnapshots(start, role))
-
-/** Caught up with the log, from the newest snapshot on. */
-export const openSimTail = async (start: Start, log: OpenLog, role: ProcessRole): Promise<LedgerTail> => {
-  const { push, onFatal } = start
-  const openLedger = await openSimLedger(start, log, role)
-  const tail = push(new LedgerTail(await openLedger(), log))
-  tail.done.catch(onFatal)
-  await Promise.race([tail.waitForSequence(await log.lastSequence()), tail.done])
-  return tail
 }
 
 const startSimProjector = async (start: Start, log: OpenLog, role: ProcessRole): Promise<void> => {
@@ -248,10 +100,10 @@ const openSimQueues = async (
   role: ProcessRole,
   does: { readonly puts?: boolean; readonly takes?: boolean },
 ): Promise<WorkQueues> => {
-  const connection = await connect(start, role, 'tasks')
+  const connection = await connectSim(start, role, 'tasks')
   const { queueLeaseMs: leaseMs } = simBounds
   const queues = await openWorkQueues({
-    ...common,
+    ...logOptions,
     ...start.runtime,
     ...does,
     role,
@@ -282,10 +134,10 @@ const startSimEdge = async (
   queues: WorkQueues,
 ): Promise<void> => {
   const { process, runtime, tables, push, admins, listening } = start
-  const options = { ...common, ...runtime, role: 'edge', create: false } as const
-  const outcomes = await openOutcomes({ ...options, connection: await connect(start, 'edge', 'outcomes') })
+  const options = { ...logOptions, ...runtime, role: 'edge', create: false } as const
+  const outcomes = await openOutcomes({ ...options, connection: await connectSim(start, 'edge', 'outcomes') })
   push({ stop: () => outcomes.close() })
-  const rateRecords = await openRates({ ...options, connection: await connect(start, 'edge', 'rates') })
+  const rateRecords = await openRates({ ...options, connection: await connectSim(start, 'edge', 'rates') })
   push({ stop: async () => rateRecords.close() })
   const responseOwners = push(new StoredResponses({ tail, log, frames: log, ...runtime, stored: tables.responses() }))
   const running = await edge.start({
@@ -336,7 +188,7 @@ const openCalls = async <Calls extends { close(): Promise<void> }>(
   role: ProcessRole,
   open: (options: Parameters<typeof openCallClient>[0]) => Calls,
 ): Promise<Calls> => {
-  const calls = open({ ...start.runtime, connection: await connect(start, role, 'calls'), name: logName })
+  const calls = open({ ...start.runtime, connection: await connectSim(start, role, 'calls'), name: logName })
   start.push({ stop: () => calls.close() })
   return calls
 }

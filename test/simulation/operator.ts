@@ -8,10 +8,12 @@ import { publishPlan } from '../../src/administration/plan-changes.ts'
 import { publishPrices } from '../../src/administration/price-changes.ts'
 import { parseUsd } from '../../src/domain/money.ts'
 import { pricesWith } from './admin-requests.ts'
-import { logName, openSimLog, openSimSnapshots, openSimTail, type Start, simBounds } from './hosts.ts'
+import { simBounds } from './bounds.ts'
 import type { IssuedKey, SimKeys } from './keys.ts'
 import { natsPort } from './nats/server.ts'
+import { logName, openSimLog, openSimSnapshots, openSimTail } from './open-log.ts'
 import { type CommandAction, workspacesCount } from './plan.ts'
+import type { Start } from './start.ts'
 
 /** By commands, before any process of the gateway runs. */
 export const openAccounts = async (start: Start, keys: SimKeys): Promise<void> => {

@@ -1,10 +1,12 @@
 import type { SignedHead } from '../../src/audit/signed-head.ts'
 import { faultText } from '../../src/errors/gateway-error.ts'
 import type { Logger } from '../../src/runtime/logger.ts'
-import { type HostKind, type HostParts, hostStarters, SimHeadStore, type Start } from './hosts.ts'
+import { SimHeadStore } from './head-store.ts'
+import { type HostKind, hostStarters } from './hosts.ts'
 import { runIn, SimProcess } from './process.ts'
 import { createSimRuntime } from './runtime.ts'
 import type { Simulator } from './simulator.ts'
+import type { HostParts, Start } from './start.ts'
 import type { Note } from './trace.ts'
 
 interface Host {
