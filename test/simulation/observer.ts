@@ -1,15 +1,14 @@
-import { GrowingTree, hashFrame } from '../../src/audit/merkle.ts'
 import type { Verifier } from '../../src/audit/note.ts'
-import { readCheckpoints, verifyCheckpoint } from '../../src/audit/verified-checkpoints.ts'
 import { type Applied, applyFrame, initialLedger } from '../../src/domain/ledger/ledger.ts'
 import { parseUsd } from '../../src/domain/money.ts'
 import { balancePicos, type Hold } from '../../src/domain/wallet/wallet.ts'
 import type { Event, EventOf } from '../../src/events/envelope.ts'
-import type { PriceSheet } from '../../src/events/types.ts'
 import type { Frame } from '../../src/log/event-log.ts'
 import type { AllowedWriters } from '../../src/log/read-frame.ts'
 import { frameFromRaw } from '../../src/log/source-log.ts'
+import { ChargeChecks } from './charge-checks.ts'
 import type { StoredMessage } from './nats/stream.ts'
+import { SealChecks } from './seal-checks.ts'
 import { ShadowLedger } from './shadow-ledger.ts'
 
 type Closing = EventOf<'UsageRecorded'> | EventOf<'RequestFailed'>
@@ -59,7 +58,6 @@ export class Observer {
   readonly billedOutputs = new Set<number>()
   readonly #onViolation: (text: string) => void
   readonly #permitted: AllowedWriters
-  readonly #verifiers: readonly Verifier[]
   readonly #prefix: string
   readonly shadow: ShadowLedger
   /** Holds that the scheduler released at their deadline. */
@@ -68,16 +66,11 @@ export class Observer {
   readonly #reserved = new Map<string, Map<string, bigint>>()
   /** Allowances of which a request cost more than it had reserved. */
   readonly #exceeded = new Set<string>()
-  /** Of each frame. */
-  readonly #leaves: Buffer[] = []
-  /** Of the frames that the newest checkpoint seals. */
-  #tree = new GrowingTree()
+  readonly #seals: SealChecks
+  readonly #charges: ChargeChecks
   readonly #eventIds = new Set<string>()
   readonly #frameIds = new Set<string>()
   readonly #holds = new Set<string>()
-  /** By model and version. */
-  readonly #sheets = new Map<string, PriceSheet>()
-  readonly #unitPrices = new Map<string, string>()
 
   constructor(parts: {
     readonly onViolation: (text: string) => void
@@ -88,7 +81,8 @@ export class Observer {
     this.#onViolation = parts.onViolation
     this.shadow = new ShadowLedger(parts.onViolation)
     this.#permitted = parts.permitted
-    this.#verifiers = parts.verifiers
+    this.#seals = new SealChecks(parts.onViolation, parts.verifiers)
+    this.#charges = new ChargeChecks(parts.onViolation)
     this.#prefix = parts.prefix
   }
 
@@ -98,12 +92,12 @@ export class Observer {
     this.frames.push(frame)
     if (frame.events.some(({ type }) => type === 'HoldPlaced')) this.#checkFrameId(readId(data))
     this.shadow.take(frame)
-    this.#checkSeals(raw, sequence)
+    this.#seals.check(raw)
     const applied = applyFrame(this.ledger, frame)
     for (const each of applied) this.#note(each)
     for (const each of applied) this.#checkReserved(each)
     for (const workspaceId of new Set(applied.map(({ event }) => event.subject))) this.#checkWallet(workspaceId)
-    this.#leaves.push(hashFrame(raw))
+    this.#seals.add(raw)
     return frame
   }
 
@@ -111,22 +105,6 @@ export class Observer {
   #checkFrameId(id: string): void {
     if (this.#frameIds.has(id)) this.#onViolation(`frame ${id} was stored twice`)
     this.#frameIds.add(id)
-  }
-
-  #checkSeals(raw: { readonly data: Buffer }, sequence: number): void {
-    for (const checkpoint of readCheckpoints(raw)) {
-      const { size } = checkpoint
-      if (size >= sequence) this.#onViolation(`the checkpoint in frame ${sequence} seals ${size} frames`)
-      const seal = verifyCheckpoint(checkpoint, this.#verifiers)
-      if (size > 0 && size < sequence && !seal.root.equals(this.#rootOf(size)))
-        this.#onViolation(`the checkpoint in frame ${sequence} seals other frames`)
-    }
-  }
-
-  #rootOf(size: number): Buffer {
-    if (size < this.#tree.size) this.#tree = new GrowingTree()
-    while (this.#tree.size < size) this.#tree.append(this.#leaves[this.#tree.size]!)
-    return this.#tree.root
   }
 
   #note({ event, movements, released, closed }: Applied): void {
@@ -138,7 +116,7 @@ export class Observer {
     if (decided.has(event.type) && movements.length === 0 && !this.#isSettledMeanwhile(event))
       this.#onViolation(`${event.type} was decided, and has no effect: ${JSON.stringify(event.data)}`)
     if (event.type === 'HoldPlaced') this.#noteHold(event)
-    if (event.type === 'PricePublished') this.#notePrice(event)
+    if (event.type === 'PricePublished') this.#charges.notePrice(event)
     if (event.type === 'HoldReleased' && event.data.reason === 'expired' && released !== null)
       this.expired.push(released)
     if (closed !== null) this.#unreserve(closed, movements)
@@ -188,12 +166,6 @@ export class Observer {
     if ('replaces' in data) this.known.add(`${data.replaces} by ${data.keyId}`)
   }
 
-  #notePrice({ data }: EventOf<'PricePublished'>): void {
-    const name = `${data.model} ${data.version}`
-    if (data.sheet !== undefined) this.#sheets.set(name, data.sheet)
-    if (data.video !== undefined) this.#unitPrices.set(name, data.video.unit_price)
-  }
-
   #noteTask(event: Event): void {
     if (event.type === 'HoldPlaced' && event.data.task !== undefined) {
       this.tasks.set(event.data.holdId, {
@@ -230,23 +202,8 @@ export class Observer {
     if (event.type === 'LateVerdictSeen' && task.end === undefined)
       this.#onViolation(`the verdict on ${event.data.taskId} is recorded as late before its hold ended`)
     if (event.type !== 'TaskSettled') return
-    if (task.end === undefined) this.#checkTaskCharge(task, event)
+    if (task.end === undefined) this.#charges.checkTask(task.placed, event)
     task.end ??= event
-  }
-
-  #checkTaskCharge({ placed }: ObservedTask, { data }: EventOf<'TaskSettled'>): void {
-    const { taskId, outcome, deduction, lines } = data
-    const { model, priceVersion, unitPrice, unitsMax } = placed.data.task!
-    if (this.#unitPrices.get(`${model} ${priceVersion}`) !== unitPrice)
-      this.#onViolation(`task ${taskId} has the unit price ${unitPrice}, not as published`)
-    const units = /^[\d.]+$/.test(deduction ?? '') ? parseUsd(deduction!) : null
-    const isPlausible = units !== null && units <= 3n * parseUsd(unitsMax)
-    const charged = isPlausible ? units : parseUsd(unitsMax)
-    const expected = outcome === 'FAILURE' ? 0n : (charged * parseUsd(unitPrice)) / parseUsd('1')
-    if (parseUsd(data.total) !== expected)
-      this.#onViolation(`task ${taskId} is charged ${data.total} for ${deduction} units, not ${expected} pico-dollars`)
-    const sum = lines.reduce((picos, { amount }) => picos + parseUsd(amount), 0n)
-    if (sum !== parseUsd(data.total)) this.#onViolation(`the lines of ${taskId} are not its total`)
   }
 
   #noteHold({ data: { holdId } }: EventOf<'HoldPlaced'>): void {
@@ -256,28 +213,15 @@ export class Observer {
 
   #noteClosing(event: Closing): void {
     const request = this.#requestOf(event.data.requestId)
-    if (event.type === 'UsageRecorded') this.#checkCharge(event)
+    if (event.type === 'UsageRecorded') {
+      this.billedOutputs.add(event.data.usage.outputTotal)
+      this.#charges.checkUsage(event)
+    }
     if (request.closing?.type === 'UsageRecorded' && event.type === 'UsageRecorded')
       this.#onViolation(`request ${event.data.requestId} was billed twice`)
     if (request.closing?.source === event.source && request.closing.id !== event.id)
       this.#onViolation(`request ${event.data.requestId} was ended twice by one process`)
     request.closing ??= event
-  }
-
-  #checkCharge({ data }: EventOf<'UsageRecorded'>): void {
-    this.billedOutputs.add(data.usage.outputTotal)
-    const sheet = this.#sheets.get(`${data.model} ${data.priceVersion}`)
-    for (const { item, unitPrice } of data.lines)
-      if (
-        parseUsd(unitPrice) !==
-        parseUsd(sheet?.per_million_tokens[item === 'output' ? 'output' : 'input'] ?? '0') / 1_000_000n
-      )
-        this.#onViolation(`request ${data.requestId} is charged ${unitPrice} for ${item}, not as published`)
-    const sum = data.lines.reduce((picos, { amount }) => picos + parseUsd(amount), 0n)
-    if (sum !== parseUsd(data.total)) this.#onViolation(`the lines of ${data.requestId} are not its total`)
-    for (const { quantity, unitPrice, amount } of data.lines)
-      if (BigInt(quantity) * parseUsd(unitPrice) !== parseUsd(amount))
-        this.#onViolation(`a line of ${data.requestId} is not quantity × price`)
   }
 
   #checkWallet(workspaceId: string): void {
