@@ -2,8 +2,8 @@ import type { Network } from '../network.ts'
 import { runIn, type SimProcess } from '../process.ts'
 import type { VirtualTime } from '../virtual-time.ts'
 import { NatsClient, type NatsMessage } from './client.ts'
-import { type ConsumerSettings, SimConsumer } from './consumer.ts'
-import { type ApiError, type DuplicateRule, SimStream, type StoredMessage } from './stream.ts'
+import { SimJetStream } from './jetstream.ts'
+import type { DuplicateRule, SimStream, StoredMessage } from './stream.ts'
 import { Interest } from './subjects.ts'
 
 export interface NatsFaults {
@@ -34,47 +34,26 @@ const none = Buffer.alloc(0)
 const apiPrefix = '$JS.API.'
 const noResponders = 'NATS/1.0 503\r\n\r\n'
 
-const notFound = (err_code: number, description: string): { readonly error: ApiError } => ({
-  error: { code: 404, err_code, description },
-})
-const noStream = notFound(10059, 'stream not found')
-const noConsumer = notFound(10014, 'consumer not found')
-const noMessage = notFound(10037, 'no message found')
-
-const notDeleted = (description: string): { readonly error: ApiError } => ({
-  error: { code: 500, err_code: 10057, description },
-})
-
-type Body = Readonly<Record<string, unknown>>
-
-const storedText = ({ sequence, subject, headers, data, storedMs }: StoredMessage): object => ({
-  message: {
-    subject,
-    seq: sequence,
-    ...(headers === '' ? {} : { hdrs: Buffer.from(headers, 'latin1').toString('base64') }),
-    data: data.toString('base64'),
-    time: new Date(storedMs).toISOString(),
-  },
-})
-
 const noLeader = { error: { code: 503, err_code: 10008, description: 'JetStream system temporarily unavailable' } }
 const noRoom = { error: { code: 503, err_code: 10023, description: 'insufficient resources' } }
 
 /** A nats-server with JetStream, as far as the program's adapter uses one. What it has stored outlives a restart. */
 export class SimNats {
-  readonly streams = new Map<string, SimStream>()
   /** Its disk is full until then. */
   fullUntilMs = 0
   #leaderlessUntilMs = 0
   readonly #parts: SimNatsParts
-  readonly #consumers = new Map<string, SimConsumer>()
+  readonly #jetStream: SimJetStream
   readonly #clients = new Set<NatsClient>()
   #interest = new Interest()
-  #names = 0
   #starts = 0
 
   constructor(parts: SimNatsParts) {
     this.#parts = parts
+    this.#jetStream = new SimJetStream({
+      ...parts,
+      deliver: ({ to, subject, ...message }) => this.#publish({ subject: to, ...message }, subject),
+    })
     this.start()
   }
 
@@ -91,16 +70,17 @@ export class SimNats {
 
   /** As a server that has lost its consumers in memory: whoever waits for their messages gets none. */
   forgetConsumers(): void {
-    for (const [id, { config }] of this.#consumers) if (config.durable_name === undefined) this.#end(id)
+    for (const [id, { config }] of this.#jetStream.consumers)
+      if (config.durable_name === undefined) this.#jetStream.end(id)
   }
 
   /** Connections stay. What was on its way to the leader before is stored or not; nobody is told. */
   stepDown(electionMs: number): void {
     const { time } = this.#parts
     this.#leaderlessUntilMs = time.nowMs + electionMs
-    for (const [id, consumer] of this.#consumers) {
+    for (const [id, consumer] of this.#jetStream.consumers) {
       consumer.endPulls(409, 'Leadership Change')
-      if (consumer.config.durable_name === undefined && this.#parts.random() < 0.3) this.#end(id)
+      if (consumer.config.durable_name === undefined && this.#parts.random() < 0.3) this.#jetStream.end(id)
     }
   }
 
@@ -108,13 +88,14 @@ export class SimNats {
   kill(): void {
     this.#parts.network.close(natsPort)
     this.cut()
-    for (const [id, consumer] of this.#consumers)
-      if (consumer.config.durable_name === undefined) this.#end(id)
+    for (const [id, consumer] of this.#jetStream.consumers)
+      if (consumer.config.durable_name === undefined) this.#jetStream.end(id)
       else {
         consumer.dropPulls()
         if (this.#parts.random() < 0.5) consumer.forgetLeases()
       }
-    for (const [name, { config }] of this.streams) if (config.storage === 'memory') this.streams.delete(name)
+    for (const [name, { config }] of this.#jetStream.streams)
+      if (config.storage === 'memory') this.#jetStream.streams.delete(name)
   }
 
   #accept(socket: ConstructorParameters<typeof NatsClient>[0]): void {
@@ -161,7 +142,7 @@ export class SimNats {
   }
 
   #streamOf(subject: string): SimStream | undefined {
-    for (const stream of this.streams.values()) if (stream.takes(subject)) return stream
+    for (const stream of this.#jetStream.streams.values()) if (stream.takes(subject)) return stream
     return undefined
   }
 
@@ -208,16 +189,16 @@ export class SimNats {
     if ('error' in stored) this.#respond(reply, body)
     else if (!isLost) this.#respond(reply, body, delayMs)
     const prefix = `${stream.config.name}.`
-    for (const [id, consumer] of this.#consumers) if (id.startsWith(prefix)) consumer.handOut()
+    for (const [id, consumer] of this.#jetStream.consumers) if (id.startsWith(prefix)) consumer.handOut()
   }
 
   #acknowledge(subject: string, reply: string, data: Buffer): void {
     const [, , stream, consumer, , sequence] = subject.split('.')
-    const found = this.#consumers.get(`${stream}.${consumer}`)
+    const found = this.#jetStream.consumers.get(`${stream}.${consumer}`)
     if (found === undefined) return
-    const message = this.streams.get(stream!)?.at(Number(sequence))
+    const message = this.#jetStream.streams.get(stream!)?.at(Number(sequence))
     found.acknowledge(Number(sequence), data.toString())
-    if (message !== undefined && this.streams.get(stream!)?.at(message.sequence) === undefined)
+    if (message !== undefined && this.#jetStream.streams.get(stream!)?.at(message.sequence) === undefined)
       this.#parts.faults.removed?.(stream!, message)
     if (reply !== '') this.#publish({ subject: reply, reply: '', headers: '', data: none })
   }
@@ -225,127 +206,12 @@ export class SimNats {
   #serve(name: string, reply: string, data: Buffer): void {
     const [noun, verb, ...rest] = name.split('.')
     if (noun === 'CONSUMER' && verb === 'MSG') this.#pull(rest, reply, data)
-    else this.#respond(reply, this.#answer(noun, verb, rest, data.toString() || '{}'))
-  }
-
-  #answer(noun: string | undefined, verb: string | undefined, rest: readonly string[], text: string): object {
-    const body = JSON.parse(text) as Body
-    return noun === 'STREAM' ? this.#serveStream(verb, rest, body) : this.#serveConsumer(verb, rest, body)
+    else this.#respond(reply, this.#jetStream.answer(noun, verb, rest, data.toString() || '{}'))
   }
 
   #pull([, stream, consumer]: readonly string[], reply: string, data: Buffer): void {
-    const found = this.#consumers.get(`${stream}.${consumer}`)
+    const found = this.#jetStream.consumers.get(`${stream}.${consumer}`)
     if (found === undefined) this.#refuse(reply)
     else found.request(reply, data.toString())
-  }
-
-  #serveStream(verb: string | undefined, rest: readonly string[], body: Body): object {
-    const name = verb === 'MSG' ? rest[1]! : rest[0]!
-    const stream = this.streams.get(name)
-    if (verb === 'CREATE') return this.#createStream(name, body)
-    if (stream === undefined) return noStream
-    switch (verb) {
-      case 'INFO':
-        return this.#describe(stream, body)
-      case 'PURGE':
-        return this.#purge(stream, String(body['filter']))
-      case 'MSG':
-        return rest[0] === 'DELETE' ? this.#remove(stream, Number(body['seq'])) : this.#find(stream, body)
-      default:
-        throw new Error(`a stream cannot ${verb} here`)
-    }
-  }
-
-  #createStream(name: string, config: Body): object {
-    const present = this.streams.get(name)
-    if (present !== undefined)
-      return JSON.stringify(present.config) === JSON.stringify(config)
-        ? this.#describe(present, {})
-        : {
-            error: {
-              code: 400,
-              err_code: 10058,
-              description: 'stream name already in use with a different configuration',
-            },
-          }
-    const { time, rule, duplicateWindowMs } = this.#parts
-    const stream = new SimStream(config as SimStream['config'], () => time.wallMs(), rule, duplicateWindowMs)
-    this.streams.set(name, stream)
-    return this.#describe(stream, {})
-  }
-
-  #describe(stream: SimStream, { subjects_filter: filter }: Body): object {
-    return {
-      type: 'io.nats.jetstream.api.v1.stream_info_response',
-      config: stream.config,
-      created: stream.created,
-      ts: new Date(this.#parts.time.wallMs()).toISOString(),
-      state: {
-        messages: stream.size,
-        bytes: 0,
-        first_seq: stream.firstSequence,
-        last_seq: stream.lastSequence,
-        consumer_count: 0,
-        ...(filter === undefined ? {} : { subjects: stream.subjects(String(filter)) }),
-      },
-    }
-  }
-
-  #purge(stream: SimStream, filter: string): object {
-    const gone = [...stream.all()].filter(({ subject }) => subject in stream.subjects(filter))
-    for (const { sequence } of gone) stream.remove(sequence)
-    return { success: true, purged: gone.length }
-  }
-
-  #remove(stream: SimStream, sequence: number): object {
-    if (stream.at(sequence) === undefined)
-      return notDeleted(sequence > stream.lastSequence ? 'stream store EOF' : 'no message found')
-    stream.remove(sequence)
-    return { success: true }
-  }
-
-  #find(stream: SimStream, { seq, last_by_subj: last, next_by_subj: next }: Body): object {
-    const found =
-      last !== undefined
-        ? stream.lastOf(String(last))
-        : next !== undefined
-          ? stream.nextOf(String(next), Number(seq))
-          : stream.at(Number(seq))
-    return found === undefined ? noMessage : storedText(found)
-  }
-
-  #serveConsumer(verb: string | undefined, rest: readonly string[], body: Body): object {
-    const [streamName = '', name = ''] = verb === 'DURABLE' ? rest.slice(1) : rest
-    const stream = this.streams.get(streamName)
-    if (stream === undefined) return noStream
-    if (verb === 'CREATE' || verb === 'DURABLE')
-      return this.#createConsumer(stream, name, body['config'] as ConsumerSettings)
-    const id = `${streamName}.${name}`
-    const consumer = this.#consumers.get(id)
-    if (consumer === undefined) return noConsumer
-    if (verb === 'INFO') return consumer.info
-    if (verb !== 'DELETE') throw new Error(`a consumer cannot ${verb} here`)
-    consumer.delete()
-    this.#consumers.delete(id)
-    return { success: true }
-  }
-
-  #createConsumer(stream: SimStream, wanted: string, config: ConsumerSettings): object {
-    this.#names += 1
-    const name = wanted === '' ? `c${this.#names}` : wanted
-    const id = `${stream.config.name}.${name}`
-    const present = this.#consumers.get(id)
-    if (present !== undefined) return present.info
-    const { time } = this.#parts
-    const consumer = new SimConsumer(name, { ...config }, stream, time, ({ to, subject, ...message }) =>
-      this.#publish({ subject: to, ...message }, subject),
-    )
-    this.#consumers.set(id, consumer)
-    return consumer.info
-  }
-
-  #end(id: string): void {
-    this.#consumers.get(id)?.close()
-    this.#consumers.delete(id)
   }
 }
