@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { FairQueue } from './fair-queue.ts'
 import { Counts } from './fair-shares.ts'
 import { withTimeout } from './within.ts'
@@ -39,16 +40,22 @@ export class Semaphore {
     this.#waitBound = waitBound
   }
 
-  /** Rejects with `late` where the work did not begin in time. */
-  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+  /** The permit is taken for `heldMs` at least. Rejects with `late` where the work did not begin in time. */
+  async run<T>(key: string, work: () => Promise<T>, heldMs = 0): Promise<T> {
     if (this.#held.all < this.#permits && this.#isFree(key)) this.#held.add(key)
     else await this.#wait(key)
+    const held = heldMs > 0 ? delay(heldMs) : null
     try {
       return await work()
     } finally {
-      this.#held.remove(key)
-      this.#beginNext()
+      if (held === null) this.#release(key)
+      else void held.then(() => this.#release(key))
     }
+  }
+
+  #release(key: string): void {
+    this.#held.remove(key)
+    this.#beginNext()
   }
 
   #isFree(key: string): boolean {

@@ -39,7 +39,8 @@ export const admissionLimits = {
   // Idempotency keys
   outcomeBytesMax: 512 * 1024, // Of one, in one message: nats-server's default max_payload is 1 MB. Text has a tenth of that; images are more.
   largeOutcomeWritesMax: 2, // At once, of more than `turnBytes`; half of them of one workspace.
-  largeOutcomeWaitMs: 2_000, // For one of these: each takes some 10 ms, so by then the store is slow.
+  largeOutcomeBytesPerMs: 16 * 1024, // Of one workspace, which then has used its quota in a minute.
+  largeOutcomeWaitMs: 2_000, // For one of these: each takes some 10 ms, so by then the store is slow, or there are many.
   outcomeOverheadBytes: 512, // Beside the bytes of a record: its subject, headers and index.
   outcomeLeaseBytes: 4 * 1024 * 1024, // Of a workspace's quota, by one edge: eight answers of the largest size, which give back what they did not take.
   outcomeLeaseDivisor: 64,

@@ -103,17 +103,25 @@ const isOwn = (bytes: Uint8Array, { requestId, holder }: Pick<ClaimedKey, 'reque
 
 const nothing = new Uint8Array()
 
-/** Writes of small records, which each request with a key has two of, would wait behind them at the store. */
+/**
+ * Writes of small records, which each request with a key has two of, would wait behind them at the store; and without a
+ * pace, reading, copying and collecting them would take the main thread's time from others.
+ */
 const noPermit = new Error('no permit in time')
 const largeWrites = new Semaphore(admissionLimits.largeOutcomeWritesMax, {
   ms: admissionLimits.largeOutcomeWaitMs,
   late: () => noPermit,
 })
 
+interface LargeWrite {
+  readonly workspaceId: string
+  readonly bytes: number
+}
+
 /** The answer is paid for: one that has waited for long is written beside the others. */
-const writeWithPermit = async <T>(workspaceId: string, write: () => Promise<T>): Promise<T> => {
+const writeWithPermit = async <T>({ workspaceId, bytes }: LargeWrite, write: () => Promise<T>): Promise<T> => {
   try {
-    return await largeWrites.run(workspaceId, write)
+    return await largeWrites.run(workspaceId, write, bytes / admissionLimits.largeOutcomeBytesPerMs)
   } catch (fault) {
     if (fault !== noPermit) throw fault
     return write()
@@ -121,8 +129,8 @@ const writeWithPermit = async <T>(workspaceId: string, write: () => Promise<T>):
 }
 
 /** None has a permit while it waits for its turn among the workspace's other steps. */
-const writeInTurn = async <T>(size: Parameters<typeof runWhereLarge>[0], write: () => Promise<T>): Promise<T> =>
-  size.bytes > sharedLimits.turnBytes ? runWhereLarge(size, () => writeWithPermit(size.workspaceId, write)) : write()
+const writeInTurn = async <T>(size: LargeWrite, write: () => Promise<T>): Promise<T> =>
+  size.bytes > sharedLimits.turnBytes ? runWhereLarge(size, () => writeWithPermit(size, write)) : write()
 
 /** The claim is renewed while the request runs. */
 export class KeyLease {

@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { KeyLease } from '../../../../../src/roles/edge/admission/idempotency/key-lease.ts'
 import type { OutcomeAddress } from '../../../../../src/roles/edge/admission/idempotency/outcome-store.ts'
+import { admissionLimits } from '../../../../../src/roles/edge/admission/limits.ts'
 import { runWhereLarge } from '../../../../../src/runtime/large-steps.ts'
 import { sharedLimits } from '../../../../../src/runtime/limits.ts'
 import { MemoryOutcomes } from '../../memory-outcomes.ts'
@@ -68,4 +69,24 @@ t.test('a large answer whose workspace has other large steps before it keeps non
   await Promise.all(['a', 'b', 'c'].map((id) => storeLarge(t, outcomes, { workspaceId: id, keyDigest: id })))
   t.same(outcomes.begun, ['c', 'a', 'b'])
   await Promise.all(busy)
+})
+
+t.test('large answers of a workspace are stored at a pace, those of another beside them', async (t) => {
+  const begunMs = new Map<string, number>()
+  const outcomes = new (class extends MemoryOutcomes {
+    override async put(...[place, bytes, revision]: Parameters<MemoryOutcomes['put']>) {
+      begunMs.set(place.keyDigest, performance.now())
+      return super.put(place, bytes, revision)
+    }
+  })()
+  const atPaceMs = (2 * sharedLimits.turnBytes) / admissionLimits.largeOutcomeBytesPerMs
+  const places = [
+    ...Array.from({ length: 20 }, (_, place) => ({ workspaceId: 'acme', keyDigest: `acme-${place}` })),
+    { workspaceId: 'other', keyDigest: 'other' },
+  ]
+  const beganMs = performance.now()
+  await Promise.all(places.map((place) => storeLarge(t, outcomes, place)))
+  const tookMs = begunMs.get('acme-19')! - beganMs
+  t.ok(tookMs >= 18 * (atPaceMs - 1), `after ${tookMs} ms`)
+  t.ok(begunMs.get('other')! < begunMs.get('acme-2')!)
 })
