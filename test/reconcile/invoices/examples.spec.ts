@@ -17,8 +17,8 @@ import { MemoryLog } from '../../support/memory-log.ts'
 import { startPostgres } from '../../support/postgres.ts'
 
 const folder = new URL('../../../docs/examples/', import.meta.url)
-/** The others are loaded by the commands of docs/examples.md. */
-const names = readdirSync(folder).filter((name) => !['limits.json', 'prices.json'].includes(name))
+/** The others are loaded by the commands of docs/examples.md, or printed by them. */
+const names = readdirSync(folder).filter((name) => !['limits.json', 'month', 'prices.json'].includes(name))
 const projected = await openProjected(t, await startPostgres(t))
 
 const providerOf = (format: FormatName): string =>
