@@ -2,6 +2,7 @@
 import { filterForm, h, renewed, replace } from '../dom.js'
 import { compareAmounts, count, dayMs, money, msText, shareText, sumOf, utcDayAt } from '../format.js'
 import { field, heading, load, section, select, state, table } from '../parts.js'
+import { ApiError } from '../session.js'
 import { raisedAlerts } from './alerts.js'
 import { proposals } from './proposals.js'
 import { filterInput } from './spend.js'
@@ -135,6 +136,12 @@ const showOperation = ({ session, signal }, root) =>
     ],
   )
 
+/** A tag that is not configured any more is refused for the months that have none of it. @param {unknown} fault */
+const asMonthWithoutTag = (fault) => {
+  if (fault instanceof ApiError && fault.param === 'group_by') return fault
+  throw fault
+}
+
 /** @type {import('../views.d.ts').View} */
 export const home = {
   name: 'home',
@@ -153,10 +160,13 @@ export const home = {
     const nextSignal = renewed(signal)
     /** @param {number} months @param {string} groups @param {AbortSignal} here @returns {Promise<Row[]>} */
     const read = async (months, groups, here) => {
-      const reports = await Promise.all(
-        lastMonths(months).map((month) => session.get('/admin/v1/reports', { month, group_by: groups }, here)),
-      )
-      return /** @type {Report[]} */ (reports).flatMap(({ rows }) => rows)
+      /** @param {string} month @returns {Promise<Report | ApiError>} */
+      const readMonth = (month) =>
+        session.get('/admin/v1/reports', { month, group_by: groups }, here).catch(asMonthWithoutTag)
+      const reports = await Promise.all(lastMonths(months).map(readMonth))
+      const found = reports.flatMap((report) => (report instanceof ApiError ? [] : [report]))
+      if (found.length === 0) throw reports[0]
+      return found.flatMap(({ rows }) => rows)
     }
     const show = () => {
       const here = nextSignal()

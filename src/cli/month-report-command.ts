@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { parseMonth } from '../domain/instant.ts'
 import { formatCsvLine } from '../encoding/csv.ts'
+import { GatewayError } from '../errors/gateway-error.ts'
 import { atCheckpoint } from '../projections/checkpoint/queries.ts'
 import {
   parseReportGroup,
@@ -12,6 +13,7 @@ import {
   sumRows,
 } from '../projections/statements/report.ts'
 import { reportRecord } from '../projections/statements/report-record.ts'
+import { requireKnownTags } from '../projections/usage/known-tags.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { escapeControls } from './explanation-text.ts'
 import { createMonthOption, requireBegun } from './option-values.ts'
@@ -66,14 +68,12 @@ const printReport = (rows: readonly ReportRow[], { groupBy, format }: Options): 
   else printTable(records, sumRows(rows), groupBy)
 }
 
-/** A tag that was configured once still groups what has it. Throws UsageError for one that is not, where no row has it. */
+/** Throws UsageError. */
 const checkTags = (rows: readonly ReportRow[], groupBy: readonly ReportGroup[], tagNames: readonly string[]): void => {
-  for (const [place, group] of groupBy.entries()) {
-    if (!group.startsWith('tag:') || rows.some((row) => row.group[place] !== '')) continue
-    const name = group.slice('tag:'.length)
-    if (!tagNames.includes(name) && tagNames.length > 0)
-      throw new UsageError(`no row has the tag ${name}, and it is not configured: \`tags\` are ${tagNames.join(', ')}`)
-    console.error(`no row has the tag ${name}${tagNames.length === 0 ? ', and no `tags` are configured' : ''}`)
+  try {
+    requireKnownTags(rows, { groupBy }, tagNames)
+  } catch (fault) {
+    throw fault instanceof GatewayError ? new UsageError(fault.message, { cause: fault }) : fault
   }
 }
 

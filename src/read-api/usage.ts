@@ -8,6 +8,7 @@ import * as parameters from '../http/parameters.ts'
 import { invalidParameter, type Parameter, readQuery } from '../http/query.ts'
 import type { EndUserIds } from '../log/end-users.ts'
 import { showGroup } from '../projections/statements/other-debits.ts'
+import { requireKnownTags } from '../projections/usage/known-tags.ts'
 import type { UsageGroup, UsageQuery, UsageSums } from '../projections/usage/queries.ts'
 import { endUserLabel, tagLabel, usageColumnNames, usageColumns } from '../projections/usage/table.ts'
 import { type LabelFilter, labelParameters, readLabelFilter } from './label-filter.ts'
@@ -122,20 +123,6 @@ export interface UsageParts {
   readonly tagNames: readonly string[]
 }
 
-/** Throws `invalid_value` for a tag that is not configured, and that none of all the sums has: requests may have had it before. */
-const checkTag = (sums: readonly UsageSums[], { label, groupBy }: UsageQuery, tagNames: readonly string[]): void => {
-  const place = groupBy.indexOf('label')
-  const known = [endUserLabel, ...tagNames.map(tagLabel)]
-  if (label === undefined || known.includes(label.name)) return
-  if (sums.some(({ group }) => place < 0 || group[place] !== '')) return
-  const name = label.name.slice(tagLabel('').length)
-  throw new GatewayError(
-    'invalid_value',
-    `No request has the tag \`${name}\`, and it is not configured. Configured are: ${tagNames.join(', ') || 'none'}.`,
-    { param: label.value === null ? 'group_by' : 'tag' },
-  )
-}
-
 export const showLedgerUsage =
   (parts: UsageParts): HttpMiddleware =>
   async (ctx) => {
@@ -143,7 +130,10 @@ export const showLedgerUsage =
     const { limit } = query
     const asked = { ...query, limit: limit + 1 }
     const sums = await readTables(ctx, parts.readModels.listUsage(readableWorkspace(ctx), asked))
-    if (sums.length <= limit && query.after === undefined) checkTag(sums, query, parts.tagNames)
+    if (sums.length <= limit && query.after === undefined) {
+      const filter = query.label?.value === null ? undefined : query.label?.name
+      requireKnownTags(sums, { groupBy: words.map(({ text }) => text), filter }, parts.tagNames)
+    }
     const page = pageBody(
       sums,
       limit,

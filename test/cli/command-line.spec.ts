@@ -110,8 +110,14 @@ t.test('accounts, credit, keys and prices through the command line, beside a run
     t.match(await gateway(folder, ...words, '--month', '2999-01'), { code: 2, err: /2999-01 has not begun/ })
   t.match(await gateway(folder, 'close', '2001-01'), { code: 0, err: /nothing happened in 2001-01/ })
   await writeFile(join(folder, 'gateway.yaml'), 'tags: [team]\n')
+  const byTeam = await gateway(folder, 'report', '--month', '2001-01', '--group-by', 'tag:team')
+  t.match(byTeam, { code: 0, out: /tag:team +requests .*\ntotal / }, 'one that is configured and that no request has')
   const byTag = await gateway(folder, 'report', '--month', '2001-01', '--group-by', 'tag:teem')
-  t.match(byTag, { code: 2, out: '', err: /no row has the tag teem, and it is not configured: `tags` are team/ })
+  t.match(byTag, {
+    code: 2,
+    out: '',
+    err: /No request has the tag `teem`, and it is not configured. Configured are: team/,
+  })
 
   t.match(
     await gateway(folder, 'serve', '--port', '0'),

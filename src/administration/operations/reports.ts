@@ -3,6 +3,7 @@ import { invalidValue } from '../../errors/gateway-error.ts'
 import type { Parameter } from '../../http/query.ts'
 import { parseReportGroup, type ReportGroup, reportGroups, sumRows } from '../../projections/statements/report.ts'
 import { reportRecord } from '../../projections/statements/report-record.ts'
+import { requireKnownTags } from '../../projections/usage/known-tags.ts'
 import { fromTables } from '../../read-api/read-tables.ts'
 import { administrationLimits } from '../limits.ts'
 import { type AdminOperation, defineOperation } from '../operation.ts'
@@ -30,11 +31,12 @@ export const reportOperations: readonly AdminOperation[] = [
     answer: 'report',
     http: { method: 'get', path: '/admin/v1/reports' },
     permission: 'read_money',
-    run: async ({ readModels, clock }, { query: { month: asked, group_by: groupBy = groupsByDefault } }) => {
+    run: async ({ readModels, tagNames, clock }, { query: { month: asked, group_by: groupBy = groupsByDefault } }) => {
       const month = asked ?? utcDayAt(clock()).slice(0, monthCharacters)
       const range = parseMonth(month)!
       if (range.from.getTime() > clock()) throw invalidValue('month', `${month} has not begun in UTC`)
       const { sequence, value } = await fromTables(readModels.readReport({ ...range, groupBy }))
+      requireKnownTags(value.rows, { groupBy }, tagNames)
       const { reportRowsMax } = administrationLimits
       if (value.rows.length > reportRowsMax)
         throw invalidValue('group_by', `gives ${value.rows.length} rows, more than ${reportRowsMax}: use fewer groups`)

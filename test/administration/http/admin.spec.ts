@@ -315,7 +315,7 @@ t.test('a report of a month, by groups', async (t) => {
     asked.push(wanted)
     return { sequence: 9, value: { rows: [{ group: ['acme', ''], ...row }], workspaces: 1 } }
   }
-  const { ask } = await start(t, { readModels: { readReport } })
+  const { ask } = await start(t, { readModels: { readReport }, tagNames: ['team'] })
   const figures = { requests: 2, charges: '5', corrections: '-1', fees: '0', net: '4' }
   t.same(await ask('GET', 'reports?month=2026-10&group_by=workspace,tag:team'), {
     status: 200,
@@ -329,6 +329,8 @@ t.test('a report of a month, by groups', async (t) => {
     },
   })
   t.match(asked, [{ from: new Date('2026-10-01'), to: new Date('2026-11-01'), groupBy: ['workspace', 'tag:team'] }])
+  const undeclared = await ask('GET', 'reports?month=2026-10&group_by=tag:teem')
+  t.match(undeclared, { status: 200 }, 'one that was configured once is known by the requests that have it')
   t.match(await ask('GET', 'reports'), { status: 200, body: { group_by: ['workspace', 'model'] } })
   for (const [query, param] of [
     ['month=2026-13', 'month'],
@@ -336,6 +338,7 @@ t.test('a report of a month, by groups', async (t) => {
     ['month=9999-12', 'month'],
     ['month=2026-10&group_by=region', 'group_by'],
     ['month=2026-10&group_by=model,model', 'group_by'],
+    ['month=2026-10&group_by=workspace,tag:teem', 'group_by'],
   ] as const)
     t.match(await ask('GET', `reports?${query}`), refused(400, 'invalid_value', param), query)
 })
