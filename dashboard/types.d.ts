@@ -1,5 +1,4 @@
 /** The answers of the read API and the admin API: amounts are decimal USD, times ISO 8601. */
-import type { SetLimitsRequest } from '../src/administration/requests.types.ts'
 import type {
   AdministratorResponse,
   AlertRuleResponse,
@@ -16,7 +15,6 @@ import type {
   ReportResponse,
   RouteResponse,
   RouterResponse,
-  StandingLimitsResponse,
   UnfinishedResponse,
   WorkspaceResponse,
 } from '../src/administration/responses.types.ts'
@@ -33,6 +31,8 @@ import type {
   LedgerTasksResponse,
   LedgerUsageResponse,
   LedgerWalletResponse,
+  SetLimitsRequest,
+  StandingLimitsResponse,
 } from '../src/read-api/responses.types.ts'
 
 export interface Page<Row> {

@@ -123,7 +123,7 @@ const compileResponses = async (folder: string, files: readonly string[], declar
       customName: ({ title }, definition) =>
         title === undefined ? definition : title.endsWith('Request') ? title : `${title}Response`,
     })
-    sources.push(withoutKnown(source, seen).replaceAll('SetLimitsRequest1', 'SetLimitsRequest').trim())
+    sources.push(withoutKnown(source.replaceAll('SetLimitsRequest1', 'SetLimitsRequest'), seen).trim())
   }
   // Aliases, unlike interfaces, can be assigned to records.
   return `${readonly(sources.filter((source) => source !== '').join('\n\n'))}\n`
@@ -141,10 +141,10 @@ put(
 )
 
 const adminResponses = readdirSync(new URL('responses/admin/', import.meta.url)).sort()
-const declaredElsewhere = new Set(['SetLimitsRequest', 'SetLimitsRequest1', 'PriceSheet', 'Rates', 'VideoSheet'])
+const declaredElsewhere = new Set(['SetLimitsRequest', 'StandingLimitsResponse', 'PriceSheet', 'Rates', 'VideoSheet'])
 put(
   '../src/administration/responses.types.ts',
-  `${banner}import type { PriceSheet, VideoSheet } from '../events/types.ts'\nimport type { SetLimitsRequest } from './requests.types.ts'\n\n` +
+  `${banner}import type { PriceSheet, VideoSheet } from '../events/types.ts'\nimport type { SetLimitsRequest } from '../read-api/responses.types.ts'\n\n` +
     (await compileResponses('responses/admin/', adminResponses, declaredElsewhere)),
 )
 

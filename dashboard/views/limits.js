@@ -2,7 +2,7 @@
 import { h } from '../dom.js'
 import { money } from '../format.js'
 import { load, section, table } from '../parts.js'
-import { readAll, readList } from '../session.js'
+import { readAll } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Key} Key */
 /** @typedef {import('../types.d.ts').Limits} Limits */
@@ -41,22 +41,34 @@ export const limitsText = (limits, sources = {}) => {
 
 const spanNames = /** @type {const} */ ({ day: 'UTC day', month: 'UTC month', total: 'ever' })
 
+/** Who has limits in the workspace. @param {StandingLimits} inForce @param {ReadonlyMap<string, string>} names */
+const holderName = ({ key, tag, end_user }, names) =>
+  key === null ? (tag ?? `end user ${end_user}`) : (names.get(key) ?? key)
+
 /** Spend limits of one holder, each with what was spent under it. @param {StandingLimits} inForce @param {ReadonlyMap<string, string>} names */
-const spendRows = ({ key, tag, end_user, limits: { spend = {} }, spent }, names) =>
-  spans.flatMap((span) => {
-    const limit = spend[span]
-    if (limit === undefined || spent === undefined) return []
-    const of = key === null ? (tag ?? `end user ${end_user}`) : (names.get(key) ?? key)
-    return [{ of, span: spanNames[span], spent: spent[span], limit }]
+const spendRows = (inForce, names) => {
+  const { limits, spent, held } = inForce
+  return spans.flatMap((span) => {
+    const limit = limits.spend?.[span]
+    if (limit === undefined || spent === undefined || held === undefined) return []
+    return [{ of: holderName(inForce, names), span: spanNames[span], spent: spent[span], held: held[span], limit }]
+  })
+}
+
+/** What keys may use besides money, in words. @param {StandingLimits[]} inForce @param {ReadonlyMap<string, string>} names */
+const keyLines = (inForce, names) =>
+  inForce.flatMap((each) => {
+    const { spend: _spend, ...others } = each.limits
+    if (each.key === null || Object.keys(others).length === 0) return []
+    return [h('p', {}, `Of the key ${holderName(each, names)}: ${limitsText(others)}.`)]
   })
 
 /** The limits of a workspace, and what is used of them. @param {import('../views.d.ts').ViewContext} context */
 export const limitsUse = ({ session, scope, signal, hrefTo }) => {
   const root = h('div')
   const read = async () => {
-    const path = `/admin/v1/workspaces/${encodeURIComponent(scope ?? '')}/limits`
     const [inForce, keys] = await Promise.all([
-      readList(session, path, signal),
+      readAll((cursor) => session.ledger(scope, '/limits', { cursor }, signal)),
       readAll((cursor) => session.ledger(scope, '/keys', { cursor }, signal)),
     ])
     return { inForce: /** @type {StandingLimits[]} */ (inForce), keys: /** @type {Key[]} */ (keys) }
@@ -72,8 +84,9 @@ export const limitsUse = ({ session, scope, signal, hrefTo }) => {
           'p',
           {},
           `Of the workspace: ${own === undefined ? 'none' : limitsText(own.in_force ?? own.limits, own.sources)}. `,
-          h('a', { href: hrefTo('keys') }, 'Keys and limits'),
+          session.isAdmin ? h('a', { href: hrefTo('keys') }, 'Keys and limits') : null,
         ),
+        ...keyLines(inForce, names),
         rows.length === 0
           ? null
           : table(
@@ -82,6 +95,7 @@ export const limitsUse = ({ session, scope, signal, hrefTo }) => {
                 { name: 'Of', className: 'name', cell: ({ of }) => of },
                 { name: 'In', cell: ({ span }) => span },
                 { name: 'Spent, USD', cell: () => null, amount: ({ spent }) => spent },
+                { name: 'Set aside, USD', cell: () => null, amount: ({ held }) => held },
                 { name: 'Limit, USD', cell: () => null, amount: ({ limit }) => limit },
               ]),
               rows,

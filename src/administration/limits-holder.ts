@@ -2,8 +2,8 @@ import { endUserHolder, tagHolder } from '../domain/wallet/holders.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import { endUserParameter, tagParameter, userParameter } from '../http/parameters.ts'
 import { EndUserIds } from '../log/end-users.ts'
+import type { LimitsHolder } from '../read-api/workspace-limits.ts'
 import { requireWorkspace } from './admin-context.ts'
-import type { LimitsHolder } from './limits-changes.ts'
 import type { OperationContext, OperationInput, PathIds } from './operation.ts'
 
 export const holderParameters = { tag: tagParameter, user: userParameter, end_user: endUserParameter }

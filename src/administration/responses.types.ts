@@ -1,6 +1,6 @@
 // Generated from schemas/ by `make generate`. Do not edit.
 import type { PriceSheet, VideoSheet } from '../events/types.ts'
-import type { SetLimitsRequest } from './requests.types.ts'
+import type { SetLimitsRequest } from '../read-api/responses.types.ts'
 
 /**
  * A correction of a wallet.
@@ -301,63 +301,6 @@ export type KeyResponse = {
    * Shown once, where the key is made.
    */
   readonly secret?: string
-}
-
-/**
- * The limits of a workspace, or of a key, a tag or an end user in it.
- */
-export type StandingLimitsResponse = {
-  readonly object: 'limits'
-  /**
-   * Of a change: names in it that lead to no model of a configured provider with a price, as yet, or a tag that is not configured. Absent where there are none.
-   */
-  readonly warnings?: readonly string[]
-  readonly workspace: string
-  /**
-   * Null: those of the workspace, or of the tag or the end user that is named.
-   */
-  readonly key: string | null
-  /**
-   * Of all requests with this tag, such as `team=search`.
-   */
-  readonly tag?: string
-  /**
-   * Of the end user with this id.
-   */
-  readonly end_user?: string
-  readonly limits: SetLimitsRequest
-  readonly in_force?: SetLimitsRequest
-  /**
-   * Where each member of `in_force` comes from: what was set of the workspace itself, its plan, or the configuration of the edge that answers.
-   */
-  readonly sources?: {
-    readonly [k: string]: 'own' | 'plan' | 'configuration'
-  }
-  /**
-   * USD that the key, the tag or the end user spent: on this UTC day, in its month, ever. Of a tag or an end user, since it first had limits.
-   */
-  readonly spent?: {
-    /**
-     * USD.
-     */
-    readonly day: string
-    /**
-     * USD.
-     */
-    readonly month: string
-    /**
-     * USD.
-     */
-    readonly total: string
-  }
-  /**
-   * USD set aside for requests in flight, and for the next ones; it counts as spent until it is given back.
-   */
-  readonly held?: {
-    readonly day: string
-    readonly month: string
-    readonly total: string
-  }
 }
 
 /**

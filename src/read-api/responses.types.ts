@@ -184,6 +184,133 @@ export type LedgerKeysResponse = {
 }
 
 /**
+ * The limits of the workspace, and those of its working keys, tags and end users with what is spent of them.
+ */
+export type LedgerLimitsResponse = {
+  readonly object: 'list'
+  readonly data: readonly StandingLimitsResponse[]
+  /**
+   * The `cursor` of the next page; null after the last one.
+   */
+  readonly next_cursor: string | null
+}
+/**
+ * The limits of a workspace, or of a key, a tag or an end user in it.
+ */
+export type StandingLimitsResponse = {
+  readonly object: 'limits'
+  /**
+   * Of a change: names in it that lead to no model of a configured provider with a price, as yet, or a tag that is not configured. Absent where there are none.
+   */
+  readonly warnings?: readonly string[]
+  readonly workspace: string
+  /**
+   * Null: those of the workspace, or of the tag or the end user that is named.
+   */
+  readonly key: string | null
+  /**
+   * Of all requests with this tag, such as `team=search`.
+   */
+  readonly tag?: string
+  /**
+   * Of the end user with this id.
+   */
+  readonly end_user?: string
+  readonly limits: SetLimitsRequest
+  readonly in_force?: SetLimitsRequest
+  /**
+   * Where each member of `in_force` comes from: what was set of the workspace itself, its plan, or the configuration of the edge that answers.
+   */
+  readonly sources?: {
+    readonly [k: string]: 'own' | 'plan' | 'configuration'
+  }
+  /**
+   * USD that the key, the tag or the end user spent: on this UTC day, in its month, ever. Of a tag or an end user, since it first had limits.
+   */
+  readonly spent?: {
+    /**
+     * USD.
+     */
+    readonly day: string
+    /**
+     * USD.
+     */
+    readonly month: string
+    /**
+     * USD.
+     */
+    readonly total: string
+  }
+  /**
+   * USD set aside for requests in flight, and for the next ones; it counts as spent until it is given back.
+   */
+  readonly held?: {
+    readonly day: string
+    readonly month: string
+    readonly total: string
+  }
+}
+/**
+ * As they were set of it.
+ */
+export type SetLimitsRequest = {
+  /**
+   * Requests a minute.
+   */
+  readonly requests_per_minute?: number
+  /**
+   * Tokens a minute, input and output together.
+   */
+  readonly tokens_per_minute?: number
+  /**
+   * Requests at once.
+   */
+  readonly concurrent_requests?: number
+  /**
+   * By `<provider>/<model>`.
+   */
+  readonly models?: {
+    readonly [k: string]: {
+      /**
+       * Requests a minute.
+       */
+      readonly requests_per_minute?: number
+      /**
+       * Tokens a minute, input and output together.
+       */
+      readonly tokens_per_minute?: number
+      /**
+       * Requests at once.
+       */
+      readonly concurrent_requests?: number
+    }
+  }
+  /**
+   * USD that a key, a tag or an end user may spend; days and months are those of UTC. Not of a workspace, which spends what its wallet has.
+   */
+  readonly spend?: {
+    /**
+     * In a day.
+     */
+    readonly day?: string
+    /**
+     * In a month.
+     */
+    readonly month?: string
+    /**
+     * Ever.
+     */
+    readonly total?: string
+  }
+  /**
+   * `<provider>/<model>`, or `<provider>/*`. Absent: every model.
+   *
+   * @maxItems 200
+   */
+  readonly allowed_models?: readonly string[]
+}
+
+/**
  * How the requests of whole hours ended, counted in the hour of their end.
  */
 export type LedgerOutcomesResponse = {

@@ -17,8 +17,15 @@ import { followLedger, type LedgerTailParts } from './tail.ts'
 import * as tasks from './tasks.ts'
 import * as usage from './usage.ts'
 import { showWallet, type WalletParts } from './wallet.ts'
+import * as limits from './workspace-limits.ts'
 
-type LedgerParts = HealthParts & PagedParts & ProofParts & LedgerTailParts & WalletParts & usage.UsageParts
+type LedgerParts = HealthParts &
+  PagedParts &
+  ProofParts &
+  LedgerTailParts &
+  WalletParts &
+  Parameters<typeof limits.showLimits>[0] &
+  usage.UsageParts
 
 export interface LedgerRoute {
   /** Appended to each of `ledgerPrefixes`. */
@@ -132,6 +139,15 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
     answer: 'ledger-keys',
     query: keys.known,
     serve: keys.showKeys,
+  },
+  {
+    path: '/limits',
+    permission: 'read',
+    summary:
+      'The limits of the workspace, and those of its working keys, tags and end users with what is spent of them',
+    answer: 'ledger-limits',
+    query: limits.limitsParameters,
+    serve: limits.showLimits,
   },
   {
     path: '/findings',

@@ -20,7 +20,8 @@ const closed = (page: Page) => page.getByRole('dialog').waitFor({ state: 'detach
 
 t.test('what an administrator changes on the page', { skip: chromium === null && withoutChromium }, async (t) => {
   const world = await openWorld(t)
-  const { page, complaints } = await openVisitor(t, await openBrowser(t, chromium!))
+  const browser = await openBrowser(t, chromium!)
+  const { page, complaints } = await openVisitor(t, browser)
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const read = async (path: string): Promise<unknown> =>
     (await fetch(`${world.url}/admin/v1/${path}`, { headers: { authorization: `Bearer ${adminToken}` } })).json()
@@ -185,22 +186,28 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     }
     const spent = data.find(({ key }) => key === world.keyId)?.spent
     await toHash(page, '#/w/acme/overview')
-    const rows = page.getByRole('table', { name: 'Spend limits' }).getByRole('row')
-    await rows.first().waitFor()
-    const cells = await Promise.all([1, 2].map((row) => rows.nth(row).getByRole('cell').allInnerTexts()))
+    const ofKey = await openVisitor(t, browser)
+    await signIn(ofKey.page, world.url, world.account.secret)
     const digits = (text: string | undefined) =>
       text
         ?.trim()
         .replace(/(\.\d*?)0+$/, '$1')
         .replace(/\.$/, '')
-    t.same(
-      cells.map(([, span, used, limit]) => [span, digits(used), digits(limit)]),
-      [
-        ['UTC month', digits(spent?.['month']), '50.5'],
-        ['ever', digits(spent?.['total']), '100'],
-      ],
-    )
-    t.same(await axeViolations(page), [])
+    for (const visitor of [page, ofKey.page]) {
+      const rows = visitor.getByRole('table', { name: 'Spend limits' }).getByRole('row')
+      await rows.first().waitFor()
+      const cells = await Promise.all([1, 2].map((row) => rows.nth(row).getByRole('cell').allInnerTexts()))
+      t.same(
+        cells.map(([, span, used, held, limit]) => [span, digits(used), digits(held), digits(limit)]),
+        [
+          ['UTC month', digits(spent?.['month']), '0', '50.5'],
+          ['ever', digits(spent?.['total']), '0', '100'],
+        ],
+      )
+      t.same(await axeViolations(visitor), [])
+    }
+    const links = (visitor: Page) => visitor.locator('main').getByRole('link', { name: 'Keys and limits' }).count()
+    t.same([await links(page), await links(ofKey.page)], [1, 0], 'only an administrator is led to where they are set')
   })
 
   await t.test('it is suspended, resumed and closed', async (t) => {

@@ -1,5 +1,6 @@
 import { findLimitKey, type Key } from '../../domain/accounts/accounts.ts'
 import { pageOf } from '../../http/page.ts'
+import { spentRecord } from '../../read-api/workspace-limits.ts'
 import { issueKey, requireKey, revokeKey, rotateKey, setKeyExpiry } from '../account-changes.ts'
 import { type AdminContext, requireWorkspace } from '../admin-context.ts'
 import {
@@ -11,7 +12,6 @@ import {
 } from '../operation.ts'
 import type { IssueKeyRequest, RotateKeyRequest, SetKeyExpiryRequest } from '../requests.types.ts'
 import type { KeyResponse } from '../responses.types.ts'
-import { spentRecord } from './limits.ts'
 import { workspaceParameter } from './parameters.ts'
 
 const page = pageOf('keys')

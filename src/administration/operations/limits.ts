@@ -1,21 +1,21 @@
 import type { LimitsInForce } from '../../domain/accounts/limits.ts'
-import { formatUsd, parseUsd } from '../../domain/money.ts'
-import { findEndUser, findTag, type Holder } from '../../domain/wallet/holders.ts'
-import type { Spending } from '../../domain/wallet/spending.ts'
 import type { Limits, Pace } from '../../events/types.ts'
-import { pageOf } from '../../http/page.ts'
 import { readQuery } from '../../http/query.ts'
-import type { AdminContext } from '../admin-context.ts'
 import {
   type EffectiveLimits,
-  executeSetLimits,
   findEffectiveLimits,
   findOwnLimits,
-  findSpending,
+  holderNames,
   type LimitsHolder,
+  limitsOfRequest,
+  limitsParameters,
   listEffectiveLimits,
-  modelsIn,
-} from '../limits-changes.ts'
+  pageOfLimits,
+  renderEffective,
+  renderLimits,
+  spentRecord,
+} from '../../read-api/workspace-limits.ts'
+import { executeSetLimits, modelsIn } from '../limits-changes.ts'
 import { findTagWarnings, holderParameters, readLimitsHolder } from '../limits-holder.ts'
 import {
   type AdminOperation,
@@ -26,116 +26,9 @@ import {
   type OperationResult,
 } from '../operation.ts'
 import type { SetLimitsRequest } from '../requests.types.ts'
-import type { StandingLimitsResponse } from '../responses.types.ts'
 import { findWarnings } from '../routing-changes.ts'
 
-type PaceRequest = Pick<SetLimitsRequest, 'requests_per_minute' | 'tokens_per_minute' | 'concurrent_requests'>
-
-const withoutAbsent = <Members extends object>(members: Members) =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
-
-const paceOf = ({ requests_per_minute, tokens_per_minute, concurrent_requests }: PaceRequest): Pace =>
-  withoutAbsent({
-    requestsPerMinute: requests_per_minute,
-    tokensPerMinute: tokens_per_minute,
-    concurrentRequests: concurrent_requests,
-  })
-
-const renderPace = ({ requestsPerMinute, tokensPerMinute, concurrentRequests }: Pace): PaceRequest =>
-  withoutAbsent({
-    requests_per_minute: requestsPerMinute,
-    tokens_per_minute: tokensPerMinute,
-    concurrent_requests: concurrentRequests,
-  })
-
-const mapped = <From, To>(
-  members: Readonly<Record<string, From>> | undefined,
-  map: (value: From) => To,
-): Readonly<Record<string, To>> | undefined =>
-  members && Object.fromEntries(Object.entries(members).map(([name, value]) => [name, map(value)]))
-
-export const limitsOfRequest = ({ models, spend, allowed_models, ...pace }: SetLimitsRequest): Limits => ({
-  ...paceOf(pace),
-  ...withoutAbsent({ models: mapped(models, paceOf), spend, allowedModels: allowed_models }),
-})
-
-const usdText = (usd: string): string => formatUsd(parseUsd(usd))
-
-export const renderLimits = ({ models, spend, allowedModels, ...pace }: Limits): SetLimitsRequest => ({
-  ...renderPace(pace),
-  ...withoutAbsent({
-    models: mapped(models, renderPace),
-    spend: spend && mapped({ ...spend }, usdText),
-    allowed_models: allowedModels,
-  }),
-})
-
-const renderTally = ({ dayPicos, monthPicos, totalPicos }: Spending['spent']) => ({
-  day: formatUsd(dayPicos),
-  month: formatUsd(monthPicos),
-  total: formatUsd(totalPicos),
-})
-
-/** USD on a UTC day, in its month and ever. */
-export const spentRecord = (
-  context: Pick<AdminContext, 'tail'>,
-  workspaceId: string,
-  holder: Holder,
-  nowMs: number,
-) => {
-  const { day, month, total } = renderTally(findSpending(context, workspaceId, holder, nowMs).spent)
-  return { spent_day: day, spent_month: month, spent_total: total }
-}
-
-const renderSources = ({
-  requestsPerMinute,
-  tokensPerMinute,
-  concurrentRequests,
-  ...sources
-}: LimitsInForce['sources']) =>
-  withoutAbsent({
-    requests_per_minute: requestsPerMinute,
-    tokens_per_minute: tokensPerMinute,
-    concurrent_requests: concurrentRequests,
-    models: sources.models,
-    allowed_models: sources.allowedModels,
-  })
-
-const renderInForce = ({ limits, sources }: LimitsInForce) => ({
-  in_force: renderLimits(limits),
-  sources: renderSources(sources),
-})
-
-interface HolderNames {
-  /** Null for the limits of the workspace, a tag or an end user. */
-  readonly key: string | null
-  readonly tag?: string
-  readonly end_user?: string
-}
-
-const holderNames = (holder: LimitsHolder): HolderNames => {
-  const [tag, endUser] = holder === null ? [null, null] : [findTag(holder), findEndUser(holder)]
-  if (tag !== null) return { key: null, tag }
-  return endUser === null ? { key: holder } : { key: null, end_user: endUser }
-}
-
-const renderSpending = (context: OperationContext, workspaceId: string, holder: Holder) => {
-  const { spent, held } = findSpending(context, workspaceId, holder, context.clock())
-  return { spent: renderTally(spent), held: renderTally(held) }
-}
-
-const renderEffective = (
-  context: OperationContext,
-  workspaceId: string,
-  { holder, limits, inForce }: EffectiveLimits,
-): StandingLimitsResponse => ({
-  object: 'limits',
-  workspace: workspaceId,
-  ...holderNames(holder),
-  limits: renderLimits(limits),
-  ...(inForce === null ? {} : renderInForce(inForce)),
-  ...(holder === null ? {} : renderSpending(context, workspaceId, holder)),
-})
+type HolderNames = ReturnType<typeof holderNames>
 
 interface LimitsRecord extends HolderNames {
   readonly workspace: string
@@ -234,8 +127,6 @@ const parseModelPace = (text: string) => {
   return { [model]: paces.length === 0 ? null : Object.fromEntries(limits) }
 }
 
-const page = pageOf('limits')
-
 const setLimits = async (
   context: OperationContext,
   workspaceId: string,
@@ -292,7 +183,7 @@ export const limitOperations: readonly AdminOperation[] = [
   defineOperation({
     name: 'limits.show',
     summary: 'The limits of a workspace, and those of its working keys, tags and end users with what is spent',
-    query: { ...page.known, ...holderParameters },
+    query: { ...limitsParameters, ...holderParameters },
     answer: 'list of limits',
     http: { method: 'get', path },
     permission: 'read',
@@ -303,8 +194,7 @@ export const limitOperations: readonly AdminOperation[] = [
     },
     run: async (context, { query: { cursor, limit, ...named }, ...ids }) => {
       const found = await findListed(context, ids, named)
-      const render = (effective: EffectiveLimits) => renderEffective(context, ids.id, effective)
-      return { body: page.show(found, ({ holder }) => holder ?? '', render, { cursor, limit }) }
+      return { body: pageOfLimits(context, ids.id, found, { cursor, limit }) }
     },
   }),
   defineOperation({

@@ -3,6 +3,7 @@ import { problemsText } from '../../encoding/schema-validation.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { Limits, PlanPublished } from '../../events/types.ts'
 import { pageOf } from '../../http/page.ts'
+import { limitsOfRequest, renderLimits } from '../../read-api/workspace-limits.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { modelsIn } from '../limits-changes.ts'
 import { type AdminOperation, defineOperation, type OperationInput } from '../operation.ts'
@@ -10,7 +11,6 @@ import { problemsOfPlan, publishPlan } from '../plan-changes.ts'
 import type { PublishPlanRequest } from '../requests.types.ts'
 import type { PlanResponse } from '../responses.types.ts'
 import { findWarnings } from '../routing-changes.ts'
-import { limitsOfRequest, renderLimits } from './limits.ts'
 
 const page = pageOf('plans')
 

@@ -235,9 +235,10 @@ const serveLedger = (
 ): void => {
   const reflected = reflectPosition(parts)
   const named = readNamed(parts.tail.ledger.accounts)
+  const { requestsPerMinute } = parts.administration
   for (const { path, permission, ofAll, serve } of ledgerRoutes) {
     const administered = authenticateAdmin(parts, permission)
-    const served = serve({ ...parts, bounds })
+    const served = serve({ ...parts, bounds, requestsPerMinute })
     router.get(ledgerPrefixes.own + path, authenticated, reflected, served)
     router.get(ledgerPrefixes.named + path, administered, named, reflected, served)
     if (ofAll) router.get(ledgerPrefixes.all + path, administered, readAll, reflected, served)

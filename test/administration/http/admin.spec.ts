@@ -928,6 +928,46 @@ t.test('how providers and their deployments are', async (t) => {
   t.match((await apart.ask('GET', 'deployments?limit=1')).body, { data: [{ state: 'unused', ejections: null }] })
 })
 
+t.test('a key reads the limits of its own workspace with their use, as an administrator does', async (t) => {
+  const { edge, ask } = await start(t, { requestsPerMinute: 60 })
+  await ask('POST', 'workspaces', { id: 'globex', name: 'Globex' })
+  const { body: other } = await ask('POST', 'keys', { workspace: 'globex', name: 'production' })
+  await ask('PUT', 'workspaces/acme/limits?tag=team%3Dsearch', { spend: { month: '5' } })
+  await ask('PUT', 'workspaces/acme/keys/key-1/limits', { spend: { day: '1.50' }, allowed_models: ['openai/*'] })
+  await ask('PUT', `workspaces/globex/keys/${other['id']}/limits`, { spend: { total: '7' } })
+  const read = async (key: string, query = '') => {
+    const headers = { authorization: `Bearer ${key}` }
+    const response = await fetch(`${edge.url}/v1/ledger/limits${query}`, { headers })
+    return { status: response.status, body: (await response.json()) as Answer['body'] }
+  }
+  const own = await read(secret)
+  t.match(own.body, {
+    data: [
+      {
+        workspace: 'acme',
+        key: null,
+        in_force: { requests_per_minute: 60 },
+        sources: { requests_per_minute: 'configuration' },
+      },
+      { workspace: 'acme', key: 'key-1', limits: { spend: { day: '1.5' } }, spent: { day: '0' }, held: { day: '0' } },
+      { workspace: 'acme', key: null, tag: 'team=search', limits: { spend: { month: '5' } } },
+    ],
+    next_cursor: null,
+  })
+  t.same(getValidator('responses/ledger-limits.json')(own.body), [])
+  for (const path of ['workspaces/acme/limits', 'workspaces/acme/ledger/limits'])
+    t.same((await ask('GET', path)).body, own.body, path)
+  const { body: ofOther } = await read(String(other['secret']))
+  t.match(ofOther, { data: [{ key: null }, { key: other['id'], limits: { spend: { total: '7' } } }] })
+  for (const { workspace } of ofOther['data'] as { workspace: string }[]) t.equal(workspace, 'globex')
+  const first = await read(secret, '?limit=1')
+  const rest = await read(secret, `?limit=2&cursor=${first.body['next_cursor']}`)
+  t.match(rest.body, { data: [{ key: 'key-1' }, { tag: 'team=search' }], next_cursor: null })
+  t.match(await read(secret, '?workspace=globex'), refused(400, 'unsupported_parameter'))
+  t.match(await ask('GET', 'workspaces/nothing/ledger/limits'), refused(404, 'not_found'))
+  t.match(await ask('GET', 'ledger/limits'), { status: 404 }, 'of all workspaces at once there is none')
+})
+
 t.test('limits of a workspace and of its keys', async (t) => {
   const { ask, said } = await start(t)
   const ofKey = 'workspaces/acme/keys/key-1/limits'
