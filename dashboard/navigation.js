@@ -22,13 +22,14 @@ import { spend } from './views/spend.js'
 import { statement } from './views/statement.js'
 import { tail } from './views/tail.js'
 import { videos } from './views/videos.js'
+import { webhooks } from './views/webhooks.js'
 import { workspaces } from './views/workspaces.js'
 
 /** @typedef {import('./session.js').Session} Session */
 /** @typedef {import('./views.d.ts').View} View */
 
 const ofWorkspace = [overview, spend, statement, requests, charges, videos, playground, tail, findings, health]
-const ofAll = [home, workspaces, prices, routing, plans, months, alerts, audit, tail, findings, health]
+const ofAll = [home, workspaces, prices, routing, plans, months, alerts, webhooks, audit, tail, findings, health]
 
 /** What the address has after its `#`: never anything that is secret. */
 export const placeIn = () => {

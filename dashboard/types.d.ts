@@ -1,6 +1,7 @@
 /** The answers of the read API and the admin API: amounts are decimal USD, times ISO 8601. */
 import type {
   AdministratorResponse,
+  AlertDestinationResponse,
   AlertRuleResponse,
   AliasResponse,
   DeploymentResponse,
@@ -65,6 +66,7 @@ export type Plan = PlanResponse
 export type Price = PriceResponse
 export type PriceImport = PriceImportResponse
 export type Proposal = ProposalResponse
+export type AlertDestination = AlertDestinationResponse
 export type AlertRule = AlertRuleResponse
 export type AdminEvent = EventResponse
 export type Invoice = InvoiceResponse

@@ -7,8 +7,8 @@ import { readList } from '../session.js'
 
 /** @typedef {import('../types.d.ts').AlertRule} AlertRule */
 
-/** @param {AlertRule['alerts'][number]} alert @param {AlertRule} rule */
-const alertText = ({ period, figure, raised_at, delivered_to }, { destinations }) => {
+/** @param {AlertRule['alerts'][number]} alert */
+const alertText = ({ period, figure, raised_at, destinations, delivered_to }) => {
   const left = destinations.filter((name) => !delivered_to.includes(name))
   return h(
     'div',
@@ -43,7 +43,7 @@ export const raisedAlerts = ({ session, scope, signal, hrefTo }) => {
             { name: 'Rule', className: 'name', cell: ({ rule }) => rule.rule },
             { name: 'Measure', cell: ({ rule }) => words(rule.measure) },
             { name: 'Threshold', numeric: true, cell: ({ alert }) => alert.threshold },
-            { name: 'Alert', className: 'wrap', cell: ({ rule, alert }) => alertText(alert, rule) },
+            { name: 'Alert', className: 'wrap', cell: ({ alert }) => alertText(alert) },
           ]),
           raised,
         ),
@@ -121,7 +121,7 @@ export const alerts = {
           {
             name: 'Last alerts',
             className: 'wrap',
-            cell: (rule) => h('div', {}, ...rule.alerts.map((alert) => alertText(alert, rule))),
+            cell: ({ alerts }) => h('div', {}, ...alerts.map(alertText)),
           },
           ...(session.may(permission) ? [{ name: 'Change', cell: buttons }] : []),
         ]),

@@ -43,8 +43,8 @@ export interface OperationContext extends AdminContext, KeySource {
   readonly invoicing: () => Invoicing | null
   /** From the configuration: what another administrator approves is above it; null: nothing. */
   readonly approvalAbovePicos: () => bigint | null
-  /** Names, from the configuration. */
-  readonly alertDestinations: () => readonly string[]
+  /** By name, from the configuration. */
+  readonly alertDestinations: () => ReadonlyMap<string, { readonly type: 'webhook' | 'slack' | 'email' }>
   /** In this process; null: it calls no providers. */
   readonly ejections: (() => readonly Ejection[]) | null
   /** Of the tags that a request may carry, by the configuration. */

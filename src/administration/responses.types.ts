@@ -92,6 +92,34 @@ export type AdministratorResponse = {
 }
 
 /**
+ * Where alerts are sent, without its address, which may have a secret.
+ */
+export type AlertDestinationResponse = {
+  readonly object: 'alert_destination'
+  readonly name: string
+  /**
+   * Null: rules name it, and the configuration of the edge that answers does not.
+   */
+  readonly type: 'webhook' | 'slack' | 'email' | null
+  /**
+   * How many alert rules name it.
+   */
+  readonly rules: number
+  /**
+   * Alerts that it has not accepted, and that are sent again.
+   */
+  readonly waiting: number
+  /**
+   * When the first of them was raised.
+   */
+  readonly waiting_since: string | null
+  /**
+   * Alerts that it did not accept within a day, as long as their rule has raised no other.
+   */
+  readonly given_up: number
+}
+
+/**
  * What an alert is raised for, with its figure of now and the last alerts.
  */
 export type AlertRuleResponse = {
@@ -123,6 +151,10 @@ export type AlertRuleResponse = {
     readonly figure: string
     readonly threshold: string
     readonly raised_at: string
+    /**
+     * Those that the rule had when it was raised.
+     */
+    readonly destinations: readonly string[]
     readonly delivered_to: readonly string[]
   }[]
 }

@@ -345,7 +345,7 @@ const followConfig = ({
     requestsPerMinute: () => requestsPerMinute,
     invoicing: () => invoicing,
     approvalAbovePicos: () => approvalAbovePicos,
-    alertDestinations: () => [...alertDestinations.keys()],
+    alertDestinations: () => alertDestinations,
   }
 }
 

@@ -100,7 +100,7 @@ const createOperationContext = ({
   invoicing: () => config.invoicing,
   approvalAbovePicos: () => config.approvalAbovePicos,
   ejections: null,
-  alertDestinations: () => [...config.alertDestinations.keys()],
+  alertDestinations: () => config.alertDestinations,
   ...(actor === undefined ? {} : { actor }),
   configured: () => config.catalog,
   catalog: () => effectiveCatalog(config.catalog, tail.ledger.routing),

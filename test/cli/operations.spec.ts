@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import t from 'tap'
 import { adminOperations } from '../../src/administration/operations/table.ts'
 import { registerOperations } from '../../src/cli/operations.ts'
+import { isPermitted } from '../../src/http/admin-roles.ts'
 
 const program = new Command()
 registerOperations(program, () => Promise.resolve())
@@ -24,6 +25,7 @@ t.test('commands take what the requests of their operations have', (t) => {
     'adjustment approve <workspace> <reference> --json',
     'adjustment list --workspace --json',
     'adjustment reject <workspace> <reference> --json',
+    'alert destinations --json',
     'alert list --workspace --json',
     'alert set <workspace> <rule> --measure! --threshold! --key-id --tag --to! --json',
     'alert unset <workspace> <rule>',
@@ -74,6 +76,14 @@ t.test('operations have names of their own, and commands too', (t) => {
   const names = adminOperations.map(({ name }) => name)
   t.equal(new Set(names).size, names.length)
   for (const name of names) t.match(name, /^[a-z]+\.[a-z-]+$/)
+  t.end()
+})
+
+t.test('commands are bound by no role: they run as an owner, and take no token', (t) => {
+  for (const { name, cli, permission } of adminOperations)
+    if (cli !== undefined) t.ok(isPermitted('owner', permission), name)
+  const options = program.commands.flatMap((group) => [group, ...group.commands]).flatMap((each) => each.options)
+  t.notOk(options.some(({ long }) => long === '--token'))
   t.end()
 })
 

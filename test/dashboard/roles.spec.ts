@@ -33,6 +33,7 @@ const views: readonly (readonly [hash: string, title: string, permission: Permis
   ['#/plans', 'Plans', 'read'],
   ['#/months', 'Months', 'read_money'],
   ['#/alerts', 'Alerts', 'read_money'],
+  ['#/webhooks', 'Webhooks', 'read_money'],
   ['#/audit', 'Audit trail', 'read_money'],
   ['#/health', 'Health', 'read'],
   ['#/w/acme/requests', 'Requests', 'read_money'],

@@ -40,7 +40,7 @@ const ownVisits: readonly Visit[] = [
   { name: 'charge', hash: '#/charges/request-3-1' },
 ]
 const adminVisits: readonly Visit[] = [
-  ...['home', 'workspaces', 'prices', 'routing', 'plans', 'months', 'alerts', 'audit'].map((name) => ({
+  ...['home', 'workspaces', 'prices', 'routing', 'plans', 'months', 'alerts', 'webhooks', 'audit'].map((name) => ({
     name,
     hash: `#/${name}`,
   })),

@@ -146,7 +146,7 @@ const startSimEdge = async (
       tail,
       dispatch,
       approvalAbovePicos: () => null,
-      alertDestinations: () => [],
+      alertDestinations: () => new Map(),
       admins: () => admins,
       outcomes,
       rateRecords,

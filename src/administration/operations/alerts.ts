@@ -8,10 +8,11 @@ import { requireKey } from '../account-changes.ts'
 import { requireWorkspace, walletHandlerOf } from '../admin-context.ts'
 import { type AdminOperation, defineOperation, type OperationContext, type OperationInput } from '../operation.ts'
 import type { SetAlertRuleRequest } from '../requests.types.ts'
-import type { AlertRuleResponse } from '../responses.types.ts'
+import type { AlertDestinationResponse, AlertRuleResponse } from '../responses.types.ts'
 import { workspaceParameter } from './parameters.ts'
 
 const page = pageOf('alert-rules')
+const destinationsPage = pageOf('alert-destinations')
 const namePattern = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
 type MeasuredRule = ReturnType<typeof measureRules>[number]
@@ -30,7 +31,7 @@ const renderRule = ({ rule: watched, figure }: MeasuredRule): AlertRuleResponse 
     figure,
     alerts: alerts.map((alert) => ({
       ...{ id: alert.alertId, period: alert.period, figure: alert.figure, threshold: alert.threshold },
-      ...{ raised_at: alert.raisedAt, delivered_to: alert.deliveredTo },
+      ...{ raised_at: alert.raisedAt, destinations: alert.destinations, delivered_to: alert.deliveredTo },
     })),
   }
 }
@@ -83,8 +84,36 @@ const execute = async (
 
 const notConfigured = ({ alertDestinations }: OperationContext, destinations: readonly string[]): readonly string[] =>
   destinations
-    .filter((name) => !alertDestinations().includes(name))
+    .filter((name) => !alertDestinations().has(name))
     .map((name) => `${name} is not among the destinations of the configuration, as yet.`)
+
+/** Those of the configuration, and those that rules name. */
+const listDestinations = ({
+  tail,
+  clock,
+  alertDestinations,
+}: OperationContext): readonly AlertDestinationResponse[] => {
+  const rules = [...tail.ledger.wallets.values()].flatMap(({ alertRules }) => [...alertRules.values()])
+  const configured = alertDestinations()
+  const names = new Set([...configured.keys(), ...rules.flatMap(({ destinations }) => destinations)])
+  return [...names].map((name) => {
+    const undelivered = rules
+      .flatMap(({ alerts }) => alerts)
+      .filter(({ destinations, deliveredTo }) => destinations.includes(name) && !deliveredTo.includes(name))
+    const { waiting = [], over = [] } = Object.groupBy(undelivered, ({ raisedAt }) =>
+      clock() - Date.parse(raisedAt) > walletLimits.alertTriesMs ? 'over' : 'waiting',
+    )
+    return {
+      object: 'alert_destination',
+      name,
+      type: configured.get(name)?.type ?? null,
+      rules: rules.filter(({ destinations }) => destinations.includes(name)).length,
+      waiting: waiting.length,
+      waiting_since: waiting.map(({ raisedAt }) => raisedAt).toSorted()[0] ?? null,
+      given_up: over.length,
+    }
+  })
+}
 
 export const alertOperations: readonly AdminOperation[] = [
   defineOperation({
@@ -151,5 +180,31 @@ export const alertOperations: readonly AdminOperation[] = [
       const body = showRule(context, workspaceId, key)
       return { changed: await execute(context, workspaceId, { type: 'RemoveAlertRule', rule: key }), body }
     },
+  }),
+  defineOperation({
+    name: 'destination.list',
+    summary: 'Where alerts are sent, with how many rules name it and what it has not accepted',
+    query: destinationsPage.known,
+    answer: 'list of alert_destination',
+    http: { method: 'get', path: '/admin/v1/alert-destinations' },
+    permission: 'read',
+    cli: {
+      words: 'alert destinations',
+      arguments: {},
+      records: (context) =>
+        listDestinations(context).map(({ object, type, waiting_since: since, ...each }) => ({
+          ...{ ...each, type: type ?? 'not configured' },
+          waiting_since: since ?? '',
+        })),
+      reports: { absent: 'no destination is configured, and no alert rule names one' },
+    },
+    run: (context, { query }) => ({
+      body: destinationsPage.show(
+        listDestinations(context),
+        ({ name }) => name,
+        (each) => each,
+        query,
+      ),
+    }),
   }),
 ]

@@ -9,7 +9,6 @@ import type { AdminChange, AdminChangeQuery } from '../../../src/projections/adm
 import type { ReportQuery } from '../../../src/projections/statements/report.ts'
 import type { Unfinished } from '../../../src/projections/unfinished.ts'
 import type { AnswerPart, RoutedRequest } from '../../../src/roles/dispatch.ts'
-
 import {
   answerJson,
   type EdgeOptions,
@@ -21,6 +20,7 @@ import {
   type TestEdge,
   workspaceId,
 } from '../../roles/edge/edge-fixture.ts'
+import { until } from '../../support/clients.ts'
 
 const token = 'a-token-of-ana-that-nobody-can-guess'
 const admins = [
@@ -584,6 +584,52 @@ t.test('alert rules are set whole, listed with their figure, and removed', async
   t.match(await ask('DELETE', path), refused(404, 'not_found'))
   t.match(only(said(), 'AlertRuleSet'), [{ actor: 'admin:ana' }, { data: { destinations: ['pager'] } }])
   t.equal(only(said(), 'AlertRuleRemoved').length, 1)
+})
+
+t.test('destinations of alerts, with what they have not accepted', async (t) => {
+  const dayMs = 86_400_000
+  let nowMs = 0
+  const { edge, ask } = await start(t, { clock: () => nowMs })
+  nowMs = Date.parse(edge.log.events[0]!.time) + 60_000
+  const own = { object: 'alert_destination', name: 'ops', type: 'webhook', rules: 0 }
+  const nothing = { waiting: 0, waiting_since: null, given_up: 0 }
+  t.same((await ask('GET', 'alert-destinations')).body, {
+    object: 'list',
+    data: [{ ...own, ...nothing }],
+    next_cursor: null,
+  })
+  const rule = { measure: 'balance', threshold: '1000', destinations: ['ops', 'pager'] }
+  t.match(await ask('PUT', `workspaces/${workspaceId}/alert-rules/low`, rule), { status: 200 })
+  const data = {
+    workspaceId,
+    alertId: 'alert-1',
+    rule: 'low',
+    ...rule,
+    measure: 'balance',
+    figure: '1',
+    period: '2026-11-28',
+  } as const
+  await edge.log.postToWallet(workspaceId, [{ type: 'AlertRaised', data }])
+  const list = async () => (await ask('GET', 'alert-destinations')).body['data'] as readonly Record<string, unknown>[]
+  await until(async () => (await list())[0]!['waiting'] === 1)
+  const raisedAt = edge.log.events.findLast(({ type }) => type === 'AlertRaised')!.time
+  const waiting = { rules: 1, waiting: 1, waiting_since: raisedAt, given_up: 0 }
+  const [ops, pager] = await list()
+  t.same(ops, { ...own, ...waiting })
+  t.same(pager, { ...own, ...waiting, name: 'pager', type: null }, 'one that is not configured is listed too')
+  await edge.log.postToWallet(workspaceId, [
+    { type: 'AlertDelivered', data: { workspaceId, alertId: 'alert-1', rule: 'low', destination: 'ops' } },
+  ])
+  await until(async () => (await list())[0]!['waiting'] === 0)
+  nowMs += 2 * dayMs
+  t.match(await list(), [
+    { name: 'ops', ...nothing },
+    { name: 'pager', ...nothing, given_up: 1 },
+  ])
+  const first = await ask('GET', 'alert-destinations?limit=1')
+  t.match(await ask('GET', `alert-destinations?cursor=${first.body['next_cursor']}`), {
+    body: { data: [{ name: 'pager' }] },
+  })
 })
 
 t.test('lists from the tables: credits and events', async (t) => {

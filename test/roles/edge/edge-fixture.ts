@@ -335,7 +335,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     endUserKeys: options.endUserKeys ?? new MemoryEndUserKeys(),
     tagNames: options.tagNames ?? [],
     ...(options.invoicing === undefined ? {} : { invoicing: options.invoicing }),
-    alertDestinations: () => ['ops'],
+    alertDestinations: () => new Map([['ops', { type: 'webhook' }]]),
     ejections: options.ejections ?? null,
     approvalAbovePicos: options.approvalAbovePicos ?? (() => null),
     requestsPerMinute: () => options.requestsPerMinute ?? null,

@@ -1,0 +1,132 @@
+// @ts-check
+import { h } from '../dom.js'
+import { count, dayMs, words } from '../format.js'
+import { heading, load, section, state, table, time } from '../parts.js'
+import { readList } from '../session.js'
+import { virtualTable } from '../virtual-table.js'
+
+/** @typedef {import('../types.d.ts').AlertDestination} AlertDestination */
+/** @typedef {import('../types.d.ts').AlertRule} AlertRule */
+/** @typedef {import('../types.d.ts').AdminEvent} AdminEvent */
+
+/** @param {AlertDestination} destination */
+const deliveryText = ({ type, waiting, waiting_since, given_up }) => {
+  const parts = [
+    ...(type === null ? [state('not configured', 'bad'), ' '] : []),
+    ...(waiting === 0 ? [] : [state(`${count(waiting)} waiting`, 'busy'), ' since ', time(waiting_since), ' ']),
+    ...(given_up === 0 ? [] : [state(`${count(given_up)} given up`, 'bad')]),
+  ]
+  return h('div', {}, ...(parts.length === 0 ? [state('nothing waits', 'good')] : parts))
+}
+
+/** @param {AlertDestination[]} found */
+const destinationsTable = (found) =>
+  table(
+    'Destinations of alerts',
+    /** @type {import('../parts.js').Column<AlertDestination>[]} */ ([
+      { name: 'Destination', className: 'name', cell: ({ name }) => name },
+      { name: 'Type', cell: ({ type }) => (type === null ? '–' : words(type)) },
+      { name: 'Rules', numeric: true, cell: ({ rules }) => count(rules) },
+      { name: 'Deliveries', className: 'wrap', cell: deliveryText },
+    ]),
+    found,
+    'No destination yet: alerts.destinations of gateway.yaml names webhooks, Slack channels and addresses of mail.',
+  )
+
+/** As the gateway, which sends an alert again for a day. */
+const triedMs = dayMs
+
+/** Each alert with a destination that has not accepted it. @param {AlertRule[]} rules */
+const undelivered = (rules) =>
+  rules
+    .flatMap(({ workspace, rule, alerts }) =>
+      alerts.flatMap((alert) =>
+        alert.destinations
+          .filter((name) => !alert.delivered_to.includes(name))
+          .map((destination) => ({ workspace, rule, alert, destination })),
+      ),
+    )
+    .toSorted((one, other) => other.alert.raised_at.localeCompare(one.alert.raised_at))
+
+/** @param {ReturnType<typeof undelivered>} rows */
+const undeliveredTable = (rows) =>
+  table(
+    'Not delivered',
+    /** @type {import('../parts.js').Column<(typeof rows)[number]>[]} */ ([
+      { name: 'Raised', cell: ({ alert }) => time(alert.raised_at) },
+      { name: 'Workspace', className: 'name', cell: ({ workspace }) => workspace },
+      { name: 'Rule', className: 'name', cell: ({ rule }) => rule },
+      { name: 'Destination', className: 'name', cell: ({ destination }) => destination },
+      {
+        name: 'State',
+        cell: ({ alert }) =>
+          Date.now() - Date.parse(alert.raised_at) > triedMs ? state('given up', 'bad') : state('sent again', 'busy'),
+      },
+    ]),
+    rows,
+    'Every alert was delivered.',
+  )
+
+/** @param {AdminEvent} event @param {string} member */
+const detailOf = ({ detail }, member) => String(/** @type {Record<string, unknown>} */ (detail)[member] ?? '')
+
+/** @type {import('../parts.js').Column<AdminEvent>[]} */
+const deliveryColumns = [
+  { name: 'Time', className: 'wide-time', cell: (event) => time(event.time) },
+  { name: 'Workspace', className: 'kind', cell: ({ workspace }) => workspace ?? '' },
+  { name: 'Rule', className: 'reference', cell: (event) => detailOf(event, 'rule') },
+  { name: 'Destination', className: 'reference', cell: (event) => detailOf(event, 'destination') },
+  {
+    name: 'Alert',
+    cell: (event) => h('span', { title: detailOf(event, 'alertId') }, detailOf(event, 'alertId')),
+  },
+]
+
+/** @type {import('../views.d.ts').View} */
+export const webhooks = {
+  name: 'webhooks',
+  title: 'Webhooks',
+  permission: 'read_money',
+  show: ({ session, root, signal, hrefTo }) => {
+    const destinations = h('div')
+    const waiting = h('div')
+    root.append(
+      heading('Webhooks'),
+      section(
+        h('h2', {}, 'Destinations of alerts'),
+        destinations,
+        h('p', { class: 'muted' }, 'Rules name destinations: ', h('a', { href: hrefTo('alerts') }, 'Alerts'), '.'),
+      ),
+      section(h('h2', {}, 'Not delivered'), waiting),
+      section(
+        h('h2', {}, 'Last deliveries'),
+        virtualTable({
+          label: 'Deliveries',
+          columns: deliveryColumns,
+          read: (cursor) => session.get('/admin/v1/events', { type: 'AlertDelivered', cursor, limit: 200 }, signal),
+          signal,
+          empty: 'Nothing was delivered yet.',
+        }).element,
+      ),
+      h(
+        'p',
+        { class: 'muted' },
+        'Callbacks of videos go to the address that each request has. They are counted in the metrics, and the gateway’s log has those that were given up (',
+        h('code', {}, 'callback.given_up'),
+        ').',
+      ),
+    )
+    void load(
+      destinations,
+      signal,
+      () => readList(session, '/admin/v1/alert-destinations', signal),
+      (/** @type {AlertDestination[]} */ found) => [destinationsTable(found)],
+    )
+    void load(
+      waiting,
+      signal,
+      () => readList(session, '/admin/v1/alert-rules', signal),
+      (/** @type {AlertRule[]} */ rules) => [undeliveredTable(undelivered(rules))],
+    )
+  },
+}
