@@ -114,9 +114,9 @@ t.test(
     await prepare(world)
     await tablesCaughtUp(world)
     const browser = await openBrowser(t, chromium!)
-    const offeredTo = new Map<AdminRole, ReadonlySet<string>>()
-    for (const [role, token] of tokens)
-      offeredTo.set(role, await visitAll(t, await pageOf(t, browser, world, token), role))
+    const visit = async ([role, token]: (typeof tokens)[number]) =>
+      [role, await visitAll(t, await pageOf(t, browser, world, token), role)] as const
+    const offeredTo = new Map(await Promise.all(tokens.map(visit)))
     const all = offeredTo.get('owner')!
     t.same(
       operations
