@@ -81,7 +81,7 @@ bench-peers: node_modules/.installed ## Measure other gateways that are installe
 	node test/bench/peers/main.ts --installed $(PEERS) $(ARGS)
 
 bench-beside: node_modules/.installed ## CPU of an answer of several trees of the repository, at once under the same load: ARGS='--tree before=../before --tree here=.'
-	node test/bench/beside.ts $(ARGS)
+	node test/bench/beside/main.ts $(ARGS)
 
 bench-workers: node_modules/.installed ## Measure workers against one process; assert the ledgers: ARGS='--workers 1,2,4'; what workers without load cost: ARGS='--followers 1,3'
 	node test/bench/workers/main.ts $(ARGS)
