@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --min-semi-space-size=64 --max-semi-space-size=64
+#!/usr/bin/env -S node --min-semi-space-size=8 --max-semi-space-size=64
 import module from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +17,18 @@ const countBuffersWithHeap = (): void => {
   if (isKnown) v8.setFlagsFromString('--external-memory-accounted-in-global-limit')
 }
 
+/**
+ * What requests in flight hold dies young: V8's new generation grows to its maximum at once where clients are served. Elsewhere it
+ * stays as small as it was started, and so does that of a supervisor, whose processes are started with flags of their own.
+ */
+const growNewGeneration = (): void => {
+  const name = '--semi-space-growth-factor'
+  if (process.execArgv.some((flag) => flag.startsWith(name))) return
+  const serves = words.includes('serve') && !words.some((word) => word.startsWith('--workers'))
+  const isStarted = process.execArgv.some((flag) => flag.startsWith('--min-semi-space-size'))
+  if (serves || isStarted) v8.setFlagsFromString(`${name}=${serves ? 64 : 1}`)
+}
+
 /** Not Node's own default below /tmp, where another user could have put compiled code. */
 const compileCacheFolder = (): string =>
   process.env['NODE_COMPILE_CACHE'] || join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'model-gateway')
@@ -28,6 +40,7 @@ if (oldNode !== null) {
   console.log(version)
 } else {
   countBuffersWithHeap()
+  growNewGeneration()
   module.enableCompileCache(compileCacheFolder())
   const { runCommandLine } = await import('./cli/run.ts')
   await runCommandLine(words)

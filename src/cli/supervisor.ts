@@ -28,6 +28,16 @@ interface Place {
 
 const programFile = process.argv[1] as string
 
+/** Of V8 in all workers together: each has its share of what is in flight. */
+const newGenerationMegabytes = 64
+const newGenerationMegabytesMin = 16
+
+/** After the flags of this process; V8 follows the last. */
+const newGenerationFlags = (megabytes: number): readonly string[] => [
+  `--max-semi-space-size=${2 ** Math.floor(Math.log2(Math.max(newGenerationMegabytesMin, megabytes)))}`,
+  '--semi-space-growth-factor=64',
+]
+
 /**
  * Keeps workers, which share the listening socket, and one background process running. Each worker accepts by itself:
  * handing connections over costs a message each.
@@ -84,12 +94,15 @@ export class Supervisor {
   }
 
   #forkWorker(name: string): SupervisedProcess {
-    cluster.setupPrimary({ exec: programFile, args: [...this.#parts.argumentsFor('worker')] })
+    const execArgv = [...process.execArgv, ...newGenerationFlags(newGenerationMegabytes / this.#parts.workers)]
+    cluster.setupPrimary({ exec: programFile, execArgv, args: [...this.#parts.argumentsFor('worker')] })
     return new SupervisedProcess(name, cluster.fork().process)
   }
 
   #forkBackground(): SupervisedProcess {
-    return new SupervisedProcess(backgroundName, fork(programFile, [...this.#parts.argumentsFor('background')]))
+    const execArgv = [...process.execArgv, ...newGenerationFlags(0)]
+    const args = [...this.#parts.argumentsFor('background')]
+    return new SupervisedProcess(backgroundName, fork(programFile, args, { execArgv }))
   }
 
   #watch(place: Place, watched: SupervisedProcess): void {

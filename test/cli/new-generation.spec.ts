@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { mainFile, programEnvironment, programFlags } from '../support/program.ts'
+
+const megabyte = 2 ** 20
+
+/** After objects that survive collections; with both halves. */
+const probe = `
+import v8 from 'node:v8'
+process.on('exit', () => {
+  const kept = []
+  for (let at = 0; at < 3_000_000; at += 1) kept[at % 100_000] = { at, members: [at, at] }
+  const space = v8.getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')
+  console.error('new generation ' + space.space_size)
+})`
+
+const megabytesOf = async (flags: readonly string[], ...words: readonly string[]): Promise<number> => {
+  const probed = [...flags, '--import', `data:text/javascript,${encodeURIComponent(probe)}`, mainFile, ...words]
+  const { stderr } = await promisify(execFile)(process.execPath, probed, { env: programEnvironment() })
+  return Number(/new generation (\d+)/.exec(stderr)?.[1]) / megabyte
+}
+
+t.test("V8's new generation", async (t) => {
+  t.equal(await megabytesOf(programFlags, 'serve', '--help'), 128, 'it grows at once where clients are served')
+  t.equal(await megabytesOf(programFlags, 'serve', '--workers', '2', '--help'), 16, 'not in a supervisor')
+  t.equal(await megabytesOf(programFlags, 'verify', '--help'), 16, 'nor in a command')
+  const own = ['--max-semi-space-size=32', '--semi-space-growth-factor=64']
+  t.equal(await megabytesOf([...programFlags, ...own], 'serve', '--help'), 64, 'flags that come later take precedence')
+  t.ok((await megabytesOf([], 'verify', '--help')) > 16, "without flags it is V8's own")
+})
