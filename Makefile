@@ -124,8 +124,8 @@ tamper: node_modules/.installed ## The long form of the tests of tampering, prin
 simulate: node_modules/.installed ## The roles in a world that misbehaves by seed: SIMULATE_SEEDS (1000), SIMULATE_ACTIONS (1000); one by SEED=n or PLAN=file, with a bug by PLANTED=name
 	SEED=$(SEED) PLAN=$(PLAN) node $(NODE_FLAGS) $(if $(PLANTED),--import ./test/simulation/planted/preload.ts) test/simulation/main.ts
 
-simulate-planted: node_modules/.installed ## Bugs put into the program, each with the first seed that detects it: PLANTED_SEEDS (40); some by PLANTED=text
-	node test/simulation/planted/main.ts
+simulate-planted: node_modules/.installed ## Bugs put into the program, each with the first seed that detects it: PLANTED_SEEDS (40); some by PLANTED=pattern; ARGS=--write for the documentation
+	node test/simulation/planted/main.ts $(ARGS)
 
 reconcile-seeds: node_modules/.installed ## The long form of the reconciliation test: RECONCILE_SEEDS (1000), RECONCILE_SEED
 	RECONCILE_SEEDS=$${RECONCILE_SEEDS:-1000} tap -t 3600 test/reconcile/reconcile.spec.ts $(ARGS)

@@ -19,6 +19,13 @@ export class ChargeChecks {
     if (data.video !== undefined) this.#unitPrices.set(name, data.video.unit_price)
   }
 
+  /** A video holds its worst case. */
+  checkHold({ data: { holdId, amount, task } }: EventOf<'HoldPlaced'>): void {
+    if (task === undefined) return
+    const worst = (parseUsd(task.unitsMax) * parseUsd(task.unitPrice)) / parseUsd('1')
+    if (parseUsd(amount) !== worst) this.#violate(`task ${holdId} holds ${amount}, not ${worst} pico-dollars`)
+  }
+
   checkTask(placed: EventOf<'HoldPlaced'>, { data }: EventOf<'TaskSettled'>): void {
     const { taskId, outcome, deduction, lines } = data
     const { model, priceVersion, unitPrice, unitsMax } = placed.data.task!

@@ -31,6 +31,7 @@ export interface EndCheckParts {
   readonly unended: () => readonly string[]
   readonly isEndLost: (requestId: string) => boolean
   readonly isSealed: () => boolean
+  readonly overdue: () => readonly string[]
   readonly isCrashed: (process: SimProcess) => boolean
   readonly writerOf: (writer: string) => SimProcess | undefined
 }
@@ -91,6 +92,9 @@ export class EndChecks {
     this.#checkRepeats()
     this.#checkFailures()
     this.#checkParts()
+    this.#checkReserved()
+    this.#checkUsage()
+    for (const text of this.#parts.overdue()) this.#violate(text)
     this.#parts.videos.check(this.#parts.isCrashed)
     for (const taskId of this.#parts.videos.unrecorded())
       this.#violate(`the vendor has ended ${taskId}, and the log does not know it`)
@@ -219,6 +223,28 @@ export class EndChecks {
       if (this.#isCharged(response.headers.get('x-request-id') ?? ''))
         this.#violate(`request ${action.number} failed with ${response.status} and was charged`)
     }
+  }
+
+  /** No more than was reserved is charged for what was asked for. */
+  #checkReserved(): void {
+    for (const { action, response } of this.#parts.journal) {
+      const asksForLess = action.maxTokens < action.number || response?.headers.has('x-gateway-output-cap')
+      const closing = this.#parts.observer.requests.get(response?.headers.get('x-request-id') ?? '')?.closing
+      if (asksForLess || closing?.type !== 'UsageRecorded' || closing.data.source !== 'reported') continue
+      const { total, reserved } = closing.data
+      if (parseUsd(total) > parseUsd(reserved))
+        this.#violate(`request ${action.number} was charged ${total}, and reserved ${reserved}`)
+    }
+  }
+
+  /** The usage of all days is what was charged. */
+  #checkUsage(): void {
+    const { observer, tables } = this.#parts
+    const bills = [...observer.requests.values()].map(({ routed, closing }) => (routed === null ? null : closing))
+    const ends = [...[...observer.tasks.values()].map(({ end }) => end), ...bills]
+    const charged = ends.reduce((sum, end) => (end && 'total' in end.data ? sum + parseUsd(end.data.total) : sum), 0n)
+    const shown = tables.rows.all('usage_by_day').reduce((sum, { total }) => sum + parseUsd(String(total)), 0n)
+    if (shown !== charged) this.#violate(`the usage of all days is ${shown}, and ${charged} was charged`)
   }
 
   /** A part of an answer is paid for, unless its process died. */

@@ -116,6 +116,7 @@ export class Observer {
     if (decided.has(event.type) && movements.length === 0 && !this.#isSettledMeanwhile(event))
       this.#onViolation(`${event.type} was decided, and has no effect: ${JSON.stringify(event.data)}`)
     if (event.type === 'HoldPlaced') this.#noteHold(event)
+    if (event.type === 'HoldPlaced') this.#charges.checkHold(event)
     if (event.type === 'PricePublished') this.#charges.notePrice(event)
     if (event.type === 'HoldReleased' && event.data.reason === 'expired' && released !== null)
       this.expired.push(released)
@@ -127,8 +128,7 @@ export class Observer {
     if (event.type === 'UsageRecorded' || event.type === 'RequestFailed') this.#noteClosing(event)
     if ('holdId' in event.data || 'taskId' in event.data) this.#noteTask(event)
     if (event.type === 'HoldReleased' || event.type === 'TaskSettled') this.#checkTaskEnded(event)
-    if (event.type === 'AdjustmentPosted' && event.data.reason === 'undelivered')
-      this.#chargedOf(event.data.corrects ?? '').undelivered = true
+    if (event.type === 'AdjustmentPosted' && event.data.reason === 'undelivered') this.#noteUndelivered(event)
   }
 
   /** Verdicts are in the journal: whoever releases a hold may not know of one yet. */
@@ -242,6 +242,16 @@ export class Observer {
     if (held !== wallet.heldPicos) this.#onViolation(`${workspaceId} holds ${wallet.heldPicos}, its holds ${held}`)
     if ([...wallet.holds.values()].some(({ remainingPicos }) => remainingPicos < 0n))
       this.#onViolation(`a hold of ${workspaceId} is below zero`)
+  }
+
+  /** All of the charge is given back. */
+  #noteUndelivered({ data: { corrects = '', amount } }: EventOf<'AdjustmentPosted'>): void {
+    const charged = this.#chargedOf(corrects)
+    charged.undelivered = true
+    const end = 'closing' in charged ? charged.closing : charged.end
+    const total = end !== null && end !== undefined && 'total' in end.data ? end.data.total : '0'
+    if (parseUsd(amount) !== parseUsd(total))
+      this.#onViolation(`${corrects} was not delivered, and ${amount} of its charge of ${total} is given back`)
   }
 
   #chargedOf(id: string): ObservedRequest | ObservedTask {

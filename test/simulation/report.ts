@@ -14,4 +14,6 @@ export interface Report {
 export interface RunOptions {
   /** Each line of what happens: the same plan gives the same. */
   readonly trace?: (line: string) => void
+  /** What follows the first violation does not matter. */
+  readonly endsAtViolation?: boolean
 }

@@ -1,6 +1,7 @@
 import { parseUsd } from '../../src/domain/money.ts'
 import type { Event, EventOf } from '../../src/events/envelope.ts'
 import type { Frame } from '../../src/log/event-log.ts'
+import { ShadowGrants } from './shadow-grants.ts'
 
 interface ShadowHold {
   picos: bigint
@@ -18,6 +19,7 @@ interface ShadowWallet {
   readonly holds: Map<string, ShadowHold>
   /** Charged to each key and those that took its place, less what was given back. */
   readonly spentPicos: Map<string, bigint>
+  readonly grants: ShadowGrants
 }
 
 type Closing = EventOf<'UsageRecorded'> | EventOf<'RequestFailed'>
@@ -59,6 +61,7 @@ export class ShadowLedger {
       excessPicos: 0n,
       holds: new Map(),
       spentPicos: new Map(),
+      grants: new ShadowGrants(),
     }
     this.wallets.set(workspaceId, known)
     return known
@@ -188,25 +191,38 @@ export class ShadowLedger {
       this.#onViolation(`credit ${reference} of ${workspaceId} lapsed at ${time}, not at ${lapses}`)
     const wallet = this.of(workspaceId)
     wallet.balancePicos -= parseUsd(amount)
+    const left = wallet.grants.lapse(reference, parseUsd(amount))
+    if (left < parseUsd(amount))
+      this.#onViolation(
+        `credit ${reference} of ${workspaceId} lapsed with ${amount}, and ${left} pico-dollars of it were left`,
+      )
     if (this.#coverPicos(wallet) < this.heldPicos(workspaceId))
       this.#onViolation(`credit ${reference} of ${workspaceId} lapsed though it is held`)
   }
 
   #subscribe({ data }: EventOf<'PlanSubscribed'>): void {
-    const { workspaceId, subscriptionId, price, includedCredit, expiresAt } = data
+    const { workspaceId, subscriptionId, expiresAt } = data
     if (!this.#isFirst(workspaceId, `plan ${subscriptionId}`)) return
-    this.of(workspaceId).balancePicos += parseUsd(includedCredit) - parseUsd(price)
+    this.#beginPeriod(data)
     this.#periodEnds.set(subscriptionId, expiresAt)
   }
 
   /** A period begins where the one before ends, once. */
   #renew({ time, data }: EventOf<'PlanRenewed'>): void {
-    const { workspaceId, subscriptionId, price, includedCredit, startsAt, expiresAt } = data
+    const { subscriptionId, startsAt, expiresAt } = data
     if (this.#cancelled.has(subscriptionId)) this.#onViolation(`${subscriptionId} was cancelled, and is renewed`)
     if (time < startsAt) this.#onViolation(`${subscriptionId} was renewed at ${time}, before ${startsAt}`)
     if (this.#periodEnds.get(subscriptionId) !== startsAt) return
     this.#periodEnds.set(subscriptionId, expiresAt)
-    this.of(workspaceId).balancePicos += parseUsd(includedCredit) - parseUsd(price)
+    this.#beginPeriod(data)
+  }
+
+  #beginPeriod(data: EventOf<'PlanSubscribed'>['data'] | EventOf<'PlanRenewed'>['data']): void {
+    const { workspaceId, subscriptionId, price, includedCredit, startsAt, expiresAt } = data
+    const wallet = this.of(workspaceId)
+    wallet.balancePicos += parseUsd(includedCredit) - parseUsd(price)
+    wallet.grants.spend(parseUsd(price), Date.parse(startsAt))
+    wallet.grants.add(`${subscriptionId}@${startsAt}`, parseUsd(includedCredit), Date.parse(expiresAt))
   }
 
   /** A second end charges nothing. */
@@ -216,6 +232,7 @@ export class ShadowLedger {
     if (hold === undefined) return
     wallet.holds.delete(taskId)
     wallet.balancePicos -= parseUsd(total)
+    wallet.grants.spend(parseUsd(total))
     if (parseUsd(total) > hold.picos) wallet.excessPicos += parseUsd(total) - hold.picos
     if (hold.keyId !== null) this.#spend(workspaceId, hold.keyId, parseUsd(total))
   }
@@ -227,6 +244,7 @@ export class ShadowLedger {
     const wallet = this.of(closing.data.workspaceId)
     const total = parseUsd(closing.data.total)
     wallet.balancePicos -= total
+    wallet.grants.spend(total)
     this.#spend(closing.data.workspaceId, routed.data.keyId, total)
     const hold = wallet.holds.get(routed.data.allowanceId ?? '')
     const left = hold?.picos ?? 0n
@@ -246,8 +264,11 @@ export class ShadowLedger {
 
   #credit({ data: { workspaceId, reference, amount, expiresAt } }: EventOf<'WalletCredited'>): void {
     if (!this.#isFirst(workspaceId, `credit ${reference}`)) return
-    this.of(workspaceId).balancePicos += parseUsd(amount)
-    if (expiresAt !== undefined) this.#lapseTimes.set(`${workspaceId} ${reference}`, expiresAt)
+    const wallet = this.of(workspaceId)
+    wallet.balancePicos += parseUsd(amount)
+    if (expiresAt === undefined) return
+    this.#lapseTimes.set(`${workspaceId} ${reference}`, expiresAt)
+    wallet.grants.add(reference, parseUsd(amount), Date.parse(expiresAt))
   }
 
   #isFirst(workspaceId: string, id: string): boolean {

@@ -18,6 +18,7 @@ import { Observer } from './observer.ts'
 import { logName } from './open-log.ts'
 import { OpenRequests } from './open-requests.ts'
 import { openAccounts } from './operator.ts'
+import { findOverdue } from './overdue.ts'
 import type { Plan } from './plan.ts'
 import { type CrashPlace, natsPortOf, Ports } from './ports.ts'
 import { runIn, SimProcess } from './process.ts'
@@ -49,6 +50,8 @@ class World {
   readonly observer: Observer
   readonly statuses = new Map<number, number>()
   readonly events = new Map<string, number>()
+  /** When something is violated for the first time. */
+  readonly violated: Promise<void>
   readonly #plan: Plan
   readonly #simulator: Simulator
   readonly #note: Note
@@ -65,12 +68,16 @@ class World {
   readonly #keys = new SimKeys()
   /** Of the message that the nats-server obeys now. */
   #sender: SimProcess | undefined
+  #onViolated = (): void => undefined
   #isDraining = false
   #open = 0
 
   constructor(plan: Plan, simulator: Simulator, { trace }: RunOptions) {
     this.#plan = plan
     this.#simulator = simulator
+    this.violated = new Promise((resolve) => {
+      this.#onViolated = resolve
+    })
     const { time, random, network } = simulator
     this.#note = (who, text) => trace?.(`${time.nowMs.toFixed(3)} ${who}: ${text()}`)
     this.ports = new Ports(
@@ -138,6 +145,7 @@ class World {
       unended: () => this.#openRequests.unended(),
       isEndLost: (requestId) => this.#openRequests.isEndLost(requestId),
       isSealed: () => this.#isSealed(),
+      overdue: () => this.#overdue(),
       isCrashed: (process) => this.#processes.isCrashed(process),
       writerOf: (writer) => this.#openRequests.writerOf(writer),
     })
@@ -146,6 +154,7 @@ class World {
   violate(text: string): void {
     if (this.violations.length < 20) this.violations.push(`${this.#simulator.time.nowMs.toFixed(1)} ms: ${text}`)
     this.#note('violation', () => text)
+    this.#onViolated()
   }
 
   reach(sender: SimProcess | undefined, subject: string, place: CrashPlace): boolean {
@@ -203,8 +212,12 @@ class World {
     const isProjected = this.tables.sequence === ledger.sequence
     const isEnded =
       this.#open === 0 && this.#openRequests.unended().length === 0 && this.videos.unrecorded().length === 0
-    const isDone = this.#queue.left().length === 0
+    const isDone = this.#queue.left().length === 0 && this.#overdue().length === 0
     return isEnded && !this.#processes.isNight && !holds && isProjected && isDone && this.#isSealed()
+  }
+
+  #overdue(): readonly string[] {
+    return findOverdue(this.observer.ledger, this.#simulator.time.wallMs())
   }
 
   /** To its last frame with anything but checkpoints. */
@@ -272,7 +285,7 @@ export const runPlan = async (plan: Plan, options: RunOptions = {}): Promise<Rep
     },
     async (simulator) => {
       world = new World(plan, simulator, options)
-      await world.run()
+      await Promise.race([world.run(), ...(options.endsAtViolation ? [world.violated] : [])])
       const { violations, ports, statuses, events, observer } = world
       const { nowMs: simulatedMs, steps } = simulator.time
       return {

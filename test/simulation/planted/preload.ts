@@ -1,3 +1,3 @@
-import { plant } from './plant.ts'
+import { findPlanted, plant } from './plant.ts'
 
-plant(process.env['PLANTED'] ?? '')
+plant(findPlanted(process.env['PLANTED'] ?? ''))
