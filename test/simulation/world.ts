@@ -37,6 +37,8 @@ const origin = 'gateway.test/simulation'
 /** Holds of dead edges have expired by then, and idle allowances have been returned. */
 const drainMs = 150_000
 const drainStepMs = 2_000
+/** Until it is sealed, and in the tables. */
+const lapseMs = 30_000
 /** Between a limit that lets a request through and its place in the log. */
 const calmWaitMs = 1_000
 
@@ -181,7 +183,7 @@ class World {
     await this.#drain()
     await this.#audit()
     // A credit may have lapsed while the auditor read.
-    for (let waitedMs = 0; waitedMs < drainMs && !this.#isQuiet(); waitedMs += drainStepMs)
+    for (let waitedMs = 0; waitedMs < lapseMs && !this.#isQuiet(); waitedMs += drainStepMs)
       await time.sleep(drainStepMs)
     this.#checks.checkAll()
   }

@@ -15,6 +15,7 @@ export const edgeBugs: readonly PlantedBug[] = [
     `${edge}/surfaces/inference/inference.ts`,
     'if (!(fault instanceof DispatchLost) || !asksForAnswer(call)) return',
     'if (fault instanceof DispatchLost || !asksForAnswer(call)) return',
+    'proxies-die-unnoticed.json',
   ),
   bug(
     'a request that was recorded too late is not ended',
@@ -104,6 +105,7 @@ export const edgeBugs: readonly PlantedBug[] = [
     `${edge}/admission/idempotency/idempotency-keys.ts`,
     "if (decision === 'give_back' && left.chargedUsd !== null) await",
     "if (decision === 'forget' && left.chargedUsd !== null) await",
+    'edge-dies-before-it-keeps-its-answer.json',
   ),
   bug(
     'a key whose stream broke off is released',
@@ -122,6 +124,7 @@ export const edgeBugs: readonly PlantedBug[] = [
     'domain/idempotency/decide.ts',
     'nowMs >= claim.leaseUntilMs',
     'nowMs > 0',
+    'bill-after-its-edge-died.json',
   ),
   bug(
     'a stream that broke off is served again',

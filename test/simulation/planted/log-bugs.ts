@@ -88,12 +88,14 @@ export const logBugs: readonly PlantedBug[] = [
     `${nats}/journal-writer.ts`,
     'if (this.#queued.length > 0) this.#flushSoon()',
     'if (this.#queued.length > 5) this.#flushSoon()',
+    'requests-at-one-instant.json',
   ),
   bug(
     'commands of one batch are decided on the same wallet',
     'log/wallet-command-handler.ts',
     'for (const fact of decided.facts) applyToDraft(draft, fact)',
     'for (const fact of decided.facts) void [applyToDraft, fact]',
+    'videos-beyond-the-wallet.json',
   ),
   bug(
     'a decision is settled though another writer was first',

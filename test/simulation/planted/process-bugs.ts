@@ -52,6 +52,7 @@ export const processBugs: readonly PlantedBug[] = [
     `${nats}/calls/liveness.ts`,
     'return isAbsent || (this',
     'return isAbsent && (this',
+    'proxies-die-unnoticed.json',
   ),
 
   // The scheduler and its seals.

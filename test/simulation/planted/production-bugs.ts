@@ -25,6 +25,7 @@ export const productionBugs: readonly PlantedBug[] = [
     'roles/scheduler/deadline-index.ts',
     "type === 'KeyIssued' || type === 'KeyExpirySet' ?",
     "type === 'KeyIssued' ?",
+    'a-rotated-key-expires.json',
   ),
   bug(
     'a changed credit limit is not applied to the wallet',
