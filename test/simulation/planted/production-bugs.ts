@@ -25,19 +25,12 @@ export const productionBugs: readonly PlantedBug[] = [
     'roles/scheduler/deadline-index.ts',
     "type === 'KeyIssued' || type === 'KeyExpirySet' ?",
     "type === 'KeyIssued' ?",
-    'a-rotated-key-expires.json',
   ),
   bug(
     'a changed credit limit is not applied to the wallet',
     'domain/ledger/ledger.ts',
     '  applyCreditLimit(findOrCreateWallet(ledger, event.data.workspaceId), ledger.accounts)',
     "  if (event.type === 'WorkspaceOpened') applyCreditLimit(findOrCreateWallet(ledger, event.data.workspaceId), ledger.accounts)",
-  ),
-  bug(
-    'a conflict is decided again before its cause is known',
-    'log/wallet-command-handler.ts',
-    "      await this.#tail.waitForSequence(appended.sequence)\n      if ('conflict' in appended) continue",
-    "      if ('conflict' in appended) continue\n      await this.#tail.waitForSequence(appended.sequence)",
   ),
   bug(
     'the worst case of a request leaves its output out',
@@ -56,12 +49,7 @@ export const productionBugs: readonly PlantedBug[] = [
     'domain/wallet/undelivered.ts',
     '    amount: total,',
     '    amount: String(Number(total) / 2),',
-  ),
-  bug(
-    'after a busy provider no other one is tried',
-    'roles/proxy/candidate-chain.ts',
-    'if (this.#unserved.at(-1)?.failure.refusal !== undefined) return null',
-    'if (this.#unserved.at(-1)?.failure.status === 429) return null',
+    'edges-are-cut-off.json',
   ),
   bug(
     'videos are left out of the usage of their day',
