@@ -1,12 +1,12 @@
-const quote = 0x22
-const comma = 0x2c
-const openBracket = 0x5b
-const backslash = 0x5c
-const closeBracket = 0x5d
-const openBrace = 0x7b
-const closeBrace = 0x7d
+export const quote = 0x22
+export const comma = 0x2c
+export const openBracket = 0x5b
+export const backslash = 0x5c
+export const closeBracket = 0x5d
+export const openBrace = 0x7b
+export const closeBrace = 0x7d
 const zero = 0x30
-const space = 0x20
+export const space = 0x20
 const nine = 0x39
 
 /** An integer with fewer digits is exact as a number. */
@@ -15,7 +15,7 @@ const longDigits = 16
 /** Most strings end within these; in longer ones `indexOf` for the quote is faster than a loop over the characters. */
 const nearCharacters = 64
 
-const isEscaped = (text: string, at: number, from: number): boolean => {
+export const isEscaped = (text: string, at: number, from: number): boolean => {
   let backslashes = 0
   while (at - 1 - backslashes >= from && text.charCodeAt(at - 1 - backslashes) === backslash) backslashes += 1
   return backslashes % 2 === 1
@@ -32,7 +32,7 @@ const walkToQuote = (text: string, from: number, to: number): number => {
 }
 
 /** `from` is within a string; the end of the text where there is no end quote, and one more where it ends in half an escape. */
-const endOfString = (text: string, from: number): number => {
+export const endOfString = (text: string, from: number): number => {
   const near = Math.min(from + nearCharacters, text.length)
   const at = walkToQuote(text, from, near)
   if (at < near) return at

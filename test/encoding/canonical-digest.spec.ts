@@ -3,13 +3,14 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { digestCanonically } from '../../src/encoding/canonical-digest.ts'
 import { isObject, parseExactJson } from '../../src/encoding/json.ts'
+import type { RunStep } from '../../src/encoding/steps.ts'
 
 const sorted = (_name: string, value: unknown): unknown =>
   isObject(value) && !JSON.isRawJSON(value)
     ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
     : value
 const expected = (value: unknown): string => hash('sha256', JSON.stringify(value, sorted))
-const atOnce = (step: () => boolean): boolean => step()
+const atOnce: RunStep = (step) => step()
 
 t.test('the digest is that of the sorted text, for any JSON value and any length of a piece', async () => {
   const values = fc.oneof(fc.jsonValue({ maxDepth: 5 }), fc.json().map(parseExactJson), fc.string({ unit: 'binary' }))
@@ -38,7 +39,7 @@ t.test('integers that a number would round, names like indices, empty values, pa
 
 t.test('a long text is digested in many steps', async (t) => {
   let steps = 0
-  const count = (step: () => boolean): boolean => {
+  const count: RunStep = (step) => {
     steps += 1
     return step()
   }
