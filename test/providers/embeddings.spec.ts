@@ -9,6 +9,7 @@ import type {
   UpstreamDialect,
 } from '../../src/providers/dialect/dialect.ts'
 import { dialects } from '../../src/providers/dialects.ts'
+import { asSent } from '../support/as-sent.ts'
 import { targetOf } from './openai/target.ts'
 
 const openai = dialects.openai.embeddings
@@ -66,9 +67,9 @@ t.test("OpenAI's request: the caller's own, with the upstream's name", async (t)
   const body = { input: ['a', 'b'], dimensions: 8, encoding_format: 'base64', user: 'u', truncate: 'END' }
   const request = openai.buildRequest(target, asking(body))
   t.equal(request.url, 'https://api.alpha.example/v1/embeddings')
-  t.same(JSON.parse(request.body), { ...body, model: 'text-embedding-3-small' })
+  t.same(asSent(request.body), { ...body, model: 'text-embedding-3-small' })
   const strict = { ...target, provider: { ...target.provider, capabilities: { unknown_members: 'refused' as const } } }
-  t.notHas(JSON.parse(openai.buildRequest(strict, asking(body)).body), { user: 'u' })
+  t.notHas(asSent(openai.buildRequest(strict, asking(body)).body), { user: 'u' })
   t.throws(() => openai.buildRequest(target, asking({ ...body, plugins: [{ id: 'web' }] })), {
     code: 'unsupported_parameter',
   })
@@ -138,7 +139,7 @@ t.test("Google's request: a request for each text", async (t) => {
   t.equal(request.url, 'https://api.alpha.example/v1/models/gemini-embedding-001:batchEmbedContents')
   t.match(request.headers, { 'x-goog-api-key': 'sk-provider-key-123456' })
   const one = { model: 'models/gemini-embedding-001', outputDimensionality: 768 }
-  t.same(JSON.parse(request.body), {
+  t.same(asSent(request.body), {
     requests: [
       { ...one, content: { parts: [{ text: 'a' }] } },
       { ...one, content: { parts: [{ text: 'b' }] } },

@@ -35,6 +35,6 @@ export const postTo: PostMessages = ({ provider }, path, body, { stream, headers
       'content-type': 'application/json',
       accept: stream ? 'text/event-stream' : 'application/json',
     },
-    body: JSON.stringify(body),
+    body,
   }
 }

@@ -28,6 +28,6 @@ export const postToBedrock = (target: Target, operation: Operation, body: object
       'content-type': 'application/json',
       accept: operation.endsWith('stream') ? 'application/vnd.amazon.eventstream' : 'application/json',
     },
-    body: JSON.stringify(body),
+    body,
   }
 }

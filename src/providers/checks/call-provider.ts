@@ -20,7 +20,7 @@ export interface CheckReply {
 }
 
 type Readable = Pick<UpstreamDialect, 'readRefusal'>
-type CheckRequest = Omit<UpstreamRequest, 'body'> & { readonly method: 'GET' | 'POST'; readonly body?: string }
+type CheckRequest = Omit<UpstreamRequest, 'body'> & { readonly method: 'GET' | 'POST'; readonly body?: object }
 
 export type CallProvider = (request: CheckRequest, dialect: Readable) => Promise<CheckReply>
 
@@ -53,10 +53,11 @@ const refusedKey = /api key not valid/i
 /** Calls as requests are: with the provider's credential, headers, proxy and authorities. */
 export const callerOf =
   (provider: Provider, http: HttpClient): CallProvider =>
-  async (request, dialect) => {
+  async ({ body, ...request }, dialect) => {
     try {
       const response = await authenticated(http, provider.authenticator).request({
         ...request,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(checkLimits.callMs),
         connection: provider.connection,
         firstByteTimeoutMs: checkLimits.callMs,

@@ -26,7 +26,8 @@ export interface Target {
 export interface UpstreamRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  /** To be written as JSON. */
+  readonly body: object
   /** Types of the built-in tools that the caller offers and the upstream does not have. */
   readonly droppedTools?: readonly string[]
 }

@@ -54,7 +54,7 @@ export const postToGoogle = (
     'content-type': 'application/json',
     accept: stream ? 'text/event-stream' : 'application/json',
   },
-  body: JSON.stringify(body),
+  body,
 })
 
 export const postGenerateContent = (target: Target, stream: boolean, body: JsonObject): UpstreamRequest =>

@@ -103,7 +103,7 @@ export const postToOpenAI = (provider: Provider, path: string, stream: boolean, 
     'content-type': 'application/json',
     accept: stream ? 'text/event-stream' : 'application/json',
   },
-  body: JSON.stringify(body),
+  body,
 })
 
 /** Forwards unknown top-level keys. Throws `unsupported_parameter` for what cannot be billed or tied to a workspace. */

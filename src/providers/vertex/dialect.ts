@@ -43,7 +43,7 @@ export const postToVertex: PostMessages = (target, path, body, { stream, headers
       'content-type': 'application/json',
       accept: stream ? 'text/event-stream' : 'application/json',
     },
-    body: JSON.stringify({ ...cloudBody(body, version), ...(counts ? { model: nameOf(target) } : {}) }),
+    body: { ...cloudBody(body, version), ...(counts ? { model: nameOf(target) } : {}) },
   }
 }
 

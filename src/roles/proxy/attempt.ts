@@ -32,7 +32,7 @@ import {
   upstreamErrorOf,
 } from './failure.ts'
 import { proxyLimits } from './limits.ts'
-import { useBody } from './use-body.ts'
+import { encodeBody, useBody } from './use-body.ts'
 
 export interface UpstreamAttemptParts {
   readonly providers: Providers
@@ -267,8 +267,8 @@ const prepare = async (
   const target = targetOf(provider, candidate, clock())
   try {
     const { body, ...request } = await useBody(call, (read) => dialect.buildRequest(target, read))
-    // Encoded once, here: the text would be kept beside its bytes until the upstream answers.
-    const bytes = await runWhereLarge({ workspaceId: call.workspaceId, bytes: body.length }, () => Buffer.from(body))
+    // Encoded once, here: the tree would be kept beside its bytes until the upstream answers.
+    const bytes = await encodeBody(call, body)
     return { type: 'prepared', dialect, target, request: { ...request, body: bytes } }
   } catch (fault) {
     if (fault instanceof GatewayError) return failed(passedOver(fault))

@@ -36,6 +36,7 @@ import {
 import { proxyLimits } from './limits.ts'
 import { RunSignals } from './run-signals.ts'
 import { tokenCounterFor } from './token-counters.ts'
+import { encodeBody } from './use-body.ts'
 
 /** Limits a proxy's queries about tasks that have ended, by vendor account: its pollers need the rest of its rate. */
 export class QueryPace {
@@ -214,19 +215,20 @@ class QuestionRun {
 
   /** Upstreams of the format count, where they can; for all others a tokenizer does. */
   async #countTokens(target: Target): Promise<Replied> {
-    const { body, bodyBytes = 0, surface, workspaceId } = this.#call
+    const { body: asked, bodyBytes = 0, surface, workspaceId } = this.#call
     const counter = tokenCounterFor(surface)
     const countedFor = { workspaceId, signal: this.#cancel.signal }
     const inStep = <T>(step: () => T) => runWhereLarge({ workspaceId, bytes: bodyBytes }, step)
     const counting = await inStep(() => counter.buildRequest(target, this.#call))
     if (counting === null) {
-      const conversation = await inStep(() => counter.client.readRequest(body, makerOf(target)))
+      const conversation = await inStep(() => counter.client.readRequest(asked, makerOf(target)))
       return replyWith(counter.writeCount(await inStep(() => estimatePrompt(conversation, countedFor))))
     }
-    const response = await this.#request(target, { ...counting, method: 'POST' })
+    const body = await encodeBody(this.#call, counting.body)
+    const response = await this.#request(target, { ...counting, body, method: 'POST' })
     if (absentStatuses.includes(response.status)) {
       response.discard()
-      return replyWith(counter.writeCount(await inStep(() => counter.estimate(body, countedFor))))
+      return replyWith(counter.writeCount(await inStep(() => counter.estimate(asked, countedFor))))
     }
     const translation = { dialect: dialectFor(target.provider, counter.surface), target }
     if (!isSuccess(response)) return failed(await readFailure(translation, response, this.#parts.clock()))

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { countTokensRequest, readTokenCount } from '../../../src/providers/anthropic/count-tokens.ts'
+import { asSent } from '../../support/as-sent.ts'
 import { askedOf, targetOf } from './target.ts'
 
 t.test('the request is the body without what only an answer needs', async (t) => {
@@ -7,7 +8,7 @@ t.test('the request is the body without what only an answer needs', async (t) =>
   const request = countTokensRequest(targetOf(), { body, headers: { 'anthropic-beta': 'b' } })
   t.equal(request.url, 'https://api.alpha.example/v1/messages/count_tokens')
   t.match(request.headers, { 'x-api-key': 'sk-ant-provider-key-123456', 'anthropic-beta': 'b' })
-  t.strictSame(JSON.parse(request.body), {
+  t.strictSame(asSent(request.body), {
     model: 'claude-sonnet-4-5',
     messages: [{ role: 'user', content: 'Say hi' }],
     system: 'Be brief',

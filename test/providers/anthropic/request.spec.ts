@@ -2,12 +2,11 @@ import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
 import { countTokensRequest } from '../../../src/providers/anthropic/count-tokens.ts'
 import { messagesRequest } from '../../../src/providers/anthropic/request.ts'
+import { asSent } from '../../support/as-sent.ts'
 import { askedOf, sheet, targetOf } from './target.ts'
 
 const sent = (body: JsonObject, options: { stream?: boolean; cap?: number } = {}): JsonObject =>
-  JSON.parse(
-    messagesRequest(targetOf(), askedOf(body, options.stream ?? false, options.cap ?? null)).body,
-  ) as JsonObject
+  asSent(messagesRequest(targetOf(), askedOf(body, options.stream ?? false, options.cap ?? null)).body) as JsonObject
 
 t.test('url and headers', async (t) => {
   const { url, headers } = messagesRequest(targetOf(), askedOf())
@@ -58,7 +57,7 @@ t.test('nothing is asked for that costs more than the sheet says', async (t) => 
   t.equal(sent({ inference_geo: 'global' })['inference_geo'], 'global')
   t.throws(() => sent({ inference_geo: 'us' }), { code: 'unsupported_parameter', param: 'inference_geo' })
   const regional = { ...targetOf(), sheet: { ...sheet, region_multipliers: { us: '1.1' } } }
-  t.match(JSON.parse(messagesRequest(regional, askedOf({ inference_geo: 'us' })).body), { inference_geo: 'us' })
+  t.match(asSent(messagesRequest(regional, askedOf({ inference_geo: 'us' })).body), { inference_geo: 'us' })
   t.throws(() => sent({ fallbacks: [{ model: 'claude-opus-5' }] }), {
     code: 'unsupported_parameter',
     param: 'fallbacks',

@@ -2,6 +2,7 @@ import t from 'tap'
 import { asObject, isObject, type JsonObject, parseJson } from '../../../src/encoding/json.ts'
 import { anthropicMessages } from '../../../src/providers/anthropic/dialect.ts'
 import type { Target } from '../../../src/providers/dialect/dialect.ts'
+import { asSent } from '../../support/as-sent.ts'
 import { askedOf, streamOf, targetOf } from './target.ts'
 
 const atBeta: Target = { ...targetOf(), provider: { ...targetOf().provider, name: 'beta one' } }
@@ -44,7 +45,7 @@ const sentBack = (target: Target, content: readonly JsonObject[], more: JsonObje
     { role: 'assistant', content },
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'x' }] },
   ]
-  return asObject(parseJson(anthropicMessages.buildRequest(target, askedOf({ messages, ...more })).body))
+  return asSent(anthropicMessages.buildRequest(target, askedOf({ messages, ...more })).body)
 }
 
 const assistantContent = ({ messages }: JsonObject): unknown =>

@@ -8,10 +8,11 @@ import type {
   Reasoning,
   ToolDefinition,
 } from '../../../src/providers/canonical/conversation.ts'
+import { asSent } from '../../support/as-sent.ts'
 import { conversationOf, sheet, targetOf } from './target.ts'
 
 const write = (given: Partial<Conversation>, model?: string, outputCap: number | null = null): JsonObject =>
-  JSON.parse(
+  asSent(
     messagesUpstream.writeRequest(conversationOf(given), targetOf(model), { stream: false, outputCap }).body,
   ) as JsonObject
 
@@ -52,7 +53,7 @@ t.test('the least', async (t) => {
   })
   const streamed = messagesUpstream.writeRequest(conversationOf(), targetOf(), { stream: true, outputCap: null })
   t.match(streamed, { url: 'https://api.alpha.example/v1/messages', headers: { accept: 'text/event-stream' } })
-  t.match(JSON.parse(streamed.body), { stream: true })
+  t.match(asSent(streamed.body), { stream: true })
 })
 
 t.test('the output limit: the caller, the sheet, the wallet', async (t) => {

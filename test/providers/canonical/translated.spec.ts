@@ -15,6 +15,7 @@ import type {
 import { providerLimits } from '../../../src/providers/dialect/limits.ts'
 import { countTokens } from '../../../src/providers/dialect/tokens.ts'
 import { chatClient } from '../../../src/providers/openai/dialect.ts'
+import { asSent } from '../../support/as-sent.ts'
 import { askedOf, targetOf } from '../openai/target.ts'
 
 /** An upstream whose format is the canonical form itself, as JSON. */
@@ -40,7 +41,7 @@ const plain: UpstreamFormat = {
   writeRequest: (conversation, target, asking) => ({
     url: target.provider.baseUrl,
     headers: {},
-    body: JSON.stringify({ turns: conversation.turns.length, conversation, ...asking }),
+    body: { turns: conversation.turns.length, conversation, ...asking },
   }),
   readReply: (_target, json) => (isReply(json) ? json : { fault: 'no_parts' }),
   openReader: () => new PlainReader(),
@@ -63,14 +64,14 @@ const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value
 
 t.test('a request goes through the canonical form, once for each upstream', async (t) => {
   const { body } = dialect.buildRequest(target, askedOf({}, true, 50))
-  t.match(JSON.parse(body), { turns: 1, stream: true, outputCap: 50 })
+  t.match(asSent(body), { turns: 1, stream: true, outputCap: 50 })
   t.throws(() => dialect.buildRequest(target, askedOf({ n: 2 })), { code: 'unsupported_parameter', param: 'n' })
   t.throws(() => dialect.buildRequest(target, askedOf({ n: 2 })), GatewayError)
 })
 
 t.test('instructions alone are sent as the words of the user', async (t) => {
   const sent = (messages: readonly JsonObject[]): unknown =>
-    JSON.parse(dialect.buildRequest(target, askedOf({ messages })).body).conversation
+    asSent(dialect.buildRequest(target, askedOf({ messages })).body).conversation
   const instructions = [
     { role: 'system', content: 'Be kind.' },
     { role: 'developer', content: 'Say hello.' },
@@ -87,7 +88,7 @@ t.test('instructions alone are sent as the words of the user', async (t) => {
 
 t.test('no more output is asked for than the model has', async (t) => {
   const sent = (max_tokens: number | undefined): unknown =>
-    JSON.parse(dialect.buildRequest(target, askedOf({ max_tokens })).body).conversation.outputTokensMax
+    asSent(dialect.buildRequest(target, askedOf({ max_tokens })).body).conversation.outputTokensMax
   const { max_output_tokens } = target.sheet
   t.equal(sent(max_output_tokens + 1), max_output_tokens)
   t.equal(sent(10), 10)

@@ -89,7 +89,11 @@ t.test('a body names who made the last of its content that one of these made', a
 const sentTo = (dialect: ProviderDialect, surface: Surface, reader: string, turns: JsonObject): string => {
   const target = targetOf(dialect, reader)
   const asked = askedOf(surface, target, false)
-  return dialectFor(target.provider, surface).buildRequest(target, { ...asked, body: { ...asked.body, ...turns } }).body
+  const { body } = dialectFor(target.provider, surface).buildRequest(target, {
+    ...asked,
+    body: { ...asked.body, ...turns },
+  })
+  return JSON.stringify(body)
 }
 
 t.test('one deployment that serves several families gets their state back for its own family alone', async (t) => {

@@ -3,6 +3,7 @@ import t from 'tap'
 import { asArray, asObject, type JsonObject } from '../../../src/encoding/json.ts'
 import { GenerateContentRelay } from '../../../src/providers/google/relay.ts'
 import { googleGenerateContent } from '../../../src/providers/google/relayed.ts'
+import { asSent } from '../../support/as-sent.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 import { answerOf, blocked, parallelCalls, streamOf, usageOf } from './answers.ts'
 import { targetOf } from './target.ts'
@@ -92,7 +93,7 @@ t.test('any stream of any texts is relayed byte by byte, in any pieces', async (
 
 const built = (body: JsonObject, outputCap: number | null = null, model?: 'gemini-2.5-flash'): JsonObject => {
   const request = { requestId: 'r', body, stream: false, outputCap }
-  return JSON.parse(googleGenerateContent.buildRequest(targetOf(model), request).body)
+  return asSent(googleGenerateContent.buildRequest(targetOf(model), request).body)
 }
 
 t.test('signatures of other providers are dropped, and what only they signed', async (t) => {

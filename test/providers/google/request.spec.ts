@@ -16,6 +16,7 @@ import type {
 import { readGenerateContentReply } from '../../../src/providers/google/dialect.ts'
 import { generationOf } from '../../../src/providers/google/generation.ts'
 import { generateContentRequest } from '../../../src/providers/google/request.ts'
+import { asSent } from '../../support/as-sent.ts'
 import { answerOf, parallelCalls } from './answers.ts'
 import { conversationOf, type Model, targetOf, text } from './target.ts'
 
@@ -25,7 +26,7 @@ const sent = (
   upstreamModel: string = model,
   outputCap: number | null = null,
 ): JsonObject =>
-  JSON.parse(
+  asSent(
     generateContentRequest(conversationOf(given), targetOf(model, upstreamModel), { stream: false, outputCap }).body,
   ) as JsonObject
 
@@ -74,7 +75,7 @@ t.test('url, headers and the least body', async (t) => {
     'content-type': 'application/json',
     accept: 'application/json',
   })
-  t.strictSame(JSON.parse(body), {
+  t.strictSame(asSent(body), {
     contents: [{ role: 'user', parts: [{ text: 'Say hi' }] }],
     generationConfig: {},
   })
@@ -425,7 +426,7 @@ t.test('a service tier is requested where it has a price, and Google has it', as
     const target = targetOf('gemini-3.7-flash', 'gemini-3.7-flash')
     const priced = { ...target, sheet: { ...target.sheet, ...(sold === undefined ? {} : { service_tiers: sold }) } }
     const asking = { stream: false, outputCap: null }
-    return JSON.parse(generateContentRequest(conversationOf({ serviceTier }), priced, asking).body) as JsonObject
+    return asSent(generateContentRequest(conversationOf({ serviceTier }), priced, asking).body) as JsonObject
   }
   t.equal(bodyFor('flex', { flex })['serviceTier'], 'flex')
   t.equal(bodyFor('priority', { flex })['serviceTier'], undefined, 'without a price: the standard one')

@@ -8,10 +8,11 @@ import { referencedResponseOf } from '../../../src/providers/openai-responses/re
 import { responsesRequest } from '../../../src/providers/openai-responses/request.ts'
 import { toolCallsMaxOf } from '../../../src/providers/openai-responses/tools.ts'
 import { sharedLimits } from '../../../src/runtime/limits.ts'
+import { asSent } from '../../support/as-sent.ts'
 import { askedOf, codeRun, fileSearch, image, messageOf, search, sheetOf, targetOf } from './fixtures.ts'
 
 const sent = (body: JsonObject, options: { cap?: number; profile?: Profile } = {}): JsonObject =>
-  JSON.parse(responsesRequest(targetOf(options.profile), askedOf(body, false, options.cap ?? null)).body) as JsonObject
+  asSent(responsesRequest(targetOf(options.profile), askedOf(body, false, options.cap ?? null)).body) as JsonObject
 
 const refusal = (act: () => unknown): string => {
   try {
@@ -32,7 +33,7 @@ t.test('url and headers', async (t) => {
   const streamed = responsesRequest(slashed, askedOf({}, true))
   t.equal(streamed.url, url)
   t.equal(streamed.headers['accept'], 'text/event-stream')
-  t.equal(JSON.parse(streamed.body).stream, true)
+  t.equal(asSent(streamed.body).stream, true)
 })
 
 t.test('the model is the upstream name, all else is untouched', async (t) => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
-import { asArray, asObject, type JsonObject, parseJson, parseJsonBytes } from '../../../src/encoding/json.ts'
+import { asArray, asObject, type JsonObject, parseJsonBytes } from '../../../src/encoding/json.ts'
 import { messagesClient } from '../../../src/providers/anthropic/dialect.ts'
 import { translated } from '../../../src/providers/canonical/translated.ts'
 import type { StreamRelay, Target, UpstreamDialect } from '../../../src/providers/dialect/dialect.ts'
@@ -9,6 +9,7 @@ import { dialectFor } from '../../../src/providers/dialects.ts'
 import { geminiClient } from '../../../src/providers/google/dialect.ts'
 import { chatClient } from '../../../src/providers/openai/dialect.ts'
 import { responsesUpstream } from '../../../src/providers/openai-responses/read-reply.ts'
+import { asSent } from '../../support/as-sent.ts'
 import { readAnswer, readStream } from '../recorded/content.ts'
 import { askedOf, type Surface, sheet, targetOf } from '../recorded/targets.ts'
 import { recordedAnswers, recordedStreams, targetFor } from '../recorded/traffic.ts'
@@ -98,7 +99,7 @@ const sentOf = (surface: Client, target: Target, body: JsonObject) => {
     ...asked,
     body: { ...asked.body, ...body },
   })
-  return { path: request.url.slice('https://api.openai.com/v1'.length), body: asObject(parseJson(request.body)) }
+  return { path: request.url.slice('https://api.openai.com/v1'.length), body: asSent(request.body) }
 }
 
 const rates = sheet.per_million_tokens

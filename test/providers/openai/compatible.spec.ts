@@ -9,6 +9,7 @@ import { readUpstreamRequestId } from '../../../src/providers/dialect/upstream-r
 import { openai } from '../../../src/providers/openai/dialect.ts'
 import { chatRequest } from '../../../src/providers/openai/request.ts'
 import { readChatUsage } from '../../../src/providers/openai/usage.ts'
+import { asSent } from '../../support/as-sent.ts'
 import { askedOf, sheet, targetOf } from './target.ts'
 
 interface Recorded {
@@ -135,7 +136,7 @@ t.test("DeepSeek's own count of cached tokens counts where OpenAI's is absent", 
 })
 
 const limitsSentTo = (name: string, body: JsonObject, cap: number | null, baseUrl?: string) => {
-  const { max_tokens, max_completion_tokens } = JSON.parse(
+  const { max_tokens, max_completion_tokens } = asSent(
     chatRequest(targetAt(name, baseUrl), askedOf(body, false, cap)).body,
   )
   return { max_tokens, max_completion_tokens }

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../src/encoding/json.ts'
 import type { ReplyEvent, ReplyPart } from '../../../src/providers/canonical/reply.ts'
 import { SseSplitter } from '../../../src/providers/dialect/sse.ts'
 import { chatClient, chatUpstream } from '../../../src/providers/openai/dialect.ts'
+import { asSent } from '../../support/as-sent.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 import { conversation } from '../canonical/parts.ts'
 import { anyReply, eventsOf, served, type UsedReply } from '../canonical/replies.ts'
@@ -134,7 +135,7 @@ const body: fc.Arbitrary<JsonObject> = fc
   }))
 
 const translatedBody = (asked: JsonObject): JsonObject =>
-  JSON.parse(
+  asSent(
     chatUpstream.writeRequest(chatClient.readRequest(asked, 'openai'), targetOf('openai', 'gpt-5.1'), {
       stream: false,
       outputCap: null,

@@ -4,10 +4,11 @@ import type { PriceSheet } from '../../../src/events/types.ts'
 import type { Profile, Provider } from '../../../src/providers/dialect/provider.ts'
 import { chatRequest } from '../../../src/providers/openai/request.ts'
 import { responsesRequest } from '../../../src/providers/openai-responses/request.ts'
+import { asSent } from '../../support/as-sent.ts'
 import { askedOf, sheet, targetOf } from './target.ts'
 
 const sent = (body: JsonObject, options: { stream?: boolean; cap?: number; profile?: Profile } = {}): JsonObject =>
-  JSON.parse(
+  asSent(
     chatRequest(targetOf(options.profile), askedOf(body, options.stream ?? false, options.cap ?? null)).body,
   ) as JsonObject
 
@@ -54,7 +55,7 @@ t.test(
         { ...target, provider: { ...target.provider, name, capabilities } },
         askedOf({ service_tier: tier }),
       )
-      return JSON.parse(body).service_tier
+      return asSent(body).service_tier
     }
     for (const tier of ['auto', 'default', 'flex', 'constructor', null, 1, undefined]) {
       t.equal(tierTo('openai', tier), 'default')
@@ -74,7 +75,7 @@ t.test('members that a provider does not take are not sent', async (t) => {
   const keysTo = (provider: Partial<Provider>): readonly string[] => {
     const target = targetOf()
     const { body } = chatRequest({ ...target, provider: { ...target.provider, ...provider } }, askedOf(members, true))
-    return Object.keys(JSON.parse(body)).filter((key) => Object.hasOwn(members, key))
+    return Object.keys(asSent(body)).filter((key) => Object.hasOwn(members, key))
   }
   t.same(keysTo({}), Object.keys(members))
   t.same(keysTo({ baseUrl: 'https://api.mistral.ai/v1' }), [])

@@ -10,6 +10,7 @@ import type {
 } from '../../../src/providers/canonical/conversation.ts'
 import type { Profile } from '../../../src/providers/dialect/provider.ts'
 import { writeConversation } from '../../../src/providers/openai/write-conversation.ts'
+import { asSent } from '../../support/as-sent.ts'
 import { assistant, conversation, image, text, toolCall, toolResult, user } from '../canonical/parts.ts'
 import { sheet, targetOf } from './target.ts'
 
@@ -29,7 +30,7 @@ const request = (
 ) => writeConversation(conversation(given), targetOf(profile, model, prices), { stream, outputCap: cap ?? null })
 
 const sent = (given: Partial<Conversation>, options: Options = {}): JsonObject =>
-  JSON.parse(request(given, options).body) as JsonObject
+  asSent(request(given, options).body) as JsonObject
 
 const hi = { role: 'user', content: 'Hi' }
 const messagesOf = (turns: readonly ConversationTurn[], profile?: Profile): unknown =>
