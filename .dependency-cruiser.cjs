@@ -11,7 +11,7 @@ const foundations = ['domain', 'encoding', 'errors', 'events', 'runtime']
 const importsOf = {
   encoding: [],
   errors: ['encoding'],
-  runtime: ['errors'],
+  runtime: ['encoding', 'errors'],
   domain: ['errors', 'events'],
   projections: foundations,
   log: foundations,

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { isObject } from './json.ts'
 import { type RunStep, takeSteps } from './steps.ts'
-import { jsonPieces, type MemberOrder } from './write-json.ts'
+import { jsonPieces } from './write-json.ts'
 
 /** Names that look like array indices come first, as in any object: digests that are stored were made so. */
 const sortedObject = (value: object): object => {
@@ -16,7 +16,7 @@ const sortAll = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(sortedObject(value)).map(([name, member]) => [name, sortAll(member)]))
 }
 
-const byName: MemberOrder = { all: sortAll, entries: (value) => Object.entries(sortedObject(value)) }
+const byName = { all: sortAll, entries: (value: object) => Object.entries(sortedObject(value)) }
 
 function* digestPieces(pieces: Iterable<string>, digest: Hash): Generator<void, void> {
   for (const piece of pieces) {

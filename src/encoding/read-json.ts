@@ -1,15 +1,15 @@
 import {
-  backslash,
   closeBrace,
   closeBracket,
   comma,
+  endOfEscapes,
+  endOfSpace,
   endOfString,
-  isEscaped,
   openBrace,
   openBracket,
   quote,
   space,
-} from './scan-json.ts'
+} from './json-text.ts'
 
 type ReadText = (text: string) => unknown
 
@@ -18,9 +18,12 @@ const colon = 0x3a
 interface ReadingOptions {
   readonly read?: ReadText
   readonly pieceBytes?: number
+  readonly stepBytes?: number
 }
 
-const defaultPieceBytes = 256 * 1024
+/** What is not whole within a piece is looked at again for each object and list around it. */
+const defaultPieceBytes = 32 * 1024
+const defaultStepBytes = 256 * 1024
 
 const invalid = (): SyntaxError => new SyntaxError('not JSON')
 
@@ -42,35 +45,21 @@ const findRun = (text: string): Run | null => {
     else if (character === closeBrace || character === closeBracket) {
       if (depth === 0) return { end: at, isLast: true }
       depth -= 1
-    }
+    } else if (character <= space) at = endOfSpace(text, at) - 1
   }
   return end < 0 ? null : { end, isLast: false }
-}
-
-const unicodeEscape = 6
-const u = 0x75
-
-/** The last place in a string's text where no escape is cut. */
-const endOfEscapes = (text: string): number => {
-  for (let back = 1; back < unicodeEscape; back += 1) {
-    const at = text.length - back
-    if (text.charCodeAt(at) !== backslash || isEscaped(text, at, 0)) continue
-    return back < (text.charCodeAt(at + 1) === u ? unicodeEscape : 2) ? at : text.length
-  }
-  return text.length
 }
 
 /** What is longer than a piece is read item by item; the rest by the parser, several items at once. */
 class PieceReader {
   readonly #bytes: Buffer
-  readonly #read: ReadText
-  readonly #pieceBytes: number
+  readonly #options: Required<ReadingOptions>
   #at = 0
+  #stepFrom = 0
 
-  constructor(bytes: Buffer, read: ReadText, pieceBytes: number) {
+  constructor(bytes: Buffer, options: Required<ReadingOptions>) {
     this.#bytes = bytes
-    this.#read = read
-    this.#pieceBytes = pieceBytes
+    this.#options = options
   }
 
   *readAll(): Generator<void, unknown> {
@@ -103,10 +92,10 @@ class PieceReader {
         continue
       }
       isLast = run.isLast
-      const items = this.#read(`[${run.text}]`) as readonly unknown[]
+      const items = this.#options.read(`[${run.text}]`) as readonly unknown[]
       if (items.length === 0 && !(isLast && list.length === 0)) throw invalid()
       for (const item of items) list.push(item)
-      yield
+      if (this.#isStepOver()) yield
     }
     return list
   }
@@ -123,10 +112,10 @@ class PieceReader {
         continue
       }
       isLast = run.isLast
-      const read = Object.entries(this.#read(`{${run.text}}`) as object)
+      const read = Object.entries(this.#options.read(`{${run.text}}`) as object)
       if (read.length === 0 && !(isLast && members.length === 0)) throw invalid()
       for (const member of read) members.push(member)
-      yield
+      if (this.#isStepOver()) yield
     }
     return Object.fromEntries(members)
   }
@@ -148,9 +137,9 @@ class PieceReader {
       const isLast = end < text.length
       const to = isLast ? end : endOfEscapes(text.slice(0, this.#endOfCharacters(text.length)))
       if (to === 0 && !isLast) throw invalid()
-      pieces.push(this.#read(`"${this.#decode(to)}"`) as string)
+      pieces.push(this.#options.read(`"${this.#decode(to)}"`) as string)
       this.#at += to
-      yield
+      if (this.#isStepOver()) yield
       if (!isLast) continue
       this.#at += 1
       return pieces.join('')
@@ -160,7 +149,7 @@ class PieceReader {
   #readScalar(): unknown {
     const from = this.#at
     while (/[^\s,\]}]/.test(String.fromCharCode(this.#bytes[this.#at] ?? space))) this.#at += 1
-    return this.#read(this.#bytes.toString('utf8', from, this.#at))
+    return this.#options.read(this.#bytes.toString('utf8', from, this.#at))
   }
 
   #takeRun(closing: number): { readonly text: string; readonly isLast: boolean } | null {
@@ -183,12 +172,23 @@ class PieceReader {
 
   /** The first byte behind white space. */
   #next(): number | undefined {
-    while (isSpace(this.#bytes[this.#at])) this.#at += 1
+    while (this.#bytes[this.#at]! <= space) {
+      const text = this.#window()
+      const end = endOfSpace(text, 0)
+      this.#at += end
+      if (end < text.length) break
+    }
     return this.#bytes[this.#at]
   }
 
+  #isStepOver(): boolean {
+    if (this.#at - this.#stepFrom < this.#options.stepBytes) return false
+    this.#stepFrom = this.#at
+    return true
+  }
+
   #window(): string {
-    return this.#bytes.toString('latin1', this.#at, this.#at + this.#pieceBytes)
+    return this.#bytes.toString('latin1', this.#at, this.#at + this.#options.pieceBytes)
   }
 
   #decode(length: number): string {
@@ -203,16 +203,14 @@ class PieceReader {
   }
 }
 
-const isSpace = (byte: number | undefined): boolean => byte === space || byte === 0x0a || byte === 0x0d || byte === 0x09
-
 /**
  * As `JSON.parse` of valid UTF-8, in steps: at once, a text of 20 MB takes 50 to 100 ms. `read` is the parser of a piece,
  * by default `JSON.parse`. Throws SyntaxError, or what `read` throws.
  */
 export function* readJsonInSteps(
   bytes: Buffer,
-  { read = JSON.parse, pieceBytes = defaultPieceBytes }: ReadingOptions = {},
+  { read = JSON.parse, pieceBytes = defaultPieceBytes, stepBytes = defaultStepBytes }: ReadingOptions = {},
 ): Generator<void, unknown> {
-  if (bytes.length <= pieceBytes) return read(bytes.toString())
-  return yield* new PieceReader(bytes, read, pieceBytes).readAll()
+  if (bytes.length <= stepBytes) return read(bytes.toString())
+  return yield* new PieceReader(bytes, { read, pieceBytes, stepBytes }).readAll()
 }

@@ -1,45 +1,20 @@
-export const quote = 0x22
-export const comma = 0x2c
-export const openBracket = 0x5b
-export const backslash = 0x5c
-export const closeBracket = 0x5d
-export const openBrace = 0x7b
-export const closeBrace = 0x7d
+import {
+  closeBrace,
+  closeBracket,
+  comma,
+  endOfSpace,
+  endOfString,
+  openBrace,
+  openBracket,
+  quote,
+  space,
+} from './json-text.ts'
+
 const zero = 0x30
-export const space = 0x20
 const nine = 0x39
 
 /** An integer with fewer digits is exact as a number. */
 const longDigits = 16
-
-/** Most strings end within these; in longer ones `indexOf` for the quote is faster than a loop over the characters. */
-const nearCharacters = 64
-
-export const isEscaped = (text: string, at: number, from: number): boolean => {
-  let backslashes = 0
-  while (at - 1 - backslashes >= from && text.charCodeAt(at - 1 - backslashes) === backslash) backslashes += 1
-  return backslashes % 2 === 1
-}
-
-const walkToQuote = (text: string, from: number, to: number): number => {
-  let at = from
-  while (at < to) {
-    const character = text.charCodeAt(at)
-    if (character === quote) break
-    at += character === backslash ? 2 : 1
-  }
-  return at
-}
-
-/** `from` is within a string; the end of the text where there is no end quote, and one more where it ends in half an escape. */
-export const endOfString = (text: string, from: number): number => {
-  const near = Math.min(from + nearCharacters, text.length)
-  const at = walkToQuote(text, from, near)
-  if (at < near) return at
-  const quoteAt = text.indexOf('"', at)
-  if (quoteAt < 0) return Math.max(at, text.length + (isEscaped(text, text.length, at) ? 1 : 0))
-  return isEscaped(text, quoteAt, at) ? walkToQuote(text, quoteAt + 1, text.length) : quoteAt
-}
 
 const endOfDigits = (text: string, from: number): number => {
   let at = from
@@ -48,16 +23,6 @@ const endOfDigits = (text: string, from: number): number => {
     if (character < zero || character > nine) break
   }
   return at
-}
-
-const beyondSpace = /[^ \t\n\r]/g
-
-const endOfSpace = (text: string, from: number): number => {
-  let at = from + 1
-  for (const near = Math.min(from + nearCharacters, text.length); at < near; at += 1)
-    if (text.charCodeAt(at) > space) return at
-  beyondSpace.lastIndex = at
-  return beyondSpace.test(text) ? beyondSpace.lastIndex - 1 : text.length
 }
 
 const readName = (bytes: string): string => {

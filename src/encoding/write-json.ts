@@ -4,12 +4,12 @@ type Name = string | number
 type Entries = Iterable<readonly [Name, unknown]>
 
 /** How members are ordered: in `all` of a short value, and among the `entries` of a long object. */
-export interface MemberOrder {
+interface MemberOrder {
   readonly all: (value: unknown) => unknown
   readonly entries: (value: object) => Entries
 }
 
-export interface WritingOptions {
+interface WritingOptions {
   /** Of a piece, before its escapes are written. */
   readonly pieceCharacters?: number
   readonly order?: MemberOrder
@@ -110,13 +110,3 @@ export const jsonPieces = (
   value: unknown,
   { pieceCharacters = defaultPieceCharacters, order = asItIs }: WritingOptions = {},
 ): Generator<string> => piecesOf(value, { pieceCharacters, order })
-
-/** The bytes of that text, in UTF-8: each piece is a step. */
-export function* encodeJsonInSteps(value: unknown, options?: WritingOptions): Generator<void, Buffer> {
-  const pieces: Buffer[] = []
-  for (const piece of jsonPieces(value, options)) {
-    pieces.push(Buffer.from(piece))
-    yield
-  }
-  return Buffer.concat(pieces)
-}

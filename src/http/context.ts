@@ -8,6 +8,7 @@ import type { RequestSpan } from '../runtime/tracing.ts'
 import type { AdminRole } from './admin-roles.ts'
 
 interface ReceivedJson {
+  /** Made again where the collector has taken it: see `Collectable`. */
   readonly value: unknown
   readonly bytesLength: number
 }

@@ -20,6 +20,8 @@ export interface RoutedRequest {
   readonly surface: Surface | 'video'
   /** The validated body in the surface's own format, routing extensions removed, `model` as requested. May be parsed anew at each read. */
   readonly body: JsonRecord
+  /** Returns the same in steps, where it may have to be parsed. */
+  readonly bodySteps?: () => Generator<void, JsonRecord>
   /** Of the body as it came; absent for a question without one. */
   readonly bodyBytes?: number
   readonly stream: boolean

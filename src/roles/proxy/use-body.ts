@@ -1,25 +1,25 @@
 import { takeSteps } from '../../encoding/steps.ts'
-import { encodeJsonInSteps } from '../../encoding/write-json.ts'
+import { jsonPieces } from '../../encoding/write-json.ts'
+import { useMade } from '../../runtime/collectable.ts'
 import { runWhereLarge } from '../../runtime/large-steps.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
-import type { AnswerRequest, RoutedRequest } from '../dispatch.ts'
+import type { AnswerRequest, JsonRecord, RoutedRequest } from '../dispatch.ts'
 
 /**
- * A large body may have to be parsed again: that is a step of its own, and what is done with the body another. A small one
+ * A large body may have to be parsed again, in steps of its own; what is done with the body is another. A small one
  * is not read here, since most uses do not need it.
  */
 export const useBody = <T>(call: AnswerRequest, use: (call: AnswerRequest) => T | Promise<T>): T | Promise<T> => {
   const { workspaceId, bodyBytes: bytes = 0 } = call
-  return bytes > sharedLimits.turnBytes ? useLarge({ workspaceId, bytes }, call, use) : use(call)
+  return bytes > sharedLimits.turnBytes
+    ? useMade<JsonRecord, T | Promise<T>>({ workspaceId, bytes }, { steps: () => bodySteps(call) }, (body) =>
+        use({ ...call, body }),
+      )
+    : use(call)
 }
 
-const useLarge = async <T>(
-  large: Parameters<typeof runWhereLarge>[0],
-  call: AnswerRequest,
-  use: (call: AnswerRequest) => T | Promise<T>,
-): Promise<T> => {
-  const body = await runWhereLarge(large, () => call.body)
-  return runWhereLarge(large, () => use({ ...call, body }))
+function* bodySteps(call: AnswerRequest): Generator<void, JsonRecord> {
+  return call.bodySteps === undefined ? call.body : yield* call.bodySteps()
 }
 
 /** What is sent upstream; of a large request in steps. */
@@ -28,5 +28,14 @@ export const encodeBody = (
   body: object,
 ): Buffer | Promise<Buffer> =>
   bytes > sharedLimits.turnBytes
-    ? takeSteps(encodeJsonInSteps(body), (step) => runWhereLarge({ workspaceId, bytes }, step))
+    ? takeSteps(encodeInSteps(body), (step) => runWhereLarge({ workspaceId, bytes }, step))
     : Buffer.from(JSON.stringify(body))
+
+function* encodeInSteps(body: object): Generator<void, Buffer> {
+  const pieces: Buffer[] = []
+  for (const piece of jsonPieces(body)) {
+    pieces.push(Buffer.from(piece))
+    yield
+  }
+  return Buffer.concat(pieces)
+}

@@ -1,4 +1,5 @@
 import { asArray, asObject, asText, isObject, type JsonObject, parseExactJson } from '../../../encoding/json.ts'
+import { readJsonInSteps } from '../../../encoding/read-json.ts'
 import { type ErrorCode, type ErrorDetails, GatewayError } from '../../../errors/gateway-error.ts'
 import { errorStatusOf, isErrorCode } from '../../../http/error-table.ts'
 import type { AnswerPart, RoutedRequest } from '../../../roles/dispatch.ts'
@@ -8,8 +9,13 @@ type AnswerHead = Extract<AnswerPart, { type: 'head' }>
 
 const encodeJson = (value: object): Buffer => Buffer.from(JSON.stringify(value))
 
-const decodeJson = (payload: Uint8Array): unknown =>
-  parseExactJson(Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString())
+const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength)
+
+const decodeJson = (payload: Uint8Array): unknown => parseExactJson(asBuffer(payload).toString())
+
+function* bodySteps(payload: Uint8Array): Generator<void, JsonObject> {
+  return asObject(asObject(yield* readJsonInSteps(asBuffer(payload), { read: parseExactJson }))['body'])
+}
 
 /** Sends the time left until the deadline instead of its instant, since machines' clocks differ. */
 export const encodeCall = (call: RoutedRequest, nowMs: number): Buffer =>
@@ -25,12 +31,13 @@ const isCall = (value: unknown): value is RoutedRequest =>
 export const decodeCall = (payload: Uint8Array, nowMs: number): RoutedRequest => {
   const call = decodeJson(payload)
   if (!isCall(call)) throw new Error('what came is no routed call')
-  const body = new Collectable(() => asObject(asObject(decodeJson(payload))['body']), payload.length, call.body)
+  const body = new Collectable(() => bodySteps(payload), payload.length, call.body)
   return {
     ...call,
     get body() {
       return body.value
     },
+    bodySteps: () => body.steps(),
     deadlineMs: call.deadlineMs + nowMs,
   }
 }

@@ -4,8 +4,8 @@ import { GatewayError } from '../../../errors/gateway-error.ts'
 import type { RequestRouted } from '../../../events/types.ts'
 import { type HttpMiddleware, type HttpState, jsonOfContext, keyOfContext } from '../../../http/context.ts'
 import type { EndUserIds } from '../../../log/end-users.ts'
-import { runWhereLarge } from '../../../runtime/large-steps.ts'
 import { listenerLimits } from './limits.ts'
+import { nextWithJson } from './request-body.ts'
 
 type Tags = NonNullable<RequestRouted['tags']>
 
@@ -112,5 +112,5 @@ export const attributeRequest =
   (parts: AttributionParts, endUserMember: EndUserMember): HttpMiddleware =>
   async (ctx, next) => {
     ctx.state.attribution = await readAttribution(ctx, parts, endUserMember)
-    await runWhereLarge({ workspaceId: keyOfContext(ctx).workspaceId, bytes: jsonOfContext(ctx).bytesLength }, next)
+    await nextWithJson(ctx, next)
   }

@@ -1,10 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { Next } from 'koa'
 import { parseWithWideIntegers } from '../../../encoding/json.ts'
+import { readJsonInSteps } from '../../../encoding/read-json.ts'
 import { type JsonBounds, JsonScanner } from '../../../encoding/scan-json.ts'
+import { finishSteps, type RunStep, takeSteps } from '../../../encoding/steps.ts'
 import { GatewayError, truncateName } from '../../../errors/gateway-error.ts'
 import type { HttpContext, HttpMiddleware, HttpState } from '../../../http/context.ts'
-import { Collectable } from '../../../runtime/collectable.ts'
+import { Collectable, useMade } from '../../../runtime/collectable.ts'
 import { runWhereLarge } from '../../../runtime/large-steps.ts'
 import { sharedLimits } from '../../../runtime/limits.ts'
 
@@ -201,57 +204,48 @@ class JsonCheck {
       throw invalidJson(`The request body has ${JSON.stringify(truncateName(duplicate))} twice in one object.`)
   }
 
-  /** The value of all pieces, as text. Throws `invalid_json`. */
-  readonly parse = (text: string): unknown => {
+  /** The value of all pieces, whose bytes are UTF-8. Throws `invalid_json`. */
+  readonly read = (bytes: Buffer): Generator<void, unknown> => {
     const keepsDigits = this.#options.keepsDigits && this.#scanner.findings.hasLongNumber
-    return parse(text, keepsDigits ? parseWithWideIntegers : JSON.parse)
+    return readSteps(bytes, keepsDigits ? parseWithWideIntegers : JSON.parse)
   }
 }
 
-const decode = (bytes: Buffer): string => {
+const requireUtf8 = (bytes: Buffer): void => {
   if (!isUtf8(bytes)) throw invalidJson('The request body is not valid UTF-8.')
-  return bytes.toString()
 }
 
 export const checkJsonBody = (bytes: Buffer, options?: JsonBodyOptions): (() => unknown) => {
   const check = new JsonCheck(options)
   check.push(bytes)
-  const text = decode(bytes)
-  return () => check.parse(text)
+  requireUtf8(bytes)
+  return () => finishSteps(check.read(bytes))
 }
 
-const parse = (text: string, read: (text: string) => unknown): unknown => {
+function* readSteps(bytes: Buffer, read: (text: string) => unknown): Generator<void, unknown> {
   try {
-    return read(text)
+    return yield* readJsonInSteps(bytes, { read })
   } catch {
     // The parser's own message quotes the body.
     throw invalidJson('The request body is not valid JSON.')
   }
 }
 
-/** Apart, so that nothing that lives as long as the request refers to the text. */
-const parseInTurns = async (
-  large: ReturnType<typeof largeOf>,
-  bytes: Buffer,
-  { parse }: JsonCheck,
-): Promise<unknown> => {
-  const text = await runWhereLarge(large, () => decode(bytes))
-  return runWhereLarge(large, () => parse(text))
-}
-
 /** The value of a large body is read from its bytes again where the collector has taken it. */
 const receiveJson = async (large: ReturnType<typeof largeOf>, bytes: Buffer, check: JsonCheck) => {
-  const json = new Collectable(
-    () => check.parse(bytes.toString()),
-    bytes.length,
-    await parseInTurns(large, bytes, check),
-  )
-  return {
-    get value() {
-      return json.value
-    },
-    bytesLength: bytes.length,
-  }
+  const inStep: RunStep = (step) => runWhereLarge(large, step)
+  await inStep(() => requireUtf8(bytes))
+  const value = await takeSteps(check.read(bytes), inStep)
+  return new Collectable(() => check.read(bytes), bytes.length, value)
+}
+
+/** What follows finds the JSON as it is, in a turn of its own where that is large. */
+export const nextWithJson = ({ state }: HttpContext, next: Next): Promise<void> => {
+  const { json } = state
+  const large = largeOf(state, json?.bytesLength ?? 0)
+  return json instanceof Collectable && large.bytes > sharedLimits.turnBytes
+    ? useMade(large, json, () => next())
+    : runWhereLarge(large, next)
 }
 
 /** Throws what `readRequestBody` throws, `unsupported_media_type`, `request_too_large` or `invalid_json`. */
@@ -263,5 +257,5 @@ export const readJson =
     const bytes = await readRequestBody(ctx, boundOf(ctx), check.push)
     const large = largeOf(ctx.state, bytes.length)
     ctx.state.json = await receiveJson(large, bytes, check)
-    await runWhereLarge(large, next)
+    await nextWithJson(ctx, next)
   }

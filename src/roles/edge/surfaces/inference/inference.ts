@@ -302,6 +302,7 @@ export class Inference {
       get body() {
         return body.value
       },
+      bodySteps: () => body.steps(),
       bodyBytes,
       stream,
       ...(headers === undefined ? {} : { headers }),

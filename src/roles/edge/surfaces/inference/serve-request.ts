@@ -133,12 +133,18 @@ export const requestedAnswer = <Request extends SurfaceRequest>(
 ): RequestedAnswer => ({
   model: request.model,
   stream: request.stream === true,
-  body: new Collectable(
-    () => forwardedBody(ctx, read(jsonOfContext(ctx).value)),
-    jsonOfContext(ctx).bytesLength,
-    forwardedBody(ctx, request),
-  ),
+  body: new Collectable(() => forwardedInSteps(ctx, read), jsonOfContext(ctx).bytesLength, forwardedBody(ctx, request)),
 })
+
+function* forwardedInSteps<Request extends SurfaceRequest>(
+  ctx: HttpContext,
+  read: (value: unknown) => Request,
+): Generator<void, JsonRecord> {
+  const json = jsonOfContext(ctx)
+  const value = json instanceof Collectable ? yield* json.steps() : json.value
+  yield
+  return forwardedBody(ctx, read(value))
+}
 
 interface PlannedRequest extends RequestedAnswer {
   readonly surface: Surface

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../../encoding/json.ts'
 import { GatewayError, truncateName } from '../../../../errors/gateway-error.ts'
 import { type HttpMiddleware, keyOfContext } from '../../../../http/context.ts'
 import { runWhereLarge } from '../../../../runtime/large-steps.ts'
-import { type BodyBoundOf, readJson, readRequestBody, refuseEncoded } from '../../http/request-body.ts'
+import { type BodyBoundOf, nextWithJson, readJson, readRequestBody, refuseEncoded } from '../../http/request-body.ts'
 import { surfaceLimits } from '../limits.ts'
 
 const formType = /^multipart\/form-data\s*;/i
@@ -106,6 +106,6 @@ export const readJsonOrForm = (boundOf: BodyBoundOf): HttpMiddleware => {
     const form = await runWhereLarge(large, () => parseForm(bytes, contentType))
     const value = await runWhereLarge(large, () => objectOfForm(form))
     ctx.state.json = { value, bytesLength: bytes.length }
-    await runWhereLarge(large, next)
+    await nextWithJson(ctx, next)
   }
 }
