@@ -40,7 +40,10 @@ export const runSpecs = async (suiteUrl: string): Promise<void> => {
   const folder = basename(suiteUrl, '.test.ts').replaceAll('.', '/')
   for (const spec of assignSpecs(listTestFiles()).specs.get(folder) ?? []) {
     const before = isCpuPrinted ? readCpuSeconds() : 0
+    const startedMs = performance.now()
     await runSpec(spec)
-    if (isCpuPrinted) t.comment(`CPU ${(readCpuSeconds() - before).toFixed(1)} s: test/${spec}`)
+    const wallSeconds = (performance.now() - startedMs) / 1000
+    if (isCpuPrinted)
+      t.comment(`CPU ${(readCpuSeconds() - before).toFixed(1)} s, wall ${wallSeconds.toFixed(1)} s: test/${spec}`)
   }
 }
