@@ -1,7 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chown, copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -11,6 +10,7 @@ import { defaultSchema } from '../../src/adapters/postgres/connection.ts'
 import { migrate } from '../../src/adapters/postgres/migrate.ts'
 import type { Certificates } from './certificates.ts'
 import { copyOf } from './clusters.ts'
+import { pickServerPorts } from './ports.ts'
 
 /** A PostgreSQL server of one test file, on a free port of the loopback interface. */
 export interface TestPostgres {
@@ -103,13 +103,8 @@ const findUser = (): User => {
 }
 
 export const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
+  const [port = 0] = await pickServerPorts(1)
+  return port
 }
 
 const query = async (url: string, text: string): Promise<void> => {

