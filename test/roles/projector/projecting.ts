@@ -53,11 +53,11 @@ export class Projected {
     return rows.map(([value]) => value!)
   }
 
-  /** As freshly migrated. */
+  /** As freshly migrated. To truncate tables of a few rows, with their indexes, takes many times as long as to delete these. */
   async empty(): Promise<void> {
     const others = tables.filter((table) => table !== 'checkpoint')
     await this.#pool.query(
-      `truncate ${others.join(', ')}; update checkpoint
+      `${others.map((table) => `delete from ${table}`).join('; ')}; update checkpoint
        set sequence = 0, places_to = 0, first_frame = null, last_frame = null, last_frame_sequence = null`,
     )
   }
