@@ -81,17 +81,19 @@ t.test('20 clients of two edges', async (t) => {
     const { chat } = new OpenAI({ baseURL: `${urls[0]}/v1`, apiKey: secret })
     const ask = { model: 'openai/plain', messages: [{ role: 'user' as const, content: 'Hello!' }] }
     let refused: unknown
+    let askedMs = 0
     await until(async () => {
+      askedMs = performance.now()
       refused = await chat.completions.create(ask, { maxRetries: 0 }).catch((fault: unknown) => fault)
       return refused instanceof RateLimitError
     })
     t.match(refused, { status: 429, code: 'rate_limit_exceeded' })
-    const startedMs = performance.now()
     const { data, response } = await chat.completions.create(ask).withResponse()
-    const tookMs = performance.now() - startedMs
+    const tookMs = performance.now() - askedMs
     t.equal(data.object, 'chat.completion')
     t.equal(response.headers.get('x-ratelimit-limit-requests'), '30')
     const waitMs = Number((refused as RateLimitError).headers?.get('retry-after')) * 1_000
-    t.ok(tookMs > waitMs - 500, `told to wait ${waitMs} ms, it waited ${Math.round(tookMs)} ms`)
+    // It is told in whole seconds, of which the last is not over.
+    t.ok(tookMs > waitMs - 1_000, `told to wait ${waitMs} ms, it waited ${Math.round(tookMs)} ms`)
   })
 })

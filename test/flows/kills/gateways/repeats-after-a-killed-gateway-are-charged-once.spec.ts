@@ -1,4 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { connect } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
 import { startSandbox } from '../../../../sandbox/server.ts'
 import type { GatewayBounds } from '../../../../src/cli/gateway.ts'
@@ -40,7 +42,7 @@ type Asked = Omit<Keyed, 'url'>
 /** Long enough for a slow machine to renew in time. */
 const bounds: GatewayBounds = { ...quick, edge: { outcomeLeaseMs: 3_000, outcomeRenewMs: 1_500 } }
 
-const { direct, throughWire, wire, postgres } = await startExternalServers(t)
+const { direct, throughWire, wire, postgres, nats } = await startExternalServers(t)
 const sandbox = await startSandbox(runtime)
 t.teardown(() => sandbox.stop())
 const options = { ...videoOptions(keyedOptions.sheets), models: keyedOptions.models }
@@ -191,10 +193,13 @@ t.test('a video between its hold and the outcome: one task', async (t) => {
     (await eventsOf(operator, 'HoldPlaced'))
       .filter(({ workspaceId, task }) => workspaceId === 'films' && task !== undefined)
       .map(({ holdId }) => holdId)
+  const connection = await connect({ servers: nats.url })
+  t.teardown(() => connection.close())
+  const { streams: queued } = await jetstreamManager(connection)
   await newVideo(gateway.url, secret, { prompt: 'A dog. [[never]]' })
   wire.holdReplies('gateway-tasks')
   const first = askKeyed({ ...asked, url: gateway.url })
-  await pause(500)
+  await until(async () => (await queued.info('GATEWAY_TASKS')).state.messages === 2)
   wire.holdRequests(outcomes)
   wire.passReplies()
   await until(async () => (await holdsOf()).length === 2)

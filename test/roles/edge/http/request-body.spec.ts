@@ -61,8 +61,12 @@ t.test('no body that is accepted takes an edge long to read', async (t) => {
     for (const [what, text] of Object.entries(bodies)) {
       const bytes = Buffer.from(text)
       const parsedMs = cpuMsOf(() => JSON.stringify(JSON.parse(text)))
-      const ms = cpuMsOf(() => read(checkJsonBody(bytes)(), bytes.length))
+      const measure = (): number => cpuMsOf(() => read(checkJsonBody(bytes)(), bytes.length))
+      const isQuick = (ms: number): boolean => ms < timesMax * parsedMs || ms < msMax
+      let ms = measure()
+      // What is slow is so each time; a collection falls into one, and beside other tests the caches are theirs.
+      for (let again = 0; again < 2 && !isQuick(ms); again += 1) ms = Math.min(ms, measure())
       const times = ms / parsedMs
-      t.ok(times < timesMax || ms < msMax, `${surface}, ${what}: ${ms.toFixed(0)} ms, ${times.toFixed(1)} times`)
+      t.ok(isQuick(ms), `${surface}, ${what}: ${ms.toFixed(0)} ms, ${times.toFixed(1)} times`)
     }
 })
