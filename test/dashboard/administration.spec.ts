@@ -20,7 +20,7 @@ const closed = (page: Page) => page.getByRole('dialog').waitFor({ state: 'detach
 
 t.test('what an administrator changes on the page', { skip: chromium === null && withoutChromium }, async (t) => {
   const world = await openWorld(t)
-  const browser = await openBrowser(t, chromium!)
+  const browser = await openBrowser(chromium!)
   const { page, complaints } = await openVisitor(t, browser)
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const read = async (path: string): Promise<unknown> =>

@@ -206,7 +206,7 @@ const chromium = findChromium()
 
 t.test('days on the page', { skip: chromium === null && withoutChromium }, async (t) => {
   const world = await openWorld(t)
-  const browser = await openBrowser(t, chromium!)
+  const browser = await openBrowser(chromium!)
   for (const timeZone of timeZones)
     await t.test(`a statement has days of UTC in ${timeZone}`, statementDays(world, browser, timeZone))
   await t.test('a date of another year has its year on a phone', yearsOnPhone(world, browser))

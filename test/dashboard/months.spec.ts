@@ -42,7 +42,7 @@ t.test('a month is closed and invoiced, and a balance adjusted, on the page', { 
     routed('open-at-its-end', ids),
   ])
   await tablesCaughtUp(world)
-  const { page, complaints } = await openVisitor(t, await openBrowser(t, chromium!))
+  const { page, complaints } = await openVisitor(t, await openBrowser(chromium!))
   const button = (name: string) => page.getByRole('button', { name, exact: true })
 
   await signIn(page, url, adminToken)

@@ -10,7 +10,7 @@ const chromium = findChromium()
 t.test('the playground and the first use', { skip: chromium === null && withoutChromium }, async (t) => {
   const world = await openWorld(t)
   const { account, operator, url } = world
-  const { page, complaints } = await openVisitor(t, await openBrowser(t, chromium!))
+  const { page, complaints } = await openVisitor(t, await openBrowser(chromium!))
   page.setDefaultTimeout(30_000)
 
   await t.test('a prompt is answered with its bill', async (t) => {

@@ -99,7 +99,7 @@ t.test('the pictures of the README', { skip: (folder === '' || chromium === null
   const requestId = await askOnce(opened)
   await tablesCaughtUp(opened)
 
-  const { page } = await openVisitor(t, await openBrowser(t, chromium!), { width: 1_280 })
+  const { page } = await openVisitor(t, await openBrowser(chromium!), { width: 1_280 })
   await signIn(page, opened.gateway.url, adminToken)
   const session = await page.context().newCDPSession(page)
   for (const [name, address] of [

@@ -20,7 +20,7 @@ const rowsOf = (page: Page) => page.locator('.virtual tbody:not([aria-hidden]) t
 t.test('requests on the page', { skip: chromium === null && withoutChromium }, async (t) => {
   const world = await openWorld(t)
   const { account, keyId, url } = world
-  const { page, complaints } = await openVisitor(t, await openBrowser(t, chromium!), { width: 1_900 })
+  const { page, complaints } = await openVisitor(t, await openBrowser(chromium!), { width: 1_900 })
   page.setDefaultTimeout(30_000)
   await signIn(page, url, account.secret)
   await goTo(page, 'Requests')

@@ -113,7 +113,7 @@ t.test(
     const world = await openWorld(t)
     await prepare(world)
     await tablesCaughtUp(world)
-    const browser = await openBrowser(t, chromium!)
+    const browser = await openBrowser(chromium!)
     const visit = async ([role, token]: (typeof tokens)[number]) =>
       [role, await visitAll(t, await pageOf(t, browser, world, token), role)] as const
     const offeredTo = new Map(await Promise.all(tokens.map(visit)))

@@ -31,6 +31,21 @@ export const sayAgo = (
   walletOf: string | null = null,
 ): Promise<void> => sayAt({ config, bounds: { queueLeaseMs } }, () => Date.now() - daysAgo * dayMs, facts, walletOf)
 
+/** The same for several days, the earliest first, over one connection. */
+export const sayOverDays = async (
+  { config }: Pick<TestGateway, 'config'>,
+  said: readonly (readonly [daysAgo: number, facts: readonly Fact[]])[],
+): Promise<void> => {
+  let daysAgo = 0
+  const clock = (): number => Date.now() - daysAgo * dayMs
+  const { log, stop } = await openOperatorPlatform(config, { ...runtime, clock }, { queueLeaseMs })
+  for (const [days, facts] of said) {
+    daysAgo = days
+    await log.append(facts)
+  }
+  await stop()
+}
+
 export interface SeededRequest {
   readonly id: string
   readonly keyId: string

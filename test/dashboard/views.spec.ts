@@ -16,6 +16,9 @@ const themes = ['light', 'dark'] as const
 const isLookedAt = (width: number, theme: (typeof themes)[number]): boolean =>
   picturesFolder !== '' || (width === 1_440 ? theme === 'light' : theme === 'dark')
 
+/** The widest has the elements of the one before, in the colours of the first: what may differ is where they are. */
+const isReadByAxe = (width: number): boolean => picturesFolder !== '' || width < 2_560
+
 interface Visit {
   readonly name: string
   readonly hash: string
@@ -97,7 +100,7 @@ const visit = async (t: Test, page: Page, { name, hash }: Visit, width: number, 
   const what = `${name}, ${width} pixels, ${theme}`
   t.notOk(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), `${what}: fits`)
   t.same(await page.evaluate(overlaps), [], `${what}: nothing overlaps`)
-  t.same(await axeViolations(page), [], `${what}: axe-core finds nothing`)
+  if (isReadByAxe(width)) t.same(await axeViolations(page), [], `${what}: axe-core finds nothing`)
   const isPictured = (width === 1_440 && theme === 'light') || (width === 390 && theme === 'dark')
   if (picturesFolder === '' || !isPictured) return
   t.ok((await takePicture(page, `${name}-${width}`)) <= pictureBytesMax, `${what}: a small picture`)
@@ -121,7 +124,7 @@ const chromium = findChromium()
 
 t.test('every view', { skip: chromium === null && withoutChromium }, async (t) => {
   const world = await openWorld(t)
-  const browser = await openBrowser(t, chromium!)
+  const browser = await openBrowser(chromium!)
   for (const width of widths)
     for (const theme of themes.filter((each) => isLookedAt(width, each)))
       await t.test(`${width} pixels, ${theme}`, allViews(world, browser, width, theme))

@@ -8,7 +8,7 @@ import { credited } from '../roles/projector/facts.ts'
 import { until } from '../support/clients.ts'
 import { runtime, startTestGateway, type TestGateway, type TestOptions } from '../support/gateway.ts'
 import { videoOptions } from '../support/video.ts'
-import { failedFacts, refusedFacts, requestFacts, type SeededRequest, sayAgo } from './seed.ts'
+import { failedFacts, refusedFacts, requestFacts, type SeededRequest, sayAgo, sayOverDays } from './seed.ts'
 
 export const adminToken = 'a-token-of-ana-that-nobody-can-guess'
 export const spitefulName = '<script>document.title="taken"</script>'
@@ -71,16 +71,16 @@ export const openWorld = async (t: Test): Promise<World> => {
   const { operator, account, gateway } = opened
   const keyId = operator.tail.ledger.accounts.keysBySha256.get(hash('sha256', account.secret))!.keyId
   const spiteful = await issueKey(operator, { ...account, name: spitefulName }, runtime)
-  for (const daysAgo of daysBack)
-    await sayAgo(
-      opened,
-      daysAgo,
-      requestsOf(daysAgo, keyId).flatMap((each) => requestFacts(account, each)),
-    )
-  await sayAgo(opened, 0, [
+  const today = [
     ...requestFacts(account, { id: 'request-spiteful', keyId: spiteful.keyId, model: spitefulModel, tokens: 4_321 }),
     ...failedFacts(account.workspaceId, keyId, 'request-failed'),
     ...refusedFacts(account.workspaceId, [keyId, spiteful.keyId]),
+  ]
+  await sayOverDays(opened, [
+    ...daysBack.map(
+      (daysAgo) => [daysAgo, requestsOf(daysAgo, keyId).flatMap((each) => requestFacts(account, each))] as const,
+    ),
+    [0, today],
   ])
   await openWorkspace(operator, { workspaceId: 'empty', name: 'Nothing yet', creditLimitPicos: 0n })
   await tablesCaughtUp(opened)

@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import { inspect } from 'node:util'
 import t from 'tap'
 import { Domain } from './fault-domain.ts'
+import './suite-end.ts'
 import { assignSpecs, listTestFiles } from './suites.ts'
 
 type End = () => unknown

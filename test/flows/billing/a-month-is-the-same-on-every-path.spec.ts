@@ -236,7 +236,7 @@ t.test('closed, its totals are those of the commands, the API, the page and FOCU
   const chromium = findChromium()
   if (chromium === null) t.comment(withoutChromium)
   else {
-    const { page, complaints } = await openVisitor(t, await openBrowser(t, chromium))
+    const { page, complaints } = await openVisitor(t, await openBrowser(chromium))
     await signIn(page, gateway.url, adminToken)
     await goTo(page, 'Months')
     const cells = page.getByRole('row').filter({ has: page.getByRole('cell', { name: month, exact: true }) })

@@ -98,7 +98,7 @@ t.test(
   async (t) => {
     const [allowed, other] = [await servePage(t), await servePage(t)]
     const { url, calls } = await startEdge(t, { corsOrigins: [allowed] })
-    const { page } = await openVisitor(t, await openBrowser(t, chromium ?? ''))
+    const { page } = await openVisitor(t, await openBrowser(chromium ?? ''))
     await page.goto(allowed)
     t.same(await page.evaluate(callFromPage(url)), [200, 1, true])
     await page.goto(other)
