@@ -75,13 +75,14 @@ export class Clients {
   }
 }
 
+const thinkMs = 20
 const refusedPauseMs = 50
 
-/** Eight clients of plain answers, until the end of the test at the latest, who wait a little when they are refused. */
+/** Eight clients of plain answers, until the end of the test at the latest, who leave most of the machine to what happens under their load. */
 export const startClients = (t: Test, url: string, secret: string): Clients => {
   const clients = new Clients(8, async () => {
     const seen = await chat(url, secret, chatBody('openai/plain', false))
-    if (seen.status !== 200) await pause(refusedPauseMs)
+    await pause(seen.status === 200 ? thinkMs : refusedPauseMs)
     return seen
   })
   t.teardown(async () => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { formatUsd } from '../../../src/domain/money.ts'
-import { Clients, chat, chatBody, until } from '../../support/clients.ts'
+import { startClients, until } from '../../support/clients.ts'
 import { startExternalServers } from '../../support/external-servers.ts'
 import { startTestGateway } from '../../support/gateway.ts'
 
@@ -10,7 +10,7 @@ t.test('PostgreSQL stops and starts under load', async (t) => {
   const headers = { authorization: `Bearer ${account.secret}` }
   const usage = (): Promise<Response> => fetch(`${gateway.url}/v1/dashboard/billing/usage`, { headers })
   await until(async () => (await usage()).status === 200)
-  const clients = new Clients(8, () => chat(gateway.url, account.secret, chatBody('openai/plain', false)))
+  const clients = startClients(t, gateway.url, account.secret)
   await until(() => clients.journal.length > 50)
 
   await postgres.stop()

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { startSandbox } from '../../../../sandbox/server.ts'
 import { chatBody, until } from '../../../support/clients.ts'
@@ -11,6 +12,8 @@ import { scrape } from '../../../support/metrics.ts'
 
 const restarts = Number(process.env['CHAOS_ROUNDS'] ?? 1)
 const clients = 4
+/** Between a client's requests: most of the machine is for the processes that start. */
+const thinkMs = 20
 const limitedPerMinute = 240
 
 interface ProcessLine {
@@ -88,7 +91,10 @@ t.test(
       keptAlive.destroy()
     })
     const load = Array.from({ length: 2 * clients }, async (_, index) => {
-      while (isLoaded) note(await ask(gateway.url, gateway.demoKey, index < clients ? keptAlive : anew))
+      while (isLoaded) {
+        note(await ask(gateway.url, gateway.demoKey, index < clients ? keptAlive : anew))
+        await pause(thinkMs)
+      }
     })
     for (let round = 1; round <= restarts; round += 1) {
       gateway.tell('SIGUSR2')
