@@ -1,6 +1,6 @@
 /**
  * Makes the npm package in out/: its folder, and model-gateway-<version>.tgz; with `--folder <path>` the folder alone, and types are
- * not checked. The packages that the program needs come inside, in the versions of the lock with which it was tested, without what
+ * neither checked nor declared. The packages that the program needs come inside, in the versions of the lock with which it was tested, without what
  * no program loads; the embedded servers are optional packages beside it.
  */
 import { execFileSync } from 'node:child_process'
@@ -63,7 +63,7 @@ const exactVersions = (names: Readonly<Record<string, string>>): Readonly<Record
 
 rmSync(target, { recursive: true, force: true })
 mkdirSync(target, { recursive: true })
-const unchecked = folder === undefined ? [] : ['--noCheck']
+const unchecked = folder === undefined ? [] : ['--noCheck', '--declaration', 'false', '--sourceMap', 'false']
 const compile = ['-p', join(root, 'deploy', 'package'), '--outDir', target, ...unchecked]
 execFileSync(join(root, 'node_modules', '.bin', 'tsc'), compile, { stdio: 'inherit' })
 // Only those of the events can be imported: the others' blocks are a tenth of what is installed.

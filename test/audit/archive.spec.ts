@@ -12,6 +12,7 @@ import { encodeFrame } from '../../src/events/codec.ts'
 import { wrapEvent } from '../../src/events/envelope.ts'
 import type { FrameSource, RawFrame } from '../../src/log/raw-frames.ts'
 import { temporaryFolder } from '../support/gateway.ts'
+import { propertyRuns } from '../support/property-runs.ts'
 import { randomOf } from '../support/random.ts'
 import { MemorySource, renumbered, type SealedLog, sealedLog, signer, verifier } from './sealed-log.ts'
 
@@ -96,7 +97,8 @@ t.test('nothing is archived of a log that nobody seals', async (t) => {
 t.test('broken off at any write, it stands as it stood, and goes on', async (t) => {
   const folder = await temporaryFolder(t)
   const random = randomOf(12)
-  for (let run = 0; run < 30; run += 1) {
+  const { numRuns } = propertyRuns(10)
+  for (let run = 0; run < numRuns; run += 1) {
     let left = Math.floor(random() * 120)
     const breaking = (target: ArchiveTarget): ArchiveTarget => ({
       get head() {
@@ -112,7 +114,7 @@ t.test('broken off at any write, it stands as it stood, and goes on', async (t) 
       },
       finish: (checkpoint, tree) => target.finish(checkpoint, tree),
     })
-    const end = Math.min(log.frames.length, 10 + run * 12)
+    const end = Math.min(log.frames.length, 10 + Math.ceil((run * log.frames.length) / numRuns))
     await archiveTo(folder, log.frames.slice(0, end), breaking).catch((fault: Error) => {
       if (fault.message !== 'broken off') throw fault
     })

@@ -18,6 +18,7 @@ import { openProjected, type Projected } from '../roles/projector/projecting.ts'
 import { temporaryFolder } from '../support/gateway.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { runProgram } from '../support/program.ts'
+import { propertyRuns } from '../support/property-runs.ts'
 import { randomOf } from '../support/random.ts'
 
 const postgres = await startPostgres(t)
@@ -57,9 +58,11 @@ const standing = async (log: ReplayParts['log'], projected: Projected): Promise<
   await rebuildReadModels({ log, place: projected.place, swap: true })
 }
 
+/** By `make properties` more than the product's own batch holds. */
+const { numRuns: times } = propertyRuns(1)
 const cases = [
   { events: 200, batches: [1, 7, 20_000] },
-  { events: 21_000, batches: [20_000] },
+  { events: 2_100 * times, batches: [Math.min(1_000 * times, 20_000)] },
 ]
 
 for (const [index, { events, batches }] of cases.entries())

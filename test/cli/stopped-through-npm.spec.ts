@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { endProcess, isAlive, type ProcessIdentity } from '../../src/embedded/processes.ts'
 import { readRecord } from '../../src/embedded/record.ts'
+import { prepareDataFolder } from '../support/clusters.ts'
 import { temporaryFolder } from '../support/gateway.ts'
 import { programEnvironment } from '../support/program.ts'
 
@@ -22,7 +22,8 @@ interface RunByNpm {
 
 /** The gateway as npm runs it, through a shell, in a process group of its own as a terminal's. */
 const startByNpm = async (t: Test): Promise<RunByNpm> => {
-  const dataFolder = join(await temporaryFolder(t), 'data')
+  const dataFolder = await temporaryFolder(t)
+  await prepareDataFolder(dataFolder)
   const words = ['run', '-s', 'gateway', '--', '--data', dataFolder, 'serve', '--port', '0', '--observe-port', 'off']
   const stdio = ['ignore', 'pipe', 'ignore'] as const
   const npm = spawn('npm', words, { cwd: repository, env: programEnvironment(), stdio: [...stdio], detached: true })

@@ -15,7 +15,7 @@ import { type GatewayProcess, spawnGateway } from './spawn-gateway.ts'
 
 /** `make chaos` sets it. */
 const isLong = process.env['CHAOS_ROUNDS'] !== undefined
-const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 4)
+const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 2)
 
 const kill = async (gateway: GatewayProcess) => {
   gateway.child.kill('SIGKILL')
@@ -80,7 +80,7 @@ const momentsMs = (from: number, to: number, step: number) =>
 // While the cluster is made, at least once to its end, then while the servers start.
 const killMomentsMs = isLong
   ? [...momentsMs(100, 800, 100), 3_000, ...momentsMs(80, 280, 10)]
-  : [...momentsMs(100, 700, 200), 3_000, ...momentsMs(80, 280, 40)]
+  : [...momentsMs(100, 700, 300), 3_000, ...momentsMs(80, 280, 100)]
 
 t.test('gateways killed at any moment of their start leave a folder that starts', async (test) => {
   const folder = join(freshFolder(test), 'data')

@@ -4,6 +4,7 @@ import t from 'tap'
 import { digestCanonically } from '../../src/encoding/canonical-digest.ts'
 import { isObject, parseExactJson } from '../../src/encoding/json.ts'
 import type { RunStep } from '../../src/encoding/steps.ts'
+import { propertyRuns } from '../support/property-runs.ts'
 
 const sorted = (_name: string, value: unknown): unknown =>
   isObject(value) && !JSON.isRawJSON(value)
@@ -18,7 +19,7 @@ t.test('the digest is that of the sorted text, for any JSON value and any length
     fc.asyncProperty(values, fc.integer({ min: 1, max: 40 }), async (value, max) => {
       return (await digestCanonically(value, atOnce, max)) === expected(value)
     }),
-    { numRuns: 500 },
+    propertyRuns(200),
   )
 })
 

@@ -5,6 +5,7 @@ import { formatUsd, minOf, parseUsd } from '../../../src/domain/money.ts'
 import { decideWallet } from '../../../src/domain/wallet/decide.ts'
 import { applyCharge } from '../../../src/domain/wallet/evolve.ts'
 import type { Event } from '../../../src/events/envelope.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
 import { Audit, Breach } from './task-book.ts'
 import { type Parts, soundParts, type TaskSystem, type VendorTask } from './task-system.ts'
 
@@ -161,7 +162,7 @@ const keepsItsWord = (parts: Parts) =>
   )
 
 t.test('whatever happens, holds are covered, end once and cost what the vendor took', async () => {
-  fc.assert(keepsItsWord(soundParts), { numRuns: 2_000 })
+  fc.assert(keepsItsWord(soundParts), propertyRuns(600))
 })
 
 /** What each hold was and how it ended, kept beside a ledger for the defects that need it. */

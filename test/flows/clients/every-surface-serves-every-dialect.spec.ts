@@ -50,11 +50,21 @@ const assertThat = (holds: boolean, what: string): void => {
 
 type Cell = (client: SurfaceClient, provider: string) => Promise<unknown>
 
+/** `make matrix` has every pair. */
+const isWhole = process.env['MATRIX_WHOLE'] !== undefined
+
+/** The short form has two of them for a provider, and each of them for two providers. */
+const othersOf = (provider: string, others: readonly string[]): readonly string[] => {
+  const place = providers.indexOf(provider)
+  const inTurn = [...providers.slice(place + 1), ...providers.slice(0, place)].filter((each) => others.includes(each))
+  return isWhole ? inTurn : inTurn.slice(0, 2)
+}
+
 /** A conversation that others began, with their reasoning and calls. */
 const continueFrom =
   (others: readonly string[]): Cell =>
   async (client, provider) => {
-    for (const other of others.filter((each) => each !== provider)) {
+    for (const other of othersOf(provider, others)) {
       const first = await client.whole({ model: `${other}/thinker`, text: 'Hi', effort: true })
       const asked = { text: 'Where?', tools: true, effort: true, history: first.history }
       const called = await client.whole({ model: `${other}/weather`, ...asked })

@@ -7,6 +7,7 @@ import { issueKey, revokeKey } from '../../../src/administration/account-changes
 import { foldLog } from '../../../src/audit/fold-log.ts'
 import { createSigner, deriveVerifier } from '../../../src/audit/note.ts'
 import { emptyHead, signedHeadText } from '../../../src/audit/signed-head.ts'
+import { startGateway } from '../../../src/cli/gateway.ts'
 import { requireTables } from '../../../src/cli/platform.ts'
 import { initialLedger, type Ledger } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd } from '../../../src/domain/money.ts'
@@ -245,6 +246,10 @@ type Situation = (
   past: Past,
 ) => Promise<GatewayProcess>
 
+/** The idle restart begins with such a stop, so that the short form passes over it. */
+const within = 'after a stop'
+const isLong = process.env['CHAOS_ROUNDS'] !== undefined
+
 const situations: Readonly<Record<string, Situation>> = {
   'without a restart': async (gateway) => gateway,
   'after a stop': async (gateway, restart) => {
@@ -265,7 +270,7 @@ const situations: Readonly<Record<string, Situation>> = {
   },
 }
 
-for (const [name, pass] of Object.entries(situations))
+for (const [name, pass] of Object.entries(situations).filter(([each]) => isLong || each !== within))
   t.test(`a forged row in every table, ${name}`, { timeout: 240_000 }, async (t) => {
     const { direct } = await startExternalServers(t)
     const sandbox = await startSandbox(runtime)
@@ -274,9 +279,9 @@ for (const [name, pass] of Object.entries(situations))
     const config = configOf(folder, sandbox.url, videoOptions({}, { external: direct, audit }))
     const operator = await openOperator(config)
     const start = () => GatewayProcess.start(config, { bounds })
-    const first = await start()
+    const first = await startGateway(config, runtime, (fault) => t.fail(fault.message), bounds)
     const past = await makePast(t, first.url, operator)
-    await first.end('SIGTERM')
+    await first.stop()
     let gateway = await start() // It has nothing of the past in memory but what its ledger has.
     t.teardown(async () => {
       await operator.stop()

@@ -105,7 +105,7 @@ t.test('a stream in any pieces gives the same', async () => {
       const { relay, text, closing } = relayed(pieces)
       return text === body && closing === end && JSON.stringify(relay.reportedUsage) === JSON.stringify(told)
     }),
-    propertyRuns(100),
+    propertyRuns(40),
   )
 })
 

@@ -136,13 +136,13 @@ t.test('a server that goes away again and again leaves the same tables', async (
   const log = await newLog()
   const projector = startProjector(log, projected.store)
   for (let round = 0; round < 4; round += 1) {
-    await append(log, round * 500, round * 500 + 500)
-    await projector.waitForSequence(round * 500 + 100)
+    await append(log, round * 200, round * 200 + 200)
+    await projector.waitForSequence(round * 200 + 50)
     await postgres.stop()
     await postgres.start()
   }
   // The crash may have taken back what was committed last: a frame that comes after it is not reached before all is there again.
-  await projector.waitForSequence(await append(log, 2_000, 2_001))
+  await projector.waitForSequence(await append(log, 800, 801))
   t.same(await projected.texts(), await expected(log))
 })
 

@@ -25,7 +25,7 @@ t.test('any batch size makes the same tables of a log', async () => {
       )
       for (const other of texts.slice(1)) assert.deepEqual(other, texts[0])
     }),
-    propertyRuns(8),
+    propertyRuns(4),
   )
 })
 
@@ -44,6 +44,6 @@ t.test('a projector that goes on from a frame in between makes the same tables',
       }
       assert.deepEqual(await parted.texts(), await whole.texts())
     }),
-    propertyRuns(15),
+    propertyRuns(7),
   )
 })
