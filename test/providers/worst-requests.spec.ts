@@ -9,7 +9,7 @@ import { targetOf as google } from './google/target.ts'
 import { targetOf as openai } from './openai/target.ts'
 
 /** Enough to tell what grows faster than the body does. */
-const members = 30_000
+const members = 10_000
 /** Of the time that it takes to parse and write the same JSON. */
 const timesMax = 12
 

@@ -10,8 +10,9 @@ import { startGatewayApart } from '../../support/gateway-apart.ts'
 
 const megabyte = 1024 * 1024
 const bodyBytes = 19 * megabyte
-const bodies = 8
 const openMax = Math.floor(sharedLimits.workspaceOpenBytesMax / bodyBytes)
+/** As many as are refused as are taken, nearly. */
+const bodies = 2 * openMax - 1
 /** Of the bound in bytes: what is received, what is sent upstream, and what the collector has not taken yet. */
 const timesMax = 9
 /** Both halves of V8's: they fill up with what any requests leave, however many bytes there are. */
