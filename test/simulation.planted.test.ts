@@ -1,0 +1,3 @@
+import { runSpecs } from './support/run-specs.ts'
+
+await runSpecs(import.meta.url)
