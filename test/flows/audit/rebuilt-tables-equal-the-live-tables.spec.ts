@@ -87,6 +87,9 @@ t.test('the tables are rebuilt from the log under load, compared row by row, and
     return seen
   }
   const clients = new Clients(8, ask)
+  t.teardown(async () => {
+    await clients.stop() // Also after a failure: they would ask for ever.
+  })
   await operator.openAccount(films, '100')
   for (let round = 0; round < 5; round += 1) {
     await runTasks(operator, round)
