@@ -1,22 +1,28 @@
 import { createHash, type Hash } from 'node:crypto'
-import { isObject } from './json.ts'
+import { isObject, type JsonObject } from './json.ts'
 import { type RunStep, takeSteps } from './steps.ts'
 import { jsonPieces } from './write-json.ts'
 
+const isIndex = /^(?:0|[1-9]\d*)$/
+
+type Entry = readonly [string, unknown]
+
 /** Names that look like array indices come first, as in any object: digests that are stored were made so. */
-const sortedObject = (value: object): object => {
-  const entries = Object.entries(value)
-  entries.sort(([one], [other]) => (one < other ? -1 : 1))
-  return Object.fromEntries(entries)
+const sortedEntries = (value: object): readonly Entry[] => {
+  const names = Object.keys(value)
+  const hasIndices = isIndex.test(names[0] ?? '')
+  names.sort()
+  const entries = names.map((name): Entry => [name, (value as JsonObject)[name]])
+  return hasIndices ? Object.entries(Object.fromEntries(entries)) : entries
 }
 
 const sortAll = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sortAll)
   if (!isObject(value) || JSON.isRawJSON(value)) return value
-  return Object.fromEntries(Object.entries(sortedObject(value)).map(([name, member]) => [name, sortAll(member)]))
+  return Object.fromEntries(sortedEntries(value).map(([name, member]) => [name, sortAll(member)]))
 }
 
-const byName = { all: sortAll, entries: (value: object) => Object.entries(sortedObject(value)) }
+const byName = { all: sortAll, entries: sortedEntries }
 
 function* digestPieces(pieces: Iterable<string>, digest: Hash): Generator<void, void> {
   for (const piece of pieces) {

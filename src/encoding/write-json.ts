@@ -74,7 +74,7 @@ function* longContainer(members: Entries, { brackets, label, of }: Container, wr
   let separator = open
   let [together, weight]: [(readonly [Name, unknown])[], number] = [[], 0]
   const write = (): string => {
-    const text = JSON.stringify(order.all(of(together))).slice(1, -1)
+    const text = JSON.stringify(of(together)).slice(1, -1)
     const written = text === '' ? '' : separator + text
     if (text !== '') separator = ','
     ;[together, weight] = [[], 0]
@@ -88,7 +88,7 @@ function* longContainer(members: Entries, { brackets, label, of }: Container, wr
       yield* piecesOf(member, writing)
       separator = ','
     } else {
-      together.push([name, member])
+      together.push([name, order.all(member)])
       weight += own
     }
   }
