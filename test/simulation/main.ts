@@ -25,8 +25,8 @@ interface SeedResult {
   readonly events: readonly (readonly [string, number])[]
 }
 
-/** Of one process: its first ones are slow. */
-const batchSeeds = 100
+/** Of one process: its first ones are slow, and its memory grows a little with each. */
+const seedsOfProcess = 500
 
 /**
  * Room for garbage: little of it is copied, and it is marked once in several seeds, in one go. One thread collects it, since
@@ -122,44 +122,50 @@ const report = (results: readonly SeedResult[], tookMs: number): void => {
   )
 }
 
-/** The seeds of this process, each sent to its parent when it is done. */
-const work = async (seeds: readonly number[]): Promise<void> => {
+const failedRun = (seed: number, fault: unknown): SeedResult => ({
+  ...{ seed, simulatedMs: 0, steps: 0, frames: 0, portCalls: [], crashes: [], events: [] },
+  violations: [`the run ended with ${String(fault)}`],
+})
+
+/** Runs the seeds that its parent sends, one at a time, and sends back what came of each. */
+const work = (): void => {
   Error.stackTraceLimit = 0 // Every fault of the world would have its stack read.
-  for (const seed of seeds) {
-    const result = await runSeed(seed).catch(
-      (fault: unknown): SeedResult => ({
-        ...{ seed, simulatedMs: 0, steps: 0, frames: 0, portCalls: [], crashes: [], events: [] },
-        violations: [`the run ended with ${String(fault)}`],
-      }),
-    )
-    process.send?.(result)
-  }
-  process.disconnect?.()
+  process.on('message', (seed: number) => {
+    void runSeed(seed)
+      .catch((fault: unknown) => failedRun(seed, fault))
+      .then((result) => process.send?.(result))
+  })
 }
 
 const runAll = async (): Promise<boolean> => {
   const first = numberOf('SIMULATE_FROM', 1)
   const seeds = Array.from({ length: numberOf('SIMULATE_SEEDS', 1_000) }, (_, index) => first + index)
   const workers = numberOf('SIMULATE_WORKERS', availableParallelism())
-  const size = Math.min(batchSeeds, Math.ceil(seeds.length / workers))
-  const batches = Array.from({ length: Math.ceil(seeds.length / size) }, (_, batch) =>
-    seeds.slice(batch * size, (batch + 1) * size),
-  )
+  const waiting = [...seeds]
   const results: SeedResult[] = []
   const began = performance.now()
-  const runBatch = (batch: readonly number[]): Promise<void> => {
-    const child = fork(import.meta.filename, ['worker', batch.join(',')], { execArgv: [...workerFlags] })
+  const runProcess = (): Promise<void> => {
+    const child = fork(import.meta.filename, ['worker'], { execArgv: [...workerFlags] })
+    let left = seedsOfProcess
+    const sendNext = (): void => {
+      const seed = left > 0 ? waiting.shift() : undefined
+      left -= 1
+      if (seed === undefined) child.disconnect()
+      else child.send(seed)
+    }
     child.on('message', (message) => {
       const result = message as SeedResult
       results.push(result)
       if (result.violations.length > 0) console.log(`seed ${result.seed}: ${result.violations.join('; ')}`)
+      sendNext()
     })
+    sendNext()
     return new Promise((resolve) => child.on('exit', () => resolve()))
   }
-  const runBatches = async (): Promise<void> => {
-    for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) await runBatch(batch)
+  const runProcesses = async (): Promise<void> => {
+    while (waiting.length > 0) await runProcess()
   }
-  await Promise.all(Array.from({ length: workers }, runBatches))
+  await Promise.all(Array.from({ length: workers }, runProcesses))
   report(
     results.toSorted((one, other) => one.seed - other.seed),
     performance.now() - began,
@@ -168,8 +174,7 @@ const runAll = async (): Promise<boolean> => {
   return isWhole && (seeds.length < coveringSeeds || findMissed(results).length === 0)
 }
 
-const [mode, list = ''] = process.argv.slice(2)
-if (mode === 'worker') await work(list.split(',').map(Number))
+if (process.argv[2] === 'worker') work()
 else {
   const seed = numberOf('SEED', 0)
   const file = process.env['PLAN'] || null
