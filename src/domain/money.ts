@@ -2,15 +2,14 @@
 
 export const picosPerUsd = 1_000_000_000_000n
 const decimalsMax = 12
-const usdPattern = /^(-?)(0|[1-9][0-9]{0,14})(?:\.([0-9]{1,12}))?$/
+const usdPattern = /^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,12})?$/
 
 /** '2.50' → 2_500_000_000_000n. Throws RangeError for anything that is not a plain decimal with at most 12 decimals. */
 export const parseUsd = (text: string): bigint => {
-  const match = usdPattern.exec(text)
-  if (match === null) throw new RangeError(`not an amount in USD: ${JSON.stringify(text)}`)
-  const [, sign, whole, fraction = ''] = match
-  const picos = BigInt(whole + fraction.padEnd(decimalsMax, '0'))
-  return sign === '-' ? -picos : picos
+  if (!usdPattern.test(text)) throw new RangeError(`not an amount in USD: ${JSON.stringify(text)}`)
+  const point = text.indexOf('.')
+  if (point === -1) return BigInt(text) * picosPerUsd
+  return BigInt(text.slice(0, point) + text.slice(point + 1).padEnd(decimalsMax, '0'))
 }
 
 export const withoutSign = (picos: bigint): bigint => (picos < 0n ? -picos : picos)

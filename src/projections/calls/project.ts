@@ -77,7 +77,7 @@ export const callsReadModel = defineReadModel({
           const called = { provider: storedText(provider), deployment: storedText(deployment) }
           const isFailed = verdict === 'failed'
           const counted = isFailed ? { failed: 1 } : countFirstToken(calls.length === 1 ? firstTokenMs : undefined)
-          hours.add({ hour: hourOf(at), ...called }, { calls: 1, ...counted })
+          hours.add({ ...called, hour: hourOf(at) }, { ...counted, calls: 1 })
           if (!isFailed) continue
           const failure = { ...called, at, model: storedText(model), status, reason: storedOrNull(reason) }
           failures.set(`${provider}\n${deployment}`, failure)

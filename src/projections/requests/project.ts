@@ -35,6 +35,7 @@ const endingOf = ({ closing }: ClosedRequest): Ending =>
 const requestRow = ({ sequence, index }: Applied, closed: ClosedRequest): RowOf<'requests'> => {
   const { data, time } = closed.routed
   return {
+    ...endingOf(closed), // First, where V8 copies it as it is.
     request_id: data.requestId,
     sequence,
     event_index: index,
@@ -49,7 +50,6 @@ const requestRow = ({ sequence, index }: Applied, closed: ClosedRequest): RowOf<
     reserved: data.reserved,
     routed_at: time,
     closed_at: closed.closing.time,
-    ...endingOf(closed),
   }
 }
 
@@ -85,7 +85,7 @@ const outcomeColumns = ['requests', 'failed', ...firstTokenColumns] as const
 const outcomeCounts = ({ closing }: ClosedRequest): { readonly [C in (typeof outcomeColumns)[number]]?: number } =>
   closing.type === 'RequestFailed'
     ? { requests: 1, failed: 1 }
-    : { requests: 1, ...countFirstToken(closing.data.firstTokenMs) }
+    : { ...countFirstToken(closing.data.firstTokenMs), requests: 1 }
 
 export const requestsReadModel = defineReadModel({
   name: 'requests',

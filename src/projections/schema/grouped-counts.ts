@@ -10,7 +10,8 @@ export class GroupedCounts<Group extends Texts, Name extends string> {
   }
 
   add(group: Group, added: { readonly [N in Name]?: number }): void {
-    const id = Object.values(group).join('\n')
+    let id = ''
+    for (const name in group) id += `${group[name]}\n`
     let found = this.#groups.get(id)
     if (found === undefined) {
       found = { group, counts: Object.fromEntries(this.#names.map((name) => [name, 0])) as Record<Name, number> }

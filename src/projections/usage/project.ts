@@ -21,11 +21,6 @@ const describeNegative = (figures: NonNullable<Usage['negative']>): string =>
     .map(([name, value]) => `${name} ${value}`)
     .join(', ')
 
-const countsOf = (usage: Usage) =>
-  Object.fromEntries(usageColumnNames.map((column) => [column, countInColumn(usage, column)])) as {
-    readonly [C in UsageColumn]: number
-  }
-
 const storedTags = (tags: RequestRouted['tags']): string | null =>
   tags === undefined
     ? null
@@ -49,7 +44,21 @@ const usageEntryRow = (
     provider: storedText(data.provider),
     level: data.level,
     price_version: data.priceVersion,
-    ...countsOf(usage),
+    // In full: V8 makes a row of known members several times as fast.
+    prompt_total: usage.promptTotal,
+    input_uncached: usage.inputUncached,
+    cache_read: usage.cacheRead,
+    cache_read_audio: usage.cacheReadAudio ?? 0,
+    cache_read_image: usage.cacheReadImage ?? 0,
+    cache_write_5m: usage.cacheWrite5m,
+    cache_write_1h: usage.cacheWrite1h,
+    cache_write_12h: usage.cacheWrite12h ?? 0,
+    input_audio: usage.inputAudio,
+    input_image: usage.inputImage,
+    output_total: usage.outputTotal,
+    output_reasoning: usage.outputReasoning,
+    output_audio: usage.outputAudio,
+    output_image: usage.outputImage,
     tool_calls: JSON.stringify(usage.toolCalls),
     source: data.source,
     outcome: data.outcome,
@@ -108,10 +117,10 @@ const sumsFor = <Group>(days: Days<Group>, name: string, createGroup: () => Grou
 const addUsage = (sums: Sums<unknown>, { usage, total }: UsageRecorded): void => {
   sums.requests += 1
   sums.totalPicos += parseUsd(total)
-  usageColumnNames.forEach((column, place) => {
-    const count = countInColumn(usage, column)
+  for (let place = 0; place < usageColumnNames.length; place += 1) {
+    const count = countInColumn(usage, usageColumnNames[place]!)
     if (count > 0) sums.counts[place]! += BigInt(count)
-  })
+  }
 }
 
 /** The day is that under which the charge is in the statement. */
