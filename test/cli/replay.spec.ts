@@ -258,6 +258,29 @@ t.test('what an interrupted rebuild left is dropped; two at once are refused', a
   t.match(await rebuildReadModels({ log, place, swap: false }), { equal: true })
 })
 
+t.test('a row that the server refuses ends a rebuild, of which nothing remains', async (t) => {
+  const projected = await newProjected()
+  const log = await newLog(20)
+  await project(log, projected.store, 500)
+  const before = await projected.texts()
+  const frame = log.frames[9]!
+  const events = frame.events.map((event) =>
+    event.type === 'UsageRecorded' ? { ...event, data: { ...event.data, firstTokenMs: 2 ** 31 } } : event,
+  )
+  const wrong = log.frames.with(9, { ...frame, events })
+  const misread: ReplayParts['log'] = {
+    lastSequence: () => log.lastSequence(),
+    follow: (fromSequence, onFrame) => log.follow(fromSequence, (each) => onFrame(wrong[each.sequence - 1]!)),
+  }
+  await t.rejects(rebuildReadModels({ log: misread, place: projected.place, swap: true }), {
+    name: 'RefusedRows',
+    message: /^the rows of frames 1 to 22 are refused: .*out of range/,
+  })
+  t.same(await projected.texts(), before)
+  t.match(await rebuildReadModels({ log, place: projected.place, swap: false }), { equal: true })
+  t.same(await schemasOf(projected), ['ledger'])
+})
+
 t.test('tables that stand beyond the end of the log are not compared', async (t) => {
   const projected = await newProjected()
   await project(await newLog(10), projected.store, 500)

@@ -36,7 +36,7 @@ import { onConnection, openPool, type SchemaLocation } from './connection.ts'
 import { patientPool } from './database.ts'
 import { postgresLimits } from './limits.ts'
 import * as sql from './reconcile-repository.sql.ts'
-import { copyLine } from './row-text.ts'
+import { toCopyText } from './row-text.ts'
 
 type Values = readonly (string | number | boolean)[]
 
@@ -253,8 +253,7 @@ export class PostgresReconcileRepository implements ReconcileRepository {
   async storeRows(rows: readonly InvoiceRow[]): Promise<void> {
     await this.#ensureInvoiceTable('loading')
     const copy = this.#client.query(copyFrom(`copy invoice_rows (${storedColumns.join(', ')}) from stdin`))
-    const text = rows.map((row) => copyLine(storedColumns, toStoredRow(row))).join('')
-    await pipeline(Readable.from([Buffer.from(text)]), copy)
+    await pipeline(Readable.from(toCopyText(storedColumns, rows.map(toStoredRow))), copy)
   }
 
   async *matchUpstreamIds(period: InvoicePeriod): AsyncGenerator<readonly AmbiguousRow[]> {

@@ -6,19 +6,11 @@ import type { Row } from '../../projections/schema/read-model.ts'
 import type { TableDefinition } from '../../projections/schema/tables.ts'
 import type { TableChanges } from '../../roles/projector/ports.ts'
 import { postgresLimits } from './limits.ts'
-import { copyLine, toColumnText } from './row-text.ts'
+import { toColumnText, toCopyText } from './row-text.ts'
 
 interface NamedTable {
   readonly table: string
   readonly definition: TableDefinition
-}
-
-function* copyText(names: readonly string[], rows: readonly Row[]): Generator<Buffer> {
-  for (let start = 0; start < rows.length; start += postgresLimits.copyRowsPerChunk) {
-    let text = ''
-    for (const row of rows.slice(start, start + postgresLimits.copyRowsPerChunk)) text += copyLine(names, row)
-    yield Buffer.from(text)
-  }
 }
 
 const insertRows = async (
@@ -28,7 +20,7 @@ const insertRows = async (
 ): Promise<void> => {
   const names = Object.keys(definition.columns)
   const copy = client.query(copyFrom(`copy ${table} (${names.join(', ')}) from stdin`))
-  await pipeline(Readable.from(copyText(names, rows)), copy)
+  await pipeline(Readable.from(toCopyText(names, rows)), copy)
 }
 
 const arraysOf = (names: readonly string[], rows: readonly Row[]): readonly (string | null)[][] =>
