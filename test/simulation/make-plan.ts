@@ -7,9 +7,9 @@ import type { At, Fault, Plan } from './plan.ts'
 
 /** On average between two actions: hurried clients compete for money, patient ones meet what takes its time. */
 const paces: readonly (readonly [number, number])[] = [
-  [15, 1],
-  [30, 1],
-  [60, 1],
+  [4, 1],
+  [12, 1],
+  [40, 1],
 ]
 /** On average between two faults. */
 const actionsOfFault = 33
