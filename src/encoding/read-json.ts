@@ -55,7 +55,7 @@ class PieceReader {
   readonly #bytes: Buffer
   readonly #options: Required<ReadingOptions>
   #at = 0
-  #stepFrom = 0
+  #lookedAtBytes = 0
 
   constructor(bytes: Buffer, options: Required<ReadingOptions>) {
     this.#bytes = bytes
@@ -87,6 +87,7 @@ class PieceReader {
     for (let isLast = false; !isLast; ) {
       const run = this.#takeRun(closeBracket)
       if (run === null) {
+        if (this.#isStepOver()) yield
         list.push(yield* this.#readValue())
         isLast = this.#takeSeparator(closeBracket)
         continue
@@ -106,6 +107,7 @@ class PieceReader {
     for (let isLast = false; !isLast; ) {
       const run = this.#takeRun(closeBrace)
       if (run === null) {
+        if (this.#isStepOver()) yield
         const name = yield* this.#readName()
         members.push([name, yield* this.#readValue()])
         isLast = this.#takeSeparator(closeBrace)
@@ -182,13 +184,15 @@ class PieceReader {
   }
 
   #isStepOver(): boolean {
-    if (this.#at - this.#stepFrom < this.#options.stepBytes) return false
-    this.#stepFrom = this.#at
+    if (this.#lookedAtBytes < this.#options.stepBytes) return false
+    this.#lookedAtBytes = 0
     return true
   }
 
   #window(): string {
-    return this.#bytes.toString('latin1', this.#at, this.#at + this.#options.pieceBytes)
+    const text = this.#bytes.toString('latin1', this.#at, this.#at + this.#options.pieceBytes)
+    this.#lookedAtBytes += text.length
+    return text
   }
 
   #decode(length: number): string {

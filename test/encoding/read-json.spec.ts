@@ -109,6 +109,15 @@ t.test('each piece is a step, whose length is bounded', async (t) => {
   const steps = readJsonInSteps(Buffer.from(JSON.stringify(body)), { read: note, pieceBytes: 500, stepBytes: 1_000 })
   let count = 0
   for (let step = steps.next(); step.done !== true; step = steps.next()) count += 1
-  t.ok(count > 10 && count < 30, `${count} steps`)
+  t.ok(count > 10 && count < 60, `${count} steps`)
   t.ok(Math.max(...lengths) <= 502)
+})
+
+t.test('deep nesting takes steps too, though little is read in each', async (t) => {
+  const depth = 100
+  const text = `${'[1,'.repeat(depth)}"${'x'.repeat(2_000)}"${']'.repeat(depth)}`
+  const steps = readJsonInSteps(Buffer.from(text), { pieceBytes: 500, stepBytes: 1_000 })
+  let count = 0
+  for (let step = steps.next(); step.done !== true; step = steps.next()) count += 1
+  t.ok(count > depth / 4, `${count} steps`)
 })
