@@ -36,13 +36,21 @@ export const endOfString = (text: string, from: number): number => {
   return isEscaped(text, quoteAt, at) ? walkToQuote(text, quoteAt + 1, text.length) : quoteAt
 }
 
+const tab = 0x09
+const lineFeed = 0x0a
+const carriageReturn = 0x0d
+
+/** Of JSON's four: no other control character is white space. */
+export const isSpace = (character: number | undefined): boolean =>
+  character === space || character === lineFeed || character === tab || character === carriageReturn
+
 const beyondSpace = /[^ \t\n\r]/g
 
 /** Of that which begins at `from`. */
 export const endOfSpace = (text: string, from: number): number => {
   let at = from + 1
   for (const near = Math.min(from + nearCharacters, text.length); at < near; at += 1)
-    if (text.charCodeAt(at) > space) return at
+    if (!isSpace(text.charCodeAt(at))) return at
   beyondSpace.lastIndex = at
   return beyondSpace.test(text) ? beyondSpace.lastIndex - 1 : text.length
 }

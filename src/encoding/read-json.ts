@@ -5,6 +5,7 @@ import {
   endOfEscapes,
   endOfSpace,
   endOfString,
+  isSpace,
   openBrace,
   openBracket,
   quote,
@@ -21,40 +22,54 @@ interface ReadingOptions {
   readonly stepBytes?: number
 }
 
-/** What is not whole within a piece is looked at again for each object and list around it. */
 const defaultPieceBytes = 32 * 1024
 const defaultStepBytes = 256 * 1024
 
 const invalid = (): SyntaxError => new SyntaxError('not JSON')
 
-interface Run {
-  /** Of the comma or bracket behind it. */
-  readonly end: number
-  readonly isLast: boolean
-}
+const noRun = -1
 
-/** Those items at the begin of a text from a list or an object that are whole; null: not even the first one is. */
-const findRun = (text: string): Run | null => {
-  let [depth, end] = [0, -1]
-  for (let at = 0; at < text.length; at += 1) {
+/**
+ * The ends of runs, which are items that are whole, from `from` on, in the order in which they are met: each the place of
+ * the comma or bracket behind a run, or `noRun` where an item follows that is not whole in the text. One look finds the
+ * runs of all objects and lists that are open at the end of the text: none is looked at again for what is around it.
+ */
+const findRuns = (text: string, from: number): { readonly ends: readonly number[]; readonly to: number } => {
+  const commas = [noRun]
+  let depth = 0
+  for (let at = from; at < text.length; at += 1) {
     const character = text.charCodeAt(at)
     if (character === quote) at = endOfString(text, at + 1)
-    else if (character === comma) {
-      if (depth === 0) end = at
-    } else if (character === openBrace || character === openBracket) depth += 1
-    else if (character === closeBrace || character === closeBracket) {
-      if (depth === 0) return { end: at, isLast: true }
+    else if (character === comma) commas[depth] = at
+    else if (character === openBrace || character === openBracket) {
+      depth += 1
+      commas[depth] = noRun
+    } else if (character === closeBrace || character === closeBracket) {
+      if (depth === 0) return { ends: [at], to: at + 1 }
       depth -= 1
     } else if (character <= space) at = endOfSpace(text, at) - 1
   }
-  return end < 0 ? null : { end, isLast: false }
+  const ends: number[] = []
+  for (let level = 0; level <= depth; level += 1) {
+    if (commas[level] !== noRun) ends.push(commas[level]!)
+    if (level < depth) ends.push(noRun)
+  }
+  return { ends: ends.length === 0 ? [noRun] : ends, to: text.length }
 }
+
+const endOfScalar = /[ \t\n\r,\]}]/g
 
 /** What is longer than a piece is read item by item; the rest by the parser, several items at once. */
 class PieceReader {
   readonly #bytes: Buffer
   readonly #options: Required<ReadingOptions>
   #at = 0
+  /** The bytes from `#from` on as characters, one piece. */
+  #text = ''
+  #from = 0
+  /** Of the runs that the last look found, the last first. */
+  #ends: number[] = []
+  #isLookedThrough = false
   #lookedAtBytes = 0
 
   constructor(bytes: Buffer, options: Required<ReadingOptions>) {
@@ -64,12 +79,12 @@ class PieceReader {
 
   *readAll(): Generator<void, unknown> {
     const value = yield* this.#readValue()
-    if (this.#next() !== undefined) throw invalid()
+    if ((yield* this.#next()) !== undefined) throw invalid()
     return value
   }
 
   *#readValue(): Generator<void, unknown> {
-    switch (this.#next()) {
+    switch (yield* this.#next()) {
       case openBracket:
         return yield* this.#readList()
       case openBrace:
@@ -85,18 +100,17 @@ class PieceReader {
     const list: unknown[] = []
     this.#at += 1
     for (let isLast = false; !isLast; ) {
-      const run = this.#takeRun(closeBracket)
+      if (this.#isStepOver()) yield
+      const run = yield* this.#takeRun(closeBracket)
       if (run === null) {
-        if (this.#isStepOver()) yield
         list.push(yield* this.#readValue())
-        isLast = this.#takeSeparator(closeBracket)
+        isLast = yield* this.#takeSeparator(closeBracket)
         continue
       }
       isLast = run.isLast
       const items = this.#options.read(`[${run.text}]`) as readonly unknown[]
       if (items.length === 0 && !(isLast && list.length === 0)) throw invalid()
       for (const item of items) list.push(item)
-      if (this.#isStepOver()) yield
     }
     return list
   }
@@ -105,27 +119,26 @@ class PieceReader {
     const members: (readonly [string, unknown])[] = []
     this.#at += 1
     for (let isLast = false; !isLast; ) {
-      const run = this.#takeRun(closeBrace)
+      if (this.#isStepOver()) yield
+      const run = yield* this.#takeRun(closeBrace)
       if (run === null) {
-        if (this.#isStepOver()) yield
         const name = yield* this.#readName()
         members.push([name, yield* this.#readValue()])
-        isLast = this.#takeSeparator(closeBrace)
+        isLast = yield* this.#takeSeparator(closeBrace)
         continue
       }
       isLast = run.isLast
       const read = Object.entries(this.#options.read(`{${run.text}}`) as object)
       if (read.length === 0 && !(isLast && members.length === 0)) throw invalid()
       for (const member of read) members.push(member)
-      if (this.#isStepOver()) yield
     }
     return Object.fromEntries(members)
   }
 
   *#readName(): Generator<void, string> {
-    if (this.#next() !== quote) throw invalid()
+    if ((yield* this.#next()) !== quote) throw invalid()
     const name = yield* this.#readString()
-    if (this.#next() !== colon) throw invalid()
+    if ((yield* this.#next()) !== colon) throw invalid()
     this.#at += 1
     return name
   }
@@ -134,51 +147,73 @@ class PieceReader {
     const pieces: string[] = []
     this.#at += 1
     for (;;) {
-      const text = this.#window()
-      const end = endOfString(text, 0)
-      const isLast = end < text.length
-      const to = isLast ? end : endOfEscapes(text.slice(0, this.#endOfCharacters(text.length)))
-      if (to === 0 && !isLast) throw invalid()
-      pieces.push(this.#options.read(`"${this.#decode(to)}"`) as string)
-      this.#at += to
+      const place = this.#placeInText()
+      const end = endOfString(this.#text, place)
+      const isLast = end < this.#text.length
+      const to = isLast ? end : place + endOfEscapes(this.#text.slice(place, this.#endOfCharacters()))
+      if (to === place && !isLast) {
+        if (place === 0) throw invalid()
+        this.#fill()
+        continue
+      }
+      pieces.push(this.#options.read(`"${this.#take(to)}"`) as string)
       if (this.#isStepOver()) yield
       if (!isLast) continue
       this.#at += 1
-      return pieces.join('')
+      return pieces.length === 1 ? pieces[0]! : pieces.join('')
     }
   }
 
+  /** None is longer than a step, since the parser reads it in one. */
   #readScalar(): unknown {
     const from = this.#at
-    while (/[^\s,\]}]/.test(String.fromCharCode(this.#bytes[this.#at] ?? space))) this.#at += 1
+    for (let isLast = false; !isLast; ) {
+      endOfScalar.lastIndex = this.#placeInText()
+      isLast = endOfScalar.test(this.#text) || this.#text.length === 0
+      this.#moveTo(isLast ? Math.max(0, endOfScalar.lastIndex - 1) : this.#text.length)
+      if (this.#at - from > this.#options.stepBytes) throw invalid()
+    }
     return this.#options.read(this.#bytes.toString('utf8', from, this.#at))
   }
 
-  #takeRun(closing: number): { readonly text: string; readonly isLast: boolean } | null {
-    this.#next()
-    const run = findRun(this.#window())
-    if (run === null) return null
-    if (run.isLast && this.#bytes[this.#at + run.end] !== closing) throw invalid()
-    const text = this.#decode(run.end)
-    this.#at += run.end + 1
-    return { text, isLast: run.isLast }
+  *#takeRun(closing: number): Generator<void, { readonly text: string; readonly isLast: boolean } | null> {
+    if (this.#ends.length === 0) {
+      yield* this.#next()
+      this.#look()
+    }
+    const end = this.#ends.pop()!
+    if (end === noRun) return null
+    const separator = this.#bytes[end]
+    if (separator !== comma && separator !== closing) throw invalid()
+    const text = this.#bytes.toString('utf8', this.#at, end)
+    this.#at = end + 1
+    return { text, isLast: separator === closing }
+  }
+
+  #look(): void {
+    if (this.#isLookedThrough) this.#fill()
+    const place = this.#placeInText()
+    const { ends, to } = findRuns(this.#text, place)
+    this.#lookedAtBytes += to - place
+    this.#isLookedThrough = to === this.#text.length
+    for (let index = ends.length - 1; index >= 0; index -= 1)
+      this.#ends.push(ends[index] === noRun ? noRun : this.#from + ends[index]!)
   }
 
   /** True for the closing one. */
-  #takeSeparator(closing: number): boolean {
-    const separator = this.#next()
+  *#takeSeparator(closing: number): Generator<void, boolean> {
+    const separator = yield* this.#next()
     if (separator !== comma && separator !== closing) throw invalid()
     this.#at += 1
     return separator === closing
   }
 
   /** The first byte behind white space. */
-  #next(): number | undefined {
-    while (this.#bytes[this.#at]! <= space) {
-      const text = this.#window()
-      const end = endOfSpace(text, 0)
-      this.#at += end
-      if (end < text.length) break
+  *#next(): Generator<void, number | undefined> {
+    while (isSpace(this.#bytes[this.#at])) {
+      if (this.#isStepOver()) yield
+      const place = this.#placeInText()
+      this.#moveTo(endOfSpace(this.#text, place))
     }
     return this.#bytes[this.#at]
   }
@@ -189,27 +224,39 @@ class PieceReader {
     return true
   }
 
-  #window(): string {
-    const text = this.#bytes.toString('latin1', this.#at, this.#at + this.#options.pieceBytes)
-    this.#lookedAtBytes += text.length
-    return text
+  #fill(): void {
+    this.#from = this.#at
+    this.#text = this.#bytes.toString('latin1', this.#at, this.#at + this.#options.pieceBytes)
+    this.#isLookedThrough = false
   }
 
-  #decode(length: number): string {
-    return this.#bytes.toString('utf8', this.#at, this.#at + length)
+  #placeInText(): number {
+    if (this.#at >= this.#from + this.#text.length) this.#fill()
+    return this.#at - this.#from
   }
 
-  /** At most `length`, so that no character of several bytes is cut. */
-  #endOfCharacters(length: number): number {
-    let end = length
-    while (end > 0 && ((this.#bytes[this.#at + end] ?? 0) & 0xc0) === 0x80) end -= 1
+  #moveTo(place: number): void {
+    this.#lookedAtBytes += this.#from + place - this.#at
+    this.#at = this.#from + place
+  }
+
+  #take(to: number): string {
+    const from = this.#at
+    this.#moveTo(to)
+    return this.#bytes.toString('utf8', from, this.#at)
+  }
+
+  /** A place at the end of the text at which no character of several bytes is cut. */
+  #endOfCharacters(): number {
+    let end = this.#text.length
+    while (end > 0 && ((this.#bytes[this.#from + end] ?? 0) & 0xc0) === 0x80) end -= 1
     return end
   }
 }
 
 /**
  * As `JSON.parse` of valid UTF-8, in steps: at once, a text of 20 MB takes 50 to 100 ms. `read` is the parser of a piece,
- * by default `JSON.parse`. Throws SyntaxError, or what `read` throws.
+ * by default `JSON.parse`. Throws SyntaxError, also for a number longer than a step, or what `read` throws.
  */
 export function* readJsonInSteps(
   bytes: Buffer,

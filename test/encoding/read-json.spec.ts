@@ -4,8 +4,11 @@ import { parseWithWideIntegers } from '../../src/encoding/json.ts'
 import { readJsonInSteps } from '../../src/encoding/read-json.ts'
 import { finishSteps } from '../../src/encoding/steps.ts'
 
+/** A number may be as long as a step. */
+const stepBytes = 64
+
 const read = (text: string, pieceBytes: number): unknown =>
-  finishSteps(readJsonInSteps(Buffer.from(text), { pieceBytes, stepBytes: pieceBytes }))
+  finishSteps(readJsonInSteps(Buffer.from(text), { pieceBytes, stepBytes }))
 
 /** Undefined where it is not JSON. */
 const orUndefined = (parse: () => unknown): unknown => {
@@ -42,7 +45,25 @@ const edits = fc.array(
   fc.tuple(
     fc.nat(),
     fc.nat({ max: 2 }),
-    fc.constantFrom('', ',', ']', '}', '[', '{', '"', ':', '\\', ' ', ' '.repeat(70), '1', 'u'),
+    fc.constantFrom(
+      '',
+      ',',
+      ']',
+      '}',
+      '[',
+      '{',
+      '"',
+      ':',
+      '\\',
+      ' ',
+      ' '.repeat(70),
+      '1',
+      'u',
+      '\0',
+      '\x01',
+      '\v',
+      '\u00a0',
+    ),
   ),
   { minLength: 1, maxLength: 3 },
 )
@@ -95,6 +116,10 @@ t.test('one comma too many, brackets that do not match, and what follows', async
     `[${long}1`,
     `{${long}}`,
     `"${long}`,
+    `[${long}1]\0\0`,
+    `["${'a'.repeat(90)}"\x01,1]`,
+    `["${'a'.repeat(90)}",\v${long}1]`,
+    `{"${'a'.repeat(90)}"\u00a0:1}`,
   ])
     t.throws(() => read(text, 10), SyntaxError, text.slice(0, 12))
 })
@@ -113,11 +138,56 @@ t.test('each piece is a step, whose length is bounded', async (t) => {
   t.ok(Math.max(...lengths) <= 502)
 })
 
-t.test('deep nesting takes steps too, though little is read in each', async (t) => {
-  const depth = 100
-  const text = `${'[1,'.repeat(depth)}"${'x'.repeat(2_000)}"${']'.repeat(depth)}`
-  const steps = readJsonInSteps(Buffer.from(text), { pieceBytes: 500, stepBytes: 1_000 })
-  let count = 0
-  for (let step = steps.next(); step.done !== true; step = steps.next()) count += 1
-  t.ok(count > depth / 4, `${count} steps`)
+const nested = (times: number, depth: number, open: string, scalar: string, close: string): string =>
+  `[${Array.from({ length: times }, () => open.repeat(depth) + scalar + close.repeat(depth)).join(',')}]`
+
+const characters = (count: number): string => `"${'x'.repeat(count)}"`
+
+const hostile = {
+  'long texts in deep lists': nested(60, 120, '[', characters(1_030), ']'),
+  'long texts behind an item in deep lists': nested(60, 120, '[1,', characters(1_030), ']'),
+  'long texts before an item in deep lists': nested(60, 120, '[', characters(1_030), ',1]'),
+  'long texts in deep objects': nested(60, 60, '{"a":', characters(1_030), '}'),
+  'long texts in lists and objects': nested(60, 60, '[1,{"a":', characters(1_030), ',"b":2}]'),
+  'long names in deep objects': nested(20, 60, `{${characters(1_030)}:[`, '1', ']}'),
+  'long numbers in deep lists': nested(60, 120, '[', '1'.repeat(1_030), ']'),
+  'long numbers': `{"a":[${Array.from({ length: 60 }, () => '1'.repeat(1_900)).join(',')}]}`,
+  'white space in deep lists': nested(60, 120, '[', ' '.repeat(1_030), ']'),
+  'white space around deep lists': nested(1, 120, ' '.repeat(900).concat('['), '1', ']'.concat(' '.repeat(900))),
+  'white space only': `[${' '.repeat(100_000)}1${' '.repeat(100_000)}]`,
+  'many small members': JSON.stringify(
+    Object.fromEntries(Array.from({ length: 9_000 }, (_, at) => [`k${at}`, [at, {}]])),
+  ),
+  'many small lists': nested(900, 120, '[', '1', ']'),
+  'many small items': `[${'1,'.repeat(90_000)}1]`,
+  escapes: `[${'"\\\\\\"",'.repeat(9_000)}"${'\\\\'.repeat(30_000)}"]`,
+}
+
+for (const [name, text] of Object.entries(hostile))
+  t.test(`work is linear in the length, and its steps are bounded: ${name}`, async (t) => {
+    const [pieceBytes, stepBytes] = [1_000, 2_000]
+    let [readBytes, readInStep, longestStep, count] = [0, 0, 0, 1]
+    const note = (piece: string): unknown => {
+      readBytes += piece.length
+      readInStep += piece.length
+      return JSON.parse(piece)
+    }
+    const steps = readJsonInSteps(Buffer.from(text), { read: note, pieceBytes, stepBytes })
+    let step = steps.next()
+    for (; step.done !== true; step = steps.next()) {
+      count += 1
+      longestStep = Math.max(longestStep, readInStep)
+      readInStep = 0
+    }
+    t.equal(JSON.stringify(step.value), JSON.stringify(JSON.parse(text)))
+    // A step ends once it has looked at its bytes, so that their number counts the work.
+    const worth = (count * stepBytes) / text.length
+    t.ok(worth > 0.5 && worth < 3.5, `${count} steps, ${worth.toFixed(2)} times the length`)
+    t.ok(longestStep <= stepBytes + 3 * pieceBytes, `${longestStep} bytes in a step`)
+    t.ok(readBytes <= 2 * text.length, `${readBytes} of ${text.length} bytes read`)
+  })
+
+t.test('a number longer than a step is refused', async (t) => {
+  t.throws(() => read(`{"a":${'1'.repeat(stepBytes + 1)}}`, 10), SyntaxError)
+  t.same(read(`{"a":${'1'.repeat(stepBytes)}}`, 10), { a: Number('1'.repeat(stepBytes)) })
 })
