@@ -54,11 +54,14 @@ export const parseWithWideIntegers = (text: string): unknown => JSON.parse(text,
 /** Matches every text with such an integer, and a few others. */
 const longNumber = /[:,[\s]-?\d{16}/
 
+/** For this text and each part of it: a part has not all that a long number is found by. */
+export const exactParserOf = (text: string): ((text: string) => unknown) =>
+  longNumber.test(text) ? parseWithWideIntegers : JSON.parse
+
 /** As `parseJson`, for a text that is written again: its integers stay the same. */
 export const parseExactJson = (text: string): unknown => {
-  if (!longNumber.test(text)) return parseJson(text)
   try {
-    return parseWithWideIntegers(text)
+    return exactParserOf(text)(text)
   } catch {
     return undefined
   }

@@ -1,4 +1,12 @@
-import { asArray, asObject, asText, isObject, type JsonObject, parseExactJson } from '../../../encoding/json.ts'
+import {
+  asArray,
+  asObject,
+  asText,
+  exactParserOf,
+  isObject,
+  type JsonObject,
+  parseExactJson,
+} from '../../../encoding/json.ts'
 import { readJsonInSteps } from '../../../encoding/read-json.ts'
 import { type ErrorCode, type ErrorDetails, GatewayError } from '../../../errors/gateway-error.ts'
 import { errorStatusOf, isErrorCode } from '../../../http/error-table.ts'
@@ -13,8 +21,8 @@ const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer => Buf
 
 const decodeJson = (payload: Uint8Array): unknown => parseExactJson(asBuffer(payload).toString())
 
-function* bodySteps(payload: Uint8Array): Generator<void, JsonObject> {
-  return asObject(asObject(yield* readJsonInSteps(asBuffer(payload), { read: parseExactJson }))['body'])
+function* bodySteps(payload: Uint8Array, read: (text: string) => unknown): Generator<void, JsonObject> {
+  return asObject(asObject(yield* readJsonInSteps(asBuffer(payload), { read }))['body'])
 }
 
 /** Sends the time left until the deadline instead of its instant, since machines' clocks differ. */
@@ -29,9 +37,11 @@ const isCall = (value: unknown): value is RoutedRequest =>
   Array.isArray(value['candidates'])
 
 export const decodeCall = (payload: Uint8Array, nowMs: number): RoutedRequest => {
-  const call = decodeJson(payload)
+  const text = asBuffer(payload).toString()
+  const call = parseExactJson(text)
   if (!isCall(call)) throw new Error('what came is no routed call')
-  const body = new Collectable(() => bodySteps(payload), payload.length, call.body)
+  const read = exactParserOf(text)
+  const body = new Collectable(() => bodySteps(payload, read), payload.length, call.body)
   return {
     ...call,
     get body() {
