@@ -136,9 +136,13 @@ const showOperation = ({ session, signal }, root) =>
     ],
   )
 
-/** A tag that is not configured any more is refused for the months that have none of it. @param {unknown} fault */
-const asMonthWithoutTag = (fault) => {
-  if (fault instanceof ApiError && fault.param === 'group_by') return fault
+/**
+ * A tag that is not configured any more is refused for the months that have none of it.
+ *
+ * @param {string} groups
+ */
+const asMonthWithoutTag = (groups) => (/** @type {unknown} */ fault) => {
+  if (groups.includes('tag:') && fault instanceof ApiError && fault.param === 'group_by') return fault
   throw fault
 }
 
@@ -162,7 +166,7 @@ export const home = {
     const read = async (months, groups, here) => {
       /** @param {string} month @returns {Promise<Report | ApiError>} */
       const readMonth = (month) =>
-        session.get('/admin/v1/reports', { month, group_by: groups }, here).catch(asMonthWithoutTag)
+        session.get('/admin/v1/reports', { month, group_by: groups }, here).catch(asMonthWithoutTag(groups))
       const reports = await Promise.all(lastMonths(months).map(readMonth))
       const found = reports.flatMap((report) => (report instanceof ApiError ? [] : [report]))
       if (found.length === 0) throw reports[0]

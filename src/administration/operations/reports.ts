@@ -1,5 +1,5 @@
 import { parseMonth, utcDayAt } from '../../domain/instant.ts'
-import { invalidValue } from '../../errors/gateway-error.ts'
+import { GatewayError, invalidValue } from '../../errors/gateway-error.ts'
 import type { Parameter } from '../../http/query.ts'
 import { parseReportGroup, type ReportGroup, reportGroups, sumRows } from '../../projections/statements/report.ts'
 import { reportRecord } from '../../projections/statements/report-record.ts'
@@ -39,7 +39,11 @@ export const reportOperations: readonly AdminOperation[] = [
       requireKnownTags(value.rows, { groupBy }, tagNames)
       const { reportRowsMax } = administrationLimits
       if (value.rows.length > reportRowsMax)
-        throw invalidValue('group_by', `gives ${value.rows.length} rows, more than ${reportRowsMax}: use fewer groups`)
+        // Without a parameter: refusals of `group_by` are of what it names.
+        throw new GatewayError(
+          'invalid_value',
+          `${month} has ${value.rows.length} rows by these groups, more than ${reportRowsMax}: use fewer groups.`,
+        )
       const body = {
         object: 'report',
         month,
