@@ -68,8 +68,8 @@ export const limitsUse = ({ session, scope, signal, hrefTo }) => {
   const root = h('div')
   const read = async () => {
     const [inForce, keys] = await Promise.all([
-      readAll((cursor) => session.ledger(scope, '/limits', { cursor }, signal)),
-      readAll((cursor) => session.ledger(scope, '/keys', { cursor }, signal)),
+      readAll((cursor) => session.ledger(scope, '/limits', { cursor, limit: 1000 }, signal)),
+      readAll((cursor) => session.ledger(scope, '/keys', { cursor, limit: 1000 }, signal)),
     ])
     return { inForce: /** @type {StandingLimits[]} */ (inForce), keys: /** @type {Key[]} */ (keys) }
   }

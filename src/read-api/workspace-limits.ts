@@ -74,19 +74,13 @@ export const findEffectiveLimits = (
   }
 }
 
-/** Of the workspace, then of each of its working keys, its tags and end users that has limits. */
-export const listEffectiveLimits = (
-  context: Pick<LimitsView, 'tail'>,
-  workspaceId: string,
-  requestsPerMinute: Configured,
-): readonly EffectiveLimits[] => {
-  const effectiveOf = (holder: LimitsHolder): EffectiveLimits =>
-    findEffectiveLimits(context, workspaceId, holder, requestsPerMinute)
-  const keyIds = [...context.tail.ledger.accounts.keys.values()]
-    .filter((key) => key.workspaceId === workspaceId && !key.revoked)
-    .map(({ keyId }) => keyId)
-  const others = [...keyIds, ...listLimitedLabels(context, workspaceId).toSorted()].map(effectiveOf)
-  return [effectiveOf(null), ...others.filter(({ limits }) => isSome(limits))]
+/** The workspace, then its working keys, its tags and end users that have limits. */
+export const listLimitsHolders = (context: Pick<LimitsView, 'tail'>, workspaceId: string): readonly LimitsHolder[] => {
+  const { accounts } = context.tail.ledger
+  const holders: LimitsHolder[] = [null]
+  for (const { workspaceId: of, keyId, revoked } of accounts.keys.values())
+    if (of === workspaceId && !revoked && isSome(findSetLimits(accounts, workspaceId, keyId))) holders.push(keyId)
+  return [...holders, ...listLimitedLabels(context, workspaceId).toSorted()]
 }
 
 type PaceRequest = Pick<SetLimitsRequest, 'requests_per_minute' | 'tokens_per_minute' | 'concurrent_requests'>
@@ -196,17 +190,18 @@ const page = pageOf('limits')
 
 export const limitsParameters = page.known
 
-/** Of those that an answer lists, the workspace's own first. */
+/** Of the holders that an answer lists, the workspace first. */
 export const pageOfLimits = (
-  parts: LimitsView,
+  parts: LimitsView & LimitsDefaults,
   workspaceId: string,
-  found: readonly EffectiveLimits[],
+  holders: readonly LimitsHolder[],
   wanted: Parameters<typeof page.show>[3],
 ) =>
   page.show(
-    found,
-    ({ holder }) => holder ?? '',
-    (each) => renderEffective(parts, workspaceId, each),
+    holders,
+    (holder) => holder ?? '',
+    (holder) =>
+      renderEffective(parts, workspaceId, findEffectiveLimits(parts, workspaceId, holder, parts.requestsPerMinute())),
     wanted,
   )
 
@@ -216,6 +211,6 @@ export const showLimits =
   (ctx) => {
     const wanted = readQuery(ctx, limitsParameters)
     const workspaceId = readableWorkspace(ctx)
-    const found = listEffectiveLimits(parts, workspaceId, parts.requestsPerMinute())
-    ctx.body = pageOfLimits(parts, workspaceId, found, wanted) satisfies LedgerLimitsResponse
+    const holders = listLimitsHolders(parts, workspaceId)
+    ctx.body = pageOfLimits(parts, workspaceId, holders, wanted) satisfies LedgerLimitsResponse
   }

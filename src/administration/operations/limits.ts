@@ -9,7 +9,7 @@ import {
   type LimitsHolder,
   limitsOfRequest,
   limitsParameters,
-  listEffectiveLimits,
+  listLimitsHolders,
   pageOfLimits,
   renderEffective,
   renderLimits,
@@ -99,16 +99,14 @@ const summarizeRecord = ({ limits, in_force = limits, sources = {}, ...spent }: 
 type Path = Parameters<typeof readLimitsHolder>[1]
 type HolderQuery = Parameters<typeof readLimitsHolder>[2]
 
-/** Of the tag or end user that is named, or of all that have limits. Throws `not_found`. */
+/** The tag or end user that is named, or all that have limits. Throws `not_found`. */
 const findListed = async (
   context: OperationContext,
   path: Path,
   query: HolderQuery,
-): Promise<readonly EffectiveLimits[]> => {
+): Promise<readonly LimitsHolder[]> => {
   const holder = await readLimitsHolder(context, { ...path, key: '' }, query)
-  return holder === null
-    ? listEffectiveLimits(context, path.id, context.requestsPerMinute())
-    : [findEffectiveLimits(context, path.id, holder, context.requestsPerMinute())]
+  return holder === null ? listLimitsHolders(context, path.id) : [holder]
 }
 
 const holderQuery = (path: CommandPath): HolderQuery => readQuery(path, holderParameters)
@@ -116,7 +114,10 @@ const holderQuery = (path: CommandPath): HolderQuery => readQuery(path, holderPa
 /** Whole as JSON; in words for a table. */
 const limitsRecords = async (context: OperationContext, path: CommandPath, { json }: { readonly json: boolean }) => {
   const found = await findListed(context, path, holderQuery(path))
-  const records = found.map((effective) => toRecord(context, path.id, effective))
+  const requestsPerMinute = context.requestsPerMinute()
+  const records = found.map((holder) =>
+    toRecord(context, path.id, findEffectiveLimits(context, path.id, holder, requestsPerMinute)),
+  )
   return json ? records.map((record) => ({ ...record })) : records.map(summarizeRecord)
 }
 
