@@ -1,6 +1,7 @@
 import { findOrCreateWallet } from '../../domain/ledger/ledger.ts'
 import { measureRules } from '../../domain/wallet/alerts.ts'
 import { walletLimits } from '../../domain/wallet/limits.ts'
+import type { Wallet } from '../../domain/wallet/wallet.ts'
 import { GatewayError, invalidValue } from '../../errors/gateway-error.ts'
 import type { AlertRuleSet } from '../../events/types.ts'
 import { pageOf } from '../../http/page.ts'
@@ -87,30 +88,52 @@ const notConfigured = ({ alertDestinations }: OperationContext, destinations: re
     .filter((name) => !alertDestinations().has(name))
     .map((name) => `${name} is not among the destinations of the configuration, as yet.`)
 
+interface DestinationUse {
+  readonly rules: number
+  /** When the alerts were raised that it has not accepted. */
+  readonly undelivered: readonly string[]
+}
+
+const noUse: DestinationUse = { rules: 0, undelivered: [] }
+
+/** By name. */
+const usesOfDestinations = (wallets: Iterable<Pick<Wallet, 'alertRules'>>): ReadonlyMap<string, DestinationUse> => {
+  const uses = new Map<string, { rules: number; readonly undelivered: string[] }>()
+  const useOf = (name: string) => {
+    const use = uses.get(name) ?? { rules: 0, undelivered: [] }
+    uses.set(name, use)
+    return use
+  }
+  for (const { alertRules } of wallets)
+    for (const { destinations, alerts } of alertRules.values()) {
+      for (const name of new Set(destinations)) useOf(name).rules += 1
+      for (const { destinations: sentTo, deliveredTo, raisedAt } of alerts)
+        for (const name of new Set(sentTo)) if (!deliveredTo.includes(name)) useOf(name).undelivered.push(raisedAt)
+    }
+  return uses
+}
+
 /** Those of the configuration, and those that rules name. */
 const listDestinations = ({
   tail,
   clock,
   alertDestinations,
 }: OperationContext): readonly AlertDestinationResponse[] => {
-  const rules = [...tail.ledger.wallets.values()].flatMap(({ alertRules }) => [...alertRules.values()])
+  const uses = usesOfDestinations(tail.ledger.wallets.values())
   const configured = alertDestinations()
-  const names = new Set([...configured.keys(), ...rules.flatMap(({ destinations }) => destinations)])
-  return [...names].map((name) => {
-    const undelivered = rules
-      .flatMap(({ alerts }) => alerts)
-      .filter(({ destinations, deliveredTo }) => destinations.includes(name) && !deliveredTo.includes(name))
-    const { waiting = [], over = [] } = Object.groupBy(undelivered, ({ raisedAt }) =>
-      clock() - Date.parse(raisedAt) > walletLimits.alertTriesMs ? 'over' : 'waiting',
-    )
+  const named = [...uses].filter(([, { rules }]) => rules > 0).map(([name]) => name)
+  const triedSinceMs = clock() - walletLimits.alertTriesMs
+  return [...new Set([...configured.keys(), ...named])].map((name) => {
+    const { rules, undelivered } = uses.get(name) ?? noUse
+    const waiting = undelivered.filter((raisedAt) => Date.parse(raisedAt) >= triedSinceMs)
     return {
       object: 'alert_destination',
       name,
       type: configured.get(name)?.type ?? null,
-      rules: rules.filter(({ destinations }) => destinations.includes(name)).length,
+      rules,
       waiting: waiting.length,
-      waiting_since: waiting.map(({ raisedAt }) => raisedAt).toSorted()[0] ?? null,
-      given_up: over.length,
+      waiting_since: waiting.toSorted()[0] ?? null,
+      given_up: undelivered.length - waiting.length,
     }
   })
 }
