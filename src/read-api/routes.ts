@@ -39,6 +39,8 @@ export interface LedgerRoute {
   readonly refusals?: readonly ErrorCode[]
   /** Whether an administrator may read it for all workspaces at once. */
   readonly ofAll?: true
+  /** Of what the edge has in memory, which no position of the tables is shown for or waited for. */
+  readonly isFromMemory?: true
   readonly serve: (parts: LedgerParts) => HttpMiddleware
 }
 
@@ -147,6 +149,7 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
       'The limits of the workspace, and those of its working keys, tags and end users with what is spent of them',
     answer: 'ledger-limits',
     query: limits.limitsParameters,
+    isFromMemory: true,
     serve: limits.showLimits,
   },
   {

@@ -54,7 +54,8 @@ const upstream: readonly ErrorCode[] = [
   'upstream_stream_interrupted',
   'fallback_exhausted',
 ]
-const tabled: readonly ErrorCode[] = [...keyed, 'invalid_value', 'unsupported_parameter', 'read_models_unavailable']
+const queried: readonly ErrorCode[] = [...keyed, 'invalid_value', 'unsupported_parameter']
+const tabled: readonly ErrorCode[] = [...queried, 'read_models_unavailable']
 
 const shown = (name: string): ResponseDescription => ({ schema: { $ref: `responses/${name}.json` } })
 
@@ -397,9 +398,9 @@ const reading =
     path: prefix + route.path,
     summary: route.summary,
     query: route.query ?? {},
-    ...reflecting,
+    ...(route.isFromMemory ? {} : reflecting),
     answers: { 200: describeRoute(route) },
-    refusals: [...new Set([...tabled, ...more, ...(route.refusals ?? [])])],
+    refusals: [...new Set([...(route.isFromMemory ? queried : tabled), ...more, ...(route.refusals ?? [])])],
   })
 
 const ledger: readonly Operation[] = [

@@ -236,12 +236,13 @@ const serveLedger = (
   const reflected = reflectPosition(parts)
   const named = readNamed(parts.tail.ledger.accounts)
   const { requestsPerMinute } = parts.administration
-  for (const { path, permission, ofAll, serve } of ledgerRoutes) {
+  for (const { path, permission, ofAll, isFromMemory, serve } of ledgerRoutes) {
     const administered = authenticateAdmin(parts, permission)
-    const served = serve({ ...parts, bounds, requestsPerMinute })
-    router.get(ledgerPrefixes.own + path, authenticated, reflected, served)
-    router.get(ledgerPrefixes.named + path, administered, named, reflected, served)
-    if (ofAll) router.get(ledgerPrefixes.all + path, administered, readAll, reflected, served)
+    const handler = serve({ ...parts, bounds, requestsPerMinute })
+    const served = isFromMemory ? [handler] : [reflected, handler]
+    router.get(ledgerPrefixes.own + path, authenticated, ...served)
+    router.get(ledgerPrefixes.named + path, administered, named, ...served)
+    if (ofAll) router.get(ledgerPrefixes.all + path, administered, readAll, ...served)
   }
 }
 

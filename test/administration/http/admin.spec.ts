@@ -343,6 +343,17 @@ t.test('a report of a month, by groups', async (t) => {
     t.match(await ask('GET', `reports?${query}`), refused(400, 'invalid_value', param), query)
 })
 
+t.test('a report of too many rows is refused, and not for what it is grouped by', async (t) => {
+  const figures = { requests: 1, chargesPicos: 0n, correctionsPicos: 0n, feesPicos: 0n }
+  const rows = Array.from({ length: 10_001 }, (_, index) => ({ group: [`team-${index}`], ...figures }))
+  const readReport = async () => ({ sequence: 9, value: { rows, workspaces: 1 } })
+  const { ask } = await start(t, { readModels: { readReport }, tagNames: ['team'] })
+  t.match(await ask('GET', 'reports?month=2026-10&group_by=tag:team'), {
+    status: 400,
+    body: { error: { code: 'invalid_value', param: null, message: /10001 rows.*more than 10000: use fewer groups/ } },
+  })
+})
+
 t.test('a credit limit that is taken away is obeyed by the next hold', async (t) => {
   const { edge, ask } = await start(t, { creditUsd: '0.000001' })
   t.match(await ask('PATCH', `workspaces/${workspaceId}`, { credit_limit: '1' }), { status: 200 })
@@ -1006,6 +1017,10 @@ t.test('a key reads the limits of its own workspace with their use, as an admini
   const { body: ofOther } = await read(String(other['secret']))
   t.match(ofOther, { data: [{ key: null }, { key: other['id'], limits: { spend: { total: '7' } } }] })
   for (const { workspace } of ofOther['data'] as { workspace: string }[]) t.equal(workspace, 'globex')
+  const headers = { authorization: `Bearer ${secret}`, 'x-gateway-ledger-sequence': 'of the tables' }
+  const unread = await fetch(`${edge.url}/v1/ledger/limits`, { headers })
+  t.equal(unread.status, 200, 'no position of the tables is waited for')
+  t.same(await unread.json(), own.body)
   const first = await read(secret, '?limit=1')
   const rest = await read(secret, `?limit=2&cursor=${first.body['next_cursor']}`)
   t.match(rest.body, { data: [{ key: 'key-1' }, { tag: 'team=search' }], next_cursor: null })

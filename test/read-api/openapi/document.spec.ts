@@ -75,5 +75,12 @@ t.test('reads of the ledger take the position of an earlier answer, and show the
     t.ok(Object.hasOwn(responses['200'].headers, name), path)
     t.match(responses['400'].description, /invalid_value/, path)
   }
-  t.notOk(Object.hasOwn(paths['/v1/models'].get.responses['200'].headers, name))
+  for (const path of ['/v1/models', '/v1/ledger/limits']) {
+    const { parameters = [], responses } = paths[path].get
+    t.notOk(Object.hasOwn(responses['200'].headers, name), path)
+    t.notOk(
+      parameters.some((each: { readonly name: string }) => each.name === name),
+      path,
+    )
+  }
 })
