@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import cluster from 'node:cluster'
 import type { ServedRole } from '../roles/role.ts'
 import { cliLimits } from './command-limits.ts'
+import { newGenerationMegabytes, processFlags } from './process-flags.ts'
 import { noRestarts, noteEnd, restartDelayMs } from './restart-delay.ts'
 import type { Runtime } from './runtime.ts'
 import { type ProcessExit, SupervisedProcess } from './supervised-process.ts'
@@ -27,16 +28,6 @@ interface Place {
 }
 
 const programFile = process.argv[1] as string
-
-/** Of V8 in all workers together: each has its share of what is in flight. */
-const newGenerationMegabytes = 64
-const newGenerationMegabytesMin = 16
-
-/** After the flags of this process; V8 follows the last. */
-const newGenerationFlags = (megabytes: number): readonly string[] => [
-  `--max-semi-space-size=${2 ** Math.floor(Math.log2(Math.max(newGenerationMegabytesMin, megabytes)))}`,
-  '--semi-space-growth-factor=64',
-]
 
 /**
  * Keeps workers, which share the listening socket, and one background process running. Each worker accepts by itself:
@@ -94,13 +85,13 @@ export class Supervisor {
   }
 
   #forkWorker(name: string): SupervisedProcess {
-    const execArgv = [...process.execArgv, ...newGenerationFlags(newGenerationMegabytes / this.#parts.workers)]
+    const execArgv = processFlags(process.execArgv, newGenerationMegabytes / this.#parts.workers)
     cluster.setupPrimary({ exec: programFile, execArgv, args: [...this.#parts.argumentsFor('worker')] })
     return new SupervisedProcess(name, cluster.fork().process)
   }
 
   #forkBackground(): SupervisedProcess {
-    const execArgv = [...process.execArgv, ...newGenerationFlags(0)]
+    const execArgv = processFlags(process.execArgv, 0)
     const args = [...this.#parts.argumentsFor('background')]
     return new SupervisedProcess(backgroundName, fork(programFile, args, { execArgv }))
   }
