@@ -272,10 +272,16 @@ t.test('a row that the server refuses ends a rebuild, of which nothing remains',
     lastSequence: () => log.lastSequence(),
     follow: (fromSequence, onFrame) => log.follow(fromSequence, (each) => onFrame(wrong[each.sequence - 1]!)),
   }
-  await t.rejects(rebuildReadModels({ log: misread, place: projected.place, swap: true }), {
-    name: 'RefusedRows',
-    message: /^the rows of frames 1 to 22 are refused: .*out of range/,
-  })
+  const fault = await rebuildReadModels({ log: misread, place: projected.place, swap: true }).catch(
+    (refused: Error) => refused,
+  )
+  t.match(fault, { name: 'RefusedRows', message: /out of range/ })
+  const [, first, last] =
+    /^the rows of frames (\d+) to (\d+) are refused/.exec('message' in fault ? fault.message : '') ?? []
+  t.ok(
+    Number(first) <= frame.sequence && frame.sequence <= Number(last),
+    `${frame.sequence} is among ${first} to ${last}`,
+  )
   t.same(await projected.texts(), before)
   t.match(await rebuildReadModels({ log, place: projected.place, swap: false }), { equal: true })
   t.same(await schemasOf(projected), ['ledger'])

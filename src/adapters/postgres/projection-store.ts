@@ -19,7 +19,7 @@ const isRowError = (fault: unknown): fault is pg.DatabaseError =>
   fault instanceof pg.DatabaseError && refusalClasses.includes(fault.code?.slice(0, 2) ?? '')
 
 export const withRowErrors = async <T>(
-  { fromSequence, toSequence }: Pick<ProjectionBatch, 'fromSequence' | 'toSequence'>,
+  { fromSequence, toSequence }: ProjectionBatch,
   writing: Promise<T>,
 ): Promise<T> => {
   try {
@@ -113,7 +113,7 @@ export const writeBatch = (pool: pg.Pool, batch: ProjectionBatch): Promise<boole
   )
 
 /** A crash of the server may lose the last commits, rows and checkpoint together: the projector resumes there. */
-const beginWithoutWaitingForDisk = 'begin; set local synchronous_commit = off'
+export const beginWithoutWaitingForDisk = 'begin; set local synchronous_commit = off'
 
 /** False, with nothing written, where the checkpoint is at another sequence, or a newer program made a table. */
 export const applyBatch = async (client: pg.ClientBase, batch: ProjectionBatch): Promise<boolean> => {

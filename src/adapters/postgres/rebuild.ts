@@ -1,12 +1,12 @@
 import type pg from 'pg'
 import { readModels } from '../../projections/read-models.ts'
 import type { ReadModel } from '../../projections/schema/read-model.ts'
-import { RebuildRunning } from '../../roles/projector/ports.ts'
+import { type ProjectionStore, RebuildRunning } from '../../roles/projector/ports.ts'
 import { BulkStore } from './bulk-store.ts'
 import { compareTable, listTables, type TableComparison } from './compare.ts'
 import { onConnection, openPool, type PoolOptions, rebuildSchema, type SchemaLocation } from './connection.ts'
 import { migrate, migrationsTable } from './migrate.ts'
-import { writeVersions } from './projection-store.ts'
+import { writeBatch, writeVersions } from './projection-store.ts'
 
 const unprojectedTables = [migrationsTable, 'read_models']
 
@@ -36,11 +36,8 @@ export class Rebuild {
   readonly #livePool: pg.Pool
   readonly #freshPool: pg.Pool
   readonly #options: Required<RebuildOptions>
-  /** Of the fresh tables. */
-  readonly store: BulkStore
   #tables: readonly string[] = []
-  /** Statements that recreate them. */
-  #dropped: readonly string[] = []
+  #indexes: readonly string[] = []
 
   private constructor(live: SchemaLocation, { models = readModels, isResumable = false }: RebuildOptions) {
     this.#options = { models, isResumable }
@@ -49,7 +46,6 @@ export class Rebuild {
     this.#retired = `${live.schema}_retired`
     this.#livePool = openPool(live, patientPool)
     this.#freshPool = openPool(this.#fresh, patientPool)
-    this.store = new BulkStore(this.#freshPool)
   }
 
   /** Afterwards drops the fresh tables, or the retired ones after a swap. */
@@ -74,6 +70,12 @@ export class Rebuild {
     }
   }
 
+  get store(): Pick<ProjectionStore, 'apply'> {
+    return this.#options.isResumable
+      ? { apply: (batch) => writeBatch(this.#freshPool, batch) }
+      : new BulkStore(this.#freshPool)
+  }
+
   async liveSequence(): Promise<number> {
     return readSequence(this.#livePool)
   }
@@ -84,8 +86,7 @@ export class Rebuild {
 
   /** Call it when most rows are loaded: it makes keys, indexes and the planner's statistics. */
   async finishLoading(): Promise<void> {
-    await this.store.finishLoading()
-    await Promise.all(this.#dropped.map((statement) => this.#freshPool.query(statement)))
+    await Promise.all(this.#indexes.map((index) => this.#freshPool.query(index)))
     await Promise.all(this.#tables.map((table) => this.#freshPool.query(`analyze ${table}`)))
   }
 
@@ -144,10 +145,7 @@ export class Rebuild {
     this.#tables = tables.map(({ name }) => name)
     // Their versions mark tables whose filling can be resumed.
     if (isResumable) await writeVersions(this.#freshPool, models)
-    else {
-      this.#dropped = [...(await dropKeys(this.#freshPool)), ...(await dropIndexes(this.#freshPool))]
-      await this.store.beginLoading(models)
-    }
+    else this.#indexes = [...(await dropKeys(this.#freshPool)), ...(await dropIndexes(this.#freshPool))]
   }
 
   /** Not in the transaction that renames: it waits for readers of the retired tables. */
@@ -156,7 +154,6 @@ export class Rebuild {
   }
 
   async #close(): Promise<void> {
-    this.store.abandon()
     await Promise.all([this.#livePool.end(), this.#freshPool.end()])
   }
 }
