@@ -70,8 +70,12 @@ t.test('one workspace on all connections leaves the other its share', async (t) 
   t.pass('alone it has all but the place for the next one')
 
   let attacked = await askMany()
-  for (let tries = 1; tries < triesMax && !isAsFast(calm, attacked); tries += 1) attacked = await askMany()
-  const refused = attacked.filter(({ status }) => status !== 200).length
+  const ofAllTries = [...attacked]
+  for (let tries = 1; tries < triesMax && !isAsFast(calm, attacked); tries += 1) {
+    attacked = await askMany()
+    ofAllTries.push(...attacked)
+  }
+  const refused = ofAllTries.filter(({ status }) => status !== 200).length
   const took = [calm, attacked].map((seen) => seen.map(({ tookMs }) => tookMs))
   const [calmMostMs = 0, attackedMostMs = 0] = took.map((times) => quantileOf(times, 0.99))
   t.comment(`median ${Math.round(medianMs(calm))} ms calm, ${Math.round(medianMs(attacked))} ms attacked`)
