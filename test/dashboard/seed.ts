@@ -32,7 +32,7 @@ export const sayAgo = (
 ): Promise<void> => sayAt({ config, bounds: { queueLeaseMs } }, () => Date.now() - daysAgo * dayMs, facts, walletOf)
 
 /** The same for several days, the earliest first, over one connection. */
-export const sayOverDays = async (
+export const appendOverDays = async (
   { config }: Pick<TestGateway, 'config'>,
   said: readonly (readonly [daysAgo: number, facts: readonly Fact[]])[],
 ): Promise<void> => {

@@ -8,7 +8,7 @@ import { credited } from '../roles/projector/facts.ts'
 import { until } from '../support/clients.ts'
 import { runtime, startTestGateway, type TestGateway, type TestOptions } from '../support/gateway.ts'
 import { videoOptions } from '../support/video.ts'
-import { failedFacts, refusedFacts, requestFacts, type SeededRequest, sayAgo, sayOverDays } from './seed.ts'
+import { appendOverDays, failedFacts, refusedFacts, requestFacts, type SeededRequest, sayAgo } from './seed.ts'
 
 export const adminToken = 'a-token-of-ana-that-nobody-can-guess'
 export const spitefulName = '<script>document.title="taken"</script>'
@@ -76,7 +76,7 @@ export const openWorld = async (t: Test): Promise<World> => {
     ...failedFacts(account.workspaceId, keyId, 'request-failed'),
     ...refusedFacts(account.workspaceId, [keyId, spiteful.keyId]),
   ]
-  await sayOverDays(opened, [
+  await appendOverDays(opened, [
     ...daysBack.map(
       (daysAgo) => [daysAgo, requestsOf(daysAgo, keyId).flatMap((each) => requestFacts(account, each))] as const,
     ),
