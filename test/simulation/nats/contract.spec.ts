@@ -34,7 +34,13 @@ interface Server {
 }
 
 const leaseMs = 1_500
-const realTriesMax = 3
+const timedTriesMax = 3
+/** Their outcome depends on when a lease ends: a busy machine may be late for one. */
+const timedScenarios: ReadonlySet<string> = new Set([
+  'a work queue',
+  'an item whose lease ends goes to another',
+  'leases of a consumer',
+])
 const options = {
   name: 'CONTRACT',
   role: 'gateway',
@@ -340,10 +346,10 @@ const runSimulated = (scenario: Scenario): Promise<unknown> => {
   )
 }
 
-const real = await NatsServer.create()
-t.teardown(() => real.remove())
+const shared = await NatsServer.create()
+t.teardown(() => shared.remove())
 
-const runReal = async (scenario: Scenario): Promise<unknown> => {
+const runReal = async (real: NatsServer, scenario: Scenario): Promise<unknown> => {
   const proxy = await LossyProxy.create(real.port)
   try {
     const server: Server = {
@@ -363,9 +369,11 @@ const runReal = async (scenario: Scenario): Promise<unknown> => {
 for (const [name, scenario] of Object.entries(scenariosOfAll))
   t.test(`the simulated server does as the real one: ${name}`, async (t) => {
     const simulated = await runSimulated(scenario)
-    let real = await runReal(scenario)
-    // On a busy machine the real one may be late, and a lease ends that did not.
-    for (let tries = 1; tries < realTriesMax && !isDeepStrictEqual(simulated, real); tries += 1)
-      real = await runReal(scenario)
+    let real = await runReal(shared, scenario)
+    const triesMax = timedScenarios.has(name) ? timedTriesMax : 1
+    for (let tries = 1; tries < triesMax && !isDeepStrictEqual(simulated, real); tries += 1) {
+      const fresh = await NatsServer.create()
+      real = await runReal(fresh, scenario).finally(() => fresh.remove())
+    }
     t.same(simulated, real)
   })
