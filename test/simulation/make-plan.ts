@@ -23,16 +23,16 @@ const gatewaysShare = 0.6
 const workersShare = 0.15
 
 /**
- * Every role in each process, workers with what runs behind them, or each role in processes of its own: of those that stand in for
- * each other now and then two.
+ * Every role in each process, workers with what runs behind them, or each role in processes of its own: now and then two
+ * of those that replace each other.
  */
 const drawHosts = (random: Random, isApart: boolean): readonly HostKind[] => {
   const drawn = random()
   if (drawn < gatewaysShare && !isApart) return ['gateway', 'gateway']
   const oneOrTwo = (kind: HostKind): readonly HostKind[] => (random() < 0.7 ? [kind] : [kind, kind])
   if (drawn < gatewaysShare + workersShare && !isApart) return ['worker', 'worker', ...oneOrTwo('background')]
-  const standIns = (['scheduler', 'projector', 'video-poller'] as const).flatMap(oneOrTwo)
-  return ['edge', 'edge', 'proxy', 'proxy', ...standIns]
+  const replaceable = (['scheduler', 'projector', 'video-poller'] as const).flatMap(oneOrTwo)
+  return ['edge', 'edge', 'proxy', 'proxy', ...replaceable]
 }
 
 /** All that happens in a run, but for the delays. */
