@@ -37,7 +37,7 @@ export const adminToken = 'admin-token-of-the-simulation'
 /** Statuses of a gateway that fails, or that cannot be reached. */
 const unexplained: ReadonlySet<number> = new Set([0, 500, 503])
 /** Served, or refused by what was asked of the edge. */
-const admitted: ReadonlySet<number> = new Set([200, 401, 402, 403, 409, 429])
+const admitted: ReadonlySet<number> = new Set([200, 401, 402, 403, 409])
 /** The deadline of a request, and what its last steps take. */
 const swiftAnswerMs = 25_000
 /** An edge that is cut off works on for two seconds. */
@@ -103,13 +103,19 @@ export class Actions {
     const status = response?.status ?? 0
     const leaves = leavesAfter !== null || leavesAfterMs !== undefined
     const isLeft = leaves && status === 0
+    const isAdmitted = admitted.has(status) || (status === 429 && this.#isRefusedByOwnLimit(response))
     // Before the first byte the next candidate is tried.
-    if (this.#parts.isCalm && router && attempts[1] === 'answers' && !admitted.has(status) && !leaves)
+    if (this.#parts.isCalm && router && attempts[1] === 'answers' && !isAdmitted && !leaves)
       this.#parts.violate(`request ${number} ended with ${status}, and its second provider answers`)
     if (this.#parts.isSwift && tookMs > swiftAnswerMs)
       this.#parts.violate(`request ${number} took ${tookMs} ms, and nothing kept it`)
     if (this.#parts.isCalm && unexplained.has(status) && !isLeft)
       this.#parts.violate(`request ${number} ended with ${status}, and there was no fault: ${response?.body}`)
+  }
+
+  /** What a provider is asked is in the log before; what a limit of ours refuses is not. */
+  #isRefusedByOwnLimit(response: SimResponse | null): boolean {
+    return !this.#parts.observer.requests.has(response?.headers.get('x-request-id') ?? '')
   }
 
   #keyOf({ workspace, isLimitedKey, newKey }: Pick<ChatAction, 'workspace' | 'isLimitedKey' | 'newKey'>): IssuedKey {

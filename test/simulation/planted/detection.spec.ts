@@ -26,6 +26,17 @@ t.test('every planted bug is in the table of the documentation', async (t) => {
   }
 })
 
+t.test('bugs in what is recorded, drawn and reserved are detected by what they violate', async (t) => {
+  const violationOf = async (name: string): Promise<string | null> =>
+    (await detectors.detect({ name, seeds: 3, actions: 100 })).violation
+  t.match(
+    await violationOf('an append is acknowledged before it is stored'),
+    /sent to a provider before the log has it/,
+  )
+  t.match(await violationOf('a charge is not drawn from its hold'), /by its events/)
+  t.match(await violationOf('what is reserved counts as free'), /reserve \d+, it has \d+/)
+})
+
 t.test('a plan that was kept for a bug detects it', async (t) => {
   for (const { name, plan } of plantedBugs.filter(({ plan }) => plan !== undefined)) {
     const { seed, violation } = await detectors.detect({ name, seeds: 0, actions: 0 })

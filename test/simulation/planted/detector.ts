@@ -33,27 +33,37 @@ const send = (message: Running | Detection): void => void process.send?.(message
 /** What is left of a run that ended early must not be seen in the next. */
 const turns = 5
 
-const runUntilViolation = async (run: () => Promise<readonly string[]>): Promise<string | null> => {
-  let rejection: string | null = null
-  const onRejection = (fault: unknown): void => {
-    rejection ??= `unhandled rejection: ${String(fault)}`
+interface RunEnd {
+  readonly violation: string | null
+  /** The run threw, or a promise was rejected that nothing awaits. */
+  readonly fault: string | null
+}
+
+const runUntilViolation = async (run: () => Promise<readonly string[]>): Promise<RunEnd> => {
+  let fault: string | null = null
+  const onRejection = (reason: unknown): void => {
+    fault ??= `unhandled rejection: ${String(reason)}`
   }
   process.on('unhandledRejection', onRejection)
-  const violations = await run().catch((fault: unknown) => [`the run ended with ${String(fault)}`])
+  const violations = await run().catch((reason: unknown) => {
+    fault ??= `the run ended with ${String(reason)}`
+    return []
+  })
   for (let turn = 0; turn < turns; turn += 1) await setImmediate()
   process.off('unhandledRejection', onRejection)
-  return violations[0] ?? rejection
+  return { violation: violations[0] ?? null, fault }
 }
 
 const detect = async ({ name, seeds, actions }: Order): Promise<Detection> => {
-  const { plan: kept } = findPlanted(name)
+  const { plan: kept, endsRun = false } = findPlanted(name)
   const { runPlan } = await loadPlantedWorld(name)
   const planOf = async (seed: number): Promise<Plan> =>
     seed === 0 && kept !== undefined ? readPlan(new URL(kept, keptFolder)) : makePlan(seed, actions)
   for (let seed = kept === undefined ? 1 : 0; seed <= seeds; seed += 1) {
     send({ type: 'running', seed })
     const plan = await planOf(seed)
-    const violation = await runUntilViolation(async () => (await runPlan(plan, { endsAtViolation: true })).violations)
+    const end = await runUntilViolation(async () => (await runPlan(plan, { endsAtViolation: true })).violations)
+    const violation = end.violation ?? (endsRun ? end.fault : null)
     if (violation !== null) return { type: 'detection', seed, violation }
   }
   return { type: 'detection', seed: null, violation: null }

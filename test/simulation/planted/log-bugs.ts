@@ -103,10 +103,13 @@ export const logBugs: readonly PlantedBug[] = [
     "if ('conflict' in appended) continue",
     "if ('nothing' in appended) continue",
   ),
-  bug(
-    'a decision is settled before its facts are applied',
-    'log/wallet-command-handler.ts',
-    'await this.#tail.waitForSequence(appended.sequence)',
-    "if ('conflict' in appended) await this.#tail.waitForSequence(appended.sequence)",
-  ),
+  {
+    ...bug(
+      'a decision is settled before its facts are applied',
+      'log/wallet-command-handler.ts',
+      'await this.#tail.waitForSequence(appended.sequence)',
+      "if ('conflict' in appended) await this.#tail.waitForSequence(appended.sequence)",
+    ),
+    endsRun: true,
+  },
 ]

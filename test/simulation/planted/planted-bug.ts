@@ -8,6 +8,8 @@ export interface PlantedBug {
   readonly replace: string
   /** The kept plan that detects it. */
   readonly plan?: string | undefined
+  /** It is detected by a run that throws, or does not end: of all others only a violation counts. */
+  readonly endsRun?: boolean | undefined
 }
 
 export const bug = (name: string, file: string, find: string, replace: string, plan?: string): PlantedBug => ({

@@ -52,6 +52,12 @@ export const productionBugs: readonly PlantedBug[] = [
     'edges-are-cut-off.json',
   ),
   bug(
+    'after a busy provider no other one is tried',
+    'roles/proxy/candidate-chain.ts',
+    'if (this.#unserved.at(-1)?.failure.refusal !== undefined) return null',
+    'if (this.#unserved.at(-1)?.failure.status === 429) return null',
+  ),
+  bug(
     'videos are left out of the usage of their day',
     'projections/usage/project.ts',
     "else if (event.type === 'TaskSettled' && task?.status === 'SUCCESS') addTaskToDay",
