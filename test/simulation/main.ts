@@ -10,9 +10,9 @@ import { readPlan } from './kept-plans.ts'
 import { makePlan } from './make-plan.ts'
 import { formatPlan, type Plan } from './plan.ts'
 import { simulatedPorts } from './ports.ts'
+import { runPlan } from './run-plan.ts'
 import { shrinkPlan } from './shrink.ts'
 import { TraceHash } from './trace.ts'
-import { runPlan } from './world.ts'
 
 interface SeedResult {
   readonly seed: number

@@ -4,8 +4,8 @@ import { keptFolder, readPlan } from './kept-plans.ts'
 import { makePlan } from './make-plan.ts'
 import { simulatedPorts } from './ports.ts'
 import type { Report } from './report.ts'
+import { runPlan } from './run-plan.ts'
 import { TraceHash } from './trace.ts'
-import { runPlan } from './world.ts'
 
 const seeds = 20
 const actions = 100

@@ -1,5 +1,5 @@
 import type { At, Plan } from './plan.ts'
-import { runPlan } from './world.ts'
+import { runPlan } from './run-plan.ts'
 
 /** Runs of a plan until the smallest one that was found. */
 const runsMax = 120

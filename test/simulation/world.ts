@@ -1,13 +1,8 @@
-// Before the program, which takes Node's functions when it is loaded.
-import './deterministic-zlib.ts'
-import './thread-immediates.ts'
-
 import { hash } from 'node:crypto'
 import { createSigner, deriveVerifier, type Verifier } from '../../src/audit/note.ts'
 import { emptyHead } from '../../src/audit/signed-head.ts'
 import { permittedEventTypes } from '../../src/cli/platform.ts'
 import { faultText } from '../../src/errors/gateway-error.ts'
-import { randomOf } from '../support/random.ts'
 import { Actions, adminToken } from './actions.ts'
 import { audit } from './auditor.ts'
 import { simBounds } from './bounds.ts'
@@ -24,8 +19,8 @@ import { type CrashPlace, natsPortOf, Ports } from './ports.ts'
 import { runIn, SimProcess } from './process.ts'
 import { Processes } from './processes.ts'
 import { RateChecks } from './rate-checks.ts'
-import type { Report, RunOptions } from './report.ts'
-import { type Simulator, simulate } from './simulator.ts'
+import type { RunOptions } from './report.ts'
+import type { Simulator } from './simulator.ts'
 import { SimTables } from './tables.ts'
 import { TaskQueue } from './task-queue.ts'
 import type { Note } from './trace.ts'
@@ -42,7 +37,8 @@ const lapseMs = 30_000
 /** Between a limit that lets a request through and its place in the log. */
 const calmWaitMs = 1_000
 
-class World {
+/** What a plan runs in, and what is checked of it. */
+export class World {
   readonly violations: string[] = []
   readonly ports: Ports
   readonly tables: SimTables
@@ -266,36 +262,4 @@ class World {
       this.violate(`frame ${message.sequence} cannot be folded: ${faultText(fault)}`)
     }
   }
-}
-
-/** Runs a plan to its end. The same plan gives the same report. */
-export const runPlan = async (plan: Plan, options: RunOptions = {}): Promise<Report> => {
-  let world: World | undefined
-  const random = randomOf(plan.seed)
-  return simulate(
-    {
-      seed: plan.seed,
-      rule: random() < 0.5 ? 'duplicate_first' : 'sequence_first',
-      duplicateWindowMs: random() < 0.5 ? 3_000 : undefined,
-      faults: {
-        acknowledgement: (subject) => world?.faults.acknowledgement(subject) ?? { isLost: false, delayMs: 0 },
-        reach: (process, subject, place) => world?.reach(process, subject, place) ?? true,
-        losesMessage: (subject) => world?.faults.losesMessage(subject) ?? false,
-        stored: (stream, message) => world?.stored(stream, message),
-        removed: (stream, message) => world?.removed(stream, message.subject),
-      },
-    },
-    async (simulator) => {
-      world = new World(plan, simulator, options)
-      await Promise.race([world.run(), ...(options.endsAtViolation ? [world.violated] : [])])
-      const { violations, ports, statuses, events, observer } = world
-      const { nowMs: simulatedMs, steps } = simulator.time
-      return {
-        ...{ violations, simulatedMs, steps, statuses, events },
-        frames: observer.frames.length,
-        portCalls: ports.calls,
-        crashes: ports.crashes,
-      }
-    },
-  )
 }

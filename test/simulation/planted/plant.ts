@@ -3,7 +3,7 @@ import { registerHooks, stripTypeScriptTypes } from 'node:module'
 import { plantedBugs } from './bugs.ts'
 import type { PlantedBug } from './planted-bug.ts'
 
-type World = typeof import('../world.ts')
+type RunPlan = typeof import('../run-plan.ts')
 
 const root = new URL('../../../', import.meta.url).href
 const parameter = '?planted='
@@ -72,7 +72,7 @@ const hook = (): void => {
 }
 
 /** The world with the program that has the bug; those of others may be in the same process. */
-export const loadPlantedWorld = (name: string): Promise<World> => {
+export const loadPlantedWorld = (name: string): Promise<RunPlan> => {
   hook()
-  return import(`../world.ts${parameter}${plantedBugs.indexOf(findPlanted(name))}`) as Promise<World>
+  return import(`../run-plan.ts${parameter}${plantedBugs.indexOf(findPlanted(name))}`) as Promise<RunPlan>
 }
