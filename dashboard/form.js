@@ -81,8 +81,11 @@ const jsonMember = (name, schema, value, required) => {
   control.addEventListener('input', check)
   const file = h('input', { type: 'file', accept: '.json,application/json', 'aria-label': `${words(name)}: a file` })
   file.addEventListener('change', async () => {
-    control.value = (await file.files?.[0]?.text()) ?? ''
+    const chosen = file.files?.[0]
+    if (chosen === undefined) return
+    control.value = await chosen.text()
     check()
+    file.dispatchEvent(new CustomEvent('file-read', { bubbles: true, detail: { name, file: chosen.name } }))
   })
   const shown = member(
     name,

@@ -1,6 +1,7 @@
 // @ts-check
 import { h, replace } from './dom.js'
 import { hrefFrom, placeIn, refusedView, viewsOf } from './navigation.js'
+import { acknowledge } from './parts.js'
 import { resumeSession, signIn } from './session.js'
 import { showSignInForm, takeRefusal } from './sign-in.js'
 import { themeSwitch } from './theme.js'
@@ -54,6 +55,7 @@ const openApp = (session) => {
       themeSwitch(),
       h('button', { type: 'button', class: 'quiet', click: () => void signOut(session) }, 'Sign out'),
     ),
+    h('p', { id: 'status', class: 'acknowledgement', role: 'status' }),
     h('div', { class: 'frame' }, nav, main),
   )
 
@@ -86,6 +88,7 @@ const openApp = (session) => {
     else replace(root, ...refusedView(view))
   }
   const follow = () => {
+    acknowledge('')
     show()
     main.querySelector('h1')?.focus()
   }

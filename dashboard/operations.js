@@ -61,11 +61,14 @@ const showAt = ({ find }, fault) => {
  *   about?: string,
  *   values?: Body,
  *   fixed?: readonly string[],
+ *   required?: readonly string[],
+ *   sourceOf?: Readonly<Record<string, string>>,
+ *   confirm?: string,
  *   isPrimary?: boolean,
  *   isDangerous?: boolean,
  *   preview?: (body: Body) => Child[] | Promise<Child[]>,
  *   done: (answer: Body, body: Body) => void,
- * }} options `ids` of the path, and how others are `asked` for; members that are `fixed` are sent with their `values`; a `preview` is confirmed before anything is sent
+ * }} options `ids` of the path, and how others are `asked` for; members that are `fixed` are sent with their `values`, and others are `required` beside those of the schema; `sourceOf` names the member that the name of a member's file is for; a `preview` is confirmed before anything is sent
  */
 export const operationButton = (session, options) => {
   const { label, title = label, operation, permission, isPrimary, isDangerous } = options
@@ -92,7 +95,16 @@ const addressOf = (template, ids) =>
 
 /** @param {import('./session.js').Session} session @param {Parameters<typeof operationButton>[1]} options */
 const openOperation = async (session, { operation, ids = {}, asked = {}, label, title = label, about, ...options }) => {
-  const { values = {}, fixed = [], isDangerous = false, preview, done } = options
+  const {
+    values = {},
+    fixed = [],
+    isDangerous = false,
+    preview,
+    confirm = label,
+    required = [],
+    sourceOf = {},
+    done,
+  } = options
   const [method, template] = /** @type {['POST' | 'PUT' | 'PATCH' | 'DELETE', string]} */ (operation.split(' '))
   const { paths, components } = await describe(session)
   const known = paths[template]?.[method.toLowerCase()]
@@ -109,14 +121,21 @@ const openOperation = async (session, { operation, ids = {}, asked = {}, label, 
     {},
     resolve,
   )
-  const form = membersOf(schema === undefined ? {} : resolve(schema), values, resolve, fixed)
+  const whole = schema === undefined ? {} : resolve(schema)
+  const form = membersOf({ ...whole, required: [...(whole.required ?? []), ...required] }, values, resolve, fixed)
   const fields = h('div', { class: 'form' }, ...named.elements, ...form.elements)
+  for (const [member, source] of Object.entries(sourceOf))
+    fields.addEventListener('file-read', (event) => {
+      const { name, file } = /** @type {CustomEvent<{ name: string, file: string }>} */ (event).detail
+      const control = form.find([source])
+      if (name === member && control !== null && 'value' in control) control.value = file
+    })
   const shown = h('div', { class: 'stack' })
   let isPreviewed = preview === undefined
   ask({
     title,
     body: [h('p', { class: 'muted' }, about ?? `${known?.summary ?? ''}.`), fields, shown],
-    confirm: isPreviewed ? label : 'Preview',
+    confirm: isPreviewed ? confirm : 'Preview',
     isDangerous,
     work: async (button) => {
       const body = form.read() ?? {}

@@ -228,6 +228,12 @@ export const load = async (root, signal, read, show) => {
   }
 }
 
+/** What was done, in the page's status region. @param {string} text */
+export const acknowledge = (text) => {
+  const region = document.getElementById('status')
+  if (region !== null) region.textContent = text
+}
+
 let fields = 0
 
 /**

@@ -1,13 +1,12 @@
 // @ts-check
 import { h, replace } from '../dom.js'
-import { count, words } from '../format.js'
+import { localDay, localTime, words } from '../format.js'
 import { operationButton } from '../operations.js'
-import { errorPanel, expandable, heading, load, section, state, table, time } from '../parts.js'
+import { acknowledge, expandable, heading, load, state, table, time } from '../parts.js'
 import { readList } from '../session.js'
+import { importDiff } from './price-import.js'
 
 /** @typedef {import('../types.d.ts').Price} Price */
-/** @typedef {import('../types.d.ts').PriceImport} PriceImport */
-/** @typedef {PriceImport['changes'][number]} Change */
 /** @typedef {import('../types.d.ts').Alias} Alias */
 /** @typedef {import('../types.d.ts').Router} Router */
 /** @typedef {import('../views.d.ts').ViewContext} ViewContext */
@@ -35,14 +34,18 @@ const rateColumn = (item) => ({
   amount: (price) => ratesOf(price)[item] ?? '',
 })
 
-/** @param {(price: Price) => import('../dom.js').Child} first @returns {import('../parts.js').Column<Price>[]} */
-const columnsOf = (first) => [
-  { name: 'Model', className: 'name', cell: first },
-  {
-    name: 'State',
-    cell: (price) =>
-      isFree(price) ? state('free', 'busy') : price.in_force === false ? 'Not in force' : state('in force', 'good'),
-  },
+/** @param {Price} price */
+const stateOf = (price) => {
+  const { in_force, effective_from } = price
+  if (in_force === false)
+    return Date.parse(effective_from) > Date.now() ? `From ${localDay(effective_from)}` : 'Replaced'
+  return isFree(price) ? state('free', 'busy') : state('in force', 'good')
+}
+
+/** @param {string} name @param {(price: Price) => import('../dom.js').Child} first @returns {import('../parts.js').Column<Price>[]} */
+const columnsOf = (name, first) => [
+  { name, className: 'name', cell: first },
+  { name: 'State', cell: stateOf },
   rateColumn('input'),
   rateColumn('output'),
   { name: 'Other rates', className: 'wrap', cell: (price) => expandable(otherRates(price)) },
@@ -58,69 +61,6 @@ const missingOf = (prices, aliases, routers) => {
   ]
   const known = new Set([...prices.map(({ model }) => model), ...aliases.map(({ alias }) => alias)])
   return [...new Set(named)].filter((model) => model.includes('/') && !known.has(model))
-}
-
-/** What an import would change, to be approved line by line. @param {PriceImport} compared @param {Record<string, unknown>} body @param {ViewContext} context @param {() => void} done */
-const importDiff = ({ counts, changes }, body, { session }, done) => {
-  const open = changes.filter(({ change }) => change === 'added' || change === 'changed')
-  const boxes = new Map(
-    open.map(({ name, model }) => [
-      model ?? name,
-      h('input', { type: 'checkbox', checked: true, 'aria-label': `Publish ${model ?? name}` }),
-    ]),
-  )
-  const chosen = () => [...boxes].filter(([, { checked }]) => checked).map(([name]) => name)
-  const fault = h('div', { 'aria-live': 'assertive' })
-  const publish = async () => {
-    try {
-      await session.change('POST', '/admin/v1/prices/import', { ...body, dry_run: false, models: chosen() })
-      done()
-    } catch (refused) {
-      replace(fault, errorPanel(refused, null))
-    }
-  }
-  const approve = h('button', { type: 'button', class: 'primary', click: () => void publish() })
-  const showCount = () => {
-    const { length } = chosen()
-    approve.textContent = `Publish ${count(length)} ${length === 1 ? 'price' : 'prices'}`
-    approve.disabled = length === 0
-  }
-  for (const box of boxes.values()) box.addEventListener('change', showCount)
-  showCount()
-  return section(
-    h('h2', {}, 'Import: what would change'),
-    h(
-      'p',
-      { class: 'muted' },
-      Object.entries(counts)
-        .map(([change, number]) => `${count(number)} ${change}`)
-        .join(' · '),
-    ),
-    table(
-      'What would change',
-      /** @type {import('../parts.js').Column<Change>[]} */ ([
-        { name: 'Publish', cell: ({ name, model }) => boxes.get(model ?? name) },
-        { name: 'Model', className: 'name', cell: ({ name, model }) => h('span', { title: name }, model ?? name) },
-        { name: 'Change', cell: ({ change }) => state(change, change === 'changed' ? 'busy' : 'plain') },
-        {
-          name: 'From and to, USD per million tokens',
-          className: 'wrap',
-          cell: ({ differences }) =>
-            h(
-              'ul',
-              { class: 'plain' },
-              .../** @type {{ item: string, from: string | null, to: string | null }[]} */ (differences).map(
-                ({ item, from, to }) => h('li', {}, `${item}: ${from ?? 'none'} → `, h('strong', {}, to ?? 'none')),
-              ),
-            ),
-        },
-      ]),
-      open,
-      'Nothing would change.',
-    ),
-    open.length === 0 ? null : approve,
-    fault,
-  )
 }
 
 /** @type {import('../views.d.ts').View} */
@@ -144,7 +84,7 @@ export const prices = {
         (/** @type {{ data: Price[] }} */ { data }) => [
           table(
             `Prices of ${parameter}`,
-            columnsOf(({ version }) => h('code', {}, version)),
+            columnsOf('Version', ({ version }) => h('code', {}, version)),
             data.toReversed(),
           ),
         ],
@@ -172,36 +112,35 @@ export const prices = {
           h('p', { class: 'muted' }, 'USD per million tokens, in force now; a model opens its history.'),
           table(
             'Prices in force',
-            columnsOf(({ model }) => h('a', { href: hrefTo('prices', model), title: model }, model)),
+            columnsOf('Model', ({ model }) => h('a', { href: hrefTo('prices', model), title: model }, model)),
             found,
             'No price yet.',
           ),
         ]
       })
     }
+    /** @param {import('../types.d.ts').PriceImport['published']} rows */
+    const published = (rows) => {
+      const instants = [...new Set(rows.map(({ effective_from }) => localTime(effective_from)))]
+      const from = instants.length === 1 ? `, in force from ${instants[0]}` : ''
+      acknowledge(`${rows.length} ${rows.length === 1 ? 'price' : 'prices'} published${from}.`)
+      again()
+    }
     root.append(
       heading(
         'Prices',
-        h(
-          'span',
-          { class: 'buttons' },
-          operationButton(session, {
-            operation: 'POST /admin/v1/prices/import',
-            permission: 'configure',
-            label: 'Import',
-            about: 'A table is compared with the prices in force; nothing is published before it is approved.',
-            values: { dry_run: true },
-            fixed: ['dry_run', 'models'],
-            done: (answer, asked) => replace(diff, importDiff(/** @type {any} */ (answer), asked, context, again)),
-          }),
-          operationButton(session, {
-            operation: 'POST /admin/v1/prices',
-            permission: 'configure',
-            label: 'Publish',
-            title: 'Publish prices',
-            done: again,
-          }),
-        ),
+        operationButton(session, {
+          operation: 'POST /admin/v1/prices/import',
+          permission: 'configure',
+          label: 'Import',
+          title: 'Import prices',
+          confirm: 'Compare',
+          about: 'The table is compared with the prices in force. Nothing is published before you approve it.',
+          values: { dry_run: true },
+          fixed: ['dry_run', 'models', 'remove'],
+          sourceOf: { table: 'source' },
+          done: (answer, asked) => replace(diff, importDiff(/** @type {any} */ (answer), asked, context, published)),
+        }),
       ),
       diff,
       body,

@@ -1,8 +1,9 @@
-import { readLiteLlm } from '../domain/pricing/litellm.ts'
+import { isProviderName, readLiteLlm } from '../domain/pricing/litellm.ts'
 import { isPublished } from '../domain/pricing/price-book.ts'
 import { canonicalPrice, type PriceEntry, type PriceFile } from '../domain/pricing/price-file.ts'
-import { diffPrices, type PriceChange } from '../domain/pricing/price-import.ts'
+import { diffPriceFile, diffPrices, type PriceChange } from '../domain/pricing/price-import.ts'
 import type { JsonObject } from '../encoding/json.ts'
+import { getValidator } from '../encoding/schema-validation.ts'
 import { GatewayError, truncateName } from '../errors/gateway-error.ts'
 import type { PricePublished } from '../events/types.ts'
 import { sha256Hex } from './account-changes.ts'
@@ -53,21 +54,45 @@ interface ImportRequest {
   readonly providers: ReadonlySet<string>
   readonly allowFree: boolean
   readonly nowMs: number
-  /** ISO 8601; undefined: now. */
+  /** ISO 8601; undefined: now, and for rows of a price file their own. */
   readonly effectiveFrom?: string | undefined
   readonly source?: string | undefined
+  readonly remove?: readonly string[] | undefined
 }
+
+const invalidTable = (path: string, message: string): GatewayError =>
+  new GatewayError('invalid_value', `Invalid value: '${path}' ${message}.`, { param: path })
+
+/** Throws `invalid_value` with the first mistake. */
+const readPriceTable = (table: JsonObject, effectiveFrom: string | undefined): PriceFile => {
+  const [problem] = getValidator('price-file.json')(table)
+  if (problem !== undefined) throw invalidTable(`table.${problem.path}`, problem.message)
+  const { prices } = table as unknown as PriceFile
+  return {
+    prices: prices.map((entry) => ({ ...entry, effective_from: effectiveFrom ?? entry.effective_from })),
+  }
+}
+
+/** Throws `invalid_value` for what is neither a price file nor LiteLLM's table. */
 
 export const compareImport = (
   { tail }: Pick<AdminContext, 'tail'>,
-  { table, providers, allowFree, nowMs, effectiveFrom, source }: ImportRequest,
+  { table, providers, allowFree, nowMs, effectiveFrom, source, remove = [] }: ImportRequest,
 ): readonly PriceChange[] => {
+  const { prices } = tail.ledger
+  if (Array.isArray(table['prices'])) return diffPriceFile(readPriceTable(table, effectiveFrom), { prices, remove })
+  if (!Object.values(table).some(isProviderName))
+    throw invalidTable(
+      'table',
+      "is no table of prices: it needs rows of LiteLLM's table, each with its `litellm_provider`, or the `prices` of a price file",
+    )
   const now = new Date(nowMs).toISOString()
   return diffPrices(readLiteLlm(table, { providers, allowFree }), {
-    prices: tail.ledger.prices,
+    prices,
     nowMs,
     effectiveFrom: effectiveFrom ?? now,
     source: source ?? `LiteLLM, model_prices_and_context_window.json, imported ${now}`,
+    remove,
   })
 }
 
@@ -102,11 +127,12 @@ export const publishUnknownPrices = (
   )
 }
 
-export const changeRecord = ({ change, name, model, differences, leftOut, entry }: PriceChange) => ({
+export const changeRecord = ({ change, name, model, differences, leftOut, kept, entry }: PriceChange) => ({
   change,
   name,
   model,
   differences,
   left_out: leftOut,
+  kept: [...kept],
   ...(entry?.sheet === undefined ? {} : { sheet: entry.sheet }),
 })

@@ -77,15 +77,15 @@ export interface CreditRequest {
 }
 
 /**
- * Prices of another table.
+ * Prices of another table, compared with those in force. A rate in force that a row of it does not have is kept, unless `remove` names it.
  */
 export interface ImportPricesRequest {
   /**
-   * model_prices_and_context_window.json of LiteLLM.
+   * LiteLLM's table; a price file is recognised by its `prices`.
    */
   readonly format?: 'litellm'
   /**
-   * The table, as it is.
+   * A price file, {"prices": [{"model": "openai/gpt-4o-mini", "effective_from": …, "source": …, "sheet": …}]}, or LiteLLM's model_prices_and_context_window.json, {"gpt-4o-mini": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1.5e-7, …}}.
    */
   readonly table: {
     readonly [k: string]: unknown
@@ -105,11 +105,17 @@ export interface ImportPricesRequest {
    */
   readonly models?: string[]
   /**
-   * From when on the prices count. Default: now.
+   * Rates in force to remove where the table does not have them, as `<model> <item>` with an item of `kept`, or what such items begin with: `openai/gpt-5 service_tiers.priority`. Absent: all are kept.
+   *
+   * @maxItems 10000
+   */
+  readonly remove?: string[]
+  /**
+   * From when on the prices count. Default: now; rows of a price file have their own.
    */
   readonly effective_from?: string
   /**
-   * Where the table was read. Default: LiteLLM's table and the time.
+   * Where the table was read, such as the file's name. Default: LiteLLM's table and the time; rows of a price file keep their own.
    */
   readonly source?: string
 }

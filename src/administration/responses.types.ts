@@ -399,6 +399,13 @@ export type PriceImportResponse = {
     readonly model?: string | null
     readonly differences: readonly object[]
     readonly left_out: readonly object[]
+    /**
+     * Rates in force that the row does not have and that are kept.
+     */
+    readonly kept: {
+      readonly item: string
+      readonly rate: string
+    }[]
     readonly sheet?: object
   }[]
   readonly published: {

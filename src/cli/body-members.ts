@@ -19,6 +19,7 @@ const readJson = (file: string): unknown => {
 const readLiteLlmTable = (file: string): JsonObject => {
   const table = readJson(file)
   if (!isObject(table)) throw new UsageError(`${file} is no JSON object, as LiteLLM's table is`)
+  if (Array.isArray(table['prices'])) return table
   if (!Object.values(table).some(isProviderName))
     throw new UsageError(
       `${file} holds no price: no member of it names its litellm_provider, as rows of LiteLLM's table do`,

@@ -52,7 +52,7 @@ t.test('commands take what the requests of their operations have', (t) => {
     'plan publish <plan> --name --price! --period --credit --limits-file --json',
     'plan show <workspace> --json',
     'plan subscribe <workspace> <plan> --id --no-renew --json',
-    'prices import <file> --format --dry-run --allow-free --model --from --source --all --json',
+    'prices import <file> --format --dry-run --allow-free --model --remove --from --source --all --json',
     'prices publish [file] --json',
     'prices show [model] --json',
     'reopen <month> --reason!',

@@ -286,12 +286,62 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     await page.getByLabel('Publish openai/another').uncheck()
     await button('Publish 1 price').click()
     await page.getByRole('row', { name: /openai\/no-price-yet.*1\.00.*2\.00/ }).waitFor()
+    await page.getByRole('status').getByText('1 price published, in force from').waitFor()
     t.match(await read('prices/openai%2Fanother'), { error: { code: 'not_found' } })
     t.notMatch(await page.getByText('Without a price').innerText(), 'no-price-yet')
     await page.getByRole('link', { name: 'openai/no-price-yet' }).click()
     await page.getByRole('heading', { level: 1, name: 'Prices of openai/no-price-yet' }).waitFor()
+    await page.getByRole('columnheader', { name: 'Version' }).waitFor()
     await page.getByRole('row', { name: /In force/ }).waitFor()
     t.same(await axeViolations(page), [])
+  })
+
+  await t.test('a price file is imported; what it does not have is kept unless its removal is chosen', async (t) => {
+    const entry = {
+      model: 'openai/no-price-yet',
+      effective_from: '2026-01-01T00:00:00Z',
+      source: 'ours',
+      sheet: {
+        currency: 'USD',
+        per_million_tokens: { input: '1', cached_input: '0.5', output: '2' },
+        max_output_tokens: 16_384,
+      },
+    }
+    const importFile = async (name: string, content: unknown) => {
+      await toHash(page, '#/prices')
+      await button('Import').click()
+      const buffer = Buffer.from(JSON.stringify(content))
+      await page.getByLabel('Table: a file').setInputFiles({ name, mimeType: 'application/json', buffer })
+      await page.waitForFunction(`document.querySelector('dialog textarea').value !== ''`)
+      await submit(page)
+    }
+    await importFile('naive.json', { 'openai/x': { input: '1' } })
+    await page.getByRole('dialog').getByText('is no table of prices').first().waitFor()
+    await page.keyboard.press('Escape')
+    const from = new Date(Date.now() + 60_000).toISOString()
+    await importFile('ours.json', { prices: [{ ...entry, effective_from: new Date().toISOString() }] })
+    await button('Publish 1 price').click()
+    await page.getByRole('status').getByText('1 price published').waitFor()
+    await importFile('later.json', {
+      prices: [
+        { ...entry, effective_from: from, sheet: { ...entry.sheet, per_million_tokens: { input: '1', output: '3' } } },
+      ],
+    })
+    await page.getByLabel('Remove Cached input 0.5 of openai/no-price-yet').waitFor()
+    t.equal(await page.getByLabel('Remove Cached input 0.5').isChecked(), false)
+    t.same(await axeViolations(page), [])
+    await button('Publish 1 price').click()
+    await page.getByRole('status').getByText('1 price published').waitFor()
+    t.match(await read('prices/openai%2Fno-price-yet'), {
+      data: [
+        {},
+        { source: 'ours' },
+        { source: 'ours', sheet: { per_million_tokens: { cached_input: '0.5', output: '3' } } },
+      ],
+    })
+    await toHash(page, '#/prices/openai%2Fno-price-yet')
+    await page.getByRole('row', { name: /From / }).waitFor()
+    await page.getByRole('row', { name: /Replaced/ }).waitFor()
   })
   t.same(complaints, [])
 })

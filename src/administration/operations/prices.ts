@@ -55,13 +55,13 @@ const importPrices = async (
   context: OperationContext,
   { body }: OperationInput<ImportPricesRequest>,
 ): Promise<OperationResult> => {
-  const { table, dry_run: isDryRun = false, allow_free: allowFree = false, models, source } = body
+  const { table, dry_run: isDryRun = false, allow_free: allowFree = false, models, source, remove } = body
   const providers = new Set(context.catalog().providers.keys())
   const nowMs = context.clock()
   const effectiveFrom = body.effective_from
-  const changes = compareImport(context, { table, providers, allowFree, nowMs, effectiveFrom, source })
+  const changes = compareImport(context, { table, providers, allowFree, nowMs, effectiveFrom, source, remove })
   const chosen = selectChanges(changes, models)
-  if (chosen.length > 0) checkFile({ prices: chosen })
+  if (!isDryRun && chosen.length > 0) checkFile({ prices: chosen })
   const published = isDryRun ? [] : await publishPrices(context, { prices: chosen })
   return {
     changed: published.length > 0,
@@ -153,12 +153,13 @@ type ChangeRecord = ReturnType<typeof changeRecord>
 
 const joined = <T>(items: readonly T[], text: (item: T) => string): string => items.map(text).join('; ')
 
-const changeInShort = ({ change, name, model, differences, left_out }: ChangeRecord) => ({
+const changeInShort = ({ change, name, model, differences, left_out, kept }: ChangeRecord) => ({
   change,
   model: model ?? name,
   differences:
     change === 'added' ? '' : joined(differences, ({ item, from, to }) => `${item} ${from ?? '-'} -> ${to ?? '-'}`),
   left_out: joined(left_out, ({ field, reason }) => `${field} ${reason}`),
+  kept: joined(kept, ({ item, rate }) => `${item} ${rate}`),
 })
 
 type ImportCommand = Pick<ImportPricesRequest, 'table' | 'dry_run'>
@@ -177,8 +178,9 @@ const importCommand: CommandDescription = {
     format: { default: 'litellm', description: 'Whose table it is.' },
     dry_run: { description: 'Publish nothing.' },
     allow_free: { description: 'Take rows whose input and output cost nothing for prices.' },
-    table: { file: 'litellm-table', description: 'model_prices_and_context_window.json of LiteLLM.' },
+    table: { file: 'litellm-table', description: 'model_prices_and_context_window.json of LiteLLM, or a price file.' },
     models: { flags: '--model <models...>', parse: (text) => text },
+    remove: { flags: '--remove <rates...>', parse: (text) => text },
     effective_from: { flags: '--from <instant>' },
   },
   records: (_context, { body }, result, { json, all }) => {
@@ -252,7 +254,7 @@ export const priceOperations: readonly AdminOperation[] = [
   }),
   defineOperation({
     name: 'price.import',
-    summary: "Compare with LiteLLM's table, and publish what is asked",
+    summary: "Compare LiteLLM's table or a price file with the prices in force, and publish what is chosen",
     request: 'requests/admin/import-prices.json',
     answer: 'price_import',
     http: { method: 'post', path: '/admin/v1/prices/import' },

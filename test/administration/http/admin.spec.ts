@@ -803,6 +803,27 @@ t.test('prices of LiteLLM: first the difference, then what is asked', async (t) 
     { data: { source: /LiteLLM/ }, actor: 'admin:ana' },
     { data: { source: 'mine' } },
   ])
+  const file = {
+    prices: [
+      {
+        model: 'openai/file',
+        effective_from: '2026-01-01T00:00:00Z',
+        source: 'a test',
+        sheet: { currency: 'USD', per_million_tokens: { input: '5', output: '5' }, max_output_tokens: 9 },
+      },
+    ],
+  }
+  t.match(await ask('POST', 'prices/import', { table: file, dry_run: true }), {
+    status: 200,
+    body: { counts: { added: 1 }, changes: [{ change: 'added', model: 'openai/file', kept: [] }], published: [] },
+  })
+  const broken = { prices: [{ model: 'openai/file' }] }
+  t.match(await ask('POST', 'prices/import', { table: broken }), refused(400, 'invalid_value', 'table.prices[0].sheet'))
+  for (const nothing of [{}, { 'openai/x': { input: '1' } }])
+    t.match(
+      await ask('POST', 'prices/import', { table: nothing, dry_run: true }),
+      refused(400, 'invalid_value', 'table'),
+    )
   t.match(await ask('POST', 'prices/import', { format: 'csv', table }), refused(400, 'invalid_value', 'format'))
 })
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import { type ImportedPrice, readLiteLlm } from '../../../src/domain/pricing/litellm.ts'
 import { type PriceBook, publishPrice } from '../../../src/domain/pricing/price-book.ts'
 import { problemsOfPriceFile } from '../../../src/domain/pricing/price-file.ts'
-import { diffPrices } from '../../../src/domain/pricing/price-import.ts'
+import { diffPriceFile, diffPrices } from '../../../src/domain/pricing/price-import.ts'
 import { getValidator } from '../../../src/encoding/schema-validation.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
 
@@ -338,4 +338,57 @@ t.test('the difference from what is in force', async (t) => {
   const file = { prices: changes.flatMap(({ entry }) => entry ?? []) }
   t.same(getValidator('price-file.json', { allErrors: true })(file), [], 'what is published is a price file')
   t.same(problemsOfPriceFile(file), [])
+})
+
+t.test('a rate in force that the imported row does not have is kept, unless it is removed', async (t) => {
+  const prices: PriceBook = new Map()
+  const rates = { input: '0.1', output: '0.6', cached_input: '0.01' }
+  const sheet: PriceSheet = {
+    currency: 'USD',
+    per_million_tokens: rates,
+    tiers: [{ prompt_tokens_above: 200_000, per_million_tokens: { ...rates, input: '0.2' } }],
+    service_tiers: {
+      priority: { per_million_tokens: rates, tiers: [{ prompt_tokens_above: 200_000, per_million_tokens: rates }] },
+    },
+    max_output_tokens: 100,
+  }
+  publishPrice(prices, { model: 'openai/a', version: 'v', effectiveFrom: '2026-01-01T00:00:00Z', source: 's', sheet })
+  const terms = {
+    prices,
+    nowMs: Date.parse('2026-06-01T00:00:00Z'),
+    effectiveFrom: '2026-06-02T00:00:00Z',
+    source: 's',
+  }
+  const compare = (remove: readonly string[]) => diffPrices(readLiteLlm({ a: plain }, scope), { ...terms, remove })[0]!
+  const kept = compare([])
+  t.same(kept.differences, [{ item: 'per_million_tokens.input', from: '0.1', to: '0.15' }])
+  t.match(kept.kept, [
+    { item: 'per_million_tokens.cached_input', rate: '0.01' },
+    { item: 'tiers.200000.per_million_tokens.input', rate: '0.2' },
+  ])
+  t.same(kept.entry?.sheet, { ...sheet, per_million_tokens: { ...rates, input: '0.15' } })
+  t.same(problemsOfPriceFile({ prices: [kept.entry!] }), [])
+  const removed = compare([
+    'openai/a service_tiers.priority',
+    'openai/b tiers',
+    'openai/a per_million_tokens.cached_input',
+  ])
+  t.match(removed.entry?.sheet, {
+    per_million_tokens: { input: '0.15', cached_input: undefined },
+    service_tiers: undefined,
+  })
+  t.same(removed.entry?.sheet?.tiers, sheet.tiers, 'what another model names is kept')
+  t.ok(
+    removed.differences.some(
+      ({ item, to }) => item === 'service_tiers.priority.per_million_tokens.input' && to === null,
+    ),
+  )
+  t.notOk(removed.kept.some(({ item }) => item.startsWith('service_tiers')))
+
+  const entry = { model: 'openai/a', effective_from: '2026-07-01T00:00:00Z', source: 'file', sheet }
+  t.match(diffPriceFile({ prices: [entry] }, { prices }), [{ change: 'unchanged', kept: [] }])
+  const dearer = { ...entry, sheet: { ...sheet, per_million_tokens: { ...rates, output: '0.7' } } }
+  t.match(diffPriceFile({ prices: [dearer] }, { prices }), [
+    { change: 'changed', differences: [{ item: 'per_million_tokens.output', to: '0.7' }], entry: dearer },
+  ])
 })
