@@ -2,7 +2,8 @@
 import { h } from '../dom.js'
 import { money, sumOf } from '../format.js'
 import { operationButton } from '../operations.js'
-import { facts, heading, load, section, state, time, usd } from '../parts.js'
+import { acknowledge, facts, heading, load, section, state, time, usd } from '../parts.js'
+import { ApiError } from '../session.js'
 import { auditTable } from './audit.js'
 import { proposals } from './proposals.js'
 
@@ -46,6 +47,15 @@ export const moneyButtons = (context, done) => {
       ...common,
       operation: 'POST /admin/v1/workspaces/{id}/credits',
       label: 'Add credit',
+      required: ['reference'],
+      preview: (body) => {
+        if (Number(body['amount']) === 0) throw new ApiError(400, 'The amount must be above zero.')
+        return common.preview(body)
+      },
+      done: (_answer, { amount }) => {
+        acknowledge(`${money(String(amount))} USD credited.`)
+        done()
+      },
       isPrimary: true,
     }),
     operationButton(context.session, {

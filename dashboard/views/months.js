@@ -2,7 +2,7 @@
 import { ask } from '../dialogs.js'
 import { h } from '../dom.js'
 import { download } from '../export.js'
-import { field, heading, load, section, state, table } from '../parts.js'
+import { acknowledge, field, heading, load, section, state, table } from '../parts.js'
 import { readList } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Period} Period */
@@ -38,6 +38,7 @@ const close = (month, open, { session }, again) => {
     confirm: 'Close the month',
     work: async () => {
       await session.change('POST', `/admin/v1/periods/${month}/close`, { with_exceptions: anyway.checked })
+      acknowledge(`${month} closed.`)
       again()
     },
   })

@@ -48,8 +48,8 @@ const undelivered = (rules) =>
     )
     .toSorted((one, other) => other.alert.raised_at.localeCompare(one.alert.raised_at))
 
-/** @param {ReturnType<typeof undelivered>} rows */
-const undeliveredTable = (rows) =>
+/** @param {ReturnType<typeof undelivered>} rows @param {string} empty */
+const undeliveredTable = (rows, empty) =>
   table(
     'Not delivered',
     /** @type {import('../parts.js').Column<(typeof rows)[number]>[]} */ ([
@@ -64,7 +64,7 @@ const undeliveredTable = (rows) =>
       },
     ]),
     rows,
-    'Every alert was delivered.',
+    empty,
   )
 
 /** @param {AdminEvent} event @param {string} member */
@@ -125,8 +125,17 @@ export const webhooks = {
     void load(
       waiting,
       signal,
-      () => readList(session, '/admin/v1/alert-rules', signal),
-      (/** @type {AlertRule[]} */ rules) => [undeliveredTable(undelivered(rules))],
+      async () => ({
+        rules: /** @type {AlertRule[]} */ (await readList(session, '/admin/v1/alert-rules', signal)),
+        /** @type {import('../types.d.ts').Page<AdminEvent>} */
+        delivered: await session.get('/admin/v1/events', { type: 'AlertDelivered', limit: 1 }, signal),
+      }),
+      ({ rules, delivered }) => [
+        undeliveredTable(
+          undelivered(rules),
+          delivered.data.length > 0 ? 'Every alert was delivered.' : 'No alert has been sent yet.',
+        ),
+      ],
     )
   },
 }

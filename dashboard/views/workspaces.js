@@ -1,7 +1,7 @@
 // @ts-check
 import { h } from '../dom.js'
 import { operationButton } from '../operations.js'
-import { heading, load, state, table } from '../parts.js'
+import { acknowledge, heading, load, state, table } from '../parts.js'
 import { readList } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Workspace} Workspace */
@@ -32,6 +32,7 @@ export const workspaces = {
           fixed: session.may('move_money') ? [] : ['credit_limit'],
           done: ({ id }) => {
             location.hash = `#/w/${encodeURIComponent(String(id))}/keys`
+            addEventListener('hashchange', () => acknowledge(`Workspace ${id} opened.`), { once: true })
           },
         }),
       ),

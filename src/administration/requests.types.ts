@@ -63,7 +63,7 @@ export interface CreditRequest {
    */
   readonly amount: string
   /**
-   * What the money is for, such as an invoice number. Absent: the Idempotency-Key header.
+   * Invoice or payment number: the same number is never credited twice. Over HTTP the header Idempotency-Key can have it instead.
    */
   readonly reference?: string
   /**
