@@ -133,7 +133,6 @@ export const prices = {
           operation: 'POST /admin/v1/prices/import',
           permission: 'configure',
           label: 'Import',
-          title: 'Import prices',
           confirm: 'Compare',
           about: 'The table is compared with the prices in force. Nothing is published before you approve it.',
           values: { dry_run: true },
