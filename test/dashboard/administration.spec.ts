@@ -320,7 +320,7 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
       await button('Import').click()
       const buffer = Buffer.from(JSON.stringify(content))
       await page.getByLabel('Table: a file').setInputFiles({ name, mimeType: 'application/json', buffer })
-      await page.waitForFunction(`document.querySelector('dialog textarea').value !== ''`)
+      await until(async () => (await page.getByLabel('Table', { exact: true }).inputValue()) !== '')
       await submit(page)
     }
     await importFile('naive.json', { 'openai/x': { input: '1' } })
@@ -348,7 +348,7 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
       ],
     })
     await toHash(page, '#/prices/openai%2Fno-price-yet')
-    await page.getByRole('row', { name: /From / }).waitFor()
+    await page.getByRole('row', { name: /^[0-9a-f]+ From \w+ \d/ }).waitFor()
     await page.getByRole('row', { name: /Replaced/ }).waitFor()
   })
   t.same(complaints, [])
