@@ -2,10 +2,12 @@
 import { ask } from '../dialogs.js'
 import { h } from '../dom.js'
 import { download } from '../export.js'
-import { acknowledge, field, heading, load, section, state, table } from '../parts.js'
+import { count } from '../format.js'
+import { acknowledge, field, heading, load, section, state, table, usd } from '../parts.js'
 import { readList } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Period} Period */
+/** @typedef {import('../types.d.ts').Report} Report */
 /** @typedef {import('../types.d.ts').Unfinished} Unfinished */
 /** @typedef {import('../types.d.ts').Invoice} Invoice */
 /** @typedef {import('../views.d.ts').ViewContext} ViewContext */
@@ -26,13 +28,50 @@ const nextToClose = (periods) => {
   return last === undefined ? monthAfter(new Date().toISOString(), -1) : monthAfter(last.month, 1)
 }
 
+/** As the gateway has it, which refuses what comes earlier. */
+const closingDelayMs = 600_000
+
+/** From when on a month can be closed. @param {string} month */
+const closableMs = (month) => Date.parse(`${monthAfter(month, 1)}-01T00:00:00Z`) + closingDelayMs
+
+/** What a month comes to before it is closed. @param {string} month @param {ViewContext} context */
+const sums = (month, { session, signal }) => {
+  const place = h('div')
+  void load(
+    place,
+    signal,
+    () => session.get('/admin/v1/reports', { month, group_by: 'workspace' }, signal),
+    (/** @type {Report} */ { rows, total }) => [
+      h('p', {}, `${workspacesText(rows.length)}, `, usd(total.net), ' USD in total.'),
+      table(
+        `Sums of ${month}`,
+        /** @type {import('../parts.js').Column<Report['rows'][number]>[]} */ ([
+          { name: 'Workspace', cell: ({ group }) => group['workspace'] },
+          { name: 'Charges, USD', cell: () => null, amount: ({ charges }) => charges },
+          { name: 'Corrections, USD', cell: () => null, amount: ({ corrections }) => corrections },
+          { name: 'Fees, USD', cell: () => null, amount: ({ fees }) => fees },
+          { name: 'Total, USD', cell: () => null, amount: ({ net }) => net },
+        ]),
+        rows,
+        'No workspace has a movement in it.',
+      ),
+    ],
+  )
+  return place
+}
+
+/** @param {number} number */
+const workspacesText = (number) => `${count(number)} ${number === 1 ? 'workspace' : 'workspaces'}`
+
 /** @param {string} month @param {readonly Unfinished[]} open @param {ViewContext} context @param {() => void} again */
-const close = (month, open, { session }, again) => {
+const close = (month, open, context, again) => {
+  const { session } = context
   const anyway = h('input', { type: 'checkbox', required: open.length > 0 })
   ask({
     title: `Close ${month}?`,
     body: [
       h('p', {}, 'Its statements are final then: what comes later is posted in the next month.'),
+      sums(month, context),
       open.length === 0 ? null : field(`Close it with ${open.length} open entries`, anyway),
     ],
     confirm: 'Close the month',
@@ -77,6 +116,33 @@ const invoice = (month, { session }, again) =>
 /** @param {string} label @param {string} text @param {() => void} click @param {string} operation */
 const button = (label, text, click, operation) =>
   h('button', { type: 'button', 'aria-label': label, 'data-operation': operation, click }, text)
+
+/** `2026-12-01 00:10 UTC` @param {number} epochMs */
+const minuteText = (epochMs) => `${new Date(epochMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+
+/** Disabled until the month can be closed, with the moment. @param {string} month @param {() => void} click */
+const closeButton = (month, click) => {
+  const from = closableMs(month)
+  const isEarly = Date.now() < from
+  const closing = h(
+    'button',
+    {
+      type: 'button',
+      class: 'primary',
+      'data-operation': 'POST /admin/v1/periods/{id}/close',
+      disabled: isEarly,
+      'aria-describedby': isEarly ? 'closable-from' : null,
+      click,
+    },
+    `Close ${month}`,
+  )
+  return h(
+    'p',
+    { class: 'buttons' },
+    closing,
+    isEarly ? h('small', { id: 'closable-from', class: 'muted' }, `From ${minuteText(from)} on.`) : null,
+  )
+}
 
 /** @param {readonly Unfinished[]} open */
 const checklist = (open) =>
@@ -198,18 +264,7 @@ export const months = {
       section(
         h('h2', {}, `Close ${month}`),
         checklist(open),
-        session.may('move_money')
-          ? h(
-              'button',
-              {
-                type: 'button',
-                class: 'primary',
-                'data-operation': 'POST /admin/v1/periods/{id}/close',
-                click: () => close(month, open, context, again),
-              },
-              `Close ${month}`,
-            )
-          : null,
+        ...(session.may('move_money') ? [closeButton(month, () => close(month, open, context, again))] : []),
       ),
       section(h('h2', {}, 'Closed months'), periodsTable(periods, context, again)),
       section(h('h2', {}, 'Invoices'), invoicesTable(invoices, context)),

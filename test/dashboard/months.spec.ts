@@ -22,6 +22,7 @@ const now = new Date()
 const start = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1)
 const month = new Date(start).toISOString().slice(0, 7)
 const closableMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth()) + 600_000
+const nextClosableMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1) + 600_000
 const auditorToken = 'the-token-of-the-auditor-that-nobody-can-guess'
 const chromium = findChromium()
 const skip = chromium === null ? withoutChromium : now.getTime() < closableMs && 'the last month cannot be closed yet'
@@ -57,8 +58,11 @@ t.test('a month is closed and invoiced, and a balance adjusted, on the page', { 
   t.same(await axeViolations(page), [])
   await button(`Close ${month}`).click()
   await page.getByLabel('Close it with 1 open entries').check()
+  await page.getByText('1 workspace, 2.345 USD in total.').waitFor()
   t.same(await axeViolations(page), [], 'a dialog')
   await button('Close the month').click()
+  await page.getByText(`From ${new Date(nextClosableMs).toISOString().slice(0, 10)} 00:10 UTC on.`).waitFor()
+  t.ok(await page.getByRole('button', { name: /^Close / }).isDisabled(), 'the running month cannot be closed yet')
   await button(`Invoice ${month}`).click()
   await button('Issue the invoices').click()
   await button('Save INV-000001').waitFor()
