@@ -1,15 +1,16 @@
 // @ts-check
 import { ask } from '../dialogs.js'
 import { h } from '../dom.js'
-import { download } from '../export.js'
 import { count } from '../format.js'
 import { acknowledge, field, heading, load, section, state, table, usd } from '../parts.js'
 import { readList } from '../session.js'
+import { button, invoice, invoicesTable, previewInvoices } from './invoices.js'
 
 /** @typedef {import('../types.d.ts').Period} Period */
 /** @typedef {import('../types.d.ts').Report} Report */
 /** @typedef {import('../types.d.ts').Unfinished} Unfinished */
 /** @typedef {import('../types.d.ts').Invoice} Invoice */
+/** @typedef {import('./invoices.js').Previewed} Previewed */
 /** @typedef {import('../views.d.ts').ViewContext} ViewContext */
 
 /** @param {string} month such as 2026-11 @param {number} by */
@@ -98,25 +99,6 @@ const reopen = (month, { session }, again) => {
   })
 }
 
-/** @param {string} month @param {ViewContext} context @param {() => void} again */
-const invoice = (month, { session }, again) =>
-  ask({
-    title: `Invoice ${month}?`,
-    body: [h('p', {}, 'Every workspace gets an invoice for what is not invoiced yet. An invoice cannot be withdrawn.')],
-    confirm: 'Issue the invoices',
-    work: async () => {
-      /** @type {{ data: Invoice[] }} */
-      let issued
-      do issued = await session.change('POST', '/admin/v1/invoices', { month })
-      while (issued.data.length > 0)
-      again()
-    },
-  })
-
-/** @param {string} label @param {string} text @param {() => void} click @param {string} operation */
-const button = (label, text, click, operation) =>
-  h('button', { type: 'button', 'aria-label': label, 'data-operation': operation, click }, text)
-
 /** `2026-12-01 00:10 UTC` @param {number} epochMs */
 const minuteText = (epochMs) => `${new Date(epochMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
@@ -160,8 +142,8 @@ const checklist = (open) =>
     'Nothing is open: no request, no video, no exception.',
   )
 
-/** @param {readonly Period[]} periods @param {ViewContext} context @param {() => void} again */
-const periodsTable = (periods, context, again) => {
+/** @param {readonly Period[]} periods @param {Previewed | null} previewed what is left to invoice of the last @param {ViewContext} context @param {() => void} again */
+const periodsTable = (periods, previewed, context, again) => {
   const mayMove = context.session.may('move_money')
   const last = periods.at(-1)
   return table(
@@ -191,6 +173,7 @@ const periodsTable = (periods, context, again) => {
                         'Invoice',
                         () => invoice(period.month, context, again),
                         'POST /admin/v1/invoices',
+                        previewed?.due === null || period === last ? (previewed?.refusal ?? null) : null,
                       )
                     : null,
                   period === last
@@ -211,35 +194,6 @@ const periodsTable = (periods, context, again) => {
   )
 }
 
-/** @param {readonly Invoice[]} invoices @param {ViewContext} context */
-const invoicesTable = (invoices, { session }) => {
-  /** @param {string} id */
-  const save = async (id) =>
-    download([await session.text(`/admin/v1/invoices/${encodeURIComponent(id)}/document`)], 'text/html', `${id}.html`)
-  return table(
-    'Invoices',
-    /** @type {import('../parts.js').Column<Invoice>[]} */ ([
-      {
-        name: 'Number',
-        cell: ({ id }) => button(`Save ${id}`, id, () => void save(id), 'GET /admin/v1/invoices/{id}/document'),
-      },
-      { name: 'Date (UTC)', cell: ({ issued_on }) => issued_on },
-      {
-        name: 'Kind',
-        cell: ({ kind, corrects }) =>
-          (kind === 'invoice' ? 'Invoice' : 'Credit note') + (corrects === null ? '' : ` to ${corrects}`),
-      },
-      { name: 'Workspace', cell: ({ workspace }) => workspace },
-      { name: 'Month (UTC)', cell: ({ month }) => month },
-      { name: 'Net, USD', cell: () => null, amount: ({ net }) => net },
-      { name: 'Tax, USD', cell: () => null, amount: ({ tax }) => tax },
-      { name: 'Total, USD', cell: () => null, amount: ({ gross }) => gross },
-    ]),
-    invoices,
-    'No invoice yet.',
-  )
-}
-
 /** @type {import('../views.d.ts').View} */
 export const months = {
   name: 'months',
@@ -256,17 +210,24 @@ export const months = {
       /** @type {{ data: Unfinished[] }} */
       const { data: open } = await session.get(`/admin/v1/periods/${month}/unfinished`, {}, signal)
       const invoices = /** @type {Invoice[]} */ (await readList(session, '/admin/v1/invoices', signal))
-      return { periods, month, open, invoices }
+      const last = periods.at(-1)
+      const previewed =
+        last?.state === 'closed' && session.may('move_money') ? await previewInvoices(last.month, context) : null
+      return { periods, month, open, invoices, previewed }
     }
     const again = () => void load(body, signal, read, show)
     /** @param {Awaited<ReturnType<typeof read>>} answer */
-    const show = ({ periods, month, open, invoices }) => [
+    const show = ({ periods, month, open, invoices, previewed }) => [
       section(
         h('h2', {}, `Close ${month}`),
         checklist(open),
         ...(session.may('move_money') ? [closeButton(month, () => close(month, open, context, again))] : []),
       ),
-      section(h('h2', {}, 'Closed months'), periodsTable(periods, context, again)),
+      section(
+        h('h2', {}, 'Closed months'),
+        previewed === null || previewed.refusal === null ? null : h('p', { class: 'muted small' }, previewed.refusal),
+        periodsTable(periods, previewed, context, again),
+      ),
       section(h('h2', {}, 'Invoices'), invoicesTable(invoices, context)),
     ]
     again()

@@ -132,6 +132,10 @@ export interface IssueInvoicesRequest {
    * Only this one. Default: all.
    */
   readonly workspace?: string
+  /**
+   * Issue nothing, and answer with what would be issued. Default: false.
+   */
+  readonly dry_run?: boolean
 }
 
 /**

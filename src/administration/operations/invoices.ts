@@ -93,7 +93,7 @@ const appendInvoices = async (context: OperationContext, invoices: readonly Invo
 /** Decides again on what another process has issued meanwhile. Throws `not_found`, or `conflict` for a month that is open. */
 const issueInvoices = async (
   context: OperationContext,
-  { month, workspace: workspaceId }: IssueInvoicesRequest,
+  { month, workspace: workspaceId, dry_run: isDryRun = false }: IssueInvoicesRequest,
 ): Promise<readonly InvoiceIssued[]> => {
   const { readModels, tail, tagNames } = context
   if (workspaceId !== undefined) requireWorkspace(context, workspaceId)
@@ -109,6 +109,7 @@ const issueInvoices = async (
     const invoices = decideInvoices(tail.ledger.invoices, { month, sequence, periodDigest }, entries, terms)
       .slice(0, left)
       .map((document) => ({ ...document, documentDigest: hash('sha256', renderInvoice(document)) }))
+    if (isDryRun) return invoices
     if (invoices.length === 0) return issued
     await appendInvoices(context, invoices)
     const digests = new Set([...tail.ledger.invoices.issued.values()].map(({ documentDigest }) => documentDigest))
@@ -154,12 +155,12 @@ export const invoiceOperations: readonly AdminOperation[] = [
     cli: {
       arguments: { month: '<month>' },
       records: (_context, _input, { data = [] }) => (data as readonly InvoiceResponse[]).map(recordOf),
-      reports: { unchanged: 'nothing is left to invoice' },
+      reports: { unchanged: 'nothing was issued' },
     },
     run: async (context, { body }: OperationInput<IssueInvoicesRequest>) => {
       const issued = await issueInvoices(context, body)
       const data = issued.map(renderSummary)
-      return { changed: data.length > 0, body: { object: 'list', data, next_cursor: null } }
+      return { changed: data.length > 0 && body.dry_run !== true, body: { object: 'list', data, next_cursor: null } }
     },
   }),
   defineOperation({

@@ -94,7 +94,7 @@ t.test('numbers have no gap and no double, however many issue at once', async (t
     listed.find(({ workspace }) => workspace === 'customer-5'),
     { net: '1.01', tax: '0.19', gross: '1.20' },
   )
-  t.match(await run('invoice', 'issue', month), { code: 0, err: /nothing is left to invoice/ })
+  t.match(await run('invoice', 'issue', month), { code: 0, err: /nothing was issued/ })
   t.match(await run('reopen', month, '--reason', 'late'), { code: 1, err: /was invoiced/ })
 })
 
