@@ -96,7 +96,7 @@ const price = ({ price: sheet }) =>
       )
 
 /** @param {Explanation} explanation */
-const route = ({ attempts, progress }) => {
+const route = ({ attempts, progress, state: reached }) => {
   if (attempts !== undefined && attempts.length > 0)
     return section(
       h('h2', {}, 'Attempts'),
@@ -131,7 +131,9 @@ const route = ({ attempts, progress }) => {
         { name: 'Percent', numeric: true, cell: ({ percent }) => percent },
       ]),
       progress,
-      'The vendor has not reported anything yet.',
+      reached === 'open'
+        ? 'The vendor has not reported anything yet.'
+        : 'The vendor reported no progress before the end.',
     ),
   )
 }
@@ -219,14 +221,27 @@ const proof = ({ id, proof: { sequence, checkpoint, command } }, { session, scop
   ]
 }
 
+/** How a request failed; null for what did not. @param {Explanation} explanation */
+const failureOf = ({ state: reached, kind, ended }) =>
+  reached === 'failed' && kind === 'request' && ended !== null && ended['status'] !== null
+    ? { status: Number(ended['status']), code: String(ended['outcome']) }
+    : null
+
 /** @param {Explanation} explanation @param {import('../views.d.ts').ViewContext} context */
 const story = (explanation, context) => {
   const { kind, key, asked, workspace, reservation, hold, complete } = explanation
+  const failure = failureOf(explanation)
   return [
     complete ? null : h('p', { class: 'notice' }, 'Some tables are of an earlier release: the log may have more.'),
     facts([
       ['What', kind === 'task' ? 'A video' : 'A request'],
       ['State', state(explanation.state, tones[explanation.state] ?? 'plain')],
+      ...(failure === null
+        ? []
+        : [
+            /** @type {const} */ (['Status', String(failure.status)]),
+            /** @type {const} */ (['Error code', h('code', {}, failure.code)]),
+          ]),
       ['Workspace', workspace],
       ['Key', h('span', { title: key.id }, key.name ?? key.id)],
       ['Asked', asked === null ? '–' : time(String(asked['at']))],
@@ -235,6 +250,9 @@ const story = (explanation, context) => {
       ...(reservation ? [/** @type {const} */ (['Reserved', usd(reservation.reserved)])] : []),
       ...(hold ? [/** @type {const} */ (['Held', usd(hold.amount)])] : []),
     ]),
+    failure === null
+      ? null
+      : h('p', { class: 'muted small' }, 'The client got the message with the response; the log keeps the code alone.'),
     section(h('h2', {}, 'Bill'), ...bill(explanation)),
     route(explanation),
     price(explanation),
@@ -251,16 +269,21 @@ const story = (explanation, context) => {
 export const showCharge = (context) => {
   const { session, scope, root, signal, parameter, hrefTo } = context
   const body = h('div', { class: 'stack' })
-  root.append(
-    h('p', { class: 'small' }, h('a', { href: hrefTo('charges') }, '← All charges')),
-    heading('One charge, explained'),
-    h('p', { class: 'id breaks' }, parameter),
-    body,
-  )
+  const back = h('a', { href: hrefTo('charges') }, '← All charges')
+  const top = heading('One charge, explained')
+  root.append(h('p', { class: 'small' }, back), top, h('p', { class: 'id breaks' }, parameter), body)
   void load(
     body,
     signal,
     () => session.ledger(scope, `/charges/${encodeURIComponent(parameter)}`, {}, signal),
-    (/** @type {Explanation} */ explanation) => story(explanation, context),
+    (/** @type {Explanation} */ explanation) => {
+      if (failureOf(explanation) !== null) {
+        back.textContent = '← All requests'
+        back.href = hrefTo('requests')
+        const title = top.querySelector('h1')
+        if (title !== null) title.textContent = 'One request'
+      }
+      return story(explanation, context)
+    },
   )
 }

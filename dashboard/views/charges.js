@@ -25,7 +25,7 @@ const showList = ({ session, scope, root, signal, hrefTo }) => {
   const surface = surfaceSelect()
   const tag = filterInput('team=search')
   const user = filterInput('as requests name it')
-  const id = filterInput()
+  const id = filterInput('ours, or the provider’s')
   const rows = h('div')
   const nextSignal = renewed(signal)
   const show = () => {
@@ -42,9 +42,15 @@ const showList = ({ session, scope, root, signal, hrefTo }) => {
     replace(rows, element)
   }
   /** @param {Event} event */
-  const open = (event) => {
+  const open = async (event) => {
     event.preventDefault()
-    if (id.value.trim() !== '') location.hash = hrefTo('charges', id.value.trim())
+    const given = id.value.trim()
+    if (given === '') return
+    /** @type {import('../types.d.ts').Page<import('../types.d.ts').Request>} */
+    const called = await session
+      .ledger(scope, '/requests', { upstream_request_id: given, limit: 1 }, signal)
+      .catch(() => ({ data: [], next_cursor: null }))
+    if (!signal.aborted) location.hash = hrefTo('charges', called.data[0]?.id ?? given)
   }
   root.append(
     heading('Charges'),
@@ -57,7 +63,7 @@ const showList = ({ session, scope, root, signal, hrefTo }) => {
       field('End user', user),
       h(
         'form',
-        { class: 'joined', submit: open },
+        { class: 'joined', submit: (/** @type {Event} */ event) => void open(event) },
         field('Explain by id', id),
         h('button', { type: 'submit' }, 'Explain'),
       ),

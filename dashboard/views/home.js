@@ -39,17 +39,12 @@ const readOutcomes = ({ session, signal }) =>
 
 /** @param {Outcomes} outcomes */
 const outcomeTiles = ({ requests, failed, first_token: firstToken }) => [
-  tile(
-    'Errors, 24 hours',
-    shareText(failed, requests),
-    `${count(failed)} of ${count(requests)} requests`,
-    '#/workspaces',
-  ),
+  tile('Errors, 24 hours', shareText(failed, requests), `${count(failed)} of ${count(requests)} requests`, '#/routing'),
   tile(
     'First token, 24 hours',
     msText(firstToken.median_ms),
     `median of ${count(firstToken.counted)} streams; 95 % within ${msText(firstToken.p95_ms)}`,
-    '#/workspaces',
+    '#/routing',
   ),
 ]
 

@@ -48,6 +48,23 @@ t.test('requests on the page', { skip: chromium === null && withoutChromium }, a
     t.same(await axeViolations(page), [])
   })
 
+  await t.test('a failed request is titled as one, with its code, and leads back to the requests', async (t) => {
+    await toHash(page, '#/charges/request-failed')
+    await page.getByRole('heading', { level: 1, name: 'One request' }).waitFor()
+    await page.locator('.facts').getByText('upstream_error', { exact: true }).waitFor()
+    t.same(await axeViolations(page), [])
+    await page.getByRole('link', { name: '← All requests' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Requests' }).waitFor()
+  })
+
+  await t.test('a charge is explained by the id of the provider', async (t) => {
+    await toHash(page, '#/charges')
+    await page.getByLabel('Explain by id').fill('req_1')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'One charge, explained' }).waitFor()
+    t.match(page.url(), /#\/charges\/request-/)
+  })
+
   await t.test('new requests appear at the top', async (t) => {
     await toHash(page, '#/requests?status=failed')
     await page.getByText('1 row', { exact: true }).waitFor()
