@@ -126,9 +126,9 @@ const topsOf = (slots, series) => {
  *
  * @param {readonly Slot[]} slots
  * @param {readonly Series[]} series
- * @param {{ label: string, signal: AbortSignal }} options
+ * @param {{ label: string, signal: AbortSignal, open?: (slot: number) => void }} options `open`: what a click on a slot does
  */
-export const barChart = (slots, series, { label, signal }) => {
+export const barChart = (slots, series, { label, signal, open }) => {
   const readout = h('p', { class: 'readout muted small', 'aria-hidden': 'true' }, '\u00a0')
   const holder = h('div', { class: 'chart', role: 'img', 'aria-label': label })
   /** @type {uPlot.AlignedData} */
@@ -152,6 +152,13 @@ export const barChart = (slots, series, { label, signal }) => {
     else chart.setSize({ width, height: heightPixels })
   })
   drawn.observe(holder)
+  if (open !== undefined) {
+    holder.classList.add('leading')
+    holder.addEventListener('click', () => {
+      const at = chart?.cursor.idx
+      if (at !== null && at !== undefined) open(at)
+    })
+  }
   const repaint = () => chart?.redraw()
   document.addEventListener('themechange', repaint)
   signal.addEventListener('abort', () => {
@@ -169,13 +176,19 @@ export const daySlot = (day) => ({ label: shortDay(day, Date.now()), title: `${d
  * Spend by day as bars.
  *
  * @param {readonly { day: string, total: string }[]} spent every day, oldest first
- * @param {{ label: string, signal: AbortSignal }} options
+ * @param {{ label: string, signal: AbortSignal, hrefOf: (day: string) => string }} options `hrefOf`: where the bar of a day leads
  */
-export const dayChart = (spent, options) =>
+export const dayChart = (spent, { hrefOf, ...options }) =>
   barChart(
     spent.map(({ day }) => daySlot(day)),
     [{ name: 'USD', amounts: spent.map(({ total }) => total) }],
-    options,
+    {
+      ...options,
+      open: (slot) => {
+        const day = spent[slot]?.day
+        if (day !== undefined) location.hash = hrefOf(day)
+      },
+    },
   )
 
 /**

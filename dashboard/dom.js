@@ -77,6 +77,34 @@ export const renewed = (signal) => {
   }
 }
 
+const filterMs = 400
+
+/** Applies filters while they are typed, once per pause, and at once when they are left.
+ *
+ * @param {readonly HTMLElement[]} controls
+ * @param {AbortSignal} signal
+ * @param {() => void} apply
+ */
+export const onFilter = (controls, signal, apply) => {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer
+  const flush = () => {
+    if (timer === undefined) return
+    clearTimeout(timer)
+    timer = undefined
+    if (!signal.aborted) apply()
+  }
+  const schedule = () => {
+    clearTimeout(timer)
+    timer = setTimeout(flush, filterMs)
+  }
+  for (const control of controls) {
+    control.addEventListener('input', schedule)
+    control.addEventListener('change', flush)
+  }
+  signal.addEventListener('abort', () => clearTimeout(timer))
+}
+
 /** A form of filters: nothing is sent anywhere.
  *
  * @param {...Child} fields

@@ -1,7 +1,8 @@
 // @ts-check
-import { h, renewed, replace } from '../dom.js'
-import { count, words } from '../format.js'
-import { field, heading, idLink, time } from '../parts.js'
+import { h, onFilter, renewed, replace } from '../dom.js'
+import { count, rangeOf, words } from '../format.js'
+import { field, heading, idLink, select, time } from '../parts.js'
+import { readAll } from '../session.js'
 import { virtualTable } from '../virtual-table.js'
 import { showCharge } from './charge.js'
 import { filterInput, surfaceSelect } from './spend.js'
@@ -21,17 +22,31 @@ const columnsOf = (hrefTo) => [
 
 /** @param {import('../views.d.ts').ViewContext} context */
 const showList = ({ session, scope, root, signal, hrefTo }) => {
+  const dayField = () => h('input', { type: 'date', min: '1970-01-01', max: '9999-12-30' })
+  const [from, to] = [dayField(), dayField()]
+  const key = select([['', 'All keys']])
   const model = filterInput('openai/gpt-5-mini')
   const surface = surfaceSelect()
   const tag = filterInput('team=search')
   const user = filterInput('as requests name it')
+  const controls = { from, to, model, key, surface, tag, user }
   const id = filterInput('ours, or the provider’s')
-  const rows = h('div')
+  const rows = h('div', { 'aria-busy': 'true' })
   const nextSignal = renewed(signal)
+  const chosen = () =>
+    /** @type {Record<string, string>} */ (
+      Object.fromEntries(Object.entries(controls).map(([name, { value }]) => [name, value.trim()]))
+    )
+  const change = () => {
+    const given = Object.entries(chosen()).filter(([, value]) => value !== '')
+    const query = new URLSearchParams(given).toString()
+    history.replaceState(null, '', `${hrefTo('charges')}${query === '' ? '' : `?${query}`}`)
+    show()
+  }
   const show = () => {
     const here = nextSignal()
-    const labels = { tag: tag.value.trim(), user: user.value.trim() }
-    const query = { model: model.value.trim(), surface: surface.value, ...labels, limit: 500 }
+    const { from: first = '', to: last = '', ...wanted } = chosen()
+    const query = { ...wanted, ...rangeOf(first, last), limit: 500 }
     const { element } = virtualTable({
       label: 'Charges',
       columns: columnsOf(hrefTo),
@@ -57,7 +72,10 @@ const showList = ({ session, scope, root, signal, hrefTo }) => {
     h(
       'div',
       { class: 'filters' },
+      field('From (UTC)', from),
+      field('To (UTC)', to),
       field('Model', model),
+      field('Key', key),
       field('Surface', surface),
       field('Tag', tag),
       field('End user', user),
@@ -70,8 +88,23 @@ const showList = ({ session, scope, root, signal, hrefTo }) => {
     ),
     rows,
   )
-  for (const control of [model, surface, tag, user]) control.addEventListener('change', show)
-  show()
+  onFilter(Object.values(controls), signal, change)
+  const fillKeys = async () => {
+    const keys = /** @type {import('../types.d.ts').Key[]} */ (
+      await readAll((cursor) => session.ledger(scope, '/keys', { cursor, limit: 1000 }, signal))
+    )
+    for (const { id, name } of keys) key.append(h('option', { value: id }, name))
+  }
+  // Names are of use and not needed.
+  void fillKeys()
+    .catch(() => undefined)
+    .then(() => {
+      if (signal.aborted) return
+      const asked = new URLSearchParams(location.hash.split('?')[1] ?? '')
+      for (const [name, control] of Object.entries(controls)) control.value = asked.get(name) ?? ''
+      rows.removeAttribute('aria-busy')
+      show()
+    })
 }
 
 /** @type {import('../views.d.ts').View} */

@@ -171,7 +171,10 @@ export const overview = {
         const label = `Spend by day in UTC over ${duration(chartDays * dayMs)}: ${money(total)} USD in total. The view Spend has it as a table.`
         return [
           h('p', { class: 'muted' }, usd(total), ' USD in total'),
-          dayChart(everyDay(rows, first, utcDay(0)), { label, signal }),
+          dayChart(everyDay(rows, first, utcDay(0)), {
+            ...{ label, signal },
+            hrefOf: (day) => `${hrefTo('charges')}?from=${day}&to=${day}`,
+          }),
         ]
       },
     )

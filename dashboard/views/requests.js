@@ -1,5 +1,5 @@
 // @ts-check
-import { filterForm, h, renewed, replace } from '../dom.js'
+import { filterForm, h, onFilter, renewed, replace } from '../dom.js'
 import { csvExport } from '../export.js'
 import { count, msText, words } from '../format.js'
 import { field, heading, idLink, load, section, select, state, table, time } from '../parts.js'
@@ -242,7 +242,7 @@ export const requests = {
       status,
       rows,
     )
-    for (const [, control] of controls) control.addEventListener('change', change)
+    onFilter(Object.values(filters), signal, change)
     const fillKeys = async () => {
       const keys = /** @type {Key[]} */ (
         await readAll((cursor) => session.ledger(scope, '/keys', { cursor, limit: 1000 }, signal))

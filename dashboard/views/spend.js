@@ -1,6 +1,6 @@
 // @ts-check
 import { dayChart, share } from '../charts.js'
-import { filterForm, h, renewed, replace } from '../dom.js'
+import { filterForm, h, onFilter, renewed, replace } from '../dom.js'
 import { compareAmounts, count, dayText, money, sumOf, words } from '../format.js'
 import { field, heading, load, section, select, table, usd } from '../parts.js'
 import { readAll } from '../session.js'
@@ -17,15 +17,15 @@ const spans = /** @type {const} */ ([
 ])
 const surfaces = ['chat', 'messages', 'responses', 'gemini', 'embeddings', 'video', 'native-video']
 
-/** @param {UsageRow[]} rows @param {string} first @param {AbortSignal} signal */
-const byDay = (rows, first, signal) => {
+/** @param {UsageRow[]} rows @param {string} first @param {AbortSignal} signal @param {(day: string) => string} hrefOf the charges of a day */
+const byDay = (rows, first, signal, hrefOf) => {
   const total = sumOf(rows.map((row) => row.net))
   const requests = rows.reduce((sum, row) => sum + row.requests, 0)
   if (rows.length === 0) return [h('p', { class: 'empty' }, 'Nothing was spent in these days.')]
   const label = `Spend by day in UTC: ${money(total)} USD in total. The same is in the table below.`
   return [
     h('p', { class: 'muted' }, usd(total), ` USD for ${count(requests)} ${requests === 1 ? 'request' : 'requests'}`),
-    dayChart(everyDay(rows, first, utcDay(0)), { label, signal }),
+    dayChart(everyDay(rows, first, utcDay(0)), { label, signal, hrefOf }),
     h(
       'details',
       {},
@@ -33,7 +33,11 @@ const byDay = (rows, first, signal) => {
       table(
         'Spend by day, UTC',
         /** @type {import('../parts.js').Column<UsageRow>[]} */ ([
-          { name: 'Day (UTC)', cell: ({ day = '' }) => h('time', { datetime: day }, dayText(day, Date.now())) },
+          {
+            name: 'Day (UTC)',
+            cell: ({ day = '' }) =>
+              h('a', { href: hrefOf(day) }, h('time', { datetime: day }, dayText(day, Date.now()))),
+          },
           { name: 'Requests', numeric: true, cell: (row) => count(row.requests) },
           { name: 'Tokens in', numeric: true, cell: ({ tokens }) => count(tokens['prompt_total'] ?? 0) },
           { name: 'Tokens out', numeric: true, cell: ({ tokens }) => count(tokens['output_total'] ?? 0) },
@@ -52,14 +56,22 @@ const byDay = (rows, first, signal) => {
  * @param {string} title
  * @param {(row: UsageRow) => string} nameOf
  * @param {UsageRow[]} rows
+ * @param {((row: UsageRow) => string) | undefined} hrefOf the charges of a row
  */
-const byGroup = (title, nameOf, rows) => {
+const byGroup = (title, nameOf, rows, hrefOf) => {
   const sorted = rows.toSorted((one, other) => compareAmounts(other.net, one.net))
   const most = sorted[0]?.net ?? '0'
   return table(
     `Spend by ${title.toLowerCase()}`,
     /** @type {import('../parts.js').Column<UsageRow>[]} */ ([
-      { name: title, className: 'name', cell: (row) => h('span', { title: nameOf(row) }, nameOf(row)) },
+      {
+        name: title,
+        className: 'name',
+        cell: (row) =>
+          hrefOf === undefined
+            ? h('span', { title: nameOf(row) }, nameOf(row))
+            : h('a', { href: hrefOf(row), title: nameOf(row) }, nameOf(row)),
+      },
       { name: 'Share', className: 'part', cell: (row) => share(row.net, most) },
       { name: 'Requests', numeric: true, cell: (row) => count(row.requests) },
       { name: 'USD', cell: () => null, amount: (row) => row.net },
@@ -68,6 +80,9 @@ const byGroup = (title, nameOf, rows) => {
     'Nothing was spent in these days.',
   )
 }
+
+/** What the charges can be filtered by too. @param {string} group @returns {group is 'model' | 'key' | 'surface'} */
+const isNarrowing = (group) => ['model', 'key', 'surface'].includes(group)
 
 export const surfaceSelect = () =>
   select([['', 'All surfaces'], ...surfaces.map((name) => /** @type {const} */ ([name, words(name)]))])
@@ -133,7 +148,7 @@ export const spend = {
   name: 'spend',
   title: 'Spend',
   permission: 'read_money',
-  show: ({ session, scope, root, signal }) => {
+  show: ({ session, scope, root, signal, hrefTo }) => {
     const { model, key, controls, form, first, query, labels } = filtersOf()
     const results = h('div', { class: 'stack', 'aria-busy': 'true' })
     const nextSignal = renewed(signal)
@@ -149,6 +164,11 @@ export const spend = {
       const wanted = { group_by: group, from: first(), limit: 1000, ...filters }
       return readAll((cursor) => session.ledger(scope, '/usage', { ...wanted, cursor }, signal))
     }
+    /** @param {Readonly<Record<string, string>>} narrowed */
+    const chargesOf = (narrowed) => {
+      const given = Object.entries({ from: first(), ...query(), ...narrowed }).filter(([, value]) => value !== '')
+      return `${hrefTo('charges')}?${new URLSearchParams(given)}`
+    }
     const show = () => {
       results.removeAttribute('aria-busy')
       const here = nextSignal()
@@ -157,7 +177,7 @@ export const spend = {
         days,
         here,
         () => read('day'),
-        (rows) => byDay(rows, first(), here),
+        (rows) => byDay(rows, first(), here, (day) => chargesOf({ from: day, to: day })),
       )
       const groups = [...parts, ...labels()].map(([title, group, nameOf]) => {
         const place = h('div')
@@ -165,7 +185,14 @@ export const spend = {
           place,
           here,
           () => read(group),
-          (rows) => [byGroup(title, nameOf, rows)],
+          (rows) => [
+            byGroup(
+              title,
+              nameOf,
+              rows,
+              isNarrowing(group) ? (row) => chargesOf({ [group]: row[group] ?? '' }) : undefined,
+            ),
+          ],
         )
         return section(h('h2', {}, `By ${title.toLowerCase()}`), place)
       })
@@ -183,7 +210,7 @@ export const spend = {
         if (row.requests > 0) model.append(h('option', { value: row.model ?? '' }, row.model ?? ''))
     }
     root.append(heading('Spend'), form, results)
-    for (const control of controls) control.addEventListener('change', show)
+    onFilter(controls, signal, show)
     // Names are of use and not needed.
     void fillFilters()
       .catch(() => undefined)

@@ -30,8 +30,7 @@ t.test('requests on the page', { skip: chromium === null && withoutChromium }, a
     await page.getByLabel('Status').selectOption('failed')
     await page.getByText('1 row', { exact: true }).waitFor()
     await page.getByLabel('Reason').fill('upstream_error')
-    await page.keyboard.press('Tab')
-    t.match(page.url(), /#\/requests\?status=failed&reason=upstream_error$/)
+    await page.waitForURL(/#\/requests\?status=failed&reason=upstream_error$/)
     await toHash(page, '#/requests?model=openai%2Fgpt-5-mini&surface=responses')
     await page.getByText('15 rows', { exact: true }).waitFor()
     t.equal(await page.getByLabel('Model').inputValue(), 'openai/gpt-5-mini')
@@ -63,6 +62,21 @@ t.test('requests on the page', { skip: chromium === null && withoutChromium }, a
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'One charge, explained' }).waitFor()
     t.match(page.url(), /#\/charges\/request-/)
+  })
+
+  await t.test('a day and a model of the spend lead to their charges', async (t) => {
+    await toHash(page, '#/spend')
+    await page.getByText('Days as a table').click()
+    await page.getByRole('region', { name: 'Spend by day, UTC' }).getByRole('link').first().click()
+    await page.getByRole('heading', { level: 1, name: 'Charges' }).waitFor()
+    t.match(page.url(), /#\/charges\?from=(\d{4}-\d\d-\d\d)&to=\1$/)
+    await rowsOf(page).first().waitFor()
+    await toHash(page, '#/spend')
+    await page.getByRole('link', { name: 'openai/gpt-5-mini' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Charges' }).waitFor()
+    await rowsOf(page).first().waitFor()
+    t.equal(await page.getByLabel('Model').inputValue(), 'openai/gpt-5-mini')
+    t.same(await axeViolations(page), [])
   })
 
   await t.test('new requests appear at the top', async (t) => {
