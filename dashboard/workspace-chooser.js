@@ -8,15 +8,18 @@ export const workspaceChooser = (session) => {
   const control = select([['', 'All workspaces']])
   control.setAttribute('aria-label', 'Workspace')
   control.addEventListener('change', () => {
-    location.hash = control.value === '' ? '#/workspaces' : `#/w/${encodeURIComponent(control.value)}`
+    location.hash = control.value === '' ? '#/' : `#/w/${encodeURIComponent(control.value)}`
   })
   let chosen = ''
   const fill = async () => {
     const all = /** @type {import('./types.d.ts').Workspace[]} */ (
       await readAll((cursor) => session.get('/admin/v1/workspaces', { cursor, limit: 1000 }))
     )
-    for (const { id, name } of all)
-      if (![...control.options].some(({ value }) => value === id)) control.append(h('option', { value: id }, name))
+    for (const { id, name } of all) {
+      const known = [...control.options].find(({ value }) => value === id)
+      if (known === undefined) control.append(h('option', { value: id }, name))
+      else known.textContent = name
+    }
     control.value = chosen
   }
   // The view of the workspaces shows what is wrong.

@@ -26,6 +26,7 @@ import { firstUse } from './playground.js'
 /** @typedef {import('../types.d.ts').Hold} Hold */
 /** @typedef {import('../types.d.ts').UsageRow} UsageRow */
 /** @typedef {import('../types.d.ts').Outcomes} Outcomes */
+/** @typedef {import('../types.d.ts').Refusals} Refusals */
 
 const chartDays = 30
 
@@ -94,13 +95,17 @@ const figures = (wallet) => [
   ]),
 ]
 
-/** @param {Outcomes} outcomes @param {(view: string, parameter?: string) => string} hrefTo */
-const outcomeFacts = ({ requests, failed, first_token: firstToken }, hrefTo) =>
+/** @param {Outcomes} outcomes @param {readonly Refusals[]} refusals @param {(view: string, parameter?: string) => string} hrefTo */
+const outcomeFacts = ({ requests, failed, first_token: firstToken }, refusals, hrefTo) =>
   facts([
     ['Requests', count(requests)],
     [
       'Errors',
       h('a', { href: `${hrefTo('requests')}?status=failed` }, `${shareText(failed, requests)} (${count(failed)})`),
+    ],
+    [
+      'Refused before routing',
+      h('a', { href: hrefTo('requests') }, count(refusals.reduce((sum, { count: number }) => sum + number, 0))),
     ],
     ['First token, median', msText(firstToken.median_ms)],
     ['First token, 95 % within', msText(firstToken.p95_ms)],
@@ -153,6 +158,11 @@ export const overview = {
       section(h('h2', {}, 'Open holds'), holds),
     )
     const first = utcDay(chartDays - 1)
+    /** @returns {Promise<Refusals[]>} */
+    const readRefusals = () => {
+      const from = new Date(Date.now() - dayMs).toISOString()
+      return readAll((cursor) => session.ledger(scope, '/refusals', { from, limit: 1000, cursor }, signal))
+    }
     readWallet()
     void load(
       spend,
@@ -181,8 +191,8 @@ export const overview = {
     void load(
       outcomes,
       signal,
-      () => session.ledger(scope, '/outcomes', {}, signal),
-      (/** @type {Outcomes} */ found) => [outcomeFacts(found, hrefTo)],
+      () => Promise.all([session.ledger(scope, '/outcomes', {}, signal), readRefusals()]),
+      (/** @type {[Outcomes, Refusals[]]} */ [found, refused]) => [outcomeFacts(found, refused, hrefTo)],
     )
     void load(
       holds,
