@@ -34,7 +34,7 @@ t.test('commands take what the requests of their operations have', (t) => {
     'alias unset <alias>',
     'close <month> --with-exceptions --json',
     'credit <workspace> <usd> --reference! --note --expires --json',
-    'invoice issue <month> --workspace --json',
+    'invoice issue <month> --workspace --dry-run --json',
     'invoice list --workspace --month --json',
     'invoice print <invoice>',
     'invoice show <invoice> --json',
