@@ -607,6 +607,11 @@ t.test('an address that is wrong is told by where it stands, without what it say
       t.match(fault, { name: 'ConfigError', problems: [{ path: variable }] }, text)
       t.notMatch(fault.message, /cret/)
     }
+  const env = { ...right, DATABASE_URL: 'postgres//x' }
+  const filled = thrownBy(() =>
+    readConfig(env, { file: fileWith(t, { database_url: '${DATABASE_URL}' }), role: 'edge' }),
+  )
+  t.equal((filled as ConfigError).problems.length, 1, 'one mistake is one problem')
   const file = fileWith(t, { nats: { url: 'nats://u:se#cret@h:1' }, database_url: 'postgres://u:se#cret@h/db' })
   const inFile = thrownBy(() => readConfig({}, { file, role: 'edge' }))
   t.match(inFile, { problems: [{ path: 'database_url' }, { path: 'nats.url' }] })
