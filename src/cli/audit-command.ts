@@ -1,20 +1,33 @@
-import type { Command } from 'commander'
-import { verifierText } from '../audit/note.ts'
+import { type Command, InvalidArgumentError } from 'commander'
+import { isKeyName, verifierText } from '../audit/note.ts'
 import type { Config } from '../config/config.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { findLogVerifier, newKeyPair } from './audit-keys.ts'
 import { registerRollback } from './audit-rollback.ts'
-import { CommandError, type OutputOptions, printRecords } from './report.ts'
+import { CommandError, type OutputOptions, printRecords, UsageError } from './report.ts'
 
-export type ConfigOf = (command: Command, options?: { readonly role?: ProcessRole }) => Config
+export type ConfigOf = (
+  command: Command,
+  options?: { readonly role?: ProcessRole; readonly withoutKeys?: boolean },
+) => Config
 
-const printNewKey = ({ audit }: Config, output: OutputOptions): void => {
-  const { signingKey, publicKey } = newKeyPair(audit.origin)
+interface KeyOptions extends OutputOptions {
+  readonly new: boolean
+  readonly origin?: string
+}
+
+const printNewKey = (origin: string, output: OutputOptions): void => {
+  const { signingKey, publicKey } = newKeyPair(origin)
   if (output.json) printRecords([{ signing_key: signingKey, public_key: publicKey }], output)
   else console.log(`signing_key: ${signingKey}\npublic_key: ${publicKey}`)
   console.error(
     'The signing key is shown once and not stored: its holder can seal another history. Give it to the schedulers alone, and the public key to every verifier.',
   )
+}
+
+const parseOrigin = (text: string): string => {
+  if (isKeyName(text)) return text
+  throw new InvalidArgumentError('it is the name of a log: up to 255 characters without spaces and +')
 }
 
 const printKey = (configOf: ConfigOf, command: Command, output: OutputOptions): void => {
@@ -36,9 +49,16 @@ export const registerAudit = (program: Command, configOf: ConfigOf): void => {
     .command('key')
     .description('print the public key that verifies the log')
     .option('--new', 'make a new key pair and print both; it is not stored', false)
+    .option(
+      '--origin <name>',
+      'with --new: the log that the keys are of, as in audit.origin (default: that of the configuration)',
+      parseOrigin,
+    )
     .option('--json', 'one JSON object a line', false)
-    .action((options: OutputOptions & { readonly new: boolean }, command: Command) => {
-      if (options.new) printNewKey(configOf(command), options)
+    .action((options: KeyOptions, command: Command) => {
+      const { origin } = options
+      if (origin !== undefined && !options.new) throw new UsageError('--origin names a new key: add --new')
+      if (options.new) printNewKey(origin ?? configOf(command, { withoutKeys: true }).audit.origin, options)
       else printKey(configOf, command, options)
     })
 }

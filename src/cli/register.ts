@@ -43,6 +43,7 @@ const configOf = (
     readonly drainSeconds?: number
     readonly role?: ProcessRole
     readonly callbackSecret?: boolean
+    readonly withoutKeys?: boolean
     readonly firstSeal?: boolean
     readonly fileTexts?: Config['fileTexts'] | undefined
   } = {},

@@ -71,7 +71,10 @@ const problemsOfPublicKey = (
 ): readonly ConfigProblem[] => {
   const path = 'audit.public_key'
   if (verifier === null) return []
-  if (verifier.name !== origin) return [{ path, message: `is of the log ${verifier.name}, not of ${origin}` }]
+  if (verifier.name !== origin) {
+    const remedy = `make one for it by \`gateway audit key --new --origin ${origin}\``
+    return [{ path, message: `is of the log ${verifier.name}, not of ${origin}: ${remedy}` }]
+  }
   if (signer === null || deriveVerifier(signer).publicKey.equals(verifier.publicKey)) return []
   return [{ path, message: `is not that of the signing key, which is ${verifierText(deriveVerifier(signer))}` }]
 }

@@ -13,6 +13,8 @@ interface SecretReader {
   readonly role: ProcessRole
   /** Whether the process signs callbacks. */
   readonly signs: boolean
+  /** Reads `origin` alone of `audit`: its keys are yet to be made. */
+  readonly withoutKeys: boolean
 }
 
 const memberOf = (value: unknown, name: string): unknown =>
@@ -139,10 +141,17 @@ export const parseConfigContent = (
 }
 
 /** The address of the database has its password. */
-const withoutUnread = (found: unknown, { role }: SecretReader): unknown => {
+const withoutDatabase = (found: unknown, role: ProcessRole): unknown => {
   if (readsDatabase(role) || memberOf(found, 'database_url') === undefined) return found
   const { database_url: _unread, ...content } = found as { readonly database_url: unknown }
   return content
+}
+
+const withoutUnread = (found: unknown, { role, withoutKeys }: SecretReader): unknown => {
+  const content = withoutDatabase(found, role)
+  const origin = memberOf(memberOf(content, 'audit'), 'origin')
+  if (!withoutKeys || memberOf(content, 'audit') === undefined) return content
+  return { ...Object(content), audit: origin === undefined ? {} : { origin } }
 }
 
 const withoutSections = (content: ConfigFile, sections: ReadonlySet<string>): ConfigFile => ({

@@ -226,6 +226,8 @@ interface ReadOptions {
   readonly role?: ProcessRole | undefined
   /** Reads the callback secret, for a role that otherwise does not. */
   readonly callbackSecret?: boolean | undefined
+  /** For a command that makes the keys of `audit`: those that the file names are not read. */
+  readonly withoutKeys?: boolean | undefined
   readonly firstSeal?: boolean | undefined
   /** Read in place of the files, but not by `reread`. */
   readonly fileTexts?: Config['fileTexts'] | undefined
@@ -233,14 +235,14 @@ interface ReadOptions {
 
 /** `file`, or `gateway.yaml` where there is one, and the environment. Throws ConfigError with every mistake. */
 export const readConfig = (env: Environment, { fileTexts, ...options }: ReadOptions = {}): Config => {
-  const { role = 'gateway', callbackSecret = signsCallbacks(role) } = options
+  const { role = 'gateway', callbackSecret = signsCallbacks(role), withoutKeys = false } = options
   const variables = new EnvironmentVariables(env, fileTexts)
   const named = options.file ?? env['GATEWAY_CONFIG']
   const source = named ?? defaultConfigFile
   const isGiven = variables.hasFile(source)
   if (named !== undefined && !isGiven) throw new ConfigError(named, [{ path: '', message: 'no such file' }])
   const content = isGiven ? parseConfigText(source, variables.readFile(source)) : {}
-  const parsed = parseConfigContent(content, source, variables, { role, signs: callbackSecret })
+  const parsed = parseConfigContent(content, source, variables, { role, signs: callbackSecret, withoutKeys })
   const file = parsed.content
   const [folder, found]: [string, ConfigProblem[]] = [dirname(source), []]
   const pricesFile = file.prices === undefined ? shippedPrices : resolve(folder, file.prices)

@@ -35,6 +35,22 @@ t.test('a new key pair, and the public key of the one that is configured', async
   t.match(await gateway(folder, 'audit', 'key'), { code: 2, err: /NOT_HERE is not set/ })
 })
 
+t.test('new keys are of the log that is named, or of the one that the configuration names', async (t) => {
+  const folder = await temporaryFolder(t)
+  const newKey = (...options: readonly string[]) => gateway(folder, 'audit', 'key', '--new', ...options)
+  const origin = 'gateway.example.com/ledger'
+  t.match(await newKey('--origin', origin), { code: 0, out: /\npublic_key: gateway\.example\.com\/ledger\+/ })
+  const keys = { public_key: '${NOT_HERE}', signing_key_file: 'not-here' }
+  await writeFile(join(folder, 'gateway.yaml'), JSON.stringify({ audit: { origin, ...keys } }))
+  t.match(await newKey(), { code: 0, out: /\npublic_key: gateway\.example\.com\/ledger\+/ }, 'keys are yet to be made')
+  t.match(await newKey('--origin', 'not a name'), { code: 2, err: /without spaces/ })
+  t.match(await gateway(folder, 'audit', 'key', '--origin', origin), { code: 2, err: /add --new/ })
+  const of = await newKey('--origin', 'example.com/other', '--json')
+  const { public_key } = JSON.parse(of.out)
+  await writeFile(join(folder, 'gateway.yaml'), JSON.stringify({ audit: { origin, public_key } }))
+  t.match(await gateway(folder, 'audit', 'key'), { code: 2, err: /`gateway audit key --new --origin gateway\.example/ })
+})
+
 t.test('an embedded gateway makes a key of its own, seals, and reports how far', async (t) => {
   const folder = await temporaryFolder(t)
   const config = readConfig({}, { dataFolder: join(folder, 'data'), port: 0 })
