@@ -52,7 +52,7 @@ export const openHeadFile = (path: string): SignedHeadStore => {
     read,
     advance: async (head) => {
       const held = await read()
-      if (held !== null && largerHead(head, held) === held) return held
+      if (held !== null && largerHead(head, held, ['what is to be stored', path]) === held) return held
       await replace(head)
       return head
     },

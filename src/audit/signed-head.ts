@@ -74,11 +74,19 @@ export const parseSignedHead = (text: string, place: string): SignedHead => {
 export const isSameHead = (one: SignedHead, other: SignedHead): boolean =>
   one.origin === other.origin && one.size === other.size && one.root.equals(other.root)
 
-/** Throws SignedHeadFault where two histories were signed. */
-export const largerHead = (one: SignedHead, other: SignedHead): SignedHead => {
+/** Throws SignedHeadFault, which names the places of both, where two histories were signed. */
+export const largerHead = (
+  one: SignedHead,
+  other: SignedHead,
+  [place, otherPlace]: readonly [string, string] = ['one state of the sealing', 'another'],
+): SignedHead => {
   if (one.origin !== other.origin)
-    throw new SignedHeadFault(`one state of the sealing is of the log ${one.origin}, another of ${other.origin}`)
+    throw new SignedHeadFault(
+      `${place} is of the log ${one.origin}, and ${otherPlace} of ${other.origin}: \`audit.state\` names a file of this log alone`,
+    )
   if (one.size === other.size && !one.root.equals(other.root))
-    throw new SignedHeadFault(`two states of the sealing have the size ${one.size} and different roots`)
+    throw new SignedHeadFault(
+      `${place} and ${otherPlace} are states of the sealing of the size ${one.size} and have different roots`,
+    )
   return one.size >= other.size ? one : other
 }

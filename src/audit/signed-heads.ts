@@ -3,9 +3,11 @@ import { ThrottledWarning } from '../runtime/throttled-warning.ts'
 import { auditLimits } from './limits.ts'
 import { largerHead, type SignedHead, SignedHeadFault, type SignedHeadStore } from './signed-head.ts'
 
-interface HeadReading {
+export interface HeadReading {
   /** The largest; null where no store has one. */
   readonly head: SignedHead | null
+  /** Of the store that has it; null where none has. */
+  readonly place: string | null
   /** Of stores that did not answer: they may have a larger one. */
   readonly unread: readonly string[]
 }
@@ -21,16 +23,24 @@ const settle = (work: Promise<SignedHead | null>): Promise<Settled<SignedHead | 
     },
   )
 
+interface StoredHead {
+  readonly head: SignedHead
+  readonly place: string
+}
+
+const largerStored = (one: StoredHead | null, other: StoredHead): StoredHead =>
+  one !== null && largerHead(one.head, other.head, [one.place, other.place]) === one.head ? one : other
+
 /** Throws SignedHeadFault where a store has what is no head, or where two histories were signed. */
 export const readHeads = async (stores: readonly SignedHeadStore[]): Promise<HeadReading> => {
   const unread: string[] = []
-  let head: SignedHead | null = null
+  let largest: StoredHead | null = null
   for (const store of stores) {
     const found = await settle(store.read())
     if ('fault' in found) unread.push(store.place)
-    else if (found.value !== null) head = head === null ? found.value : largerHead(head, found.value)
+    else if (found.value !== null) largest = largerStored(largest, { head: found.value, place: store.place })
   }
-  return { head, unread }
+  return { ...(largest ?? { head: null, place: null }), unread }
 }
 
 interface SignedHeadsParts {
@@ -58,7 +68,10 @@ export class SignedHeads {
   async advance(head: SignedHead): Promise<SignedHead> {
     const [first, ...others] = this.#stores
     let largest = first === undefined ? head : largerHead(head, await first.advance(head))
-    for (const store of others) largest = largerHead(largest, await this.#advanceIfReached(store, head))
+    for (const store of others) {
+      const held = await this.#advanceIfReached(store, head)
+      largest = largerHead(largest, held, [first?.place ?? 'what is signed', store.place])
+    }
     return largest
   }
 

@@ -662,7 +662,7 @@ export const logEvents = {
     level: 'error',
     text: 'The log is not sealed any further.',
     action:
-      'Run `gateway verify`, and treat a difference as tampering until it is explained. Then restart the scheduler.',
+      'Read the fault. A state of another log: set `audit.state` to a file of this log. No state: run `gateway verify`, then start once with `--first-seal`. Any other: run `gateway verify`, and treat a difference as tampering until it is explained. Then restart the scheduler.',
     fields: ['sealedTo', 'fault'],
   },
   'session.ended': {

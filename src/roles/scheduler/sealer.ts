@@ -3,7 +3,7 @@ import { GrowingTree } from '../../audit/merkle.ts'
 import { deriveVerifier, type Signer, type Verifier } from '../../audit/note.ts'
 import { SealFault } from '../../audit/seal.ts'
 import { type SignedHead, signedHeadOf } from '../../audit/signed-head.ts'
-import type { SignedHeads } from '../../audit/signed-heads.ts'
+import type { HeadReading, SignedHeads } from '../../audit/signed-heads.ts'
 import { readSealedTree } from '../../audit/verified-checkpoints.ts'
 import type { LastSeal } from '../../domain/ledger/ledger.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
@@ -37,10 +37,13 @@ export interface SealerParts {
 }
 
 /** Waits for stores that do not answer: what they hold may be all that is known. */
-const readSignedHead = async (parts: SealerParts, isOver: () => boolean): Promise<SignedHead | null> => {
+const readSignedHead = async (
+  parts: SealerParts,
+  isOver: () => boolean,
+): Promise<Pick<HeadReading, 'head' | 'place'>> => {
   for (;;) {
-    const { head, unread } = await parts.heads.read()
-    if (head !== null || unread.length === 0 || isOver()) return head
+    const { unread, ...found } = await parts.heads.read()
+    if (found.head !== null || unread.length === 0 || isOver()) return found
     parts.logger.log('seal.state_unavailable', { fault: new SealFault(`no answer from ${unread.join(' and ')}`) })
     await delay(schedulerLimits.sealStateRetryMs)
   }
@@ -59,13 +62,15 @@ const findStart = async (
 ): Promise<SealingStart> => {
   const { log, heads, signer, firstSeal } = parts
   const sealed = await readSealedTree(log, parts.sealed, verifiers)
-  const known = await readSignedHead(parts, isOver)
+  const { head: known, place } = await readSignedHead(parts, isOver)
   const last = await log.lastSequence()
   if (known === null && last > 0 && !firstSeal)
     throw new SealFault('it is not known what was signed of it last, see `gateway serve --first-seal`')
   const head = known ?? (await heads.advance(signedHeadOf(signer.name, sealed)))
   if (head.origin !== signer.name)
-    throw new SealFault(`what was signed last is of the log ${head.origin}, and the key is of ${signer.name}`)
+    throw new SealFault(
+      `what was signed last, in ${place}, is of the log ${head.origin}, and the key is of ${signer.name}`,
+    )
   if (last < head.size)
     throw new SealFault(`the log was rolled back: it ends at frame ${last}, and ${head.size} frames were signed`)
   return { sealed: head.size < sealed.size ? new GrowingTree(head.size, head.peaks) : sealed, head }

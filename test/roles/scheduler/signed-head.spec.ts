@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { createSigner, deriveVerifier } from '../../../src/audit/note.ts'
+import { emptyHead } from '../../../src/audit/signed-head.ts'
 import { SignedHeads } from '../../../src/audit/signed-heads.ts'
 import type { LastSeal } from '../../../src/domain/ledger/ledger.ts'
 import { schedulerLimits } from '../../../src/roles/scheduler/limits.ts'
@@ -121,7 +122,7 @@ t.test('of two stores the larger counts', async (t) => {
   await stopsWith(t, await logOf(3), { stores: [early, later] }, /it ends at frame 3, and 5 frames were signed/)
   const elsewhere = new MemoryHeadStore('table')
   await start(t, await logOf(2, 'another'), { stores: [elsewhere], firstSeal: true }).stop()
-  await stopsWith(t, await logOf(3), { stores: [early, elsewhere] }, /size 2 and different roots/)
+  await stopsWith(t, await logOf(3), { stores: [early, elsewhere] }, /size 2 and have different roots/)
 })
 
 t.test('where one store is away and the other has nothing, sealing waits for it', async (t) => {
@@ -232,6 +233,13 @@ t.test('what was signed of another log is not continued', async (t) => {
     t,
     await logOf(3),
     { stores: [store], signer: other },
-    /is of the log example\.com\/log, and the key is of example\.com\/other/,
+    /in memory, is of the log example\.com\/log, and the key is of example\.com\/other/,
+  )
+  const foreign = new MemoryHeadStore('data/audit.state', emptyHead('example.com/other'))
+  await stopsWith(
+    t,
+    await logOf(3),
+    { stores: [foreign, new MemoryHeadStore('the table held', store.head)] },
+    /data\/audit\.state is of the log example\.com\/other, and the table held of example\.com\/log: `audit\.state`/,
   )
 })
