@@ -59,32 +59,88 @@ const findRuns = (text: string, from: number): { readonly ends: readonly number[
 
 const endOfScalar = /[ \t\n\r,\]}]/g
 
-/** What is longer than a piece is read item by item; the rest by the parser, several items at once. */
-class PieceReader {
-  readonly #bytes: Buffer
+/** A place in the bytes, and the piece from there on as characters. */
+class Cursor {
+  readonly bytes: Buffer
   readonly #options: Required<ReadingOptions>
-  #at = 0
-  /** The bytes from `#from` on as characters, one piece. */
-  #text = ''
-  #from = 0
-  /** Of the runs that the last look found, the last first. */
-  #ends: number[] = []
-  #isLookedThrough = false
-  #lookedAtBytes = 0
+  at = 0
+  /** The bytes from `from` on as characters, one piece. */
+  text = ''
+  from = 0
+  isLookedThrough = false
+  lookedAtBytes = 0
 
   constructor(bytes: Buffer, options: Required<ReadingOptions>) {
-    this.#bytes = bytes
+    this.bytes = bytes
     this.#options = options
+  }
+
+  /** The first byte behind white space. */
+  *next(): Generator<void, number | undefined> {
+    while (isSpace(this.bytes[this.at])) {
+      if (this.isStepOver()) yield
+      const place = this.placeInText()
+      this.moveTo(endOfSpace(this.text, place))
+    }
+    return this.bytes[this.at]
+  }
+
+  isStepOver(): boolean {
+    if (this.lookedAtBytes < this.#options.stepBytes) return false
+    this.lookedAtBytes = 0
+    return true
+  }
+
+  fill(): void {
+    this.from = this.at
+    this.text = this.bytes.toString('latin1', this.at, this.at + this.#options.pieceBytes)
+    this.isLookedThrough = false
+  }
+
+  placeInText(): number {
+    if (this.at >= this.from + this.text.length) this.fill()
+    return this.at - this.from
+  }
+
+  moveTo(place: number): void {
+    this.lookedAtBytes += this.from + place - this.at
+    this.at = this.from + place
+  }
+
+  take(to: number): string {
+    const from = this.at
+    this.moveTo(to)
+    return this.bytes.toString('utf8', from, this.at)
+  }
+
+  /** A place at the end of the text at which no character of several bytes is cut. */
+  endOfCharacters(): number {
+    let end = this.text.length
+    while (end > 0 && ((this.bytes[this.from + end] ?? 0) & 0xc0) === 0x80) end -= 1
+    return end
+  }
+}
+
+/** What is longer than a piece is read item by item; the rest by the parser, several items at once. */
+class PieceReader {
+  readonly #options: Required<ReadingOptions>
+  readonly #cursor: Cursor
+  /** Of the runs that the last look found, the last first. */
+  #ends: number[] = []
+
+  constructor(bytes: Buffer, options: Required<ReadingOptions>) {
+    this.#options = options
+    this.#cursor = new Cursor(bytes, options)
   }
 
   *readAll(): Generator<void, unknown> {
     const value = yield* this.#readValue()
-    if ((yield* this.#next()) !== undefined) throw invalid()
+    if ((yield* this.#cursor.next()) !== undefined) throw invalid()
     return value
   }
 
   *#readValue(): Generator<void, unknown> {
-    switch (yield* this.#next()) {
+    switch (yield* this.#cursor.next()) {
       case openBracket:
         return yield* this.#readList()
       case openBrace:
@@ -98,9 +154,9 @@ class PieceReader {
 
   *#readList(): Generator<void, readonly unknown[]> {
     const list: unknown[] = []
-    this.#at += 1
+    this.#cursor.at += 1
     for (let isLast = false; !isLast; ) {
-      if (this.#isStepOver()) yield
+      if (this.#cursor.isStepOver()) yield
       const run = yield* this.#takeRun(closeBracket)
       if (run === null) {
         list.push(yield* this.#readValue())
@@ -117,12 +173,15 @@ class PieceReader {
 
   *#readObject(): Generator<void, object> {
     const members: (readonly [string, unknown])[] = []
-    this.#at += 1
+    this.#cursor.at += 1
     for (let isLast = false; !isLast; ) {
-      if (this.#isStepOver()) yield
+      if (this.#cursor.isStepOver()) yield
       const run = yield* this.#takeRun(closeBrace)
       if (run === null) {
-        const name = yield* this.#readName()
+        if ((yield* this.#cursor.next()) !== quote) throw invalid()
+        const name = yield* this.#readString()
+        if ((yield* this.#cursor.next()) !== colon) throw invalid()
+        this.#cursor.at += 1
         members.push([name, yield* this.#readValue()])
         isLast = yield* this.#takeSeparator(closeBrace)
         continue
@@ -135,122 +194,69 @@ class PieceReader {
     return Object.fromEntries(members)
   }
 
-  *#readName(): Generator<void, string> {
-    if ((yield* this.#next()) !== quote) throw invalid()
-    const name = yield* this.#readString()
-    if ((yield* this.#next()) !== colon) throw invalid()
-    this.#at += 1
-    return name
-  }
-
   *#readString(): Generator<void, string> {
     const pieces: string[] = []
-    this.#at += 1
+    this.#cursor.at += 1
     for (;;) {
-      const place = this.#placeInText()
-      const end = endOfString(this.#text, place)
-      const isLast = end < this.#text.length
-      const to = isLast ? end : place + endOfEscapes(this.#text.slice(place, this.#endOfCharacters()))
+      const place = this.#cursor.placeInText()
+      const end = endOfString(this.#cursor.text, place)
+      const isLast = end < this.#cursor.text.length
+      const to = isLast ? end : place + endOfEscapes(this.#cursor.text.slice(place, this.#cursor.endOfCharacters()))
       if (to === place && !isLast) {
         if (place === 0) throw invalid()
-        this.#fill()
+        this.#cursor.fill()
         continue
       }
-      pieces.push(this.#options.read(`"${this.#take(to)}"`) as string)
-      if (this.#isStepOver()) yield
+      pieces.push(this.#options.read(`"${this.#cursor.take(to)}"`) as string)
+      if (this.#cursor.isStepOver()) yield
       if (!isLast) continue
-      this.#at += 1
+      this.#cursor.at += 1
       return pieces.length === 1 ? pieces[0]! : pieces.join('')
     }
   }
 
   /** None is longer than a step, since the parser reads it in one. */
   #readScalar(): unknown {
-    const from = this.#at
+    const from = this.#cursor.at
     for (let isLast = false; !isLast; ) {
-      endOfScalar.lastIndex = this.#placeInText()
-      isLast = endOfScalar.test(this.#text) || this.#text.length === 0
-      this.#moveTo(isLast ? Math.max(0, endOfScalar.lastIndex - 1) : this.#text.length)
-      if (this.#at - from > this.#options.stepBytes) throw invalid()
+      endOfScalar.lastIndex = this.#cursor.placeInText()
+      isLast = endOfScalar.test(this.#cursor.text) || this.#cursor.text.length === 0
+      this.#cursor.moveTo(isLast ? Math.max(0, endOfScalar.lastIndex - 1) : this.#cursor.text.length)
+      if (this.#cursor.at - from > this.#options.stepBytes) throw invalid()
     }
-    return this.#options.read(this.#bytes.toString('utf8', from, this.#at))
+    return this.#options.read(this.#cursor.bytes.toString('utf8', from, this.#cursor.at))
   }
 
   *#takeRun(closing: number): Generator<void, { readonly text: string; readonly isLast: boolean } | null> {
     if (this.#ends.length === 0) {
-      yield* this.#next()
+      yield* this.#cursor.next()
       this.#look()
     }
     const end = this.#ends.pop()!
     if (end === noRun) return null
-    const separator = this.#bytes[end]
+    const separator = this.#cursor.bytes[end]
     if (separator !== comma && separator !== closing) throw invalid()
-    const text = this.#bytes.toString('utf8', this.#at, end)
-    this.#at = end + 1
+    const text = this.#cursor.bytes.toString('utf8', this.#cursor.at, end)
+    this.#cursor.at = end + 1
     return { text, isLast: separator === closing }
   }
 
   #look(): void {
-    if (this.#isLookedThrough) this.#fill()
-    const place = this.#placeInText()
-    const { ends, to } = findRuns(this.#text, place)
-    this.#lookedAtBytes += to - place
-    this.#isLookedThrough = to === this.#text.length
+    if (this.#cursor.isLookedThrough) this.#cursor.fill()
+    const place = this.#cursor.placeInText()
+    const { ends, to } = findRuns(this.#cursor.text, place)
+    this.#cursor.lookedAtBytes += to - place
+    this.#cursor.isLookedThrough = to === this.#cursor.text.length
     for (let index = ends.length - 1; index >= 0; index -= 1)
-      this.#ends.push(ends[index] === noRun ? noRun : this.#from + ends[index]!)
+      this.#ends.push(ends[index] === noRun ? noRun : this.#cursor.from + ends[index]!)
   }
 
   /** True for the closing one. */
   *#takeSeparator(closing: number): Generator<void, boolean> {
-    const separator = yield* this.#next()
+    const separator = yield* this.#cursor.next()
     if (separator !== comma && separator !== closing) throw invalid()
-    this.#at += 1
+    this.#cursor.at += 1
     return separator === closing
-  }
-
-  /** The first byte behind white space. */
-  *#next(): Generator<void, number | undefined> {
-    while (isSpace(this.#bytes[this.#at])) {
-      if (this.#isStepOver()) yield
-      const place = this.#placeInText()
-      this.#moveTo(endOfSpace(this.#text, place))
-    }
-    return this.#bytes[this.#at]
-  }
-
-  #isStepOver(): boolean {
-    if (this.#lookedAtBytes < this.#options.stepBytes) return false
-    this.#lookedAtBytes = 0
-    return true
-  }
-
-  #fill(): void {
-    this.#from = this.#at
-    this.#text = this.#bytes.toString('latin1', this.#at, this.#at + this.#options.pieceBytes)
-    this.#isLookedThrough = false
-  }
-
-  #placeInText(): number {
-    if (this.#at >= this.#from + this.#text.length) this.#fill()
-    return this.#at - this.#from
-  }
-
-  #moveTo(place: number): void {
-    this.#lookedAtBytes += this.#from + place - this.#at
-    this.#at = this.#from + place
-  }
-
-  #take(to: number): string {
-    const from = this.#at
-    this.#moveTo(to)
-    return this.#bytes.toString('utf8', from, this.#at)
-  }
-
-  /** A place at the end of the text at which no character of several bytes is cut. */
-  #endOfCharacters(): number {
-    let end = this.#text.length
-    while (end > 0 && ((this.#bytes[this.#from + end] ?? 0) & 0xc0) === 0x80) end -= 1
-    return end
   }
 }
 

@@ -10,7 +10,7 @@ export interface PriceDifference {
   readonly to: string | null
 }
 
-export interface KeptRate {
+interface KeptRate {
   /** `service_tiers.priority.per_million_tokens.input` */
   readonly item: string
   readonly rate: string
@@ -109,7 +109,7 @@ const keptOf = (imported: Tree, current: Tree): readonly KeptRate[] => {
     .map(([item, rate]) => ({ item, rate }))
 }
 
-export interface ImportTerms {
+interface ImportTerms {
   readonly prices: PriceBook
   /** Milliseconds since the epoch: the import is compared with the prices in force then. */
   readonly nowMs: number
