@@ -326,7 +326,7 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     await importFile('naive.json', { 'openai/x': { input: '1' } })
     await page.getByRole('dialog').getByText('is no table of prices').first().waitFor()
     await page.keyboard.press('Escape')
-    const from = new Date(Date.now() + 60_000).toISOString()
+    const from = new Date(Date.now() + 3_600_000).toISOString()
     await importFile('ours.json', { prices: [{ ...entry, effective_from: new Date().toISOString() }] })
     await button('Publish 1 price').click()
     await page.getByRole('status').getByText('1 price published').waitFor()
@@ -348,7 +348,7 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
       ],
     })
     await toHash(page, '#/prices/openai%2Fno-price-yet')
-    await page.getByRole('row', { name: /^[0-9a-f]+ From \w+ \d/ }).waitFor()
+    await page.getByRole('row', { name: /From \w+ \d|From \d/ }).waitFor()
     await page.getByRole('row', { name: /Replaced/ }).waitFor()
   })
   t.same(complaints, [])
