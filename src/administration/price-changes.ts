@@ -1,7 +1,7 @@
 import { isProviderName, readLiteLlm } from '../domain/pricing/litellm.ts'
 import { isPublished } from '../domain/pricing/price-book.ts'
 import { canonicalPrice, type PriceEntry, type PriceFile } from '../domain/pricing/price-file.ts'
-import { diffPriceFile, diffPrices, type PriceChange } from '../domain/pricing/price-import.ts'
+import { diffPrices, type PriceChange } from '../domain/pricing/price-import.ts'
 import type { JsonObject } from '../encoding/json.ts'
 import { getValidator } from '../encoding/schema-validation.ts'
 import { GatewayError, truncateName } from '../errors/gateway-error.ts'
@@ -79,21 +79,21 @@ export const compareImport = (
   { tail }: Pick<AdminContext, 'tail'>,
   { table, providers, allowFree, nowMs, effectiveFrom, source, remove = [] }: ImportRequest,
 ): readonly PriceChange[] => {
-  const { prices } = tail.ledger
-  if (Array.isArray(table['prices'])) return diffPriceFile(readPriceTable(table, effectiveFrom), { prices, remove })
+  const now = new Date(nowMs).toISOString()
+  const terms = {
+    prices: tail.ledger.prices,
+    nowMs,
+    effectiveFrom: effectiveFrom ?? now,
+    source: source ?? `LiteLLM, model_prices_and_context_window.json, imported ${now}`,
+    remove,
+  }
+  if (Array.isArray(table['prices'])) return diffPrices(readPriceTable(table, effectiveFrom), terms)
   if (!Object.values(table).some(isProviderName))
     throw invalidTable(
       'table',
       "is no table of prices: it needs rows of LiteLLM's table, each with its `litellm_provider`, or the `prices` of a price file",
     )
-  const now = new Date(nowMs).toISOString()
-  return diffPrices(readLiteLlm(table, { providers, allowFree }), {
-    prices,
-    nowMs,
-    effectiveFrom: effectiveFrom ?? now,
-    source: source ?? `LiteLLM, model_prices_and_context_window.json, imported ${now}`,
-    remove,
-  })
+  return diffPrices(readLiteLlm(table, { providers, allowFree }), terms)
 }
 
 /** The named rows; undefined: all that were added or changed. Throws `invalid_value` for what cannot be published. */

@@ -42,8 +42,9 @@ const views: readonly (readonly [hash: string, title: string, permission: Permis
   ['#/w/empty/account', 'Account', 'read'],
 ]
 
-/** Done by another one that has its button: `revoke`, and the limits with nothing set. */
+/** Done by another one that has its button: `revoke`, the limits with nothing set, and the import of a price file. */
 const alike: ReadonlySet<string> = new Set([
+  'POST /admin/v1/prices',
   'DELETE /admin/v1/keys/{id}',
   'DELETE /admin/v1/workspaces/{id}/limits',
   'DELETE /admin/v1/workspaces/{id}/keys/{key}/limits',

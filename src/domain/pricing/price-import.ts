@@ -160,8 +160,7 @@ const changeOf = (
   }
 }
 
-/** LiteLLM's rows, with the prices in force at `nowMs`. */
-export const diffPrices = (
+const diffLiteLlm = (
   imported: readonly ImportedPrice[],
   { prices, nowMs, effectiveFrom, source, remove = [] }: ImportTerms,
 ): readonly PriceChange[] =>
@@ -173,8 +172,7 @@ export const diffPrices = (
     return changeOf({ name, leftOut: each.leftOut, entry }, priceAt(prices, each.model, nowMs), remove)
   })
 
-/** Rows of a price file, each with the price in force from its own instant. */
-export const diffPriceFile = (
+const diffPriceFile = (
   file: PriceFile,
   { prices, remove = [] }: Pick<ImportTerms, 'prices' | 'remove'>,
 ): readonly PriceChange[] =>
@@ -185,3 +183,9 @@ export const diffPriceFile = (
       remove,
     ),
   )
+
+/** LiteLLM's rows are compared with the prices in force at `nowMs`, those of a price file each at its own instant. */
+export const diffPrices = (
+  imported: readonly ImportedPrice[] | PriceFile,
+  terms: ImportTerms,
+): readonly PriceChange[] => ('prices' in imported ? diffPriceFile(imported, terms) : diffLiteLlm(imported, terms))

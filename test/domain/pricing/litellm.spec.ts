@@ -2,7 +2,7 @@ import t from 'tap'
 import { type ImportedPrice, readLiteLlm } from '../../../src/domain/pricing/litellm.ts'
 import { type PriceBook, publishPrice } from '../../../src/domain/pricing/price-book.ts'
 import { problemsOfPriceFile } from '../../../src/domain/pricing/price-file.ts'
-import { diffPriceFile, diffPrices } from '../../../src/domain/pricing/price-import.ts'
+import { diffPrices } from '../../../src/domain/pricing/price-import.ts'
 import { getValidator } from '../../../src/encoding/schema-validation.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
 
@@ -386,9 +386,9 @@ t.test('a rate in force that the imported row does not have is kept, unless it i
   t.notOk(removed.kept.some(({ item }) => item.startsWith('service_tiers')))
 
   const entry = { model: 'openai/a', effective_from: '2026-07-01T00:00:00Z', source: 'file', sheet }
-  t.match(diffPriceFile({ prices: [entry] }, { prices }), [{ change: 'unchanged', kept: [] }])
+  t.match(diffPrices({ prices: [entry] }, terms), [{ change: 'unchanged', kept: [] }])
   const dearer = { ...entry, sheet: { ...sheet, per_million_tokens: { ...rates, output: '0.7' } } }
-  t.match(diffPriceFile({ prices: [dearer] }, { prices }), [
+  t.match(diffPrices({ prices: [dearer] }, terms), [
     { change: 'changed', differences: [{ item: 'per_million_tokens.output', to: '0.7' }], entry: dearer },
   ])
 })
