@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { open, rm, statfs } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { type Command, Option } from 'commander'
 import { UndiciClient } from '../adapters/http/client.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
+import { seals } from '../config/roles.ts'
 import { findEmbedded } from '../embedded/embedded.ts'
 import { findNatsServer } from '../embedded/nats.ts'
 import { findPostgres } from '../embedded/postgres.ts'
@@ -19,6 +20,7 @@ import { assertPortFree } from './ports.ts'
 import { checkReach } from './provider-command.ts'
 import { exitCodes, type OutputOptions, printRecords } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
+import { checkSealing, existingFolder } from './sealing-check.ts'
 import { version } from './version.ts'
 
 type ExaminedRole = RoleName | 'operator' | 'gateway'
@@ -35,6 +37,7 @@ interface Finding {
     | 'log'
     | 'clock'
     | 'tables'
+    | 'sealing'
     | 'provider'
   readonly of: string
   readonly result: 'ok' | 'warning' | 'failed' | 'skipped'
@@ -119,8 +122,6 @@ const checkPorts = ({ listen, observe }: Config): Promise<readonly Finding[]> =>
   )
 }
 
-const existingFolder = (folder: string): string => (existsSync(folder) ? folder : existingFolder(dirname(folder)))
-
 /** Milliseconds of each, sorted. */
 const timeAppends = async (folder: string): Promise<readonly number[]> => {
   const path = join(folder, `doctor-${randomUUID()}`)
@@ -163,6 +164,13 @@ const skip = (check: Finding['check'], of: string, detail: string): Finding => (
   detail,
 })
 
+const judgeSealing = async (
+  config: Config,
+  platform: Platform | null,
+  role: ExaminedRole,
+): Promise<readonly Finding[]> =>
+  seals(role) ? [await judge('sealing', config.audit.origin, () => checkSealing(config, platform))] : []
+
 const checkOpened = async ({ log, tables }: Platform, config: Config, runtime: Runtime) => [
   await judge('log', config.log.name, async () => {
     const { frames } = await log.size()
@@ -187,12 +195,19 @@ const checkOpened = async ({ log, tables }: Platform, config: Config, runtime: R
 
 const checkServers = async (config: Config, runtime: Runtime, role: ExaminedRole): Promise<readonly Finding[]> => {
   if (config.external === null && (await findEmbedded(config.dataFolder)) === null)
-    return [skip('log', config.log.name, 'the embedded servers do not run: they are checked at each start')]
+    return [
+      skip('log', config.log.name, 'the embedded servers do not run: they are checked at each start'),
+      ...(await judgeSealing(config, null, role)),
+    ]
   try {
     const onFatal = (): void => undefined
     const options = { embedded: 'running', readOnly: true, onFatal } as const
     const platform = await openPlatform(config, runtime, { role: role === 'gateway' ? 'operator' : role, ...options })
-    return await checkOpened(platform, config, runtime).finally(() => platform.stop())
+    const check = async () => [
+      ...(await checkOpened(platform, config, runtime)),
+      ...(await judgeSealing(config, platform, role)),
+    ]
+    return await check().finally(() => platform.stop())
   } catch (fault) {
     return [{ check: 'log', of: config.log.name, ...failed(faultText(fault)) }]
   }
@@ -239,7 +254,7 @@ export const registerDoctor = (program: Command, configOf: ConfigOf): void => {
   program
     .command('doctor')
     .description(
-      'check configuration, versions, permissions, ports, disk, servers, clock, and that providers are reached; changes nothing',
+      'check configuration, versions, permissions, ports, disk, servers, clock, sealing, and that providers are reached; changes nothing',
     )
     .addOption(
       new Option('--role <role>', 'what one role needs, in its environment; without it the whole gateway').choices([

@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { startSandbox } from '../../sandbox/server.ts'
+import { openHeadFile } from '../../src/adapters/audit-files.ts'
+import { emptyHead } from '../../src/audit/signed-head.ts'
 import { runtime, startTestGateway, temporaryFolder } from '../support/gateway.ts'
 import { runWords } from '../support/program.ts'
 
@@ -41,7 +43,8 @@ const takenPort = async (t: Test): Promise<number> => {
 }
 
 t.test('nothing is found beside a gateway that runs well, and nothing is changed', async (t) => {
-  const { gateway, config } = await startTestGateway(t, { config: { observe: { host: '127.0.0.1', port: 0 } } })
+  const audit = { sealing: true, origin: 'gateway.local/gateway', signer: null, verifier: null, previous: [] }
+  const { gateway, config } = await startTestGateway(t, { config: { observe: { host: '127.0.0.1', port: 0 }, audit } })
   const sandbox = await startSandbox(runtime)
   t.teardown(() => sandbox.stop())
   const folder = await temporaryFolder(t)
@@ -59,6 +62,7 @@ t.test('nothing is found beside a gateway that runs well, and nothing is changed
     'log GATEWAY': /acknowledged frames are on the disk/,
     'clock this machine': /agrees/,
     'tables PostgreSQL': /written to frame/,
+    'sealing gateway.local/gateway': /audit\.state$/,
   })
   t.ok(found.some(({ check, detail }) => check === 'provider' && detail === 'authentication'))
   t.equal(sandbox.calls().filter(({ path }) => path.includes('completions')).length, 0, 'no model is asked')
@@ -68,7 +72,21 @@ t.test('nothing is found beside a gateway that runs well, and nothing is changed
   t.match(await examine(folder, config.dataFolder), { code: 1, found: [{ check: 'configuration', result: 'failed' }] })
   const ofEdge = await examine(folder, config.dataFolder, '--role', 'edge')
   t.same(notOk(ofEdge.found), [], 'it needs no secret of other roles')
-  t.notOk(ofEdge.found.some(({ check }) => check === 'provider'))
+  t.notOk(ofEdge.found.some(({ check }) => check === 'provider' || check === 'sealing'))
+
+  const sealingOf = async (state: string): Promise<Found | undefined> => {
+    await writeFile(join(folder, 'gateway.yaml'), JSON.stringify({ listen, observe, audit: { state } }))
+    return (await examine(folder, config.dataFolder, '--role', 'scheduler')).found.find(
+      ({ check }) => check === 'sealing',
+    )
+  }
+  await openHeadFile(join(folder, 'foreign.state')).replace(emptyHead('example.com/other'))
+  t.match(await sealingOf('foreign.state'), {
+    result: 'failed',
+    detail: /foreign\.state is of the log example\.com\/other, and the table \S+ of gateway\.local\/gateway/,
+  })
+  await writeFile(join(folder, 'file'), '')
+  t.match(await sealingOf('file/audit.state'), { result: 'failed', detail: /cannot be read from .*audit\.state/ })
 })
 
 t.test('each planted fault is found', async (t) => {
