@@ -50,10 +50,8 @@ export const keyIdOf = (name: string, key: KeyObject, type = noteKeyType): Buffe
     .digest()
     .subarray(0, keyIdBytes)
 
-export const isKeyName = (name: string): boolean => namePattern.test(name)
-
 const assertName = (name: string): void => {
-  if (!isKeyName(name)) throw new NoteFault(`not a key's name: ${JSON.stringify(name)}`)
+  if (!namePattern.test(name)) throw new NoteFault(`not a key's name: ${JSON.stringify(name)}`)
 }
 
 export const keyText = ({ name, publicKey }: Verifier, type: number): string => {

@@ -3,7 +3,7 @@ import { ThrottledWarning } from '../runtime/throttled-warning.ts'
 import { auditLimits } from './limits.ts'
 import { largerHead, type SignedHead, SignedHeadFault, type SignedHeadStore } from './signed-head.ts'
 
-export interface HeadReading {
+interface HeadReading {
   /** The largest; null where no store has one. */
   readonly head: SignedHead | null
   /** Of the store that has it; null where none has. */

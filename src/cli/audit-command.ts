@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { isKeyName, verifierText } from '../audit/note.ts'
+import { verifierText } from '../audit/note.ts'
 import type { Config } from '../config/config.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { findLogVerifier, newKeyPair } from './audit-keys.ts'
@@ -26,8 +26,12 @@ const printNewKey = (origin: string, output: OutputOptions): void => {
 }
 
 const parseOrigin = (text: string): string => {
-  if (isKeyName(text)) return text
-  throw new InvalidArgumentError('it is the name of a log: up to 255 characters without spaces and +')
+  try {
+    newKeyPair(text)
+    return text
+  } catch {
+    throw new InvalidArgumentError('it is the name of a log: up to 255 characters without spaces and +')
+  }
 }
 
 const printKey = (configOf: ConfigOf, command: Command, output: OutputOptions): void => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
-import { open, rm, statfs } from 'node:fs/promises'
-import { join } from 'node:path'
+import { access, constants, open, rm, statfs } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { type Command, Option } from 'commander'
 import { UndiciClient } from '../adapters/http/client.ts'
 import type { Config } from '../config/config.ts'
@@ -20,7 +20,7 @@ import { assertPortFree } from './ports.ts'
 import { checkReach } from './provider-command.ts'
 import { exitCodes, type OutputOptions, printRecords } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
-import { checkSealing, existingFolder } from './sealing-check.ts'
+import { checkSealing } from './sealing-check.ts'
 import { version } from './version.ts'
 
 type ExaminedRole = RoleName | 'operator' | 'gateway'
@@ -122,6 +122,8 @@ const checkPorts = ({ listen, observe }: Config): Promise<readonly Finding[]> =>
   )
 }
 
+const existingFolder = (folder: string): string => (existsSync(folder) ? folder : existingFolder(dirname(folder)))
+
 /** Milliseconds of each, sorted. */
 const timeAppends = async (folder: string): Promise<readonly number[]> => {
   const path = join(folder, `doctor-${randomUUID()}`)
@@ -164,12 +166,17 @@ const skip = (check: Finding['check'], of: string, detail: string): Finding => (
   detail,
 })
 
+const examineSealing = async (config: Config, platform: Platform | null): Promise<Judged> => {
+  if (config.audit.sealing) await access(existingFolder(dirname(config.auditStateFile)), constants.W_OK)
+  return checkSealing(config, platform)
+}
+
 const judgeSealing = async (
   config: Config,
   platform: Platform | null,
   role: ExaminedRole,
 ): Promise<readonly Finding[]> =>
-  seals(role) ? [await judge('sealing', config.audit.origin, () => checkSealing(config, platform))] : []
+  seals(role) ? [await judge('sealing', config.audit.origin, () => examineSealing(config, platform))] : []
 
 const checkOpened = async ({ log, tables }: Platform, config: Config, runtime: Runtime) => [
   await judge('log', config.log.name, async () => {

@@ -1,6 +1,3 @@
-import { existsSync } from 'node:fs'
-import { access, constants } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { readHeads } from '../audit/signed-heads.ts'
 import type { Config } from '../config/config.ts'
 import { headStores } from './audit-keys.ts'
@@ -11,9 +8,6 @@ interface Judged {
   readonly detail: string
 }
 
-export const existingFolder = (folder: string): string =>
-  existsSync(folder) ? folder : existingFolder(dirname(folder))
-
 /** Throws what hinders the sealing, in words for an operator. `platform` is null where the servers do not run. */
 export const checkSealing = async (
   config: Config,
@@ -23,7 +17,6 @@ export const checkSealing = async (
   if (!audit.sealing) return { result: 'skipped', detail: '`audit.sealing` is off' }
   if (external !== null && audit.signer === null)
     return { result: 'warning', detail: 'no signing key is configured: nothing is sealed' }
-  await access(existingFolder(dirname(auditStateFile)), constants.W_OK)
   const { head, place, unread } = await readHeads(headStores(config, platform?.tables ?? null))
   if (unread.length > 0) throw new Error(`the state of the sealing cannot be read from ${unread.join(' and ')}`)
   if (head !== null && head.origin !== audit.origin)

@@ -3,7 +3,7 @@ import { GrowingTree } from '../../audit/merkle.ts'
 import { deriveVerifier, type Signer, type Verifier } from '../../audit/note.ts'
 import { SealFault } from '../../audit/seal.ts'
 import { type SignedHead, signedHeadOf } from '../../audit/signed-head.ts'
-import type { HeadReading, SignedHeads } from '../../audit/signed-heads.ts'
+import type { SignedHeads } from '../../audit/signed-heads.ts'
 import { readSealedTree } from '../../audit/verified-checkpoints.ts'
 import type { LastSeal } from '../../domain/ledger/ledger.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
@@ -40,7 +40,7 @@ export interface SealerParts {
 const readSignedHead = async (
   parts: SealerParts,
   isOver: () => boolean,
-): Promise<Pick<HeadReading, 'head' | 'place'>> => {
+): Promise<Omit<Awaited<ReturnType<SignedHeads['read']>>, 'unread'>> => {
   for (;;) {
     const { unread, ...found } = await parts.heads.read()
     if (found.head !== null || unread.length === 0 || isOver()) return found
