@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { inspect } from 'node:util'
 import t from 'tap'
 import { Domain } from './fault-domain.ts'
-import './suite-end.ts'
+import { beginSuite, endSuite } from './suite-end.ts'
 import { assignSpecs, listTestFiles } from './suites.ts'
 
 type End = () => unknown
@@ -38,6 +38,7 @@ const runSpec = async (spec: string): Promise<void> => {
 
 /** Runs the specs of a suite's folder one after another: together they load once what a process of each would have to load. */
 export const runSpecs = async (suiteUrl: string): Promise<void> => {
+  beginSuite()
   const folder = basename(suiteUrl, '.test.ts').replaceAll('.', '/')
   for (const spec of assignSpecs(listTestFiles()).specs.get(folder) ?? []) {
     const before = isCpuPrinted ? readCpuSeconds() : 0
@@ -47,4 +48,5 @@ export const runSpecs = async (suiteUrl: string): Promise<void> => {
     if (isCpuPrinted)
       t.comment(`CPU ${(readCpuSeconds() - before).toFixed(1)} s, wall ${wallSeconds.toFixed(1)} s: test/${spec}`)
   }
+  await t.test('teardown of what the specs share', endSuite)
 }
