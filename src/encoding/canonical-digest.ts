@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
-import { isObject, type JsonObject } from './json.ts'
+import type { JsonObject } from './json.ts'
 import { type RunStep, takeSteps } from './steps.ts'
-import { jsonPieces } from './write-json.ts'
+import { hasMembers, jsonPieces } from './write-json.ts'
 
 const isIndex = /^(?:0|[1-9]\d*)$/
 
@@ -18,7 +18,7 @@ const sortedEntries = (value: object): readonly Entry[] => {
 
 const sortAll = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sortAll)
-  if (!isObject(value) || JSON.isRawJSON(value)) return value
+  if (!hasMembers(value)) return value
   return Object.fromEntries(sortedEntries(value).map(([name, member]) => [name, sortAll(member)]))
 }
 

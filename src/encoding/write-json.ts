@@ -24,7 +24,8 @@ const asItIs: MemberOrder = { all: (value) => value, entries: Object.entries }
 /** Of a value that is no text, in characters of a text that takes as long to write. */
 const valueWeight = 16
 
-const isLongObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+/** Not so text that is written as it is, though it is an object. */
+export const hasMembers = (value: unknown): value is Readonly<Record<string, unknown>> =>
   isObject(value) && !JSON.isRawJSON(value)
 
 /** More than `max` where it has more; it is not known how much. What has no value is always written with others, or not at all. */
@@ -34,7 +35,7 @@ const weigh = (value: unknown, max: number): number => {
   if (typeof value === 'string') return weight + value.length
   if (Array.isArray(value))
     for (let place = 0; place < value.length && weight <= max; place += 1) weight += weigh(value[place], max - weight)
-  else if (isLongObject(value))
+  else if (hasMembers(value))
     for (const name in value) {
       weight += name.length + weigh(value[name], max - weight)
       if (weight > max) break
@@ -101,7 +102,7 @@ function* piecesOf(value: unknown, writing: Writing): Generator<string> {
   if (weigh(value, max) <= max) yield JSON.stringify(order.all(value)) ?? 'null'
   else if (typeof value === 'string') yield* longText(value, max)
   else if (Array.isArray(value)) yield* longContainer(value.entries(), list, writing)
-  else if (isLongObject(value)) yield* longContainer(order.entries(value), object, writing)
+  else if (hasMembers(value)) yield* longContainer(order.entries(value), object, writing)
   else yield JSON.stringify(value) ?? 'null'
 }
 

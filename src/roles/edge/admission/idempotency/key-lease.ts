@@ -103,11 +103,11 @@ const isOwn = (bytes: Uint8Array, { requestId, holder }: Pick<ClaimedKey, 'reque
 
 const nothing = new Uint8Array()
 
+const noPermit = new Error('no permit in time')
 /**
  * Writes of small records, which each request with a key has two of, would wait behind them at the store; and without a
  * pace, reading, copying and collecting them would take the main thread's time from others.
  */
-const noPermit = new Error('no permit in time')
 const largeWrites = new Semaphore(admissionLimits.largeOutcomeWritesMax, {
   ms: admissionLimits.largeOutcomeWaitMs,
   late: () => noPermit,
