@@ -105,10 +105,9 @@ t.test('between the charge and the outcome, of a JSON response and of a stream',
     return { secret, key: 'charged', body: exactBody(isStream, isStream ? 'trickle' : 'slow') }
   }) as [Asked, Asked, Asked]
   const [slow, trickle] = [callsOf('slow'), callsOf('trickle')]
-  const stream = askKeyed({ ...ended, url: gateway.url })
-  await until(() => callsOf('trickle') > trickle)
   const answers = [between, dark].map((asked) => askKeyed({ ...asked, url: gateway.url }))
-  await until(() => callsOf('slow') === slow + 2)
+  const stream = askKeyed({ ...ended, url: gateway.url })
+  await until(() => callsOf('slow') === slow + 2 && callsOf('trickle') > trickle)
   wire.holdRequests(outcomes)
   const isBilled = async (workspaceId: string) => (await billsOf(workspaceId)) === 1
   await until(async () => (await Promise.all(['between', 'dark', 'ended'].map(isBilled))).every(Boolean))
