@@ -66,10 +66,14 @@ const callsOf = (body: JsonObject, directives: Directives): readonly FunctionToo
   return calledOf(tools, choice['disable_parallel_tool_use'] === false, directives)
 }
 
-const searchToolIn = (body: JsonObject): JsonObject | undefined =>
-  asArray(body['tools'])
+/** Undefined where the choice leaves it out. */
+const searchToolIn = (body: JsonObject): JsonObject | undefined => {
+  const { type, name } = asObject(body['tool_choice'])
+  const tool = asArray(body['tools'])
     .map(asObject)
-    .find((tool) => asText(tool['type']).startsWith('web_search_'))
+    .find((each) => asText(each['type']).startsWith('web_search_'))
+  return type === 'none' || (type === 'tool' && name !== tool?.['name']) ? undefined : tool
+}
 
 const searchesOf = (tool: JsonObject | undefined, directives: Directives): number => {
   if (tool === undefined) return 0

@@ -51,13 +51,14 @@ const declaredIn = (tools: readonly JsonObject[]): Declared => {
   }
 }
 
-/** A choice of one tool leaves the others out. */
+/** A choice of one tool, or of some, leaves the others out. */
 const usable = (body: JsonObject): readonly JsonObject[] => {
   const choice = body['tool_choice']
   const tools = asArray(body['tools']).map(asObject)
   if (choice === 'none') return []
-  if (!isObject(choice) || choice['type'] === 'allowed_tools') return tools
-  return tools.filter((tool) => tool['type'] === choice['type'])
+  if (!isObject(choice)) return tools
+  const chosen = choice['type'] === 'allowed_tools' ? asArray(choice['tools']).map(asObject) : [choice]
+  return tools.filter((tool) => chosen.some(({ type }) => type === tool['type']))
 }
 
 /** Each declared tool is called once, or as often as its directive sets, until `max_tool_calls` is reached. */

@@ -119,7 +119,7 @@ export const readRequest = (body: JsonObject, provider: string): Conversation =>
     turns,
     tools: changedTools(tools, messages),
     ...offered,
-    ...readMessagesToolChoice(body['tool_choice']),
+    ...readMessagesToolChoice(body['tool_choice'], offered.webSearch),
     outputTokensMax: numberOrNull(body['max_tokens']),
     temperature: numberOrNull(body['temperature']),
     topP: numberOrNull(body['top_p']),

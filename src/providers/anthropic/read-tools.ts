@@ -29,7 +29,8 @@ export const readTool = (tool: JsonObject, path: string): ToolDefinition => {
   }
 }
 
-const readWebSearch = (tool: JsonObject): WebSearch => ({
+const readWebSearch = (tool: JsonObject, isForced: boolean): WebSearch => ({
+  ...(isForced ? { isForced } : { isOptional: true }),
   contextSize: null,
   usesMax: typeof tool['max_uses'] === 'number' ? tool['max_uses'] : null,
   allowedDomains: textsOf(tool['allowed_domains']),
@@ -55,26 +56,37 @@ const readCallersTool = (tool: JsonObject, path: string): ToolDefinition => {
   return { ...known, cached: readCacheMark(tool) }
 }
 
-const refuseUnmetDemand = (tools: readonly ToolDefinition[], webSearch: WebSearch | null, choice: JsonObject): void => {
-  if (choice['type'] === 'any' && tools.length === 0 && webSearch === null)
+/** Of those that are declared: null where none may be used. */
+const searchFor = (
+  search: JsonObject | undefined,
+  tools: readonly ToolDefinition[],
+  choice: JsonObject,
+): WebSearch | null => {
+  if (search === undefined || choice['type'] === 'none') return null
+  return readWebSearch(search, demands(choice, search) || (choice['type'] === 'any' && tools.length === 0))
+}
+
+const refuseUnmetDemand = (tools: readonly ToolDefinition[], search: unknown, choice: JsonObject): void => {
+  if (choice['type'] === 'any' && tools.length === 0 && search === undefined)
     throw unsupported('tool_choice', 'demands a tool, and none that is offered is available for this model')
 }
 
 /** Throws `unsupported_parameter` for a tool that `tool_choice` demands and that the model does not have. */
-export const readMessagesTools = ({ tools: declared, tool_choice: choice }: JsonObject): Tools => {
+export const readMessagesTools = ({ tools: declared, tool_choice }: JsonObject): Tools => {
+  const choice = asObject(tool_choice)
   const tools: ToolDefinition[] = []
   const droppedTools: string[] = []
-  let webSearch: WebSearch | null = null
+  let search: JsonObject | undefined
   for (const [index, each] of asArray(declared).entries()) {
     const tool = asObject(each)
     const type = asText(tool['type'])
-    if (type.startsWith('web_search_')) webSearch = readWebSearch(tool)
-    else if (offeredTypes.test(type) && !demands(asObject(choice), tool)) droppedTools.push(type)
+    if (type.startsWith('web_search_')) search = tool
+    else if (offeredTypes.test(type) && !demands(choice, tool)) droppedTools.push(type)
     else tools.push(readCallersTool(tool, `tools[${index}]`))
   }
-  if (droppedTools.length > 0) refuseUnmetDemand(tools, webSearch, asObject(choice))
+  if (droppedTools.length > 0) refuseUnmetDemand(tools, search, choice)
   const dropped = droppedTools.length === 0 ? {} : { droppedTools: [...new Set(droppedTools)] }
-  return { tools, webSearch, ...dropped }
+  return { tools, webSearch: searchFor(search, tools, choice), ...dropped }
 }
 
 const readChoice = (choice: JsonObject): ToolChoice => {
@@ -92,8 +104,11 @@ const readChoice = (choice: JsonObject): ToolChoice => {
   }
 }
 
-export const readMessagesToolChoice = (value: unknown): Choice => {
+/** A demand for the web search is a member of it. */
+export const readMessagesToolChoice = (value: unknown, webSearch: WebSearch | null): Choice => {
   if (!isObject(value)) return { toolChoice: null, parallelToolCalls: null }
   const disabled = value['disable_parallel_tool_use']
-  return { toolChoice: readChoice(value), parallelToolCalls: typeof disabled === 'boolean' ? !disabled : null }
+  const choice = readChoice(value)
+  const toolChoice = webSearch?.isForced === true ? null : choice
+  return { toolChoice, parallelToolCalls: typeof disabled === 'boolean' ? !disabled : null }
 }

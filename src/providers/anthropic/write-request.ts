@@ -24,8 +24,8 @@ const maxTokensOf = ({ outputTokensMax }: Conversation, { sheet }: Target, { out
   Math.min(outputTokensMax ?? sheet.max_output_tokens, outputCap ?? Number.POSITIVE_INFINITY)
 
 /** With a forced tool call the API does not think. */
-const isForced = ({ toolChoice }: Conversation): boolean =>
-  toolChoice?.type === 'required' || toolChoice?.type === 'tool'
+const isForced = ({ toolChoice, webSearch }: Conversation): boolean =>
+  toolChoice?.type === 'required' || toolChoice?.type === 'tool' || webSearch?.isForced === true
 
 const thinkingOf = (
   conversation: Conversation,

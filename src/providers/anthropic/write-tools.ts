@@ -21,9 +21,11 @@ const writeTool = ({ name, description, parameters, strict, cached }: ToolDefini
   }
 }
 
+const searchName = 'web_search'
+
 const writeWebSearch = ({ usesMax, allowedDomains, blockedDomains, userLocation }: WebSearch): JsonObject => ({
   type: 'web_search_20250305',
-  name: 'web_search',
+  name: searchName,
   ...(usesMax === null ? {} : { max_uses: usesMax }),
   ...(allowedDomains.length === 0 ? {} : { allowed_domains: allowedDomains }),
   ...(blockedDomains.length === 0 ? {} : { blocked_domains: blockedDomains }),
@@ -42,7 +44,12 @@ const writeChoice = (choice: ToolChoice): JsonObject => {
   }
 }
 
-const toolChoice = ({ toolChoice: choice, parallelToolCalls }: Conversation): JsonObject => {
+const chosenOf = ({ toolChoice: choice, webSearch }: Conversation): ToolChoice | null =>
+  webSearch?.isForced === true ? { type: 'tool', name: searchName } : choice
+
+const toolChoice = (conversation: Conversation): JsonObject => {
+  const { parallelToolCalls } = conversation
+  const choice = chosenOf(conversation)
   if (choice === null && parallelToolCalls === null) return {}
   const written = writeChoice(choice ?? { type: 'auto' })
   const isMute = parallelToolCalls === null || written['type'] === 'none'

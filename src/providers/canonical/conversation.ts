@@ -145,6 +145,8 @@ export const effortOfBudget = (tokens: number): string => {
 export interface WebSearch {
   /** Offered like other tools: without it where the model has none. Default: a model without it refuses. */
   readonly isOptional?: boolean
+  /** The answer must begin with a search. */
+  readonly isForced?: boolean
   readonly contextSize: 'low' | 'medium' | 'high' | null
   /** Null: the provider's own bound. */
   readonly usesMax: number | null

@@ -8,6 +8,7 @@ import type { Conversation, ConversationPart } from './conversation.ts'
 import { DeliveredReply } from './delivered.ts'
 import { countConversationUsage } from './estimate.ts'
 import type { ClientFormat, Served, UpstreamFormat } from './format.ts'
+import { unsupported } from './refuse.ts'
 import type { Reply } from './reply.ts'
 import { TranslatedRelay } from './translated-relay.ts'
 
@@ -53,13 +54,22 @@ const checkAddresses = ({ turns }: Conversation, { provider }: Target): void => 
     }
 }
 
+/** A choice of the caller's is among functions: with `none`, the web search that another member asks for is kept. */
+const withChoiceKept = (conversation: Conversation): Conversation =>
+  conversation.webSearch !== null && conversation.toolChoice?.type === 'none'
+    ? { ...conversation, tools: [], toolChoice: null }
+    : conversation
+
 export const translated = (client: ClientFormat, upstream: UpstreamFormat): UpstreamDialect => {
   /** As the upstream gets it: tools that are merely offered are left out where it has none of the kind. */
   const readConversation = (target: Target, { body }: UpstreamCallRequest): Conversation => {
-    const conversation = client.readRequest(body, makerOf(target))
+    const conversation = withChoiceKept(client.readRequest(body, makerOf(target)))
     checkAddresses(conversation, target)
-    if (conversation.webSearch?.isOptional !== true || upstream.offersSearch?.(conversation, target) !== false)
-      return conversation
+    const { webSearch } = conversation
+    if (webSearch === null || upstream.offersSearch?.(conversation, target) !== false) return conversation
+    if (webSearch.isForced === true)
+      throw unsupported('tool_choice', 'demands a web search, which is not available for this model')
+    if (webSearch.isOptional !== true) return conversation
     return { ...conversation, webSearch: null, droppedTools: [...(conversation.droppedTools ?? []), 'web_search'] }
   }
 

@@ -39,6 +39,8 @@ export const searchObstacle = ({ tools, webSearch }: Conversation, { upstreamMod
 const refuseUnboundedSearch = (conversation: Conversation, target: Target): void => {
   const obstacle = searchObstacle(conversation, target)
   if (obstacle !== null) throw unsupported('tools', obstacle)
+  if (conversation.webSearch?.isForced === true)
+    throw unsupported('tool_choice', 'demands a web search, and this model decides by itself whether it searches')
 }
 
 /** `tools` and `toolConfig`. Throws `invalid_value` and `unsupported_parameter`. */

@@ -78,7 +78,8 @@ const allTools = ({ tools, input }: JsonObject): readonly Listed[] => [
 ]
 
 const isCallable = ({ tool }: Listed): boolean => tool['type'] === 'function' || tool['type'] === 'custom'
-const isWebSearch = ({ tool }: Listed): boolean => asText(tool['type']).startsWith('web_search')
+const isSearchType = ({ type }: JsonObject): boolean => asText(type).startsWith('web_search')
+const isWebSearch = ({ tool }: Listed): boolean => isSearchType(tool)
 
 /** By the name by which the model calls it. */
 export const callableTools = (body: JsonObject): ReadonlyMap<string, CallableTool> =>
@@ -96,8 +97,9 @@ const textsOf = (value: unknown): readonly string[] => asArray(value).filter((ea
 const readWebSearch = (
   { search_context_size: size, filters, user_location: location }: JsonObject,
   usesMax: unknown,
+  isForced: boolean,
 ): WebSearch => ({
-  isOptional: true,
+  ...(isForced ? { isForced } : { isOptional: true }),
   contextSize: contextSizes.find((each) => each === size) ?? null,
   usesMax: typeof usesMax === 'number' ? usesMax : null,
   allowedDomains: textsOf(asObject(filters)['allowed_domains']),
@@ -114,22 +116,33 @@ const nameChosen = ({ name, namespace }: JsonObject): string =>
 const demandOf = (type: unknown): Error =>
   unsupported('tool_choice', `demands the tool '${asText(type)}', which is not available for this model`)
 
-type Chosen = Pick<Conversation, 'toolChoice'> & { readonly allowed: ReadonlySet<string> | null }
+interface Chosen extends Pick<Conversation, 'toolChoice'> {
+  /** The functions that may be called; null: all that are declared. */
+  readonly allowed: ReadonlySet<string> | null
+  readonly search: 'off' | 'offered' | 'forced'
+}
 
 const readAllowed = ({ mode, tools }: JsonObject): Chosen => {
   const named = asArray(tools).map(asObject)
   const allowed = new Set(named.filter(({ type }) => namedTypes.includes(type)).map(nameChosen))
-  if (mode === 'required' && allowed.size === 0) throw demandOf(named[0]?.['type'])
-  return { toolChoice: { type: mode === 'required' ? 'required' : 'auto' }, allowed }
+  const allowsSearch = named.some(isSearchType)
+  if (mode === 'required' && allowed.size === 0 && !allowsSearch) throw demandOf(named[0]?.['type'])
+  return {
+    toolChoice: { type: mode === 'required' ? 'required' : 'auto' },
+    allowed,
+    search: allowsSearch ? 'offered' : 'off',
+  }
 }
 
 const readChoice = (choice: unknown): Chosen => {
   const word = choiceWords.find((each) => each === choice)
-  if (word !== undefined) return { toolChoice: { type: word }, allowed: null }
-  if (!isObject(choice)) return { toolChoice: null, allowed: null }
+  if (word !== undefined)
+    return { toolChoice: { type: word }, allowed: null, search: word === 'none' ? 'off' : 'offered' }
+  if (!isObject(choice)) return { toolChoice: null, allowed: null, search: 'offered' }
   if (choice['type'] === 'allowed_tools') return readAllowed(choice)
+  if (isSearchType(choice)) return { toolChoice: null, allowed: null, search: 'forced' }
   if (!namedTypes.includes(choice['type'])) throw demandOf(choice['type'])
-  return { toolChoice: { type: 'tool', name: nameChosen(choice) }, allowed: null }
+  return { toolChoice: { type: 'tool', name: nameChosen(choice) }, allowed: null, search: 'offered' }
 }
 
 const demandsTool = (choice: ToolChoice | null): boolean => choice?.type === 'required'
@@ -139,17 +152,20 @@ type ConversationTools = Pick<Conversation, 'tools' | 'toolChoice' | 'webSearch'
 /** Built-in tools without a counterpart are dropped where they are offered. Throws where one of them is demanded. */
 export const readResponsesTools = (body: JsonObject): ConversationTools => {
   const all = allTools(body)
-  const { toolChoice, allowed } = readChoice(body['tool_choice'])
-  const search = all.find(isWebSearch)
+  const { toolChoice, allowed, search } = readChoice(body['tool_choice'])
+  const declaredSearch = search === 'off' ? undefined : all.find(isWebSearch)
   const builtIn = all.filter((each) => !isCallable(each) && !isWebSearch(each))
   const tools = [...callableTools(body).values()]
     .map(({ definition }) => definition)
     .filter(({ name }) => allowed === null || allowed.has(name))
-  if (demandsTool(toolChoice) && tools.length === 0) throw demandOf(all[0]?.tool['type'])
+  const isForced = search === 'forced' || (demandsTool(toolChoice) && tools.length === 0)
+  if (isForced && declaredSearch === undefined)
+    throw demandOf(search === 'forced' ? 'web_search' : all[0]?.tool['type'])
   return {
     tools,
     toolChoice: tools.length === 0 ? null : toolChoice,
-    webSearch: search === undefined ? null : readWebSearch(search.tool, body['max_tool_calls']),
+    webSearch:
+      declaredSearch === undefined ? null : readWebSearch(declaredSearch.tool, body['max_tool_calls'], isForced),
     droppedTools: [...new Set(builtIn.map(({ tool }) => asText(tool['type'])))],
   }
 }

@@ -334,6 +334,7 @@ t.test('tools', async (t) => {
     { name: 'g', description: null, parameters: null, strict: null, cached: null },
   ])
   t.strictSame(webSearch, {
+    isOptional: true,
     contextSize: null,
     usesMax: 3,
     allowedDomains: ['a.example'],
@@ -351,6 +352,21 @@ t.test('the choice of a tool', async (t) => {
   ]
   for (const [choice, toolChoice, parallelToolCalls] of table)
     t.match(read({ tool_choice: choice }), { toolChoice, parallelToolCalls })
+})
+
+t.test('the web search is offered, demanded or excluded by the choice of a tool', async (t) => {
+  const search = { type: 'web_search_20250305', name: 'web_search' }
+  const searchOf = (tool_choice: unknown, ...functions: readonly JsonObject[]) =>
+    read({ tools: [search, ...functions], ...(tool_choice === undefined ? {} : { tool_choice }) })
+  t.equal(searchOf({ type: 'none' }, { name: 'f' }).webSearch, null)
+  for (const choice of [undefined, { type: 'auto' }, { type: 'any' }, { type: 'tool', name: 'f' }])
+    t.match(searchOf(choice, { name: 'f' }).webSearch, { isOptional: true }, JSON.stringify(choice))
+  for (const functions of [[], [{ name: 'f' }]])
+    t.match(searchOf({ type: 'tool', name: 'web_search' }, ...functions), {
+      toolChoice: null,
+      webSearch: { isForced: true, isOptional: undefined },
+    })
+  t.match(searchOf({ type: 'any' }), { toolChoice: null, webSearch: { isForced: true } })
 })
 
 t.test('thinking', async (t) => {

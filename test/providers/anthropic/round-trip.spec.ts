@@ -84,7 +84,6 @@ const search = fc.constant({
 })
 const toolChoice = fc.constantFrom<JsonObject>(
   { type: 'auto' },
-  { type: 'none' },
   { type: 'auto', disable_parallel_tool_use: true },
   { type: 'auto', disable_parallel_tool_use: false },
 )
@@ -92,6 +91,7 @@ const tools = fc.oneof(
   fc.constant({}),
   fc.record({ tools: fc.tuple(tool, search), tool_choice: toolChoice }),
   fc.record({ tools: fc.tuple(tool, tool) }),
+  fc.record({ tools: fc.tuple(tool, tool), tool_choice: fc.constant({ type: 'none' }) }),
 )
 const format = { type: 'json_schema', schema: { type: 'object', properties: {}, additionalProperties: false } }
 const tuned = fc.constantFrom<JsonObject>(

@@ -238,6 +238,9 @@ t.test('web search', async (t) => {
       user_location: { type: 'approximate', city: 'Rome' },
     },
   ])
+  const forced = write({ tools: [tool()], webSearch: { ...webSearch, isForced: true }, reasoning: effort('low') })
+  t.strictSame(forced['tool_choice'], { type: 'tool', name: 'web_search' })
+  t.notOk('thinking' in forced, 'a forced call excludes thinking')
   const { per_call: _none, ...unpriced } = sheet
   const asked = conversationOf({ webSearch })
   const target = targetOf('claude-sonnet-4-5', unpriced)

@@ -15,6 +15,7 @@ import type {
 import { providerLimits } from '../../../src/providers/dialect/limits.ts'
 import { countTokens } from '../../../src/providers/dialect/tokens.ts'
 import { chatClient } from '../../../src/providers/openai/dialect.ts'
+import { responsesClient } from '../../../src/providers/openai-responses/dialect.ts'
 import { asSent } from '../../support/as-sent.ts'
 import { askedOf, targetOf } from '../openai/target.ts'
 
@@ -93,6 +94,33 @@ t.test('no more output is asked for than the model has', async (t) => {
   t.equal(sent(max_output_tokens + 1), max_output_tokens)
   t.equal(sent(10), 10)
   t.equal(sent(undefined), null)
+})
+
+t.test(
+  'with the choice `none` no function is called, and the search that another member asks for is kept',
+  async (t) => {
+    const tools = [{ type: 'function', function: { name: 'find' } }]
+    const sent = (more: JsonObject): unknown =>
+      asSent(dialect.buildRequest(target, askedOf({ tools, tool_choice: 'none', ...more })).body).conversation
+    t.match(sent({ web_search_options: {} }), { tools: [], toolChoice: null, webSearch: { contextSize: null } })
+    t.match(sent({}), { tools: [{ name: 'find' }], toolChoice: { type: 'none' }, webSearch: null })
+  },
+)
+
+t.test('a web search is dropped where it is offered, and refused where it is demanded', async (t) => {
+  const without = translated(responsesClient, { ...plain, offersSearch: () => false })
+  const asked = (tool_choice: unknown) => askedOf({ input: 'Hi', tools: [{ type: 'web_search' }], tool_choice })
+  t.strictSame(without.buildRequest(target, asked('auto')).droppedTools, ['web_search'])
+  t.notOk(without.buildRequest(target, asked('none')).droppedTools?.length)
+  for (const choice of ['required', { type: 'web_search' }])
+    t.throws(() => without.buildRequest(target, asked(choice)), {
+      code: 'unsupported_parameter',
+      param: 'tool_choice',
+      message: /web search/,
+    })
+  const searching = translated(responsesClient, plain)
+  const { conversation } = asSent(searching.buildRequest(target, asked('required')).body)
+  t.match(conversation, { webSearch: { isForced: true } })
 })
 
 t.test('a refusal names no field: it would be one of the upstream’s format', async (t) => {

@@ -399,6 +399,7 @@ t.test('what cannot be asked', async (t) => {
       'unsupported_parameter',
       'tools',
     ],
+    ['a demanded search', { webSearch: { ...search, isForced: true } }, 'unsupported_parameter', 'tool_choice'],
     ['bounded search by query', { webSearch: { ...search, usesMax: 1 } }, 'unsupported_parameter', 'tools'],
   ]
   for (const [name, given, code, param, model] of table) {

@@ -138,6 +138,7 @@ t.test('a built-in tool is dropped where it is offered, and refused where it is 
   const demands: readonly JsonObject[] = [
     { tool_choice: { type: 'code_interpreter' } },
     { tool_choice: { type: 'web_search' } },
+    { tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'web_search' }] } },
     { tool_choice: 'required', tools: [interpreter] },
     { tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'code_interpreter' }] } },
   ]
@@ -147,6 +148,21 @@ t.test('a built-in tool is dropped where it is offered, and refused where it is 
       param: 'tool_choice',
       message: /code_interpreter|web_search/,
     })
+})
+
+t.test('the web search is offered, demanded or excluded by the choice of a tool', async (t) => {
+  const searchOf = (tool_choice: unknown, ...functions: readonly JsonObject[]) =>
+    read({ tools: [{ type: 'web_search' }, ...functions], tool_choice })
+  const allowed = (mode: string, ...tools: readonly JsonObject[]) => ({ type: 'allowed_tools', mode, tools })
+  const excluding = ['none', allowed('auto', find), allowed('required', find), allowed('auto')]
+  for (const choice of excluding) t.equal(searchOf(choice, find).webSearch, null, JSON.stringify(choice))
+  const offering = ['auto', 'required', allowed('auto', { type: 'web_search' }), undefined]
+  for (const choice of offering) t.match(searchOf(choice, find).webSearch, { isOptional: true }, JSON.stringify(choice))
+  t.equal(searchOf('required', find).toolChoice?.type, 'required')
+  const forcing = [{ type: 'web_search' }, { type: 'web_search_preview' }, allowed('required', { type: 'web_search' })]
+  for (const choice of forcing)
+    t.match(searchOf(choice, find).webSearch, { isForced: true, isOptional: undefined }, JSON.stringify(choice))
+  t.match(searchOf('required'), { tools: [], toolChoice: null, webSearch: { isForced: true } })
 })
 
 t.test('of the allowed tools alone one is called', async (t) => {
