@@ -1,4 +1,4 @@
-import type { Key } from '../domain/accounts/accounts.ts'
+import { findKeysOf, type Key } from '../domain/accounts/accounts.ts'
 import type { Ledger } from '../domain/ledger/ledger.ts'
 import { type HttpMiddleware, readableWorkspace } from '../http/context.ts'
 import { pageOf } from '../http/page.ts'
@@ -17,11 +17,11 @@ const toKeyResponse = ({ keyId, name, prefix, revoked, expiresAtMs }: Key): Ledg
   expires_at: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
 })
 
+/** GET /v1/ledger/keys: from the log, so with PostgreSQL away too. */
 export const showKeys =
   ({ tail }: { readonly tail: { readonly ledger: Ledger } }): HttpMiddleware =>
   (ctx) => {
     const wanted = readQuery(ctx, known)
-    const workspaceId = readableWorkspace(ctx)
-    const keys = [...tail.ledger.accounts.keys.values()].filter((key) => key.workspaceId === workspaceId)
+    const keys = findKeysOf(tail.ledger.accounts, readableWorkspace(ctx))
     ctx.body = page.show(keys, ({ keyId }) => keyId, toKeyResponse, wanted) satisfies LedgerKeysResponse
   }

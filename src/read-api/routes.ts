@@ -140,6 +140,7 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
     summary: 'The names of keys by id',
     answer: 'ledger-keys',
     query: keys.known,
+    isFromMemory: true,
     serve: keys.showKeys,
   },
   {

@@ -1,3 +1,4 @@
+import { findKeysOf } from '../domain/accounts/accounts.ts'
 import { findSetLimits, type LimitsInForce, resolveLimitsInForce } from '../domain/accounts/limits.ts'
 import { utcDayAt } from '../domain/instant.ts'
 import { findOrCreateWallet, type Ledger } from '../domain/ledger/ledger.ts'
@@ -77,10 +78,10 @@ export const findEffectiveLimits = (
 /** The workspace, then its working keys, its tags and end users that have limits. */
 export const listLimitsHolders = (context: Pick<LimitsView, 'tail'>, workspaceId: string): readonly LimitsHolder[] => {
   const { accounts } = context.tail.ledger
-  const holders: LimitsHolder[] = [null]
-  for (const { workspaceId: of, keyId, revoked } of accounts.keys.values())
-    if (of === workspaceId && !revoked && isSome(findSetLimits(accounts, workspaceId, keyId))) holders.push(keyId)
-  return [...holders, ...listLimitedLabels(context, workspaceId).toSorted()]
+  const limited = findKeysOf(accounts, workspaceId).filter(
+    ({ keyId, revoked }) => !revoked && isSome(findSetLimits(accounts, workspaceId, keyId)),
+  )
+  return [null, ...limited.map(({ keyId }) => keyId), ...listLimitedLabels(context, workspaceId).toSorted()]
 }
 
 type PaceRequest = Pick<SetLimitsRequest, 'requests_per_minute' | 'tokens_per_minute' | 'concurrent_requests'>

@@ -1,4 +1,4 @@
-import { findLimitKey, type Key } from '../../domain/accounts/accounts.ts'
+import { findKeysOf, findLimitKey, type Key } from '../../domain/accounts/accounts.ts'
 import { pageOf } from '../../http/page.ts'
 import { spentRecord } from '../../read-api/workspace-limits.ts'
 import { issueKey, requireKey, revokeKey, rotateKey, setKeyExpiry } from '../account-changes.ts'
@@ -53,26 +53,28 @@ const expiryMs = (text: string | null | undefined, context: OperationContext): n
 }
 
 /** Keys that replaced each other share limits and spending: the figures are in the row of the last one. */
-const findSpenders = ({ tail }: AdminContext): ReadonlyMap<string, string> => {
+const findSpenders = ({ tail }: AdminContext, keys: readonly Key[]): ReadonlyMap<string, string> => {
   const { accounts } = tail.ledger
-  const replaced = new Set([...accounts.keys.values()].map(({ replaces }) => replaces))
-  const last = [...accounts.keys.keys()].filter((keyId) => !replaced.has(keyId))
-  return new Map(last.map((keyId) => [findLimitKey(accounts, keyId), keyId]))
+  const replaced = new Set(keys.map(({ replaces }) => replaces))
+  const last = keys.filter(({ keyId }) => !replaced.has(keyId))
+  return new Map(last.map(({ keyId }) => [findLimitKey(accounts, keyId), keyId]))
 }
 
 const findKeys = ({ tail }: AdminContext, workspaceId: string | undefined): readonly Key[] => {
-  if (workspaceId !== undefined) requireWorkspace({ tail }, workspaceId)
-  const keys = [...tail.ledger.accounts.keys.values()]
-  return keys.filter((key) => workspaceId === undefined || key.workspaceId === workspaceId)
+  const { accounts } = tail.ledger
+  if (workspaceId === undefined) return [...accounts.keys.values()]
+  requireWorkspace({ tail }, workspaceId)
+  return findKeysOf(accounts, workspaceId)
 }
 
 const nothingSpent = { spent_day: null, spent_month: null, spent_total: null }
 
 /** USD spent on the UTC day of now, in its month and ever; of rotated keys in the row that `spent_with` names. */
 const keyRecords = (context: OperationContext, workspaceId: string | undefined) => {
-  const spenders = findSpenders(context)
+  const keys = findKeys(context, workspaceId)
+  const spenders = findSpenders(context, keys)
   const spenderOf = (keyId: string): string => spenders.get(findLimitKey(context.tail.ledger.accounts, keyId)) ?? keyId
-  return findKeys(context, workspaceId).map((key) => {
+  return keys.map((key) => {
     const { id, workspace, name, prefix, expires_at } = renderKey(key)
     const state = key.revoked ? 'revoked' : 'works'
     return {

@@ -47,6 +47,8 @@ export interface Accounts extends AccountsDraft {
   readonly keysByName: Map<string, string>
   readonly limitKeys: Map<string, string>
   readonly limits: Map<string, Limits>
+  /** By workspace, of all its keys, also those that are revoked. */
+  readonly keyIdsByWorkspace: Map<string, Set<string>>
   /** By plan id, on the terms published last. */
   readonly plans: Map<string, PlanPublished>
   readonly subscriptions: Map<string, Subscription>
@@ -59,9 +61,20 @@ export const initialAccounts = (): Accounts => ({
   keysByName: new Map(),
   limitKeys: new Map(),
   limits: new Map(),
+  keyIdsByWorkspace: new Map(),
   plans: new Map(),
   subscriptions: new Map(),
 })
+
+/** Call it with each key of `keys`; again changes nothing. */
+export const indexKey = ({ keyIdsByWorkspace }: Accounts, { keyId, workspaceId }: Key): void => {
+  const keyIds = keyIdsByWorkspace.get(workspaceId)
+  if (keyIds === undefined) keyIdsByWorkspace.set(workspaceId, new Set([keyId]))
+  else keyIds.add(keyId)
+}
+
+export const findKeysOf = ({ keys, keyIdsByWorkspace }: Accounts, workspaceId: string): readonly Key[] =>
+  [...(keyIdsByWorkspace.get(workspaceId) ?? [])].map((keyId) => keys.get(keyId)!)
 
 /** Null removes the plan. */
 export const setSubscription = (

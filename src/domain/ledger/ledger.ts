@@ -1,6 +1,6 @@
 import type { Event, EventOf } from '../../events/envelope.ts'
 import type { InvoiceReconciled, LimitsSet } from '../../events/types.ts'
-import { type Accounts, applyToAccounts, initialAccounts, setSubscription } from '../accounts/accounts.ts'
+import { type Accounts, applyToAccounts, indexKey, initialAccounts, setSubscription } from '../accounts/accounts.ts'
 import { putLimits } from '../accounts/limits.ts'
 import { utcDayOf } from '../instant.ts'
 import { parseUsd } from '../money.ts'
@@ -167,6 +167,7 @@ const changeWorkspace = (ledger: Ledger, event: EventOf<'WorkspaceOpened'> | Eve
 const issueKey = (ledger: Ledger, event: EventOf<'KeyIssued'>): void => {
   const { keyId, workspaceId } = event.data
   applyToAccounts(ledger.accounts, event)
+  indexKey(ledger.accounts, ledger.accounts.keys.get(keyId)!)
   applyLimitKey(findOrCreateWallet(ledger, workspaceId), ledger.accounts, keyId)
 }
 

@@ -1,3 +1,4 @@
+import { indexKey, type Key } from '../accounts/accounts.ts'
 import type { Hold, Wallet } from '../wallet/wallet.ts'
 import { findOrCreateWallet, initialLedger, type Ledger } from './ledger.ts'
 import { type ClosedPeriod, findLastPeriod, periodEnd } from './periods.ts'
@@ -67,6 +68,14 @@ const writers: RecordKind = {
     return { low, above: [...above].sort((one, other) => one - other) }
   },
   restore: (ledger, [id = ''], { low, above }: WriterRecord) => ledger.writers.set(id, { low, above: new Set(above) }),
+}
+
+const keys: RecordKind = {
+  ...mapKind('key', ({ accounts }) => accounts.keys),
+  restore: ({ accounts }, [keyId = ''], key: Key) => {
+    accounts.keys.set(keyId, key)
+    indexKey(accounts, key)
+  },
 }
 
 const keysBySha256: RecordKind = {
@@ -141,7 +150,7 @@ const invoices: RecordKind = {
 const recordKinds: readonly RecordKind[] = [
   writers,
   mapKind('workspace', ({ accounts }) => accounts.workspaces),
-  mapKind('key', ({ accounts }) => accounts.keys),
+  keys,
   keysBySha256,
   mapKind('key-name', ({ accounts }) => accounts.keysByName),
   mapKind('limit-key', ({ accounts }) => accounts.limitKeys),

@@ -1009,6 +1009,50 @@ t.test('how providers and their deployments are', async (t) => {
   t.match((await apart.ask('GET', 'deployments?limit=1')).body, { data: [{ state: 'unused', ejections: null }] })
 })
 
+/** How many keys are looked at from now on, one by one or by their ids. */
+const countReads = (keys: Map<string, unknown>): (() => number) => {
+  let count = 0
+  const { get, values } = keys
+  Object.assign(keys, {
+    get: (keyId: string) => {
+      count += 1
+      return get.call(keys, keyId)
+    },
+    *values() {
+      for (const key of values.call(keys)) {
+        count += 1
+        yield key
+      }
+    },
+  })
+  return () => count
+}
+
+t.test('lists of keys and limits of a workspace look at no keys of others', async (t) => {
+  const { edge, ask } = await start(t)
+  await ask('POST', 'workspaces', { id: 'globex', name: 'Globex' })
+  const others = 50
+  for (let key = 0; key < others; key += 1) await ask('POST', 'keys', { workspace: 'globex', name: `key-${key}` })
+  const { body: second } = await ask('POST', 'keys', { workspace: 'acme', name: 'second' })
+  const reads = countReads(edge.tail.ledger.accounts.keys)
+  const headers = { authorization: `Bearer ${secret}`, 'x-gateway-ledger-sequence': 'of the tables' }
+  for (const list of ['keys', 'limits']) {
+    const before = reads()
+    const response = await fetch(`${edge.url}/v1/ledger/${list}`, { headers })
+    t.equal(response.status, 200, `${list} are of memory: no position of the tables is waited for`)
+    const { data } = (await response.json()) as { readonly data: readonly { readonly id?: string }[] }
+    if (list === 'keys')
+      t.same(
+        data.map(({ id }) => id),
+        ['key-1', 'key-2', second['id']],
+      )
+    t.ok(reads() - before <= 4, `${list}: ${reads() - before} keys were looked at`)
+  }
+  const before = reads()
+  t.match(await ask('GET', 'keys?workspace=acme'), { body: { data: { length: 3 } } })
+  t.ok(reads() - before <= 4, 'by an administrator too')
+})
+
 t.test('a key reads the limits of its own workspace with their use, as an administrator does', async (t) => {
   const { edge, ask } = await start(t, { requestsPerMinute: 60 })
   await ask('POST', 'workspaces', { id: 'globex', name: 'Globex' })

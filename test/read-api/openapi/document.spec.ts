@@ -75,7 +75,7 @@ t.test('reads of the ledger take the position of an earlier answer, and show the
     t.ok(Object.hasOwn(responses['200'].headers, name), path)
     t.match(responses['400'].description, /invalid_value/, path)
   }
-  for (const path of ['/v1/models', '/v1/ledger/limits']) {
+  for (const path of ['/v1/models', '/v1/ledger/keys', '/v1/ledger/limits']) {
     const { parameters = [], responses } = paths[path].get
     t.notOk(Object.hasOwn(responses['200'].headers, name), path)
     t.notOk(
