@@ -42,9 +42,12 @@ export interface Unserved {
 
 const accountStatuses: readonly number[] = [401, 402, 403]
 
+/** Time-outs, conflicts, failed dependencies, replayed early data and rate limits: the upstream's own state. */
+const upstreamStatuses: readonly number[] = [408, 409, 424, 425, 429]
+
 /** True for a status that blames the caller's request, not the upstream or our account there. */
 export const blamesCaller = (status: number): boolean =>
-  status >= 400 && status < 500 && status !== 408 && status !== 429 && !accountStatuses.includes(status)
+  status >= 400 && status < 500 && !upstreamStatuses.includes(status) && !accountStatuses.includes(status)
 
 export const statusFailure = (status: number): CandidateFailure => ({
   status,
@@ -63,12 +66,17 @@ export const httpFailure = (fault: HttpFault): CandidateFailure => ({
   ...(fault.cause instanceof Error ? { detail: withoutKeys(fault.cause.message, []) } : {}),
 })
 
-/** OpenAI also sends 429 when our account there is empty: waiting does not help. */
+/** OpenAI also sends 429, and 400, when our account there is empty: waiting does not help. */
 const emptyAccountCodes: readonly (string | null)[] = [
   'insufficient_quota',
   'billing_hard_limit_reached',
   'billing_not_active',
+  'billing_error',
 ]
+
+/** Anthropic sends these with 400. Read 2026-11. */
+const unusableAccount =
+  /\bcredit balance is too low\b|\breached your specified (?:API |workspace )?usage limits?\b|\borgani[sz]ation has been (?:disabled|deactivated)\b/i
 
 export const rateLimitFailure = (refusal: UpstreamRefusal | null, retryAfterSeconds: number): CandidateFailure =>
   refusal !== null && emptyAccountCodes.includes(refusal.code)
@@ -98,9 +106,11 @@ const codeByStatus: { readonly [status: number]: ErrorCode } = {
 const isKnownRefusal = (code: string | null): code is ErrorCode =>
   isErrorCode(code) && errorTable[code].type === 'invalid_request_error'
 
-/** Some upstreams send 400 where our key there is wrong. */
-const blamesOurKey = ({ code, message }: UpstreamRefusal): boolean =>
+/** Some upstreams send 400 where our key there is wrong, or our account cannot pay. */
+const blamesOurAccount = ({ code, message }: UpstreamRefusal): boolean =>
   code === 'invalid_api_key' ||
+  emptyAccountCodes.includes(code) ||
+  unusableAccount.test(message) ||
   /\b(?:invalid|incorrect|expired) api[ _-]?key\b|\bapi[ _-]?key (?:is )?(?:not valid|invalid|incorrect|expired)\b/i.test(
     message,
   )
@@ -133,7 +143,7 @@ export const passedOver = (uncallable: GatewayError): CandidateFailure => ({
 
 /** An upstream's 4xx as the caller gets it: its status, its scrubbed message, its code where that is one of ours. */
 export const refusalFailure = (status: number, upstream: UpstreamRefusal): CandidateFailure => {
-  if (blamesOurKey(upstream)) return { status, reason: 'account' }
+  if (blamesOurAccount(upstream)) return { status, reason: 'account' }
   const { code, message, param } = upstream
   const known = isKnownRefusal(code) ? code : (codeByStatus[status] ?? 'invalid_request')
   const refusal = new GatewayError(known, message, { status, ...(param === null ? {} : { param }) })

@@ -16,8 +16,8 @@ import { sharedLimits } from '../../../src/runtime/limits.ts'
 import { callOf } from './forwarding.ts'
 
 t.test('who is at fault', async (t) => {
-  for (const status of [400, 404, 405, 409, 413, 415, 422]) t.ok(blamesCaller(status), `${status}`)
-  for (const status of [301, 401, 402, 403, 408, 429, 500, 502, 503, 504, 529])
+  for (const status of [400, 404, 405, 413, 415, 422]) t.ok(blamesCaller(status), `${status}`)
+  for (const status of [301, 401, 402, 403, 408, 409, 424, 425, 429, 500, 502, 503, 504, 529])
     t.notOk(blamesCaller(status), `${status}`)
 })
 
@@ -101,14 +101,19 @@ t.test('what is passed on', async (t) => {
   t.match(pass(404, null).refusal, { status: 404, code: 'not_found' })
   t.match(pass(413, 'string_above_max_length').refusal, { status: 413, code: 'request_too_large' })
   t.match(pass(422, 'access_denied').refusal, { status: 422, code: 'invalid_request' })
-  t.match(pass(409, null).refusal, { status: 409, code: 'invalid_request' })
+  t.match(pass(405, null).refusal, { status: 405, code: 'method_not_allowed' })
   for (const message of [
     'API key not valid. Please pass a valid API key.',
     'Incorrect API key provided: [redacted].',
+    'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to purchase credits.',
+    'You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.',
+    'This organization has been disabled.',
   ]) {
-    const failure = pass(400, null, message)
-    t.strictSame([failure.refusal, failure.reason], [undefined, 'account'])
+    const failure = pass(400, 'invalid_request_error', message)
+    t.strictSame([failure.refusal, failure.reason], [undefined, 'account'], message)
+    t.match(judge([failure]), { status: 502, code: 'upstream_error' })
   }
+  t.match(pass(400, 'billing_hard_limit_reached'), { reason: 'account', refusal: undefined })
   const error = finalFailure(callOf('openai/a'), { unserved: unservedOf([pass(400, null)]), stopped: null })
   t.ok(error instanceof GatewayError)
   t.strictSame(error.failedAt, failedAt)
