@@ -75,6 +75,17 @@ const assertOutputTokens = (body: JsonObject): void => {
     )
 }
 
+const safetyIdentifierCharactersMax = 64
+
+const assertSafetyIdentifier = (body: JsonObject): void => {
+  const { length } = asText(body['safety_identifier'])
+  if (length > safetyIdentifierCharactersMax)
+    throw new Refusal(
+      `Invalid 'safety_identifier': string too long. Expected a string with maximum length ${safetyIdentifierCharactersMax}, but got a string with length ${length} instead.`,
+      { code: 'string_above_max_length', param: 'safety_identifier' },
+    )
+}
+
 const toolTypes = [
   'function',
   'custom',
@@ -179,6 +190,7 @@ export const checkResponses =
     const isXai = directives.profile === 'xai'
     if (!isXai) assertMembers(body)
     if (!isXai) assertOutputTokens(body)
+    assertSafetyIdentifier(body)
     assertInput(body)
     for (const [index, tool] of asArray(body['tools']).entries()) assertTool(asObject(tool), `tools[${index}]`, isXai)
     assertToolChoice(body)

@@ -23,6 +23,8 @@ export interface Conversation {
   readonly serviceTier: string | null
   /** The caller's identifier of its own end user. */
   readonly user: string | null
+  /** Of a chat: what this form does not have and the provider of the format does, another API of it included. */
+  readonly openaiMembers?: JsonObject
 }
 
 /** Consecutive turns may be of one role. A turn of the role `system` has texts alone, which apply from there on. */

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../encoding/json.ts'
+import { checkMembers } from '../canonical/allowed-members.ts'
 import type {
   AnswerFormat,
   Conversation,
@@ -12,8 +13,12 @@ import { outputLimit } from '../canonical/output-limit.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
 import { wantedEffort } from '../openai/effort.ts'
+import { sharedMembers } from '../openai/read-conversation.ts'
 import { fitMembers, postToOpenAI } from '../openai/request.ts'
+import { refuseChargedMembers } from '../openai/usage.ts'
+import { userCharactersMax } from '../openai/write-conversation.ts'
 import { type ContentPart, documentText, isContent } from '../openai/write-conversation-parts.ts'
+import { responsesMembers } from './allowed-members.ts'
 
 type Items = readonly JsonObject[]
 
@@ -102,31 +107,52 @@ const formatOf = (format: AnswerFormat): JsonObject => {
     case 'text':
       return {}
     case 'json':
-      return { text: { format: { type: 'json_object' } } }
+      return { format: { type: 'json_object' } }
     case 'schema': {
       const { name, description, schema, strict } = format
       const described = description === null ? {} : { description }
-      return { text: { format: { type: 'json_schema', name, ...described, schema, strict: strict ?? false } } }
+      return { format: { type: 'json_schema', name, ...described, schema, strict: strict ?? false } }
     }
   }
 }
 
+const textOf = ({ format, openaiMembers = {} }: Conversation): JsonObject => {
+  const { verbosity } = openaiMembers
+  const text = { ...formatOf(format), ...(verbosity === undefined ? {} : { verbosity }) }
+  return Object.keys(text).length === 0 ? {} : { text }
+}
+
+/**
+ * What the caller sends to OpenAI's chat beside the conversation. A member that this endpoint alone has is none of chat's:
+ * there it would be unknown, and here it would be acted on.
+ */
+const carriedMembers = ({ openaiMembers = {} }: Conversation, target: Target): JsonObject => {
+  const { verbosity: _written, ...members } = openaiMembers
+  const carried = Object.fromEntries(
+    Object.entries(members).filter(([name]) => sharedMembers.includes(name) || !responsesMembers.members.has(name)),
+  )
+  checkMembers(responsesMembers, carried, target.provider)
+  refuseChargedMembers(target, carried)
+  return carried
+}
+
 /** A model that reasons takes no `temperature` and no `top_p`. Nothing is stored at the provider. */
 const bodyOf = (conversation: Conversation, target: Target, asking: ReplyRequest): Record<string, unknown> => {
-  const { system, turns, outputTokensMax, format, reasoning, serviceTier, user } = conversation
+  const { system, turns, outputTokensMax, reasoning, serviceTier, user } = conversation
   const limit = outputLimit(outputTokensMax, asking.outputCap)
   const effort = wantedEffort(reasoning, target.upstreamModel)
   const instructions = system.map(({ text }) => text).filter((text) => text !== '')
   return {
+    ...carriedMembers(conversation, target),
     model: target.upstreamModel,
     ...(instructions.length === 0 ? {} : { instructions: instructions.join('\n\n') }),
     input: turns.flatMap(turnItems),
     ...toolsOf(conversation),
     ...(limit === undefined ? {} : { max_output_tokens: limit }),
-    ...formatOf(format),
+    ...textOf(conversation),
     ...(effort === null ? {} : { reasoning: { effort } }),
     ...(serviceTier === null ? {} : { service_tier: serviceTier }),
-    ...(user === null ? {} : { safety_identifier: user }),
+    ...(user === null || user.length > userCharactersMax ? {} : { safety_identifier: user }),
     include: ['reasoning.encrypted_content'],
     store: false,
     stream: asking.stream,

@@ -7,6 +7,7 @@ import {
   type WebSearch,
 } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
+import { chatMembers } from './allowed-members.ts'
 import { readMessages } from './read-conversation-messages.ts'
 import { readChatToolChoice, readChatTools, readParallelToolCalls } from './read-conversation-tools.ts'
 
@@ -64,7 +65,26 @@ const readUser = ({ user, safety_identifier }: JsonObject): string | null => {
   return word === '' ? null : word
 }
 
-/** Unknown members, and those that only tune an answer, are dropped; what would change the answer's kind throws. */
+/** Both of OpenAI's APIs for answers have them. */
+export const sharedMembers: readonly string[] = [
+  'metadata',
+  'moderation',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+]
+
+const isOpenAIs = (name: string): boolean =>
+  name === 'verbosity' || sharedMembers.includes(name) || !chatMembers.members.has(name)
+
+const readOpenAIMembers = (body: JsonObject): Pick<Conversation, 'openaiMembers'> => {
+  const members = Object.entries(body).filter(
+    ([name, value]) => value !== undefined && value !== null && isOpenAIs(name),
+  )
+  return members.length === 0 ? {} : { openaiMembers: Object.fromEntries(members) }
+}
+
+/** For other providers, unknown members, and those that only tune an answer, are dropped; what would change the answer's kind throws. */
 export const readConversation = (body: JsonObject): Conversation => {
   refuseUnsayable(body)
   return {
@@ -82,5 +102,6 @@ export const readConversation = (body: JsonObject): Conversation => {
     webSearch: readWebSearch(body['web_search_options']),
     serviceTier: typeof body['service_tier'] === 'string' ? body['service_tier'] : null,
     user: readUser(body),
+    ...readOpenAIMembers(body),
   }
 }

@@ -78,7 +78,16 @@ const webSearchOf = (webSearch: WebSearch | null, upstreamModel: string): JsonOb
 }
 
 /** OpenAI refuses a longer one, and agents send longer ones. */
-const userCharactersMax = 64
+export const userCharactersMax = 64
+
+/** Chat takes no more. */
+const stopSequencesMax = 4
+
+const stopOf = ({ stopSequences }: Conversation): JsonObject => {
+  if (stopSequences.length > stopSequencesMax)
+    throw unsupported('stop_sequences', `has more than the ${stopSequencesMax} that this model takes`)
+  return stopSequences.length === 0 ? {} : { stop: stopSequences }
+}
 
 /** Gemini's chat endpoint refuses members that it does not know. */
 const userOf = (user: string | null, profile: Profile): JsonObject =>
@@ -91,7 +100,7 @@ const streamOf = (provider: Provider): JsonObject => ({
 
 const bodyOf = (conversation: Conversation, { provider, upstreamModel }: Target, asking: ReplyRequest): JsonObject => {
   const { profile } = provider
-  const { temperature, topP, stopSequences, format, webSearch, user } = conversation
+  const { temperature, topP, format, webSearch, user } = conversation
   return {
     model: upstreamModel,
     messages: writeChatMessages(conversation, profile),
@@ -99,7 +108,7 @@ const bodyOf = (conversation: Conversation, { provider, upstreamModel }: Target,
     ...capOf(conversation, asking, provider),
     ...present('temperature', temperature),
     ...present('top_p', topP),
-    ...(stopSequences.length === 0 ? {} : { stop: stopSequences }),
+    ...stopOf(conversation),
     ...formatOf(format),
     ...present('reasoning_effort', effortOf(conversation, upstreamModel)),
     ...webSearchOf(webSearch, upstreamModel),

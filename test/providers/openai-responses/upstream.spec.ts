@@ -124,9 +124,33 @@ t.test('functions of a model that reasons go to the Responses API', async (t) =>
   const tiered = { ...openaiAt(sol), sheet: { ...sheet, service_tiers: { priority: { per_million_tokens: rates } } } }
   const asked = { ...chat, reasoning_effort: 'high', service_tier: 'priority', user: 'u-1' }
   t.match(sentOf('chat', tiered, asked).body, { service_tier: 'priority', safety_identifier: 'u-1' })
+  t.match(sentOf('chat', tiered, { ...asked, user: 'u'.repeat(65) }).body, { safety_identifier: undefined })
   const declared = { tools: [{ functionDeclarations: [{ name: 'weather', parameters: schema }] }] }
   const config = { generationConfig: { thinkingConfig: { thinkingLevel: 'HIGH' } } }
   t.equal(sentOf('gemini', openaiAt(sol), { ...declared, ...config }).path, '/responses')
+})
+
+t.test('members of OpenAI’s that have no canonical form go there too, and none that this API alone has', async (t) => {
+  const chat = {
+    tools: [{ type: 'function', function: { name: 'weather', parameters: schema } }],
+    reasoning_effort: 'high',
+  }
+  const carried = {
+    ...{ metadata: { a: 'b' }, prompt_cache_key: 'k', prompt_cache_retention: '24h', new_member: 'x' },
+  }
+  const others = { seed: 1, logit_bias: { 1: 2 }, background: true, max_output_tokens: 9, reasoning: { effort: 'low' } }
+  const { path, body } = sentOf('chat', openaiAt(sol), {
+    ...chat,
+    ...carried,
+    ...others,
+    verbosity: 'low',
+    max_tokens: 5,
+  })
+  t.equal(path, '/responses')
+  t.match(body, { ...carried, text: { verbosity: 'low' }, max_output_tokens: 5, reasoning: { effort: 'high' } })
+  for (const name of ['seed', 'logit_bias', 'background', 'verbosity']) t.notOk(name in body, name)
+  for (const refused of [{ new_member: { file_id: 'file-1' } }, { enable_search: true }])
+    t.throws(() => sentOf('chat', openaiAt(sol), { ...chat, ...refused }), { code: 'unsupported_parameter' })
 })
 
 t.test('and all else to chat', async (t) => {

@@ -92,7 +92,7 @@ t.test('settings', async (t) => {
       { temperature: 0, topP: 1, topK: 40 },
       { temperature: 0, top_p: 1 },
     ],
-    [{ stopSequences: ['a'] }, { stop: ['a'] }],
+    [{ stopSequences: ['a', 'b', 'c', 'd'] }, { stop: ['a', 'b', 'c', 'd'] }],
     [{ format: { type: 'json' } }, { response_format: { type: 'json_object' } }],
     [
       { format: { type: 'schema', name: 'n', description: 'd', schema, strict: true } },
@@ -312,6 +312,7 @@ t.test('what chat has no words for is refused', async (t) => {
     [{ turns: [user(document(pdf))] }, { profile: 'xai' }, 'messages'],
     [{ turns: [user(document(pdf))] }, { profile: 'gemini' }, 'messages'],
     [{ turns: [assistant(picture)] }, {}, 'messages'],
+    [{ stopSequences: ['a', 'b', 'c', 'd', 'e'] }, {}, 'stop_sequences'],
   ]
   for (const [given, options, param] of table) {
     const refuse = () => request(given, options)
