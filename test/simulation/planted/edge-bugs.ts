@@ -112,6 +112,7 @@ export const edgeBugs: readonly PlantedBug[] = [
     `${edge}/surfaces/inference/serve-idempotent.ts`,
     "const isUnknown = (work.type === 'task' && !isRefused) || isAbortedStream(work, fault)",
     "const isUnknown = work.type === 'task' && !isRefused && !isAbortedStream(work, fault)",
+    'stream-breaks-off-before-its-repeat.json',
   ),
   bug(
     'an answered key is run again',
