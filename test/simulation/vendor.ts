@@ -82,6 +82,8 @@ export class SimVendor {
   readonly #doubts = new Map<string, { readonly process: SimProcess | undefined; readonly atMs: number }>()
   /** Tasks that it has, and did not find once. */
   readonly #denied = new Set<string>()
+  /** Submits that it takes, though it has no task of them yet. */
+  readonly #pending = new Set<string>()
   readonly #parts: VendorParts
 
   constructor(parts: VendorParts) {
@@ -143,13 +145,15 @@ export class SimVendor {
       this.#denied.add(taskId)
       return { status: 400, body: envelope(1201, taken) }
     }
-    if (mode === 'refuses') {
+    // What it takes it does not refuse meanwhile: which of the two counts could not be known.
+    if (mode === 'refuses' && !this.#pending.has(taskId)) {
       this.#doubts.delete(taskId)
       return { status: 400, body: envelope(1301, 'the prompt is refused') }
     }
     const { time, random } = this.#parts
     if (mode === 'accepts_late') {
       // The vendor works on, also when its caller has given up.
+      this.#pending.add(taskId)
       time.scheduleFor(undefined, random() * 2_500, () => this.#make(taskId, number))
       await waitForAnswer(this.#parts.time, request, 2_600)
       return this.#accepted(this.tasks.get(taskId)!)
