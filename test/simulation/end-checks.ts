@@ -227,10 +227,12 @@ export class EndChecks {
 
   /** No more than was reserved is charged for what was asked for. */
   #checkReserved(): void {
-    for (const { action, response } of this.#parts.journal) {
-      const asksForLess = action.maxTokens < action.number || response?.headers.has('x-gateway-output-cap')
-      const closing = this.#parts.observer.requests.get(response?.headers.get('x-request-id') ?? '')?.closing
-      if (asksForLess || closing?.type !== 'UsageRecorded' || closing.data.source !== 'reported') continue
+    const { observer, upstream, journal } = this.#parts
+    const overAsked = new Set(upstream.services.flatMap(({ number, isOverAsked }) => (isOverAsked ? [number] : [])))
+    for (const { action, response } of journal) {
+      const closing = observer.requests.get(response?.headers.get('x-request-id') ?? '')?.closing
+      const isOverAsked = overAsked.has(action.number)
+      if (isOverAsked || closing?.type !== 'UsageRecorded' || closing.data.source !== 'reported') continue
       const { total, reserved } = closing.data
       if (parseUsd(total) > parseUsd(reserved))
         this.#violate(`request ${action.number} was charged ${total}, and reserved ${reserved}`)

@@ -9,6 +9,8 @@ export interface SimService {
   readonly number: number
   readonly provider: string
   readonly process: SimProcess | undefined
+  /** It was asked for fewer tokens than it serves. */
+  readonly isOverAsked: boolean
   /** Its usage was sent, if not the right one. */
   isReported: boolean
   /** The whole answer with its right usage was sent. */
@@ -28,6 +30,8 @@ export interface UpstreamParts {
 interface AskedBody {
   readonly model: string
   readonly stream?: boolean
+  readonly max_tokens?: number
+  readonly max_completion_tokens?: number
   readonly stream_options?: { readonly include_usage?: boolean }
   readonly messages: readonly { readonly content: string }[]
 }
@@ -98,7 +102,10 @@ export class SimUpstream {
     if (this.#tried.size > routedCount()) violate(`request ${number} is sent to a provider before the log has it`)
     const mode = this.#parts.modesOf(number)[tried] ?? 'answers'
     const delayMs = mode === 'answers_late' ? 1_000 + random() * 5_000 : 5 + random() * 50
-    const service = { number, provider: new URL(request.url).hostname, process, isReported: false, isComplete: false }
+    const { max_tokens = number, max_completion_tokens = number } = asked
+    const isOverAsked = Math.min(max_tokens, max_completion_tokens) < number
+    const provider = new URL(request.url).hostname
+    const service = { number, provider, process, isOverAsked, isReported: false, isComplete: false }
     this.services.push(service)
     await waitForAnswer(this.#parts.time, request, mode === 'is_silent' ? request.firstByteTimeoutMs : delayMs)
     if (mode === 'is_silent') throw new HttpFault('timeout')
