@@ -20,6 +20,8 @@ interface FaultsParts {
 
 /** Packets that are lost over a longer time may be all that a process sends in it. */
 const lossMs = 300
+/** In one direction between two processes: when all is lost in both for several seconds, each rightly takes the other for lost. */
+const unbrokenLossMs = 2_000
 
 /** What a plan does to the world. */
 export class Faults {
@@ -27,6 +29,8 @@ export class Faults {
   /** How many are still to be lost. */
   readonly #lostAcknowledgements = new Map<AcknowledgedSubject, number>()
   #lostPackets = 0
+  /** Since when all packets on a subject are lost. */
+  readonly #lostSinceMs = new Map<string, number>()
   #delayUntilMs = 0
   #delayMs = 0
 
@@ -125,7 +129,14 @@ export class Faults {
   }
 
   losesMessage(subject: string): boolean {
-    if (this.#lostPackets === 0 || !natsPortOf(subject).startsWith('calls.packets')) return false
+    const { nowMs } = this.#parts.simulator.time
+    const sinceMs = this.#lostSinceMs.get(subject) ?? nowMs
+    const isLossy = this.#lostPackets > 0 && natsPortOf(subject).startsWith('calls.packets')
+    if (!isLossy || nowMs - sinceMs > unbrokenLossMs) {
+      this.#lostSinceMs.delete(subject)
+      return false
+    }
+    this.#lostSinceMs.set(subject, sinceMs)
     this.#lostPackets -= 1
     this.#parts.note('nats', () => `loses packets on ${subject}`)
     return true
