@@ -18,7 +18,7 @@ const calmEvery = 8
 /** In every sixteenth packets alone are lost, which are sent again; in another as many proxies die unnoticed, too. */
 const lossyEvery = 16
 
-/** Of processes with one role each more follow the log, so that they cost twice as much. */
+/** Of the seeds: in all others each process has one role. */
 const gatewaysShare = 0.6
 const workersShare = 0.15
 
