@@ -43,12 +43,22 @@ const secondsIn = (value: unknown, path: string): readonly (readonly [path: stri
   return Object.entries(value ?? {}).flatMap(([name, each]) => secondsIn(each, `${path}.${name}`))
 }
 
+const problemsOfModels = (provider: string, { timeouts, retries }: Entry): readonly ConfigProblem[] =>
+  Object.entries({ timeouts, retries })
+    .flatMap(([policy, entry]) => Object.keys(entry?.models ?? {}).map((model) => ({ policy, model })))
+    .filter(({ model }) => model.startsWith(`${provider}/`))
+    .map(({ policy, model }) => ({
+      path: `providers.${provider}.${policy}.models.${model}`,
+      message: `is a name without its provider: write \`${model.slice(provider.length + 1)}\``,
+    }))
+
 /** The time of a call ends with its request's, which allowances are held for. */
 export const problemsOfCallPolicies = ({ providers = {}, limits = {} }: ConfigFile): readonly ConfigProblem[] => {
   const { request_deadline_seconds: most = sharedLimits.requestDeadlineMs / 1_000 } = limits
   const message = `is more than the ${most} seconds of a whole request (limits.request_deadline_seconds)`
-  return Object.entries(providers)
+  const late = Object.entries(providers)
     .flatMap(([name, { timeouts, retries }]) => secondsIn({ timeouts, retries }, `providers.${name}`))
     .filter(([, seconds]) => seconds > most)
     .map(([path]) => ({ path, message }))
+  return [...late, ...Object.entries(providers).flatMap(([name, entry]) => problemsOfModels(name, entry))]
 }

@@ -258,7 +258,7 @@ export interface ConfigFile {
          */
         readonly answer_seconds?: number
         /**
-         * What differs, by public name of the model.
+         * What differs, by public name of the model, without its provider; for its dated snapshots too.
          */
         readonly models?: {
           readonly [k: string]: {
@@ -294,7 +294,7 @@ export interface ConfigFile {
          */
         readonly budget_seconds?: number
         /**
-         * What differs, by public name of the model.
+         * What differs, by public name of the model, without its provider; for its dated snapshots too.
          */
         readonly models?: {
           readonly [k: string]: {
@@ -414,7 +414,7 @@ export interface ConfigFile {
      */
     readonly open_megabytes?: number
     /**
-     * The same of one workspace, which also has at most as much as is free for others. Default 64.
+     * The same of one workspace, which also has at most as much as is free for others: at most half of `open_megabytes`. Default 64.
      */
     readonly workspace_open_megabytes?: number
     /**

@@ -193,10 +193,19 @@ const problemsOfPorts = (
   ]
 }
 
-const msOf = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000)
+const mebibyte = 1024 * 1024
 
 const bytesOf = (mebibytes: number | undefined): number | undefined =>
-  mebibytes === undefined ? undefined : mebibytes * 1024 * 1024
+  mebibytes === undefined ? undefined : mebibytes * mebibyte
+
+/** A workspace leaves as much for the others as it has: a bound above half is never reached. */
+const problemsOfOpenBytes = ({ limits = {} }: ConfigFile): readonly ConfigProblem[] => {
+  const { open_megabytes: all = sharedLimits.openBytesMax / mebibyte, workspace_open_megabytes: own = 0 } = limits
+  const message = `is more than half of the ${all} MiB of all workspaces (limits.open_megabytes), and one workspace never has more`
+  return 2 * own <= all ? [] : [{ path: 'limits.workspace_open_megabytes', message }]
+}
+
+const msOf = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000)
 
 /** An empty price file, and its problems, where it cannot be used. */
 const pricesFrom = (file: string, variables: EnvironmentVariables, problems: ConfigProblem[]): PriceFile => {
@@ -257,7 +266,7 @@ export const readConfig = (env: Environment, { fileTexts, ...options }: ReadOpti
   const tls = certificateFrom(file, { folder, role }, found)
   const listen = { host: file.listen?.host ?? '127.0.0.1', port: options.port ?? file.listen?.port ?? 8787, tls }
   const [observe, telemetry] = [observeFrom(file, options.observePort), telemetryFrom(file, reading)]
-  found.push(...problemsOfPorts(listen, observe, role))
+  found.push(...problemsOfPorts(listen, observe, role), ...problemsOfOpenBytes(file))
   const problems = [
     ...parsed.problems,
     ...variables.problems,
@@ -283,9 +292,9 @@ export const readConfig = (env: Environment, { fileTexts, ...options }: ReadOpti
     requestsPerMinute: file.limits?.requests_per_minute ?? null,
     connectionsPerAddress: file.limits?.connections_per_address ?? null,
     openBytesMax: bytesOf(file.limits?.open_megabytes) ?? sharedLimits.openBytesMax,
+    workspaceOpenBytesMax: bytesOf(file.limits?.workspace_open_megabytes) ?? sharedLimits.workspaceOpenBytesMax,
     workspaceOutcomeBytesMax:
       bytesOf(file.limits?.workspace_idempotency_megabytes) ?? sharedLimits.workspaceOutcomeBytesMax,
-    workspaceOpenBytesMax: bytesOf(file.limits?.workspace_open_megabytes) ?? sharedLimits.workspaceOpenBytesMax,
     corsOrigins: file.cors?.origins ?? [],
     ...{ tagNames: file.tags ?? [], invoicing: file.invoices ?? null, signIn: signInOf(file, role) },
     ...{ alertDestinations, approvalAbovePicos: picosOf(file.adjustments?.approval_above) },

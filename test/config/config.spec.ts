@@ -282,6 +282,36 @@ t.test('how long a call upstream may take, by provider and model, within the tim
   })
   const slow = { ...provider, timeouts: { connect_seconds: 11 } }
   t.throws(() => readConfig({}, { file: fileWith(t, { providers: { slow } }) }), { message: /connect_seconds/ })
+  const named = {
+    ...provider,
+    timeouts: { models: { 'c/o-1': {}, 'd/o-1': {} } },
+    retries: { models: { 'c/o-2': {} } },
+  }
+  const { problems } = thrownBy(() => readConfig({}, { file: fileWith(t, { providers: { c: named } }) })) as ConfigError
+  t.same(problems, [
+    { path: 'providers.c.timeouts.models.c/o-1', message: 'is a name without its provider: write `o-1`' },
+    { path: 'providers.c.retries.models.c/o-2', message: 'is a name without its provider: write `o-2`' },
+  ])
+})
+
+t.test('a workspace never has more than half of the bytes that requests have open', async (t) => {
+  const limitsOf = (limits: object) => readConfig({}, { file: fileWith(t, { limits }) })
+  const mebibyte = 1024 * 1024
+  t.match(limitsOf({ open_megabytes: 2_048, workspace_open_megabytes: 1_024 }), {
+    openBytesMax: 2_048 * mebibyte,
+    workspaceOpenBytesMax: 1_024 * mebibyte,
+  })
+  t.match(limitsOf({ open_megabytes: 40 }), { workspaceOpenBytesMax: 64 * mebibyte }, 'a default is not refused')
+  for (const [limits, all] of [
+    [{ workspace_open_megabytes: 257 }, 512],
+    [{ open_megabytes: 100, workspace_open_megabytes: 51 }, 100],
+  ] as const)
+    t.same((thrownBy(() => limitsOf(limits)) as ConfigError).problems, [
+      {
+        path: 'limits.workspace_open_megabytes',
+        message: `is more than half of the ${all} MiB of all workspaces (limits.open_megabytes), and one workspace never has more`,
+      },
+    ])
 })
 
 const vendor = { dialect: 'vv-video', base_url: 'https://vendor.example/v1/', api_key: 'ak-literal' }

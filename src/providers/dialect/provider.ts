@@ -1,4 +1,5 @@
 import type { ServedWith } from '../../domain/pricing/charge.ts'
+import { withoutSnapshot } from '../../domain/routing/plan.ts'
 import type { PriceSheet } from '../../events/types.ts'
 import type { Authenticator } from './authenticator.ts'
 
@@ -20,7 +21,7 @@ interface CallRetries {
   readonly budgetMs?: number
 }
 
-/** `models` has what differs, by public name without the provider. */
+/** `models` has what differs, by public name without the provider; also for the dated snapshots of a model. */
 type ForModels<Policy> = Policy & { readonly models?: Readonly<Record<string, Policy>> }
 
 /** The way to an upstream. Absent members: directly, and by the system's certificate authorities. */
@@ -184,7 +185,12 @@ export const requestedTier = (
 export const policyFor = <Policy extends object>(
   policy: ForModels<Policy> | undefined,
   model: string,
-): Partial<Policy> => Object.assign({}, policy, policy?.models?.[model.slice(model.indexOf('/') + 1)])
+): Partial<Policy> => {
+  const name = model.slice(model.indexOf('/') + 1)
+  const { models = {} } = policy ?? {}
+  const named = [name, withoutSnapshot(name)].find((each) => Object.hasOwn(models, each))
+  return Object.assign({}, policy, named === undefined ? {} : models[named])
+}
 
 interface DrainPolicy {
   /** Where a cancel does not stop it, the provider generates, and bills, all that was asked for. */
