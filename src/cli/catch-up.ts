@@ -2,10 +2,10 @@ import { assertSameLog, ForeignTables } from '../log/log-identity.ts'
 import { projector } from '../roles/projector/role.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import { waitUntilSequence } from '../runtime/wait-until-sequence.ts'
+import { withDatabaseErrors } from './database-errors.ts'
 import { type Platform, requireTables } from './platform.ts'
 import { CommandError } from './report.ts'
 import type { Runtime } from './runtime.ts'
-import { withDatabaseErrors } from './server-errors.ts'
 
 /** The log may have grown since its end was read, and the tables with it. */
 const assertWithin = async ({ log }: Platform, at: number): Promise<void> => {

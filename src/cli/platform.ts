@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { connectNats } from '../adapters/nats/connect.ts'
+import { buildInboxPrefix, connectNats, findPermissionViolation } from '../adapters/nats/connect.ts'
 import { type EndUsersOptions, ensureEndUsers } from '../adapters/nats/end-users/open.ts'
 import { type OpenLog, openLog } from '../adapters/nats/log.ts'
 import { ensureOutcomes, type OutcomesOptions } from '../adapters/nats/outcomes/open.ts'
@@ -24,7 +24,7 @@ import { type ProcessRole, writerRoleOf } from '../roles/role.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import type { Observer } from '../runtime/observer.ts'
 import { headStores, listLogVerifiers } from './audit-keys.ts'
-import { UsageError } from './report.ts'
+import { CommandError, UsageError } from './report.ts'
 import type { Runtime } from './runtime.ts'
 import { ShutdownStack } from './shutdown-stack.ts'
 
@@ -212,6 +212,17 @@ const createLedgerOpener =
     }
   }
 
+/** The refusal of a role's inbox, as the user of another role gets it, names the user that is needed; any other fault is as it was. */
+const describeNatsRefusal = (fault: unknown, role: string, user: string | undefined): unknown => {
+  const violation = findPermissionViolation(fault)
+  const isOfInbox = violation?.operation === 'subscription' && violation.subject.startsWith(buildInboxPrefix(role))
+  if (!isOfInbox) return fault
+  return new CommandError(
+    `NATS refuses ${user === undefined ? 'this user' : `the user \`${user}\``} the replies to \`${role}\`: set \`nats.user\` and \`nats.password\` (GATEWAY_NATS_USER and GATEWAY_NATS_PASSWORD of deploy/gateway.yaml) to those of the user \`${role}\` of deploy/nats/accounts.conf`,
+    { cause: fault },
+  )
+}
+
 export const openPlatform = async (config: Config, runtime: Runtime, options: PlatformOptions): Promise<Platform> => {
   const role = writerRoleOf(options.role)
   const servers = await findServers(config, runtime, options)
@@ -250,7 +261,7 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
     return { log, tables, openLedger, snapshots, connect, queues, rates, outcomes, endUsers, stop: () => opened.stop() }
   } catch (fault) {
     await opened.stop()
-    throw fault
+    throw describeNatsRefusal(fault, role, user)
   }
 }
 

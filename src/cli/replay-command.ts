@@ -5,13 +5,13 @@ import type { Config } from '../config/config.ts'
 import { ArchiveThenLog, followSource } from '../log/source-log.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { openVerifiedArchive, type VerifiedArchiveOptions } from './check-archive.ts'
+import { withDatabaseErrors } from './database-errors.ts'
 import { type Platform, permittedEventTypes, requireTables, withPlatform } from './platform.ts'
 import { withProgress } from './progress.ts'
 import { publicKeyOption } from './public-keys.ts'
 import { type ReplayParts, type ReplayReport, rebuildReadModels, UnknownTables } from './replay.ts'
 import { CommandError, exitCodes, type OutputOptions, printRecords, UsageError } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
-import { withDatabaseErrors } from './server-errors.ts'
 
 interface ReplayOptions extends VerifiedArchiveOptions {
   readonly swap: boolean

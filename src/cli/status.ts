@@ -4,11 +4,11 @@ import { logFormat } from '../events/log-format.ts'
 import { readModels } from '../projections/read-models.ts'
 import { findBehind } from '../projections/versions.ts'
 import type { ConfigOf } from './audit-command.ts'
+import { withDatabaseErrors } from './database-errors.ts'
 import { resolveOperator } from './operator.ts'
 import { requireTables, withPlatform } from './platform.ts'
 import { type OutputOptions, printRecords } from './report.ts'
 import { createRuntime } from './runtime.ts'
-import { withDatabaseErrors } from './server-errors.ts'
 import { version } from './version.ts'
 
 const printStatus = (config: Config, output: OutputOptions): Promise<void> =>
