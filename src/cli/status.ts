@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Database } from '../adapters/postgres/database.ts'
 import type { Config } from '../config/config.ts'
 import { logFormat } from '../events/log-format.ts'
 import { readModels } from '../projections/read-models.ts'
@@ -11,11 +12,15 @@ import { type OutputOptions, printRecords } from './report.ts'
 import { createRuntime } from './runtime.ts'
 import { version } from './version.ts'
 
+/** What was signed last, since the tables may be behind; by the tables where no state of the sealing is in the database. */
+const readSealedTo = async (database: Database): Promise<number> =>
+  ((await database.signedHead().read()) ?? (await database.lastSeal()))?.size ?? 0
+
 const printStatus = (config: Config, output: OutputOptions): Promise<void> =>
   withPlatform(config, createRuntime('warn'), { readOnly: true }, async (platform) => {
     const { database, place } = requireTables(platform)
     const tables = await withDatabaseErrors(place.url, database.checkpoint())
-    const sealedTo = (await database.lastSeal())?.size ?? 0
+    const sealedTo = await readSealedTo(database)
     const behind = tables === 0 ? [] : findBehind(await database.versions(), readModels)
     const { frames, bytes } = await platform.log.size()
     const record = {

@@ -1,11 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import pg from 'pg'
 import t from 'tap'
 import { parseSigningKey } from '../../src/audit/keys.ts'
 import { deriveVerifier, parseVerifier, verifierText } from '../../src/audit/note.ts'
 import { resolveSealing } from '../../src/cli/audit-keys.ts'
 import { startGateway } from '../../src/cli/gateway.ts'
 import { readConfig } from '../../src/config/config.ts'
+import { findEmbedded } from '../../src/embedded/embedded.ts'
 import { until } from '../support/clients.ts'
 import { runtime, temporaryFolder } from '../support/gateway.ts'
 import { recordingLogger } from '../support/log-lines.ts'
@@ -61,6 +63,20 @@ t.test('an embedded gateway makes a key of its own, seals, and reports how far',
   const statusOf = async () => JSON.parse((await gateway(folder, 'status', '--json')).out)
   await until(async () => (await statusOf()).unsealed === 1, 60_000)
   t.match(await statusOf(), { sealed_to: Number, unsealed: 1 }, 'the last checkpoint is the only frame after itself')
+
+  await t.test('also while the tables are behind', async (t) => {
+    await until(async () => (await statusOf()).behind === 0, 60_000)
+    const { databaseUrl } = (await findEmbedded(config.dataFolder))!
+    const client = new pg.Client({ connectionString: databaseUrl })
+    await client.connect()
+    t.teardown(() => client.end())
+    await client.query('begin; lock table ledger.checkpoint in exclusive mode') // Which can be read, and not written.
+    const { sealed_to: sealedTo } = await statusOf()
+    t.match(await gateway(folder, 'workspace', 'open', 'acme'), { code: 0 })
+    await until(async () => (await statusOf()).sealed_to > sealedTo, 30_000)
+    await until(async () => (await statusOf()).unsealed === 1, 30_000)
+    t.ok((await statusOf()).behind > 1)
+  })
 })
 
 t.test('external servers without a key: a warning, and nothing is sealed', async (t) => {
