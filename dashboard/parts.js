@@ -64,12 +64,16 @@ export const facts = (pairs) =>
     ...pairs.map(([name, ...value]) => h('div', {}, h('dt', {}, name), h('dd', {}, ...value))),
   )
 
+/** A cell of a table whose rows have two lines. @param {Child} first @param {Child} second @param {string} [title] */
+export const twoLines = (first, second, title) =>
+  h('div', { title }, h('div', {}, first), h('div', { class: 'muted' }, second))
+
 /** @param {string} id @param {string} href */
 export const idLink = (id, href) => h('a', { href, title: id, class: 'id' }, shortId(id))
 
 /**
  * @template Row
- * @typedef {{ name: string, numeric?: boolean, className?: string, cell: (row: Row) => Child, amount?: (row: Row) => string }} Column
+ * @typedef {{ name: string, numeric?: boolean, className?: string, cell: (row: Row) => Child, amount?: (row: Row) => string, narrow?: number }} Column `narrow`: its place in the card that a row of a virtual table is on a phone, left if odd, right if even; absent, it is not in it
  */
 
 /**

@@ -213,3 +213,16 @@ export const readAll = async (read, rowsMax = 10_000) => {
  */
 export const readList = (session, path, signal, query = {}) =>
   readAll((cursor) => session.get(path, { ...query, cursor, limit: 1000 }, signal))
+
+/**
+ * The names of workspaces by their ids. Names are of use and not needed: none where they cannot be read.
+ *
+ * @param {Session} session
+ * @param {AbortSignal} signal
+ * @returns {Promise<ReadonlyMap<string, string>>}
+ */
+export const workspaceNames = async (session, signal) => {
+  /** @type {readonly import('./types.d.ts').Workspace[]} */
+  const all = await readList(session, '/admin/v1/workspaces', signal).catch(() => [])
+  return new Map(all.map(({ id, name }) => [id, name]))
+}

@@ -1,9 +1,12 @@
 // @ts-check
 import { h, pause, replace } from './dom.js'
 import { count } from './format.js'
-import { cellOf, decimalsIn, errorPanel, headerOf } from './parts.js'
+import { cellOf, decimalsIn, errorPanel, headerOf, isNarrow } from './parts.js'
 
 const rowPixels = 36
+/** Of a cell with two lines, and of a row of cards; as the style sheet has them. */
+const linePixels = 20
+const paddingPixels = 16
 const rowsBeyond = 12
 /** The next page is asked for when so many rows are left below. */
 const rowsAhead = 400
@@ -20,7 +23,8 @@ const liveRows = 500
  *   signal: AbortSignal,
  *   empty: string,
  *   live?: { idOf: (row: Row) => string, isOn: () => boolean },
- * }} Options `live`: new rows appear at the top while it is on and the top is in sight
+ *   lines?: 1 | 2,
+ * }} Options `live`: new rows appear at the top while it is on and the top is in sight; `lines` of text in each cell, 1 by default
  */
 
 /** In place of the rows above or below those in the document.
@@ -43,6 +47,9 @@ class VirtualTable {
   #decimals
   /** The rows in the document. */
   #shown = { first: -1, last: -1 }
+  #rowPixels = rowPixels
+  /** Of a card, where the page is narrow: two columns of it share a row. */
+  #cardRows
   #above
   #below
   #body = h('tbody')
@@ -53,8 +60,9 @@ class VirtualTable {
 
   /** @param {Options<Row>} options */
   constructor(options) {
-    const { label, columns, signal } = options
+    const { label, columns, signal, lines = 1 } = options
     this.#options = options
+    this.#cardRows = Math.ceil(columns.filter(({ narrow }) => narrow !== undefined).length / 2)
     this.#decimals = columns.map(() => 0)
     this.#above = h('td', { colspan: columns.length })
     this.#below = h('td', { colspan: columns.length })
@@ -67,7 +75,8 @@ class VirtualTable {
       this.#body,
       space(this.#below),
     )
-    this.#scroller = h('div', { class: 'virtual', role: 'region', 'aria-label': label, tabindex: '0' }, this.#grid)
+    const look = `virtual${lines === 2 ? ' tall' : ''}${this.#cardRows > 0 ? ' cards' : ''}`
+    this.#scroller = h('div', { class: look, role: 'region', 'aria-label': label, tabindex: '0' }, this.#grid)
     this.element = h('div', {}, this.#scroller, this.#status)
     this.#scroller.addEventListener('scroll', () => this.#drawSoon(), { passive: true })
     const resized = new ResizeObserver(() => this.#drawSoon())
@@ -107,11 +116,35 @@ class VirtualTable {
   /** @param {number} place */
   #rowAt(place) {
     const row = /** @type {Row} */ (this.#rows[place])
-    const cells = this.#options.columns.map((column, index) => cellOf(column, row, this.#decimals[index] ?? 0))
-    return h('tr', { 'aria-rowindex': place + 2 }, ...cells)
+    const cells = this.#options.columns.map((column, index) => {
+      const cell = cellOf(column, row, this.#decimals[index] ?? 0)
+      // A row that is shown as a card is none to assistive technology by itself.
+      cell.setAttribute('role', 'cell')
+      const { narrow } = column
+      if (narrow === undefined) cell.classList.add('not-narrow')
+      else {
+        cell.style.order = String(narrow)
+        if (narrow % 2 === 0) cell.classList.add('end')
+        else if (!this.#options.columns.some((other) => other.narrow === narrow + 1)) cell.classList.add('whole')
+      }
+      return cell
+    })
+    return h('tr', { 'aria-rowindex': place + 2, role: 'row' }, ...cells)
+  }
+
+  #measure() {
+    const { lines = 1 } = this.#options
+    const inCell = lines === 1 ? rowPixels : lines * linePixels + paddingPixels
+    const pixels = isNarrow() && this.#cardRows > 0 ? this.#cardRows * lines * linePixels + paddingPixels : inCell
+    if (pixels === this.#rowPixels) return pixels
+    this.#rowPixels = pixels
+    this.#shown = { first: -1, last: -1 }
+    this.#scroller.style.setProperty('--row', `${pixels}px`)
+    return pixels
   }
 
   #draw() {
+    const rowPixels = this.#measure()
     const { scrollTop, clientHeight } = this.#scroller
     const first = Math.max(0, Math.floor(scrollTop / rowPixels) - rowsBeyond)
     const last = Math.min(this.#rows.length, Math.ceil((scrollTop + clientHeight) / rowPixels) + rowsBeyond)

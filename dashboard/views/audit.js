@@ -18,21 +18,22 @@ const detailText = (detail) =>
 
 /** @type {import('../parts.js').Column<AdminEvent>[]} */
 const ofWorkspaces = [
-  { name: 'Workspace', className: 'kind', cell: ({ workspace }) => workspace ?? '' },
+  { name: 'Workspace', className: 'kind', narrow: 4, cell: ({ workspace }) => workspace ?? '' },
   { name: 'Of', className: 'reference', cell: ({ subject }) => h('span', { title: subject ?? '' }, subject ?? '') },
 ]
 
 /** @returns {import('../parts.js').Column<AdminEvent>[]} */
 const columnsOf = (/** @type {boolean} */ isOfOne) => [
-  { name: 'Time', className: 'wide-time', cell: (event) => time(event.time) },
+  { name: 'Time', className: 'wide-time', narrow: 1, cell: (event) => time(event.time) },
   {
     name: 'Who',
     className: 'reference',
+    narrow: 2,
     cell: ({ actor }) => h('span', { title: actor ?? '' }, actor ?? 'the gateway'),
   },
-  { name: 'Change', className: 'reference', cell: ({ type }) => typeText(type) },
+  { name: 'Change', className: 'reference', narrow: 3, cell: ({ type }) => typeText(type) },
   ...(isOfOne ? [] : ofWorkspaces),
-  { name: 'Details', cell: ({ detail }) => h('span', { title: detailText(detail) }, detailText(detail)) },
+  { name: 'Details', narrow: 5, cell: ({ detail }) => h('span', { title: detailText(detail) }, detailText(detail)) },
 ]
 
 /** Who changed what, newest first. @param {import('../session.js').Session} session @param {Record<string, string>} query @param {AbortSignal} signal */

@@ -9,15 +9,21 @@ import { filterInput, surfaceSelect } from './spend.js'
 
 /** @typedef {import('../types.d.ts').Charge} Charge */
 
-/** @param {(view: string, parameter?: string) => string} hrefTo @returns {import('../parts.js').Column<Charge>[]} */
-const columnsOf = (hrefTo) => [
-  { name: 'Time', className: 'wide-time', cell: ({ at }) => time(at) },
-  { name: 'Charge', className: 'reference', cell: ({ id }) => idLink(id, hrefTo('charges', id)) },
-  { name: 'Model', className: 'name', cell: ({ model }) => h('span', { title: model }, model) },
-  { name: 'Surface', className: 'kind', cell: ({ surface }) => words(surface) },
+/** @param {(view: string, parameter?: string) => string} hrefTo @param {ReadonlyMap<string, string>} names @returns {import('../parts.js').Column<Charge>[]} */
+const columnsOf = (hrefTo, names) => [
+  { name: 'Time', className: 'wide-time', narrow: 1, cell: ({ at }) => time(at) },
+  { name: 'Charge', className: 'reference', narrow: 5, cell: ({ id }) => idLink(id, hrefTo('charges', id)) },
+  { name: 'Model', className: 'name', narrow: 3, cell: ({ model }) => h('span', { title: model }, model) },
+  {
+    name: 'Key',
+    className: 'key',
+    narrow: 4,
+    cell: ({ key }) => h('span', { title: key }, names.get(key) ?? key),
+  },
+  { name: 'Surface', className: 'kind', narrow: 6, cell: ({ surface }) => words(surface) },
   { name: 'In', numeric: true, className: 'tokens', cell: ({ prompt_tokens }) => count(prompt_tokens) },
   { name: 'Out', numeric: true, className: 'tokens', cell: ({ output_tokens }) => count(output_tokens) },
-  { name: 'USD', className: 'amount', cell: () => null, amount: ({ total }) => total },
+  { name: 'USD', className: 'amount', narrow: 2, cell: () => null, amount: ({ total }) => total },
 ]
 
 /** @param {import('../views.d.ts').ViewContext} context */
@@ -33,6 +39,8 @@ const showList = ({ session, scope, root, signal, hrefTo }) => {
   const id = filterInput('ours, or the provider’s')
   const rows = h('div', { 'aria-busy': 'true' })
   const nextSignal = renewed(signal)
+  /** @type {Map<string, string>} */
+  const names = new Map()
   const chosen = () =>
     /** @type {Record<string, string>} */ (
       Object.fromEntries(Object.entries(controls).map(([name, { value }]) => [name, value.trim()]))
@@ -49,7 +57,7 @@ const showList = ({ session, scope, root, signal, hrefTo }) => {
     const query = { ...wanted, ...rangeOf(first, last), limit: 500 }
     const { element } = virtualTable({
       label: 'Charges',
-      columns: columnsOf(hrefTo),
+      columns: columnsOf(hrefTo, names),
       read: (cursor) => session.ledger(scope, '/charges', { ...query, cursor }, here),
       signal: here,
       empty: 'No charge here. What is answered is charged, and appears a moment later.',
@@ -93,7 +101,10 @@ const showList = ({ session, scope, root, signal, hrefTo }) => {
     const keys = /** @type {import('../types.d.ts').Key[]} */ (
       await readAll((cursor) => session.ledger(scope, '/keys', { cursor, limit: 1000 }, signal))
     )
-    for (const { id, name } of keys) key.append(h('option', { value: id }, name))
+    for (const { id, name } of keys) {
+      names.set(id, name)
+      key.append(h('option', { value: id }, name))
+    }
   }
   // Names are of use and not needed.
   void fillKeys()

@@ -1,8 +1,8 @@
 // @ts-check
-import { filterForm, h, renewed, replace } from '../dom.js'
+import { filterForm, h, onFilter, renewed, replace } from '../dom.js'
 import { compareAmounts, count, dayMs, money, msText, shareText, sumOf, utcDayAt } from '../format.js'
 import { field, heading, load, section, select, state, table } from '../parts.js'
-import { ApiError } from '../session.js'
+import { ApiError, workspaceNames } from '../session.js'
 import { raisedAlerts } from './alerts.js'
 import { proposals } from './proposals.js'
 import { filterInput } from './spend.js'
@@ -48,17 +48,17 @@ const outcomeTiles = ({ requests, failed, first_token: firstToken }) => [
   ),
 ]
 
-/** Where spend of the last seven whole days differs most from the seven before. @param {readonly Row[]} rows */
-const changesTable = (rows) => {
+/** Where spend of the last seven whole days differs most from the seven before. @param {readonly Row[]} rows @param {ReadonlyMap<string, string>} names */
+const changesTable = (rows, names) => {
   const since = (/** @type {number} */ days) => utcDayAt(Date.now() - days * dayMs)
   const isIn = (/** @type {Row} */ { group }, /** @type {string} */ from, /** @type {string} */ to) =>
     (group['day'] ?? '') >= from && (group['day'] ?? '') < to
-  const names = (/** @type {Row} */ { group }) => `${group['workspace']}\n${group['model']}`
+  const placeOf = (/** @type {Row} */ { group }) => `${group['workspace']}\n${group['model']}`
   const netsBetween = (/** @type {string} */ from, /** @type {string} */ to) =>
     new Map(
       sumsBy(
         rows.filter((row) => isIn(row, from, to)),
-        names,
+        placeOf,
       ).map(({ name, net }) => [name, net]),
     )
   const [before, now] = [netsBetween(since(14), since(7)), netsBetween(since(7), since(0))]
@@ -78,7 +78,12 @@ const changesTable = (rows) => {
       {
         name: 'Workspace',
         className: 'name',
-        cell: ({ workspace }) => h('a', { href: `#/w/${encodeURIComponent(workspace)}/spend` }, workspace),
+        cell: ({ workspace }) =>
+          h(
+            'a',
+            { href: `#/w/${encodeURIComponent(workspace)}/spend`, title: workspace },
+            names.get(workspace) ?? workspace,
+          ),
       },
       { name: 'Model', className: 'name', cell: ({ model }) => h('span', { title: model }, model) },
       { name: '7 days before, USD', cell: () => null, amount: ({ from }) => from },
@@ -157,6 +162,7 @@ export const home = {
     const tag = filterInput('team')
     const tagField = field('Tag’s name', tag)
     const nextSignal = renewed(signal)
+    const named = workspaceNames(session, signal)
     /** @param {number} months @param {string} groups @param {AbortSignal} here @returns {Promise<Row[]>} */
     const read = async (months, groups, here) => {
       /** @param {string} month @returns {Promise<Report | ApiError>} */
@@ -180,8 +186,8 @@ export const home = {
       void load(
         chart,
         here,
-        () => read(monthsOf[each], `${each},${group === 'provider' ? 'model' : group}`, here),
-        (rows) => stacked(rows, each, group, here),
+        () => Promise.all([read(monthsOf[each], `${each},${group === 'provider' ? 'model' : group}`, here), named]),
+        ([rows, names]) => stacked(rows, { interval: each, part: group, names, signal: here }),
       )
     }
     root.append(
@@ -224,10 +230,10 @@ export const home = {
     void load(
       changes,
       signal,
-      () => daily,
-      (rows) => [changesTable(rows)],
+      () => Promise.all([daily, named]),
+      ([rows, names]) => [changesTable(rows, names)],
     )
-    for (const control of [interval, part, tag]) control.addEventListener('change', show)
+    onFilter([interval, part, tag], signal, show)
     show()
   },
 }

@@ -2,7 +2,7 @@
 import { filterForm, h, onFilter, renewed, replace } from '../dom.js'
 import { csvExport } from '../export.js'
 import { count, msText, words } from '../format.js'
-import { field, heading, idLink, load, section, select, state, table, time } from '../parts.js'
+import { field, heading, idLink, load, section, select, state, table, time, twoLines } from '../parts.js'
 import { readAll } from '../session.js'
 import { virtualTable } from '../virtual-table.js'
 import { filterInput, surfaceSelect } from './spend.js'
@@ -13,12 +13,6 @@ import { filterInput, surfaceSelect } from './spend.js'
 /** @typedef {import('../views.d.ts').ViewContext} ViewContext */
 
 const pageRows = 500
-
-/** @param {Request} request */
-const ending = ({ status, reason }) =>
-  reason === null
-    ? state(String(status), 'good')
-    : h('span', { title: reason }, state(String(status), 'bad'), ` ${words(reason)}`)
 
 /** The last call upstream: who answered, or failed last. @param {Request} request */
 const lastCallOf = ({ attempts }) => attempts.findLast(({ outcome }) => outcome !== 'passed_over')
@@ -45,56 +39,64 @@ const tagsText = ({ tags }) =>
 /** @param {string} text */
 const titled = (text) => h('span', { title: text }, text)
 
+/** @param {Request} request */
+const statusCell = ({ status, reason }) =>
+  twoLines(
+    state(String(status), reason === null ? 'good' : 'bad'),
+    h('span', { title: reason ?? '' }, words(reason ?? 'answered')),
+  )
+
+/** @param {Request} request */
+const modelCell = ({ model, served_model: served, surface }) =>
+  twoLines(
+    h('span', { title: served ?? model }, served ?? model),
+    titled(served === null || served === model ? words(surface) : `${words(surface)}, asked for ${model}`),
+  )
+
+/** @param {Request} request */
+const tokensCell = (request) => {
+  const { prompt_tokens: prompt, output_tokens: output, tokens } = request
+  if (tokens === null) return twoLines('', '')
+  const cached = tokens['cache_read'] ?? 0
+  const second = `${cached === 0 ? '' : `${count(cached)} cached, `}${count(output)} out`
+  return twoLines(`${count(prompt)} in`, second, tokensText(request))
+}
+
+/** @param {Request} request */
+const providerCell = (request) => {
+  const calls = request.attempts.length
+  const id = lastCallOf(request)?.upstream_request_id ?? ''
+  return twoLines(h('span', { title: id }, providerText(request)), `${count(calls)} ${calls === 1 ? 'call' : 'calls'}`)
+}
+
 /** @param {ViewContext} context @param {ReadonlyMap<string, string>} names @returns {import('../parts.js').Column<Request>[]} */
 const columnsOf = ({ hrefTo }, names) => [
-  { name: 'Time', className: 'wide-time', cell: ({ at }) => time(at) },
-  { name: 'Request', className: 'reference', cell: ({ id }) => idLink(id, hrefTo('charges', id)) },
-  { name: 'Status', className: 'status', cell: ending },
   {
-    name: 'Model',
-    className: 'model',
-    cell: ({ model, served_model: served }) => h('span', { title: `asked for: ${model}` }, served ?? model),
+    name: 'Time, request',
+    className: 'reference',
+    narrow: 1,
+    cell: ({ id, at }) => twoLines(time(at), idLink(id, hrefTo('charges', id))),
   },
-  { name: 'USD', className: 'amount', cell: () => null, amount: ({ total }) => total },
-  {
-    name: 'In',
-    numeric: true,
-    className: 'tokens',
-    cell: (request) => h('span', { title: tokensText(request) }, count(request.prompt_tokens)),
-  },
-  {
-    name: 'Out',
-    numeric: true,
-    className: 'tokens',
-    cell: (request) => h('span', { title: tokensText(request) }, count(request.output_tokens)),
-  },
-  {
-    name: 'Cached',
-    numeric: true,
-    className: 'tokens',
-    cell: ({ tokens }) => count(tokens === null ? null : (tokens['cache_read'] ?? 0)),
-  },
+  { name: 'Status', className: 'status', narrow: 4, cell: statusCell },
+  { name: 'Model', narrow: 3, cell: modelCell },
+  { name: 'USD', className: 'amount', narrow: 2, cell: () => null, amount: ({ total }) => total },
+  { name: 'Tokens', numeric: true, className: 'tokens', cell: tokensCell },
   {
     name: 'Took',
     numeric: true,
-    className: 'tokens',
-    cell: ({ duration_ms: ms }) => msText(ms),
+    className: 'took',
+    cell: ({ duration_ms: ms, first_token_ms: first }) =>
+      twoLines(
+        msText(ms),
+        first === null ? '' : h('span', { title: 'Until the first token' }, `first ${msText(first)}`),
+      ),
   },
+  { name: 'Provider', className: 'provider', cell: providerCell },
   {
-    name: 'First token',
-    numeric: true,
-    className: 'tokens',
-    cell: ({ first_token_ms: ms }) => (ms === null ? '' : msText(ms)),
-  },
-  {
-    name: 'Provider',
+    name: 'Key, tags',
     className: 'provider',
-    cell: (request) => h('span', { title: lastCallOf(request)?.upstream_request_id ?? '' }, providerText(request)),
+    cell: (request) => twoLines(titled(names.get(request.key) ?? request.key), titled(tagsText(request))),
   },
-  { name: 'Calls', numeric: true, className: 'few', cell: ({ attempts }) => count(attempts.length) },
-  { name: 'Asked for', className: 'model', cell: ({ model }) => titled(model) },
-  { name: 'Key', className: 'provider', cell: ({ key }) => titled(names.get(key) ?? key) },
-  { name: 'Tags', className: 'provider', cell: (request) => titled(tagsText(request)) },
 ]
 
 const exported = /** @type {const} */ ([
@@ -206,8 +208,8 @@ export const requests = {
         signal: here,
         empty: 'No request here. Each that was routed to a model appears a moment after its end, failed ones included.',
         live: { idOf: ({ id }) => id, isOn: () => live.checked },
+        lines: 2,
       })
-      element.classList.add('wide')
       rows.removeAttribute('aria-busy')
       replace(rows, element)
     }

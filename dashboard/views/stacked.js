@@ -8,7 +8,7 @@ import { table, usd } from '../parts.js'
 
 export const intervals = /** @type {const} */ ([
   ['hour', 'Hourly, this month'],
-  ['day', 'Daily, this month and the last'],
+  ['day', 'Daily, two months'],
   ['week', 'Weekly, six months'],
   ['month', 'Monthly, a year'],
 ])
@@ -73,24 +73,33 @@ const slotsOf = (interval, rows) => {
   return keys.map((key) => ({ key, label: key, title: `${key} (UTC)` }))
 }
 
+/** As few bars of a new deployment are not beside weeks of nothing. */
+const slotsMin = 14
+
+/** @param {ReturnType<typeof slotsOf>} slots @param {readonly Row[]} rows @param {Interval} interval */
+const withoutEmptyStart = (slots, rows, interval) => {
+  const spent = new Set(rows.map(({ group }) => group[interval]))
+  const first = slots.findIndex(({ key }) => spent.has(key))
+  return slots.slice(Math.max(0, Math.min(first, slots.length - slotsMin)))
+}
+
 /**
  * The chart, its legend, and the same as a table.
  *
  * @param {readonly Row[]} rows
- * @param {Interval} interval
- * @param {string} part
- * @param {AbortSignal} signal
+ * @param {{ interval: Interval, part: string, names: ReadonlyMap<string, string>, signal: AbortSignal }} options `names` of workspaces by their ids
  */
-export const stacked = (rows, interval, part, signal) => {
+export const stacked = (rows, { interval, part, names, signal }) => {
   const sums = sumsBy(rows, (row) => partName(row, part))
+  const shown = (/** @type {string} */ name) => (part === 'workspace' ? (names.get(name) ?? name) : name)
   if (sums.length === 0) return [h('p', { class: 'empty' }, 'Nothing was spent in this time.')]
-  const slots = slotsOf(interval, rows)
+  const slots = withoutEmptyStart(slotsOf(interval, rows), rows, interval)
   const named = new Set(sums.slice(0, sums.length > seriesMax ? seriesMax - 1 : seriesMax).map(({ name }) => name))
   const others = 'all others'
   const bySeries = Map.groupBy(rows, (row) => (named.has(partName(row, part)) ? partName(row, part) : others))
   const series = [...named, ...(bySeries.has(others) ? [others] : [])].map((name) => {
     const bySlot = Map.groupBy(bySeries.get(name) ?? [], ({ group }) => group[interval] ?? '')
-    return { name, amounts: slots.map(({ key }) => netOf(bySlot.get(key) ?? [])) }
+    return { name: shown(name), amounts: slots.map(({ key }) => netOf(bySlot.get(key) ?? [])) }
   })
   const total = netOf(rows)
   const label = `Spend of all workspaces, stacked by ${part}: ${money(total)} USD in total. The same is in the table below.`
@@ -114,7 +123,7 @@ export const stacked = (rows, interval, part, signal) => {
           className: 'name',
           cell: ({ name }) =>
             part === 'workspace'
-              ? h('a', { href: `#/w/${encodeURIComponent(name)}/spend` }, name)
+              ? h('a', { href: `#/w/${encodeURIComponent(name)}/spend`, title: name }, shown(name))
               : h('span', { title: name }, name),
         },
         { name: 'Requests', numeric: true, cell: ({ requests }) => count(requests) },

@@ -2,7 +2,7 @@
 import { filterForm, h, renewed, replace } from '../dom.js'
 import { csvExport } from '../export.js'
 import { ownTimeZone, rangeOf, words } from '../format.js'
-import { facts, field, heading, idLink, isNarrow, select, time, usd } from '../parts.js'
+import { facts, field, heading, idLink, select, time, usd } from '../parts.js'
 import { virtualTable } from '../virtual-table.js'
 
 /** @typedef {import('../types.d.ts').Movement} Movement */
@@ -31,29 +31,27 @@ const exported = /** @type {const} */ ([
 ])
 
 /** @param {(view: string, parameter?: string) => string} hrefTo @returns {import('../parts.js').Column<Movement>[]} */
-const columnsOf = (hrefTo) => {
-  const [at, kind, reference, ...amounts] = everyColumn(hrefTo)
-  // Where not all are seen at once, the amounts come first.
-  return /** @type {import('../parts.js').Column<Movement>[]} */ (
-    isNarrow() ? [at, kind, ...amounts, reference] : [at, kind, reference, ...amounts]
-  )
-}
-
-/** @param {(view: string, parameter?: string) => string} hrefTo @returns {import('../parts.js').Column<Movement>[]} */
-const everyColumn = (hrefTo) => [
-  { name: 'Time', className: 'wide-time', cell: ({ at }) => time(at) },
-  { name: 'Kind', className: 'kind', cell: ({ kind }) => words(kind) },
+const columnsOf = (hrefTo) => [
+  { name: 'Time', className: 'wide-time', narrow: 1, cell: ({ at }) => time(at) },
+  { name: 'Kind', className: 'kind', narrow: 3, cell: ({ kind }) => words(kind) },
   {
     name: 'For',
     className: 'reference',
+    narrow: 5,
     cell: (movement) =>
       isExplained(movement)
         ? idLink(movement.reference, hrefTo('charges', movement.reference))
         : h('span', { title: textOf(movement) }, textOf(movement)),
   },
-  { name: 'Amount, USD', className: 'amount', cell: () => null, amount: ({ amount }) => amount },
+  { name: 'Amount, USD', className: 'amount', narrow: 2, cell: () => null, amount: ({ amount }) => amount },
   { name: 'Held, USD', className: 'amount', cell: () => null, amount: ({ held }) => held },
-  { name: 'Balance, USD', className: 'amount', cell: () => null, amount: ({ balance_after }) => balance_after },
+  {
+    name: 'Balance, USD',
+    className: 'amount',
+    narrow: 4,
+    cell: () => null,
+    amount: ({ balance_after }) => balance_after,
+  },
 ]
 
 /** @param {Statement} page */

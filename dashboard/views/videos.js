@@ -26,13 +26,13 @@ const stateOf = ({ status, progress, fail_reason }) =>
 
 /** @param {(view: string, parameter?: string) => string} hrefTo @returns {import('../parts.js').Column<Task>[]} */
 const columnsOf = (hrefTo) => [
-  { name: 'Queued', className: 'wide-time', cell: ({ queued_at }) => time(queued_at) },
-  { name: 'Video', className: 'reference', cell: ({ id }) => idLink(id, hrefTo('charges', id)) },
-  { name: 'State', className: 'status', cell: stateOf },
-  { name: 'Model', className: 'kind', cell: ({ model }) => model },
+  { name: 'Queued', className: 'wide-time', narrow: 1, cell: ({ queued_at }) => time(queued_at) },
+  { name: 'Video', className: 'reference', narrow: 5, cell: ({ id }) => idLink(id, hrefTo('charges', id)) },
+  { name: 'State', className: 'status', narrow: 4, cell: stateOf },
+  { name: 'Model', className: 'kind', narrow: 3, cell: ({ model }) => model },
   { name: 'Ended', className: 'tokens', cell: ({ finished_at }) => (finished_at === null ? '' : clock(finished_at)) },
   { name: 'Held, USD', className: 'kind', cell: () => null, amount: ({ held }) => held },
-  { name: 'Charged, USD', className: 'kind', cell: () => null, amount: ({ total }) => total },
+  { name: 'Charged, USD', className: 'kind', narrow: 2, cell: () => null, amount: ({ total }) => total },
 ]
 
 /** @type {import('../views.d.ts').View} */

@@ -72,10 +72,10 @@ const detailOf = ({ detail }, member) => String(/** @type {Record<string, unknow
 
 /** @type {import('../parts.js').Column<AdminEvent>[]} */
 const deliveryColumns = [
-  { name: 'Time', className: 'wide-time', cell: (event) => time(event.time) },
-  { name: 'Workspace', className: 'kind', cell: ({ workspace }) => workspace ?? '' },
-  { name: 'Rule', className: 'reference', cell: (event) => detailOf(event, 'rule') },
-  { name: 'Destination', className: 'reference', cell: (event) => detailOf(event, 'destination') },
+  { name: 'Time', className: 'wide-time', narrow: 1, cell: (event) => time(event.time) },
+  { name: 'Workspace', className: 'kind', narrow: 4, cell: ({ workspace }) => workspace ?? '' },
+  { name: 'Rule', className: 'reference', narrow: 3, cell: (event) => detailOf(event, 'rule') },
+  { name: 'Destination', className: 'reference', narrow: 2, cell: (event) => detailOf(event, 'destination') },
   {
     name: 'Alert',
     cell: (event) => h('span', { title: detailOf(event, 'alertId') }, detailOf(event, 'alertId')),

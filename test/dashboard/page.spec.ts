@@ -209,7 +209,7 @@ const requests = (visitor: Visitor) => async (t: Test) => {
   await rowsOf(page).first().waitFor()
   await page.getByLabel('Status').selectOption('failed')
   await page.getByText('1 row', { exact: true }).waitFor()
-  t.match(await rowsOf(page).first().innerText(), /request-failed\s+502 Upstream error/)
+  t.match(await rowsOf(page).first().innerText(), /request-failed\s+502\s+Upstream error/)
   await rowsOf(page).first().getByRole('link').click()
   await heading(page, 'Charge').waitFor()
   await goTo(page, 'Requests')
@@ -219,7 +219,7 @@ const requests = (visitor: Visitor) => async (t: Test) => {
   await page.getByLabel('Model').fill('openai/gpt-5-mini')
   await page.keyboard.press('Tab')
   await page.getByText('15 rows', { exact: true }).waitFor()
-  t.match(await rowsOf(page).first().innerText(), /200\s+openai\/gpt-5-mini\s+[\d.]+/)
+  t.match(await rowsOf(page).first().innerText(), /200\s+Answered\s+openai\/gpt-5-mini\s+Responses\s+[\d.]+/)
   t.same(await axeViolations(page), [])
   t.same(complaints, [])
 }

@@ -40,7 +40,7 @@ t.test('requests on the page', { skip: chromium === null && withoutChromium }, a
   await t.test('a request is found by its id and by that of the provider', async (t) => {
     await toHash(page, '#/requests?id=request-3-1')
     await page.getByText('1 row', { exact: true }).waitFor()
-    t.match(await rowsOf(page).first().innerText(), /request-3-1\s+200\s+anthropic\/claude-sonnet-5/)
+    t.match(await rowsOf(page).first().innerText(), /request-3-1\s+200\s+Answered\s+anthropic\/claude-sonnet-5/)
     await page.getByLabel('Id').fill('req_1')
     await page.keyboard.press('Enter')
     await page.getByText(/^4\d rows$/).waitFor()
