@@ -1,6 +1,6 @@
 // @ts-check
 import { h, replace } from './dom.js'
-import { errorPanel } from './parts.js'
+import { acknowledge, errorPanel } from './parts.js'
 
 /** @typedef {import('./dom.js').Child} Child */
 
@@ -98,6 +98,9 @@ export const showSecret = (title, secret) => {
     shown.value = ''
     dialog.remove()
     removeEventListener('beforeunload', prevent)
+    acknowledge(`${title}: it is not shown again.`)
+    // The form that made it is gone, and with it what had the focus.
+    if (document.activeElement === document.body) document.querySelector('h1')?.focus()
   })
   addEventListener('beforeunload', prevent)
   document.body.append(dialog)

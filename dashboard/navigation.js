@@ -29,7 +29,21 @@ import { workspaces } from './views/workspaces.js'
 /** @typedef {import('./views.d.ts').View} View */
 
 const ofWorkspace = [overview, spend, statement, requests, charges, videos, playground, tail, findings, health]
-const ofAll = [home, workspaces, prices, routing, plans, months, alerts, webhooks, audit, tail, findings, health]
+const ofAll = [
+  home,
+  workspaces,
+  requests,
+  prices,
+  routing,
+  plans,
+  months,
+  alerts,
+  webhooks,
+  audit,
+  tail,
+  findings,
+  health,
+]
 
 /** What the address has after its `#`: never anything that is secret. */
 export const placeIn = () => {

@@ -5,7 +5,7 @@ import { field, heading, idLink, select, time } from '../parts.js'
 import { readAll } from '../session.js'
 import { virtualTable } from '../virtual-table.js'
 import { showCharge } from './charge.js'
-import { filterInput, surfaceSelect } from './spend.js'
+import { dayField, filterInput, surfaceSelect } from './spend.js'
 
 /** @typedef {import('../types.d.ts').Charge} Charge */
 
@@ -28,7 +28,6 @@ const columnsOf = (hrefTo, names) => [
 
 /** @param {import('../views.d.ts').ViewContext} context */
 const showList = ({ session, scope, root, signal, hrefTo }) => {
-  const dayField = () => h('input', { type: 'date', min: '1970-01-01', max: '9999-12-30' })
   const [from, to] = [dayField(), dayField()]
   const key = select([['', 'All keys']])
   const model = filterInput('openai/gpt-5-mini')

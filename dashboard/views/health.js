@@ -2,7 +2,7 @@
 import { append, h, pause, replace } from '../dom.js'
 import { count, words } from '../format.js'
 import { errorPanel, facts, heading, section, state, table, time } from '../parts.js'
-import { refusalsSection } from './requests.js'
+import { isOfAll, refusalsSection } from './refusals.js'
 
 /** @typedef {import('../types.d.ts').Health} Health */
 
@@ -85,7 +85,7 @@ export const health = {
       heading('Health and lag'),
       h('p', { class: 'muted small' }, 'Of the edge that serves this page; refreshed every two seconds.'),
       body,
-      session.isAdmin && scope === null ? refusalsSection(context, new Map()) : null,
+      isOfAll(context) ? refusalsSection(context, { keys: new Map(), workspaces: new Map() }) : null,
     ])
     const follow = async () => {
       while (!signal.aborted) {

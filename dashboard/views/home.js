@@ -39,7 +39,12 @@ const readOutcomes = ({ session, signal }) =>
 
 /** @param {Outcomes} outcomes */
 const outcomeTiles = ({ requests, failed, first_token: firstToken }) => [
-  tile('Errors, 24 hours', shareText(failed, requests), `${count(failed)} of ${count(requests)} requests`, '#/routing'),
+  tile(
+    'Errors, 24 hours',
+    shareText(failed, requests),
+    `${count(failed)} of ${count(requests)} requests`,
+    `#/requests?status=failed&from=${utcDayAt(Date.now() - dayMs)}`,
+  ),
   tile(
     'First token, 24 hours',
     msText(firstToken.median_ms),
@@ -218,10 +223,10 @@ export const home = {
             'div',
             { class: 'tiles' },
             ...[
-              /** @type {const} */ (['Today', today]),
-              /** @type {const} */ (['This month', month]),
-              /** @type {const} */ (['Last month', before]),
-            ].map(([name, start]) => tile(name, money(netOf(of(start))), requestsText(of(start)), '#/months')),
+              /** @type {const} */ (['Today', today, `#/requests?from=${today}&to=${today}`]),
+              /** @type {const} */ (['This month', month, '#/months']),
+              /** @type {const} */ (['Last month', before, '#/months']),
+            ].map(([name, start, href]) => tile(name, money(netOf(of(start))), requestsText(of(start)), href)),
             ...outcomeTiles(outcomes),
           ),
         ]

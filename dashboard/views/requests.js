@@ -1,15 +1,16 @@
 // @ts-check
 import { filterForm, h, onFilter, renewed, replace } from '../dom.js'
 import { csvExport } from '../export.js'
-import { count, msText, words } from '../format.js'
-import { field, heading, idLink, load, section, select, state, table, time, twoLines } from '../parts.js'
-import { readAll } from '../session.js'
+import { count, msText, rangeOf, words } from '../format.js'
+import { field, heading, idLink, select, state, time, twoLines } from '../parts.js'
+import { readAll, readList, workspaceNames } from '../session.js'
 import { virtualTable } from '../virtual-table.js'
-import { filterInput, surfaceSelect } from './spend.js'
+import { isOfAll, refusalsSection } from './refusals.js'
+import { dayField, filterInput, surfaceSelect } from './spend.js'
 
 /** @typedef {import('../types.d.ts').Request} Request */
 /** @typedef {import('../types.d.ts').Key} Key */
-/** @typedef {import('../types.d.ts').Refusals} Refusals */
+/** @typedef {import('./refusals.js').Names} Names */
 /** @typedef {import('../views.d.ts').ViewContext} ViewContext */
 
 const pageRows = 500
@@ -69,13 +70,33 @@ const providerCell = (request) => {
   return twoLines(h('span', { title: id }, providerText(request)), `${count(calls)} ${calls === 1 ? 'call' : 'calls'}`)
 }
 
-/** @param {ViewContext} context @param {ReadonlyMap<string, string>} names @returns {import('../parts.js').Column<Request>[]} */
-const columnsOf = ({ hrefTo }, names) => [
+/** @param {Request} request @param {Names} names */
+const ownerCell = ({ workspace = '', key }, { keys, workspaces }) =>
+  twoLines(
+    h(
+      'a',
+      { href: `#/w/${encodeURIComponent(workspace)}/requests`, title: workspace },
+      workspaces.get(workspace) ?? workspace,
+    ),
+    titled(keys.get(key) ?? key),
+  )
+
+/** @param {Request} request @param {Names} names */
+const keyCell = (request, { keys }) => twoLines(titled(keys.get(request.key) ?? request.key), titled(tagsText(request)))
+
+/** @param {Request} request @param {ViewContext} context */
+const explanationHref = ({ id, workspace }, { hrefTo }) =>
+  workspace === undefined
+    ? hrefTo('charges', id)
+    : `#/w/${encodeURIComponent(workspace)}/charges/${encodeURIComponent(id)}`
+
+/** @param {ViewContext} context @param {Names} names @returns {import('../parts.js').Column<Request>[]} */
+const columnsOf = (context, names) => [
   {
     name: 'Time, request',
     className: 'reference',
     narrow: 1,
-    cell: ({ id, at }) => twoLines(time(at), idLink(id, hrefTo('charges', id))),
+    cell: (request) => twoLines(time(request.at), idLink(request.id, explanationHref(request, context))),
   },
   { name: 'Status', className: 'status', narrow: 4, cell: statusCell },
   { name: 'Model', narrow: 3, cell: modelCell },
@@ -92,11 +113,9 @@ const columnsOf = ({ hrefTo }, names) => [
       ),
   },
   { name: 'Provider', className: 'provider', cell: providerCell },
-  {
-    name: 'Key, tags',
-    className: 'provider',
-    cell: (request) => twoLines(titled(names.get(request.key) ?? request.key), titled(tagsText(request))),
-  },
+  isOfAll(context)
+    ? { name: 'Workspace, key', className: 'provider', cell: (request) => ownerCell(request, names) }
+    : { name: 'Key, tags', className: 'provider', cell: (request) => keyCell(request, names) },
 ]
 
 const exported = /** @type {const} */ ([
@@ -106,6 +125,8 @@ const exported = /** @type {const} */ ([
 
 /** The controls by the name that each has in the address. */
 const filtersOf = () => ({
+  from: dayField(),
+  to: dayField(),
   status: select([
     ['', 'All'],
     ['ok', 'Answered'],
@@ -117,56 +138,6 @@ const filtersOf = () => ({
   reason: filterInput('upstream_error'),
   id: filterInput('ours, or the provider’s'),
 })
-
-const refusalRows = 50
-
-/** @param {ViewContext} context @param {ReadonlyMap<string, string>} names @returns {import('../parts.js').Column<Refusals>[]} */
-const refusalColumns = ({ scope, session }, names) => [
-  { name: 'Minute', cell: ({ minute }) => time(minute) },
-  ...(scope === null && session.isAdmin
-    ? [
-        {
-          name: 'Workspace',
-          className: 'name',
-          cell: (/** @type {Refusals} */ { workspace }) =>
-            workspace === null ? 'none' : h('a', { href: `#/w/${encodeURIComponent(workspace)}/requests` }, workspace),
-        },
-      ]
-    : []),
-  {
-    name: 'Key',
-    className: 'name',
-    cell: ({ key }) => (key === null ? 'none that works' : titled(names.get(key) ?? key)),
-  },
-  { name: 'Code', cell: ({ code }) => h('span', { title: code }, words(code)) },
-  { name: 'Requests', numeric: true, cell: (row) => count(row.count) },
-]
-
-/** @param {ViewContext} context @param {ReadonlyMap<string, string>} names */
-export const refusalsSection = (context, names) => {
-  const { session, scope, signal } = context
-  const body = h('div')
-  void load(
-    body,
-    signal,
-    () => session.ledger(scope, '/refusals', { limit: refusalRows }, signal),
-    (/** @type {import('../types.d.ts').Page<Refusals>} */ { data, next_cursor: next }) => [
-      table('Refused before routing', refusalColumns(context, names), data, 'None was refused.'),
-      next === null
-        ? null
-        : h('p', { class: 'muted small' }, `The newest ${refusalRows} rows; the API has the others.`),
-    ],
-  )
-  return section(
-    h('h2', {}, 'Refused before routing'),
-    h(
-      'p',
-      { class: 'muted small' },
-      'Requests that ended with an error before a model was called. They cost nothing, and are counted each minute by key and code.',
-    ),
-    body,
-  )
-}
 
 /** @type {import('../views.d.ts').View} */
 export const requests = {
@@ -181,7 +152,9 @@ export const requests = {
     const rows = h('div', { 'aria-busy': 'true' })
     const nextSignal = renewed(signal)
     /** @type {Map<string, string>} */
-    const names = new Map()
+    const keyNames = new Map()
+    /** @type {Names} */
+    const names = { keys: keyNames, workspaces: new Map() }
     const chosen = () => Object.fromEntries(controls.map(([name, { value }]) => [name, value.trim()]))
     const fillFromAddress = () => {
       const asked = new URLSearchParams(location.hash.split('?')[1] ?? '')
@@ -189,7 +162,8 @@ export const requests = {
     }
     /** @param {AbortSignal} here @returns {(cursor: string | undefined) => Promise<import('../types.d.ts').Page<Request>>} */
     const reading = (here) => {
-      const { id = '', ...wanted } = chosen()
+      const { id = '', from = '', to = '', ...others } = chosen()
+      const wanted = { ...others, ...rangeOf(from, to) }
       /** @param {Record<string, string>} named @param {string | undefined} cursor @returns {Promise<import('../types.d.ts').Page<Request>>} */
       const read = (named, cursor) =>
         session.ledger(scope, '/requests', { ...wanted, ...named, cursor, limit: pageRows }, here)
@@ -222,22 +196,27 @@ export const requests = {
     const { button, status } = csvExport({
       columns: [
         ...exported.map((name) => /** @type {const} */ ([name, (/** @type {any} */ row) => row[name]])),
+        ...(isOfAll(context)
+          ? [/** @type {const} */ (['workspace', (/** @type {Request} */ { workspace = '' }) => workspace])]
+          : []),
         ['tokens', tokensText],
         ['provider', providerText],
         ['upstream_request_id', (request) => lastCallOf(request)?.upstream_request_id ?? null],
         ['tags', tagsText],
       ],
       reading: () => reading(signal),
-      fileName: () => `requests-${scope ?? session.workspace?.id ?? 'workspace'}.csv`,
+      fileName: () => `requests-${scope ?? session.workspace?.id ?? 'all'}.csv`,
       signal,
     })
     root.append(
       heading('Requests', h('span', { class: 'buttons' }, h('label', { class: 'check' }, live, 'Live'), button)),
       filterForm(
+        field('From (UTC)', filters.from),
+        field('To (UTC)', filters.to),
         field('Status', filters.status),
         field('Model', filters.model),
         field('Surface', filters.surface),
-        field('Key', filters.key),
+        isOfAll(context) ? null : field('Key', filters.key),
         field('Reason', filters.reason),
         field('Id', filters.id),
       ),
@@ -245,17 +224,22 @@ export const requests = {
       rows,
     )
     onFilter(Object.values(filters), signal, change)
-    const fillKeys = async () => {
-      const keys = /** @type {Key[]} */ (
-        await readAll((cursor) => session.ledger(scope, '/keys', { cursor, limit: 1000 }, signal))
-      )
+    const readKeys = async () => {
+      /** @type {Pick<Key, 'id' | 'name'>[]} */
+      const keys = await (isOfAll(context)
+        ? readList(session, '/admin/v1/keys', signal)
+        : readAll((cursor) => session.ledger(scope, '/keys', { cursor, limit: 1000 }, signal)))
       for (const { id, name } of keys) {
-        names.set(id, name)
+        keyNames.set(id, name)
         filters.key.append(h('option', { value: id }, name))
       }
     }
+    const readNames = async () => {
+      if (isOfAll(context)) names.workspaces = await workspaceNames(session, signal)
+      await readKeys()
+    }
     // Names are of use and not needed.
-    void fillKeys()
+    void readNames()
       .catch(() => undefined)
       .then(() => {
         if (signal.aborted) return

@@ -1,7 +1,7 @@
 // @ts-check
 import { barChart, daySlot, daysBetween, seriesColour, seriesMax } from '../charts.js'
 import { h } from '../dom.js'
-import { compareAmounts, count, money, sumOf, utcDayAt } from '../format.js'
+import { compareAmounts, count, dayMs, money, sumOf, utcDayAt } from '../format.js'
 import { table, usd } from '../parts.js'
 
 /** @typedef {import('../types.d.ts').Report['rows'][number]} Row */
@@ -73,6 +73,20 @@ const slotsOf = (interval, rows) => {
   return keys.map((key) => ({ key, label: key, title: `${key} (UTC)` }))
 }
 
+/** The days of a slot, both included. @param {Interval} interval @param {string} key */
+const daysOf = (interval, key) => {
+  if (interval === 'month') {
+    const [year = 0, month = 1] = key.split('-').map(Number)
+    return { from: `${key}-01`, to: utcDayAt(Date.UTC(year, month, 0)) }
+  }
+  if (interval !== 'week') return { from: key.slice(0, 10), to: key.slice(0, 10) }
+  const [year = 0, week = 1] = key.split('-W').map(Number)
+  // The first week of ISO 8601 has the fourth of January in it.
+  const fourth = new Date(Date.UTC(year, 0, 4))
+  const monday = fourth.getTime() + ((week - 1) * 7 - ((fourth.getUTCDay() + 6) % 7)) * dayMs
+  return { from: utcDayAt(monday), to: utcDayAt(monday + 6 * dayMs) }
+}
+
 /** As few bars of a new deployment are not beside weeks of nothing. */
 const slotsMin = 14
 
@@ -105,7 +119,12 @@ export const stacked = (rows, { interval, part, names, signal }) => {
   const label = `Spend of all workspaces, stacked by ${part}: ${money(total)} USD in total. The same is in the table below.`
   return [
     h('p', { class: 'muted' }, usd(total), ' USD in total'),
-    barChart(slots, series, { label, signal }),
+    barChart(slots, series, {
+      ...{ label, signal },
+      open: (slot) => {
+        location.hash = `#/requests?${new URLSearchParams(daysOf(interval, slots[slot]?.key ?? ''))}`
+      },
+    }),
     h(
       'ul',
       { class: 'legend' },

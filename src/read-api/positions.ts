@@ -1,7 +1,7 @@
 import { hkdfSync } from 'node:crypto'
 import { openSealedText, sealText } from '../encoding/sealed-text.ts'
 import { logUnavailable } from '../errors/gateway-error.ts'
-import { type HttpContext, readableWorkspace } from '../http/context.ts'
+import { canRead, type HttpContext } from '../http/context.ts'
 import { tokenCursor } from '../http/page.ts'
 import { invalidParameter } from '../http/query.ts'
 import { type FrameSource, readFrameAt } from '../log/raw-frames.ts'
@@ -13,6 +13,7 @@ import type { EdgeReadModels } from './read-models.ts'
 /** What a token is for: one for a page of a list is none for another list, or for another workspace. */
 interface TokenUse {
   readonly purpose: 'position' | 'statement' | 'charges' | 'requests'
+  /** Empty: all. */
   readonly workspaceId: string
 }
 
@@ -90,7 +91,7 @@ export const readCursor = async (
   cursor: string | undefined,
 ): Promise<EntryPosition | undefined> => {
   if (cursor === undefined) return undefined
-  const opened = await positions.fromToken({ purpose, workspaceId: readableWorkspace(ctx) }, cursor)
+  const opened = await positions.fromToken({ purpose, workspaceId: canRead(ctx) ?? '' }, cursor)
   if (opened === undefined) throw invalidParameter('cursor', tokenCursor.form)
   return opened
 }
@@ -101,4 +102,4 @@ export const writeCursor = async (
   purpose: List,
   next: EntryPosition | null,
 ): Promise<string | null> =>
-  next === null ? null : positions.toToken({ purpose, workspaceId: readableWorkspace(ctx) }, next)
+  next === null ? null : positions.toToken({ purpose, workspaceId: canRead(ctx) ?? '' }, next)

@@ -50,7 +50,11 @@ export interface EdgeReadModels {
   readStatement(workspaceId: string, wanted: StatementQuery): Promise<AtSequence<StatementPage>>
   listHolds(workspaceId: string, wanted: HoldQuery): Promise<AtSequence<readonly OpenHold[]>>
   listCharges(workspaceId: string, wanted: ChargeQuery): Promise<AtSequence<ChargePage>>
-  listRequests(workspaceId: string, wanted: Parameters<typeof selectRequests>[2]): Promise<AtSequence<RequestPage>>
+  /** Null: of all workspaces. */
+  listRequests(
+    workspaceId: string | null,
+    wanted: Parameters<typeof selectRequests>[2],
+  ): Promise<AtSequence<RequestPage>>
   /** Null: of all workspaces. */
   listOutcomes(
     workspaceId: string | null,

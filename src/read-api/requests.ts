@@ -1,5 +1,5 @@
 import { formatUsd } from '../domain/money.ts'
-import { type HttpMiddleware, readableWorkspace } from '../http/context.ts'
+import { canRead, type HttpMiddleware } from '../http/context.ts'
 import { httpLimits } from '../http/limits.ts'
 import { tokenCursor } from '../http/page.ts'
 import * as parameters from '../http/parameters.ts'
@@ -24,8 +24,12 @@ export const requestsParameters = {
   limit: parameters.limitParameter,
 }
 
-const toResponse = (request: RequestPage['requests'][number]): LedgerRequestsResponse['data'][number] => ({
+const toResponse = (
+  request: RequestPage['requests'][number],
+  isOfAll: boolean,
+): LedgerRequestsResponse['data'][number] => ({
   id: request.id,
+  ...(isOfAll ? { workspace: request.workspaceId } : {}),
   at: request.routedAt.toISOString(),
   duration_ms: Math.max(0, request.closedAt.getTime() - request.routedAt.getTime()),
   first_token_ms: request.firstTokenMs,
@@ -53,13 +57,14 @@ export const showRequests =
   async (ctx) => {
     const { from, to, cursor, upstream_request_id: upstreamRequestId, ...query } = readQuery(ctx, requestsParameters)
     parameters.checkRange(from, to)
+    const workspaceId = canRead(ctx)
     const readOn = await readCursor(ctx, positions, 'requests', cursor)
     const range = { from: from ?? null, to: to ?? null }
     const wanted = { ...query, ...range, upstreamRequestId, readOn, limit: query.limit ?? httpLimits.pageRows }
-    const { requests, next } = await readTables(ctx, readModels.listRequests(readableWorkspace(ctx), wanted))
+    const { requests, next } = await readTables(ctx, readModels.listRequests(workspaceId, wanted))
     const body = {
       object: 'list',
-      data: requests.map(toResponse),
+      data: requests.map((request) => toResponse(request, workspaceId === null)),
       next_cursor: await writeCursor(ctx, positions, 'requests', next),
     } satisfies LedgerRequestsResponse
     ctx.body = bodyFor(ctx, body)

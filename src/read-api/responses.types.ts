@@ -399,6 +399,10 @@ export type LedgerRequestsResponse = {
   readonly data: {
     readonly id: string
     /**
+     * Where the requests of all are read.
+     */
+    readonly workspace?: string
+    /**
      * When it was routed.
      */
     readonly at: string

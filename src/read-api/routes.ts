@@ -82,6 +82,7 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
     summary: 'The requests that have ended, failed ones included, newest first',
     answer: 'ledger-requests',
     query: requests.requestsParameters,
+    ofAll: true,
     serve: requests.showRequests,
   },
   {

@@ -130,7 +130,8 @@ t.test('and nobody else does', async (t) => {
     t.equal((await get(`${own}/${path}`, token)).status, 401, 'and an admin token no key')
   }
   t.equal((await get('/admin/v1/workspaces/nobody/ledger/wallet', token)).status, 404)
-  for (const path of ['findings', 'health', 'tail']) t.equal((await get(`/admin/v1/ledger/${path}`)).status, 401)
+  for (const path of ['findings', 'health', 'tail', 'requests'])
+    t.equal((await get(`/admin/v1/ledger/${path}`)).status, 401)
 })
 
 t.test('the wallet, and how long it lasts', async (t) => {
@@ -215,6 +216,30 @@ t.test('how requests of an hour ended', async (t) => {
   t.same((await read(`${own}/outcomes?from=2026-01-01&to=2026-01-31`)).hours, [])
   t.equal((await get(`${own}/outcomes?from=2026-01-01&to=2026-02-01`)).status, 400, 'more than 31 days')
   t.equal((await get(`${own}/outcomes?from=2999-01-01`)).status, 400, 'from the future')
+})
+
+t.test('an administrator finds a request of any workspace', async (t) => {
+  const all = '/admin/v1/ledger/requests'
+  const named = (of: Json) => of.data.map((row: Json) => [row.id, row.workspace])
+  const found = await read(all, token)
+  t.equal(found.data.length, 5)
+  t.same(named(await read(`${all}?id=request-of-beta`, token)), [['request-of-beta', 'beta']])
+  t.same(named(await read(`${all}?key=key-1&id=request-alone`, token)), [['request-alone', workspaceId]])
+  const upstreamId = found.data[0].attempts[0].upstream_request_id
+  t.same(named(await read(`${all}?upstream_request_id=${upstreamId}`, token)), named(found), 'each has it here')
+  t.same((await read(`${all}?upstream_request_id=none`, token)).data, [])
+  t.notOk('workspace' in (await read(`${own}/requests`)).data[0], 'a key has one workspace alone')
+  const pages: Json[] = []
+  for (let cursor = ''; pages.length < 5; cursor = `&cursor=${pages.at(-1).next_cursor}`)
+    pages.push(await read(`${all}?limit=1${cursor}`, token))
+  t.same(pages.flatMap(named), named(found))
+  t.equal(pages.at(-1).next_cursor, null)
+  const { next_cursor: ofOne } = await read('/admin/v1/workspaces/acme/ledger/requests?limit=1', token)
+  t.equal((await get(`${all}?cursor=${ofOne}`, token)).status, 400, 'a cursor is of one list')
+  const day = said.slice(0, 10)
+  t.equal((await read(`${all}?from=${day}`, token)).data.length, 5)
+  t.equal((await read(`${all}?from=2026-01-01&to=2026-01-02`, token)).data.length, 0)
+  t.equal((await read(`${all}?from=2999-01-01`, token)).data.length, 0)
 })
 
 t.test('refusals before routing, newest first: a key has its own, an administrator all', async (t) => {

@@ -50,7 +50,7 @@ export const edgeReadModels = (at: ReadInTurn): EdgeReadModels => {
     listCharges: (workspaceId, wanted) =>
       at(workspaceId, (trx, sequence) => selectCharges(trx, workspaceId, wanted, sequence)),
     listRequests: (workspaceId, wanted) =>
-      at(workspaceId, (trx, sequence) => selectRequests(trx, workspaceId, wanted, sequence)),
+      at(workspaceId ?? undefined, (trx, sequence) => selectRequests(trx, workspaceId, wanted, sequence)),
     listOutcomes: (workspaceId, wanted) =>
       at(workspaceId ?? undefined, (trx) => selectOutcomes(trx, workspaceId, wanted)),
     listCalls: (since) => at(undefined, (trx) => selectCalls(trx, since)),

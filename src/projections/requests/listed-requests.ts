@@ -7,6 +7,7 @@ import type { ReadModels } from '../schema/tables.ts'
 import {
   type EntryPosition,
   findSpan,
+  findSpanOfAll,
   isInSpan,
   minPosition,
   type StatementRange,
@@ -16,6 +17,7 @@ import { usageColumnNames } from '../usage/table.ts'
 
 interface ListedRequest {
   readonly id: string
+  readonly workspaceId: string
   /** Of the event that completed it. */
   readonly sequence: number
   readonly eventIndex: number
@@ -61,24 +63,24 @@ export interface RequestPage {
   readonly next: EntryPosition | null
 }
 
-const selectNewest = (db: ReadModels, workspaceId: string, span: StatementSpan, id?: string) =>
+const selectNewest = (db: ReadModels, workspaceId: string | null, span: StatementSpan, id?: string) =>
   db
     .selectFrom('requests')
     .selectAll()
-    .where('workspace_id', '=', workspaceId)
+    .$if(workspaceId !== null, (query) => query.where('workspace_id', '=', workspaceId!))
     .$if(id !== undefined, (query) => query.where('request_id', '=', id!))
     .where(isInSpan(span))
     .orderBy('sequence', 'desc')
     .orderBy('event_index', 'desc')
     .limit(projectionLimits.requestsScannedMax)
 
-const findRows = (db: ReadModels, workspaceId: string, span: StatementSpan, wanted: RequestQuery) => {
+const findRows = (db: ReadModels, workspaceId: string | null, span: StatementSpan, wanted: RequestQuery) => {
   const { id, status, model, key, surface, reason, upstreamRequestId, limit } = wanted
   let query = db
     .selectFrom(selectNewest(db, workspaceId, span, id).as('asked'))
     .leftJoin('usage_entries as used', (join) =>
       join.on(
-        sql<boolean>`(used.workspace_id, used.sequence, used.event_index) = (${workspaceId}, asked.sequence, asked.event_index)`,
+        sql<boolean>`(used.workspace_id, used.sequence, used.event_index) = (${workspaceId ?? sql.ref('asked.workspace_id')}, asked.sequence, asked.event_index)`,
       ),
     )
     .selectAll('asked')
@@ -111,6 +113,7 @@ const tokensOf = (row: Awaited<ReturnType<typeof findRows>>[number]): ListedRequ
 
 const listed = (row: Awaited<ReturnType<typeof findRows>>[number]): ListedRequest => ({
   id: row.request_id,
+  workspaceId: row.workspace_id,
   sequence: Number(row.sequence),
   eventIndex: row.event_index,
   keyId: row.key_id,
@@ -132,7 +135,11 @@ const listed = (row: Awaited<ReturnType<typeof findRows>>[number]): ListedReques
 })
 
 /** Where the rows end that a page has looked through; null if there are no more. */
-const findScanned = async (db: ReadModels, workspaceId: string, span: StatementSpan): Promise<EntryPosition | null> => {
+const findScanned = async (
+  db: ReadModels,
+  workspaceId: string | null,
+  span: StatementSpan,
+): Promise<EntryPosition | null> => {
   const last = await db
     .selectFrom(selectNewest(db, workspaceId, span).as('asked'))
     .select(['sequence', 'event_index'])
@@ -142,17 +149,18 @@ const findScanned = async (db: ReadModels, workspaceId: string, span: StatementS
 }
 
 /**
- * The requests of a range that were routed and have ended, failed ones included, newest first. Must run in one
+ * The requests of a range that were routed and have ended, failed ones included, newest first. Null: of all workspaces. Must run in one
  * transaction, with the tables at `sequence`. A page looks through `projectionLimits.requestsScannedMax` requests, and so may have fewer than
  * were asked for, or none, while more are left.
  */
 export const selectRequests = async (
   db: ReadModels,
-  workspaceId: string,
+  workspaceId: string | null,
   wanted: RequestQuery,
   sequence: number,
 ): Promise<RequestPage> => {
-  const { from, to } = await findSpan(db, workspaceId, wanted, sequence)
+  const { from, to } =
+    workspaceId === null ? await findSpanOfAll(db, wanted, sequence) : await findSpan(db, workspaceId, wanted, sequence)
   const span = { from, to: wanted.readOn === undefined ? to : minPosition(to, wanted.readOn) }
   const rows = (await findRows(db, workspaceId, span, wanted)).map(listed)
   const requests = rows.slice(0, wanted.limit)

@@ -120,6 +120,23 @@ export const findSpan = async (
   return { from: first ?? end, to: last ?? end, isFinal: last !== undefined }
 }
 
+/** Of all workspaces together, by whole minutes, as their movements have them. The tables are at `sequence`. */
+export const findSpanOfAll = async (
+  db: ReadModels,
+  { from, to }: StatementRange,
+  sequence: number,
+): Promise<StatementSpan> => {
+  const end = afterFrame(sequence)
+  const findMinute = async (instant: Date): Promise<EntryPosition> => {
+    const { rows } = await sql<{ readonly first: string | null }>`select ${firstOfMinute(instant)} as first`.execute(db)
+    const first = rows[0]?.first ?? null
+    return first === null ? end : { ...start, sequence: Number(first) }
+  }
+  const last = to === null ? end : await findMinute(to)
+  // Where the minutes have a gap, the range has no end.
+  return { from: from === null ? start : await findMinute(from), to: last.sequence === 0 ? end : last }
+}
+
 export const findBalanceBefore = async (
   db: ReadModels,
   workspaceId: string,

@@ -1,0 +1,144 @@
+import { hash } from 'node:crypto'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { opened, routed, used } from '../roles/projector/facts.ts'
+import { until } from '../support/clients.ts'
+import { startTestGateway } from '../support/gateway.ts'
+import { videoOptions } from '../support/video.ts'
+import { axeViolations, findChromium, openBrowser, openVisitor, signIn, toHash, withoutChromium } from './browser.ts'
+import { failedFacts, refusedFacts, requestFacts, sayAgo } from './seed.ts'
+import { adminToken, tablesCaughtUp } from './world.ts'
+
+const chromium = findChromium()
+const skip = chromium === null && withoutChromium
+const utcDay = (): string => new Date().toISOString().slice(0, 10)
+const rowsOf = (page: Page) => page.locator('.virtual tbody:not([aria-hidden]) tr')
+const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })
+
+/** The bar of the last slot: today's. */
+const clickLastBar = async (page: Page): Promise<void> => {
+  const plot = page.locator('.chart .u-over').first()
+  await plot.scrollIntoViewIfNeeded()
+  const { width, height } = (await plot.boundingBox())!
+  await plot.click({ position: { x: width - 4, y: height - 4 } })
+}
+
+t.test('all workspaces on the page', { skip }, async (t) => {
+  const admins = [{ name: 'ana', sha256: hash('sha256', adminToken), role: 'owner' as const }]
+  const world = await startTestGateway(t, videoOptions({}, { admins }))
+  const { url } = world.gateway
+  for (const [workspaceId, name] of [
+    ['north', 'Northwind Traders'],
+    ['south', 'Southridge Video'],
+  ] as const)
+    await sayAgo(world, 0, [
+      { type: 'WorkspaceOpened', data: { workspaceId, name, creditLimit: '0' } },
+      ...requestFacts(
+        { workspaceId },
+        { id: `of-${workspaceId}`, keyId: `key-${workspaceId}`, model: 'openai/gpt-5-mini', tokens: 5_000 },
+      ),
+    ])
+  await sayAgo(world, 0, [
+    ...failedFacts('south', 'key-south', 'failed-south'),
+    ...refusedFacts('south', ['key-south']),
+  ])
+  await tablesCaughtUp(world)
+  const { page, complaints } = await openVisitor(t, await openBrowser(chromium!), { width: 1_440 })
+  page.setDefaultTimeout(30_000)
+  await signIn(page, url, adminToken)
+  await page.getByRole('table', { name: 'Spend by model' }).waitFor()
+
+  await t.test('workspaces have their names', async (t) => {
+    const chooser = page.getByLabel('Workspace', { exact: true })
+    await until(async () => (await chooser.locator('option').allInnerTexts()).includes('Northwind Traders'))
+    await page.getByLabel('Stacked by', { exact: true }).selectOption('workspace')
+    await page.locator('.legend').getByText('Northwind Traders', { exact: true }).waitFor()
+    await page
+      .getByRole('table', { name: 'Spend by workspace' })
+      .getByRole('link', { name: 'Southridge Video' })
+      .waitFor()
+    await chooser.selectOption({ label: 'Southridge Video' })
+    await heading(page, 'Overview').waitFor()
+    t.match(page.url(), /#\/w\/south$/)
+  })
+
+  await t.test('what was refused leads from the overview to the requests', async (t) => {
+    const refused = page.locator('.facts div').filter({ hasText: 'Refused before routing' }).getByRole('link')
+    t.equal(await refused.innerText(), '1,200')
+    await refused.click()
+    await page.getByRole('table', { name: 'Refused before routing' }).getByText('Rate limit exceeded').waitFor()
+  })
+
+  await t.test('a bar leads to the requests of its day, and so does the tile', async (t) => {
+    for (const open of [() => clickLastBar(page), () => page.getByRole('link', { name: /^Today/ }).click()]) {
+      await toHash(page, '#/home')
+      await page.locator('.chart .u-over').waitFor()
+      await page.getByRole('link', { name: /^Today/ }).waitFor()
+      await open()
+      await heading(page, 'Requests').waitFor()
+      t.match(page.url(), new RegExp(`#/requests\\?from=${utcDay()}&to=${utcDay()}$`))
+      await page.getByText('3 rows', { exact: true }).waitFor()
+    }
+    await toHash(page, '#/w/north/spend')
+    await page.locator('.chart .u-over').waitFor()
+    await clickLastBar(page)
+    await heading(page, 'Charges').waitFor()
+    t.match(page.url(), new RegExp(`from=${utcDay()}&to=${utcDay()}$`))
+    await page.getByText('1 row', { exact: true }).waitFor()
+  })
+
+  await t.test('a failed request of any workspace is found by its id, and by that of the provider', async (t) => {
+    await toHash(page, '#/requests')
+    await page.getByText('3 rows', { exact: true }).waitFor()
+    await page.getByLabel('Id', { exact: true }).fill('failed-south')
+    await page.getByText('1 row', { exact: true }).waitFor()
+    t.match(await rowsOf(page).first().innerText(), /failed-south\s+502[\s\S]*Southridge Video/)
+    await page.getByLabel('Id', { exact: true }).fill('req_1')
+    await page.getByText(/^[23] rows$/).waitFor()
+    t.same(await axeViolations(page), [])
+    await page.getByRole('link', { name: 'of-north' }).click()
+    await heading(page, 'One charge, explained').waitFor()
+    t.match(page.url(), /#\/w\/north\/charges\/of-north$/)
+  })
+
+  await t.test('a closed dialog of a secret leaves the page with what was done', async (t) => {
+    await toHash(page, '#/w/north/keys')
+    await page.getByRole('button', { name: 'Issue a key' }).click()
+    await page.getByLabel('Name').fill('kept')
+    await page.getByRole('dialog').locator('button[type=submit]').click()
+    await page.getByLabel('I have copied it').check()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('status').getByText('The key kept: it is not shown again.').waitFor()
+    t.notOk(await page.evaluate('document.activeElement === document.body'), 'the focus is where it was')
+    await page.getByRole('table', { name: 'Keys' }).getByText('kept', { exact: true }).waitFor()
+  })
+
+  const now = new Date()
+  const isEarly = now.getTime() < Date.UTC(now.getUTCFullYear(), now.getUTCMonth()) + 600_000
+  const early = isEarly && 'the last month cannot be closed yet'
+  await t.test('without a seller nothing can be invoiced, and the reason is shown', { skip: early }, async (t) => {
+    const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1)).toISOString().slice(0, 7)
+    const ids = { workspaceId: 'billed' }
+    await sayAgo(world, (now.getTime() - Date.parse(`${month}-04`)) / 86_400_000, [
+      { ...opened(), data: { ...opened().data, ...ids, name: 'Billed' } },
+      routed('done', ids),
+      used('done', { ...ids, total: '2.345' }),
+    ])
+    await tablesCaughtUp(world)
+    await toHash(page, '#/months')
+    await page.getByRole('button', { name: `Close ${month}` }).click()
+    await page.getByRole('button', { name: 'Close the month' }).click()
+    const invoice = page.getByRole('button', { name: `Invoice ${month}` })
+    await invoice.waitFor()
+    t.ok(await invoice.isDisabled())
+    const reason = await invoice.getAttribute('aria-describedby')
+    await page
+      .getByText(/seller/)
+      .first()
+      .waitFor()
+    t.comment(reason)
+    t.same(await axeViolations(page), [])
+  })
+  t.same(complaints, [])
+})
