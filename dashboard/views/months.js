@@ -29,12 +29,6 @@ const nextToClose = (periods) => {
   return last === undefined ? monthAfter(new Date().toISOString(), -1) : monthAfter(last.month, 1)
 }
 
-/** As the gateway has it, which refuses what comes earlier. */
-const closingDelayMs = 600_000
-
-/** From when on a month can be closed. @param {string} month */
-const closableMs = (month) => Date.parse(`${monthAfter(month, 1)}-01T00:00:00Z`) + closingDelayMs
-
 /** What a month comes to before it is closed. @param {string} month @param {ViewContext} context */
 const sums = (month, { session, signal }) => {
   const place = h('div')
@@ -99,13 +93,12 @@ const reopen = (month, { session }, again) => {
   })
 }
 
-/** `2026-12-01 00:10 UTC` @param {number} epochMs */
-const minuteText = (epochMs) => `${new Date(epochMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+/** `2026-12-01 00:10 UTC` @param {string} iso */
+const minuteText = (iso) => `${iso.slice(0, 16).replace('T', ' ')} UTC`
 
-/** Disabled until the month can be closed, with the moment. @param {string} month @param {() => void} click */
-const closeButton = (month, click) => {
-  const from = closableMs(month)
-  const isEarly = Date.now() < from
+/** Disabled until the month can be closed, with the moment. @param {Period} period @param {() => void} click */
+const closeButton = ({ month, closable_from: from }, click) => {
+  const isEarly = Date.now() < Date.parse(from)
   const closing = h(
     'button',
     {
@@ -206,22 +199,24 @@ export const months = {
     const read = async () => {
       /** @type {{ data: Period[] }} */
       const { data: periods } = await session.get('/admin/v1/periods', {}, signal)
-      const month = nextToClose(periods)
+      /** @type {Period} */
+      const next = await session.get(`/admin/v1/periods/${nextToClose(periods)}`, {}, signal)
+      const { month } = next
       /** @type {{ data: Unfinished[] }} */
       const { data: open } = await session.get(`/admin/v1/periods/${month}/unfinished`, {}, signal)
       const invoices = /** @type {Invoice[]} */ (await readList(session, '/admin/v1/invoices', signal))
       const last = periods.at(-1)
       const previewed =
         last?.state === 'closed' && session.may('move_money') ? await previewInvoices(last.month, context) : null
-      return { periods, month, open, invoices, previewed }
+      return { periods, next, open, invoices, previewed }
     }
     const again = () => void load(body, signal, read, show)
     /** @param {Awaited<ReturnType<typeof read>>} answer */
-    const show = ({ periods, month, open, invoices, previewed }) => [
+    const show = ({ periods, next, open, invoices, previewed }) => [
       section(
-        h('h2', {}, `Close ${month}`),
+        h('h2', {}, `Close ${next.month}`),
         checklist(open),
-        ...(session.may('move_money') ? [closeButton(month, () => close(month, open, context, again))] : []),
+        ...(session.may('move_money') ? [closeButton(next, () => close(next.month, open, context, again))] : []),
       ),
       section(
         h('h2', {}, 'Closed months'),

@@ -1,6 +1,6 @@
 // @ts-check
 import { h } from '../dom.js'
-import { count, dayMs, words } from '../format.js'
+import { count, words } from '../format.js'
 import { heading, load, section, state, table, time } from '../parts.js'
 import { readList } from '../session.js'
 import { virtualTable } from '../virtual-table.js'
@@ -33,9 +33,6 @@ const destinationsTable = (found) =>
     'No destination yet: alerts.destinations of gateway.yaml names webhooks, Slack channels and addresses of mail.',
   )
 
-/** As the gateway, which sends an alert again for a day. */
-const triedMs = dayMs
-
 /** Each alert with a destination that has not accepted it. @param {AlertRule[]} rules */
 const undelivered = (rules) =>
   rules
@@ -60,7 +57,7 @@ const undeliveredTable = (rows, empty) =>
       {
         name: 'State',
         cell: ({ alert }) =>
-          Date.now() - Date.parse(alert.raised_at) > triedMs ? state('given up', 'bad') : state('sent again', 'busy'),
+          Date.now() > Date.parse(alert.sent_until) ? state('given up', 'bad') : state('sent again', 'busy'),
       },
     ]),
     rows,

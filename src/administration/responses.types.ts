@@ -152,6 +152,10 @@ export type AlertRuleResponse = {
     readonly threshold: string
     readonly raised_at: string
     /**
+     * Until then it is sent again to destinations that have not accepted it.
+     */
+    readonly sent_until: string
+    /**
      * Those that the rule had when it was raised.
      */
     readonly destinations: readonly string[]
@@ -336,13 +340,20 @@ export type KeyResponse = {
 }
 
 /**
- * A UTC month that is closed, or being closed (`sequence` is that of the frame from which on nothing is posted in it). The digest is that of its statements; totals are of all of them, in USD, debits above zero; `exceptions` counts what was open and accepted.
+ * A UTC month that is open, closed, or being closed (`sequence` is that of the frame from which on nothing is posted in it). The digest is that of its statements; totals are of all of them, in USD, debits above zero; `exceptions` counts what was open and accepted.
  */
 export type PeriodResponse = {
   readonly object: 'period'
   readonly month: string
   readonly state: 'open' | 'closing' | 'closed'
-  readonly sequence: number
+  /**
+   * When it can be closed: some minutes after its end, by which what ended in it is stored.
+   */
+  readonly closable_from: string
+  /**
+   * Null for one that is open.
+   */
+  readonly sequence: number | null
   readonly digest: string | null
   readonly totals: {
     readonly workspaces: number

@@ -101,6 +101,7 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
     ['/admin/v1/periods/{id}/unfinished', async () => closedMonth],
     ['/admin/v1/periods/{id}/close', async () => closedMonth],
     ['/admin/v1/periods/{id}/reopen', async () => await closed()],
+    ['/admin/v1/periods/{id}', async () => closedMonth],
     ['/admin/v1/invoices/', async () => await invoiced()],
     ['/admin/v1/plans/', async () => await settled('/admin/v1/plans/')],
     ['/admin/v1/keys/', async () => await keyIn('acme')],

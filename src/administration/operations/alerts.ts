@@ -32,7 +32,9 @@ const renderRule = ({ rule: watched, figure }: MeasuredRule): AlertRuleResponse 
     figure,
     alerts: alerts.map((alert) => ({
       ...{ id: alert.alertId, period: alert.period, figure: alert.figure, threshold: alert.threshold },
-      ...{ raised_at: alert.raisedAt, destinations: alert.destinations, delivered_to: alert.deliveredTo },
+      raised_at: alert.raisedAt,
+      sent_until: new Date(Date.parse(alert.raisedAt) + walletLimits.alertTriesMs).toISOString(),
+      ...{ destinations: alert.destinations, delivered_to: alert.deliveredTo },
     })),
   }
 }

@@ -12,9 +12,19 @@ import type { PeriodResponse } from '../responses.types.ts'
 
 const conflict = (message: string): GatewayError => new GatewayError('conflict', message)
 
-const renderPeriod = ({ month, sequence, closed }: ClosedPeriod): PeriodResponse => ({
+const renderOpen = (month: string): PeriodResponse => ({
   object: 'period',
   month,
+  state: 'open',
+  closable_from: new Date(Date.parse(periodEnd({ month })) + administrationLimits.closingDelayMs).toISOString(),
+  sequence: null,
+  digest: null,
+  totals: null,
+  exceptions: null,
+})
+
+const renderPeriod = ({ month, sequence, closed }: ClosedPeriod): PeriodResponse => ({
+  ...renderOpen(month),
   state: closed === null ? 'closing' : 'closed',
   sequence,
   digest: closed?.digest ?? null,
@@ -22,7 +32,7 @@ const renderPeriod = ({ month, sequence, closed }: ClosedPeriod): PeriodResponse
   exceptions: closed?.exceptions ?? null,
 })
 
-const recordOf = ({ object: _, totals, digest, ...period }: PeriodResponse) => ({
+const recordOf = ({ object: _, closable_from, totals, digest, ...period }: PeriodResponse) => ({
   ...period,
   ...totals,
   digest: digest ?? '',
@@ -47,8 +57,8 @@ const describeUnfinished = (month: string, unfinished: readonly Unfinished[]): s
 /** Throws `conflict` where the month cannot be closed. */
 const checkClosable = async (context: OperationContext, month: string, withExceptions: boolean): Promise<void> => {
   const { readModels, clock, tail } = context
-  const closableMs = Date.parse(periodEnd({ month })) + administrationLimits.closingDelayMs
-  if (clock() < closableMs) throw conflict(`${month} can be closed from ${new Date(closableMs).toISOString()} on.`)
+  const { closable_from: from } = renderOpen(month)
+  if (clock() < Date.parse(from)) throw conflict(`${month} can be closed from ${from} on.`)
   const last = findLastPeriod(tail.ledger.periods)
   if (last !== null && month < last.month)
     throw conflict(`${last.month} is closed, and with it all months before it: reopen it first.`)
@@ -153,6 +163,18 @@ export const periodOperations: readonly AdminOperation[] = [
         ...{ object: 'unfinished', kind, workspace: workspaceId, id: of },
       }))
       return { sequence, body: { object: 'list', data, next_cursor: null } }
+    },
+  }),
+  defineOperation({
+    name: 'period.show',
+    permission: 'read_money',
+    summary: 'A month, closed or not, with when it can be closed',
+    answer: 'period',
+    http: { method: 'get', path: '/admin/v1/periods/:id' },
+    run: (context, { id }) => {
+      const month = requireMonth(id)
+      const period = findPeriod(context, month)
+      return { body: period === undefined ? renderOpen(month) : renderPeriod(period) }
     },
   }),
   defineOperation({

@@ -227,6 +227,11 @@ t.test('a month is closed once what it has is settled, and reopened', async (t) 
   const listed = { object: 'unfinished', kind: 'open task', workspace: workspaceId, id: 'task_1' }
   t.match(await ask('GET', 'periods/2026-01/unfinished'), { status: 200, body: { data: [listed] } })
   t.match(await ask('GET', 'periods/January/unfinished'), refused(404, 'not_found'))
+  t.match(await ask('GET', 'periods/2999-12'), {
+    status: 200,
+    body: { month: '2999-12', state: 'open', closable_from: '3000-01-01T00:10:00.000Z', sequence: null },
+  })
+  t.match(await ask('GET', 'periods/January'), refused(404, 'not_found'))
   const closed = { month: '2026-01', state: 'closed', ...journal, exceptions: 1 }
   t.match(await ask('POST', 'periods/2026-01/close', { with_exceptions: true }), { status: 201, body: closed })
   t.match(await ask('POST', 'periods/2026-01/close', {}), { status: 200, body: closed }, 'closed before')
