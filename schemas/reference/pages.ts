@@ -193,7 +193,7 @@ interface ApiPage {
 const ledgerOfWorkspace = '/admin/v1/workspaces/{workspace}/ledger'
 const ledgerOfAll = '/admin/v1/ledger'
 const customers = /^\/admin\/v1\/(?:workspaces|keys)/
-const terms = /\/(?:limits|plans|subscription)/
+const terms = /\/(?:limits|plans|subscription|alert-)/
 
 /** By name of the page. */
 const apiPages: Readonly<Record<string, ApiPage>> = {
@@ -210,7 +210,7 @@ const apiPages: Readonly<Record<string, ApiPage>> = {
   },
   'api-ledger': {
     title: 'API reference: ledger',
-    about: `Explained in [ledger API](../ledger-api.md). An administrator reads the same of any workspace, with ${code(ledgerOfWorkspace)} in place of ${code('/v1/ledger')}, and outcomes, refusals, findings, health and tail of all together with ${code(ledgerOfAll)}.`,
+    about: `Explained in [ledger API](../ledger-api.md). An administrator reads the same of any workspace, with ${code(ledgerOfWorkspace)} in place of ${code('/v1/ledger')}, and requests, outcomes, refusals, findings, health and tail of all together with ${code(ledgerOfAll)}.`,
     has: ({ tags }, path) =>
       tags.some((tag) => ['ledger', 'billing', 'health'].includes(tag)) &&
       !path.startsWith(ledgerOfWorkspace) &&
@@ -222,8 +222,8 @@ const apiPages: Readonly<Record<string, ApiPage>> = {
     has: ({ tags }, path) => tags.includes('administration') && customers.test(path) && !terms.test(path),
   },
   'api-limits': {
-    title: 'API reference: limits and plans',
-    about: 'Explained in [limits](../limits.md) and [plans](../plans.md).',
+    title: 'API reference: limits, plans and alerts',
+    about: 'Explained in [limits](../limits.md), [plans](../plans.md) and [alerts](../alerts.md).',
     has: ({ tags }, path) => tags.includes('administration') && terms.test(path),
   },
   'api-administration': {

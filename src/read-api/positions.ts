@@ -13,7 +13,6 @@ import type { EdgeReadModels } from './read-models.ts'
 /** What a token is for: one for a page of a list is none for another list, or for another workspace. */
 interface TokenUse {
   readonly purpose: 'position' | 'statement' | 'charges' | 'requests'
-  /** Empty: all. */
   readonly workspaceId: string
 }
 

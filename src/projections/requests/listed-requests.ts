@@ -7,7 +7,6 @@ import type { ReadModels } from '../schema/tables.ts'
 import {
   type EntryPosition,
   findSpan,
-  findSpanOfAll,
   isInSpan,
   minPosition,
   type StatementRange,
@@ -159,8 +158,7 @@ export const selectRequests = async (
   wanted: RequestQuery,
   sequence: number,
 ): Promise<RequestPage> => {
-  const { from, to } =
-    workspaceId === null ? await findSpanOfAll(db, wanted, sequence) : await findSpan(db, workspaceId, wanted, sequence)
+  const { from, to } = await findSpan(db, workspaceId, wanted, sequence)
   const span = { from, to: wanted.readOn === undefined ? to : minPosition(to, wanted.readOn) }
   const rows = (await findRows(db, workspaceId, span, wanted)).map(listed)
   const requests = rows.slice(0, wanted.limit)

@@ -107,25 +107,7 @@ const findRangeStart = async (
   return row === undefined ? undefined : { sequence: Number(row.sequence), eventIndex: row.event_index, line: row.line }
 }
 
-/** The tables are at `sequence`; adjoining ranges have adjoining spans. */
-export const findSpan = async (
-  db: ReadModels,
-  workspaceId: string,
-  { from, to }: StatementRange,
-  sequence: number,
-): Promise<RangeSpan> => {
-  const end = afterFrame(sequence)
-  const first = from === null ? start : await findRangeStart(db, workspaceId, from)
-  const last = to === null ? undefined : await findRangeStart(db, workspaceId, to)
-  return { from: first ?? end, to: last ?? end, isFinal: last !== undefined }
-}
-
-/** Of all workspaces together, by whole minutes, as their movements have them. The tables are at `sequence`. */
-export const findSpanOfAll = async (
-  db: ReadModels,
-  { from, to }: StatementRange,
-  sequence: number,
-): Promise<StatementSpan> => {
+const findSpanOfAll = async (db: ReadModels, { from, to }: StatementRange, sequence: number): Promise<RangeSpan> => {
   const end = afterFrame(sequence)
   const findMinute = async (instant: Date): Promise<EntryPosition> => {
     const { rows } = await sql<{ readonly first: string | null }>`select ${firstOfMinute(instant)} as first`.execute(db)
@@ -133,8 +115,21 @@ export const findSpanOfAll = async (
     return first === null ? end : { ...start, sequence: Number(first) }
   }
   const last = to === null ? end : await findMinute(to)
-  // Where the minutes have a gap, the range has no end.
-  return { from: from === null ? start : await findMinute(from), to: last.sequence === 0 ? end : last }
+  return { from: from === null ? start : await findMinute(from), to: last.sequence === 0 ? end : last, isFinal: false }
+}
+
+/** The tables are at `sequence`; adjoining ranges have adjoining spans. Null: of all workspaces, by whole minutes. */
+export const findSpan = async (
+  db: ReadModels,
+  workspaceId: string | null,
+  { from, to }: StatementRange,
+  sequence: number,
+): Promise<RangeSpan> => {
+  if (workspaceId === null) return findSpanOfAll(db, { from, to }, sequence)
+  const end = afterFrame(sequence)
+  const first = from === null ? start : await findRangeStart(db, workspaceId, from)
+  const last = to === null ? undefined : await findRangeStart(db, workspaceId, to)
+  return { from: first ?? end, to: last ?? end, isFinal: last !== undefined }
 }
 
 export const findBalanceBefore = async (
