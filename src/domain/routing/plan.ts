@@ -16,6 +16,8 @@ export interface CallableModel {
 export interface Candidate extends CallableModel {
   /** Its place in the chain the caller named, where names that do not resolve count too; 0 without a chain. */
   readonly level: number
+  /** The router that led to it, without `gateway/`; absent where its model was named. */
+  readonly router?: string
   /** The only deployment of the provider that can serve the request, since it stores what that continues. */
   readonly deployment?: string
 }
@@ -249,12 +251,14 @@ export const planRequest = (
   mayUse: ModelPermission = allowAllModels,
 ): RoutePlan => {
   const names = request.chain ?? [request.model]
-  const callable = names.flatMap((name, level) =>
-    listModelIds(catalog, name, random)
+  const callable = names.flatMap((name, level) => {
+    const router = routerOf(name)
+    const place = router === null ? { level } : { level, router }
+    return listModelIds(catalog, name, random)
       .map((model) => callableOf(catalog, prices, model, atMs))
       .filter((each) => each !== undefined)
-      .map((each) => ({ ...each, level })),
-  )
+      .map((each): Candidate => ({ ...each, ...place }))
+  })
   if (callable.length === 0) {
     refuseVideoModels(catalog, prices, names, atMs)
     refuseUnpriced(catalog, prices, names, atMs)

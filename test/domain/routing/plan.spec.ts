@@ -57,7 +57,21 @@ t.test('names', async (t) => {
   for (const [model, models, router] of rows) {
     t.same(modelsOf({ model, chain: null }), models, model)
     t.match(plan({ model, chain: null }), { router, chain: false })
+    for (const candidate of plan({ model, chain: null }).candidates) t.equal(candidate.router ?? null, router, model)
   }
+})
+
+t.test('a candidate of a router in a chain has its router', async (t) => {
+  const { candidates, router } = plan({ model: 'openai/b', chain: ['openai/b', 'gateway/auto'] })
+  t.equal(router, null)
+  t.strictSame(
+    candidates.map((each) => [each.level, each.model, each.router]),
+    [
+      [0, 'openai/b', undefined],
+      [1, 'openai/a', 'auto'],
+      [1, 'openai/b', 'auto'],
+    ],
+  )
 })
 
 t.test('a candidate carries all that a proxy needs, at the price in force', async (t) => {

@@ -84,14 +84,14 @@ const droppedToolsCharactersMax = 1_000
 /** A header holds printable ASCII; a model's name may hold anything. */
 const headerText = (name: string): string => name.toWellFormed().replace(/[^\x20-\x7e]+/gu, encodeURIComponent)
 
-/** Reports which model of the plan served: the level where a chain was named, the resolved model where a router was. */
+/** Reports which model of the plan served: the level where a chain was named, the resolved model where a router led to it. */
 const setRouteHeaders = (ctx: HttpContext, plan: RoutePlan, { level, model }: FailedCandidate): void => {
-  const provider = plan.candidates.find((candidate) => candidate.level === level)?.provider
-  ctx.state.trace.server = { model, provider, level }
+  const served = plan.candidates.find((candidate) => candidate.level === level && candidate.model === model)
+  ctx.state.trace.server = { model, provider: served?.provider, level }
   if (plan.chain) ctx.set('X-Gateway-Fallback-Level', String(level))
   if (plan.chain && level > 0) ctx.set('X-Gateway-Fallback-Model', headerText(model))
-  if (plan.router === null) return
-  ctx.set('X-Gateway-Router', plan.router)
+  if (served?.router === undefined) return
+  ctx.set('X-Gateway-Router', served.router)
   ctx.set('X-Gateway-Resolved-Model', headerText(model))
 }
 
