@@ -174,6 +174,9 @@ const pathsOf = (operations: readonly Operation[], components: Components): Json
     ]),
   )
 
+/** Of the specification that the surfaces follow, and not of the program. */
+const interfaceVersion = '2026.04'
+
 /** `read` returns the schema file of an id. Throws for one that does not exist. */
 export const openapiDocumentOf = (operations: readonly Operation[], read: (id: string) => JsonObject): JsonObject => {
   const components = new Components(read)
@@ -182,7 +185,7 @@ export const openapiDocumentOf = (operations: readonly Operation[], read: (id: s
     openapi: '3.1.0',
     info: {
       title: 'Model gateway',
-      version: '1',
+      version: interfaceVersion,
       description:
         'Every answer names its request in `X-Gateway-Request-Id`. A path that is not here and no page of `/dashboard`, to which `/` leads, is answered 404, another method 405, what is ' +
         'not HTTP 400, 408 or 431, each with the Error object.',

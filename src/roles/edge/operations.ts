@@ -276,14 +276,14 @@ const others: readonly Operation[] = [
     path: '/v1/models',
     summary: 'The models that can be called; with a key, those that the key may use',
     answers: { 200: shown('model-list') },
-    refusals: ['access_denied', ...faults],
+    refusals: ['invalid_api_key', 'access_denied', ...faults],
   },
   {
     ...models,
     path: '/v1/models/*id',
     summary: 'One model, with its price',
     answers: { 200: shown('model') },
-    refusals: ['access_denied', 'model_not_found', ...faults],
+    refusals: ['invalid_api_key', 'access_denied', 'model_not_found', ...faults],
   },
   {
     ...models,
@@ -291,14 +291,14 @@ const others: readonly Operation[] = [
     summary: "The models that can be called, in Google's words",
     query: geminiListParameters,
     answers: { 200: shown('gemini-model-list') },
-    refusals: ['access_denied', 'invalid_value', 'unsupported_parameter', ...faults],
+    refusals: ['invalid_api_key', 'access_denied', 'invalid_value', 'unsupported_parameter', ...faults],
   },
   {
     ...models,
     path: '/v1beta/models/*id',
     summary: "One model, in Google's words",
     answers: { 200: shown('gemini-model') },
-    refusals: ['access_denied', 'model_not_found', ...faults],
+    refusals: ['invalid_api_key', 'access_denied', 'model_not_found', ...faults],
   },
   ...['/v1/dashboard/billing', '/dashboard/billing'].flatMap((path): readonly Operation[] => [
     {

@@ -9,6 +9,7 @@ t.test('the document is OpenAPI 3.1', async (t) => {
   const validator = new Validator()
   t.match(await validator.validate(document), { valid: true })
   t.equal(validator.version, '3.1')
+  t.match(document, { info: { version: '2026.04' } }, 'of the specification')
 })
 
 t.test('anybody may read it, and keep it', async (t) => {

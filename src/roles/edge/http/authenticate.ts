@@ -42,16 +42,6 @@ const requireServed = ({ workspaces }: Accounts, { workspaceId }: Key, use: 'rea
     )
 }
 
-/** Undefined for a caller without a valid key, who may read what is public. Throws `access_denied` as `authenticate` does. */
-export const readCredential = (accounts: Accounts, headers: IncomingHttpHeaders): Key | undefined => {
-  const presented = presentedKey(headers)
-  const key = presented === undefined ? undefined : findKey(accounts, presented)
-  if (key === undefined) return undefined
-  requireOrigin(key, headers)
-  requireServed(accounts, key, 'read')
-  return key
-}
-
 /** Throws `missing_api_key`, `invalid_api_key` or `access_denied`. */
 const identifyKey = (accounts: Accounts, headers: IncomingHttpHeaders): Key => {
   const presented = presentedKey(headers)
@@ -60,6 +50,14 @@ const identifyKey = (accounts: Accounts, headers: IncomingHttpHeaders): Key => {
   const key = findKey(accounts, presented)
   if (key === undefined) throw new GatewayError('invalid_api_key', 'The API key is malformed, unknown or revoked.')
   requireOrigin(key, headers)
+  return key
+}
+
+/** Undefined for a caller without a key, who may read what is public. Throws `invalid_api_key` or `access_denied`. */
+export const readCredential = (accounts: Accounts, headers: IncomingHttpHeaders): Key | undefined => {
+  if (presentedKey(headers) === undefined) return undefined
+  const key = identifyKey(accounts, headers)
+  requireServed(accounts, key, 'read')
   return key
 }
 

@@ -20,19 +20,30 @@ import { boundMessagesUsage } from './usage-bounds.ts'
 const versionPattern = /^\d{4}-\d{2}-\d{2}$/
 
 /** The neutral header counts where that of the official SDKs is absent. */
-const versionOf = (headers: IncomingHttpHeaders): string | undefined =>
-  headers['anthropic-version']?.toString() ?? headers['api-version']?.toString()
+const versionHeaders = ['anthropic-version', 'api-version'] as const
 
-const wrongVersion = (message: string): GatewayError =>
-  new GatewayError('invalid_request', message, { param: 'anthropic-version' })
+const versionHeaderIn = (headers: IncomingHttpHeaders): (typeof versionHeaders)[number] | undefined =>
+  versionHeaders.find((name) => headers[name] !== undefined)
+
+const versionOf = (headers: IncomingHttpHeaders): string | undefined => {
+  const name = versionHeaderIn(headers)
+  return name === undefined ? undefined : headers[name]?.toString()
+}
+
+const wrongVersion = (param: string, message: string): GatewayError =>
+  new GatewayError('invalid_request', message, { param })
 
 /** Throws `invalid_request` where no header names the version of the format. */
 export const requireVersion = (): HttpMiddleware => (ctx, next) => {
-  const version = versionOf(ctx.req.headers)
-  if (version === undefined)
-    throw wrongVersion('The header `anthropic-version` (or `api-version`) is required, such as `2023-06-01`.')
-  if (!versionPattern.test(version))
-    throw wrongVersion('The version in the header must be a date, such as `2023-06-01`.')
+  const { headers } = ctx.req
+  const name = versionHeaderIn(headers)
+  if (name === undefined)
+    throw wrongVersion(
+      'api-version',
+      'The header `api-version` (or `anthropic-version`) is required, such as `2023-06-01`.',
+    )
+  if (!versionPattern.test(headers[name]?.toString() ?? ''))
+    throw wrongVersion(name, `The version in the header \`${name}\` must be a date, such as \`2023-06-01\`.`)
   return next()
 }
 

@@ -52,6 +52,33 @@ const cachePricing = ({ per_million_tokens: { cached_input, cache_write_5m } }: 
   ...(cache_write_5m === undefined ? {} : { input_cache_write: perToken(cache_write_5m) }),
 })
 
+interface Modalities {
+  readonly input: readonly string[]
+  readonly output: readonly string[]
+}
+
+const architectureOf = ({ input, output }: Modalities) => ({
+  modality: `${input.join('+')}->${output.join('+')}`,
+  input_modalities: input,
+  output_modalities: output,
+})
+
+/** Beside text, what has a price of its own: what is charged as text, as images are by most, is not in a sheet. */
+const modalitiesOf = (sheet: PriceSheet): Modalities => {
+  const { image_input, audio_input, image_output, audio_output } = sheet.per_million_tokens
+  const beside = (image?: string, audio?: string): readonly string[] => [
+    ...(image === undefined ? [] : ['image']),
+    ...(audio === undefined ? [] : ['audio']),
+  ]
+  return {
+    input: ['text', ...beside(image_input, audio_input)],
+    output: isEmbeddingSheet(sheet) ? ['embeddings'] : ['text', ...beside(image_output, audio_output)],
+  }
+}
+
+/** Every model of videos takes texts and images. */
+const videoModalities: Modalities = { input: ['text', 'image'], output: ['video'] }
+
 const endpointTypes: { readonly [S in Surface]: string } = {
   chat: 'openai',
   messages: 'anthropic',
@@ -70,6 +97,7 @@ const answeringModel = (candidate: CallableModel, surfaces: readonly Surface[], 
   details: {
     context_length: candidate.sheet.context_tokens ?? null,
     max_completion_tokens: candidate.sheet.max_output_tokens || null,
+    architecture: architectureOf(modalitiesOf(candidate.sheet)),
     pricing: pricingOf(candidate),
   },
 })
@@ -79,7 +107,12 @@ const videoModel = ({ model, provider, priceVersion, sheet }: VideoPlan, sinceMs
   provider,
   endpointTypes: ['openai-video'],
   sinceMs,
-  details: { context_length: null, max_completion_tokens: null, pricing: { version: priceVersion, ...sheet } },
+  details: {
+    context_length: null,
+    max_completion_tokens: null,
+    architecture: architectureOf(videoModalities),
+    pricing: { version: priceVersion, ...sheet },
+  },
 })
 
 const openaiShape = ({ model, provider, endpointTypes, sinceMs }: ListedModel) => ({

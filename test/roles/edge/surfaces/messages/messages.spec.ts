@@ -71,6 +71,13 @@ t.test('a chain, a router, an alias, and a small wallet', async (t) => {
   t.same(Object.keys(edge.calls[0]?.body ?? {}), ['model', 'max_tokens', 'messages'])
   const routed = await post(edge, { ...ask, model: 'gateway/auto' })
   t.equal(routed.headers.get('x-gateway-router'), 'auto')
+  const inChain = await post(edge, {
+    ...ask,
+    extra_body: { models: ['openai/absent', 'gateway/auto'], route: 'fallback' },
+  })
+  t.equal(inChain.headers.get('x-gateway-fallback-level'), '1')
+  t.equal(inChain.headers.get('x-gateway-router'), 'auto')
+  t.equal(inChain.headers.get('x-gateway-resolved-model'), inChain.headers.get('x-gateway-fallback-model'))
   t.equal((await post(edge, { ...ask, model: 'plain' })).status, 200)
   const capped = await post(edge, { ...ask, max_tokens: 1_000 })
   t.match(capped.headers.get('x-gateway-output-cap'), /^[1-9][0-9]+$/)
@@ -134,8 +141,13 @@ t.test('a thread is refused, whatever the model, with what the official SDKs loo
 
 t.test('the version', async (t) => {
   const edge = await startEdge(t)
-  const rows: readonly Record<string, string>[] = [{}, { 'anthropic-version': 'latest' }, { 'api-version': '2023-6-1' }]
-  for (const headers of rows)
+  const rows: readonly (readonly [headers: Record<string, string>, param: string])[] = [
+    [{}, 'api-version'],
+    [{ 'anthropic-version': 'latest' }, 'anthropic-version'],
+    [{ 'api-version': '2023-6-1' }, 'api-version'],
+    [{ 'api-version': '2023-06-01', 'anthropic-version': 'latest' }, 'anthropic-version'],
+  ]
+  for (const [headers, param] of rows)
     for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
       const response = await post(edge, '{', headers, path)
       t.match(
@@ -143,7 +155,7 @@ t.test('the version', async (t) => {
         {
           status: 400,
           type: 'error',
-          error: { type: 'invalid_request_error', code: null, param: 'anthropic-version' },
+          error: { type: 'invalid_request_error', code: null, param },
         },
       )
     }

@@ -10,6 +10,7 @@ const sheets = {
   }),
   'nobody/plain': sheetOf(),
 }
+const unknownKey = 'sk-not-a-key'
 const json = async (response: Response): Promise<unknown> => response.json()
 
 t.test('the list needs no key, and has what can be called', async (t) => {
@@ -39,6 +40,7 @@ t.test('one model, its slash as it is or encoded, or by its alias', async (t) =>
       object: 'model',
       context_length: 128_000,
       max_completion_tokens: 16_384,
+      architecture: { modality: 'text->text', input_modalities: ['text'], output_modalities: ['text'] },
       pricing: {
         prompt: '0.00000015',
         completion: '0.0000006',
@@ -52,6 +54,27 @@ t.test('one model, its slash as it is or encoded, or by its alias', async (t) =>
     const response = await fetch(`${url}/v1/models/${id}`)
     t.match({ status: response.status, ...(await errorOf(response)) }, { status: 404, code: 'model_not_found' }, id)
   }
+})
+
+t.test('what has a price of its own is a modality', async (t) => {
+  const rates = { input: '1', output: '2', image_input: '1', audio_input: '3', audio_output: '4' }
+  const embedding = sheetOf({ per_million_tokens: { input: '1', output: '0' }, max_output_tokens: 0 })
+  const { url } = await startEdge(t, {
+    sheets: { 'openai/many': sheetOf({ per_million_tokens: rates }), 'openai/embeds': embedding },
+  })
+  const modalityOf = async (id: string): Promise<unknown> => json(await fetch(`${url}/v1/models/openai/${id}`))
+  t.match(await modalityOf('many'), { architecture: { modality: 'text+image+audio->text+audio' } })
+  t.match(await modalityOf('embeds'), { architecture: { modality: 'text->embeddings' } })
+})
+
+t.test('a key that is sent must be valid', async (t) => {
+  const { url } = await startEdge(t, { sheets })
+  for (const path of ['/v1/models', '/v1/models/openai/plain', '/v1beta/models'])
+    for (const headers of [{ authorization: `Bearer ${unknownKey}` }, { 'x-api-key': unknownKey }]) {
+      const response = await fetch(`${url}${path}`, { headers })
+      t.match({ status: response.status, ...(await errorOf(response)) }, { status: 401, code: 'invalid_api_key' }, path)
+    }
+  t.equal((await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${secret}` } })).status, 200)
 })
 
 t.test('a Messages client gets the shape it knows', async (t) => {
@@ -85,6 +108,7 @@ t.test('models that make videos are listed with the others, as such', async (t) 
   t.match(await json(await fetch(`${url}/v1/models/vv/v3`)), {
     id: 'vv/v3',
     context_length: null,
+    architecture: { modality: 'text+image->video', input_modalities: ['text', 'image'], output_modalities: ['video'] },
     pricing: { version: 'v1', currency: 'USD', unit_price: '0.14', units_per_second: { std: '0.6' } },
   })
   const response = await post({ model: 'vv/v3', messages: [{ role: 'user', content: 'x' }] })
