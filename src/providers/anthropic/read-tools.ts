@@ -56,7 +56,6 @@ const readCallersTool = (tool: JsonObject, path: string): ToolDefinition => {
   return { ...known, cached: readCacheMark(tool) }
 }
 
-/** Of those that are declared: null where none may be used. */
 const searchFor = (
   search: JsonObject | undefined,
   tools: readonly ToolDefinition[],
@@ -104,7 +103,6 @@ const readChoice = (choice: JsonObject): ToolChoice => {
   }
 }
 
-/** A demand for the web search is a member of it. */
 export const readMessagesToolChoice = (value: unknown, webSearch: WebSearch | null): Choice => {
   if (!isObject(value)) return { toolChoice: null, parallelToolCalls: null }
   const disabled = value['disable_parallel_tool_use']

@@ -117,7 +117,6 @@ const demandOf = (type: unknown): Error =>
   unsupported('tool_choice', `demands the tool '${asText(type)}', which is not available for this model`)
 
 interface Chosen extends Pick<Conversation, 'toolChoice'> {
-  /** The functions that may be called; null: all that are declared. */
   readonly allowed: ReadonlySet<string> | null
   readonly search: 'off' | 'offered' | 'forced'
 }

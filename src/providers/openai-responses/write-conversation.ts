@@ -122,10 +122,7 @@ const textOf = ({ format, openaiMembers = {} }: Conversation): JsonObject => {
   return Object.keys(text).length === 0 ? {} : { text }
 }
 
-/**
- * What the caller sends to OpenAI's chat beside the conversation. A member that this endpoint alone has is none of chat's:
- * there it would be unknown, and here it would be acted on.
- */
+/** A member that this endpoint alone has is none of chat's: there it would be unknown, here it would be acted on. */
 const carriedMembers = ({ openaiMembers = {} }: Conversation, target: Target): JsonObject => {
   const { verbosity: _written, ...members } = openaiMembers
   const carried = Object.fromEntries(

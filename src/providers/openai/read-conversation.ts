@@ -65,7 +65,6 @@ const readUser = ({ user, safety_identifier }: JsonObject): string | null => {
   return word === '' ? null : word
 }
 
-/** Both of OpenAI's APIs for answers have them. */
 export const sharedMembers: readonly string[] = [
   'metadata',
   'moderation',

@@ -80,7 +80,6 @@ const webSearchOf = (webSearch: WebSearch | null, upstreamModel: string): JsonOb
 /** OpenAI refuses a longer one, and agents send longer ones. */
 export const userCharactersMax = 64
 
-/** Chat takes no more. */
 const stopSequencesMax = 4
 
 const stopOf = ({ stopSequences }: Conversation): JsonObject => {

@@ -174,7 +174,6 @@ const pathsOf = (operations: readonly Operation[], components: Components): Json
     ]),
   )
 
-/** Of the specification that the surfaces follow, and not of the program. */
 const interfaceVersion = '2026.04'
 
 /** `read` returns the schema file of an id. Throws for one that does not exist. */

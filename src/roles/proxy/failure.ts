@@ -42,7 +42,6 @@ export interface Unserved {
 
 const accountStatuses: readonly number[] = [401, 402, 403]
 
-/** Time-outs, conflicts, failed dependencies, replayed early data and rate limits: the upstream's own state. */
 const upstreamStatuses: readonly number[] = [408, 409, 424, 425, 429]
 
 /** True for a status that blames the caller's request, not the upstream or our account there. */

@@ -76,7 +76,6 @@ const modalitiesOf = (sheet: PriceSheet): Modalities => {
   }
 }
 
-/** Every model of videos takes texts and images. */
 const videoModalities: Modalities = { input: ['text', 'image'], output: ['video'] }
 
 const endpointTypes: { readonly [S in Surface]: string } = {
