@@ -10,6 +10,8 @@ interface Bound {
 }
 
 export interface RateLimit extends Bound {
+  /** Of what is counted: the same for each version of the limit. */
+  readonly name: string
   readonly measure: Measure
   /** Null: all models together. */
   readonly model: string | null
@@ -28,7 +30,8 @@ const limitsIn = (pace: Pace, { scope, id }: Bound, model: string | null): reado
   const found: RateLimit[] = []
   for (const [measure, member] of paced) {
     const max = pace[member]
-    if (max !== undefined) found.push({ scope, id, measure, model, max })
+    const name = `${scope}:${id}:${measure}:${model ?? ''}`
+    if (max !== undefined) found.push({ scope, id, name, measure, model, max })
   }
   return found
 }
@@ -47,21 +50,29 @@ const limitedModel = ({ models = {} }: Limits, model: string): string | undefine
   [model, withoutSnapshot(model)].find((each) => Object.hasOwn(models, each))
 
 export interface RateLimits {
+  /** Of all models together; those of tokens are counted once the request has been read. */
   readonly ofAll: readonly RateLimit[]
-  readonly ofModel: (model: string) => readonly RateLimit[]
+  readonly ofAllTokens: readonly RateLimit[]
+  readonly ofAllAtOnce: readonly RateLimit[]
+  /** Null: no model has limits of its own. */
+  readonly ofModel: ((model: string) => readonly RateLimit[]) | null
 }
 
 export const rateLimitsOf = (binding: BindingLimits, workspaceId: string, keyId: string): RateLimits | null => {
   const bound = bindings(binding, workspaceId, keyId)
   const ofAll = bound.flatMap(([whom, limits]) => limitsIn(limits, whom, null))
-  if (ofAll.length === 0 && bound.every(([, { models }]) => models === undefined)) return null
+  const hasModels = bound.some(([, { models }]) => models !== undefined)
+  if (ofAll.length === 0 && !hasModels) return null
+  const ofModel = (name: string): readonly RateLimit[] =>
+    bound.flatMap(([whom, limits]) => {
+      const model = limitedModel(limits, name)
+      return model === undefined ? [] : limitsIn(limits.models?.[model] ?? {}, whom, model)
+    })
   return {
     ofAll,
-    ofModel: (name) =>
-      bound.flatMap(([whom, limits]) => {
-        const model = limitedModel(limits, name)
-        return model === undefined ? [] : limitsIn(limits.models?.[model] ?? {}, whom, model)
-      }),
+    ofAllTokens: ofAll.filter(({ measure }) => measure === 'tokens'),
+    ofAllAtOnce: ofAll.filter(({ measure }) => measure !== 'tokens'),
+    ofModel: hasModels ? ofModel : null,
   }
 }
 

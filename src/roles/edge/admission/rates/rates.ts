@@ -40,8 +40,6 @@ interface MeteredRequest {
 
 const slotWaitMs = 1_000
 
-const nameOf = ({ scope, id, measure, model }: RateLimit): string => `${scope}:${id}:${measure}:${model ?? ''}`
-
 const takenOf = ({ ofAll, byModel }: MeteredRequest): readonly TakenUnits[] => [
   ...ofAll,
   ...[...byModel.values()].flat(),
@@ -155,7 +153,7 @@ export class Rates {
 
   #rateOf(limit: RateLimit): RateShare {
     const { records, clock } = this.#parts
-    const name = nameOf(limit)
+    const { name } = limit
     const existing = this.#rates.get(name)
     if (existing !== undefined) return existing
     const share = new RateShare(records, name, limit.max, clock)
@@ -165,7 +163,7 @@ export class Rates {
 
   #slotsOf(limit: RateLimit): SlotShare {
     const { records, owner, clock } = this.#parts
-    const name = nameOf(limit)
+    const { name } = limit
     const share = this.#slots.get(name) ?? new SlotShare(records, name, owner, clock)
     this.#slots.set(name, share)
     return share

@@ -65,8 +65,7 @@ class RequestRates implements RateLimiter {
 
   /** Throws `rate_limit_exceeded` or `concurrency_limit_exceeded`, and takes nothing then. */
   async enter(): Promise<void> {
-    const wanted = this.#parts.limits.ofAll.filter(({ measure }) => measure !== 'tokens')
-    const result = await this.#takeAll(wanted, () => 1)
+    const result = await this.#takeAll(this.#parts.limits.ofAllAtOnce, () => 1)
     if (isRefused(result)) throw refusal(result)
     this.#entered = result
     this.#keepSlots(result)
@@ -74,7 +73,7 @@ class RequestRates implements RateLimiter {
 
   /** Counts the submit of a task against its model's limits. Throws like `enter`. */
   async admitTask(model: string): Promise<void> {
-    const ofModel = this.#parts.limits.ofModel(model).filter(({ measure }) => measure !== 'tokens')
+    const ofModel = this.#ofModel(model).filter(({ measure }) => measure !== 'tokens')
     const result = await this.#takeAll(ofModel, () => 1)
     this.#headersOf(ofModel)
     if (isRefused(result)) throw this.#refuse(result)
@@ -84,11 +83,12 @@ class RequestRates implements RateLimiter {
   /** Returns the plan without the models whose limits are reached. Throws like `enter` where none is left. */
   async admit(plan: RoutePlan, demand: UsageBounds): Promise<RoutePlan> {
     const { rates, limits: inForce, requestId } = this.#parts
+    if (inForce.ofAllTokens.length === 0 && inForce.ofModel === null) {
+      this.#sendHeaders()
+      return plan
+    }
     const units = (limit: RateLimit): number => (limit.measure === 'tokens' ? this.#tokensOf(limit, demand) : 1)
-    const ofAll = await this.#takeAll(
-      inForce.ofAll.filter(({ measure }) => measure === 'tokens'),
-      units,
-    )
+    const ofAll = await this.#takeAll(inForce.ofAllTokens, units)
     if (isRefused(ofAll)) throw this.#refuse(ofAll)
     const { byModel, refused } = await this.#takeModels(plan, units)
     if (byModel.size === 0 && refused.length > 0) {
@@ -107,6 +107,10 @@ class RequestRates implements RateLimiter {
     this.#slots = []
   }
 
+  #ofModel(model: string): readonly RateLimit[] {
+    return this.#parts.limits.ofModel?.(model) ?? []
+  }
+
   async #takeModels(
     plan: RoutePlan,
     units: (limit: RateLimit) => number,
@@ -114,7 +118,7 @@ class RequestRates implements RateLimiter {
     const byModel = new Map<string, readonly TakenUnits[]>()
     const refused: RateRefusal[] = []
     for (const model of new Set(plan.candidates.map((candidate) => candidate.model))) {
-      const ofModel = this.#parts.limits.ofModel(model)
+      const ofModel = this.#ofModel(model)
       this.#headers = [...this.#headers, ...ofModel]
       const result = await this.#takeAll(ofModel, units)
       if (isRefused(result)) refused.push(result)

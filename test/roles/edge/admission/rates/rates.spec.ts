@@ -9,7 +9,10 @@ import { MemoryRates } from '../../memory-rates.ts'
 
 type Listener = Parameters<RatesParts['tail']['onApplied']>[0]
 
-const limit: RateLimit = { scope: 'workspace', id: 'acme', measure: 'tokens', model: null, max: 6_000 }
+const limit: RateLimit = {
+  ...{ scope: 'workspace', id: 'acme', name: 'workspace:acme:tokens:', measure: 'tokens', model: null },
+  max: 6_000,
+}
 
 const openRates = (clock: () => number, records: MemoryRates) => {
   let listener: Listener = () => undefined
