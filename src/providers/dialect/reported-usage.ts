@@ -20,12 +20,12 @@ export const tokensOf = (value: unknown): number | undefined => {
 
 const figureName = /^(?:\w+\.)*\w*(?:tokens?|tokencount|requests|calls)$/i
 
-const addNegative = (found: Map<string, number>, figures: object, prefix: string): void => {
-  for (const [member, given] of Object.entries(figures)) {
-    const value = figureOf(given)
+const addNegative = (found: Map<string, number>, figures: JsonObject, prefix: string): void => {
+  for (const member of Object.keys(figures)) {
+    const value = figureOf(figures[member])
     const name = prefix + member
     if (name.length > providerLimits.figureNameCharactersMax) continue
-    if (typeof value === 'object' && value !== null) addNegative(found, value, `${name}.`)
+    if (typeof value === 'object' && value !== null) addNegative(found, value as JsonObject, `${name}.`)
     else if (typeof value === 'number' && value <= -1 && figureName.test(name))
       found.set(name, Math.max(Math.trunc(value), -Number.MAX_SAFE_INTEGER))
   }

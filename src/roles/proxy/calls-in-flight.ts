@@ -18,9 +18,13 @@ export class CallsInFlight {
   /** Counts until the promise settles; its fault is passed once to `onFault`. */
   track(promise: Promise<unknown>, onFault: (fault: unknown) => void): void {
     this.#owed += 1
-    promise.catch(onFault).finally(() => {
+    const settled = (): void => {
       this.#owed -= 1
       this.#wake()
+    }
+    promise.then(settled, (fault: unknown) => {
+      settled()
+      onFault(fault)
     })
   }
 
