@@ -1,5 +1,6 @@
 // @ts-check
 import { h } from './dom.js'
+import { listMember, mapMember } from './form-rows.js'
 import { words } from './format.js'
 import { field, select } from './parts.js'
 
@@ -22,6 +23,9 @@ import { field, select } from './parts.js'
  * @property {readonly Schema[]} [anyOf]
  * @property {readonly string[]} [required]
  * @property {Readonly<Record<string, Schema>>} [properties]
+ * @property {boolean | Schema} [additionalProperties]
+ * @property {Schema} [propertyNames]
+ * @property {readonly unknown[]} [examples]
  */
 
 /**
@@ -39,6 +43,21 @@ const lineCharacters = 200
 const faultOf = ({ pattern, description = 'It has another form.' }, text) =>
   text !== '' && pattern !== undefined && !new RegExp(pattern, 'u').test(text) ? description : ''
 
+/** What a name is called in a form: amounts with their unit, instants with whose time they are. @param {string} name @param {Schema} schema */
+const labelOf = (name, { description = '', pattern = '', format }) => {
+  if (format === 'date-time') return `${words(name)} (your time)`
+  const unit = pattern.includes('[0-9]{1,12}') ? /^USD, days or percent|USD/.exec(description)?.[0] : undefined
+  return unit === undefined ? words(name) : `${words(name)} (${unit})`
+}
+
+/** @param {Control} control @param {unknown} example */
+const showExample = (control, example) => {
+  const texts = (Array.isArray(example) ? example : [example]).filter((each) =>
+    ['string', 'number'].includes(typeof each),
+  )
+  if (texts.length > 0 && !(control instanceof HTMLSelectElement)) control.placeholder = texts.join('\n')
+}
+
 /**
  * @param {string} name
  * @param {Schema} schema
@@ -47,7 +66,7 @@ const faultOf = ({ pattern, description = 'It has another form.' }, text) =>
  * @returns {Member}
  */
 const member = (name, schema, control, toValue) => ({
-  element: field(words(name), control, schema.description),
+  element: field(labelOf(name, schema), control, schema.description),
   read: () => (control.value.trim() === '' ? undefined : toValue(control.value.trim())),
   find: () => control,
 })
@@ -58,13 +77,12 @@ const checked = (schema, control) => {
   return control
 }
 
-/** A list of texts, one a line; items that are objects are written as JSON. @param {string} text */
+/** A list of texts, one a line. @param {string} text */
 const linesOf = (text) =>
   text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '')
-    .map((line) => (line.startsWith('{') ? JSON.parse(line) : line))
 
 /** @param {string} name @param {Schema} schema @param {unknown} value @param {boolean} required */
 const jsonMember = (name, schema, value, required) => {
@@ -115,6 +133,8 @@ const memberOf = (name, given, value, required, resolve) => {
   const whole = resolve(given)
   const schema = { ...(whole.anyOf?.map(resolve).find(({ type }) => type !== 'null') ?? whole), description }
   const { type } = schema
+  /** @type {import('./form-rows.js').GroupOf} */
+  const groupOf = (of, values) => membersOf(of, values, resolve)
   const text = value === undefined || value === null ? '' : String(value)
   if (schema.enum !== undefined) {
     /** @type {(readonly [string, string])[]} */
@@ -140,14 +160,17 @@ const memberOf = (name, given, value, required, resolve) => {
     return member(name, schema, control, Number)
   }
   if (type === 'array') {
-    const isText = (/** @type {unknown} */ each) => typeof each === 'string'
+    const list = Array.isArray(value) ? value : []
+    const whole = schema.items?.anyOf?.map(resolve).find((each) => each.type === 'object')
+    if (whole !== undefined) return listMember(name, { schema, item: whole, list, required, groupOf })
     const control = h('textarea', { rows: 3, spellcheck: 'false', required })
-    control.value = (Array.isArray(value) ? value : [])
-      .map((each) => (isText(each) ? each : JSON.stringify(each)))
-      .join('\n')
+    control.value = list.join('\n')
     return member(name, { ...schema, description: `${description ?? ''} One a line.`.trim() }, control, linesOf)
   }
   if (type === 'object') {
+    const { additionalProperties: others } = schema
+    if (typeof others === 'object' && others.properties !== undefined)
+      return mapMember(name, { schema, item: others, entries: Object.entries(value ?? {}), groupOf })
     if (schema.properties === undefined) return jsonMember(name, schema, value, required)
     const group = membersOf(schema, /** @type {Readonly<Record<string, unknown>>} */ (value ?? {}), resolve)
     const note = description === undefined ? null : h('p', { class: 'muted small' }, description)
@@ -173,6 +196,12 @@ const memberOf = (name, given, value, required, resolve) => {
   return member(name, schema, checked(schema, control), String)
 }
 
+/** @param {unknown} value */
+const isPresent = (value) => value !== undefined
+
+/** @param {HTMLElement | null} element @returns {element is Control} */
+const isControl = (element) => element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement
+
 /**
  * The controls of an object's members.
  *
@@ -181,13 +210,16 @@ const memberOf = (name, given, value, required, resolve) => {
  * @param {Resolve} resolve
  * @param {readonly string[]} [fixed] members that are not asked for: their values are sent as they are
  */
-export const membersOf = ({ properties = {}, required = [] }, values, resolve, fixed = []) => {
+export const membersOf = ({ properties = {}, required = [], examples = [] }, values, resolve, fixed = []) => {
   const members = Object.entries(properties)
     .filter(([name, { const: only }]) => only === undefined && !fixed.includes(name))
-    .map(
-      ([name, each]) =>
-        /** @type {const} */ ([name, memberOf(name, each, values[name], required.includes(name), resolve)]),
-    )
+    .map(([name, each]) => {
+      const made = memberOf(name, each, values[name], required.includes(name), resolve)
+      const control = made.find([])
+      const example = examples.map((one) => /** @type {Record<string, unknown>} */ (one)[name]).find(isPresent)
+      if (isControl(control)) showExample(control, example)
+      return /** @type {const} */ ([name, made])
+    })
   const byName = new Map(members)
   return {
     elements: members.map(([, { element }]) => element),

@@ -32,9 +32,7 @@ export const limitsText = (limits, sources = {}) => {
     ...(limits.allowed_models === undefined
       ? []
       : [`models ${limits.allowed_models.join(', ')}${from('allowed_models')}`]),
-    ...(limits.models === undefined
-      ? []
-      : [`${Object.keys(limits.models).length} models of their own${from('models')}`]),
+    ...(limits.models === undefined ? [] : [`limits of ${Object.keys(limits.models).join(', ')}${from('models')}`]),
   ]
   return parts.length === 0 ? 'none' : parts.join(' · ')
 }

@@ -19,8 +19,8 @@ import { day, facts, heading, idLink, load, section, table, time, usd } from '..
 import { readAll } from '../session.js'
 import { moneyButtons } from './account.js'
 import { raisedAlerts } from './alerts.js'
+import { firstUse } from './first-use.js'
 import { limitsUse } from './limits.js'
-import { firstUse } from './playground.js'
 
 /** @typedef {import('../types.d.ts').Wallet} Wallet */
 /** @typedef {import('../types.d.ts').Hold} Hold */
@@ -151,8 +151,8 @@ export const overview = {
       ),
       wallet,
       session.isAdmin ? raisedAlerts(context) : '',
+      firstUse(context, readWallet),
       limitsUse(context),
-      firstUse(context),
       section(h('h2', {}, `Spend, last ${chartDays} days (UTC)`), spend),
       section(h('h2', {}, 'Requests, last 24 hours'), outcomes),
       section(h('h2', {}, 'Open holds'), holds),

@@ -13,7 +13,6 @@ import { bill } from './charge.js'
 /** @typedef {{ id: string, supported_endpoint_types: string[], context_length: number | null, pricing?: { per_million_tokens?: Record<string, string> } }} Model */
 
 const againMs = 500
-const waitMs = 2_000
 const detailedMax = 100 // Models in the list: each is read by itself, for its price.
 
 /**
@@ -82,46 +81,6 @@ const modelTable = (models) =>
     models,
     'No model can be called: none of a configured provider has a price.',
   )
-
-/** What to do in a workspace that has no request yet. @param {ViewContext} context */
-export const firstUse = ({ session, scope, signal, hrefTo }) => {
-  const root = h('div')
-  const status = h('p', { role: 'status', class: 'muted' }, 'Waiting for the first request…')
-  const read = async () => {
-    /** @type {Requests} */
-    const { data } = await session.ledger(scope, '/requests', { limit: 1 }, signal)
-    return data[0]
-  }
-  const follow = async () => {
-    if ((await read()) !== undefined) return
-    replace(
-      root,
-      section(
-        h('h2', {}, 'First use'),
-        h(
-          'p',
-          {},
-          session.isAdmin ? h('span', {}, h('a', { href: hrefTo('keys') }, 'Issue a key'), ', then call') : 'Call',
-          ' a model with it, here in the ',
-          h('a', { href: hrefTo('playground') }, 'playground'),
-          ' or from elsewhere:',
-        ),
-        snippetList(snippetsOf('chat', 'openai/gpt-5-mini', 'Write a greeting.')),
-        status,
-      ),
-    )
-    while (!signal.aborted) {
-      await pause(waitMs, signal)
-      const first = signal.aborted ? undefined : await read()
-      if (first === undefined) continue
-      replace(status, 'The first request is here: ', h('a', { href: hrefTo('charges', first.id) }, first.id))
-      return
-    }
-  }
-  // It is of use and not needed.
-  void follow().catch(() => undefined)
-  return root
-}
 
 /** @type {import('../views.d.ts').View} */
 export const playground = {

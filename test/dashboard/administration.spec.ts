@@ -184,6 +184,25 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     t.match(await read('alert-rules?workspace=globex'), { data: [] })
   })
 
+  await t.test('limits of a model are fields of their own', async (t) => {
+    await toHash(page, '#/w/acme/keys')
+    await button('Change the limits of the workspace').click()
+    await button('Add a model').click()
+    await page.getByLabel('Model', { exact: true }).fill('openai/plain')
+    await page.getByLabel('Tokens per minute').last().fill('9000')
+    t.same(await axeViolations(page), [])
+    await submit(page)
+    await closed(page)
+    const limits = await read('workspaces/acme/limits')
+    t.match(limits, { data: [{ limits: { models: { 'openai/plain': { tokens_per_minute: 9000 } } } }] })
+    await button('Change the limits of the workspace').click()
+    t.equal(await page.getByLabel('Model', { exact: true }).inputValue(), 'openai/plain')
+    await button('Remove the model').click()
+    await submit(page)
+    await closed(page)
+    t.notMatch(await read('workspaces/acme/limits'), { data: [{ limits: { models: {} } }] })
+  })
+
   await t.test('the overview has limits with what is used of them, to the digit', async (t) => {
     const path = `workspaces/acme/keys/${world.keyId}/limits`
     const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' }
@@ -261,7 +280,10 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     await page.getByRole('row', { name: /mini.*openai\/no-price-yet.*Administration/ }).waitFor()
     await button('Set a router').click()
     await page.getByLabel('Id', { exact: true }).fill('cheap')
-    await page.getByLabel('Candidates').fill('{"model":"openai/gpt-4o-mini","weight":3}\nopenai/gpt-5-mini')
+    await page.getByLabel('Model').fill('openai/gpt-4o-mini')
+    await page.getByLabel('Weight').fill('3')
+    await button('Add a candidate').click()
+    await page.getByLabel('Model').last().fill('openai/gpt-5-mini')
     await page.getByLabel('Order').selectOption('weighted')
     await submit(page)
     await page.getByRole('row', { name: /gateway\/cheap.*openai\/gpt-4o-mini weight 3/ }).waitFor()

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { issueKey } from '../../src/administration/account-changes.ts'
+import { issueKey, openWorkspace } from '../../src/administration/account-changes.ts'
 import { chat, chatBody } from '../support/clients.ts'
 import { runtime } from '../support/gateway.ts'
 import { axeViolations, findChromium, openBrowser, openVisitor, signIn, toHash, withoutChromium } from './browser.ts'
@@ -44,12 +44,24 @@ t.test('the playground and the first use', { skip: chromium === null && withoutC
   })
 
   await t.test('an empty workspace shows the next step and its first request', async (t) => {
-    await operator.openAccount('fresh', '1')
-    const { secret } = await issueKey(operator, { workspaceId: 'fresh', name: 'first' }, runtime)
+    await openWorkspace(operator, { workspaceId: 'fresh', name: 'Fresh', creditLimitPicos: 0n })
     await signIn(page, url, adminToken)
     await toHash(page, '#/w/fresh/overview')
+    const step = (title: string) => page.locator('.steps li').filter({ hasText: title })
+    await step('Credit').getByText('Next').waitFor()
     await page.getByText('Waiting for the first request…').waitFor()
     t.same(await axeViolations(page), [])
+    await step('Credit').getByRole('button', { name: 'Add credit' }).click()
+    await page.getByLabel('Amount (USD)').fill('1')
+    await page.getByLabel('Reference').fill('first')
+    await page.getByRole('button', { name: 'Preview' }).click()
+    await page.getByText('becomes').waitFor()
+    await page.getByRole('dialog').locator('button[type=submit]').click()
+    await step('Credit').getByText('Done').waitFor()
+    await step('Key').getByText('Next').waitFor()
+    t.equal(await step('Key').getByRole('link').getAttribute('href'), '#/w/fresh/keys')
+    const { secret } = await issueKey(operator, { workspaceId: 'fresh', name: 'first' }, runtime)
+    await step('First request').getByText('Next').waitFor()
     await chat(url, secret, chatBody('openai/plain', false))
     await page.getByText('The first request is here:').getByRole('link').click()
     await page.getByRole('heading', { level: 1, name: 'One charge, explained' }).waitFor()

@@ -1,0 +1,110 @@
+// @ts-check
+import { h, pause, replace } from '../dom.js'
+import { compareAmounts } from '../format.js'
+import { section, state, usd } from '../parts.js'
+import { snippetList, snippetsOf } from '../snippets.js'
+import { moneyButtons } from './account.js'
+
+/** @typedef {import('../types.d.ts').Page<import('../types.d.ts').Request>} Requests */
+/** @typedef {import('../types.d.ts').Page<import('../types.d.ts').Key>} Keys */
+/** @typedef {import('../types.d.ts').Wallet} Wallet */
+/** @typedef {import('../views.d.ts').ViewContext} ViewContext */
+
+const waitMs = 2_000
+
+/** @param {ViewContext} context */
+const readState = async ({ session, scope, signal }) => {
+  const [{ data: requests }, { data: keys }, wallet] = await Promise.all([
+    /** @type {Promise<Requests>} */ (session.ledger(scope, '/requests', { limit: 1 }, signal)),
+    /** @type {Promise<Keys>} */ (session.ledger(scope, '/keys', { limit: 1 }, signal)),
+    /** @type {Promise<Wallet>} */ (session.ledger(scope, '/wallet', {}, signal)),
+  ])
+  return { first: requests[0], hasKey: keys.length > 0, available: wallet.available }
+}
+
+/** @typedef {{ title: string, isDone: boolean, text: import('../dom.js').Child, action?: import('../dom.js').Child }} Step */
+
+/** @param {Awaited<ReturnType<typeof readState>>} known @param {ViewContext} context @param {() => void} again @returns {Step[]} */
+const stepsOf = ({ first, hasKey, available }, context, again) => {
+  const { session, hrefTo } = context
+  const [credit = null] = session.isAdmin ? moneyButtons(context, again) : []
+  return [
+    {
+      title: 'Credit',
+      isDone: compareAmounts(available, '0') > 0,
+      text: h('span', {}, usd(available), ' USD are available.'),
+      action: credit,
+    },
+    {
+      title: 'Key',
+      isDone: hasKey,
+      text: hasKey ? 'It has a key.' : 'Requests are sent with a key of the workspace.',
+      action: session.may('configure') ? h('a', { href: hrefTo('keys') }, 'Issue a key') : null,
+    },
+    {
+      title: 'First request',
+      isDone: first !== undefined,
+      text:
+        first === undefined
+          ? 'Waiting for the first request…'
+          : h('span', {}, 'The first request is here: ', h('a', { href: hrefTo('charges', first.id) }, first.id)),
+      action: h('a', { href: hrefTo('playground') }, 'Playground'),
+    },
+  ]
+}
+
+/** @param {readonly Step[]} steps */
+const checklist = (steps) => {
+  const next = steps.findIndex(({ isDone }) => !isDone)
+  return h(
+    'ol',
+    { class: 'steps' },
+    ...steps.map(({ title, isDone, text, action }, place) =>
+      h(
+        'li',
+        { 'aria-current': place === next ? 'step' : null },
+        isDone ? state('done', 'good') : state(place === next ? 'next' : 'later', place === next ? 'busy' : 'plain'),
+        h('strong', {}, title),
+        h('span', {}, text),
+        isDone ? null : (action ?? null),
+      ),
+    ),
+  )
+}
+
+/** The steps of a workspace that has no request yet, until it has one. @param {ViewContext} context @param {() => void} done called after money came in */
+export const firstUse = (context, done) => {
+  const { signal } = context
+  const root = h('div')
+  const steps = h('div', { role: 'status' })
+  let shown = ''
+  /** @returns {Promise<boolean>} whether there is a first request */
+  const show = async () => {
+    const known = await readState(context)
+    const now = JSON.stringify(known)
+    // What has the focus stays while nothing changes.
+    if (now !== shown) replace(steps, checklist(stepsOf(known, context, again)))
+    shown = now
+    return known.first !== undefined
+  }
+  const again = () => {
+    done()
+    void show().catch(() => undefined)
+  }
+  const follow = async () => {
+    if (await show()) return
+    replace(
+      root,
+      section(
+        h('h2', {}, 'First use'),
+        steps,
+        snippetList(snippetsOf('chat', 'openai/gpt-5-mini', 'Write a greeting.')),
+      ),
+    )
+    do await pause(waitMs, signal)
+    while (!signal.aborted && !(await show()))
+  }
+  // It is of use and not needed.
+  void follow().catch(() => undefined)
+  return root
+}
