@@ -59,6 +59,16 @@ const undeliveredTable = (rows, empty) =>
         cell: ({ alert }) =>
           Date.now() > Date.parse(alert.sent_until) ? state('given up', 'bad') : state('sent again', 'busy'),
       },
+      {
+        name: 'Why',
+        className: 'wrap',
+        cell: ({ alert, destination }) => {
+          const failure = alert.failures.find((each) => each.destination === destination)
+          return failure === undefined
+            ? 'not tried yet'
+            : h('span', {}, words(failure.reason), ', since ', time(failure.at))
+        },
+      },
     ]),
     rows,
     empty,

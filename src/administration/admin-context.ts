@@ -12,7 +12,10 @@ type GlobalFact = FactOf<
   'PricePublished' | 'PlanPublished' | 'AliasSet' | 'RouterSet' | 'InvoiceIssued' | PeriodFact['type']
 >
 
-type AskedFor = Exclude<WalletEventType, 'CreditExpired' | 'PlanRenewed' | 'AlertRaised' | 'AlertDelivered'>
+type AskedFor = Exclude<
+  WalletEventType,
+  'CreditExpired' | 'PlanRenewed' | 'AlertRaised' | 'AlertDelivered' | 'AlertDeliveryFailed'
+>
 
 export interface AdminContext {
   readonly log: Pick<LogOf<GlobalFact['type'] | AskedFor>, 'append' | 'appendToWallet'>

@@ -160,6 +160,14 @@ export type AlertRuleResponse = {
      */
     readonly destinations: readonly string[]
     readonly delivered_to: readonly string[]
+    /**
+     * Of destinations that have not accepted it, why, and since when for this reason.
+     */
+    readonly failures: {
+      readonly destination: string
+      readonly reason: string
+      readonly at: string
+    }[]
   }[]
 }
 

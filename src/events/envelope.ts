@@ -63,6 +63,7 @@ export const currentVersion: { readonly [T in EventType]: number } = {
   AlertRuleRemoved: 1,
   AlertRaised: 1,
   AlertDelivered: 1,
+  AlertDeliveryFailed: 1,
   AdjustmentProposed: 1,
   AdjustmentApproved: 1,
   AdjustmentRejected: 1,

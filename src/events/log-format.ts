@@ -10,6 +10,7 @@ const introducedIn: ReadonlyMap<string, number> = new Map(
     'AlertRuleRemoved',
     'AlertRaised',
     'AlertDelivered',
+    'AlertDeliveryFailed',
     'AdjustmentProposed',
     'AdjustmentApproved',
     'AdjustmentRejected',

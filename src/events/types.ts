@@ -157,6 +157,32 @@ export interface AlertDelivered {
 }
 
 /**
+ * A destination has not accepted an alert, for another reason than before; it is sent again for a day.
+ */
+export interface AlertDeliveryFailed {
+  /**
+   * The workspace that it watches.
+   */
+  readonly workspaceId: string
+  /**
+   * The same for every process that finds it: of its workspace, rule, period and threshold.
+   */
+  readonly alertId: string
+  /**
+   * Its name, once in a workspace.
+   */
+  readonly rule: string
+  /**
+   * Its name in the configuration.
+   */
+  readonly destination: string
+  /**
+   * A status or the kind of a fault, without the address.
+   */
+  readonly reason: string
+}
+
+/**
  * A threshold was reached.
  */
 export interface AlertRaised {
@@ -2195,6 +2221,7 @@ export interface EventData {
   readonly AdjustmentProposed: AdjustmentProposed
   readonly AdjustmentRejected: AdjustmentRejected
   readonly AlertDelivered: AlertDelivered
+  readonly AlertDeliveryFailed: AlertDeliveryFailed
   readonly AlertRaised: AlertRaised
   readonly AlertRuleRemoved: AlertRuleRemoved
   readonly AlertRuleSet: AlertRuleSet

@@ -30,6 +30,7 @@ const operatorTypes: ReadonlySet<Event['type']> = new Set([
   'AlertRuleRemoved',
   'AlertRaised',
   'AlertDelivered',
+  'AlertDeliveryFailed',
 ])
 
 const shortened = (value: string | number | boolean): string | number | boolean =>

@@ -46,6 +46,7 @@ export const manifests = {
     'CreditExpired',
     'AlertRaised',
     'AlertDelivered',
+    'AlertDeliveryFailed',
     'PlanRenewed',
     'PlanEnded',
     'KeyRevoked',

@@ -35,6 +35,7 @@ const renderRule = ({ rule: watched, figure }: MeasuredRule): AlertRuleResponse 
       raised_at: alert.raisedAt,
       sent_until: new Date(Date.parse(alert.raisedAt) + walletLimits.alertTriesMs).toISOString(),
       ...{ destinations: alert.destinations, delivered_to: alert.deliveredTo },
+      failures: (alert.failures ?? []).filter(({ destination }) => !alert.deliveredTo.includes(destination)),
     })),
   }
 }

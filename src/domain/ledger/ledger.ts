@@ -289,6 +289,7 @@ const walletOnly = [
   'AlertRuleRemoved',
   'AlertRaised',
   'AlertDelivered',
+  'AlertDeliveryFailed',
 ] as const satisfies readonly WalletFact['type'][]
 const walletOnlyTypes: ReadonlySet<string> = new Set(walletOnly)
 

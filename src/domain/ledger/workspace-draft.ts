@@ -38,6 +38,7 @@ const walletTypes: { readonly [T in WalletFact['type']]: true } = {
   AlertRuleRemoved: true,
   AlertRaised: true,
   AlertDelivered: true,
+  AlertDeliveryFailed: true,
   AdjustmentProposed: true,
   AdjustmentApproved: true,
   AdjustmentRejected: true,

@@ -8,12 +8,23 @@ import { walletLimits } from './limits.ts'
 import { spendingInPeriod } from './spending.ts'
 import { availablePicos, balancePicos, spendingOf, type Wallet, type WalletDraft } from './wallet.ts'
 
-export type AlertFact = FactOf<'AlertRuleSet' | 'AlertRuleRemoved' | 'AlertRaised' | 'AlertDelivered'>
+export type AlertFact = FactOf<
+  'AlertRuleSet' | 'AlertRuleRemoved' | 'AlertRaised' | 'AlertDelivered' | 'AlertDeliveryFailed'
+>
 
 interface RaisedAlert extends AlertRaised {
   /** ISO 8601. */
   readonly raisedAt: string
   readonly deliveredTo: readonly string[]
+  /** The last of each destination; absent in snapshots that do not have them. */
+  readonly failures?: readonly DeliveryFailure[]
+}
+
+interface DeliveryFailure {
+  readonly destination: string
+  readonly reason: string
+  /** ISO 8601: since then it fails for this reason. */
+  readonly at: string
 }
 
 type Reconciled = ReadonlyMap<
@@ -87,6 +98,17 @@ const confirm = (
     )
     .filter((alert, place, all) => place === all.length - 1 || !isDelivered(alert))
 
+const addFailure = (
+  alerts: readonly RaisedAlert[],
+  { alertId, destination, reason }: FactOf<'AlertDeliveryFailed'>['data'],
+  at: string,
+): readonly RaisedAlert[] =>
+  alerts.map((alert) => {
+    if (alert.alertId !== alertId) return alert
+    const others = (alert.failures ?? []).filter((each) => each.destination !== destination)
+    return { ...alert, failures: [...others, { destination, reason, at }] }
+  })
+
 /** Moves no money. A drafted fact has no time yet, which nothing is decided by. */
 export const applyAlert = (wallet: WalletDraft, fact: AlertFact, time: string): void => {
   switch (fact.type) {
@@ -104,6 +126,9 @@ export const applyAlert = (wallet: WalletDraft, fact: AlertFact, time: string): 
       break
     case 'AlertDelivered':
       changeAlerts(wallet, fact.data.rule, (alerts) => confirm(alerts, fact.data))
+      break
+    case 'AlertDeliveryFailed':
+      changeAlerts(wallet, fact.data.rule, (alerts) => addFailure(alerts, fact.data, time))
   }
 }
 
@@ -246,9 +271,16 @@ export const measureRules = (wallet: Wallet, nowMs: number, reconciled: Reconcil
   })
 }
 
+interface SentAlert {
+  readonly rule: string
+  readonly alertId: string
+  readonly destination: string
+}
+
 export type AlertCommand =
   | { readonly type: 'SetAlertRule'; readonly rule: AlertRuleSet }
   | { readonly type: 'RemoveAlertRule'; readonly rule: string }
   /** Commanded by a process that has found it due. */
   | { readonly type: 'RaiseAlert'; readonly alert: AlertRaised }
-  | { readonly type: 'ConfirmAlert'; readonly rule: string; readonly alertId: string; readonly destination: string }
+  | ({ readonly type: 'ConfirmAlert' } & SentAlert)
+  | ({ readonly type: 'RecordAlertFailure'; readonly reason: string } & SentAlert)

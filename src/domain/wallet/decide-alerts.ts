@@ -36,5 +36,13 @@ export const decideAlerts = (
       if (alert === undefined || alert.deliveredTo.includes(destination)) return { facts: [] }
       return { facts: [{ type: 'AlertDelivered', data: { workspaceId, alertId, rule, destination } }] }
     }
+    case 'RecordAlertFailure': {
+      const { rule, alertId, destination, reason } = command
+      const alert = alertRules.get(rule)?.alerts.find((each) => each.alertId === alertId)
+      if (alert === undefined || alert.deliveredTo.includes(destination)) return { facts: [] }
+      const isKnown = alert.failures?.some((each) => each.destination === destination && each.reason === reason)
+      if (isKnown) return { facts: [] }
+      return { facts: [{ type: 'AlertDeliveryFailed', data: { workspaceId, alertId, rule, destination, reason } }] }
+    }
   }
 }

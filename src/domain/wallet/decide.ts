@@ -185,6 +185,7 @@ export const decideWallet = (command: WalletCommand, wallet: WalletDraft): Walle
     case 'RemoveAlertRule':
     case 'RaiseAlert':
     case 'ConfirmAlert':
+    case 'RecordAlertFailure':
       return decideAlerts(command, wallet)
     case 'Subscribe':
     case 'CancelPlan':

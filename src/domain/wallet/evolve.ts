@@ -290,6 +290,7 @@ export const applyToWallet = (wallet: WalletDraft, fact: WalletMove): readonly M
     case 'AlertRuleRemoved':
     case 'AlertRaised':
     case 'AlertDelivered':
+    case 'AlertDeliveryFailed':
       applyAlert(wallet, fact, fact.time ?? '')
       return []
     case 'HoldPlaced':

@@ -33,6 +33,7 @@ export const administrativeTypes = [
   'AlertRuleRemoved',
   'AlertRaised',
   'AlertDelivered',
+  'AlertDeliveryFailed',
   'LogRolledBack',
   'LogFormatRaised',
   'PeriodCutOff',

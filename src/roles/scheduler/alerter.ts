@@ -120,10 +120,25 @@ export class Alerter implements RunningRole {
       logger.log('alert.delivered', named)
       return
     }
+    if (!this.#giveUp.signal.aborted) await this.#recordFailure(alert, destination, reason)
     delivery.nextMs = clock() + retryDelayMs(delivery.tries)
     delivery.isOver = clock() - Date.parse(alert.raisedAt) > walletLimits.alertTriesMs
     if (delivery.isOver) logger.log('alert.given_up', named)
     else if (!this.#giveUp.signal.aborted) logger.log('alert.delivery_failed', { ...named, reason })
+  }
+
+  /** Once for each reason in a row. */
+  async #recordFailure(
+    { workspaceId, alertId, rule }: RaisedAlert,
+    destination: string,
+    reason: string,
+  ): Promise<void> {
+    const command = { type: 'RecordAlertFailure', rule, alertId, destination, reason } as const
+    try {
+      await this.#parts.writer.execute(workspaceId, command)
+    } catch {
+      // The log line has the reason, and the next try records it.
+    }
   }
 
   /** Null once it is recorded, else why it is not. */

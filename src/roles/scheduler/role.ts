@@ -24,7 +24,7 @@ import { SettledClock } from './settled-clock.ts'
 import { SnapshotWriter, type SnapshotWriterParts } from './snapshot-writer.ts'
 
 type Expiring = 'HoldReleased' | 'KeyRevoked' | 'CreditExpired' | 'PlanRenewed' | 'PlanEnded'
-type Alerting = 'AlertRaised' | 'AlertDelivered'
+type Alerting = 'AlertRaised' | 'AlertDelivered' | 'AlertDeliveryFailed'
 
 interface SealingParts extends Pick<SealerParts, 'signer' | 'previous' | 'heads' | 'firstSeal'> {
   readonly cosigning?: Pick<CosignerParts, 'witnesses' | 'everyMs'>

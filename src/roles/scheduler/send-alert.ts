@@ -62,6 +62,7 @@ const textOf = ({ workspaceId, keyId, tag, rule, measure, threshold, figure, per
 const webhookBody = ({
   destinations,
   deliveredTo,
+  failures,
   workspaceId,
   alertId,
   keyId,

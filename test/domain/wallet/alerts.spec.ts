@@ -134,6 +134,23 @@ t.test('an alert is raised once in its period and for each threshold, and kept u
     type: 'AlertDelivered',
     data: { workspaceId, rule: 'day', alertId, destination: 'ops' },
   })
+  const failures = () =>
+    wallet()
+      .alertRules.get('day')
+      ?.alerts.flatMap((alert) => alert.failures ?? [])
+  const sent = { rule: 'day', alertId: 'acme:day:2026-11-28:2', destination: 'ops' }
+  for (const [at, reason] of [
+    ['2026-11-28T08:00:00.000Z', 'status 500'],
+    ['2026-11-28T08:10:00.000Z', 'timeout'],
+  ] as const) {
+    const { facts } = decideWallet({ type: 'RecordAlertFailure', reason, ...sent }, draftWallet(wallet())) as {
+      readonly facts: readonly Fact[]
+    }
+    t.match(facts, [{ type: 'AlertDeliveryFailed', data: { workspaceId, reason, ...sent } }])
+    await say(at, ...facts)
+    t.same(failures(), [{ destination: 'ops', reason, at }], 'the last one')
+    t.same(decideWallet({ type: 'RecordAlertFailure', reason, ...sent }, draftWallet(wallet())), { facts: [] })
+  }
   await say('2026-11-28T09:00:01.000Z', ...ids()!.map(delivered))
   t.same(ids(), ['acme:day:2026-11-28:2'], 'the last one is shown')
   await say('2026-11-28T09:00:02.000Z', { type: 'AlertRuleRemoved', data: { workspaceId, rule: 'day' } })

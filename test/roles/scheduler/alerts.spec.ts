@@ -165,6 +165,11 @@ t.test('a receiver that is down for an hour gets it afterwards; one that is down
   await until(() => failures() === 1)
   await goOn(3_600_000)
   t.same(events('AlertDelivered'), [])
+  t.match(
+    events('AlertDeliveryFailed').map(({ data }) => data),
+    [{ destination: 'ops', reason: /^status 5/ }],
+    'the reason is recorded once',
+  )
   receiver.answerWith(() => 200)
   advance(schedulerLimits.alertRetryMaxMs)
   await until(() => events('AlertDelivered').length === 1)
