@@ -121,7 +121,7 @@ tamper: node_modules/.installed ## The long form of the tests of tampering, prin
 	@out=$$(TAMPER_RUNS=$${TAMPER_RUNS:-10000} TAMPER_SEED=$${TAMPER_SEED:-$$(date +%s)} tap --reporter=tap -t 3600 test/audit/tamper.spec.ts test/audit/verify.spec.ts $(ARGS)); status=$$?; \
 	echo "$$out" | grep -E '^ *# (\||Subtest: [0-9]+ tamper)|^# \{|^ *not ok'; exit $$status
 
-simulate: node_modules/.installed ## The roles in a world that misbehaves by seed: SIMULATE_SEEDS (1000), SIMULATE_ACTIONS (1000); one by SEED=n or PLAN=file, with a bug by PLANTED=name
+simulate: node_modules/.installed ## The roles in a world that misbehaves by seed: SIMULATE_SEEDS (1000), SIMULATE_ACTIONS (1000), in pieces by SIMULATE_RESULTS=file; one by SEED=n or PLAN=file, with a bug by PLANTED=name
 	SEED=$(SEED) PLAN=$(PLAN) node $(NODE_FLAGS) $(if $(PLANTED),--import ./test/simulation/planted/preload.ts) test/simulation/main.ts
 
 simulate-planted: node_modules/.installed ## Bugs put into the program, each with the first seed that detects it: PLANTED_SEEDS (40); some by PLANTED=pattern; ARGS=--write for the documentation

@@ -1,6 +1,7 @@
 /**
- * Runs seeds SIMULATE_FROM … of SIMULATE_SEEDS plans with SIMULATE_ACTIONS actions each, on all cores; or one, step by step: with SEED
- * one of these, with PLAN one from a file. Ends with 1 where one violates what must hold, or where many reach not every crash point.
+ * Runs seeds SIMULATE_FROM … of SIMULATE_SEEDS plans with SIMULATE_ACTIONS actions each, on all cores, but for those whose results are
+ * in the file SIMULATE_RESULTS; or one, step by step: with SEED one of these, with PLAN one from a file. Ends with 1 where one violates
+ * what must hold, or where many reach not every crash point.
  */
 import { fork } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -9,21 +10,10 @@ import { fileURLToPath } from 'node:url'
 import { readPlan } from './kept-plans.ts'
 import { makePlan } from './make-plan.ts'
 import { formatPlan, type Plan } from './plan.ts'
-import { simulatedPorts } from './ports.ts'
 import { runPlan } from './run-plan.ts'
+import { failedSeed, findMissed, printPace, printResults, type SeedResult, SeedResults } from './seed-results.ts'
 import { shrinkPlan } from './shrink.ts'
 import { TraceHash } from './trace.ts'
-
-interface SeedResult {
-  readonly seed: number
-  readonly violations: readonly string[]
-  readonly simulatedMs: number
-  readonly steps: number
-  readonly frames: number
-  readonly portCalls: readonly (readonly [string, number])[]
-  readonly crashes: readonly (readonly [string, number])[]
-  readonly events: readonly (readonly [string, number])[]
-}
 
 /** Of one process: its first ones are slow, and its memory grows a little with each. */
 const seedsOfProcess = 500
@@ -49,8 +39,13 @@ const numberOf = (name: string, otherwise: number): number => Number(process.env
 const actions = numberOf('SIMULATE_ACTIONS', 1_000)
 
 const runSeed = async (seed: number): Promise<SeedResult> => {
-  const report = await runPlan(makePlan(seed, actions))
-  return { ...report, seed, portCalls: [...report.portCalls], crashes: [...report.crashes], events: [...report.events] }
+  const began = process.cpuUsage()
+  const { violations, simulatedMs, frames, portCalls, crashes, events } = await runPlan(makePlan(seed, actions))
+  const { user, system } = process.cpuUsage(began)
+  return {
+    ...{ seed, violations, simulatedMs, frames, cpuMs: (user + system) / 1_000 },
+    ...{ portCalls: [...portCalls], crashes: [...crashes], events: [...events] },
+  }
 }
 
 const keep = async (plan: Plan): Promise<string> => {
@@ -82,57 +77,12 @@ const replay = async (plan: Plan): Promise<boolean> => {
   return false
 }
 
-const sum = (counts: readonly (readonly (readonly [string, number])[])[]): ReadonlyMap<string, number> => {
-  const sums = new Map<string, number>()
-  for (const [name, count] of counts.flat()) sums.set(name, (sums.get(name) ?? 0) + count)
-  return sums
-}
-
-/** Before and after the calls of each port: where no process died. */
-const findMissed = (results: readonly SeedResult[]): readonly string[] => {
-  const reached = sum(results.map(({ crashes }) => crashes))
-  const called = sum(results.map(({ portCalls }) => portCalls)).keys()
-  const points = [...new Set([...simulatedPorts, ...called])].flatMap((port) => [`${port} before`, `${port} after`])
-  return points.filter((point) => !reached.has(point)).toSorted()
-}
-
-const report = (results: readonly SeedResult[], tookMs: number): void => {
-  const simulatedHours = results.reduce((hours, { simulatedMs }) => hours + simulatedMs / 3_600_000, 0)
-  const ports = sum(results.map(({ portCalls }) => portCalls))
-  const crashes = sum(results.map(({ crashes }) => crashes))
-  const failed = results.filter(({ violations }) => violations.length > 0)
-  console.log('calls and crashes by port:')
-  for (const [port, calls] of [...ports].toSorted())
-    console.log(
-      `  ${port}: ${calls} calls, ${crashes.get(`${port} before`) ?? 0} crashes before, ${crashes.get(`${port} after`) ?? 0} after`,
-    )
-  const missed = findMissed(results)
-  console.log(`${crashes.size} crash points reached, ${missed.length} not`)
-  if (missed.length > 0) console.log(`never reached: ${missed.join(', ')}`)
-  const events = [...sum(results.map(({ events }) => events))].toSorted()
-  console.log(`events: ${events.map(([name, count]) => `${name} ${count}`).join(', ')}`)
-  const frames = results.reduce((count, each) => count + each.frames, 0)
-  const died = [...crashes.values()].reduce((count, each) => count + each, 0)
-  console.log(
-    `${results.length} seeds of ${actions} actions: ${failed.length} with violations; ${frames} frames, ${died} crashes at ports`,
-  )
-  const seconds = tookMs / 1_000
-  console.log(
-    `${simulatedHours.toFixed(1)} hours simulated in ${seconds.toFixed(0)} s: ${(simulatedHours / seconds).toFixed(3)} hours per second`,
-  )
-}
-
-const failedRun = (seed: number, fault: unknown): SeedResult => ({
-  ...{ seed, simulatedMs: 0, steps: 0, frames: 0, portCalls: [], crashes: [], events: [] },
-  violations: [`the run ended with ${String(fault)}`],
-})
-
 /** Runs the seeds that its parent sends, one at a time, and sends back what came of each. */
 const work = (): void => {
   Error.stackTraceLimit = 0 // Every fault of the world would have its stack read.
   process.on('message', (seed: number) => {
     void runSeed(seed)
-      .catch((fault: unknown) => failedRun(seed, fault))
+      .catch((fault: unknown) => failedSeed(seed, fault))
       .then((result) => process.send?.(result))
   })
 }
@@ -141,8 +91,9 @@ const runAll = async (): Promise<boolean> => {
   const first = numberOf('SIMULATE_FROM', 1)
   const seeds = Array.from({ length: numberOf('SIMULATE_SEEDS', 1_000) }, (_, index) => first + index)
   const workers = numberOf('SIMULATE_WORKERS', availableParallelism())
-  const waiting = [...seeds]
-  const results: SeedResult[] = []
+  const results = await SeedResults.open(process.env['SIMULATE_RESULTS'] || null)
+  const missing = seeds.filter((seed) => !results.has(seed))
+  const waiting = [...missing]
   const began = performance.now()
   const runProcess = (): Promise<void> => {
     const child = fork(import.meta.filename, ['worker'], { execArgv: [...workerFlags] })
@@ -155,7 +106,7 @@ const runAll = async (): Promise<boolean> => {
     }
     child.on('message', (message) => {
       const result = message as SeedResult
-      results.push(result)
+      results.add(result)
       if (result.violations.length > 0) console.log(`seed ${result.seed}: ${result.violations.join('; ')}`)
       sendNext()
     })
@@ -166,12 +117,11 @@ const runAll = async (): Promise<boolean> => {
     while (waiting.length > 0) await runProcess()
   }
   await Promise.all(Array.from({ length: workers }, runProcesses))
-  report(
-    results.toSorted((one, other) => one.seed - other.seed),
-    performance.now() - began,
-  )
-  const isWhole = results.length === seeds.length && results.every(({ violations }) => violations.length === 0)
-  return isWhole && (seeds.length < coveringSeeds || findMissed(results).length === 0)
+  const all = results.of(seeds)
+  printResults(all, actions)
+  printPace(results.of(missing), performance.now() - began)
+  const isWhole = all.length === seeds.length && all.every(({ violations }) => violations.length === 0)
+  return isWhole && (seeds.length < coveringSeeds || findMissed(all).length === 0)
 }
 
 if (process.argv[2] === 'worker') work()

@@ -1,0 +1,108 @@
+import { appendFileSync } from 'node:fs'
+import { mkdir, readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { simulatedPorts } from './ports.ts'
+
+type Counts = readonly (readonly [string, number])[]
+
+/** What came of a seed, as its process sends it. */
+export interface SeedResult {
+  readonly seed: number
+  readonly violations: readonly string[]
+  readonly simulatedMs: number
+  readonly cpuMs: number
+  readonly frames: number
+  readonly portCalls: Counts
+  readonly crashes: Counts
+  readonly events: Counts
+}
+
+export const failedSeed = (seed: number, fault: unknown): SeedResult => ({
+  ...{ seed, simulatedMs: 0, cpuMs: 0, frames: 0, portCalls: [], crashes: [], events: [] },
+  violations: [`the run ended with ${String(fault)}`],
+})
+
+/** Results that several runs of the command collect in a file, a line each; in memory alone where it is null. */
+export class SeedResults {
+  readonly #file: string | null
+  readonly #bySeed: Map<number, SeedResult>
+
+  private constructor(file: string | null, results: readonly SeedResult[]) {
+    this.#file = file
+    this.#bySeed = new Map(results.map((result) => [result.seed, result]))
+  }
+
+  static async open(file: string | null): Promise<SeedResults> {
+    if (file === null) return new SeedResults(null, [])
+    await mkdir(dirname(file), { recursive: true })
+    const text = await readFile(file, { encoding: 'utf8', flag: 'a+' })
+    const lines = text.split('\n').filter((line) => line !== '')
+    return new SeedResults(
+      file,
+      lines.map((line) => JSON.parse(line) as SeedResult),
+    )
+  }
+
+  has(seed: number): boolean {
+    return this.#bySeed.has(seed)
+  }
+
+  add(result: SeedResult): void {
+    this.#bySeed.set(result.seed, result)
+    if (this.#file !== null) appendFileSync(this.#file, `${JSON.stringify(result)}\n`)
+  }
+
+  /** Those that it has. */
+  of(seeds: readonly number[]): readonly SeedResult[] {
+    return seeds.flatMap((seed) => this.#bySeed.get(seed) ?? [])
+  }
+}
+
+const sum = (counts: readonly Counts[]): ReadonlyMap<string, number> => {
+  const sums = new Map<string, number>()
+  for (const [name, count] of counts.flat()) sums.set(name, (sums.get(name) ?? 0) + count)
+  return sums
+}
+
+/** Before and after the calls of each port: where no process died. */
+export const findMissed = (results: readonly SeedResult[]): readonly string[] => {
+  const reached = sum(results.map(({ crashes }) => crashes))
+  const called = sum(results.map(({ portCalls }) => portCalls)).keys()
+  const points = [...new Set([...simulatedPorts, ...called])].flatMap((port) => [`${port} before`, `${port} after`])
+  return points.filter((point) => !reached.has(point)).toSorted()
+}
+
+const hoursOf = (results: readonly SeedResult[]): number =>
+  results.reduce((hours, { simulatedMs }) => hours + simulatedMs / 3_600_000, 0)
+
+export const printResults = (results: readonly SeedResult[], actions: number): void => {
+  const ports = sum(results.map(({ portCalls }) => portCalls))
+  const crashes = sum(results.map(({ crashes }) => crashes))
+  const failed = results.filter(({ violations }) => violations.length > 0)
+  console.log('calls and crashes by port:')
+  for (const [port, calls] of [...ports].toSorted())
+    console.log(
+      `  ${port}: ${calls} calls, ${crashes.get(`${port} before`) ?? 0} crashes before, ${crashes.get(`${port} after`) ?? 0} after`,
+    )
+  const missed = findMissed(results)
+  console.log(`${crashes.size} crash points reached, ${missed.length} not`)
+  if (missed.length > 0) console.log(`never reached: ${missed.join(', ')}`)
+  const events = [...sum(results.map(({ events }) => events))].toSorted()
+  console.log(`events: ${events.map(([name, count]) => `${name} ${count}`).join(', ')}`)
+  const frames = results.reduce((count, each) => count + each.frames, 0)
+  const died = [...crashes.values()].reduce((count, each) => count + each, 0)
+  const cpuMs = results.reduce((ms, each) => ms + each.cpuMs, 0)
+  console.log(
+    `${results.length} seeds of ${actions} actions: ${failed.length} with violations; ${frames} frames, ${died} crashes at ports`,
+  )
+  console.log(
+    `${hoursOf(results).toFixed(1)} hours simulated, in ${(cpuMs / 1_000 / Math.max(1, results.length)).toFixed(2)} s of CPU time a seed`,
+  )
+}
+
+/** Of those that ran now. */
+export const printPace = (results: readonly SeedResult[], tookMs: number): void => {
+  const hours = hoursOf(results)
+  const seconds = tookMs / 1_000
+  console.log(`${results.length} seeds in ${seconds.toFixed(0)} s: ${(hours / seconds).toFixed(3)} hours per second`)
+}
