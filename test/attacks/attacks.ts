@@ -212,7 +212,7 @@ export const attacks: readonly Attack[] = [
     attempt: repeats(({ paying }) => asks({ key: paying, body: chatOf('shared/limited') })),
   },
   {
-    name: 'gemini: a key in the query that nobody has',
+    name: 'gemini: unknown keys in the address',
     connections: 16,
     held: [401],
     attempt: (connection) =>

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { manifests } from '../../src/roles/manifests.ts'
+import { attacks } from '../attacks/attacks.ts'
 import { documentationInOrder, findDocumentationProblems, findPageProblems } from './documentation.ts'
 import { isShownAsPrinted } from './shown-output.ts'
 
@@ -16,6 +17,20 @@ t.test('the events of each role are those of its manifest', (t) => {
     if (role !== 'edge') t.same(listed('README.md', role), [...events].toSorted(), `${role} in the README`)
   }
   t.end()
+})
+
+t.test('the attacks of the documentation are those of `make attacks`', async (t) => {
+  const page = documentationInOrder().find(({ path }) => path === 'docs/security.md')
+  const [, rows = ''] = /^\| attack \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(page?.text ?? '') ?? []
+  const listed = rows
+    .trimEnd()
+    .split('\n')
+    .map((row) => row.slice(2, -2).split(' | '))
+  const run = attacks.filter(({ connections }) => connections > 0)
+  t.same(
+    listed,
+    run.map(({ name, connections, held }) => [name, connections.toLocaleString('en-US'), held.join(', ')]),
+  )
 })
 
 t.test('a link, an anchor and a path that lead nowhere are found', async (t) => {
