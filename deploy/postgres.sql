@@ -5,7 +5,7 @@ create role gateway_video_poller login;
 create role gateway_scheduler login;
 create role gateway_operator login;
 
--- Nobody else connects. Schemas are made by the projector's migrations (`ledger`) and by a rebuild (`ledger_rebuild`, then swapped in).
+-- No other role connects. Schemas are made by the projector's migrations (`ledger`) and by a rebuild (`ledger_rebuild`, then swapped in).
 do $$
 begin
   execute format('revoke all on database %I from public', current_database());
