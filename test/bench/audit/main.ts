@@ -28,6 +28,7 @@ const nowhere = 'http://127.0.0.1:9' // Nothing is asked of an upstream.
 const pollMs = 20
 const outputBytesMax = 2 ** 26
 const memoryMax = 400 * 2 ** 20
+const commandFlags = [...programFlags, '--semi-space-growth-factor=1'] // As `src/main.ts` has it for commands.
 const targets = { verify: 300_000, rebuild: 60_000, reconcileSeconds: 20, reportSeconds: 1, focus: 50_000 } as const
 
 const readOptions = () => {
@@ -83,7 +84,7 @@ const runCommand = (
   })
 
 const rebuild = async (what: string, question: RebuildQuestion, copySeconds: number): Promise<Run> => {
-  const child = startProcess('audit/rebuild.ts', [], programFlags)
+  const child = startProcess('audit/rebuild.ts', [], commandFlags)
   const { seconds, peakBytes, equal } = await child.ask<Rebuilt>(question)
   await child.stop()
   return { what, seconds, peakBytes, right: equal, ofBare: `${(copySeconds / seconds).toFixed(2)} × a bare COPY` }
