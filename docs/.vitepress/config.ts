@@ -26,14 +26,17 @@ const sidebar = index
   .slice(1)
   .map((section) => ({ text: section.slice(0, section.indexOf('\n')), collapsed: false, items: linksIn(section) }))
 
-const isOutside = (link: string, page: string): boolean =>
-  /^file:\/\/\/(?!docs\/)/.test(new URL(link, `file:///docs/${page}`).href)
+/** Of the repository, and no page of the site: in another folder, or no Markdown. */
+const isFile = (link: string, page: string): boolean => {
+  const { protocol, pathname } = new URL(link, `file:///docs/${page}`)
+  return protocol === 'file:' && !/^\/docs\/.*\.md$/.test(pathname)
+}
 
 /** Files of the repository that are no page are not on the site: their names remain, without a link. */
 const withoutLinksToFiles = (tokens: readonly Token[], page: string): Token[] => {
   let isInLink = false
   return tokens.filter((token) => {
-    if (token.type === 'link_open' && isOutside(token.attrGet('href') ?? '', page)) {
+    if (token.type === 'link_open' && isFile(token.attrGet('href') ?? '', page)) {
       isInLink = true
       return false
     }
