@@ -45,6 +45,8 @@ const adminVisits: readonly Visit[] = [
     hash: `#/${name}`,
   })),
   ...['keys', 'account'].map((name) => ({ name, hash: `#/w/acme/${name}` })),
+  { name: 'requests-of-all', hash: '#/requests' },
+  { name: 'first-use', hash: '#/w/empty/overview' },
 ]
 
 /** True once a view shows what it read. */
@@ -117,10 +119,22 @@ const allViews = (world: World, browser: Browser, width: number, theme: 'light' 
   t.same(complaints, [], 'the console has no errors')
 }
 
+/** An alert that is raised at once, to a destination that cannot have it: its reason is shown. */
+const raiseAlert = async ({ url }: World): Promise<void> => {
+  const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ measure: 'balance', threshold: '1000000', destinations: ['ops'] })
+  await fetch(`${url}/admin/v1/workspaces/acme/alert-rules/low`, { method: 'PUT', headers, body })
+  await until(async () => {
+    const rules = await fetch(`${url}/admin/v1/alert-rules`, { headers })
+    return (await rules.text()).includes('it is not configured')
+  })
+}
+
 const chromium = findChromium()
 
 t.test('every view', { skip: chromium === null && withoutChromium }, async (t) => {
   const world = await openWorld(t)
+  await raiseAlert(world)
   const browser = await openBrowser(chromium!)
   for (const width of widths)
     for (const theme of themes.filter((each) => isLookedAt(width, each)))
