@@ -1,19 +1,25 @@
 // @ts-check
 import { h } from '../dom.js'
-import { dayMs, words } from '../format.js'
+import { dayMs, money, words } from '../format.js'
 import { operationButton } from '../operations.js'
 import { heading, load, section, state, table, time } from '../parts.js'
 import { readList } from '../session.js'
 
 /** @typedef {import('../types.d.ts').AlertRule} AlertRule */
 
-/** @param {AlertRule['alerts'][number]} alert */
-const alertText = ({ period, figure, raised_at, destinations, delivered_to }) => {
+/** With its unit. @param {AlertRule['measure']} measure @param {string} figure */
+const figureText = (measure, figure) => {
+  if (measure === 'error_rate') return `${figure} %`
+  return measure === 'runway_days' ? `${figure} days` : `${money(figure)} USD`
+}
+
+/** @param {AlertRule['measure']} measure @param {AlertRule['alerts'][number]} alert */
+const alertText = (measure, { period, figure, raised_at, destinations, delivered_to }) => {
   const left = destinations.filter((name) => !delivered_to.includes(name))
   return h(
     'div',
-    {},
-    `${figure} in ${period} `,
+    { title: `of ${period}` },
+    `${figureText(measure, figure)}, `,
     time(raised_at),
     ' ',
     left.length === 0 ? state('delivered', 'good') : state(`not delivered to ${left.join(', ')}`, 'bad'),
@@ -42,8 +48,8 @@ export const raisedAlerts = ({ session, scope, signal, hrefTo }) => {
             { name: 'Workspace', className: 'name', cell: ({ rule }) => rule.workspace },
             { name: 'Rule', className: 'name', cell: ({ rule }) => rule.rule },
             { name: 'Measure', cell: ({ rule }) => words(rule.measure) },
-            { name: 'Threshold', numeric: true, cell: ({ alert }) => alert.threshold },
-            { name: 'Alert', className: 'wrap', cell: ({ alert }) => alertText(alert) },
+            { name: 'Threshold', numeric: true, cell: ({ rule, alert }) => figureText(rule.measure, alert.threshold) },
+            { name: 'Alert', className: 'wrap', cell: ({ rule, alert }) => alertText(rule.measure, alert) },
           ]),
           raised,
         ),
@@ -115,13 +121,17 @@ export const alerts = {
             name: 'Of',
             cell: ({ key_id, tag }) => h('span', { class: 'id', title: key_id ?? tag ?? '' }, key_id ?? tag ?? ''),
           },
-          { name: 'Now', numeric: true, cell: ({ figure }) => figure ?? '–' },
-          { name: 'Threshold', numeric: true, cell: ({ threshold }) => threshold },
+          {
+            name: 'Now',
+            numeric: true,
+            cell: ({ measure, figure }) => (figure === null ? '–' : figureText(measure, figure)),
+          },
+          { name: 'Threshold', numeric: true, cell: ({ measure, threshold }) => figureText(measure, threshold) },
           { name: 'Sent to', cell: ({ destinations }) => destinations.join(', ') },
           {
             name: 'Last alerts',
             className: 'wrap',
-            cell: ({ alerts }) => h('div', {}, ...alerts.map(alertText)),
+            cell: ({ measure, alerts }) => h('div', {}, ...alerts.map((alert) => alertText(measure, alert))),
           },
           ...(session.may(permission) ? [{ name: 'Change', cell: buttons }] : []),
         ]),

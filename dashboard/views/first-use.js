@@ -28,6 +28,7 @@ const readState = async ({ session, scope, signal }) => {
 const stepsOf = ({ first, hasKey, available }, context, again) => {
   const { session, hrefTo } = context
   const [credit = null] = session.isAdmin ? moneyButtons(context, again) : []
+  credit?.classList.remove('primary') // The heading has the one that is.
   return [
     {
       title: 'Credit',

@@ -109,6 +109,6 @@ export const invoicesTable = (invoices, { session }) => {
       { name: 'Total, USD', cell: () => null, amount: ({ gross }) => gross },
     ]),
     invoices,
-    'No invoice yet.',
+    'No invoice yet: a closed month can be invoiced.',
   )
 }

@@ -113,15 +113,16 @@ const closeButton = ({ month, closable_from: from }, click) => {
   )
   return h(
     'p',
-    { class: 'buttons' },
+    { class: 'buttons start' },
     closing,
     isEarly ? h('small', { id: 'closable-from', class: 'muted' }, `From ${minuteText(from)} on.`) : null,
   )
 }
 
 /** @param {readonly Unfinished[]} open */
-const checklist = (open) =>
-  table(
+const checklist = (open) => {
+  if (open.length === 0) return h('p', {}, state('nothing is open', 'good'), ' No request, no video, no exception.')
+  return table(
     'What is open',
     /** @type {import('../parts.js').Column<Unfinished>[]} */ ([
       { name: 'What', cell: ({ kind }) => kind },
@@ -132,8 +133,8 @@ const checklist = (open) =>
       { name: 'Id', cell: ({ id }) => h('span', { class: 'id', title: id }, id) },
     ]),
     open,
-    'Nothing is open: no request, no video, no exception.',
   )
+}
 
 /** @param {readonly Period[]} periods @param {Previewed | null} previewed what is left to invoice of the last @param {ViewContext} context @param {() => void} again */
 const periodsTable = (periods, previewed, context, again) => {
@@ -214,7 +215,7 @@ export const months = {
     /** @param {Awaited<ReturnType<typeof read>>} answer */
     const show = ({ periods, next, open, invoices, previewed }) => [
       section(
-        h('h2', {}, `Close ${next.month}`),
+        h('h2', {}, `${next.month}, the next to close`),
         checklist(open),
         ...(session.may('move_money') ? [closeButton(next, () => close(next.month, open, context, again))] : []),
       ),

@@ -155,7 +155,7 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     t.same(await axeViolations(page), [])
     await submit(page)
     await closed(page)
-    await page.getByRole('row', { name: /globex low Balance .*2250 5 ops/ }).waitFor()
+    await page.getByRole('row', { name: /globex low Balance .*2,250\.00 USD 5\.00 USD ops/ }).waitFor()
     await button('Change low of globex').click()
     await page.getByLabel('Threshold').fill('3000')
     await submit(page)
@@ -167,10 +167,10 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     t.match(await rules(), { data: [{ threshold: '3000', destinations: ['ops'] }] })
     t.same(await axeViolations(page), [])
     await until(async () => (await rules()).data[0]?.alerts.length === 1)
-    const figure = (await rules()).data[0]?.alerts[0]?.figure
+    const figure = Number((await rules()).data[0]?.alerts[0]?.figure).toLocaleString('en', { minimumFractionDigits: 2 })
     for (const [hash, row] of [
-      ['#/home', `globex low Balance 3000 ${figure} in `],
-      ['#/w/globex/overview', `globex low Balance 3000 ${figure} in `],
+      ['#/home', `globex low Balance 3,000.00 USD ${figure} USD`],
+      ['#/w/globex/overview', `globex low Balance 3,000.00 USD ${figure} USD`],
     ] as const) {
       await toHash(page, hash)
       await page.getByRole('table', { name: 'Raised alerts' }).getByRole('row', { name: row }).waitFor()
