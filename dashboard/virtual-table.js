@@ -62,7 +62,7 @@ class VirtualTable {
   constructor(options) {
     const { label, columns, signal, lines = 1 } = options
     this.#options = options
-    this.#cardRows = Math.ceil(columns.filter(({ narrow }) => narrow !== undefined).length / 2)
+    this.#cardRows = Math.ceil(Math.max(0, ...columns.map(({ narrow = 0 }) => narrow)) / 2)
     this.#decimals = columns.map(() => 0)
     this.#above = h('td', { colspan: columns.length })
     this.#below = h('td', { colspan: columns.length })

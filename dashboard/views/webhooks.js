@@ -50,9 +50,6 @@ const undeliveredTable = (rows, empty) =>
   table(
     'Not delivered',
     /** @type {import('../parts.js').Column<(typeof rows)[number]>[]} */ ([
-      { name: 'Raised', cell: ({ alert }) => time(alert.raised_at) },
-      { name: 'Workspace', className: 'name', cell: ({ workspace }) => workspace },
-      { name: 'Rule', className: 'name', cell: ({ rule }) => rule },
       { name: 'Destination', className: 'name', cell: ({ destination }) => destination },
       {
         name: 'State',
@@ -69,6 +66,9 @@ const undeliveredTable = (rows, empty) =>
             : h('span', {}, words(failure.reason), ', since ', time(failure.at))
         },
       },
+      { name: 'Raised', cell: ({ alert }) => time(alert.raised_at) },
+      { name: 'Workspace', className: 'name', cell: ({ workspace }) => workspace },
+      { name: 'Rule', className: 'name', cell: ({ rule }) => rule },
     ]),
     rows,
     empty,

@@ -8,10 +8,10 @@ import { readList } from '../session.js'
 
 /** @type {import('../parts.js').Column<Workspace>[]} */
 const walletColumns = [
+  { name: 'Available, USD', cell: () => null, amount: ({ available = '' }) => available },
   { name: 'Balance, USD', cell: () => null, amount: ({ balance = '' }) => balance },
   { name: 'Held, USD', cell: () => null, amount: ({ held = '' }) => held },
   { name: 'Credit limit, USD', cell: () => null, amount: ({ credit_limit = '' }) => credit_limit },
-  { name: 'Available, USD', cell: () => null, amount: ({ available = '' }) => available },
 ]
 
 /** @type {import('../views.d.ts').View} */
