@@ -7,12 +7,13 @@ import { openWorkQueues, type WorkQueues } from '../adapters/nats/work-queue/ope
 import { createIdentityProvider } from '../adapters/openid/identity-provider.ts'
 import { publishUnknownPrices } from '../administration/price-changes.ts'
 import type { Config } from '../config/config.ts'
-import { type ProviderConfig, resolveDialect, resolveProfile, sandboxVendor } from '../config/providers.ts'
+import { type ProviderConfig, resolveDialect, sandboxVendor } from '../config/providers.ts'
 import { callableModels } from '../domain/routing/plan.ts'
 import { callableVideoModels } from '../domain/video/plan.ts'
 import type { EndUserKeyStore } from '../log/end-users.ts'
 import { type LedgerTail, waitForLogEnd } from '../log/ledger-tail.ts'
 import { createTablesCheck } from '../log/log-identity.ts'
+import { resolveProfile } from '../providers/dialect/provider.ts'
 import type { OutcomeStore } from '../roles/edge/admission/idempotency/outcome-store.ts'
 import type { EdgeBounds } from '../roles/edge/bounds.ts'
 import type { edge } from '../roles/edge/role.ts'
@@ -178,7 +179,7 @@ const createSandboxProviders = ({ catalog }: Config, baseUrl: string): readonly 
     .filter(([name]) => name !== sandboxVendor)
     .map(([name, { models }]) => ({
       name,
-      profile: resolveProfile(name),
+      profile: resolveProfile({ name, baseUrl }),
       dialect: resolveDialect(name),
       baseUrl,
       apiKey: 'sandbox',

@@ -107,7 +107,7 @@ export interface ConfigFile {
        */
       readonly dialect: 'openai' | 'anthropic' | 'google' | 'azure' | 'vertex' | 'bedrock' | 'vv-video'
       /**
-       * How it counts usage. Default: by the provider's name, else openai.
+       * How it counts usage. Default: by the provider's host or name, else openai.
        */
       readonly profile?: 'openai' | 'xai' | 'gemini'
       /**

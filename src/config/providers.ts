@@ -1,7 +1,7 @@
 import type { PriceFile } from '../domain/pricing/price-file.ts'
 import type { Catalog, CatalogProvider } from '../domain/routing/plan.ts'
 import type { Authentication } from '../providers/authentication/open-authenticator.ts'
-import type { Deployment, Profile, Provider, ProviderDialect } from '../providers/dialect/provider.ts'
+import { type Deployment, type Provider, type ProviderDialect, resolveProfile } from '../providers/dialect/provider.ts'
 import type { VendorCredential, VideoVendorConfig } from '../providers/vv-video/vendor.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { sharedLimits } from '../runtime/limits.ts'
@@ -61,18 +61,9 @@ const knownProviders: readonly (ProviderEntry & { readonly name: string; readonl
   },
 ]
 
-const defaultProfiles: Readonly<Record<string, Profile>> = {
-  grok: 'xai',
-  xai: 'xai',
-  google: 'gemini',
-  gemini: 'gemini',
-}
-
 const defaultRouters: Catalog['routers'] = {
   auto: { candidates: ['openai/gpt-5-mini', 'google/gemini-2.5-flash', 'grok/grok-4.3'] },
 }
-
-export const resolveProfile = (name: string): Profile => defaultProfiles[name] ?? 'openai'
 
 export const resolveDialect = (name: string): ProviderDialect =>
   knownProviders.find((provider) => provider.name === name)?.dialect ?? 'openai'
@@ -142,11 +133,12 @@ const upstreamFrom = (name: string, entry: Entry, path: string, reading: Reading
   const credential = credentialOf(entry, reading)
   const problems = problemsOfAws(entry, credential, reading)
   reading.problems.push(...problems.map((message) => ({ path: `${path}.authentication`, message })))
+  const baseUrl = urlOf(entry)
   return {
     name,
     dialect: entry.dialect as ProviderDialect,
-    profile: entry.profile ?? resolveProfile(name),
-    baseUrl: urlOf(entry),
+    profile: entry.profile ?? resolveProfile({ name, baseUrl }),
+    baseUrl,
     apiKey: entry.api_key ?? '',
     ...credential,
     ...(entry.headers === undefined ? {} : { headers: entry.headers }),
@@ -213,7 +205,7 @@ const dividedBy = ({ deployments }: Entry): Pick<CatalogProvider, 'served' | 'de
 const catalogProviderOf = (name: string, entry: Entry): CatalogProvider => {
   const { models = {} } = entry
   if (isVendor(entry)) return { models, surfaces: ['video'] }
-  const { profile = resolveProfile(name) } = entry
+  const { profile = resolveProfile({ name, baseUrl: urlOf(entryOfProvider(entry)) }) } = entry
   return { models, ...dividedBy(entry), surfaces: answeringSurfaces, profile }
 }
 

@@ -132,6 +132,9 @@ t.test('a key that stands in the file or the environment stays out of an edge', 
     [...edge.catalog.providers],
     [['mine', { models: { a: 'b' }, surfaces: answeringSurfaces, profile: 'openai' }]],
   )
+  const ofXai = fileWith(t, { providers: { mine: { ...provider, base_url: 'https://api.x.ai/v1' } } })
+  t.equal(readConfig({ ...keys }, { file: ofXai, role: 'edge' }).catalog.providers.get('mine')?.profile, 'xai')
+  t.equal(readConfig({ ...keys }, { file: ofXai, role: 'proxy' }).providers[0]?.profile, 'xai')
   const bare = readConfig({ OPENAI_API_KEY: 'sk-one' }, { file: fileWith(t, {}), role: 'edge' })
   t.notMatch(JSON.stringify(bare), /sk-/)
   t.same(

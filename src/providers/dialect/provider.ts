@@ -85,23 +85,58 @@ export interface ProviderCapabilities {
 
 const openai: ProviderCapabilities = { service_tiers: ['default', 'flex', 'priority', 'ultrafast'] }
 
-/** By the name of the provider or its host; the first match counts. */
-const known: readonly (readonly [pattern: RegExp, capabilities: ProviderCapabilities])[] = [
-  [/(?:^|\.)(?:openai|azure)(?:\.|-|$)/, openai],
-  [/^grok$|(?:^|\.)x\.ai$/, { service_tiers: ['default', 'priority'] }],
+interface KnownProvider {
+  /** Of its host, or of its name where the host is of none, such as a relay's. */
+  readonly pattern: RegExp
+  /** Absent: `openai`. */
+  readonly profile?: Profile
+  readonly capabilities?: ProviderCapabilities
+  /** A cancel ends what it generates, and bills. OpenRouter lists Bedrock, Google, Groq and Mistral as billing on. Read 2026-11. */
+  readonly stopsBilling?: true
+}
+
+/** The first match counts. */
+const known: readonly KnownProvider[] = [
+  { pattern: /^(?:openai|azure)$|(?:^|\.)(?:openai|azure)\.com$/, capabilities: openai, stopsBilling: true },
+  { pattern: /(?:^|\.)(?:openai|azure)(?:\.|-|$)/, capabilities: openai },
+  { pattern: /^anthropic$|(?:^|\.)anthropic\.com$/, stopsBilling: true },
+  {
+    pattern: /^(?:grok|xai)$|(?:^|\.)x\.ai$/,
+    profile: 'xai',
+    capabilities: { service_tiers: ['default', 'priority'] },
+    stopsBilling: true,
+  },
+  { pattern: /^(?:google|gemini)$|(?:^|\.)generativelanguage\.googleapis\.com$/, profile: 'gemini' },
   // It answers 422 to members that it does not know, and reports usage at the end of each stream.
-  [
-    /^mistral$|(?:^|\.)mistral\.ai$/,
-    { stream_options: false, unknown_members: 'refused', responses: false, output_limit: 'max_tokens' },
-  ],
-  [
-    /^(?:deepseek|together)$|(?:^|\.)(?:deepseek\.com|together\.(?:xyz|ai))$/,
-    { responses: false, output_limit: 'max_tokens' },
-  ],
+  {
+    pattern: /^mistral$|(?:^|\.)mistral\.ai$/,
+    capabilities: {
+      stream_options: false,
+      unknown_members: 'refused',
+      responses: false,
+      output_limit: 'max_tokens',
+    },
+  },
+  {
+    pattern: /^(?:deepseek|together)$|(?:^|\.)(?:deepseek\.com|together\.(?:xyz|ai))$/,
+    capabilities: { responses: false, output_limit: 'max_tokens' },
+  },
   // Ollama ignores the other name without an error: https://github.com/ollama/ollama/issues/7125
-  [/^(?:ollama|lm-?studio)$/, { output_limit: 'max_tokens' }],
-  [/^groq$|(?:^|\.)groq\.com$/, { unknown_members: 'refused' }],
+  { pattern: /^(?:ollama|lm-?studio)$/, capabilities: { output_limit: 'max_tokens' } },
+  { pattern: /^groq$|(?:^|\.)groq\.com$/, capabilities: { unknown_members: 'refused' } },
 ]
+
+const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(baseUrl).hostname : '')
+
+type Named = Pick<Provider, 'name' | 'baseUrl'>
+
+const findKnown = ({ name, baseUrl }: Named): Omit<KnownProvider, 'pattern'> => {
+  const host = hostOf(baseUrl)
+  return known.find(({ pattern }) => pattern.test(host)) ?? known.find(({ pattern }) => pattern.test(name)) ?? {}
+}
+
+/** Where the configuration names none. `baseUrl` may be empty. */
+export const resolveProfile = (provider: Named): Profile => findKnown(provider).profile ?? 'openai'
 
 /** Azure refuses unknown members of the dated API versions, and they have no tiers; v1 is as OpenAI. */
 const azureCapabilities = ({ apiVersion }: Provider): ProviderCapabilities =>
@@ -123,8 +158,6 @@ const unlessKnown = {
   responses: true,
 } as const satisfies ProviderCapabilities
 
-const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(baseUrl).hostname : '')
-
 type Resolved = Required<Omit<ProviderCapabilities, 'output_limit'>> & Pick<ProviderCapabilities, 'output_limit'>
 
 /** What follows from a provider alone is computed for its first request. */
@@ -138,13 +171,11 @@ const oncePerProvider = <Found>(compute: (provider: Provider) => Found): ((provi
 }
 
 export const providerCapabilities = oncePerProvider((provider): Resolved => {
-  const { name, baseUrl, dialect, profile, capabilities } = provider
+  const { dialect, profile, capabilities } = provider
   if (dialect === 'google') return { ...unlessKnown, ...google, ...capabilities }
   if (dialect === 'vertex' || dialect === 'bedrock') return { ...unlessKnown, ...cloud, ...capabilities }
   if (dialect === 'azure') return { ...unlessKnown, ...azureCapabilities(provider), ...capabilities }
-  const names = [name, hostOf(baseUrl)]
-  const ofName = known.find(([pattern]) => names.some((each) => pattern.test(each)))?.[1]
-  return { ...unlessKnown, responses: profile !== 'gemini', ...ofName, ...capabilities }
+  return { ...unlessKnown, responses: profile !== 'gemini', ...findKnown(provider).capabilities, ...capabilities }
 })
 
 /** A shorter header is no secret, and could be a part of any word. */
@@ -199,19 +230,12 @@ interface DrainPolicy {
   readonly drainMs: number
 }
 
-/** OpenRouter lists Bedrock, Google, Groq and Mistral as billing on. Read 2026-11. */
-const stoppingHosts = /(?:^|\.)(?:openai\.com|azure\.com|anthropic\.com|x\.ai)$/
-const stoppingDialects: readonly ProviderDialect[] = ['azure']
-const stoppingNames: readonly string[] = ['openai', 'azure', 'anthropic', 'grok', 'xai']
-
 const drainMsOfStopping = 15_000
 const drainMsOfContinuing = 60_000
 
-const stopsByDefault = ({ name, baseUrl, dialect }: Provider): boolean =>
-  stoppingDialects.includes(dialect) || stoppingNames.includes(name) || stoppingHosts.test(new URL(baseUrl).hostname)
-
 export const readDrainPolicy = (provider: Provider): DrainPolicy => {
-  const cancelStopsBilling = provider.cancelStopsBilling ?? stopsByDefault(provider)
+  const cancelStopsBilling =
+    provider.cancelStopsBilling ?? (provider.dialect === 'azure' || findKnown(provider).stopsBilling === true)
   return {
     cancelStopsBilling,
     drainMs: provider.drainMs ?? (cancelStopsBilling ? drainMsOfStopping : drainMsOfContinuing),

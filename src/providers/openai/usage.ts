@@ -30,7 +30,11 @@ interface OutputFigures {
 }
 
 const outputOf: { readonly [P in Profile]: (figures: Figures) => OutputFigures } = {
-  openai: ({ completion, reasoning = 0 }) => ({ total: completion, reasoning }),
+  // Compatible upstreams may leave reasoning out of the completion, as xAI does.
+  openai: ({ completion, beyondPrompt = 0, reasoning = 0 }) => ({
+    total: Math.max(completion, beyondPrompt),
+    reasoning,
+  }),
   // xAI's completion excludes reasoning, its total includes it.
   xai: ({ completion, beyondPrompt, reasoning = 0 }) => ({
     total: Math.max(completion, beyondPrompt ?? completion + reasoning),

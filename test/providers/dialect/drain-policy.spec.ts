@@ -1,5 +1,10 @@
 import t from 'tap'
-import { type Provider, readDrainPolicy } from '../../../src/providers/dialect/provider.ts'
+import {
+  type Provider,
+  providerCapabilities,
+  readDrainPolicy,
+  resolveProfile,
+} from '../../../src/providers/dialect/provider.ts'
 
 const provider = (name: string, baseUrl: string, members: Partial<Provider> = {}): Provider => ({
   name,
@@ -30,3 +35,15 @@ t.test(
     })
   },
 )
+
+t.test('how a provider counts follows from its host, and from its name where that is a relay', async (t) => {
+  const profileOf = (name: string, baseUrl: string) => resolveProfile({ name, baseUrl })
+  t.equal(profileOf('mine', 'https://api.x.ai/v1'), 'xai')
+  t.equal(profileOf('mine', 'https://eu-west-1.api.x.ai/v1'), 'xai')
+  t.equal(profileOf('mine', 'https://generativelanguage.googleapis.com/v1beta/openai'), 'gemini')
+  t.equal(profileOf('openai', 'https://api.x.ai/v1'), 'xai')
+  t.equal(profileOf('grok', 'http://127.0.0.1:1234'), 'xai')
+  t.equal(profileOf('gemini', ''), 'gemini')
+  t.equal(profileOf('mine', 'https://api.notx.ai/v1'), 'openai')
+  t.same(providerCapabilities(provider('xai', 'https://relay.example/v1')).service_tiers, ['default', 'priority'])
+})

@@ -29,6 +29,12 @@ const table: readonly (readonly [string, Profile, unknown, Partial<Usage> | null
     { inputUncached: 10, outputTotal: 300, outputReasoning: 256, promptTotal: 10 },
   ],
   [
+    'what the total has beyond both is output that the completion leaves out',
+    'openai',
+    chat(12, 1, 303, {}, { reasoning_tokens: 290 }),
+    { inputUncached: 12, outputTotal: 291, outputReasoning: 290, promptTotal: 12 },
+  ],
+  [
     'audio is a part of either side',
     'openai',
     chat(100, 80, 180, { audio_tokens: 60 }, { audio_tokens: 50 }),
