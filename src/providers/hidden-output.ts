@@ -2,15 +2,15 @@ import type { Surface } from '../domain/routing/plan.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../encoding/json.ts'
 import { capabilitiesOf } from './anthropic/capabilities.ts'
 import type { Target, UpstreamCallRequest } from './dialect/dialect.ts'
+import { hasMedia } from './dialect/media.ts'
 import { leastEffortOf } from './openai/effort.ts'
 import { isSearchModel } from './openai/usage.ts'
-import { hasFiles } from './openai-responses/tools.ts'
 
 /** What a stream that is cancelled may have cost without having shown it. */
 interface HiddenOutput {
   /** Before its visible answer. */
   readonly thinking: boolean
-  /** At any time: a built-in tool, or audio or images. */
+  /** At any time: a built-in tool, audio, images, documents, or a prompt that the provider keeps. */
   readonly beyondText: boolean
 }
 
@@ -55,7 +55,7 @@ const hidesBeyondText: { readonly [S in Surface]: (body: JsonObject) => boolean 
     isObject(body['audio']) ||
     asArray(body['modalities']).some((modality) => modality !== 'text'),
   messages: (body) => asArray(body['mcp_servers']).length > 0,
-  responses: hasFiles,
+  responses: ({ previous_response_id: previous }) => typeof previous === 'string',
   embeddings: () => false,
   gemini: ({ tools, generationConfig }) =>
     asArray(tools).some((tool) => Object.keys(asObject(tool)).some((name) => name !== 'functionDeclarations')) ||
@@ -75,5 +75,6 @@ export const readHiddenOutput = (
     searchingModels.test(upstreamModel) ||
     mediaModels.test(upstreamModel) ||
     hasBuiltInTool(body) ||
+    hasMedia(body) ||
     hidesBeyondText[surface](body),
 })

@@ -35,6 +35,24 @@ const table: readonly Row[] = [
   ['responses', 'gpt-4o', { tools: [{ type: 'function', name: 'f' }] }, false, false],
   ['responses', 'gpt-4o', { tools: [{ type: 'image_generation' }] }, false, true],
   ['responses', 'gpt-4o', { reasoning: { effort: 'low' } }, true, false],
+  ['responses', 'gpt-4o', { previous_response_id: 'resp_1', input: 'and?' }, false, true],
+  ['chat', 'gpt-4o', { messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }, false, true],
+  ['chat', 'gpt-4o', { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] }, false, false],
+  [
+    'messages',
+    'claude-opus-4-5',
+    { messages: [{ content: [{ type: 'document', source: { type: 'url' } }] }] },
+    false,
+    true,
+  ],
+  [
+    'messages',
+    'claude-opus-4-5',
+    { messages: [{ content: [{ type: 'document', source: { type: 'text' } }] }] },
+    false,
+    false,
+  ],
+  ['gemini', 'gemini-2.0-flash', { contents: [{ parts: [{ inlineData: { mimeType: 'audio/mp3' } }] }] }, false, true],
   ['responses', 'grok-4', { input: [{ content: [{ type: 'input_file' }] }] }, true, true],
 ]
 

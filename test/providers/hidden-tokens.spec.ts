@@ -3,9 +3,12 @@ import { DeliveredBlocks } from '../../src/providers/anthropic/delivered.ts'
 import { countMessagesUsage } from '../../src/providers/anthropic/estimate.ts'
 import { DeliveredReply } from '../../src/providers/canonical/delivered.ts'
 import { countOutput } from '../../src/providers/dialect/tokens.ts'
+import { GenerateContentReader } from '../../src/providers/google/reader.ts'
 import { DeliveredText } from '../../src/providers/openai/delivered.ts'
 import { DeliveredOutput } from '../../src/providers/openai-responses/delivered.ts'
-import { askedOf, targetOf } from './openai/target.ts'
+import { answerOf } from './google/answers.ts'
+import { targetOf as geminiTarget } from './google/target.ts'
+import { askedOf, sheet, targetOf } from './openai/target.ts'
 
 const data = 'x'.repeat(400)
 
@@ -38,6 +41,30 @@ t.test('audio and images count', async (t) => {
   text.add([{ index: 0, delta: { audio: { data: 'x'.repeat(6_400), transcript: 'one' } } }], 'delta')
   text.add([{ index: 0, delta: { images: [{ type: 'image_url', image_url: { url: 'data:' } }] } }], 'delta')
   t.match(await countOutput(text), { total: 1 + 2 + 1_290, audio: 2, image: 1_290 })
+
+  const reader = new GenerateContentReader(geminiTarget())
+  const blob = (mimeType: string, characters: number) => ({ inlineData: { mimeType, data: 'x'.repeat(characters) } })
+  const events = reader.take(answerOf([{ text: 'one' }, blob('image/png', 4), blob('audio/L16;rate=24000', 6_400)]))
+  const reply = new DeliveredReply()
+  for (const event of 'fault' in events ? [] : events) reply.addEvent(event)
+  t.match(await countOutput(reply), { total: 1 + 2 + 1_290, audio: 2, image: 1_290 })
+
+  const output = new DeliveredOutput(() => ({}))
+  output.note({ type: 'response.audio.delta', delta: 'x'.repeat(6_400) })
+  t.match(await countOutput(output), { total: 2, audio: 2 })
+  const content = [{ type: 'output_audio', data: 'x'.repeat(6_400), transcript: 'one' }]
+  output.setItem(0, { type: 'message', content })
+  t.match(await countOutput(output), { total: 3, audio: 2 })
+})
+
+t.test('a region with a price counts as asked for', async (t) => {
+  const regional = { ...sheet, region_multipliers: { us: '1.1' } }
+  const regionOf = async (prices: typeof sheet) => {
+    const target = targetOf('openai', 'claude-opus-5', prices)
+    return (await countMessagesUsage(target, askedOf({ inference_geo: 'us' }), new DeliveredBlocks())).inferenceGeo
+  }
+  t.equal(await regionOf(regional), 'us')
+  t.equal(await regionOf(sheet), undefined)
 })
 
 t.test('what a messages request marks for the cache is counted as written to it', async (t) => {

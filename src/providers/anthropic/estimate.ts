@@ -1,7 +1,10 @@
-import { type Usage, usageOf } from '../../domain/usage/usage.ts'
+import type { ServedWith } from '../../domain/pricing/charge.ts'
+import { type PromptTokens, type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
+import type { PriceSheet } from '../../events/types.ts'
 import { countCacheWrites } from '../canonical/estimate.ts'
 import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
+import { promptMedia, withMedia } from '../dialect/media.ts'
 import { type CountedFor, countOutput, countTokens, jsonText } from '../dialect/tokens.ts'
 import { readCacheMark } from './read-blocks.ts'
 
@@ -21,7 +24,7 @@ const blockText = (block: JsonObject): string => {
 const contentText = (content: unknown): string =>
   typeof content === 'string' ? content : asArray(content).filter(isObject).map(blockText).join('')
 
-/** The text that a provider tokenizes; images and PDF are not counted. */
+/** The text that a provider tokenizes. */
 const promptTexts = (body: JsonObject): readonly string[] => [
   contentText(body['system']),
   ...asArray(body['messages']).map((message) => contentText(asObject(message)['content'])),
@@ -29,8 +32,14 @@ const promptTexts = (body: JsonObject): readonly string[] => [
   jsonText(asObject(body['output_config'])['format']),
 ]
 
+const countPrompt = async (body: JsonObject, countedFor: CountedFor): Promise<PromptTokens> => {
+  const tokens = await countTokens(promptTexts(body).join(''), countedFor)
+  return withMedia(tokens + asArray(body['messages']).length * messageTokens, promptMedia(body))
+}
+
+/** Documents that are no text are not counted. */
 export const countMessagesPrompt = async (body: JsonObject, countedFor: CountedFor): Promise<number> =>
-  (await countTokens(promptTexts(body).join(''), countedFor)) + asArray(body['messages']).length * messageTokens
+  (await countPrompt(body, countedFor)).total
 
 type Piece = Parameters<typeof countCacheWrites>[0][number]
 
@@ -53,17 +62,19 @@ const piecesOf = (body: JsonObject): readonly Piece[] => [
   pieceOf(body, ''),
 ]
 
+/** Where it has no price the provider is not asked for it. */
+const requestedRegion = (sheet: PriceSheet, region: unknown): Pick<ServedWith, 'inferenceGeo'> =>
+  typeof region === 'string' && Object.hasOwn(sheet.region_multipliers ?? {}, region) ? { inferenceGeo: region } : {}
+
 export const countMessagesUsage = async (
-  _target: Target,
+  { sheet }: Target,
   request: UpstreamCallRequest,
   delivered: Delivered,
 ): Promise<Usage> => {
-  return usageOf(
-    {
-      total: await countMessagesPrompt(request.body, request),
-      ...(await countCacheWrites(piecesOf(request.body), request)),
-    },
+  const usage = usageOf(
+    { ...(await countPrompt(request.body, request)), ...(await countCacheWrites(piecesOf(request.body), request)) },
     await countOutput(delivered, request),
     delivered.toolCalls ?? {},
   )
+  return { ...usage, ...requestedRegion(sheet, request.body['inference_geo']) }
 }

@@ -74,6 +74,7 @@ export class MessagesWriter implements ReplyWriter {
         this.#stop = event
         return this.#closeBlock()
       case 'usage':
+      case 'media':
       case 'built_in_calls':
         return ''
     }

@@ -1,9 +1,10 @@
 import { type PromptTokens, type Usage, usageOf } from '../../domain/usage/usage.ts'
 import type { Delivered } from '../dialect/dialect.ts'
+import { type MediaPart, withMedia } from '../dialect/media.ts'
 import { type CountedFor, countOutput, countTokens, wrappingTokens } from '../dialect/tokens.ts'
 import type { CacheMark, Conversation, ConversationPart, ToolDefinition } from './conversation.ts'
 
-/** Images, audio and documents that are no text are not counted; earlier thinking is not sent again, or not billed. */
+/** Earlier thinking is not sent again, or not billed. */
 const partText = (part: ConversationPart): string => {
   switch (part.type) {
     case 'text':
@@ -33,24 +34,32 @@ const promptText = ({ system, turns, tools, format }: Conversation): string =>
     format.type === 'schema' ? JSON.stringify(format.schema) : '',
   ].join('')
 
-const countPrompt = async (conversation: Conversation, countedFor: CountedFor): Promise<number> => {
-  const messages = conversation.turns.length + (conversation.system.length > 0 ? 1 : 0)
-  return (await countTokens(promptText(conversation), countedFor)) + wrappingTokens(messages)
+const mediaOf = (part: ConversationPart): readonly MediaPart[] => {
+  switch (part.type) {
+    case 'image':
+      return [{ kind: 'image', characters: 0 }]
+    case 'audio':
+      return [{ kind: 'audio', characters: part.base64.length }]
+    case 'tool_result':
+      return part.parts.flatMap(mediaOf)
+    default:
+      return []
+  }
 }
 
-/** The most that Claude bills for an image; most models bill less. */
-const imageTokens = 1_600
-
-const countImages = (parts: readonly ConversationPart[]): number =>
-  parts.reduce((images, part) => {
-    if (part.type === 'tool_result') return images + countImages(part.parts)
-    return part.type === 'image' ? images + 1 : images
-  }, 0)
+const countPrompt = async (conversation: Conversation, countedFor: CountedFor): Promise<PromptTokens> => {
+  const { turns, system } = conversation
+  const messages = turns.length + (system.length > 0 ? 1 : 0)
+  const tokens = (await countTokens(promptText(conversation), countedFor)) + wrappingTokens(messages)
+  return withMedia(
+    tokens,
+    turns.flatMap(({ parts }) => parts.flatMap(mediaOf)),
+  )
+}
 
 /** What a caller is answered who asks how many tokens a prompt has. Documents that are no text are not counted. */
 export const estimatePrompt = async (conversation: Conversation, countedFor: CountedFor = {}): Promise<number> =>
-  (await countPrompt(conversation, countedFor)) +
-  imageTokens * countImages(conversation.turns.flatMap(({ parts }) => parts))
+  (await countPrompt(conversation, countedFor)).total
 
 const markOf = (part: ConversationPart): CacheMark => ('cached' in part ? part.cached : null)
 
@@ -84,7 +93,7 @@ export const countConversationUsage = async (
 ): Promise<Usage> => {
   return usageOf(
     {
-      total: await countPrompt(conversation, countedFor),
+      ...(await countPrompt(conversation, countedFor)),
       ...(await countCacheWrites(piecesOf(conversation), countedFor)),
     },
     await countOutput(delivered, countedFor),

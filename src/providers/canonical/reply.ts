@@ -1,4 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
+import type { MediaPart } from '../dialect/media.ts'
 
 /** Why an answer ended. `filtered`: by the provider's policy, a refusal of the model included. */
 export type StopReason = 'end' | 'stop_sequence' | 'length' | 'tool_calls' | 'filtered'
@@ -29,6 +30,8 @@ export interface Reply {
   readonly stop: StopReason
   readonly stopSequence: string | null
   readonly usage: Usage | null
+  /** Part of what is billed, which no other format has a place for. */
+  readonly media?: readonly MediaPart[]
   /** Calls of the upstream's built-in tools, counted in the answer itself: part of a reported usage. */
   readonly toolCalls?: Usage['toolCalls']
 }
@@ -51,6 +54,8 @@ export type ReplyEvent =
   | { readonly type: 'arguments'; readonly text: string }
   | { readonly type: 'stop'; readonly reason: StopReason; readonly stopSequence: string | null }
   | { readonly type: 'usage'; readonly usage: Usage }
+  /** As `media` of a whole answer. */
+  | ({ readonly type: 'media' } & MediaPart)
   /** All calls of the upstream's built-in tools that were seen so far: part of a reported usage. */
   | { readonly type: 'built_in_calls'; readonly toolCalls: Usage['toolCalls'] }
 

@@ -49,6 +49,7 @@ export const readGenerateContentReply = (target: Target, json: JsonObject): Repl
   if ('fault' in events) return events
   const start = events.find((event) => event.type === 'start')
   const stop = events.find((event) => event.type === 'stop')
+  const media = events.filter((event) => event.type === 'media')
   if (stop === undefined)
     return { fault: asArray(json['candidates']).length > 0 ? 'no_finish_reason' : 'no_candidates' }
   return {
@@ -57,6 +58,7 @@ export const readGenerateContentReply = (target: Target, json: JsonObject): Repl
     stop: stop.reason,
     stopSequence: null,
     usage: reader.usage,
+    ...(media.length === 0 ? {} : { media }),
     toolCalls: reader.toolCalls,
   }
 }

@@ -1,10 +1,11 @@
-import { type Usage, usageOf } from '../../domain/usage/usage.ts'
+import { type PromptTokens, type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, type JsonObject } from '../../encoding/json.ts'
 import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
+import { promptMedia, withMedia } from '../dialect/media.ts'
 import { requestedTier } from '../dialect/provider.ts'
 import { type CountedFor, countOutput, countTokens, jsonText, wrappingTokens } from '../dialect/tokens.ts'
 
-/** What a provider tokenizes as text; images, audio and documents are not counted. */
+/** What a provider tokenizes as text. */
 const partText = (part: unknown): string => {
   const { text, functionCall, functionResponse, executableCode, codeExecutionResult } = asObject(part)
   const { name: called, args } = asObject(functionCall)
@@ -32,8 +33,14 @@ const promptText = ({ systemInstruction, contents, tools, generationConfig }: Js
   ].join('')
 }
 
+const countPrompt = async (body: JsonObject, countedFor: CountedFor): Promise<PromptTokens> => {
+  const tokens = await countTokens(promptText(body), countedFor)
+  return withMedia(tokens + wrappingTokens(asArray(body['contents']).length), promptMedia(body))
+}
+
+/** Documents are not counted. */
 export const countGeminiPrompt = async (body: JsonObject, countedFor: CountedFor): Promise<number> =>
-  (await countTokens(promptText(body), countedFor)) + wrappingTokens(asArray(body['contents']).length)
+  (await countPrompt(body, countedFor)).total
 
 export const countGeminiUsage = async (
   target: Target,
@@ -41,7 +48,7 @@ export const countGeminiUsage = async (
   delivered: Delivered,
 ): Promise<Usage> => ({
   ...usageOf(
-    { total: await countGeminiPrompt(request.body, request) },
+    await countPrompt(request.body, request),
     await countOutput(delivered, request),
     delivered.toolCalls ?? {},
   ),

@@ -3,6 +3,7 @@ import { asArray, asObject, asText, isObject, type JsonObject, parseExactJson, p
 import type { ReplyReader } from '../canonical/format.ts'
 import type { ReplyEvent, StopReason } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect/dialect.ts'
+import { mediaKindOf } from '../dialect/media.ts'
 import type { SseEvent } from '../dialect/sse.ts'
 import { GroundedText } from './grounding.ts'
 import { readGenerateContentUsage } from './usage.ts'
@@ -38,6 +39,11 @@ const isAnswer = (json: JsonObject): boolean =>
 const makeCallId = (answerId: string, { calledAtSeconds }: Target, place: number): string => {
   const answer = answerId.replaceAll(/[^\w-]/g, '').slice(0, 40)
   return `call_${answer === '' ? calledAtSeconds : answer}_${place}`
+}
+
+const readMedia = ({ mimeType, data }: JsonObject): readonly ReplyEvent[] => {
+  const kind = mediaKindOf(asText(mimeType).toLowerCase())
+  return kind === null ? [] : [{ type: 'media', kind, characters: asText(data).length }]
 }
 
 /** Each event of a stream is an answer of `generateContent`, and a whole answer is a stream of one. */
@@ -112,6 +118,7 @@ export class GenerateContentReader implements ReplyReader {
 
   #part(part: JsonObject): readonly ReplyEvent[] {
     if (isObject(part['functionCall'])) return this.#call(part['functionCall'], part['thoughtSignature'])
+    if (isObject(part['inlineData'])) return readMedia(part['inlineData'])
     const text = asText(part['text'])
     if (text === '') return []
     const type = part['thought'] === true ? 'thinking' : 'text'

@@ -99,6 +99,7 @@ class PartsWriter {
         return this.end()
       case 'start':
       case 'usage':
+      case 'media':
       case 'built_in_calls':
         return []
     }

@@ -1,19 +1,23 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { Delivered } from '../dialect/dialect.ts'
 import { providerLimits } from '../dialect/limits.ts'
+import { audioTokensOf } from '../dialect/media.ts'
 
 interface ItemText {
   answer: string
   reasoning: string
   unseen: number
   beyond: number
+  /** Of its audio in base64. */
+  audio: number
 }
 
 type Kind = 'answer' | 'reasoning'
 
 const partsText = (parts: unknown): string =>
   asArray(parts)
-    .map((part) => asText(asObject(part)['text']) + asText(asObject(part)['refusal']))
+    .map(asObject)
+    .map(({ text, refusal, transcript }) => asText(text) + asText(refusal) + asText(transcript))
     .join('')
 
 const contentText = (content: unknown): string => (typeof content === 'string' ? content : partsText(content))
@@ -34,10 +38,18 @@ export const reasoningTextOf = (item: JsonObject): string =>
 const unseenOf = (item: JsonObject): number =>
   item['type'] === 'reasoning' && reasoningTextOf(item) === '' ? asText(item['encrypted_content']).length : 0
 
+const audioOf = ({ content }: JsonObject): number =>
+  asArray(content)
+    .map(asObject)
+    .filter(({ type }) => type === 'output_audio')
+    .reduce((sum, { data }) => sum + asText(data).length, 0)
+
+const audioDelta = 'response.audio.delta'
+
 /** The text that a stream's event adds, and its kind; null where it adds none. Audio is no text. */
 const deltaOf = ({ type, delta }: JsonObject): readonly [Kind, string] | null => {
   const name = asText(type)
-  if (!name.endsWith('.delta') || name === 'response.audio.delta' || typeof delta !== 'string') return null
+  if (!name.endsWith('.delta') || name === audioDelta || typeof delta !== 'string') return null
   return [name.startsWith('response.reasoning') ? 'reasoning' : 'answer', delta]
 }
 
@@ -45,6 +57,8 @@ export class DeliveredOutput implements Delivered {
   readonly #items = new Map<number, ItemText>()
   readonly #toolCalls: () => Delivered['toolCalls']
   #characters = 0
+  /** Of deltas, which name no item. */
+  #audioCharacters = 0
 
   constructor(toolCalls: () => Delivered['toolCalls']) {
     this.#toolCalls = toolCalls
@@ -74,10 +88,16 @@ export class DeliveredOutput implements Delivered {
     return [...this.#items.values()].reduce((sum, { unseen }) => sum + unseen, 0)
   }
 
+  get audioTokens(): number {
+    const ofItems = [...this.#items.values()].reduce((sum, { audio }) => sum + audio, 0)
+    return audioTokensOf(Math.max(this.#audioCharacters, ofItems))
+  }
+
   note(event: JsonObject): void {
-    const { type, output_index: index, item } = event
+    const { type, output_index: index, item, delta } = event
     const added = isObject(item) ? null : deltaOf(event)
-    if (added !== null) this.#append(this.#itemAt(index), ...added)
+    if (type === audioDelta) this.#audioCharacters += asText(delta).length
+    else if (added !== null) this.#append(this.#itemAt(index), ...added)
     else if (isObject(item) && (type === 'response.output_item.added' || type === 'response.output_item.done'))
       this.setItem(index, item)
   }
@@ -90,7 +110,7 @@ export class DeliveredOutput implements Delivered {
   setItem(index: unknown, item: JsonObject): void {
     const text = this.#itemAt(index)
     this.#characters -= text.answer.length + text.reasoning.length
-    Object.assign(text, { answer: '', reasoning: '', unseen: unseenOf(item), beyond: 0 })
+    Object.assign(text, { answer: '', reasoning: '', unseen: unseenOf(item), beyond: 0, audio: audioOf(item) })
     this.#append(text, 'answer', answerTextOf(item))
     this.#append(text, 'reasoning', reasoningTextOf(item))
   }
@@ -106,7 +126,7 @@ export class DeliveredOutput implements Delivered {
     const place = typeof index === 'number' ? Math.min(index, providerLimits.upstreamOutputItemsMax - 1) : 0
     const existing = this.#items.get(place)
     if (existing !== undefined) return existing
-    const text = { answer: '', reasoning: '', unseen: 0, beyond: 0 }
+    const text = { answer: '', reasoning: '', unseen: 0, beyond: 0, audio: 0 }
     if (this.#items.size < providerLimits.upstreamOutputItemsMax) this.#items.set(place, text)
     return text
   }

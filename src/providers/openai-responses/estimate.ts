@@ -1,6 +1,7 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
+import { promptMedia, withMedia } from '../dialect/media.ts'
 import { requestedTier } from '../dialect/provider.ts'
 import { countOutput, countTokens, jsonText, wrappingTokens } from '../dialect/tokens.ts'
 import { contentPieces, countMarkedWrites, type PromptPiece, unmarked } from '../openai/cache-marks.ts'
@@ -16,7 +17,7 @@ const inputText = (input: unknown): string =>
 
 const messagesOf = (input: unknown): number => (typeof input === 'string' ? 1 : asArray(input).length)
 
-/** The text that a provider tokenizes; images, files and the previous answers of the request are not counted. */
+/** The text that a provider tokenizes; files and the previous answers of the request are not counted. */
 const countPrompt = async (request: UpstreamCallRequest): Promise<number> => {
   const { instructions, input, tools, text } = request.body
   const format = jsonText(asObject(asObject(text)['format'])['schema'])
@@ -47,7 +48,7 @@ export const countResponsesUsage = async (
   delivered: Delivered,
 ): Promise<Usage> => {
   const written = await countMarkedWrites(target, promptPieces(request), request)
-  const prompt = { total: await countPrompt(request), ...written }
+  const prompt = { ...withMedia(await countPrompt(request), promptMedia(request.body)), ...written }
   const usage = usageOf(prompt, await countOutput(delivered, request), delivered.toolCalls ?? {})
   return { ...usage, ...requestedTier(target, request.body['service_tier']) }
 }

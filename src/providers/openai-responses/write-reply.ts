@@ -44,6 +44,7 @@ class OutputWriter {
         return this.end(event.reason === 'length' || event.reason === 'filtered' ? 'incomplete' : 'completed')
       case 'start':
       case 'usage':
+      case 'media':
       case 'built_in_calls':
         return []
     }

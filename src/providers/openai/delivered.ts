@@ -1,6 +1,7 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { Delivered } from '../dialect/dialect.ts'
 import { providerLimits } from '../dialect/limits.ts'
+import { audioTokensOf, outputImageTokens } from '../dialect/media.ts'
 
 interface ChoiceText {
   answer: string
@@ -29,11 +30,6 @@ const answerText = (message: JsonObject): string => {
 export const reasoningText = (message: JsonObject): string =>
   asText(message['reasoning_content'] ?? message['reasoning'])
 
-/** Base64 of 50 ms at 24 kHz and 16 bits, one token by OpenAI's count; formats other than a stream's are smaller. */
-const audioCharactersPerToken = 3_200
-/** As Google publishes of its own, up to 1024 pixels. */
-const tokensPerImage = 1_290
-
 export class DeliveredText implements Delivered {
   readonly #choices = new Map<number, ChoiceText>()
   #characters = 0
@@ -50,11 +46,11 @@ export class DeliveredText implements Delivered {
   }
 
   get audioTokens(): number {
-    return Math.ceil(this.#audioCharacters / audioCharactersPerToken)
+    return audioTokensOf(this.#audioCharacters)
   }
 
   get imageTokens(): number {
-    return this.#images * tokensPerImage
+    return this.#images * outputImageTokens
   }
 
   get characters(): number {

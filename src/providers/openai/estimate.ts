@@ -1,6 +1,7 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
+import { promptMedia, withMedia } from '../dialect/media.ts'
 import { requestedTier } from '../dialect/provider.ts'
 import { countOutput, countTokens, jsonText, wrappingTokens } from '../dialect/tokens.ts'
 import { contentPieces, countMarkedWrites, type PromptPiece, unmarked } from './cache-marks.ts'
@@ -28,7 +29,7 @@ const messageText = (message: JsonObject): string =>
     ...asArray(message['tool_calls']).map(callText),
   ].join('')
 
-/** The text that a provider tokenizes; images and audio are not counted. */
+/** The text that a provider tokenizes. */
 const promptTexts = ({ body }: UpstreamCallRequest): readonly string[] => [
   ...asArray(body['messages']).filter(isObject).map(messageText),
   jsonText(body['tools']),
@@ -58,7 +59,7 @@ export const countChatUsage = async (
   delivered: Delivered,
 ): Promise<Usage> => {
   const written = await countMarkedWrites(target, promptPieces(request), request)
-  const prompt = { total: await countPrompt(request), ...written }
+  const prompt = { ...withMedia(await countPrompt(request), promptMedia(request.body)), ...written }
   const usage = usageOf(prompt, await countOutput(delivered, request), countChatSearchCalls(target, request))
   return { ...usage, ...requestedTier(target, request.body['service_tier']) }
 }

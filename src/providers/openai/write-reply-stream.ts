@@ -69,6 +69,7 @@ export class ChatReplyWriter implements ReplyWriter {
         return ''
       case 'start':
       case 'usage':
+      case 'media':
       case 'built_in_calls':
         return ''
     }

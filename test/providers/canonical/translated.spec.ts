@@ -334,7 +334,8 @@ t.test('a count: texts by the tokenizer, three tokens a message and three to pri
   t.strictSame(await dialect.countUsage(target, asked, delivered), {
     ...noUsage,
     inputUncached: total,
-    promptTotal: total,
+    inputImage: 1_600,
+    promptTotal: total + 1_600,
     outputTotal,
     outputReasoning: reasoning,
   })

@@ -2,8 +2,10 @@ import { performance } from 'node:perf_hooks'
 import { countTokens as reference } from 'gpt-tokenizer/encoding/o200k_base'
 import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
+import { countMessagesUsage } from '../../../src/providers/anthropic/estimate.ts'
 import { providerLimits } from '../../../src/providers/dialect/limits.ts'
 import { countTokens } from '../../../src/providers/dialect/tokens.ts'
+import { countGeminiUsage } from '../../../src/providers/google/estimate.ts'
 import { countChatUsage } from '../../../src/providers/openai/estimate.ts'
 import { countResponsesUsage } from '../../../src/providers/openai-responses/estimate.ts'
 import { askedOf, sheet, targetOf } from './target.ts'
@@ -38,6 +40,7 @@ t.test('prompt and answer', async (t) => {
         content: [
           { type: 'text', text: 'Say hi' },
           { type: 'image_url', image_url: { url: 'x' } },
+          { type: 'input_audio', input_audio: { data: 'x'.repeat(6_400), format: 'wav' } },
         ],
       },
     ],
@@ -48,11 +51,38 @@ t.test('prompt and answer', async (t) => {
     reference('systemBe brief') + reference('userSay hi') + reference(JSON.stringify(body.tools)) + 2 * 3 + 3
   const reasoning = reference('Let me think')
   t.match(usage, {
-    promptTotal: prompt,
+    promptTotal: prompt + 1_600 + 2,
     inputUncached: prompt,
+    inputImage: 1_600,
+    inputAudio: 2,
     outputTotal: reference('Hello there') + reasoning + 2,
     outputReasoning: reasoning,
   })
+})
+
+t.test('images and audio of a prompt count, on every surface and in results of tools', async (t) => {
+  const delivered = { texts: [], reasoningTexts: [], charactersBeyond: 0, characters: 0 }
+  const partsOf = async (count: typeof countChatUsage, body: JsonObject): Promise<readonly number[]> => {
+    const { inputImage, inputAudio, promptTotal, inputUncached } = await count(targetOf(), askedOf(body), delivered)
+    t.equal(promptTotal, inputUncached + inputImage + inputAudio)
+    return [inputImage / 1_600, inputAudio]
+  }
+  const image = { type: 'input_image', image_url: 'https://x.test/i.png' }
+  const input = [
+    { role: 'user', content: [{ type: 'input_text', text: 'See' }, image] },
+    { type: 'function_call_output', call_id: 'c', output: [image] },
+    { type: 'computer_call_output', call_id: 'd', output: { type: 'computer_screenshot', image_url: 'x' } },
+  ]
+  t.same(await partsOf(countResponsesUsage, { input }), [3, 0])
+  const block = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } }
+  const messages = [
+    { role: 'user', content: [block, { type: 'document', source: { type: 'content', content: [block] } }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: [block] }] },
+  ]
+  t.same(await partsOf(countMessagesUsage, { messages }), [3, 0])
+  const blob = (mimeType: string, data: string) => ({ inlineData: { mimeType, data } })
+  const parts = [blob('image/png', 'AA=='), blob('audio/wav', 'x'.repeat(3_201)), blob('application/pdf', 'AA==')]
+  t.same(await partsOf(countGeminiUsage, { contents: [{ parts }] }), [1, 2])
 })
 
 t.test('an estimate is at the service tier that the provider was asked for', async (t) => {

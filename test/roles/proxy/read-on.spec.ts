@@ -52,6 +52,8 @@ const idle = async ({ bench, left }: Leaving): Promise<void> => {
 const thinking = { body: { reasoning_effort: 'high' } }
 const slowly = 'chunk_delay_ms=20'
 
+const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }
+
 const drained: Readonly<Record<string, readonly [model: string, Partial<RoutedRequest>, BenchOptions?]>> = {
   'a model that thinks': [`openai/gpt-5;first_chunk_delay_ms=150;${slowly}`, thinking],
   'a search model': [`openai/gpt-4o-search-preview;${slowly}`, {}],
@@ -66,6 +68,10 @@ const drained: Readonly<Record<string, readonly [model: string, Partial<RoutedRe
   audio: [
     `openai/gpt-4o-audio;${slowly}`,
     { body: { modalities: ['text', 'audio'], audio: { voice: 'ash', format: 'pcm16' } } },
+  ],
+  'a prompt with an image': [
+    `openai/gpt-4o;${slowly}`,
+    { body: { messages: [{ role: 'user', content: [{ type: 'text', text: 'one two' }, image] }] } },
   ],
   'a provider that bills on': [`gemini/a;${slowly}`, {}],
   'a provider that is configured as billing on': [`openai/a;${slowly}`, {}, { cancelStopsBilling: false }],
