@@ -2,7 +2,7 @@ import type { Surface } from '../domain/routing/plan.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../encoding/json.ts'
 import { capabilitiesOf } from './anthropic/capabilities.ts'
 import type { Target, UpstreamCallRequest } from './dialect/dialect.ts'
-import { hasMedia } from './dialect/media.ts'
+import { promptMedia } from './dialect/media.ts'
 import { leastEffortOf } from './openai/effort.ts'
 import { isSearchModel } from './openai/usage.ts'
 
@@ -75,6 +75,6 @@ export const readHiddenOutput = (
     searchingModels.test(upstreamModel) ||
     mediaModels.test(upstreamModel) ||
     hasBuiltInTool(body) ||
-    hasMedia(body) ||
+    promptMedia(body).next().done !== true ||
     hidesBeyondText[surface](body),
 })

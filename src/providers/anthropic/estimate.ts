@@ -24,7 +24,6 @@ const blockText = (block: JsonObject): string => {
 const contentText = (content: unknown): string =>
   typeof content === 'string' ? content : asArray(content).filter(isObject).map(blockText).join('')
 
-/** The text that a provider tokenizes. */
 const promptTexts = (body: JsonObject): readonly string[] => [
   contentText(body['system']),
   ...asArray(body['messages']).map((message) => contentText(asObject(message)['content'])),
@@ -37,7 +36,6 @@ const countPrompt = async (body: JsonObject, countedFor: CountedFor): Promise<Pr
   return withMedia(tokens + asArray(body['messages']).length * messageTokens, promptMedia(body))
 }
 
-/** Documents that are no text are not counted. */
 export const countMessagesPrompt = async (body: JsonObject, countedFor: CountedFor): Promise<number> =>
   (await countPrompt(body, countedFor)).total
 

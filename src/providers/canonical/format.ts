@@ -1,3 +1,4 @@
+import type { ServedWith } from '../../domain/pricing/charge.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
 import type { JsonObject } from '../../encoding/json.ts'
 import type { AnswerFault, Target, UpstreamRefusal, UpstreamRequest } from '../dialect/dialect.ts'
@@ -48,6 +49,7 @@ export interface UpstreamFormat {
 }
 
 export interface ReplyReader {
+  readonly servedWith?: ServedWith | undefined
   read(event: SseEvent): readonly ReplyEvent[] | AnswerFault
   /** True once the upstream has sent everything, its usage included. */
   readonly isDone: boolean

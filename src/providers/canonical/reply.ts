@@ -54,7 +54,6 @@ export type ReplyEvent =
   | { readonly type: 'arguments'; readonly text: string }
   | { readonly type: 'stop'; readonly reason: StopReason; readonly stopSequence: string | null }
   | { readonly type: 'usage'; readonly usage: Usage }
-  /** As `media` of a whole answer. */
   | ({ readonly type: 'media' } & MediaPart)
   /** All calls of the upstream's built-in tools that were seen so far: part of a reported usage. */
   | { readonly type: 'built_in_calls'; readonly toolCalls: Usage['toolCalls'] }

@@ -31,6 +31,10 @@ export class TranslatedRelay extends EventRelay implements StreamRelay {
     return (this.state === 'done' || this.#reader.isFinished) && this.isUsageOfAll
   }
 
+  get servedWith(): StreamRelay['servedWith'] {
+    return this.#reader.servedWith
+  }
+
   get contentIsOver(): boolean {
     return this.#reader.contentIsOver
   }

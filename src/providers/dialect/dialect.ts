@@ -1,3 +1,4 @@
+import type { ServedWith } from '../../domain/pricing/charge.ts'
 import type { JsonObject } from '../../encoding/json.ts'
 import type { PriceSheet, Usage } from '../../events/types.ts'
 import type { Provider } from './provider.ts'
@@ -49,6 +50,8 @@ export interface Delivered {
 export interface UpstreamAnswer {
   readonly json: JsonObject
   readonly reportedUsage: Usage | null
+  /** Where the answer reports it beside its usage. */
+  readonly servedWith?: ServedWith | undefined
   readonly delivered: Delivered
   /** The id under which the upstream keeps the answer, for later requests; null or absent where it keeps none. */
   readonly storedId?: string | null
@@ -77,6 +80,8 @@ export interface StreamRelay {
   /** No more content is expected, though that is not certain: only the end, and the usage with it. */
   readonly contentIsOver: boolean
   readonly reportedUsage: Usage | null
+  /** As in UpstreamAnswer; undefined until it is reported. */
+  readonly servedWith?: ServedWith | undefined
   readonly delivered: Delivered
   /** As in UpstreamAnswer; known from the first event on. */
   readonly storedId?: string | null

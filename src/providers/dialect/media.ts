@@ -65,7 +65,6 @@ const mediaOfPart = (part: JsonObject): MediaPart | null => {
 
 const promptMembers = ['system', 'systemInstruction', 'messages', 'input', 'contents']
 
-/** Of a message, an item or a part: what it has more of them in. */
 const membersOf = ({ content, output, parts, source, functionResponse }: JsonObject): readonly unknown[] => [
   content,
   output,
@@ -74,7 +73,7 @@ const membersOf = ({ content, output, parts, source, functionResponse }: JsonObj
   asObject(functionResponse)['parts'],
 ]
 
-/** What a request has beside text, in the format of any surface. */
+/** In the format of any surface. */
 export function* promptMedia(body: JsonObject): Generator<MediaPart> {
   const open: unknown[] = promptMembers.map((name) => body[name])
   while (open.length > 0) {
@@ -86,5 +85,3 @@ export function* promptMedia(body: JsonObject): Generator<MediaPart> {
     } else for (const each of asArray(value)) open.push(each)
   }
 }
-
-export const hasMedia = (body: JsonObject): boolean => promptMedia(body).next().done !== true

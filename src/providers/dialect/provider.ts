@@ -135,7 +135,6 @@ const findKnown = ({ name, baseUrl }: Named): Omit<KnownProvider, 'pattern'> => 
   return known.find(({ pattern }) => pattern.test(host)) ?? known.find(({ pattern }) => pattern.test(name)) ?? {}
 }
 
-/** Where the configuration names none. `baseUrl` may be empty. */
 export const resolveProfile = (provider: Named): Profile => findKnown(provider).profile ?? 'openai'
 
 /** Azure refuses unknown members of the dated API versions, and they have no tiers; v1 is as OpenAI. */

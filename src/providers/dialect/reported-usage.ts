@@ -69,3 +69,7 @@ export const readServedWith = (reportedTier: unknown, reportedRegion?: unknown):
   const [serviceTier, inferenceGeo] = [tierOf(reportedTier), regionOf(reportedRegion)]
   return { ...(serviceTier === null ? {} : { serviceTier }), ...(inferenceGeo === null ? {} : { inferenceGeo }) }
 }
+
+/** Of an answer without usage, or before it. Undefined where it names no tier, or repeats that it was left to the provider. */
+export const readServedTier = (reported: unknown): ServedWith | undefined =>
+  typeof reported === 'string' && reported !== 'auto' ? readServedWith(reported) : undefined

@@ -5,7 +5,6 @@ import { promptMedia, withMedia } from '../dialect/media.ts'
 import { requestedTier } from '../dialect/provider.ts'
 import { type CountedFor, countOutput, countTokens, jsonText, wrappingTokens } from '../dialect/tokens.ts'
 
-/** What a provider tokenizes as text. */
 const partText = (part: unknown): string => {
   const { text, functionCall, functionResponse, executableCode, codeExecutionResult } = asObject(part)
   const { name: called, args } = asObject(functionCall)
@@ -38,7 +37,6 @@ const countPrompt = async (body: JsonObject, countedFor: CountedFor): Promise<Pr
   return withMedia(tokens + wrappingTokens(asArray(body['contents']).length), promptMedia(body))
 }
 
-/** Documents are not counted. */
 export const countGeminiPrompt = async (body: JsonObject, countedFor: CountedFor): Promise<number> =>
   (await countPrompt(body, countedFor)).total
 

@@ -8,7 +8,6 @@ interface ItemText {
   reasoning: string
   unseen: number
   beyond: number
-  /** Of its audio in base64. */
   audio: number
 }
 

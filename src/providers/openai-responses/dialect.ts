@@ -2,6 +2,7 @@ import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJsonBytes } from '../../encoding/json.ts'
 import type { ClientFormat } from '../canonical/format.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
+import { readServedTier } from '../dialect/reported-usage.ts'
 import { readOpenAIError } from '../openai/refusal.ts'
 import { DeliveredOutput } from './delivered.ts'
 import { countResponsesUsage } from './estimate.ts'
@@ -34,7 +35,8 @@ export const readResponsesAnswer = (
   const reportedUsage = readResponsesUsage(json, target.provider.profile, toolCalls)
   const marked = withMarks(target, bytes)
   const body = marked === bytes ? {} : { body: marked }
-  return { json, reportedUsage, delivered, storedId: storedIdOf(request, json), ...body }
+  const servedWith = readServedTier(json['service_tier'])
+  return { json, reportedUsage, servedWith, delivered, storedId: storedIdOf(request, json), ...body }
 }
 
 export const completeResponsesAnswer = ({ json }: UpstreamAnswer, counted: Usage, target: Target): Uint8Array =>

@@ -5,6 +5,7 @@ import { EventRelay } from '../dialect/event-relay.ts'
 import { providerLimits } from '../dialect/limits.ts'
 import type { Provider } from '../dialect/provider.ts'
 import { errorWord, refusalText } from '../dialect/refusal-text.ts'
+import { readServedTier } from '../dialect/reported-usage.ts'
 import type { SseEvent } from '../dialect/sse.ts'
 import { sseEvent } from '../dialect/sse-event.ts'
 import { DeliveredOutput } from './delivered.ts'
@@ -51,18 +52,17 @@ const withLineEnd = (raw: Uint8Array): Uint8Array =>
 export class ResponsesRelay extends EventRelay implements StreamRelay {
   readonly delivered: DeliveredOutput
   reportedUsage: Usage | null = null
+  servedWith: StreamRelay['servedWith']
   storedId: string | null = null
   failedResponse: JsonObject | null = null
-  readonly #target: Target
-  readonly #request: UpstreamCallRequest
+  readonly #called: { readonly target: Target; readonly request: UpstreamCallRequest }
   readonly #tools: StreamedTools
   readonly #items = new StreamedItems()
   #terminal: SseEvent | null = null
 
   constructor(target: Target, request: UpstreamCallRequest) {
     super()
-    this.#target = target
-    this.#request = request
+    this.#called = { target, request }
     this.#tools = new StreamedTools(request.body)
     this.delivered = new DeliveredOutput(() => this.#tools.calls)
   }
@@ -86,7 +86,7 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
     if (counted === null) return withLineEnd(raw)
     const event = asObject(parseExactJson(data ?? ''))
     const closing = sseEvent({ ...event, response: withUsage(asObject(event['response']), counted) })
-    return withMarks(this.#target, Buffer.from(closing))
+    return withMarks(this.#called.target, Buffer.from(closing))
   }
 
   /** Events after the end, such as a `[DONE]`, are not forwarded. Comments do not delay the end of a failing stream. */
@@ -103,7 +103,7 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
     else if (json['type'] === 'response.failed') this.#fail(event)
     else if (this.isFailing) this.breakEarly()
     else if (json['type'] === 'error' || json['error'] || event.name === 'error') {
-      if (this.answering) this.failedResponse = readErrorEvent(json, this.#target.provider)
+      if (this.answering) this.failedResponse = readErrorEvent(json, this.#called.target.provider)
       else this.break('error_in_stream')
     } else if (!this.answering && !isStart(asText(json['type']))) this.break('not_a_responses_stream')
     else this.#relay(event, json, asText(json['type']))
@@ -112,16 +112,17 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
   #relay(event: SseEvent, json: JsonObject, type: string): void {
     this.answering ||= !promises.includes(type)
     const response = asObject(json['response'])
-    this.storedId ??= storedIdOf(this.#request, response)
+    this.storedId ??= storedIdOf(this.#called.request, response)
+    this.servedWith = readServedTier(response['service_tier']) ?? this.servedWith
     if (ends.includes(type)) {
       this.#noteUsage(response)
-      this.#terminal = { ...event, raw: withMarks(this.#target, event.raw) }
+      this.#terminal = { ...event, raw: withMarks(this.#called.target, event.raw) }
       this.state = 'done'
     } else {
       this.delivered.note(json)
       this.#tools.note(json)
       this.#items.note(json)
-      this.keep(withMarks(this.#target, event.raw))
+      this.keep(withMarks(this.#called.target, event.raw))
     }
   }
 
@@ -130,7 +131,7 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
     const response = asObject(asObject(parseExactJson(data ?? ''))['response'])
     if (this.answering) {
       this.#noteUsage(response)
-      this.failedResponse = { ...this.failedResponse, ...readFailedResponse(response, this.#target.provider) }
+      this.failedResponse = { ...this.failedResponse, ...readFailedResponse(response, this.#called.target.provider) }
     }
     this.break('response_failed')
   }
@@ -142,7 +143,7 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
 
   #noteUsage(response: JsonObject): void {
     this.#tools.conclude(response)
-    this.reportedUsage = readResponsesUsage(response, this.#target.provider.profile, this.#tools.calls)
+    this.reportedUsage = readResponsesUsage(response, this.#called.target.provider.profile, this.#tools.calls)
     // The last event may be the only one that has the output.
     if ((this.reportedUsage?.outputTotal ?? 0) === 0) this.delivered.setItems(response['output'])
   }

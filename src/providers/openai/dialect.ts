@@ -2,6 +2,7 @@ import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJsonBytes } from '../../encoding/json.ts'
 import type { ClientFormat, UpstreamFormat } from '../canonical/format.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
+import { readServedTier } from '../dialect/reported-usage.ts'
 import { DeliveredText } from './delivered.ts'
 import { countChatUsage } from './estimate.ts'
 import { readConversation } from './read-conversation.ts'
@@ -27,11 +28,12 @@ const readChatAnswer = (
   if (!Array.isArray(choices)) return { fault: 'no_choices' }
   const delivered = new DeliveredText()
   delivered.add(choices, 'message')
+  const servedWith = readServedTier(json['service_tier'])
   const reportedUsage = readChatUsage(json['usage'], target.provider.profile, {
     toolCalls: countChatSearchCalls(target, request),
-    serviceTier: json['service_tier'],
+    servedWith,
   })
-  return { json, reportedUsage, delivered }
+  return { json, reportedUsage, servedWith, delivered }
 }
 
 const completeChatAnswer = ({ json }: UpstreamAnswer, counted: Usage): Uint8Array =>

@@ -29,7 +29,6 @@ const messageText = (message: JsonObject): string =>
     ...asArray(message['tool_calls']).map(callText),
   ].join('')
 
-/** The text that a provider tokenizes. */
 const promptTexts = ({ body }: UpstreamCallRequest): readonly string[] => [
   ...asArray(body['messages']).filter(isObject).map(messageText),
   jsonText(body['tools']),

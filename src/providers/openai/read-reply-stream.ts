@@ -3,6 +3,7 @@ import type { ReplyReader } from '../canonical/format.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect/dialect.ts'
 import type { Profile } from '../dialect/provider.ts'
+import { readServedTier } from '../dialect/reported-usage.ts'
 import type { SseEvent } from '../dialect/sse.ts'
 import { reasoningText } from './delivered.ts'
 import { contentText, readCitations, replyId, stopReasonOf } from './read-reply.ts'
@@ -19,7 +20,7 @@ export class ChatReplyReader implements ReplyReader {
   readonly #profile: Profile
   #order: PartOrder | null = null
   #refused = false
-  #serviceTier: unknown
+  servedWith: ReplyReader['servedWith']
 
   constructor({ provider }: Target) {
     this.#profile = provider.profile
@@ -92,8 +93,8 @@ export class ChatReplyReader implements ReplyReader {
   }
 
   #readUsage(chunk: JsonObject): readonly ReplyEvent[] {
-    this.#serviceTier = chunk['service_tier'] ?? this.#serviceTier
-    const usage = readChatUsage(chunk['usage'], this.#profile, { serviceTier: this.#serviceTier })
+    this.servedWith = readServedTier(chunk['service_tier']) ?? this.servedWith
+    const usage = readChatUsage(chunk['usage'], this.#profile, { servedWith: this.servedWith })
     return usage === null ? [] : [{ type: 'usage', usage }]
   }
 }

@@ -1,6 +1,7 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { Citation, Reply, ReplyPart, StopReason } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect/dialect.ts'
+import { readServedTier } from '../dialect/reported-usage.ts'
 import { reasoningText } from './delivered.ts'
 import { readSignature } from './signature.ts'
 import { readChatUsage } from './usage.ts'
@@ -85,6 +86,6 @@ export const readChatReply = ({ provider }: Target, json: JsonObject): Reply | A
     parts,
     stop: stopReasonOf(asText(choice['finish_reason']), content),
     stopSequence: null,
-    usage: readChatUsage(json['usage'], provider.profile, { serviceTier: json['service_tier'] }),
+    usage: readChatUsage(json['usage'], provider.profile, { servedWith: readServedTier(json['service_tier']) }),
   }
 }

@@ -2,6 +2,7 @@ import type { Usage } from '../../domain/usage/usage.ts'
 import { asArray, asObject, isObject, type JsonObject, parseExactJson, parseJson } from '../../encoding/json.ts'
 import type { StreamRelay, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { EventRelay, joined } from '../dialect/event-relay.ts'
+import { readServedTier } from '../dialect/reported-usage.ts'
 import type { SseEvent } from '../dialect/sse.ts'
 import { DeliveredText } from './delivered.ts'
 import { chatUsageOnWire, countChatSearchCalls, readChatUsage, wantsUsage } from './usage.ts'
@@ -26,7 +27,7 @@ export class ChatRelay extends EventRelay implements StreamRelay {
   readonly #target: Target
   readonly #request: UpstreamCallRequest
   readonly #wantsUsage: boolean
-  #serviceTier: unknown
+  servedWith: StreamRelay['servedWith']
   #identity: JsonObject = {}
   #withheld: Uint8Array[] = []
   /** False where the last event was dropped or rewritten: then a line feed cut off from it is dropped too. */
@@ -80,7 +81,7 @@ export class ChatRelay extends EventRelay implements StreamRelay {
     this.answering = true
     const choices = asArray(chunk['choices'])
     const { usage } = chunk
-    this.#serviceTier = chunk['service_tier'] ?? this.#serviceTier
+    this.servedWith = readServedTier(chunk['service_tier']) ?? this.servedWith
     if (choices.length > 0) this.delivered.add(choices, 'delta')
     if (isObject(usage)) this.#noteUsage(usage)
     if (usage === undefined || this.#wantsUsage) this.#keepRaw(event)
@@ -100,7 +101,7 @@ export class ChatRelay extends EventRelay implements StreamRelay {
   #noteUsage(raw: JsonObject): void {
     const { profile } = this.#target.provider
     const toolCalls = countChatSearchCalls(this.#target, this.#request)
-    const reported = readChatUsage(raw, profile, { toolCalls, serviceTier: this.#serviceTier })
+    const reported = readChatUsage(raw, profile, { toolCalls, servedWith: this.servedWith })
     if (reported === null) return
     this.reportedUsage = reported
     this.noteUsageReported()

@@ -1,9 +1,10 @@
+import type { ServedWith } from '../../domain/pricing/charge.ts'
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { type Profile, providerCapabilities } from '../dialect/provider.ts'
-import { countOf, readNegativeFigures, readServedWith, tokensOf } from '../dialect/reported-usage.ts'
+import { countOf, readNegativeFigures, tokensOf } from '../dialect/reported-usage.ts'
 
 /** xAI counts the successful calls of its tools in the usage, under these names. */
 const serverTools = ['web_search', 'x_search', 'code_interpreter', 'file_search', 'document_search', 'image_generation']
@@ -86,8 +87,7 @@ const promptDetailsIn = (raw: JsonObject): JsonObject => ({
 
 interface ReportedBeside {
   readonly toolCalls?: ToolCalls
-  /** `service_tier` of the answer. */
-  readonly serviceTier?: unknown
+  readonly servedWith?: ServedWith | undefined
 }
 
 export const readChatUsage = (raw: unknown, profile: Profile, beside: ReportedBeside = {}): Usage | null => {
@@ -103,7 +103,7 @@ export const readChatUsage = (raw: unknown, profile: Profile, beside: ReportedBe
     },
     { ...beside.toolCalls, ...(profile === 'xai' ? serverToolCalls(raw) : {}) },
   )
-  return { ...usage, ...readServedWith(beside.serviceTier), ...readNegativeFigures(raw) }
+  return { ...usage, ...beside.servedWith, ...readNegativeFigures(raw) }
 }
 
 const searchModel = /search-(?:preview|api)/

@@ -1,4 +1,5 @@
 import type { Candidate } from '../../domain/routing/plan.ts'
+import type { Usage } from '../../domain/usage/usage.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import { authenticated } from '../../providers/authentication/authenticated.ts'
 import type {
@@ -147,6 +148,15 @@ const readWhole = async (
 /** Some upstreams answer a stream's request with a page or a JSON body; a response without a type is inspected. */
 const isNoStream = ({ headers }: HttpResponse): boolean => /json|html/i.test(String(headers['content-type'] ?? ''))
 
+const readChunk = (chunks: OpenStream['chunks']): Promise<IteratorResult<Uint8Array> | HttpFault> =>
+  chunks.next().catch((fault: unknown) => {
+    if (fault instanceof HttpFault) return fault
+    throw fault
+  })
+
+const reportedBefore = ({ reportedUsage }: StreamRelay): Pick<CandidateFailure, 'reportedUsage'> =>
+  reportedUsage === null ? {} : { reportedUsage }
+
 /** The first complete event decides: until then another candidate may serve. */
 const openStream = async (
   translation: UpstreamTranslation,
@@ -163,8 +173,9 @@ const openStream = async (
   const pusher = new ChunkPusher(relay, call.workspaceId)
   let first: Uint8Array | null = null
   while (!relay.answering && relay.state === 'open') {
-    const { done, value } = await chunks.next()
-    first = done === true ? relay.end() : await pusher.push(value)
+    const read = await readChunk(chunks)
+    if (read instanceof HttpFault) return failed({ ...httpFailure(read), ...reportedBefore(relay) })
+    first = read.done === true ? relay.end() : await pusher.push(read.value)
   }
   if (relay.answering && (first !== null || relay.state !== 'broken'))
     return { type: 'stream', ...translation, relay, chunks, pusher, response, first }
@@ -313,6 +324,8 @@ export const attemptUpstream = async (
 export interface CalledUpstream extends UpstreamTranslation {
   readonly candidate: Candidate
   readonly calledAtMs: number
+  /** By its stream before it answered. */
+  readonly reportedUsage: Usage | null
 }
 
 export interface ServedRequest<Answered = WholeAnswer | OpenStream> {

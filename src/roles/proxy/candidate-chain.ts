@@ -66,7 +66,7 @@ export class CandidateChain {
   readonly #run: RunHandle
   readonly #attempts: Attempt[] = []
   readonly #unserved: Unserved[] = []
-  #lastCalled: CalledUpstream | null = null
+  #lastCalled: Omit<CalledUpstream, 'reportedUsage'> | null = null
 
   constructor(parts: CandidateParts, call: AnswerRequest, context: ChainContext, run: RunHandle) {
     this.begunMs = parts.clock()
@@ -96,7 +96,7 @@ export class CandidateChain {
 
   get lastCalled(): CalledUpstream {
     if (this.#lastCalled === null) throw new Error('no upstream was called')
-    return this.#lastCalled
+    return { ...this.#lastCalled, reportedUsage: this.#unserved.at(-1)?.failure.reportedUsage ?? null }
   }
 
   get isAborted(): boolean {

@@ -1,5 +1,5 @@
 import { formatUsd } from '../../domain/money.ts'
-import { chargeFor, chargeReservation, unpricedOf } from '../../domain/pricing/charge.ts'
+import { chargeFor, chargeReservation, type ServedWith, unpricedOf } from '../../domain/pricing/charge.ts'
 import { isPlausibleUsage } from '../../domain/pricing/worst-case.ts'
 import type { Candidate } from '../../domain/routing/plan.ts'
 import type { Usage, UsageSource } from '../../domain/usage/usage.ts'
@@ -20,29 +20,8 @@ import type { AnswerRequest } from '../dispatch.ts'
 import type { AbortedUsageEstimator } from './aborted-usage-estimator.ts'
 import type { CalledUpstream, OpenStream, ServedRequest, WholeAnswer } from './attempt.ts'
 import type { CallsInFlight } from './calls-in-flight.ts'
+import { settleUsage } from './settle-usage.ts'
 import { useBody } from './use-body.ts'
-
-type Settled = Pick<UsageRecorded, 'usage' | 'source'>
-
-const larger = (reported: Usage['toolCalls'], seen: Usage['toolCalls']): Usage['toolCalls'] => ({
-  ...reported,
-  ...Object.fromEntries(Object.entries(seen).map(([tool, calls]) => [tool, Math.max(calls, reported[tool] ?? 0)])),
-})
-
-/** Reported usage may lag behind what was delivered, or contradict it: the larger counts. Null without a report. */
-export const settleUsage = (reported: Usage | null, counted: Usage): Settled => {
-  if (reported === null) return { usage: counted, source: 'estimated' }
-  if (reported.negative !== undefined) return { usage: reported, source: 'reported' }
-  const toolCalls = larger(reported.toolCalls, counted.toolCalls)
-  const covers = reported.outputTotal > 0 && reported.outputTotal >= counted.outputTotal
-  if (covers && reported.promptTotal > 0) return { usage: { ...reported, toolCalls }, source: 'reported' }
-  const input = reported.promptTotal > 0 ? reported : counted
-  const { outputTotal, outputReasoning, outputAudio, outputImage } = counted
-  return {
-    usage: { ...input, toolCalls, outputTotal, outputReasoning, outputAudio, outputImage },
-    source: 'estimated',
-  }
-}
 
 interface ServedBill {
   readonly candidate: Candidate
@@ -120,8 +99,10 @@ export const failureFact = (
   },
 })
 
-const contradicts = (usage: Usage, delivered: Delivered): boolean =>
-  usage.negative === undefined && usage.outputTotal === 0 && delivered.characters > 0
+/** No request has an empty prompt. */
+const contradicts = ({ surface }: AnswerRequest, usage: Usage, delivered: Delivered): boolean =>
+  usage.negative === undefined &&
+  ((usage.outputTotal === 0 && delivered.characters > 0) || (usage.promptTotal === 0 && surface !== 'embeddings'))
 
 const reportedBy = (answered: WholeAnswer | OpenStream): Usage | null =>
   answered.type === 'whole' ? answered.answer.reportedUsage : answered.relay.reportedUsage
@@ -143,10 +124,11 @@ interface End {
 const settleAborted = (
   call: AnswerRequest,
   called: CalledUpstream,
-  usages: { readonly reported: Usage | null; readonly counted: Usage },
+  counted: Usage,
   { estimator, visibleMs }: AbortedUsageEstimate,
+  servedWith?: ServedWith,
 ): Pick<ServedBill, 'usage' | 'source' | 'estimate'> => {
-  const { usage } = settleUsage(usages.reported, usages.counted)
+  const { usage } = settleUsage(called.reportedUsage, counted, servedWith)
   return { ...estimator.estimate(call, called, usage, visibleMs), source: 'estimated' }
 }
 
@@ -167,16 +149,22 @@ export const billServed = (
   { outcome, attempts, aborted, firstTokenMs }: End,
 ): FactOf<'UsageRecorded'> | Promise<FactOf<'UsageRecorded'>> => {
   const { dialect, target } = answered
-  const { delivered, storedId = null } = answered.type === 'whole' ? answered.answer : answered.relay
+  const { delivered, servedWith, storedId = null } = answered.type === 'whole' ? answered.answer : answered.relay
   const reported = reportedBy(answered)
   const bill = { candidate, outcome, attempts, storedId, firstTokenMs }
   const isFinal = answered.type === 'whole' || answered.relay.isFinished
-  if (reported !== null && isFinal && !contradicts(reported, delivered))
+  if (reported !== null && isFinal && !contradicts(call, reported, delivered))
     return useBody(call, (read) => usageFact(read, { ...bill, usage: reported, source: 'reported' }))
   const settle = (counted: Usage): Pick<ServedBill, 'usage' | 'source' | 'estimate'> =>
     outcome === 'client_gone' && !isFinal
-      ? settleAborted(call, { candidate, calledAtMs, dialect, target }, { reported, counted }, aborted)
-      : settleUsage(reported, counted)
+      ? settleAborted(
+          call,
+          { candidate, calledAtMs, dialect, target, reportedUsage: reported },
+          counted,
+          aborted,
+          servedWith,
+        )
+      : settleUsage(reported, counted, servedWith)
   return countInTurn({ dialect, target }, call, delivered).then((counted) =>
     useBody(call, (read) => usageFact(read, { ...bill, ...settle(counted) })),
   )
@@ -192,7 +180,7 @@ export const billUnanswered = async (
 ): Promise<FactOf<'UsageRecorded'>> => {
   const { candidate } = called
   const counted = await countInTurn(called, call, nothingDelivered)
-  const settled = settleAborted(call, called, { reported: null, counted }, aborted)
+  const settled = settleAborted(call, called, counted, aborted)
   const bill = { candidate, outcome: 'client_gone', attempts, storedId: null, ...settled } as const
   return useBody(call, (read) => usageFact(read, bill))
 }

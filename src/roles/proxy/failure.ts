@@ -1,4 +1,5 @@
 import type { Candidate } from '../../domain/routing/plan.ts'
+import type { Usage } from '../../domain/usage/usage.ts'
 import type { JsonObject } from '../../encoding/json.ts'
 import {
   clientGoneError,
@@ -19,6 +20,8 @@ export interface CandidateFailure {
   /** A short code, for the attempt's record. */
   readonly reason: string
   readonly status: number | null
+  /** What a stream reported before it was broken off, without an answer. */
+  readonly reportedUsage?: Usage
   /** What an operator needs to find the cause: never a key or a prompt. */
   readonly detail?: string
   readonly upstreamRequestId?: string

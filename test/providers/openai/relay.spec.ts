@@ -43,6 +43,14 @@ t.test('the end stays back until it is asked for', async (t) => {
   t.strictSame(relay.delivered.texts, ['Hello'])
 })
 
+t.test('the service tier is known from the chunk that names it on', async (t) => {
+  const tierOf = (tier: unknown) =>
+    relayed([hello, chunk({ content: 'x' }, null, { service_tier: tier })]).relay.servedWith
+  t.strictSame(tierOf('default'), {})
+  t.strictSame(tierOf('priority'), { serviceTier: 'priority' })
+  for (const none of ['auto', null, undefined]) t.equal(tierOf(none), undefined)
+})
+
 t.test('what stands behind the closing event goes with it', async (t) => {
   const { relay, text } = relayed([`${hello}${done}: bye\n\n`])
   t.equal(text, hello)

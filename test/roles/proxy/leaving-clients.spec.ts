@@ -342,6 +342,25 @@ t.test('an upstream that breaks off while it is read on is counted', async (t) =
   }
 })
 
+t.test('what an answer reports before its first content is kept, where the client leaves then', async (t) => {
+  const called = Promise.withResolvers<void>()
+  const serve = (response: ServerResponse): void => {
+    beginStream(response)
+    response.write(messageStart, () => called.resolve())
+  }
+  const baseUrl = await startHostileUpstream(t, { m: serve })
+  const bench = await startBench(t, { baseUrl, drainMs: 1_000 })
+  const client = new AbortController()
+  const call = callOf('anthropic/m', { surface: 'messages', stream: true, body: messages })
+  const parts = bench.dispatch(call, client.signal)[Symbol.asyncIterator]()
+  const next = parts.next().catch((fault: unknown) => fault)
+  await called.promise
+  client.abort()
+  await next
+  await bench.inFlight.idle()
+  t.match(billOf(t, bench), { outcome: 'client_gone', source: 'estimated', usage: { promptTotal: 12, cacheRead: 0 } })
+})
+
 t.test('the reader of an answer that is read on is kept until it is billed', async (t) => {
   const leaving = await startLeaving(t, finished['chat on openai']!)
   const parts = leaving.bench.dispatch(leaving.call, leaving.client.signal)[Symbol.asyncIterator]()

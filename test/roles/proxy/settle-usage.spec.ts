@@ -1,6 +1,6 @@
 import t from 'tap'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
-import { settleUsage } from '../../../src/roles/proxy/closing.ts'
+import { settleUsage } from '../../../src/roles/proxy/settle-usage.ts'
 
 const usageOf = (prompt: number, output: number, toolCalls: Usage['toolCalls'] = {}): Usage => ({
   ...noUsage,
@@ -21,10 +21,31 @@ t.test('usage that may not be that of the whole answer', async (t) => {
     ['less output than was said', usageOf(12, 29), usageOf(12, 30), 'estimated'],
     ['as much as was said', usageOf(12, 30), usageOf(12, 30), 'reported'],
     ['more than was said', usageOf(12, 900), usageOf(12, 900), 'reported'],
-    ['no input', usageOf(0, 900), counted, 'estimated'],
+    ['no input', usageOf(0, 900), usageOf(10, 900), 'estimated'],
     ['a figure below zero', belowZero, belowZero, 'reported'],
   ]
   for (const [name, told, usage, source] of table) t.same(settleUsage(told, counted), { usage, source }, name)
+})
+
+t.test('hidden thinking that was reported early covers no text that came later', async (t) => {
+  const withThinking = (total: number, thinking: number): Usage => ({
+    ...usageOf(12, total),
+    outputReasoning: thinking,
+  })
+  const reported = withThinking(510, 500)
+  t.same(settleUsage(reported, usageOf(10, 110)), { usage: withThinking(610, 500), source: 'estimated' })
+  t.same(settleUsage(reported, usageOf(10, 10)), { usage: reported, source: 'reported' })
+  t.same(settleUsage(reported, { ...usageOf(10, 610), outputReasoning: 600 }), {
+    usage: withThinking(610, 600),
+    source: 'estimated',
+  })
+})
+
+t.test('what an answer was served with replaces what was asked for', async (t) => {
+  const asked: Usage = { ...counted, serviceTier: 'priority', inferenceGeo: 'us' }
+  t.same(settleUsage(null, asked).usage, asked)
+  t.same(settleUsage(null, asked, {}).usage, { ...counted, inferenceGeo: 'us' })
+  t.same(settleUsage(null, asked, { serviceTier: 'flex' }).usage, { ...asked, serviceTier: 'flex' })
 })
 
 t.test('for each built-in tool the larger number of calls counts', async (t) => {
