@@ -28,7 +28,7 @@ const kinds = /** @type {const} */ ([
   [
     'estimated_charge',
     'Estimated charges',
-    'Counted with a tokenizer, since the provider reported no usage.',
+    'Counted with a tokenizer, or as a video was held for, since the provider reported no usage.',
     'Charged, USD',
   ],
   [

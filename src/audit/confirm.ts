@@ -2,6 +2,7 @@ import { formatUsd, parseUsd } from '../domain/money.ts'
 import { chargeFor } from '../domain/pricing/charge.ts'
 import { isUnits, unitsPicosRoundingHalfUp } from '../domain/video/settle.ts'
 import type { FactOf } from '../events/envelope.ts'
+import type { TaskSettled } from '../events/types.ts'
 import { type Evidence, hasEventType } from './evidence.ts'
 
 interface Waiting {
@@ -21,20 +22,40 @@ const findUsage = ({ events, sheet }: Evidence): Waiting | null => {
   return { workspaceId, totalUsd: total, reportedPicos: chargeFor(sheet.published.sheet, usage).totalPicos, figure }
 }
 
-const findDeduction = ({ events }: Evidence): Waiting | null => {
+const vendorsWord = ({ deduction }: TaskSettled): string =>
+  deduction === undefined ? 'the vendor reported none' : `the vendor's "${deduction}" is no number of units`
+
+/** Without a figure that can be read, the operator's; without that either, what was charged. */
+const findDeduction = ({ events }: Evidence, units: string | null): Waiting | null => {
   const end = events.find(hasEventType('TaskSettled', 'HoldReleased'))?.event
   const settled = end?.type === 'TaskSettled' ? end.data : undefined
-  if (settled?.plausible !== false || settled.deduction === undefined || !isUnits(settled.deduction)) return null
-  const [line] = settled.lines
-  if (line === undefined) return null
-  const { workspaceId, total, deduction } = settled
-  const reportedPicos = unitsPicosRoundingHalfUp(deduction, line.unitPrice)
-  return { workspaceId, totalUsd: total, reportedPicos, figure: `a deduction of ${deduction.trim()} units` }
+  const [line] = settled?.lines ?? []
+  if (settled?.source !== 'estimated' || line === undefined) return null
+  const { workspaceId, total: totalUsd, deduction } = settled
+  const waitingFor = (confirmed: string, figure: string): Waiting => ({
+    workspaceId,
+    totalUsd,
+    reportedPicos: unitsPicosRoundingHalfUp(confirmed, line.unitPrice),
+    figure,
+  })
+  if (deduction !== undefined && isUnits(deduction))
+    return units === null ? waitingFor(deduction, `a deduction of ${deduction.trim()} units`) : null
+  return units === null
+    ? waitingFor(line.quantity, `the estimate of ${line.quantity} units; ${vendorsWord(settled)}`)
+    : waitingFor(units, `a deduction of ${units} units, by the operator; ${vendorsWord(settled)}`)
 }
 
-/** Debits what an implausible figure exceeds its charge by, or credits it back; null where none waits. Posted once. */
-export const confirmReported = (evidence: Evidence, operator: string): FactOf<'AdjustmentPosted'> | null => {
-  const waiting = findUsage(evidence) ?? findDeduction(evidence)
+/**
+ * Debits what an implausible figure exceeds its charge by, or credits it back; null where none waits. Posted once.
+ * `units`: of a video whose vendor's deduction is missing or no number; null: its estimate remains. Throws RangeError for
+ * what is no number of units.
+ */
+export const confirmReported = (
+  evidence: Evidence,
+  operator: string,
+  units: string | null = null,
+): FactOf<'AdjustmentPosted'> | null => {
+  const waiting = (units === null ? findUsage(evidence) : null) ?? findDeduction(evidence, units)
   if (waiting === null) return null
   const restPicos = waiting.reportedPicos - parseUsd(waiting.totalUsd)
   return {
@@ -45,7 +66,7 @@ export const confirmReported = (evidence: Evidence, operator: string): FactOf<'A
       amount: formatUsd(-restPicos),
       reason: 'correction',
       corrects: evidence.id,
-      note: `An operator confirmed what the upstream reported: ${waiting.figure}.`,
+      note: `An operator confirmed: ${waiting.figure}.`,
       by: operator,
     },
   }

@@ -1,8 +1,9 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { collectEvidence } from '../audit/collect-evidence.ts'
 import { confirmReported } from '../audit/confirm.ts'
 import { findUnknownDelivery } from '../audit/unknown-delivery.ts'
 import { formatUsd } from '../domain/money.ts'
+import { isUnits } from '../domain/video/settle.ts'
 import { adjustmentKey } from '../domain/wallet/evolve.ts'
 import { undeliveredFact } from '../domain/wallet/undelivered.ts'
 import type { FactOf } from '../events/envelope.ts'
@@ -17,6 +18,10 @@ import { createRuntime, type Runtime } from './runtime.ts'
 
 interface ListOptions extends OutputOptions {
   readonly workspace?: string
+}
+
+interface ConfirmOptions extends OutputOptions {
+  readonly units?: string | null
 }
 
 const postOnce = async (
@@ -36,11 +41,19 @@ const postOnce = async (
 }
 
 /** What is posted is read from the log alone. */
-const confirm = async (platform: Platform, id: string, operator: string, options: OutputOptions): Promise<void> => {
+const confirm = async (
+  platform: Platform,
+  id: string,
+  operator: string,
+  { units = null, ...options }: ConfirmOptions,
+): Promise<void> => {
+  if (units !== null && !isUnits(units))
+    throw new CommandError(`--units must be a number such as 4.5, got \`${units}\``)
   const evidence = await foldWithProgress('findings confirm', platform.log, (log) => collectEvidence(log, id))
   if (evidence.events.length === 0) throw new CommandError(`no request and no task has the id ${id}`)
-  const fact = confirmReported(evidence, operator)
-  if (fact === null) throw new CommandError(`nothing of ${id} waits for a confirmation`)
+  const fact = confirmReported(evidence, operator, units)
+  const how = units === null ? 'a confirmation' : 'a number of units'
+  if (fact === null) throw new CommandError(`nothing of ${id} waits for ${how}`)
   await postOnce(platform, fact, options)
 }
 
@@ -91,17 +104,24 @@ export const registerFindings = (program: Command, configOf: ConfigOf): void => 
       'confirm',
       'charge what an upstream reported and cannot be, in place of the reservation: of a request, or of a video task',
       confirm,
+      [
+        new Option(
+          '--units <number>',
+          'of a video whose deduction is missing or no number; without it the estimate remains',
+        ),
+      ],
     ],
-    ['refund', 'take back a charge whose edge ended without a shutdown, so that its delivery is unknown', refund],
+    ['refund', 'take back a charge whose edge ended without a shutdown, so that its delivery is unknown', refund, []],
   ] as const
-  for (const [name, description, run] of decisions)
-    findings
-      .command(`${name} <id>`)
-      .description(description)
+  for (const [name, description, run, own] of decisions) {
+    const decision = findings.command(`${name} <id>`).description(description)
+    for (const option of own) decision.addOption(option)
+    decision
       .option('--json', 'one JSON object a line', false)
       .action(async (id: string, options: OutputOptions, command: Command) => {
         const runtime = createRuntime('warn')
         const operator = resolveOperator(command.optsWithGlobals<{ actor?: string }>().actor)
         await withPlatform(configOf(command), runtime, {}, (platform) => run(platform, id, operator, options))
       })
+  }
 }

@@ -127,6 +127,26 @@ const findEstimated: Finder = async (db, { workspaceId, limit }) => {
   }))
 }
 
+/** The vendor reported a success without a deduction, and the figure of the hold was charged. */
+const findEstimatedTasks: Finder = async (db, { workspaceId, limit }) => {
+  let query = db
+    .selectFrom('tasks')
+    .select(['workspace_id', 'task_id', 'model', 'total', 'finished_at', 'updated_at'])
+    .where('source', '=', 'estimated')
+    .where('deduction', 'is', null)
+    .orderBy('finished_at', 'desc')
+    .limit(limit)
+  if (workspaceId !== null) query = query.where('workspace_id', '=', workspaceId)
+  return (await query.execute()).map((row) => ({
+    kind: 'estimated_charge',
+    workspaceId: row.workspace_id,
+    id: row.task_id,
+    time: row.finished_at ?? row.updated_at,
+    amountPicos: parsePicos(row.total),
+    detail: restoredText(row.model),
+  }))
+}
+
 const findExceptions: Finder = async (db, { workspaceId, limit }) => {
   let query = db
     .selectFrom('usage_entries')
@@ -240,6 +260,7 @@ const finders = [
   findOverdueHolds,
   findLateVerdicts,
   findEstimated,
+  findEstimatedTasks,
   findExceptions,
   findDeductions,
   findUnknownDeliveries,

@@ -37,6 +37,24 @@ t.test('the rest of a usage that cannot be, and of a deduction, is debited once 
   t.match(confirmReported(evidenceOf('TaskSettled', settled), 'operator:ana'), {
     data: { amount: '-139999993.56', note: /999999999 units/ },
   })
-  for (const other of [{ source: 'reported', plausible: undefined }, { deduction: undefined }, { deduction: 'three' }])
-    t.equal(confirmReported(evidenceOf('TaskSettled', { ...settled, ...other }), 'operator:ana'), null)
+  const reported = { ...settled, source: 'reported', plausible: undefined }
+  t.equal(confirmReported(evidenceOf('TaskSettled', reported), 'operator:ana'), null)
+  t.equal(confirmReported(evidenceOf('TaskSettled', settled), 'operator:ana', '9'), null, 'it can be read')
 })
+
+t.test(
+  'a deduction that is missing or no number is confirmed as estimated, or at the units of the operator',
+  async (t) => {
+    const lines = [{ item: 'video', quantity: '4.5', unitPrice: '0.14', amount: '0.63' }]
+    const settled = { workspaceId: 'acme', total: '0.63', lines, source: 'estimated' }
+    for (const [deduction, word] of [
+      [undefined, /the vendor reported none/],
+      ['three', /"three" is no number/],
+    ] as const) {
+      const evidence = evidenceOf('TaskSettled', { ...settled, deduction })
+      t.match(confirmReported(evidence, 'operator:ana'), { data: { amount: '0', note: word } })
+      t.match(confirmReported(evidence, 'operator:ana', '4'), { data: { amount: '0.07', note: /4 units/ } })
+      t.match(confirmReported(evidence, 'operator:ana', '5.5'), { data: { amount: '-0.14', note: word } })
+    }
+  },
+)

@@ -176,6 +176,9 @@ t.test(
     ])
     await log.postToWallet('acme', [taskPlaced('task-1', {}, 'acme')])
     await log.append([taskSettled('task-1', { source: 'estimated', plausible: false, deduction: '999999999' })])
+    await log.postToWallet('acme', [taskPlaced('task-2', {}, 'acme')])
+    const { deduction: _none, ...undeducted } = taskSettled('task-2', { source: 'estimated' }).data
+    await log.append([{ type: 'TaskSettled', data: undeducted }])
     await log.postToWallet('acme', [adjusted('adjustment-1', '0.25')])
     const projected = await openProjected(t, postgres)
     await project(log, projected.store, 500)
@@ -197,6 +200,7 @@ t.test(
           amountPicos: parseUsd('0.25'),
           detail: 'undelivered',
         },
+        { kind: 'estimated_charge', workspaceId: 'acme', id: 'task-2', amountPicos: parseUsd('0.63') },
         { kind: 'implausible_deduction', id: 'task-1', amountPicos: parseUsd('0.63'), detail: '999999999 units' },
         {
           kind: 'unpriced_tier',

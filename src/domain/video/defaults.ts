@@ -51,8 +51,12 @@ export const comparableBody = (request: VideoRequest): VideoBody => applyDefault
 const soundOf = (modelName: string): Pick<VideoBody, 'sound'> =>
   (videoModelOf(modelName)?.audioModes ?? []).length === 0 ? {} : { sound: 'off' }
 
+/** An edit is as long as its input: the vendor might refuse another length. */
+const withoutIgnored = ({ duration, ...body }: VideoBody): VideoBody =>
+  duration === undefined || isEdit(body) ? body : { ...body, duration }
+
 /** So that the vendor makes what the hold was sized for, whatever its own defaults are. */
 export const withDefaults = (request: VideoRequest, modelName: string): VideoRequest => ({
   ...request,
-  body: applyDefaults(request, soundOf(modelName)),
+  body: withoutIgnored(applyDefaults(request, soundOf(modelName))),
 })

@@ -14,9 +14,11 @@ const checkLength = (text: string | undefined, path: string, charactersMax: numb
 /** Custom shots replace the prompt. */
 export const checkPrompts = ({ body, pathOf }: CheckedVideoRequest): void => {
   const path = pathOf('prompt')
-  if (!isCustomShots(body) && isBlank(body.prompt))
-    throw videoRefusal('missing_required_parameter', path, `Missing required parameter: '${path}'.`)
-  checkLength(body.prompt, path, promptCharactersMax)
+  if (!isCustomShots(body)) {
+    if (isBlank(body.prompt))
+      throw videoRefusal('missing_required_parameter', path, `Missing required parameter: '${path}'.`)
+    checkLength(body.prompt, path, promptCharactersMax)
+  }
   checkLength(body.negative_prompt, pathOf('negative_prompt'), promptCharactersMax)
 }
 

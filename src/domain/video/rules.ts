@@ -83,6 +83,7 @@ const checkMode = ({ mode, model, modelName, pathOf }: CheckedVideoRequest): voi
 }
 
 const checkDuration = ({ body, model, modelName, pathOf }: CheckedVideoRequest): void => {
+  if (isEdit(body)) return
   const seconds = readVideoDuration(body)
   if (seconds === null || !model.durations.includes(seconds))
     throw videoRefusal(
@@ -129,7 +130,7 @@ const checkReferenceVideo = (asked: CheckedVideoRequest): void => {
       pathOf('mode'),
       `With a reference video \`${modelName}\` has the modes ${modes.join(', ')}.`,
     )
-  if (!durations.includes(readVideoDuration(body) ?? 0))
+  if (!isEdit(body) && !durations.includes(readVideoDuration(body) ?? 0))
     throw videoRefusal(
       'unsupported_value',
       pathOf('duration'),

@@ -27,6 +27,11 @@ t.test('what was left open is said', async (t) => {
     t.same(withDefaults(request, modelName), { ...request, body: { ...request.body, ...added } }, JSON.stringify(added))
 })
 
+t.test('what the vendor ignores is left out', async (t) => {
+  const { duration: _duration, ...edit } = withDefaults(omni({ video_list: [video] }), 'v3-omni').body
+  t.same(withDefaults(omni({ video_list: [video], duration: '60' }), 'v3-omni').body, edit)
+})
+
 t.test('what was asked for stays', async (t) => {
   const asked: readonly (readonly [modelName: string, request: VideoRequest])[] = [
     ['v3', text({ mode: '4k', duration: '15', aspect_ratio: '1:1', sound: 'on' })],

@@ -701,6 +701,22 @@ const promptRows: readonly Row[] = [
     kept: image({ prompt: '.' }),
   },
   {
+    rule: 'custom shots take the place of a prompt of any length',
+    model: 'v3',
+    broken: text({ multi_shot: true, shot_type: 'intelligence', prompt: 'a'.repeat(2_501) }),
+    param: 'prompt',
+    code: invalid,
+    kept: text({ ...custom(), prompt: 'a'.repeat(2_501) }),
+  },
+  {
+    rule: 'the duration of an edit is ignored',
+    model: 'v3-omni',
+    broken: omni({ video_list: [feature], duration: '60' }),
+    param: 'metadata.duration',
+    code: noValue,
+    kept: omni({ video_list: [{ ...video, refer_type: 'base' }], duration: '60' }),
+  },
+  {
     rule: 'a prompt has at most 2500 characters',
     model: 'v3',
     broken: text({ prompt: 'a'.repeat(2_501) }),
