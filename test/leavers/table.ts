@@ -25,7 +25,7 @@ export const moments = [
 export type Moment = (typeof moments)[number]
 
 export interface Kind {
-  readonly name: 'reasoning' | 'tool' | 'audio' | 'plain'
+  readonly name: 'reasoning' | 'tool' | 'audio' | 'image' | 'plain'
   readonly surface: Surface
   readonly model: string
   readonly body: JsonObject
@@ -78,6 +78,8 @@ const per_call = { web_search: '0.01', web_search_medium: '0.01', google_search:
 const long = 'output_tokens=200;chunk_delay_ms=3'
 const thinking = `${long};reasoning_tokens=300;first_chunk_delay_ms=300`
 
+const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }
+
 export const kinds: readonly Kind[] = [
   { name: 'plain', surface: 'chat', model: `openai/gpt-4o;${long}`, body: {} },
   { name: 'plain', surface: 'messages', model: `anthropic/claude-haiku-4-5;${long}`, body: {} },
@@ -116,6 +118,12 @@ export const kinds: readonly Kind[] = [
     surface: 'chat',
     model: `openai/gpt-4o-audio;${long}`,
     body: { modalities: ['text', 'audio'], audio: { voice: 'ash', format: 'pcm16' } },
+  },
+  {
+    name: 'image',
+    surface: 'chat',
+    model: `openai/gpt-4o;${long}`,
+    body: { messages: [{ role: 'user', content: [{ type: 'text', text: words }, image] }] },
   },
 ]
 

@@ -34,7 +34,7 @@ for (const layout of layouts) {
   t.test(`who leaves pays what the provider bills, within the bound: edge and proxy ${layout}`, async (t) => {
     const open = await openLayout(t, layout)
     const some = kinds.filter(
-      ({ name, surface }) => (name === 'plain' || name === 'reasoning') && surface !== 'responses',
+      ({ name, surface }) => ['plain', 'reasoning', 'image'].includes(name) && surface !== 'responses',
     )
     for (const kind of some)
       for (const row of await measured(t, open, [kind, ['before head', 'after a tool call']], isWithin))
