@@ -69,11 +69,13 @@ t.test('what has a price of its own is a modality', async (t) => {
 
 t.test('a key that is sent must be valid', async (t) => {
   const { url } = await startEdge(t, { sheets })
-  for (const path of ['/v1/models', '/v1/models/openai/plain', '/v1beta/models'])
+  for (const path of ['/v1/models', '/v1/models/openai/plain'])
     for (const headers of [{ authorization: `Bearer ${unknownKey}` }, { 'x-api-key': unknownKey }]) {
       const response = await fetch(`${url}${path}`, { headers })
       t.match({ status: response.status, ...(await errorOf(response)) }, { status: 401, code: 'invalid_api_key' }, path)
     }
+  const gemini = await fetch(`${url}/v1beta/models`, { headers: { 'x-goog-api-key': unknownKey } })
+  t.match([gemini.status, await errorOf(gemini)], [401, { code: 401, status: 'UNAUTHENTICATED' }])
   t.equal((await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${secret}` } })).status, 200)
 })
 
