@@ -1,7 +1,7 @@
 import type { ServedWith } from '../../domain/pricing/charge.ts'
 import { cacheWriteOf, type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
-import { readNegativeFigures, readServedWith } from '../dialect/reported-usage.ts'
+import { countWebSearches, readNegativeFigures, readServedWith } from '../dialect/reported-usage.ts'
 
 /** Tokens of one sampling, or of several together; NaN where the provider reports no whole number. */
 interface Tokens {
@@ -103,13 +103,8 @@ export const mergeUsage = (known: JsonObject, reported: unknown): JsonObject => 
   return { ...known, iterations, ...Object.fromEntries(news) }
 }
 
-const searchesOf = ({ toolCalls }: Usage): number =>
-  Object.entries(toolCalls)
-    .filter(([tool]) => tool.startsWith('web_search'))
-    .reduce((sum, [, calls]) => sum + calls, 0)
-
 const serverToolUse = (usage: Usage): JsonObject | null => {
-  const searches = searchesOf(usage)
+  const searches = countWebSearches(usage.toolCalls)
   return searches === 0 ? null : { web_search_requests: searches, web_fetch_requests: 0 }
 }
 

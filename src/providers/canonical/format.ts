@@ -11,6 +11,7 @@ export interface Served {
   readonly model: string
   readonly requestId: string
   readonly createdSeconds: number
+  readonly nowSeconds: () => number
   /** Whose model answered. */
   readonly provider: string
 }

@@ -12,8 +12,15 @@ export interface Citation {
   readonly range: { readonly start: number; readonly end: number } | null
 }
 
+/** OpenAI's formats have refusals of the model apart from its text. */
+interface Refusable {
+  readonly refusal?: true
+}
+
+export const refusalMark = ({ refusal }: Refusable): Refusable => (refusal === undefined ? {} : { refusal })
+
 export type ReplyPart =
-  | { readonly type: 'text'; readonly text: string; readonly citations: readonly Citation[] }
+  | ({ readonly type: 'text'; readonly text: string; readonly citations: readonly Citation[] } & Refusable)
   | { readonly type: 'thinking'; readonly text: string; readonly signature: string | null }
   | { readonly type: 'redacted_thinking'; readonly data: string }
   | {
@@ -43,7 +50,7 @@ export interface Reply {
  */
 export type ReplyEvent =
   | { readonly type: 'start'; readonly id: string; readonly usage: Usage | null }
-  | { readonly type: 'text'; readonly text: string }
+  | ({ readonly type: 'text'; readonly text: string } & Refusable)
   | { readonly type: 'citation'; readonly citation: Citation }
   | { readonly type: 'thinking'; readonly text: string }
   /** Ends the thinking part that it signs. */
@@ -74,7 +81,7 @@ const citationEvents = ({ text, citations }: Text, start: number): readonly Repl
 const eventsOfPart = (part: ReplyPart, start: number): readonly ReplyEvent[] => {
   switch (part.type) {
     case 'text':
-      return [{ type: 'text', text: part.text }, ...citationEvents(part, start)]
+      return [{ type: 'text', text: part.text, ...refusalMark(part) }, ...citationEvents(part, start)]
     case 'thinking':
       return [
         { type: 'thinking', text: part.text },

@@ -16,6 +16,7 @@ const servedBy = (target: Target, request: UpstreamCallRequest): Served => ({
   model: target.model,
   requestId: request.requestId,
   createdSeconds: target.calledAtSeconds,
+  nowSeconds: target.nowSeconds ?? (() => target.calledAtSeconds),
   provider: makerOf(target),
 })
 

@@ -22,6 +22,8 @@ export interface Target {
   readonly sheet: PriceSheet
   /** Seconds since the epoch. */
   readonly calledAtSeconds: number
+  /** Absent: as when it was called. */
+  readonly nowSeconds?: () => number
 }
 
 export interface UpstreamRequest {

@@ -73,3 +73,9 @@ export const readServedWith = (reportedTier: unknown, reportedRegion?: unknown):
 /** Of an answer without usage, or before it. Undefined where it names no tier, or repeats that it was left to the provider. */
 export const readServedTier = (reported: unknown): ServedWith | undefined =>
   typeof reported === 'string' && reported !== 'auto' ? readServedWith(reported) : undefined
+
+const searchItem = /^(?:web_search|grounded_prompt$|grounding_query$)/
+
+/** Of every provider: Google charges its own by the prompt or by the query. */
+export const countWebSearches = (toolCalls: Usage['toolCalls']): number =>
+  Object.entries(toolCalls).reduce((sum, [item, calls]) => (searchItem.test(item) ? sum + calls : sum), 0)

@@ -94,6 +94,81 @@ export class MessageItem implements OpenItem {
   }
 }
 
+export class RefusalItem implements OpenItem {
+  readonly #place: ItemPlace
+  #text = ''
+
+  constructor(place: ItemPlace) {
+    this.#place = place
+  }
+
+  begin(): readonly JsonObject[] {
+    return [
+      itemAdded(this.#place, this.#itemWith('in_progress', [])),
+      this.#inPart('response.content_part.added', { part: this.#part() }),
+    ]
+  }
+
+  add(text: string): JsonObject {
+    this.#text += text
+    return this.#inPart('response.refusal.delta', { delta: text })
+  }
+
+  end(status: ItemStatus): ReturnType<OpenItem['end']> {
+    const part = this.#part()
+    const item = this.#itemWith(status, [part])
+    return {
+      item,
+      events: [
+        this.#inPart('response.refusal.done', { refusal: this.#text }),
+        this.#inPart('response.content_part.done', { part }),
+        itemDone(this.#place, item),
+      ],
+    }
+  }
+
+  #inPart(type: string, more: JsonObject): JsonObject {
+    return { type, ...this.#place, content_index: 0, ...more }
+  }
+
+  #part(): JsonObject {
+    return { type: 'refusal', refusal: this.#text }
+  }
+
+  #itemWith(status: string, content: readonly JsonObject[]): JsonObject {
+    return { type: 'message', id: this.#place.item_id, status, role: 'assistant', content }
+  }
+}
+
+/** A search that another provider made and counted; it does not report what was searched for with each. */
+export class SearchItem implements OpenItem {
+  readonly #place: ItemPlace
+
+  constructor(place: ItemPlace) {
+    this.#place = place
+  }
+
+  begin(): readonly JsonObject[] {
+    return [
+      itemAdded(this.#place, this.#itemWith('in_progress')),
+      { type: 'response.web_search_call.in_progress', ...this.#place },
+      { type: 'response.web_search_call.searching', ...this.#place },
+    ]
+  }
+
+  end(): ReturnType<OpenItem['end']> {
+    const item = this.#itemWith('completed')
+    return {
+      item,
+      events: [{ type: 'response.web_search_call.completed', ...this.#place }, itemDone(this.#place, item)],
+    }
+  }
+
+  #itemWith(status: string): JsonObject {
+    return { type: 'web_search_call', id: this.#place.item_id, status, action: { type: 'search', query: '' } }
+  }
+}
+
 export class ReasoningItem implements OpenItem {
   readonly #place: ItemPlace
   #text = ''

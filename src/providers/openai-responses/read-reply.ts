@@ -6,7 +6,7 @@ import type { Profile } from '../dialect/provider.ts'
 import type { SseEvent } from '../dialect/sse.ts'
 import { argumentsOf } from '../openai/read-reply.ts'
 import { readOpenAIError } from '../openai/refusal.ts'
-import { answerTextOf, reasoningTextOf } from './delivered.ts'
+import { reasoningTextOf } from './delivered.ts'
 import { readResponsesUsage } from './usage.ts'
 import { writeResponsesConversation } from './write-conversation.ts'
 
@@ -26,14 +26,21 @@ const readReasoning = (item: JsonObject): readonly ReplyPart[] => {
   return encrypted === '' ? [] : [{ type: 'redacted_thinking', data: encrypted }]
 }
 
+const readContent = (part: JsonObject): ReplyPart =>
+  part['type'] === 'refusal'
+    ? { type: 'text', text: asText(part['refusal']), citations: [], refusal: true }
+    : {
+        type: 'text',
+        text: asText(part['text']),
+        citations: asArray(part['annotations']).map(asObject).flatMap(readCitation),
+      }
+
 const readItem = (item: JsonObject): readonly ReplyPart[] => {
   switch (item['type']) {
     case 'reasoning':
       return readReasoning(item)
-    case 'message': {
-      const annotations = asArray(item['content']).flatMap((part) => asArray(asObject(part)['annotations']))
-      return [{ type: 'text', text: answerTextOf(item), citations: annotations.map(asObject).flatMap(readCitation) }]
-    }
+    case 'message':
+      return asArray(item['content']).map(asObject).map(readContent)
     case 'function_call': {
       const { call_id: id, name, arguments: given } = item
       return [
@@ -122,8 +129,9 @@ class ResponsesReader implements ReplyReader {
       case 'response.output_item.added':
         return this.#readStart(asObject(item))
       case 'response.output_text.delta':
-      case 'response.refusal.delta':
         return this.#pass({ type: 'text', text: asText(delta) }, delta)
+      case 'response.refusal.delta':
+        return this.#pass({ type: 'text', text: asText(delta), refusal: true }, delta)
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
         return this.#pass({ type: 'thinking', text: asText(delta) }, delta)

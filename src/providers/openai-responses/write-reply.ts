@@ -2,9 +2,20 @@ import type { Usage } from '../../domain/usage/usage.ts'
 import type { JsonObject } from '../../encoding/json.ts'
 import type { ReplyWriter, Served } from '../canonical/format.ts'
 import { eventsOfParts, type Reply, type ReplyEvent, type StopReason } from '../canonical/reply.ts'
+import { providerLimits } from '../dialect/limits.ts'
+import { countWebSearches } from '../dialect/reported-usage.ts'
 import { sseEvent } from '../dialect/sse-event.ts'
 import { type CallableTool, callableTools } from './declared-tools.ts'
-import { CallItem, type ItemPlace, type ItemStatus, MessageItem, type OpenItem, ReasoningItem } from './output-items.ts'
+import {
+  CallItem,
+  type ItemPlace,
+  type ItemStatus,
+  MessageItem,
+  type OpenItem,
+  ReasoningItem,
+  RefusalItem,
+  SearchItem,
+} from './output-items.ts'
 import { begunResponse } from './response.ts'
 import { type SealedReasoning, sealReasoning } from './sealed-reasoning.ts'
 import { withUsage } from './usage.ts'
@@ -17,6 +28,7 @@ class OutputWriter {
   readonly #served: Served
   readonly #tools: ReadonlyMap<string, CallableTool>
   #open: OpenItem | null = null
+  #searches = 0
 
   constructor(served: Served, body: JsonObject) {
     this.#served = served
@@ -26,7 +38,8 @@ class OutputWriter {
   write(event: ReplyEvent): Events {
     switch (event.type) {
       case 'text':
-        return event.text === '' ? [] : this.#writeText(event.text)
+        if (event.text === '') return []
+        return event.refusal === undefined ? this.#writeText(event.text) : this.#writeRefusal(event.text)
       case 'citation':
         if (this.#open instanceof MessageItem) this.#open.cite(event.citation)
         return []
@@ -42,10 +55,11 @@ class OutputWriter {
         return this.#open instanceof CallItem ? this.#open.add(event.text) : []
       case 'stop':
         return this.end(event.reason === 'length' || event.reason === 'filtered' ? 'incomplete' : 'completed')
+      case 'built_in_calls':
+        return this.addSearches(event.toolCalls)
       case 'start':
       case 'usage':
       case 'media':
-      case 'built_in_calls':
         return []
     }
   }
@@ -56,6 +70,17 @@ class OutputWriter {
     const { events, item } = this.#open.end(status)
     this.#open = null
     this.items.push(item)
+    return events
+  }
+
+  /** `toolCalls`: all that are known so far. */
+  addSearches(toolCalls: Usage['toolCalls']): Events {
+    const total = Math.min(countWebSearches(toolCalls), providerLimits.upstreamOutputItemsMax)
+    const events: JsonObject[] = []
+    for (; this.#searches < total; this.#searches += 1) {
+      const [, begun] = this.#begin(() => new SearchItem(this.#place('ws')))
+      events.push(...begun, ...this.end('completed'))
+    }
     return events
   }
 
@@ -75,6 +100,12 @@ class OutputWriter {
     if (this.#open instanceof MessageItem) return [this.#open.add(text)]
     const [message, begun] = this.#begin(() => new MessageItem(this.#place('msg')))
     return [...begun, message.add(text)]
+  }
+
+  #writeRefusal(text: string): Events {
+    if (this.#open instanceof RefusalItem) return [this.#open.add(text)]
+    const [refusal, begun] = this.#begin(() => new RefusalItem(this.#place('msg')))
+    return [...begun, refusal.add(text)]
   }
 
   #writeThinking(text: string): Events {
@@ -116,11 +147,13 @@ const incompleteReasons: { readonly [S in StopReason]?: string } = {
 const endedResponse = (
   begun: JsonObject,
   output: readonly JsonObject[],
-  stop: StopReason,
-  usage: Usage,
+  { stop, usage, served }: { readonly stop: StopReason; readonly usage: Usage; readonly served: Served },
 ): JsonObject => {
   const reason = incompleteReasons[stop]
-  const end = reason === undefined ? { status: 'completed' } : { status: 'incomplete', incomplete_details: { reason } }
+  const end =
+    reason === undefined
+      ? { status: 'completed', completed_at: served.nowSeconds() }
+      : { status: 'incomplete', incomplete_details: { reason } }
   return withUsage({ ...begun, ...end, output }, usage)
 }
 
@@ -130,18 +163,21 @@ export const writeResponsesReply = (
   body: JsonObject,
 ): JsonObject => {
   const writer = new OutputWriter(served, body)
+  writer.addSearches(usage.toolCalls)
   for (const event of eventsOfParts(parts)) writer.write(event)
   writer.write({ type: 'stop', reason: stop, stopSequence: null })
-  return endedResponse(begunResponse(served, body), writer.items, stop, usage)
+  return endedResponse(begunResponse(served, body), writer.items, { stop, usage, served })
 }
 
 export class ResponsesReplyWriter implements ReplyWriter {
+  readonly #served: Served
   readonly #begun: JsonObject
   readonly #output: OutputWriter
   #sequence = 0
   #stop: StopReason = 'end'
 
   constructor(served: Served, body: JsonObject) {
+    this.#served = served
     this.#begun = begunResponse(served, body)
     this.#output = new OutputWriter(served, body)
   }
@@ -152,8 +188,13 @@ export class ResponsesReplyWriter implements ReplyWriter {
   }
 
   close(usage: Usage): string {
-    const ended = this.#begin() + this.#numbered(this.#output.end('completed'))
-    const response = endedResponse(this.#begun, this.#output.items, this.#stop, usage)
+    const last = [...this.#output.end('completed'), ...this.#output.addSearches(usage.toolCalls)]
+    const ended = this.#begin() + this.#numbered(last)
+    const response = endedResponse(this.#begun, this.#output.items, {
+      stop: this.#stop,
+      usage,
+      served: this.#served,
+    })
     return ended + this.#numbered([{ type: `response.${response['status']}`, response }])
   }
 

@@ -72,10 +72,11 @@ export class ChatReplyReader implements ReplyReader {
     const refusal = asText(delta['refusal'])
     if (refusal !== '') this.#refused = true
     const thought = reasoningText(delta)
-    const text = contentText(delta) + refusal
+    const text = contentText(delta)
     return [
       ...(thought === '' ? [] : order.add({ type: 'thinking', text: thought }, thought.length)),
       ...(text === '' ? [] : order.add({ type: 'text', text }, text.length)),
+      ...(refusal === '' ? [] : order.add({ type: 'text', text: refusal, refusal: true }, refusal.length)),
       ...readCitations(delta).flatMap((citation) => order.add({ type: 'citation', citation }, citation.url.length)),
       ...asArray(delta['tool_calls'])
         .map(asObject)

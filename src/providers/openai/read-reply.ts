@@ -64,10 +64,12 @@ const readCall = (value: unknown, answer: string, place: number): ReplyPart => {
 
 const readParts = (message: JsonObject, answer: string): readonly ReplyPart[] => {
   const thought = reasoningText(message)
-  const text = contentText(message) + asText(message['refusal'])
+  const text = contentText(message)
+  const refusal = asText(message['refusal'])
   return [
     ...(thought === '' ? [] : [{ type: 'thinking', text: thought, signature: null } as const]),
     ...(text === '' ? [] : [{ type: 'text', text, citations: readCitations(message) } as const]),
+    ...(refusal === '' ? [] : [{ type: 'text', text: refusal, citations: [], refusal: true } as const]),
     ...asArray(message['tool_calls']).map((call, place) => readCall(call, answer, place)),
   ]
 }

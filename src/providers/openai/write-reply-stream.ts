@@ -48,7 +48,7 @@ export class ChatReplyWriter implements ReplyWriter {
   #writeDelta(event: ReplyEvent): string {
     switch (event.type) {
       case 'text':
-        return this.#addText(event.text)
+        return event.refusal === undefined ? this.#addText(event.text) : this.#refuse(event.text)
       case 'citation':
         // Readers of chunks keep the last list of annotations: all of them are sent together, at the end.
         if (this.#citations.length < providerLimits.replyCitationsMax)
@@ -85,6 +85,11 @@ export class ChatReplyWriter implements ReplyWriter {
     this.#textLength += text.length
     span.end = this.#textLength
     return this.#delta({ content: text })
+  }
+
+  #refuse(text: string): string {
+    this.#span = null
+    return this.#delta({ refusal: text })
   }
 
   #beginCall({ id, name, signature }: Extract<ReplyEvent, { type: 'tool_call' }>): string {

@@ -68,14 +68,15 @@ const callsOf = (calls: readonly CallPart[], body: JsonObject): JsonObject => {
 }
 
 const messageOf = ({ parts }: Reply, body: JsonObject): JsonObject => {
-  const texts = parts.filter(isText)
+  const texts = parts.filter(isText).filter((part) => part.refusal === undefined)
+  const refusal = parts.map((part) => (isText(part) && part.refusal === true ? part.text : '')).join('')
   const calls = parts.filter(isCall)
   const thoughts = parts.map((part) => (part.type === 'thinking' ? part.text : '')).join('')
   const annotations = annotationsOf(texts)
   return {
     role: 'assistant',
-    content: texts.length === 0 && calls.length > 0 ? null : texts.map(({ text }) => text).join(''),
-    refusal: null,
+    content: texts.length === 0 && (calls.length > 0 || refusal !== '') ? null : texts.map(({ text }) => text).join(''),
+    refusal: refusal === '' ? null : refusal,
     ...(thoughts === '' ? {} : { reasoning_content: thoughts }),
     ...(annotations.length === 0 ? {} : { annotations }),
     ...callsOf(calls, body),

@@ -261,13 +261,10 @@ const send = async (
   })
 }
 
-export const targetOf = (provider: Provider, { model, upstreamModel, sheet }: Candidate, nowMs: number): Target => ({
-  provider,
-  model,
-  upstreamModel,
-  sheet,
-  calledAtSeconds: Math.floor(nowMs / 1000),
-})
+export const targetOf = (provider: Provider, { model, upstreamModel, sheet }: Candidate, clock: Clock): Target => {
+  const nowSeconds = (): number => Math.floor(clock() / 1_000)
+  return { provider, model, upstreamModel, sheet, calledAtSeconds: nowSeconds(), nowSeconds }
+}
 
 const prepare = async (
   { clock }: UpstreamAttemptParts,
@@ -275,7 +272,7 @@ const prepare = async (
   { provider, candidate }: CalledDeployment,
 ): Promise<Prepared | Failed> => {
   const dialect = dialectFor(provider, call.surface)
-  const target = targetOf(provider, candidate, clock())
+  const target = targetOf(provider, candidate, clock)
   try {
     const { body, ...request } = await useBody(call, (read) => dialect.buildRequest(target, read))
     // Encoded once, here: the tree would be kept beside its bytes until the upstream answers.

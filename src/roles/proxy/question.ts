@@ -188,7 +188,7 @@ class QuestionRun {
     { provider, candidate }: CalledDeployment,
     question: Exclude<Question, { type: 'get_video_task' }>,
   ): Promise<Replied> {
-    const target = targetOf(provider, candidate, this.#parts.clock())
+    const target = targetOf(provider, candidate, this.#parts.clock)
     try {
       return question.type === 'count_tokens'
         ? await this.#countTokens(target)

@@ -66,6 +66,7 @@ export const served: Served = {
   model: 'openai/gpt-4o-mini',
   requestId: '0199d0a0-0000-7000-8000-000000000001',
   createdSeconds: 1_760_000_000,
+  nowSeconds: () => 1_760_000_002,
   provider: 'openai',
 }
 

@@ -303,5 +303,7 @@ t.test('parts of another provider are input all the same', async (t) => {
     cache_read_input_tokens: 10,
     server_tool_use: { web_search_requests: 1, web_fetch_requests: 0 },
   })
+  for (const searched of [{ grounded_prompt: 1 }, { grounding_query: 1 }])
+    t.match(messagesUsageOnWire({ ...usage, toolCalls: searched }), { server_tool_use: { web_search_requests: 1 } })
   t.equal(messagesUsageOnWire(usage)['server_tool_use'], null)
 })

@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
 import type { Served } from '../../../src/providers/canonical/format.ts'
-import type { Reply, ReplyEvent, ReplyPart } from '../../../src/providers/canonical/reply.ts'
+import { type Reply, type ReplyEvent, type ReplyPart, refusalMark } from '../../../src/providers/canonical/reply.ts'
 
 export const served: Served = {
   model: 'alpha/gpt-4o-mini',
   requestId: '0199d0a0-0000-7000-8000-000000000001',
   createdSeconds: 1_760_000_000,
+  nowSeconds: () => 1_760_000_002,
   provider: 'alpha',
 }
 
@@ -34,7 +35,7 @@ const partEvents = (part: ReplyPart): readonly ReplyEvent[] => {
   switch (part.type) {
     case 'text':
       return [
-        { type: 'text', text: part.text },
+        { type: 'text', text: part.text, ...refusalMark(part) },
         ...part.citations.map((citation) => ({ type: 'citation', citation }) as const),
       ]
     case 'thinking':

@@ -229,7 +229,9 @@ t.test('an answer that is cut off, refused, or failed', async (t) => {
     { type: 'response.output_item.done', output_index: 0, item: refusal },
     { type: 'response.completed', response: { ...response, output: [refusal] } },
   )
-  t.match(relayed(openOn('chat'), refused, 50), /"finish_reason":"content_filter"/)
+  const said = relayed(openOn('chat'), refused, 50)
+  t.match(said, /"refusal":"No"/)
+  t.match(said, /"finish_reason":"content_filter"/)
   const unsaid = streamOf(
     created,
     added,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { asArray, asObject, isObject, type JsonObject } from '../../../src/encoding/json.ts'
-import type { Reply, ReplyPart } from '../../../src/providers/canonical/reply.ts'
+import type { Reply, ReplyEvent, ReplyPart } from '../../../src/providers/canonical/reply.ts'
 import { responsesClient } from '../../../src/providers/openai-responses/dialect.ts'
 import { openSealedReasoning } from '../../../src/providers/openai-responses/sealed-reasoning.ts'
 import { problemsOfResponse, problemsOfResponsesEvent } from '../../reference/responses-contract.ts'
@@ -23,12 +23,9 @@ const body = {
 const whole = (reply: Parameters<typeof responsesClient.writeReply>[0]): JsonObject =>
   responsesClient.writeReply(reply, served, body)
 
-const streamed = (reply: Reply): readonly JsonObject[] => {
+const streamed = (reply: Reply, billed = usage, first: readonly ReplyEvent[] = []): readonly JsonObject[] => {
   const writer = responsesClient.openWriter(served, body)
-  const text =
-    eventsOf(reply)
-      .map((event) => writer.write(event))
-      .join('') + writer.close(usage)
+  const text = [...first, ...eventsOf(reply)].map((event) => writer.write(event)).join('') + writer.close(billed)
   return text
     .split('\n\n')
     .filter((event) => event !== '')
@@ -113,6 +110,51 @@ t.test('how an answer ended', async (t) => {
   t.same(endOf('tool_calls'), ['completed', undefined, 'completed'])
   t.same(endOf('length'), ['incomplete', 'max_output_tokens', 'incomplete'])
   t.same(endOf('filtered'), ['incomplete', 'content_filter', 'incomplete'])
+})
+
+const problemsOf = (answer: JsonObject, stream: readonly JsonObject[]): readonly string[] => {
+  const tools = asArray(answer['tools']).slice(0, 1)
+  const events = stream.map((event) =>
+    isObject(event['response']) ? { ...event, response: { ...event['response'], tools } } : event,
+  )
+  return [...problemsOfResponse({ ...answer, tools }), ...events.flatMap(problemsOfResponsesEvent)]
+}
+
+t.test('a refusal is a part of its own', async (t) => {
+  const refusal: ReplyPart = { type: 'text', text: 'No.', citations: [], refusal: true }
+  const reply = replyOf([{ type: 'text', text: 'So.', citations: [] }, refusal], { stop: 'filtered' })
+  const [answer, stream] = [whole(reply), streamed(reply)]
+  t.match(answer['output'], [
+    { type: 'message', content: [{ type: 'output_text', text: 'So.' }] },
+    { type: 'message', content: [{ type: 'refusal', refusal: 'No.' }] },
+  ])
+  t.same(asObject(stream.at(-1)?.['response']), answer)
+  t.match(
+    stream.map(({ type }) => type).filter((type) => /refusal/.test(String(type))),
+    ['response.refusal.delta', 'response.refusal.done'],
+  )
+  t.same(problemsOf(answer, stream), [])
+})
+
+t.test('each search that is charged is an item', async (t) => {
+  const reply = replyOf([{ type: 'text', text: 'North.', citations: [] }])
+  for (const toolCalls of [{ web_search: 2 }, { grounding_query: 2 }, { web_search_medium: 1, grounded_prompt: 1 }]) {
+    const billed = { ...usage, toolCalls }
+    const answer = whole({ ...reply, usage: billed })
+    const stream = streamed(reply, billed)
+    const searched = { type: 'web_search_call', status: 'completed', action: { type: 'search' } }
+    t.match(answer['output'], [searched, searched, { type: 'message' }])
+    t.match(asObject(stream.at(-1)?.['response'])['output'], [{ type: 'message' }, searched, searched])
+    t.same(problemsOf(answer, stream), [])
+  }
+  const found: ReplyEvent = { type: 'built_in_calls', toolCalls: { web_search: 1 } }
+  const inOrder = streamed(reply, { ...usage, toolCalls: { web_search: 1 } }, [found])
+  t.match(asObject(inOrder.at(-1)?.['response'])['output'], [{ type: 'web_search_call' }, { type: 'message' }])
+})
+
+t.test('a completed response has the second of its end', async (t) => {
+  const ended = (stop: Reply['stop']) => whole(replyOf([], { stop }))['completed_at']
+  t.same([ended('end'), ended('length')], [served.nowSeconds(), null])
 })
 
 t.test('a response repeats the settings of its request, with all members of a usage', async (t) => {

@@ -23,6 +23,7 @@ const read = (json: JsonObject, profile?: Profile): Reply | AnswerFault => readC
 const call = (given: JsonObject): JsonObject => ({ type: 'function', ...given })
 const find = { name: 'find', arguments: '{"a":1}' }
 const said = (text: string): ReplyPart => ({ type: 'text', text, citations: [] })
+const refused = (text: string): ReplyPart => ({ type: 'text', text, citations: [], refusal: true })
 const called = (id: string, given = '{"a":1}', signature: string | null = null): ReplyPart => ({
   type: 'tool_call',
   id,
@@ -51,7 +52,8 @@ t.test('a whole answer', async (t) => {
       'end',
     ],
     [{ content: 'Hi', reasoning: 'hm' }, [{ type: 'thinking', text: 'hm', signature: null }, said('Hi')], 'end'],
-    [{ content: null, refusal: 'No.' }, [said('No.')], 'filtered'],
+    [{ content: null, refusal: 'No.' }, [refused('No.')], 'filtered'],
+    [{ content: 'So.', refusal: 'No.' }, [said('So.'), refused('No.')], 'filtered'],
     [{ content: 'H' }, [said('H')], 'length', 'length'],
     [{ content: 'H' }, [said('H')], 'filtered', 'content_filter'],
     [{ content: 'H' }, [said('H')], 'end', 'something_new'],
@@ -156,7 +158,7 @@ t.test('a stream', async (t) => {
       chunk({ reasoning_content: 'hm' }) + chunk({ reasoning: 'm' }) + chunk({ content: 'x' }),
       [{ type: 'thinking', text: 'hm' }, { type: 'thinking', text: 'm' }, text('x'), stop()],
     ],
-    ['a refusal', chunk({ refusal: 'No' }), [text('No'), stop('filtered')]],
+    ['a refusal', chunk({ refusal: 'No' }), [{ type: 'text', text: 'No', refusal: true }, stop('filtered')]],
     [
       'a citation',
       chunk({ content: 'x' }) + chunk({ annotations: [{ type: 'url_citation', url_citation: { url: 'u' } }] }),

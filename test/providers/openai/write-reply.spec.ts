@@ -85,6 +85,17 @@ t.test('messages', async (t) => {
   }
 })
 
+t.test('a refusal is apart from the content', async (t) => {
+  const refusal: ReplyPart = { type: 'text', text: 'No.', citations: [], refusal: true }
+  for (const [parts, message, deltas] of [
+    [[refusal], { content: null, refusal: 'No.' }, [{ refusal: 'No.' }, {}]],
+    [[said('So.'), refusal], { content: 'So.', refusal: 'No.' }, [{ content: 'So.' }, { refusal: 'No.' }, {}]],
+  ] as const) {
+    t.match(written(replyOf(parts)), { choices: [{ message }] })
+    t.strictSame(deltasOf(replyOf(parts)).slice(-deltas.length), deltas)
+  }
+})
+
 t.test('finish reasons', async (t) => {
   const table = [
     ['end', 'stop', {}],
