@@ -26,8 +26,10 @@ export const completeChat =
     return serveRequest(ctx, parts, {
       surface: 'chat',
       ...requestedAnswer(ctx, request, readChatRequest),
-      plan: parts.inference.plan(routingRequestOf(request), keyOfContext(ctx)),
-      demand: boundChatUsage(request, bytesLength),
+      price: () => ({
+        plan: parts.inference.plan(routingRequestOf(request), keyOfContext(ctx)),
+        demand: boundChatUsage(request, bytesLength),
+      }),
       streamFormat,
     })
   }

@@ -67,8 +67,10 @@ export const createEmbeddings =
       surface: 'embeddings',
       ...requestedAnswer(ctx, request, readEmbeddingsRequest),
       stream: false,
-      plan: parts.inference.plan({ ...routingRequestOf(request), embeds: true }, keyOfContext(ctx)),
-      demand,
+      price: () => ({
+        plan: parts.inference.plan({ ...routingRequestOf(request), embeds: true }, keyOfContext(ctx)),
+        demand,
+      }),
       streamFormat: neverStreamed,
     })
   }

@@ -61,8 +61,10 @@ export const generateContent =
       surface: 'gemini',
       ...asked,
       stream,
-      plan: parts.inference.plan(routingRequestOf(request), keyOfContext(ctx)),
-      demand: boundGeminiUsage(request, bytesLength),
+      price: () => ({
+        plan: parts.inference.plan(routingRequestOf(request), keyOfContext(ctx)),
+        demand: boundGeminiUsage(request, bytesLength),
+      }),
       streamFormat: isArray ? arrayFormat : eventFormat,
       ...(isArray ? { reshape: eventsToArray } : {}),
       endpoint: `${model}:${stream ? 'stream' : 'whole'}${isArray ? ':array' : ''}`,

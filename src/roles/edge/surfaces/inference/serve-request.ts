@@ -146,10 +146,15 @@ function* forwardedInSteps<Request extends SurfaceRequest>(
   return forwardedBody(ctx, read(value))
 }
 
-interface PlannedRequest extends RequestedAnswer {
-  readonly surface: Surface
+interface PricedPlan {
   readonly plan: RoutePlan
   readonly demand: UsageBounds
+}
+
+interface PlannedRequest extends RequestedAnswer {
+  readonly surface: Surface
+  /** Throws where no model can serve it. What was answered before is sent again all the same. */
+  readonly price: () => PricedPlan
   readonly headers?: RoutedRequest['headers'] | undefined
   readonly streamFormat: StreamFormat
   readonly reshape?: InferenceRequest['reshape']
@@ -178,9 +183,26 @@ const readerOf = (ctx: HttpContext, parts: SurfaceParts, held: KeyLease | null, 
 export const serveRequest = async (ctx: HttpContext, parts: SurfaceParts, planned: PlannedRequest): Promise<void> => {
   const { surface, stream } = planned
   const work = { type: 'request', keyId: keyOfContext(ctx).keyId, surface, stream } as const
-  const priced = { ...planned, key: keyOfContext(ctx), attribution: ctx.state.attribution }
-  const findShortage = () => parts.inference.findShortage(planned.plan, priced)
-  const run = (held: KeyLease | null) => runAndSend(ctx, parts, planned, readerOf(ctx, parts, held, stream))
+  let priced: PricedPlan | undefined
+  const price = (): PricedPlan => {
+    priced ??= planned.price()
+    return priced
+  }
+  const findShortage = (): GatewayError | null => {
+    try {
+      const { plan, demand } = price()
+      return parts.inference.findShortage(plan, {
+        demand,
+        key: keyOfContext(ctx),
+        attribution: ctx.state.attribution,
+      })
+    } catch (fault) {
+      if (fault instanceof GatewayError) return fault
+      throw fault
+    }
+  }
+  const run = (held: KeyLease | null) =>
+    runAndSend(ctx, parts, { ...planned, ...price() }, readerOf(ctx, parts, held, stream))
   const settled = () => parts.inference.deliveries.waitUntilSettled(ctx.state.requestId)
   await serveIdempotent(ctx, parts, { work, endpoint: planned.endpoint, settled }, run, findShortage)
 }
@@ -188,7 +210,7 @@ export const serveRequest = async (ctx: HttpContext, parts: SurfaceParts, planne
 const runAndSend = async (
   ctx: HttpContext,
   parts: SurfaceParts,
-  planned: PlannedRequest,
+  planned: PlannedRequest & PricedPlan,
   { clientGone, capture }: Reader,
 ): Promise<void> => {
   const { surface, model, stream, body, demand, headers, streamFormat, reshape } = planned

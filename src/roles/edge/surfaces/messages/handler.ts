@@ -90,8 +90,10 @@ export const createMessage =
     return serveRequest(ctx, parts, {
       surface: 'messages',
       ...requestedAnswer(ctx, request, readMessagesRequest),
-      plan: parts.inference.plan(routingRequestOf(request), keyOfContext(ctx)),
-      demand: boundMessagesUsage(request, bytesLength),
+      price: () => ({
+        plan: parts.inference.plan(routingRequestOf(request), keyOfContext(ctx)),
+        demand: boundMessagesUsage(request, bytesLength),
+      }),
       headers: headersToForward(ctx.req.headers),
       streamFormat: messagesStreamFormat(ctx.state.requestId),
     })

@@ -108,13 +108,15 @@ const planResponse = async (ctx: HttpContext, parts: ResponsesParts) => {
   const request = readResponsesRequest(value)
   const key = keyOfContext(ctx)
   const keeper = await ownerOfPrevious(parts.owners, key.workspaceId, request)
-  const all = parts.inference.plan(routingRequestOf(request), key)
-  const plan = keeper === null ? all : candidateOfResponse(all, keeper)
+  const price = () => {
+    const all = parts.inference.plan(routingRequestOf(request), key)
+    const plan = keeper === null ? all : candidateOfResponse(all, keeper)
+    return { plan, demand: boundResponsesUsage(request, bytesLength, parts.inference.isOpenAIOnly(plan)) }
+  }
   return {
     surface: 'responses',
     ...requestedAnswer(ctx, request, readResponsesRequest),
-    plan,
-    demand: boundResponsesUsage(request, bytesLength, parts.inference.isOpenAIOnly(plan)),
+    price,
     streamFormat: new ResponsesStreamFormat({
       requestId: ctx.state.requestId,
       model: request.model,

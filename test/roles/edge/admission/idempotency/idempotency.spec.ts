@@ -212,6 +212,26 @@ t.test('without money nothing is claimed, and what was paid is given again', asy
   t.equal((await edge.post({ ...dear, messages: [] }, key)).status, 400)
 })
 
+t.test('what was paid is given again after its model is no longer allowed, and nothing new is claimed', async (t) => {
+  const outcomes = new MemoryOutcomes()
+  const edge = await startEdge(t, { outcomes })
+  t.equal((await edge.post(plainAsk, key)).status, 200)
+  const limits = { allowedModels: ['openai/other'] }
+  const { sequence } = await edge.log.append([{ type: 'LimitsSet', data: { workspaceId, keyId: 'key-1', limits } }])
+  await edge.tail.waitForSequence(sequence)
+  const again = await edge.post(plainAsk, key)
+  t.equal(await again.text(), completionText)
+  t.ok(isRepeat(again))
+  const { puts } = outcomes
+  for (const headers of [{ 'idempotency-key': 'another' }, {}]) {
+    const refused = await edge.post(plainAsk, headers)
+    t.equal(refused.status, 403)
+    t.match(await errorOf(refused), { code: 'model_not_allowed' })
+  }
+  t.equal(outcomes.puts, puts)
+  t.equal(edge.calls.length, 1)
+})
+
 t.test('a stream that broke off is not kept', async (t) => {
   const serve: Serve = async function* (call, bill) {
     yield streamHead(call)
