@@ -5,60 +5,68 @@ import type { PriceSheet } from '../../events/types.ts'
 import { countCacheWrites } from '../canonical/estimate.ts'
 import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { promptMedia, withMedia } from '../dialect/media.ts'
-import { type CountedFor, countOutput, countTokens, jsonText } from '../dialect/tokens.ts'
+import type { PromptPiece } from '../dialect/prompt-pieces.ts'
+import { type CountedFor, countOutput, countTokens, jsonTexts } from '../dialect/tokens.ts'
 import { readCacheMark } from './read-blocks.ts'
 
 /** The provider publishes no count of its wrapping: about a role and two marks a message. */
 const messageTokens = 3
 
-const sourceText = (source: unknown): string => {
+const inSource = (source: unknown): unknown => {
   const { type, data, content } = asObject(source)
-  return type === 'text' ? asText(data) : contentText(content)
+  return type === 'text' ? asText(data) : content
 }
 
-const blockText = (block: JsonObject): string => {
-  const { text, thinking, name, input, content, source } = block
-  return asText(text) + asText(thinking) + asText(name) + jsonText(input) + contentText(content) + sourceText(source)
+/** Of a content and all that is in it, in order. */
+function* contentTexts(content: unknown): Generator<string, void> {
+  const rest = [content]
+  while (rest.length > 0) {
+    const next = rest.pop()
+    if (typeof next === 'string') yield next
+    else if (Array.isArray(next)) for (const block of next.filter(isObject).reverse()) rest.push(block)
+    else if (isObject(next)) {
+      yield asText(next['text'])
+      yield asText(next['thinking'])
+      yield asText(next['name'])
+      yield* jsonTexts(next['input'])
+      rest.push(inSource(next['source']), next['content'])
+    }
+  }
 }
 
-const contentText = (content: unknown): string =>
-  typeof content === 'string' ? content : asArray(content).filter(isObject).map(blockText).join('')
-
-const promptTexts = (body: JsonObject): readonly string[] => [
-  contentText(body['system']),
-  ...asArray(body['messages']).map((message) => contentText(asObject(message)['content'])),
-  jsonText(body['tools']),
-  jsonText(asObject(body['output_config'])['format']),
-]
+/** The text that a provider tokenizes. */
+function* promptTexts(body: JsonObject): Generator<string, void> {
+  yield* contentTexts(body['system'])
+  for (const message of asArray(body['messages'])) yield* contentTexts(asObject(message)['content'])
+  yield* jsonTexts(body['tools'])
+  yield* jsonTexts(asObject(body['output_config'])['format'])
+}
 
 const countPrompt = async (body: JsonObject, countedFor: CountedFor): Promise<PromptTokens> => {
-  const tokens = await countTokens(promptTexts(body).join(''), countedFor)
+  const tokens = await countTokens(promptTexts(body), countedFor)
   return withMedia(tokens + asArray(body['messages']).length * messageTokens, promptMedia(body))
 }
 
 export const countMessagesPrompt = async (body: JsonObject, countedFor: CountedFor): Promise<number> =>
   (await countPrompt(body, countedFor)).total
 
-type Piece = Parameters<typeof countCacheWrites>[0][number]
+type Piece = PromptPiece<'5m' | '1h'>
 
-const pieceOf = (block: JsonObject, text: string): Piece => ({ text, mark: readCacheMark(block) })
-
-const contentPieces = (content: unknown): readonly Piece[] =>
-  typeof content === 'string'
-    ? [{ text: content, mark: null }]
-    : asArray(content)
-        .filter(isObject)
-        .map((block) => pieceOf(block, blockText(block)))
+function* contentPieces(content: unknown): Generator<Piece, void> {
+  if (typeof content === 'string') yield { texts: [content], mark: null }
+  else
+    for (const block of asArray(content))
+      if (isObject(block)) yield { texts: contentTexts(block), mark: readCacheMark(block) }
+}
 
 /** In the order in which the provider caches. */
-const piecesOf = (body: JsonObject): readonly Piece[] => [
-  ...asArray(body['tools'])
-    .filter(isObject)
-    .map((tool) => pieceOf(tool, jsonText(tool))),
-  ...contentPieces(body['system']),
-  ...asArray(body['messages']).flatMap((message) => contentPieces(asObject(message)['content'])),
-  pieceOf(body, ''),
-]
+function* piecesOf(body: JsonObject): Generator<Piece, void> {
+  for (const tool of asArray(body['tools']))
+    if (isObject(tool)) yield { texts: jsonTexts(tool), mark: readCacheMark(tool) }
+  yield* contentPieces(body['system'])
+  for (const message of asArray(body['messages'])) yield* contentPieces(asObject(message)['content'])
+  yield { texts: [], mark: readCacheMark(body) }
+}
 
 /** Where it has no price the provider is not asked for it. */
 const requestedRegion = (sheet: PriceSheet, region: unknown): Pick<ServedWith, 'inferenceGeo'> =>
@@ -70,7 +78,10 @@ export const countMessagesUsage = async (
   delivered: Delivered,
 ): Promise<Usage> => {
   const usage = usageOf(
-    { ...(await countPrompt(request.body, request)), ...(await countCacheWrites(piecesOf(request.body), request)) },
+    {
+      ...(await countPrompt(request.body, request)),
+      ...(await countCacheWrites(() => piecesOf(request.body), request)),
+    },
     await countOutput(delivered, request),
     delivered.toolCalls ?? {},
   )

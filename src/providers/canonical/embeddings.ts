@@ -51,9 +51,16 @@ const usageOnWire = ({ promptTotal }: Usage): JsonObject => ({ prompt_tokens: pr
 export const encodeEmbeddings = (json: JsonObject, usage: Usage): Uint8Array =>
   Buffer.from(JSON.stringify({ ...json, usage: usageOnWire(usage) }))
 
+function* inLines(texts: readonly string[]): Generator<string, void> {
+  for (const [place, text] of texts.entries()) {
+    if (place > 0) yield '\n'
+    yield text
+  }
+}
+
 const countUsage = async (_target: Target, request: UpstreamCallRequest): Promise<Usage> => {
   const { texts, tokenIds } = readEmbeddingInput(request.body)
-  return usageOfPrompt(texts === null ? tokenIds : await countTokens(texts.join('\n'), request))
+  return usageOfPrompt(texts === null ? tokenIds : await countTokens(inLines(texts), request))
 }
 
 export const noText: Delivered = { texts: [], reasoningTexts: [], charactersBeyond: 0, characters: 0 }

@@ -1,38 +1,50 @@
 import { type PromptTokens, type Usage, usageOf } from '../../domain/usage/usage.ts'
 import type { Delivered } from '../dialect/dialect.ts'
 import { type MediaPart, withMedia } from '../dialect/media.ts'
-import { type CountedFor, countOutput, countTokens, wrappingTokens } from '../dialect/tokens.ts'
+import { findMarks, type PromptPiece, type PromptPieces, textsBetween } from '../dialect/prompt-pieces.ts'
+import { type CountedFor, countOutput, countTokens, jsonTexts, wrappingTokens } from '../dialect/tokens.ts'
 import type { CacheMark, Conversation, ConversationPart, ToolDefinition } from './conversation.ts'
 
 /** Earlier thinking is not sent again, or not billed. */
-const partText = (part: ConversationPart): string => {
+function* partTexts(part: ConversationPart): Generator<string, void> {
   switch (part.type) {
     case 'text':
-      return part.text
+      yield part.text
+      break
     case 'document':
-      return 'text' in part.source ? (part.title ?? '') + part.source.text : ''
+      if (!('text' in part.source)) break
+      yield part.title ?? ''
+      yield part.source.text
+      break
     case 'tool_call':
-      return part.name + part.arguments
+      yield part.name
+      yield part.arguments
+      break
     case 'tool_result':
-      return part.parts.map(partText).join('')
+      for (const each of part.parts) yield* partTexts(each)
+      break
     case 'image':
     case 'audio':
     case 'thinking':
     case 'redacted_thinking':
-      return ''
   }
 }
 
-const toolText = ({ name, description, parameters }: ToolDefinition): string =>
-  name + (description ?? '') + (parameters === null ? '' : JSON.stringify(parameters))
+function* toolTexts({ name, description, parameters }: ToolDefinition): Generator<string, void> {
+  yield name
+  yield description ?? ''
+  yield* jsonTexts(parameters)
+}
 
-const promptText = ({ system, turns, tools, format }: Conversation): string =>
-  [
-    ...system.map(partText),
-    ...turns.flatMap(({ role, parts }) => [role, ...parts.map(partText)]),
-    ...tools.map(toolText),
-    format.type === 'schema' ? JSON.stringify(format.schema) : '',
-  ].join('')
+function* promptTexts({ system, turns, tools, format }: Conversation): Generator<string, void> {
+  for (const part of system) yield* partTexts(part)
+  for (const { role, parts } of turns) {
+    yield role
+    for (const part of parts) yield* partTexts(part)
+  }
+  for (const tool of tools) yield* toolTexts(tool)
+  if (format.type === 'schema') yield* jsonTexts(format.schema)
+}
 
 const mediaOf = (part: ConversationPart): readonly MediaPart[] => {
   switch (part.type) {
@@ -50,7 +62,7 @@ const mediaOf = (part: ConversationPart): readonly MediaPart[] => {
 const countPrompt = async (conversation: Conversation, countedFor: CountedFor): Promise<PromptTokens> => {
   const { turns, system } = conversation
   const messages = turns.length + (system.length > 0 ? 1 : 0)
-  const tokens = (await countTokens(promptText(conversation), countedFor)) + wrappingTokens(messages)
+  const tokens = (await countTokens(promptTexts(conversation), countedFor)) + wrappingTokens(messages)
   return withMedia(
     tokens,
     turns.flatMap(({ parts }) => parts.flatMap(mediaOf)),
@@ -63,27 +75,23 @@ export const estimatePrompt = async (conversation: Conversation, countedFor: Cou
 
 const markOf = (part: ConversationPart): CacheMark => ('cached' in part ? part.cached : null)
 
-interface PromptPiece {
-  readonly text: string
-  readonly mark: CacheMark
-}
-
-/** What is marked for the cache is written to it, as far as is known. `pieces`: in the order of caching. */
+/** What is marked for the cache is written to it, as far as is known. */
 export const countCacheWrites = async (
-  pieces: readonly PromptPiece[],
+  pieces: PromptPieces<'5m' | '1h'>,
   countedFor: CountedFor,
 ): Promise<Pick<PromptTokens, 'cacheWrite5m' | 'cacheWrite1h'>> => {
-  const end1h = pieces.findLastIndex(({ mark }) => mark === '1h') + 1
-  const end5m = pieces.findLastIndex(({ mark }) => mark === '5m') + 1
-  const count = (from: number, to: number): Promise<number> => {
-    const texts = pieces.slice(from, to).map(({ text }) => text)
-    return countTokens(texts.join(''), countedFor)
+  const ends = findMarks(pieces())
+  const [end1h, end5m] = [ends.get('1h') ?? 0, ends.get('5m') ?? 0]
+  return {
+    cacheWrite1h: await countTokens(textsBetween(pieces(), 0, end1h), countedFor),
+    cacheWrite5m: await countTokens(textsBetween(pieces(), end1h, end5m), countedFor),
   }
-  return { cacheWrite1h: await count(0, end1h), cacheWrite5m: await count(end1h, end5m) }
 }
 
-const piecesOf = ({ system, turns }: Conversation): readonly PromptPiece[] =>
-  [...system, ...turns.flatMap(({ parts }) => parts)].map((part) => ({ text: partText(part), mark: markOf(part) }))
+function* piecesOf({ system, turns }: Conversation): Generator<PromptPiece<'5m' | '1h'>, void> {
+  for (const part of system) yield { texts: partTexts(part), mark: markOf(part) }
+  for (const { parts } of turns) for (const part of parts) yield { texts: partTexts(part), mark: markOf(part) }
+}
 
 export const countConversationUsage = async (
   conversation: Conversation,
@@ -94,7 +102,7 @@ export const countConversationUsage = async (
   return usageOf(
     {
       ...(await countPrompt(conversation, countedFor)),
-      ...(await countCacheWrites(piecesOf(conversation), countedFor)),
+      ...(await countCacheWrites(() => piecesOf(conversation), countedFor)),
     },
     await countOutput(delivered, countedFor),
     {

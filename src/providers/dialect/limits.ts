@@ -24,6 +24,6 @@ export const providerLimits = {
   figureNameCharactersMax: 128, // With its path in the usage: longer names are no figures.
   cachedPromptTokensMin: 1_024, // OpenAI caches no shorter prompt.
   estimateCharactersMax: 256 * 1024, // A tokenizer's time is ours: beyond this the count is extrapolated.
-  estimateSliceCharacters: 512, // The tokenizer is quadratic in a run without spaces: 60,000 CJK characters took 13 s.
-  estimateYieldCharacters: 4 * 1024, // In one turn of the event loop, of all texts that are counted: about a millisecond.
+  estimateSliceCharacters: 512, // In one turn of the event loop. The tokenizer is quadratic in a run without spaces: 60,000 CJK characters took 13 s.
+  estimateStepWeight: 64 * 1024, // Of the texts that are put together in one turn of the event loop: thousands of short ones, or a long one.
 } as const

@@ -1,14 +1,11 @@
 import type { OutputTokens } from '../../domain/usage/usage.ts'
+import { jsonPieces } from '../../encoding/write-json.ts'
 import { runWhereLarge } from '../../runtime/large-steps.ts'
 import { WorkTurns } from '../../runtime/work-turns.ts'
 import type { Delivered } from './dialect.ts'
 import { providerLimits } from './limits.ts'
 
 const plainText = { disallowedSpecial: new Set<string>() }
-
-function* slicesOf(text: string, sliceCharacters: number): Iterable<string> {
-  for (let at = 0; at < text.length; at += sliceCharacters) yield text.slice(at, at + sliceCharacters)
-}
 
 /** Some 150 ms of the main thread at the first call, nothing at later ones. */
 export const loadTokenizer = () => import('gpt-tokenizer/encoding/o200k_base')
@@ -21,29 +18,58 @@ export interface CountedFor {
   readonly signal?: AbortSignal
 }
 
+/** Of a text, besides its characters. */
+const textWeight = 16
+
 /**
- * Tokens of a text by o200k; beyond `estimateCharactersMax` extrapolated in proportion. What follows the first piece is
- * counted in large steps, beside those of the workspace's bodies: with these they have a third of the main thread. Throws the
- * reason of a signal that has fired.
+ * The first `estimateCharactersMax` characters of the texts, as one text, in slices; empty ones where a step was full
+ * before a slice was. Returns the characters of all texts.
  */
-export const countTokens = async (text: string, { workspaceId = '', signal }: CountedFor = {}): Promise<number> => {
-  if (text === '') return 0
+function* slicesOf(texts: Iterable<string>): Generator<string, number> {
+  const { estimateCharactersMax, estimateSliceCharacters: sliceCharacters, estimateStepWeight } = providerLimits
+  let [open, characters, weight] = ['', 0, 0]
+  for (const text of texts) {
+    const joined = open + text.slice(0, Math.max(0, estimateCharactersMax - characters))
+    characters += text.length
+    weight += text.length + textWeight
+    const end = joined.length - (joined.length % sliceCharacters)
+    if (end > 0 || weight > estimateStepWeight) weight = 0
+    if (weight === 0 && end === 0) yield ''
+    for (let at = 0; at < end; at += sliceCharacters) yield joined.slice(at, at + sliceCharacters)
+    open = joined.slice(end)
+  }
+  if (open !== '') yield open
+  return characters
+}
+
+/**
+ * Tokens of the texts as one by o200k; beyond `estimateCharactersMax` extrapolated in proportion. What follows the first
+ * slice is put together and counted in large steps, beside those of the workspace's bodies: with these they have a third
+ * of the main thread. Throws the reason of a signal that has fired.
+ */
+export const countTokens = async (
+  texts: string | Iterable<string>,
+  { workspaceId = '', signal }: CountedFor = {},
+): Promise<number> => {
+  const slices = slicesOf(typeof texts === 'string' ? [texts] : texts)
+  let next = slices.next()
+  if (next.done === true) return 0
   const tokenizer = await loadTokenizer()
-  const { estimateCharactersMax, estimateYieldCharacters, estimateSliceCharacters } = providerLimits
-  const read = text.slice(0, estimateCharactersMax)
-  let tokens = 0
-  const countPiece = (piece: string): void => {
-    for (const slice of slicesOf(piece, estimateSliceCharacters)) tokens += tokenizer.countTokens(slice, plainText)
+  let [tokens, characters] = [0, 0]
+  const countSlice = (slice: string): ReturnType<typeof slices.next> => {
+    tokens += slice === '' ? 0 : tokenizer.countTokens(slice, plainText)
+    characters += slice.length
+    return slices.next()
   }
   await turns.take(workspaceId)
-  const [first = '', ...others] = slicesOf(read, estimateYieldCharacters)
-  countPiece(first)
-  const steps = `${workspaceId} counts`
-  for (const piece of others) {
+  next = countSlice(next.value)
+  const step = { workspaceId: `${workspaceId} counts`, bytes: providerLimits.estimateSliceCharacters }
+  while (next.done !== true) {
     signal?.throwIfAborted()
-    await runWhereLarge({ workspaceId: steps, bytes: piece.length }, () => countPiece(piece), 0)
+    const { value } = next
+    next = await runWhereLarge(step, () => countSlice(value), 0)
   }
-  return Math.ceil((tokens * text.length) / read.length)
+  return characters === 0 ? 0 : Math.ceil((tokens * next.value) / characters)
 }
 
 const messageTokens = 3
@@ -54,13 +80,12 @@ export const wrappingTokens = (messages: number): number => messages * messageTo
 
 const charactersPerToken = 4
 
-/** Texts are counted as one, so that many short ones have the bounds and pauses of a long one. */
 export const countOutput = async (
   { texts, reasoningTexts, charactersBeyond, unseenCharacters = 0, audioTokens = 0, imageTokens = 0 }: Delivered,
   countedFor?: CountedFor,
 ): Promise<OutputTokens> => {
-  const reasoning = await countTokens(reasoningTexts.join(''), countedFor)
-  const answer = await countTokens(texts.join(''), countedFor)
+  const reasoning = await countTokens(reasoningTexts, countedFor)
+  const answer = await countTokens(texts, countedFor)
   const unseen = Math.ceil(unseenCharacters / charactersPerToken)
   const beyond = Math.ceil(charactersBeyond / charactersPerToken)
   return {
@@ -71,4 +96,6 @@ export const countOutput = async (
   }
 }
 
-export const jsonText = (value: unknown): string => (value === undefined || value === null ? '' : JSON.stringify(value))
+/** The JSON of a value; none where there is no value. */
+export const jsonTexts = (value: unknown): Iterable<string> =>
+  value === undefined || value === null ? [] : jsonPieces(value)

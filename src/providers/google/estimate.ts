@@ -3,37 +3,35 @@ import { asArray, asObject, asText, type JsonObject } from '../../encoding/json.
 import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { promptMedia, withMedia } from '../dialect/media.ts'
 import { requestedTier } from '../dialect/provider.ts'
-import { type CountedFor, countOutput, countTokens, jsonText, wrappingTokens } from '../dialect/tokens.ts'
+import { type CountedFor, countOutput, countTokens, jsonTexts, wrappingTokens } from '../dialect/tokens.ts'
 
-const partText = (part: unknown): string => {
+function* partTexts(part: unknown): Generator<string, void> {
   const { text, functionCall, functionResponse, executableCode, codeExecutionResult } = asObject(part)
   const { name: called, args } = asObject(functionCall)
   const { name: answered, response } = asObject(functionResponse)
-  return [
-    asText(text),
-    asText(called),
-    jsonText(args),
-    asText(answered),
-    jsonText(response),
-    asText(asObject(executableCode)['code']),
-    asText(asObject(codeExecutionResult)['output']),
-  ].join('')
+  yield asText(text)
+  yield asText(called)
+  yield* jsonTexts(args)
+  yield asText(answered)
+  yield* jsonTexts(response)
+  yield asText(asObject(executableCode)['code'])
+  yield asText(asObject(codeExecutionResult)['output'])
 }
 
-const contentText = (content: unknown): string => asArray(asObject(content)['parts']).map(partText).join('')
+function* contentTexts(content: unknown): Generator<string, void> {
+  for (const part of asArray(asObject(content)['parts'])) yield* partTexts(part)
+}
 
-const promptText = ({ systemInstruction, contents, tools, generationConfig }: JsonObject): string => {
+function* promptTexts({ systemInstruction, contents, tools, generationConfig }: JsonObject): Generator<string, void> {
   const { responseSchema, responseJsonSchema } = asObject(generationConfig)
-  return [
-    contentText(systemInstruction),
-    ...asArray(contents).map(contentText),
-    jsonText(tools),
-    jsonText(responseJsonSchema ?? responseSchema),
-  ].join('')
+  yield* contentTexts(systemInstruction)
+  for (const content of asArray(contents)) yield* contentTexts(content)
+  yield* jsonTexts(tools)
+  yield* jsonTexts(responseJsonSchema ?? responseSchema)
 }
 
 const countPrompt = async (body: JsonObject, countedFor: CountedFor): Promise<PromptTokens> => {
-  const tokens = await countTokens(promptText(body), countedFor)
+  const tokens = await countTokens(promptTexts(body), countedFor)
   return withMedia(tokens + wrappingTokens(asArray(body['contents']).length), promptMedia(body))
 }
 

@@ -3,43 +3,51 @@ import { asArray, asObject, asText, isObject, type JsonObject } from '../../enco
 import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { promptMedia, withMedia } from '../dialect/media.ts'
 import { requestedTier } from '../dialect/provider.ts'
-import { countOutput, countTokens, jsonText, wrappingTokens } from '../dialect/tokens.ts'
-import { contentPieces, countMarkedWrites, type PromptPiece, unmarked } from '../openai/cache-marks.ts'
+import { countOutput, countTokens, jsonTexts, wrappingTokens } from '../dialect/tokens.ts'
+import { contentPieces, countMarkedWrites, unmarked } from '../openai/cache-marks.ts'
 import { answerTextOf, reasoningTextOf } from './delivered.ts'
 
-const inputText = (input: unknown): string =>
-  typeof input === 'string'
-    ? input
-    : asArray(input)
-        .filter(isObject)
-        .map((item) => asText(item['role']) + answerTextOf(item) + reasoningTextOf(item))
-        .join('')
+function* itemTexts(item: JsonObject): Generator<string, void> {
+  yield asText(item['role'])
+  yield answerTextOf(item)
+  yield reasoningTextOf(item)
+}
+
+function* inputTexts(input: unknown): Generator<string, void> {
+  if (typeof input === 'string') yield input
+  else for (const item of asArray(input)) if (isObject(item)) yield* itemTexts(item)
+}
 
 const messagesOf = (input: unknown): number => (typeof input === 'string' ? 1 : asArray(input).length)
 
 /** The text that a provider tokenizes; files and the previous answers of the request are not counted. */
-const countPrompt = async (request: UpstreamCallRequest): Promise<number> => {
-  const { instructions, input, tools, text } = request.body
-  const format = jsonText(asObject(asObject(text)['format'])['schema'])
-  const words = asText(instructions) + inputText(input) + jsonText(tools) + format
-  return (await countTokens(words, request)) + wrappingTokens(messagesOf(input))
+function* promptTexts({ instructions, input, tools, text }: JsonObject): Generator<string, void> {
+  yield asText(instructions)
+  yield* inputTexts(input)
+  yield* jsonTexts(tools)
+  yield* jsonTexts(asObject(asObject(text)['format'])['schema'])
 }
 
-const inputPieces = (input: unknown, body: JsonObject): readonly PromptPiece[] =>
-  typeof input === 'string'
-    ? [unmarked(input)]
-    : asArray(input)
-        .filter(isObject)
-        .flatMap((item) =>
-          item['content'] === undefined
-            ? [unmarked(inputText([item]))]
-            : [unmarked(asText(item['role'])), ...contentPieces(item['content'], body)],
-        )
+const countPrompt = async (request: UpstreamCallRequest): Promise<number> =>
+  (await countTokens(promptTexts(request.body), request)) + wrappingTokens(messagesOf(request.body['input']))
 
-const promptPieces = ({ body }: UpstreamCallRequest): readonly PromptPiece[] => [
-  unmarked(jsonText(body['tools']) + asText(body['instructions'])),
-  ...inputPieces(body['input'], body),
-]
+function* inputPieces(input: unknown, body: JsonObject): ReturnType<typeof contentPieces> {
+  if (typeof input === 'string') yield unmarked(input)
+  for (const item of asArray(input)) {
+    if (!isObject(item)) continue
+    if (item['content'] === undefined) yield { texts: itemTexts(item), mark: null }
+    else {
+      yield unmarked(asText(item['role']))
+      yield* contentPieces(item['content'], body)
+    }
+  }
+}
+
+function* promptPieces({ body }: UpstreamCallRequest): ReturnType<typeof contentPieces> {
+  yield { texts: jsonTexts(body['tools']), mark: null }
+  yield unmarked(asText(body['instructions']))
+  yield* inputPieces(body['input'], body)
+}
 
 /** For an answer whose upstream reported no usage; its tool calls are those in the answer. */
 export const countResponsesUsage = async (
@@ -47,7 +55,7 @@ export const countResponsesUsage = async (
   request: UpstreamCallRequest,
   delivered: Delivered,
 ): Promise<Usage> => {
-  const written = await countMarkedWrites(target, promptPieces(request), request)
+  const written = await countMarkedWrites(target, () => promptPieces(request), request)
   const prompt = { ...withMedia(await countPrompt(request), promptMedia(request.body)), ...written }
   const usage = usageOf(prompt, await countOutput(delivered, request), delivered.toolCalls ?? {})
   return { ...usage, ...requestedTier(target, request.body['service_tier']) }

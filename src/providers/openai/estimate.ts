@@ -3,61 +3,63 @@ import { asArray, asObject, asText, isObject, type JsonObject } from '../../enco
 import type { Delivered, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { promptMedia, withMedia } from '../dialect/media.ts'
 import { requestedTier } from '../dialect/provider.ts'
-import { countOutput, countTokens, jsonText, wrappingTokens } from '../dialect/tokens.ts'
-import { contentPieces, countMarkedWrites, type PromptPiece, unmarked } from './cache-marks.ts'
+import { countOutput, countTokens, jsonTexts, wrappingTokens } from '../dialect/tokens.ts'
+import { contentPieces, countMarkedWrites, unmarked } from './cache-marks.ts'
 import { countChatSearchCalls } from './usage.ts'
 
-const partText = (part: unknown): string => {
-  const { text, refusal } = asObject(part)
-  return asText(text) + asText(refusal)
+function* contentTexts(content: unknown): Generator<string, void> {
+  if (typeof content === 'string') yield content
+  else
+    for (const part of asArray(content)) {
+      const { text, refusal } = asObject(part)
+      yield asText(text)
+      yield asText(refusal)
+    }
 }
 
-const contentText = (content: unknown): string =>
-  typeof content === 'string' ? content : asArray(content).map(partText).join('')
-
-const callText = (call: unknown): string => {
-  const { name, arguments: given } = asObject(asObject(call)['function'])
-  return asText(name) + asText(given)
+function* callTexts({ tool_calls: calls }: JsonObject): Generator<string, void> {
+  for (const call of asArray(calls)) {
+    const { name, arguments: given } = asObject(asObject(call)['function'])
+    yield asText(name)
+    yield asText(given)
+  }
 }
 
-const messageText = (message: JsonObject): string =>
-  [
-    asText(message['role']),
-    asText(message['name']),
-    contentText(message['content']),
-    asText(message['reasoning_content']),
-    ...asArray(message['tool_calls']).map(callText),
-  ].join('')
+function* promptTexts({ body }: UpstreamCallRequest): Generator<string, void> {
+  for (const message of asArray(body['messages'])) {
+    if (!isObject(message)) continue
+    yield asText(message['role'])
+    yield asText(message['name'])
+    yield* contentTexts(message['content'])
+    yield asText(message['reasoning_content'])
+    yield* callTexts(message)
+  }
+  yield* jsonTexts(body['tools'])
+  yield* jsonTexts(body['functions'])
+  yield* jsonTexts(asObject(body['response_format'])['json_schema'])
+}
 
-const promptTexts = ({ body }: UpstreamCallRequest): readonly string[] => [
-  ...asArray(body['messages']).filter(isObject).map(messageText),
-  jsonText(body['tools']),
-  jsonText(body['functions']),
-  jsonText(asObject(body['response_format'])['json_schema']),
-]
-
-const messagePieces = (message: JsonObject, body: JsonObject): readonly PromptPiece[] => [
-  unmarked(asText(message['role']) + asText(message['name'])),
-  ...contentPieces(message['content'], body),
-  unmarked(asText(message['reasoning_content']) + asArray(message['tool_calls']).map(callText).join('')),
-]
-
-const promptPieces = ({ body }: UpstreamCallRequest): readonly PromptPiece[] => [
-  unmarked(jsonText(body['tools']) + jsonText(body['functions'])),
-  ...asArray(body['messages'])
-    .filter(isObject)
-    .flatMap((message) => messagePieces(message, body)),
-]
+function* promptPieces({ body }: UpstreamCallRequest): ReturnType<typeof contentPieces> {
+  yield { texts: jsonTexts(body['tools']), mark: null }
+  yield { texts: jsonTexts(body['functions']), mark: null }
+  for (const message of asArray(body['messages'])) {
+    if (!isObject(message)) continue
+    yield unmarked(asText(message['role']), asText(message['name']))
+    yield* contentPieces(message['content'], body)
+    yield unmarked(asText(message['reasoning_content']))
+    yield { texts: callTexts(message), mark: null }
+  }
+}
 
 const countPrompt = async (request: UpstreamCallRequest): Promise<number> =>
-  (await countTokens(promptTexts(request).join(''), request)) + wrappingTokens(asArray(request.body['messages']).length)
+  (await countTokens(promptTexts(request), request)) + wrappingTokens(asArray(request.body['messages']).length)
 
 export const countChatUsage = async (
   target: Target,
   request: UpstreamCallRequest,
   delivered: Delivered,
 ): Promise<Usage> => {
-  const written = await countMarkedWrites(target, promptPieces(request), request)
+  const written = await countMarkedWrites(target, () => promptPieces(request), request)
   const prompt = { ...withMedia(await countPrompt(request), promptMedia(request.body)), ...written }
   const usage = usageOf(prompt, await countOutput(delivered, request), countChatSearchCalls(target, request))
   return { ...usage, ...requestedTier(target, request.body['service_tier']) }
