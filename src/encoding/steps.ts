@@ -16,3 +16,38 @@ export const finishSteps = <Result>(steps: Generator<void, Result>): Result => {
     if (done === true) return value
   }
 }
+
+/** Each takes some microseconds, and the step a few milliseconds. */
+export const itemsPerStep = 1_000
+
+export function* eachInSteps<Item>(
+  items: readonly Item[],
+  take: (item: Item, place: number) => void,
+): Generator<void, void> {
+  for (let place = 0; place < items.length; place += 1) {
+    if (place > 0 && place % itemsPerStep === 0) yield
+    take(items[place]!, place)
+  }
+}
+
+export function* mapInSteps<Item, Mapped>(
+  items: readonly Item[],
+  map: (item: Item, place: number) => Mapped,
+): Generator<void, readonly Mapped[]> {
+  const mapped: Mapped[] = []
+  yield* eachInSteps(items, (item, place) => {
+    mapped.push(map(item, place))
+  })
+  return mapped
+}
+
+export function* flatMapInSteps<Item, Mapped>(
+  items: readonly Item[],
+  map: (item: Item, place: number) => readonly Mapped[],
+): Generator<void, readonly Mapped[]> {
+  const mapped: Mapped[] = []
+  yield* eachInSteps(items, (item, place) => {
+    for (const each of map(item, place)) mapped.push(each)
+  })
+  return mapped
+}

@@ -1,4 +1,5 @@
 import type { Surface } from '../domain/routing/plan.ts'
+import { finishSteps } from '../encoding/steps.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import { countTokensRequest } from './anthropic/count-tokens.ts'
 import { anthropicMessages, messagesClient, messagesUpstream } from './anthropic/dialect.ts'
@@ -39,7 +40,7 @@ const overResponses = (client: ClientFormat, chat: UpstreamDialect): UpstreamDia
     const { provider, upstreamModel } = target
     if (provider.profile !== 'openai' || !providerCapabilities(provider).responses) return false
     try {
-      return needsResponses(upstreamModel, () => client.readRequest(body, makerOf(target)))
+      return needsResponses(upstreamModel, () => finishSteps(client.readRequest(body, makerOf(target))))
     } catch (fault) {
       if (fault instanceof GatewayError) return false
       throw fault

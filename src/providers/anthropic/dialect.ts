@@ -12,7 +12,7 @@ import { readMessagesError } from './refusal.ts'
 import { MessagesRelay } from './relay.ts'
 import { MessagesReader } from './reply-reader.ts'
 import { MessagesWriter } from './reply-writer.ts'
-import { messagesRequest } from './request.ts'
+import { messagesRequest, messagesSteps } from './request.ts'
 import { withAnswerMarks } from './signatures.ts'
 import { messagesUsageOnWire, readMessagesUsage } from './usage.ts'
 import { writeMessagesReply } from './write-reply.ts'
@@ -40,6 +40,7 @@ export const completeMessagesAnswer = ({ json }: UpstreamAnswer, counted: Usage,
 
 export const messagesDialect = (post: PostMessages): UpstreamDialect => ({
   buildRequest: (target, request) => messagesRequest(target, request, post),
+  buildSteps: (target, request) => messagesSteps(target, request, post),
   readAnswer: readMessagesAnswer,
   completeAnswer: completeMessagesAnswer,
   openRelay: (target) => new MessagesRelay(makerOf(target)),

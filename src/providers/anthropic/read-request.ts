@@ -1,4 +1,5 @@
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
+import { eachInSteps } from '../../encoding/steps.ts'
 import { invalidValue } from '../../errors/gateway-error.ts'
 import type {
   AnswerFormat,
@@ -40,11 +41,11 @@ interface ReadMessages {
 const callIdsOf = (parts: readonly ConversationPart[]): readonly string[] =>
   parts.flatMap((part) => (part.type === 'tool_call' ? [part.id] : []))
 
-const readMessages = (messages: readonly unknown[], provider: string): ReadMessages => {
+function* readMessages(messages: readonly unknown[], provider: string): Generator<void, ReadMessages> {
   const system: TextPart[] = []
   const turns: ConversationTurn[] = []
   const callIds = new Set<string>()
-  for (const { message, index } of compactedMessages(messages)) {
+  yield* eachInSteps(compactedMessages(messages), ({ message, index }) => {
     const { role, content } = message
     const path = `messages[${index}]`
     if (role === 'system') {
@@ -58,7 +59,7 @@ const readMessages = (messages: readonly unknown[], provider: string): ReadMessa
       for (const id of callIdsOf(parts)) callIds.add(id)
       turns.push({ role, parts })
     }
-  }
+  })
   return { system, turns }
 }
 
@@ -109,10 +110,11 @@ const userOf = (body: JsonObject): string | null => {
 }
 
 /** See ClientFormat. What only tunes Anthropic's own service is left out. */
-export const readRequest = (body: JsonObject, provider: string): Conversation => {
+export function* readRequest(body: JsonObject, provider: string): Generator<void, Conversation> {
   refuseForeign(body)
   const messages = asArray(body['messages'])
-  const { system, turns } = readMessages(messages, provider)
+  const { system, turns } = yield* readMessages(messages, provider)
+  yield
   const { tools, ...offered } = readMessagesTools(body)
   return {
     system: [...readInstructions(body['system'], 'system'), ...system],

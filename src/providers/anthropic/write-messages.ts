@@ -90,5 +90,5 @@ const writePart = (part: ConversationPart): readonly JsonObject[] => {
 const isResult = ({ type }: JsonObject): boolean => type === 'tool_result'
 
 /** The API requires the results of calls first. Throws `unsupported_parameter` for audio. */
-export const writeMessagesTurns = (turns: readonly ConversationTurn[]): readonly WrittenTurn[] =>
+export const writeMessagesTurns = (turns: readonly ConversationTurn[]): Generator<void, readonly WrittenTurn[]> =>
   mergeTurns(turns, { writePart, isResult })

@@ -79,12 +79,13 @@ const systemOf = ({ system }: Conversation): JsonObject => {
   return written.length === 0 ? {} : { system: written }
 }
 
-const bodyOf = (conversation: Conversation, target: Target, asking: ReplyRequest): JsonObject => {
+function* bodyOf(conversation: Conversation, target: Target, asking: ReplyRequest): Generator<void, JsonObject> {
   refuseUnpriced(conversation, target)
   const { stopSequences, user, format } = conversation
   const habits = capabilitiesOf(target.upstreamModel)
   const maxTokens = maxTokensOf(conversation, target, asking)
-  const messages = writeMessagesTurns(conversation.turns)
+  const messages = yield* writeMessagesTurns(conversation.turns)
+  yield
   const thought = thinkingOf(conversation, habits, maxTokens, messages)
   return {
     model: target.upstreamModel,
@@ -102,9 +103,11 @@ const bodyOf = (conversation: Conversation, target: Target, asking: ReplyRequest
   }
 }
 
-export const writeRequest = (
+export function* writeRequest(
   conversation: Conversation,
   target: Target,
   asking: ReplyRequest,
   post: PostMessages = postTo,
-): UpstreamRequest => post(target, '/messages', bodyOf(conversation, target, asking), { stream: asking.stream })
+): Generator<void, UpstreamRequest> {
+  return post(target, '/messages', yield* bodyOf(conversation, target, asking), { stream: asking.stream })
+}

@@ -1,7 +1,7 @@
 import { asObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
 import type { UpstreamFormat } from '../canonical/format.ts'
 import { refuseProviderState } from '../canonical/refuse.ts'
-import type { UpstreamDialect, UpstreamRefusal } from '../dialect/dialect.ts'
+import { buildInSteps, type UpstreamDialect, type UpstreamRefusal } from '../dialect/dialect.ts'
 import type { Provider } from '../dialect/provider.ts'
 import { chatUpstream } from '../openai/dialect.ts'
 import { readOpenAIError } from '../openai/refusal.ts'
@@ -41,12 +41,18 @@ export const atAzure = (dialect: UpstreamDialect): UpstreamDialect => ({
     refuseAccountMembers(request.body)
     return addressed(target.provider, target.upstreamModel, dialect.buildRequest(target, request))
   },
+  *buildSteps(target, request) {
+    refuseAccountMembers(request.body)
+    return addressed(target.provider, target.upstreamModel, yield* buildInSteps(dialect, target, request))
+  },
   readRefusal: readAzureError,
 })
 
 export const azureUpstream: UpstreamFormat = {
   ...chatUpstream,
-  writeRequest: (conversation, target, asking) =>
-    addressed(target.provider, target.upstreamModel, chatUpstream.writeRequest(conversation, target, asking)),
+  *writeRequest(conversation, target, asking) {
+    const request = yield* chatUpstream.writeRequest(conversation, target, asking)
+    return addressed(target.provider, target.upstreamModel, request)
+  },
   readRefusal: readAzureError,
 }

@@ -115,7 +115,7 @@ const isResult = (block: JsonObject): boolean => 'toolResult' in block
 export const writeConverseTurns = (
   turns: readonly ConversationTurn[],
   writePoint: WriteCachePoint,
-): readonly WrittenTurn[] =>
+): Generator<void, readonly WrittenTurn[]> =>
   mergeTurns(turns, {
     writePart: (part) => {
       const written = writePart(part)

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../encoding/json.ts'
+import { mapInSteps } from '../../encoding/steps.ts'
 import { closedSchema } from '../anthropic/write-schema.ts'
 import type { AnswerFormat, CacheMark, Conversation, ToolChoice, ToolDefinition } from '../canonical/conversation.ts'
 import type { ReplyRequest } from '../canonical/format.ts'
@@ -81,7 +82,11 @@ const formatOf = (format: AnswerFormat): JsonObject => {
  * Of `guardrailConfig`, `promptVariables` and `requestMetadata` nothing is written, and of `additionalModelRequestFields`
  * reasoning alone: what they hold belongs to the operator's account, or is not known here.
  */
-export const writeConverse = (conversation: Conversation, target: Target, asking: ReplyRequest): UpstreamRequest => {
+export function* writeConverse(
+  conversation: Conversation,
+  target: Target,
+  asking: ReplyRequest,
+): Generator<void, UpstreamRequest> {
   if (conversation.webSearch !== null) throw unsupported('tools', 'has a web search, which this model has not')
   const { turns, reasoning } = conversation
   const writePoint = cachePointFor(target.upstreamModel)
@@ -90,7 +95,9 @@ export const writeConverse = (conversation: Conversation, target: Target, asking
     return written.length === 0 ? [] : [...written, ...writePoint(part.cached)]
   })
   const tools = toolsOf(conversation, target)
-  const messages = writeConverseTurns('toolConfig' in tools ? turns : turns.map(withCallsAsText), writePoint)
+  const written = 'toolConfig' in tools ? turns : yield* mapInSteps(turns, withCallsAsText)
+  const messages = yield* writeConverseTurns(written, writePoint)
+  yield
   const { serviceTier } = requestedTier(target, conversation.serviceTier)
   return postToBedrock(target, asking.stream ? 'converse-stream' : 'converse', {
     ...(system.length === 0 ? {} : { system }),

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../encoding/json.ts'
+import { eachInSteps, finishSteps } from '../../encoding/steps.ts'
 import { type Provider, providerCapabilities } from '../dialect/provider.ts'
 import { refuseProviderState, unsupported } from './refuse.ts'
 
@@ -104,11 +105,17 @@ const checkValue = (value: unknown, rule: Rule, path: string, provider: Provider
 }
 
 /** Throws `unsupported_parameter` for what the provider keeps in the gateway's account, which every workspace shares. */
-export const checkMembers = (shape: Shape, body: JsonObject, provider: Provider): void => {
+export function* checkMembersInSteps(shape: Shape, body: JsonObject, provider: Provider): Generator<void, void> {
   const { allow_members: permitted } = providerCapabilities(provider)
   for (const [name, value] of Object.entries(body)) {
     const rule = shape.members.get(name)
-    if (!isAbsent(value) && !(rule === undefined && permitted.includes(name)))
-      checkMember(name, value, rule, name, provider)
+    if (isAbsent(value) || (rule === undefined && permitted.includes(name))) continue
+    if (typeof rule === 'object' && Array.isArray(value))
+      yield* eachInSteps(value, (each, place) => checkValue(each, rule, `${name}[${place}]`, provider))
+    else checkMember(name, value, rule, name, provider)
   }
 }
+
+/** As `checkMembersInSteps`. */
+export const checkMembers = (shape: Shape, body: JsonObject, provider: Provider): void =>
+  finishSteps(checkMembersInSteps(shape, body, provider))

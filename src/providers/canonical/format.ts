@@ -19,9 +19,9 @@ export interface Served {
 export interface ClientFormat {
   /**
    * `provider`: whose model will read it. Throws GatewayError `unsupported_parameter` or `invalid_value` with the field,
-   * for what has no canonical form.
+   * for what has no canonical form. In steps.
    */
-  readRequest(body: JsonObject, provider: string): Conversation
+  readRequest(body: JsonObject, provider: string): Generator<void, Conversation>
   writeReply(reply: Reply & { readonly usage: Usage }, served: Served, body: JsonObject): JsonObject
   openWriter(served: Served, body: JsonObject): ReplyWriter
 }
@@ -38,14 +38,14 @@ export interface ReplyRequest {
 }
 
 export interface UpstreamFormat {
-  /** Throws GatewayError `unsupported_parameter` with the client's field for what the upstream does not support. */
-  writeRequest(conversation: Conversation, target: Target, asking: ReplyRequest): UpstreamRequest
+  /** Throws GatewayError `unsupported_parameter` with the client's field for what the upstream does not support. In steps. */
+  writeRequest(conversation: Conversation, target: Target, asking: ReplyRequest): Generator<void, UpstreamRequest>
   readReply(target: Target, json: JsonObject): Reply | AnswerFault
   openReader(target: Target): ReplyReader
   /** Whether it searches the web as the conversation asks. Absent: it always does. */
   offersSearch?(conversation: Conversation, target: Target): boolean
   /** Calls of built-in tools that every answer to the conversation makes without reporting them: part of each usage. */
-  impliedToolCalls?(conversation: Conversation, target: Target): Usage['toolCalls']
+  impliedToolCalls?(readConversation: () => Conversation, target: Target): Usage['toolCalls']
   readRefusal(provider: Provider, body: Uint8Array): UpstreamRefusal | null
 }
 

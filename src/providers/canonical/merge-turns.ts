@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../encoding/json.ts'
+import { eachInSteps, mapInSteps } from '../../encoding/steps.ts'
 import type { ConversationPart, ConversationTurn } from './conversation.ts'
 
 export interface WrittenTurn {
@@ -13,20 +14,21 @@ interface TurnWriter {
 }
 
 /** Instructions in between become user text, and turns of one role are merged. Throws what `writePart` throws. */
-export const mergeTurns = (
+export function* mergeTurns(
   turns: readonly ConversationTurn[],
   { writePart, isResult }: TurnWriter,
-): readonly WrittenTurn[] => {
+): Generator<void, readonly WrittenTurn[]> {
   const merged: { readonly role: WrittenTurn['role']; readonly content: JsonObject[] }[] = []
-  for (const turn of turns) {
+  yield* eachInSteps(turns, (turn) => {
     const role = turn.role === 'assistant' ? 'assistant' : 'user'
     const content = turn.parts.flatMap(writePart)
-    if (content.length === 0) continue
+    if (content.length === 0) return
     const last = merged.at(-1)
     if (last?.role === role) for (const block of content) last.content.push(block)
     else merged.push({ role, content })
-  }
-  return merged.map(({ role, content }) => ({
+  })
+  yield
+  return yield* mapInSteps(merged, ({ role, content }) => ({
     role,
     content: [...content.filter(isResult), ...content.filter((block) => !isResult(block))],
   }))

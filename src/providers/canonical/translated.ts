@@ -1,6 +1,15 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
-import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
+import { eachInSteps, finishSteps, type RunStep, takeSteps } from '../../encoding/steps.ts'
+import { runWhereLarge } from '../../runtime/large-steps.ts'
+import type {
+  AnswerFault,
+  Target,
+  UpstreamAnswer,
+  UpstreamCallRequest,
+  UpstreamDialect,
+  UpstreamRequest,
+} from '../dialect/dialect.ts'
 import { requestedTier } from '../dialect/provider.ts'
 import { makerOf } from '../dialect/provider-mark.ts'
 import { checkAddress } from './allowed-members.ts'
@@ -47,13 +56,14 @@ const withToolCalls = (usage: Usage, implied: Usage['toolCalls']): Usage =>
 const addressOf = (part: ConversationPart): string | null =>
   (part.type === 'image' || part.type === 'document') && 'url' in part.source ? part.source.url : null
 
-const checkAddresses = ({ turns }: Conversation, { provider }: Target): void => {
-  for (const part of turns.flatMap(({ parts }) => parts))
-    for (const each of part.type === 'tool_result' ? part.parts : [part]) {
-      const address = addressOf(each)
-      if (address !== null) checkAddress(address, 'messages', provider)
-    }
-}
+const checkAddresses = ({ turns }: Conversation, { provider }: Target): Generator<void, void> =>
+  eachInSteps(turns, ({ parts }) => {
+    for (const part of parts)
+      for (const each of part.type === 'tool_result' ? part.parts : [part]) {
+        const address = addressOf(each)
+        if (address !== null) checkAddress(address, 'messages', provider)
+      }
+  })
 
 /** A choice of the caller's is among functions: with `none`, the web search that another member asks for is kept. */
 const withChoiceKept = (conversation: Conversation): Conversation =>
@@ -63,9 +73,10 @@ const withChoiceKept = (conversation: Conversation): Conversation =>
 
 export const translated = (client: ClientFormat, upstream: UpstreamFormat): UpstreamDialect => {
   /** As the upstream gets it: tools that are merely offered are left out where it has none of the kind. */
-  const readConversation = (target: Target, { body }: UpstreamCallRequest): Conversation => {
-    const conversation = withChoiceKept(client.readRequest(body, makerOf(target)))
-    checkAddresses(conversation, target)
+  function* readConversation(target: Target, { body }: UpstreamCallRequest): Generator<void, Conversation> {
+    const conversation = withChoiceKept(yield* client.readRequest(body, makerOf(target)))
+    yield
+    yield* checkAddresses(conversation, target)
     const { webSearch } = conversation
     if (webSearch === null || upstream.offersSearch?.(conversation, target) !== false) return conversation
     if (webSearch.isForced === true)
@@ -74,8 +85,16 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Upst
     return { ...conversation, webSearch: null, droppedTools: [...(conversation.droppedTools ?? []), 'web_search'] }
   }
 
+  function* buildSteps(target: Target, request: UpstreamCallRequest): Generator<void, UpstreamRequest> {
+    const conversation = yield* readConversation(target, request)
+    const { droppedTools = [] } = conversation
+    yield
+    const written = yield* upstream.writeRequest(withinSheet(withTurn(conversation), target), target, request)
+    return droppedTools.length === 0 ? written : { ...written, droppedTools }
+  }
+
   const impliedBy = (target: Target, request: UpstreamCallRequest): Usage['toolCalls'] =>
-    upstream.impliedToolCalls?.(readConversation(target, request), target) ?? {}
+    upstream.impliedToolCalls?.(() => finishSteps(readConversation(target, request)), target) ?? {}
 
   const written = (target: Target, request: UpstreamCallRequest, reply: Reply, usage: Usage): Uint8Array =>
     Buffer.from(JSON.stringify(client.writeReply({ ...reply, usage }, servedBy(target, request), request.body)))
@@ -95,12 +114,8 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Upst
   }
 
   return {
-    buildRequest: (target, request) => {
-      const conversation = readConversation(target, request)
-      const { droppedTools = [] } = conversation
-      const written = upstream.writeRequest(withinSheet(withTurn(conversation), target), target, request)
-      return droppedTools.length === 0 ? written : { ...written, droppedTools }
-    },
+    buildRequest: (target, request) => finishSteps(buildSteps(target, request)),
+    buildSteps,
     readAnswer,
     completeAnswer: (answer, counted, target, request) => {
       const reply = upstream.readReply(target, answer.json)
@@ -113,8 +128,11 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Upst
       return new TranslatedRelay(upstream.openReader(target), writer, (reported) => withToolCalls(reported, implied))
     },
     countUsage: async (target, request, delivered) => {
-      const conversation = readConversation(target, request)
-      const counted = await countConversationUsage(conversation, delivered, impliedBy(target, request), request)
+      const { workspaceId = '', bodyBytes: bytes = 0 } = request
+      const inStep: RunStep = (step) => runWhereLarge({ workspaceId, bytes }, step)
+      const conversation = await takeSteps(readConversation(target, request), inStep)
+      const implied = upstream.impliedToolCalls?.(() => conversation, target) ?? {}
+      const counted = await countConversationUsage(conversation, delivered, implied, request)
       return { ...counted, ...requestedTier(target, conversation.serviceTier) }
     },
     // The field that an upstream names is one of its own format.

@@ -1,4 +1,4 @@
-import type { Target, UpstreamCallRequest, UpstreamDialect } from './dialect.ts'
+import { buildInSteps, type Target, type UpstreamCallRequest, type UpstreamDialect } from './dialect.ts'
 
 /** For a provider whose models speak several formats: that of the target, or of the request. Errors are its own. */
 export const byTarget = (
@@ -6,6 +6,11 @@ export const byTarget = (
   readRefusal: UpstreamDialect['readRefusal'],
 ): UpstreamDialect => ({
   buildRequest: (target, request) => choose(target, request).buildRequest(target, request),
+  *buildSteps(target, request) {
+    const chosen = choose(target, request)
+    yield
+    return yield* buildInSteps(chosen, target, request)
+  },
   readAnswer: (target, request, body) => choose(target, request).readAnswer(target, request, body),
   completeAnswer: (answer, counted, target, request) =>
     choose(target, request).completeAnswer(answer, counted, target, request),

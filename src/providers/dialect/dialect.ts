@@ -8,6 +8,8 @@ export interface UpstreamCallRequest {
   /** Absent in a check of a provider. */
   readonly workspaceId?: string
   readonly body: JsonObject
+  /** Of the body as it came; absent in a check of a provider. */
+  readonly bodyBytes?: number
   readonly stream: boolean
   /** Output tokens of each answer that the wallet can pay for; null when the wallet is not the limit. */
   readonly outputCap: number | null
@@ -99,9 +101,21 @@ export interface StreamRelay {
 
 export interface UpstreamDialect {
   buildRequest(target: Target, request: UpstreamCallRequest): UpstreamRequest
+  /** As `buildRequest`, in steps; absent where that is short for each request. */
+  buildSteps?(target: Target, request: UpstreamCallRequest): Generator<void, UpstreamRequest>
   readAnswer(target: Target, request: UpstreamCallRequest, body: Uint8Array): UpstreamAnswer | AnswerFault
   completeAnswer(answer: UpstreamAnswer, counted: Usage, target: Target, request: UpstreamCallRequest): Uint8Array
   openRelay(target: Target, request: UpstreamCallRequest): StreamRelay
   countUsage(target: Target, request: UpstreamCallRequest, delivered: Delivered): Promise<Usage>
   readRefusal(provider: Provider, body: Uint8Array): UpstreamRefusal | null
+}
+
+export function* buildInSteps(
+  dialect: UpstreamDialect,
+  target: Target,
+  request: UpstreamCallRequest,
+): Generator<void, UpstreamRequest> {
+  return dialect.buildSteps === undefined
+    ? dialect.buildRequest(target, request)
+    : yield* dialect.buildSteps(target, request)
 }

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, parseExactJson } from '../../encoding/json.ts'
+import { eachInSteps, mapInSteps } from '../../encoding/steps.ts'
 import { invalidValue } from '../../errors/gateway-error.ts'
 import type {
   ConversationPart,
@@ -94,17 +95,6 @@ const partsFor = (part: ConversationPart, names: CallNames, generation: number):
   }
 }
 
-/** Consecutive contents of one role are merged, so that all results of parallel calls are in one. */
-const merged = (contents: readonly Content[]): readonly Content[] => {
-  const joined: { readonly role: Content['role']; readonly parts: JsonObject[] }[] = []
-  for (const { role, parts } of contents) {
-    const last = joined.at(-1)
-    if (last?.role === role) for (const part of parts) last.parts.push(part)
-    else joined.push({ role, parts: [...parts] })
-  }
-  return joined
-}
-
 const isResponse = (part: JsonObject): boolean => 'functionResponse' in part
 
 const responsesFirst = ({ role, parts }: Content): Content => ({
@@ -119,16 +109,28 @@ export const withSignedCall = (parts: readonly JsonObject[]): readonly JsonObjec
   return parts.map((part) => (part === calls[0] ? { ...part, thoughtSignature: unknownSignature } : part))
 }
 
-/** Instructions in between become user text. Throws `invalid_value` and `unsupported_parameter`. */
-export const contentsFor = (turns: readonly ConversationTurn[], upstreamModel: string): readonly Content[] => {
+/**
+ * Instructions in between become user text. Consecutive contents of one role are merged, so that all results of parallel
+ * calls are in one. Throws `invalid_value` and `unsupported_parameter`.
+ */
+export function* contentsFor(
+  turns: readonly ConversationTurn[],
+  upstreamModel: string,
+): Generator<void, readonly Content[]> {
   const generation = generationOf(upstreamModel)
   const names: CallNames = new Map()
-  const contents = turns.map(
-    ({ role, parts }): Content => ({
-      role: role === 'assistant' ? 'model' : 'user',
-      parts: parts.flatMap((part) => partsFor(part, names, generation)),
-    }),
-  )
-  const joined = merged(contents.filter(({ parts }) => parts.length > 0)).map(responsesFirst)
-  return generation >= 3 ? joined.map(({ role, parts }) => ({ role, parts: withSignedCall(parts) })) : joined
+  const merged: { readonly role: Content['role']; readonly parts: JsonObject[] }[] = []
+  yield* eachInSteps(turns, (turn) => {
+    const role = turn.role === 'assistant' ? 'model' : 'user'
+    const parts = turn.parts.flatMap((part) => partsFor(part, names, generation))
+    if (parts.length === 0) return
+    const last = merged.at(-1)
+    if (last?.role === role) for (const part of parts) last.parts.push(part)
+    else merged.push({ role, parts })
+  })
+  yield
+  return yield* mapInSteps(merged, (content) => {
+    const { role, parts } = responsesFirst(content)
+    return { role, parts: generation >= 3 ? withSignedCall(parts) : parts }
+  })
 }

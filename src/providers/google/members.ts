@@ -81,7 +81,14 @@ const spelled = (name: string, members: Members): string => (Object.hasOwn(membe
 
 const shownCharactersMax = 64
 
+/** Most parts are, of which a request may have thousands: they are not copied. */
+const isAsItIs = (value: JsonObject, members: Members): boolean => {
+  for (const name in value) if (members[name] !== 'free') return false
+  return true
+}
+
 const readMembers = (value: JsonObject, members: Members, path: string): JsonObject => {
+  if (isAsItIs(value, members)) return value
   const read: Record<string, unknown> = {}
   for (const [written, member] of Object.entries(value)) {
     const name = spelled(written, members)

@@ -1,4 +1,5 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
+import { eachInSteps } from '../../encoding/steps.ts'
 import { invalidValue } from '../../errors/gateway-error.ts'
 import type {
   AudioPart,
@@ -137,8 +138,8 @@ class Transcript {
 }
 
 /** `owner`: whose model will read them. Throws `invalid_value` and `unsupported_parameter` with the path. */
-export const readContents = (contents: unknown, owner: string): readonly ConversationTurn[] => {
+export function* readContents(contents: unknown, owner: string): Generator<void, readonly ConversationTurn[]> {
   const transcript = new Transcript(owner)
-  for (const [index, content] of asArray(contents).entries()) transcript.add(asObject(content), `contents[${index}]`)
+  yield* eachInSteps(asArray(contents), (content, index) => transcript.add(asObject(content), `contents[${index}]`))
   return transcript.turns
 }

@@ -56,12 +56,14 @@ const refuseUnsayable = (config: JsonObject): void => {
 }
 
 /** See ClientFormat. What only tunes Google's own service, or an answer, is left out. */
-export const readGeminiConversation = (body: JsonObject, owner: string): Conversation => {
+export function* readGeminiConversation(body: JsonObject, owner: string): Generator<void, Conversation> {
   const config = asObject(body['generationConfig'])
   refuseUnsayable(config)
+  const turns = yield* readContents(body['contents'], owner)
+  yield
   return {
     system: readSystem(body['systemInstruction']),
-    turns: readContents(body['contents'], owner),
+    turns,
     ...readGeminiTools(body),
     parallelToolCalls: null,
     outputTokensMax: numberOrNull(config['maxOutputTokens']),

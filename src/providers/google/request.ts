@@ -61,15 +61,18 @@ export const postGenerateContent = (target: Target, stream: boolean, body: JsonO
   postToGoogle(target, stream ? 'streamGenerateContent?alt=sse' : 'generateContent', stream, body)
 
 /** Throws `invalid_value` and `unsupported_parameter`. */
-export const generateContentRequest = (
+export function* generateContentRequest(
   conversation: Conversation,
   target: Target,
   { stream, outputCap }: ReplyRequest,
-): UpstreamRequest =>
-  postGenerateContent(target, stream, {
+): Generator<void, UpstreamRequest> {
+  const contents = yield* contentsFor(conversation.turns, target.upstreamModel)
+  yield
+  return postGenerateContent(target, stream, {
     ...requestedTier(target, conversation.serviceTier),
     ...systemFields(conversation),
-    contents: contentsFor(conversation.turns, target.upstreamModel),
+    contents,
     ...toolFieldsFor(conversation, target),
     generationConfig: generationConfigFor(conversation, target.upstreamModel, outputCap),
   })
+}

@@ -8,7 +8,7 @@ import { DeliveredOutput } from './delivered.ts'
 import { countResponsesUsage } from './estimate.ts'
 import { readResponsesConversation } from './read-conversation.ts'
 import { ResponsesRelay } from './relay.ts'
-import { responsesRequest } from './request.ts'
+import { responsesRequest, responsesSteps } from './request.ts'
 import { withMarks } from './sealed-reasoning.ts'
 import { storedIdOf } from './stored.ts'
 import { countToolCalls } from './tool-calls.ts'
@@ -50,6 +50,7 @@ export const responsesClient: ClientFormat = {
 
 export const openaiResponses: UpstreamDialect = {
   buildRequest: responsesRequest,
+  buildSteps: responsesSteps,
   readAnswer: readResponsesAnswer,
   completeAnswer: completeResponsesAnswer,
   openRelay: (target, request) => new ResponsesRelay(target, request),

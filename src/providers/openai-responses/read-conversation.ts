@@ -39,10 +39,12 @@ const readUser = ({ user, safety_identifier }: JsonObject): string | null =>
   asText(user) || asText(safety_identifier) || null
 
 /** Unknown members, and those that only tune an answer, are dropped; what would change the answer's kind throws. */
-export const readResponsesConversation = (body: JsonObject, provider: string): Conversation => {
+export function* readResponsesConversation(body: JsonObject, provider: string): Generator<void, Conversation> {
   refuseUnsayable(body)
+  const messages = yield* readItems(body, provider)
+  yield
   return {
-    ...readItems(body, provider),
+    ...messages,
     ...readResponsesTools(body),
     parallelToolCalls: typeof body['parallel_tool_calls'] === 'boolean' ? body['parallel_tool_calls'] : null,
     outputTokensMax: numberOrNull(body['max_output_tokens']),

@@ -1,4 +1,5 @@
 import { asArray, asObject, asText, type JsonObject } from '../../encoding/json.ts'
+import { eachInSteps, flatMapInSteps } from '../../encoding/steps.ts'
 import { invalidValue } from '../../errors/gateway-error.ts'
 import type {
   Conversation,
@@ -157,11 +158,12 @@ const argumentsIn = (value: unknown, index: number): readonly ArgumentText[] => 
 }
 
 /** `provider`: whose model will read it. What only another one can read is left out. */
-export const readItems = ({ instructions, input }: JsonObject, provider: string): Messages => {
+export function* readItems({ instructions, input }: JsonObject, provider: string): Generator<void, Messages> {
   const transcript = new Transcript(provider)
   if (asText(instructions) !== '') transcript.system.push(readTextPart(asText(instructions)))
   if (typeof input === 'string') transcript.turns.push({ role: 'user', parts: [readTextPart(input)] })
-  refuseLargeArguments(asArray(input).flatMap(argumentsIn))
-  for (const [index, item] of asArray(input).entries()) transcript.add(asObject(item), `input[${index}]`)
+  const items = asArray(input)
+  refuseLargeArguments(yield* flatMapInSteps(items, argumentsIn))
+  yield* eachInSteps(items, (item, index) => transcript.add(asObject(item), `input[${index}]`))
   return { system: transcript.system, turns: transcript.turns }
 }

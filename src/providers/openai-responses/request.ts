@@ -1,4 +1,5 @@
-import { checkMembers } from '../canonical/allowed-members.ts'
+import { finishSteps } from '../../encoding/steps.ts'
+import { checkMembersInSteps } from '../canonical/allowed-members.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { makerOf } from '../dialect/provider-mark.ts'
 import { fitMembers, postToOpenAI } from '../openai/request.ts'
@@ -16,10 +17,15 @@ const capOutput = (draft: Draft, outputCap: number): void => {
   draft['max_output_tokens'] = typeof own === 'number' ? Math.min(own, outputCap) : outputCap
 }
 
-const bodyOf = (target: Target, { body, outputCap }: UpstreamCallRequest): Draft => {
+function* bodyOf(target: Target, { body, outputCap }: UpstreamCallRequest): Generator<void, Draft> {
   const { provider, upstreamModel } = target
   const draft: Draft = { ...body, model: upstreamModel }
-  if ('input' in draft) draft['input'] = detachedInput(withoutMarks(makerOf(target), draft['input']))
+  if ('input' in draft) {
+    const input = withoutMarks(makerOf(target), draft['input'])
+    yield
+    draft['input'] = detachedInput(input)
+    yield
+  }
   fitMembers(draft, target)
   if (outputCap !== null) capOutput(draft, outputCap)
   if ('tools' in draft) draft['tools'] = priceableTools(draft['tools'])
@@ -29,11 +35,16 @@ const bodyOf = (target: Target, { body, outputCap }: UpstreamCallRequest): Draft
 }
 
 /** Forwards unknown top-level keys. Throws `unsupported_parameter`. */
-export const responsesRequest = (target: Target, request: UpstreamCallRequest): UpstreamRequest => {
+export function* responsesSteps(target: Target, request: UpstreamCallRequest): Generator<void, UpstreamRequest> {
   const { provider, sheet } = target
   refuseResponsesAccountReferences(request.body)
-  checkMembers(responsesMembers, request.body, provider)
+  yield
+  yield* checkMembersInSteps(responsesMembers, request.body, provider)
+  yield
   refuseChargedMembers(target, request.body)
   refuseUnpricedResponsesTools(sheet, provider.profile, request.body)
-  return postToOpenAI(provider, '/responses', request.stream, bodyOf(target, request))
+  return postToOpenAI(provider, '/responses', request.stream, yield* bodyOf(target, request))
 }
+
+export const responsesRequest = (target: Target, request: UpstreamCallRequest): UpstreamRequest =>
+  finishSteps(responsesSteps(target, request))

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../encoding/json.ts'
+import { flatMapInSteps } from '../../encoding/steps.ts'
 import { checkMembers } from '../canonical/allowed-members.ts'
 import type {
   AnswerFormat,
@@ -134,16 +135,22 @@ const carriedMembers = ({ openaiMembers = {} }: Conversation, target: Target): J
 }
 
 /** A model that reasons takes no `temperature` and no `top_p`. Nothing is stored at the provider. */
-const bodyOf = (conversation: Conversation, target: Target, asking: ReplyRequest): Record<string, unknown> => {
+function* bodyOf(
+  conversation: Conversation,
+  target: Target,
+  asking: ReplyRequest,
+): Generator<void, Record<string, unknown>> {
   const { system, turns, outputTokensMax, reasoning, serviceTier, user } = conversation
   const limit = outputLimit(outputTokensMax, asking.outputCap)
   const effort = wantedEffort(reasoning, target.upstreamModel)
   const instructions = system.map(({ text }) => text).filter((text) => text !== '')
+  const input = yield* flatMapInSteps(turns, turnItems)
+  yield
   return {
     ...carriedMembers(conversation, target),
     model: target.upstreamModel,
     ...(instructions.length === 0 ? {} : { instructions: instructions.join('\n\n') }),
-    input: turns.flatMap(turnItems),
+    input,
     ...toolsOf(conversation),
     ...(limit === undefined ? {} : { max_output_tokens: limit }),
     ...textOf(conversation),
@@ -157,13 +164,13 @@ const bodyOf = (conversation: Conversation, target: Target, asking: ReplyRequest
 }
 
 /** Throws `unsupported_parameter` for what the endpoint cannot be asked for. */
-export const writeResponsesConversation = (
+export function* writeResponsesConversation(
   conversation: Conversation,
   target: Target,
   asking: ReplyRequest,
-): UpstreamRequest => {
+): Generator<void, UpstreamRequest> {
   if (conversation.webSearch !== null) throw unsupported('tools', 'with web search is not available for this model')
-  const draft = bodyOf(conversation, target, asking)
+  const draft = yield* bodyOf(conversation, target, asking)
   fitMembers(draft, target)
   return postToOpenAI(target.provider, '/responses', asking.stream, draft)
 }

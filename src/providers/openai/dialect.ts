@@ -10,7 +10,7 @@ import { readChatReply } from './read-reply.ts'
 import { ChatReplyReader } from './read-reply-stream.ts'
 import { readOpenAIError } from './refusal.ts'
 import { ChatRelay } from './relay.ts'
-import { chatRequest } from './request.ts'
+import { chatRequest, chatSteps } from './request.ts'
 import { chatUsageOnWire, countChatSearchCalls, isSearchModel, readChatUsage, searchCallsOf } from './usage.ts'
 import { writeConversation } from './write-conversation.ts'
 import { writeChatReply } from './write-reply.ts'
@@ -41,6 +41,7 @@ const completeChatAnswer = ({ json }: UpstreamAnswer, counted: Usage): Uint8Arra
 
 export const openai: UpstreamDialect = {
   buildRequest: chatRequest,
+  buildSteps: chatSteps,
   readAnswer: readChatAnswer,
   completeAnswer: completeChatAnswer,
   openRelay: (target, request) => new ChatRelay(target, request),
@@ -59,6 +60,7 @@ export const chatUpstream: UpstreamFormat = {
   readReply: readChatReply,
   openReader: (target) => new ChatReplyReader(target),
   offersSearch: (_conversation, { upstreamModel }) => isSearchModel(upstreamModel),
-  impliedToolCalls: (conversation, target) => searchCallsOf(target, conversation.webSearch?.contextSize ?? null),
+  impliedToolCalls: (readConversation, target) =>
+    isSearchModel(target.upstreamModel) ? searchCallsOf(target, readConversation().webSearch?.contextSize ?? null) : {},
   readRefusal: readOpenAIError,
 }

@@ -1,5 +1,6 @@
 import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 import { scanJson } from '../../encoding/scan-json.ts'
+import { eachInSteps, flatMapInSteps } from '../../encoding/steps.ts'
 import { GatewayError, invalidValue } from '../../errors/gateway-error.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
 import type {
@@ -167,11 +168,11 @@ class Transcript implements Messages {
   }
 }
 
-export const readMessages = (messages: readonly unknown[]): Messages => {
-  refuseLargeArguments(messages.flatMap((message, index) => argumentsIn(asObject(message), `messages[${index}]`)))
+export function* readMessages(messages: readonly unknown[]): Generator<void, Messages> {
+  refuseLargeArguments(
+    yield* flatMapInSteps(messages, (message, index) => argumentsIn(asObject(message), `messages[${index}]`)),
+  )
   const transcript = new Transcript()
-  messages.forEach((message, index) => {
-    transcript.add(asObject(message), index)
-  })
+  yield* eachInSteps(messages, (message, index) => transcript.add(asObject(message), index))
   return { system: transcript.system, turns: transcript.turns }
 }

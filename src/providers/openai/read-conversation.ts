@@ -84,10 +84,12 @@ const readOpenAIMembers = (body: JsonObject): Pick<Conversation, 'openaiMembers'
 }
 
 /** For other providers, unknown members, and those that only tune an answer, are dropped; what would change the answer's kind throws. */
-export const readConversation = (body: JsonObject): Conversation => {
+export function* readConversation(body: JsonObject): Generator<void, Conversation> {
   refuseUnsayable(body)
+  const messages = yield* readMessages(asArray(body['messages']))
+  yield
   return {
-    ...readMessages(asArray(body['messages'])),
+    ...messages,
     tools: readChatTools(body),
     toolChoice: readChatToolChoice(body),
     parallelToolCalls: readParallelToolCalls(body),

@@ -1,5 +1,6 @@
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
-import { checkMembers } from '../canonical/allowed-members.ts'
+import { finishSteps } from '../../encoding/steps.ts'
+import { checkMembersInSteps } from '../canonical/allowed-members.ts'
 import { refuseProviderState } from '../canonical/refuse.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { endpointOf, type Provider, providerCapabilities, requestedTier } from '../dialect/provider.ts'
@@ -9,10 +10,10 @@ import { refuseUnpricedChatTools } from './usage.ts'
 const storeTools: readonly unknown[] = ['file_search', 'collections_search']
 
 /** Throws `unsupported_parameter`: every workspace shares the account, and what it keeps has no known owner. */
-const refuseChatAccountReferences = (body: JsonObject, provider: Provider): void => {
+function* refuseReferencesInSteps(body: JsonObject, provider: Provider): Generator<void, void> {
   for (const [index, tool] of asArray(body['tools']).entries())
     if (storeTools.includes(asObject(tool)['type'])) throw refuseProviderState(`tools[${index}].type`)
-  checkMembers(chatMembers, body, provider)
+  yield* checkMembersInSteps(chatMembers, body, provider)
 }
 
 /** Those of OpenAI that providers with this dialect may refuse. */
@@ -107,8 +108,12 @@ export const postToOpenAI = (provider: Provider, path: string, stream: boolean, 
 })
 
 /** Forwards unknown top-level keys. Throws `unsupported_parameter` for what cannot be billed or tied to a workspace. */
-export const chatRequest = (target: Target, request: UpstreamCallRequest): UpstreamRequest => {
-  refuseChatAccountReferences(request.body, target.provider)
+export function* chatSteps(target: Target, request: UpstreamCallRequest): Generator<void, UpstreamRequest> {
+  yield* refuseReferencesInSteps(request.body, target.provider)
+  yield
   refuseUnpricedChatTools(target, request)
   return postToOpenAI(target.provider, '/chat/completions', request.stream, bodyOf(target, request))
 }
+
+export const chatRequest = (target: Target, request: UpstreamCallRequest): UpstreamRequest =>
+  finishSteps(chatSteps(target, request))

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../encoding/json.ts'
+import { flatMapInSteps } from '../../encoding/steps.ts'
 import type {
   Conversation,
   ConversationPart,
@@ -117,9 +118,14 @@ const runsOf = (turns: readonly ConversationTurn[]): readonly (readonly Conversa
   return runs
 }
 
-export const writeChatMessages = (conversation: Conversation, profile: Profile): readonly JsonObject[] => [
-  ...instructionMessage(conversation.system, 'system'),
-  ...runsOf(conversation.turns).flatMap((run) =>
+export function* writeChatMessages(
+  { system, turns }: Conversation,
+  profile: Profile,
+): Generator<void, readonly JsonObject[]> {
+  const runs = runsOf(turns)
+  yield
+  const messages = yield* flatMapInSteps(runs, (run) =>
     isAnswer(run[0]) ? assistantMessages(run, profile) : userMessages(run, profile),
-  ),
-]
+  )
+  return [...instructionMessage(system, 'system'), ...messages]
+}

@@ -97,12 +97,18 @@ const streamOf = (provider: Provider): JsonObject => ({
   ...(providerCapabilities(provider).stream_options ? { stream_options: { include_usage: true } } : {}),
 })
 
-const bodyOf = (conversation: Conversation, { provider, upstreamModel }: Target, asking: ReplyRequest): JsonObject => {
+function* bodyOf(
+  conversation: Conversation,
+  { provider, upstreamModel }: Target,
+  asking: ReplyRequest,
+): Generator<void, JsonObject> {
   const { profile } = provider
   const { temperature, topP, format, webSearch, user } = conversation
+  const messages = yield* writeChatMessages(conversation, profile)
+  yield
   return {
     model: upstreamModel,
-    messages: writeChatMessages(conversation, profile),
+    messages,
     ...writeChatTools(conversation, profile),
     ...capOf(conversation, asking, provider),
     ...present('temperature', temperature),
@@ -118,12 +124,12 @@ const bodyOf = (conversation: Conversation, { provider, upstreamModel }: Target,
 }
 
 /** Throws `unsupported_parameter` for what chat cannot express, or has no price for. */
-export const writeConversation = (
+export function* writeConversation(
   conversation: Conversation,
   target: Target,
   asking: ReplyRequest,
-): UpstreamRequest => {
+): Generator<void, UpstreamRequest> {
   const { webSearch } = conversation
   refuseUnpricedSearch(target, webSearch?.contextSize ?? null, webSearch === null ? 'model' : 'tools')
-  return postToOpenAI(target.provider, '/chat/completions', asking.stream, bodyOf(conversation, target, asking))
+  return postToOpenAI(target.provider, '/chat/completions', asking.stream, yield* bodyOf(conversation, target, asking))
 }

@@ -72,8 +72,9 @@ export const withoutKey = ({
 
 export const vertexGemini: UpstreamFormat = {
   ...googleUpstream,
-  writeRequest: (conversation, target, asking) =>
-    withoutKey(googleUpstream.writeRequest(conversation, atPublisher(target), asking)),
+  *writeRequest(conversation, target, asking) {
+    return withoutKey(yield* googleUpstream.writeRequest(conversation, atPublisher(target), asking))
+  },
   readRefusal: readVertexError,
 }
 

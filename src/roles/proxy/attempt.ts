@@ -2,12 +2,13 @@ import type { Candidate } from '../../domain/routing/plan.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import { authenticated } from '../../providers/authentication/authenticated.ts'
-import type {
-  StreamRelay,
-  Target,
-  UpstreamAnswer,
-  UpstreamDialect,
-  UpstreamRequest,
+import {
+  buildInSteps,
+  type StreamRelay,
+  type Target,
+  type UpstreamAnswer,
+  type UpstreamDialect,
+  type UpstreamRequest,
 } from '../../providers/dialect/dialect.ts'
 import { joined } from '../../providers/dialect/event-relay.ts'
 import { type Provider, type Providers, policyFor } from '../../providers/dialect/provider.ts'
@@ -33,7 +34,7 @@ import {
   upstreamErrorOf,
 } from './failure.ts'
 import { proxyLimits } from './limits.ts'
-import { encodeBody, useBody } from './use-body.ts'
+import { encodeBody, useBody, useBodyInSteps } from './use-body.ts'
 
 export interface UpstreamAttemptParts {
   readonly providers: Providers
@@ -274,7 +275,11 @@ const prepare = async (
   const dialect = dialectFor(provider, call.surface)
   const target = targetOf(provider, candidate, clock)
   try {
-    const { body, ...request } = await useBody(call, (read) => dialect.buildRequest(target, read))
+    const { body, ...request } = await useBodyInSteps(
+      call,
+      (read) => dialect.buildRequest(target, read),
+      (read) => buildInSteps(dialect, target, read),
+    )
     // Encoded once, here: the tree would be kept beside its bytes until the upstream answers.
     const bytes = await encodeBody(call, body)
     return { type: 'prepared', dialect, target, request: { ...request, body: bytes } }

@@ -1,5 +1,6 @@
 import type { Candidate } from '../../domain/routing/plan.ts'
 import { isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
+import { takeSteps } from '../../encoding/steps.ts'
 import { clientGoneError, GatewayError } from '../../errors/gateway-error.ts'
 import { authenticated } from '../../providers/authentication/authenticated.ts'
 import { estimatePrompt } from '../../providers/canonical/estimate.ts'
@@ -221,7 +222,7 @@ class QuestionRun {
     const inStep = <T>(step: () => T) => runWhereLarge({ workspaceId, bytes: bodyBytes }, step)
     const counting = await inStep(() => counter.buildRequest(target, this.#call))
     if (counting === null) {
-      const conversation = await inStep(() => counter.client.readRequest(asked, makerOf(target)))
+      const conversation = await takeSteps(counter.client.readRequest(asked, makerOf(target)), inStep)
       return replyWith(counter.writeCount(await inStep(() => estimatePrompt(conversation, countedFor))))
     }
     const body = await encodeBody(this.#call, counting.body)

@@ -18,6 +18,24 @@ export const useBody = <T>(call: AnswerRequest, use: (call: AnswerRequest) => T 
     : use(call)
 }
 
+/** As `useBody`, where the use of a large body takes several steps. */
+export const useBodyInSteps = <T>(
+  call: AnswerRequest,
+  use: (call: AnswerRequest) => T,
+  useSteps: (call: AnswerRequest) => Generator<void, T>,
+): T | Promise<T> => {
+  const { workspaceId, bodyBytes: bytes = 0 } = call
+  return bytes > sharedLimits.turnBytes
+    ? takeSteps(readAndUse(call, useSteps), (step) => runWhereLarge({ workspaceId, bytes }, step))
+    : use(call)
+}
+
+function* readAndUse<T>(call: AnswerRequest, use: (call: AnswerRequest) => Generator<void, T>): Generator<void, T> {
+  const body = yield* bodySteps(call)
+  yield
+  return yield* use({ ...call, body })
+}
+
 function* bodySteps(call: AnswerRequest): Generator<void, JsonRecord> {
   return call.bodySteps === undefined ? call.body : yield* call.bodySteps()
 }

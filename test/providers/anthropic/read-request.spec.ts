@@ -1,12 +1,15 @@
 import t from 'tap'
 import { asObject, type JsonObject } from '../../../src/encoding/json.ts'
+import { finishSteps } from '../../../src/encoding/steps.ts'
 import { messagesClient } from '../../../src/providers/anthropic/dialect.ts'
 import { conversationOf } from './target.ts'
 
 const read = (body: JsonObject) =>
-  messagesClient.readRequest(
-    { model: 'm', max_tokens: 1000, messages: [{ role: 'user', content: 'Say hi' }], ...body },
-    'openai',
+  finishSteps(
+    messagesClient.readRequest(
+      { model: 'm', max_tokens: 1000, messages: [{ role: 'user', content: 'Say hi' }], ...body },
+      'openai',
+    ),
   )
 const textOf = (text: string, cached: '5m' | '1h' | null = null) => ({ type: 'text' as const, text, cached })
 const partsOf = (...messages: readonly JsonObject[]) => read({ messages }).turns.map(({ parts }) => parts)

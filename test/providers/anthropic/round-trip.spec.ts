@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
+import { finishSteps } from '../../../src/encoding/steps.ts'
 import { messagesClient, messagesUpstream } from '../../../src/providers/anthropic/dialect.ts'
 import { asSent } from '../../support/as-sent.ts'
 import { opusSheet, targetOf } from './target.ts'
@@ -117,8 +118,10 @@ t.test('a request read and written again means the same', async () => {
   fc.assert(
     fc.property(body, (asked: JsonObject) => {
       const plain = JSON.parse(JSON.stringify(asked)) as JsonObject
-      const conversation = messagesClient.readRequest(plain, 'anthropic')
-      const written = messagesUpstream.writeRequest(conversation, target, { stream: true, outputCap: null })
+      const conversation = finishSteps(messagesClient.readRequest(plain, 'anthropic'))
+      const written = finishSteps(
+        messagesUpstream.writeRequest(conversation, target, { stream: true, outputCap: null }),
+      )
       const expected = { ...plain, model: 'claude-opus-4-6', service_tier: 'standard_only', stream: true }
       assert.deepEqual(asSent(written.body), expected)
     }),

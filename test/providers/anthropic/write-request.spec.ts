@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
+import { finishSteps } from '../../../src/encoding/steps.ts'
 import { messagesUpstream } from '../../../src/providers/anthropic/dialect.ts'
 import type {
   Conversation,
@@ -13,7 +14,8 @@ import { conversationOf, sheet, targetOf } from './target.ts'
 
 const write = (given: Partial<Conversation>, model?: string, outputCap: number | null = null): JsonObject =>
   asSent(
-    messagesUpstream.writeRequest(conversationOf(given), targetOf(model), { stream: false, outputCap }).body,
+    finishSteps(messagesUpstream.writeRequest(conversationOf(given), targetOf(model), { stream: false, outputCap }))
+      .body,
   ) as JsonObject
 
 const text = (words: string): ConversationPart => ({ type: 'text', text: words, cached: null })
@@ -51,7 +53,9 @@ t.test('the least', async (t) => {
     service_tier: 'standard_only',
     stream: false,
   })
-  const streamed = messagesUpstream.writeRequest(conversationOf(), targetOf(), { stream: true, outputCap: null })
+  const streamed = finishSteps(
+    messagesUpstream.writeRequest(conversationOf(), targetOf(), { stream: true, outputCap: null }),
+  )
   t.match(streamed, { url: 'https://api.alpha.example/v1/messages', headers: { accept: 'text/event-stream' } })
   t.match(asSent(streamed.body), { stream: true })
 })
@@ -244,7 +248,7 @@ t.test('web search', async (t) => {
   const { per_call: _none, ...unpriced } = sheet
   const asked = conversationOf({ webSearch })
   const target = targetOf('claude-sonnet-4-5', unpriced)
-  t.throws(() => messagesUpstream.writeRequest(asked, target, { stream: false, outputCap: null }), {
+  t.throws(() => finishSteps(messagesUpstream.writeRequest(asked, target, { stream: false, outputCap: null })), {
     code: 'unsupported_parameter',
     param: 'tools',
   })

@@ -39,11 +39,14 @@ class PlainReader implements ReplyReader {
 }
 
 const plain: UpstreamFormat = {
-  writeRequest: (conversation, target, asking) => ({
-    url: target.provider.baseUrl,
-    headers: {},
-    body: { turns: conversation.turns.length, conversation, ...asking },
-  }),
+  *writeRequest(conversation, target, asking) {
+    yield
+    return {
+      url: target.provider.baseUrl,
+      headers: {},
+      body: { turns: conversation.turns.length, conversation, ...asking },
+    }
+  },
   readReply: (_target, json) => (isReply(json) ? json : { fault: 'no_parts' }),
   openReader: () => new PlainReader(),
   readRefusal: () => ({ message: 'no', code: 'invalid_value', param: 'contents[0]' }),

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { asArray, asObject, type JsonObject } from '../../../src/encoding/json.ts'
+import { finishSteps } from '../../../src/encoding/steps.ts'
 import type { Reply, ReplyPart } from '../../../src/providers/canonical/reply.ts'
 import { geminiClient } from '../../../src/providers/google/dialect.ts'
 import { readCountMembers, readGeminiMembers } from '../../../src/providers/google/members.ts'
@@ -77,7 +78,7 @@ t.test('both spellings are one, and what is inside of values is not touched', as
   )
 })
 
-const read = (body: JsonObject, owner = 'alpha') => geminiClient.readRequest(body, owner)
+const read = (body: JsonObject, owner = 'alpha') => finishSteps(geminiClient.readRequest(body, owner))
 
 t.test('functions without ids are matched by their names, in order', async (t) => {
   const call = (name: string): JsonObject => ({ functionCall: { name, args: { a: name } } })

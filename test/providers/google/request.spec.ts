@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
+import { finishSteps } from '../../../src/encoding/steps.ts'
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
 import { errorStatusOf } from '../../../src/http/error-table.ts'
@@ -20,15 +21,15 @@ import { asSent } from '../../support/as-sent.ts'
 import { answerOf, parallelCalls } from './answers.ts'
 import { conversationOf, type Model, targetOf, text } from './target.ts'
 
+const write = (...written: Parameters<typeof generateContentRequest>) => finishSteps(generateContentRequest(...written))
+
 const sent = (
   given: Partial<Conversation> = {},
   model: Model = 'gemini-3.7-flash',
   upstreamModel: string = model,
   outputCap: number | null = null,
 ): JsonObject =>
-  asSent(
-    generateContentRequest(conversationOf(given), targetOf(model, upstreamModel), { stream: false, outputCap }).body,
-  ) as JsonObject
+  asSent(write(conversationOf(given), targetOf(model, upstreamModel), { stream: false, outputCap }).body) as JsonObject
 
 const contentsOf = (turns: readonly ConversationTurn[], model?: Model) => sent({ turns }, model)['contents']
 const user = (...parts: readonly ConversationPart[]): ConversationTurn => ({ role: 'user', parts })
@@ -67,7 +68,7 @@ const search: WebSearch = {
 
 t.test('url, headers and the least body', async (t) => {
   const target = targetOf()
-  const { url, headers, body } = generateContentRequest(conversationOf(), target, { stream: false, outputCap: null })
+  const { url, headers, body } = write(conversationOf(), target, { stream: false, outputCap: null })
   const models = 'https://generativelanguage.googleapis.example/v1beta/models'
   t.equal(url, `${models}/gemini-3.7-flash:generateContent`)
   t.strictSame(headers, {
@@ -80,7 +81,7 @@ t.test('url, headers and the least body', async (t) => {
     generationConfig: {},
   })
   const slashed = { ...target, provider: { ...target.provider, baseUrl: `${target.provider.baseUrl}/` } }
-  const streamed = generateContentRequest(conversationOf(), slashed, { stream: true, outputCap: null })
+  const streamed = write(conversationOf(), slashed, { stream: true, outputCap: null })
   t.equal(streamed.url, `${models}/gemini-3.7-flash:streamGenerateContent?alt=sse`)
   t.equal(streamed.headers['accept'], 'text/event-stream')
 })
@@ -427,7 +428,7 @@ t.test('a service tier is requested where it has a price, and Google has it', as
     const target = targetOf('gemini-3.7-flash', 'gemini-3.7-flash')
     const priced = { ...target, sheet: { ...target.sheet, ...(sold === undefined ? {} : { service_tiers: sold }) } }
     const asking = { stream: false, outputCap: null }
-    return asSent(generateContentRequest(conversationOf({ serviceTier }), priced, asking).body) as JsonObject
+    return asSent(write(conversationOf({ serviceTier }), priced, asking).body) as JsonObject
   }
   t.equal(bodyFor('flex', { flex })['serviceTier'], 'flex')
   t.equal(bodyFor('priority', { flex })['serviceTier'], undefined, 'without a price: the standard one')

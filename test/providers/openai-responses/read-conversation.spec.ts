@@ -1,12 +1,13 @@
 import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
+import { finishSteps } from '../../../src/encoding/steps.ts'
 import type { Conversation } from '../../../src/providers/canonical/conversation.ts'
 import { responsesClient } from '../../../src/providers/openai-responses/dialect.ts'
 import { sealReasoning } from '../../../src/providers/openai-responses/sealed-reasoning.ts'
 import { assistant, conversation, image, text, toolCall, toolResult, user } from '../canonical/parts.ts'
 
 const read = (body: JsonObject): Conversation =>
-  responsesClient.readRequest({ model: 'alpha/m', input: 'Hi', ...body }, 'alpha')
+  finishSteps(responsesClient.readRequest({ model: 'alpha/m', input: 'Hi', ...body }, 'alpha'))
 const turnsOf = (...input: readonly JsonObject[]) => read({ input }).turns
 const message = (role: string, ...content: readonly JsonObject[]): JsonObject => ({ type: 'message', role, content })
 const said = (spoken: string): JsonObject => ({ type: 'input_text', text: spoken })

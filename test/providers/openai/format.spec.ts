@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
+import { finishSteps } from '../../../src/encoding/steps.ts'
 import type { ReplyEvent, ReplyPart } from '../../../src/providers/canonical/reply.ts'
 import { SseSplitter } from '../../../src/providers/dialect/sse.ts'
 import { chatClient, chatUpstream } from '../../../src/providers/openai/dialect.ts'
@@ -136,10 +137,12 @@ const body: fc.Arbitrary<JsonObject> = fc
 
 const translatedBody = (asked: JsonObject): JsonObject =>
   asSent(
-    chatUpstream.writeRequest(chatClient.readRequest(asked, 'openai'), targetOf('openai', 'gpt-5.1'), {
-      stream: false,
-      outputCap: null,
-    }).body,
+    finishSteps(
+      chatUpstream.writeRequest(finishSteps(chatClient.readRequest(asked, 'openai')), targetOf('openai', 'gpt-5.1'), {
+        stream: false,
+        outputCap: null,
+      }),
+    ).body,
   ) as JsonObject
 
 /** Members in any order. */
@@ -227,7 +230,7 @@ t.test('a search model searches once for each request', async (t) => {
   const webSearch = { usesMax: null, allowedDomains: [], blockedDomains: [], userLocation: null }
   const implied = (contextSize: 'low' | 'high' | null, model = 'gpt-4o-search-preview') =>
     chatUpstream.impliedToolCalls?.(
-      conversation({ webSearch: { ...webSearch, contextSize } }),
+      () => conversation({ webSearch: { ...webSearch, contextSize } }),
       targetOf('openai', model, priced),
     )
   t.strictSame(implied(null), { web_search_medium: 1 })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
+import { finishSteps } from '../../../src/encoding/steps.ts'
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import { errorStatusOf } from '../../../src/http/error-table.ts'
 import type { Conversation } from '../../../src/providers/canonical/conversation.ts'
@@ -9,7 +10,8 @@ import { assistant, conversation, image, text, toolCall, toolResult, user } from
 
 const hi = { role: 'user', content: 'Hi' }
 const bodyOf = (more: JsonObject = {}): JsonObject => ({ model: 'm', messages: [hi], ...more })
-const readMessages = (...messages: readonly JsonObject[]): Conversation => readConversation(bodyOf({ messages }))
+const readChat = (body: JsonObject): Conversation => finishSteps(readConversation(body))
+const readMessages = (...messages: readonly JsonObject[]): Conversation => readChat(bodyOf({ messages }))
 
 const call = (id: string, name = 'find', given = '{"a":1}'): JsonObject => ({
   id,
@@ -25,7 +27,7 @@ const result = (id: string, content: unknown = 'found'): JsonObject => ({ role: 
 
 const refusalOf = (body: JsonObject): (Pick<GatewayError, 'code' | 'param'> & { readonly status: number }) | null => {
   try {
-    readConversation(body)
+    readChat(body)
     return null
   } catch (fault) {
     if (!(fault instanceof GatewayError)) throw fault
@@ -34,7 +36,7 @@ const refusalOf = (body: JsonObject): (Pick<GatewayError, 'code' | 'param'> & { 
 }
 
 t.test('the least', async (t) => {
-  t.strictSame(readConversation(bodyOf()), conversation())
+  t.strictSame(readChat(bodyOf()), conversation())
 })
 
 t.test('settings', async (t) => {
@@ -71,7 +73,7 @@ t.test('settings', async (t) => {
     [{ n: 1, logprobs: false, modalities: ['text'] }, {}],
   ]
   for (const [more, expected] of table)
-    t.strictSame(readConversation(bodyOf(more)), conversation(expected), JSON.stringify(more))
+    t.strictSame(readChat(bodyOf(more)), conversation(expected), JSON.stringify(more))
 })
 
 t.test('what only tunes is dropped, but for what is OpenAI’s or unknown, which is kept apart', async (t) => {
@@ -91,7 +93,7 @@ t.test('what only tunes is dropped, but for what is OpenAI’s or unknown, which
     stream_options: { include_usage: true },
     some_new_key: { a: [1] },
   }
-  const { openaiMembers, ...canonical } = readConversation(bodyOf(tuning))
+  const { openaiMembers, ...canonical } = readChat(bodyOf(tuning))
   t.strictSame(canonical, conversation())
   t.strictSame(Object.keys(openaiMembers ?? {}).sort(), ['metadata', 'prompt_cache_key', 'some_new_key', 'verbosity'])
 })
@@ -108,7 +110,7 @@ t.test('web search', async (t) => {
     [{ user_location: null }, none],
   ]
   for (const [options, webSearch] of table)
-    t.strictSame(readConversation(bodyOf({ web_search_options: options })), conversation({ webSearch }))
+    t.strictSame(readChat(bodyOf({ web_search_options: options })), conversation({ webSearch }))
 })
 
 t.test('instructions: those before all turns are the system, later ones keep their place', async (t) => {
@@ -213,7 +215,7 @@ t.test('results of parallel calls are one turn', async (t) => {
 })
 
 t.test('the deprecated form: the message’s place makes the id', async (t) => {
-  const read = readConversation(
+  const read = readChat(
     bodyOf({
       messages: [
         hi,
@@ -237,7 +239,7 @@ t.test('the deprecated form: the message’s place makes the id', async (t) => {
 
 t.test('tools and their choice', async (t) => {
   const tool = (definition: JsonObject) => ({ type: 'function', function: definition })
-  const read = readConversation(
+  const read = readChat(
     bodyOf({
       tools: [tool({ name: 'a', parameters: null, strict: null }), tool({ name: 'b', strict: true })],
       parallel_tool_calls: false,
@@ -257,7 +259,7 @@ t.test('tools and their choice', async (t) => {
     [{ function_call: { name: 'f' } }, { type: 'tool', name: 'f' }],
     [{}, null],
   ]
-  for (const [more, expected] of table) t.strictSame(readConversation(bodyOf(more)).toolChoice, expected)
+  for (const [more, expected] of table) t.strictSame(readChat(bodyOf(more)).toolChoice, expected)
 })
 
 t.test('what has no canonical form is refused with its field', async (t) => {

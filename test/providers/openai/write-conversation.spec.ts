@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
+import { finishSteps } from '../../../src/encoding/steps.ts'
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
 import type {
@@ -27,7 +28,10 @@ const priced: PriceSheet = { ...sheet, per_call: { web_search_low: '0.03', web_s
 const request = (
   given: Partial<Conversation>,
   { profile, stream = false, cap, model, prices = priced }: Options = {},
-) => writeConversation(conversation(given), targetOf(profile, model, prices), { stream, outputCap: cap ?? null })
+) =>
+  finishSteps(
+    writeConversation(conversation(given), targetOf(profile, model, prices), { stream, outputCap: cap ?? null }),
+  )
 
 const sent = (given: Partial<Conversation>, options: Options = {}): JsonObject =>
   asSent(request(given, options).body) as JsonObject
