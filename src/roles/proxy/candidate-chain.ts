@@ -17,6 +17,7 @@ import { type CandidateFailure, logFailedAttempt, type Unserved } from './failur
 import { proxyLimits } from './limits.ts'
 import { callAgainAfterMs, retriesFor } from './retry.ts'
 import { type RunHandle, stopReasonFor } from './run-state.ts'
+import { useBody } from './use-body.ts'
 
 interface ChainContext {
   readonly cancelled: AbortSignal
@@ -140,7 +141,9 @@ export class CandidateChain {
   ): Promise<ServedRequest | CandidateFailure> {
     const { providers, deployments, clock } = this.#parts
     const provider = providers.get(candidate.provider)
-    const turns = provider && new DeploymentTurns(deployments, provider, candidate, this.#call)
+    const turnsOf = (call: AnswerRequest) => provider && new DeploymentTurns(deployments, provider, candidate, call)
+    const isChoice = (provider?.deployments ?? []).length > 1
+    const turns = isChoice ? await useBody(this.#call, turnsOf) : turnsOf(this.#call)
     let last: CandidateFailure = { status: null, reason: 'provider_not_configured' }
     for (let place = 0; ; place += 1) {
       const called = turns === undefined ? (place === 0 ? last : null) : turns.next(clock())

@@ -244,17 +244,18 @@ export class DeploymentTurns {
   readonly #failure: CandidateFailure | null
   #isFirst = true
 
-  constructor(all: Deployments, provider: Provider, candidate: Candidate, { workspaceId, body }: RequestState) {
+  constructor(all: Deployments, provider: Provider, candidate: Candidate, request: RequestState) {
     this.#all = all
     this.#provider = provider
     this.#candidate = candidate
-    this.#workspaceId = workspaceId
+    this.#workspaceId = request.workspaceId
     const { deployments = [] } = provider
     const serving = servingDeployments(deployments, candidate)
     const keeper = candidate.deployment
     const allowed = keeper === undefined ? serving : deployments.filter(({ name }) => name === keeper)
-    const ordered = orderByAffinity(allowed, `${workspaceId} ${candidate.model}`)
-    const maker = ordered.length > 1 ? findMaker(makersOf(ordered, candidate), body) : null
+    const ordered = orderByAffinity(allowed, `${request.workspaceId} ${candidate.model}`)
+    // To read a large body again takes many steps.
+    const maker = ordered.length > 1 ? findMaker(makersOf(ordered, candidate), request.body) : null
     this.#untried = [...ordered.filter((each) => each === maker), ...ordered.filter((each) => each !== maker)]
     this.#failure = failureOf(provider, candidate, allowed)
   }

@@ -6,7 +6,7 @@ import { orderByAffinity } from '../../../src/domain/routing/deployments.ts'
 import type { Deployment, Provider } from '../../../src/providers/dialect/provider.ts'
 import { makerOf, markOf } from '../../../src/providers/dialect/provider-mark.ts'
 import { cancelAtOnce } from '../../../src/roles/dispatch.ts'
-import { Deployments } from '../../../src/roles/proxy/deployments.ts'
+import { Deployments, DeploymentTurns } from '../../../src/roles/proxy/deployments.ts'
 import { noObserver } from '../../../src/runtime/observer.ts'
 import { recordingLogger } from '../../support/log-lines.ts'
 import { type Bench, callOf, hear, startBench, stay } from './forwarding.ts'
@@ -359,5 +359,23 @@ t.test('what is ejected is listed until its time is over, or its key was replace
   t.same(list(west, north), [{ ...refused, until: new Date(60_000) }], 'it is not configured any more')
   nowMs = 7_000
   t.same(list(east, west), [], 'a call may probe it')
+  t.end()
+})
+
+t.test('a body is read for the choice of a deployment, and not where there is none', (t) => {
+  const deployments = new Deployments({ clock: () => 0, logger: recordingLogger([]), observer: noObserver })
+  const unread = {
+    workspaceId: 'acme',
+    get body(): never {
+      throw new Error('a large body would be read at once')
+    },
+  }
+  const { candidates } = callOf('openai/a')
+  const provider: Provider = { name: 'openai', dialect: 'openai', profile: 'openai', baseUrl: 'http://a', apiKey: 'k' }
+  const only: Deployment = { name: 'east', weight: 1, provider: { ...provider, deployment: 'east' } }
+  for (const each of [provider, { ...provider, deployments: [only] }])
+    t.match(new DeploymentTurns(deployments, each, candidates[0]!, unread).next(0), { candidate: candidates[0] })
+  const divided = { ...provider, deployments: [only, { ...only, name: 'west' }] }
+  t.throws(() => new DeploymentTurns(deployments, divided, candidates[0]!, unread), /at once/)
   t.end()
 })
