@@ -118,13 +118,13 @@ interface LargeWrite {
   readonly bytes: number
 }
 
-/** The answer is paid for: one that has waited for long is written beside the others. */
-const writeWithPermit = async <T>({ workspaceId, bytes }: LargeWrite, write: () => Promise<T>): Promise<T> => {
+/** The answer is paid for: one that has waited for long is written beside the others, in its turn among all large steps. */
+const writeWithPermit = async <T>(size: LargeWrite, write: () => Promise<T>): Promise<T> => {
   try {
-    return await largeWrites.run(workspaceId, write, bytes / admissionLimits.largeOutcomeBytesPerMs)
+    return await largeWrites.run(size.workspaceId, write, size.bytes / admissionLimits.largeOutcomeBytesPerMs)
   } catch (fault) {
     if (fault !== noPermit) throw fault
-    return write()
+    return runWhereLarge(size, write)
   }
 }
 

@@ -57,6 +57,33 @@ t.test('a large answer that waits for long behind a slow write is stored beside 
   await all
 })
 
+t.test('large answers that have waited for long are stored one in a turn, not all at once', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const { promise: goOn, resolve: finish } = Promise.withResolvers<void>()
+  const outcomes = new HeldOutcomes(goOn)
+  const places = Array.from({ length: 20 }, (_, place) => ({ workspaceId: 'acme', keyDigest: `${place}` }))
+  const all = Promise.all(places.map((place) => storeLarge(t, outcomes, place)))
+  let [begun, most] = [0, 0]
+  const watchTurns = async (): Promise<void> => {
+    for (let turns = 0; turns < 60; turns += 1) {
+      await turn()
+      most = Math.max(most, outcomes.begun.length - begun)
+      begun = outcomes.begun.length
+    }
+  }
+  await watchTurns()
+  t.equal(begun, 1)
+  mock.timers.tick(admissionLimits.largeOutcomeWaitMs)
+  for (let waitedMs = 0; begun < places.length && waitedMs < 60_000; waitedMs += 1_000) {
+    await watchTurns()
+    mock.timers.tick(1_000)
+  }
+  t.same([begun, most], [places.length, 1])
+  finish()
+  await all
+})
+
 t.test('a large answer whose workspace has other large steps before it keeps none from the store', async (t) => {
   const outcomes = new HeldOutcomes(Promise.resolve())
   const busy = ['a', 'b'].flatMap((workspaceId) =>
