@@ -19,11 +19,11 @@ const measureRounds = async (place: StopsPlace, shape: Shape, way: Way): Promise
   return { ...stops[0]!, cpuMs: median(stops.map(({ cpuMs }) => cpuMs)), ms: median(stops.map(({ ms }) => ms)) }
 }
 
-t.test('stops', { timeout: 1_200_000 }, async (t) => {
+t.test('stops', { timeout: 3_600_000 }, async (t) => {
   const place = await startStopsPlace(t)
   const cases = shapes.flatMap((shape) => ways.map((way) => [shape, way, nameOf(shape, way)] as const))
   const rows: string[][] = []
-  for (const [shape, way, name] of cases.filter((each) => each[2].includes(only))) {
+  for (const [shape, way, name] of cases.filter((each) => new RegExp(only).test(each[2]))) {
     const { cpuMs, ms, status, bytes } = await measureRounds(place, shape, way)
     rows.push([name, String(status), megabytes(bytes), `${whole(cpuMs)} ms`, `${whole(ms)} ms`])
     t.ok(cpuMs <= msMax, `${name}: ${whole(cpuMs)} ms`)
