@@ -18,7 +18,7 @@ export const finishSteps = <Result>(steps: Generator<void, Result>): Result => {
 }
 
 /** Each takes some microseconds, and the step a few milliseconds. */
-export const itemsPerStep = 1_000
+const itemsPerStep = 1_000
 
 export function* eachInSteps<Item>(
   items: readonly Item[],

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { JsonObject } from '../../src/encoding/json.ts'
-import { finishSteps, itemsPerStep } from '../../src/encoding/steps.ts'
+import { finishSteps } from '../../src/encoding/steps.ts'
 import { buildInSteps, type Target, type UpstreamDialect } from '../../src/providers/dialect/dialect.ts'
 import { dialects } from '../../src/providers/dialects.ts'
 import { worstChats, worstMessages, worstResponses } from '../support/worst-bodies.ts'
@@ -25,6 +25,7 @@ const targets: readonly Target[] = [
   inCloud('bedrock', 'anthropic.claude-sonnet-4-5'),
 ]
 
+const itemsPerStep = 1_000
 const items = 5 * itemsPerStep
 
 const inTurn = (turn: (place: number) => JsonObject): readonly JsonObject[] =>

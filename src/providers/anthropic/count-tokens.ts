@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
+import { finishSteps } from '../../encoding/steps.ts'
 import type { AnswerFault, Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { makerOf } from '../dialect/provider-mark.ts'
 import { type PostMessages, postTo } from './endpoint.ts'
@@ -29,8 +30,8 @@ export const countTokensRequest = (
   { body, headers }: Pick<UpstreamCallRequest, 'body' | 'headers'>,
   post: PostMessages = postTo,
 ): UpstreamRequest => {
-  refuseAccountReferences(body, target.provider)
-  const messages = ownMessages(makerOf(target), body['messages'])
+  finishSteps(refuseAccountReferences(body, target.provider))
+  const messages = finishSteps(ownMessages(makerOf(target), body['messages']))
   const thinking = 'thinking' in body ? { thinking: thinkingWith(body, messages) } : {}
   const counted = { ...countedBody(body), ...thinking, messages, model: target.upstreamModel }
   return post(target, '/messages/count_tokens', counted, { stream: false, headers })

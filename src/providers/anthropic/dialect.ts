@@ -1,5 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJsonBytes } from '../../encoding/json.ts'
+import { finishSteps } from '../../encoding/steps.ts'
 import type { ClientFormat, UpstreamFormat } from '../canonical/format.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import { makerOf } from '../dialect/provider-mark.ts'
@@ -12,7 +13,7 @@ import { readMessagesError } from './refusal.ts'
 import { MessagesRelay } from './relay.ts'
 import { MessagesReader } from './reply-reader.ts'
 import { MessagesWriter } from './reply-writer.ts'
-import { messagesRequest, messagesSteps } from './request.ts'
+import { messagesRequest } from './request.ts'
 import { withAnswerMarks } from './signatures.ts'
 import { messagesUsageOnWire, readMessagesUsage } from './usage.ts'
 import { writeMessagesReply } from './write-reply.ts'
@@ -39,8 +40,8 @@ export const completeMessagesAnswer = ({ json }: UpstreamAnswer, counted: Usage,
   withAnswerMarks(makerOf(target), json, Buffer.from(JSON.stringify({ ...json, usage: messagesUsageOnWire(counted) })))
 
 export const messagesDialect = (post: PostMessages): UpstreamDialect => ({
-  buildRequest: (target, request) => messagesRequest(target, request, post),
-  buildSteps: (target, request) => messagesSteps(target, request, post),
+  buildRequest: (target, request) => finishSteps(messagesRequest(target, request, post)),
+  buildSteps: (target, request) => messagesRequest(target, request, post),
   readAnswer: readMessagesAnswer,
   completeAnswer: completeMessagesAnswer,
   openRelay: (target) => new MessagesRelay(makerOf(target)),

@@ -1,7 +1,6 @@
 import type { JsonObject } from '../../encoding/json.ts'
-import { finishSteps } from '../../encoding/steps.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
-import { checkMembersInSteps } from '../canonical/allowed-members.ts'
+import { checkMembers } from '../canonical/allowed-members.ts'
 import type { Provider } from '../dialect/provider.ts'
 import { messagesMembers } from './allowed-members.ts'
 import { isPresent } from './present.ts'
@@ -15,11 +14,7 @@ export const refuseThread = ({ thread }: JsonObject): void => {
 }
 
 /** Throws `unsupported_parameter`: every workspace shares the account, and what it keeps has no known owner. */
-export function* refuseReferencesInSteps(body: JsonObject, provider: Provider): Generator<void, void> {
+export function* refuseAccountReferences(body: JsonObject, provider: Provider): Generator<void, void> {
   refuseThread(body)
-  yield* checkMembersInSteps(messagesMembers, body, provider)
+  yield* checkMembers(messagesMembers, body, provider)
 }
-
-/** As `refuseReferencesInSteps`. */
-export const refuseAccountReferences = (body: JsonObject, provider: Provider): void =>
-  finishSteps(refuseReferencesInSteps(body, provider))

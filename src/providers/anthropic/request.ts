@@ -1,12 +1,11 @@
 import { asArray, asObject, type JsonObject } from '../../encoding/json.ts'
-import { finishSteps } from '../../encoding/steps.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { makerOf } from '../dialect/provider-mark.ts'
 import { type PostMessages, postTo } from './endpoint.ts'
 import { isPresent } from './present.ts'
-import { refuseReferencesInSteps } from './references.ts'
-import { ownMessagesInSteps } from './signatures.ts'
+import { refuseAccountReferences } from './references.ts'
+import { ownMessages } from './signatures.ts'
 import { refuseUnpricedMessagesTools } from './tools.ts'
 import { fitBudget, hasLostThinking } from './write-thinking.ts'
 
@@ -50,26 +49,23 @@ export const thinkingWith = (body: JsonObject, messages: unknown): unknown => {
 
 function* bodyOf(target: Target, { body, stream, outputCap }: UpstreamCallRequest): Generator<void, Draft> {
   refuseUnpriced(body, target)
-  yield* refuseReferencesInSteps(body, target.provider)
+  yield* refuseAccountReferences(body, target.provider)
   yield
   // `auto`, the default, uses the priority tier where our account has one: the sheet prices the standard tier alone.
   const draft: Draft = { ...body, model: target.upstreamModel, stream, service_tier: 'standard_only' }
   // Fast inference has another price; null and `standard` are the default.
   delete draft['speed']
   if (outputCap !== null) capOutput(draft, outputCap)
-  draft['messages'] = yield* ownMessagesInSteps(makerOf(target), draft['messages'])
+  draft['messages'] = yield* ownMessages(makerOf(target), draft['messages'])
   if ('thinking' in draft) draft['thinking'] = thinkingWith(draft, draft['messages'])
   return draft
 }
 
 /** Forwards unknown top-level keys. Throws `unsupported_parameter` for what cannot be billed or tied to a workspace. */
-export function* messagesSteps(
+export function* messagesRequest(
   target: Target,
   request: UpstreamCallRequest,
   post: PostMessages = postTo,
 ): Generator<void, UpstreamRequest> {
   return post(target, '/messages', yield* bodyOf(target, request), request)
 }
-
-export const messagesRequest = (...asked: Parameters<typeof messagesSteps>): UpstreamRequest =>
-  finishSteps(messagesSteps(...asked))

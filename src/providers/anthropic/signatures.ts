@@ -1,5 +1,5 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import { finishSteps, flatMapInSteps } from '../../encoding/steps.ts'
+import { flatMapInSteps } from '../../encoding/steps.ts'
 import { isMarked, markOf, unmark } from '../dialect/provider-mark.ts'
 
 const sealedMembers: ReadonlyMap<unknown, readonly string[]> = new Map([
@@ -89,11 +89,8 @@ const ownMessage = (provider: string, message: unknown): readonly unknown[] => {
 }
 
 /** Messages as the provider itself wrote them, without what others thought, and without what we wrote for those. */
-export function* ownMessagesInSteps(provider: string, messages: unknown): Generator<void, unknown> {
+export function* ownMessages(provider: string, messages: unknown): Generator<void, unknown> {
   return Array.isArray(messages)
     ? yield* flatMapInSteps(messages, (message: unknown) => ownMessage(provider, message))
     : messages
 }
-
-export const ownMessages = (provider: string, messages: unknown): unknown =>
-  finishSteps(ownMessagesInSteps(provider, messages))

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../encoding/json.ts'
-import { eachInSteps, finishSteps } from '../../encoding/steps.ts'
+import { eachInSteps } from '../../encoding/steps.ts'
 import { type Provider, providerCapabilities } from '../dialect/provider.ts'
 import { refuseProviderState, unsupported } from './refuse.ts'
 
@@ -105,7 +105,7 @@ const checkValue = (value: unknown, rule: Rule, path: string, provider: Provider
 }
 
 /** Throws `unsupported_parameter` for what the provider keeps in the gateway's account, which every workspace shares. */
-export function* checkMembersInSteps(shape: Shape, body: JsonObject, provider: Provider): Generator<void, void> {
+export function* checkMembers(shape: Shape, body: JsonObject, provider: Provider): Generator<void, void> {
   const { allow_members: permitted } = providerCapabilities(provider)
   for (const [name, value] of Object.entries(body)) {
     const rule = shape.members.get(name)
@@ -115,7 +115,3 @@ export function* checkMembersInSteps(shape: Shape, body: JsonObject, provider: P
     else checkMember(name, value, rule, name, provider)
   }
 }
-
-/** As `checkMembersInSteps`. */
-export const checkMembers = (shape: Shape, body: JsonObject, provider: Provider): void =>
-  finishSteps(checkMembersInSteps(shape, body, provider))

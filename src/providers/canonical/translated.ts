@@ -71,19 +71,26 @@ const withChoiceKept = (conversation: Conversation): Conversation =>
     ? { ...conversation, tools: [], toolChoice: null }
     : conversation
 
+/** As the upstream gets it: tools that are merely offered are left out where it has none of the kind. */
+function* readFor(
+  upstream: UpstreamFormat,
+  target: Target,
+  reading: Generator<void, Conversation>,
+): Generator<void, Conversation> {
+  const conversation = withChoiceKept(yield* reading)
+  yield
+  yield* checkAddresses(conversation, target)
+  const { webSearch } = conversation
+  if (webSearch === null || upstream.offersSearch?.(conversation, target) !== false) return conversation
+  if (webSearch.isForced === true)
+    throw unsupported('tool_choice', 'demands a web search, which is not available for this model')
+  if (webSearch.isOptional !== true) return conversation
+  return { ...conversation, webSearch: null, droppedTools: [...(conversation.droppedTools ?? []), 'web_search'] }
+}
+
 export const translated = (client: ClientFormat, upstream: UpstreamFormat): UpstreamDialect => {
-  /** As the upstream gets it: tools that are merely offered are left out where it has none of the kind. */
-  function* readConversation(target: Target, { body }: UpstreamCallRequest): Generator<void, Conversation> {
-    const conversation = withChoiceKept(yield* client.readRequest(body, makerOf(target)))
-    yield
-    yield* checkAddresses(conversation, target)
-    const { webSearch } = conversation
-    if (webSearch === null || upstream.offersSearch?.(conversation, target) !== false) return conversation
-    if (webSearch.isForced === true)
-      throw unsupported('tool_choice', 'demands a web search, which is not available for this model')
-    if (webSearch.isOptional !== true) return conversation
-    return { ...conversation, webSearch: null, droppedTools: [...(conversation.droppedTools ?? []), 'web_search'] }
-  }
+  const readConversation = (target: Target, request: UpstreamCallRequest): Generator<void, Conversation> =>
+    readFor(upstream, target, client.readRequest(request.body, makerOf(target)))
 
   function* buildSteps(target: Target, request: UpstreamCallRequest): Generator<void, UpstreamRequest> {
     const conversation = yield* readConversation(target, request)

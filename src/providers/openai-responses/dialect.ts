@@ -1,5 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJsonBytes } from '../../encoding/json.ts'
+import { finishSteps } from '../../encoding/steps.ts'
 import type { ClientFormat } from '../canonical/format.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import { readServedTier } from '../dialect/reported-usage.ts'
@@ -8,7 +9,7 @@ import { DeliveredOutput } from './delivered.ts'
 import { countResponsesUsage } from './estimate.ts'
 import { readResponsesConversation } from './read-conversation.ts'
 import { ResponsesRelay } from './relay.ts'
-import { responsesRequest, responsesSteps } from './request.ts'
+import { responsesRequest } from './request.ts'
 import { withMarks } from './sealed-reasoning.ts'
 import { storedIdOf } from './stored.ts'
 import { countToolCalls } from './tool-calls.ts'
@@ -49,8 +50,8 @@ export const responsesClient: ClientFormat = {
 }
 
 export const openaiResponses: UpstreamDialect = {
-  buildRequest: responsesRequest,
-  buildSteps: responsesSteps,
+  buildRequest: (target, request) => finishSteps(responsesRequest(target, request)),
+  buildSteps: responsesRequest,
   readAnswer: readResponsesAnswer,
   completeAnswer: completeResponsesAnswer,
   openRelay: (target, request) => new ResponsesRelay(target, request),

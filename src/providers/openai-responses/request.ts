@@ -1,5 +1,4 @@
-import { finishSteps } from '../../encoding/steps.ts'
-import { checkMembersInSteps } from '../canonical/allowed-members.ts'
+import { checkMembers } from '../canonical/allowed-members.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { makerOf } from '../dialect/provider-mark.ts'
 import { fitMembers, postToOpenAI } from '../openai/request.ts'
@@ -35,16 +34,13 @@ function* bodyOf(target: Target, { body, outputCap }: UpstreamCallRequest): Gene
 }
 
 /** Forwards unknown top-level keys. Throws `unsupported_parameter`. */
-export function* responsesSteps(target: Target, request: UpstreamCallRequest): Generator<void, UpstreamRequest> {
+export function* responsesRequest(target: Target, request: UpstreamCallRequest): Generator<void, UpstreamRequest> {
   const { provider, sheet } = target
   refuseResponsesAccountReferences(request.body)
   yield
-  yield* checkMembersInSteps(responsesMembers, request.body, provider)
+  yield* checkMembers(responsesMembers, request.body, provider)
   yield
   refuseChargedMembers(target, request.body)
   refuseUnpricedResponsesTools(sheet, provider.profile, request.body)
   return postToOpenAI(provider, '/responses', request.stream, yield* bodyOf(target, request))
 }
-
-export const responsesRequest = (target: Target, request: UpstreamCallRequest): UpstreamRequest =>
-  finishSteps(responsesSteps(target, request))

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../encoding/json.ts'
-import { flatMapInSteps } from '../../encoding/steps.ts'
+import { finishSteps, flatMapInSteps } from '../../encoding/steps.ts'
 import { checkMembers } from '../canonical/allowed-members.ts'
 import type {
   AnswerFormat,
@@ -129,7 +129,7 @@ const carriedMembers = ({ openaiMembers = {} }: Conversation, target: Target): J
   const carried = Object.fromEntries(
     Object.entries(members).filter(([name]) => sharedMembers.includes(name) || !responsesMembers.members.has(name)),
   )
-  checkMembers(responsesMembers, carried, target.provider)
+  finishSteps(checkMembers(responsesMembers, carried, target.provider))
   refuseChargedMembers(target, carried)
   return carried
 }

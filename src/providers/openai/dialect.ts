@@ -1,5 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJsonBytes } from '../../encoding/json.ts'
+import { finishSteps } from '../../encoding/steps.ts'
 import type { ClientFormat, UpstreamFormat } from '../canonical/format.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import { readServedTier } from '../dialect/reported-usage.ts'
@@ -10,7 +11,7 @@ import { readChatReply } from './read-reply.ts'
 import { ChatReplyReader } from './read-reply-stream.ts'
 import { readOpenAIError } from './refusal.ts'
 import { ChatRelay } from './relay.ts'
-import { chatRequest, chatSteps } from './request.ts'
+import { chatRequest } from './request.ts'
 import { chatUsageOnWire, countChatSearchCalls, isSearchModel, readChatUsage, searchCallsOf } from './usage.ts'
 import { writeConversation } from './write-conversation.ts'
 import { writeChatReply } from './write-reply.ts'
@@ -40,8 +41,8 @@ const completeChatAnswer = ({ json }: UpstreamAnswer, counted: Usage): Uint8Arra
   Buffer.from(JSON.stringify({ ...json, usage: chatUsageOnWire(counted) }))
 
 export const openai: UpstreamDialect = {
-  buildRequest: chatRequest,
-  buildSteps: chatSteps,
+  buildRequest: (target, request) => finishSteps(chatRequest(target, request)),
+  buildSteps: chatRequest,
   readAnswer: readChatAnswer,
   completeAnswer: completeChatAnswer,
   openRelay: (target, request) => new ChatRelay(target, request),

@@ -1,6 +1,5 @@
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
-import { finishSteps } from '../../encoding/steps.ts'
-import { checkMembersInSteps } from '../canonical/allowed-members.ts'
+import { checkMembers } from '../canonical/allowed-members.ts'
 import { refuseProviderState } from '../canonical/refuse.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { endpointOf, type Provider, providerCapabilities, requestedTier } from '../dialect/provider.ts'
@@ -13,7 +12,7 @@ const storeTools: readonly unknown[] = ['file_search', 'collections_search']
 function* refuseReferencesInSteps(body: JsonObject, provider: Provider): Generator<void, void> {
   for (const [index, tool] of asArray(body['tools']).entries())
     if (storeTools.includes(asObject(tool)['type'])) throw refuseProviderState(`tools[${index}].type`)
-  yield* checkMembersInSteps(chatMembers, body, provider)
+  yield* checkMembers(chatMembers, body, provider)
 }
 
 /** Those of OpenAI that providers with this dialect may refuse. */
@@ -108,12 +107,9 @@ export const postToOpenAI = (provider: Provider, path: string, stream: boolean, 
 })
 
 /** Forwards unknown top-level keys. Throws `unsupported_parameter` for what cannot be billed or tied to a workspace. */
-export function* chatSteps(target: Target, request: UpstreamCallRequest): Generator<void, UpstreamRequest> {
+export function* chatRequest(target: Target, request: UpstreamCallRequest): Generator<void, UpstreamRequest> {
   yield* refuseReferencesInSteps(request.body, target.provider)
   yield
   refuseUnpricedChatTools(target, request)
   return postToOpenAI(target.provider, '/chat/completions', request.stream, bodyOf(target, request))
 }
-
-export const chatRequest = (target: Target, request: UpstreamCallRequest): UpstreamRequest =>
-  finishSteps(chatSteps(target, request))

@@ -34,7 +34,7 @@ import {
   upstreamErrorOf,
 } from './failure.ts'
 import { proxyLimits } from './limits.ts'
-import { encodeBody, useBody, useBodyInSteps } from './use-body.ts'
+import { encodeBody, useBody } from './use-body.ts'
 
 export interface UpstreamAttemptParts {
   readonly providers: Providers
@@ -275,7 +275,7 @@ const prepare = async (
   const dialect = dialectFor(provider, call.surface)
   const target = targetOf(provider, candidate, clock)
   try {
-    const { body, ...request } = await useBodyInSteps(
+    const { body, ...request } = await useBody(
       call,
       (read) => dialect.buildRequest(target, read),
       (read) => buildInSteps(dialect, target, read),

@@ -6,28 +6,21 @@ import { sharedLimits } from '../../runtime/limits.ts'
 import type { AnswerRequest, JsonRecord, RoutedRequest } from '../dispatch.ts'
 
 /**
- * A large body may have to be parsed again, in steps of its own; what is done with the body is another. A small one
- * is not read here, since most uses do not need it.
+ * A large body may have to be parsed again, in steps of its own; what is done with the body is another, or several where
+ * `useSteps` is given. A small one is not read here, since most uses do not need it.
  */
-export const useBody = <T>(call: AnswerRequest, use: (call: AnswerRequest) => T | Promise<T>): T | Promise<T> => {
-  const { workspaceId, bodyBytes: bytes = 0 } = call
-  return bytes > sharedLimits.turnBytes
-    ? useMade<JsonRecord, T | Promise<T>>({ workspaceId, bytes }, { steps: () => bodySteps(call) }, (body) =>
-        use({ ...call, body }),
-      )
-    : use(call)
-}
-
-/** As `useBody`, where the use of a large body takes several steps. */
-export const useBodyInSteps = <T>(
+export const useBody = <T>(
   call: AnswerRequest,
-  use: (call: AnswerRequest) => T,
-  useSteps: (call: AnswerRequest) => Generator<void, T>,
+  use: (call: AnswerRequest) => T | Promise<T>,
+  useSteps?: (call: AnswerRequest) => Generator<void, T>,
 ): T | Promise<T> => {
   const { workspaceId, bodyBytes: bytes = 0 } = call
-  return bytes > sharedLimits.turnBytes
-    ? takeSteps(readAndUse(call, useSteps), (step) => runWhereLarge({ workspaceId, bytes }, step))
-    : use(call)
+  if (bytes <= sharedLimits.turnBytes) return use(call)
+  if (useSteps !== undefined)
+    return takeSteps(readAndUse(call, useSteps), (step) => runWhereLarge({ workspaceId, bytes }, step))
+  return useMade<JsonRecord, T | Promise<T>>({ workspaceId, bytes }, { steps: () => bodySteps(call) }, (body) =>
+    use({ ...call, body }),
+  )
 }
 
 function* readAndUse<T>(call: AnswerRequest, use: (call: AnswerRequest) => Generator<void, T>): Generator<void, T> {

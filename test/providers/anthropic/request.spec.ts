@@ -1,9 +1,11 @@
 import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
 import { countTokensRequest } from '../../../src/providers/anthropic/count-tokens.ts'
-import { messagesRequest } from '../../../src/providers/anthropic/request.ts'
+import { anthropicMessages } from '../../../src/providers/anthropic/dialect.ts'
 import { asSent } from '../../support/as-sent.ts'
 import { askedOf, sheet, targetOf } from './target.ts'
+
+const { buildRequest: messagesRequest } = anthropicMessages
 
 const sent = (body: JsonObject, options: { stream?: boolean; cap?: number } = {}): JsonObject =>
   asSent(messagesRequest(targetOf(), askedOf(body, options.stream ?? false, options.cap ?? null)).body) as JsonObject

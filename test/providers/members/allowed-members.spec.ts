@@ -1,5 +1,6 @@
 import t from 'tap'
 import { asObject, isObject, type JsonObject } from '../../../src/encoding/json.ts'
+import { finishSteps } from '../../../src/encoding/steps.ts'
 import { messagesMembers } from '../../../src/providers/anthropic/allowed-members.ts'
 import { checkMembers } from '../../../src/providers/canonical/allowed-members.ts'
 import type { Provider } from '../../../src/providers/dialect/provider.ts'
@@ -21,7 +22,7 @@ type Refusal = { readonly code: string; readonly param: string } | null
 
 const refusalOf = (surface: SdkRequest, body: JsonObject, by = provider): Refusal => {
   try {
-    checkMembers(shapes[surface], body, by)
+    finishSteps(checkMembers(shapes[surface], body, by))
     return null
   } catch (fault) {
     return fault as Refusal

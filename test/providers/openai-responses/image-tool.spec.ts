@@ -8,13 +8,14 @@ import type { JsonObject } from '../../../src/encoding/json.ts'
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import { errorStatusOf } from '../../../src/http/error-table.ts'
 import { providerLimits } from '../../../src/providers/dialect/limits.ts'
-import { readResponsesAnswer } from '../../../src/providers/openai-responses/dialect.ts'
+import { openaiResponses, readResponsesAnswer } from '../../../src/providers/openai-responses/dialect.ts'
 import { ResponsesRelay } from '../../../src/providers/openai-responses/relay.ts'
-import { responsesRequest } from '../../../src/providers/openai-responses/request.ts'
 import { countToolCalls } from '../../../src/providers/openai-responses/tool-calls.ts'
 import { toolCallsMaxOf } from '../../../src/providers/openai-responses/tools.ts'
 import { worstCasePicos } from '../../support/worst-case.ts'
 import { askedOf, created, image, responseOf, sheetOf, sse, targetOf, toolEvents, usageOf } from './fixtures.ts'
+
+const { buildRequest: responsesRequest } = openaiResponses
 
 const tool = (more: JsonObject = {}): JsonObject => ({
   type: 'image_generation',

@@ -4,12 +4,14 @@ import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import { errorStatusOf } from '../../../src/http/error-table.ts'
 import { providerLimits } from '../../../src/providers/dialect/limits.ts'
 import type { Profile } from '../../../src/providers/dialect/provider.ts'
+import { openaiResponses } from '../../../src/providers/openai-responses/dialect.ts'
 import { referencedResponseOf } from '../../../src/providers/openai-responses/references.ts'
-import { responsesRequest } from '../../../src/providers/openai-responses/request.ts'
 import { toolCallsMaxOf } from '../../../src/providers/openai-responses/tools.ts'
 import { sharedLimits } from '../../../src/runtime/limits.ts'
 import { asSent } from '../../support/as-sent.ts'
 import { askedOf, codeRun, fileSearch, image, messageOf, search, sheetOf, targetOf } from './fixtures.ts'
+
+const { buildRequest: responsesRequest } = openaiResponses
 
 const sent = (body: JsonObject, options: { cap?: number; profile?: Profile } = {}): JsonObject =>
   asSent(responsesRequest(targetOf(options.profile), askedOf(body, false, options.cap ?? null)).body) as JsonObject

@@ -7,10 +7,11 @@ import type { JsonObject } from '../../../src/encoding/json.ts'
 import { providerCapabilities } from '../../../src/providers/dialect/provider.ts'
 import { readUpstreamRequestId } from '../../../src/providers/dialect/upstream-request-id.ts'
 import { openai } from '../../../src/providers/openai/dialect.ts'
-import { chatRequest } from '../../../src/providers/openai/request.ts'
 import { readChatUsage } from '../../../src/providers/openai/usage.ts'
 import { asSent } from '../../support/as-sent.ts'
 import { askedOf, sheet, targetOf } from './target.ts'
+
+const { buildRequest: chatRequest } = openai
 
 interface Recorded {
   readonly headers: Readonly<Record<string, string>>

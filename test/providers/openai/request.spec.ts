@@ -2,10 +2,13 @@ import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
 import type { Profile, Provider } from '../../../src/providers/dialect/provider.ts'
-import { chatRequest } from '../../../src/providers/openai/request.ts'
-import { responsesRequest } from '../../../src/providers/openai-responses/request.ts'
+import { openai } from '../../../src/providers/openai/dialect.ts'
+import { openaiResponses } from '../../../src/providers/openai-responses/dialect.ts'
 import { asSent } from '../../support/as-sent.ts'
 import { askedOf, sheet, targetOf } from './target.ts'
+
+const { buildRequest: chatRequest } = openai
+const { buildRequest: responsesRequest } = openaiResponses
 
 const sent = (body: JsonObject, options: { stream?: boolean; cap?: number; profile?: Profile } = {}): JsonObject =>
   asSent(
