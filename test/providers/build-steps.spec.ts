@@ -88,7 +88,7 @@ t.test('a long conversation is built in steps, none of which has most of the wor
       if (dialect.buildSteps === undefined) continue
       const reads = readsInSteps(dialect, target, body, member)
       const total = reads.reduce((sum, count) => sum + count, 0)
-      if (total === 0) continue // Google's own surface on Google's own models, by way of another dialect.
+      if (surface === 'gemini' && reads.length === 2) continue // To Google's own models its contents are only copied.
       const name = nameOf(surface, target)
       t.ok(Math.max(...reads) < 0.6 * total, `${name}: ${Math.max(...reads)} of ${total} reads in a step`)
       t.ok(reads.length > items / itemsPerStep, `${name}: ${reads.length} steps`)

@@ -18,7 +18,8 @@ t.test('however many texts are counted at once, a turn of the event loop counts 
   let turns = 0
   for (; counted < texts.length; turns += 1) await new Promise<void>((resolve) => setImmediate(resolve))
   await counting
-  t.ok(turns >= parts * texts.length - 1, `${turns} turns`)
+  // The first part of one may be counted beside a later one of another.
+  t.ok(turns >= (parts - 1) * texts.length, `${turns} turns`)
 })
 
 t.test('long texts are counted beside other work, which has most of the time', async (t) => {
