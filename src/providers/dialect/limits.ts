@@ -7,6 +7,7 @@ export const providerLimits = {
   imageToolPromptTokensMax: 8_000, // Of each image: OpenAI's own bound is 32,000 characters.
   imageToolImagesMax: 16, // That one image is made from: OpenAI's own bound.
   imageToolImageTokensMax: 1_100, // For each of those: 65, and 129 for a tile of 512 pixels, of which a short side of 512 leaves few.
+  userCharactersMax: 64, // OpenAI refuses a longer one, and agents send longer ones.
   googleEmbeddingsMax: 100, // Of one request: Google's own bound.
   imageToolFidelityTokensMax: 6_240, // What `input_fidelity: high` adds to each of those, a square apart.
 

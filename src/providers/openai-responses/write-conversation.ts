@@ -13,11 +13,11 @@ import type { ReplyRequest } from '../canonical/format.ts'
 import { outputLimit } from '../canonical/output-limit.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
+import { providerLimits } from '../dialect/limits.ts'
 import { wantedEffort } from '../openai/effort.ts'
 import { sharedMembers } from '../openai/read-conversation.ts'
 import { fitMembers, postToOpenAI } from '../openai/request.ts'
 import { refuseChargedMembers } from '../openai/usage.ts'
-import { userCharactersMax } from '../openai/write-conversation.ts'
 import { type ContentPart, documentText, isContent } from '../openai/write-conversation-parts.ts'
 import { responsesMembers } from './allowed-members.ts'
 
@@ -156,7 +156,7 @@ function* bodyOf(
     ...textOf(conversation),
     ...(effort === null ? {} : { reasoning: { effort } }),
     ...(serviceTier === null ? {} : { service_tier: serviceTier }),
-    ...(user === null || user.length > userCharactersMax ? {} : { safety_identifier: user }),
+    ...(user === null || user.length > providerLimits.userCharactersMax ? {} : { safety_identifier: user }),
     include: ['reasoning.encrypted_content'],
     store: false,
     stream: asking.stream,

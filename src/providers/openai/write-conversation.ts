@@ -4,6 +4,7 @@ import type { ReplyRequest } from '../canonical/format.ts'
 import { outputLimit } from '../canonical/output-limit.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
+import { providerLimits } from '../dialect/limits.ts'
 import { type Profile, type Provider, providerCapabilities } from '../dialect/provider.ts'
 import { effortFor, wantedEffort } from './effort.ts'
 import { capFieldOf, postToOpenAI } from './request.ts'
@@ -77,9 +78,6 @@ const webSearchOf = (webSearch: WebSearch | null, upstreamModel: string): JsonOb
   return searchOptionsOf(webSearch)
 }
 
-/** OpenAI refuses a longer one, and agents send longer ones. */
-export const userCharactersMax = 64
-
 const stopSequencesMax = 4
 
 const stopOf = ({ stopSequences }: Conversation): JsonObject => {
@@ -90,7 +88,7 @@ const stopOf = ({ stopSequences }: Conversation): JsonObject => {
 
 /** Gemini's chat endpoint refuses members that it does not know. */
 const userOf = (user: string | null, profile: Profile): JsonObject =>
-  profile === 'gemini' || (user ?? '').length > userCharactersMax ? {} : present('user', user)
+  profile === 'gemini' || (user ?? '').length > providerLimits.userCharactersMax ? {} : present('user', user)
 
 const streamOf = (provider: Provider): JsonObject => ({
   stream: true,

@@ -48,7 +48,9 @@ export class ChatReplyWriter implements ReplyWriter {
   #writeDelta(event: ReplyEvent): string {
     switch (event.type) {
       case 'text':
-        return event.refusal === undefined ? this.#addText(event.text) : this.#refuse(event.text)
+        if (event.refusal === undefined) return this.#addText(event.text)
+        this.#span = null
+        return this.#delta({ refusal: event.text })
       case 'citation':
         // Readers of chunks keep the last list of annotations: all of them are sent together, at the end.
         if (this.#citations.length < providerLimits.replyCitationsMax)
@@ -85,11 +87,6 @@ export class ChatReplyWriter implements ReplyWriter {
     this.#textLength += text.length
     span.end = this.#textLength
     return this.#delta({ content: text })
-  }
-
-  #refuse(text: string): string {
-    this.#span = null
-    return this.#delta({ refusal: text })
   }
 
   #beginCall({ id, name, signature }: Extract<ReplyEvent, { type: 'tool_call' }>): string {
