@@ -31,6 +31,16 @@ t.test('the length of a text is counted in characters, as the errors report', as
   t.match(problemsOf(''), [{ path: 'model', message: 'must not be empty' }])
 })
 
+t.test('an answer of thinking alone is a message, an empty one is not', async (t) => {
+  const validate = getValidator('requests/chat-completion-request.json')
+  const problemsOf = (message: object) => validate({ model: 'm', messages: [message] })
+  for (const content of [{}, { content: null }])
+    t.same(problemsOf({ role: 'assistant', reasoning_content: 'Hm.', ...content }), [])
+  for (const empty of [{}, { reasoning_content: null }, { reasoning_content: '' }])
+    t.match(problemsOf({ role: 'assistant', ...empty }), [{ path: 'messages[0].content' }])
+  t.match(problemsOf({ role: 'user', reasoning_content: 'Hm.' }), [{ path: 'messages[0].content' }])
+})
+
 t.test('an amount that is no decimal number in quotes is reported as that', async (t) => {
   const validate = getValidator('config.json', { allErrors: true })
   for (const approval_above of [100, '100,00', '-1']) {
