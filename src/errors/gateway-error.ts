@@ -49,7 +49,7 @@ export interface ErrorDetails {
   /** Only where the response's status is not that of the code: an upstream's own 4xx, or a fault of the transport. */
   readonly status?: number | undefined
   readonly failedAt?: { readonly level: number; readonly model: string }
-  /** For a response that failed within its stream: the members that its upstream sent, scrubbed. */
+  /** For a response that failed within its stream: the members that its upstream sent, scrubbed; of Claude's the type of the error. */
   readonly failedResponse?: JsonObject
   /** For an idempotency key: the request that holds it, and whether a retry can succeed. */
   readonly repeats?: { readonly requestId: string; readonly isRetryable: boolean }

@@ -1,3 +1,4 @@
+import { asObject, asText } from '../encoding/json.ts'
 import { type ErrorCode, GatewayError } from '../errors/gateway-error.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { ThrottledWarning } from '../runtime/throttled-warning.ts'
@@ -81,7 +82,9 @@ const messagesTypes: { readonly [C in ErrorCode]?: string } = {
   request_too_large: 'request_too_large',
 }
 
-const messagesTypeOf = ({ code }: GatewayError): string => {
+const messagesTypeOf = ({ code, failedResponse }: GatewayError): string => {
+  const reported = asText(asObject(failedResponse?.['error'])['type'])
+  if (reported !== '') return reported
   const { type } = errorTable[code]
   return messagesTypes[code] ?? (type === 'upstream_error' ? 'api_error' : type)
 }

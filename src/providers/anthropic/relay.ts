@@ -37,11 +37,23 @@ const carriageReturn = 13
 const withWholeEnd = (bytes: Uint8Array): Uint8Array =>
   bytes.at(-1) === carriageReturn ? Buffer.concat([bytes, Buffer.from('\n')]) : bytes
 
+/** Errors that a caller can react to; those about the account concern the operator. Read 2026-11. */
+const callersErrors: readonly unknown[] = [
+  ...['invalid_request_error', 'request_too_large', 'rate_limit_error'],
+  ...['api_error', 'timeout_error', 'overloaded_error'],
+]
+
+const readErrorEvent = ({ error }: JsonObject): JsonObject | null => {
+  const { type } = asObject(error)
+  return callersErrors.includes(type) ? { error: { type } } : null
+}
+
 const isError = (json: JsonObject, name: string | null): boolean =>
   json['type'] === 'error' || name === 'error' || Boolean(json['error'])
 
 export class MessagesRelay extends EventRelay implements StreamRelay {
   readonly delivered = new DeliveredBlocks()
+  failedResponse: JsonObject | null = null
   readonly #blocks = new StreamedBlocks()
   readonly #provider: string
   #usage: JsonObject | null = null
@@ -95,8 +107,10 @@ export class MessagesRelay extends EventRelay implements StreamRelay {
 
   #takeMessage(event: SseEvent, json: unknown): void {
     if (!isObject(json)) this.break('not_json')
-    else if (isError(json, event.name)) this.break('error_in_stream')
-    else if (this.#usage === null && json['type'] !== 'message_start' && json['type'] !== 'ping')
+    else if (isError(json, event.name)) {
+      if (this.answering) this.failedResponse = readErrorEvent(json)
+      this.break('error_in_stream')
+    } else if (this.#usage === null && json['type'] !== 'message_start' && json['type'] !== 'ping')
       this.break('not_a_messages_stream')
     else this.#relay(event, json)
   }
@@ -121,16 +135,14 @@ export class MessagesRelay extends EventRelay implements StreamRelay {
     this.#blocks.note(json)
     if (type === 'content_block_start') this.delivered.addBlock(asObject(json['content_block']))
     else if (type === 'content_block_delta') this.delivered.addDelta(asObject(json['delta']))
-    else if (type === 'message_delta') this.#readEnd(json)
-  }
-
-  #readEnd(json: JsonObject): void {
-    this.#usage = mergeUsage(this.#usage ?? {}, json['usage'])
-    if (hasOutputTokens(json)) {
-      this.#outputReported = true
-      this.noteUsageReported()
+    else if (type === 'message_delta') {
+      this.#usage = mergeUsage(this.#usage ?? {}, json['usage'])
+      if (hasOutputTokens(json)) {
+        this.#outputReported = true
+        this.noteUsageReported()
+      }
+      this.#stopped ||= typeof asObject(json['delta'])['stop_reason'] === 'string'
     }
-    if (typeof asObject(json['delta'])['stop_reason'] === 'string') this.#stopped = true
   }
 
   /** A tail is the line feed of an event that it was cut off from. */

@@ -89,7 +89,7 @@ export interface StreamRelay {
   readonly delivered: Delivered
   /** As in UpstreamAnswer; known from the first event on. */
   readonly storedId?: string | null
-  /** The failed response that the upstream sent, on a surface whose streams end with one: see ErrorDetails. */
+  /** What the upstream sent as the reason of a failure within its stream, where clients read that: see ErrorDetails. */
   readonly failedResponse?: JsonObject | null
   /** The upstream has sent an error, and its failed response may follow. */
   readonly isFailing?: boolean

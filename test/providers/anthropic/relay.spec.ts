@@ -118,6 +118,14 @@ t.test('nothing goes out before the candidate answers', async (t) => {
   t.ok(relay.answering)
 })
 
+t.test('an error within an answer keeps its type where it is not about the account', async (t) => {
+  const failedWith = (error: unknown): unknown =>
+    relayed([start + text('a') + streamOf([{ type: 'error', error }])]).relay.failedResponse
+  t.strictSame(failedWith({ type: 'overloaded_error', message: 'Overloaded' }), { error: { type: 'overloaded_error' } })
+  for (const type of ['permission_error', 'billing_error', 'anything', undefined]) t.equal(failedWith({ type }), null)
+  t.equal(relayed([start + text('a')]).relay.failedResponse, null)
+})
+
 t.test('another candidate may serve', async (t) => {
   const failing: readonly [string, string][] = [
     [overloaded, 'error_in_stream'],

@@ -195,6 +195,9 @@ t.test('every code has a word that clients of the format know', async (t) => {
     t.ok(anthropicTypes.has(messagesErrorBody(new GatewayError(code, 'x'), 'id').error.type), code)
   t.match(messagesErrorBody(new GatewayError('insufficient_user_quota', 'x'), 'id').error.type, 'billing_error')
   t.match(messagesErrorBody(new GatewayError('fallback_exhausted', 'x'), 'id').error.type, 'api_error')
+  const failedResponse = { error: { type: 'overloaded_error' } }
+  const interrupted = new GatewayError('upstream_stream_interrupted', 'x', { failedResponse })
+  t.match(messagesErrorBody(interrupted, 'id').error.type, 'overloaded_error')
 })
 
 const event = (data: { type: string; [member: string]: unknown }): string =>
