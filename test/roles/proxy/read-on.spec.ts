@@ -11,7 +11,7 @@ interface Leaving {
 
 const per_call = { web_search: '0.01', web_search_medium: '0.01' }
 
-/** Resolves once the upstream has sent `chunks` chunks of its stream. */
+/** Resolves once the upstream has been called and has sent `chunks` chunks of its stream; -1: none. */
 const open = async (
   t: Test,
   model: string | readonly string[],
@@ -36,7 +36,7 @@ const leaving = async (
   const { messages, ...rest } = asked.body
   const body = asked.surface === 'responses' ? rest : { ...rest, messages }
   const left = hear(bench.dispatch({ ...asked, body, candidates }, client.signal))
-  while ((bench.sandbox.calls()[before]?.chunksWritten ?? -1) < chunks)
+  while ((bench.sandbox.calls()[before]?.chunksWritten ?? Number.NEGATIVE_INFINITY) < chunks)
     await new Promise((resolve) => setTimeout(resolve, 5))
   await new Promise((resolve) => setTimeout(resolve, 20))
   return { bench, leave: (reason) => client.abort(reason), left }
