@@ -30,7 +30,7 @@ const formatGreeting = (gateway: Gateway): string => {
                 `  A video: POST the same way {"model":"${sampleVideoModel}","prompt":"A cat."} to /v1/video/generations`,
               ]),
           '',
-          '  What it cost, in units of 0.01 USD. The tables follow the log: an answer is counted 18 to 378 ms after its end, as measured.',
+          '  What it cost, in units of 0.01 USD. The tables follow the log: an answer is counted soon after its end.',
           `  curl ${url}/v1/dashboard/billing/usage -H 'Authorization: Bearer ${demoKey}'`,
         ]),
     ...(newAdminToken === null

@@ -189,7 +189,7 @@ t.test('every command of the documentation and of the banner runs as printed', a
     const [ask = '', usage = '', admin = '', ...more] = banner.match(/^ {2}curl (?:.*\\\n)*.*$/gm) ?? []
     t.same(more, [])
     t.match(await runShell(folder, `${ask}\n${admin}`), { code: 0, out: /"chat.completion".*"demo"/s })
-    t.match(banner, /after its end, as measured\.\n {2}curl \S+\/billing\/usage/, 'it tells how late the tables are')
+    t.match(banner, /soon after its end\.\n {2}curl \S+\/billing\/usage/, 'it tells how late the tables are')
     await until(async () => JSON.parse((await runShell(folder, usage)).out).total_usage > 0)
   })
 
