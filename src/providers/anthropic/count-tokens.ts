@@ -6,6 +6,7 @@ import { type PostMessages, postTo } from './endpoint.ts'
 import { refuseAccountReferences } from './references.ts'
 import { thinkingWith } from './request.ts'
 import { ownMessages } from './signatures.ts'
+import { withoutUnpricedMessagesTools } from './tools.ts'
 
 /** What the endpoint takes; it refuses a request with any other field. */
 const countedFields: readonly string[] = [
@@ -33,7 +34,12 @@ export const countTokensRequest = (
   finishSteps(refuseAccountReferences(body, target.provider))
   const messages = finishSteps(ownMessages(makerOf(target), body['messages']))
   const thinking = 'thinking' in body ? { thinking: thinkingWith(body, messages) } : {}
-  const counted = { ...countedBody(body), ...thinking, messages, model: target.upstreamModel }
+  const counted = {
+    ...countedBody(withoutUnpricedMessagesTools(body, target.sheet)),
+    ...thinking,
+    messages,
+    model: target.upstreamModel,
+  }
   return post(target, '/messages/count_tokens', counted, { stream: false, headers })
 }
 

@@ -15,6 +15,7 @@ import { MessagesReader } from './reply-reader.ts'
 import { MessagesWriter } from './reply-writer.ts'
 import { messagesRequest } from './request.ts'
 import { withAnswerMarks } from './signatures.ts'
+import { withoutUnpricedMessagesTools } from './tools.ts'
 import { messagesUsageOnWire, readMessagesUsage } from './usage.ts'
 import { writeMessagesReply } from './write-reply.ts'
 import { pricesSearch, writeRequest } from './write-request.ts'
@@ -45,7 +46,10 @@ export const messagesDialect = (post: PostMessages): UpstreamDialect => ({
   readAnswer: readMessagesAnswer,
   completeAnswer: completeMessagesAnswer,
   openRelay: (target) => new MessagesRelay(makerOf(target)),
-  countUsage: countMessagesUsage,
+  countUsage: (target, request, delivered) => {
+    const body = withoutUnpricedMessagesTools(request.body, target.sheet)
+    return countMessagesUsage(target, { ...request, body }, delivered)
+  },
   readRefusal: readMessagesError,
 })
 

@@ -1,12 +1,12 @@
 import { asArray, asObject, type JsonObject } from '../../encoding/json.ts'
 import { unsupported } from '../canonical/refuse.ts'
-import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
+import { droppedTools, type Target, type UpstreamCallRequest, type UpstreamRequest } from '../dialect/dialect.ts'
 import { makerOf } from '../dialect/provider-mark.ts'
 import { type PostMessages, postTo } from './endpoint.ts'
 import { isPresent } from './present.ts'
 import { refuseAccountReferences } from './references.ts'
 import { ownMessages } from './signatures.ts'
-import { refuseUnpricedMessagesTools } from './tools.ts'
+import { refuseUnpricedMessagesTools, withoutUnpricedMessagesTools } from './tools.ts'
 import { fitBudget, hasLostThinking } from './write-thinking.ts'
 
 type Draft = Record<string, unknown>
@@ -48,7 +48,6 @@ export const thinkingWith = (body: JsonObject, messages: unknown): unknown => {
 }
 
 function* bodyOf(target: Target, { body, stream, outputCap }: UpstreamCallRequest): Generator<void, Draft> {
-  refuseUnpriced(body, target)
   yield* refuseAccountReferences(body, target.provider)
   yield
   // `auto`, the default, uses the priority tier where our account has one: the sheet prices the standard tier alone.
@@ -67,5 +66,8 @@ export function* messagesRequest(
   request: UpstreamCallRequest,
   post: PostMessages = postTo,
 ): Generator<void, UpstreamRequest> {
-  return post(target, '/messages', yield* bodyOf(target, request), request)
+  refuseUnpriced(request.body, target)
+  const body = withoutUnpricedMessagesTools(request.body, target.sheet)
+  const posted = post(target, '/messages', yield* bodyOf(target, { ...request, body }), request)
+  return { ...posted, ...droppedTools(request.body, body) }
 }

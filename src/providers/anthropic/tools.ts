@@ -17,12 +17,27 @@ const typeOf = ({ type }: JsonObject): string => {
   return typeof type === 'string' ? type : ''
 }
 
-const refuseUnpricedTool = (tool: JsonObject, path: string, { per_call: prices }: PriceSheet): void => {
+/** Run by the provider, at a price that sheets lack. */
+const unpricedTypes = /^(?:code_execution|advisor)_\d{8}$/
+
+const isUnpriced = (tool: unknown, { per_call: prices }: PriceSheet): boolean => {
+  const type = typeOf(asObject(tool))
+  return unpricedTypes.test(type) || (searchType.test(type) && prices?.['web_search'] === undefined)
+}
+
+const isDemanded = ({ name }: JsonObject, { tool_choice, tools }: JsonObject, sheet: PriceSheet): boolean => {
+  const choice = asObject(tool_choice)
+  if (choice['type'] === 'any') return asArray(tools).every((each) => isUnpriced(each, sheet))
+  return choice['type'] === 'tool' && choice['name'] === name
+}
+
+const refuseUnpricedTool = (tool: JsonObject, path: string, body: JsonObject, sheet: PriceSheet): void => {
   const type = typeOf(tool)
-  if (callersTypes.test(type) || freeTypes.test(type)) return
-  if (!searchType.test(type)) throw unsupported(`${path}.type`, `'${shortened(type)}' is not available`)
-  if (prices?.['web_search'] === undefined)
-    throw unsupported(`${path}.type`, `'${shortened(type)}' has no published price for this model`)
+  if (isUnpriced(tool, sheet)) {
+    if (isDemanded(tool, body, sheet))
+      throw unsupported(`${path}.type`, `'${shortened(type)}' has no published price for this model`)
+  } else if (!callersTypes.test(type) && !freeTypes.test(type) && !searchType.test(type))
+    throw unsupported(`${path}.type`, `'${shortened(type)}' is not available`)
 }
 
 /** The reservation covers the request's `tools`: a tool that is added later may cost nothing. */
@@ -39,10 +54,22 @@ const refuseAdditionsIn = (block: JsonObject, path: string): void => {
     if (isObject(change)) refuseAddition(change, `${path}.tool_changes[${index}]`)
 }
 
-/** Throws `unsupported_parameter` for the first tool that is not known to cost only its tokens. */
-export const refuseUnpricedMessagesTools = ({ tools, messages }: JsonObject, sheet: PriceSheet): void => {
-  for (const [index, tool] of asArray(tools).entries()) refuseUnpricedTool(asObject(tool), `tools[${index}]`, sheet)
+/** Throws `unsupported_parameter` for the first tool that is unknown, or that must be called and has no price. */
+export const refuseUnpricedMessagesTools = (body: JsonObject, sheet: PriceSheet): void => {
+  const { tools, messages } = body
+  for (const [index, tool] of asArray(tools).entries())
+    refuseUnpricedTool(asObject(tool), `tools[${index}]`, body, sheet)
   for (const [index, message] of asArray(messages).entries())
     for (const [place, block] of asArray(asObject(message)['content']).entries())
       if (isObject(block)) refuseAdditionsIn(block, `messages[${index}].content[${place}]`)
+}
+
+/** The model answers without a tool that is merely offered. The same object where all have a price. */
+export const withoutUnpricedMessagesTools = (body: JsonObject, sheet: PriceSheet): JsonObject => {
+  const tools = asArray(body['tools'])
+  const kept = tools.filter((tool) => !isUnpriced(tool, sheet))
+  if (kept.length === tools.length) return body
+  const { tools: _all, tool_choice: choice, ...rest } = body
+  if (kept.length === 0) return rest
+  return { ...rest, tools: kept, ...(choice === undefined ? {} : { tool_choice: choice }) }
 }

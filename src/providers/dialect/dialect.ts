@@ -1,5 +1,5 @@
 import type { ServedWith } from '../../domain/pricing/charge.ts'
-import type { JsonObject } from '../../encoding/json.ts'
+import { asArray, asObject, asText, type JsonObject } from '../../encoding/json.ts'
 import type { PriceSheet, Usage } from '../../events/types.ts'
 import type { Provider } from './provider.ts'
 
@@ -35,6 +35,15 @@ export interface UpstreamRequest {
   readonly body: object
   /** Types of the built-in tools that the caller offers and the upstream does not have. */
   readonly droppedTools?: readonly string[]
+}
+
+/** The types of tools that were left out of `sent`, for its header. */
+export const droppedTools = (asked: JsonObject, sent: JsonObject): Pick<UpstreamRequest, 'droppedTools'> => {
+  const kept = new Set(asArray(sent['tools']))
+  const dropped = asArray(asked['tools']).filter((tool) => !kept.has(tool))
+  return dropped.length === 0
+    ? {}
+    : { droppedTools: [...new Set(dropped.map((tool) => asText(asObject(tool)['type'])))] }
 }
 
 /** The text that was delivered to the client: counted where the upstream reports no usage. */

@@ -13,6 +13,7 @@ import { responsesRequest } from './request.ts'
 import { withMarks } from './sealed-reasoning.ts'
 import { storedIdOf } from './stored.ts'
 import { countToolCalls } from './tool-calls.ts'
+import { withoutUnpricedResponsesTools } from './unpriced-tools.ts'
 import { readResponsesUsage, withUsage } from './usage.ts'
 import { ResponsesReplyWriter, writeResponsesReply } from './write-reply.ts'
 
@@ -49,12 +50,18 @@ export const responsesClient: ClientFormat = {
   openWriter: (served, body) => new ResponsesReplyWriter(served, body),
 }
 
+/** As the upstream was asked: it calls no other tools. */
+const asSent = (target: Target, request: UpstreamCallRequest): UpstreamCallRequest => ({
+  ...request,
+  body: withoutUnpricedResponsesTools(target.sheet, request.body),
+})
+
 export const openaiResponses: UpstreamDialect = {
   buildRequest: (target, request) => finishSteps(responsesRequest(target, request)),
   buildSteps: responsesRequest,
-  readAnswer: readResponsesAnswer,
+  readAnswer: (target, request, bytes) => readResponsesAnswer(target, asSent(target, request), bytes),
   completeAnswer: completeResponsesAnswer,
-  openRelay: (target, request) => new ResponsesRelay(target, request),
-  countUsage: countResponsesUsage,
+  openRelay: (target, request) => new ResponsesRelay(target, asSent(target, request)),
+  countUsage: (target, request, delivered) => countResponsesUsage(target, asSent(target, request), delivered),
   readRefusal: readOpenAIError,
 }

@@ -1,5 +1,5 @@
 import { checkMembers } from '../canonical/allowed-members.ts'
-import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
+import { droppedTools, type Target, type UpstreamCallRequest, type UpstreamRequest } from '../dialect/dialect.ts'
 import { makerOf } from '../dialect/provider-mark.ts'
 import { fitMembers, postToOpenAI } from '../openai/request.ts'
 import { refuseChargedMembers } from '../openai/usage.ts'
@@ -7,7 +7,8 @@ import { responsesMembers } from './allowed-members.ts'
 import { detachedInput } from './input-ids.ts'
 import { refuseResponsesAccountReferences } from './references.ts'
 import { withoutMarks } from './sealed-reasoning.ts'
-import { priceableTools, refuseUnpricedResponsesTools } from './tools.ts'
+import { priceableTools } from './tools.ts'
+import { refuseUnpricedResponsesTools, withoutUnpricedResponsesTools } from './unpriced-tools.ts'
 
 type Draft = Record<string, unknown>
 
@@ -42,5 +43,7 @@ export function* responsesRequest(target: Target, request: UpstreamCallRequest):
   yield
   refuseChargedMembers(target, request.body)
   refuseUnpricedResponsesTools(sheet, provider.profile, request.body)
-  return postToOpenAI(provider, '/responses', request.stream, yield* bodyOf(target, request))
+  const body = withoutUnpricedResponsesTools(sheet, request.body)
+  const posted = postToOpenAI(provider, '/responses', request.stream, yield* bodyOf(target, { ...request, body }))
+  return { ...posted, ...droppedTools(request.body, body) }
 }

@@ -84,10 +84,8 @@ const callersTools = [
 ]
 const freeTools = ['web_fetch_20260318', 'tool_search_tool_bm25_20251119', 'tool_search_tool_regex', 'mcp_toolset']
 const pricedTools = ['web_search_20250305', 'web_search_20260318']
+const unpricedTools = ['code_execution_20250522', 'code_execution_20260521', 'advisor_20260301']
 const refusedTools = [
-  'code_execution_20250522',
-  'code_execution_20260521',
-  'advisor_20260301',
   'image_generation_20270101',
   'web_search',
   'web_search_pro_20270101',
@@ -125,7 +123,7 @@ t.test('a tool that is defined inside a message is the caller’s own, or belong
   for (const type of [...callersTools, null])
     for (const body of [message(addition(type)), message(compaction(type))])
       t.strictSame(sent(body)['messages'], body['messages'])
-  for (const type of [...freeTools, ...pricedTools, ...refusedTools]) {
+  for (const type of [...freeTools, ...pricedTools, ...unpricedTools, ...refusedTools]) {
     t.throws(() => sent(message({ type: 'text', text: 'a' }, addition(type))), {
       code: 'unsupported_parameter',
       param: 'messages[0].content[1].tool.definition.type',
@@ -139,12 +137,42 @@ t.test('a tool that is defined inside a message is the caller’s own, or belong
   t.strictSame(sent(message(reference))['messages'], [{ role: 'user', content: [reference] }])
 })
 
-t.test('web search needs a price', async (t) => {
-  const tools = [{ type: 'web_search_20260318', name: 'web_search' }]
-  t.strictSame(sent({ tools })['tools'], tools)
+t.test('a tool without a price is dropped where it is offered, and refused where it is demanded', async (t) => {
   const { per_call: _none, ...unpriced } = sheet
   const target = targetOf('claude-sonnet-4-5', unpriced)
-  t.throws(() => messagesRequest(target, askedOf({ tools })), { code: 'unsupported_parameter', param: 'tools[0].type' })
+  const own = { name: 'f', input_schema: {} }
+  for (const type of [...pricedTools, ...unpricedTools]) {
+    const tool = { type, name: 'g' }
+    const requested = (body: JsonObject) => messagesRequest(target, askedOf({ tools: [own, tool], ...body }))
+    for (const tool_choice of [undefined, { type: 'auto' }, { type: 'none' }, { type: 'any' }]) {
+      const { body, droppedTools } = requested({ tool_choice })
+      t.strictSame(asSent(body).tools, [own])
+      t.same(asSent(body).tool_choice, tool_choice)
+      t.same(droppedTools, [type])
+    }
+    const refused = { code: 'unsupported_parameter', param: 'tools[1].type' }
+    t.throws(() => requested({ tool_choice: { type: 'tool', name: 'g' } }), refused)
+    const alone = { tools: [tool] }
+    const { body } = requested({ ...alone, tool_choice: { type: 'auto' } })
+    t.notOk('tools' in asSent(body) || 'tool_choice' in asSent(body))
+    t.throws(() => requested({ ...alone, tool_choice: { type: 'any' } }), { ...refused, param: 'tools[0].type' })
+  }
+  const tools = [{ type: 'web_search_20260318', name: 'web_search' }]
+  t.strictSame(sent({ tools })['tools'], tools)
+  t.notOk('droppedTools' in messagesRequest(targetOf(), askedOf({ tools })))
+})
+
+t.test('a tool that was dropped is not counted', async (t) => {
+  const delivered = { texts: ['hi'], reasoningTexts: [], charactersBeyond: 0, characters: 2 }
+  const counted = (tools: readonly JsonObject[]) =>
+    anthropicMessages.countUsage(targetOf(), askedOf({ tools }), delivered)
+  const [own, runs] = [
+    { name: 'f', input_schema: {} },
+    { type: 'code_execution_20260521', name: 'code_execution' },
+  ]
+  t.strictSame(await counted([own, runs]), await counted([own]))
+  const { body } = countTokensRequest(targetOf(), askedOf({ tools: [own, runs] }))
+  t.strictSame(asSent(body).tools, [own])
 })
 
 t.test('the output cap', async (t) => {

@@ -140,7 +140,8 @@ t.test('an image is made only where all that it reads has a price', async (t) =>
   t.equal(reads.length, 4)
   for (const missing of reads) {
     const { [missing]: _gone, ...rest } = all
-    t.equal(refusal(bodyWith(), rest), '400 unsupported_parameter tools[0].type', missing)
+    const demanded = { ...bodyWith(), tool_choice: { type: 'image_generation' } }
+    t.equal(refusal(demanded, rest), '400 unsupported_parameter tools[0].type', missing)
   }
 })
 

@@ -76,7 +76,7 @@ t.test('an image has a model and no previews', async (t) => {
 
 const auto = { type: 'auto' }
 
-/** Each line: the tools, whose upstream, and what is said of them. */
+/** Each line: the tools, whose upstream, and the refusal. */
 const tools: readonly (readonly [readonly JsonObject[], Profile, string])[] = [
   [[{ type: 'web_search' }, { type: 'code_interpreter', container: auto }, { type: 'image_generation' }], 'openai', ''],
   [[{ type: 'web_search_2025_08_26' }], 'openai', ''],
@@ -91,24 +91,8 @@ const tools: readonly (readonly [readonly JsonObject[], Profile, string])[] = [
   ],
   [[{ type: 'namespace', name: 'n', tools: [{ type: 'function' }] }], 'openai', ''],
   [[{ type: 'shell', environment: { type: 'local' } }], 'openai', ''],
-  [[{ type: 'function' }, { type: 'x_search' }], 'openai', '400 unsupported_parameter tools[1].type'],
-  [[{ type: 'web_search_preview' }], 'xai', '400 unsupported_parameter tools[0].type'],
-  [[{ type: 'image_generation' }], 'xai', '400 unsupported_parameter tools[0].type'],
-  [[{ type: 'image_generation', model: 'gpt-image-2' }], 'openai', '400 unsupported_parameter tools[0].type'],
-  [[{ type: 'image_generation', quality: 'max' }], 'openai', '400 unsupported_parameter tools[0].type'],
-  [[{ type: 'image_generation', size: '2048x2048' }], 'openai', '400 unsupported_parameter tools[0].type'],
   [[{ type: 'image_generation', quality: 'low', size: 'auto' }], 'openai', ''],
   [[{ type: 'code_interpreter', container: { ...auto, memory_limit: '1g' } }], 'openai', ''],
-  [
-    [{ type: 'code_interpreter', container: { ...auto, memory_limit: '64g' } }],
-    'openai',
-    '400 unsupported_parameter tools[0].type',
-  ],
-  [[{ type: 'shell' }], 'openai', '400 unsupported_parameter tools[0].type'],
-  [[{ type: 'shell', environment: { type: 'container_auto' } }], 'openai', '400 unsupported_parameter tools[0].type'],
-  [[{ type: 'programmatic_tool_calling' }], 'openai', '400 unsupported_parameter tools[0].type'],
-  [[{ type: 'something_new' }], 'openai', '400 unsupported_parameter tools[0].type'],
-  [[{ type: 'toString' }], 'openai', '400 unsupported_parameter tools[0].type'],
   [
     [{ type: 'namespace', tools: [{ type: 'web_search' }] }],
     'openai',
@@ -123,7 +107,7 @@ const tools: readonly (readonly [readonly JsonObject[], Profile, string])[] = [
   ],
 ]
 
-t.test('a tool without a price is refused', async (t) => {
+t.test('tools of which each can be billed', async (t) => {
   for (const [declared, profile, expected] of tools)
     t.equal(
       refusal(() => sent({ tools: declared }, { profile })),
@@ -132,13 +116,74 @@ t.test('a tool without a price is refused', async (t) => {
     )
 })
 
+const unpriced: readonly (readonly [JsonObject, Profile])[] = [
+  [{ type: 'x_search' }, 'openai'],
+  [{ type: 'web_search_preview' }, 'xai'],
+  [{ type: 'image_generation' }, 'xai'],
+  [{ type: 'image_generation', model: 'gpt-image-2' }, 'openai'],
+  [{ type: 'image_generation', quality: 'max' }, 'openai'],
+  [{ type: 'image_generation', size: '2048x2048' }, 'openai'],
+  [{ type: 'code_interpreter', container: { ...auto, memory_limit: '64g' } }, 'openai'],
+  [{ type: 'shell' }, 'openai'],
+  [{ type: 'shell', environment: { type: 'container_auto' } }, 'openai'],
+  [{ type: 'programmatic_tool_calling' }, 'openai'],
+  [{ type: 'something_new' }, 'openai'],
+  [{ type: 'toString' }, 'openai'],
+]
+
+t.test('a tool without a price is dropped where it is offered, and refused where it is demanded', async (t) => {
+  const named = { type: 'function', name: 'f' }
+  for (const [tool, profile] of unpriced) {
+    const { type } = tool
+    const requested = (body: JsonObject) =>
+      responsesRequest(targetOf(profile), askedOf({ tools: [named, tool, tool], ...body }))
+    for (const tool_choice of [undefined, 'auto', 'none', 'required', named]) {
+      const { body, droppedTools } = requested({ tool_choice })
+      t.match(asSent(body), { tools: [named], tool_choice })
+      t.equal(asSent(body).tools.length, 1)
+      t.same(droppedTools, [type])
+    }
+    const demanding = [{ type }, { type: 'allowed_tools', mode: 'required', tools: [{ type }] }]
+    for (const tool_choice of demanding)
+      t.equal(
+        refusal(() => requested({ tool_choice })),
+        '400 unsupported_parameter tools[1].type',
+      )
+    t.equal(
+      refusal(() => requested({ tools: [tool], tool_choice: 'required' })),
+      '400 unsupported_parameter tools[0].type',
+    )
+  }
+  t.notOk('droppedTools' in responsesRequest(targetOf(), askedOf({ tools: [named] })))
+})
+
+t.test('a choice names no tool that was dropped', async (t) => {
+  const named = { type: 'function', name: 'f' }
+  const [x, allowed] = [{ type: 'x_search' }, { type: 'allowed_tools', mode: 'auto' }]
+  const tools = [named, x]
+  t.match(sent({ tools, tool_choice: { ...allowed, tools: [named, x] } }), {
+    tool_choice: { ...allowed, tools: [named] },
+  })
+  t.equal(sent({ tools, tool_choice: { ...allowed, tools: [x] } })['tool_choice'], 'none')
+  for (const tool_choice of ['auto', 'none']) {
+    const alone = sent({ tools: [x], tool_choice })
+    t.notOk('tools' in alone || 'tool_choice' in alone)
+  }
+})
+
+t.test('a tool that was dropped is not counted', async (t) => {
+  const delivered = { texts: ['hi'], reasoningTexts: [], charactersBeyond: 0, characters: 2 }
+  const counted = (tools: readonly JsonObject[]) =>
+    openaiResponses.countUsage(targetOf(), askedOf({ tools }), delivered)
+  const now = { type: 'function', name: 'now' }
+  t.strictSame(await counted([now, { type: 'x_search', allowed_x_handles: ['a'] }]), await counted([now]))
+})
+
 t.test('a model that no tool is priced for has none', async (t) => {
   const target = targetOf('openai', sheetOf('openai/gpt-4o-audio-preview'))
-  const asked = askedOf({ tools: [{ type: 'web_search' }] })
-  t.equal(
-    refusal(() => responsesRequest(target, asked)),
-    '400 unsupported_parameter tools[0].type',
-  )
+  const { body, droppedTools } = responsesRequest(target, askedOf({ tools: [{ type: 'web_search' }] }))
+  t.notOk('tools' in asSent(body))
+  t.same(droppedTools, ['web_search'])
 })
 
 t.test('tools in the input cost nothing', async (t) => {

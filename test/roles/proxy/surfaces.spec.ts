@@ -364,6 +364,22 @@ t.test('responses on a dialect without them are translated, without the tools th
     }
 })
 
+t.test('a relayed request is served without the offered tools that have no price', async (t) => {
+  const offered = { responses: { type: 'x_search' }, messages: { type: 'advisor_20260301', name: 'advisor' } }
+  const serving = { responses: 'openai/m', messages: 'anthropic/m' }
+  for (const surface of ['responses', 'messages'] as const)
+    for (const stream of [false, true]) {
+      const bench = await startBench(t)
+      const { head, error } = await askOn(bench, surface, serving[surface], {
+        body: { tools: [offered[surface]] },
+        stream,
+      })
+      t.equal(error, null, surface)
+      t.same(head?.droppedTools, [offered[surface].type])
+      billOf(t, bench)
+    }
+})
+
 t.test('a stored answer is billed with its id, one that is not kept without', async (t) => {
   for (const stream of [false, true]) {
     const bench = await startBench(t)
