@@ -18,22 +18,57 @@ interface Content {
   readonly parts: readonly JsonObject[]
 }
 
-type CallNames = Map<string, string>
+interface Writing {
+  readonly upstreamModel: string
+  readonly generation: number
+  readonly callNames: Map<string, string>
+}
 
 /** Google's placeholder for an unknown signature, such as that of a call that another model made. */
 const unknownSignature = 'skip_thought_signature_validator'
 
-/** The media type must be sent with an address, which lacks it; Google's own files belong to the gateway's account. */
 const refuseUrl = (): never => {
-  throw unsupported('messages', 'names an image or a document by URL, which this model takes inline alone')
+  throw unsupported('messages', 'names a document by URL, which this model takes inline alone')
 }
 
 const inlineData = (mimeType: string, data: string): JsonObject => ({ inlineData: { mimeType, data } })
 
+/** https://ai.google.dev/gemini-api/docs/file-input-methods#external-urls: the media type is sent with the address. */
+const mediaTypes: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  webp: 'image/webp',
+  bmp: 'image/bmp',
+}
+
+const linkingModel = /gemini-(?!1|2\.0)/
+
+/** Files of the gateway's account, and what it may read; a video costs far more than an image. */
+const googlesHost = /(?:^|\.)(?:google\.com|googleapis\.com|youtube\.com|youtu\.be)\.?$/
+
+const mediaTypeOf = ({ protocol, hostname, pathname }: URL): string | undefined => {
+  const [, ending = ''] = /\.(\w+)$/.exec(pathname.toLowerCase()) ?? []
+  return protocol === 'https:' && !googlesHost.test(hostname) ? mediaTypes[ending] : undefined
+}
+
+/** Throws `unsupported_parameter` where the model does not read it, or its media type is not known. */
+const writeLinkedImage = (url: string, upstreamModel: string): JsonObject => {
+  const address = linkingModel.test(upstreamModel) ? URL.parse(url) : null
+  const mimeType = address === null ? undefined : mediaTypeOf(address)
+  if (address === null || mimeType === undefined)
+    throw unsupported(
+      'messages',
+      'names an image by a URL that this model does not read: it takes images inline, and Gemini from 2.5 on by a public https URL that ends in .png, .jpg, .jpeg, .webp or .bmp',
+    )
+  // As parsed: another reader could see another host in what was given.
+  return { fileData: { mimeType, fileUri: address.href } }
+}
+
 const textPart = (text: string): JsonObject => ({ text })
 
-const imagePart = ({ source }: ImagePart): JsonObject =>
-  'url' in source ? refuseUrl() : inlineData(source.mediaType, source.base64)
+const imagePart = ({ source }: ImagePart, { upstreamModel }: Writing): JsonObject =>
+  'url' in source ? writeLinkedImage(source.url, upstreamModel) : inlineData(source.mediaType, source.base64)
 
 const documentText = (text: string, title: string | null): string => (title === null ? text : `${title}\n\n${text}`)
 
@@ -42,53 +77,53 @@ const documentPart = ({ source, title }: DocumentPart): JsonObject => {
   return 'text' in source ? textPart(documentText(source.text, title)) : inlineData(source.mediaType, source.base64)
 }
 
-const callPart = ({ id, name, arguments: given, signature }: ToolCallPart, names: CallNames): JsonObject => {
+const callPart = ({ id, name, arguments: given, signature }: ToolCallPart, { callNames }: Writing): JsonObject => {
   const args = parseExactJson(given)
   if (!isObject(args)) throw invalidValue('messages', `the arguments of the tool call \`${id}\` are no JSON object`)
-  names.set(id, name)
+  callNames.set(id, name)
   return { functionCall: { id, name, args }, thoughtSignature: signature ?? undefined }
 }
 
-const resultPart = (part: TextPart | ImagePart | DocumentPart): JsonObject => {
+const resultPart = (part: TextPart | ImagePart | DocumentPart, writing: Writing): JsonObject => {
   switch (part.type) {
     case 'text':
       return textPart(part.text)
     case 'image':
-      return imagePart(part)
+      return imagePart(part, writing)
     case 'document':
       return documentPart(part)
   }
 }
 
-/** Parsed as JSON, large numbers would lose digits. Before Gemini 3 media is placed next to the response. */
-const resultParts = (result: ToolResultPart, names: CallNames, generation: number): readonly JsonObject[] => {
+/** Parsed as JSON, large numbers would lose digits. Before Gemini 3 media is placed next to the response, by URL always. */
+const resultParts = (result: ToolResultPart, writing: Writing): readonly JsonObject[] => {
   const { toolCallId: id, isError } = result
-  const name = names.get(id)
+  const name = writing.callNames.get(id)
   if (name === undefined) throw invalidValue('messages', `the result of the tool call \`${id}\` has no call before it`)
-  const rendered = result.parts.map(resultPart)
+  const rendered = result.parts.map((part) => resultPart(part, writing))
   const text = rendered.flatMap(({ text }) => (text === undefined ? [] : [text])).join('\n')
   const media = rendered.filter((part) => part['text'] === undefined)
   const response = isError ? { error: text } : { output: text }
-  return generation >= 3 && media.length > 0
-    ? [{ functionResponse: { id, name, response, parts: media } }]
-    : [{ functionResponse: { id, name, response } }, ...media]
+  const parts = writing.generation >= 3 ? media.filter((part) => part['inlineData'] !== undefined) : []
+  const inside = parts.length === 0 ? {} : { parts }
+  return [{ functionResponse: { id, name, response, ...inside } }, ...media.filter((part) => !parts.includes(part))]
 }
 
 /** Thinking is not sent back: Google takes the signatures of calls instead. */
-const partsFor = (part: ConversationPart, names: CallNames, generation: number): readonly JsonObject[] => {
+const partsFor = (part: ConversationPart, writing: Writing): readonly JsonObject[] => {
   switch (part.type) {
     case 'text':
       return part.text === '' ? [] : [textPart(part.text)]
     case 'image':
-      return [imagePart(part)]
+      return [imagePart(part, writing)]
     case 'document':
       return [documentPart(part)]
     case 'audio':
       return [inlineData(`audio/${part.format}`, part.base64)]
     case 'tool_call':
-      return [callPart(part, names)]
+      return [callPart(part, writing)]
     case 'tool_result':
-      return resultParts(part, names, generation)
+      return resultParts(part, writing)
     case 'thinking':
     case 'redacted_thinking':
       return []
@@ -118,11 +153,11 @@ export function* contentsFor(
   upstreamModel: string,
 ): Generator<void, readonly Content[]> {
   const generation = generationOf(upstreamModel)
-  const names: CallNames = new Map()
+  const writing: Writing = { upstreamModel, generation, callNames: new Map() }
   const merged: { readonly role: Content['role']; readonly parts: JsonObject[] }[] = []
   yield* eachInSteps(turns, (turn) => {
     const role = turn.role === 'assistant' ? 'model' : 'user'
-    const parts = turn.parts.flatMap((part) => partsFor(part, names, generation))
+    const parts = turn.parts.flatMap((part) => partsFor(part, writing))
     if (parts.length === 0) return
     const last = merged.at(-1)
     if (last?.role === role) for (const part of parts) last.parts.push(part)

@@ -369,11 +369,9 @@ t.test('how much a model thinks', async (t) => {
 })
 
 t.test('what cannot be asked', async (t) => {
-  const url = { url: 'https://example.com/a.png' }
-  const picture: ConversationPart = { type: 'image', source: url, detail: null, cached: null }
+  const url = { url: 'https://example.com/a.pdf' }
   const paper: ConversationPart = { type: 'document', source: url, title: null, cached: null }
   const table: readonly [string, Partial<Conversation>, string, string, Model?][] = [
-    ['an image by URL', { turns: [user(picture)] }, 'unsupported_parameter', 'messages'],
     ['a document by URL', { turns: [user(paper)] }, 'unsupported_parameter', 'messages'],
     ['a result without its call', { turns: [user(result('c1', text('x')))] }, 'invalid_value', 'messages'],
     [
