@@ -279,11 +279,12 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
   })
 
   t.test('a stream that fails raises its error, and is billed for what was delivered', async (t) => {
-    for (const model of ['odd', 'broken', 'brief']) {
+    const failing = { odd: 'overloaded_error', broken: 'api_error', brief: 'api_error' }
+    for (const [model, type] of Object.entries(failing)) {
       const stream = client.messages.stream(ask(model))
       const fault = await faultOf(stream.finalMessage())
       t.ok(fault instanceof Anthropic.APIError, model)
-      t.match(fault, { error: { type: 'error', error: { type: 'api_error', code: 'upstream_stream_interrupted' } } })
+      t.match(fault, { error: { type: 'error', error: { type, code: 'upstream_stream_interrupted' } } })
       t.match(await billOf(running, stream.request_id), { outcome: 'interrupted', source: 'estimated' })
     }
   })
@@ -348,7 +349,8 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
       [{ type: 'novelty_20270101', name: 'novelty' }, 'tools[1].type'],
     ] as const
     for (const [tool, param] of unpriced) {
-      const fault = await faultOf(client.messages.create(Object.assign(ask('plain'), { tools: [tools[0]!, tool] })))
+      const demanded = { tools: [tools[0]!, tool], tool_choice: { type: 'tool', name: tool.name } }
+      const fault = await faultOf(client.messages.create(Object.assign(ask('plain'), demanded)))
       t.ok(fault instanceof Anthropic.BadRequestError && fault.message.includes(param), tool.type)
     }
     t.equal(sandbox.calls().length, asked)
