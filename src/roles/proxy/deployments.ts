@@ -182,9 +182,9 @@ export class Deployments {
   }
 }
 
-const failureKind = ({ reason, retryAfterSeconds }: CandidateFailure): DeploymentFailure => {
+const failureKind = ({ reason, retryAfterSeconds, isInferred }: CandidateFailure): DeploymentFailure => {
   if (retryAfterSeconds !== undefined) return 'limited'
-  return reason === 'account' ? 'account' : 'failed'
+  return reason === 'account' && isInferred !== true ? 'account' : 'failed'
 }
 
 /** The verdict of one call on its deployment; the request's own faults are none. */

@@ -20,6 +20,8 @@ export interface CandidateFailure {
   /** A short code, for the attempt's record. */
   readonly reason: string
   readonly status: number | null
+  /** Read from the text of a message, which may quote the caller's: no proof against a deployment. */
+  readonly isInferred?: true
   /** What a stream reported before it was broken off, without an answer. */
   readonly reportedUsage?: Usage
   /** What an operator needs to find the cause: never a key or a prompt. */
@@ -76,9 +78,17 @@ const emptyAccountCodes: readonly (string | null)[] = [
   'billing_error',
 ]
 
-/** Anthropic sends these with 400. Read 2026-11. */
-const unusableAccount =
-  /\bcredit balance is too low\b|\breached your specified (?:API |workspace )?usage limits?\b|\borgani[sz]ation has been (?:disabled|deactivated)\b/i
+/** At the start, before what a message may quote of the caller's. Anthropic names no code for the last three. Read 2026-11. */
+const accountMessages: readonly RegExp[] = [
+  /^(?:invalid|incorrect|expired) api[ _-]?key\b/i,
+  /^(?:the |your )?api[ _-]?key (?:is )?(?:not valid|invalid|incorrect|expired)\b/i,
+  /^your credit balance is too low\b/i,
+  /^you have reached your specified (?:api |workspace )?usage limits?\b/i,
+  /^(?:this|your) organi[sz]ation has been (?:disabled|deactivated)\b/i,
+]
+
+/** Anthropic's error for an unknown member begins with the name that the caller gave it. */
+const unknownMember = /: Extra inputs are not permitted/
 
 export const rateLimitFailure = (refusal: UpstreamRefusal | null, retryAfterSeconds: number): CandidateFailure =>
   refusal !== null && emptyAccountCodes.includes(refusal.code)
@@ -109,13 +119,11 @@ const isKnownRefusal = (code: string | null): code is ErrorCode =>
   isErrorCode(code) && errorTable[code].type === 'invalid_request_error'
 
 /** Some upstreams send 400 where our key there is wrong, or our account cannot pay. */
-const blamesOurAccount = ({ code, message }: UpstreamRefusal): boolean =>
-  code === 'invalid_api_key' ||
-  emptyAccountCodes.includes(code) ||
-  unusableAccount.test(message) ||
-  /\b(?:invalid|incorrect|expired) api[ _-]?key\b|\bapi[ _-]?key (?:is )?(?:not valid|invalid|incorrect|expired)\b/i.test(
-    message,
-  )
+const blamesOurAccount = ({ code }: UpstreamRefusal): boolean =>
+  code === 'invalid_api_key' || emptyAccountCodes.includes(code)
+
+const readsAsOurAccount = ({ message, param }: UpstreamRefusal): boolean =>
+  param === null && !unknownMember.test(message) && accountMessages.some((pattern) => pattern.test(message))
 
 const plainErrors: Readonly<Record<string, UpstreamError>> = {
   network: 'network',
@@ -146,6 +154,7 @@ export const passedOver = (uncallable: GatewayError): CandidateFailure => ({
 /** An upstream's 4xx as the caller gets it: its status, its scrubbed message, its code where that is one of ours. */
 export const refusalFailure = (status: number, upstream: UpstreamRefusal): CandidateFailure => {
   if (blamesOurAccount(upstream)) return { status, reason: 'account' }
+  if (readsAsOurAccount(upstream)) return { status, reason: 'account', isInferred: true }
   const { code, message, param } = upstream
   const known = isKnownRefusal(code) ? code : (codeByStatus[status] ?? 'invalid_request')
   const refusal = new GatewayError(known, message, { status, ...(param === null ? {} : { param }) })

@@ -152,6 +152,21 @@ t.test('a rate limit moves its requests on for as long as Retry-After says', asy
   t.match(again.attempts, [{ reason: 'rate_limited', status: null }], 'none is called before its time')
 })
 
+t.test('an account is refused at once by a status or a code, and by a text after three', async (t) => {
+  const answers = (response: ServerResponse, error: object): void =>
+    void response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
+  const byText = { message: 'Your credit balance is too low to access the API.', type: 'invalid_request_error' }
+  const byCode = { message: 'No.', type: 'invalid_request_error', code: 'billing_not_active' }
+  for (const [error, calls, reason] of [[byText, 3, 'failed'] as const, [byCode, 1, 'account'] as const]) {
+    const divided = await startDivided(t)
+    const [home, next] = divided.order
+    divided.upstreams[home].behave = (response) => answers(response, error)
+    for (let call = 0; call < 4; call += 1) t.match((await ask(divided)).attempts.at(-1), { deployment: next })
+    t.equal(divided.upstreams[home].calls.length, calls)
+    t.match(divided.bench.lines.at(-1), { event: 'upstream.deployment_ejected', fields: { deployment: home, reason } })
+  }
+})
+
 t.test('a request that is at fault is sent to one alone', async (t) => {
   const divided = await startDivided(t)
   for (const name of names)

@@ -110,11 +110,29 @@ t.test('what is passed on', async (t) => {
     'This organization has been disabled.',
   ]) {
     const failure = pass(400, 'invalid_request_error', message)
-    t.strictSame([failure.refusal, failure.reason], [undefined, 'account'], message)
+    t.strictSame(failure, { status: 400, reason: 'account', isInferred: true }, message)
     t.match(judge([failure]), { status: 502, code: 'upstream_error' })
   }
-  t.match(pass(400, 'billing_hard_limit_reached'), { reason: 'account', refusal: undefined })
+  t.strictSame(pass(400, 'billing_hard_limit_reached'), { status: 400, reason: 'account' })
+  t.strictSame(pass(400, 'invalid_api_key'), { status: 400, reason: 'account' })
   const error = finalFailure(callOf('openai/a'), { unserved: unservedOf([pass(400, null)]), stopped: null })
   t.ok(error instanceof GatewayError)
   t.strictSame(error.failedAt, failedAt)
+})
+
+t.test("a caller's text that an upstream quotes does not blame our account", async (t) => {
+  const quoted: readonly (readonly [message: string, param: string | null])[] = [
+    ["Invalid schema for function 'f': In context=('properties', 'invalid api key'), a type is missing.", 'tools[0]'],
+    ["Invalid schema: 'invalid api key' is not permitted.", null],
+    ["'invalid api key' is not of type 'string'", null],
+    ['Invalid JSON payload received. Unknown name "API key expired": Cannot find field.', null],
+    ['messages.0.content: your credit balance is too low to access the Anthropic API', null],
+    ['Incorrect API key provided: [redacted].', 'messages[0].name'],
+    ['invalid api key: Extra inputs are not permitted', null],
+    ['Your credit balance is too low to access the Anthropic API: Extra inputs are not permitted', null],
+  ]
+  for (const [message, param] of quoted) {
+    const failure = refusalFailure(400, { code: 'invalid_request_error', message, param })
+    t.match(failure, { status: 400, reason: 'refused', refusal: { message } }, message)
+  }
 })
