@@ -225,7 +225,7 @@ export type StandingLimitsResponse = {
     readonly [k: string]: 'own' | 'plan' | 'configuration'
   }
   /**
-   * USD that the key, the tag or the end user spent: on this UTC day, in its month, ever. Of a tag or an end user, since it first had limits.
+   * USD that the key, the tag or the end user spent: on this UTC day, in its month, ever. Of a tag or an end user, since it first had limits. Absent for a role that reads no money.
    */
   readonly spent?: {
     /**
@@ -242,7 +242,7 @@ export type StandingLimitsResponse = {
     readonly total: string
   }
   /**
-   * USD set aside for requests in flight, and for the next ones; it counts as spent until it is given back.
+   * USD set aside for requests in flight, and for the next ones; it counts as spent until it is given back. Absent for a role that reads no money.
    */
   readonly held?: {
     readonly day: string

@@ -8,6 +8,7 @@ import { findEndUser, findTag, type Holder, isLabel } from '../domain/wallet/hol
 import { type Spending, spendingInPeriod } from '../domain/wallet/spending.ts'
 import { spendingOf } from '../domain/wallet/wallet.ts'
 import type { Limits, Pace } from '../events/types.ts'
+import { type AdminRole, isPermitted } from '../http/admin-roles.ts'
 import { type HttpMiddleware, readableWorkspace } from '../http/context.ts'
 import { pageOf } from '../http/page.ts'
 import { readQuery } from '../http/query.ts'
@@ -17,6 +18,11 @@ import type { LedgerLimitsResponse, SetLimitsRequest, StandingLimitsResponse } f
 interface LimitsView {
   readonly tail: { readonly ledger: Ledger }
   readonly clock: Clock
+}
+
+interface LimitsReader extends LimitsView {
+  /** Absent for a key, which reads its own workspace. */
+  readonly role?: AdminRole | undefined
 }
 
 interface LimitsDefaults {
@@ -163,13 +169,15 @@ export const holderNames = (holder: LimitsHolder): HolderNames => {
   return endUser === null ? { key: holder } : { key: null, end_user: endUser }
 }
 
-const renderSpending = (parts: LimitsView, workspaceId: string, holder: Holder) => {
+/** Nothing for a role that reads no money. */
+const renderSpending = (parts: LimitsReader, workspaceId: string, holder: Holder) => {
+  if (parts.role !== undefined && !isPermitted(parts.role, 'read_money')) return {}
   const { spent, held } = findSpending(parts, workspaceId, holder, parts.clock())
   return { spent: renderTally(spent), held: renderTally(held) }
 }
 
 export const renderEffective = (
-  parts: LimitsView,
+  parts: LimitsReader,
   workspaceId: string,
   { holder, limits, inForce }: EffectiveLimits,
 ): StandingLimitsResponse => ({
@@ -193,7 +201,7 @@ export const limitsParameters = page.known
 
 /** Of the holders that an answer lists, the workspace first. */
 export const pageOfLimits = (
-  parts: LimitsView & LimitsDefaults,
+  parts: LimitsReader & LimitsDefaults,
   workspaceId: string,
   holders: readonly LimitsHolder[],
   wanted: Parameters<typeof page.show>[3],
@@ -213,5 +221,6 @@ export const showLimits =
     const wanted = readQuery(ctx, limitsParameters)
     const workspaceId = readableWorkspace(ctx)
     const holders = listLimitsHolders(parts, workspaceId)
-    ctx.body = pageOfLimits(parts, workspaceId, holders, wanted) satisfies LedgerLimitsResponse
+    const reader = { ...parts, role: ctx.state.adminRole }
+    ctx.body = pageOfLimits(reader, workspaceId, holders, wanted) satisfies LedgerLimitsResponse
   }

@@ -122,6 +122,22 @@ t.test('a workspace is shown without its wallet to a role that reads no money', 
   }
 })
 
+t.test('limits are shown without what is spent of them to a role that reads no money', async (t) => {
+  const limits = `/admin/v1/workspaces/${workspaceId}/limits?tag=team%3Dsearch`
+  t.equal((await ask('operator', 'PUT', limits, { spend: { month: '5' } })).status, 200)
+  for (const path of [
+    limits,
+    ...['limits', 'ledger/limits'].map((each) => `/admin/v1/workspaces/${workspaceId}/${each}`),
+  ]) {
+    const of = async (role: AdminRole) => {
+      const { answer } = await ask(role, 'GET', path)
+      return answer.data.find((each: { tag?: string }) => each.tag === 'team=search')
+    }
+    t.same(Object.keys(await of('support')), ['object', 'workspace', 'key', 'tag', 'limits'], path)
+    t.match(await of('auditor'), { spent: { month: '0' }, held: { month: '0' } }, path)
+  }
+})
+
 t.test('credit on trust is money, and moved by those roles alone that may', async (t) => {
   const opened = { id: 'on-trust', name: 'On trust', credit_limit: '5' }
   t.equal((await ask('operator', 'POST', '/admin/v1/workspaces', opened)).status, 403)
