@@ -3,6 +3,7 @@ import type { Applied } from '../domain/ledger/ledger.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import type { Event } from '../events/envelope.ts'
 import type { LedgerTail } from '../log/ledger-tail.ts'
+import { FairShares } from '../runtime/fair-shares.ts'
 import { readLimits } from './limits.ts'
 
 type Detail = Readonly<Record<string, string | number | boolean>>
@@ -107,10 +108,6 @@ class LiveTail {
     response.on('drain', () => this.#drained())
   }
 
-  get workspaceId(): string | null {
-    return this.#wanted.workspaceId
-  }
-
   begin(sequence: number): void {
     this.#response.writeHead(200, tailHeaders)
     this.#write(sseEvent('position', this.#wanted.isAdmin ? { sequence } : {}))
@@ -155,13 +152,17 @@ class LiveTail {
 
 const retryAfterSeconds = 5
 
-const tooMany = (most: number): GatewayError =>
-  new GatewayError('concurrency_limit_exceeded', `${most} tails are open already.`, { retryAfterSeconds })
+const tooMany = (of: string): GatewayError =>
+  new GatewayError('concurrency_limit_exceeded', `Too many live tails of ${of} are open already.`, {
+    retryAfterSeconds,
+  })
 
 /** Subscribed to the ledger only while there are any. */
 export class LiveTails {
   readonly #tail: Pick<LedgerTail, 'ledger' | 'onApplied'>
   readonly #open = new Set<LiveTail>()
+  readonly #ofWorkspaces = new FairShares(readLimits.tailsMax, readLimits.tailShareWaitMs)
+  #ofAdministrators = 0
   #unlisten: (() => void) | null = null
 
   constructor(tail: Pick<LedgerTail, 'ledger' | 'onApplied'>) {
@@ -174,11 +175,11 @@ export class LiveTails {
     wanted: TailRequest,
     bounds: ConstructorParameters<typeof LiveTail>[2],
   ): Promise<void> {
-    this.#assertRoom(wanted)
+    this.#take(wanted)
     const live = new LiveTail(response, wanted, bounds)
     this.#open.add(live)
     this.#unlisten ??= this.#tail.onApplied((applied) => this.#send(applied))
-    response.once('close', () => this.#forget(live))
+    response.once('close', () => this.#forget(live, wanted))
     live.begin(this.#tail.ledger.sequence)
     return live.ended
   }
@@ -188,10 +189,19 @@ export class LiveTails {
     for (const live of this.#open) live.end('stop')
   }
 
-  #assertRoom({ workspaceId }: TailRequest): void {
-    if (this.#open.size >= readLimits.tailsMax) throw tooMany(readLimits.tailsMax)
-    const ofOne = [...this.#open].filter((live) => live.workspaceId === workspaceId).length
-    if (ofOne >= readLimits.tailsOfOneMax) throw tooMany(readLimits.tailsOfOneMax)
+  #take({ workspaceId, isAdmin }: TailRequest): void {
+    if (isAdmin || workspaceId === null) {
+      if (this.#ofAdministrators >= readLimits.tailsOfAdministratorsMax) throw tooMany('administrators')
+      this.#ofAdministrators += 1
+      return
+    }
+    if (this.#ofWorkspaces.of(workspaceId) >= readLimits.tailsOfOneMax) throw tooMany('this workspace')
+    if (!this.#ofWorkspaces.take(workspaceId)) throw tooMany('all workspaces')
+  }
+
+  #leave({ workspaceId, isAdmin }: TailRequest): void {
+    if (isAdmin || workspaceId === null) this.#ofAdministrators -= 1
+    else this.#ofWorkspaces.leave(workspaceId)
   }
 
   #send(applied: readonly Applied[]): void {
@@ -199,8 +209,9 @@ export class LiveTails {
     for (const live of this.#open) live.send(events)
   }
 
-  #forget(live: LiveTail): void {
+  #forget(live: LiveTail, wanted: TailRequest): void {
     this.#open.delete(live)
+    this.#leave(wanted)
     if (this.#open.size > 0) return
     this.#unlisten?.()
     this.#unlisten = null

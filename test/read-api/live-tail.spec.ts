@@ -199,6 +199,42 @@ t.test('so many of a workspace follow at once and no more, and others may still'
   for (const tail of [...tails, again, other]) tail.leave()
 })
 
+t.test('workspaces that open all they may leave room for others, and for administrators', async (t) => {
+  const edge = await startEdge(t, { admins })
+  const names = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight']
+  await edge.log.append(
+    names.flatMap((name) => {
+      const key = keyIssued(`key-of-${name}`, name)
+      return [opened(name), { ...key, data: { ...key.data, sha256: hash('sha256', `sk-of-${name}`) } }]
+    }),
+  )
+  const tails: Follower[] = []
+  const openAll = async (name: string): Promise<number> => {
+    for (let count = 0; ; count += 1) {
+      const tail = await follow(ownTail(edge), `sk-of-${name}`)
+      if (tail.status !== 200) return count
+      tails.push(tail)
+    }
+  }
+  await until(async () => (await openAll('one')) > 0 || tails.length > 0)
+  const counts = [tails.length]
+  for (const name of names.slice(1, 4)) counts.push(await openAll(name))
+  t.equal(counts[0], readLimits.tailsOfOneMax)
+  t.ok(counts[3]! < readLimits.tailsOfOneMax, 'the last places are for others')
+  for (const name of names.slice(4)) await openAll(name)
+  t.equal(tails.length, readLimits.tailsMax)
+  t.ok((await openAll('five')) === 0)
+  const administrators = await Promise.all([
+    follow(`${edge.url}/admin/v1/ledger/tail`, token),
+    follow(`${edge.url}/admin/v1/workspaces/one/ledger/tail`, token),
+  ])
+  t.same(
+    administrators.map(({ status }) => status),
+    [200, 200],
+  )
+  for (const tail of [...tails, ...administrators]) tail.leave()
+})
+
 t.test("an administrator's tail ends with the token, its role, or the session", async (t) => {
   let nowMs = Date.now()
   const configured: AdminIdentity[] = [{ ...admins[0]!, role: 'owner' }]
