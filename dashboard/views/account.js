@@ -69,19 +69,20 @@ export const moneyButtons = (context, done) => {
 /** @param {Workspace} workspace @param {ViewContext} context @param {() => void} again */
 const changeButton = ({ status, name, account, credit_limit }, { session, scope }, again) => {
   if (status === 'closed') return null
+  const [mayConfigure, mayMove] = [session.may('configure'), session.may('move_money')]
   const values = {
-    name,
-    ...(account === null ? {} : { account }),
-    ...(session.may('move_money') ? { credit_limit } : {}),
+    ...(mayConfigure ? { name } : {}),
+    ...(mayConfigure && account !== null ? { account } : {}),
+    ...(mayMove ? { credit_limit } : {}),
   }
   return operationButton(session, {
     ids: { id: scope ?? '' },
-    permission: 'configure',
+    permission: mayConfigure ? 'configure' : 'move_money',
     done: again,
     operation: 'PATCH /admin/v1/workspaces/{id}',
     label: 'Change',
     values,
-    ...(session.may('move_money') ? {} : { fixed: ['credit_limit'] }),
+    fixed: [...(mayConfigure ? [] : ['name', 'account']), ...(mayMove ? [] : ['credit_limit'])],
   })
 }
 

@@ -1,8 +1,9 @@
 import type { PriceFile } from '../domain/pricing/price-file.ts'
 import type { Ejection } from '../domain/routing/deployments.ts'
 import type { Catalog } from '../domain/routing/plan.ts'
+import { asObject } from '../encoding/json.ts'
 import { invalidValue } from '../errors/gateway-error.ts'
-import type { AdminRole, Permission } from '../http/admin-roles.ts'
+import { type AdminRole, type Permission, requirePermission } from '../http/admin-roles.ts'
 import { type QueryParameters, readQuery } from '../http/query.ts'
 import { readValid } from '../http/validate.ts'
 import type { EndUserKeyStore } from '../log/end-users.ts'
@@ -113,6 +114,8 @@ interface OperationDescription {
     readonly path: string
   }
   readonly permission: Permission
+  /** Members of the body that take another permission: a request of these alone takes only theirs. */
+  readonly memberPermissions?: Readonly<Record<string, Permission>>
   readonly cli?: CommandDescription
 }
 
@@ -199,6 +202,25 @@ interface OperationDefinition<Body, Query extends QueryParameters> extends Omit<
   readonly run: (context: OperationContext, input: OperationInput<Body, Query>) => Awaitable<OperationResult>
 }
 
+/** Throws `access_denied`. */
+const requireMembers = (
+  role: AdminRole,
+  { permission, memberPermissions = {} }: Pick<OperationDescription, 'permission' | 'memberPermissions'>,
+  received: unknown,
+): void => {
+  const taken = Object.keys(asObject(received)).map((member) => memberPermissions[member] ?? permission)
+  for (const each of taken.length === 0 ? [permission] : taken) requirePermission(role, each)
+}
+
+/** With one of these a request may be let in; what it sends may take others. */
+export const permissionsToEnter = ({
+  permission,
+  memberPermissions = {},
+}: Pick<OperationDescription, 'permission' | 'memberPermissions'>): readonly Permission[] => [
+  permission,
+  ...Object.values(memberPermissions),
+]
+
 export const defineOperation = <Body = undefined, Query extends QueryParameters = Record<never, never>>({
   request,
   query,
@@ -208,12 +230,14 @@ export const defineOperation = <Body = undefined, Query extends QueryParameters 
   ...description,
   request: request ?? null,
   ...(query === undefined ? {} : { query }),
-  run: (context, { body, querystring, ...input }) =>
-    run(context, {
+  run: (context, { body, querystring, ...input }) => {
+    if (description.memberPermissions !== undefined) requireMembers(context.role, description, body)
+    return run(context, {
       ...input,
       body: request === undefined ? (body as Body) : readValid<Body>(request, body),
       query: (query === undefined ? {} : readQuery({ querystring }, query)) as ReturnType<typeof readQuery<Query>>,
-    }),
+    })
+  },
 })
 
 /** Whether it writes to the log. */

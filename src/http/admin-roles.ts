@@ -19,9 +19,9 @@ export const isPermitted = (role: AdminRole, permission: Permission): boolean =>
 export const rolesWith = (permission: Permission): readonly AdminRole[] =>
   (Object.keys(permissionsOf) as AdminRole[]).filter((role) => isPermitted(role, permission))
 
-/** Throws `access_denied`, which names the roles that may. */
-export const requirePermission = (role: AdminRole, permission: Permission): void => {
-  if (isPermitted(role, permission)) return
-  const allowed = rolesWith(permission).join(', ')
+/** One of them is enough. Throws `access_denied`, which names the roles that may. */
+export const requirePermission = (role: AdminRole, ...permissions: readonly Permission[]): void => {
+  if (permissions.some((permission) => isPermitted(role, permission))) return
+  const allowed = [...new Set(permissions.flatMap(rolesWith))].join(', ')
   throw new GatewayError('access_denied', `The role ${role} may not do this: it takes one of ${allowed}.`)
 }

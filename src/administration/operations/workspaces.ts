@@ -157,6 +157,7 @@ export const workspaceOperations: readonly AdminOperation[] = [
     answer: 'workspace',
     http: { method: 'patch', path: '/admin/v1/workspaces/:id' },
     permission: 'configure',
+    memberPermissions: { credit_limit: 'move_money' },
     cli: {
       arguments: { id: '<workspace>' },
       records: (context, { id }) => [workspaceRecord(context, id)],
@@ -164,7 +165,6 @@ export const workspaceOperations: readonly AdminOperation[] = [
     },
     run: async (context, { id, body }: OperationInput<ChangeWorkspaceRequest>) => {
       const { name, credit_limit: creditLimit, account } = body
-      if (creditLimit !== undefined) requirePermission(context.role, 'move_money')
       const creditLimitPicos = creditLimit === undefined ? undefined : parseUsd(creditLimit)
       const changed = await changeWorkspace(context, id, { name, creditLimitPicos, account })
       return { changed, body: showWorkspace(context, id) }

@@ -150,10 +150,16 @@ const refusalsOf = (operation: Operation, components: Components): JsonObject =>
   return { ...Object.fromEntries(documented), ...passedOn }
 }
 
-const rolesOf = ({ permission }: Operation): JsonObject =>
-  permission === undefined
-    ? {}
-    : { description: `For the roles ${rolesWith(permission).join(', ')}.`, 'x-permission': permission }
+const rolesOf = ({ permission, memberPermissions = {} }: Operation): JsonObject => {
+  if (permission === undefined) return {}
+  const ofMembers = Object.entries(memberPermissions).map(
+    ([member, each]) => ` \`${member}\` is for ${rolesWith(each).join(', ')}.`,
+  )
+  return {
+    description: `For the roles ${rolesWith(permission).join(', ')}.${ofMembers.join('')}`,
+    'x-permission': permission,
+  }
+}
 
 const documented = (operation: Operation, components: Components): JsonObject => ({
   operationId: idOf(operation),

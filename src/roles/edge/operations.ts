@@ -363,7 +363,7 @@ const administrationShows = (answer: string): ResponseDescription => {
 }
 
 const describeAdministration = (operation: AdminOperation): Operation => {
-  const { http, summary, request, answer, permission, query = {} } = operation
+  const { http, summary, request, answer, permission, memberPermissions, query = {} } = operation
   const { method, path } = http
   const changes = changesLog(operation)
   const named = /[:*]id/.test(path)
@@ -375,6 +375,7 @@ const describeAdministration = (operation: AdminOperation): Operation => {
     summary,
     security: 'admin',
     permission,
+    ...(memberPermissions === undefined ? {} : { memberPermissions }),
     request,
     query,
     answers: Object.fromEntries([false, true].map((changed) => [successStatus(operation, changed), shows])),

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import { Router } from '@koa/router'
 import Koa from 'koa'
 import { readAll, readNamed, serveOperation } from '../../administration/http/serve-operation.ts'
-import { changesLog, type OperationContext } from '../../administration/operation.ts'
+import { changesLog, type OperationContext, permissionsToEnter } from '../../administration/operation.ts'
 import { adminOperations } from '../../administration/operations/table.ts'
 import type { Verifier } from '../../audit/note.ts'
 import type { Catalog } from '../../domain/routing/plan.ts'
@@ -220,7 +220,7 @@ const serveAdministration = (
   for (const operation of adminOperations)
     router[operation.http.method](
       operation.http.path,
-      authenticateAdmin(parts, operation.permission),
+      authenticateAdmin(parts, permissionsToEnter(operation)),
       ...(changesLog(operation) ? [recorded] : []),
       ...(operation.request === null ? [] : [json]),
       serveOperation(operation, parts.administration),
@@ -237,7 +237,7 @@ const serveLedger = (
   const named = readNamed(parts.tail.ledger.accounts)
   const { requestsPerMinute } = parts.administration
   for (const { path, permission, ofAll, isFromMemory, serve } of ledgerRoutes) {
-    const administered = authenticateAdmin(parts, permission)
+    const administered = authenticateAdmin(parts, [permission])
     const handler = serve({ ...parts, bounds, requestsPerMinute })
     const served = isFromMemory ? [handler] : [reflected, handler]
     router.get(ledgerPrefixes.own + path, authenticated, ...served)

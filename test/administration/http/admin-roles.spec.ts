@@ -145,4 +145,8 @@ t.test('credit on trust is money, and moved by those roles alone that may', asyn
   t.equal((await ask('operator', 'PATCH', '/admin/v1/workspaces/on-trust', { name: 'Trusted' })).status, 200)
   t.equal((await ask('operator', 'PATCH', '/admin/v1/workspaces/on-trust', { credit_limit: '5' })).status, 403)
   t.equal((await ask('owner', 'PATCH', '/admin/v1/workspaces/on-trust', { credit_limit: '5' })).status, 200)
+  t.equal((await ask('finance', 'PATCH', '/admin/v1/workspaces/on-trust', { credit_limit: '6' })).status, 200)
+  for (const change of [{ name: 'Lent' }, { name: 'Lent', credit_limit: '7' }, { account: 'other' }, {}])
+    t.equal((await ask('finance', 'PATCH', '/admin/v1/workspaces/on-trust', change)).status, 403)
+  t.match((await ask('auditor', 'GET', '/admin/v1/workspaces/on-trust')).answer, { name: 'Trusted', credit_limit: '6' })
 })

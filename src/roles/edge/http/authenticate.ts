@@ -191,12 +191,12 @@ const actorOf = (identity: SessionIdentity): string => {
 }
 
 /**
- * Requires the token of an administrator whose role has the permission, or a session that began with it. Throws
+ * Requires the token of an administrator whose role has one of the permissions, or a session that began with it. Throws
  * `missing_api_key`, `invalid_api_key`, or `access_denied`: for the role, or where no token is configured.
  */
 export const authenticateAdmin = (
   parts: AdminParts & { readonly sessions: Sessions },
-  permission: Permission,
+  permissions: readonly Permission[],
 ): HttpMiddleware => {
   const identify = ({ headers }: IncomingMessage) => {
     const { name, sha256 } = identifyAdmin(parts, headers)
@@ -208,12 +208,12 @@ export const authenticateAdmin = (
     const { who, findNow } = isSession
       ? await parts.sessions.require(ctx, (identity) => adminOfSession(parts, identity))
       : identify(ctx.req)
-    requirePermission(who.role, permission)
+    requirePermission(who.role, ...permissions)
     ctx.state.admin = who.actor
     ctx.state.adminRole = who.role
     ctx.state.isStillAllowed = () => {
       const admin = findNow()
-      return admin !== undefined && isPermitted(admin.role, permission)
+      return admin !== undefined && permissions.some((each) => isPermitted(admin.role, each))
     }
     return next()
   }
