@@ -2,6 +2,7 @@ import { formatUsd, parseUsd } from '../../domain/money.ts'
 import { problemsText } from '../../encoding/schema-validation.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { Limits, PlanPublished } from '../../events/types.ts'
+import { requirePermission } from '../../http/admin-roles.ts'
 import { pageOf } from '../../http/page.ts'
 import { limitsOfRequest, renderLimits } from '../../read-api/workspace-limits.ts'
 import type { AdminContext } from '../admin-context.ts'
@@ -45,6 +46,13 @@ const termsOfRequest = (planId: string, body: PublishPlanRequest): PlanPublished
     includedCredit: formatUsd(parseUsd(includedCredit)),
     limits: limitsOfRequest(limits),
   }
+}
+
+/** Its period too: a shorter one gives the included credit more often. */
+const moneyOf = (terms: PlanPublished | undefined): string => {
+  if (terms === undefined) return 'none'
+  const { price, includedCredit, period } = terms
+  return parseUsd(price) === 0n && parseUsd(includedCredit) === 0n ? 'none' : `${price} ${includedCredit} ${period}`
 }
 
 /** Limits are those of the event, as commands print them. */
@@ -97,6 +105,8 @@ export const planOperations: readonly AdminOperation[] = [
     },
     run: async (context, { id, body }: OperationInput<PublishPlanRequest>) => {
       const terms = termsOfRequest(id, body)
+      if (moneyOf(terms) !== moneyOf(context.tail.ledger.accounts.plans.get(id)))
+        requirePermission(context.role, 'move_money')
       const changed = await publishPlan(context, terms)
       const warnings = findWarnings(context, context.catalog(), modelsIn(terms.limits))
       return { changed, warnings, body: renderPlan(terms) }

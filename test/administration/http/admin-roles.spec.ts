@@ -138,6 +138,26 @@ t.test('limits are shown without what is spent of them to a role that reads no m
   }
 })
 
+t.test('what a plan costs and gives is money, and set by those roles alone that may', async (t) => {
+  const publish = async (role: AdminRole, terms: object): Promise<number> =>
+    (await ask(role, 'PUT', '/admin/v1/plans/of-a-role', terms)).status
+  const paid = { price: '1', included_credit: '2' }
+  t.equal(await publish('operator', paid), 403)
+  t.equal(await publish('operator', { price: '0', included_credit: '0.01' }), 403)
+  t.equal(await publish('operator', { price: '0', limits: { requests_per_minute: 60 } }), 200)
+  t.equal(await publish('operator', paid), 403)
+  t.equal(await publish('owner', paid), 200)
+  t.equal(await publish('operator', { ...paid, name: 'Named', limits: { requests_per_minute: 90 } }), 200)
+  t.equal(await publish('operator', { price: '1.00', included_credit: '2.0' }), 200, 'the same money')
+  for (const terms of [
+    { price: '1' },
+    { ...paid, price: '0' },
+    { ...paid, included_credit: '3' },
+    { ...paid, period: 'day' },
+  ])
+    t.equal(await publish('operator', terms), 403)
+})
+
 t.test('credit on trust is money, and moved by those roles alone that may', async (t) => {
   const opened = { id: 'on-trust', name: 'On trust', credit_limit: '5' }
   t.equal((await ask('operator', 'POST', '/admin/v1/workspaces', opened)).status, 403)
