@@ -57,7 +57,7 @@ import { captureShares } from './surfaces/inference/capture-answer.ts'
 import type { Inference } from './surfaces/inference/inference.ts'
 import { surfaceLimits } from './surfaces/limits.ts'
 import { createMessage, requireVersion, serveTokenCount } from './surfaces/messages/handler.ts'
-import { listGeminiModels, listModels, showGeminiModel, showModel } from './surfaces/models/models.ts'
+import { serveGeminiModel, serveGeminiModels, serveModel, serveModels } from './surfaces/models/models.ts'
 import { listNative, showNative, submitNative } from './surfaces/native-video/handler.ts'
 import { createResponse, type ResponseOwners, serveStoredResponse } from './surfaces/responses/handler.ts'
 import type { VideoTasks } from './surfaces/tasks/video-tasks.ts'
@@ -143,11 +143,11 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   }
 
   const router = new Router<HttpState, object>()
-  router.get('/v1beta/models', listGeminiModels(models))
-  router.get('/v1beta/models/*id', showGeminiModel(models))
+  router.get('/v1beta/models', serveGeminiModels(models))
+  router.get('/v1beta/models/*id', serveGeminiModel(models))
   serveVideos(router, parts, { called, authenticated, bodyBound })
-  router.get('/v1/models', listModels(models))
-  router.get('/v1/models/*id', showModel(models))
+  router.get('/v1/models', serveModels(models))
+  router.get('/v1/models/*id', serveModel(models))
   router.get(
     ['/v1/dashboard/billing/usage', '/dashboard/billing/usage'],
     authenticated,
