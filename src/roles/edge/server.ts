@@ -57,6 +57,7 @@ import { captureShares } from './surfaces/inference/capture-answer.ts'
 import type { Inference } from './surfaces/inference/inference.ts'
 import { surfaceLimits } from './surfaces/limits.ts'
 import { createMessage, requireVersion, serveTokenCount } from './surfaces/messages/handler.ts'
+import { keepListedModels } from './surfaces/models/listed-models.ts'
 import { serveGeminiModel, serveGeminiModels, serveModel, serveModels } from './surfaces/models/models.ts'
 import { listNative, showNative, submitNative } from './surfaces/native-video/handler.ts'
 import { createResponse, type ResponseOwners, serveStoredResponse } from './surfaces/responses/handler.ts'
@@ -125,7 +126,8 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   const ofMetadata = attributeRequest(attribution, 'metadata.user_id')
   const responses = { ...surface, owners: parts.responseOwners, clock }
   const reflected = reflectPosition(parts)
-  const models = { catalog, prices: tail.ledger.prices, accounts: tail.ledger.accounts, clock }
+  const listed = keepListedModels({ catalog, prices: tail.ledger.prices, clock })
+  const models = { catalog, listed, accounts: tail.ledger.accounts }
 
   const inferred = new Router<HttpState, object>()
   inferred.post('/v1/chat/completions', ...called, exactJson, ofUser, completeChat(surface))

@@ -1,6 +1,6 @@
 import { formatUsd } from '../../../../domain/money.ts'
 import { perTokenPicos } from '../../../../domain/pricing/charge.ts'
-import { isEmbeddingSheet, type PriceBook } from '../../../../domain/pricing/price-book.ts'
+import { countSheets, isEmbeddingSheet, nextPriceMs, type PriceBook } from '../../../../domain/pricing/price-book.ts'
 import { type CallableModel, type Catalog, callableModels, type Surface } from '../../../../domain/routing/plan.ts'
 import { callableVideoModels, type VideoPlan } from '../../../../domain/video/plan.ts'
 import type { PriceSheet } from '../../../../events/types.ts'
@@ -120,6 +120,34 @@ const answeringModels = ({ catalog, prices, clock }: ListedModelsParts): readonl
 const videoModels = ({ catalog, prices, clock }: ListedModelsParts): readonly ListedModel[] =>
   callableVideoModels(catalog(), prices, clock()).map((plan) => videoModel(plan, sinceMsOf(prices, plan.model)))
 
-/** In the order of their names. */
-export const listModels = (parts: ListedModelsParts): readonly ListedModel[] =>
-  [...answeringModels(parts), ...videoModels(parts)].sort((a, b) => (a.model < b.model ? -1 : 1))
+/** By name, in the order of names. */
+type ListedModels = ReadonlyMap<string, ListedModel>
+
+const listModels = (parts: ListedModelsParts): ListedModels =>
+  new Map(
+    [...answeringModels(parts), ...videoModels(parts)]
+      .sort((a, b) => (a.model < b.model ? -1 : 1))
+      .map((each) => [each.model, each]),
+  )
+
+/** The list needs no key: it is made again only where the catalogue or the prices in force have changed. */
+export const keepListedModels = (parts: ListedModelsParts): (() => ListedModels) => {
+  const { prices, clock } = parts
+  let models: ListedModels = new Map()
+  let madeOf: {
+    readonly catalog: Catalog
+    readonly sheets: number
+    readonly fromMs: number
+    readonly untilMs: number
+  } | null = null
+  return () => {
+    const [catalog, sheets, nowMs] = [parts.catalog(), countSheets(prices), clock()]
+    const isFresh =
+      madeOf?.catalog === catalog && madeOf.sheets === sheets && madeOf.fromMs <= nowMs && nowMs < madeOf.untilMs
+    if (!isFresh) {
+      models = listModels(parts)
+      madeOf = { catalog, sheets, fromMs: nowMs, untilMs: nextPriceMs(prices, nowMs) }
+    }
+    return models
+  }
+}

@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Accounts } from '../../../../domain/accounts/accounts.ts'
 import { modelPermissionOf } from '../../../../domain/accounts/limits.ts'
-import { allowAllModels, type ModelPermission } from '../../../../domain/routing/plan.ts'
+import { allowAllModels, type Catalog, type ModelPermission } from '../../../../domain/routing/plan.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import type { HttpContextWithId, HttpMiddleware } from '../../../../http/context.ts'
 import { limitParameter, modelParameter } from '../../../../http/parameters.ts'
 import { readQuery } from '../../../../http/query.ts'
 import { readCredential } from '../../http/authenticate.ts'
-import { endpointTypes, type ListedModel, type ListedModelsParts, listModels } from './listed-models.ts'
+import { endpointTypes, type keepListedModels, type ListedModel } from './listed-models.ts'
 
 const openaiShape = ({ model, provider, endpointTypes, sinceMs }: ListedModel) => ({
   id: model,
@@ -67,7 +67,9 @@ const geminiShapes: ModelShapes = {
   one: geminiShape,
 }
 
-interface ModelsParts extends ListedModelsParts {
+interface ModelsParts {
+  readonly catalog: () => Catalog
+  readonly listed: ReturnType<typeof keepListedModels>
   readonly accounts: Accounts
 }
 
@@ -79,7 +81,7 @@ const mayUseBy = ({ accounts }: ModelsParts, headers: IncomingHttpHeaders): Mode
 
 const permittedModels = (parts: ModelsParts, headers: IncomingHttpHeaders): readonly ListedModel[] => {
   const mayUse = mayUseBy(parts, headers)
-  return listModels(parts).filter(({ model }) => mayUse(model))
+  return [...parts.listed().values()].filter(({ model }) => mayUse(model))
 }
 
 /** Clients of Messages, and of Google's own format, are recognised by their headers. */
@@ -91,10 +93,11 @@ const shapesFor = (headers: IncomingHttpHeaders): ModelShapes => {
 }
 
 const findModel = (parts: ModelsParts, name: string, headers: IncomingHttpHeaders): ListedModel => {
+  const mayUse = mayUseBy(parts, headers)
   const { aliases } = parts.catalog()
-  const id = Object.hasOwn(aliases, name) ? aliases[name] : name
-  const found = permittedModels(parts, headers).find(({ model }) => model === id)
-  if (found === undefined)
+  const id = Object.hasOwn(aliases, name) ? aliases[name]! : name
+  const found = parts.listed().get(id)
+  if (found === undefined || !mayUse(id))
     throw new GatewayError('model_not_found', `The model \`${name}\` does not exist or is not available here.`, {
       param: 'model',
     })
