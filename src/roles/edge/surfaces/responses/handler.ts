@@ -133,28 +133,31 @@ export const createResponse =
 /** The same text for an unknown response and another workspace's. */
 const notFound = (): GatewayError => new GatewayError('not_found', 'There is no response with this id.')
 
-const isPlain = (value: string | readonly string[] | undefined): boolean =>
-  [value].flat().every((each) => !each || each === 'false')
+/** Those of the providers' interface; what is not known here is left out. */
+const forwardedParameters: readonly string[] = ['include', 'include[]', 'include_obfuscation', 'starting_after']
 
-const refuseStream = ({ query }: HttpContext): void => {
-  if (!isPlain(query['stream']))
+/** Node's own reader of queries leaves out what comes after a thousand members. */
+const readStoredQuery = ({ querystring }: HttpContext): string => {
+  const given = new URLSearchParams(querystring)
+  if (given.getAll('stream').some((each) => each !== '' && each !== 'false'))
     throw new GatewayError('unsupported_parameter', '`stream` is not available: a stored response is returned whole.', {
       param: 'stream',
     })
+  return new URLSearchParams([...given].filter(([name]) => forwardedParameters.includes(name))).toString()
 }
 
 /** GET and DELETE, at the provider that stores it. Throws `not_found` but for the owning workspace. */
 export const serveStoredResponse =
   (type: 'get_response' | 'delete_response', parts: ResponsesParts) =>
   async (ctx: HttpContextWithId): Promise<void> => {
-    refuseStream(ctx)
+    const query = readStoredQuery(ctx)
     const responseId = ctx.params.id ?? ''
     const owner = await requireOwner(parts.owners, keyOfContext(ctx).workspaceId, responseId)
     if (owner === undefined) throw notFound()
     await serveQuestion(ctx, parts, {
       surface: 'responses',
       body: {},
-      question: { type, responseId, query: ctx.querystring },
+      question: { type, responseId, query },
       candidate: withDeployment(candidateAt(owner.provider), owner.deployment),
     })
   }

@@ -133,7 +133,7 @@ t.test('a kept response is told to its owner alone, and never recorded', async (
   const before = log.frames.length
   const headers = { authorization: `Bearer ${secret}` }
   const ask = (method: string, id: string): Promise<Response> => fetch(`${url}${path}/${id}`, { method, headers })
-  const told = await ask('GET', 'resp_own?include[]=reasoning.encrypted_content&stream=false')
+  const told = await ask('GET', 'resp_own?include[]=reasoning.encrypted_content&stream=false&unknown=1')
   t.same(await told.json(), { id: 'resp_own' })
   t.equal((await ask('DELETE', 'resp_own')).status, 200)
   t.match(calls[0], {
@@ -143,7 +143,7 @@ t.test('a kept response is told to its owner alone, and never recorded', async (
     question: {
       type: 'get_response',
       responseId: 'resp_own',
-      query: 'include[]=reasoning.encrypted_content&stream=false',
+      query: 'include%5B%5D=reasoning.encrypted_content',
     },
   })
   t.match(calls[1]?.question, { type: 'delete_response', responseId: 'resp_own', query: '' })
@@ -156,8 +156,10 @@ t.test('a kept response is told to its owner alone, and never recorded', async (
       texts.push(message)
     }
   t.equal(new Set(texts).size, 1, 'unknown and foreign look the same')
-  const streamed = await ask('GET', 'resp_own?stream=true')
-  t.match({ status: streamed.status, ...(await errorOf(streamed)) }, { status: 400, param: 'stream' })
+  for (const query of ['stream=true', 'stream=false&stream=1', `${'a&'.repeat(2_000)}stream=true`]) {
+    const streamed = await ask('GET', `resp_own?${query}`)
+    t.match({ status: streamed.status, ...(await errorOf(streamed)) }, { status: 400, param: 'stream' })
+  }
   t.equal((await fetch(`${url}${path}/resp_own`)).status, 401)
   t.equal((await ask('GET', 'resp_own/input_items')).status, 404)
   t.equal(calls.length, 2)
