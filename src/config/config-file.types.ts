@@ -703,7 +703,7 @@ export interface ConfigFile {
    */
   readonly adjustments?: {
     /**
-     * USD, whatever the sign: an adjustment of more is proposed, and posted when another administrator approves it. Absent: none is.
+     * USD, whatever the sign: an adjustment of more is proposed, and posted when another administrator approves it. Credits are not bound, and several smaller adjustments are not added up. Absent: none is.
      */
     readonly approval_above?: string
   }
