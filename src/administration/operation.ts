@@ -212,15 +212,6 @@ const requireMembers = (
   for (const each of taken.length === 0 ? [permission] : taken) requirePermission(role, each)
 }
 
-/** With one of these a request may be let in; what it sends may take others. */
-export const permissionsToEnter = ({
-  permission,
-  memberPermissions = {},
-}: Pick<OperationDescription, 'permission' | 'memberPermissions'>): readonly Permission[] => [
-  permission,
-  ...Object.values(memberPermissions),
-]
-
 export const defineOperation = <Body = undefined, Query extends QueryParameters = Record<never, never>>({
   request,
   query,

@@ -1,6 +1,5 @@
 import type { Browser, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { permissionsToEnter } from '../../src/administration/operation.ts'
 import { adminOperations } from '../../src/administration/operations/table.ts'
 import { type AdminRole, isPermitted, type Permission } from '../../src/http/admin-roles.ts'
 import { until } from '../support/clients.ts'
@@ -132,7 +131,9 @@ t.test(
         [...offeredTo.get(role)!].toSorted(),
         operations
           .filter(({ http }) => all.has(http))
-          .filter((operation) => permissionsToEnter(operation).some((permission) => isPermitted(role, permission)))
+          .filter(({ permission, memberPermissions = {} }) =>
+            [permission, ...Object.values(memberPermissions)].some((each) => isPermitted(role, each)),
+          )
           .map(({ http }) => http)
           .toSorted(),
         role,

@@ -21,18 +21,6 @@ export const isEmbeddingSheet = ({ max_output_tokens }: PriceSheet): boolean => 
 export const priceAt = (book: PriceBook, model: string, atMs: number): PublishedPrice | undefined =>
   book.get(model)?.findLast((sheet) => sheet.effectiveFromMs <= atMs)
 
-/** Milliseconds since the epoch, when the next sheet comes into force; infinity where none does. */
-export const nextPriceMs = (book: PriceBook, atMs: number): number =>
-  Math.min(
-    ...[...book.values()].flatMap(
-      (sheets) => sheets.find((sheet) => sheet.effectiveFromMs > atMs)?.effectiveFromMs ?? [],
-    ),
-  )
-
-/** A book only grows, so that it is the same while it has as many. */
-export const countSheets = (book: PriceBook): number =>
-  [...book.values()].reduce((count, sheets) => count + sheets.length, 0)
-
 /** True when publishing this sheet would change nothing: the same sheet already applies from that instant. */
 export const isPublished = (book: PriceBook, price: PricePublished): boolean => {
   const effectiveFromMs = Date.parse(price.effectiveFrom)

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import { Router } from '@koa/router'
 import Koa from 'koa'
 import { readAll, readNamed, serveOperation } from '../../administration/http/serve-operation.ts'
-import { changesLog, type OperationContext, permissionsToEnter } from '../../administration/operation.ts'
+import { changesLog, type OperationContext } from '../../administration/operation.ts'
 import { adminOperations } from '../../administration/operations/table.ts'
 import type { Verifier } from '../../audit/note.ts'
 import type { Catalog } from '../../domain/routing/plan.ts'
@@ -57,8 +57,7 @@ import { captureShares } from './surfaces/inference/capture-answer.ts'
 import type { Inference } from './surfaces/inference/inference.ts'
 import { surfaceLimits } from './surfaces/limits.ts'
 import { createMessage, requireVersion, serveTokenCount } from './surfaces/messages/handler.ts'
-import { keepListedModels } from './surfaces/models/listed-models.ts'
-import { serveGeminiModel, serveGeminiModels, serveModel, serveModels } from './surfaces/models/models.ts'
+import { serveModels } from './surfaces/models/models.ts'
 import { listNative, showNative, submitNative } from './surfaces/native-video/handler.ts'
 import { createResponse, type ResponseOwners, serveStoredResponse } from './surfaces/responses/handler.ts'
 import type { VideoTasks } from './surfaces/tasks/video-tasks.ts'
@@ -126,8 +125,7 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   const ofMetadata = attributeRequest(attribution, 'metadata.user_id')
   const responses = { ...surface, owners: parts.responseOwners, clock }
   const reflected = reflectPosition(parts)
-  const listed = keepListedModels({ catalog, prices: tail.ledger.prices, clock })
-  const models = { catalog, listed, accounts: tail.ledger.accounts }
+  const models = serveModels({ catalog, prices: tail.ledger.prices, accounts: tail.ledger.accounts, clock })
 
   const inferred = new Router<HttpState, object>()
   inferred.post('/v1/chat/completions', ...called, exactJson, ofUser, completeChat(surface))
@@ -145,11 +143,11 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   }
 
   const router = new Router<HttpState, object>()
-  router.get('/v1beta/models', serveGeminiModels(models))
-  router.get('/v1beta/models/*id', serveGeminiModel(models))
+  router.get('/v1beta/models', models.geminiList)
+  router.get('/v1beta/models/*id', models.geminiOne)
   serveVideos(router, parts, { called, authenticated, bodyBound })
-  router.get('/v1/models', serveModels(models))
-  router.get('/v1/models/*id', serveModel(models))
+  router.get('/v1/models', models.list)
+  router.get('/v1/models/*id', models.one)
   router.get(
     ['/v1/dashboard/billing/usage', '/dashboard/billing/usage'],
     authenticated,
@@ -222,7 +220,7 @@ const serveAdministration = (
   for (const operation of adminOperations)
     router[operation.http.method](
       operation.http.path,
-      authenticateAdmin(parts, permissionsToEnter(operation)),
+      authenticateAdmin(parts, [operation.permission, ...Object.values(operation.memberPermissions ?? {})]),
       ...(changesLog(operation) ? [recorded] : []),
       ...(operation.request === null ? [] : [json]),
       serveOperation(operation, parts.administration),

@@ -1,6 +1,6 @@
 import { formatUsd } from '../../../../domain/money.ts'
 import { perTokenPicos } from '../../../../domain/pricing/charge.ts'
-import { countSheets, isEmbeddingSheet, nextPriceMs, type PriceBook } from '../../../../domain/pricing/price-book.ts'
+import { isEmbeddingSheet, type PriceBook } from '../../../../domain/pricing/price-book.ts'
 import { type CallableModel, type Catalog, callableModels, type Surface } from '../../../../domain/routing/plan.ts'
 import { callableVideoModels, type VideoPlan } from '../../../../domain/video/plan.ts'
 import type { PriceSheet } from '../../../../events/types.ts'
@@ -8,7 +8,7 @@ import type { Clock } from '../../../../runtime/clock.ts'
 import type { JsonRecord } from '../../../dispatch.ts'
 
 /** `sinceMs`: when it got a price, in milliseconds since the epoch. */
-export interface ListedModel {
+interface ListedModel {
   readonly model: string
   readonly provider: string
   readonly endpointTypes: readonly string[]
@@ -63,7 +63,7 @@ const modalitiesOf = (sheet: PriceSheet): Modalities => {
 
 const videoModalities: Modalities = { input: ['text', 'image'], output: ['video'] }
 
-export const endpointTypes: { readonly [S in Surface]: string } = {
+const endpointTypes: { readonly [S in Surface]: string } = {
   chat: 'openai',
   messages: 'anthropic',
   responses: 'openai-response',
@@ -99,7 +99,7 @@ const videoModel = ({ model, provider, priceVersion, sheet }: VideoPlan, sinceMs
   },
 })
 
-export interface ListedModelsParts {
+interface ListedModelsParts {
   readonly catalog: () => Catalog
   readonly prices: PriceBook
   readonly clock: Clock
@@ -121,7 +121,7 @@ const videoModels = ({ catalog, prices, clock }: ListedModelsParts): readonly Li
   callableVideoModels(catalog(), prices, clock()).map((plan) => videoModel(plan, sinceMsOf(prices, plan.model)))
 
 /** By name, in the order of names. */
-type ListedModels = ReadonlyMap<string, ListedModel>
+export type ListedModels = ReadonlyMap<string, ListedModel>
 
 const listModels = (parts: ListedModelsParts): ListedModels =>
   new Map(
@@ -129,6 +129,16 @@ const listModels = (parts: ListedModelsParts): ListedModels =>
       .sort((a, b) => (a.model < b.model ? -1 : 1))
       .map((each) => [each.model, each]),
   )
+
+const nextPriceMs = (book: PriceBook, atMs: number): number =>
+  Math.min(
+    ...[...book.values()].flatMap(
+      (sheets) => sheets.find((sheet) => sheet.effectiveFromMs > atMs)?.effectiveFromMs ?? [],
+    ),
+  )
+
+/** A book only grows, so that it is the same while it has as many. */
+const countSheets = (book: PriceBook): number => [...book.values()].reduce((count, sheets) => count + sheets.length, 0)
 
 /** The list needs no key: it is made again only where the catalogue or the prices in force have changed. */
 export const keepListedModels = (parts: ListedModelsParts): (() => ListedModels) => {

@@ -7,7 +7,9 @@ import type { HttpContextWithId, HttpMiddleware } from '../../../../http/context
 import { limitParameter, modelParameter } from '../../../../http/parameters.ts'
 import { readQuery } from '../../../../http/query.ts'
 import { readCredential } from '../../http/authenticate.ts'
-import { endpointTypes, type keepListedModels, type ListedModel } from './listed-models.ts'
+import { keepListedModels, type ListedModels } from './listed-models.ts'
+
+type ListedModel = NonNullable<ReturnType<ListedModels['get']>>
 
 const openaiShape = ({ model, provider, endpointTypes, sinceMs }: ListedModel) => ({
   id: model,
@@ -47,8 +49,7 @@ const anthropicShapes: ModelShapes = {
   one: anthropicShape,
 }
 
-const isOnGemini = ({ endpointTypes: types }: Pick<ListedModel, 'endpointTypes'>): boolean =>
-  types.includes(endpointTypes.gemini)
+const isOnGemini = ({ endpointTypes: types }: Pick<ListedModel, 'endpointTypes'>): boolean => types.includes('gemini')
 
 const geminiShape = ({ details, ...listed }: ListedModel) => ({
   name: `models/${listed.model}`,
@@ -69,7 +70,7 @@ const geminiShapes: ModelShapes = {
 
 interface ModelsParts {
   readonly catalog: () => Catalog
-  readonly listed: ReturnType<typeof keepListedModels>
+  readonly listed: () => ListedModels
   readonly accounts: Accounts
 }
 
@@ -104,14 +105,14 @@ const findModel = (parts: ModelsParts, name: string, headers: IncomingHttpHeader
   return found
 }
 
-export const serveModels =
+const serveList =
   (parts: ModelsParts): HttpMiddleware =>
   (ctx) => {
     ctx.body = shapesFor(ctx.req.headers).list(permittedModels(parts, ctx.req.headers))
   }
 
 /** The slash of an id may be sent as it is or as %2F. */
-export const serveModel =
+const serveOne =
   (parts: ModelsParts) =>
   (ctx: HttpContextWithId): void => {
     ctx.body = shapesFor(ctx.req.headers).one(findModel(parts, ctx.params.id ?? '', ctx.req.headers))
@@ -120,7 +121,7 @@ export const serveModel =
 export const geminiListParameters = { pageSize: limitParameter, pageToken: modelParameter }
 
 /** The models that the surface has, in pages where a size is given; a token is the last model of the page before. */
-export const serveGeminiModels =
+const serveGeminiList =
   (parts: ModelsParts): HttpMiddleware =>
   (ctx) => {
     const { pageSize, pageToken } = readQuery(ctx, geminiListParameters)
@@ -134,8 +135,21 @@ export const serveGeminiModels =
     }
   }
 
-export const serveGeminiModel =
+const serveGeminiOne =
   (parts: ModelsParts) =>
   (ctx: HttpContextWithId): void => {
     ctx.body = geminiShape(findModel(parts, ctx.params.id ?? '', ctx.req.headers))
   }
+
+export const serveModels = ({
+  accounts,
+  ...listing
+}: Pick<ModelsParts, 'accounts'> & Parameters<typeof keepListedModels>[0]) => {
+  const parts = { accounts, catalog: listing.catalog, listed: keepListedModels(listing) }
+  return {
+    list: serveList(parts),
+    one: serveOne(parts),
+    geminiList: serveGeminiList(parts),
+    geminiOne: serveGeminiOne(parts),
+  }
+}
