@@ -202,7 +202,6 @@ interface OperationDefinition<Body, Query extends QueryParameters> extends Omit<
   readonly run: (context: OperationContext, input: OperationInput<Body, Query>) => Awaitable<OperationResult>
 }
 
-/** Throws `access_denied`. */
 const requireMembers = (
   role: AdminRole,
   { permission, memberPermissions = {} }: Pick<OperationDescription, 'permission' | 'memberPermissions'>,

@@ -22,7 +22,6 @@ export interface Operation {
   readonly security: 'key' | 'admin' | 'optional'
   /** Of an administrator's token, where one is required. */
   readonly permission?: Permission
-  /** Members of the body that take another permission: a request of these alone takes only theirs. */
   readonly memberPermissions?: Readonly<Record<string, Permission>>
   /** The `$id` of the body's schema; null where no body is read. */
   readonly request: string | null

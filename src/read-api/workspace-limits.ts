@@ -169,7 +169,6 @@ export const holderNames = (holder: LimitsHolder): HolderNames => {
   return endUser === null ? { key: holder } : { key: null, end_user: endUser }
 }
 
-/** Nothing for a role that reads no money. */
 const renderSpending = (parts: LimitsReader, workspaceId: string, holder: Holder) => {
   if (parts.role !== undefined && !isPermitted(parts.role, 'read_money')) return {}
   const { spent, held } = findSpending(parts, workspaceId, holder, parts.clock())

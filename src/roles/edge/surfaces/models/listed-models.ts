@@ -120,7 +120,6 @@ const answeringModels = ({ catalog, prices, clock }: ListedModelsParts): readonl
 const videoModels = ({ catalog, prices, clock }: ListedModelsParts): readonly ListedModel[] =>
   callableVideoModels(catalog(), prices, clock()).map((plan) => videoModel(plan, sinceMsOf(prices, plan.model)))
 
-/** By name, in the order of names. */
 export type ListedModels = ReadonlyMap<string, ListedModel>
 
 const listModels = (parts: ListedModelsParts): ListedModels =>
@@ -137,7 +136,6 @@ const nextPriceMs = (book: PriceBook, atMs: number): number =>
     ),
   )
 
-/** A book only grows, so that it is the same while it has as many. */
 const countSheets = (book: PriceBook): number => [...book.values()].reduce((count, sheets) => count + sheets.length, 0)
 
 /** The list needs no key: it is made again only where the catalogue or the prices in force have changed. */

@@ -133,7 +133,6 @@ export const createResponse =
 /** The same text for an unknown response and another workspace's. */
 const notFound = (): GatewayError => new GatewayError('not_found', 'There is no response with this id.')
 
-/** Those of the providers' interface; what is not known here is left out. */
 const forwardedParameters: readonly string[] = ['include', 'include[]', 'include_obfuscation', 'starting_after']
 
 /** Node's own reader of queries leaves out what comes after a thousand members. */
