@@ -13,8 +13,8 @@ const figureText = (measure, figure) => {
   return measure === 'runway_days' ? `${figure} days` : `${money(figure)} USD`
 }
 
-/** @param {AlertRule['measure']} measure @param {AlertRule['alerts'][number]} alert */
-const alertText = (measure, { period, figure, raised_at, destinations, delivered_to }) => {
+/** @param {AlertRule['alerts'][number]} alert */
+const alertText = ({ measure, period, figure, raised_at, destinations, delivered_to }) => {
   const left = destinations.filter((name) => !delivered_to.includes(name))
   return h(
     'div',
@@ -47,9 +47,9 @@ export const raisedAlerts = ({ session, scope, signal, hrefTo }) => {
           /** @type {import('../parts.js').Column<(typeof raised)[number]>[]} */ ([
             { name: 'Workspace', className: 'name', cell: ({ rule }) => rule.workspace },
             { name: 'Rule', className: 'name', cell: ({ rule }) => rule.rule },
-            { name: 'Measure', cell: ({ rule }) => words(rule.measure) },
-            { name: 'Threshold', numeric: true, cell: ({ rule, alert }) => figureText(rule.measure, alert.threshold) },
-            { name: 'Alert', className: 'wrap', cell: ({ rule, alert }) => alertText(rule.measure, alert) },
+            { name: 'Measure', cell: ({ alert }) => words(alert.measure) },
+            { name: 'Threshold', numeric: true, cell: ({ alert }) => figureText(alert.measure, alert.threshold) },
+            { name: 'Alert', className: 'wrap', cell: ({ alert }) => alertText(alert) },
           ]),
           raised,
         ),
@@ -131,7 +131,7 @@ export const alerts = {
           {
             name: 'Last alerts',
             className: 'wrap',
-            cell: ({ measure, alerts }) => h('div', {}, ...alerts.map((alert) => alertText(measure, alert))),
+            cell: ({ alerts }) => h('div', {}, ...alerts.map(alertText)),
           },
           ...(session.may(permission) ? [{ name: 'Change', cell: buttons }] : []),
         ]),

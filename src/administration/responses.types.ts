@@ -147,6 +147,10 @@ export type AlertRuleResponse = {
      * The webhook's id.
      */
     readonly id: string
+    /**
+     * What the rule measured when it was raised, in whose unit `figure` and `threshold` are.
+     */
+    readonly measure: 'spend_day' | 'spend_month' | 'balance' | 'runway_days' | 'error_rate' | 'unreconciled'
     readonly period: string
     readonly figure: string
     readonly threshold: string

@@ -178,6 +178,17 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     }
     await page.getByRole('link', { name: 'Last alerts, 7 days' }).click()
     await page.getByRole('heading', { level: 1, name: 'Alerts' }).waitFor()
+    await button('Change low of globex').click()
+    await page.getByLabel('Measure').selectOption('error_rate')
+    await page.getByLabel('Threshold').fill('50')
+    await submit(page)
+    await closed(page)
+    await page
+      .getByRole('row', { name: new RegExp(`globex low Error rate .*50 % ops ${figure.replace('.', '\\.')} USD`) })
+      .waitFor()
+    await toHash(page, '#/home')
+    await page.getByRole('row', { name: `globex low Balance 3,000.00 USD ${figure} USD` }).waitFor()
+    await toHash(page, '#/alerts')
     await button('Remove low of globex').click()
     await submit(page)
     await closed(page)

@@ -31,7 +31,8 @@ const renderRule = ({ rule: watched, figure }: MeasuredRule): AlertRuleResponse 
     destinations,
     figure,
     alerts: alerts.map((alert) => ({
-      ...{ id: alert.alertId, period: alert.period, figure: alert.figure, threshold: alert.threshold },
+      ...{ id: alert.alertId, measure: alert.measure, period: alert.period },
+      ...{ figure: alert.figure, threshold: alert.threshold },
       raised_at: alert.raisedAt,
       sent_until: new Date(Date.parse(alert.raisedAt) + walletLimits.alertTriesMs).toISOString(),
       ...{ destinations: alert.destinations, delivered_to: alert.deliveredTo },
