@@ -23,6 +23,7 @@ const rowsMember = (name, { schema, item, rows, groupOf }) => {
     const remove = () => {
       shown.splice(shown.indexOf(row), 1)
       row.element.remove()
+      place.dispatchEvent(new Event('input', { bubbles: true }))
       more.focus()
     }
     const button = h('button', { type: 'button', click: remove }, `Remove the ${one}`)
@@ -39,8 +40,13 @@ const rowsMember = (name, { schema, item, rows, groupOf }) => {
     element: h('fieldset', {}, h('legend', {}, words(name)), note, place, h('span', { class: 'buttons start' }, more)),
     /** @returns {Record<string, unknown>[]} */
     read: () => shown.map(({ group }) => group.read()).filter((each) => each !== undefined),
-    /** @param {readonly string[]} path @returns {HTMLElement | null} */
-    find: ([place = '', ...rest]) => shown[Number(place)]?.group.find(rest.length === 0 ? [first] : rest) ?? more,
+    /** The first controls of the rows. */
+    firsts: () => shown.map(({ group }) => group.find([first])),
+    /** By the place among what is read: rows without a value are not sent. @param {readonly string[]} path @returns {HTMLElement | null} */
+    find: ([place = '', ...rest]) =>
+      shown
+        .filter(({ group }) => group.read() !== undefined)
+        [Number(place)]?.group.find(rest.length === 0 ? [first] : rest) ?? more,
   }
 }
 
@@ -61,6 +67,21 @@ export const listMember = (name, { schema, item, list, required, groupOf }) => {
   }
 }
 
+const unnamed = 'Enter a name.'
+const repeated = 'Another row has this name.'
+
+/** Rows without a name, and of rows with one name the later ones, could not be sent. @param {readonly (HTMLElement | null)[]} controls */
+const checkNames = (controls) => {
+  const names = new Set()
+  for (const control of controls) {
+    if (!(control instanceof HTMLInputElement || control instanceof HTMLTextAreaElement)) continue
+    const name = control.value.trim()
+    if ([unnamed, repeated].includes(control.validationMessage)) control.setCustomValidity('')
+    if (control.validity.valid) control.setCustomValidity(name === '' ? unnamed : names.has(name) ? repeated : '')
+    names.add(name)
+  }
+}
+
 /** An object whose names are entered too. @param {string} name @param {{ schema: Schema, item: Schema, entries: readonly (readonly [string, unknown])[], groupOf: GroupOf }} options @returns {Member} */
 export const mapMember = (name, { schema, item, entries, groupOf }) => {
   const key = name.replace(/s$/, '')
@@ -74,6 +95,7 @@ export const mapMember = (name, { schema, item, entries, groupOf }) => {
   }
   const rows = entries.map(([of, values]) => ({ [key]: of, .../** @type {object} */ (values) }))
   const shown = rowsMember(name, { schema: {}, item: whole, rows, groupOf })
+  shown.element.addEventListener('input', () => checkNames(shown.firsts()))
   return {
     ...shown,
     read: () => {

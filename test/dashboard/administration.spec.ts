@@ -202,6 +202,20 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     await page.getByLabel('Model', { exact: true }).fill('openai/plain')
     await page.getByLabel('Tokens per minute').last().fill('9000')
     t.same(await axeViolations(page), [])
+    await button('Add a model').click()
+    const second = page.getByLabel('Model', { exact: true }).last()
+    for (const [name, message] of [
+      ['openai/plain ', 'Another row has this name.'],
+      [' ', 'Enter a name.'],
+    ] as const) {
+      await second.fill(name)
+      await submit(page)
+      t.equal(await page.evaluate('document.querySelector("dialog input:invalid").validationMessage'), message)
+    }
+    await second.fill('openai/plain')
+    await button('Remove the model').first().click()
+    t.equal(await page.locator('dialog input:invalid').count(), 0, 'its name is its own again')
+    await page.getByLabel('Tokens per minute').last().fill('9000')
     await submit(page)
     await closed(page)
     const limits = await read('workspaces/acme/limits')
@@ -294,8 +308,19 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     await page.getByLabel('Model').fill('openai/gpt-4o-mini')
     await page.getByLabel('Weight').fill('3')
     await button('Add a candidate').click()
-    await page.getByLabel('Model').last().fill('openai/gpt-5-mini')
+    await page.getByLabel('Model').last().fill(' ')
+    await button('Add a candidate').click()
+    await page.getByLabel('Model').last().fill('absent/not-there')
     await page.getByLabel('Order').selectOption('weighted')
+    await submit(page)
+    await page.locator('dialog [aria-invalid=true]').waitFor()
+    t.equal(
+      await page.locator('dialog [aria-invalid=true]').inputValue(),
+      'absent/not-there',
+      'the one that is refused',
+    )
+    await button('Remove the candidate').nth(1).click()
+    await page.getByLabel('Model').last().fill('openai/gpt-5-mini')
     await submit(page)
     await page.getByRole('row', { name: /gateway\/cheap.*openai\/gpt-4o-mini weight 3/ }).waitFor()
     await page.getByLabel('Asked for').fill('gateway/auto')
