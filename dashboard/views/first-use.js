@@ -11,15 +11,19 @@ import { moneyButtons } from './account.js'
 /** @typedef {import('../views.d.ts').ViewContext} ViewContext */
 
 const waitMs = 2_000
+const keysRead = 1_000
+
+/** @param {Keys['data'][number]} key */
+const isUsable = ({ state: is, expires_at: at }) => is === 'active' && (at === null || Date.parse(at) > Date.now())
 
 /** @param {ViewContext} context */
 const readState = async ({ session, scope, signal }) => {
   const [{ data: requests }, { data: keys }, wallet] = await Promise.all([
     /** @type {Promise<Requests>} */ (session.ledger(scope, '/requests', { limit: 1 }, signal)),
-    /** @type {Promise<Keys>} */ (session.ledger(scope, '/keys', { limit: 1 }, signal)),
+    /** @type {Promise<Keys>} */ (session.ledger(scope, '/keys', { limit: keysRead }, signal)),
     /** @type {Promise<Wallet>} */ (session.ledger(scope, '/wallet', {}, signal)),
   ])
-  return { first: requests[0], hasKey: keys.length > 0, available: wallet.available }
+  return { first: requests[0], hasKey: keys.some(isUsable), available: wallet.available }
 }
 
 /** @typedef {{ title: string, isDone: boolean, text: import('../dom.js').Child, action?: import('../dom.js').Child }} Step */
@@ -45,10 +49,7 @@ const stepsOf = ({ first, hasKey, available }, context, again) => {
     {
       title: 'First request',
       isDone: first !== undefined,
-      text:
-        first === undefined
-          ? 'Waiting for the first request…'
-          : h('span', {}, 'The first request is here: ', h('a', { href: hrefTo('charges', first.id) }, first.id)),
+      text: '',
       action: h('a', { href: hrefTo('playground') }, 'Playground'),
     },
   ]
@@ -75,9 +76,10 @@ const checklist = (steps) => {
 
 /** The steps of a workspace that has no request yet, until it has one. @param {ViewContext} context @param {() => void} done called after money came in */
 export const firstUse = (context, done) => {
-  const { signal } = context
+  const { signal, hrefTo } = context
   const root = h('div')
-  const steps = h('div', { role: 'status' })
+  const steps = h('div')
+  const arrival = h('p', { role: 'status' }, 'Waiting for the first request…')
   let shown = ''
   /** @returns {Promise<boolean>} whether there is a first request */
   const show = async () => {
@@ -86,26 +88,30 @@ export const firstUse = (context, done) => {
     // What has the focus stays while nothing changes.
     if (now !== shown) replace(steps, checklist(stepsOf(known, context, again)))
     shown = now
-    return known.first !== undefined
+    if (known.first === undefined) return false
+    const { id } = known.first
+    replace(arrival, 'The first request is here: ', h('a', { href: hrefTo('charges', id) }, id))
+    return true
   }
   const again = () => {
     done()
     void show().catch(() => undefined)
   }
+  const whole = section(
+    h('h2', {}, 'First use'),
+    steps,
+    arrival,
+    snippetList(snippetsOf('chat', 'openai/gpt-5-mini', 'Write a greeting.')),
+  )
   const follow = async () => {
-    if (await show()) return
-    replace(
-      root,
-      section(
-        h('h2', {}, 'First use'),
-        steps,
-        snippetList(snippetsOf('chat', 'openai/gpt-5-mini', 'Write a greeting.')),
-      ),
-    )
-    do await pause(waitMs, signal)
-    while (!signal.aborted && !(await show()))
+    while (!signal.aborted) {
+      // One that fails is made up for by the next.
+      const isDone = await show().catch(() => null)
+      if (isDone === true) return
+      if (isDone === false && root.firstChild === null) replace(root, whole)
+      await pause(waitMs, signal)
+    }
   }
-  // It is of use and not needed.
-  void follow().catch(() => undefined)
+  void follow()
   return root
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { issueKey, openWorkspace } from '../../src/administration/account-changes.ts'
+import { issueKey, openWorkspace, revokeKey } from '../../src/administration/account-changes.ts'
 import { chat, chatBody } from '../support/clients.ts'
 import { runtime } from '../support/gateway.ts'
 import { axeViolations, findChromium, openBrowser, openVisitor, signIn, toHash, withoutChromium } from './browser.ts'
@@ -45,12 +45,18 @@ t.test('the playground and the first use', { skip: chromium === null && withoutC
 
   await t.test('an empty workspace shows the next step and its first request', async (t) => {
     await openWorkspace(operator, { workspaceId: 'fresh', name: 'Fresh', creditLimitPicos: 0n })
+    const { keyId } = await issueKey(operator, { workspaceId: 'fresh', name: 'revoked' }, runtime)
+    await revokeKey(operator, keyId)
     await signIn(page, url, adminToken)
     await toHash(page, '#/w/fresh/overview')
     const step = (title: string) => page.locator('.steps li').filter({ hasText: title })
     await step('Credit').getByText('Next').waitFor()
-    await page.getByText('Waiting for the first request…').waitFor()
+    await page.getByRole('status').getByText('Waiting for the first request…').waitFor()
+    t.equal(await page.locator('[role=status] .steps').count(), 0, 'one sentence is announced, not the list')
     t.same(await axeViolations(page), [])
+    const failed = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/ledger/wallet'))
+    await page.route('**/ledger/wallet', (route) => route.abort(), { times: 1 })
+    await failed
     await step('Credit').getByRole('button', { name: 'Add credit' }).click()
     await page.getByLabel('Amount (USD)').fill('1')
     await page.getByLabel('Reference').fill('first')
