@@ -38,6 +38,8 @@ import type {
 
 export interface Page<Row> {
   data: Row[]
+  /** ISO 8601: how far back a page of filtered rows has looked; null or absent where none is left. */
+  searched_to?: string | null
   next_cursor: string | null
 }
 

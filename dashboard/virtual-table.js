@@ -1,7 +1,7 @@
 // @ts-check
 import { h, pause, replace } from './dom.js'
 import { count } from './format.js'
-import { cellOf, decimalsIn, errorPanel, headerOf, isNarrow } from './parts.js'
+import { cellOf, decimalsIn, errorPanel, headerOf, isNarrow, time } from './parts.js'
 
 const rowPixels = 36
 /** Of a cell with two lines, and of a row of cards; as the style sheet has them. */
@@ -13,6 +13,8 @@ const rowsAhead = 400
 const liveMs = 3_000
 /** As many as a page has: no more are new at once. */
 const liveRows = 500
+/** What filters do not find is not looked for in the whole history at once. */
+const emptyPagesMax = 3
 
 /**
  * @template Row
@@ -43,6 +45,8 @@ class VirtualTable {
   #cursor
   #isReading = false
   #isDue = false
+  /** One after the other, since rows were found or more were asked for. */
+  #emptyPages = 0
   /** @type {readonly number[]} */
   #decimals
   /** The rows in the document. */
@@ -56,6 +60,9 @@ class VirtualTable {
   #grid
   #scroller
   #status = h('p', { class: 'muted small' })
+  #none
+  #searched = h('span', { role: 'status' })
+  #further
   element
 
   /** @param {Options<Row>} options */
@@ -77,7 +84,11 @@ class VirtualTable {
     )
     const look = `virtual${lines === 2 ? ' tall' : ''}${this.#cardRows > 0 ? ' cards' : ''}`
     this.#scroller = h('div', { class: look, role: 'region', 'aria-label': label, tabindex: '0' }, this.#grid)
-    this.element = h('div', {}, this.#scroller, this.#status)
+    const search = () => this.#searchFurther()
+    this.#further = h('button', { type: 'button', hidden: true, click: search }, 'Search further back')
+    const further = h('p', { class: 'buttons start' }, this.#searched, this.#further)
+    this.#none = h('p', { class: 'empty', hidden: true }, options.empty)
+    this.element = h('div', {}, this.#scroller, this.#status, further, this.#none)
     this.#scroller.addEventListener('scroll', () => this.#drawSoon(), { passive: true })
     const resized = new ResizeObserver(() => this.#drawSoon())
     resized.observe(this.#scroller)
@@ -89,17 +100,19 @@ class VirtualTable {
     await this.#readOn()
     this.#scroller.removeAttribute('aria-busy')
     if (this.#options.live !== undefined) void this.#follow(this.#options.live)
-    else if (this.#cursor === null && this.#rows.length === 0)
-      replace(this.element, h('p', { class: 'empty' }, this.#options.empty))
+    else if (this.#cursor === null && this.#rows.length === 0) replace(this.element, this.#none)
+  }
+
+  /** Draws the rows again, with what their cells have now. */
+  redraw() {
+    this.#shown = { first: -1, last: -1 }
+    this.#drawSoon()
   }
 
   /** @param {NonNullable<Options<Row>['live']>} live */
   async #follow({ idOf, isOn }) {
     const { read, signal } = this.#options
-    const none = h('p', { class: 'empty' }, this.#options.empty)
-    this.element.append(none)
     while (!signal.aborted) {
-      none.hidden = this.#rows.length > 0
       await pause(liveMs, signal)
       if (!isOn() || this.#isReading || this.#scroller.scrollTop > 0 || document.hidden) continue
       // The next refresh is soon; a read for other filters shows itself what is wrong.
@@ -174,25 +187,49 @@ class VirtualTable {
       data.length === 0 ? this.#rows.slice(0, liveRows) : data,
       this.#decimals,
     )
-    this.#shown = { first: -1, last: -1 }
     this.#showCount()
-    this.#drawSoon()
+    this.redraw()
+  }
+
+  get #isPaused() {
+    return this.#emptyPages >= emptyPagesMax
+  }
+
+  /** What has the focus stays until there is something else. @param {import('./types.d.ts').Page<Row>} page */
+  #showSearched({ data, next_cursor: next, searched_to: at = null }) {
+    this.#emptyPages = data.length === 0 && next !== null ? this.#emptyPages + 1 : 0
+    const isSearching = this.#emptyPages > 0 && !this.#isPaused
+    if (isSearching) return
+    if (!this.#isPaused && document.activeElement === this.#further) this.#scroller.focus()
+    this.#further.hidden = !this.#isPaused
+    if (!this.#isPaused) this.#searched.textContent = ''
+    else replace(this.#searched, 'Nothing more was found', ...(at === null ? [] : [' back to ', time(at)]), '.')
+  }
+
+  #searchFurther() {
+    this.#emptyPages = 0
+    this.#searched.textContent = 'Searching…'
+    void this.#readOn()
   }
 
   #showCount() {
     const { length } = this.#rows
     const isWhole = this.#cursor === null
-    this.#status.textContent = `${count(length)} ${length === 1 ? 'row' : 'rows'}${isWhole ? '' : ', more as you scroll'}`
+    this.#none.hidden = !isWhole || length > 0
+    this.#status.textContent = `${count(length)} ${length === 1 ? 'row' : 'rows'}${isWhole || this.#isPaused ? '' : ', more as you scroll'}`
     this.#grid.setAttribute('aria-rowcount', isWhole ? String(length + 1) : '-1')
   }
 
   async #readOn() {
     const { read, signal } = this.#options
-    if (this.#isReading || this.#cursor === null || signal.aborted) return
+    if (this.#isReading || this.#isPaused || this.#cursor === null || signal.aborted) return
     this.#isReading = true
     try {
       const page = await read(this.#cursor)
-      if (!signal.aborted) this.#take(page)
+      if (!signal.aborted) {
+        this.#showSearched(page)
+        this.#take(page)
+      }
       this.#isReading = false
     } catch (fault) {
       // Not again before it is asked for.
@@ -215,9 +252,9 @@ class VirtualTable {
  *
  * @template Row
  * @param {Options<Row>} options
- * @returns {{ element: HTMLElement, ready: Promise<void> }} `ready` resolves with the first rows, or the reason why there are none
+ * @returns {{ element: HTMLElement, ready: Promise<void>, redraw: () => void }} `ready` resolves with the first rows, or the reason why there are none
  */
 export const virtualTable = (options) => {
   const table = new VirtualTable(options)
-  return { element: table.element, ready: table.begin() }
+  return { element: table.element, ready: table.begin(), redraw: () => table.redraw() }
 }

@@ -61,10 +61,11 @@ export const showRequests =
     const readOn = await readCursor(ctx, positions, 'requests', cursor)
     const range = { from: from ?? null, to: to ?? null }
     const wanted = { ...query, ...range, upstreamRequestId, readOn, limit: query.limit ?? httpLimits.pageRows }
-    const { requests, next } = await readTables(ctx, readModels.listRequests(workspaceId, wanted))
+    const { requests, next, searchedTo } = await readTables(ctx, readModels.listRequests(workspaceId, wanted))
     const body = {
       object: 'list',
       data: requests.map((request) => toResponse(request, workspaceId === null)),
+      searched_to: searchedTo?.toISOString() ?? null,
       next_cursor: await writeCursor(ctx, positions, 'requests', next),
     } satisfies LedgerRequestsResponse
     ctx.body = bodyFor(ctx, body)

@@ -470,6 +470,10 @@ export type LedgerRequestsResponse = {
     readonly total: string
   }[]
   /**
+   * When the oldest request ended that this page looked at: a page of filtered requests can be empty while more are left. Null where none is left.
+   */
+  readonly searched_to: string | null
+  /**
    * The `cursor` of the next page; null after the last one.
    */
   readonly next_cursor: string | null

@@ -101,6 +101,35 @@ t.test('all workspaces on the page', { skip }, async (t) => {
     t.match(page.url(), /#\/w\/north\/charges\/of-north$/)
   })
 
+  await t.test('what is not found is looked for further back when it is asked for', async (t) => {
+    const cursors: (string | null)[] = []
+    const isSearch = ({ pathname, searchParams }: URL) =>
+      pathname === '/admin/v1/ledger/requests' && searchParams.has('upstream_request_id')
+    await page.route(isSearch, async (route) => {
+      const cursor = new URL(route.request().url()).searchParams.get('cursor')
+      if (cursor !== null) cursors.push(cursor)
+      const next = `page-${cursors.length + 1}`
+      const isLast = cursors.length === 6
+      const searched_to = isLast ? null : `2026-11-2${8 - cursors.length}T12:00:00.000Z`
+      await route.fulfill({ json: { object: 'list', data: [], searched_to, next_cursor: isLast ? null : next } })
+    })
+    await toHash(page, '#/requests?id=unknown')
+    const further = page.getByRole('button', { name: 'Search further back' })
+    await further.waitFor()
+    t.equal(cursors.length, 2, 'three pages are read')
+    t.equal(await page.locator('[role=status] time').getAttribute('datetime'), '2026-11-26T12:00:00.000Z')
+    t.equal(await page.getByText('No request here').isVisible(), false)
+    t.same(await axeViolations(page), [])
+    await further.press('Enter')
+    await page.locator('[role=status] time[datetime="2026-11-23T12:00:00.000Z"]').waitFor()
+    t.equal(cursors.length, 5)
+    await page.keyboard.press('Enter')
+    await page.getByText('No request here').waitFor()
+    t.equal(await further.count(), 0)
+    t.equal(await page.evaluate('document.activeElement.getAttribute("aria-label")'), 'Requests')
+    await page.unroute(isSearch)
+  })
+
   await t.test('a closed dialog of a secret leaves the page with what was done', async (t) => {
     await toHash(page, '#/w/north/keys')
     await page.getByRole('button', { name: 'Issue a key' }).click()

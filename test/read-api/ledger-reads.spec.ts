@@ -234,6 +234,11 @@ t.test('an administrator finds a request of any workspace', async (t) => {
     pages.push(await read(`${all}?limit=1${cursor}`, token))
   t.same(pages.flatMap(named), named(found))
   t.equal(pages.at(-1).next_cursor, null)
+  const endOf = ({ at, duration_ms: ms }: Json) => new Date(Date.parse(at) + ms).toISOString()
+  t.same(
+    pages.map((page) => page.searched_to),
+    [...pages.slice(0, -1).map(({ data }) => endOf(data[0])), null],
+  )
   const { next_cursor: ofOne } = await read('/admin/v1/workspaces/acme/ledger/requests?limit=1', token)
   t.equal((await get(`${all}?cursor=${ofOne}`, token)).status, 400, 'a cursor is of one list')
   const day = said.slice(0, 10)

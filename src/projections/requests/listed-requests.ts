@@ -60,6 +60,8 @@ export interface RequestPage {
   readonly requests: readonly ListedRequest[]
   /** The rest ends before this place; null if nothing is left. */
   readonly next: EntryPosition | null
+  /** When the request at `next` ended; null with it. */
+  readonly searchedTo: Date | null
 }
 
 const selectNewest = (db: ReadModels, workspaceId: string | null, span: StatementSpan, id?: string) =>
@@ -138,13 +140,15 @@ const findScanned = async (
   db: ReadModels,
   workspaceId: string | null,
   span: StatementSpan,
-): Promise<EntryPosition | null> => {
+): Promise<Pick<RequestPage, 'next' | 'searchedTo'>> => {
   const last = await db
     .selectFrom(selectNewest(db, workspaceId, span).as('asked'))
-    .select(['sequence', 'event_index'])
+    .select(['sequence', 'event_index', 'closed_at'])
     .offset(projectionLimits.requestsScannedMax - 1)
     .executeTakeFirst()
-  return last === undefined ? null : { sequence: Number(last.sequence), eventIndex: last.event_index, line: 0 }
+  if (last === undefined) return { next: null, searchedTo: null }
+  const next = { sequence: Number(last.sequence), eventIndex: last.event_index, line: 0 }
+  return { next, searchedTo: last.closed_at }
 }
 
 /**
@@ -163,8 +167,10 @@ export const selectRequests = async (
   const rows = (await findRows(db, workspaceId, span, wanted)).map(listed)
   const requests = rows.slice(0, wanted.limit)
   const last = requests.at(-1)
-  if (rows.length > wanted.limit && last !== undefined)
-    return { requests, next: { sequence: last.sequence, eventIndex: last.eventIndex, line: 0 } }
-  if (wanted.id !== undefined) return { requests, next: null }
-  return { requests, next: await findScanned(db, workspaceId, span) }
+  if (rows.length > wanted.limit && last !== undefined) {
+    const { sequence, eventIndex, closedAt } = last
+    return { requests, next: { sequence, eventIndex, line: 0 }, searchedTo: closedAt }
+  }
+  if (wanted.id !== undefined) return { requests, next: null, searchedTo: null }
+  return { requests, ...(await findScanned(db, workspaceId, span)) }
 }

@@ -185,7 +185,7 @@ export const noReadModels: EdgeReadModels = {
     }),
   listHolds: () => empty([]),
   listCharges: () => empty({ charges: [], next: null }),
-  listRequests: () => empty({ requests: [], next: null }),
+  listRequests: () => empty({ requests: [], next: null, searchedTo: null }),
   listOutcomes: () => empty([]),
   listRefusals: () => empty([]),
   listCalls: () => empty([]),
