@@ -149,16 +149,46 @@ export const requests = {
     const filters = filtersOf()
     const controls = Object.entries(filters)
     const live = h('input', { type: 'checkbox', checked: true })
-    const rows = h('div', { 'aria-busy': 'true' })
+    const rows = h('div')
+    const keyFilter = h('div')
     const nextSignal = renewed(signal)
+    let redrawRows = () => {}
     /** @type {Map<string, string>} */
     const keyNames = new Map()
     /** @type {Names} */
     const names = { keys: keyNames, workspaces: new Map() }
     const chosen = () => Object.fromEntries(controls.map(([name, { value }]) => [name, value.trim()]))
+    /** The option of a key, which is shown by its id until its name is read. @param {string} id @param {string} name */
+    const nameKey = (id, name) => {
+      const known = [...filters.key.options].find(({ value }) => value === id)
+      if (known === undefined) filters.key.append(h('option', { value: id }, name))
+      else known.textContent = name
+    }
     const fillFromAddress = () => {
       const asked = new URLSearchParams(location.hash.split('?')[1] ?? '')
+      const key = asked.get('key') ?? ''
+      if (key !== '') nameKey(key, key)
       for (const [name, control] of controls) control.value = asked.get(name) ?? ''
+    }
+    /** Of all workspaces there are too many keys to choose from: one that the address names can be removed. */
+    const showKeyFilter = () => {
+      const key = filters.key.value
+      const remove = () => {
+        filters.key.value = ''
+        change()
+        filters.from.focus()
+      }
+      const label = `Key ${keyNames.get(key) ?? key}`
+      if (!isOfAll(context) || key === '') replace(keyFilter)
+      else
+        replace(
+          keyFilter,
+          h(
+            'button',
+            { type: 'button', title: key, 'aria-label': `Remove the filter: ${label}`, click: remove },
+            `${label} ×`,
+          ),
+        )
     }
     /** @param {AbortSignal} here @returns {(cursor: string | undefined) => Promise<import('../types.d.ts').Page<Request>>} */
     const reading = (here) => {
@@ -175,7 +205,7 @@ export const requests = {
     }
     const show = () => {
       const here = nextSignal()
-      const { element } = virtualTable({
+      const { element, redraw } = virtualTable({
         label: 'Requests',
         columns: columnsOf(context, names),
         read: reading(here),
@@ -184,8 +214,9 @@ export const requests = {
         live: { idOf: ({ id }) => id, isOn: () => live.checked },
         lines: 2,
       })
-      rows.removeAttribute('aria-busy')
+      showKeyFilter()
       replace(rows, element)
+      redrawRows = redraw
     }
     const change = () => {
       const given = Object.entries(chosen()).filter(([, value]) => value !== '')
@@ -220,6 +251,7 @@ export const requests = {
         field('Reason', filters.reason),
         field('Id', filters.id),
       ),
+      keyFilter,
       status,
       rows,
     )
@@ -231,20 +263,22 @@ export const requests = {
         : readAll((cursor) => session.ledger(scope, '/keys', { cursor, limit: 1000 }, signal)))
       for (const { id, name } of keys) {
         keyNames.set(id, name)
-        filters.key.append(h('option', { value: id }, name))
+        if (!isOfAll(context)) nameKey(id, name)
       }
     }
     const readNames = async () => {
       if (isOfAll(context)) names.workspaces = await workspaceNames(session, signal)
       await readKeys()
     }
+    fillFromAddress()
+    show()
     // Names are of use and not needed.
     void readNames()
       .catch(() => undefined)
       .then(() => {
         if (signal.aborted) return
-        fillFromAddress()
-        show()
+        showKeyFilter()
+        redrawRows()
         root.append(refusalsSection(context, names))
       })
   },

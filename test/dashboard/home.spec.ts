@@ -92,13 +92,39 @@ t.test('all workspaces on the page', { skip }, async (t) => {
     await page.getByText('3 rows', { exact: true }).waitFor()
     await page.getByLabel('Id', { exact: true }).fill('failed-south')
     await page.getByText('1 row', { exact: true }).waitFor()
-    t.match(await rowsOf(page).first().innerText(), /failed-south\s+502[\s\S]*Southridge Video/)
+    await rowsOf(page)
+      .filter({ hasText: /failed-south\s*502[\s\S]*Southridge Video/ })
+      .waitFor()
     await page.getByLabel('Id', { exact: true }).fill('req_1')
     await page.getByText(/^[23] rows$/).waitFor()
     t.same(await axeViolations(page), [])
     await page.getByRole('link', { name: 'of-north' }).click()
     await heading(page, 'One charge, explained').waitFor()
     t.match(page.url(), /#\/w\/north\/charges\/of-north$/)
+  })
+
+  await t.test('requests are shown before the names are read', async (t) => {
+    const names = Promise.withResolvers<void>()
+    await page.route('**/admin/v1/workspaces?*', async (route) => {
+      await names.promise
+      await route.continue()
+    })
+    await toHash(page, '#/requests')
+    await page.getByText('3 rows', { exact: true }).waitFor()
+    t.equal(await rowsOf(page).getByText('Southridge Video').count(), 0)
+    names.resolve()
+    await rowsOf(page).getByText('Southridge Video').first().waitFor()
+    await page.unroute('**/admin/v1/workspaces?*')
+  })
+
+  await t.test('a key in the address is a filter that can be removed', async (t) => {
+    await toHash(page, '#/requests?key=key-north')
+    await page.getByText('1 row', { exact: true }).waitFor()
+    t.same(await axeViolations(page), [])
+    await page.getByRole('button', { name: 'Remove the filter: Key key-north' }).press('Enter')
+    await page.getByText('3 rows', { exact: true }).waitFor()
+    t.match(page.url(), /#\/requests$/)
+    t.equal(await page.getByRole('button', { name: 'Remove the filter' }).count(), 0)
   })
 
   await t.test('what is not found is looked for further back when it is asked for', async (t) => {
