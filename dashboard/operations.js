@@ -32,7 +32,8 @@ const describe = (session) => {
 
 /** Shows a refusal at the control that it names. @param {ReturnType<typeof membersOf>} form @param {unknown} fault */
 const showAt = ({ find }, fault) => {
-  const path = fault instanceof ApiError && fault.param !== null ? fault.param.split(/[.[\]]+/) : []
+  const param = fault instanceof ApiError ? (fault.param ?? '') : ''
+  const path = param.split(/[.[\]]+/).filter((name) => name !== '')
   const control = find(path)
   if (!(fault instanceof ApiError) || control === null) return
   control.setAttribute('aria-invalid', 'true')
