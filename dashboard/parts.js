@@ -112,30 +112,37 @@ export const decimalsIn = (columns, rows, least = []) =>
   )
 
 /**
- * A small table, whole. It scrolls by itself where the page is narrow.
+ * A small table, whole. Where the page is narrow it scrolls by itself, or its rows are cards.
  *
  * @template Row
  * @param {string} label
  * @param {readonly Column<Row>[]} columns
  * @param {readonly Row[]} rows
  * @param {string} [empty]
+ * @param {{ isCards?: boolean }} [options]
  */
-export const table = (label, columns, rows, empty = 'Nothing here.') => {
+export const table = (label, columns, rows, empty = 'Nothing here.', { isCards = false } = {}) => {
   if (rows.length === 0) return h('p', { class: 'empty' }, empty)
   const decimals = decimalsIn(columns, rows)
+  /** A table that is shown as cards is none to assistive technology by itself. @param {string} role */
+  const role = (role) => ({ role: isCards ? role : null })
+  /** @param {Row} row */
+  const cells = (row) =>
+    columns.map((column, place) => {
+      const cell = cellOf(column, row, decimals[place] ?? 0)
+      if (isCards) cell.setAttribute('role', 'cell')
+      cell.dataset['label'] = column.name
+      return cell
+    })
   return h(
     'div',
-    { class: 'table-scroll', role: 'region', 'aria-label': label, tabindex: '0' },
+    { class: `table-scroll${isCards ? ' cards' : ''}`, role: 'region', 'aria-label': label, tabindex: '0' },
     h(
       'table',
-      {},
+      role('table'),
       h('caption', { class: 'unseen' }, label),
-      h('thead', {}, h('tr', {}, ...columns.map(headerOf))),
-      h(
-        'tbody',
-        {},
-        ...rows.map((row) => h('tr', {}, ...columns.map((column, place) => cellOf(column, row, decimals[place] ?? 0)))),
-      ),
+      h('thead', role('rowgroup'), h('tr', role('row'), ...columns.map(headerOf))),
+      h('tbody', role('rowgroup'), ...rows.map((row) => h('tr', role('row'), ...cells(row)))),
     ),
   )
 }

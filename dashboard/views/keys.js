@@ -121,6 +121,7 @@ const keysTable = (keys, { limits, today, month }, context, again) =>
     ]),
     keys,
     'No key yet.',
+    { isCards: true },
   )
 
 /** @type {import('../views.d.ts').View} */

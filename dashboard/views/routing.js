@@ -68,6 +68,7 @@ const routeTables = ({ candidates, skipped, order }) => [
     ]),
     candidates,
     'None.',
+    { isCards: true },
   ),
   skipped.length === 0
     ? null
@@ -161,7 +162,7 @@ const deploymentColumns = [
 const deploymentsSection = (session, signal) => {
   const body = h('div')
   const show = (/** @type {Deployment[]} */ all) => [
-    table('Providers and deployments', deploymentColumns, all, 'No provider is configured.'),
+    table('Providers and deployments', deploymentColumns, all, 'No provider is configured.', { isCards: true }),
   ]
   void load(body, signal, () => readList(session, '/admin/v1/deployments', signal), show)
   return section(
@@ -219,6 +220,7 @@ export const routing = {
           ]),
           aliases,
           'No alias yet: a bare name, such as gpt-5-mini, leads to a model of a provider.',
+          { isCards: true },
         ),
       ),
       section(
@@ -262,6 +264,7 @@ export const routing = {
           ]),
           routers,
           'No router yet: gateway/<router> tries several models, in their order or by weight.',
+          { isCards: true },
         ),
       ),
     ]
