@@ -220,6 +220,7 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     await closed(page)
     const limits = await read('workspaces/acme/limits')
     t.match(limits, { data: [{ limits: { models: { 'openai/plain': { tokens_per_minute: 9000 } } } }] })
+    await page.getByText('limits of openai/plain').first().waitFor()
     await button('Change the limits of the workspace').click()
     t.equal(await page.getByLabel('Model', { exact: true }).inputValue(), 'openai/plain')
     await button('Remove the model').click()
