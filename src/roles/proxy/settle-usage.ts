@@ -24,12 +24,15 @@ const covers = (reported: Usage, counted: Usage): boolean =>
   reported.outputTotal >= counted.outputTotal &&
   visibleOutputOf(reported) >= visibleOutputOf(counted)
 
+/** A total that was reported without a split may have counted thinking in it: that is not added again. */
 const largerOutput = (reported: Usage, counted: Usage): ReturnType<typeof outputOf> => {
-  const outputReasoning = Math.max(reported.outputReasoning, counted.outputReasoning)
-  const visible = Math.max(visibleOutputOf(reported), visibleOutputOf(counted))
-  const outputAudio = Math.max(reported.outputAudio, counted.outputAudio)
+  const beyondReported = reported.outputReasoning + visibleOutputOf(counted)
+  const outputTotal = Math.max(reported.outputTotal, counted.outputTotal, beyondReported)
+  const outputReasoning = Math.min(Math.max(reported.outputReasoning, counted.outputReasoning), outputTotal)
+  const visible = outputTotal - outputReasoning
+  const outputAudio = Math.min(Math.max(reported.outputAudio, counted.outputAudio), visible)
   const outputImage = Math.min(Math.max(reported.outputImage, counted.outputImage), visible - outputAudio)
-  return { outputTotal: outputReasoning + visible, outputReasoning, outputAudio, outputImage }
+  return { outputTotal, outputReasoning, outputAudio, outputImage }
 }
 
 const withServed = (counted: Usage, served: ServedWith | undefined): Usage => {

@@ -41,6 +41,19 @@ t.test('hidden thinking that was reported early covers no text that came later',
   })
 })
 
+t.test('thinking that was counted is part of a total which was reported without a split', async (t) => {
+  const seen: Usage = { ...usageOf(12, 80), outputReasoning: 50 }
+  t.same(settleUsage(usageOf(12, 60), seen), { usage: seen, source: 'estimated' })
+  const split: Usage = { ...usageOf(12, 60), outputReasoning: 55 }
+  t.same(settleUsage(split, seen).usage, { ...usageOf(12, 85), outputReasoning: 55 })
+})
+
+t.test('audio and images fit into the visible output', async (t) => {
+  const seen: Usage = { ...usageOf(12, 80), outputReasoning: 50, outputAudio: 20, outputImage: 10 }
+  const { usage } = settleUsage({ ...usageOf(12, 60), outputAudio: 25, outputImage: 30 }, seen)
+  t.match(usage, { outputTotal: 80, outputReasoning: 50, outputAudio: 25, outputImage: 5 })
+})
+
 t.test('what an answer was served with replaces what was asked for', async (t) => {
   const asked: Usage = { ...counted, serviceTier: 'priority', inferenceGeo: 'us' }
   t.same(settleUsage(null, asked).usage, asked)
