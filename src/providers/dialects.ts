@@ -1,5 +1,4 @@
 import type { Surface } from '../domain/routing/plan.ts'
-import { finishSteps } from '../encoding/steps.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import { countTokensRequest } from './anthropic/count-tokens.ts'
 import { anthropicMessages, messagesClient, messagesUpstream } from './anthropic/dialect.ts'
@@ -12,7 +11,6 @@ import { translated } from './canonical/translated.ts'
 import { byTarget } from './dialect/by-target.ts'
 import type { Target, UpstreamCallRequest, UpstreamDialect, UpstreamRequest } from './dialect/dialect.ts'
 import { type Provider, type ProviderDialect, providerCapabilities } from './dialect/provider.ts'
-import { makerOf } from './dialect/provider-mark.ts'
 import { geminiClient, googleUpstream } from './google/dialect.ts'
 import { googleEmbeddings } from './google/embeddings.ts'
 import { googleGenerateContent } from './google/relayed.ts'
@@ -33,14 +31,13 @@ import {
 } from './vertex/dialect.ts'
 import { vertexEmbeddings } from './vertex/embeddings.ts'
 
-/** By OpenAI's Responses API what its chat endpoint does not take. A request that cannot be translated is left to it. */
-const overResponses = (client: ClientFormat, chat: UpstreamDialect): UpstreamDialect => {
+/** By OpenAI's Responses API what its chat endpoint does not take. Settings that cannot be translated are left to it. */
+const overResponses = (client: Required<ClientFormat>, chat: UpstreamDialect): UpstreamDialect => {
   const responses = translated(client, responsesUpstream)
-  const isNeeded = (target: Target, { body }: UpstreamCallRequest): boolean => {
-    const { provider, upstreamModel } = target
+  const isNeeded = ({ provider, upstreamModel }: Target, { body }: UpstreamCallRequest): boolean => {
     if (provider.profile !== 'openai' || !providerCapabilities(provider).responses) return false
     try {
-      return needsResponses(upstreamModel, () => finishSteps(client.readRequest(body, makerOf(target))))
+      return needsResponses(upstreamModel, () => client.readDemands(body))
     } catch (fault) {
       if (fault instanceof GatewayError) return false
       throw fault

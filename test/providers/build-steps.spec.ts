@@ -58,6 +58,14 @@ const asked = (body: JsonObject) => ({ requestId: 'r', body, stream: true, outpu
 const nameOf = (surface: string, { provider, upstreamModel }: Target): string =>
   `${surface} to ${provider.dialect} ${provider.profile} ${upstreamModel}`
 
+const watchedItems = (body: JsonObject, member: string, onRead: () => void): readonly object[] => {
+  const get = (item: object, name: string | symbol): unknown => {
+    onRead()
+    return Reflect.get(item, name)
+  }
+  return (body[member] as readonly object[]).map((item) => new Proxy(item, { get }))
+}
+
 /** The reads of the items' members from one step to the next. */
 const readsInSteps = (
   dialect: UpstreamDialect,
@@ -66,11 +74,9 @@ const readsInSteps = (
   member: string,
 ): readonly number[] => {
   let reads = 0
-  const get = (item: object, name: string | symbol): unknown => {
+  const watched = watchedItems(body, member, () => {
     reads += 1
-    return Reflect.get(item, name)
-  }
-  const watched = (body[member] as readonly object[]).map((item) => new Proxy(item, { get }))
+  })
   const counts: number[] = []
   const steps = buildInSteps(dialect, target, asked({ ...body, [member]: watched }))
   for (let isOver: boolean | undefined = false; isOver !== true; ) {
@@ -93,6 +99,35 @@ t.test('a long conversation is built in steps, none of which has most of the wor
       t.ok(Math.max(...reads) < 0.6 * total, `${name}: ${Math.max(...reads)} of ${total} reads in a step`)
       t.ok(reads.length > items / itemsPerStep, `${name}: ${reads.length} steps`)
     }
+})
+
+const openaiTarget = openai('openai', 'gpt-6-astra')
+const reasoning: Target = {
+  ...openaiTarget,
+  provider: { ...openaiTarget.provider, baseUrl: 'https://api.openai.com/v1' },
+}
+const functions = {
+  chat: { type: 'function', function: { name: 'f' } },
+  messages: { name: 'f', input_schema: { type: 'object' } },
+  gemini: { functionDeclarations: [{ name: 'f' }] },
+}
+
+t.test('functions of a model that reasons choose the API without the texts of the conversation', async (t) => {
+  for (const surface of ['chat', 'messages', 'gemini'] as const) {
+    const { member, body } = conversations[surface]
+    const withFunctions = { ...body, tools: [functions[surface]] }
+    const dialect = dialects.openai[surface]
+    t.match(dialect.buildRequest(reasoning, asked(withFunctions)).url, /[/]responses$/, surface)
+    const longest = Math.max(...readsInSteps(dialect, reasoning, withFunctions, member))
+    t.ok(longest <= 4 * items, `${surface}: ${longest} reads in a step`)
+    let reads = 0
+    const watched = watchedItems(body, member, () => {
+      reads += 1
+    })
+    dialect.openRelay(reasoning, asked({ ...withFunctions, [member]: watched }))
+    const each = surface === 'messages' ? 2 : 0 // Of a message its role and content: it may change the tools.
+    t.equal(reads, each * items, surface)
+  }
 })
 
 t.test('what is built in steps is what is built at once', async (t) => {

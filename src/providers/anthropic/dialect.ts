@@ -8,7 +8,7 @@ import { DeliveredBlocks } from './delivered.ts'
 import { type PostMessages, postTo } from './endpoint.ts'
 import { countMessagesUsage } from './estimate.ts'
 import { readMessagesReply } from './read-reply.ts'
-import { readRequest } from './read-request.ts'
+import { readDemands, readRequest } from './read-request.ts'
 import { readMessagesError } from './refusal.ts'
 import { MessagesRelay } from './relay.ts'
 import { MessagesReader } from './reply-reader.ts'
@@ -55,8 +55,9 @@ export const messagesDialect = (post: PostMessages): UpstreamDialect => ({
 
 export const anthropicMessages = messagesDialect(postTo)
 
-export const messagesClient: ClientFormat = {
+export const messagesClient: Required<ClientFormat> = {
   readRequest,
+  readDemands,
   writeReply: writeMessagesReply,
   openWriter: (served) => new MessagesWriter(served),
 }

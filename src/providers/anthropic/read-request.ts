@@ -9,6 +9,7 @@ import type {
   Reasoning,
   TextPart,
 } from '../canonical/conversation.ts'
+import type { Demands } from '../canonical/format.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import { compactedMessages } from './compaction.ts'
 import { isPresent, shortened } from './present.ts'
@@ -109,6 +110,16 @@ const userOf = (body: JsonObject): string | null => {
   return typeof user === 'string' ? user : null
 }
 
+const stopSequencesOf = (body: JsonObject): readonly string[] =>
+  asArray(body['stop_sequences']).filter((each) => typeof each === 'string')
+
+/** Messages may change the tools: of them nothing else is read. */
+export const readDemands = (body: JsonObject): Demands => ({
+  hasFunctions: changedTools(readMessagesTools(body).tools, asArray(body['messages'])).length > 0,
+  reasoning: readReasoning(body),
+  stopSequences: stopSequencesOf(body),
+})
+
 /** See ClientFormat. What only tunes Anthropic's own service is left out. */
 export function* readRequest(body: JsonObject, provider: string): Generator<void, Conversation> {
   refuseForeign(body)
@@ -126,7 +137,7 @@ export function* readRequest(body: JsonObject, provider: string): Generator<void
     temperature: numberOrNull(body['temperature']),
     topP: numberOrNull(body['top_p']),
     topK: numberOrNull(body['top_k']),
-    stopSequences: asArray(body['stop_sequences']).filter((each) => typeof each === 'string'),
+    stopSequences: stopSequencesOf(body),
     format: readFormat(body),
     reasoning: readReasoning(body),
     serviceTier: null,

@@ -20,6 +20,7 @@ const changesOfRange = ({ block, path }: Change): readonly Change[] =>
 
 const changesIn = (message: unknown, index: number): readonly Change[] => {
   const { role, content } = asObject(message)
+  if (role !== 'system' && !asArray(content).some(isCompaction)) return []
   return asArray(content)
     .map((block, place) => ({ block: asObject(block), path: `messages[${index}].content[${place}]` }))
     .flatMap((change) => (isCompaction(change.block) ? changesOfRange(change) : role === 'system' ? [change] : []))

@@ -16,12 +16,19 @@ export interface Served {
   readonly provider: string
 }
 
+/** What decides by which API of a provider a request is answered. */
+export interface Demands extends Pick<Conversation, 'reasoning' | 'stopSequences'> {
+  readonly hasFunctions: boolean
+}
+
 export interface ClientFormat {
   /**
    * `provider`: whose model will read it. Throws GatewayError `unsupported_parameter` or `invalid_value` with the field,
    * for what has no canonical form. In steps.
    */
   readRequest(body: JsonObject, provider: string): Generator<void, Conversation>
+  /** Without reading its messages; throws as `readRequest` does. Absent where the provider of the format has one API. */
+  readDemands?(body: JsonObject): Demands
   writeReply(reply: Reply & { readonly usage: Usage }, served: Served, body: JsonObject): JsonObject
   openWriter(served: Served, body: JsonObject): ReplyWriter
 }

@@ -2,7 +2,7 @@ import { asArray, type JsonObject } from '../../encoding/json.ts'
 import type { ClientFormat, UpstreamFormat } from '../canonical/format.ts'
 import type { Citation, Reply, ReplyEvent, ReplyPart } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect/dialect.ts'
-import { readGeminiConversation } from './read-request.ts'
+import { readGeminiConversation, readGeminiDemands } from './read-request.ts'
 import { GenerateContentReader } from './reader.ts'
 import { readGoogleError } from './refusal.ts'
 import { generateContentRequest } from './request.ts'
@@ -72,8 +72,9 @@ export const googleUpstream: UpstreamFormat = {
   readRefusal: readGoogleError,
 }
 
-export const geminiClient: ClientFormat = {
+export const geminiClient: Required<ClientFormat> = {
   readRequest: readGeminiConversation,
+  readDemands: readGeminiDemands,
   writeReply: writeGeminiReply,
   openWriter: (served, body) => new GeminiReplyWriter(served, body),
 }

@@ -1,10 +1,11 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import { invalidValue } from '../../errors/gateway-error.ts'
 import type { AnswerFormat, Conversation, Reasoning, TextPart } from '../canonical/conversation.ts'
+import type { Demands } from '../canonical/format.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import { readContents } from './read-contents.ts'
 import { jsonSchemaOf } from './read-schema.ts'
-import { readGeminiTools } from './read-tools.ts'
+import { hasGeminiFunctions, readGeminiTools } from './read-tools.ts'
 
 const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null)
 
@@ -55,6 +56,18 @@ const refuseUnsayable = (config: JsonObject): void => {
     if (!isPlain(config[name])) throw unsupported(`generationConfig.${name}`, 'is not available for this model')
 }
 
+const stopSequencesOf = (config: JsonObject): readonly string[] =>
+  asArray(config['stopSequences']).filter((each) => typeof each === 'string')
+
+export const readGeminiDemands = (body: JsonObject): Demands => {
+  const config = asObject(body['generationConfig'])
+  return {
+    hasFunctions: hasGeminiFunctions(body),
+    reasoning: readReasoning(config['thinkingConfig']),
+    stopSequences: stopSequencesOf(config),
+  }
+}
+
 /** See ClientFormat. What only tunes Google's own service, or an answer, is left out. */
 export function* readGeminiConversation(body: JsonObject, owner: string): Generator<void, Conversation> {
   const config = asObject(body['generationConfig'])
@@ -70,7 +83,7 @@ export function* readGeminiConversation(body: JsonObject, owner: string): Genera
     temperature: numberOrNull(config['temperature']),
     topP: numberOrNull(config['topP']),
     topK: numberOrNull(config['topK']),
-    stopSequences: asArray(config['stopSequences']).filter((each) => typeof each === 'string'),
+    stopSequences: stopSequencesOf(config),
     format: readFormat(config),
     reasoning: readReasoning(config['thinkingConfig']),
     serviceTier: typeof body['serviceTier'] === 'string' ? body['serviceTier'] : null,

@@ -53,14 +53,21 @@ const readCalling = (body: JsonObject): Calling => {
   return { choice: names.length === 1 ? { type: 'tool', name: only! } : { type: 'required' }, allowed }
 }
 
+const declarationsIn = (tools: readonly JsonObject[], { allowed }: Calling): readonly JsonObject[] =>
+  tools
+    .flatMap(({ functionDeclarations }) => asArray(functionDeclarations).map(asObject))
+    .filter(({ name }) => allowed === null || allowed.has(asText(name)))
+
+/** Functions that the model may call; their schemas are not read. */
+export const hasGeminiFunctions = (body: JsonObject): boolean =>
+  declarationsIn(asArray(body['tools']).map(asObject), readCalling(body)).length > 0
+
 /** Throws `unsupported_parameter` where a function is demanded and none of those declared may be called. */
 export const readGeminiTools = (body: JsonObject): ConversationTools => {
   const tools = asArray(body['tools']).map(asObject)
-  const { choice, allowed } = readCalling(body)
-  const definitions = tools
-    .flatMap(({ functionDeclarations }) => asArray(functionDeclarations).map(asObject))
-    .map(definitionOf)
-    .filter(({ name }) => allowed === null || allowed.has(name))
+  const calling = readCalling(body)
+  const { choice } = calling
+  const definitions = declarationsIn(tools, calling).map(definitionOf)
   const isDemanded = choice?.type === 'tool' || choice?.type === 'required'
   if (isDemanded && definitions.length === 0)
     throw unsupported('toolConfig.functionCallingConfig', 'demands a function that `tools` does not declare')

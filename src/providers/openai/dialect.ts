@@ -6,7 +6,7 @@ import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, Upstream
 import { readServedTier } from '../dialect/reported-usage.ts'
 import { DeliveredText } from './delivered.ts'
 import { countChatUsage } from './estimate.ts'
-import { readConversation } from './read-conversation.ts'
+import { readChatDemands, readConversation } from './read-conversation.ts'
 import { readChatReply } from './read-reply.ts'
 import { ChatReplyReader } from './read-reply-stream.ts'
 import { readOpenAIError } from './refusal.ts'
@@ -50,8 +50,9 @@ export const openai: UpstreamDialect = {
   readRefusal: readOpenAIError,
 }
 
-export const chatClient: ClientFormat = {
+export const chatClient: Required<ClientFormat> = {
   readRequest: readConversation,
+  readDemands: readChatDemands,
   writeReply: writeChatReply,
   openWriter: (served, body) => new ChatReplyWriter(served, body),
 }

@@ -1,4 +1,5 @@
-import { type Conversation, effortOfBudget, type Reasoning } from '../canonical/conversation.ts'
+import { effortOfBudget, type Reasoning } from '../canonical/conversation.ts'
+import type { Demands } from '../canonical/format.ts'
 
 /** A dated snapshot is treated as its model. */
 const dated = String.raw`(?:-\d{4}-\d{2}-\d{2})?$`
@@ -50,9 +51,9 @@ const wantsReasoning = (reasoning: Reasoning | null): boolean =>
   reasoning !== null && reasoning.type !== 'off' && !(reasoning.type === 'effort' && reasoning.effort === 'none')
 
 /** Functions of a model that is to reason, or always does, are for the Responses API alone, which has no stop sequences. */
-export const needsResponses = (upstreamModel: string, readConversation: () => Conversation): boolean => {
+export const needsResponses = (upstreamModel: string, readDemands: () => Demands): boolean => {
   if (!reasonsWithoutFunctions.test(upstreamModel)) return false
-  const { tools, reasoning, stopSequences } = readConversation()
+  const { hasFunctions, reasoning, stopSequences } = readDemands()
   const reasons = wantsReasoning(reasoning) || leastEffortOf(upstreamModel) !== 'none'
-  return reasons && tools.length > 0 && stopSequences.length === 0
+  return reasons && hasFunctions && stopSequences.length === 0
 }

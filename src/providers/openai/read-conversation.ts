@@ -6,6 +6,7 @@ import {
   readUserLocation,
   type WebSearch,
 } from '../canonical/conversation.ts'
+import type { Demands } from '../canonical/format.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import { chatMembers } from './allowed-members.ts'
 import { readMessages } from './read-conversation-messages.ts'
@@ -81,6 +82,16 @@ const readOpenAIMembers = (body: JsonObject): Pick<Conversation, 'openaiMembers'
     ([name, value]) => value !== undefined && value !== null && isOpenAIs(name),
   )
   return members.length === 0 ? {} : { openaiMembers: Object.fromEntries(members) }
+}
+
+export const readChatDemands = (body: JsonObject): Demands => {
+  refuseUnsayable(body)
+  readChatToolChoice(body)
+  return {
+    hasFunctions: readChatTools(body).length > 0,
+    reasoning: readReasoning(body['reasoning_effort']),
+    stopSequences: readStop(body['stop']),
+  }
 }
 
 /** For other providers, unknown members, and those that only tune an answer, are dropped; what would change the answer's kind throws. */
