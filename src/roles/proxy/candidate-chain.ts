@@ -165,8 +165,9 @@ export class CandidateChain {
 
   async #attempt(called: CalledDeployment, failedProvider: string | null): Promise<ServedRequest | CandidateFailure> {
     const { candidate, deployment, provider } = called
-    const calledAtMs = this.#parts.clock()
+    let calledAtMs = this.#parts.clock()
     const onCalled = ({ dialect, target }: UpstreamTranslation): void => {
+      calledAtMs = this.#parts.clock() // A large request takes long to be built: the model does not think then.
       this.#lastCalled = { candidate, calledAtMs, dialect, target }
       this.#run.apply({ type: 'upstream_called' })
     }
