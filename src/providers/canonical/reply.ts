@@ -65,6 +65,12 @@ export type ReplyEvent =
   /** All calls of the upstream's built-in tools that were seen so far: part of a reported usage. */
   | { readonly type: 'built_in_calls'; readonly toolCalls: Usage['toolCalls'] }
 
+/** As OpenAI's formats end an answer: a refusal of its model is one like any other. */
+export const openaiStop = (stop: StopReason, isRefusal: boolean): StopReason =>
+  isRefusal && stop === 'filtered' ? 'end' : stop
+
+export const isRefusalPart = (part: ReplyPart): boolean => part.type === 'text' && part.refusal === true
+
 type Text = Extract<ReplyPart, { type: 'text' }>
 
 /** A whole answer knows which text each citation came with. */
@@ -97,9 +103,12 @@ const eventsOfPart = (part: ReplyPart, start: number): readonly ReplyEvent[] => 
 /** As the events of its stream, but for their cuts. */
 export const eventsOfParts = (parts: readonly ReplyPart[]): readonly ReplyEvent[] => {
   let start = 0
+  let before: ReplyPart | null = null
   return parts.flatMap((part) => {
+    if (before?.type !== 'text' || isRefusalPart(before) !== isRefusalPart(part)) start = 0
     const events = eventsOfPart(part, start)
-    start = part.type === 'text' ? start + part.text.length : 0
+    if (part.type === 'text') start += part.text.length
+    before = part
     return events
   })
 }

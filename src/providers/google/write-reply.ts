@@ -62,6 +62,7 @@ class PartsWriter {
   #text = ''
   /** Where the part of text that is open begins. */
   #textStart: number | null = null
+  #refusal: true | undefined
   #thought = ''
   #sealed: SealedReasoning[] = []
   #call: OpenCall | null = null
@@ -79,7 +80,7 @@ class PartsWriter {
   write(event: ReplyEvent): Parts {
     switch (event.type) {
       case 'text':
-        return event.text === '' ? [] : [...this.#endCall(), this.#writeText(event.text)]
+        return event.text === '' ? [] : [...this.#endCall(), this.#writeText(event)]
       case 'citation':
         this.#cite(event.citation)
         return []
@@ -111,7 +112,9 @@ class PartsWriter {
     return this.#sealed.length === 0 ? ended : [...ended, { text: '', ...this.#signature() }]
   }
 
-  #writeText(text: string): JsonObject {
+  #writeText({ text, refusal }: Extract<ReplyEvent, { type: 'text' }>): JsonObject {
+    if (refusal !== this.#refusal) this.#textStart = null
+    this.#refusal = refusal
     this.#textStart ??= this.#text.length
     this.#text += text
     return { text, ...this.#signature() }

@@ -35,12 +35,18 @@ const readContent = (part: JsonObject): ReplyPart =>
         citations: asArray(part['annotations']).map(asObject).flatMap(readCitation),
       }
 
+/** Some compatible upstreams have a text in place of its parts. */
+const readMessage = ({ content }: JsonObject): readonly ReplyPart[] =>
+  typeof content === 'string'
+    ? [{ type: 'text', text: content, citations: [] }]
+    : asArray(content).map(asObject).map(readContent)
+
 const readItem = (item: JsonObject): readonly ReplyPart[] => {
   switch (item['type']) {
     case 'reasoning':
       return readReasoning(item)
     case 'message':
-      return asArray(item['content']).map(asObject).map(readContent)
+      return readMessage(item)
     case 'function_call': {
       const { call_id: id, name, arguments: given } = item
       return [

@@ -1,7 +1,14 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import type { JsonObject } from '../../encoding/json.ts'
 import type { ReplyWriter, Served } from '../canonical/format.ts'
-import { eventsOfParts, type Reply, type ReplyEvent, type StopReason } from '../canonical/reply.ts'
+import {
+  eventsOfParts,
+  isRefusalPart,
+  openaiStop,
+  type Reply,
+  type ReplyEvent,
+  type StopReason,
+} from '../canonical/reply.ts'
 import { providerLimits } from '../dialect/limits.ts'
 import { countWebSearches } from '../dialect/reported-usage.ts'
 import { sseEvent } from '../dialect/sse-event.ts'
@@ -29,6 +36,7 @@ class OutputWriter {
   readonly #tools: ReadonlyMap<string, CallableTool>
   #open: OpenItem | null = null
   #searches = 0
+  #seenCalls: Usage['toolCalls'] = {}
 
   constructor(served: Served, body: JsonObject) {
     this.#served = served
@@ -54,9 +62,14 @@ class OutputWriter {
       case 'arguments':
         return this.#open instanceof CallItem ? this.#open.add(event.text) : []
       case 'stop':
-        return this.end(event.reason === 'length' || event.reason === 'filtered' ? 'incomplete' : 'completed')
+        return [
+          ...this.end(event.reason === 'length' || event.reason === 'filtered' ? 'incomplete' : 'completed'),
+          ...this.addSearches(this.#seenCalls),
+        ]
       case 'built_in_calls':
-        return this.addSearches(event.toolCalls)
+        // What is open goes on: they are written before the next item.
+        this.#seenCalls = event.toolCalls
+        return this.#open === null ? this.addSearches(event.toolCalls) : []
       case 'start':
       case 'usage':
       case 'media':
@@ -78,8 +91,7 @@ class OutputWriter {
     const total = Math.min(countWebSearches(toolCalls), providerLimits.upstreamOutputItemsMax)
     const events: JsonObject[] = []
     for (; this.#searches < total; this.#searches += 1) {
-      const [, begun] = this.#begin(() => new SearchItem(this.#place('ws')))
-      events.push(...begun, ...this.end('completed'))
+      events.push(...this.end('completed'), ...this.#enter(new SearchItem(this.#place('ws'))), ...this.end('completed'))
     }
     return events
   }
@@ -90,10 +102,14 @@ class OutputWriter {
   }
 
   #begin<Item extends OpenItem>(make: () => Item): readonly [Item, Events] {
-    const ended = this.end('completed')
+    const before = [...this.end('completed'), ...this.addSearches(this.#seenCalls)]
     const item = make()
+    return [item, [...before, ...this.#enter(item)]]
+  }
+
+  #enter(item: OpenItem): Events {
     this.#open = item
-    return [item, [...ended, ...item.begin()]]
+    return item.begin()
   }
 
   #writeText(text: string): Events {
@@ -165,8 +181,9 @@ export const writeResponsesReply = (
   const writer = new OutputWriter(served, body)
   writer.addSearches(usage.toolCalls)
   for (const event of eventsOfParts(parts)) writer.write(event)
-  writer.write({ type: 'stop', reason: stop, stopSequence: null })
-  return endedResponse(begunResponse(served, body), writer.items, { stop, usage, served })
+  const reason = openaiStop(stop, parts.some(isRefusalPart))
+  writer.write({ type: 'stop', reason, stopSequence: null })
+  return endedResponse(begunResponse(served, body), writer.items, { stop: reason, usage, served })
 }
 
 export class ResponsesReplyWriter implements ReplyWriter {
@@ -175,6 +192,7 @@ export class ResponsesReplyWriter implements ReplyWriter {
   readonly #output: OutputWriter
   #sequence = 0
   #stop: StopReason = 'end'
+  #hasRefused = false
 
   constructor(served: Served, body: JsonObject) {
     this.#served = served
@@ -183,8 +201,10 @@ export class ResponsesReplyWriter implements ReplyWriter {
   }
 
   write(event: ReplyEvent): string {
-    if (event.type === 'stop') this.#stop = event.reason
-    return this.#begin() + this.#numbered(this.#output.write(event))
+    if (event.type === 'text' && event.refusal === true) this.#hasRefused = true
+    if (event.type !== 'stop') return this.#begin() + this.#numbered(this.#output.write(event))
+    this.#stop = openaiStop(event.reason, this.#hasRefused)
+    return this.#begin() + this.#numbered(this.#output.write({ ...event, reason: this.#stop }))
   }
 
   close(usage: Usage): string {

@@ -1,7 +1,7 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import type { JsonObject } from '../../encoding/json.ts'
 import type { ReplyWriter, Served } from '../canonical/format.ts'
-import type { Citation, ReplyEvent, StopReason } from '../canonical/reply.ts'
+import { type Citation, openaiStop, type ReplyEvent, type StopReason } from '../canonical/reply.ts'
 import { providerLimits } from '../dialect/limits.ts'
 import { usesFunctions } from './read-conversation-tools.ts'
 import { writeSignature } from './signature.ts'
@@ -21,6 +21,7 @@ export class ChatReplyWriter implements ReplyWriter {
   readonly #usesFunctions: boolean
   readonly #wantsUsage: boolean
   #begun = false
+  #hasRefused = false
   #calls = 0
   #span: PlacedCitation['span'] | null = null
   #textLength = 0
@@ -50,6 +51,7 @@ export class ChatReplyWriter implements ReplyWriter {
       case 'text':
         if (event.refusal === undefined) return this.#addText(event.text)
         this.#span = null
+        this.#hasRefused = true
         return this.#delta({ refusal: event.text })
       case 'citation':
         // Readers of chunks keep the last list of annotations: all of them are sent together, at the end.
@@ -109,7 +111,7 @@ export class ChatReplyWriter implements ReplyWriter {
   #finish(reason: StopReason): string {
     const annotations = this.#citations.map(({ citation, span }) => annotationOf(citation, span))
     const cited = annotations.length === 0 ? '' : this.#delta({ annotations })
-    return cited + this.#delta({}, chatFinishReason(reason, this.#usesFunctions))
+    return cited + this.#delta({}, chatFinishReason(openaiStop(reason, this.#hasRefused), this.#usesFunctions))
   }
 
   #delta(delta: JsonObject, finishReason: string | null = null): string {

@@ -1,7 +1,14 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import type { JsonObject } from '../../encoding/json.ts'
 import type { Served } from '../canonical/format.ts'
-import type { Citation, Reply, ReplyPart, StopReason } from '../canonical/reply.ts'
+import {
+  type Citation,
+  isRefusalPart,
+  openaiStop,
+  type Reply,
+  type ReplyPart,
+  type StopReason,
+} from '../canonical/reply.ts'
 import { usesFunctions } from './read-conversation-tools.ts'
 import { writeSignature } from './signature.ts'
 import { chatUsageOnWire } from './usage.ts'
@@ -97,7 +104,7 @@ export const writeChatReply = (
       index: 0,
       message: messageOf(reply, body),
       logprobs: null,
-      finish_reason: chatFinishReason(reply.stop, usesFunctions(body)),
+      finish_reason: chatFinishReason(openaiStop(reply.stop, reply.parts.some(isRefusalPart)), usesFunctions(body)),
     },
   ],
   usage: chatUsageOnWire(reply.usage),

@@ -231,7 +231,8 @@ t.test('an answer that is cut off, refused, or failed', async (t) => {
   )
   const said = relayed(openOn('chat'), refused, 50)
   t.match(said, /"refusal":"No"/)
-  t.match(said, /"finish_reason":"content_filter"/)
+  t.match(said, /"finish_reason":"stop"/)
+  t.match(relayed(openOn('messages'), refused, 50), /"stop_reason":"refusal"/)
   const unsaid = streamOf(
     created,
     added,
@@ -239,6 +240,11 @@ t.test('an answer that is cut off, refused, or failed', async (t) => {
     { type: 'response.completed', response: { ...response, output: [call] } },
   )
   t.match(relayed(openOn('chat'), unsaid, 50), /"arguments":"\{\}"/)
+  const plain = { ...response, output: [{ type: 'message', role: 'assistant', content: 'Sunny' }] }
+  const read = dialects.chat.readAnswer(target, askedOf('chat', target, false), Buffer.from(JSON.stringify(plain)))
+  t.match('fault' in read ? read : asObject(parseJsonBytes(read.body ?? new Uint8Array())), {
+    choices: [{ message: { content: 'Sunny' }, finish_reason: 'stop' }],
+  })
   for (const failure of [{ type: 'response.failed', response: { ...response, status: 'failed' } }, { type: 'error' }]) {
     const relay = openOn('messages')
     relayed(relay, streamOf(created, failure), 50)

@@ -134,6 +134,18 @@ t.test('a refusal is a part of its own', async (t) => {
     ['response.refusal.delta', 'response.refusal.done'],
   )
   t.same(problemsOf(answer, stream), [])
+  t.match(answer, { status: 'completed', incomplete_details: null }, 'as OpenAI ends it')
+  t.match(answer['output'], [{ status: 'completed' }, { status: 'completed' }])
+  t.equal(whole({ ...reply, stop: 'length' })['status'], 'incomplete')
+})
+
+t.test('a citation is placed in the text that it came with, refusals left out', async (t) => {
+  const refusal: ReplyPart = { type: 'text', text: 'No.', citations: [], refusal: true }
+  const citation = { url: 'https://a.example', title: null, citedText: null, range: { start: 0, end: 2 } }
+  const [, , last] = itemsOf({ type: 'text', text: 'So.', citations: [] }, refusal, {
+    ...{ type: 'text', text: 'Yes', citations: [citation] },
+  })
+  t.match(last, { content: [{ annotations: [{ start_index: 0, end_index: 2 }] }] })
 })
 
 t.test('each search that is charged is an item', async (t) => {
@@ -150,6 +162,31 @@ t.test('each search that is charged is an item', async (t) => {
   const found: ReplyEvent = { type: 'built_in_calls', toolCalls: { web_search: 1 } }
   const inOrder = streamed(reply, { ...usage, toolCalls: { web_search: 1 } }, [found])
   t.match(asObject(inOrder.at(-1)?.['response'])['output'], [{ type: 'web_search_call' }, { type: 'message' }])
+})
+
+t.test('a search that is reported within a text leaves it whole, and comes before the next item', async (t) => {
+  const searched = (web_search: number): ReplyEvent => ({ type: 'built_in_calls', toolCalls: { web_search } })
+  const range = { start: 0, end: 15 }
+  const billed = { ...usage, toolCalls: { web_search: 2 } }
+  const events: readonly ReplyEvent[] = [
+    { type: 'text', text: 'North. ' },
+    searched(1),
+    { type: 'text', text: 'Or south' },
+    { type: 'citation', citation: { url: 'https://a.example', title: null, citedText: null, range } },
+  ]
+  const outputOf = (...later: readonly ReplyEvent[]) => {
+    const stream = streamed(replyOf([]), billed, [...events, ...later])
+    t.same(problemsOf(whole(replyOf([])), stream), [])
+    return asArray(asObject(stream.at(-1)?.['response'])['output'])
+  }
+  const annotations = [{ type: 'url_citation', start_index: 0, end_index: 15 }]
+  const message = { type: 'message', content: [{ text: 'North. Or south', annotations }] }
+  const search = { type: 'web_search_call' }
+  t.match(outputOf(), [message, search, search])
+  const call: ReplyEvent = { type: 'tool_call', id: 'call_1', name: 'find', signature: null }
+  const given: ReplyEvent = { type: 'arguments', text: '{}' }
+  const calls = outputOf(call, searched(2), given)
+  t.match(calls, [message, search, { type: 'function_call', arguments: '{}' }, search])
 })
 
 t.test('a completed response has the second of its end', async (t) => {

@@ -93,6 +93,9 @@ t.test('a refusal is apart from the content', async (t) => {
   ] as const) {
     t.match(written(replyOf(parts)), { choices: [{ message }] })
     t.strictSame(deltasOf(replyOf(parts)).slice(-deltas.length), deltas)
+    const filtered = replyOf(parts, { stop: 'filtered' })
+    t.match(written(filtered), { choices: [{ finish_reason: 'stop' }] }, 'as OpenAI ends it')
+    t.match(chunksOf(streamed(filtered)).at(-1), { choices: [{ delta: {}, finish_reason: 'stop' }] })
   }
 })
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { sharedLimits } from '../../../src/runtime/limits.ts'
-import { billOf, callOf, failureOf, hear, startBench } from './forwarding.ts'
+import { billOf, callOf, hear, startBench } from './forwarding.ts'
 
 const bodyBytes = sharedLimits.turnBytes + 1
 
