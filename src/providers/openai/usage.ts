@@ -31,9 +31,9 @@ interface OutputFigures {
 }
 
 const outputOf: { readonly [P in Profile]: (figures: Figures) => OutputFigures } = {
-  // Compatible upstreams may leave reasoning out of the completion, as xAI does.
+  // Compatible upstreams may leave reasoning out of the completion, as xAI does, and cached tokens out of the prompt.
   openai: ({ completion, beyondPrompt = 0, reasoning = 0 }) => ({
-    total: Math.max(completion, beyondPrompt),
+    total: Math.max(completion, Math.min(beyondPrompt, completion + reasoning)),
     reasoning,
   }),
   // xAI's completion excludes reasoning, its total includes it.

@@ -29,6 +29,12 @@ const table: readonly (readonly [string, Profile, unknown, Partial<Usage> | null
     { inputUncached: 10, outputTotal: 300, outputReasoning: 256, promptTotal: 10 },
   ],
   [
+    'what the total has beyond both and no reasoning explains is not output: some leave cached tokens out of the prompt',
+    'openai',
+    chat(100, 20, 720, {}, { reasoning_tokens: 30 }),
+    { inputUncached: 100, outputTotal: 50, outputReasoning: 30, promptTotal: 100 },
+  ],
+  [
     'what the total has beyond both is output that the completion leaves out',
     'openai',
     chat(12, 1, 303, {}, { reasoning_tokens: 290 }),
