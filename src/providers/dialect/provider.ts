@@ -91,19 +91,27 @@ interface KnownProvider {
   /** Absent: `openai`. */
   readonly profile?: Profile
   readonly capabilities?: ProviderCapabilities
+  /** Of a chat; absent: it has no bound that is published. */
+  readonly stopSequencesMax?: number
   /** A cancel ends what it generates, and bills. OpenRouter lists Bedrock, Google, Groq and Mistral as billing on. Read 2026-11. */
   readonly stopsBilling?: true
 }
 
 /** The first match counts. */
 const known: readonly KnownProvider[] = [
-  { pattern: /^(?:openai|azure)$|(?:^|\.)(?:openai|azure)\.com$/, capabilities: openai, stopsBilling: true },
-  { pattern: /(?:^|\.)(?:openai|azure)(?:\.|-|$)/, capabilities: openai },
+  {
+    pattern: /^(?:openai|azure)$|(?:^|\.)(?:openai|azure)\.com$/,
+    capabilities: openai,
+    stopSequencesMax: 4,
+    stopsBilling: true,
+  },
+  { pattern: /(?:^|\.)(?:openai|azure)(?:\.|-|$)/, capabilities: openai, stopSequencesMax: 4 },
   { pattern: /^anthropic$|(?:^|\.)anthropic\.com$/, stopsBilling: true },
   {
     pattern: /^(?:grok|xai)$|(?:^|\.)x\.ai$/,
     profile: 'xai',
     capabilities: { service_tiers: ['default', 'priority'] },
+    stopSequencesMax: 4,
     stopsBilling: true,
   },
   { pattern: /^(?:google|gemini)$|(?:^|\.)generativelanguage\.googleapis\.com$/, profile: 'gemini' },
@@ -176,6 +184,10 @@ export const providerCapabilities = oncePerProvider((provider): Resolved => {
   if (dialect === 'azure') return { ...unlessKnown, ...azureCapabilities(provider), ...capabilities }
   return { ...unlessKnown, responses: profile !== 'gemini', ...findKnown(provider).capabilities, ...capabilities }
 })
+
+export const stopSequencesMaxOf = oncePerProvider((provider): number =>
+  provider.dialect === 'azure' ? 4 : (findKnown(provider).stopSequencesMax ?? Number.POSITIVE_INFINITY),
+)
 
 /** A shorter header is no secret, and could be a part of any word. */
 const secretCharactersMin = 8

@@ -5,7 +5,7 @@ import { outputLimit } from '../canonical/output-limit.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
 import { providerLimits } from '../dialect/limits.ts'
-import { type Profile, type Provider, providerCapabilities } from '../dialect/provider.ts'
+import { type Profile, type Provider, providerCapabilities, stopSequencesMaxOf } from '../dialect/provider.ts'
 import { effortFor, wantedEffort } from './effort.ts'
 import { capFieldOf, postToOpenAI } from './request.ts'
 import { isSearchModel, refuseUnpricedSearch } from './usage.ts'
@@ -78,11 +78,10 @@ const webSearchOf = (webSearch: WebSearch | null, upstreamModel: string): JsonOb
   return searchOptionsOf(webSearch)
 }
 
-const stopSequencesMax = 4
-
-const stopOf = ({ stopSequences }: Conversation): JsonObject => {
-  if (stopSequences.length > stopSequencesMax)
-    throw unsupported('stop_sequences', `has more than the ${stopSequencesMax} that this model takes`)
+const stopOf = ({ stopSequences }: Conversation, provider: Provider): JsonObject => {
+  const most = stopSequencesMaxOf(provider)
+  if (stopSequences.length > most)
+    throw unsupported('stop_sequences', `has more than the ${most} that this model takes`)
   return stopSequences.length === 0 ? {} : { stop: stopSequences }
 }
 
@@ -111,7 +110,7 @@ function* bodyOf(
     ...capOf(conversation, asking, provider),
     ...present('temperature', temperature),
     ...present('top_p', topP),
-    ...stopOf(conversation),
+    ...stopOf(conversation, provider),
     ...formatOf(format),
     ...present('reasoning_effort', effortOf(conversation, upstreamModel)),
     ...webSearchOf(webSearch, upstreamModel),

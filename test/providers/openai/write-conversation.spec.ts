@@ -21,17 +21,20 @@ interface Options {
   readonly cap?: number
   readonly model?: string
   readonly prices?: PriceSheet
+  /** Its name. */
+  readonly provider?: string
 }
 
 const priced: PriceSheet = { ...sheet, per_call: { web_search_low: '0.03', web_search_medium: '0.035' } }
 
 const request = (
   given: Partial<Conversation>,
-  { profile, stream = false, cap, model, prices = priced }: Options = {},
-) =>
-  finishSteps(
-    writeConversation(conversation(given), targetOf(profile, model, prices), { stream, outputCap: cap ?? null }),
-  )
+  { profile, stream = false, cap, model, prices = priced, provider: name = 'alpha' }: Options = {},
+) => {
+  const target = targetOf(profile, model, prices)
+  const named = { ...target, provider: { ...target.provider, name } }
+  return finishSteps(writeConversation(conversation(given), named, { stream, outputCap: cap ?? null }))
+}
 
 const sent = (given: Partial<Conversation>, options: Options = {}): JsonObject =>
   asSent(request(given, options).body) as JsonObject
@@ -304,6 +307,13 @@ t.test('results follow their calls at once, what is no text behind them', async 
   ])
 })
 
+const fiveStops = ['a', 'b', 'c', 'd', 'e']
+
+t.test('only OpenAI and xAI bound the stop sequences', async (t) => {
+  t.match(sent({ stopSequences: fiveStops }), { stop: fiveStops })
+  t.match(sent({ stopSequences: fiveStops.slice(1) }, { provider: 'openai' }), { stop: fiveStops.slice(1) })
+})
+
 t.test('what chat has no words for is refused', async (t) => {
   const table: readonly [Partial<Conversation>, Options, string][] = [
     [{ webSearch: search }, {}, 'tools'],
@@ -316,7 +326,8 @@ t.test('what chat has no words for is refused', async (t) => {
     [{ turns: [user(document(pdf))] }, { profile: 'xai' }, 'messages'],
     [{ turns: [user(document(pdf))] }, { profile: 'gemini' }, 'messages'],
     [{ turns: [assistant(picture)] }, {}, 'messages'],
-    [{ stopSequences: ['a', 'b', 'c', 'd', 'e'] }, {}, 'stop_sequences'],
+    [{ stopSequences: fiveStops }, { profile: 'xai', provider: 'xai' }, 'stop_sequences'],
+    [{ stopSequences: fiveStops }, { provider: 'openai' }, 'stop_sequences'],
   ]
   for (const [given, options, param] of table) {
     const refuse = () => request(given, options)
