@@ -6,7 +6,13 @@ import { readMessagesError } from '../anthropic/refusal.ts'
 import type { UpstreamFormat } from '../canonical/format.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import { byTarget } from '../dialect/by-target.ts'
-import type { Target, UpstreamDialect, UpstreamRefusal, UpstreamRequest } from '../dialect/dialect.ts'
+import {
+  buildInSteps,
+  type Target,
+  type UpstreamDialect,
+  type UpstreamRefusal,
+  type UpstreamRequest,
+} from '../dialect/dialect.ts'
 import { endpointOf, type Provider } from '../dialect/provider.ts'
 import { googleUpstream } from '../google/dialect.ts'
 import { readGoogleError } from '../google/refusal.ts'
@@ -81,6 +87,9 @@ export const vertexGemini: UpstreamFormat = {
 export const vertexGenerateContent: UpstreamDialect = {
   ...googleGenerateContent,
   buildRequest: (target, request) => withoutKey(googleGenerateContent.buildRequest(atPublisher(target), request)),
+  *buildSteps(target, request) {
+    return withoutKey(yield* buildInSteps(googleGenerateContent, atPublisher(target), request))
+  },
   readRefusal: readVertexError,
 }
 
