@@ -267,10 +267,13 @@ export const targetOf = (provider: Provider, { model, upstreamModel, sheet }: Ca
   return { provider, model, upstreamModel, sheet, calledAtSeconds: nowSeconds(), nowSeconds }
 }
 
+export const abortedUnsent: CandidateFailure = { status: null, reason: 'aborted', isUnsent: true }
+
 const prepare = async (
   { clock }: UpstreamAttemptParts,
   call: AnswerRequest,
   { provider, candidate }: CalledDeployment,
+  signal: AbortSignal,
 ): Promise<Prepared | Failed> => {
   const dialect = dialectFor(provider, call.surface)
   const target = targetOf(provider, candidate, clock)
@@ -279,12 +282,14 @@ const prepare = async (
       call,
       (read) => dialect.buildRequest(target, read),
       (read) => buildInSteps(dialect, target, read),
+      signal,
     )
     // Encoded once, here: the tree would be kept beside its bytes until the upstream answers.
-    const bytes = await encodeBody(call, body)
+    const bytes = await encodeBody(call, body, signal)
     return { type: 'prepared', dialect, target, request: { ...request, body: bytes } }
   } catch (fault) {
     if (fault instanceof GatewayError) return failed(passedOver(fault))
+    if (signal.aborted && fault === signal.reason) return failed(abortedUnsent)
     throw fault
   }
 }
@@ -304,9 +309,9 @@ export const attemptUpstream = async (
   { called, failedProvider, onCalled, spans }: CandidateTurn,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> => {
-  const prepared = await prepare(parts, call, called)
+  const prepared = await prepare(parts, call, called, signal)
   if (prepared.type === 'failed') return prepared
-  if (signal.aborted) return failed({ status: null, reason: 'aborted', isUnsent: true })
+  if (signal.aborted) return failed(abortedUnsent)
   if (failedProvider !== null) parts.observer.fellBack(failedProvider)
   onCalled(prepared)
   const fail = (failure: CandidateFailure): AttemptOutcome => {

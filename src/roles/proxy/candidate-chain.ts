@@ -6,6 +6,7 @@ import type { Logger } from '../../runtime/logger.ts'
 import type { CallSpans } from '../../runtime/tracing.ts'
 import type { AnswerRequest } from '../dispatch.ts'
 import {
+  abortedUnsent,
   attemptUpstream,
   type CalledUpstream,
   type ServedRequest,
@@ -144,6 +145,7 @@ export class CandidateChain {
     const turnsOf = (call: AnswerRequest) => provider && new DeploymentTurns(deployments, provider, candidate, call)
     const isChoice = (provider?.deployments ?? []).length > 1
     const turns = isChoice ? await useBody(this.#call, turnsOf) : turnsOf(this.#call)
+    if (stopReasonFor(this.#run.state) !== null) return abortedUnsent
     let last: CandidateFailure = { status: null, reason: 'provider_not_configured' }
     for (let place = 0; ; place += 1) {
       const called = turns === undefined ? (place === 0 ? last : null) : turns.next(clock())

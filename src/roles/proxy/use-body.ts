@@ -1,4 +1,4 @@
-import { takeSteps } from '../../encoding/steps.ts'
+import { type RunStep, takeSteps } from '../../encoding/steps.ts'
 import { jsonPieces } from '../../encoding/write-json.ts'
 import { useMade } from '../../runtime/collectable.ts'
 import { runWhereLarge } from '../../runtime/large-steps.ts'
@@ -7,21 +7,32 @@ import type { AnswerRequest, JsonRecord, RoutedRequest } from '../dispatch.ts'
 
 /**
  * A large body may have to be parsed again, in steps of its own; what is done with the body is another, or several where
- * `useSteps` is given. A small one is not read here, since most uses do not need it.
+ * `useSteps` is given. Rejects with the reason of `signal` once that is aborted, in place of a further step. A small one is not read here, since most uses do not need it.
  */
 export const useBody = <T>(
   call: AnswerRequest,
   use: (call: AnswerRequest) => T | Promise<T>,
   useSteps?: (call: AnswerRequest) => Generator<void, T>,
+  signal?: AbortSignal,
 ): T | Promise<T> => {
   const { workspaceId, bodyBytes: bytes = 0 } = call
   if (bytes <= sharedLimits.turnBytes) return use(call)
-  if (useSteps !== undefined)
-    return takeSteps(readAndUse(call, useSteps), (step) => runWhereLarge({ workspaceId, bytes }, step))
+  if (useSteps !== undefined) return takeSteps(readAndUse(call, useSteps), stepsOf(call, signal))
   return useMade<JsonRecord, T | Promise<T>>({ workspaceId, bytes }, { steps: () => bodySteps(call) }, (body) =>
     use({ ...call, body }),
   )
 }
+
+const stepsOf =
+  (
+    { workspaceId, bodyBytes: bytes = 0 }: Pick<RoutedRequest, 'workspaceId' | 'bodyBytes'>,
+    signal: AbortSignal | undefined,
+  ): RunStep =>
+  (step) =>
+    runWhereLarge({ workspaceId, bytes }, () => {
+      signal?.throwIfAborted()
+      return step()
+    })
 
 function* readAndUse<T>(call: AnswerRequest, use: (call: AnswerRequest) => Generator<void, T>): Generator<void, T> {
   const body = yield* bodySteps(call)
@@ -33,13 +44,14 @@ function* bodySteps(call: AnswerRequest): Generator<void, JsonRecord> {
   return call.bodySteps === undefined ? call.body : yield* call.bodySteps()
 }
 
-/** What is sent upstream; of a large request in steps. */
+/** What is sent upstream; of a large request in steps, until `signal` is aborted as in `useBody`. */
 export const encodeBody = (
-  { workspaceId, bodyBytes: bytes = 0 }: Pick<RoutedRequest, 'workspaceId' | 'bodyBytes'>,
+  request: Pick<RoutedRequest, 'workspaceId' | 'bodyBytes'>,
   body: object,
+  signal?: AbortSignal,
 ): Buffer | Promise<Buffer> =>
-  bytes > sharedLimits.turnBytes
-    ? takeSteps(encodeInSteps(body), (step) => runWhereLarge({ workspaceId, bytes }, step))
+  (request.bodyBytes ?? 0) > sharedLimits.turnBytes
+    ? takeSteps(encodeInSteps(body), stepsOf(request, signal))
     : Buffer.from(JSON.stringify(body))
 
 function* encodeInSteps(body: object): Generator<void, Buffer> {

@@ -1,6 +1,7 @@
 import t from 'tap'
+import type { Deployment } from '../../../src/providers/dialect/provider.ts'
 import { sharedLimits } from '../../../src/runtime/limits.ts'
-import { billOf, callOf, hear, startBench } from './forwarding.ts'
+import { billOf, callOf, failureOf, hear, providerKey, startBench } from './forwarding.ts'
 
 const bodyBytes = sharedLimits.turnBytes + 1
 
@@ -20,4 +21,49 @@ t.test('unseen thinking is estimated from the call on: building a large request 
   t.match((await heard).error, { status: 499 })
   const { estimate } = billOf(t, bench)
   t.ok(estimate !== undefined && estimate.thinkingMs < 30_000, `${estimate?.thinkingMs} ms`)
+})
+
+t.test('a client that leaves while its request is built stops the steps, and costs nothing', async (t) => {
+  const bench = await startBench(t)
+  const gone = new AbortController()
+  const call = callOf('openai/a', { stream: true, bodyBytes })
+  let steps = 0
+  function* bodySteps() {
+    for (; steps < 20; steps += 1) {
+      if (steps === 1) gone.abort()
+      yield
+    }
+    return call.body
+  }
+  t.match((await hear(bench.dispatch({ ...call, bodySteps }, gone.signal))).error, { status: 499 })
+  t.match(failureOf(t, bench), { status: 499, reason: 'client_gone' })
+  t.equal(steps, 1)
+  t.equal(bench.sandbox.calls().length, 0)
+})
+
+const deploymentAt = (name: string): Deployment => ({
+  name,
+  weight: 1,
+  requestsPerMinute: 1,
+  provider: {
+    name: 'openai',
+    dialect: 'openai',
+    profile: 'openai',
+    baseUrl: 'http://127.0.0.1:9',
+    apiKey: providerKey,
+  },
+})
+
+t.test('nor does it take a request of a deployment where it leaves before one is chosen', async (t) => {
+  const bench = await startBench(t, { deployments: ['east', 'west'].map(deploymentAt) })
+  const gone = new AbortController()
+  const call = callOf('openai/a', { stream: true, bodyBytes })
+  function* bodySteps() {
+    gone.abort()
+    yield
+    return call.body
+  }
+  t.match((await hear(bench.dispatch({ ...call, bodySteps }, gone.signal))).error, { status: 499 })
+  t.match(failureOf(t, bench), { status: 499, reason: 'client_gone' })
+  t.same(failureOf(t, bench).attempts, [], 'no deployment was tried')
 })
