@@ -60,9 +60,8 @@ class PartsWriter {
   readonly #showsThoughts: boolean
   readonly #citations: Citation[] = []
   #text = ''
-  /** Where the part of text that is open begins. */
-  #textStart: number | null = null
-  #refusal: true | undefined
+  /** The part of text that is open, and where it begins. */
+  #openText: { readonly start: number; readonly refusal: true | undefined } | null = null
   #thought = ''
   #sealed: SealedReasoning[] = []
   #call: OpenCall | null = null
@@ -113,15 +112,14 @@ class PartsWriter {
   }
 
   #writeText({ text, refusal }: Extract<ReplyEvent, { type: 'text' }>): JsonObject {
-    if (refusal !== this.#refusal) this.#textStart = null
-    this.#refusal = refusal
-    this.#textStart ??= this.#text.length
+    if (this.#openText === null || this.#openText.refusal !== refusal)
+      this.#openText = { start: this.#text.length, refusal }
     this.#text += text
     return { text, ...this.#signature() }
   }
 
   #writeThought(text: string): Parts {
-    this.#textStart = null
+    this.#openText = null
     this.#thought += text
     return this.#showsThoughts ? [{ text, thought: true }] : []
   }
@@ -129,7 +127,7 @@ class PartsWriter {
   #cite(citation: Citation): void {
     if (this.#citations.length >= providerLimits.replyCitationsMax) return
     const { range } = citation
-    const start = this.#textStart ?? this.#text.length
+    const start = this.#openText?.start ?? this.#text.length
     const whole = { start, end: this.#text.length }
     const within = range === null ? whole : { start: start + range.start, end: start + range.end }
     this.#citations.push({ ...citation, range: within.end > within.start ? within : null })
@@ -151,7 +149,7 @@ class PartsWriter {
 
   #beginCall({ id, name, signature }: Extract<ReplyEvent, { type: 'tool_call' }>): Parts {
     const ended = this.#endCall()
-    this.#textStart = null
+    this.#openText = null
     this.#call = { id, name, arguments: '' }
     if (signature !== null) this.#sealed.push({ type: 'call_signature', callId: id, signature })
     return ended

@@ -15,6 +15,9 @@ interface PlacedCitation {
   readonly span: { start: number; end: number }
 }
 
+/** `place`: of the call in the answer, from 1 on. */
+const callAt = (place: number, call: JsonObject): JsonObject => ({ tool_calls: [{ index: place - 1, ...call }] })
+
 export class ChatReplyWriter implements ReplyWriter {
   /** Of every chunk: its members up to `choices`, written once. */
   readonly #head: string
@@ -95,17 +98,15 @@ export class ChatReplyWriter implements ReplyWriter {
     this.#span = null
     this.#calls += 1
     if (!this.#usesFunctions)
-      return this.#callDelta({ id, type: 'function', function: { name, arguments: '' }, ...writeSignature(signature) })
+      return this.#delta(
+        callAt(this.#calls, { id, type: 'function', function: { name, arguments: '' }, ...writeSignature(signature) }),
+      )
     return this.#calls === 1 ? this.#delta({ function_call: { name, arguments: '' } }) : ''
   }
 
   #continueCall(text: string): string {
-    if (!this.#usesFunctions) return this.#callDelta({ function: { arguments: text } })
+    if (!this.#usesFunctions) return this.#delta(callAt(this.#calls, { function: { arguments: text } }))
     return this.#calls === 1 ? this.#delta({ function_call: { arguments: text } }) : ''
-  }
-
-  #callDelta(call: JsonObject): string {
-    return this.#delta({ tool_calls: [{ index: this.#calls - 1, ...call }] })
   }
 
   #finish(reason: StopReason): string {

@@ -22,6 +22,7 @@ import type { CallSpans } from '../../runtime/tracing.ts'
 import type { AnswerPart, AnswerRequest } from '../dispatch.ts'
 import type { CalledDeployment } from './deployments.ts'
 import {
+  abortedUnsent,
   blamesCaller,
   type CandidateFailure,
   httpFailure,
@@ -266,8 +267,6 @@ export const targetOf = (provider: Provider, { model, upstreamModel, sheet }: Ca
   const nowSeconds = (): number => Math.floor(clock() / 1_000)
   return { provider, model, upstreamModel, sheet, calledAtSeconds: nowSeconds(), nowSeconds }
 }
-
-export const abortedUnsent: CandidateFailure = { status: null, reason: 'aborted', isUnsent: true }
 
 const prepare = async (
   { clock }: UpstreamAttemptParts,

@@ -6,7 +6,6 @@ import type { Logger } from '../../runtime/logger.ts'
 import type { CallSpans } from '../../runtime/tracing.ts'
 import type { AnswerRequest } from '../dispatch.ts'
 import {
-  abortedUnsent,
   attemptUpstream,
   type CalledUpstream,
   type ServedRequest,
@@ -14,7 +13,7 @@ import {
   type UpstreamTranslation,
 } from './attempt.ts'
 import { type CalledDeployment, type Deployments, DeploymentTurns } from './deployments.ts'
-import { type CandidateFailure, logFailedAttempt, type Unserved } from './failure.ts'
+import { abortedUnsent, type CandidateFailure, logFailedAttempt, type Unserved } from './failure.ts'
 import { proxyLimits } from './limits.ts'
 import { callAgainAfterMs, retriesFor } from './retry.ts'
 import { type RunHandle, stopReasonFor } from './run-state.ts'

@@ -61,6 +61,8 @@ export const statusFailure = (status: number): CandidateFailure => ({
 
 const repeatableFaults: readonly HttpFault['kind'][] = ['network', 'timeout']
 
+export const abortedUnsent: CandidateFailure = { status: null, reason: 'aborted', isUnsent: true }
+
 export const httpFailure = (fault: HttpFault): CandidateFailure => ({
   status: null,
   reason: fault.isUnsent && fault.kind === 'timeout' ? 'connect_timeout' : fault.kind,
