@@ -113,7 +113,6 @@ const userOf = (body: JsonObject): string | null => {
 const stopSequencesOf = (body: JsonObject): readonly string[] =>
   asArray(body['stop_sequences']).filter((each) => typeof each === 'string')
 
-/** Messages may change the tools: of them nothing else is read. */
 export const readDemands = (body: JsonObject): Demands => ({
   hasFunctions: changedTools(readMessagesTools(body).tools, asArray(body['messages'])).length > 0,
   reasoning: readReasoning(body),

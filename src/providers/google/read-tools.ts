@@ -58,7 +58,6 @@ const declarationsIn = (tools: readonly JsonObject[], { allowed }: Calling): rea
     .flatMap(({ functionDeclarations }) => asArray(functionDeclarations).map(asObject))
     .filter(({ name }) => allowed === null || allowed.has(asText(name)))
 
-/** Functions that the model may call; their schemas are not read. */
 export const hasGeminiFunctions = (body: JsonObject): boolean =>
   declarationsIn(asArray(body['tools']).map(asObject), readCalling(body)).length > 0
 

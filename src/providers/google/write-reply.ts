@@ -60,7 +60,6 @@ class PartsWriter {
   readonly #showsThoughts: boolean
   readonly #citations: Citation[] = []
   #text = ''
-  /** The part of text that is open, and where it begins. */
   #openText: { readonly start: number; readonly refusal: true | undefined } | null = null
   #thought = ''
   #sealed: SealedReasoning[] = []

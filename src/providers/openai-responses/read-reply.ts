@@ -35,7 +35,6 @@ const readContent = (part: JsonObject): ReplyPart =>
         citations: asArray(part['annotations']).map(asObject).flatMap(readCitation),
       }
 
-/** Some compatible upstreams have a text in place of its parts. */
 const readMessage = ({ content }: JsonObject): readonly ReplyPart[] =>
   typeof content === 'string'
     ? [{ type: 'text', text: content, citations: [] }]

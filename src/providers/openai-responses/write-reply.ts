@@ -67,7 +67,6 @@ class OutputWriter {
           ...this.addSearches(this.#seenCalls),
         ]
       case 'built_in_calls':
-        // What is open goes on: they are written before the next item.
         this.#seenCalls = event.toolCalls
         return this.#open === null ? this.addSearches(event.toolCalls) : []
       case 'start':

@@ -15,8 +15,7 @@ interface PlacedCitation {
   readonly span: { start: number; end: number }
 }
 
-/** `place`: of the call in the answer, from 1 on. */
-const callAt = (place: number, call: JsonObject): JsonObject => ({ tool_calls: [{ index: place - 1, ...call }] })
+const callAt = (index: number, call: JsonObject): JsonObject => ({ tool_calls: [{ index, ...call }] })
 
 export class ChatReplyWriter implements ReplyWriter {
   /** Of every chunk: its members up to `choices`, written once. */
@@ -99,13 +98,18 @@ export class ChatReplyWriter implements ReplyWriter {
     this.#calls += 1
     if (!this.#usesFunctions)
       return this.#delta(
-        callAt(this.#calls, { id, type: 'function', function: { name, arguments: '' }, ...writeSignature(signature) }),
+        callAt(this.#calls - 1, {
+          id,
+          type: 'function',
+          function: { name, arguments: '' },
+          ...writeSignature(signature),
+        }),
       )
     return this.#calls === 1 ? this.#delta({ function_call: { name, arguments: '' } }) : ''
   }
 
   #continueCall(text: string): string {
-    if (!this.#usesFunctions) return this.#delta(callAt(this.#calls, { function: { arguments: text } }))
+    if (!this.#usesFunctions) return this.#delta(callAt(this.#calls - 1, { function: { arguments: text } }))
     return this.#calls === 1 ? this.#delta({ function_call: { arguments: text } }) : ''
   }
 
