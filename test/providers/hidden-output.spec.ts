@@ -37,6 +37,10 @@ const table: readonly Row[] = [
   ['responses', 'gpt-4o', { reasoning: { effort: 'low' } }, true, false],
   ['responses', 'gpt-4o', { previous_response_id: 'resp_1', input: 'and?' }, false, true],
   ['chat', 'gpt-4o', { messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }, false, true],
+  ['chat', 'gpt-4o', { messages: [{ role: 'user', content: [{ type: 'video_url' }] }] }, false, true],
+  ['chat', 'gpt-4o', { messages: [{ role: 'user', content: [{ type: 'input_video' }] }] }, false, true],
+  ['chat', 'gpt-4o', { messages: [{ role: 'user', content: [{ type: 'audio_url' }] }] }, false, true],
+  ['chat', 'gpt-4o', { messages: [{ role: 'user', content: [{ type: 'document_url' }] }] }, false, true],
   ['chat', 'gpt-4o', { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] }, false, false],
   [
     'messages',
