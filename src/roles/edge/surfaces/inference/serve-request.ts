@@ -180,14 +180,26 @@ const readerOf = (ctx: HttpContext, parts: SurfaceParts, held: KeyLease | null, 
   return { clientGone: held.lost, capture: (answer) => captureResponse(answer, capture) }
 }
 
-export const serveRequest = async (ctx: HttpContext, parts: SurfaceParts, planned: PlannedRequest): Promise<void> => {
+/** Makes it once, and holds what it is made from, a parsed body, no longer than that. */
+const once = <T>(make: () => T): (() => T) => {
+  let pending: (() => T) | null = make
+  let made: T
+  return () => {
+    if (pending !== null) made = pending()
+    pending = null
+    return made
+  }
+}
+
+/** Not async: a suspended call would hold its arguments, and with them the parsed body. */
+export const serveRequest = (
+  ctx: HttpContext,
+  parts: SurfaceParts,
+  { price: makePrice, ...planned }: PlannedRequest,
+): Promise<void> => {
   const { surface, stream } = planned
   const work = { type: 'request', keyId: keyOfContext(ctx).keyId, surface, stream } as const
-  let priced: PricedPlan | undefined
-  const price = (): PricedPlan => {
-    priced ??= planned.price()
-    return priced
-  }
+  const price = once(makePrice)
   const findShortage = (): GatewayError | null => {
     try {
       const { plan, demand } = price()
@@ -204,13 +216,13 @@ export const serveRequest = async (ctx: HttpContext, parts: SurfaceParts, planne
   const run = (held: KeyLease | null) =>
     runAndSend(ctx, parts, { ...planned, ...price() }, readerOf(ctx, parts, held, stream))
   const settled = () => parts.inference.deliveries.waitUntilSettled(ctx.state.requestId)
-  await serveIdempotent(ctx, parts, { work, endpoint: planned.endpoint, settled }, run, findShortage)
+  return serveIdempotent(ctx, parts, { work, endpoint: planned.endpoint, settled }, run, findShortage)
 }
 
 const runAndSend = async (
   ctx: HttpContext,
   parts: SurfaceParts,
-  planned: PlannedRequest & PricedPlan,
+  planned: Omit<PlannedRequest, 'price'> & PricedPlan,
   { clientGone, capture }: Reader,
 ): Promise<void> => {
   const { surface, model, stream, body, demand, headers, streamFormat, reshape } = planned

@@ -131,7 +131,7 @@ t.test('chains and routers', async (t) => {
       'a router in a chain',
       serveAt(1),
       { models: ['gateway/auto', 'grok/plain'] },
-      { 'fallback-level': '0' },
+      { 'fallback-level': '0', router: 'auto', 'resolved-model': 'openai/other' },
       [...models, 'grok/plain'],
     ],
   ]
