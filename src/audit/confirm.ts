@@ -1,9 +1,10 @@
 import { formatUsd, parseUsd } from '../domain/money.ts'
 import { chargeFor } from '../domain/pricing/charge.ts'
-import { isUnits, unitsPicosRoundingHalfUp } from '../domain/video/settle.ts'
+import { isBeyondWorstCase, isUnits, unitsPicosRoundingHalfUp } from '../domain/video/settle.ts'
 import type { FactOf } from '../events/envelope.ts'
 import type { TaskSettled } from '../events/types.ts'
 import { type Evidence, hasEventType } from './evidence.ts'
+import { appliedAdjustments } from './explain-parts.ts'
 
 interface Waiting {
   readonly workspaceId: string
@@ -25,10 +26,14 @@ const findUsage = ({ events, sheet }: Evidence): Waiting | null => {
 const vendorsWord = ({ deduction }: TaskSettled): string =>
   deduction === undefined ? 'the vendor reported none' : `the vendor's "${deduction}" is no number of units`
 
-/** Without a figure that can be read, the operator's; without that either, what was charged. */
-const findDeduction = ({ events }: Evidence, units: string | null): Waiting | null => {
+const findSettled = ({ events }: Evidence): TaskSettled | undefined => {
   const end = events.find(hasEventType('TaskSettled', 'HoldReleased'))?.event
-  const settled = end?.type === 'TaskSettled' ? end.data : undefined
+  return end?.type === 'TaskSettled' ? end.data : undefined
+}
+
+/** Without a figure that can be read, the operator's; without that either, what was charged. */
+const findDeduction = (evidence: Evidence, units: string | null): Waiting | null => {
+  const settled = findSettled(evidence)
   const [line] = settled?.lines ?? []
   if (settled?.source !== 'estimated' || line === undefined) return null
   const { workspaceId, total: totalUsd, deduction } = settled
@@ -70,4 +75,18 @@ export const confirmReported = (
       by: operator,
     },
   }
+}
+
+/** Of a request or a task, after reversals of its corrections, which the wallet counts with the charge. */
+export const chargedPicosOf = (evidence: Evidence): bigint => {
+  const end = evidence.events.find(hasEventType('UsageRecorded', 'TaskSettled'))?.event
+  return appliedAdjustments(evidence)
+    .filter(({ event }) => event.data.corrects !== evidence.id)
+    .reduce((sum, { event }) => sum - parseUsd(event.data.amount), parseUsd(end?.data.total ?? '0'))
+}
+
+/** Whether a vendor's deduction of so many units would wait for an operator. Throws RangeError for what is no number of units. */
+export const isImplausible = (evidence: Evidence, units: string): boolean => {
+  const estimated = findSettled(evidence)?.lines[0]?.quantity
+  return estimated !== undefined && isBeyondWorstCase(units, estimated)
 }

@@ -1,12 +1,15 @@
 import { type Command, Option } from 'commander'
 import { collectEvidence } from '../audit/collect-evidence.ts'
-import { confirmReported } from '../audit/confirm.ts'
+import { chargedPicosOf, confirmReported, isImplausible } from '../audit/confirm.ts'
+import type { Evidence } from '../audit/evidence.ts'
 import { findUnknownDelivery } from '../audit/unknown-delivery.ts'
-import { formatUsd } from '../domain/money.ts'
+import { formatUsd, parseUsd } from '../domain/money.ts'
 import { isUnits } from '../domain/video/settle.ts'
+import type { WalletRefusal } from '../domain/wallet/decide.ts'
 import { adjustmentKey } from '../domain/wallet/evolve.ts'
 import { undeliveredFact } from '../domain/wallet/undelivered.ts'
-import type { FactOf } from '../events/envelope.ts'
+import type { AdjustmentPosted } from '../events/types.ts'
+import { WalletCommandHandler } from '../log/wallet-command-handler.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { cliLimits } from './command-limits.ts'
@@ -22,49 +25,101 @@ interface ListOptions extends OutputOptions {
 
 interface ConfirmOptions extends OutputOptions {
   readonly units?: string | null
+  readonly yes?: boolean
 }
 
-const postOnce = async (
-  platform: Platform,
-  fact: FactOf<'AdjustmentPosted'>,
-  options: OutputOptions,
-): Promise<void> => {
-  const { workspaceId, adjustmentId, amount, corrects } = fact.data
+interface Session {
+  readonly platform: Platform
+  readonly operator: string
+  readonly approvalAbovePicos: bigint | null
+}
+
+interface ChargeCorrection {
+  readonly adjustment: AdjustmentPosted
+  readonly chargedPicos: bigint
+}
+
+const correctionError = (
+  refused: WalletRefusal,
+  { corrects, adjustmentId, amount }: AdjustmentPosted,
+): CommandError => {
+  switch (refused.reason) {
+    case 'adjustment_differs':
+      return new CommandError(
+        `${adjustmentId} has posted ${formatUsd(refused.postedPicos)} USD before, not ${amount}: change it by \`gateway adjust --of ${adjustmentId}\``,
+      )
+    case 'charge_exceeded':
+      return new CommandError(
+        `of the charge of ${corrects}, at most ${formatUsd(refused.leftPicos)} USD is left to give back, not ${amount}: \`gateway explain ${corrects}\` lists its corrections`,
+      )
+    default:
+      return new CommandError(`the wallet refused ${adjustmentId}: ${refused.reason}`)
+  }
+}
+
+const postOnce = async (platform: Platform, correction: ChargeCorrection, options: OutputOptions): Promise<void> => {
+  const { adjustment } = correction
+  const { workspaceId, adjustmentId, amount, corrects } = adjustment
   const tail = await openTail(platform)
   try {
     const isPosted = tail.ledger.wallets.get(workspaceId)?.references.has(adjustmentKey(adjustmentId)) === true
-    if (!isPosted) await platform.log.postToWallet(workspaceId, [fact])
-    printRecords([{ charge: corrects, workspace: workspaceId, amount, posted: isPosted ? 'before' : 'now' }], options)
+    if (!isPosted) console.error(`posting ${amount} USD to ${workspaceId} for ${corrects}`)
+    const command = { type: 'CorrectCharge', ...correction } as const
+    const outcome = await new WalletCommandHandler(platform.log, tail).execute(workspaceId, command)
+    if ('refused' in outcome) throw correctionError(outcome.refused, adjustment)
+    const posted = outcome.facts.length === 0 ? 'before' : 'now'
+    printRecords([{ charge: corrects, workspace: workspaceId, amount, posted }], options)
   } finally {
     await tail.stop()
   }
 }
 
+/** Throws CommandError for what an operator alone may not post by a figure that was typed. */
+const checkTyped = (
+  { evidence, units, yes }: { readonly evidence: Evidence; readonly units: string; readonly yes: boolean },
+  { workspaceId, amount }: AdjustmentPosted,
+  abovePicos: bigint | null,
+): void => {
+  if (isImplausible(evidence, units) && !yes)
+    throw new CommandError(
+      `${units} units are far beyond the estimate of ${evidence.id} and would post ${amount} USD: add --yes if they are meant`,
+    )
+  const picos = parseUsd(amount)
+  if (abovePicos !== null && (picos > abovePicos || picos < -abovePicos))
+    throw new CommandError(
+      `${amount} USD is above adjustments.approval_above (${formatUsd(abovePicos)}): propose it to another administrator by \`gateway adjust ${workspaceId} ${amount} --of ${evidence.id} --reason correction --reference <yours>\``,
+    )
+}
+
+const collect = async (platform: Platform, title: string, id: string): Promise<Evidence> =>
+  foldWithProgress(title, platform.log, (log) => collectEvidence(log, id))
+
 /** What is posted is read from the log alone. */
 const confirm = async (
-  platform: Platform,
+  { platform, operator, approvalAbovePicos }: Session,
   id: string,
-  operator: string,
-  { units = null, ...options }: ConfirmOptions,
+  { units = null, yes = false, ...options }: ConfirmOptions,
 ): Promise<void> => {
   if (units !== null && !isUnits(units))
     throw new CommandError(`--units must be a number such as 4.5, got \`${units}\``)
-  const evidence = await foldWithProgress('findings confirm', platform.log, (log) => collectEvidence(log, id))
+  const evidence = await collect(platform, 'findings confirm', id)
   if (evidence.events.length === 0) throw new CommandError(`no request and no task has the id ${id}`)
   const fact = confirmReported(evidence, operator, units)
   const how = units === null ? 'a confirmation' : 'a number of units'
   if (fact === null) throw new CommandError(`nothing of ${id} waits for ${how}`)
-  await postOnce(platform, fact, options)
+  if (units !== null) checkTyped({ evidence, units, yes }, fact.data, approvalAbovePicos)
+  await postOnce(platform, { adjustment: fact.data, chargedPicos: chargedPicosOf(evidence) }, options)
 }
 
 /** Takes back a charge whose delivery is unknown, as a repeat with its idempotency key does, and not again after that. */
-const refund = async (platform: Platform, id: string, operator: string, options: OutputOptions): Promise<void> => {
+const refund = async ({ platform, operator }: Session, id: string, options: OutputOptions): Promise<void> => {
   const charge = await foldWithProgress('findings refund', platform.log, (log) => findUnknownDelivery(log, id))
   if (charge === null)
     throw new CommandError(`the delivery of ${id} is not in doubt: \`gateway findings\` lists those that are`)
   const undelivered = undeliveredFact(charge.bill.data, charge.spender)
   const note = 'The edge ended without a shutdown when the answer was charged; an operator took the charge back.'
-  await postOnce(platform, { ...undelivered, data: { ...undelivered.data, note, by: operator } }, options)
+  const chargedPicos = chargedPicosOf(await collect(platform, 'findings refund', id))
+  await postOnce(platform, { adjustment: { ...undelivered.data, note, by: operator }, chargedPicos }, options)
 }
 
 const list = async (platform: Platform, { clock }: Runtime, { workspace, ...options }: ListOptions): Promise<void> => {
@@ -109,6 +164,7 @@ export const registerFindings = (program: Command, configOf: ConfigOf): void => 
           '--units <number>',
           'of a video whose deduction is missing or no number; without it the estimate remains',
         ),
+        new Option('--yes', 'with --units: also where they are more than three times the estimate'),
       ],
     ],
     ['refund', 'take back a charge whose edge ended without a shutdown, so that its delivery is unknown', refund, []],
@@ -121,7 +177,11 @@ export const registerFindings = (program: Command, configOf: ConfigOf): void => 
       .action(async (id: string, options: OutputOptions, command: Command) => {
         const runtime = createRuntime('warn')
         const operator = resolveOperator(command.optsWithGlobals<{ actor?: string }>().actor)
-        await withPlatform(configOf(command), runtime, {}, (platform) => run(platform, id, operator, options))
+        const config = configOf(command)
+        const { approvalAbovePicos } = config
+        await withPlatform(config, runtime, {}, (platform) =>
+          run({ platform, operator, approvalAbovePicos }, id, options),
+        )
       })
   }
 }

@@ -40,6 +40,14 @@ export interface EndProposalCommand {
   readonly nowMs: number
 }
 
+/** Of a charge that an operator confirmed or took back: its id and amount follow from the charge. */
+export interface CorrectChargeCommand {
+  readonly type: 'CorrectCharge'
+  readonly adjustment: AdjustmentPosted
+  /** After reversals of its corrections. */
+  readonly chargedPicos: bigint
+}
+
 export type AdjustmentRefusal =
   | { readonly reason: 'adjustment_differs'; readonly postedPicos: bigint }
   | { readonly reason: 'credit_unknown' }
@@ -60,7 +68,11 @@ const unnamed = 'unknown'
 const exceeds = (amountPicos: bigint, leftPicos: bigint): boolean =>
   leftPicos < 0n ? amountPicos > 0n || amountPicos < leftPicos : amountPicos < 0n || amountPicos > leftPicos
 
-type Correction = Pick<AdjustCommand, 'amountPicos' | 'reason' | 'corrects' | 'chargedPicos'>
+type Correction = Pick<AdjustCommand, 'amountPicos' | 'corrects' | 'chargedPicos'> & {
+  readonly reason: AdjustmentPosted['reason']
+}
+
+const boundReasons: ReadonlySet<AdjustmentPosted['reason']> = new Set(['refund', 'correction', 'undelivered'])
 
 /** A refund or a correction of a charge gives back at most what is left of it; what goes beyond is goodwill. */
 const findExcess = (
@@ -69,8 +81,7 @@ const findExcess = (
   wallet: WalletDraft,
 ): AdjustmentRefusal | null => {
   const leftPicos = maxOf(0n, chargedPicos - correctedPicos(wallet, chargeId))
-  const isBound = reason === 'refund' || reason === 'correction'
-  return isBound && amountPicos > leftPicos ? { reason: 'charge_exceeded', leftPicos } : null
+  return boundReasons.has(reason) && amountPicos > leftPicos ? { reason: 'charge_exceeded', leftPicos } : null
 }
 
 /** A credit or an adjustment is reversed at most whole, in one reversal or in many. */
@@ -117,6 +128,16 @@ const adjust = (command: AdjustCommand, wallet: WalletDraft): AdjustmentDecision
   return { facts: [{ type: 'AdjustmentProposed', data: { ...data, by: by ?? unnamed, expiresAt } }] }
 }
 
+/** Adds nothing where the same amount was posted before. */
+const correctCharge = ({ adjustment, chargedPicos }: CorrectChargeCommand, wallet: WalletDraft): AdjustmentDecision => {
+  const amountPicos = parseUsd(adjustment.amount)
+  const postedPicos = wallet.references.get(adjustmentKey(adjustment.adjustmentId))
+  if (postedPicos === amountPicos) return { facts: [] }
+  if (postedPicos !== undefined) return { refused: { reason: 'adjustment_differs', postedPicos } }
+  const refused = findRefusal({ ...adjustment, amountPicos, chargedPicos }, wallet)
+  return refused === null ? { facts: [{ type: 'AdjustmentPosted', data: adjustment }] } : { refused }
+}
+
 /** Adds nothing where it ended so before. The adjustment is its proposer's; its event's actor is who approved it. */
 const endProposal = (command: EndProposalCommand, wallet: WalletDraft): AdjustmentDecision => {
   const { type, adjustmentId, chargedPicos, by = unnamed, nowMs } = command
@@ -142,6 +163,16 @@ const endProposal = (command: EndProposalCommand, wallet: WalletDraft): Adjustme
 }
 
 export const decideAdjustment = (
-  command: AdjustCommand | EndProposalCommand,
+  command: AdjustCommand | EndProposalCommand | CorrectChargeCommand,
   wallet: WalletDraft,
-): AdjustmentDecision => (command.type === 'Adjust' ? adjust(command, wallet) : endProposal(command, wallet))
+): AdjustmentDecision => {
+  switch (command.type) {
+    case 'Adjust':
+      return adjust(command, wallet)
+    case 'CorrectCharge':
+      return correctCharge(command, wallet)
+    case 'ApproveAdjustment':
+    case 'RejectAdjustment':
+      return endProposal(command, wallet)
+  }
+}

@@ -4,6 +4,7 @@ import type { AlertCommand } from './alerts.ts'
 import {
   type AdjustCommand,
   type AdjustmentRefusal,
+  type CorrectChargeCommand,
   decideAdjustment,
   type EndProposalCommand,
 } from './decide-adjustment.ts'
@@ -57,6 +58,7 @@ export type WalletCommand =
     }
   | AdjustCommand
   | EndProposalCommand
+  | CorrectChargeCommand
   | AlertCommand
   /** Commanded by a process that has seen that the credit has expired. */
   | { readonly type: 'LapseCredit'; readonly reference: string }
@@ -176,6 +178,7 @@ export const decideWallet = (command: WalletCommand, wallet: WalletDraft): Walle
     case 'Credit':
       return credit(command, wallet)
     case 'Adjust':
+    case 'CorrectCharge':
     case 'ApproveAdjustment':
     case 'RejectAdjustment':
       return decideAdjustment(command, wallet)

@@ -169,3 +169,34 @@ t.test('who is not named approves nothing of another who is not', async (t) => {
   adjust(wallet, '200', 'ticket-1', { proposedUntilMs: 1_000 })
   t.equal(end(wallet, 'ApproveAdjustment', undefined), 'proposal_own')
 })
+
+t.test(
+  'a confirmed charge is corrected once, and gives back at most what other corrections have left of it',
+  async (t) => {
+    const wallet = given(credited('10', 'invoice-1'))
+    const confirm = (amount: string) =>
+      decideWallet(
+        {
+          type: 'CorrectCharge',
+          adjustment: {
+            ...{ adjustmentId: 'confirmed:task-1', workspaceId: 'acme', amount, reason: 'correction' as const },
+            ...{ corrects: 'task-1', note: '', by: 'operator:ana' },
+          },
+          chargedPicos: parseUsd('0.63'),
+        },
+        wallet,
+      )
+    adjust(wallet, '0.6', 'ticket-1', { reason: 'refund', corrects: 'task-1', chargedPicos: parseUsd('0.63') })
+    t.same(confirm('0.07'), { refused: { reason: 'charge_exceeded', leftPicos: parseUsd('0.03') } })
+    t.match(
+      confirm('-0.14'),
+      { facts: [{ type: 'AdjustmentPosted', data: { amount: '-0.14' } }] },
+      'a debit is not bound',
+    )
+    const decision = confirm('0.03')
+    if ('facts' in decision) for (const fact of decision.facts) applyToWallet(wallet, fact)
+    t.equal(balance(wallet), '10.63')
+    t.same(confirm('0.03'), { facts: [] })
+    t.same(confirm('0.02'), { refused: { reason: 'adjustment_differs', postedPicos: parseUsd('0.03') } })
+  },
+)
