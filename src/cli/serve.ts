@@ -47,7 +47,8 @@ const formatGreeting = (gateway: Gateway): string => {
 const roleGreeting = ({ role, url, observeUrl }: RunningProcess): string =>
   [...observeLine(observeUrl), url === null ? `The ${role} works.` : `The ${role} answers at ${url}/v1`].join('\n')
 
-const warnOfExposedFiles = ({ exposedFiles }: Config, { logger }: Runtime): void => {
+const warnOfConfig = ({ exposedFiles, ineffective }: Config, { logger }: Runtime): void => {
+  for (const { path, message } of ineffective) logger.log('config.member_ineffective', { path, message })
   for (const file of exposedFiles) logger.log('config.secret_file_exposed', { file })
 }
 
@@ -58,7 +59,7 @@ const reloadOnSignal = ({ reload }: Pick<Gateway, 'reload'>): void => {
 
 /** In several processes; until SIGINT or SIGTERM, also during the start. SIGUSR2 replaces one process after the other. */
 export const serveWorkers = async (config: Config, runtime: Runtime, options: SuperviseOptions): Promise<void> => {
-  warnOfExposedFiles(config, runtime)
+  warnOfConfig(config, runtime)
   const untilShutdown = onShutdownSignal(() => forceExitAfter(2 * stopMsOf(config), runtime))
   const gateway = await supervise(config, runtime, options)
   process.on('SIGUSR2', () => void gateway.restart())
@@ -76,7 +77,7 @@ export const serveGateway = async (
   role: ServedRole | undefined,
   bounds: GatewayBounds = {},
 ): Promise<void> => {
-  warnOfExposedFiles(config, runtime)
+  warnOfConfig(config, runtime)
   const die = createFatalExit(runtime)
   const untilShutdown = onShutdownSignal(() => forceExitAfter(stopMsOf(config), runtime))
   const running =

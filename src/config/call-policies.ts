@@ -1,3 +1,4 @@
+import type { PriceFile } from '../domain/pricing/price-file.ts'
 import type { Provider } from '../providers/dialect/provider.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import type { ConfigProblem } from './config-error.ts'
@@ -43,22 +44,32 @@ const secondsIn = (value: unknown, path: string): readonly (readonly [path: stri
   return Object.entries(value ?? {}).flatMap(([name, each]) => secondsIn(each, `${path}.${name}`))
 }
 
-const problemsOfModels = (provider: string, { timeouts, retries }: Entry): readonly ConfigProblem[] =>
+/** OpenRouter's own models begin with `openrouter/`. */
+const problemsOfModels = (
+  provider: string,
+  { timeouts, retries, models = {} }: Entry,
+  priced: ReadonlySet<string>,
+): readonly ConfigProblem[] =>
   Object.entries({ timeouts, retries })
     .flatMap(([policy, entry]) => Object.keys(entry?.models ?? {}).map((model) => ({ policy, model })))
     .filter(({ model }) => model.startsWith(`${provider}/`))
+    .filter(({ model }) => !Object.hasOwn(models, model) && !priced.has(`${provider}/${model}`))
     .map(({ policy, model }) => ({
       path: `providers.${provider}.${policy}.models.${model}`,
       message: `is a name without its provider: write \`${model.slice(provider.length + 1)}\``,
     }))
 
 /** The time of a call ends with its request's, which allowances are held for. */
-export const problemsOfCallPolicies = ({ providers = {}, limits = {} }: ConfigFile): readonly ConfigProblem[] => {
+export const problemsOfCallPolicies = (
+  { providers = {}, limits = {} }: ConfigFile,
+  { prices }: PriceFile,
+): readonly ConfigProblem[] => {
+  const priced = new Set(prices.map(({ model }) => model))
   const { request_deadline_seconds: most = sharedLimits.requestDeadlineMs / 1_000 } = limits
   const message = `is more than the ${most} seconds of a whole request (limits.request_deadline_seconds)`
   const late = Object.entries(providers)
     .flatMap(([name, { timeouts, retries }]) => secondsIn({ timeouts, retries }, `providers.${name}`))
     .filter(([, seconds]) => seconds > most)
     .map(([path]) => ({ path, message }))
-  return [...late, ...Object.entries(providers).flatMap(([name, entry]) => problemsOfModels(name, entry))]
+  return [...late, ...Object.entries(providers).flatMap(([name, entry]) => problemsOfModels(name, entry, priced))]
 }

@@ -85,6 +85,8 @@ export interface Config extends ReturnType<typeof providersFrom> {
   readonly telemetry: TelemetryConfig | null
   /** Files with secrets that every user of this machine can read. */
   readonly exposedFiles: readonly string[]
+  /** Members of the file that have no effect as they are. */
+  readonly ineffective: readonly ConfigProblem[]
 }
 
 interface ObserveConfig {
@@ -199,9 +201,9 @@ const bytesOf = (mebibytes: number | undefined): number | undefined =>
   mebibytes === undefined ? undefined : mebibytes * mebibyte
 
 /** A workspace leaves as much for the others as it has: a bound above half is never reached. */
-const problemsOfOpenBytes = ({ limits = {} }: ConfigFile): readonly ConfigProblem[] => {
+const ineffectiveOf = ({ limits = {} }: ConfigFile): Config['ineffective'] => {
   const { open_megabytes: all = sharedLimits.openBytesMax / mebibyte, workspace_open_megabytes: own = 0 } = limits
-  const message = `is more than half of the ${all} MiB of all workspaces (limits.open_megabytes), and one workspace never has more`
+  const message = `is more than half of the ${all} MiB of all workspaces (limits.open_megabytes), and acts as half`
   return 2 * own <= all ? [] : [{ path: 'limits.workspace_open_megabytes', message }]
 }
 
@@ -266,7 +268,7 @@ export const readConfig = (env: Environment, { fileTexts, ...options }: ReadOpti
   const tls = certificateFrom(file, { folder, role }, found)
   const listen = { host: file.listen?.host ?? '127.0.0.1', port: options.port ?? file.listen?.port ?? 8787, tls }
   const [observe, telemetry] = [observeFrom(file, options.observePort), telemetryFrom(file, reading)]
-  found.push(...problemsOfPorts(listen, observe, role), ...problemsOfOpenBytes(file))
+  found.push(...problemsOfPorts(listen, observe, role))
   const problems = [
     ...parsed.problems,
     ...variables.problems,
@@ -310,6 +312,6 @@ export const readConfig = (env: Environment, { fileTexts, ...options }: ReadOpti
     logLevel: file.log_level ?? 'info',
     logRequests: file.log_requests ?? true,
     ...{ admins, observe, telemetry },
-    exposedFiles: variables.exposed,
+    ...{ exposedFiles: variables.exposed, ineffective: ineffectiveOf(file) },
   })
 }

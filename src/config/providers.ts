@@ -264,7 +264,7 @@ export const providersFrom = (
   const isConfigured = file.providers !== undefined || knownProviders.some(({ variable }) => variables.has(variable))
   const isSandboxAllowed = file.sandbox ?? isSandboxDefault
   problems.push(...problemsOfProviders(isConfigured, !callsUpstream(role) || isSandboxAllowed))
-  problems.push(...problemsOfCallPolicies(file))
+  problems.push(...problemsOfCallPolicies(file, prices))
   const sandbox = !isConfigured && isSandboxAllowed
   const providers = callableProviders(file, { folder, role, variables, problems })
   return {

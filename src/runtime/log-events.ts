@@ -121,6 +121,12 @@ export const logEvents = {
     action: 'Synchronise the clocks of both machines (NTP).',
     fields: ['aheadSeconds'],
   },
+  'config.member_ineffective': {
+    level: 'warn',
+    text: 'A member of the configuration acts otherwise than it reads.',
+    action: 'Change it as the message says.',
+    fields: ['path', 'message'],
+  },
   'config.rejected': {
     level: 'error',
     text: 'A file of the configuration has changed and cannot be used. The configuration before it serves on.',

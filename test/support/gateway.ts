@@ -149,6 +149,7 @@ export const configOf = (
   logRequests: true,
   observe: null,
   exposedFiles: [],
+  ineffective: [],
   ...config,
 })
 
