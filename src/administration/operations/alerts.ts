@@ -1,5 +1,5 @@
 import { findOrCreateWallet } from '../../domain/ledger/ledger.ts'
-import { measureRules } from '../../domain/wallet/alerts.ts'
+import { measureRules, type WatchedRule } from '../../domain/wallet/alerts.ts'
 import { walletLimits } from '../../domain/wallet/limits.ts'
 import type { Wallet } from '../../domain/wallet/wallet.ts'
 import { GatewayError, invalidValue } from '../../errors/gateway-error.ts'
@@ -17,6 +17,17 @@ const destinationsPage = pageOf('alert-destinations')
 const namePattern = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
 type MeasuredRule = ReturnType<typeof measureRules>[number]
+
+/** The last of each destination that has not accepted it. */
+const lastFailures = ({
+  deliveredTo,
+  failures = [],
+}: WatchedRule['alerts'][number]): AlertRuleResponse['alerts'][number]['failures'] =>
+  failures.filter(
+    ({ destination }, place) =>
+      !deliveredTo.includes(destination) &&
+      failures.findLastIndex((each) => each.destination === destination) === place,
+  )
 
 const renderRule = ({ rule: watched, figure }: MeasuredRule): AlertRuleResponse => {
   const { workspaceId, rule, measure, threshold, keyId, tag, destinations, alerts } = watched
@@ -36,7 +47,7 @@ const renderRule = ({ rule: watched, figure }: MeasuredRule): AlertRuleResponse 
       raised_at: alert.raisedAt,
       sent_until: new Date(Date.parse(alert.raisedAt) + walletLimits.alertTriesMs).toISOString(),
       ...{ destinations: alert.destinations, delivered_to: alert.deliveredTo },
-      failures: (alert.failures ?? []).filter(({ destination }) => !alert.deliveredTo.includes(destination)),
+      failures: lastFailures(alert),
     })),
   }
 }

@@ -16,14 +16,14 @@ interface RaisedAlert extends AlertRaised {
   /** ISO 8601. */
   readonly raisedAt: string
   readonly deliveredTo: readonly string[]
-  /** The last of each destination; absent in snapshots that do not have them. */
+  /** One for each reason of a destination, in their order; absent in snapshots that do not have them. */
   readonly failures?: readonly DeliveryFailure[]
 }
 
 interface DeliveryFailure {
   readonly destination: string
   readonly reason: string
-  /** ISO 8601: since then it fails for this reason. */
+  /** ISO 8601: when it failed for this reason first. */
   readonly at: string
 }
 
@@ -105,8 +105,7 @@ const addFailure = (
 ): readonly RaisedAlert[] =>
   alerts.map((alert) => {
     if (alert.alertId !== alertId) return alert
-    const others = (alert.failures ?? []).filter((each) => each.destination !== destination)
-    return { ...alert, failures: [...others, { destination, reason, at }] }
+    return { ...alert, failures: [...(alert.failures ?? []), { destination, reason, at }] }
   })
 
 /** Moves no money. A drafted fact has no time yet, which nothing is decided by. */

@@ -1,5 +1,6 @@
 import type { AlertRuleSet } from '../../events/types.ts'
 import type { AlertCommand, AlertFact, WatchedRule } from './alerts.ts'
+import { walletLimits } from './limits.ts'
 import type { WalletDraft } from './wallet.ts'
 
 const settings = ['measure', 'threshold', 'keyId', 'tag'] as const satisfies readonly (keyof AlertRuleSet)[]
@@ -40,8 +41,9 @@ export const decideAlerts = (
       const { rule, alertId, destination, reason } = command
       const alert = alertRules.get(rule)?.alerts.find((each) => each.alertId === alertId)
       if (alert === undefined || alert.deliveredTo.includes(destination)) return { facts: [] }
-      const isKnown = alert.failures?.some((each) => each.destination === destination && each.reason === reason)
-      if (isKnown) return { facts: [] }
+      const known = (alert.failures ?? []).filter((each) => each.destination === destination)
+      const isKnown = known.some((each) => each.reason === reason)
+      if (isKnown || known.length >= walletLimits.alertFailureReasonsMax) return { facts: [] }
       return { facts: [{ type: 'AlertDeliveryFailed', data: { workspaceId, alertId, rule, destination, reason } }] }
     }
   }

@@ -90,13 +90,18 @@ export class Alerter implements RunningRole {
   }
 
   #sendTo(alert: RaisedAlert, open: Set<string>): void {
-    const nowMs = this.#parts.clock()
+    const { clock, logger } = this.#parts
+    const { workspaceId, alertId, raisedAt } = alert
+    const nowMs = clock()
+    const isPast = nowMs - Date.parse(raisedAt) > walletLimits.alertTriesMs
     for (const destination of alert.destinations) {
       if (alert.deliveredTo.includes(destination)) continue
-      const id = `${alert.alertId} ${destination}`
-      open.add(id).add(alert.alertId)
-      const delivery = this.#deliveries.get(id) ?? { tries: 0, nextMs: this.#firstTryMs(alert), isOver: false }
+      const id = `${alertId} ${destination}`
+      open.add(id).add(alertId)
+      const delivery = this.#deliveries.get(id) ?? this.#firstOf(alert, isPast)
       this.#deliveries.set(id, delivery)
+      if (isPast && !delivery.isOver) logger.log('alert.given_up', { workspaceId, alertId, destination })
+      delivery.isOver ||= isPast
       if (delivery.isOver || nowMs < delivery.nextMs) continue
       delivery.nextMs = Number.POSITIVE_INFINITY
       const sending = this.#deliver(alert, destination, delivery).finally(() => this.#sending.delete(sending))
@@ -104,8 +109,11 @@ export class Alerter implements RunningRole {
     }
   }
 
-  #firstTryMs({ alertId, raisedAt }: RaisedAlert): number {
-    return this.#own.has(alertId) ? 0 : Date.parse(raisedAt) + schedulerLimits.alertTakeoverMs
+  /** What was given up before this process has started is over without a line in its log. */
+  #firstOf({ alertId, raisedAt }: RaisedAlert, isPast: boolean): Delivery {
+    const isOwn = this.#own.has(alertId)
+    const nextMs = isOwn ? 0 : Date.parse(raisedAt) + schedulerLimits.alertTakeoverMs
+    return { tries: 0, nextMs, isOver: isPast && !isOwn }
   }
 
   async #deliver(alert: RaisedAlert, destination: string, delivery: Delivery): Promise<void> {
@@ -122,12 +130,10 @@ export class Alerter implements RunningRole {
     }
     if (!this.#giveUp.signal.aborted) await this.#recordFailure(alert, destination, reason)
     delivery.nextMs = clock() + retryDelayMs(delivery.tries)
-    delivery.isOver = clock() - Date.parse(alert.raisedAt) > walletLimits.alertTriesMs
-    if (delivery.isOver) logger.log('alert.given_up', named)
-    else if (!this.#giveUp.signal.aborted) logger.log('alert.delivery_failed', { ...named, reason })
+    if (!this.#giveUp.signal.aborted) logger.log('alert.delivery_failed', { ...named, reason })
   }
 
-  /** Once for each reason in a row. */
+  /** Once for each reason. */
   async #recordFailure(
     { workspaceId, alertId, rule }: RaisedAlert,
     destination: string,

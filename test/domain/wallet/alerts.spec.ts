@@ -148,9 +148,22 @@ t.test('an alert is raised once in its period and for each threshold, and kept u
     }
     t.match(facts, [{ type: 'AlertDeliveryFailed', data: { workspaceId, reason, ...sent } }])
     await say(at, ...facts)
-    t.same(failures(), [{ destination: 'ops', reason, at }], 'the last one')
+    t.match(failures()?.at(-1), { destination: 'ops', reason, at })
     t.same(decideWallet({ type: 'RecordAlertFailure', reason, ...sent }, draftWallet(wallet())), { facts: [] })
   }
+  const record = (reason: string, destination = 'ops') =>
+    decideWallet({ type: 'RecordAlertFailure', ...sent, reason, destination }, draftWallet(wallet())) as {
+      readonly facts: readonly Fact[]
+    }
+  t.same(record('status 500').facts, [], 'reasons that alternate are recorded once each')
+  for (const reason of ['dns', 'refused', 'tls', 'reset'])
+    await say('2026-11-28T08:20:00.000Z', ...record(reason).facts)
+  t.same(
+    failures()?.map(({ reason }) => reason),
+    ['status 500', 'timeout', 'dns', 'refused', 'tls'],
+    'and so many at most',
+  )
+  t.equal(record('reset', 'team').facts.length, 1)
   await say('2026-11-28T09:00:01.000Z', ...ids()!.map(delivered))
   t.same(ids(), ['acme:day:2026-11-28:2'], 'the last one is shown')
   await say('2026-11-28T09:00:02.000Z', { type: 'AlertRuleRemoved', data: { workspaceId, rule: 'day' } })

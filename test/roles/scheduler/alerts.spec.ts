@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { UndiciClient } from '../../../src/adapters/http/client.ts'
 import { sendMail } from '../../../src/adapters/smtp/send-mail.ts'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
+import { walletLimits } from '../../../src/domain/wallet/limits.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
 import { LedgerTail } from '../../../src/log/ledger-tail.ts'
 import { schedulerLimits } from '../../../src/roles/scheduler/limits.ts'
@@ -308,4 +309,23 @@ t.test('a mail server that never ends an answer keeps few connections, no longer
   await stop()
   await until(() => open === 0)
   t.equal(accepted, 1 + atOnce, 'the others waited, and were not tried once it stopped')
+})
+
+t.test('what was given up is not sent by a scheduler that starts later', async (t) => {
+  const { receiver, log, spend, watch, open, events, advance } = await start(t)
+  await watch('ops')
+  receiver.answerWith(() => 503)
+  const first = await open()
+  await spend('r-1', '2')
+  await until(() => first.codes().includes('alert.delivery_failed'))
+  await first.stop()
+  receiver.answerWith(() => 200)
+  advance(walletLimits.alertTriesMs + 1)
+  const low = { rule: 'low', threshold: '1000000', destinations: ['team'] }
+  await log.postToWallet(workspaceId, [{ type: 'AlertRuleSet', data: { workspaceId, ...low, measure: 'balance' } }])
+  const later = await open()
+  await until(() => events('AlertDelivered').length === 1)
+  t.match(events('AlertDelivered')[0]?.data, { rule: 'low' })
+  t.equal(receiver.delivered.filter(({ path }) => path === '/ops').length, 1)
+  t.notOk(later.codes().includes('alert.given_up'))
 })
