@@ -1,6 +1,12 @@
 import { parseMonth } from '../../domain/instant.ts'
 import { isInvoiced } from '../../domain/ledger/invoices.ts'
-import { type ClosedPeriod, findLastPeriod, type PeriodFact, periodEnd } from '../../domain/ledger/periods.ts'
+import {
+  type ClosedPeriod,
+  findClosing,
+  findLastPeriod,
+  type PeriodFact,
+  periodEnd,
+} from '../../domain/ledger/periods.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { Unfinished } from '../../projections/unfinished.ts'
 import { fromTables } from '../../read-api/read-tables.ts'
@@ -31,6 +37,16 @@ const renderPeriod = ({ month, sequence, closed }: ClosedPeriod): PeriodResponse
   totals: closed?.totals ?? null,
   exceptions: closed?.exceptions ?? null,
 })
+
+/** A month before the first that was closed is closed with it, and has no figures of its own. */
+const showPeriod = ({ tail }: OperationContext, month: string): PeriodResponse => {
+  const period = findClosing(tail.ledger.periods, new Date(periodEnd({ month })))
+  if (period === null) return renderOpen(month)
+  const rendered = renderPeriod(period)
+  return period.month === month
+    ? rendered
+    : { ...renderOpen(month), state: rendered.state, sequence: rendered.sequence }
+}
 
 const recordOf = ({ object: _, closable_from, totals, digest, ...period }: PeriodResponse) => ({
   ...period,
@@ -171,11 +187,7 @@ export const periodOperations: readonly AdminOperation[] = [
     summary: 'A month, closed or not, with when it can be closed',
     answer: 'period',
     http: { method: 'get', path: '/admin/v1/periods/:id' },
-    run: (context, { id }) => {
-      const month = requireMonth(id)
-      const period = findPeriod(context, month)
-      return { body: period === undefined ? renderOpen(month) : renderPeriod(period) }
-    },
+    run: (context, { id }) => ({ body: showPeriod(context, requireMonth(id)) }),
   }),
   defineOperation({
     name: 'period.list',

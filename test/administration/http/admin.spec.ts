@@ -240,6 +240,10 @@ t.test('a month is closed once what it has is settled, and reopened', async (t) 
     body: { error: { message: /Close 2026-02 first/ } },
   })
   t.match(await ask('POST', 'periods/2025-12/close', {}), refused(409, 'conflict'))
+  t.match(await ask('GET', 'periods/2025-12'), {
+    status: 200,
+    body: { month: '2025-12', state: 'closed', closable_from: '2026-01-01T00:10:00.000Z', digest: null, totals: null },
+  })
   unfinished.length = 0
   t.match(await ask('POST', 'periods/2026-02/close', {}), { status: 201, body: { exceptions: 0 } })
   t.match((await ask('GET', 'periods')).body, { data: [{ month: '2026-01' }, { month: '2026-02' }] })
