@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { nullIfDenied } from '../adapters/postgres/connection.ts'
 import type { Database } from '../adapters/postgres/database.ts'
 import type { Config } from '../config/config.ts'
 import { logFormat } from '../events/log-format.ts'
@@ -12,9 +13,9 @@ import { type OutputOptions, printRecords } from './report.ts'
 import { createRuntime } from './runtime.ts'
 import { version } from './version.ts'
 
-/** What was signed last, since the tables may be behind; by the tables where no state of the sealing is in the database. */
+/** What was signed last, since the tables may be behind; by the tables where the database has no state of the sealing, or none for its user. */
 const readSealedTo = async (database: Database): Promise<number> =>
-  ((await database.signedHead().read()) ?? (await database.lastSeal()))?.size ?? 0
+  ((await nullIfDenied(database.signedHead().read())) ?? (await database.lastSeal()))?.size ?? 0
 
 const printStatus = (config: Config, output: OutputOptions): Promise<void> =>
   withPlatform(config, createRuntime('warn'), { readOnly: true }, async (platform) => {
