@@ -91,7 +91,7 @@ const runAll = async (): Promise<boolean> => {
   const first = numberOf('SIMULATE_FROM', 1)
   const seeds = Array.from({ length: numberOf('SIMULATE_SEEDS', 1_000) }, (_, index) => first + index)
   const workers = numberOf('SIMULATE_WORKERS', availableParallelism())
-  const results = await SeedResults.open(process.env['SIMULATE_RESULTS'] || null)
+  const results = await SeedResults.open(process.env['SIMULATE_RESULTS'] || null, actions)
   const missing = seeds.filter((seed) => !results.has(seed))
   const waiting = [...missing]
   const began = performance.now()

@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs'
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir, readFile, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { simulatedPorts } from './ports.ts'
 
@@ -32,15 +32,24 @@ export class SeedResults {
     this.#bySeed = new Map(results.map((result) => [result.seed, result]))
   }
 
-  static async open(file: string | null): Promise<SeedResults> {
+  /** Throws where the file has results of another number of actions. */
+  static async open(file: string | null, actions: number): Promise<SeedResults> {
     if (file === null) return new SeedResults(null, [])
     await mkdir(dirname(file), { recursive: true })
     const text = await readFile(file, { encoding: 'utf8', flag: 'a+' })
-    const lines = text.split('\n').filter((line) => line !== '')
-    return new SeedResults(
-      file,
-      lines.map((line) => JSON.parse(line) as SeedResult),
-    )
+    const whole = text.slice(0, text.lastIndexOf('\n') + 1)
+    // A run that was killed leaves a line without its end, which the next one would be appended to.
+    if (whole !== text) await truncate(file, Buffer.byteLength(whole))
+    if (whole === '') appendFileSync(file, `${JSON.stringify({ actions })}\n`)
+    const [head = { actions }, ...results] = whole
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line))
+    if (head.actions !== actions)
+      throw new Error(
+        `${file} has results of SIMULATE_ACTIONS=${head.actions ?? 'an unknown number'}, not ${actions}: name another file`,
+      )
+    return new SeedResults(file, results as readonly SeedResult[])
   }
 
   has(seed: number): boolean {
