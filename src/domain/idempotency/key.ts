@@ -26,6 +26,8 @@ export interface ClaimedKey {
 export interface AnsweredKey {
   readonly state: 'answered'
   readonly requestId: string
+  /** Of the caller who was answered; absent for a task, and in records of earlier releases. */
+  readonly keyId?: string
   readonly digest: string
   readonly status: number
   /** As they were sent, the content type included. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { decideAbandoned, decideKey, type KeyDecision } from '../../../../domain/idempotency/decide.ts'
-import type { ClaimedKey, KeyedOperation, KeyRecord } from '../../../../domain/idempotency/key.ts'
+import type { AnsweredKey, ClaimedKey, KeyedOperation, KeyRecord } from '../../../../domain/idempotency/key.ts'
 import { digestCanonically } from '../../../../encoding/canonical-digest.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { runWhereLarge } from '../../../../runtime/large-steps.ts'
@@ -90,6 +90,9 @@ const addressRequest = async (request: KeyedRequest): Promise<Omit<AddressedRequ
 
 const isOfRequest = (claim: ClaimedKey): claim is RequestClaim => claim.work.type === 'request'
 
+const isOwn = ({ keyId }: AnsweredKey, { work }: Pick<KeyedRequest, 'work'>): boolean =>
+  work.type === 'request' && work.keyId === keyId
+
 export class IdempotencyKeys {
   readonly #parts: IdempotencyKeyParts
   readonly #quota: OutcomeQuota
@@ -119,13 +122,15 @@ export class IdempotencyKeys {
     }
   }
 
-  /** Nothing is claimed for a request that is certain to be refused. */
+  /** Nothing is claimed for a request that is certain to be refused; an answer of a model goes to keys that may use it, and to its own. */
   async #refuseNew(addressed: Omit<AddressedRequest, 'room'>): Promise<void> {
     const { shortage, place } = addressed
     if (shortage === null) return
     const kept = decodeKeyRecord((await this.#parts.outcomes.find(place)).bytes)
     const decision = decideKey(kept?.record ?? null, { ...addressed, nowMs: this.#parts.clock() })
     if (decision.type === 'claim') throw shortage
+    if (decision.type === 'replay' && shortage.code === 'model_not_allowed' && !isOwn(decision.record, addressed))
+      throw shortage
   }
 
   async #begin(addressed: AddressedRequest): Promise<StartedKey> {

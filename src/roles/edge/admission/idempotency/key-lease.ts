@@ -170,8 +170,9 @@ export class KeyLease {
    * stored: then it must not be delivered.
    */
   async store({ status, headers, body }: RequestOutcome): Promise<void> {
-    const { requestId, digest } = this.#claim
-    const bytes = encodeKeyRecord({ state: 'answered', requestId, digest, status, headers }, body)
+    const { requestId, digest, work } = this.#claim
+    const owner = work.type === 'request' ? { keyId: work.keyId } : {}
+    const bytes = encodeKeyRecord({ state: 'answered', requestId, digest, ...owner, status, headers }, body)
     if (bytes.length > admissionLimits.outcomeBytesMax) return this.storeNothing('size')
     // While a large one waits, the claim is renewed.
     this.#isStored = await writeInTurn({ workspaceId: this.#record.workspaceId, bytes: bytes.length }, () => {

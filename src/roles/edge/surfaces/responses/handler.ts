@@ -107,8 +107,12 @@ const planResponse = async (ctx: HttpContext, parts: ResponsesParts) => {
   const { value, bytesLength } = jsonOfContext(ctx)
   const request = readResponsesRequest(value)
   const key = keyOfContext(ctx)
-  const keeper = await ownerOfPrevious(parts.owners, key.workspaceId, request)
+  const previous = ownerOfPrevious(parts.owners, key.workspaceId, request)
+  const [found] = await Promise.allSettled([previous])
   const price = () => {
+    // What was answered before the previous response was deleted is sent again all the same.
+    if (found.status === 'rejected') throw found.reason
+    const keeper = found.value
     const all = parts.inference.plan(routingRequestOf(request), key)
     const plan = keeper === null ? all : candidateOfResponse(all, keeper)
     return { plan, demand: boundResponsesUsage(request, bytesLength, parts.inference.isOpenAIOnly(plan)) }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import t from 'tap'
 import type { Limits } from '../../../../../src/events/types.ts'
 import { errorOf, plainAsk, secret, startEdge, type TestEdge, workspaceId } from '../../edge-fixture.ts'
@@ -54,6 +55,24 @@ t.test('of a chain and of a router the models serve that the key may use', async
   )
   await setLimits(edge, {}, 'key-1')
   t.equal((await edge.post(plainAsk)).status, 200, 'as soon as the limits are lifted')
+})
+
+t.test('what was answered is sent again to the key that asked, also where it may use the model no more', async (t) => {
+  const edge = await startEdge(t)
+  const other = 'sk-another-key-of-the-workspace'
+  const issued = { keyId: 'key-3', workspaceId, name: 'key-3', sha256: hash('sha256', other), prefix: 'sk-anoth' }
+  await edge.log.postToWallet(workspaceId, [{ type: 'KeyIssued', data: issued }])
+  const key = { 'idempotency-key': 'order-7' }
+  t.equal((await edge.post(plainAsk, key)).status, 200)
+  await setLimits(edge, { allowedModels: ['openai/other'] }, 'key-3')
+  await setLimits(edge, { allowedModels: ['openai/other'] }, 'key-1')
+  const again = await edge.post(plainAsk, key)
+  t.same([again.status, again.headers.get('idempotent-replayed')], [200, 'true'])
+  const crossing = await edge.post(plainAsk, { ...key, authorization: `Bearer ${other}` })
+  t.match({ status: crossing.status, ...(await errorOf(crossing)) }, { status: 403, code: 'model_not_allowed' })
+  await setLimits(edge, {}, 'key-3')
+  t.equal((await edge.post(plainAsk, { ...key, authorization: `Bearer ${other}` })).status, 200)
+  t.equal(edge.calls.length, 1)
 })
 
 t.test('a video of a model that the key may not use is not queued', async (t) => {

@@ -77,6 +77,20 @@ t.test('a response of the workspace’s own is gone on from, where it is kept', 
   t.equal(calls[0]?.reserved, '0.00102', 'the whole context, and the answer')
 })
 
+t.test('an answer is sent again although the response that it continues was deleted meanwhile', async (t) => {
+  const owners: Record<string, string> = { resp_own: workspaceId }
+  const { post, calls } = await startEdge(t, { responseOwners: ownersOf(owners) })
+  const continued = { ...ask, previous_response_id: 'resp_own' }
+  const key = { 'idempotency-key': 'order-7' }
+  t.equal((await post(continued, key, path)).status, 200)
+  delete owners['resp_own']
+  const again = await post(continued, key, path)
+  t.equal(again.status, 200)
+  t.equal(again.headers.get('idempotent-replayed'), 'true')
+  t.equal((await post(continued, { 'idempotency-key': 'order-8' }, path)).status, 400)
+  t.equal(calls.length, 1)
+})
+
 t.test('a bound on tool calls lowers the reservation only where the provider keeps to it', async (t) => {
   const sheet = {
     currency: 'USD' as const,
