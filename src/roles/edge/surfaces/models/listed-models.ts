@@ -48,19 +48,8 @@ const architectureOf = ({ input, output }: Modalities) => ({
   output_modalities: output,
 })
 
-/** Beside text, what has a price of its own: what is charged as text, as images are by most, is not in a sheet. */
-const modalitiesOf = (sheet: PriceSheet): Modalities => {
-  const { image_input, audio_input, image_output, audio_output } = sheet.per_million_tokens
-  const beside = (image?: string, audio?: string): readonly string[] => [
-    ...(image === undefined ? [] : ['image']),
-    ...(audio === undefined ? [] : ['audio']),
-  ]
-  return {
-    input: ['text', ...beside(image_input, audio_input)],
-    output: isEmbeddingSheet(sheet) ? ['embeddings'] : ['text', ...beside(image_output, audio_output)],
-  }
-}
-
+/** A sheet does not have what a model reads and writes: images, which most charge as text, have no price of their own. */
+const embeddingModalities: Modalities = { input: ['text'], output: ['embeddings'] }
 const videoModalities: Modalities = { input: ['text', 'image'], output: ['video'] }
 
 const endpointTypes: { readonly [S in Surface]: string } = {
@@ -81,7 +70,7 @@ const answeringModel = (candidate: CallableModel, surfaces: readonly Surface[], 
   details: {
     context_length: candidate.sheet.context_tokens ?? null,
     max_completion_tokens: candidate.sheet.max_output_tokens || null,
-    architecture: architectureOf(modalitiesOf(candidate.sheet)),
+    ...(isEmbeddingSheet(candidate.sheet) ? { architecture: architectureOf(embeddingModalities) } : {}),
     pricing: pricingOf(candidate),
   },
 })
