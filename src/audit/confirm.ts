@@ -1,10 +1,9 @@
 import { formatUsd, parseUsd } from '../domain/money.ts'
 import { chargeFor } from '../domain/pricing/charge.ts'
-import { isBeyondWorstCase, isUnits, unitsPicosRoundingHalfUp } from '../domain/video/settle.ts'
+import { isUnits, unitsPicosRoundingHalfUp } from '../domain/video/settle.ts'
 import type { FactOf } from '../events/envelope.ts'
 import type { TaskSettled } from '../events/types.ts'
 import { type Evidence, hasEventType } from './evidence.ts'
-import { appliedAdjustments } from './explain-parts.ts'
 
 interface Waiting {
   readonly workspaceId: string
@@ -80,13 +79,8 @@ export const confirmReported = (
 /** Of a request or a task, after reversals of its corrections, which the wallet counts with the charge. */
 export const chargedPicosOf = (evidence: Evidence): bigint => {
   const end = evidence.events.find(hasEventType('UsageRecorded', 'TaskSettled'))?.event
-  return appliedAdjustments(evidence)
-    .filter(({ event }) => event.data.corrects !== evidence.id)
+  return evidence.events
+    .filter(hasEventType('AdjustmentPosted'))
+    .filter(({ event, movements }) => movements.length > 0 && event.data.corrects !== evidence.id)
     .reduce((sum, { event }) => sum - parseUsd(event.data.amount), parseUsd(end?.data.total ?? '0'))
-}
-
-/** Whether a vendor's deduction of so many units would wait for an operator. Throws RangeError for what is no number of units. */
-export const isImplausible = (evidence: Evidence, units: string): boolean => {
-  const estimated = findSettled(evidence)?.lines[0]?.quantity
-  return estimated !== undefined && isBeyondWorstCase(units, estimated)
 }

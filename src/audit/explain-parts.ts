@@ -24,8 +24,7 @@ const explainMovements = ({ sequence, index, event, movements }: EvidenceEvent):
   }))
 
 /** An adjustment that repeats the id of another moves nothing. */
-/** Those that moved the wallet. */
-export const appliedAdjustments = ({ events }: Evidence): readonly EvidenceEventOf<'AdjustmentPosted'>[] =>
+const appliedAdjustments = ({ events }: Evidence): readonly EvidenceEventOf<'AdjustmentPosted'>[] =>
   events.filter(hasEventType('AdjustmentPosted')).filter(({ movements }) => movements.length > 0)
 
 const explainAdjustment = ({ sequence, event }: EvidenceEventOf<'AdjustmentPosted'>): ExplainedAdjustment => {

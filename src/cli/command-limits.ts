@@ -7,6 +7,7 @@ export const cliLimits = {
 
   // Reconciliation
   reconcileShownMax: 50, // Findings of a kind that are shown to people; `--json` has them all.
+  typedEstimatesMax: 3n, // Of a video's estimate, by units that are typed; beyond that, as of a vendor, they may be a mistake.
   correctionsAskedMax: 100_000, // Kept in memory, some 100 MB, until the question is answered; `--yes` keeps none.
   correctionsPerPost: 256, // Below frameEventsMax.
 

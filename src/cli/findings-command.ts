@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { collectEvidence } from '../audit/collect-evidence.ts'
-import { chargedPicosOf, confirmReported, isImplausible } from '../audit/confirm.ts'
+import { chargedPicosOf, confirmReported } from '../audit/confirm.ts'
 import type { Evidence } from '../audit/evidence.ts'
 import { findUnknownDelivery } from '../audit/unknown-delivery.ts'
 import { formatUsd, parseUsd } from '../domain/money.ts'
@@ -74,17 +74,17 @@ const postOnce = async (platform: Platform, correction: ChargeCorrection, option
   }
 }
 
-/** Throws CommandError for what an operator alone may not post by a figure that was typed. */
 const checkTyped = (
   { evidence, units, yes }: { readonly evidence: Evidence; readonly units: string; readonly yes: boolean },
   { workspaceId, amount }: AdjustmentPosted,
   abovePicos: bigint | null,
 ): void => {
-  if (isImplausible(evidence, units) && !yes)
+  const picos = parseUsd(amount)
+  const chargedPicos = chargedPicosOf(evidence)
+  if (chargedPicos - picos > cliLimits.typedEstimatesMax * chargedPicos && !yes)
     throw new CommandError(
       `${units} units are far beyond the estimate of ${evidence.id} and would post ${amount} USD: add --yes if they are meant`,
     )
-  const picos = parseUsd(amount)
   if (abovePicos !== null && (picos > abovePicos || picos < -abovePicos))
     throw new CommandError(
       `${amount} USD is above adjustments.approval_above (${formatUsd(abovePicos)}): propose it to another administrator by \`gateway adjust ${workspaceId} ${amount} --of ${evidence.id} --reason correction --reference <yours>\``,

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { nullIfDenied } from '../adapters/postgres/connection.ts'
 import type { Database } from '../adapters/postgres/database.ts'
 import type { Config } from '../config/config.ts'
 import { logFormat } from '../events/log-format.ts'
@@ -13,9 +12,19 @@ import { type OutputOptions, printRecords } from './report.ts'
 import { createRuntime } from './runtime.ts'
 import { version } from './version.ts'
 
+const permissionDenied = '42501'
+
 /** What was signed last, since the tables may be behind; by the tables where the database has no state of the sealing, or none for its user. */
-const readSealedTo = async (database: Database): Promise<number> =>
-  ((await nullIfDenied(database.signedHead().read())) ?? (await database.lastSeal()))?.size ?? 0
+const readSealedTo = async (database: Database): Promise<number> => {
+  const head = await database
+    .signedHead()
+    .read()
+    .catch((fault: { readonly code?: unknown }) => {
+      if (fault.code === permissionDenied) return null
+      throw fault
+    })
+  return (head ?? (await database.lastSeal()))?.size ?? 0
+}
 
 const printStatus = (config: Config, output: OutputOptions): Promise<void> =>
   withPlatform(config, createRuntime('warn'), { readOnly: true }, async (platform) => {

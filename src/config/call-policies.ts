@@ -44,7 +44,6 @@ const secondsIn = (value: unknown, path: string): readonly (readonly [path: stri
   return Object.entries(value ?? {}).flatMap(([name, each]) => secondsIn(each, `${path}.${name}`))
 }
 
-/** OpenRouter's own models begin with `openrouter/`. */
 const problemsOfModels = (
   provider: string,
   { timeouts, retries, models = {} }: Entry,

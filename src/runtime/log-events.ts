@@ -124,7 +124,7 @@ export const logEvents = {
   'config.member_ineffective': {
     level: 'warn',
     text: 'A member of the configuration acts otherwise than it reads.',
-    action: 'Change it as the message says.',
+    action: 'Change it as the message describes.',
     fields: ['path', 'message'],
   },
   'config.rejected': {

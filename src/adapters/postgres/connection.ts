@@ -90,15 +90,6 @@ export const onConnection = async <T>(pool: pg.Pool, work: (client: pg.PoolClien
 /** SQLSTATE of a missing table and of a missing schema. */
 const missing = new Set(['42P01', '3F000'])
 
-export const nullIfDenied = async <T>(read: Promise<T>): Promise<T | null> => {
-  try {
-    return await read
-  } catch (fault) {
-    if (fault instanceof pg.DatabaseError && fault.code === '42501') return null
-    throw fault
-  }
-}
-
 export const nullIfMissing = async <T>(read: Promise<T>): Promise<T | null> => {
   try {
     return await read

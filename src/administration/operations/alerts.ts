@@ -18,7 +18,6 @@ const namePattern = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
 type MeasuredRule = ReturnType<typeof measureRules>[number]
 
-/** The last of each destination that has not accepted it. */
 const lastFailures = ({
   deliveredTo,
   failures = [],

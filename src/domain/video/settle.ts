@@ -38,7 +38,7 @@ const chargeUnits = (units: Units, unitPrice: string, source: TaskCharge['source
   return { source, lines: [line], totalPicos }
 }
 
-/** A deduction beyond this many times the worst case waits for an operator, whose own figure needs `--yes`. */
+/** A deduction beyond this many times the worst case waits for an operator. */
 const worstCasesMax = 3n
 
 const isBeyond = (units: Units, unitsMax: Units): boolean => {
@@ -55,10 +55,6 @@ export const chargeTask = (task: Pick<Task, 'unitPrice' | 'unitsMax'>, verdict: 
     ? chargeUnits(unitsOf(task.unitsMax), task.unitPrice, 'estimated')
     : chargeUnits(units, task.unitPrice, 'reported')
 }
-
-/** Throws RangeError for what is not a number of units. */
-export const isBeyondWorstCase = (units: string, unitsMax: string): boolean =>
-  isBeyond(unitsOf(units), unitsOf(unitsMax))
 
 /** Not within `chargeTask`: what was settled before there was a bound is recomputed without it. */
 const isPlausibleDeduction = ({ unitsMax }: Pick<Task, 'unitsMax'>, { outcome, deduction }: VideoVerdict): boolean => {

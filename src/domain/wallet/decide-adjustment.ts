@@ -40,8 +40,7 @@ export interface EndProposalCommand {
   readonly nowMs: number
 }
 
-/** Of a charge that an operator confirmed or took back: its id and amount follow from the charge. */
-export interface CorrectChargeCommand {
+interface CorrectChargeCommand {
   readonly type: 'CorrectCharge'
   readonly adjustment: AdjustmentPosted
   /** After reversals of its corrections. */
@@ -128,7 +127,6 @@ const adjust = (command: AdjustCommand, wallet: WalletDraft): AdjustmentDecision
   return { facts: [{ type: 'AdjustmentProposed', data: { ...data, by: by ?? unnamed, expiresAt } }] }
 }
 
-/** Adds nothing where the same amount was posted before. */
 const correctCharge = ({ adjustment, chargedPicos }: CorrectChargeCommand, wallet: WalletDraft): AdjustmentDecision => {
   const amountPicos = parseUsd(adjustment.amount)
   const postedPicos = wallet.references.get(adjustmentKey(adjustment.adjustmentId))

@@ -1,13 +1,7 @@
 import type { TaskOrder } from '../../events/types.ts'
 import { formatUsd, maxOf, minOf } from '../money.ts'
 import type { AlertCommand } from './alerts.ts'
-import {
-  type AdjustCommand,
-  type AdjustmentRefusal,
-  type CorrectChargeCommand,
-  decideAdjustment,
-  type EndProposalCommand,
-} from './decide-adjustment.ts'
+import { type AdjustmentRefusal, decideAdjustment } from './decide-adjustment.ts'
 import { decideAlerts } from './decide-alerts.ts'
 import { decidePlan, type PlanCommand, type PlanRefusal } from './decide-plan.ts'
 import { creditKey, type WalletFact } from './evolve.ts'
@@ -56,9 +50,7 @@ export type WalletCommand =
       /** ISO 8601: when the unspent rest of it lapses. Absent: never. */
       readonly expiresAt?: string | undefined
     }
-  | AdjustCommand
-  | EndProposalCommand
-  | CorrectChargeCommand
+  | Parameters<typeof decideAdjustment>[0]
   | AlertCommand
   /** Commanded by a process that has seen that the credit has expired. */
   | { readonly type: 'LapseCredit'; readonly reference: string }
