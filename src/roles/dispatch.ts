@@ -70,14 +70,22 @@ export class DispatchLost extends GatewayError {
   override readonly name = 'DispatchLost'
 }
 
+/**
+ * The proxy had the whole answer, billed, and its reader took too long. Whether that is the client's fault, only its
+ * edge can say.
+ */
+export class AnswerUnread extends GatewayError {
+  override readonly name = 'AnswerUnread'
+}
+
 /** The reason of a `clientGone` whose request is not read on: too many of its workspace are. */
 export const cancelAtOnce = 'cancel_at_once'
 
 /**
  * The port between edge and proxy; one implementation in the same process, one over NATS. `clientGone` fires when the
  * client stops reading. A call stays in `openCalls` until it has ended, also where its client left before: an edge that
- * stops shuts them down, and each is closed in the log at once, as far as it came. The answer throws GatewayError, and
- * `DispatchLost` where the proxy that would record the request's end is not there.
+ * stops shuts them down, and each is closed in the log at once, as far as it came. The answer throws GatewayError:
+ * `DispatchLost` where the proxy that would record the request's end is not there, `AnswerUnread` where it waits no longer.
  */
 export type Dispatch = (
   call: RoutedRequest,

@@ -22,6 +22,9 @@ export const sharedLimits = {
   // Reserved for a request whose caller sets no `max_tool_calls`; more is a line beyond the reservation.
   webSearchesMax: 16, // Agents that research make about a dozen.
 
+  // Answers
+  answerReadMs: 300_000, // For which a client may keep one waiting, in all: 64 MB over a poor line.
+
   // Upstream
   upstreamRetryAfterSecondsMax: 3_600,
   upstreamMessageCharactersMax: 2_000, // Of an upstream's error message that is passed on.

@@ -138,8 +138,7 @@ class NatsCallClient implements CallClient {
     }
     this.#ticks += 1
     if (this.#ticks % sweepTicks !== 0) return
-    const nowMs = performance.now()
-    for (const call of this.#calls.values()) if (nowMs >= call.overdueMs) call.apply({ type: 'overdue' })
+    for (const call of this.#calls.values()) call.endIfOverdue()
   }
 }
 

@@ -1,5 +1,5 @@
 import { clientGoneError, GatewayError } from '../../../errors/gateway-error.ts'
-import { DispatchLost } from '../../../roles/dispatch.ts'
+import { AnswerUnread, DispatchLost } from '../../../roles/dispatch.ts'
 
 /**
  * `opening`: no proxy has accepted it. `sending`: one has, but not the whole call. `answering`: it has, and records the
@@ -14,7 +14,9 @@ export type CallEvent =
   | { readonly type: 'refused' | 'unreadable'; readonly cause?: unknown }
   | { readonly type: 'ended'; readonly fault: Error | null }
   | { readonly type: 'client_gone'; readonly isCaptured: boolean }
-  | { readonly type: 'reader_ended' | 'shut_down' | 'abandoned' | 'overdue' }
+  | { readonly type: 'reader_ended' | 'shut_down' | 'abandoned' }
+  /** `isComplete`: the proxy has the whole answer, and has billed it. */
+  | { readonly type: 'overdue'; readonly isComplete: boolean }
 
 interface CallStep {
   readonly phase: CallPhase
@@ -33,6 +35,9 @@ const proxyGone = (): DispatchLost =>
 
 const proxyLate = (): DispatchLost =>
   new DispatchLost('upstream_timeout', 'The proxy that served the request did not finish it in time.')
+
+export const answerUnread = (cause?: unknown): AnswerUnread =>
+  new AnswerUnread('upstream_stream_interrupted', 'The answer was not read in time.', { cause })
 
 const gatewayStops = (): GatewayError => new GatewayError('upstream_stream_interrupted', 'The gateway stops.')
 
@@ -100,6 +105,6 @@ export const nextCallStep = (phase: CallPhase, event: CallEvent): CallStep => {
     case 'abandoned':
       return cancel(isTaken(phase) ? gatewayStops() : noProxy())
     case 'overdue':
-      return cancel(proxyLate())
+      return cancel(event.isComplete ? answerUnread() : proxyLate())
   }
 }

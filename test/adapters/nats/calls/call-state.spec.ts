@@ -1,14 +1,19 @@
 import t from 'tap'
 import { type CallEvent, type CallPhase, nextCallStep } from '../../../../src/adapters/nats/calls/call-state.ts'
 import { GatewayError } from '../../../../src/errors/gateway-error.ts'
-import { DispatchLost } from '../../../../src/roles/dispatch.ts'
+import { AnswerUnread, DispatchLost } from '../../../../src/roles/dispatch.ts'
 
 const brokenOff = new GatewayError('upstream_timeout', 'The upstream is late.')
+
+const kindOf = (fault: GatewayError): string => {
+  if (fault instanceof DispatchLost) return 'lost: '
+  return fault instanceof AnswerUnread ? 'unread: ' : ''
+}
 
 /** `<phase>`, then what the proxy is sent, then how the answer ends; a lost call is closed by its edge. */
 const outcomeOf = (phase: CallPhase, event: CallEvent): string => {
   const { phase: next, cancel, fault } = nextCallStep(phase, event)
-  const ending = fault instanceof GatewayError ? `${fault instanceof DispatchLost ? 'lost: ' : ''}${fault.code}` : ''
+  const ending = fault instanceof GatewayError ? `${kindOf(fault)}${fault.code}` : ''
   return [next, cancel === null ? '' : `cancel ${cancel}`, ending].filter((part) => part !== '').join(', ')
 }
 
@@ -76,7 +81,20 @@ const table: readonly Column[] = [
       left: 'over, cancel client, upstream_stream_interrupted',
     },
   ],
-  [{ type: 'overdue' }, { answering: 'over, cancel client, lost: upstream_timeout' }],
+  [
+    { type: 'overdue', isComplete: false },
+    {
+      answering: 'over, cancel client, lost: upstream_timeout',
+      left: 'over, cancel client, lost: upstream_timeout',
+    },
+  ],
+  [
+    { type: 'overdue', isComplete: true },
+    {
+      answering: 'over, cancel client, unread: upstream_stream_interrupted',
+      left: 'over, cancel client, unread: upstream_stream_interrupted',
+    },
+  ],
   [
     { type: 'connection_lost' },
     {

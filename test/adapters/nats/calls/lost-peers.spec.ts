@@ -129,6 +129,25 @@ t.test('a proxy that does not end a call in time is not waited for', async (t) =
   await until(() => signals[0]?.aborted === true)
 })
 
+t.test('a reader of a complete answer is not bound by the deadline of its request', async (t) => {
+  const { serve: serveSilently } = silent()
+  const large = randomBytes(2 * natsLimits.callsWindowBytes)
+  const proxy = await openProxy(server.url, (call, ...rest) =>
+    call.stream ? serveSilently(call, ...rest) : answerOf([large]),
+  )
+  t.teardown(() => proxy.close())
+  const edge = await openEdge(server.url)
+  t.teardown(() => edge.close())
+  const deadlineMs = Date.now() - sharedLimits.closingAckMs - natsLimits.callsEndLateMs + 500
+  const answer = edge.dispatch(routedCall({ deadlineMs, stream: false }), stay())[Symbol.asyncIterator]()
+  await answer.next()
+  const late = await hear(edge.dispatch(routedCall({ deadlineMs }), stay()))
+  t.match(late.fault, { code: 'upstream_timeout' }, 'the deadline has passed')
+  const { bytes, fault } = await hear({ [Symbol.asyncIterator]: () => answer })
+  t.equal(fault, undefined)
+  t.ok(bytes.equals(large))
+})
+
 t.test('who records the end of a call whose client went early', async (t) => {
   const seen: RoutedRequest[] = []
   const signals: AbortSignal[] = []

@@ -28,6 +28,7 @@ import { takeTurn } from '../../../../runtime/work-turns.ts'
 import {
   type AnswerPart,
   type AnswerRequest,
+  AnswerUnread,
   asksForAnswer,
   type Dispatch,
   DispatchLost,
@@ -240,20 +241,24 @@ export class Inference {
     parts: AsyncIterator<AnswerPart>,
     client: FollowedClient,
   ): AsyncGenerator<Uint8Array> {
-    let released = false
+    let [released, releasedMs, readerMs] = [false, 0, 0]
     try {
       try {
         for (let part = await parts.next(); part.done !== true; part = await parts.next()) {
           if (part.value.type !== 'bytes') continue
+          const givenMs = performance.now()
+          if (!released) releasedMs = givenMs
           released = true
           yield part.value.bytes
+          readerMs += performance.now() - givenMs
         }
       } finally {
         await parts.return?.()
       }
     } catch (fault) {
-      // Part of a stream counts as an answer; part of a body does not.
-      this.#endWith(call, fault, !client.gone.aborted && !(call.stream && released))
+      // Part of a stream counts as an answer; part of a body only where its reader, and not the way to it, was slow.
+      const isReaderLate = fault instanceof AnswerUnread && readerMs > (performance.now() - releasedMs) / 2
+      this.#endWith(call, fault, !client.gone.aborted && !(released && (call.stream || isReaderLate)))
       throw fault
     } finally {
       client.end()

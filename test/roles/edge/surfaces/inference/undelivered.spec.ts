@@ -1,8 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { findOrCreateWallet } from '../../../../../src/domain/ledger/ledger.ts'
 import { spendingOf } from '../../../../../src/domain/wallet/wallet.ts'
 import { logUnavailable } from '../../../../../src/errors/gateway-error.ts'
-import { DispatchLost } from '../../../../../src/roles/dispatch.ts'
+import { AnswerUnread, DispatchLost } from '../../../../../src/roles/dispatch.ts'
 import { until } from '../../../../support/clients.ts'
 import {
   jsonHead,
@@ -52,6 +53,33 @@ t.test('charged and not delivered: taken back, once', async (t) => {
     t.same(balanceOf(edge), [chargePicos, chargePicos], what)
     t.match(adjustmentsOf(edge), [{ reason: 'undelivered', workspaceId: 'acme', corrects: edge.calls[0]?.requestId }])
   }
+})
+
+/** Pieces of a whole answer, on whose way the first is followed by a pause; its proxy does not send the rest. */
+const broken = (pieces: number, pauseMs: number): Serve =>
+  async function* (call, bill) {
+    await bill(used)
+    yield jsonHead(call)
+    for (let piece = 0; piece < pieces; piece += 1) {
+      yield textBytes('x'.repeat(256 * 1024))
+      if (piece === 0) await delay(pauseMs)
+    }
+    throw new AnswerUnread('upstream_stream_interrupted', 'The answer was not read in time.')
+  }
+
+t.test('a whole answer that its proxy stopped sending: taken back unless its reader was what delayed it', async (t) => {
+  const slow = await startEdge(t, { serve: broken(100, 0) })
+  const response = await slow.post(plainAsk)
+  await delay(300) // Its reader asks for nothing.
+  await t.rejects(response.text())
+  await slow.stop()
+  t.same(balanceOf(slow), [chargePicos, 0n])
+
+  const quick = await startEdge(t, { serve: broken(3, 1_000) })
+  await t.rejects(quick.post(plainAsk).then((answer) => answer.text()))
+  await until(() => adjustmentsOf(quick).length > 0)
+  await quick.stop()
+  t.same(balanceOf(quick), [chargePicos, chargePicos])
 })
 
 t.test('what is taken back is given back to the tag and the end user whose limits it counted for', async (t) => {
