@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Applied } from '../domain/ledger/ledger.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import type { Event } from '../events/envelope.ts'
+import { disconnectAfter } from '../http/slow-clients.ts'
 import type { LedgerTail } from '../log/ledger-tail.ts'
 import { FairShares } from '../runtime/fair-shares.ts'
 import { readLimits } from './limits.ts'
@@ -96,6 +97,7 @@ class LiveTail {
   readonly #stallMs: number
   readonly #keepAlive: NodeJS.Timeout
   #isFull = false
+  #keepConnected: (() => void) | null = null
   #missed = 0
 
   constructor(response: ServerResponse, wanted: TailRequest, bounds: TailBounds) {
@@ -138,12 +140,12 @@ class LiveTail {
     }
     this.#isFull = !this.#response.write(text)
     // For a reader that reads nothing at all.
-    if (this.#isFull) this.#response.setTimeout(this.#stallMs)
+    if (this.#isFull) this.#keepConnected = disconnectAfter(this.#response, this.#stallMs)
   }
 
   #drained(): void {
     this.#isFull = false
-    this.#response.setTimeout(0)
+    this.#keepConnected?.()
     const missed = this.#missed
     this.#missed = 0
     if (missed > 0) this.#write(sseEvent('missed', { events: missed }))

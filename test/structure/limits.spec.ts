@@ -40,6 +40,7 @@ const ordered: readonly (readonly [keyof typeof limits, keyof typeof limits])[] 
   ['upstreamWholeAnswerMs', 'requestDeadlineMs'],
   ['upstreamIdleMs', 'requestDeadlineMs'],
   ['closingUsageMs', 'stopMs'],
+  ['clientStallMs', 'answerReadMs'],
   ['frameAckMs', 'closingAckMs'],
   ['workspaceOpenRequestsMax', 'openRequestsMax'],
   ['openRequestsMax', 'connectionsMax'],

@@ -14,6 +14,7 @@ export type EdgeBounds = {
     | 'tlsHandshakesMax'
     | 'tlsReloadMs'
     | 'clientStallMs'
+    | 'answerReadMs'
     | 'keepAliveCommentMs'
     | 'connectionsMax'
     | 'openRequestsMax'

@@ -10,7 +10,8 @@ export const surfaceLimits = {
   outputTokensFloor: 16, // A lower cap gives no useful answer: 402 instead.
 
   // Answers
-  clientStallMs: 60_000, // A client that reads nothing for this long is gone.
+  clientStallMs: 60_000, // A client that does not read a piece for this long is gone.
+  answerPieceBytes: 256 * 1024, // Written at once: a poor line takes it within clientStallMs.
   keepAliveCommentMs: 15_000, // Proxies on the way drop connections that are idle for longer.
   deliveriesMax: 20_000, // Requests in flight, and undelivered ones whose end is awaited.
 

@@ -2,6 +2,8 @@ import type { ServerResponse } from 'node:http'
 import type { GatewayError } from '../../../../errors/gateway-error.ts'
 import type { HttpContext } from '../../../../http/context.ts'
 import type { FaultReporter } from '../../../../http/errors.ts'
+import { disconnectAfter } from '../../../../http/slow-clients.ts'
+import { surfaceLimits } from '../limits.ts'
 import type { InferenceAnswer } from './inference.ts'
 
 export interface StreamFormat {
@@ -38,21 +40,6 @@ const goesOn = (response: ServerResponse): Promise<void> =>
     response.on('drain', settle).on('close', settle)
   })
 
-/** Resolves when the client has read all, or is gone; one that reads nothing for `stallMs` is disconnected. */
-const waitForDrain = async (response: ServerResponse, stallMs: number): Promise<void> => {
-  if (response.closed) return
-  response.setTimeout(stallMs)
-  await goesOn(response)
-  response.setTimeout(0)
-}
-
-/** A client that does not read the rest within `stallMs` is disconnected. */
-const endResponse = (response: ServerResponse, stallMs: number): void => {
-  if (response.closed) return
-  response.setTimeout(stallMs)
-  response.end()
-}
-
 const headers = { 'Cache-Control': 'no-cache', 'X-Accel-Buffering': 'no' } as const
 const blankLine = Buffer.from('\n\n')
 
@@ -74,12 +61,55 @@ const endsEvent = (last: number): boolean => {
 export interface StreamBounds {
   readonly keepAliveCommentMs: number
   readonly clientStallMs: number
+  readonly answerReadMs: number
+}
+
+/** How long a client may keep its answer waiting: each piece `clientStallMs`, all of it `answerReadMs`. Then it is disconnected. */
+class ReadingTime {
+  readonly #response: ServerResponse
+  readonly #stallMs: number
+  #leftMs: number
+
+  constructor(response: ServerResponse, { clientStallMs, answerReadMs }: StreamBounds) {
+    this.#response = response
+    this.#stallMs = clientStallMs
+    this.#leftMs = answerReadMs
+  }
+
+  /** Resolves when the client has read all that was written, or is gone. */
+  async drained(): Promise<void> {
+    if (this.#response.closed) return
+    const sinceMs = performance.now()
+    const cancel = this.#bound()
+    await goesOn(this.#response)
+    cancel()
+    this.#leftMs -= performance.now() - sinceMs
+  }
+
+  end(): void {
+    if (this.#response.closed) return
+    this.#bound()
+    this.#response.end()
+  }
+
+  #bound(): () => void {
+    return disconnectAfter(this.#response, Math.min(this.#stallMs, this.#leftMs))
+  }
+}
+
+/** A client has `clientStallMs` for each. */
+function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
+  if (bytes.length <= surfaceLimits.answerPieceBytes) yield bytes
+  else
+    for (let at = 0; at < bytes.length; at += surfaceLimits.answerPieceBytes)
+      yield bytes.subarray(at, at + surfaceLimits.answerPieceBytes)
 }
 
 class EventStream {
   readonly #response: ServerResponse
   readonly #contentType: string
   readonly #bounds: StreamBounds
+  readonly #time: ReadingTime
   readonly #format: StreamFormat
   #keepAlive: NodeJS.Timeout | undefined
   #last = twoLineFeeds
@@ -89,6 +119,7 @@ class EventStream {
     this.#response = response
     this.#contentType = contentType
     this.#bounds = bounds
+    this.#time = new ReadingTime(response, bounds)
     this.#format = format
   }
 
@@ -111,7 +142,7 @@ class EventStream {
   }
 
   async drained(): Promise<void> {
-    await waitForDrain(this.#response, this.#bounds.clientStallMs)
+    await this.#time.drained()
     this.#full = false
   }
 
@@ -124,7 +155,7 @@ class EventStream {
 
   end(): void {
     clearInterval(this.#keepAlive)
-    endResponse(this.#response, this.#bounds.clientStallMs)
+    this.#time.end()
   }
 
   #begin(): void {
@@ -152,8 +183,8 @@ const relayEvents = async (ctx: HttpContext, { head, bytes }: InferenceAnswer, p
   ctx.respond = false
   try {
     for await (const chunk of bytes) {
+      for (const piece of piecesOf(chunk)) if (!stream.clientGone && stream.write(piece)) await stream.drained()
       if (stream.clientGone) break
-      if (stream.write(chunk)) await stream.drained()
     }
     if (!stream.begun && !stream.clientGone) throw empty()
   } catch (fault) {
@@ -169,24 +200,33 @@ const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer => Buf
 
 const relayPieces = async (
   ctx: HttpContext,
-  pieces: readonly Uint8Array[],
-  rest: AsyncIterable<Uint8Array>,
-  { clientStallMs }: StreamBounds,
+  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  bounds: StreamBounds,
 ): Promise<void> => {
   ctx.respond = false
   ctx.res.statusCode = 200
-  for (const piece of pieces) ctx.res.write(piece)
-  for await (const chunk of rest) {
-    if (ctx.res.closed) return
-    if (!ctx.res.write(chunk)) await waitForDrain(ctx.res, clientStallMs)
-  }
-  endResponse(ctx.res, clientStallMs)
+  const time = new ReadingTime(ctx.res, bounds)
+  for await (const chunk of bytes)
+    for (const piece of piecesOf(chunk)) {
+      if (ctx.res.closed) return
+      if (!ctx.res.write(piece)) await time.drained()
+    }
+  time.end()
 }
 
-const sendWhole = (ctx: HttpContext, body: Uint8Array, { clientStallMs }: StreamBounds): void => {
-  ctx.res.setTimeout(clientStallMs)
+const sendPiece = (ctx: HttpContext, body: Uint8Array, { clientStallMs }: StreamBounds): void => {
+  disconnectAfter(ctx.res, clientStallMs)
   ctx.status = 200
   ctx.body = asBuffer(body)
+}
+
+async function* joined(pieces: readonly Uint8Array[], rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* pieces
+    yield* { [Symbol.asyncIterator]: () => rest }
+  } finally {
+    await rest.return?.()
+  }
 }
 
 const sendBody = async (ctx: HttpContext, { head, bytes }: InferenceAnswer, bounds: StreamBounds): Promise<void> => {
@@ -195,8 +235,10 @@ const sendBody = async (ctx: HttpContext, { head, bytes }: InferenceAnswer, boun
   if (first.done === true) throw empty()
   const second = await rest.next()
   ctx.set('Content-Type', head.contentType)
-  if (second.done === true) sendWhole(ctx, first.value, bounds)
-  else await relayPieces(ctx, [first.value, second.value], { [Symbol.asyncIterator]: () => rest }, bounds)
+  if (second.done !== true) return relayPieces(ctx, joined([first.value, second.value], rest), bounds)
+  if (first.value.length <= surfaceLimits.answerPieceBytes) return sendPiece(ctx, first.value, bounds)
+  ctx.length = first.value.length
+  return relayPieces(ctx, [first.value], bounds)
 }
 
 /** Throws what broke the answer off as long as nothing was sent; a stream then ends with an error event. */

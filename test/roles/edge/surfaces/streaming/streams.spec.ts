@@ -162,12 +162,53 @@ t.test('a client that stops reading holds the upstream back, and is disconnected
   }
   const { port } = await startEdge(t, { serve, bounds: { clientStallMs: 300 } })
   const socket = openRaw(port, streamAsk)
-  t.teardown(() => socket.destroy())
+  const sending = setInterval(() => socket.write('\r\n'), 50) // What it sends gains it nothing.
+  t.teardown(() => {
+    clearInterval(sending)
+    socket.destroy()
+  })
   socket.pause()
   const startedMs = Date.now()
   await ended
   t.ok(Date.now() - startedMs >= 250, 'it was waited for')
   t.ok(given < 200, `only what the socket buffers hold was taken: ${given} of ${totalMax}`)
+})
+
+t.test('a client that reads too slowly in all is disconnected, whatever it is answered', async (t) => {
+  const big = 'x'.repeat(1024 * 1024)
+  const parts = 64
+  const whole: Serve = async function* (call, bill) {
+    await bill()
+    yield { type: 'head', contentType: 'application/json', level: 0, model: call.candidates[0]!.model }
+    yield textBytes(big.repeat(parts))
+  }
+  const inPieces: Serve = async function* (call, bill) {
+    await bill()
+    yield { type: 'head', contentType: 'application/json', level: 0, model: call.candidates[0]!.model }
+    for (let given = 0; given < parts; given += 1) yield textBytes(big)
+  }
+  const streamed: Serve = async function* (call, bill) {
+    yield streamHead(call)
+    for (let given = 0; given < parts; given += 1) yield textBytes(event(big))
+    await bill()
+  }
+  for (const [ask, serve] of [
+    [plainAsk, whole],
+    [plainAsk, inPieces],
+    [streamAsk, streamed],
+  ] as const) {
+    const { port } = await startEdge(t, { serve, bounds: { answerReadMs: 200 } })
+    const socket = openRaw(port, ask)
+    const closed = once(socket, 'close')
+    let read = 0
+    socket.on('data', (bytes) => {
+      read += bytes.length
+      socket.pause()
+      setTimeout(() => socket.resume(), 10)
+    })
+    await closed
+    t.ok(read < parts * big.length, `${read} bytes were read`)
+  }
 })
 
 t.test('a client that reads slowly gets everything', async (t) => {
