@@ -4,7 +4,6 @@ import { type FoundEvent, findEvent, findSeal } from '../audit/find-frame.ts'
 import type { Verifier } from '../audit/note.ts'
 import { makeProof, type Proof } from '../audit/proof.ts'
 import { type ChargeTables, readEvidence } from '../audit/read-evidence.ts'
-import { isObject } from '../encoding/json.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import { decodeFrame } from '../events/codec.ts'
 import { type HttpContext, type HttpMiddleware, readableWorkspace } from '../http/context.ts'
@@ -15,6 +14,7 @@ import type { ChargeTrace } from '../projections/charges/charge-trace.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Semaphore } from '../runtime/semaphore.ts'
 import { withTimeout } from '../runtime/within.ts'
+import { isWholeForWorkspace } from './customer-events.ts'
 import { readLimits } from './limits.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import { fromTables, readTables } from './read-tables.ts'
@@ -120,21 +120,14 @@ const notSealed = (): GatewayError =>
 const ofOthers = (): GatewayError =>
   new GatewayError(
     'access_denied',
-    'The proof holds a whole frame of the log, in which other workspaces have events too: an administrator can hand it out.',
+    'The proof holds a whole frame of the log, in which other workspaces or the operator have events too: an administrator can hand it out.',
   )
 
 const utf8 = new TextDecoder()
 
-/**
- * A proof has the whole frame: a key must not see other workspaces' events. Prices and checkpoints belong to none, and
- * counts of refusals to all.
- */
+/** A proof has the whole frame: a key must not see other workspaces' events, nor the operator's. */
 const holdsOthers = ({ frame }: FoundEvent, workspaceId: string): boolean =>
-  decodeFrame(utf8.decode(frame.data)).events.some(
-    ({ type, data }) =>
-      type === 'RefusalsCounted' ||
-      (isObject(data) && data['workspaceId'] !== undefined && data['workspaceId'] !== workspaceId),
-  )
+  !decodeFrame(utf8.decode(frame.data)).events.every((event) => isWholeForWorkspace(event, workspaceId))
 
 const found = async ({ frames }: ProofParts, id: string, { sequences }: ChargeTrace): Promise<FoundEvent | null> => {
   const [first] = sequences

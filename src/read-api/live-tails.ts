@@ -5,6 +5,7 @@ import type { Event } from '../events/envelope.ts'
 import { disconnectAfter } from '../http/slow-clients.ts'
 import type { LedgerTail } from '../log/ledger-tail.ts'
 import { FairShares } from '../runtime/fair-shares.ts'
+import { isOfOperator } from './customer-events.ts'
 import { readLimits } from './limits.ts'
 
 type Detail = Readonly<Record<string, string | number | boolean>>
@@ -23,17 +24,8 @@ interface LoggedEvent {
   readonly detail: Detail
 }
 
-/** Hashes and signed texts are of no use to a reader. */
-const leftOut: ReadonlySet<string> = new Set(['workspaceId', 'sha256', 'leaves', 'root', 'note'])
-
-/** Of the operator: figures of alerts may be of all workspaces together, and ids of alerts have their thresholds. */
-const operatorTypes: ReadonlySet<Event['type']> = new Set([
-  'AlertRuleSet',
-  'AlertRuleRemoved',
-  'AlertRaised',
-  'AlertDelivered',
-  'AlertDeliveryFailed',
-])
+/** Hashes and signed texts are of no use to a reader; who adjusts is the event's actor too. */
+const leftOut: ReadonlySet<string> = new Set(['workspaceId', 'sha256', 'leaves', 'root', 'note', 'by'])
 
 const shortened = (value: string | number | boolean): string | number | boolean =>
   typeof value === 'string' ? value.slice(0, readLimits.tailTextCharactersMax).toWellFormed() : value
@@ -119,7 +111,7 @@ class LiveTail {
     for (const event of events) {
       const { workspaceId, isAdmin } = this.#wanted
       if (workspaceId !== null && event.workspace !== workspaceId) continue
-      if (!isAdmin && operatorTypes.has(event.type)) continue
+      if (!isAdmin && isOfOperator(event.type)) continue
       if (this.#isFull) this.#missed += 1
       else this.#write(isAdmin ? sseEvent('event', event, `${event.sequence}-${event.index}`) : customerEvent(event))
     }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { get, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import t from 'tap'
 import type { Fact } from '../../src/events/envelope.ts'
 import { readLimits } from '../../src/read-api/limits.ts'
@@ -119,6 +120,28 @@ t.test("alerts, which may have a figure of all workspaces, are the administrator
   administered.leave()
 })
 
+t.test("who adjusts, and what is not posted yet, are the administrators' alone", async (t) => {
+  const edge = await startEdge(t, { admins })
+  const mine = await follow(ownTail(edge), secret)
+  const administered = await follow(`${edge.url}/admin/v1/workspaces/${workspaceId}/ledger/tail`, token)
+  const own = { workspaceId, adjustmentId: 'adjustment-1' }
+  const posted = { ...own, amount: '77', reason: 'goodwill', note: 'a remark' } as const
+  const proposed = { ...posted, reference: 'ref-1', by: 'admin:ana', expiresAt: '2027-01-01T00:00:00Z' }
+  await edge.log.postToWallet(workspaceId, [
+    { type: 'AdjustmentProposed', data: proposed },
+    { type: 'AdjustmentRejected', data: { ...own, by: 'admin:ben' } },
+    { type: 'AdjustmentApproved', data: { ...own, by: 'admin:ben' } },
+    { type: 'AdjustmentPosted', data: { ...posted, by: 'admin:ana' } },
+    credited('later'),
+  ])
+  await until(() => mine.text.includes('later') && administered.text.includes('later'))
+  t.match(administered.text, /"type":"AdjustmentProposed"/)
+  t.match(mine.text, /"type":"AdjustmentPosted".*"amount":"77"/)
+  t.notMatch(mine.text, /Adjustment(?:Proposed|Approved|Rejected)|admin:/)
+  mine.leave()
+  administered.leave()
+})
+
 t.test('a key that is revoked meanwhile is told nothing more', async (t) => {
   const edge = await startEdge(t)
   const tail = await follow(ownTail(edge), secret)
@@ -160,6 +183,24 @@ t.test('who reads too slowly is told how much was left out, and nothing is kept 
   t.ok(missed > 0)
   t.equal(told + missed, frames * eventsOfFrame)
   response.destroy()
+})
+
+t.test('a reader that reads nothing is disconnected, whatever it sends', async (t) => {
+  const edge = await startEdge(t, { requestLines: true, bounds: { clientStallMs: 300 } })
+  const socket = connect(edge.port, '127.0.0.1')
+  const sending = setInterval(() => socket.write('\r\n'), 50)
+  t.teardown(() => {
+    clearInterval(sending)
+    socket.destroy()
+  })
+  socket.on('error', () => undefined).pause()
+  socket.write(`GET /v1/ledger/tail HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\n\r\n`)
+  const events = Array.from({ length: 200 }, (_, place) => credited(`${'x'.repeat(150)}-${place}`, '0.1'))
+  // Only what its sockets hold is written: the rest is dropped.
+  await until(async () => {
+    await edge.log.postToWallet(workspaceId, events)
+    return edge.logged.some(({ event, fields }) => event === 'request.served' && 'cut' in fields)
+  })
 })
 
 t.test('it stays open while nothing happens', async (t) => {
