@@ -26,7 +26,8 @@ export const identifyRequest =
   }
 
 /** The APIs that clients call with a key; not administration, the ledger and the page. */
-const isCalledByClients = (path: string): boolean => /^\/(?:v1|v1beta|vv)\//.test(path)
+const isCalledByClients = (path: string): boolean =>
+  /^\/(?:v1|v1beta|vv)\//i.test(path) && !/^\/v1\/(?:ledger|dashboard)(?:\/|$)/i.test(path)
 
 /** Browsers let scripts of these origins call the API, with a key: no cookie is ever read. Other origins see no change. */
 export const allowOrigins = (origins: readonly string[]): HttpMiddleware => {

@@ -58,7 +58,10 @@ t.test('scripts of a configured origin call the APIs of clients', async (t) => {
     ['/v1/chat/completions', 'http://app.example'],
     ['/v1/chat/completions', 'null'],
     ['/admin/v1/keys', app],
-    ['/ledger/v1/wallet', app],
+    ['/v1/ledger/wallet', app],
+    ['/V1/Ledger/wallet', app],
+    ['/v1/ledger', app],
+    ['/v1/dashboard/billing', app],
     ['/dashboard', app],
   ]
   for (const [path, origin] of others) t.same(sharingOf(await ask(path, origin)), {}, `${path} for ${origin}`)
