@@ -29,14 +29,17 @@ const printable = /^[^\p{C}]{1,150}$/u
 
 type Claims = Awaited<ReturnType<PersonSignIn['provider']['finish']>>
 
-/** An address that the provider has not verified may be another person's. */
+/** An address that the provider does not call verified may be another person's. */
+const readClaim = (claims: Claims, name: string): unknown =>
+  name === 'email' && claims['email_verified'] !== true ? undefined : claims[name]
+
 const nameOf = ({ nameClaim }: PersonSignIn, claims: Claims): string => {
-  const name = nameClaim === 'email' && claims['email_verified'] === false ? undefined : claims[nameClaim]
+  const name = readClaim(claims, nameClaim)
   return typeof name === 'string' && printable.test(name) ? name : claims.sub
 }
 
 const personOf = (signIn: PersonSignIn, claims: Claims): SessionIdentity => {
-  const claimed = [claims[signIn.roleClaim]].flat().filter((value) => typeof value === 'string')
+  const claimed = [readClaim(claims, signIn.roleClaim)].flat().filter((value) => typeof value === 'string')
   const values = claimed.filter((value) => Object.hasOwn(signIn.roles, value))
   return { by: 'person', issuer: signIn.issuer, name: nameOf(signIn, claims), values }
 }

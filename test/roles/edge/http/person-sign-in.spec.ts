@@ -11,6 +11,7 @@ const people: Readonly<Record<string, object>> = {
   ana: { email: 'ana@example.com', email_verified: true, groups: ['staff', 'gateway-finance'] },
   eve: { email: 'ana@example.com', email_verified: false, groups: 'gateway-audit' },
   bob: { email: 'bob@example.com', email_verified: true, groups: ['staff'] },
+  ida: { email: 'ana@example.com', groups: 'gateway-audit' },
 }
 
 /** A browser, as far as redirects, forms and cookies go. */
@@ -151,6 +152,24 @@ t.test('an address that is not verified names no one', async (t) => {
   await arriveAt(visitor, await world.authorize(visitor, 'eve'))
   t.match(await shown(world, visitor), { signed_in: { administrator: { actor: 'person:eve', role: 'auditor' } } })
   t.equal((await adjust(world, visitor)).status, 403)
+
+  const other = new Visitor()
+  await arriveAt(other, await world.authorize(other, 'ida'))
+  t.match(
+    await shown(world, other),
+    { signed_in: { administrator: { actor: 'person:ida' } } },
+    'nothing says that it is',
+  )
+
+  world.configure({ roleClaim: 'email', roles: { 'ana@example.com': 'owner' } })
+  for (const [name, signedIn] of [
+    ['eve', '/dashboard?sign_in=no_role'],
+    ['ida', '/dashboard?sign_in=no_role'],
+    ['ana', '/dashboard'],
+  ] as const) {
+    const claiming = new Visitor()
+    t.equal(await arriveAt(claiming, await world.authorize(claiming, name)), signedIn, name)
+  }
 })
 
 t.test('a person without a role is refused', async (t) => {
