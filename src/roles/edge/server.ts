@@ -110,14 +110,14 @@ type Routers = readonly Router<HttpState, object>[]
 /** Inference has a router of its own, before the others: each route before the one that matches costs a comparison. */
 const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): Routers => {
   const { inference, keys, tail, rates, readModels, catalog, clock, logger } = parts
-  const authenticated = authenticate(tail.ledger.accounts, 'read', parts.sessions)
+  const authenticated = authenticate(tail.ledger.accounts, 'read', parts.sessions, clock)
   const recorded = requireLog(inference)
   const few = limitOpenRequests(new OpenRequestCounter(bounds))
   const limited = limitRate(rates)
   const bodyBound = boundByMoney(tail.ledger, bounds.requestBodyBytesMax)
   const exactJson = readJson(bodyBound, { keepsDigits: true })
   const tokensJson = readJson(bodyBound, { membersMax: surfaceLimits.embeddingMembersMax })
-  const called = [authenticate(tail.ledger.accounts, 'call', parts.sessions), few, recorded, limited]
+  const called = [authenticate(tail.ledger.accounts, 'call', parts.sessions, clock), few, recorded, limited]
   const version = requireVersion()
   const surface = { inference, keys, bounds, logger, faults, captured: captureShares() }
   const attribution = { tagNames: new Set(parts.tagNames), endUsers: parts.endUsers }

@@ -4,6 +4,7 @@ import type { Accounts, Key } from '../../../domain/accounts/accounts.ts'
 import { GatewayError, truncateName } from '../../../errors/gateway-error.ts'
 import { type AdminRole, isPermitted, type Permission, requirePermission } from '../../../http/admin-roles.ts'
 import type { HttpContext, HttpMiddleware } from '../../../http/context.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import type { SessionIdentity, Sessions } from './sessions.ts'
 
 const bearerPattern = /^bearer +(\S+) *$/i
@@ -17,8 +18,14 @@ const presentedKey = (headers: IncomingHttpHeaders): string | undefined => {
   return apiKey?.toString()
 }
 
-const findKey = (accounts: Accounts, presented: string): Key | undefined =>
-  presented.startsWith(keyPrefix) ? accounts.keysBySha256.get(hash('sha256', presented)) : undefined
+/** The scheduler revokes what has expired, but it may be late, or stopped. */
+const unlessExpired = (key: Key | undefined, nowMs: number): Key | undefined =>
+  key === undefined || (key.expiresAtMs !== null && key.expiresAtMs <= nowMs) ? undefined : key
+
+const findKey = (accounts: Accounts, presented: string, nowMs: number): Key | undefined =>
+  presented.startsWith(keyPrefix)
+    ? unlessExpired(accounts.keysBySha256.get(hash('sha256', presented)), nowMs)
+    : undefined
 
 /** Browsers send the origin of a page with what its scripts ask of another one. */
 const requireOrigin = ({ origins }: Key, { origin }: IncomingHttpHeaders): void => {
@@ -43,37 +50,41 @@ const requireServed = ({ workspaces }: Accounts, { workspaceId }: Key, use: 'rea
 }
 
 /** Throws `missing_api_key`, `invalid_api_key` or `access_denied`. */
-const identifyKey = (accounts: Accounts, headers: IncomingHttpHeaders): Key => {
+const identifyKey = (accounts: Accounts, headers: IncomingHttpHeaders, nowMs: number): Key => {
   const presented = presentedKey(headers)
   if (presented === undefined)
     throw new GatewayError('missing_api_key', 'No API key was sent. Send it as `Authorization: Bearer sk-…`.')
-  const key = findKey(accounts, presented)
+  const key = findKey(accounts, presented, nowMs)
   if (key === undefined) throw new GatewayError('invalid_api_key', 'The API key is malformed, unknown or revoked.')
   requireOrigin(key, headers)
   return key
 }
 
 /** Undefined for a caller without a key, who may read what is public. Throws `invalid_api_key` or `access_denied`. */
-export const readCredential = (accounts: Accounts, headers: IncomingHttpHeaders): Key | undefined => {
+export const readCredential = (accounts: Accounts, headers: IncomingHttpHeaders, nowMs: number): Key | undefined => {
   if (presentedKey(headers) === undefined) return undefined
-  const key = identifyKey(accounts, headers)
+  const key = identifyKey(accounts, headers, nowMs)
   requireServed(accounts, key, 'read')
   return key
 }
 
-const keyOfSession = (accounts: Accounts, identity: SessionIdentity): Key | undefined => {
+const keyOfSession = (accounts: Accounts, identity: SessionIdentity, nowMs: number): Key | undefined => {
   if (identity.by !== 'key')
     throw new GatewayError('access_denied', 'An administrator is signed in: this takes a key of a workspace.')
   const key = accounts.keys.get(identity.keyId)
-  if (key?.revoked === false) return key
-  return undefined
+  return key?.revoked === false ? unlessExpired(key, nowMs) : undefined
 }
 
 /**
  * Requires a valid key of this origin, or a session that began with it, of a workspace that is not closed and, for a call,
  * not suspended. Throws `missing_api_key`, `invalid_api_key` or `access_denied`.
  */
-export const authenticate = (accounts: Accounts, use: 'read' | 'call', sessions: Sessions): HttpMiddleware => {
+export const authenticate = (
+  accounts: Accounts,
+  use: 'read' | 'call',
+  sessions: Sessions,
+  clock: Clock,
+): HttpMiddleware => {
   const accept = (ctx: HttpContext, key: Key, find: () => Key | undefined): void => {
     requireServed(accounts, key, use)
     ctx.state.key = key
@@ -83,15 +94,15 @@ export const authenticate = (accounts: Accounts, use: 'read' | 'call', sessions:
     ctx.state.trace.authenticatedMs = performance.now()
   }
   const acceptSession = async (ctx: HttpContext): Promise<void> => {
-    const { who: key, findNow } = await sessions.require(ctx, (identity) => keyOfSession(accounts, identity))
+    const { who: key, findNow } = await sessions.require(ctx, (identity) => keyOfSession(accounts, identity, clock()))
     requireOrigin(key, ctx.req.headers)
     accept(ctx, key, findNow)
   }
   return (ctx, next) => {
     if (presentedKey(ctx.req.headers) === undefined && sessions.isPresent(ctx))
       return acceptSession(ctx).then(() => next())
-    const key = identifyKey(accounts, ctx.req.headers)
-    accept(ctx, key, () => accounts.keysBySha256.get(key.sha256))
+    const key = identifyKey(accounts, ctx.req.headers, clock())
+    accept(ctx, key, () => unlessExpired(accounts.keysBySha256.get(key.sha256), clock()))
     return next()
   }
 }
@@ -221,6 +232,7 @@ export const authenticateAdmin = (
 
 interface SignInParts extends AdminParts {
   readonly accounts: Accounts
+  readonly clock: Clock
 }
 
 export const signInWith = (parts: SignInParts) => ({
@@ -233,7 +245,7 @@ export const signInWith = (parts: SignInParts) => ({
       return { by: 'token', name, sha256 }
     } catch (fault) {
       if (presentedKey(headers)?.startsWith(keyPrefix) !== true) throw fault
-      const key = identifyKey(accounts, headers)
+      const key = identifyKey(accounts, headers, parts.clock())
       requireServed(accounts, key, 'read')
       return { by: 'key', keyId: key.keyId }
     }
@@ -242,7 +254,7 @@ export const signInWith = (parts: SignInParts) => ({
   find: (identity: SessionIdentity) => {
     if (identity.by !== 'key') return adminOfSession(parts, identity)
     const { accounts } = parts
-    const key = keyOfSession(accounts, identity)
+    const key = keyOfSession(accounts, identity, parts.clock())
     const workspace = key === undefined ? undefined : accounts.workspaces.get(key.workspaceId)
     return workspace?.status === 'closed' ? undefined : workspace
   },

@@ -51,6 +51,25 @@ t.test('a key or a token starts a session, whose cookie scripts cannot read and 
   t.notMatch(JSON.stringify(edge.logged), /sk-test|a-token-of/)
 })
 
+t.test('an expired key is refused, and so is a session of it, before it is revoked', async (t) => {
+  let nowMs = Date.now()
+  const edge = await startEdge(t, { clock: () => nowMs })
+  const bearer = { authorization: `Bearer ${secret}` }
+  const session = await openSession(edge.url, secret)
+  const expiresAt = new Date(nowMs + 1_000).toISOString()
+  const { sequence } = await edge.log.append([
+    { type: 'KeyExpirySet', data: { keyId: 'key-1', workspaceId, expiresAt } },
+  ])
+  await edge.tail.waitForSequence(sequence)
+  t.equal((await edge.post(plainAsk)).status, 200)
+  t.equal(await statusOf(edge, '/v1/models', bearer), 200)
+  nowMs += 1_000
+  t.match(await errorOf(await edge.post(plainAsk)), { code: 'invalid_api_key' })
+  t.equal(await statusOf(edge, '/v1/models', bearer), 401)
+  t.equal(await statusOf(edge, wallet, session), 401)
+  t.match(await shown(edge, session), { signed_in: null })
+})
+
 t.test('over TLS, also that of a proxy, the cookie is Secure', async (t) => {
   const edge = await startEdge(t)
   const { host } = new URL(edge.url)

@@ -75,8 +75,8 @@ interface ModelsParts {
 }
 
 /** A key sees the models it may use; a caller without one sees every model. */
-const mayUseBy = ({ accounts }: ModelsParts, headers: IncomingHttpHeaders): ModelPermission => {
-  const key = readCredential(accounts, headers)
+const mayUseBy = ({ accounts, clock }: ModelsParts, headers: IncomingHttpHeaders): ModelPermission => {
+  const key = readCredential(accounts, headers, clock())
   return key === undefined ? allowAllModels : modelPermissionOf(accounts, key)
 }
 
