@@ -4,6 +4,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { Agent } from 'undici'
 import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse } from '../../providers/http.ts'
+import { isCallablePort } from '../../runtime/callback-ports.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
 import { exchange } from './client.ts'
 import { httpClientLimits } from './limits.ts'
@@ -97,7 +98,7 @@ const boundedBody = async function* (response: HttpResponse): AsyncGenerator<Uin
 
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')
 
-/** For URLs of customers: public addresses only, else HttpFault `refused`; no redirects, no kept connections. */
+/** For URLs of customers: public addresses and their usual ports only, else HttpFault `refused`; no redirects, no kept connections. */
 export class GuardedClient implements HttpClient {
   readonly #agent: Agent
   readonly #check: typeof assertPublic
@@ -129,6 +130,7 @@ export class GuardedClient implements HttpClient {
   #parseAllowed(text: string): URL {
     const url = URL.parse(text)
     if (url === null || !['http:', 'https:'].includes(url.protocol)) throw refused('not an http:// or https:// URL')
+    if (!isCallablePort(url)) throw refused('a port below 1024 that is neither 80 nor 443')
     const host = hostOf(url)
     const family = isIP(host)
     if (family !== 0) this.#check([{ address: host, family }])

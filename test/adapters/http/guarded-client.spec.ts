@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { GuardedClient, isPublicAddress } from '../../../src/adapters/http/guarded-client.ts'
 import { httpClientLimits } from '../../../src/adapters/http/limits.ts'
 import { HttpFault, type HttpRequest } from '../../../src/providers/http.ts'
+import { isCallablePort } from '../../../src/runtime/callback-ports.ts'
 import { makeCertificates } from '../../support/certificates.ts'
 
 const publicAddresses = ['8.8.8.8', '1.1.1.1', '172.15.255.255', '172.32.0.1', '100.63.255.255', '2606:4700:4700::1111']
@@ -143,6 +144,15 @@ t.test('only http and https', async (t) => {
   const client = clientOf(t, { lookUp: lookUpOf().lookUp })
   for (const url of ['ftp://example.com/', 'file:///etc/passwd', 'gopher://example.com/', 'unix:/socket', 'no url', ''])
     t.equal(await faultOf(client.request(requestTo(url))), 'refused', url)
+})
+
+t.test('ports of other protocols are refused', async (t) => {
+  const client = new GuardedClient({ allowPrivateAddresses: true })
+  t.teardown(() => client.stop())
+  for (const port of [1, 22, 25, 53, 1_023])
+    t.equal(await faultOf(client.request(requestTo(`http://127.0.0.1:${port}/`))), 'refused', String(port))
+  for (const url of ['http://a.example', 'https://a.example:80', 'http://a.example:443', 'https://a.example:1024'])
+    t.ok(isCallablePort(new URL(url)), url)
 })
 
 t.test('a name that leads to one address that is not public is refused, whatever else it leads to', async (t) => {

@@ -15,6 +15,7 @@ import { GatewayError } from '../../../../errors/gateway-error.ts'
 import type { TaskOrder } from '../../../../events/types.ts'
 import type { RateLimiter } from '../../../../http/context.ts'
 import type { LedgerTail } from '../../../../log/ledger-tail.ts'
+import { isCallablePort } from '../../../../runtime/callback-ports.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
 import { readImageDimensions } from './image-dimensions.ts'
 
@@ -52,7 +53,8 @@ const callbackProtocols: ReadonlySet<string> = new Set(['http:', 'https:'])
 
 const isCallable = (text: string): boolean => {
   const url = URL.parse(text)
-  return url !== null && callbackProtocols.has(url.protocol) && url.username === '' && url.password === ''
+  if (url === null || !callbackProtocols.has(url.protocol) || !isCallablePort(url)) return false
+  return url.username === '' && url.password === ''
 }
 
 /** The host is checked when it is called. */
@@ -66,7 +68,7 @@ const checkCallback = (url: string | null, callbacks: boolean, pathOf: VideoSubm
   if (!isCallable(url))
     throw new GatewayError(
       'invalid_value',
-      `Invalid value for '${param}': must be an http or https URL without credentials.`,
+      `Invalid value for '${param}': must be an http or https URL without credentials, of port 80, 443, or 1024 and above.`,
       { param },
     )
 }
