@@ -6,6 +6,7 @@ import { GatewayError } from '../../../../errors/gateway-error.ts'
 import type { HttpContextWithId, HttpMiddleware } from '../../../../http/context.ts'
 import { limitParameter, modelParameter } from '../../../../http/parameters.ts'
 import { readQuery } from '../../../../http/query.ts'
+import type { Clock } from '../../../../runtime/clock.ts'
 import { readCredential } from '../../http/authenticate.ts'
 import { keepListedModels, type ListedModels } from './listed-models.ts'
 
@@ -72,6 +73,7 @@ interface ModelsParts {
   readonly catalog: () => Catalog
   readonly listed: () => ListedModels
   readonly accounts: Accounts
+  readonly clock: Clock
 }
 
 /** A key sees the models it may use; a caller without one sees every model. */
@@ -145,7 +147,8 @@ export const serveModels = ({
   accounts,
   ...listing
 }: Pick<ModelsParts, 'accounts'> & Parameters<typeof keepListedModels>[0]) => {
-  const parts = { accounts, catalog: listing.catalog, listed: keepListedModels(listing) }
+  const { catalog, clock } = listing
+  const parts = { accounts, catalog, clock, listed: keepListedModels(listing) }
   return {
     list: serveList(parts),
     one: serveOne(parts),
