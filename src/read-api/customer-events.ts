@@ -21,7 +21,6 @@ const publicTypes: ReadonlySet<string> = new Set<Event['type']>([
   'PricePublished',
 ])
 
-/** Not for a key, even of the event's own workspace. */
 export const isOfOperator = (type: string): boolean => operatorTypes.has(type)
 
 /** Whether a key of the workspace may see the event as it is stored, with who administers. */

@@ -70,10 +70,7 @@ export class DispatchLost extends GatewayError {
   override readonly name = 'DispatchLost'
 }
 
-/**
- * The proxy had the whole answer, billed, and its reader took too long. Whether that is the client's fault, only its
- * edge can say.
- */
+/** The proxy had the whole answer, billed, and its reader took too long: by the client's fault or its edge's. */
 export class AnswerUnread extends GatewayError {
   override readonly name = 'AnswerUnread'
 }

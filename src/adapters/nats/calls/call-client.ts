@@ -138,7 +138,9 @@ class NatsCallClient implements CallClient {
     }
     this.#ticks += 1
     if (this.#ticks % sweepTicks !== 0) return
-    for (const call of this.#calls.values()) call.endIfOverdue()
+    const nowMs = performance.now()
+    for (const call of this.#calls.values())
+      if (nowMs >= call.overdueMs) call.apply({ type: 'overdue', isComplete: call.isComplete })
   }
 }
 

@@ -1,3 +1,4 @@
+import type { GatewayError } from '../../../errors/gateway-error.ts'
 import {
   type AnswerPart,
   cancelAtOnce,
@@ -9,7 +10,7 @@ import type { EndableCall } from '../../../roles/open-calls.ts'
 import { sharedLimits } from '../../../runtime/limits.ts'
 import { ReaderQueue } from '../../reader-queue.ts'
 import { natsLimits } from '../limits.ts'
-import { answerUnread, type CallEvent, type CallPhase, nextCallStep } from './call-state.ts'
+import { type CallEvent, type CallPhase, nextCallStep } from './call-state.ts'
 import { decodeFault, decodeHead } from './contents.ts'
 import { Inflow, Outflow } from './flow.ts'
 import type { CallLink, LinkedCall } from './link.ts'
@@ -36,8 +37,16 @@ const cancelPayload = (cancel: 'client' | 'shutdown', { reason }: AbortSignal): 
   return reason === cancelAtOnce ? cancelReasons.cancelAtOnce : cancelReasons.clientGone
 }
 
+/** A proxy that stops breaks a complete answer off where its reader has not asked for the rest. */
+const endOf = (fault: GatewayError | null, isComplete: boolean): CallEvent =>
+  isComplete && fault?.code === 'upstream_stream_interrupted'
+    ? { type: 'unread', cause: fault }
+    : { type: 'ended', fault }
+
 /** A call at its edge, as returned by `dispatch`. Sent at the first `next`. One reader, one `next` at a time. */
 export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>, LinkedCall, EndableCall {
+  overdueMs: number
+  isComplete = false
   readonly #parts: ClientCallParts
   readonly #dispatched: Parameters<Dispatch>
   readonly #onClientGone = (): void =>
@@ -50,16 +59,12 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   #opened: Opened | null = null
   #outflow: Outflow | null = null
   #inflow: Inflow | null = null
-  /** By the monotonic clock. */
-  #overdueMs: number
-  /** The proxy has the whole answer, and has billed it. */
-  #isComplete = false
 
   constructor(parts: ClientCallParts, dispatched: Parameters<Dispatch>) {
     this.#parts = parts
     this.#dispatched = dispatched
     const leftMs = dispatched[0].deadlineMs - parts.nowMs()
-    this.#overdueMs = performance.now() + leftMs + sharedLimits.closingAckMs + natsLimits.callsEndLateMs
+    this.overdueMs = performance.now() + leftMs + sharedLimits.closingAckMs + natsLimits.callsEndLateMs
   }
 
   [Symbol.asyncIterator](): this {
@@ -105,20 +110,18 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     try {
       if (kind === 'end') this.apply({ type: 'ended', fault: null })
       else if (kind === 'fault')
-        this.apply({ type: 'ended', fault: this.#phase === 'left' ? null : this.#faultOf(payload) })
+        this.apply(endOf(this.#phase === 'left' ? null : decodeFault(payload), this.isComplete))
       else if (kind === 'credit') this.#outflow?.grant(decodeCredit(payload))
-      else if (kind === 'head') this.#receiveHead(payload)
-      else if (kind === 'bytes' && this.#phase !== 'left')
+      else if (kind === 'head') {
+        this.isComplete = !this.#dispatched[0].stream
+        if (this.isComplete) this.overdueMs = performance.now() + sharedLimits.answerReadMs + natsLimits.callsEndLateMs
+        if (this.#phase !== 'left') this.#answer.push(decodeHead(payload))
+      } else if (kind === 'bytes' && this.#phase !== 'left')
         // Copied where it waits: a view would keep the whole received buffer alive.
         this.#answer.push({ type: 'bytes', bytes: this.#answer.isAwaited ? payload : Buffer.from(payload) })
     } catch (cause) {
       this.apply({ type: 'unreadable', cause })
     }
-  }
-
-  /** Where the proxy is late, or the reader of an answer that is complete. */
-  endIfOverdue(): void {
-    if (performance.now() >= this.#overdueMs) this.apply({ type: 'overdue', isComplete: this.#isComplete })
   }
 
   connectionLost(): void {
@@ -147,20 +150,6 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     this.#parts.forget(number)
     this.#answer.end(fault)
     this.#ended.resolve()
-  }
-
-  #receiveHead(payload: Uint8Array): void {
-    if (!this.#dispatched[0].stream) {
-      this.#isComplete = true
-      this.#overdueMs = performance.now() + sharedLimits.answerReadMs + natsLimits.callsEndLateMs
-    }
-    if (this.#phase !== 'left') this.#answer.push(decodeHead(payload))
-  }
-
-  /** A proxy that stops breaks a complete answer off where its reader has not asked for the rest. */
-  #faultOf(payload: Uint8Array): Error {
-    const fault = decodeFault(payload)
-    return this.#isComplete && fault.code === 'upstream_stream_interrupted' ? answerUnread(fault) : fault
   }
 
   #open(): void {

@@ -76,7 +76,6 @@ class ReadingTime {
     this.#leftMs = answerReadMs
   }
 
-  /** Resolves when the client has read all that was written, or is gone. */
   async drained(): Promise<void> {
     if (this.#response.closed) return
     const sinceMs = performance.now()
@@ -97,7 +96,6 @@ class ReadingTime {
   }
 }
 
-/** A client has `clientStallMs` for each. */
 function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
   if (bytes.length <= surfaceLimits.answerPieceBytes) yield bytes
   else
