@@ -140,7 +140,7 @@ class NatsCallClient implements CallClient {
     if (this.#ticks % sweepTicks !== 0) return
     const nowMs = performance.now()
     for (const call of this.#calls.values())
-      if (nowMs >= call.overdueMs) call.apply({ type: 'overdue', isComplete: call.isComplete })
+      if (nowMs >= call.due.ms) call.apply({ type: 'overdue', isComplete: call.due.isComplete })
   }
 }
 

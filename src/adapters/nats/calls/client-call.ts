@@ -45,8 +45,7 @@ const endOf = (fault: GatewayError | null, isComplete: boolean): CallEvent =>
 
 /** A call at its edge, as returned by `dispatch`. Sent at the first `next`. One reader, one `next` at a time. */
 export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>, LinkedCall, EndableCall {
-  overdueMs: number
-  isComplete = false
+  due: { readonly ms: number; readonly isComplete: boolean }
   readonly #parts: ClientCallParts
   readonly #dispatched: Parameters<Dispatch>
   readonly #onClientGone = (): void =>
@@ -64,7 +63,8 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     this.#parts = parts
     this.#dispatched = dispatched
     const leftMs = dispatched[0].deadlineMs - parts.nowMs()
-    this.overdueMs = performance.now() + leftMs + sharedLimits.closingAckMs + natsLimits.callsEndLateMs
+    const ms = performance.now() + leftMs + sharedLimits.closingAckMs + natsLimits.callsEndLateMs
+    this.due = { ms, isComplete: false }
   }
 
   [Symbol.asyncIterator](): this {
@@ -110,11 +110,11 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     try {
       if (kind === 'end') this.apply({ type: 'ended', fault: null })
       else if (kind === 'fault')
-        this.apply(endOf(this.#phase === 'left' ? null : decodeFault(payload), this.isComplete))
+        this.apply(endOf(this.#phase === 'left' ? null : decodeFault(payload), this.due.isComplete))
       else if (kind === 'credit') this.#outflow?.grant(decodeCredit(payload))
       else if (kind === 'head') {
-        this.isComplete = !this.#dispatched[0].stream
-        if (this.isComplete) this.overdueMs = performance.now() + sharedLimits.answerReadMs + natsLimits.callsEndLateMs
+        if (!this.#dispatched[0].stream)
+          this.due = { ms: performance.now() + sharedLimits.answerReadMs + natsLimits.callsEndLateMs, isComplete: true }
         if (this.#phase !== 'left') this.#answer.push(decodeHead(payload))
       } else if (kind === 'bytes' && this.#phase !== 'left')
         // Copied where it waits: a view would keep the whole received buffer alive.
