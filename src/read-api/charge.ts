@@ -14,7 +14,7 @@ import type { ChargeTrace } from '../projections/charges/charge-trace.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Semaphore } from '../runtime/semaphore.ts'
 import { withTimeout } from '../runtime/within.ts'
-import { isWholeForWorkspace } from './customer-events.ts'
+import { isHiddenFromKeys } from './customer-events.ts'
 import { readLimits } from './limits.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import { fromTables, readTables } from './read-tables.ts'
@@ -127,7 +127,7 @@ const utf8 = new TextDecoder()
 
 /** A proof has the whole frame: a key must not see other workspaces' events, nor the operator's. */
 const holdsOthers = ({ frame }: FoundEvent, workspaceId: string): boolean =>
-  !decodeFrame(utf8.decode(frame.data)).events.every((event) => isWholeForWorkspace(event, workspaceId))
+  decodeFrame(utf8.decode(frame.data)).events.some((event) => isHiddenFromKeys(event, workspaceId))
 
 const found = async ({ frames }: ProofParts, id: string, { sequences }: ChargeTrace): Promise<FoundEvent | null> => {
   const [first] = sequences

@@ -21,14 +21,17 @@ const publicTypes: ReadonlySet<string> = new Set<Event['type']>([
   'PricePublished',
 ])
 
-export const isOfOperator = (type: string): boolean => operatorTypes.has(type)
+interface ShownEvent {
+  readonly type: string
+  readonly actor?: string | undefined
+  readonly data?: unknown
+}
 
-/** Whether a key of the workspace may see the event as it is stored, with who administers. */
-export const isWholeForWorkspace = (
-  { type, actor, data }: { readonly type: string; readonly actor?: string | undefined; readonly data: unknown },
-  workspaceId: string,
-): boolean => {
-  const { workspaceId: of, by } = asObject(data)
-  if (actor !== undefined || by !== undefined || isOfOperator(type)) return false
-  return of === undefined ? publicTypes.has(type) : of === workspaceId
+/** Whether a key may not see the event at all or, where it would see it as it is stored, a key of the workspace. */
+export const isHiddenFromKeys = ({ type, actor, data }: ShownEvent, wholeFor?: string): boolean => {
+  if (operatorTypes.has(type)) return true
+  if (wholeFor === undefined) return false
+  const { workspaceId, by } = asObject(data)
+  if (actor !== undefined || by !== undefined) return true
+  return workspaceId === undefined ? !publicTypes.has(type) : workspaceId !== wholeFor
 }

@@ -5,7 +5,7 @@ import type { Event } from '../events/envelope.ts'
 import { disconnectAfter } from '../http/slow-clients.ts'
 import type { LedgerTail } from '../log/ledger-tail.ts'
 import { FairShares } from '../runtime/fair-shares.ts'
-import { isOfOperator } from './customer-events.ts'
+import { isHiddenFromKeys } from './customer-events.ts'
 import { readLimits } from './limits.ts'
 
 type Detail = Readonly<Record<string, string | number | boolean>>
@@ -111,7 +111,7 @@ class LiveTail {
     for (const event of events) {
       const { workspaceId, isAdmin } = this.#wanted
       if (workspaceId !== null && event.workspace !== workspaceId) continue
-      if (!isAdmin && isOfOperator(event.type)) continue
+      if (!isAdmin && isHiddenFromKeys({ type: event.type })) continue
       if (this.#isFull) this.#missed += 1
       else this.#write(isAdmin ? sseEvent('event', event, `${event.sequence}-${event.index}`) : customerEvent(event))
     }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isWholeForWorkspace } from '../../src/read-api/customer-events.ts'
+import { isHiddenFromKeys } from '../../src/read-api/customer-events.ts'
 
 const workspaceId = 'acme'
 
@@ -19,5 +19,5 @@ t.test('an event is shown whole to a key of its own workspace, unless it is of t
     [false, 'RefusalsCounted', {}],
     [false, 'OfALaterRelease', {}],
   ] as const)
-    t.equal(isWholeForWorkspace({ type, data, actor }, workspaceId), isShown, `${type} ${JSON.stringify(data)}`)
+    t.equal(!isHiddenFromKeys({ type, data, actor }, workspaceId), isShown, `${type} ${JSON.stringify(data)}`)
 })
