@@ -1,4 +1,5 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
+import { truncateName } from '../../errors/gateway-error.ts'
 import {
   type Conversation,
   readUserLocation,
@@ -114,7 +115,7 @@ const nameChosen = ({ name, namespace }: JsonObject): string =>
   typeof namespace === 'string' ? `${namespace}__${asText(name)}` : asText(name)
 
 const demandOf = (type: unknown): Error =>
-  unsupported('tool_choice', `demands the tool '${asText(type)}', which is not available for this model`)
+  unsupported('tool_choice', `demands the tool '${truncateName(asText(type))}', which is not available for this model`)
 
 interface Chosen extends Pick<Conversation, 'toolChoice'> {
   readonly allowed: ReadonlySet<string> | null

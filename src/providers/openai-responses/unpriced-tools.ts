@@ -1,5 +1,5 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import { GatewayError } from '../../errors/gateway-error.ts'
+import { GatewayError, truncateName } from '../../errors/gateway-error.ts'
 import type { PriceSheet } from '../../events/types.ts'
 import type { Profile } from '../dialect/provider.ts'
 import { type BilledTool, billedTool, hasFiles } from './tools.ts'
@@ -39,7 +39,7 @@ const nestedTools = ({ tools, input }: JsonObject): readonly Declared[] => [
 ]
 
 const refuse = ({ tool, path }: Declared, why: string): never => {
-  throw new GatewayError('unsupported_parameter', `The tool \`${asText(tool['type'])}\` ${why}.`, {
+  throw new GatewayError('unsupported_parameter', `The tool \`${truncateName(asText(tool['type']))}\` ${why}.`, {
     param: `${path}.type`,
   })
 }

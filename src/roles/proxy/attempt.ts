@@ -1,6 +1,6 @@
 import type { Candidate } from '../../domain/routing/plan.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
-import { GatewayError } from '../../errors/gateway-error.ts'
+import { GatewayError, truncateName } from '../../errors/gateway-error.ts'
 import { authenticated } from '../../providers/authentication/authenticated.ts'
 import {
   buildInSteps,
@@ -346,5 +346,7 @@ export const headOf = ({ candidate, answered }: ServedRequest): Extract<AnswerPa
   contentType: answered.type === 'stream' ? 'text/event-stream; charset=utf-8' : 'application/json',
   level: candidate.level,
   model: candidate.model,
-  ...(answered.droppedTools?.length ? { droppedTools: answered.droppedTools } : {}),
+  ...(answered.droppedTools?.length
+    ? { droppedTools: answered.droppedTools.slice(0, proxyLimits.droppedToolsMax).map(truncateName) }
+    : {}),
 })

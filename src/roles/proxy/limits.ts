@@ -17,6 +17,7 @@ export const proxyLimits = {
   upstreamBodyBytesMax: 64 * 1024 * 1024, // Generated audio and images come inline.
   upstreamErrorBodyBytesMax: 64 * 1024,
   chunkPieceBytes: 16 * 1024, // Of a stream, read in one step: more come at once where events are many or large.
+  droppedToolsMax: 32, // Named to the caller, who can offer any number of any length: they are sent to an edge in one message.
   upstreamFailedEventMs: 1_000, // After an error within a stream: its failed response comes with it, or not at all.
 
   vendorQuestionsMax: 10, // In vendorQuestionsMs, of one proxy, for results whose URL has expired: the account's rate is for open tasks.

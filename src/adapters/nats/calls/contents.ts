@@ -12,6 +12,7 @@ import { type ErrorCode, type ErrorDetails, GatewayError } from '../../../errors
 import { errorStatusOf, isErrorCode } from '../../../http/error-table.ts'
 import type { AnswerPart, RoutedRequest } from '../../../roles/dispatch.ts'
 import { Collectable } from '../../../runtime/collectable.ts'
+import { natsLimits } from '../limits.ts'
 
 type AnswerHead = Extract<AnswerPart, { type: 'head' }>
 
@@ -67,7 +68,7 @@ export const encodeFault = (fault: GatewayError): Buffer => {
   const { code, message, param, retryAfterSeconds, failedAt, details, failedResponse } = fault
   return encodeJson({
     code,
-    message,
+    message: message.slice(0, natsLimits.callsFaultCharactersMax), // It may quote the caller, and is one packet.
     param,
     status: errorStatusOf(fault),
     retryAfterSeconds,
