@@ -5,6 +5,7 @@ import type { ServerResponse } from 'node:http'
  * byte that the client sends begins it anew.
  */
 export const disconnectAfter = (response: ServerResponse, ms: number): (() => void) => {
+  if (response.closed) return () => undefined
   const timer = setTimeout(() => response.destroy(), ms)
   const cancel = (): void => {
     clearTimeout(timer)

@@ -169,6 +169,7 @@ export class LiveTails {
     wanted: TailRequest,
     bounds: ConstructorParameters<typeof LiveTail>[2],
   ): Promise<void> {
+    if (response.closed) return Promise.resolve() // Its reader left while it was signed in; 'close' does not come again.
     this.#take(wanted)
     const live = new LiveTail(response, wanted, bounds)
     this.#open.add(live)

@@ -102,11 +102,14 @@ const addFailure = (
   alerts: readonly RaisedAlert[],
   { alertId, destination, reason }: FactOf<'AlertDeliveryFailed'>['data'],
   at: string,
-): readonly RaisedAlert[] =>
-  alerts.map((alert) => {
-    if (alert.alertId !== alertId) return alert
-    return { ...alert, failures: [...(alert.failures ?? []), { destination, reason, at }] }
+): readonly RaisedAlert[] => {
+  const isSame = (known: DeliveryFailure): boolean => known.destination === destination && known.reason === reason
+  return alerts.map((alert) => {
+    const failures = alert.failures ?? []
+    if (alert.alertId !== alertId || failures.some(isSame)) return alert
+    return { ...alert, failures: [...failures, { destination, reason, at }] }
   })
+}
 
 /** Moves no money. A drafted fact has no time yet, which nothing is decided by. */
 export const applyAlert = (wallet: WalletDraft, fact: AlertFact, time: string): void => {

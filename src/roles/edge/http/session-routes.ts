@@ -29,9 +29,12 @@ const printable = /^[^\p{C}]{1,150}$/u
 
 type Claims = Awaited<ReturnType<PersonSignIn['provider']['finish']>>
 
+/** Some providers send it as text. */
+const isTrue = (claim: unknown): boolean => claim === true || claim === 'true'
+
 /** An address that the provider does not call verified may be another person's. */
 const readClaim = (claims: Claims, name: string): unknown =>
-  name === 'email' && claims['email_verified'] !== true ? undefined : claims[name]
+  name === 'email' && !isTrue(claims['email_verified']) ? undefined : claims[name]
 
 const nameOf = ({ nameClaim }: PersonSignIn, claims: Claims): string => {
   const name = readClaim(claims, nameClaim)
