@@ -24,15 +24,17 @@ const covers = (reported: Usage, counted: Usage): boolean =>
   reported.outputTotal >= counted.outputTotal &&
   visibleOutputOf(reported) >= visibleOutputOf(counted)
 
+const hasSplit = ({ outputReasoning, outputAudio, outputImage }: Usage): boolean =>
+  outputReasoning + outputAudio + outputImage > 0
+
 /** A total that was reported without a split may have counted thinking in it: that is not added again. */
 const largerOutput = (reported: Usage, counted: Usage): ReturnType<typeof outputOf> => {
-  const beyondReported = reported.outputReasoning + visibleOutputOf(counted)
-  const outputTotal = Math.max(reported.outputTotal, counted.outputTotal, beyondReported)
-  const outputReasoning = Math.min(Math.max(reported.outputReasoning, counted.outputReasoning), outputTotal)
-  const visible = outputTotal - outputReasoning
-  const outputAudio = Math.min(Math.max(reported.outputAudio, counted.outputAudio), visible)
-  const outputImage = Math.min(Math.max(reported.outputImage, counted.outputImage), visible - outputAudio)
-  return { outputTotal, outputReasoning, outputAudio, outputImage }
+  const outputReasoning = Math.max(reported.outputReasoning, counted.outputReasoning)
+  const outputAudio = Math.max(reported.outputAudio, counted.outputAudio)
+  const outputImage = Math.max(reported.outputImage, counted.outputImage)
+  const reportedVisible = hasSplit(reported) ? visibleOutputOf(reported) : 0
+  const visible = Math.max(reportedVisible, visibleOutputOf(counted), outputAudio + outputImage)
+  return { outputTotal: outputReasoning + visible, outputReasoning, outputAudio, outputImage }
 }
 
 const withServed = (counted: Usage, served: ServedWith | undefined): Usage => {

@@ -48,10 +48,23 @@ t.test('thinking that was counted is part of a total which was reported without 
   t.same(settleUsage(split, seen).usage, { ...usageOf(12, 85), outputReasoning: 55 })
 })
 
-t.test('audio and images fit into the visible output', async (t) => {
-  const seen: Usage = { ...usageOf(12, 80), outputReasoning: 50, outputAudio: 20, outputImage: 10 }
-  const { usage } = settleUsage({ ...usageOf(12, 60), outputAudio: 25, outputImage: 30 }, seen)
-  t.match(usage, { outputTotal: 80, outputReasoning: 50, outputAudio: 25, outputImage: 5 })
+t.test('visible output, audio and images that were reported apart stay', async (t) => {
+  const seen: Usage = { ...usageOf(12, 150), outputReasoning: 90 }
+  const split: Usage = { ...usageOf(12, 100), outputReasoning: 20 }
+  t.match(settleUsage(split, seen), { usage: { outputTotal: 170, outputReasoning: 90 }, source: 'estimated' })
+
+  const shown: Usage = { ...usageOf(12, 80), outputReasoning: 50, outputAudio: 20, outputImage: 10 }
+  t.match(settleUsage({ ...usageOf(12, 60), outputAudio: 25, outputImage: 30 }, shown).usage, {
+    outputTotal: 110,
+    outputReasoning: 50,
+    outputAudio: 25,
+    outputImage: 30,
+  })
+  t.match(settleUsage({ ...usageOf(12, 60), outputImage: 55 }, { ...usageOf(12, 70), outputAudio: 30 }).usage, {
+    outputTotal: 85,
+    outputAudio: 30,
+    outputImage: 55,
+  })
 })
 
 t.test('what an answer was served with replaces what was asked for', async (t) => {
