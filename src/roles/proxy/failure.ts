@@ -83,11 +83,13 @@ const emptyAccountCodes: readonly (string | null)[] = [
 /** At the start, before what a message may quote of the caller's. Anthropic names no code for the last three. Read 2026-11. */
 const accountMessages: readonly RegExp[] = [
   /^(?:invalid|incorrect|expired) api[ _-]?key\b/i,
-  /^(?:the |your )?api[ _-]?key (?:is )?(?:not valid|invalid|incorrect|expired)\b/i,
+  /^(?:the |your )?(?:provided )?api[ _-]?key (?:is )?(?:not valid|invalid|incorrect|expired)\b/i,
   /^your credit balance is too low\b/i,
   /^you have reached your specified (?:api |workspace )?usage limits?\b/i,
   /^(?:this|your) organi[sz]ation has been (?:disabled|deactivated)\b/i,
 ]
+
+const errorName = /^\w*error:? /i
 
 /** Anthropic's error for an unknown member begins with the name that the caller gave it. */
 const unknownMember = /: Extra inputs are not permitted/
@@ -124,8 +126,10 @@ const isKnownRefusal = (code: string | null): code is ErrorCode =>
 const blamesOurAccount = ({ code }: UpstreamRefusal): boolean =>
   code === 'invalid_api_key' || emptyAccountCodes.includes(code)
 
-const readsAsOurAccount = ({ message, param }: UpstreamRefusal): boolean =>
-  param === null && !unknownMember.test(message) && accountMessages.some((pattern) => pattern.test(message))
+const readsAsOurAccount = ({ message, param }: UpstreamRefusal): boolean => {
+  const said = message.replace(errorName, '')
+  return param === null && !unknownMember.test(said) && accountMessages.some((pattern) => pattern.test(said))
+}
 
 const plainErrors: Readonly<Record<string, UpstreamError>> = {
   network: 'network',

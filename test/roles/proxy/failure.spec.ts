@@ -105,6 +105,11 @@ t.test('what is passed on', async (t) => {
   for (const message of [
     'API key not valid. Please pass a valid API key.',
     'Incorrect API key provided: [redacted].',
+    'The provided API key is invalid.',
+    'Provided API key is expired',
+    'Error: Invalid API key.',
+    'AuthenticationError: Incorrect API key provided.',
+    'Error Your credit balance is too low.',
     'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to purchase credits.',
     'You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.',
     'This organization has been disabled.',
@@ -129,6 +134,10 @@ t.test("a caller's text that an upstream quotes does not blame our account", asy
     ['messages.0.content: your credit balance is too low to access the Anthropic API', null],
     ['Incorrect API key provided: [redacted].', 'messages[0].name'],
     ['invalid api key: Extra inputs are not permitted', null],
+    ['ValidationError: invalid api key: Extra inputs are not permitted', null],
+    ["Error: unknown name 'invalid api key'", null],
+    ["Validation Error: 'x' Error: invalid api key", null],
+    ['The provided schema has an invalid api key', null],
     ['Your credit balance is too low to access the Anthropic API: Extra inputs are not permitted', null],
   ]
   for (const [message, param] of quoted) {
