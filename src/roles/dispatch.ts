@@ -82,7 +82,7 @@ export const cancelAtOnce = 'cancel_at_once'
  * The port between edge and proxy; one implementation in the same process, one over NATS. `clientGone` fires when the
  * client stops reading. A call stays in `openCalls` until it has ended, also where its client left before: an edge that
  * stops shuts them down, and each is closed in the log at once, as far as it came. The answer throws GatewayError:
- * `DispatchLost` where the proxy that would record the request's end is not there, `AnswerUnread` where it waits no longer.
+ * `DispatchLost` where the proxy that would record the request's end is not there, `AnswerUnread` where a whole one is overdue.
  */
 export type Dispatch = (
   call: RoutedRequest,

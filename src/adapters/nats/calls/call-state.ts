@@ -11,7 +11,7 @@ export type CallEvent =
   | { readonly type: 'opened' | 'rest_sent' | 'too_large' | 'connection_lost' }
   /** `isWhole`: the proxy has all of the call already. */
   | { readonly type: 'accepted'; readonly isWhole: boolean }
-  | { readonly type: 'refused' | 'unreadable' | 'unread'; readonly cause?: unknown }
+  | { readonly type: 'refused' | 'unreadable'; readonly cause?: unknown }
   | { readonly type: 'ended'; readonly fault: Error | null }
   | { readonly type: 'client_gone'; readonly isCaptured: boolean }
   | { readonly type: 'reader_ended' | 'shut_down' | 'abandoned' }
@@ -36,8 +36,8 @@ const proxyGone = (): DispatchLost =>
 const proxyLate = (): DispatchLost =>
   new DispatchLost('upstream_timeout', 'The proxy that served the request did not finish it in time.')
 
-const answerUnread = (cause?: unknown): AnswerUnread =>
-  new AnswerUnread('upstream_stream_interrupted', 'The answer was not read in time.', { cause })
+const answerUnread = (): AnswerUnread =>
+  new AnswerUnread('upstream_stream_interrupted', 'The answer was not read in time.')
 
 const gatewayStops = (): GatewayError => new GatewayError('upstream_stream_interrupted', 'The gateway stops.')
 
@@ -94,8 +94,6 @@ export const nextCallStep = (phase: CallPhase, event: CallEvent): CallStep => {
       return end(isClientGone(phase) ? clientGoneUnended() : proxyGone())
     case 'ended':
       return end(phase === 'left' ? clientGoneError() : event.fault)
-    case 'unread':
-      return end(phase === 'left' ? clientGoneError() : answerUnread(event.cause))
     case 'unreadable':
       return cancel(unreadableAnswer(event.cause))
     case 'client_gone':

@@ -1,4 +1,3 @@
-import type { GatewayError } from '../../../errors/gateway-error.ts'
 import {
   type AnswerPart,
   cancelAtOnce,
@@ -36,12 +35,6 @@ const cancelPayload = (cancel: 'client' | 'shutdown', { reason }: AbortSignal): 
   if (cancel === 'shutdown') return cancelReasons.shutdown
   return reason === cancelAtOnce ? cancelReasons.cancelAtOnce : cancelReasons.clientGone
 }
-
-/** A proxy that stops breaks a complete answer off where its reader has not asked for the rest. */
-const endOf = (fault: GatewayError | null, isComplete: boolean): CallEvent =>
-  isComplete && fault?.code === 'upstream_stream_interrupted'
-    ? { type: 'unread', cause: fault }
-    : { type: 'ended', fault }
 
 /** A call at its edge, as returned by `dispatch`. Sent at the first `next`. One reader, one `next` at a time. */
 export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>, LinkedCall, EndableCall {
@@ -110,7 +103,7 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     try {
       if (kind === 'end') this.apply({ type: 'ended', fault: null })
       else if (kind === 'fault')
-        this.apply(endOf(this.#phase === 'left' ? null : decodeFault(payload), this.due.isComplete))
+        this.apply({ type: 'ended', fault: this.#phase === 'left' ? null : decodeFault(payload) })
       else if (kind === 'credit') this.#outflow?.grant(decodeCredit(payload))
       else if (kind === 'head') {
         if (!this.#dispatched[0].stream)

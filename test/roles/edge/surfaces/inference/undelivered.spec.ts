@@ -55,7 +55,7 @@ t.test('charged and not delivered: taken back, once', async (t) => {
   }
 })
 
-/** Pieces of a whole answer, on whose way the first is followed by a pause; its proxy does not send the rest. */
+/** Pieces of a whole answer, on whose way the first is followed by a pause; the rest is not read in time. */
 const broken = (pieces: number, pauseMs: number): Serve =>
   async function* (call, bill) {
     await bill(used)
@@ -67,7 +67,7 @@ const broken = (pieces: number, pauseMs: number): Serve =>
     throw new AnswerUnread('upstream_stream_interrupted', 'The answer was not read in time.')
   }
 
-t.test('a whole answer that its proxy stopped sending: taken back unless its reader was what delayed it', async (t) => {
+t.test('a whole answer that was not read in time: taken back unless its reader was what delayed it', async (t) => {
   const slow = await startEdge(t, { serve: broken(100, 0) })
   const response = await slow.post(plainAsk)
   await delay(300) // Its reader asks for nothing.
