@@ -110,10 +110,11 @@ const planResponse = async (ctx: HttpContext, parts: ResponsesParts) => {
   const previous = ownerOfPrevious(parts.owners, key.workspaceId, request)
   const [found] = await Promise.allSettled([previous])
   const price = () => {
+    // First of all: what was answered before is sent to no other key that may not use the model.
+    const all = parts.inference.plan(routingRequestOf(request), key)
     // What was answered before the previous response was deleted is sent again all the same.
     if (found.status === 'rejected') throw found.reason
     const keeper = found.value
-    const all = parts.inference.plan(routingRequestOf(request), key)
     const plan = keeper === null ? all : candidateOfResponse(all, keeper)
     return { plan, demand: boundResponsesUsage(request, bytesLength, parts.inference.isOpenAIOnly(plan)) }
   }

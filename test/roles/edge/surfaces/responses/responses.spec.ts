@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import OpenAI from 'openai'
 import t from 'tap'
 import { GatewayError } from '../../../../../src/errors/gateway-error.ts'
@@ -89,6 +90,25 @@ t.test('an answer is sent again although the response that it continues was dele
   t.equal(again.headers.get('idempotent-replayed'), 'true')
   t.equal((await post(continued, { 'idempotency-key': 'order-8' }, path)).status, 400)
   t.equal(calls.length, 1)
+})
+
+t.test('what continues a deleted response is not sent to a key that may not use its model', async (t) => {
+  const owners: Record<string, string> = { resp_own: workspaceId }
+  const { post, log, tail } = await startEdge(t, { responseOwners: ownersOf(owners) })
+  const other = 'sk-another-key-of-the-workspace'
+  const issued = { keyId: 'key-3', workspaceId, name: 'key-3', sha256: hash('sha256', other), prefix: 'sk-anoth' }
+  const limits = { allowedModels: ['grok/plain'] }
+  const { sequence } = await log.append([
+    { type: 'KeyIssued', data: issued },
+    { type: 'LimitsSet', data: { workspaceId, keyId: 'key-3', limits } },
+  ])
+  await tail.waitForSequence(sequence)
+  const continued = { ...ask, previous_response_id: 'resp_own' }
+  const key = { 'idempotency-key': 'order-7' }
+  t.equal((await post(continued, key, path)).status, 200)
+  delete owners['resp_own']
+  const crossing = await post(continued, { ...key, authorization: `Bearer ${other}` }, path)
+  t.match({ status: crossing.status, ...(await errorOf(crossing)) }, { status: 403, code: 'model_not_allowed' })
 })
 
 t.test('a bound on tool calls lowers the reservation only where the provider keeps to it', async (t) => {
