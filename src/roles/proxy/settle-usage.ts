@@ -24,15 +24,12 @@ const covers = (reported: Usage, counted: Usage): boolean =>
   reported.outputTotal >= counted.outputTotal &&
   visibleOutputOf(reported) >= visibleOutputOf(counted)
 
-const hasSplit = ({ outputReasoning, outputAudio, outputImage }: Usage): boolean =>
-  outputReasoning + outputAudio + outputImage > 0
-
-/** A total that was reported without a split may have counted thinking in it: that is not added again. */
+/** A total that was reported without its thinking may have that in it: that is not added again. */
 const largerOutput = (reported: Usage, counted: Usage): ReturnType<typeof outputOf> => {
   const outputReasoning = Math.max(reported.outputReasoning, counted.outputReasoning)
   const outputAudio = Math.max(reported.outputAudio, counted.outputAudio)
   const outputImage = Math.max(reported.outputImage, counted.outputImage)
-  const reportedVisible = hasSplit(reported) ? visibleOutputOf(reported) : 0
+  const reportedVisible = reported.outputReasoning > 0 ? visibleOutputOf(reported) : 0
   const visible = Math.max(reportedVisible, visibleOutputOf(counted), outputAudio + outputImage)
   return { outputTotal: outputReasoning + visible, outputReasoning, outputAudio, outputImage }
 }
