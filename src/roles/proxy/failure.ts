@@ -127,8 +127,8 @@ const blamesOurAccount = ({ code }: UpstreamRefusal): boolean =>
   code === 'invalid_api_key' || emptyAccountCodes.includes(code)
 
 const readsAsOurAccount = ({ message, param }: UpstreamRefusal): boolean => {
-  const said = message.replace(errorName, '')
-  return param === null && !unknownMember.test(said) && accountMessages.some((pattern) => pattern.test(said))
+  const stated = message.replace(errorName, '')
+  return param === null && !unknownMember.test(stated) && accountMessages.some((pattern) => pattern.test(stated))
 }
 
 const plainErrors: Readonly<Record<string, UpstreamError>> = {
