@@ -105,7 +105,6 @@ const known: readonly KnownProvider[] = [
     stopSequencesMax: 4,
     stopsBilling: true,
   },
-  { pattern: /(?:^|\.)(?:openai|azure)(?:\.|-|$)/, capabilities: openai, stopSequencesMax: 4 },
   { pattern: /^anthropic$|(?:^|\.)anthropic\.com$/, stopsBilling: true },
   {
     pattern: /^(?:grok|xai)$|(?:^|\.)x\.ai$/,
@@ -134,13 +133,18 @@ const known: readonly KnownProvider[] = [
   { pattern: /^groq$|(?:^|\.)groq\.com$/, capabilities: { unknown_members: 'refused' } },
 ]
 
+/** Of a relay to OpenAI or Azure, or a second entry for one. */
+const openaiLike = /(?:^|\.)(?:openai|azure)(?:\.|-|$)/
+
 const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(baseUrl).hostname : '')
 
 type Named = Pick<Provider, 'name' | 'baseUrl'>
 
 const findKnown = ({ name, baseUrl }: Named): Omit<KnownProvider, 'pattern'> => {
   const host = hostOf(baseUrl)
-  return known.find(({ pattern }) => pattern.test(host)) ?? known.find(({ pattern }) => pattern.test(name)) ?? {}
+  const texts = [host, name]
+  const [found] = texts.flatMap((text) => known.find(({ pattern }) => pattern.test(text)) ?? [])
+  return found ?? (texts.some((text) => openaiLike.test(text)) ? { capabilities: openai, stopSequencesMax: 4 } : {})
 }
 
 export const resolveProfile = (provider: Named): Profile => findKnown(provider).profile ?? 'openai'

@@ -23,6 +23,11 @@ t.test(
     const relay = 'https://relay.example/v1'
     for (const name of ['openai', 'azure', 'anthropic', 'grok', 'xai'])
       t.same(readDrainPolicy(provider(name, relay)), stops)
+    t.same(
+      readDrainPolicy(provider('openai', 'https://openai.relay.example/v1')),
+      stops,
+      'a relay whose host has its name',
+    )
     for (const host of ['api.openai.com', 'mine.openai.azure.com', 'api.anthropic.com', 'api.x.ai'])
       t.same(readDrainPolicy(provider('mine', `https://${host}/v1`)), stops)
     for (const name of ['google', 'groq', 'mistral', 'bedrock', 'mine'])
