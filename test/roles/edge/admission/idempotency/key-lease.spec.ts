@@ -51,7 +51,7 @@ t.test('a large answer that waits for long behind a slow write is stored beside 
   }
   await pass(1_000)
   t.same(outcomes.begun, ['one'])
-  for (let waitedMs = 0; waitedMs < 20_000; waitedMs += 1_000) await pass(1_000)
+  while (outcomes.begun.length < 3) await pass(1_000) // The pace is of real time, which a busy machine has less of.
   t.same(outcomes.begun, ['one', 'two', 'three'])
   finish()
   await all
