@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, parseExactJson } from '../../encoding/json.ts'
-import { eachInSteps, mapInSteps } from '../../encoding/steps.ts'
+import { mapInSteps } from '../../encoding/steps.ts'
 import { invalidValue } from '../../errors/gateway-error.ts'
 import type {
   ConversationPart,
@@ -10,6 +10,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../canonical/conversation.ts'
+import { mergeTurns } from '../canonical/merge-turns.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import { generationOf } from './generation.ts'
 
@@ -132,11 +133,6 @@ const partsFor = (part: ConversationPart, writing: Writing): readonly JsonObject
 
 const isResponse = (part: JsonObject): boolean => 'functionResponse' in part
 
-const responsesFirst = ({ role, parts }: Content): Content => ({
-  role,
-  parts: [...parts.filter(isResponse), ...parts.filter((part) => !isResponse(part))],
-})
-
 /** Gemini 3 refuses a step whose first call has no signature. */
 export const withSignedCall = (parts: readonly JsonObject[]): readonly JsonObject[] => {
   const calls = parts.filter((part) => 'functionCall' in part)
@@ -144,28 +140,17 @@ export const withSignedCall = (parts: readonly JsonObject[]): readonly JsonObjec
   return parts.map((part) => (part === calls[0] ? { ...part, thoughtSignature: unknownSignature } : part))
 }
 
-/**
- * Instructions in between become user text. Consecutive contents of one role are merged, so that all results of parallel
- * calls are in one. Throws `invalid_value` and `unsupported_parameter`.
- */
+/** Of the results of parallel calls, all are in one content. Throws `invalid_value` and `unsupported_parameter`. */
 export function* contentsFor(
   turns: readonly ConversationTurn[],
   upstreamModel: string,
 ): Generator<void, readonly Content[]> {
   const generation = generationOf(upstreamModel)
   const writing: Writing = { upstreamModel, generation, callNames: new Map() }
-  const merged: { readonly role: Content['role']; readonly parts: JsonObject[] }[] = []
-  yield* eachInSteps(turns, (turn) => {
-    const role = turn.role === 'assistant' ? 'model' : 'user'
-    const parts = turn.parts.flatMap((part) => partsFor(part, writing))
-    if (parts.length === 0) return
-    const last = merged.at(-1)
-    if (last?.role === role) for (const part of parts) last.parts.push(part)
-    else merged.push({ role, parts })
-  })
+  const merged = yield* mergeTurns(turns, { writePart: (part) => partsFor(part, writing), isResult: isResponse })
   yield
-  return yield* mapInSteps(merged, (content) => {
-    const { role, parts } = responsesFirst(content)
-    return { role, parts: generation >= 3 ? withSignedCall(parts) : parts }
-  })
+  return yield* mapInSteps(merged, ({ role, content }) => ({
+    role: role === 'assistant' ? 'model' : 'user',
+    parts: generation >= 3 ? withSignedCall(content) : content,
+  }))
 }
