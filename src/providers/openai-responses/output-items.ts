@@ -37,6 +37,22 @@ const annotationOf = ({ url, title, range }: Citation, length: number): JsonObje
   end_index: range?.end ?? length,
 })
 
+/** Of the one content part that a message has. */
+const inPart = (place: ItemPlace, type: string, more: JsonObject): JsonObject => ({
+  type,
+  ...place,
+  content_index: 0,
+  ...more,
+})
+
+const messageWith = ({ item_id: id }: ItemPlace, status: string, content: readonly JsonObject[]): JsonObject => ({
+  type: 'message',
+  id,
+  status,
+  role: 'assistant',
+  content,
+})
+
 export class MessageItem implements OpenItem {
   readonly #place: ItemPlace
   readonly #citations: Citation[] = []
@@ -48,14 +64,14 @@ export class MessageItem implements OpenItem {
 
   begin(): readonly JsonObject[] {
     return [
-      itemAdded(this.#place, this.#itemWith('in_progress', [])),
-      this.#inPart('response.content_part.added', { part: this.#partWith('', []) }),
+      itemAdded(this.#place, messageWith(this.#place, 'in_progress', [])),
+      inPart(this.#place, 'response.content_part.added', { part: this.#partWith('', []) }),
     ]
   }
 
   add(text: string): JsonObject {
     this.#text += text
-    return this.#inPart('response.output_text.delta', { delta: text, logprobs: [] })
+    return inPart(this.#place, 'response.output_text.delta', { delta: text, logprobs: [] })
   }
 
   cite(citation: Citation): void {
@@ -66,31 +82,23 @@ export class MessageItem implements OpenItem {
     const text = this.#text
     const annotations = this.#citations.map((citation) => annotationOf(citation, text.length))
     const part = this.#partWith(text, annotations)
-    const item = this.#itemWith(status, [part])
+    const item = messageWith(this.#place, status, [part])
     const added = annotations.map((annotation, annotation_index) =>
-      this.#inPart('response.output_text.annotation.added', { annotation_index, annotation }),
+      inPart(this.#place, 'response.output_text.annotation.added', { annotation_index, annotation }),
     )
     return {
       item,
       events: [
         ...added,
-        this.#inPart('response.output_text.done', { text, logprobs: [] }),
-        this.#inPart('response.content_part.done', { part }),
+        inPart(this.#place, 'response.output_text.done', { text, logprobs: [] }),
+        inPart(this.#place, 'response.content_part.done', { part }),
         itemDone(this.#place, item),
       ],
     }
   }
 
-  #inPart(type: string, more: JsonObject): JsonObject {
-    return { type, ...this.#place, content_index: 0, ...more }
-  }
-
   #partWith(text: string, annotations: readonly JsonObject[]): JsonObject {
     return { type: 'output_text', text, annotations, logprobs: [] }
-  }
-
-  #itemWith(status: string, content: readonly JsonObject[]): JsonObject {
-    return { type: 'message', id: this.#place.item_id, status, role: 'assistant', content }
   }
 }
 
@@ -104,39 +112,31 @@ export class RefusalItem implements OpenItem {
 
   begin(): readonly JsonObject[] {
     return [
-      itemAdded(this.#place, this.#itemWith('in_progress', [])),
-      this.#inPart('response.content_part.added', { part: this.#part() }),
+      itemAdded(this.#place, messageWith(this.#place, 'in_progress', [])),
+      inPart(this.#place, 'response.content_part.added', { part: this.#part() }),
     ]
   }
 
   add(text: string): JsonObject {
     this.#text += text
-    return this.#inPart('response.refusal.delta', { delta: text })
+    return inPart(this.#place, 'response.refusal.delta', { delta: text })
   }
 
   end(status: ItemStatus): ReturnType<OpenItem['end']> {
     const part = this.#part()
-    const item = this.#itemWith(status, [part])
+    const item = messageWith(this.#place, status, [part])
     return {
       item,
       events: [
-        this.#inPart('response.refusal.done', { refusal: this.#text }),
-        this.#inPart('response.content_part.done', { part }),
+        inPart(this.#place, 'response.refusal.done', { refusal: this.#text }),
+        inPart(this.#place, 'response.content_part.done', { part }),
         itemDone(this.#place, item),
       ],
     }
   }
 
-  #inPart(type: string, more: JsonObject): JsonObject {
-    return { type, ...this.#place, content_index: 0, ...more }
-  }
-
   #part(): JsonObject {
     return { type: 'refusal', refusal: this.#text }
-  }
-
-  #itemWith(status: string, content: readonly JsonObject[]): JsonObject {
-    return { type: 'message', id: this.#place.item_id, status, role: 'assistant', content }
   }
 }
 
