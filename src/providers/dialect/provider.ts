@@ -97,14 +97,11 @@ interface KnownProvider {
   readonly stopsBilling?: true
 }
 
+const ofOpenAI = { capabilities: openai, stopSequencesMax: 4, stopsBilling: true } as const
+
 /** The first match counts. */
 const known: readonly KnownProvider[] = [
-  {
-    pattern: /^(?:openai|azure)$|(?:^|\.)(?:openai|azure)\.com$/,
-    capabilities: openai,
-    stopSequencesMax: 4,
-    stopsBilling: true,
-  },
+  { pattern: /^(?:openai|azure)$|(?:^|\.)(?:openai|azure)\.com$/, ...ofOpenAI },
   { pattern: /^anthropic$|(?:^|\.)anthropic\.com$/, stopsBilling: true },
   {
     pattern: /^(?:grok|xai)$|(?:^|\.)x\.ai$/,
@@ -138,11 +135,11 @@ const openaiLike = /(?:^|\.)(?:openai|azure)(?:\.|-|$)/
 
 const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(baseUrl).hostname : '')
 
-type Named = Pick<Provider, 'name' | 'baseUrl'>
+type Named = Pick<Provider, 'name' | 'baseUrl'> & { readonly dialect?: ProviderDialect }
 
-const findKnown = ({ name, baseUrl }: Named): Omit<KnownProvider, 'pattern'> => {
-  const host = hostOf(baseUrl)
-  const texts = [host, name]
+const findKnown = ({ name, baseUrl, dialect }: Named): Omit<KnownProvider, 'pattern'> => {
+  if (dialect === 'azure') return ofOpenAI
+  const texts = [hostOf(baseUrl), name]
   const [found] = texts.flatMap((text) => known.find(({ pattern }) => pattern.test(text)) ?? [])
   return found ?? (texts.some((text) => openaiLike.test(text)) ? { capabilities: openai, stopSequencesMax: 4 } : {})
 }
@@ -189,8 +186,8 @@ export const providerCapabilities = oncePerProvider((provider): Resolved => {
   return { ...unlessKnown, responses: profile !== 'gemini', ...findKnown(provider).capabilities, ...capabilities }
 })
 
-export const stopSequencesMaxOf = oncePerProvider((provider): number =>
-  provider.dialect === 'azure' ? 4 : (findKnown(provider).stopSequencesMax ?? Number.POSITIVE_INFINITY),
+export const stopSequencesMaxOf = oncePerProvider(
+  (provider): number => findKnown(provider).stopSequencesMax ?? Number.POSITIVE_INFINITY,
 )
 
 /** A shorter header is no secret, and could be a part of any word. */
@@ -249,8 +246,7 @@ const drainMsOfStopping = 15_000
 const drainMsOfContinuing = 60_000
 
 export const readDrainPolicy = (provider: Provider): DrainPolicy => {
-  const cancelStopsBilling =
-    provider.cancelStopsBilling ?? (provider.dialect === 'azure' || findKnown(provider).stopsBilling === true)
+  const cancelStopsBilling = provider.cancelStopsBilling ?? findKnown(provider).stopsBilling === true
   return {
     cancelStopsBilling,
     drainMs: provider.drainMs ?? (cancelStopsBilling ? drainMsOfStopping : drainMsOfContinuing),
