@@ -3,7 +3,7 @@ import { chargeFor } from '../domain/pricing/charge.ts'
 import { isUnits, unitsPicosRoundingHalfUp } from '../domain/video/settle.ts'
 import type { FactOf } from '../events/envelope.ts'
 import type { TaskSettled } from '../events/types.ts'
-import { type Evidence, hasEventType } from './evidence.ts'
+import { appliedAdjustments, type Evidence, hasEventType } from './evidence.ts'
 
 interface Waiting {
   readonly workspaceId: string
@@ -79,8 +79,7 @@ export const confirmReported = (
 /** Of a request or a task, after reversals of its corrections, which the wallet counts with the charge. */
 export const chargedPicosOf = (evidence: Evidence): bigint => {
   const end = evidence.events.find(hasEventType('UsageRecorded', 'TaskSettled'))?.event
-  return evidence.events
-    .filter(hasEventType('AdjustmentPosted'))
-    .filter(({ event, movements }) => movements.length > 0 && event.data.corrects !== evidence.id)
+  return appliedAdjustments(evidence)
+    .filter(({ event }) => event.data.corrects !== evidence.id)
     .reduce((sum, { event }) => sum - parseUsd(event.data.amount), parseUsd(end?.data.total ?? '0'))
 }

@@ -38,6 +38,10 @@ export const hasEventType =
   (entry: EvidenceEvent): entry is EvidenceEventOf<T> =>
     types.some((type) => type === entry.event.type)
 
+/** An adjustment that repeats the id of another moves nothing. */
+export const appliedAdjustments = ({ events }: Evidence): readonly EvidenceEventOf<'AdjustmentPosted'>[] =>
+  events.filter(hasEventType('AdjustmentPosted')).filter(({ movements }) => movements.length > 0)
+
 const isOwnEvent = ({ type, data }: Event, id: string): boolean => {
   switch (type) {
     case 'RequestRouted':

@@ -1,5 +1,5 @@
 import { formatUsd, parseUsd } from '../domain/money.ts'
-import { type Evidence, type EvidenceEvent, type EvidenceEventOf, hasEventType } from './evidence.ts'
+import { appliedAdjustments, type Evidence, type EvidenceEvent, type EvidenceEventOf } from './evidence.ts'
 import type {
   ExplainedAdjustment,
   ExplainedEvent,
@@ -22,10 +22,6 @@ const explainMovements = ({ sequence, index, event, movements }: EvidenceEvent):
     held_before: formatUsd(moved.heldAfterPicos - moved.heldPicos),
     held_after: formatUsd(moved.heldAfterPicos),
   }))
-
-/** An adjustment that repeats the id of another moves nothing. */
-const appliedAdjustments = ({ events }: Evidence): readonly EvidenceEventOf<'AdjustmentPosted'>[] =>
-  events.filter(hasEventType('AdjustmentPosted')).filter(({ movements }) => movements.length > 0)
 
 const explainAdjustment = ({ sequence, event }: EvidenceEventOf<'AdjustmentPosted'>): ExplainedAdjustment => {
   const { adjustmentId, amount, reason, note } = event.data
