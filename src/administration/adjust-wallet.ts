@@ -4,6 +4,7 @@ import {
   type AdjustCommand,
   type AdjustmentRefusal,
   type EndProposalCommand,
+  needsApproval,
   operatorPrefix,
   operatorReasons,
 } from '../domain/wallet/decide-adjustment.ts'
@@ -124,8 +125,7 @@ export const adjustWallet = async (
   const { corrects, amountPicos, reference } = adjustment
   const chargedPicos = await findChargedPicos(context, workspaceId, corrects)
   const nowMs = context.clock()
-  const abovePicos = context.approvalAbovePicos()
-  const isAbove = abovePicos !== null && (amountPicos > abovePicos || amountPicos < -abovePicos)
+  const isAbove = needsApproval(amountPicos, context.approvalAbovePicos())
   const proposedUntilMs = isAbove ? nowMs + administrationLimits.proposalMs : undefined
   const command = { type: 'Adjust' as const, ...adjustment, chargedPicos, by: context.actor, nowMs, proposedUntilMs }
   return execute(context, command, { workspaceId, reference, corrects })

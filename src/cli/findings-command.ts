@@ -6,6 +6,7 @@ import { findUnknownDelivery } from '../audit/unknown-delivery.ts'
 import { formatUsd, parseUsd } from '../domain/money.ts'
 import { isUnits } from '../domain/video/settle.ts'
 import type { WalletRefusal } from '../domain/wallet/decide.ts'
+import { needsApproval } from '../domain/wallet/decide-adjustment.ts'
 import { adjustmentKey } from '../domain/wallet/evolve.ts'
 import { undeliveredFact } from '../domain/wallet/undelivered.ts'
 import type { AdjustmentPosted } from '../events/types.ts'
@@ -85,7 +86,7 @@ const checkTyped = (
     throw new CommandError(
       `${units} units are far beyond the estimate of ${evidence.id} and would post ${amount} USD: add --yes if they are meant`,
     )
-  if (abovePicos !== null && (picos > abovePicos || picos < -abovePicos))
+  if (abovePicos !== null && needsApproval(picos, abovePicos))
     throw new CommandError(
       `${amount} USD is above adjustments.approval_above (${formatUsd(abovePicos)}): propose it to another administrator by \`gateway adjust ${workspaceId} ${amount} --of ${evidence.id} --reason correction --reference <yours>\``,
     )

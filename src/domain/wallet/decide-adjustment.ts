@@ -61,6 +61,10 @@ type AdjustmentDecision = { readonly facts: readonly WalletFact[] } | { readonly
 
 export const operatorPrefix = 'operator:'
 
+/** Whether an adjustment is only proposed, for another to approve. `abovePicos` null: none is. */
+export const needsApproval = (amountPicos: bigint, abovePicos: bigint | null): boolean =>
+  abovePicos !== null && (amountPicos > abovePicos || amountPicos < -abovePicos)
+
 /** Who cannot be named is one and the same: none of them approves what another one proposed. */
 const unnamed = 'unknown'
 
@@ -94,15 +98,20 @@ const findRefusal = (correction: Correction, wallet: WalletDraft): AdjustmentRef
   return exceeds(amountPicos, leftPicos) ? { reason: 'reversal_exceeds', leftPicos } : null
 }
 
+const findPosted = (adjustmentId: string, amountPicos: bigint, wallet: WalletDraft): AdjustmentDecision | null => {
+  const postedPicos = wallet.references.get(adjustmentKey(adjustmentId))
+  if (postedPicos === undefined) return null
+  return postedPicos === amountPicos ? { facts: [] } : { refused: { reason: 'adjustment_differs', postedPicos } }
+}
+
 /** What the reference was used for before: facts where that is the same; null for a fresh one. */
 const findEarlier = (
   { amountPicos, nowMs }: AdjustCommand,
   adjustmentId: string,
   wallet: WalletDraft,
 ): AdjustmentDecision | null => {
-  const postedPicos = wallet.references.get(adjustmentKey(adjustmentId))
-  if (postedPicos === amountPicos) return { facts: [] }
-  if (postedPicos !== undefined) return { refused: { reason: 'adjustment_differs', postedPicos } }
+  const posted = findPosted(adjustmentId, amountPicos, wallet)
+  if (posted !== null) return posted
   const proposal = wallet.proposals.get(adjustmentId)
   if (proposal?.isRejected === true) return { refused: { reason: 'proposal_rejected' } }
   if (proposal === undefined || !isOpen(proposal, nowMs)) return null
@@ -129,9 +138,8 @@ const adjust = (command: AdjustCommand, wallet: WalletDraft): AdjustmentDecision
 
 const correctCharge = ({ adjustment, chargedPicos }: CorrectChargeCommand, wallet: WalletDraft): AdjustmentDecision => {
   const amountPicos = parseUsd(adjustment.amount)
-  const postedPicos = wallet.references.get(adjustmentKey(adjustment.adjustmentId))
-  if (postedPicos === amountPicos) return { facts: [] }
-  if (postedPicos !== undefined) return { refused: { reason: 'adjustment_differs', postedPicos } }
+  const posted = findPosted(adjustment.adjustmentId, amountPicos, wallet)
+  if (posted !== null) return posted
   const refused = findRefusal({ ...adjustment, amountPicos, chargedPicos }, wallet)
   return refused === null ? { facts: [{ type: 'AdjustmentPosted', data: adjustment }] } : { refused }
 }

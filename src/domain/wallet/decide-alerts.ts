@@ -10,6 +10,12 @@ const isSame = (rule: AlertRuleSet, before: WatchedRule | undefined): boolean =>
   settings.every((name) => rule[name] === before[name]) &&
   rule.destinations.join() === before.destinations.join()
 
+/** Undefined where the destination has it, or nothing waits for it any more. */
+const findUndelivered = (
+  { alertRules }: Pick<WalletDraft, 'alertRules'>,
+  { rule, alertId, destination }: { readonly rule: string; readonly alertId: string; readonly destination: string },
+) => alertRules.get(rule)?.alerts.find((each) => each.alertId === alertId && !each.deliveredTo.includes(destination))
+
 /** A repeated command adds nothing: several schedulers raise one alert. */
 export const decideAlerts = (
   command: AlertCommand,
@@ -33,14 +39,13 @@ export const decideAlerts = (
     }
     case 'ConfirmAlert': {
       const { rule, alertId, destination } = command
-      const alert = alertRules.get(rule)?.alerts.find((each) => each.alertId === alertId)
-      if (alert === undefined || alert.deliveredTo.includes(destination)) return { facts: [] }
+      if (findUndelivered({ alertRules }, command) === undefined) return { facts: [] }
       return { facts: [{ type: 'AlertDelivered', data: { workspaceId, alertId, rule, destination } }] }
     }
     case 'RecordAlertFailure': {
       const { rule, alertId, destination, reason } = command
-      const alert = alertRules.get(rule)?.alerts.find((each) => each.alertId === alertId)
-      if (alert === undefined || alert.deliveredTo.includes(destination)) return { facts: [] }
+      const alert = findUndelivered({ alertRules }, command)
+      if (alert === undefined) return { facts: [] }
       const known = (alert.failures ?? []).filter((each) => each.destination === destination)
       const isKnown = known.some((each) => each.reason === reason)
       if (isKnown || known.length >= walletLimits.alertFailureReasonsMax) return { facts: [] }
