@@ -127,25 +127,44 @@ const findEstimated: Finder = async (db, { workspaceId, limit }) => {
   }))
 }
 
-/** The vendor reported a success without a deduction, and the figure of the hold was charged. */
-const findEstimatedTasks: Finder = async (db, { workspaceId, limit }) => {
-  let query = db
-    .selectFrom('tasks')
-    .select(['workspace_id', 'task_id', 'model', 'total', 'finished_at', 'updated_at'])
-    .where('source', '=', 'estimated')
-    .where('deduction', 'is', null)
-    .orderBy('finished_at', 'desc')
-    .limit(limit)
-  if (workspaceId !== null) query = query.where('workspace_id', '=', workspaceId)
-  return (await query.execute()).map((row) => ({
-    kind: 'estimated_charge',
-    workspaceId: row.workspace_id,
-    id: row.task_id,
-    time: row.finished_at ?? row.updated_at,
-    amountPicos: parsePicos(row.total),
-    detail: restoredText(row.model),
-  }))
-}
+/** Tasks that were charged the figure of the hold. Each form of the condition has an index of its own. */
+const findEstimatedTasks =
+  (
+    has: 'is' | 'is not',
+    describe: (task: {
+      readonly model: string
+      readonly deduction: string | null
+    }) => Pick<LedgerFinding, 'kind' | 'detail'>,
+  ): Finder =>
+  async (db, { workspaceId, limit }) => {
+    let query = db
+      .selectFrom('tasks')
+      .select(['workspace_id', 'task_id', 'model', 'deduction', 'total', 'finished_at', 'updated_at'])
+      .where('source', '=', 'estimated')
+      .where('deduction', has, null)
+      .orderBy('finished_at', 'desc')
+      .limit(limit)
+    if (workspaceId !== null) query = query.where('workspace_id', '=', workspaceId)
+    return (await query.execute()).map((row) => ({
+      ...describe(row),
+      workspaceId: row.workspace_id,
+      id: row.task_id,
+      time: row.finished_at ?? row.updated_at,
+      amountPicos: parsePicos(row.total),
+    }))
+  }
+
+/** The vendor reported a success without a deduction. */
+const findTasksWithoutDeduction = findEstimatedTasks('is', ({ model }) => ({
+  kind: 'estimated_charge',
+  detail: restoredText(model),
+}))
+
+/** The vendor deducted something that cannot be, or cannot be read. */
+const findDeductions = findEstimatedTasks('is not', ({ deduction }) => ({
+  kind: 'implausible_deduction',
+  detail: `${restoredText(deduction ?? '')} units`,
+}))
 
 const findExceptions: Finder = async (db, { workspaceId, limit }) => {
   let query = db
@@ -171,26 +190,6 @@ const findExceptions: Finder = async (db, { workspaceId, limit }) => {
           },
         ],
   )
-}
-
-/** The vendor deducted something that cannot be, or cannot be read, and the figure of the hold was charged. */
-const findDeductions: Finder = async (db, { workspaceId, limit }) => {
-  let query = db
-    .selectFrom('tasks')
-    .select(['workspace_id', 'task_id', 'deduction', 'total', 'finished_at', 'updated_at'])
-    .where('source', '=', 'estimated')
-    .where('deduction', 'is not', null)
-    .orderBy('finished_at', 'desc')
-    .limit(limit)
-  if (workspaceId !== null) query = query.where('workspace_id', '=', workspaceId)
-  return (await query.execute()).map((row) => ({
-    kind: 'implausible_deduction',
-    workspaceId: row.workspace_id,
-    id: row.task_id,
-    time: row.finished_at ?? row.updated_at,
-    amountPicos: parsePicos(row.total),
-    detail: `${restoredText(row.deduction ?? '')} units`,
-  }))
 }
 
 const findUnknownDeliveries: Finder = async (db, { workspaceId, limit }) =>
@@ -260,7 +259,7 @@ const finders = [
   findOverdueHolds,
   findLateVerdicts,
   findEstimated,
-  findEstimatedTasks,
+  findTasksWithoutDeduction,
   findExceptions,
   findDeductions,
   findUnknownDeliveries,
