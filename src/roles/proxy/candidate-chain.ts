@@ -142,7 +142,7 @@ export class CandidateChain {
     const { providers, deployments, clock } = this.#parts
     const provider = providers.get(candidate.provider)
     const turnsOf = (call: AnswerRequest) => provider && new DeploymentTurns(deployments, provider, candidate, call)
-    const isChoice = (provider?.deployments ?? []).length > 1
+    const isChoice = candidate.deployment === undefined && (provider?.deployments ?? []).length > 1
     const turns = isChoice ? await useBody(this.#call, turnsOf) : turnsOf(this.#call)
     if (stopReasonFor(this.#run.state) !== null) return abortedUnsent
     let last: CandidateFailure = { status: null, reason: 'provider_not_configured' }
