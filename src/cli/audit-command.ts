@@ -11,13 +11,14 @@ export type ConfigOf = (
   options?: { readonly role?: ProcessRole; readonly withoutKeys?: boolean },
 ) => Config
 
+type KeyPair = ReturnType<typeof newKeyPair>
+
 interface KeyOptions extends OutputOptions {
   readonly new: boolean
-  readonly origin?: string
+  readonly origin?: KeyPair
 }
 
-const printNewKey = (origin: string, output: OutputOptions): void => {
-  const { signingKey, publicKey } = newKeyPair(origin)
+const printNewKey = ({ signingKey, publicKey }: KeyPair, output: OutputOptions): void => {
   if (output.json) printRecords([{ signing_key: signingKey, public_key: publicKey }], output)
   else console.log(`signing_key: ${signingKey}\npublic_key: ${publicKey}`)
   console.error(
@@ -25,10 +26,9 @@ const printNewKey = (origin: string, output: OutputOptions): void => {
   )
 }
 
-const parseOrigin = (text: string): string => {
+const newKeyPairOf = (origin: string): KeyPair => {
   try {
-    newKeyPair(text)
-    return text
+    return newKeyPair(origin)
   } catch {
     throw new InvalidArgumentError('it is the name of a log: up to 255 characters without spaces and +')
   }
@@ -56,13 +56,13 @@ export const registerAudit = (program: Command, configOf: ConfigOf): void => {
     .option(
       '--origin <name>',
       'with --new: the log that the keys are of, as in audit.origin (default: that of the configuration)',
-      parseOrigin,
+      newKeyPairOf,
     )
     .option('--json', 'one JSON object a line', false)
     .action((options: KeyOptions, command: Command) => {
       const { origin } = options
       if (origin !== undefined && !options.new) throw new UsageError('--origin names a new key: add --new')
-      if (options.new) printNewKey(origin ?? configOf(command, { withoutKeys: true }).audit.origin, options)
+      if (options.new) printNewKey(origin ?? newKeyPair(configOf(command, { withoutKeys: true }).audit.origin), options)
       else printKey(configOf, command, options)
     })
 }

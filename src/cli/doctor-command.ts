@@ -28,7 +28,9 @@ type ExaminedRole = RoleName | 'operator' | 'gateway'
 
 type DoctorOptions = OutputOptions & { readonly role?: ExaminedRole }
 
-interface Finding {
+type Judged = Awaited<ReturnType<typeof checkSealing>>
+
+interface Finding extends Judged {
   readonly check:
     | 'configuration'
     | 'versions'
@@ -41,11 +43,7 @@ interface Finding {
     | 'sealing'
     | 'provider'
   readonly of: string
-  readonly result: 'ok' | 'warning' | 'failed' | 'skipped'
-  readonly detail: string
 }
-
-type Judged = Pick<Finding, 'result' | 'detail'>
 
 const ok = (detail = ''): Judged => ({ result: 'ok', detail })
 const failed = (detail: string): Judged => ({ result: 'failed', detail })

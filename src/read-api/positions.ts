@@ -82,6 +82,9 @@ export interface PagedParts {
 
 type List = Exclude<TokenUse['purpose'], 'position'>
 
+/** Of all workspaces: none. */
+const useOf = (ctx: HttpContext, purpose: List): TokenUse => ({ purpose, workspaceId: canRead(ctx) ?? '' })
+
 /** Throws `invalid_value` for a cursor of another list or workspace. */
 export const readCursor = async (
   ctx: HttpContext,
@@ -90,7 +93,7 @@ export const readCursor = async (
   cursor: string | undefined,
 ): Promise<EntryPosition | undefined> => {
   if (cursor === undefined) return undefined
-  const opened = await positions.fromToken({ purpose, workspaceId: canRead(ctx) ?? '' }, cursor)
+  const opened = await positions.fromToken(useOf(ctx, purpose), cursor)
   if (opened === undefined) throw invalidParameter('cursor', tokenCursor.form)
   return opened
 }
@@ -100,5 +103,4 @@ export const writeCursor = async (
   positions: Positions,
   purpose: List,
   next: EntryPosition | null,
-): Promise<string | null> =>
-  next === null ? null : positions.toToken({ purpose, workspaceId: canRead(ctx) ?? '' }, next)
+): Promise<string | null> => (next === null ? null : positions.toToken(useOf(ctx, purpose), next))

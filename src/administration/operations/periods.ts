@@ -18,11 +18,13 @@ import type { PeriodResponse } from '../responses.types.ts'
 
 const conflict = (message: string): GatewayError => new GatewayError('conflict', message)
 
+const closableMsOf = (month: string): number => Date.parse(periodEnd({ month })) + administrationLimits.closingDelayMs
+
 const renderOpen = (month: string): PeriodResponse => ({
   object: 'period',
   month,
   state: 'open',
-  closable_from: new Date(Date.parse(periodEnd({ month })) + administrationLimits.closingDelayMs).toISOString(),
+  closable_from: new Date(closableMsOf(month)).toISOString(),
   sequence: null,
   digest: null,
   totals: null,
@@ -73,8 +75,8 @@ const describeUnfinished = (month: string, unfinished: readonly Unfinished[]): s
 /** Throws `conflict` where the month cannot be closed. */
 const checkClosable = async (context: OperationContext, month: string, withExceptions: boolean): Promise<void> => {
   const { readModels, clock, tail } = context
-  const { closable_from: from } = renderOpen(month)
-  if (clock() < Date.parse(from)) throw conflict(`${month} can be closed from ${from} on.`)
+  const closableMs = closableMsOf(month)
+  if (clock() < closableMs) throw conflict(`${month} can be closed from ${new Date(closableMs).toISOString()} on.`)
   const last = findLastPeriod(tail.ledger.periods)
   if (last !== null && month < last.month)
     throw conflict(`${last.month} is closed, and with it all months before it: reopen it first.`)
