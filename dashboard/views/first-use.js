@@ -17,13 +17,19 @@ const keysRead = 1_000
 const isUsable = ({ state: is, expires_at: at }) => is === 'active' && (at === null || Date.parse(at) > Date.now())
 
 /** @param {ViewContext} context */
-const readState = async ({ session, scope, signal }) => {
-  const [{ data: requests }, { data: keys }, wallet] = await Promise.all([
-    /** @type {Promise<Requests>} */ (session.ledger(scope, '/requests', { limit: 1 }, signal)),
+const readFirst = async ({ session, scope, signal }) => {
+  /** @type {Requests} */
+  const { data } = await session.ledger(scope, '/requests', { limit: 1 }, signal)
+  return data[0]
+}
+
+/** @param {ViewContext} context @param {Requests['data'][number] | undefined} first */
+const readState = async ({ session, scope, signal }, first) => {
+  const [{ data: keys }, wallet] = await Promise.all([
     /** @type {Promise<Keys>} */ (session.ledger(scope, '/keys', { limit: keysRead }, signal)),
     /** @type {Promise<Wallet>} */ (session.ledger(scope, '/wallet', {}, signal)),
   ])
-  return { first: requests[0], hasKey: keys.some(isUsable), available: wallet.available }
+  return { first, hasKey: keys.some(isUsable), available: wallet.available }
 }
 
 /** @typedef {{ title: string, isDone: boolean, text: import('../dom.js').Child, action?: import('../dom.js').Child }} Step */
@@ -83,13 +89,15 @@ export const firstUse = (context, done) => {
   let shown = ''
   /** @returns {Promise<boolean>} whether there is a first request */
   const show = async () => {
-    const known = await readState(context)
+    const first = await readFirst(context)
+    if (first !== undefined && root.firstChild === null) return true
+    const known = await readState(context, first)
     const now = JSON.stringify(known)
     // What has the focus stays while nothing changes.
     if (now !== shown) replace(steps, checklist(stepsOf(known, context, again)))
     shown = now
-    if (known.first === undefined) return false
-    const { id } = known.first
+    if (first === undefined) return false
+    const { id } = first
     replace(arrival, 'The first request is here: ', h('a', { href: hrefTo('charges', id) }, id))
     return true
   }
