@@ -34,37 +34,39 @@ const balanceAfter =
     ]
   }
 
-/** Credit and adjustments, with the balance before and after them. @param {ViewContext} context @param {() => void} done */
-export const moneyButtons = (context, done) => {
-  const common = {
+/** With the balance before and after it. @param {ViewContext} context @param {() => void} done */
+export const creditButton = (context, done, isPrimary = true) => {
+  const preview = balanceAfter(context)
+  return operationButton(context.session, {
     ids: { id: context.scope ?? '' },
-    permission: /** @type {const} */ ('move_money'),
+    permission: 'move_money',
+    operation: 'POST /admin/v1/workspaces/{id}/credits',
+    label: 'Add credit',
+    required: ['reference'],
+    preview: (body) => {
+      if (Number(body['amount']) === 0) throw new ApiError(400, 'The amount must be above zero.')
+      return preview(body)
+    },
+    done: (_answer, { amount }) => {
+      acknowledge(`${money(String(amount))} USD credited.`)
+      done()
+    },
+    isPrimary,
+  })
+}
+
+/** Credit and adjustments, with the balance before and after them. @param {ViewContext} context @param {() => void} done */
+export const moneyButtons = (context, done) => [
+  creditButton(context, done),
+  operationButton(context.session, {
+    ids: { id: context.scope ?? '' },
+    permission: 'move_money',
+    operation: 'POST /admin/v1/workspaces/{id}/adjustments',
+    label: 'Adjust',
     preview: balanceAfter(context),
     done,
-  }
-  return [
-    operationButton(context.session, {
-      ...common,
-      operation: 'POST /admin/v1/workspaces/{id}/credits',
-      label: 'Add credit',
-      required: ['reference'],
-      preview: (body) => {
-        if (Number(body['amount']) === 0) throw new ApiError(400, 'The amount must be above zero.')
-        return common.preview(body)
-      },
-      done: (_answer, { amount }) => {
-        acknowledge(`${money(String(amount))} USD credited.`)
-        done()
-      },
-      isPrimary: true,
-    }),
-    operationButton(context.session, {
-      ...common,
-      operation: 'POST /admin/v1/workspaces/{id}/adjustments',
-      label: 'Adjust',
-    }),
-  ]
-}
+  }),
+]
 
 /** @param {Workspace} workspace @param {ViewContext} context @param {() => void} again */
 const changeButton = ({ status, name, account, credit_limit }, { session, scope }, again) => {

@@ -3,7 +3,7 @@ import { h, pause, replace } from '../dom.js'
 import { compareAmounts } from '../format.js'
 import { section, state, usd } from '../parts.js'
 import { snippetList, snippetsOf } from '../snippets.js'
-import { moneyButtons } from './account.js'
+import { creditButton } from './account.js'
 
 /** @typedef {import('../types.d.ts').Page<import('../types.d.ts').Request>} Requests */
 /** @typedef {import('../types.d.ts').Page<import('../types.d.ts').Key>} Keys */
@@ -32,19 +32,18 @@ const readState = async ({ session, scope, signal }, first) => {
   return { first, hasKey: keys.some(isUsable), available: wallet.available }
 }
 
-/** @typedef {{ title: string, isDone: boolean, text: import('../dom.js').Child, action?: import('../dom.js').Child }} Step */
+/** @typedef {{ title: string, isDone: boolean, text: import('../dom.js').Child, action: import('../dom.js').Child }} Step */
 
 /** @param {Awaited<ReturnType<typeof readState>>} known @param {ViewContext} context @param {() => void} again @returns {Step[]} */
 const stepsOf = ({ first, hasKey, available }, context, again) => {
   const { session, hrefTo } = context
-  const [credit = null] = session.isAdmin ? moneyButtons(context, again) : []
-  credit?.classList.remove('primary') // The heading has the one that is.
   return [
     {
       title: 'Credit',
       isDone: compareAmounts(available, '0') > 0,
       text: h('span', {}, usd(available), ' USD are available.'),
-      action: credit,
+      // The heading has the primary one.
+      action: session.isAdmin ? creditButton(context, again, false) : null,
     },
     {
       title: 'Key',
@@ -74,7 +73,7 @@ const checklist = (steps) => {
         isDone ? state('done', 'good') : state(place === next ? 'next' : 'later', place === next ? 'busy' : 'plain'),
         h('strong', {}, title),
         h('span', {}, text),
-        isDone ? null : (action ?? null),
+        isDone ? null : action,
       ),
     ),
   )
