@@ -35,6 +35,13 @@ const emptyPagesMax = 3
  */
 const space = (cell) => h('tbody', { 'aria-hidden': 'true' }, h('tr', { class: 'space' }, cell))
 
+/** @template Row @param {import('./parts.js').Column<Row>} column @param {readonly import('./parts.js').Column<Row>[]} columns */
+const narrowClassOf = ({ narrow }, columns) => {
+  if (narrow === undefined) return 'not-narrow'
+  if (narrow % 2 === 0) return 'end'
+  return columns.some((other) => other.narrow === narrow + 1) ? null : 'whole'
+}
+
 /** @template Row */
 class VirtualTable {
   /** @type {Options<Row>} */
@@ -54,6 +61,8 @@ class VirtualTable {
   #rowPixels = rowPixels
   /** Of a card, where the page is narrow: two columns of it share a row. */
   #cardRows
+  /** Of each column's cells, where the page is narrow. */
+  #narrowClasses
   #above
   #below
   #body = h('tbody')
@@ -70,6 +79,7 @@ class VirtualTable {
     const { label, columns, signal, lines = 1 } = options
     this.#options = options
     this.#cardRows = Math.ceil(Math.max(0, ...columns.map(({ narrow = 0 }) => narrow)) / 2)
+    this.#narrowClasses = columns.map((column) => narrowClassOf(column, columns))
     this.#decimals = columns.map(() => 0)
     this.#above = h('td', { colspan: columns.length })
     this.#below = h('td', { colspan: columns.length })
@@ -133,13 +143,9 @@ class VirtualTable {
       const cell = cellOf(column, row, this.#decimals[index] ?? 0)
       // A row that is shown as a card is none to assistive technology by itself.
       cell.setAttribute('role', 'cell')
-      const { narrow } = column
-      if (narrow === undefined) cell.classList.add('not-narrow')
-      else {
-        cell.style.order = String(narrow)
-        if (narrow % 2 === 0) cell.classList.add('end')
-        else if (!this.#options.columns.some((other) => other.narrow === narrow + 1)) cell.classList.add('whole')
-      }
+      const narrowClass = this.#narrowClasses[index] ?? null
+      if (narrowClass !== null) cell.classList.add(narrowClass)
+      if (column.narrow !== undefined) cell.style.order = String(column.narrow)
       return cell
     })
     return h('tr', { 'aria-rowindex': place + 2, role: 'row' }, ...cells)
