@@ -87,6 +87,7 @@ const isNarrowing = (group) => ['model', 'key', 'surface'].includes(group)
 export const surfaceSelect = () =>
   select([['', 'All surfaces'], ...surfaces.map((name) => /** @type {const} */ ([name, words(name)]))])
 
+/** The days that the read API takes. */
 export const dayField = () => h('input', { type: 'date', min: '1970-01-01', max: '9999-12-30' })
 
 /** @param {string} [placeholder] */

@@ -4,6 +4,7 @@ import { csvExport } from '../export.js'
 import { ownTimeZone, rangeOf, words } from '../format.js'
 import { facts, field, heading, idLink, select, time, usd } from '../parts.js'
 import { virtualTable } from '../virtual-table.js'
+import { dayField } from './spend.js'
 
 /** @typedef {import('../types.d.ts').Movement} Movement */
 /** @typedef {import('../types.d.ts').Statement} Statement */
@@ -67,9 +68,6 @@ const rangeName = (from, to) => {
   const ends = [...(from === '' ? [] : ['from', from]), ...(to === '' ? [] : ['to', to])]
   return ends.length === 0 ? [] : [...ends, 'utc']
 }
-
-/** The days that the read API takes. */
-const dayField = () => h('input', { type: 'date', min: '1970-01-01', max: '9999-12-30' })
 
 /** What is asked for, and the controls that set it. */
 const filtersOf = () => {
