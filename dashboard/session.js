@@ -144,6 +144,9 @@ const openSession = (ask, { administrator, workspace }) => {
   }
 }
 
+/** Whether all workspaces are shown. @param {Pick<import('./views.d.ts').ViewContext, 'session' | 'scope'>} context */
+export const isOfAll = ({ session, scope }) => session.isAdmin && scope === null
+
 const sessionPath = '/dashboard/session'
 
 /** Other pages of this browser: a session that one of them starts or ends is that of all. */

@@ -2,6 +2,7 @@
 import { h } from '../dom.js'
 import { localTime } from '../format.js'
 import { heading, idLink, load, section, table, time } from '../parts.js'
+import { isOfAll } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Finding} Finding */
 
@@ -70,10 +71,10 @@ const kinds = /** @type {const} */ ([
   ['adjustment', 'Corrections', 'Made by reconciliations, and for undelivered answers.', 'Amount, USD'],
 ])
 
-/** @param {Finding} finding @param {string | null} scope @param {import('../views.d.ts').ViewContext} context */
-const idOf = ({ kind, id }, scope, { session, hrefTo }) => {
-  const isExplained = kind !== 'adjustment' && kind !== 'overdue_hold' && (scope !== null || !session.isAdmin)
-  return isExplained ? idLink(id, hrefTo('charges', id)) : h('span', { class: 'id', title: id }, id)
+/** @param {Finding} finding @param {import('../views.d.ts').ViewContext} context */
+const idOf = ({ kind, id }, context) => {
+  const isExplained = kind !== 'adjustment' && kind !== 'overdue_hold' && !isOfAll(context)
+  return isExplained ? idLink(id, context.hrefTo('charges', id)) : h('span', { class: 'id', title: id }, id)
 }
 
 /** @param {Finding} finding */
@@ -117,10 +118,10 @@ export const findings = {
           /** @type {import('../parts.js').Column<Finding>[]} */
           const columns = [
             { name: 'Time', cell: ({ at }) => time(at) },
-            ...(scope === null && session.isAdmin
+            ...(isOfAll(context)
               ? [{ name: 'Workspace', cell: (/** @type {Finding} */ { workspace }) => workspace }]
               : []),
-            { name: 'What', cell: (finding) => idOf(finding, scope, context) },
+            { name: 'What', cell: (finding) => idOf(finding, context) },
             { name: 'Detail', cell: detailOf },
             { name: amount, cell: () => null, amount: (finding) => finding.amount },
           ]

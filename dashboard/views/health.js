@@ -2,7 +2,8 @@
 import { append, h, pause, replace } from '../dom.js'
 import { count, words } from '../format.js'
 import { errorPanel, facts, heading, section, state, table, time } from '../parts.js'
-import { isOfAll, refusalsSection } from './refusals.js'
+import { isOfAll } from '../session.js'
+import { refusalsSection } from './refusals.js'
 
 /** @typedef {import('../types.d.ts').Health} Health */
 

@@ -2,6 +2,7 @@
 import { h } from '../dom.js'
 import { count, words } from '../format.js'
 import { load, section, table, time } from '../parts.js'
+import { isOfAll } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Refusals} Refusals */
 /** @typedef {import('../views.d.ts').ViewContext} ViewContext */
@@ -11,9 +12,6 @@ import { load, section, table, time } from '../parts.js'
  *
  * @typedef {{ keys: ReadonlyMap<string, string>, workspaces: ReadonlyMap<string, string> }} Names
  */
-
-/** @param {ViewContext} context */
-export const isOfAll = ({ session, scope }) => session.isAdmin && scope === null
 
 const refusalRows = 50
 

@@ -3,9 +3,9 @@ import { filterForm, h, onFilter, renewed, replace } from '../dom.js'
 import { csvExport } from '../export.js'
 import { count, msText, rangeOf, words } from '../format.js'
 import { field, heading, idLink, select, state, time, twoLines } from '../parts.js'
-import { readAll, readList, workspaceNames } from '../session.js'
+import { isOfAll, readAll, readList, workspaceNames } from '../session.js'
 import { virtualTable } from '../virtual-table.js'
-import { isOfAll, refusalsSection } from './refusals.js'
+import { refusalsSection } from './refusals.js'
 import { dayField, filterInput, surfaceSelect } from './spend.js'
 
 /** @typedef {import('../types.d.ts').Request} Request */
@@ -90,8 +90,8 @@ const explanationHref = ({ id, workspace }, { hrefTo }) =>
     ? hrefTo('charges', id)
     : `#/w/${encodeURIComponent(workspace)}/charges/${encodeURIComponent(id)}`
 
-/** @param {ViewContext} context @param {Names} names @returns {import('../parts.js').Column<Request>[]} */
-const columnsOf = (context, names) => [
+/** @param {ViewContext} context @param {Names} names @param {boolean} isAll @returns {import('../parts.js').Column<Request>[]} */
+const columnsOf = (context, names, isAll) => [
   {
     name: 'Time, request',
     className: 'reference',
@@ -113,7 +113,7 @@ const columnsOf = (context, names) => [
       ),
   },
   { name: 'Provider', className: 'provider', cell: providerCell },
-  isOfAll(context)
+  isAll
     ? { name: 'Workspace, key', className: 'provider', cell: (request) => ownerCell(request, names) }
     : { name: 'Key, tags', className: 'provider', cell: (request) => keyCell(request, names) },
 ]
@@ -146,6 +146,7 @@ export const requests = {
   permission: 'read_money',
   show: (context) => {
     const { session, scope, root, signal, hrefTo } = context
+    const isAll = isOfAll(context)
     const filters = filtersOf()
     const controls = Object.entries(filters)
     const live = h('input', { type: 'checkbox', checked: true })
@@ -179,7 +180,7 @@ export const requests = {
         filters.from.focus()
       }
       const label = `Key ${keyNames.get(key) ?? key}`
-      if (!isOfAll(context) || key === '') replace(keyFilter)
+      if (!isAll || key === '') replace(keyFilter)
       else
         replace(
           keyFilter,
@@ -207,7 +208,7 @@ export const requests = {
       const here = nextSignal()
       const { element, redraw } = virtualTable({
         label: 'Requests',
-        columns: columnsOf(context, names),
+        columns: columnsOf(context, names, isAll),
         read: reading(here),
         signal: here,
         empty: 'No request here. Each that was routed to a model appears a moment after its end, failed ones included.',
@@ -227,7 +228,7 @@ export const requests = {
     const { button, status } = csvExport({
       columns: [
         ...exported.map((name) => /** @type {const} */ ([name, (/** @type {any} */ row) => row[name]])),
-        ...(isOfAll(context)
+        ...(isAll
           ? [/** @type {const} */ (['workspace', (/** @type {Request} */ { workspace = '' }) => workspace])]
           : []),
         ['tokens', tokensText],
@@ -247,7 +248,7 @@ export const requests = {
         field('Status', filters.status),
         field('Model', filters.model),
         field('Surface', filters.surface),
-        isOfAll(context) ? null : field('Key', filters.key),
+        isAll ? null : field('Key', filters.key),
         field('Reason', filters.reason),
         field('Id', filters.id),
       ),
@@ -258,16 +259,16 @@ export const requests = {
     onFilter(Object.values(filters), signal, change)
     const readKeys = async () => {
       /** @type {Pick<Key, 'id' | 'name'>[]} */
-      const keys = await (isOfAll(context)
+      const keys = await (isAll
         ? readList(session, '/admin/v1/keys', signal)
         : readAll((cursor) => session.ledger(scope, '/keys', { cursor, limit: 1000 }, signal)))
       for (const { id, name } of keys) {
         keyNames.set(id, name)
-        if (!isOfAll(context)) nameKey(id, name)
+        if (!isAll) nameKey(id, name)
       }
     }
     const readNames = async () => {
-      if (isOfAll(context)) names.workspaces = await workspaceNames(session, signal)
+      if (isAll) names.workspaces = await workspaceNames(session, signal)
       await readKeys()
     }
     fillFromAddress()

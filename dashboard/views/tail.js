@@ -2,7 +2,7 @@
 import { h, pause, replace } from '../dom.js'
 import { count, money, shortId, words } from '../format.js'
 import { clock, errorPanel, heading, idLink } from '../parts.js'
-import { ApiError } from '../session.js'
+import { ApiError, isOfAll } from '../session.js'
 import { eventReader } from '../sse.js'
 
 /** @typedef {import('../types.d.ts').LoggedEvent} LoggedEvent */
@@ -26,11 +26,11 @@ const member = ([name, value]) =>
   )
 
 /** @param {LoggedEvent} event @param {import('../views.d.ts').ViewContext} context */
-const line = ({ sequence, type, time: at, workspace, actor, detail }, { scope, session, hrefTo }) => {
-  const isOfAll = scope === null && session.isAdmin
+const line = ({ sequence, type, time: at, workspace, actor, detail }, context) => {
+  const isAll = isOfAll(context)
   const id = charged.map((name) => detail[name]).find((value) => value !== undefined)
   const isExplained = id !== undefined && (detail['holdId'] === undefined || String(id).startsWith('task_'))
-  const link = !isExplained || isOfAll ? null : idLink(String(id), hrefTo('charges', String(id)))
+  const link = !isExplained || isAll ? null : idLink(String(id), context.hrefTo('charges', String(id)))
   const others = Object.entries(detail).filter(
     ([name]) => !leftOut.has(name) && !(link !== null && charged.includes(name)),
   )
@@ -43,7 +43,7 @@ const line = ({ sequence, type, time: at, workspace, actor, detail }, { scope, s
       'span',
       { class: 'members' },
       link,
-      ...(isOfAll && workspace !== null ? [member(['workspace', workspace])] : []),
+      ...(isAll && workspace !== null ? [member(['workspace', workspace])] : []),
       ...others.map(member),
       ...(actor === null ? [] : [member(['by', actor])]),
       sequence === undefined ? null : h('span', { class: 'member muted' }, `frame ${count(sequence)}`),
