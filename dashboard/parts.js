@@ -71,6 +71,10 @@ export const twoLines = (first, second, title) =>
 /** @param {string} id @param {string} href */
 export const idLink = (id, href) => h('a', { href, title: id, class: 'id' }, shortId(id))
 
+/** A view of a workspace, by its name. @param {string} id @param {string} view @param {ReadonlyMap<string, string>} names of workspaces by their ids */
+export const workspaceLink = (id, view, names) =>
+  h('a', { href: `#/w/${encodeURIComponent(id)}/${view}`, title: id }, names.get(id) ?? id)
+
 /**
  * @template Row
  * @typedef {{ name: string, numeric?: boolean, className?: string, cell: (row: Row) => Child, amount?: (row: Row) => string, narrow?: number }} Column `narrow`: its place in the card that a row of a virtual table is on a phone, left if odd, right if even; absent, it is not in it

@@ -1,7 +1,7 @@
 // @ts-check
 import { filterForm, h, onFilter, renewed, replace } from '../dom.js'
 import { compareAmounts, count, dayMs, money, msText, shareText, sumOf, utcDayAt } from '../format.js'
-import { field, heading, load, section, select, state, table } from '../parts.js'
+import { field, heading, load, section, select, state, table, workspaceLink } from '../parts.js'
 import { ApiError, workspaceNames } from '../session.js'
 import { raisedAlerts } from './alerts.js'
 import { proposals } from './proposals.js'
@@ -83,12 +83,7 @@ const changesTable = (rows, names) => {
       {
         name: 'Workspace',
         className: 'name',
-        cell: ({ workspace }) =>
-          h(
-            'a',
-            { href: `#/w/${encodeURIComponent(workspace)}/spend`, title: workspace },
-            names.get(workspace) ?? workspace,
-          ),
+        cell: ({ workspace }) => workspaceLink(workspace, 'spend', names),
       },
       { name: 'Model', className: 'name', cell: ({ model }) => h('span', { title: model }, model) },
       { name: '7 days before, USD', cell: () => null, amount: ({ from }) => from },

@@ -1,7 +1,7 @@
 // @ts-check
 import { h } from '../dom.js'
 import { count, words } from '../format.js'
-import { load, section, table, time } from '../parts.js'
+import { load, section, table, time, workspaceLink } from '../parts.js'
 import { isOfAll } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Refusals} Refusals */
@@ -24,13 +24,7 @@ const refusalColumns = (context, { keys, workspaces }) => [
           name: 'Workspace',
           className: 'name',
           cell: (/** @type {Refusals} */ { workspace }) =>
-            workspace === null
-              ? 'none'
-              : h(
-                  'a',
-                  { href: `#/w/${encodeURIComponent(workspace)}/requests`, title: workspace },
-                  workspaces.get(workspace) ?? workspace,
-                ),
+            workspace === null ? 'none' : workspaceLink(workspace, 'requests', workspaces),
         },
       ]
     : []),

@@ -2,7 +2,7 @@
 import { filterForm, h, onFilter, renewed, replace } from '../dom.js'
 import { csvExport } from '../export.js'
 import { count, msText, rangeOf, words } from '../format.js'
-import { field, heading, idLink, select, state, time, twoLines } from '../parts.js'
+import { field, heading, idLink, select, state, time, twoLines, workspaceLink } from '../parts.js'
 import { isOfAll, readAll, readList, workspaceNames } from '../session.js'
 import { virtualTable } from '../virtual-table.js'
 import { refusalsSection } from './refusals.js'
@@ -72,14 +72,7 @@ const providerCell = (request) => {
 
 /** @param {Request} request @param {Names} names */
 const ownerCell = ({ workspace = '', key }, { keys, workspaces }) =>
-  twoLines(
-    h(
-      'a',
-      { href: `#/w/${encodeURIComponent(workspace)}/requests`, title: workspace },
-      workspaces.get(workspace) ?? workspace,
-    ),
-    titled(keys.get(key) ?? key),
-  )
+  twoLines(workspaceLink(workspace, 'requests', workspaces), titled(keys.get(key) ?? key))
 
 /** @param {Request} request @param {Names} names */
 const keyCell = (request, { keys }) => twoLines(titled(keys.get(request.key) ?? request.key), titled(tagsText(request)))

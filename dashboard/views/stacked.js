@@ -2,7 +2,7 @@
 import { barChart, daySlot, daysBetween, seriesColour, seriesMax } from '../charts.js'
 import { h } from '../dom.js'
 import { compareAmounts, count, dayMs, money, sumOf, utcDayAt } from '../format.js'
-import { table, usd } from '../parts.js'
+import { table, usd, workspaceLink } from '../parts.js'
 
 /** @typedef {import('../types.d.ts').Report['rows'][number]} Row */
 
@@ -141,9 +141,7 @@ export const stacked = (rows, { interval, part, names, signal }) => {
           name: parts.find(([value]) => value === part)?.[1] ?? part,
           className: 'name',
           cell: ({ name }) =>
-            part === 'workspace'
-              ? h('a', { href: `#/w/${encodeURIComponent(name)}/spend`, title: name }, shown(name))
-              : h('span', { title: name }, name),
+            part === 'workspace' ? workspaceLink(name, 'spend', names) : h('span', { title: name }, name),
         },
         { name: 'Requests', numeric: true, cell: ({ requests }) => count(requests) },
         { name: 'USD', cell: () => null, amount: ({ net }) => net },
