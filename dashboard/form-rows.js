@@ -67,6 +67,9 @@ export const listMember = (name, { schema, item, list, required, groupOf }) => {
   }
 }
 
+/** @param {HTMLElement | null} element @returns {element is HTMLInputElement | HTMLTextAreaElement} */
+export const isEntry = (element) => element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement
+
 const unnamed = 'Enter a name.'
 const repeated = 'Another row has this name.'
 
@@ -74,7 +77,7 @@ const repeated = 'Another row has this name.'
 const checkNames = (controls) => {
   const names = new Set()
   for (const control of controls) {
-    if (!(control instanceof HTMLInputElement || control instanceof HTMLTextAreaElement)) continue
+    if (!isEntry(control)) continue
     const name = control.value.trim()
     if ([unnamed, repeated].includes(control.validationMessage)) control.setCustomValidity('')
     if (control.validity.valid) control.setCustomValidity(name === '' ? unnamed : names.has(name) ? repeated : '')

@@ -1,6 +1,6 @@
 // @ts-check
 import { h } from './dom.js'
-import { listMember, mapMember } from './form-rows.js'
+import { isEntry, listMember, mapMember } from './form-rows.js'
 import { words } from './format.js'
 import { field, select } from './parts.js'
 
@@ -50,12 +50,12 @@ const labelOf = (name, { description = '', pattern = '', format }) => {
   return unit === undefined ? words(name) : `${words(name)} (${unit})`
 }
 
-/** @param {Control} control @param {unknown} example */
+/** @param {HTMLInputElement | HTMLTextAreaElement} control @param {unknown} example */
 const showExample = (control, example) => {
   const texts = (Array.isArray(example) ? example : [example]).filter((each) =>
     ['string', 'number'].includes(typeof each),
   )
-  if (texts.length > 0 && !(control instanceof HTMLSelectElement)) control.placeholder = texts.join('\n')
+  if (texts.length > 0) control.placeholder = texts.join('\n')
 }
 
 /**
@@ -161,8 +161,8 @@ const memberOf = (name, given, value, required, resolve) => {
   }
   if (type === 'array') {
     const list = Array.isArray(value) ? value : []
-    const whole = schema.items?.anyOf?.map(resolve).find((each) => each.type === 'object')
-    if (whole !== undefined) return listMember(name, { schema, item: whole, list, required, groupOf })
+    const item = schema.items?.anyOf?.map(resolve).find((each) => each.type === 'object')
+    if (item !== undefined) return listMember(name, { schema, item, list, required, groupOf })
     const control = h('textarea', { rows: 3, spellcheck: 'false', required })
     control.value = list.join('\n')
     return member(name, { ...schema, description: `${description ?? ''} One a line.`.trim() }, control, linesOf)
@@ -199,9 +199,6 @@ const memberOf = (name, given, value, required, resolve) => {
 /** @param {unknown} value */
 const isPresent = (value) => value !== undefined
 
-/** @param {HTMLElement | null} element @returns {element is Control} */
-const isControl = (element) => element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement
-
 /**
  * The controls of an object's members.
  *
@@ -217,7 +214,7 @@ export const membersOf = ({ properties = {}, required = [], examples = [] }, val
       const made = memberOf(name, each, values[name], required.includes(name), resolve)
       const control = made.find([])
       const example = examples.map((one) => /** @type {Record<string, unknown>} */ (one)[name]).find(isPresent)
-      if (isControl(control)) showExample(control, example)
+      if (isEntry(control)) showExample(control, example)
       return /** @type {const} */ ([name, made])
     })
   const byName = new Map(members)
