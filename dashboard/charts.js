@@ -114,18 +114,17 @@ const seenShare = 0.012
 /** The tops of the parts, the highest first: each is drawn over the one before. @param {number} slots @param {readonly Series[]} series */
 const topsOf = (slots, series) => {
   const tops = Array.from({ length: slots }, () => 0)
-  const sums = tops.map((_top, slot) =>
-    series.reduce((sum, { amounts }) => sum + Math.max(0, lengthOf(amounts[slot] ?? '0')), 0),
+  const exact = series.map(({ amounts }) =>
+    amounts.map((amount, slot) => {
+      const length = lengthOf(amount)
+      if (length <= 0) return null
+      const top = (tops[slot] ?? 0) + length
+      tops[slot] = top
+      return top
+    }),
   )
-  const least = Math.max(...sums, 0) * seenShare
-  return series
-    .map(({ amounts }) =>
-      amounts.map((amount, slot) => {
-        tops[slot] = (tops[slot] ?? 0) + Math.max(0, lengthOf(amount))
-        return lengthOf(amount) > 0 ? Math.max(tops[slot] ?? 0, least) : null
-      }),
-    )
-    .toReversed()
+  const least = Math.max(...tops, 0) * seenShare
+  return exact.map((each) => each.map((top) => (top === null ? null : Math.max(top, least)))).toReversed()
 }
 
 /**
