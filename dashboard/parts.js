@@ -134,8 +134,10 @@ export const table = (label, columns, rows, empty = 'Nothing here.', { isCards =
   const cells = (row) =>
     columns.map((column, place) => {
       const cell = cellOf(column, row, decimals[place] ?? 0)
-      if (isCards) cell.setAttribute('role', 'cell')
-      cell.dataset['label'] = column.name
+      if (isCards) {
+        cell.setAttribute('role', 'cell')
+        cell.dataset['label'] = column.name
+      }
       return cell
     })
   return h(
