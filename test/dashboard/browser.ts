@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { atSuiteEnd } from '../support/suite-end.ts'
 
@@ -96,6 +96,11 @@ export const goTo = (page: Page, name: string): Promise<void> =>
 
 export const toHash = (page: Page, hash: string): Promise<unknown> =>
   page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+
+/** Those of a virtual table that are in the document. */
+export const rowsOf = (page: Page): Locator => page.locator('.virtual tbody:not([aria-hidden]) tr')
+
+export const heading = (page: Page, name: string): Locator => page.getByRole('heading', { level: 1, name })
 
 /** Put in by the debugger, which the page's policy does not bind. */
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

@@ -5,15 +5,23 @@ import { opened, routed, used } from '../roles/projector/facts.ts'
 import { until } from '../support/clients.ts'
 import { startTestGateway } from '../support/gateway.ts'
 import { videoOptions } from '../support/video.ts'
-import { axeViolations, findChromium, openBrowser, openVisitor, signIn, toHash, withoutChromium } from './browser.ts'
+import {
+  axeViolations,
+  findChromium,
+  heading,
+  openBrowser,
+  openVisitor,
+  rowsOf,
+  signIn,
+  toHash,
+  withoutChromium,
+} from './browser.ts'
 import { failedFacts, refusedFacts, requestFacts, sayAgo } from './seed.ts'
 import { adminToken, tablesCaughtUp } from './world.ts'
 
 const chromium = findChromium()
 const skip = chromium === null && withoutChromium
 const utcDay = (): string => new Date().toISOString().slice(0, 10)
-const rowsOf = (page: Page) => page.locator('.virtual tbody:not([aria-hidden]) tr')
-const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })
 
 /** The bar of the last slot: today's. */
 const clickLastBar = async (page: Page): Promise<void> => {

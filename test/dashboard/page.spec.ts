@@ -11,8 +11,10 @@ import {
   axeViolations,
   findChromium,
   goTo,
+  heading,
   openBrowser,
   openVisitor,
+  rowsOf,
   signIn,
   toHash,
   type Visitor,
@@ -36,9 +38,6 @@ const isAlone = crowdRows >= 100_000
 /** Beside other tests, which share its caches, a processor does a fraction of the work in the same time; drawing all rows is far more. */
 const frameMsMax = isAlone ? 1_000 / 60 : 1_000 / 5
 const openingWorkMsMax = 5_000
-
-const rowsOf = (page: Page) => page.locator('.virtual tbody:not([aria-hidden]) tr')
-const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })
 
 /** What runs in the page is text here: its world has other types. */
 const everythingKept = `JSON.stringify([

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import type { Page } from 'playwright-core'
 import t from 'tap'
 import {
   axeViolations,
@@ -7,6 +6,7 @@ import {
   goTo,
   openBrowser,
   openVisitor,
+  rowsOf,
   signIn,
   toHash,
   withoutChromium,
@@ -15,7 +15,6 @@ import { failedFacts, requestFacts, sayAgo } from './seed.ts'
 import { openWorld, tablesCaughtUp } from './world.ts'
 
 const chromium = findChromium()
-const rowsOf = (page: Page) => page.locator('.virtual tbody:not([aria-hidden]) tr')
 
 t.test('requests on the page', { skip: chromium === null && withoutChromium }, async (t) => {
   const world = await openWorld(t)
