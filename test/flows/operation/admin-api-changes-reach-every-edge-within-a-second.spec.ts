@@ -78,6 +78,8 @@ t.test('workspaces, keys, credit, aliases, routers and prices over the admin API
   t.ok(await everywhere(secret, 'openai/plain', 200)(), 'both keys work for a while')
   await until(everywhere(rotated.body['secret'], 'openai/plain', 200), withinMs)
   await until(everywhere(secret, 'openai/plain', 401), 10_000)
+  // An edge refuses an expired key by its own clock; a scheduler says so in the log later.
+  await until(async () => ofType(await operator.events(), 'KeyRevoked').length === 1, 10_000)
   t.match(await ask(other, 'DELETE', `keys/${rotated.body['id']}`), { status: 200 })
   await until(everywhere(rotated.body['secret'], 'openai/plain', 401), withinMs)
 
