@@ -62,10 +62,13 @@ export const parseWorkers = (text: string): number | 'auto' => {
   return workers
 }
 
-/** Null: one process serves all, as where there is one core. */
-const workersOf = ({ workers }: ServeOptions): number | null => {
-  if (workers !== 'auto') return workers ?? null
-  return availableParallelism() === 1 ? null : availableParallelism()
+/** Each worker follows the whole log, which two cores serve faster in one process (docs/performance.md). */
+const coresOfWorkersMin = 3
+
+/** Null: one process serves all. */
+export const countWorkers = (workers: number | 'auto' | null, cores: number): number | null => {
+  if (workers !== 'auto') return workers
+  return cores < coresOfWorkersMin ? null : cores
 }
 
 /** How a supervisor starts a process: as it was started itself, but for what it keeps. */
@@ -99,11 +102,12 @@ const receiveFileTexts = async (): Promise<Config['fileTexts'] | undefined> => {
 
 const serve = async (options: ServeOptions, command: Command, configOf: ConfigOf): Promise<void> => {
   const { role, supervised } = options
-  const workers = workersOf(options)
-  if (role !== undefined && supervised === undefined && workers !== null)
+  if (role !== undefined && supervised === undefined && options.workers !== undefined)
     throw new UsageError('--workers is of the whole gateway: leave out --role')
   const fileTexts = supervised === undefined ? undefined : await receiveFileTexts()
   const config = configOf(command, { ...options, role: role ?? 'gateway', fileTexts })
+  const configured = role === undefined ? config.workers : null
+  const workers = countWorkers(options.workers ?? configured, availableParallelism())
   const runtime = createRuntime(config.logLevel, { role: role ?? 'gateway', secrets: listSecrets(config) })
   // The roles are most of the program, and most commands need none.
   if (role !== undefined && supervised !== undefined) {
@@ -127,7 +131,7 @@ export const registerServe = (program: Command, configOf: ConfigOf): void => {
     .option('--observe-port <port>', 'port of metrics and health: 0 for any that is free, or off', observePortOf)
     .option(
       '--workers <count>',
-      'processes that serve clients, or auto for one a core (default: one process for all)',
+      'processes that serve clients, or auto for one a core from three cores on (default: one process for all)',
       parseWorkers,
     )
     .option(

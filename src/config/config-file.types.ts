@@ -1,7 +1,7 @@
 // Generated from schemas/ by `make generate`. Do not edit.
 
 /**
- * gateway.yaml, after ${ENV_NAME} was filled in. A member that is `planned` is refused until it is built.
+ * gateway.yaml, after ${ENV_NAME} was filled in.
  */
 export interface ConfigFile {
   /**
@@ -765,7 +765,7 @@ export interface ConfigFile {
     readonly metrics_interval_seconds?: number
   }
   /**
-   * How many processes answer clients; auto: one for each core. Default 1.
+   * How many processes serve clients, where roles share a process; auto: one for each core, from three cores on. Default: one process for all. The option --workers takes precedence.
    */
   readonly workers?: number | 'auto'
   /**

@@ -78,6 +78,8 @@ export interface Config extends ReturnType<typeof providersFrom> {
   /** How people sign in to the page; null: with keys and tokens alone. Other roles never hold the secret. */
   readonly signIn: NonNullable<ConfigFile['sign_in']>['oidc'] | null
   readonly logLevel: string
+  /** Null: one process serves all. */
+  readonly workers: number | 'auto' | null
   readonly logRequests: boolean
   /** Where operators get metrics and health; null: nowhere. */
   readonly observe: ObserveConfig | null
@@ -310,6 +312,7 @@ export const readConfig = (env: Environment, { fileTexts, ...options }: ReadOpti
       file.audit?.state === undefined ? join(dataFolder, 'audit.state') : resolve(folder, file.audit.state),
     firstSeal: options.firstSeal ?? false,
     logLevel: file.log_level ?? 'info',
+    workers: file.workers ?? null,
     logRequests: file.log_requests ?? true,
     ...{ admins, observe, telemetry },
     ...{ exposedFiles: variables.exposed, ineffective: ineffectiveOf(file) },

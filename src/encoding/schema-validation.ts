@@ -53,12 +53,6 @@ for (const compiler of Object.values(compilers)) {
   formats.default(compiler)
   boundLength(compiler, 'minLength', 'fewer')
   boundLength(compiler, 'maxLength', 'more')
-  compiler.addKeyword({
-    keyword: 'planned',
-    schemaType: 'boolean',
-    validate: (planned: boolean) => !planned,
-    error: { message: 'is planned, and not supported by this version' },
-  })
 }
 
 const schemasUrl = new URL('../../schemas/', import.meta.url)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { noRestarts, noteEnd, restartDelayMs } from '../../src/cli/restart-delay.ts'
-import { parseRoles, parseWorkers } from '../../src/cli/serve-command.ts'
+import { countWorkers, parseRoles, parseWorkers } from '../../src/cli/serve-command.ts'
 import { temporaryFolder } from '../support/gateway.ts'
 import { runProgram } from '../support/program.ts'
 
@@ -18,6 +18,15 @@ t.test('a number of workers', async (t) => {
   t.equal(parseWorkers('64'), 64)
   for (const text of ['0', '65', '-1', '1.5', 'many', ''])
     t.throws(() => parseWorkers(text), { message: /from 1 to 64, or auto/ }, text)
+  t.same(
+    [1, 2, 3, 4].map((cores) => countWorkers('auto', cores)),
+    [null, null, 3, 4],
+    'workers pay from three cores on',
+  )
+  t.same(
+    [null, 1, 2].map((workers) => countWorkers(workers, 4)),
+    [null, 1, 2],
+  )
 })
 
 t.test('a process that ends is replaced at once, and later where it ends again and again', async (t) => {

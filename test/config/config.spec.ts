@@ -11,14 +11,12 @@ import { readConfig } from '../../src/config/config.ts'
 import { ConfigError } from '../../src/config/config-error.ts'
 import { configLimits } from '../../src/config/limits.ts'
 import { answeringSurfaces } from '../../src/config/providers.ts'
-import { readSchema } from '../../src/encoding/schema-validation.ts'
 import { dialects } from '../../src/providers/dialects.ts'
 import { roleNames } from '../../src/roles/role.ts'
 import { sharedLimits } from '../../src/runtime/limits.ts'
 import { makeCertificates } from '../support/certificates.ts'
 
 const example = fileURLToPath(new URL('../../deploy/gateway.yaml', import.meta.url))
-const planned = fileURLToPath(new URL('../../deploy/gateway.planned.yaml', import.meta.url))
 const nats = { GATEWAY_NATS_USER: 'someone', GATEWAY_NATS_PASSWORD: 'something' }
 const database = { DATABASE_URL: 'postgres://someone@db/gateway' }
 const seed = Buffer.alloc(32, 7)
@@ -977,11 +975,12 @@ t.test(
   },
 )
 
-t.test('what the schema plans is refused by name until it is built, and the example of it fits the schema', (t) => {
-  const { problems } = thrownBy(() => readConfig({}, { file: planned })) as ConfigError
-  const refused = problems.filter(({ message }) => message === 'is planned, and not supported by this version')
-  t.same(problems, refused, 'nothing else is wrong in the example')
-  const schema = JSON.stringify(readSchema('config.json'))
-  t.equal(refused.length, schema.split('"planned":true').length - 1, 'the example has every planned member')
+t.test('workers are a number, auto, or left out', (t) => {
+  const workersOf = (file: object) => readConfig({}, { file: fileWith(t, file) }).workers
+  t.equal(workersOf({}), null)
+  t.equal(workersOf({ workers: 4 }), 4)
+  t.equal(workersOf({ workers: 'auto' }), 'auto')
+  for (const workers of [0, 65, 1.5, 'many'])
+    t.throws(() => workersOf({ workers }), { name: 'ConfigError', message: /workers/ })
   t.end()
 })

@@ -146,6 +146,7 @@ export const configOf = (
   admins: [],
   signIn: null,
   logLevel: 'silent',
+  workers: null,
   logRequests: true,
   observe: null,
   exposedFiles: [],

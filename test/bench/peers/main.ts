@@ -23,7 +23,7 @@ import { isInstalled } from './start.ts'
 import { type System, startOurs, startTheirs } from './systems.ts'
 
 const peers = [gomodel, bifrost, hadrian, newapi, portkey, litellm]
-const ours: Readonly<Record<string, readonly string[]>> = { gateway: [], 'gateway-workers': ['--workers', 'auto'] }
+const ours: Readonly<Record<string, readonly string[]>> = { gateway: [], 'gateway-workers': ['--workers', '2'] }
 
 const { values } = parseArgs({
   options: {
