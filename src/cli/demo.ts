@@ -15,19 +15,32 @@ const demo = {
 const keyFile = 'demo-key'
 const ownerOnly = 0o600
 
-/** A workspace with credit and a key. The key's secret stays in the data folder, so that every start can print it. */
-export const openDemo = async (context: CommandContext, dataFolder: string, runtime: Runtime): Promise<string> => {
+/**
+ * A workspace with credit and a key, where there is no other workspace. The key's secret stays in the data folder, so that every
+ * start can print it. Null where it was closed, suspended, or its key revoked, and where other workspaces are: those have keys of
+ * their own.
+ */
+export const openDemo = async (
+  context: CommandContext,
+  dataFolder: string,
+  runtime: Runtime,
+): Promise<string | null> => {
+  const { workspaces, keys, keysBySha256 } = context.tail.ledger.accounts
   const { workspaceId } = demo
-  const isOpen = context.tail.ledger.accounts.workspaces.has(workspaceId) // The workspace may have been changed since.
-  if (!isOpen) await openWorkspace(context, { workspaceId, name: demo.name, creditLimitPicos: 0n })
+  const workspace = workspaces.get(workspaceId)
+  if (workspace?.status !== undefined) return null
+  const file = join(dataFolder, keyFile)
+  const kept = existsSync(file) ? readFileSync(file, 'utf8').trim() : ''
+  const sha256 = sha256Hex(kept)
+  if (keysBySha256.has(sha256)) return kept
+  if ([...keys.values()].some((key) => key.sha256 === sha256)) return null // It was revoked.
+  if ([...workspaces.keys()].some((id) => id !== workspaceId)) return null
+  if (workspace === undefined) await openWorkspace(context, { workspaceId, name: demo.name, creditLimitPicos: 0n })
   await creditWallet(context, workspaceId, {
     amountPicos: parseUsd(demo.creditUsd),
     reference: demo.creditReference,
     note: 'Credit to try the gateway with.',
   })
-  const file = join(dataFolder, keyFile)
-  const kept = existsSync(file) ? readFileSync(file, 'utf8').trim() : ''
-  if (context.tail.ledger.accounts.keysBySha256.has(sha256Hex(kept))) return kept
   const { secret } = await issueKey(context, { workspaceId, name: `${demo.keyName}-${runtime.newId()}` }, runtime)
   writeFileSync(file, `${secret}\n`, { mode: ownerOnly })
   return secret

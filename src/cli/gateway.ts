@@ -36,7 +36,7 @@ import { ShutdownStack } from './shutdown-stack.ts'
 
 /** What the greeting of a whole gateway shows. */
 export interface Offer {
-  /** The demo workspace's key; null on external servers, where no workspace is opened unasked. */
+  /** The demo workspace's key; null where there is none, as on external servers: no workspace is opened unasked. */
   readonly demoKey: string | null
   readonly sampleModel: string
   /** Null where no videos are made. */
@@ -441,7 +441,8 @@ const prepareOffer = async (
   await publishUnknownPrices(commandContext, config.prices)
   reload.beforeChange(({ prices }) => publishUnknownPrices(commandContext, prices))
   return {
-    demoKey: config.external === null ? await openDemo(commandContext, config.dataFolder, runtime) : null,
+    demoKey:
+      config.external === null && config.demo ? await openDemo(commandContext, config.dataFolder, runtime) : null,
     sampleModel: sampleModelOf(config, commandContext, runtime.clock()),
     sampleVideoModel: sampleVideoModelOf(config, commandContext, runtime.clock()),
   }

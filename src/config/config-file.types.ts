@@ -765,6 +765,10 @@ export interface ConfigFile {
     readonly metrics_interval_seconds?: number
   }
   /**
+   * Whether the first start on embedded servers opens the workspace `demo`, with 100 USD and a key that it prints. Default true.
+   */
+  readonly demo?: boolean
+  /**
    * How many processes serve clients, where roles share a process; auto: one for each core, from three cores on. Default: one process for all. The option --workers takes precedence.
    */
   readonly workers?: number | 'auto'

@@ -78,6 +78,8 @@ export interface Config extends ReturnType<typeof providersFrom> {
   /** How people sign in to the page; null: with keys and tokens alone. Other roles never hold the secret. */
   readonly signIn: NonNullable<ConfigFile['sign_in']>['oidc'] | null
   readonly logLevel: string
+  /** Whether a first start on embedded servers opens a workspace with credit and a key. */
+  readonly demo: boolean
   /** Null: one process serves all. */
   readonly workers: number | 'auto' | null
   readonly logRequests: boolean
@@ -312,6 +314,7 @@ export const readConfig = (env: Environment, { fileTexts, ...options }: ReadOpti
       file.audit?.state === undefined ? join(dataFolder, 'audit.state') : resolve(folder, file.audit.state),
     firstSeal: options.firstSeal ?? false,
     logLevel: file.log_level ?? 'info',
+    demo: file.demo ?? true,
     workers: file.workers ?? null,
     logRequests: file.log_requests ?? true,
     ...{ admins, observe, telemetry },

@@ -146,6 +146,7 @@ export const configOf = (
   admins: [],
   signIn: null,
   logLevel: 'silent',
+  demo: true,
   workers: null,
   logRequests: true,
   observe: null,
