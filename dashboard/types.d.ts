@@ -121,6 +121,7 @@ export interface Explanation {
   ended: Record<string, unknown> | null
   usage?: {
     source: 'reported' | 'estimated'
+    output_total: number
     plausible?: false
     negative?: Record<string, number>
     estimate?: { hidden_tokens: number; thinking_ms: number; tokens_per_minute: number; basis: 'observed' | 'default' }

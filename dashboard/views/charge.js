@@ -95,8 +95,29 @@ const price = ({ price: sheet }) =>
         ]),
       )
 
+/** Whether its stream broke off, without its client having left. @param {Explanation} explanation */
+const isInterrupted = ({ kind, ended }) => kind === 'request' && ended?.['outcome'] === 'interrupted'
+
 /** @param {Explanation} explanation */
-const route = ({ attempts, progress, state: reached }) => {
+const states = (explanation) => {
+  const { state: reached, usage } = explanation
+  const own = state(reached, tones[reached] ?? 'plain')
+  if (!isInterrupted(explanation)) return [own]
+  const tokens = usage?.output_total ?? 0
+  return [state(`interrupted after ${count(tokens)} ${tokens === 1 ? 'token' : 'tokens'}`, 'busy'), ' ', own]
+}
+
+/** @param {NonNullable<Explanation['attempts']>[number]} attempt @param {boolean} isInterrupted */
+const outcomeState = ({ outcome, reason }, isInterrupted) => {
+  const isServed = outcome === 'served'
+  const word = isServed && isInterrupted ? 'interrupted' : outcome
+  const tone = outcome === 'failed' ? 'bad' : !isServed ? 'plain' : isInterrupted ? 'busy' : 'good'
+  return state(reason === null ? word : `${word}: ${reason}`, tone)
+}
+
+/** @param {Explanation} explanation */
+const route = (explanation) => {
+  const { attempts, progress, state: reached } = explanation
   if (attempts !== undefined && attempts.length > 0)
     return section(
       h('h2', {}, 'Attempts'),
@@ -105,14 +126,7 @@ const route = ({ attempts, progress, state: reached }) => {
         /** @type {Column<(typeof attempts)[number]>[]} */ ([
           { name: 'Model', cell: ({ model }) => model },
           { name: 'Provider', cell: ({ provider, deployment }) => [provider, deployment].filter(Boolean).join('/') },
-          {
-            name: 'Outcome',
-            cell: ({ outcome, reason }) =>
-              state(
-                reason === null ? outcome : `${outcome}: ${reason}`,
-                outcome === 'failed' ? 'bad' : outcome === 'served' ? 'good' : 'plain',
-              ),
-          },
+          { name: 'Outcome', cell: (attempt) => outcomeState(attempt, isInterrupted(explanation)) },
           { name: 'Status', numeric: true, cell: ({ status }) => status },
           { name: 'Milliseconds', numeric: true, cell: ({ duration_ms }) => count(duration_ms) },
           { name: 'Provider’s request id', cell: ({ upstream_request_id = null }) => upstream_request_id },
@@ -235,7 +249,7 @@ const story = (explanation, context) => {
     complete ? null : h('p', { class: 'notice' }, 'Some tables are of an earlier release: the log may have more.'),
     facts([
       ['What', kind === 'task' ? 'A video' : 'A request'],
-      ['State', state(explanation.state, tones[explanation.state] ?? 'plain')],
+      ['State', ...states(explanation)],
       ...(failure === null
         ? []
         : [

@@ -38,12 +38,12 @@ const readOutcomes = ({ session, signal }) =>
   /** @type {Promise<Outcomes>} */ (session.ledger(null, '/outcomes', {}, signal))
 
 /** @param {Outcomes} outcomes */
-const outcomeTiles = ({ requests, failed, first_token: firstToken }) => [
+const outcomeTiles = ({ requests, failed, interrupted, first_token: firstToken }) => [
   tile(
     'Errors, 24 hours',
-    shareText(failed, requests),
-    `${count(failed)} of ${count(requests)} requests`,
-    `#/requests?status=failed&from=${utcDayAt(Date.now() - dayMs)}`,
+    shareText(failed + interrupted, requests),
+    `${count(failed + interrupted)} of ${count(requests)} requests, ${count(interrupted)} interrupted`,
+    `#/requests?status=failed%2Cinterrupted&from=${utcDayAt(Date.now() - dayMs)}`,
   ),
   tile(
     'First token, 24 hours',

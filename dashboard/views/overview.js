@@ -96,12 +96,16 @@ const figures = (wallet) => [
 ]
 
 /** @param {Outcomes} outcomes @param {readonly Refusals[]} refusals @param {(view: string, parameter?: string) => string} hrefTo */
-const outcomeFacts = ({ requests, failed, first_token: firstToken }, refusals, hrefTo) =>
+const outcomeFacts = ({ requests, failed, interrupted, first_token: firstToken }, refusals, hrefTo) =>
   facts([
     ['Requests', count(requests)],
     [
       'Errors',
-      h('a', { href: `${hrefTo('requests')}?status=failed` }, `${shareText(failed, requests)} (${count(failed)})`),
+      h(
+        'a',
+        { href: `${hrefTo('requests')}?status=failed%2Cinterrupted` },
+        `${shareText(failed + interrupted, requests)} (${count(failed)} failed, ${count(interrupted)} interrupted)`,
+      ),
     ],
     [
       'Refused before routing',

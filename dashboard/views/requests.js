@@ -40,12 +40,19 @@ const tagsText = ({ tags }) =>
 /** @param {string} text */
 const titled = (text) => h('span', { title: text }, text)
 
+const tones = /** @type {const} */ ({ ok: 'good', interrupted: 'busy', failed: 'bad' })
+
 /** @param {Request} request */
-const statusCell = ({ status, reason }) =>
-  twoLines(
-    state(String(status), reason === null ? 'good' : 'bad'),
-    h('span', { title: reason ?? '' }, words(reason ?? 'answered')),
-  )
+const statusCell = (request) => {
+  const { outcome, status, reason, output_tokens: tokens } = request
+  if (outcome !== 'interrupted')
+    return twoLines(
+      state(String(status), tones[outcome]),
+      h('span', { title: reason ?? '' }, words(reason ?? 'answered')),
+    )
+  const after = `after ${count(tokens)} ${tokens === 1 ? 'token' : 'tokens'}`
+  return twoLines(state(outcome, tones[outcome]), h('span', { title: lastCallOf(request)?.reason ?? '' }, after))
+}
 
 /** @param {Request} request */
 const modelCell = ({ model, served_model: served, surface }) =>
@@ -112,7 +119,19 @@ const columnsOf = (context, names, isAll) => [
 ]
 
 const exported = /** @type {const} */ ([
-  ...['id', 'at', 'duration_ms', 'first_token_ms', 'key', 'surface', 'model', 'served_model', 'status', 'reason'],
+  ...[
+    'id',
+    'at',
+    'duration_ms',
+    'first_token_ms',
+    'key',
+    'surface',
+    'model',
+    'served_model',
+    'outcome',
+    'status',
+    'reason',
+  ],
   ...['prompt_tokens', 'output_tokens', 'total'],
 ])
 
@@ -123,7 +142,9 @@ const filtersOf = () => ({
   status: select([
     ['', 'All'],
     ['ok', 'Answered'],
+    ['failed,interrupted', 'Failed or interrupted'],
     ['failed', 'Failed'],
+    ['interrupted', 'Interrupted'],
   ]),
   model: filterInput('openai/gpt-5-mini'),
   surface: surfaceSelect(),

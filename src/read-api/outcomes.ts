@@ -22,6 +22,7 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) =
 const figuresOf = (hours: Awaited<ReturnType<typeof selectOutcomes>>) => ({
   requests: sum(hours.map(({ requests }) => requests)),
   failed: sum(hours.map(({ failed }) => failed)),
+  interrupted: sum(hours.map(({ interrupted }) => interrupted)),
   first_token: firstTokenFigures(
     (hours[0]?.firstTokens ?? []).map((_, place) => sum(hours.map(({ firstTokens }) => firstTokens[place]!))),
   ),

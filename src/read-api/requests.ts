@@ -5,6 +5,7 @@ import { tokenCursor } from '../http/page.ts'
 import * as parameters from '../http/parameters.ts'
 import { readQuery } from '../http/query.ts'
 import type { RequestPage } from '../projections/requests/listed-requests.ts'
+import { requestStatuses } from '../projections/requests/table.ts'
 import { type PagedParts, readCursor, writeCursor } from './positions.ts'
 import { readTables } from './read-tables.ts'
 import { bodyFor } from './reflect-position.ts'
@@ -13,7 +14,7 @@ import type { LedgerRequestsResponse } from './responses.types.ts'
 export const requestsParameters = {
   from: parameters.instantParameter,
   to: parameters.rangeEndParameter,
-  status: parameters.oneOfParameter(['ok', 'failed']),
+  status: parameters.someOfParameter(requestStatuses),
   reason: parameters.matchingParameter(/^[a-z0-9_]{1,64}$/, 'an error code, such as upstream_error'),
   model: parameters.modelParameter,
   key: parameters.keyParameter,
@@ -39,6 +40,7 @@ const toResponse = (
   stream: request.stream,
   model: request.model,
   served_model: request.servedModel,
+  outcome: request.status,
   status: request.errorStatus ?? 200,
   reason: request.errorReason,
   attempts: request.attempts.map(({ model, provider, outcome, status, reason, durationMs, ...of }) => ({

@@ -324,10 +324,17 @@ export type LedgerOutcomesResponse = {
    */
   readonly to: string
   /**
-   * That were routed and have ended, failed ones included.
+   * That were routed and have ended, failed and interrupted ones included.
    */
   readonly requests: number
+  /**
+   * That ended with an error before the first byte of an answer.
+   */
   readonly failed: number
+  /**
+   * Streams that broke off after their first bytes, without their clients having left.
+   */
+  readonly interrupted: number
   readonly first_token: FirstToken
   /**
    * Without the hours in which no request ended.
@@ -336,6 +343,7 @@ export type LedgerOutcomesResponse = {
     readonly hour: string
     readonly requests: number
     readonly failed: number
+    readonly interrupted: number
     readonly first_token: FirstToken
   }[]
 }
@@ -427,11 +435,15 @@ export type LedgerRequestsResponse = {
      */
     readonly served_model: string | null
     /**
-     * Of the answer: 200, or the error's.
+     * `interrupted`: a stream that broke off after its first bytes, without its client having left; what was delivered is charged.
+     */
+    readonly outcome: 'ok' | 'interrupted' | 'failed'
+    /**
+     * Of the answer: 200, of an interrupted stream too, or the error's.
      */
     readonly status: number
     /**
-     * The error code that the client got; null where it was answered.
+     * The error code that the client got; null where it was answered, or broke off.
      */
     readonly reason: string | null
     /**

@@ -46,6 +46,21 @@ t.test('requests on the page', { skip: chromium === null && withoutChromium }, a
     t.same(await axeViolations(page), [])
   })
 
+  await t.test('a stream that broke off is neither answered nor failed', async (t) => {
+    const broken = { id: 'request-broken', keyId, model: 'openai/gpt-5-mini', tokens: 9, brokenBy: 'network' }
+    await sayAgo(world, 0, requestFacts(account, broken))
+    await tablesCaughtUp(world)
+    await toHash(page, '#/requests?status=failed%2Cinterrupted')
+    await page.getByText('2 rows', { exact: true }).waitFor()
+    t.match(await rowsOf(page).first().innerText(), /request-broken\s+Interrupted\s+after 30 tokens/)
+    await page.getByLabel('Status').selectOption('interrupted')
+    await page.getByText('1 row', { exact: true }).waitFor()
+    await rowsOf(page).getByRole('link').click()
+    await page.locator('.facts').getByText('Interrupted after 30 tokens').waitFor()
+    await page.getByText('Interrupted: network').waitFor()
+    t.same(await axeViolations(page), [])
+  })
+
   await t.test('a failed request is titled as one, with its code, and leads back to the requests', async (t) => {
     await toHash(page, '#/charges/request-failed')
     await page.getByRole('heading', { level: 1, name: 'One request' }).waitFor()

@@ -1,6 +1,6 @@
 import { openOperatorPlatform } from '../../src/cli/platform.ts'
 import type { Fact } from '../../src/events/envelope.ts'
-import { failed, routed, used } from '../roles/projector/facts.ts'
+import { failed, interruptedBy, routed, used } from '../roles/projector/facts.ts'
 import { type Account, runtime, type TestGateway } from '../support/gateway.ts'
 import { quick } from '../support/video.ts'
 
@@ -53,12 +53,14 @@ export interface SeededRequest {
   readonly tokens: number
   readonly surface?: 'chat' | 'messages' | 'responses'
   readonly tags?: Readonly<Record<string, string>>
+  /** Why its stream broke off. */
+  readonly brokenBy?: string
 }
 
 /** A request and its bill, at 1 USD per million tokens. */
 export const requestFacts = (
   { workspaceId }: Pick<Account, 'workspaceId'>,
-  { id: requestId, keyId, model, tokens, surface = 'chat', tags = {} }: SeededRequest,
+  { id: requestId, keyId, model, tokens, surface = 'chat', tags = {}, brokenBy }: SeededRequest,
 ): readonly Fact[] => {
   const total = (tokens / 1_000_000).toFixed(6).replace(/0+$/, '').replace(/\.$/, '')
   const lines = [{ item: 'input', quantity: tokens, unitPrice: '0.000001', amount: total }] as const
@@ -72,6 +74,7 @@ export const requestFacts = (
       total,
       reserved: '0.05',
       firstTokenMs: 400 + (tokens % 300),
+      ...(brokenBy === undefined ? {} : interruptedBy(brokenBy)),
     }),
   ]
 }

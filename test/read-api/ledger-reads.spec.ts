@@ -205,7 +205,7 @@ t.test('what a reconciliation looks at', async (t) => {
 
 t.test('how requests of an hour ended', async (t) => {
   const hour = new Date(Date.parse(said) - (Date.parse(said) % 3_600_000)).toISOString()
-  const figures = { requests: 3, failed: 0, first_token: { counted: 0, median_ms: null, p95_ms: null } }
+  const figures = { requests: 3, failed: 0, interrupted: 0, first_token: { counted: 0, median_ms: null, p95_ms: null } }
   const of = { object: 'outcomes', ...figures, hours: [{ hour, ...figures }] }
   t.match(await read(`${own}/outcomes?key=key-1&model=gpt-4o-mini`), {
     ...of,

@@ -35,7 +35,10 @@ await log.postToWallet(workspaceId, [credited('first', '100'), holdPlaced('hold-
 for (let each = 0; each < 25; each += 1)
   await log.append([
     routed(`request-${each}`, { allowanceId: 'hold-1', reserved: '0.0005' }),
-    used(`request-${each}`, { model: each % 5 === 0 ? 'openai/rare' : 'openai/gpt-4o-mini' }),
+    used(`request-${each}`, {
+      model: each % 5 === 0 ? 'openai/rare' : 'openai/gpt-4o-mini',
+      outcome: each === 7 ? 'interrupted' : 'completed',
+    }),
   ])
 await log.append([routed('request-of-beta', { workspaceId: 'beta' }), used('request-of-beta', { workspaceId: 'beta' })])
 const [call] = failed('request-failed').data.attempts
@@ -170,7 +173,10 @@ t.test('requests that have ended, failed ones included, by status, model and the
   t.notHas(all[0], 'sequence')
   t.same(await readAll('requests?status=failed'), [all[0]])
   t.same(await readAll('requests?reason=upstream_error'), [all[0]])
-  t.equal((await readAll('requests?status=ok&limit=10')).length, 25)
+  t.equal((await readAll('requests?status=ok&limit=10')).length, 24)
+  const [interrupted = {}] = await readAll('requests?status=interrupted')
+  t.match(interrupted, { id: 'request-7', outcome: 'interrupted', status: 200, reason: null, output_tokens: 30 })
+  t.same(await readAll('requests?status=failed,interrupted'), [all[0], interrupted])
   t.equal((await readAll('requests?model=openai/rare&limit=2')).length, 5)
   t.same(await readAll('requests?key=nobody'), [])
   t.same(await readAll('requests?upstream_request_id=req_%22named'), [all[0]])

@@ -45,22 +45,22 @@ const countColumns = ['calls', 'failed', ...firstTokenColumns] as const
 
 type CallGroup = Pick<RowOf<'calls_by_hour'>, 'hour' | 'provider' | 'deployment'>
 
-/** Of attempts without a status: that the gateway ended, or whose call it did not make. */
-const ownReasons: ReadonlySet<string | null> = new Set([
-  ...[null, 'client_gone', 'deadline', 'shutdown'],
-  ...['rate_limited', 'provider_not_configured'],
-])
+/** Why a call ended that neither answered nor failed: the gateway or its client ended it. */
+const endedByUs: readonly (string | null)[] = [null, 'client_gone', 'deadline', 'shutdown']
+/** Of attempts without a status: or the gateway did not make the call. */
+const ownReasons: ReadonlySet<string | null> = new Set([...endedByUs, 'rate_limited', 'provider_not_configured'])
 
-/** As the proxy judges deployments by their calls. Null: no verdict. */
+/** As the proxy judges deployments by their calls; a stream that the provider broke off has failed too. Null: no verdict. */
 const verdictOf = ({ outcome, status, reason }: Attempt): 'answered' | 'failed' | null => {
   if (outcome === 'passed_over' || (outcome === 'failed' && status === null && ownReasons.has(reason))) return null
+  if (outcome === 'served') return endedByUs.includes(reason) ? 'answered' : 'failed'
   // The request is at fault.
-  return outcome === 'served' || reason === 'refused' ? 'answered' : 'failed'
+  return reason === 'refused' ? 'answered' : 'failed'
 }
 
 export const callsReadModel = defineReadModel({
   name: 'calls',
-  version: 1,
+  version: 2,
   tables: callTables,
   startBatch: () => {
     const hours = new GroupedCounts<CallGroup, (typeof countColumns)[number]>(countColumns)

@@ -13,6 +13,7 @@ import {
   type StatementSpan,
 } from '../statements/queries.ts'
 import { usageColumnNames } from '../usage/table.ts'
+import type { RequestStatus } from './table.ts'
 
 interface ListedRequest {
   readonly id: string
@@ -27,6 +28,7 @@ interface ListedRequest {
   /** Null for one that failed. */
   readonly servedModel: string | null
   readonly stream: boolean
+  readonly status: RequestStatus
   readonly errorStatus: number | null
   readonly errorReason: string | null
   readonly attempts: readonly Attempt[]
@@ -45,7 +47,7 @@ interface ListedRequest {
 
 interface RequestQuery extends StatementRange {
   readonly id?: string | undefined
-  readonly status?: 'ok' | 'failed' | undefined
+  readonly status?: readonly RequestStatus[] | undefined
   /** As asked for, or as served. */
   readonly model?: string | undefined
   readonly key?: string | undefined
@@ -90,7 +92,7 @@ const findRows = (db: ReadModels, workspaceId: string | null, span: StatementSpa
     .orderBy('asked.sequence', 'desc')
     .orderBy('asked.event_index', 'desc')
     .limit(limit + 1)
-  if (status !== undefined) query = query.where('asked.status', '=', status)
+  if (status !== undefined) query = query.where('asked.status', 'in', status)
   if (key !== undefined) query = query.where('asked.key_id', '=', key)
   if (surface !== undefined) query = query.where('asked.surface', '=', surface)
   if (reason !== undefined) query = query.where('asked.error_reason', '=', storedText(reason))
@@ -122,6 +124,7 @@ const listed = (row: Awaited<ReturnType<typeof findRows>>[number]): ListedReques
   model: restoredText(row.model),
   servedModel: row.served_model === null ? null : restoredText(row.served_model),
   stream: row.stream,
+  status: row.status,
   errorStatus: row.error_status,
   errorReason: row.error_reason === null ? null : restoredText(row.error_reason),
   attempts: row.attempts,

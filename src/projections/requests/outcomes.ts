@@ -16,6 +16,7 @@ interface HourOutcomes {
   readonly hour: Date
   readonly requests: number
   readonly failed: number
+  readonly interrupted: number
   /** By the columns of `firstTokenColumns`. */
   readonly firstTokens: readonly number[]
 }
@@ -30,7 +31,7 @@ export const selectOutcomes = async (
     .selectFrom('outcomes_by_hour')
     .select('hour')
     .select(
-      (['requests', 'failed', ...firstTokenColumns] as const).map((name) =>
+      (['requests', 'failed', 'interrupted', ...firstTokenColumns] as const).map((name) =>
         sql<string>`sum(${sql.ref(name)})`.as(name),
       ),
     )
@@ -45,6 +46,7 @@ export const selectOutcomes = async (
     hour: row.hour,
     requests: Number(row.requests),
     failed: Number(row.failed),
+    interrupted: Number(row.interrupted),
     firstTokens: firstTokenColumns.map((column) => Number(row[column])),
   }))
 }

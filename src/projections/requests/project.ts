@@ -23,7 +23,7 @@ const endingOf = ({ closing }: ClosedRequest): Ending =>
         first_token_ms: null,
       }
     : {
-        status: 'ok',
+        status: closing.data.outcome === 'interrupted' ? 'interrupted' : 'ok',
         error_status: null,
         error_reason: null,
         served_model: storedText(closing.data.model),
@@ -80,16 +80,20 @@ const outcomeGroup = ({ routed: { data }, closing }: ClosedRequest): OutcomeGrou
   key_id: data.keyId,
 })
 
-const outcomeColumns = ['requests', 'failed', ...firstTokenColumns] as const
+const outcomeColumns = ['requests', 'failed', 'interrupted', ...firstTokenColumns] as const
 
 const outcomeCounts = ({ closing }: ClosedRequest): { readonly [C in (typeof outcomeColumns)[number]]?: number } =>
   closing.type === 'RequestFailed'
     ? { requests: 1, failed: 1 }
-    : { ...countFirstToken(closing.data.firstTokenMs), requests: 1 }
+    : {
+        ...countFirstToken(closing.data.firstTokenMs),
+        requests: 1,
+        interrupted: closing.data.outcome === 'interrupted' ? 1 : 0,
+      }
 
 export const requestsReadModel = defineReadModel({
   name: 'requests',
-  version: 2,
+  version: 3,
   tables: requestTables,
   startBatch: () => {
     const rows: RowOf<'requests'>[] = []

@@ -52,6 +52,9 @@ const lengthOfHour = 'YYYY-MM-DDTHH'.length
 /** Its beginning. */
 export const hourOf = (time: string): string => `${time.slice(0, lengthOfHour)}:00:00Z`
 
+export const requestStatuses = ['ok', 'interrupted', 'failed'] as const
+export type RequestStatus = (typeof requestStatuses)[number]
+
 export const requestTables = defineTables({
   requests: {
     key: ['request_id'],
@@ -69,7 +72,8 @@ export const requestTables = defineTables({
       model: freeText(),
       router: nullable(freeText()),
       stream: boolean(),
-      status: textOf<'ok' | 'failed'>(),
+      /** `interrupted`: a stream that broke off after its first bytes; what was delivered is charged. */
+      status: textOf<RequestStatus>(),
       error_status: nullable(int4()),
       error_reason: nullable(freeText()),
       served_model: nullable(freeText()),
@@ -93,6 +97,7 @@ export const requestTables = defineTables({
       key_id: text(),
       requests: decimal(),
       failed: decimal(),
+      interrupted: decimal(),
       ...firstTokenCounts,
     },
   },

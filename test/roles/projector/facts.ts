@@ -412,6 +412,12 @@ export const used = (requestId: string, changes: Changes<'UsageRecorded'> = {}):
   },
 })
 
+/** Of a bill: its stream broke off. */
+export const interruptedBy = (reason: string): Pick<FactOf<'UsageRecorded'>['data'], 'outcome' | 'attempts'> => ({
+  outcome: 'interrupted',
+  attempts: used('').data.attempts.map((attempt) => ({ ...attempt, reason })),
+})
+
 export const failed = (requestId: string, changes: Changes<'RequestFailed'> = {}): FactOf<'RequestFailed'> => ({
   type: 'RequestFailed',
   data: {

@@ -12,6 +12,7 @@ import {
   failed,
   holdPlaced,
   holdReleased,
+  interruptedBy,
   keyExpirySet,
   keyIssued,
   keyRevoked,
@@ -504,6 +505,8 @@ t.test('outcomes: by hour of the end, and by when the first token came', async (
     ...[routed('request-1'), used('request-1', { firstTokenMs: 125 })],
     ...[routed('request-2'), used('request-2', { firstTokenMs: 126 })],
     ...[routed('request-3'), failed('request-3'), routed('request-4')],
+    ...[routed('request-6'), used('request-6', { outcome: 'interrupted' })],
+    ...[routed('request-7'), used('request-7', { outcome: 'client_gone' })],
   ])
   await project(log, store, 2)
   said = '2026-03-01T01:00:00.000Z'
@@ -512,14 +515,14 @@ t.test('outcomes: by hour of the end, and by when the first token came', async (
   const place = { workspace_id: 'acme', model: 'gpt-4o-mini', key_id: 'key-1' }
   t.match(await rows('outcomes_by_hour', 'hour'), [
     {
-      ...{ ...place, hour: '2026-03-01T00:00:00+00:00', requests: 3, failed: 1 },
+      ...{ ...place, hour: '2026-03-01T00:00:00+00:00', requests: 5, failed: 1, interrupted: 1 },
       ...{ first_token_125: 1, first_token_250: 1, first_token_above: 0 },
     },
     { ...place, hour: '2026-03-01T01:00:00+00:00', requests: 2, failed: 0, first_token_125: 0, first_token_above: 1 },
   ])
   t.match(await rows('requests', 'request_id'), [
     ...[{ first_token_ms: 125 }, { first_token_ms: 126 }, { first_token_ms: null }, { first_token_ms: 64_001 }],
-    { first_token_ms: null },
+    ...[{ status: 'ok', first_token_ms: null }, { status: 'interrupted' }, { status: 'ok' }],
   ])
 })
 
@@ -532,15 +535,18 @@ t.test('calls: by hour, provider and deployment, and the last one that failed', 
   await project(log, store, 500)
   await log.append([failed('request-2', { attempts: [passedOver, attempt, { ...attempt, status: 503 }] })])
   await log.append([routed('request-3'), failed('request-3')])
+  await log.append([routed('request-4'), used('request-4', interruptedBy('broken_off'))])
+  await log.append([routed('request-5'), used('request-5', interruptedBy('shutdown'))])
   await project(log, store, 500)
   const hour = '2026-03-01T00:00:00+00:00'
   t.match(await rows('calls_by_hour', 'deployment'), [
     { hour, provider: 'openai', deployment: '', calls: 1, failed: 1, first_token_125: 0 },
-    { hour, provider: 'openai', deployment: 'eu', calls: 1, failed: 0, first_token_125: 1 },
+    { hour, provider: 'openai', deployment: 'eu', calls: 3, failed: 1, first_token_125: 1 },
     { hour, provider: 'openai', deployment: 'us', calls: 2, failed: 2, first_token_125: 0 },
   ])
   t.match(await rows('failed_calls', 'deployment'), [
     { deployment: '', at: '2026-03-01T00:03:00+00:00', status: 500, reason: 'server_error' },
+    { deployment: 'eu', at: '2026-03-01T00:04:00+00:00', status: 200, reason: 'broken_off' },
     { deployment: 'us', at: '2026-03-01T00:02:00+00:00', status: 503, model: 'openai/gpt-4o-mini' },
   ])
 })
