@@ -313,9 +313,7 @@ export const readConfig = (env: Environment, { fileTexts, ...options }: ReadOpti
     auditStateFile:
       file.audit?.state === undefined ? join(dataFolder, 'audit.state') : resolve(folder, file.audit.state),
     firstSeal: options.firstSeal ?? false,
-    logLevel: file.log_level ?? 'info',
-    demo: file.demo ?? true,
-    workers: file.workers ?? null,
+    ...{ logLevel: file.log_level ?? 'info', demo: file.demo ?? true, workers: file.workers ?? null },
     logRequests: file.log_requests ?? true,
     ...{ admins, observe, telemetry },
     ...{ exposedFiles: variables.exposed, ineffective: ineffectiveOf(file) },

@@ -5,7 +5,6 @@ import { tokenCursor } from '../http/page.ts'
 import * as parameters from '../http/parameters.ts'
 import { readQuery } from '../http/query.ts'
 import type { RequestPage } from '../projections/requests/listed-requests.ts'
-import { requestStatuses } from '../projections/requests/table.ts'
 import { type PagedParts, readCursor, writeCursor } from './positions.ts'
 import { readTables } from './read-tables.ts'
 import { bodyFor } from './reflect-position.ts'
@@ -14,7 +13,7 @@ import type { LedgerRequestsResponse } from './responses.types.ts'
 export const requestsParameters = {
   from: parameters.instantParameter,
   to: parameters.rangeEndParameter,
-  status: parameters.someOfParameter(requestStatuses),
+  status: parameters.someOfParameter(['ok', 'interrupted', 'failed']),
   reason: parameters.matchingParameter(/^[a-z0-9_]{1,64}$/, 'an error code, such as upstream_error'),
   model: parameters.modelParameter,
   key: parameters.keyParameter,

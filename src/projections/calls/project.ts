@@ -45,9 +45,8 @@ const countColumns = ['calls', 'failed', ...firstTokenColumns] as const
 
 type CallGroup = Pick<RowOf<'calls_by_hour'>, 'hour' | 'provider' | 'deployment'>
 
-/** Why a call ended that neither answered nor failed: the gateway or its client ended it. */
 const endedByUs: readonly (string | null)[] = [null, 'client_gone', 'deadline', 'shutdown']
-/** Of attempts without a status: or the gateway did not make the call. */
+/** Of attempts without a status: that the gateway ended, or whose call it did not make. */
 const ownReasons: ReadonlySet<string | null> = new Set([...endedByUs, 'rate_limited', 'provider_not_configured'])
 
 /** As the proxy judges deployments by their calls; a stream that the provider broke off has failed too. Null: no verdict. */

@@ -13,7 +13,6 @@ interface DeploymentCalls {
   readonly failed: number
   /** By the columns of `firstTokenColumns`. */
   readonly firstTokens: readonly number[]
-  /** Whenever it was. */
   readonly lastFailure: {
     readonly at: Date
     readonly model: string

@@ -3,7 +3,7 @@ import type { Attempt } from '../../events/types.ts'
 import { projectionLimits } from '../charges/limits.ts'
 import { parsePicos } from '../schema/columns.ts'
 import { restoredTags, restoredText, storedText } from '../schema/stored-text.ts'
-import type { ReadModels } from '../schema/tables.ts'
+import type { ReadModels, RowOf } from '../schema/tables.ts'
 import {
   type EntryPosition,
   findSpan,
@@ -13,7 +13,6 @@ import {
   type StatementSpan,
 } from '../statements/queries.ts'
 import { usageColumnNames } from '../usage/table.ts'
-import type { RequestStatus } from './table.ts'
 
 interface ListedRequest {
   readonly id: string
@@ -23,16 +22,13 @@ interface ListedRequest {
   readonly eventIndex: number
   readonly keyId: string
   readonly surface: string
-  /** As asked for. */
   readonly model: string
-  /** Null for one that failed. */
   readonly servedModel: string | null
   readonly stream: boolean
-  readonly status: RequestStatus
+  readonly status: RowOf<'requests'>['status']
   readonly errorStatus: number | null
   readonly errorReason: string | null
   readonly attempts: readonly Attempt[]
-  /** Null for one that failed. */
   readonly promptTokens: number | null
   readonly outputTokens: number | null
   /** By kind, those above zero; null for one that failed. */
@@ -41,13 +37,12 @@ interface ListedRequest {
   readonly tags: Readonly<Record<string, string>> | null
   readonly routedAt: Date
   readonly closedAt: Date
-  /** Null for whole answers and for one that failed. */
   readonly firstTokenMs: number | null
 }
 
 interface RequestQuery extends StatementRange {
   readonly id?: string | undefined
-  readonly status?: readonly RequestStatus[] | undefined
+  readonly status?: readonly ListedRequest['status'][] | undefined
   /** As asked for, or as served. */
   readonly model?: string | undefined
   readonly key?: string | undefined

@@ -7,7 +7,6 @@ interface OutcomesQuery {
   readonly from: Date
   /** No longer in it. */
   readonly to: Date
-  /** As asked for. */
   readonly model?: string | undefined
   readonly key?: string | undefined
 }

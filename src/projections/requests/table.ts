@@ -52,9 +52,6 @@ const lengthOfHour = 'YYYY-MM-DDTHH'.length
 /** Its beginning. */
 export const hourOf = (time: string): string => `${time.slice(0, lengthOfHour)}:00:00Z`
 
-export const requestStatuses = ['ok', 'interrupted', 'failed'] as const
-export type RequestStatus = (typeof requestStatuses)[number]
-
 export const requestTables = defineTables({
   requests: {
     key: ['request_id'],
@@ -72,8 +69,7 @@ export const requestTables = defineTables({
       model: freeText(),
       router: nullable(freeText()),
       stream: boolean(),
-      /** `interrupted`: a stream that broke off after its first bytes; what was delivered is charged. */
-      status: textOf<RequestStatus>(),
+      status: textOf<'ok' | 'interrupted' | 'failed'>(),
       error_status: nullable(int4()),
       error_reason: nullable(freeText()),
       served_model: nullable(freeText()),
