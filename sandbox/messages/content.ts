@@ -98,7 +98,7 @@ export const wholeBlock = (block: Block): JsonObject => {
       return {
         type: block.type,
         text: block.pieces.join(''),
-        citations: block.citations.length > 0 ? block.citations : null,
+        ...(block.citations.length > 0 ? { citations: block.citations } : {}),
       }
     case 'tool_use':
     case 'server_tool_use': {

@@ -13,7 +13,7 @@ type Stop = Extract<ReplyEvent, { type: 'stop' }>
 type Block = 'text' | 'thinking' | 'tool_use'
 
 const emptyBlocks: { readonly [B in Exclude<Block, 'tool_use'>]: JsonObject } = {
-  text: { type: 'text', text: '', citations: null },
+  text: { type: 'text', text: '' },
   thinking: { type: 'thinking', thinking: '', signature: '' },
 }
 

@@ -37,7 +37,7 @@ const writePart = (part: ReplyPart, provider: string): JsonObject => {
       return {
         type: 'text',
         text: part.text,
-        citations: part.citations.length === 0 ? null : part.citations.map(citationOnWire),
+        ...(part.citations.length === 0 ? {} : { citations: part.citations.map(citationOnWire) }),
       }
     case 'thinking':
       return {

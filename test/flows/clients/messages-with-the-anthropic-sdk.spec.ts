@@ -139,6 +139,7 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
       for (const stream of [false, true]) {
         const message = await client.beta.messages.toolRunner({ ...ask('plain'), model, tools: [weather], stream })
         t.match(message, { stop_reason: 'end_turn', content: [{ text: 'You said: Which way is north?' }] }, model)
+        t.notOk('citations' in (message.content[0] ?? {}), 'as Anthropic, and older SDKs refuse null')
       }
       t.equal(asked.length, 2)
       t.equal((await bills(t)).length, 4)
