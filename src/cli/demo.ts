@@ -15,11 +15,7 @@ const demo = {
 const keyFile = 'demo-key'
 const ownerOnly = 0o600
 
-/**
- * A workspace with credit and a key, where there is no other workspace. The key's secret stays in the data folder, so that every
- * start can print it. Null where it was closed, suspended, or its key revoked, and where other workspaces are: those have keys of
- * their own.
- */
+/** The key of a workspace with credit, where there is no other. Null where it was closed or suspended, or the key revoked. */
 export const openDemo = async (
   context: CommandContext,
   dataFolder: string,

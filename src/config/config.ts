@@ -78,7 +78,6 @@ export interface Config extends ReturnType<typeof providersFrom> {
   /** How people sign in to the page; null: with keys and tokens alone. Other roles never hold the secret. */
   readonly signIn: NonNullable<ConfigFile['sign_in']>['oidc'] | null
   readonly logLevel: string
-  /** Whether a first start on embedded servers opens a workspace with credit and a key. */
   readonly demo: boolean
   /** Null: one process serves all. */
   readonly workers: number | 'auto' | null

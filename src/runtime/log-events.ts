@@ -529,7 +529,8 @@ export const logEvents = {
   'rates.permission_denied': {
     level: 'error',
     text: 'NATS denied a permission on the stream of rate limits.',
-    action: 'Compare the permissions of the role with its NATS user.',
+    action:
+      'Compare the permissions of the role with its NATS user. A single server that was restarted has lost the stream: run a command of the operator, or let the edges make it.',
     fields: ['reason'],
   },
   'rates.store_available': {

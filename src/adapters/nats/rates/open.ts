@@ -127,8 +127,9 @@ export const openRates = async (options: RatesOptions): Promise<OpenRates> => {
   const jsm = await ensureRates(options)
   const names = buildRatesNames(name)
   await assertMayPublish(jetstream(connection), `${names.prefix}new`, 'no limited request can be counted')
+  const refusals = new ThrottledWarning(logger)
   const link = new Link(connection, {
-    onRefused: ({ message }) => logger.log('rates.permission_denied', { reason: message }),
+    onRefused: ({ message }) => refusals.raise('rates.permission_denied', { reason: message }),
   })
   const publisher = new Publisher(connection, names.stream, buildInboxPrefix(role))
   return new NatsRates({ jsm, publisher, names, replicas, link, logger })
