@@ -199,7 +199,7 @@ export interface AlertRaised {
    */
   readonly rule: string
   /**
-   * What is compared: USD that requests cost in the UTC day or month; the balance, USD; days that what is available lasts at the rate of the UTC month; percent of an UTC hour's requests that failed with a status of 500 or above; USD of the gateway's recorded invoices that are unreconciled.
+   * What is compared: USD that requests cost in the UTC day or month; the balance, USD; days that what is available lasts at the rate of the UTC month; percent of an UTC hour's requests that failed with a status of 500 or above, or whose stream broke off; USD of the gateway's recorded invoices that are unreconciled.
    */
   readonly measure: 'spend_day' | 'spend_month' | 'balance' | 'runway_days' | 'error_rate' | 'unreconciled'
   /**
@@ -258,7 +258,7 @@ export interface AlertRuleSet {
    */
   readonly rule: string
   /**
-   * What is compared: USD that requests cost in the UTC day or month; the balance, USD; days that what is available lasts at the rate of the UTC month; percent of an UTC hour's requests that failed with a status of 500 or above; USD of the gateway's recorded invoices that are unreconciled.
+   * What is compared: USD that requests cost in the UTC day or month; the balance, USD; days that what is available lasts at the rate of the UTC month; percent of an UTC hour's requests that failed with a status of 500 or above, or whose stream broke off; USD of the gateway's recorded invoices that are unreconciled.
    */
   readonly measure: 'spend_day' | 'spend_month' | 'balance' | 'runway_days' | 'error_rate' | 'unreconciled'
   /**

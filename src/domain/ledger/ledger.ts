@@ -136,7 +136,7 @@ const count = (wallet: Wallet, { routed, closing }: ClosedRequest): void => {
   countRequest(wallet, {
     ...{ keyId: routed.data.keyId, labels: routed.data, routedAt: routed.time, endedAt: closing.time },
     spentPicos: isUsage ? parseUsd(closing.data.total) : 0n,
-    hasFailed: !isUsage && closing.data.status >= 500,
+    hasFailed: isUsage ? closing.data.outcome === 'interrupted' : closing.data.status >= 500,
   })
 }
 

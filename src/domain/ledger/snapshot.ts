@@ -4,10 +4,10 @@ import { findOrCreateWallet, initialLedger, type Ledger } from './ledger.ts'
 import { type ClosedPeriod, findLastPeriod, periodEnd } from './periods.ts'
 
 /** Raised by every change of the lines, and by every change of the fold that gives other lines for the same frames. */
-export const snapshotFormat = 10
+export const snapshotFormat = 11
 
 /** Formats whose records of wallets this program reads: proofs of balances outlive the format of the snapshot. */
-export const walletFormats: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 6, 7, 8, 9, snapshotFormat])
+export const walletFormats: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, snapshotFormat])
 
 interface RecordKind {
   readonly kind: string

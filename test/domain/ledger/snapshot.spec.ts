@@ -51,7 +51,7 @@ t.test('the lines of a format never change', async (t) => {
   t.same([...kinds], Object.keys(JSON.parse(lines[0]!).counts), 'every kind of record is in the example')
   t.same(
     { format: snapshotFormat, sha256: createHash('sha256').update(lines.join('\n')).digest('hex') },
-    { format: 10, sha256: '9464c3e55d7c962a5d4ae35130cad5d094469d4570f2df5b12371266d86e9d8a' },
+    { format: 11, sha256: '72053b9424cc08c5fd4c99fb500d1dfb115c1256d2d5e01fa6767bd1d0de526d' },
     'what changes the lines raises snapshotFormat, and only then this hash',
   )
 })
@@ -61,8 +61,8 @@ t.test('lines that are missing, of another format or of an unknown kind are refu
   t.throws(() => decode([]), new SnapshotFault('it is empty'))
   t.throws(() => decode([header, ...records.slice(1)]), SnapshotFault)
   t.throws(
-    () => decode([header.replace('"format":10', '"format":11')]),
-    new SnapshotFault('it has format 11, this program reads 10'),
+    () => decode([header.replace('"format":11', '"format":12')]),
+    new SnapshotFault('it has format 12, this program reads 11'),
   )
   t.throws(() => decode([header, '["thing",["a"],1]']), SnapshotFault)
 })

@@ -9,6 +9,7 @@ import {
   adjusted,
   credited,
   failed,
+  interruptedBy,
   invoiceReconciled,
   keyIssued,
   opened,
@@ -103,7 +104,7 @@ t.test('the error rate is that of an hour with enough requests', async (t) => {
     opened(),
     ruleSet('errors', { measure: 'error_rate', threshold: '5' }),
     ...served,
-    ...failing('bad-1', 502),
+    ...[routed('bad-1', { allowanceId: null }), used('bad-1', { total: '0', ...interruptedBy('network') })],
   )
   t.match(at('2026-11-27T18:59:59Z'), { errors: { figure: null } })
   await say('2026-11-27T18:20:00.000Z', ...failing('bad-2', 400), ...failing('bad-3', 504))
