@@ -10,7 +10,7 @@ PROGRAM_BUNDLE := $(CURDIR)/node_modules/.cache/program
 PEERS := out/peers
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check package package-test deploy-check spelling site leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-beside bench-peers bench-scale bench-all generate clients matrix chaos workers faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness upgrade-test structure request-path journals month example-month
+.PHONY: help run test check package package-test deploy-check spelling site leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-beside bench-peers bench-scale bench-all generate clients matrix chaos workers faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness upgrade-test structure request-path journals month example-month practice-month
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -159,6 +159,9 @@ journals: out/journals/.installed ## Exports as hledger (on PATH), beancount and
 
 month: out/journals/.installed ## A closed month of MONTH_REQUESTS (100000) comes to the same on every path, and to hledger (on PATH) and beancount
 	MONTH_REQUESTS=$${MONTH_REQUESTS:-100000} JOURNAL_PROGRAMS=$(CURDIR)/out/journals/bin tap -t 3600 test/flows/billing/a-month-is-the-same-on-every-path.spec.ts $(ARGS)
+
+practice-month: node_modules/.installed ## A gateway with the month of docs/examples/month, in out/month, to close, invoice, export and reconcile it (docs/month-end.md); ARGS='--port 8788'
+	@exec node test/practice-month.ts $(ARGS)
 
 example-month: node_modules/.installed ## Write docs/examples/month anew, which make test compares with what the commands print
 	WRITE_EXAMPLES=1 tap test/flows/billing/the-example-month.spec.ts
