@@ -17,7 +17,7 @@ const tones = /** @type {Readonly<Record<string, 'plain' | 'good' | 'bad' | 'bus
 })
 
 /** Where the quantities of a bill are from, unless the provider reported them. @param {Explanation} explanation */
-const basis = ({ usage }) => {
+const basis = ({ usage, adjustments }) => {
   if (!usage) return []
   const { source, plausible, negative = {}, estimate } = usage
   const below = Object.entries(negative).map(([name, value]) => `${name} ${value}`)
@@ -30,7 +30,11 @@ const basis = ({ usage }) => {
         ]),
     ...(below.length === 0 ? [] : [`Reported below zero, and counted as 0: ${below.join(', ')}.`]),
     ...(plausible === false
-      ? ['The reported usage cannot be: the reservation is charged until an operator confirms it.']
+      ? [
+          adjustments.length === 0
+            ? 'The reported usage cannot be: the reservation is charged until an operator confirms it.'
+            : 'The reported usage cannot be: the reservation was charged, and has been corrected since.',
+        ]
       : []),
   ].map((text) => h('p', { class: 'notice' }, text))
 }

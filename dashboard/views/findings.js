@@ -78,7 +78,8 @@ const idOf = ({ kind, id }, context) => {
 }
 
 /** @param {Finding} finding */
-const detailOf = ({ kind, detail }) => (kind === 'open_request' ? `deadline ${localTime(detail)}` : detail)
+const detailOf = ({ kind, detail, settled }) =>
+  `${settled ? 'settled: ' : ''}${kind === 'open_request' ? `deadline ${localTime(detail)}` : detail}`
 
 /** @type {import('../views.d.ts').View} */
 export const findings = {

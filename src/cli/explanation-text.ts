@@ -209,7 +209,13 @@ const estimateText = ({
 }: NonNullable<ExplainedUsage['estimate']>): string =>
   `of it ${hidden_tokens} tokens are estimated thinking that was not shown: ${thinking_ms} ms at ${tokens_per_minute} tokens a minute (${rateBases[basis]})`
 
-const usageLines = ({ usage }: RequestExplanation): readonly string[] => {
+const implausibleLine = ({ adjustments }: RequestExplanation): string =>
+  adjustments.length === 0
+    ? 'which cannot be: the reservation is charged until an operator confirms it'
+    : 'which cannot be: the reservation was charged, and has been corrected since'
+
+const usageLines = (explanation: RequestExplanation): readonly string[] => {
+  const { usage } = explanation
   if (usage === null) return []
   const { source, tool_calls, service_tier, inference_geo, plausible, negative, estimate, ...tokens } = usage
   const counted = Object.entries({ ...tokens, ...tool_calls }).filter(([, count]) => count > 0)
@@ -221,7 +227,7 @@ const usageLines = ({ usage }: RequestExplanation): readonly string[] => {
     `${source}: ${[...counted.map(([what, count]) => `${what} ${count}`), ...served].join(', ') || 'nothing'}`,
     ...(negative === undefined ? [] : [`reported below zero, and counted as 0: ${listed(negative)}`]),
     ...(estimate === undefined ? [] : [estimateText(estimate)]),
-    ...(plausible === false ? ['which cannot be: the reservation is charged until an operator confirms it'] : []),
+    ...(plausible === false ? [implausibleLine(explanation)] : []),
   ]
 }
 

@@ -207,6 +207,8 @@ const printLines = ({ event }: Proof): void => {
     console.log(`  ${line['item']}: ${line['quantity']} × ${line['unitPrice']} = ${line['amount']} USD`)
 }
 
+const charges: ReadonlySet<string> = new Set(['UsageRecorded', 'TaskSettled'])
+
 const printProof = (proof: Proof, size: number, origin: string, output: OutputOptions): void => {
   const { event, sequence } = proof
   if (output.json) {
@@ -217,6 +219,8 @@ const printProof = (proof: Proof, size: number, origin: string, output: OutputOp
   for (const [name, value] of Object.entries(chargeOf(proof))) console.log(`  ${name}: ${value}`)
   printLines(proof)
   console.log(`proved by a checkpoint over ${size} frames`)
+  if (charges.has(event.type))
+    console.log('it proves this event alone: adjustments that came later have proofs of their own')
 }
 
 const printBalance = ({ origin, sequence, wallet }: ProvedBalance, output: OutputOptions): void => {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { ClosingEvent, RoutedEvent } from '../domain/ledger/requests.ts'
 import { parseUsd } from '../domain/money.ts'
+import { isCorrected } from './charges/corrected.ts'
 import { selectUnknownDeliveries } from './lost-writers/queries.ts'
 import { parsePicos } from './schema/columns.ts'
 import { restoredText } from './schema/stored-text.ts'
@@ -31,9 +32,13 @@ export interface LedgerFinding {
   readonly time: Date
   /** What is reserved, left, not charged, charged or corrected. */
   readonly amountPicos: bigint
-  /** A deadline, an outcome, a model, a type of event, how it was settled, or an adjustment's reason and note. */
+  /** A deadline, an outcome, a model, a type of event, or an adjustment's reason and note. */
   readonly detail: string
+  /** An adjustment names its charge: it was confirmed, reconciled, refunded or corrected. */
+  readonly isSettled: boolean
 }
+
+const unsettled = { isSettled: false } as const
 
 export interface LedgerFindingQuery {
   /** Null: every workspace. */
@@ -57,6 +62,7 @@ const openRequestOf = ({ time, data }: RoutedEvent): LedgerFinding => ({
   time: new Date(time),
   amountPicos: parseUsd(data.reserved),
   detail: data.deadline,
+  ...unsettled,
 })
 
 const findOpenRequests: Finder = async (db, { workspaceId, overdueBefore, limit }) => {
@@ -87,6 +93,7 @@ const findOverdueHolds: Finder = async (db, { workspaceId, overdueBefore, limit 
     time: row.deadline,
     amountPicos: parsePicos(row.remaining),
     detail: row.purpose,
+    ...unsettled,
   }))
 }
 
@@ -105,6 +112,7 @@ const findLateVerdicts: Finder = async (db, { workspaceId, limit }) => {
     time: row.time,
     amountPicos: parsePicos(row.cost),
     detail: row.outcome,
+    ...unsettled,
   }))
 }
 
@@ -112,6 +120,7 @@ const findEstimated: Finder = async (db, { workspaceId, limit }) => {
   let query = db
     .selectFrom('usage_entries')
     .select(['workspace_id', 'request_id', 'model', 'total', 'time'])
+    .select(isCorrected('usage_entries.workspace_id', 'usage_entries.request_id').as('is_settled'))
     .where('source', '=', 'estimated')
     .orderBy('sequence', 'desc')
     .orderBy('event_index', 'desc')
@@ -124,6 +133,7 @@ const findEstimated: Finder = async (db, { workspaceId, limit }) => {
     time: row.time,
     amountPicos: parsePicos(row.total),
     detail: restoredText(row.model),
+    isSettled: row.is_settled,
   }))
 }
 
@@ -140,6 +150,7 @@ const findEstimatedTasks =
     let query = db
       .selectFrom('tasks')
       .select(['workspace_id', 'task_id', 'model', 'deduction', 'total', 'finished_at', 'updated_at'])
+      .select(isCorrected('tasks.workspace_id', 'tasks.task_id').as('is_settled'))
       .where('source', '=', 'estimated')
       .where('deduction', has, null)
       .orderBy('finished_at', 'desc')
@@ -151,6 +162,7 @@ const findEstimatedTasks =
       id: row.task_id,
       time: row.finished_at ?? row.updated_at,
       amountPicos: parsePicos(row.total),
+      isSettled: row.is_settled,
     }))
   }
 
@@ -171,6 +183,7 @@ const findExceptions: Finder = async (db, { workspaceId, limit }) => {
     .selectFrom('usage_entries')
     .select(['workspace_id', 'request_id', 'model', 'total', 'time', 'exception'])
     .select(['prompt_total', 'output_total', 'negative'])
+    .select(isCorrected('usage_entries.workspace_id', 'usage_entries.request_id').as('is_settled'))
     .where('exception', 'is not', null)
     .orderBy('sequence', 'desc')
     .orderBy('event_index', 'desc')
@@ -187,6 +200,7 @@ const findExceptions: Finder = async (db, { workspaceId, limit }) => {
             time: row.time,
             amountPicos: parsePicos(row.total),
             detail: `${restoredText(row.model)}: ${row.prompt_total} tokens in, ${row.output_total} out${row.negative === null ? '' : `; ${row.negative}`}`,
+            isSettled: row.is_settled,
           },
         ],
   )
@@ -200,7 +214,8 @@ const findUnknownDeliveries: Finder = async (db, { workspaceId, limit }) =>
       id: requestId,
       time: charge.time,
       amountPicos: charge.totalPicos,
-      detail: isSettled ? 'settled' : `edge last seen ${edgeSeenAt.toISOString()}`,
+      detail: `edge last seen ${edgeSeenAt.toISOString()}`,
+      isSettled,
     }),
   )
 
@@ -211,6 +226,7 @@ const closingOf = ({ type, time, data }: ClosingEvent, hadEnded: boolean): Ledge
   time: new Date(time),
   amountPicos: type === 'UsageRecorded' ? parseUsd(data.total) : 0n,
   detail: type,
+  ...unsettled,
 })
 
 /** A closing event may wait a moment for its request: only those that waited long are findings. */
@@ -251,6 +267,7 @@ const findAdjustments: Finder = async (db, { workspaceId, limit }) => {
     time: row.time,
     amountPicos: parsePicos(row.amount),
     detail: [textIn(row.detail, 'reason'), textIn(row.detail, 'note')].filter((text) => text !== '').join(': '),
+    ...unsettled,
   }))
 }
 

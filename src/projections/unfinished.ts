@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { parseMonth } from '../domain/instant.ts'
+import { isCorrected } from './charges/corrected.ts'
 import type { ReadModels } from './schema/tables.ts'
 
 /** What keeps a month from being closed. */
@@ -20,14 +21,11 @@ export const selectUnfinished = async (db: ReadModels, month: string): Promise<r
     union all
     select 'unexplained usage', workspace_id, request_id from usage_entries u
     where exception is not null and time >= ${from} and time < ${to}
-      and not exists (select from charge_places where charge_id = u.request_id)
+      and not ${isCorrected('u.workspace_id', 'u.request_id')}
     union all
     select 'unexplained deduction', workspace_id, task_id from tasks t
     where source = 'estimated' and deduction is not null and finished_at >= ${from} and finished_at < ${to}
-      and not exists (
-        select from wallet_entries w where w.workspace_id = t.workspace_id
-          and w.kind = 'adjustment' and w.kind <> 'charge' and w.reference = 'confirmed:' || t.task_id
-      )
+      and not ${isCorrected('t.workspace_id', 't.task_id')}
     order by 1, 2, 3`.execute(db)
   return rows
 }

@@ -15,6 +15,7 @@ const toFindingResponse = ({
   id,
   time,
   amountPicos,
+  isSettled,
   detail,
 }: LedgerFinding): LedgerFindingsResponse['data'][number] => ({
   kind,
@@ -22,6 +23,7 @@ const toFindingResponse = ({
   id,
   at: time.toISOString(),
   amount: formatUsd(amountPicos),
+  settled: isSettled,
   detail,
 })
 

@@ -98,6 +98,10 @@ export type LedgerFindingsResponse = {
      * USD.
      */
     readonly amount: string
+    /**
+     * True where an adjustment names the charge: it was confirmed, reconciled, refunded or corrected.
+     */
+    readonly settled: boolean
     readonly detail: string
   }[]
 }

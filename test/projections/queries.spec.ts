@@ -274,8 +274,9 @@ t.test(
           amountPicos: parseUsd('0.02'),
           time: new Date(minute(125)),
           detail: `edge last seen ${minute(120)}`,
+          isSettled: false,
         },
-        { id: 'refunded', detail: 'settled' },
+        { id: 'refunded', isSettled: true },
         { id: 'killed-1', workspaceId, amountPicos: parseUsd('0.01') },
       ],
     )

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { isCorrected } from '../charges/corrected.ts'
 import { parsePicos } from '../schema/columns.ts'
 import type { ReadModels } from '../schema/tables.ts'
 
@@ -38,11 +39,7 @@ export const selectUnknownDeliveries = async (
     .innerJoin('writer_activity as edge', 'edge.writer', 'lost.writer')
     .innerJoin('usage_entries as bill', 'bill.edge', 'lost.writer')
     .select(['bill.workspace_id', 'bill.request_id', 'bill.key_id', 'bill.total', 'bill.time', 'edge.seen_at'])
-    .select(({ exists, selectFrom }) =>
-      exists(selectFrom('charge_places as place').select('place.sequence').whereRef('charge_id', '=', 'request_id')).as(
-        'is_settled',
-      ),
-    )
+    .select(isCorrected('bill.workspace_id', 'bill.request_id').as('is_settled'))
     .whereRef('edge.seen_at', '<', 'lost.lost_at')
     .where(sql<boolean>`bill.time between ${earliest} and lost.lost_at`)
     .where('bill.total', '>', '0')
@@ -58,6 +55,6 @@ export const selectUnknownDeliveries = async (
     totalPicos: parsePicos(row.total),
     time: row.time,
     edgeSeenAt: row.seen_at,
-    isSettled: Boolean(row.is_settled),
+    isSettled: row.is_settled,
   }))
 }

@@ -78,6 +78,6 @@ t.test('kill -9 after answers were charged, and a shutdown after others', { time
   const netPicos = chargesPicos - adjustmentsPicos
   t.equal(spentBy((holder) => !isLabel(holder))?.totalPicos, netPicos, 'it is given back to the key')
   t.equal(spentBy(isLabel)?.totalPicos, netPicos, 'and to the end user')
-  await until(async () => (await listed())[0]?.detail === 'settled')
+  await until(async () => (await listed())[0]?.settled === true)
   t.match(await command('--workspace', 'another', '--json'), { code: 0, out: '' })
 })
