@@ -90,6 +90,8 @@ const refusalOf = (
       return refused.leftPicos === 0n
         ? invalidValue('amount', `${corrects} is reversed already`)
         : invalidValue('amount', `of ${corrects}, at most ${formatUsd(refused.leftPicos)} USD can still be posted`)
+    case 'charge_corrected':
+      return conflict(`${corrects} was corrected in the meantime: try again.`)
     case 'charge_exceeded': {
       const left = refused.leftPicos === 0n ? 'nothing' : `at most ${formatUsd(refused.leftPicos)} USD`
       return invalidValue(

@@ -1,6 +1,7 @@
 import { formatUsd, parseUsd } from '../domain/money.ts'
 import { chargeFor } from '../domain/pricing/charge.ts'
 import { isUnits, unitsPicosRoundingHalfUp } from '../domain/video/settle.ts'
+import { type ChargeAdjustment, type ChargeCorrections, foldCorrections } from '../domain/wallet/charge-corrections.ts'
 import type { FactOf } from '../events/envelope.ts'
 import type { TaskSettled } from '../events/types.ts'
 import { appliedAdjustments, type Evidence, hasEventType } from './evidence.ts'
@@ -8,7 +9,8 @@ import { appliedAdjustments, type Evidence, hasEventType } from './evidence.ts'
 interface Waiting {
   readonly workspaceId: string
   readonly totalUsd: string
-  readonly reportedPicos: bigint
+  /** Null: the figure remains what it is. */
+  readonly reportedPicos: bigint | null
   readonly figure: string
 }
 
@@ -36,17 +38,33 @@ const findDeduction = (evidence: Evidence, units: string | null): Waiting | null
   const [line] = settled?.lines ?? []
   if (settled?.source !== 'estimated' || line === undefined) return null
   const { workspaceId, total: totalUsd, deduction } = settled
-  const waitingFor = (confirmed: string, figure: string): Waiting => ({
+  const waitingFor = (confirmed: string | null, figure: string): Waiting => ({
     workspaceId,
     totalUsd,
-    reportedPicos: unitsPicosRoundingHalfUp(confirmed, line.unitPrice),
+    reportedPicos: confirmed === null ? null : unitsPicosRoundingHalfUp(confirmed, line.unitPrice),
     figure,
   })
   if (deduction !== undefined && isUnits(deduction))
     return units === null ? waitingFor(deduction, `a deduction of ${deduction.trim()} units`) : null
   return units === null
-    ? waitingFor(line.quantity, `the estimate of ${line.quantity} units; ${vendorsWord(settled)}`)
+    ? waitingFor(null, `the estimate of ${line.quantity} units; ${vendorsWord(settled)}`)
     : waitingFor(units, `a deduction of ${units} units, by the operator; ${vendorsWord(settled)}`)
+}
+
+const totalPicosOf = ({ events }: Evidence): bigint =>
+  parseUsd(events.find(hasEventType('UsageRecorded', 'TaskSettled'))?.event.data.total ?? '0')
+
+const adjustmentsOf = (evidence: Evidence): readonly ChargeAdjustment[] =>
+  appliedAdjustments(evidence).map(({ event: { data } }) => ({ ...data, amountPicos: parseUsd(data.amount) }))
+
+const confirmedId = ({ id }: Evidence): string => `confirmed:${id}`
+
+/** A repeated confirmation finds what the first one found. */
+const foldUnconfirmed = (evidence: Evidence): ChargeCorrections => {
+  const adjustments = adjustmentsOf(evidence)
+  const place = adjustments.findIndex(({ adjustmentId }) => adjustmentId === confirmedId(evidence))
+  const charge = { chargeId: evidence.id, totalPicos: totalPicosOf(evidence) }
+  return foldCorrections(charge, place < 0 ? adjustments : adjustments.slice(0, place))
 }
 
 /**
@@ -61,11 +79,12 @@ export const confirmReported = (
 ): FactOf<'AdjustmentPosted'> | null => {
   const waiting = (units === null ? findUsage(evidence) : null) ?? findDeduction(evidence, units)
   if (waiting === null) return null
-  const restPicos = waiting.reportedPicos - parseUsd(waiting.totalUsd)
+  const chargedPicos = parseUsd(waiting.totalUsd) + foldUnconfirmed(evidence).correctedPicos
+  const restPicos = (waiting.reportedPicos ?? chargedPicos) - chargedPicos
   return {
     type: 'AdjustmentPosted',
     data: {
-      adjustmentId: `confirmed:${evidence.id}`,
+      adjustmentId: confirmedId(evidence),
       workspaceId: waiting.workspaceId,
       amount: formatUsd(-restPicos),
       reason: 'correction',
@@ -76,10 +95,18 @@ export const confirmReported = (
   }
 }
 
-/** Of a request or a task, after reversals of its corrections, which the wallet counts with the charge. */
-export const chargedPicosOf = (evidence: Evidence): bigint => {
-  const end = evidence.events.find(hasEventType('UsageRecorded', 'TaskSettled'))?.event
-  return appliedAdjustments(evidence)
-    .filter(({ event }) => event.data.corrects !== evidence.id)
-    .reduce((sum, { event }) => sum - parseUsd(event.data.amount), parseUsd(end?.data.total ?? '0'))
+/** As the wallet counts: `chargedPicos` with reversals of corrections, `correctedPicos` of adjustments that name the charge. */
+export const summarizeCharge = (evidence: Evidence) => {
+  const adjustments = adjustmentsOf(evidence)
+  const sum = (some: readonly ChargeAdjustment[]): bigint =>
+    some.reduce((all, { amountPicos }) => all + amountPicos, 0n)
+  const { reconciledBy, isGivenBack } = foldUnconfirmed(evidence)
+  const direct = adjustments.filter(({ corrects }) => corrects === evidence.id)
+  const correctedPicos = sum(direct)
+  return {
+    reconciledBy,
+    isGivenBack,
+    correctedPicos,
+    chargedPicos: totalPicosOf(evidence) + correctedPicos - sum(adjustments),
+  }
 }

@@ -1,11 +1,11 @@
 import type { Database } from '../adapters/postgres/database.ts'
 import { parseUsd } from '../domain/money.ts'
 import type { Task } from '../domain/video/task.ts'
-import { adjustmentKey, undeliveredPrefix } from '../domain/wallet/evolve.ts'
+import { areAllCorrections } from '../domain/wallet/charge-corrections.ts'
 import type { Wallet } from '../domain/wallet/wallet.ts'
 import type { UsageRecorded } from '../events/types.ts'
-import { type RowFramesParts, readClosedRequest, readTask, rowMismatch } from '../log/row-frames.ts'
-import { type Correction, reconciliationId } from '../reconcile/correction.ts'
+import { type RowFramesParts, readAdjustment, readClosedRequest, readTask, rowMismatch } from '../log/row-frames.ts'
+import type { Correction } from '../reconcile/correction.ts'
 import { toUnitParts, videoItem } from '../reconcile/invoices/row.ts'
 import type { LedgerSubject } from '../reconcile/repository.ts'
 
@@ -52,17 +52,18 @@ const isSameCharge = (ledger: LedgerSubject, charge: LoggedCharge, provider: str
     return item === line?.item && quantityOf(item, quantity) === line.quantity && parseUsd(amount) === line.amountPicos
   })
 
-/** What reconciliations took, less what they gave back, as the wallet knows their adjustments. */
-const areSameCorrections = (
-  { id, corrections, correctedPicos, isUndelivered }: LedgerSubject,
+const areLogged = async (
+  parts: RowFramesParts,
+  { id, workspaceId, adjustments }: LedgerSubject,
   wallet: Wallet,
-): boolean => {
-  const amounts = Array.from({ length: corrections }, (_, before) =>
-    wallet.references.get(adjustmentKey(reconciliationId(id, before))),
-  )
-  const takenPicos = amounts.reduce<bigint>((sum, picos) => sum - (picos ?? 0n), 0n)
-  const isKnown = wallet.references.has(adjustmentKey(undeliveredPrefix + id)) === isUndelivered
-  return isKnown && !amounts.includes(undefined) && takenPicos === correctedPicos
+): Promise<boolean> => {
+  if (!areAllCorrections(adjustments, id, wallet)) return false
+  for (const { sequence, adjustmentId, corrects, reason } of adjustments) {
+    const row = { table: 'admin_changes', id: adjustmentId, sequences: [sequence] }
+    const logged = await readAdjustment(parts, row, workspaceId)
+    if (logged.corrects !== corrects || logged.reason !== reason) return false
+  }
+  return true
 }
 
 /** Throws `read_models_unavailable` where the log has another charge, or other corrections of it, than the tables. */
@@ -75,6 +76,6 @@ export const createLoggedCheck =
     const wallet = parts.tail.ledger.wallets.get(workspaceId)
     if (charge === null || !isSameCharge(ledger, charge, provider))
       throw rowMismatch(parts, row, `the log has another charge for ${id}`)
-    if (wallet === undefined || !areSameCorrections(ledger, wallet))
+    if (wallet === undefined || !(await areLogged(parts, ledger, wallet)))
       throw rowMismatch(parts, row, `the log has other corrections of ${id}`)
   }

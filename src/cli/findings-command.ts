@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { collectEvidence } from '../audit/collect-evidence.ts'
-import { chargedPicosOf, confirmReported } from '../audit/confirm.ts'
-import type { Evidence } from '../audit/evidence.ts'
+import { confirmReported, summarizeCharge } from '../audit/confirm.ts'
+import { appliedAdjustments, type Evidence } from '../audit/evidence.ts'
 import { findUnknownDelivery } from '../audit/unknown-delivery.ts'
 import { formatUsd, parseUsd } from '../domain/money.ts'
 import { isUnits } from '../domain/video/settle.ts'
@@ -12,12 +12,13 @@ import { undeliveredFact } from '../domain/wallet/undelivered.ts'
 import type { AdjustmentPosted } from '../events/types.ts'
 import { WalletCommandHandler } from '../log/wallet-command-handler.ts'
 import { sharedLimits } from '../runtime/limits.ts'
+import { askYes } from './ask.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { cliLimits } from './command-limits.ts'
 import { resolveOperator } from './operator.ts'
 import { openTail, type Platform, requireTables, withPlatform } from './platform.ts'
 import { foldWithProgress } from './read-source.ts'
-import { CommandError, type OutputOptions, printRecords } from './report.ts'
+import { CommandError, type OutputOptions, printRecords, UsageError } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 
 interface ListOptions extends OutputOptions {
@@ -37,7 +38,7 @@ interface Session {
 
 interface ChargeCorrection {
   readonly adjustment: AdjustmentPosted
-  readonly chargedPicos: bigint
+  readonly charge: ReturnType<typeof summarizeCharge>
 }
 
 const correctionError = (
@@ -53,19 +54,22 @@ const correctionError = (
       return new CommandError(
         `of the charge of ${corrects}, at most ${formatUsd(refused.leftPicos)} USD is left to give back, not ${amount}: \`gateway explain ${corrects}\` lists its corrections`,
       )
+    case 'charge_corrected':
+      return new CommandError(`${corrects} was corrected in the meantime, nothing is posted: run the command again`)
     default:
       return new CommandError(`the wallet refused ${adjustmentId}: ${refused.reason}`)
   }
 }
 
 const postOnce = async (platform: Platform, correction: ChargeCorrection, options: OutputOptions): Promise<void> => {
-  const { adjustment } = correction
+  const { adjustment, charge } = correction
   const { workspaceId, adjustmentId, amount, corrects } = adjustment
   const tail = await openTail(platform)
   try {
     const isPosted = tail.ledger.wallets.get(workspaceId)?.references.has(adjustmentKey(adjustmentId)) === true
     if (!isPosted) console.error(`posting ${amount} USD to ${workspaceId} for ${corrects}`)
-    const command = { type: 'CorrectCharge', ...correction } as const
+    const { chargedPicos, correctedPicos } = charge
+    const command = { type: 'CorrectCharge', adjustment, chargedPicos, correctedPicos } as const
     const outcome = await new WalletCommandHandler(platform.log, tail).execute(workspaceId, command)
     if ('refused' in outcome) throw correctionError(outcome.refused, adjustment)
     const posted = outcome.facts.length === 0 ? 'before' : 'now'
@@ -75,25 +79,47 @@ const postOnce = async (platform: Platform, correction: ChargeCorrection, option
   }
 }
 
-const checkTyped = (
-  { evidence, units, yes }: { readonly evidence: Evidence; readonly units: string; readonly yes: boolean },
-  { workspaceId, amount }: AdjustmentPosted,
-  abovePicos: bigint | null,
-): void => {
+interface Confirmation extends ChargeCorrection {
+  readonly id: string
+  readonly units: string | null
+  readonly yes: boolean
+}
+
+const assertUnsettled = ({ id, charge: { reconciledBy, isGivenBack } }: Confirmation): void => {
+  const list = `\`gateway explain ${id}\` lists its corrections`
+  if (reconciledBy !== null)
+    throw new CommandError(`${id} was corrected to an invoice by ${reconciledBy}, and is not confirmed again: ${list}`)
+  if (isGivenBack) throw new CommandError(`the charge of ${id} was given back whole, and is not confirmed: ${list}`)
+}
+
+const assertPermitted = (confirmation: Confirmation, abovePicos: bigint | null): void => {
+  const { id, adjustment, charge, units, yes } = confirmation
+  const { workspaceId, amount } = adjustment
   const picos = parseUsd(amount)
-  const chargedPicos = chargedPicosOf(evidence)
-  if (chargedPicos - picos > cliLimits.typedEstimatesMax * chargedPicos && !yes)
+  if (units !== null && charge.chargedPicos - picos > cliLimits.typedEstimatesMax * charge.chargedPicos && !yes)
     throw new CommandError(
-      `${units} units are far beyond the estimate of ${evidence.id} and would post ${amount} USD: add --yes if they are meant`,
+      `${units} units are far beyond the estimate of ${id} and would post ${amount} USD: add --yes if they are meant`,
     )
   if (abovePicos !== null && needsApproval(picos, abovePicos))
     throw new CommandError(
-      `${amount} USD is above adjustments.approval_above (${formatUsd(abovePicos)}): propose it to another administrator by \`gateway adjust ${workspaceId} ${amount} --of ${evidence.id} --reason correction --reference <yours>\``,
+      `${amount} USD is above adjustments.approval_above (${formatUsd(abovePicos)}): propose it to another administrator by \`gateway adjust ${workspaceId} ${amount} --of ${id} --reason correction --reference <yours>\``,
     )
+}
+
+const assertMeant = async ({ adjustment, yes }: Confirmation): Promise<void> => {
+  const { workspaceId, amount, corrects, note } = adjustment
+  if (yes || parseUsd(amount) === 0n) return
+  const posting = `${amount} USD to ${workspaceId} for ${corrects}`
+  if (!process.stdin.isTTY)
+    throw new UsageError(`it would post ${posting}, and there is no terminal to ask on: add --yes to post. ${note}`)
+  if (!(await askYes(`${note}\nPost ${posting}?`))) throw new CommandError('nothing is posted')
 }
 
 const collect = async (platform: Platform, title: string, id: string): Promise<Evidence> =>
   foldWithProgress(title, platform.log, (log) => collectEvidence(log, id))
+
+const findPosted = (evidence: Evidence, adjustmentId: string): AdjustmentPosted | undefined =>
+  appliedAdjustments(evidence).find(({ event }) => event.data.adjustmentId === adjustmentId)?.event.data
 
 /** What is posted is read from the log alone. */
 const confirm = async (
@@ -108,19 +134,28 @@ const confirm = async (
   const fact = confirmReported(evidence, operator, units)
   const how = units === null ? 'a confirmation' : 'a number of units'
   if (fact === null) throw new CommandError(`nothing of ${id} waits for ${how}`)
-  if (units !== null) checkTyped({ evidence, units, yes }, fact.data, approvalAbovePicos)
-  await postOnce(platform, { adjustment: fact.data, chargedPicos: chargedPicosOf(evidence) }, options)
+  const confirmation = { id, adjustment: fact.data, charge: summarizeCharge(evidence), units, yes }
+  if (findPosted(evidence, fact.data.adjustmentId) === undefined) {
+    assertUnsettled(confirmation)
+    assertPermitted(confirmation, approvalAbovePicos)
+    await assertMeant(confirmation)
+  }
+  await postOnce(platform, confirmation, options)
 }
 
-/** Takes back a charge whose delivery is unknown, as a repeat with its idempotency key does, and not again after that. */
+/** Takes back what is left of a charge whose delivery is unknown, as a repeat with its idempotency key does, and not again after that. */
 const refund = async ({ platform, operator }: Session, id: string, options: OutputOptions): Promise<void> => {
-  const charge = await foldWithProgress('findings refund', platform.log, (log) => findUnknownDelivery(log, id))
-  if (charge === null)
+  const found = await foldWithProgress('findings refund', platform.log, (log) => findUnknownDelivery(log, id))
+  if (found === null)
     throw new CommandError(`the delivery of ${id} is not in doubt: \`gateway findings\` lists those that are`)
-  const undelivered = undeliveredFact(charge.bill.data, charge.spender)
+  const undelivered = undeliveredFact(found.bill.data, found.spender)
   const note = 'The edge ended without a shutdown when the answer was charged; an operator took the charge back.'
-  const chargedPicos = chargedPicosOf(await collect(platform, 'findings refund', id))
-  await postOnce(platform, { adjustment: { ...undelivered.data, note, by: operator }, chargedPicos }, options)
+  const evidence = await collect(platform, 'findings refund', id)
+  const charge = summarizeCharge(evidence)
+  const leftPicos = charge.chargedPicos - charge.correctedPicos
+  const posted = findPosted(evidence, undelivered.data.adjustmentId)?.amount
+  const amount = posted ?? (leftPicos > 0n ? formatUsd(leftPicos) : undelivered.data.amount)
+  await postOnce(platform, { adjustment: { ...undelivered.data, amount, note, by: operator }, charge }, options)
 }
 
 const list = async (platform: Platform, { clock }: Runtime, { workspace, ...options }: ListOptions): Promise<void> => {
@@ -131,15 +166,17 @@ const list = async (platform: Platform, { clock }: Runtime, { workspace, ...opti
       overdueBefore: new Date(clock() - sharedLimits.reconcileGraceMs),
       limit: cliLimits.findingsPerKindMax,
     })
-  const records = found.findings.map(({ kind, workspaceId, id, time, amountPicos, detail }) => ({
+  const records = found.findings.map(({ kind, workspaceId, id, time, amountPicos, isSettled, detail }) => ({
     finding: kind,
     workspace: workspaceId,
     id,
     at: time.toISOString(),
     amount: formatUsd(amountPicos),
+    settled: isSettled,
     detail,
   }))
   printRecords(records, options)
+  if (records.length === 0) console.error('there are none')
   if (!found.isComplete)
     console.error(`… there are more: these are the newest ${cliLimits.findingsPerKindMax} of a kind`)
 }
@@ -165,7 +202,7 @@ export const registerFindings = (program: Command, configOf: ConfigOf): void => 
           '--units <number>',
           'of a video whose deduction is missing or no number; without it the estimate remains',
         ),
-        new Option('--yes', 'with --units: also where they are more than three times the estimate'),
+        new Option('--yes', 'post without asking, and units that are more than three times the estimate'),
       ],
     ],
     ['refund', 'take back a charge whose edge ended without a shutdown, so that its delivery is unknown', refund, []],

@@ -1,3 +1,4 @@
+import { areAllCorrections } from '../domain/wallet/charge-corrections.ts'
 import { adjustmentKey } from '../domain/wallet/evolve.ts'
 import type { EventLog } from '../log/event-log.ts'
 import type { LedgerTail } from '../log/ledger-tail.ts'
@@ -5,8 +6,8 @@ import { type Correction, isPostable, reconciliationId, toAdjustment } from '../
 import { cliLimits } from './command-limits.ts'
 
 /**
- * The second: the log had it already. `superseded`: another posting used its id with another amount. `impossible`: its id
- * or its amount is longer than the log takes.
+ * The second: the log had it already. `superseded`: the charge was corrected otherwise since it was computed.
+ * `impossible`: its id or its amount is longer than the log takes.
  */
 export type PostingOutcome = 'posted' | 'stands' | 'superseded' | 'impossible' | 'not_posted'
 
@@ -47,7 +48,7 @@ export class CorrectionPoster {
   }
 
   async #postTo(workspaceId: string, corrections: readonly Correction[]): Promise<void> {
-    const fresh = corrections.filter((each) => isPostable(each) && this.#findPostedPicos(each) === undefined)
+    const fresh = corrections.filter((each) => isPostable(each) && this.#isCurrent(each))
     if (this.#posting !== null && fresh.length > 0) {
       for (const each of fresh) await this.#context.assertLogged(each)
       const posting = this.#posting()
@@ -64,6 +65,11 @@ export class CorrectionPoster {
     if (isFresh && this.#posting === null) return 'not_posted'
     if (this.#findPostedPicos(correction) !== -correction.debitPicos) return 'superseded'
     return isFresh ? 'posted' : 'stands'
+  }
+
+  #isCurrent({ workspaceId, corrects, ledger }: Correction): boolean {
+    const wallet = this.#context.tail.ledger.wallets.get(workspaceId)
+    return wallet === undefined || areAllCorrections(ledger.adjustments, corrects, wallet)
   }
 
   /** The amount that was posted under the correction's id; undefined where none was. */

@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { createInterface } from 'node:readline/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { PostgresReconcileRepository } from '../adapters/postgres/reconcile-repository.ts'
 import type { Config } from '../config/config.ts'
@@ -9,6 +8,7 @@ import type { Correction } from '../reconcile/correction.ts'
 import { isDay, isZoneName } from '../reconcile/invoices/days.ts'
 import { type FormatName, formatNames, type InvoiceFile } from '../reconcile/invoices/invoice.ts'
 import { PeriodUnknown } from '../reconcile/reconcile.ts'
+import { askYes } from './ask.ts'
 import { createLoggedCheck } from './assert-logged.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { catchUp } from './catch-up.ts'
@@ -104,15 +104,13 @@ const assertProviderKnown = (provider: string, { catalog }: Config, models: Iter
 const sumPicos = (corrections: readonly Correction[], taken: boolean): bigint =>
   corrections.reduce((sum, { debitPicos }) => (debitPicos > 0n === taken ? sum + debitPicos : sum), 0n)
 
-const confirmPosting = async (corrections: readonly Correction[]): Promise<boolean> => {
+const confirmPosting = (corrections: readonly Correction[]): Promise<boolean> => {
   const workspaces = new Set(corrections.map(({ workspaceId }) => workspaceId)).size
   const taken = formatUsd(sumPicos(corrections, true))
   const given = formatUsd(-sumPicos(corrections, false))
-  process.stderr.write(
-    `\nPost ${corrections.length} corrections of ${workspaces} workspaces: take ${taken} USD, give back ${given} USD? [y/N] `,
+  return askYes(
+    `\nPost ${corrections.length} corrections of ${workspaces} workspaces: take ${taken} USD, give back ${given} USD?`,
   )
-  for await (const line of createInterface({ input: process.stdin })) return /^y(es)?$/i.test(line.trim())
-  return false
 }
 
 const postIfConfirmed = async ({ toPost, post }: Awaited<ReturnType<typeof runReconcile>>): Promise<void> => {
@@ -179,8 +177,9 @@ It takes from the workspace, or gives back, so that the charge equals the invoic
 unknown or without an end has no charge to correct, and a sum over a day belongs to no one workspace. It shows everything and asks on the
 terminal before it posts; without a terminal it needs --yes, or it refuses and posts nothing. Posting again posts nothing new;
 another invoice for the same request corrects what is left.
-What is \`superseded\` another reconciliation corrected in the meantime, by another amount: run again to see what is left. What was given
-back as undelivered is not corrected.
+A charge is compared after all that corrected it: earlier reconciliations, \`findings confirm\`, \`adjust --reason correction\`. Refunds and
+goodwill remain: no more is given back than they leave, and a charge that was given back whole is not corrected.
+What is \`superseded\` was corrected otherwise in the meantime: run again to see what is left.
 
 --record appends one event: days, sums, how much of the difference is explained, and what is left after --post. Rules with the measure
 \`unreconciled\` are raised by it. Recording the same days again takes the place of what was recorded before.

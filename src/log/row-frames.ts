@@ -4,6 +4,7 @@ import { foldTask, type Task } from '../domain/video/task.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import { decodeEvent } from '../events/codec.ts'
 import type { Event } from '../events/envelope.ts'
+import type { AdjustmentPosted } from '../events/types.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { withTimeout } from '../runtime/within.ts'
@@ -98,6 +99,19 @@ export const readClosedRequest = async (
   if (!hasCounted(parts.tail.ledger, routed, closing))
     throw rowMismatch(parts, row, 'it names an end that did not count')
   return { routed: routed.event, closing: closing.event }
+}
+
+export const readAdjustment = async (
+  parts: RowFramesParts,
+  row: IndexedRow,
+  workspaceId: string,
+): Promise<AdjustmentPosted> => {
+  for (const { event } of await readRowEvents(parts, row, row.id)) {
+    if (event.type !== 'AdjustmentPosted') continue
+    const { data } = event
+    if (data.adjustmentId === row.id && data.workspaceId === workspaceId) return data
+  }
+  throw rowMismatch(parts, row, 'the frames that it names do not hold the adjustment')
 }
 
 /** As the frames leave it. Throws `read_models_unavailable` where they do not hold a task of the workspace. */

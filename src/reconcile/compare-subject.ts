@@ -1,4 +1,5 @@
-import { maxOf, withoutSign } from '../domain/money.ts'
+import { maxOf, minOf, withoutSign } from '../domain/money.ts'
+import { type ChargeCorrections, foldCorrections } from '../domain/wallet/charge-corrections.ts'
 import type { Correction } from './correction.ts'
 import {
   type BucketState,
@@ -71,17 +72,23 @@ const priceOf = (item: string, charged: Sum, { invoiced, ledger }: SubjectPair, 
   )
 }
 
+const noCharge = { chargeId: '', totalPicos: 0n }
+
+const correctionsIn = (pair: SubjectPair): ChargeCorrections => {
+  const charged = chargedOf(pair)
+  if (charged === null) return foldCorrections(noCharge, [])
+  return foldCorrections({ chargeId: charged.id, totalPicos: charged.totalPicos }, charged.adjustments)
+}
+
+const isEstimate = (pair: SubjectPair): boolean => pair.ledger?.estimated === true && !correctionsIn(pair).isNamed
+
 /** An estimate explains as much again as was charged, or all of it; what differs by more was not estimated wrongly. */
-const estimatedOf = ({ ledger }: SubjectPair, charged: bigint): bigint => (ledger?.estimated === true ? charged : 0n)
+const estimatedOf = (pair: SubjectPair, charged: bigint): bigint => (isEstimate(pair) ? charged : 0n)
 
 /** Beyond the bound of an estimate, it is not known whether it is tokens or a price that differ. */
-const classOf = (
-  name: ReconcileFinding['class'],
-  { ledger }: SubjectPair,
-  { measure }: Cell,
-): ReconcileFinding['class'] => {
+const classOf = (name: ReconcileFinding['class'], pair: SubjectPair, { measure }: Cell): ReconcileFinding['class'] => {
   const isBeyond = name === 'token_drift' || (name === 'price_drift' && measure === 'amounts')
-  return ledger?.estimated === true && isBeyond ? 'unexplained' : name
+  return isBeyond && isEstimate(pair) ? 'unexplained' : name
 }
 
 const partsOf = (pair: SubjectPair, rules: SubjectRules): readonly ComparedQuantity[] => {
@@ -145,21 +152,26 @@ const findingOf =
 
 const correctable: ReadonlySet<ReconcileFinding['class']> = new Set(['estimated', 'token_drift', 'price_drift'])
 
-/** A charge given back whole, its answer undelivered, is the gateway's loss; no more is given back than was taken. */
+/** A charge that was given back whole is the gateway's loss; no more is given back than is left of any other. */
 const correctionOf = (
   pair: SubjectPair,
+  { correctedPicos, givenPicos, isGivenBack }: ChargeCorrections,
   findings: readonly ReconcileFinding[],
   { noteOf }: SubjectRules,
 ): Correction | null => {
   const { invoiced } = pair
   const ledger = chargedOf(pair)
-  if (invoiced === null || ledger === null || ledger.isUndelivered) return null
+  if (invoiced === null || ledger === null || isGivenBack) return null
   if (findings.some((finding) => finding.class === 'unexplained')) return null
   const corrected = findings.filter((finding) => correctable.has(finding.class))
   const differencePicos = corrected.reduce((sum, { amountPicos }) => sum + amountPicos, 0n)
-  const debitPicos = maxOf(-(ledger.totalPicos + ledger.correctedPicos), differencePicos)
+  const leftPicos = ledger.totalPicos + correctedPicos - maxOf(0n, givenPicos)
+  const debitPicos = maxOf(minOf(0n, -leftPicos), differencePicos)
   if (debitPicos === 0n) return null
-  const { id: corrects, workspaceId, corrections: correctionsBefore } = ledger
+  const { id: corrects, workspaceId, adjustments } = ledger
+  const correctionsBefore = adjustments.filter(
+    (each) => each.corrects === corrects && each.reason === 'reconciliation',
+  ).length
   return {
     corrects,
     workspaceId,
@@ -183,7 +195,8 @@ const compareOutsidePeriod = (pair: SubjectPair, ledgerPicos: bigint, cell: Cell
 export const compareSubject = (pair: SubjectPair, rules: SubjectRules): ComparedSubject => {
   const charged = chargedOf(pair)
   const cell = cellOf(pair, rules)
-  const correctedPicos = charged?.correctedPicos ?? 0n
+  const corrections = correctionsIn(pair)
+  const { correctedPicos } = corrections
   if (pair.invoiced === null && charged?.atEdge === true)
     return compareOutsidePeriod(pair, cell.chargedPicos + correctedPicos, cell)
   const { invoicedPicos, ledgerPicos, pieces } = decompose({
@@ -195,7 +208,7 @@ export const compareSubject = (pair: SubjectPair, rules: SubjectRules): Compared
   const isApart = charged?.inPeriod === false
   const find = findingOf(pair, { invoicedPicos, ledgerPicos }, cell)
   const findings = pieces.map((piece) => find(classOf(piece.class, pair, cell), piece.amountPicos))
-  const correction = correctionOf(pair, findings, rules)
+  const correction = correctionOf(pair, corrections, findings, rules)
   return isApart && ledgerPicos !== 0n
     ? { invoicedPicos, ledgerPicos: 0n, findings: [...findings, find('timing', ledgerPicos)], correction }
     : { invoicedPicos, ledgerPicos, findings, correction }

@@ -17,11 +17,9 @@ export interface Correction {
   readonly ledger: LedgerSubject
 }
 
-export const reconciliationPrefix = 'reconciliation:'
-
 /** Two runs that correct the same request post the same id, of which the ledger takes one, whatever they found. */
 export const reconciliationId = (corrects: string, correctionsBefore: number): string =>
-  `${reconciliationPrefix}${corrects}:${correctionsBefore + 1}`
+  `reconciliation:${corrects}:${correctionsBefore + 1}`
 
 const idPattern = /^[A-Za-z0-9_:-]{1,64}$/
 

@@ -54,7 +54,7 @@ export type BucketState = 'both' | 'missing_here' | 'missing_there' | 'unknown_m
 export interface Bucket<C extends Cell> {
   readonly state: BucketState
   readonly cells: readonly C[]
-  /** What earlier reconciliations have taken beyond the charges, less what they gave back. */
+  /** What earlier corrections have taken beyond the charges, less what they gave back. */
   readonly correctedPicos: bigint
   /** The most that requests without an end can have cost. */
   readonly unfinishedPicos: bigint

@@ -1,3 +1,4 @@
+import type { ChargeAdjustment } from '../domain/wallet/charge-corrections.ts'
 import type { InvoiceRow, RowPlace, SubjectKind } from './invoices/row.ts'
 
 /** In the invoice's time zone, YYYY-MM-DD, both included. */
@@ -23,7 +24,7 @@ export interface Straddle extends Omit<DayCharge, 'source'> {
   readonly direction: 'early' | 'late'
 }
 
-/** What reconciliations have taken beyond the charges of one day and model, less what they gave back. */
+/** What corrections of the figure of one charge have taken beyond it, less what they gave back. */
 export interface DayCorrection {
   readonly day: string
   readonly model: string
@@ -68,11 +69,8 @@ export interface LedgerSubject {
   readonly totalPicos: bigint
   /** Of a task, for one unit. */
   readonly unitPricePicos: bigint | null
-  /** Reconciliations posted for it, and what they took less what they gave back. */
-  readonly corrections: number
-  readonly correctedPicos: bigint
-  /** True if the whole charge was given back, since its answer never reached the client. */
-  readonly isUndelivered: boolean
+  /** Those that correct it, and those that correct these, in the order of the log. */
+  readonly adjustments: readonly (ChargeAdjustment & { readonly sequence: number })[]
   readonly inPeriod: boolean
   /** The request or task crossed the start or the end of the period. */
   readonly atEdge: boolean

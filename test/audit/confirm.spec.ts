@@ -1,5 +1,5 @@
 import t from 'tap'
-import { chargedPicosOf, confirmReported } from '../../src/audit/confirm.ts'
+import { confirmReported, summarizeCharge } from '../../src/audit/confirm.ts'
 import type { Evidence, EvidenceEvent } from '../../src/audit/evidence.ts'
 import { parseUsd } from '../../src/domain/money.ts'
 import { usageOf } from '../../src/domain/usage/usage.ts'
@@ -69,6 +69,10 @@ const posted = (adjustmentId: string, corrects: string, amount: string): Evidenc
 t.test('a charge is what it was, without reversals of its corrections', async (t) => {
   const evidence = evidenceOf('TaskSettled', { total: '0.63' })
   const events = [...evidence.events, posted('operator:1', 'x', '0.2'), posted('operator:2', 'operator:1', '-0.2')]
-  t.equal(chargedPicosOf({ ...evidence, events }), parseUsd('0.83'), 'of which the wallet has 0.2 as given back')
-  t.equal(chargedPicosOf(evidenceOf('UsageRecorded', { total: '0.5' })), parseUsd('0.5'))
+  t.equal(
+    summarizeCharge({ ...evidence, events }).chargedPicos,
+    parseUsd('0.83'),
+    'of which the wallet has 0.2 as given back',
+  )
+  t.equal(summarizeCharge(evidenceOf('UsageRecorded', { total: '0.5' })).chargedPicos, parseUsd('0.5'))
 })

@@ -18,8 +18,19 @@ const request: LedgerSubject = {
     { item: 'input', quantity: 100n, amountPicos: parseUsd('0.00025') },
     { item: 'output', quantity: 30n, amountPicos: parseUsd('0.0003') },
   ],
-  ...{ totalPicos: parseUsd('0.00055'), unitPricePicos: null, corrections: 1, correctedPicos: parseUsd('0.0001') },
-  ...{ isUndelivered: false, inPeriod: true, atEdge: false, day: null },
+  ...{ totalPicos: parseUsd('0.00055'), unitPricePicos: null },
+  adjustments: [
+    {
+      ...{
+        sequence: 6,
+        adjustmentId: reconciliationId('request-1', 0),
+        corrects: 'request-1',
+        reason: 'reconciliation',
+      },
+      amountPicos: parseUsd('-0.0001'),
+    },
+  ],
+  ...{ inPeriod: true, atEdge: false, day: null },
 }
 
 t.test('a correction is posted only of a charge that the log has too', async (t) => {
@@ -44,11 +55,11 @@ t.test('a correction is posted only of a charge that the log has too', async (t)
   t.teardown(() => tail.stop())
   const parts = { log, frames: log, tail, logger: silentLogger, database: projected.database }
   const check = async (ledger: LedgerSubject, provider = 'openai'): Promise<void> => {
-    const { id: corrects, workspaceId, corrections: correctionsBefore } = ledger
+    const { id: corrects, workspaceId } = ledger
     const correction = {
       corrects,
       workspaceId,
-      correctionsBefore,
+      correctionsBefore: 1,
       debitPicos: 1n,
       differences: 1,
       unsignedPicos: 1n,
@@ -70,14 +81,22 @@ t.test('a correction is posted only of a charge that the log has too', async (t)
   ])
     await t.rejects(check({ ...request, ...changed }), charge)
   await t.rejects(check(request, 'xai'), charge)
-  for (const changed of [{ corrections: 2 }, { correctedPicos: parseUsd('-1000') }, { isUndelivered: true }])
-    await t.rejects(check({ ...request, ...changed }), { message: /other corrections of request-1/ })
+  const [adjustment] = request.adjustments as [LedgerSubject['adjustments'][number]]
+  for (const adjustments of [
+    [],
+    [adjustment, { ...adjustment, adjustmentId: 'undelivered:request-1' }],
+    [{ ...adjustment, amountPicos: parseUsd('-1000') }],
+    [{ ...adjustment, reason: 'goodwill' as const }],
+  ])
+    await t.rejects(check({ ...request, adjustments }), { message: /other corrections of request-1/ })
+  const elsewhere = [{ ...adjustment, sequence: 1 }]
+  await t.rejects(check({ ...request, adjustments: elsewhere }), { message: /do not hold the adjustment/ })
 
   const lines = [{ item: 'video', quantity: 4_500_000_000_000n, amountPicos: parseUsd('0.63') }]
   const [taskRow] = await projected.rows('tasks', '1')
   const task: LedgerSubject = {
     ...{ ...request, id: 'task-1', model: String(taskRow?.['model']), lines, totalPicos: parseUsd('0.63') },
-    ...{ unitPricePicos: parseUsd(String(taskRow?.['unit_price'])), corrections: 0, correctedPicos: 0n },
+    ...{ unitPricePicos: parseUsd(String(taskRow?.['unit_price'])), adjustments: [] },
   }
   await check(task, 'vv')
   await t.rejects(check({ ...task, totalPicos: 1n }, 'vv'), { message: /the log has another charge for task-1/ })

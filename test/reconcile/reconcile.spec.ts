@@ -411,7 +411,7 @@ t.test('a charge that was given back, as nobody got the answer, is not corrected
   const [{ provider, charged }] = truths as [ProviderTruth]
   const [lost, other] = charged.filter(({ estimated, day }) => !estimated && day === days[1]) as [Charged, Charged]
   const adjustment = adjusted(`undelivered:${lost.id}`, formatUsd(lost.totalPicos), lost.workspaceId)
-  await log.postToWallet(lost.workspaceId, [adjustment])
+  await log.postToWallet(lost.workspaceId, [{ ...adjustment, data: { ...adjustment.data, corrects: lost.id } }])
   const tables = await openProjected(t, postgres)
   await project(log, tables.store, 5_000)
   const lines = [lost, other].map(({ id, day, totalPicos }) => `${day},${id},${exactly(totalPicos / 2n)}`)
@@ -444,10 +444,13 @@ t.test('no more is given back than was charged', async (t) => {
     model: null,
     quantities: new Map(),
   }
+  const taken = (reason: 'reconciliation' | 'refund', amountPicos: bigint) => ({
+    ...{ sequence: 1, adjustmentId: `${reason}:one:1`, corrects: 'one', reason, amountPicos },
+  })
   const charged: LedgerSubject = {
     ...{ id: 'one', workspaceId: 'acme', model: 'alpha/a', estimated: false, lines: [] },
     state: 'charged',
-    ...{ totalPicos: 10n, unitPricePicos: null, corrections: 1, correctedPicos: -3n, isUndelivered: false },
+    ...{ totalPicos: 10n, unitPricePicos: null, adjustments: [taken('reconciliation', 3n)] },
     ...{ inPeriod: true, atEdge: false, day: days[0] },
   }
   const takenFor = (amountPicos: bigint) => {
@@ -458,7 +461,7 @@ t.test('no more is given back than was charged', async (t) => {
   t.equal(takenFor(0n), -7n)
   t.equal(takenFor(2n), -5n)
   t.equal(takenFor(9n), 2n)
-  const estimated = { ...charged, estimated: true, corrections: 0, correctedPicos: 0n }
+  const estimated = { ...charged, estimated: true, adjustments: [] }
   const compareWith = (amountPicos: bigint) =>
     compareSubject({ invoiced: { ...invoiced, amountPicos, roundingPicos: 0n }, ledger: estimated }, rules)
   const classesOf = (amountPicos: bigint) =>
@@ -557,7 +560,7 @@ const correctionOf = (number: number): Correction => ({
   note: 'a test',
   ledger: {
     ...{ id: `request-${number}`, workspaceId: 'acme', state: 'charged', model: 'a', estimated: false, lines: [] },
-    ...{ totalPicos: 0n, unitPricePicos: null, corrections: 0, correctedPicos: 0n, isUndelivered: false },
+    ...{ totalPicos: 0n, unitPricePicos: null, adjustments: [] },
     ...{ inPeriod: true, atEdge: false, day: null },
   },
 })

@@ -1,4 +1,3 @@
-import { adjustmentKey, undeliveredPrefix } from '../../domain/wallet/evolve.ts'
 import type { SubjectKind } from '../../reconcile/invoices/row.ts'
 
 /** $1: the provider, $2 and $3: the first and the last day, $4: the time zone of the days, in every query here. */
@@ -52,19 +51,25 @@ const noInvoicedColumns = `
   false as is_upstream_id,  null::int8 as place, null::int8 as rows, null::date as day, null::text as invoiced_model, null::json as quantities,
   null::numeric as amount, null::numeric as rounding`
 
-/** Reconciliations posted for a request or task, and whether it was reversed; $5: prefix of their references. */
-const correctionsOf = (workspaceId: string, id: string): string => `
+/** What corrects a request or task, and what corrects that, however many steps away, in the order of the log. */
+const adjustmentsOf = (workspaceId: string, id: string): string => `
   left join lateral (
-    select count(*) as corrections, (-coalesce(sum(w.amount), 0))::numeric(50, 12) as taken
-    from wallet_references w
-    where w.workspace_id = ${workspaceId} and w.reference >= $5 || ${id} || ':' and w.reference < $5 || ${id} || ';'
-  ) c on true
-  left join lateral (
-    select exists (
-      select from wallet_references w
-      where w.workspace_id = ${workspaceId} and w.reference = '${adjustmentKey(undeliveredPrefix)}' || ${id}
-    ) as undelivered
-  ) b on true`
+    with recursive chain as (
+      select e.sequence, e.event_index, e.reference, e.amount
+      from charge_places p
+      join wallet_entries e on e.workspace_id = p.workspace_id and e.sequence = p.sequence and e.event_index = p.event_index
+        and e.kind = 'adjustment'
+      where p.charge_id = ${id} and p.workspace_id = ${workspaceId}
+      union
+      select e.sequence, e.event_index, e.reference, e.amount
+      from chain c
+      join charge_places p on p.charge_id = c.reference collate "C" and p.workspace_id = ${workspaceId}
+      join wallet_entries e on e.workspace_id = p.workspace_id and e.sequence = p.sequence and e.event_index = p.event_index
+        and e.kind = 'adjustment'
+    )
+    select json_agg(json_build_array(c.sequence, c.amount::text, a.detail) order by c.sequence, c.event_index) as adjustments
+    from chain c join admin_changes a on a.sequence = c.sequence and a.event_index = c.event_index
+  ) c on true`
 
 const bill = `u.workspace_id = r.workspace_id and u.sequence = r.sequence and u.event_index = r.event_index`
 
@@ -98,12 +103,12 @@ export const nameRequests = `
   analyze invoice_rows`
 
 const billColumns = `
-  u.model, u.source, u.lines, u.total, null::text as unit_price, c.corrections, c.taken, b.undelivered,
+  u.model, u.source, u.lines, u.total, null::text as unit_price, c.adjustments,
   ${dayOf('u.time')} as charged_day, ${dayOf('u.time')} between $2::date and $3::date as in_period`
 
-/** $6: clock skew in ms. What began before the period or ended at its end may be in the adjacent invoice. */
+/** $5: clock skew in ms. What began before the period or ended at its end may be in the adjacent invoice. */
 const atEdge = (from: string, to: string): string =>
-  `(${dayOf(`${from} - ${milliseconds('$6')}`)} < $2::date or ${dayOf(`${to} + ${milliseconds('$6')}`)} > $3::date)`
+  `(${dayOf(`${from} - ${milliseconds('$5')}`)} < $2::date or ${dayOf(`${to} + ${milliseconds('$5')}`)} > $3::date)`
 
 const invoicedRequests = `
   select ${invoicedColumns}, ${billColumns}, false as at_edge,
@@ -114,19 +119,19 @@ const invoicedRequests = `
   left join requests r on r.request_id = i.id and not i.is_upstream_id
   left join usage_entries u on ${bill} and u.provider = $1
   left join open_requests o on o.request_id = i.id and not i.is_upstream_id and o.routed is not null and r.request_id is null
-  ${correctionsOf('r.workspace_id', 'i.id')}`
+  ${adjustmentsOf('r.workspace_id', 'i.id')}`
 
 const missingRequests = `
   select u.request_id as id, ${noInvoicedColumns}, ${billColumns}, u.workspace_id, 'charged' as state,
          ${atEdge('r.routed_at', 'u.time')} as at_edge
   from usage_entries u
   join requests r on r.request_id = u.request_id
-  ${correctionsOf('u.workspace_id', 'u.request_id')}
+  ${adjustmentsOf('u.workspace_id', 'u.request_id')}
   where u.provider = $1 and u.time >= ${start} and u.time < ${end}
     and not exists (select from invoice_rows i where i.id = u.request_id and not i.is_upstream_id)`
 
 const taskColumns = `
-  t.model, t.source, t.lines, t.total, t.unit_price, c.corrections, c.taken, b.undelivered, t.workspace_id,
+  t.model, t.source, t.lines, t.total, t.unit_price, c.adjustments, t.workspace_id,
   ${dayOf('t.finished_at')} as charged_day, ${dayOf('t.finished_at')} between $2::date and $3::date as in_period,
   case t.status when 'SUCCESS' then 'charged' when 'FAILURE' then 'uncharged' else 'open' end as state`
 
@@ -134,12 +139,12 @@ const invoicedTasks = `
   select ${invoicedColumns}, ${taskColumns}, false as at_edge
   from (${invoicedRows}) i
   left join tasks t on t.task_id = i.id and t.provider = $1 and not i.is_upstream_id
-  ${correctionsOf('t.workspace_id', 'i.id')}`
+  ${adjustmentsOf('t.workspace_id', 'i.id')}`
 
 const missingTasks = `
   select t.task_id as id, ${noInvoicedColumns}, ${taskColumns}, ${atEdge('t.queued_at', 't.finished_at')} as at_edge
   from tasks t
-  ${correctionsOf('t.workspace_id', 't.task_id')}
+  ${adjustmentsOf('t.workspace_id', 't.task_id')}
   where t.provider = $1 and t.status = 'SUCCESS' and t.finished_at >= ${start} and t.finished_at < ${end}
     and not exists (select from invoice_rows i where i.id = t.task_id and not i.is_upstream_id)`
 
@@ -189,24 +194,25 @@ export const straddles = `
     and ${dayOf(`t.queued_at - ${milliseconds('$5')}`)} < ${dayOf('t.finished_at')}
   group by 1, 2, 3, 4`
 
-/** $5: prefix of the references of reconciliations. */
 export const corrections = `
-  with posted as (
-    select w.workspace_id, w.amount, regexp_replace(substr(w.reference, length($5::text) + 1), ':[0-9]+$', '') as id
-    from wallet_references w where w.reference like $5::text || '%'
+  with corrected as (
+    select distinct p.workspace_id, p.charge_id
+    from wallet_entries e
+    join charge_places p on p.workspace_id = e.workspace_id and p.sequence = e.sequence and p.event_index = e.event_index
+    where e.kind = 'adjustment' and e.kind <> 'charge'
   )
-  select ${dayOf('u.time')} as day, u.model, sum(posted.amount)::numeric(50, 12) as amount
-  from posted
-  join requests r on r.request_id = posted.id and r.workspace_id = posted.workspace_id
+  select ${dayOf('u.time')} as day, u.model, r.request_id as id, u.total, c.adjustments
+  from corrected
+  join requests r on r.request_id = corrected.charge_id and r.workspace_id = corrected.workspace_id
   join usage_entries u on ${bill}
+  ${adjustmentsOf('r.workspace_id', 'r.request_id')}
   where u.provider = $1 and u.time >= ${start} and u.time < ${end}
-  group by 1, 2
   union all
-  select ${dayOf('t.finished_at')}, t.model, sum(posted.amount)::numeric(50, 12)
-  from posted
-  join tasks t on t.task_id = posted.id and t.workspace_id = posted.workspace_id
-  where t.provider = $1 and t.finished_at >= ${start} and t.finished_at < ${end}
-  group by 1, 2`
+  select ${dayOf('t.finished_at')}, t.model, t.task_id, t.total, c.adjustments
+  from corrected
+  join tasks t on t.task_id = corrected.charge_id and t.workspace_id = corrected.workspace_id
+  ${adjustmentsOf('t.workspace_id', 't.task_id')}
+  where t.provider = $1 and t.finished_at >= ${start} and t.finished_at < ${end}`
 
 /** $1: the zone's name, in any case. */
 export const zones = `select from pg_timezone_names where lower(name) = lower($1)`

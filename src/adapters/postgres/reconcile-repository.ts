@@ -5,11 +5,11 @@ import { from as copyFrom } from 'pg-copy-streams'
 import Cursor from 'pg-cursor'
 import type { ClosingEvent, RoutedEvent } from '../../domain/ledger/requests.ts'
 import { formatUsd, parseUsd } from '../../domain/money.ts'
-import { adjustmentKey } from '../../domain/wallet/evolve.ts'
+import { foldCorrections } from '../../domain/wallet/charge-corrections.ts'
+import type { AdjustmentPosted } from '../../events/types.ts'
 import { parsePicos } from '../../projections/schema/columns.ts'
 import type { Row } from '../../projections/schema/read-model.ts'
 import { restoredText, storedText } from '../../projections/schema/stored-text.ts'
-import { reconciliationPrefix } from '../../reconcile/correction.ts'
 import {
   type InvoiceRow,
   type RowPlace,
@@ -24,6 +24,7 @@ import type {
   EstimatedCharge,
   InvoicePeriod,
   LateVerdictEntry,
+  LedgerSubject,
   OverdueHold,
   ReconcileRepository,
   RepeatedRow,
@@ -68,6 +69,14 @@ const sumQuantities = (quantities: QuantityTexts): ReadonlyMap<string, bigint> =
   return sums
 }
 
+type AdjustmentRows = readonly (readonly [sequence: number, amount: string, detail: AdjustmentPosted])[]
+
+const adjustmentsIn = (rows: AdjustmentRows | null): LedgerSubject['adjustments'] =>
+  (rows ?? []).map(([sequence, amount, { adjustmentId, corrects = '', reason }]) => ({
+    ...{ sequence, adjustmentId, corrects, reason },
+    amountPicos: parsePicos(amount),
+  }))
+
 interface PairRow {
   readonly id: string
   readonly is_upstream_id: boolean
@@ -87,9 +96,7 @@ interface PairRow {
     | null
   readonly total: string | null
   readonly unit_price: string | null
-  readonly corrections: bigint | null
-  readonly taken: string | null
-  readonly undelivered: boolean | null
+  readonly adjustments: AdjustmentRows | null
   readonly in_period: boolean | null
   readonly at_edge: boolean | null
   readonly charged_day: string | null
@@ -130,9 +137,7 @@ const ledgerOf = (row: PairRow): SubjectPair['ledger'] =>
         })),
         totalPicos: row.total === null ? 0n : parsePicos(row.total),
         unitPricePicos: row.unit_price === null ? null : parseUsd(row.unit_price),
-        corrections: Number(row.corrections ?? 0),
-        correctedPicos: row.taken === null ? 0n : parsePicos(row.taken),
-        isUndelivered: row.undelivered === true,
+        adjustments: adjustmentsIn(row.adjustments),
         inPeriod: row.in_period === true,
         atEdge: row.at_edge === true,
         day: row.charged_day,
@@ -146,6 +151,12 @@ interface ChargeRow {
   readonly direction: 'early' | 'late'
   readonly quantity: string
   readonly amount: string
+}
+
+interface CorrectedRow extends Pick<ChargeRow, 'day' | 'model'> {
+  readonly id: string
+  readonly total: string
+  readonly adjustments: AdjustmentRows | null
 }
 
 const sumsOf = ({ day, model, item, quantity, amount }: ChargeRow) => ({
@@ -284,7 +295,7 @@ export class PostgresReconcileRepository implements ReconcileRepository {
 
   async *subjects(kind: SubjectKind, period: InvoicePeriod): AsyncGenerator<readonly SubjectPair[]> {
     await this.#ensureInvoiceTable('indexed')
-    const values = [...periodValues(this.#provider, period), adjustmentKey(reconciliationPrefix)]
+    const values = periodValues(this.#provider, period)
     const { invoiced, missing } = sql.pairs[kind]
     for await (const rows of readRows<PairRow>(this.#client, invoiced, values))
       yield rows.map((row) => ({ invoiced: invoicedOf(row), ledger: ledgerOf(row) }))
@@ -305,13 +316,16 @@ export class PostgresReconcileRepository implements ReconcileRepository {
   }
 
   async *corrections(period: InvoicePeriod): AsyncGenerator<readonly DayCorrection[]> {
-    const values = [...periodValues(this.#provider, period), adjustmentKey(reconciliationPrefix)]
-    for await (const rows of readRows<ChargeRow>(this.#client, sql.corrections, values))
-      yield rows.map(({ day, model, amount }) => ({
-        day,
-        model: restoredText(model),
-        correctedPicos: -parsePicos(amount),
-      }))
+    for await (const rows of readRows<CorrectedRow>(
+      this.#client,
+      sql.corrections,
+      periodValues(this.#provider, period),
+    ))
+      yield rows.map(({ day, model, id, total, adjustments }) => {
+        const charge = { chargeId: restoredText(id), totalPicos: parsePicos(total) }
+        const { correctedPicos } = foldCorrections(charge, adjustmentsIn(adjustments))
+        return { day, model: restoredText(model), correctedPicos }
+      })
   }
 
   async *openRequests(timezone: string): AsyncGenerator<readonly UnendedRequest[]> {

@@ -45,6 +45,8 @@ interface CorrectChargeCommand {
   readonly adjustment: AdjustmentPosted
   /** After reversals of its corrections. */
   readonly chargedPicos: bigint
+  /** What its corrections had given back when the adjustment was computed. */
+  readonly correctedPicos: bigint
 }
 
 export type AdjustmentRefusal =
@@ -53,6 +55,7 @@ export type AdjustmentRefusal =
   /** `leftPicos` is what may still be reversed, with the sign of the reversal. */
   | { readonly reason: 'reversal_exceeds'; readonly leftPicos: bigint }
   | { readonly reason: 'charge_exceeded'; readonly leftPicos: bigint }
+  | { readonly reason: 'charge_corrected' }
   | { readonly reason: 'proposal_differs'; readonly proposedPicos: bigint }
   | { readonly reason: 'proposal_unknown' | 'proposal_rejected' | 'proposal_expired' | 'proposal_approved' }
   | { readonly reason: 'proposal_own'; readonly by: string }
@@ -136,10 +139,13 @@ const adjust = (command: AdjustCommand, wallet: WalletDraft): AdjustmentDecision
   return { facts: [{ type: 'AdjustmentProposed', data: { ...data, by: by ?? unnamed, expiresAt } }] }
 }
 
-const correctCharge = ({ adjustment, chargedPicos }: CorrectChargeCommand, wallet: WalletDraft): AdjustmentDecision => {
+const correctCharge = (command: CorrectChargeCommand, wallet: WalletDraft): AdjustmentDecision => {
+  const { adjustment, chargedPicos } = command
   const amountPicos = parseUsd(adjustment.amount)
   const posted = findPosted(adjustment.adjustmentId, amountPicos, wallet)
   if (posted !== null) return posted
+  if (correctedPicos(wallet, adjustment.corrects ?? '') !== command.correctedPicos)
+    return { refused: { reason: 'charge_corrected' } }
   const refused = findRefusal({ ...adjustment, amountPicos, chargedPicos }, wallet)
   return refused === null ? { facts: [{ type: 'AdjustmentPosted', data: adjustment }] } : { refused }
 }

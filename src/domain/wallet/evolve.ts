@@ -264,9 +264,6 @@ export const creditKey = (reference: string): string => `credit:${reference}`
 export const subscriptionKey = (subscriptionId: string): string => `subscription:${subscriptionId}`
 export const adjustmentKey = (adjustmentId: string): string => `adjustment:${adjustmentId}`
 
-/** The prefix of the id of the adjustment that refunds an undelivered answer; the request's id follows. */
-export const undeliveredPrefix = 'undelivered:'
-
 /** Applies a fact of the wallet's own subject; a fact that repeats or comes after the end of its hold moves nothing. */
 export const applyToWallet = (wallet: WalletDraft, fact: WalletMove): readonly Movement[] => {
   switch (fact.type) {

@@ -1,6 +1,5 @@
 import type { FactOf } from '../../events/envelope.ts'
 import type { UsageRecorded } from '../../events/types.ts'
-import { undeliveredPrefix } from './evolve.ts'
 import { eventMembers } from './holders.ts'
 import type { SpendingHolders } from './spending.ts'
 
@@ -11,7 +10,7 @@ export const undeliveredFact = (
 ): FactOf<'AdjustmentPosted'> => ({
   type: 'AdjustmentPosted',
   data: {
-    adjustmentId: undeliveredPrefix + requestId,
+    adjustmentId: `undelivered:${requestId}`,
     workspaceId,
     amount: total,
     reason: 'undelivered',

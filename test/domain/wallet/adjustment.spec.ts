@@ -174,7 +174,7 @@ t.test(
   'a confirmed charge is corrected once, and gives back at most what other corrections have left of it',
   async (t) => {
     const wallet = given(credited('10', 'invoice-1'))
-    const confirm = (amount: string) =>
+    const confirm = (amount: string, corrected = '0.6') =>
       decideWallet(
         {
           type: 'CorrectCharge',
@@ -183,6 +183,7 @@ t.test(
             ...{ corrects: 'task-1', note: '', by: 'operator:ana' },
           },
           chargedPicos: parseUsd('0.63'),
+          correctedPicos: parseUsd(corrected),
         },
         wallet,
       )
@@ -193,6 +194,7 @@ t.test(
       { facts: [{ type: 'AdjustmentPosted', data: { amount: '-0.14' } }] },
       'a debit is not bound',
     )
+    t.same(confirm('0.03', '0'), { refused: { reason: 'charge_corrected' } }, 'it was corrected since')
     const decision = confirm('0.03')
     if ('facts' in decision) for (const fact of decision.facts) applyToWallet(wallet, fact)
     t.equal(balance(wallet), '10.63')
