@@ -1,5 +1,6 @@
 // @ts-check
 import { h, replace } from './dom.js'
+import { ownTimeZone } from './format.js'
 import { hrefFrom, placeIn, refusedView, viewsOf } from './navigation.js'
 import { acknowledge } from './parts.js'
 import { resumeSession, signIn } from './session.js'
@@ -17,7 +18,7 @@ let identityProvider = null
 
 /** Ends what the view before still does. */
 let leaving = new AbortController()
-/** @type {(() => void) | null} */
+/** @type {((event: HashChangeEvent) => void) | null} */
 let onHash = null
 const leave = () => {
   leaving.abort()
@@ -56,10 +57,25 @@ const openApp = (session) => {
       h('button', { type: 'button', class: 'quiet', click: () => void signOut(session) }, 'Sign out'),
     ),
     h('p', { id: 'status', class: 'acknowledgement', role: 'status' }),
-    h('div', { class: 'frame' }, nav, main),
+    h(
+      'div',
+      { class: 'frame' },
+      h(
+        'div',
+        { class: 'side' },
+        nav,
+        h(
+          'footer',
+          { class: 'muted small zones' },
+          `Times are in ${ownTimeZone()}, in UTC on hover. Days are those of UTC.`,
+        ),
+      ),
+      main,
+    ),
   )
 
-  const show = () => {
+  /** @param {string} cameFrom the address before this one, from its `#` on */
+  const show = (cameFrom) => {
     leaving.abort()
     leaving = new AbortController()
     const { scope: asked, view: name, parameter } = placeIn()
@@ -68,6 +84,11 @@ const openApp = (session) => {
     const views = all.filter(({ permission }) => session.may(permission))
     const view = all.find((each) => each.name === name) ?? /** @type {View} */ (views[0])
     const hrefTo = hrefFrom(session, scope)
+    /** @param {string} list */
+    const backTo = (list) => {
+      const before = placeIn(cameFrom)
+      return before.view === list && before.parameter === '' ? cameFrom : hrefTo(list)
+    }
     chooser?.choose(scope)
     replace(
       nav,
@@ -80,21 +101,24 @@ const openApp = (session) => {
       ),
     )
     openMenu(false)
+    if (name !== '' && view.name !== name) acknowledge(`There is no view “${name}” here. This is ${view.title}.`)
     document.title = `${view.title} · Model Gateway`
     const root = h('div', { class: `view ${view.name}` })
     replace(main, root)
     scrollTo(0, 0)
-    if (views.includes(view)) view.show({ session, scope, root, parameter, signal: leaving.signal, hrefTo })
+    const { signal } = leaving
+    if (views.includes(view)) view.show({ session, scope, root, parameter, signal, hrefTo, backTo })
     else replace(root, ...refusedView(view))
   }
-  const follow = () => {
+  /** @param {HashChangeEvent} event */
+  const follow = ({ oldURL }) => {
     acknowledge('')
-    show()
+    show(new URL(oldURL).hash)
     main.querySelector('h1')?.focus()
   }
   onHash = follow
   addEventListener('hashchange', follow)
-  show()
+  show('')
   main.querySelector('h1')?.focus()
 }
 

@@ -45,9 +45,9 @@ const ofAll = [
   health,
 ]
 
-/** What the address has after its `#`: never anything that is secret. */
-export const placeIn = () => {
-  const [path = ''] = location.hash.replace(/^#\/?/, '').split('?')
+/** What an address has after its `#`: never anything that is secret. @param {string} [hash] */
+export const placeIn = (hash = location.hash) => {
+  const [path = ''] = hash.replace(/^#\/?/, '').split('?')
   const parts = path.split('/').map(decodePart)
   const [first = '', second = '', third = '', fourth = ''] = parts
   return first === 'w'

@@ -229,3 +229,19 @@ export const workspaceNames = async (session, signal) => {
   const all = await readList(session, '/admin/v1/workspaces', signal).catch(() => [])
   return new Map(all.map(({ id, name }) => [id, name]))
 }
+
+/**
+ * The names of keys by their ids, of a workspace or of all. Names are of use and not needed: none where they cannot be read.
+ *
+ * @param {import('./views.d.ts').ViewContext} context
+ * @returns {Promise<ReadonlyMap<string, string>>}
+ */
+export const keyNames = async (context) => {
+  const { session, scope, signal } = context
+  /** @type {Pick<import('./types.d.ts').Key, 'id' | 'name'>[]} */
+  const keys = await (isOfAll(context)
+    ? readList(session, '/admin/v1/keys', signal)
+    : readAll((cursor) => session.ledger(scope, '/keys', { cursor, limit: 1000 }, signal))
+  ).catch(() => [])
+  return new Map(keys.map(({ id, name }) => [id, name]))
+}

@@ -9,6 +9,8 @@ export interface ViewContext {
   signal: AbortSignal
   /** The address of another view of the same workspace. */
   hrefTo: (view: string, parameter?: string) => string
+  /** The address of a list: of the one that led here with its filters and its scope, where one did. */
+  backTo: (view: string) => string
 }
 
 export interface View {

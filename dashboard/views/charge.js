@@ -1,8 +1,8 @@
 // @ts-check
-import { h, replace } from '../dom.js'
-import { download } from '../export.js'
+import { h } from '../dom.js'
 import { count, money, words } from '../format.js'
-import { errorPanel, expandable, facts, heading, load, section, state, table, time, usd } from '../parts.js'
+import { expandable, facts, heading, load, section, state, table, time, usd } from '../parts.js'
+import { proof } from './proof.js'
 
 /** @typedef {import('../types.d.ts').Explanation} Explanation */
 /**
@@ -157,7 +157,7 @@ const route = (explanation) => {
 }
 
 /** @param {Explanation} explanation */
-const wallet = ({ wallet: movements, adjustments }) => [
+const wallet = ({ kind, wallet: movements, adjustments }) => [
   table(
     'What it did to the wallet',
     /** @type {Column<Explanation['wallet'][number]>[]} */ ([
@@ -171,6 +171,13 @@ const wallet = ({ wallet: movements, adjustments }) => [
     movements,
     'It has not moved the wallet.',
   ),
+  kind === 'task'
+    ? null
+    : h(
+        'p',
+        { class: 'muted small' },
+        'What a request reserves is part of a hold for many requests: the wallet moves by the charge alone, which leaves that hold.',
+      ),
   ...adjustments.map(({ at, amount, reason, note }) =>
     h('p', {}, 'Corrected by ', usd(amount), ` USD (${words(reason)}) at `, time(at), note === '' ? '' : `: ${note}`),
   ),
@@ -198,47 +205,6 @@ const events = ({ events: recorded }, hasPositions) =>
     recorded,
   )
 
-/** @param {Explanation} explanation @param {import('../views.d.ts').ViewContext} context */
-const proof = ({ id, proof: { sequence, checkpoint, command } }, { session, scope, signal }) => {
-  const explanation = h('div', { 'aria-live': 'polite' })
-  const fetchProof = async () => {
-    try {
-      const file = await session.ledger(scope, `/charges/${encodeURIComponent(id)}/proof`, {}, signal)
-      download([`${JSON.stringify(file, null, 1)}\n`], 'application/json', `${id}.proof.json`)
-      replace(
-        explanation,
-        h(
-          'p',
-          { class: 'muted' },
-          'Check it with the public key alone: ',
-          h('code', {}, 'gateway verify --proof FILE --public-key KEY'),
-        ),
-      )
-    } catch (fault) {
-      replace(explanation, errorPanel(fault, null))
-    }
-  }
-  return [
-    h(
-      'p',
-      {},
-      checkpoint === null
-        ? 'No checkpoint seals the charge yet: one does within a second.'
-        : session.isAdmin
-          ? `The charge is in frame ${count(sequence)}, sealed by the checkpoint over the first ${count(checkpoint.size)} frames.`
-          : 'The charge is sealed by a checkpoint.',
-    ),
-    h(
-      'p',
-      {},
-      h('button', { type: 'button', click: () => void fetchProof() }, 'Download the proof'),
-      ' ',
-      h('span', { class: 'muted' }, 'or ', h('code', {}, command)),
-    ),
-    explanation,
-  ]
-}
-
 /** How a request failed; null for what did not. @param {Explanation} explanation */
 const failureOf = ({ state: reached, kind, ended }) =>
   reached === 'failed' && kind === 'request' && ended !== null && ended['status'] !== null
@@ -247,7 +213,7 @@ const failureOf = ({ state: reached, kind, ended }) =>
 
 /** @param {Explanation} explanation @param {import('../views.d.ts').ViewContext} context */
 const story = (explanation, context) => {
-  const { kind, key, asked, workspace, reservation, hold, complete } = explanation
+  const { kind, key, asked, ended, workspace, reservation, hold, complete } = explanation
   const failure = failureOf(explanation)
   return [
     complete ? null : h('p', { class: 'notice' }, 'Some tables are of an earlier release: the log may have more.'),
@@ -260,13 +226,14 @@ const story = (explanation, context) => {
             /** @type {const} */ (['Status', String(failure.status)]),
             /** @type {const} */ (['Error code', h('code', {}, failure.code)]),
           ]),
+      ...(kind === 'task' && ended?.['reason'] ? [/** @type {const} */ (['Reason', String(ended['reason'])])] : []),
       ['Workspace', workspace],
       ['Key', h('span', { title: key.id }, key.name ?? key.id)],
       ['Asked', asked === null ? '–' : time(String(asked['at']))],
       ['Requested model', String(asked?.['model'] ?? '–')],
       ['Surface', words(String(asked?.['surface'] ?? '–'))],
-      ...(reservation ? [/** @type {const} */ (['Reserved', usd(reservation.reserved)])] : []),
-      ...(hold ? [/** @type {const} */ (['Held', usd(hold.amount)])] : []),
+      ...(reservation ? [/** @type {const} */ (['Reserved until its end', usd(reservation.reserved)])] : []),
+      ...(hold ? [/** @type {const} */ (['Held until its end', usd(hold.amount)])] : []),
     ]),
     failure === null
       ? null
@@ -280,26 +247,36 @@ const story = (explanation, context) => {
   ]
 }
 
-/** One charge explained line by line.
+const lists = /** @type {const} */ ({
+  charges: ['← All charges', 'One charge, explained'],
+  requests: ['← All requests', 'One request'],
+  videos: ['← All videos', 'One video'],
+})
+
+/**
+ * One charge, request or video explained line by line, under the list that it is in.
  *
  * @param {import('../views.d.ts').ViewContext} context
+ * @param {keyof typeof lists} list
  */
-export const showCharge = (context) => {
-  const { session, scope, root, signal, parameter, hrefTo } = context
+export const showCharge = (context, list) => {
+  const { session, scope, root, signal, parameter, backTo } = context
   const body = h('div', { class: 'stack' })
-  const back = h('a', { href: hrefTo('charges') }, '← All charges')
-  const top = heading('One charge, explained')
+  const [all, title] = lists[list]
+  const back = h('a', { href: backTo(list) }, all)
+  const top = heading(title)
   root.append(h('p', { class: 'small' }, back), top, h('p', { class: 'id breaks' }, parameter), body)
   void load(
     body,
     signal,
     () => session.ledger(scope, `/charges/${encodeURIComponent(parameter)}`, {}, signal),
     (/** @type {Explanation} */ explanation) => {
-      if (failureOf(explanation) !== null) {
-        back.textContent = '← All requests'
-        back.href = hrefTo('requests')
+      if (failureOf(explanation) !== null && list === 'charges') {
+        const [allRequests, oneRequest] = lists.requests
+        back.textContent = allRequests
+        back.href = backTo('requests')
         const title = top.querySelector('h1')
-        if (title !== null) title.textContent = 'One request'
+        if (title !== null) title.textContent = oneRequest
       }
       return story(explanation, context)
     },

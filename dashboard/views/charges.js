@@ -122,5 +122,5 @@ export const charges = {
   name: 'charges',
   title: 'Charges',
   permission: 'read_money',
-  show: (context) => (context.parameter === '' ? showList(context) : showCharge(context)),
+  show: (context) => (context.parameter === '' ? showList(context) : showCharge(context, 'charges')),
 }

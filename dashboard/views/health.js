@@ -2,7 +2,7 @@
 import { append, h, pause, replace } from '../dom.js'
 import { count, words } from '../format.js'
 import { errorPanel, facts, heading, section, state, table, time } from '../parts.js'
-import { isOfAll } from '../session.js'
+import { isOfAll, keyNames, workspaceNames } from '../session.js'
 import { refusalsSection } from './refusals.js'
 
 /** @typedef {import('../types.d.ts').Health} Health */
@@ -86,8 +86,12 @@ export const health = {
       heading('Health and lag'),
       h('p', { class: 'muted small' }, 'Of the edge that serves this page; refreshed every two seconds.'),
       body,
-      isOfAll(context) ? refusalsSection(context, { keys: new Map(), workspaces: new Map() }) : null,
     ])
+    const showRefusals = async () => {
+      const [keys, workspaces] = await Promise.all([keyNames(context), workspaceNames(session, signal)])
+      if (!signal.aborted) root.append(refusalsSection(context, { keys, workspaces }))
+    }
+    if (isOfAll(context)) void showRefusals()
     const follow = async () => {
       while (!signal.aborted) {
         try {

@@ -30,7 +30,7 @@ const tile = (name, amount, note, href) =>
 /** @param {readonly Row[]} rows */
 const requestsText = (rows) => {
   const requests = rows.reduce((sum, row) => sum + row.requests, 0)
-  return `USD, ${count(requests)} ${requests === 1 ? 'request' : 'requests'}`
+  return `USD, ${count(requests)} ${requests === 1 ? 'request' : 'requests'} charged`
 }
 
 /** @param {ViewContext} context @returns {Promise<Outcomes>} */
@@ -42,7 +42,7 @@ const outcomeTiles = ({ requests, failed, interrupted, first_token: firstToken }
   tile(
     'Errors, 24 hours',
     shareText(failed + interrupted, requests),
-    `${count(failed + interrupted)} of ${count(requests)} requests, ${count(interrupted)} interrupted`,
+    `${count(failed + interrupted)} of ${count(requests)} requests ended so, ${count(interrupted)} interrupted`,
     `#/requests?status=failed%2Cinterrupted&from=${utcDayAt(Date.now() - dayMs)}`,
   ),
   tile(

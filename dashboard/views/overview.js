@@ -47,6 +47,7 @@ export const everyDay = (rows, first, last) => {
 /** @param {Wallet} wallet */
 const runway = ({ runway: { since, spent, per_day, until }, available }) => {
   const text = runwayText({ spent, until }, Date.now())
+  const isEarly = Date.now() - Date.parse(since) < dayMs
   const pace =
     per_day === '0'
       ? null
@@ -54,6 +55,7 @@ const runway = ({ runway: { since, spent, per_day, until }, available }) => {
           'span',
           {},
           `at the pace since ${dayText(since.slice(0, 10), Date.now())} (UTC): ${roughly(per_day)} USD a day`,
+          isEarly ? ', an early estimate from less than a day' : null,
         )
   return h(
     'p',
@@ -124,7 +126,7 @@ const holdsTable = (holds, hrefTo) =>
         name: 'Hold',
         cell: ({ id, purpose }) =>
           purpose === 'task'
-            ? idLink(id, hrefTo('charges', id))
+            ? idLink(id, hrefTo('videos', id))
             : h('span', { class: 'id', title: id }, id.slice(0, 22)),
       },
       { name: 'For', cell: ({ purpose }) => (purpose === 'task' ? 'A video' : words(purpose)) },

@@ -1,6 +1,6 @@
 // @ts-check
 import { h, pause, renewed, replace } from '../dom.js'
-import { count, money } from '../format.js'
+import { count, money, words } from '../format.js'
 import { errorPanel, field, heading, load, section, select, table } from '../parts.js'
 import { ApiError } from '../session.js'
 import { snippetList, snippetsOf, surfaces } from '../snippets.js'
@@ -10,6 +10,10 @@ import { bill } from './charge.js'
 /** @typedef {import('../snippets.js').Surface} Surface */
 /** @typedef {import('../types.d.ts').Page<import('../types.d.ts').Request>} Requests */
 /** @typedef {import('../views.d.ts').ViewContext} ViewContext */
+
+/** Endpoint types by the names that surfaces have in filters. @type {Readonly<Record<string, string>>} */
+const surfaceNames = { openai: 'Chat', anthropic: 'Messages', 'openai-response': 'Responses' }
+
 /** @typedef {{ id: string, supported_endpoint_types: string[], context_length: number | null, pricing?: { per_million_tokens?: Record<string, string> } }} Model */
 
 const againMs = 500
@@ -75,7 +79,8 @@ const modelTable = (models) =>
       {
         name: 'Surfaces',
         className: 'wrap',
-        cell: ({ supported_endpoint_types }) => supported_endpoint_types.join(', '),
+        cell: ({ supported_endpoint_types: types }) =>
+          types.map((type) => surfaceNames[type] ?? words(type)).join(', '),
       },
     ]),
     models,

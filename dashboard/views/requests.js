@@ -3,13 +3,13 @@ import { filterForm, h, onFilter, renewed, replace } from '../dom.js'
 import { csvExport } from '../export.js'
 import { count, msText, rangeOf, words } from '../format.js'
 import { field, heading, idLink, select, state, time, twoLines, workspaceLink } from '../parts.js'
-import { isOfAll, readAll, readList, workspaceNames } from '../session.js'
+import { isOfAll, keyNames, workspaceNames } from '../session.js'
 import { virtualTable } from '../virtual-table.js'
+import { showCharge } from './charge.js'
 import { refusalsSection } from './refusals.js'
 import { dayField, filterInput, surfaceSelect } from './spend.js'
 
 /** @typedef {import('../types.d.ts').Request} Request */
-/** @typedef {import('../types.d.ts').Key} Key */
 /** @typedef {import('./refusals.js').Names} Names */
 /** @typedef {import('../views.d.ts').ViewContext} ViewContext */
 
@@ -87,8 +87,8 @@ const keyCell = (request, { keys }) => twoLines(titled(keys.get(request.key) ?? 
 /** @param {Request} request @param {ViewContext} context */
 const explanationHref = ({ id, workspace }, { hrefTo }) =>
   workspace === undefined
-    ? hrefTo('charges', id)
-    : `#/w/${encodeURIComponent(workspace)}/charges/${encodeURIComponent(id)}`
+    ? hrefTo('requests', id)
+    : `#/w/${encodeURIComponent(workspace)}/requests/${encodeURIComponent(id)}`
 
 /** @param {ViewContext} context @param {Names} names @param {boolean} isAll @returns {import('../parts.js').Column<Request>[]} */
 const columnsOf = (context, names, isAll) => [
@@ -159,6 +159,10 @@ export const requests = {
   title: 'Requests',
   permission: 'read_money',
   show: (context) => {
+    if (context.parameter !== '') {
+      showCharge(context, 'requests')
+      return
+    }
     const { session, scope, root, signal, hrefTo } = context
     const isAll = isOfAll(context)
     const filters = filtersOf()
@@ -168,10 +172,8 @@ export const requests = {
     const keyFilter = h('div')
     const nextSignal = renewed(signal)
     let redrawRows = () => {}
-    /** @type {Map<string, string>} */
-    const keyNames = new Map()
     /** @type {Names} */
-    const names = { keys: keyNames, workspaces: new Map() }
+    const names = { keys: new Map(), workspaces: new Map() }
     const chosen = () => Object.fromEntries(controls.map(([name, { value }]) => [name, value.trim()]))
     /** The option of a key, which is shown by its id until its name is read. @param {string} id @param {string} name */
     const nameKey = (id, name) => {
@@ -193,7 +195,7 @@ export const requests = {
         change()
         filters.from.focus()
       }
-      const label = `Key ${keyNames.get(key) ?? key}`
+      const label = `Key ${names.keys.get(key) ?? key}`
       if (!isAll || key === '') replace(keyFilter)
       else
         replace(
@@ -271,30 +273,17 @@ export const requests = {
       rows,
     )
     onFilter(Object.values(filters), signal, change)
-    const readKeys = async () => {
-      /** @type {Pick<Key, 'id' | 'name'>[]} */
-      const keys = await (isAll
-        ? readList(session, '/admin/v1/keys', signal)
-        : readAll((cursor) => session.ledger(scope, '/keys', { cursor, limit: 1000 }, signal)))
-      for (const { id, name } of keys) {
-        keyNames.set(id, name)
-        if (!isAll) nameKey(id, name)
-      }
-    }
     const readNames = async () => {
       if (isAll) names.workspaces = await workspaceNames(session, signal)
-      await readKeys()
+      names.keys = await keyNames(context)
+      if (signal.aborted) return
+      if (!isAll) for (const [id, name] of names.keys) nameKey(id, name)
+      showKeyFilter()
+      redrawRows()
+      root.append(refusalsSection(context, names))
     }
     fillFromAddress()
     show()
-    // Names are of use and not needed.
     void readNames()
-      .catch(() => undefined)
-      .then(() => {
-        if (signal.aborted) return
-        showKeyFilter()
-        redrawRows()
-        root.append(refusalsSection(context, names))
-      })
   },
 }

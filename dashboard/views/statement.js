@@ -1,7 +1,7 @@
 // @ts-check
 import { filterForm, h, renewed, replace } from '../dom.js'
 import { csvExport } from '../export.js'
-import { ownTimeZone, rangeOf, words } from '../format.js'
+import { rangeOf, words } from '../format.js'
 import { facts, field, heading, idLink, select, time, usd } from '../parts.js'
 import { virtualTable } from '../virtual-table.js'
 import { dayField } from './spend.js'
@@ -10,9 +10,13 @@ import { dayField } from './spend.js'
 /** @typedef {import('../types.d.ts').Statement} Statement */
 
 const kinds = ['credit', 'charge', 'excess', 'fee', 'adjustment', 'lapse', 'hold', 'release']
+const all = 'all'
+const withHeld = new Set([all, 'hold', 'release'])
 const charged = new Set(['charge', 'excess'])
 /** @param {Movement} movement */
 const isExplained = ({ kind, reference }) => charged.has(kind) || reference.startsWith('task_')
+/** @param {Movement} movement */
+const listOf = ({ reference }) => (reference.startsWith('task_') ? 'videos' : 'charges')
 /** @param {Movement} movement */
 const textOf = ({ reference, note }) => (note === '' ? reference : `${reference} · ${note}`)
 const pageRows = 500
@@ -31,8 +35,11 @@ const exported = /** @type {const} */ ([
   'event_at',
 ])
 
-/** @param {(view: string, parameter?: string) => string} hrefTo @returns {import('../parts.js').Column<Movement>[]} */
-const columnsOf = (hrefTo) => [
+/** @type {import('../parts.js').Column<Movement>} */
+const heldColumn = { name: 'Held, USD', className: 'amount', cell: () => null, amount: ({ held }) => held }
+
+/** @param {(view: string, parameter?: string) => string} hrefTo @param {boolean} showsHeld @returns {import('../parts.js').Column<Movement>[]} */
+const columnsOf = (hrefTo, showsHeld) => [
   { name: 'Time', className: 'wide-time', narrow: 1, cell: ({ at }) => time(at) },
   { name: 'Kind', className: 'kind', narrow: 3, cell: ({ kind }) => words(kind) },
   {
@@ -41,11 +48,11 @@ const columnsOf = (hrefTo) => [
     narrow: 5,
     cell: (movement) =>
       isExplained(movement)
-        ? idLink(movement.reference, hrefTo('charges', movement.reference))
+        ? idLink(movement.reference, hrefTo(listOf(movement), movement.reference))
         : h('span', { title: textOf(movement) }, textOf(movement)),
   },
   { name: 'Amount, USD', className: 'amount', narrow: 2, cell: () => null, amount: ({ amount }) => amount },
-  { name: 'Held, USD', className: 'amount', cell: () => null, amount: ({ held }) => held },
+  ...(showsHeld ? [heldColumn] : []),
   {
     name: 'Balance, USD',
     className: 'amount',
@@ -55,12 +62,17 @@ const columnsOf = (hrefTo) => [
   },
 ]
 
-/** @param {Statement} page */
-const sumsOf = ({ opening, closing }) =>
+/** @param {Statement} page @param {boolean} showsHeld */
+const sumsOf = ({ opening, closing }, showsHeld) =>
   facts([
     ['Opening balance', usd(opening.balance)],
     ['Closing balance', usd(closing.balance)],
-    ['Held at the end', usd(closing.held)],
+    ...(showsHeld
+      ? [
+          /** @type {const} */ (['Held at the beginning', usd(opening.held)]),
+          /** @type {const} */ (['Held at the end', usd(closing.held)]),
+        ]
+      : []),
   ])
 
 /** @param {string} from @param {string} to */
@@ -73,7 +85,11 @@ const rangeName = (from, to) => {
 const filtersOf = () => {
   const from = dayField()
   const to = dayField()
-  const kind = select([['', 'Every kind'], ...kinds.map((each) => /** @type {const} */ ([each, words(each)]))])
+  const kind = select([
+    ['', 'Movements of the balance'],
+    [all, 'All, with holds and releases'],
+    ...kinds.map((each) => /** @type {const} */ ([each, words(each)])),
+  ])
   const order = select(
     /** @type {const} */ ([
       ['newest', 'Newest first'],
@@ -89,7 +105,12 @@ const filtersOf = () => {
       field('Kind', kind),
       field('Order', order),
     ),
-    query: () => ({ ...rangeOf(from.value, to.value), kind: kind.value, order: order.value }),
+    showsHeld: () => withHeld.has(kind.value),
+    query: () => ({
+      ...rangeOf(from.value, to.value),
+      ...(kind.value === all ? { holds: 'shown' } : { kind: kind.value }),
+      order: order.value,
+    }),
     fileName: (/** @type {string} */ workspace) =>
       `${['statement', workspace, ...rangeName(from.value, to.value)].join('-')}.csv`,
   }
@@ -101,7 +122,7 @@ export const statement = {
   title: 'Statement',
   permission: 'read_money',
   show: ({ session, scope, root, signal, hrefTo }) => {
-    const { controls, form, query, fileName } = filtersOf()
+    const { controls, form, query, showsHeld, fileName } = filtersOf()
     const sums = h('div')
     const rows = h('div')
     const nextSignal = renewed(signal)
@@ -114,10 +135,10 @@ export const statement = {
       const read = reading(query())
       const { element } = virtualTable({
         label: 'Movements of the wallet',
-        columns: columnsOf(hrefTo),
+        columns: columnsOf(hrefTo, showsHeld()),
         read: async (cursor) => {
           const page = await read(cursor)
-          if (cursor === undefined && !here.aborted) replace(sums, sumsOf(page))
+          if (cursor === undefined && !here.aborted) replace(sums, sumsOf(page, showsHeld()))
           return page
         },
         signal: here,
@@ -131,8 +152,7 @@ export const statement = {
       fileName: () => fileName(scope ?? session.workspace?.id ?? 'workspace'),
       signal,
     })
-    const zones = `The days From and To are whole UTC days. Times in the table are in your time zone (${ownTimeZone()}), with UTC on hover.`
-    root.append(heading('Statement', button), form, h('p', { class: 'muted small' }, zones), status, sums, rows)
+    root.append(heading('Statement', button), form, status, sums, rows)
     for (const control of controls) control.addEventListener('change', show)
     show()
   },

@@ -1,7 +1,9 @@
 // @ts-check
 import { h, pause, replace } from '../dom.js'
-import { clock, heading, idLink, state, time } from '../parts.js'
+import { clock, heading, idLink, state, time, twoLines } from '../parts.js'
+import { keyNames } from '../session.js'
 import { virtualTable } from '../virtual-table.js'
+import { showCharge } from './charge.js'
 
 /** @typedef {import('../types.d.ts').Task} Task */
 
@@ -15,24 +17,34 @@ const tones = /** @type {Readonly<Record<Task['status'], 'plain' | 'good' | 'bad
 const againMs = 5_000
 
 /** @param {Task} task */
-const stateOf = ({ status, progress, fail_reason }) =>
-  h(
-    'span',
-    { title: fail_reason },
-    state(status, tones[status]),
-    status === 'IN_PROGRESS' || status === 'SUBMITTED' ? ` ${progress}%` : '',
-    fail_reason === null ? '' : h('span', { class: 'muted' }, ` ${fail_reason}`),
-  )
+const stateCell = ({ status, progress, fail_reason: reason }) => {
+  const percent = status === 'IN_PROGRESS' || status === 'SUBMITTED' ? ` ${progress}%` : ''
+  return twoLines(h('span', {}, state(status, tones[status]), percent), reason, reason ?? '')
+}
 
-/** @param {(view: string, parameter?: string) => string} hrefTo @returns {import('../parts.js').Column<Task>[]} */
-const columnsOf = (hrefTo) => [
-  { name: 'Queued', className: 'wide-time', narrow: 1, cell: ({ queued_at }) => time(queued_at) },
-  { name: 'Video', className: 'reference', narrow: 5, cell: ({ id }) => idLink(id, hrefTo('charges', id)) },
-  { name: 'State', className: 'status', narrow: 4, cell: stateOf },
-  { name: 'Model', className: 'kind', narrow: 3, cell: ({ model }) => model },
-  { name: 'Ended', className: 'tokens', cell: ({ finished_at }) => (finished_at === null ? '' : clock(finished_at)) },
-  { name: 'Held, USD', className: 'kind', cell: () => null, amount: ({ held }) => held },
-  { name: 'Charged, USD', className: 'kind', narrow: 2, cell: () => null, amount: ({ total }) => total },
+/** @param {(view: string, parameter?: string) => string} hrefTo @param {ReadonlyMap<string, string>} keys @returns {import('../parts.js').Column<Task>[]} */
+const columnsOf = (hrefTo, keys) => [
+  {
+    name: 'Queued, video',
+    className: 'reference',
+    narrow: 1,
+    cell: ({ id, queued_at }) => twoLines(time(queued_at), idLink(id, hrefTo('videos', id))),
+  },
+  { name: 'State', narrow: 4, cell: stateCell },
+  {
+    name: 'Model, key',
+    className: 'provider',
+    narrow: 3,
+    cell: ({ model, key }) => twoLines(model, h('span', { title: key }, keys.get(key) ?? key)),
+  },
+  { name: 'Ended', className: 'took', cell: ({ finished_at }) => (finished_at === null ? '' : clock(finished_at)) },
+  {
+    name: 'Held, USD',
+    className: 'amount',
+    cell: () => null,
+    amount: ({ held, finished_at }) => (finished_at === null ? held : '0'),
+  },
+  { name: 'Charged, USD', className: 'amount', narrow: 2, cell: () => null, amount: ({ total }) => total },
 ]
 
 /** @type {import('../views.d.ts').View} */
@@ -40,8 +52,15 @@ export const videos = {
   name: 'videos',
   title: 'Videos',
   permission: 'read_money',
-  show: ({ session, scope, root, signal, hrefTo }) => {
+  show: (context) => {
+    if (context.parameter !== '') {
+      showCharge(context, 'videos')
+      return
+    }
+    const { session, scope, root, signal, hrefTo } = context
     const rows = h('div')
+    /** @type {ReadonlyMap<string, string>} */
+    let keys = new Map()
     let isSomeOpen = false
     /** What is replaced, so that it reads no further. */
     let shown = new AbortController()
@@ -50,7 +69,7 @@ export const videos = {
       isSomeOpen = false
       const { element, ready } = virtualTable({
         label: 'Videos',
-        columns: columnsOf(hrefTo),
+        columns: columnsOf(hrefTo, keys),
         read: async (cursor) => {
           /** @type {import('../types.d.ts').Page<Task>} */
           const page = await session.ledger(scope, '/tasks', { cursor, limit: 200 }, signal)
@@ -59,6 +78,7 @@ export const videos = {
         },
         signal: AbortSignal.any([signal, next.signal]),
         empty: 'No video yet. What is submitted appears here with its state.',
+        lines: 2,
       })
       await ready
       shown.abort()
@@ -67,6 +87,7 @@ export const videos = {
     }
     const isAtRest = () => rows.querySelector('.virtual')?.scrollTop === 0 && !rows.contains(document.activeElement)
     const follow = async () => {
+      keys = await keyNames(context)
       for (await show(); !signal.aborted; ) {
         await pause(againMs, signal)
         if (isSomeOpen && isAtRest() && !document.hidden && !signal.aborted) await show()

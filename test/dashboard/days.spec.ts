@@ -70,7 +70,7 @@ const statementDays = (world: World, browser: Browser, timeZone: string) => asyn
   await until(async () => (await factText(page, 'Closing balance')) === '15.00')
   t.equal(await factText(page, 'Opening balance'), '1.00')
   t.same(await page.locator('.filters label').allInnerTexts(), ['From (UTC)', 'To, included (UTC)', 'Kind', 'Order'])
-  t.ok(await page.getByText('Times in the table are in your time zone').isVisible())
+  t.ok(await page.getByText(/^Times are in \S+, in UTC on hover/).isVisible())
   const saved = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Export CSV' }).click()
   const download = await saved

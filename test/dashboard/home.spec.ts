@@ -107,8 +107,10 @@ t.test('all workspaces on the page', { skip }, async (t) => {
     await page.getByText(/^[23] rows$/).waitFor()
     t.same(await axeViolations(page), [])
     await page.getByRole('link', { name: 'of-north' }).click()
-    await heading(page, 'One charge, explained').waitFor()
-    t.match(page.url(), /#\/w\/north\/charges\/of-north$/)
+    await heading(page, 'One request').waitFor()
+    t.match(page.url(), /#\/w\/north\/requests\/of-north$/)
+    const back = await page.getByRole('link', { name: '← All requests' }).getAttribute('href')
+    t.equal(back, '#/requests?id=req_1', 'back with the filter, to all workspaces')
   })
 
   await t.test('requests are shown before the names are read', async (t) => {

@@ -150,6 +150,10 @@ const statement = (world: World, visitor: Visitor) => async (t: Test) => {
   const time = rowsOf(page).first().locator('time')
   t.match(await time.getAttribute('title'), /^\d{4}-\d{2}-\d{2} .* UTC$/)
   t.match(await time.getAttribute('datetime'), /Z$/)
+  const heldColumns = page.getByRole('columnheader', { name: 'Held, USD' })
+  t.equal(await heldColumns.count(), 0, 'without holds it cannot be added up')
+  await page.getByLabel('Kind').selectOption('All, with holds and releases')
+  await heldColumns.waitFor()
   await page.getByLabel('Kind').selectOption('credit')
   await page.getByText('2 rows', { exact: true }).waitFor()
   t.match(await rowsOf(page).first().innerText(), /Credit\s+=1\+1 · =HYPERLINK\("http:\/\/x"\)\s+1\.00/)
@@ -210,7 +214,7 @@ const requests = (visitor: Visitor) => async (t: Test) => {
   await page.getByText('1 row', { exact: true }).waitFor()
   t.match(await rowsOf(page).first().innerText(), /request-failed\s+502\s+Upstream error/)
   await rowsOf(page).first().getByRole('link').click()
-  await heading(page, 'Charge').waitFor()
+  await heading(page, 'One request').waitFor()
   await goTo(page, 'Requests')
   const refused = page.getByRole('table', { name: 'Refused before routing' })
   await refused.getByRole('row', { name: /test Rate limit exceeded 1,200$/ }).waitFor()
@@ -240,7 +244,12 @@ const videos = (world: World, visitor: Visitor) => async (t: Test) => {
   const narrowest = "Math.min(...[...document.querySelectorAll('.virtual th')].map(({ clientWidth }) => clientWidth))"
   t.ok(Number(await page.evaluate(narrowest)) > 64, 'every column has its room')
   await page.getByRole('link', { name: ended.slice(-8) }).click()
-  await page.getByText('A video', { exact: true }).waitFor()
+  await heading(page, 'One video').waitFor()
+  await page.getByRole('link', { name: '← All videos' }).click()
+  const failed = rowsOf(page).filter({ hasText: 'Failure' })
+  t.match(await failed.innerText(), /Failure\s+<b>no<\/b>[\s\S]*0\.00\s+0\.00$/, 'nothing is held any more')
+  await failed.getByRole('link').click()
+  await page.locator('.facts').getByText('<b>no</b>').waitFor()
 }
 
 const liveTail = (world: World, visitor: Visitor) => async (t: Test) => {
