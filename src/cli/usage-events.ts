@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type FoldSource, foldLog } from '../audit/fold-log.ts'
 import { allocateRequest, allocateTask } from '../domain/ledger/allocation.ts'
 import { type Applied, initialLedger } from '../domain/ledger/ledger.ts'
+import { asObject, parseJson } from '../encoding/json.ts'
 import { CommandError } from './report.ts'
 
 const limits = {
@@ -50,10 +51,20 @@ const toUsageEvent = (applied: Applied): UsageEvent | null => {
 
 const second = 1_000
 
-/** How a batch is written for its receiver. */
+const lagoRepeated = JSON.stringify({ transaction_id: ['value_already_exist'] })
+
+/** Lago takes all of a batch or nothing, and refuses one with an event that it has: the places of these in the batch. */
+const findKnownByLago = (refusal: string): ReadonlySet<number> => {
+  const details = asObject(asObject(parseJson(refusal))['error_details'])
+  const places = Object.keys(details).filter((place) => JSON.stringify(details[place]) === lagoRepeated)
+  return new Set(places.map(Number))
+}
+
+/** How a batch is written for its receiver, and what it has of one that it refuses. */
 const formats = {
   cloudevents: {
     contentType: 'application/cloudevents-batch+json',
+    findKnown: (): ReadonlySet<number> => new Set(),
     body: (events: readonly UsageEvent[]) =>
       events.map(({ id, workspaceId, time, data }) => ({
         ...{ specversion: '1.0', id, source: '/model-gateway', type: 'model_usage', subject: workspaceId, time },
@@ -62,6 +73,7 @@ const formats = {
   },
   lago: {
     contentType: 'application/json',
+    findKnown: findKnownByLago,
     body: (events: readonly UsageEvent[]) => ({
       events: events.map(({ id, workspaceId, time, data }) => ({
         ...{ transaction_id: id, external_subscription_id: workspaceId, code: 'model_usage' },
@@ -86,10 +98,12 @@ interface Answer {
   /** 0: none came. */
   readonly status: number
   readonly retryAfterMs: number
+  /** Of the batch, the places of events that it has already. */
+  readonly known: ReadonlySet<number>
 }
 
 const post = async (events: readonly UsageEvent[], receiver: EventReceiver): Promise<Answer> => {
-  const { contentType, body } = formats[receiver.format]
+  const { contentType, body, findKnown } = formats[receiver.format]
   const { url, token, answerTimeoutMs = limits.answerTimeoutMs } = receiver
   try {
     const response = await fetch(url, {
@@ -99,14 +113,16 @@ const post = async (events: readonly UsageEvent[], receiver: EventReceiver): Pro
       body: JSON.stringify(body(events)),
       signal: AbortSignal.timeout(answerTimeoutMs),
     })
-    await response.body?.cancel()
-    const retryAfter = Number(response.headers.get('retry-after'))
-    return { status: response.status, retryAfterMs: retryAfter > 0 ? retryAfter * second : 0 }
+    const { status, headers } = response
+    const known = findKnown((await (status === wrongData ? response.text() : response.body?.cancel())) ?? '')
+    const retryAfter = Number(headers.get('retry-after'))
+    return { status, retryAfterMs: retryAfter > 0 ? retryAfter * second : 0, known }
   } catch {
-    return { status: 0, retryAfterMs: 0 }
+    return { status: 0, retryAfterMs: 0, known: new Set() }
   }
 }
 
+const wrongData = 422
 const okMin = 200
 const okMax = 299
 const tooMany = 429
@@ -130,6 +146,8 @@ const sendBatch = async (events: readonly UsageEvent[], receiver: EventReceiver)
     answer = await post(events, receiver)
   }
   if (isAccepted(answer)) return
+  const left = events.filter((_, place) => !answer.known.has(place))
+  if (left.length < events.length) return sendBatch(left, receiver)
   if (mayBeRepeated(answer))
     throw new CommandError(`${limits.attemptsMax} attempts ended with ${describe(answer)}, the event ${first.id} first`)
   if (events.length === 1 || refusesAll(answer))

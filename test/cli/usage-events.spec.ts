@@ -132,3 +132,36 @@ t.test('a refused event is named, after those before it were sent', async (t) =>
   )
   t.equal(closed.received.length, 0)
 })
+
+t.test('lago, which refuses a batch with an event that it has, gets the others of it', async (t) => {
+  const stored = new Set<string>()
+  const bad = 'request-137'
+  let [isBadRefused, breaksOff] = [false, true]
+  const lago = createServer(async (request, response) => {
+    const { events } = JSON.parse(await text(request)) as { readonly events: readonly { transaction_id: string }[] }
+    const problems = events.map(({ transaction_id: id }) => {
+      if (stored.has(id)) return { transaction_id: ['value_already_exist'] }
+      return isBadRefused && id === bad ? { code: ['value_is_invalid'] } : null
+    })
+    const details = Object.fromEntries(Object.entries(problems).filter(([, problem]) => problem !== null))
+    const isRefused = Object.keys(details).length > 0
+    if (!isRefused) for (const { transaction_id: id } of events) stored.add(id)
+    if (breaksOff)
+      request.socket.destroy() // It has the batch, and its answer is lost.
+    else if (isRefused) response.writeHead(422).end(JSON.stringify({ status: 422, error_details: details }))
+    else response.writeHead(200).end('{"events": []}')
+    breaksOff = false
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => lago.once('listening', resolve))
+  t.teardown(() => lago.close())
+  const url = `http://127.0.0.1:${(lago.address() as AddressInfo).port}/`
+  const send = () => sendUsageEvents(source, 1, { format: 'lago', url, token: '', wait: noWait }, () => {})
+  t.equal(await send(), requests)
+  t.same([...stored].toSorted(), names.toSorted())
+  stored.delete(bad)
+  t.equal(await send(), requests, 'sent again, it lacks nothing')
+  t.ok(stored.has(bad))
+  stored.delete(bad)
+  isBadRefused = true
+  await t.rejects(send(), { message: `the receiver refused the event ${bad}: status 422` })
+})
