@@ -53,9 +53,9 @@ const tablesOf = ({
     platform.tables === null
       ? Promise.reject(new Error('no database'))
       : platform.tables.database.readModels().findTrace(id),
-  listUnfinished: async (month) => {
+  listUnfinished: async (month, sequence) => {
     await catchUp(platform, runtime)
-    return requireTables(platform).database.readModels().listUnfinished(month)
+    return requireTables(platform).database.readModels().listUnfinished(month, sequence)
   },
   readInvoiced: async (wanted, sequence) => {
     await catchUp(platform, runtime)

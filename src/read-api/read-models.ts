@@ -75,7 +75,8 @@ export interface EdgeReadModels {
   findKey(keyId: string): Promise<Key | undefined>
   /** Rejects with ReportFault where it is not what the statements come to. */
   readReport(wanted: Parameters<typeof readReport>[1]): Promise<AtSequence<Awaited<ReturnType<typeof readReport>>>>
-  listUnfinished(month: string): Promise<AtSequence<readonly Unfinished[]>>
+  /** Rejects where the tables do not come as far as the frame; absent: as far as they come. */
+  listUnfinished(month: string, sequence?: number): Promise<AtSequence<readonly Unfinished[]>>
   /** As `readPeriodJournal`, what of the month is invoiced. */
   readInvoiced(wanted: Parameters<typeof readInvoiced>[1], sequence: number): ReturnType<typeof readInvoiced>
   /** Of a month that was cut off; rejects where the tables do not come as far as the frame that did so. */

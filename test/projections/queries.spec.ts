@@ -65,6 +65,12 @@ t.test('a wallet, in picos', async (t) => {
   t.match(await projected.database.readModels().findBilling('beta'), { sequence: 6, value: { balancePicos: 0n } })
 })
 
+t.test('what keeps a month from being closed is listed by tables that come as far as the log', async (t) => {
+  const reads = projected.database.readModels()
+  t.match(await reads.listUnfinished('2026-03', 6), { sequence: 6, value: [] })
+  await t.rejects(reads.listUnfinished('2026-03', 7), { message: 'the tables are at frame 6, and have to come to 7' })
+})
+
 t.test('accounts and prices, to the letter', async (t) => {
   t.match(await selectWorkspaces(db), [
     { workspaceId: 'acme', creditLimitPicos: parseUsd('5') },

@@ -34,7 +34,7 @@ export const edgeReadModels = (at: ReadInTurn): EdgeReadModels => {
     const read = async (): Promise<number> => (await at(undefined, async () => null)).sequence
     const bounds = { pausesMs: sharedLimits.projectionStandbyMs, whileMoving: true }
     const reached = await waitUntilSequence(sequence, { read, ...bounds })
-    if (reached < sequence) throw new Error(`the tables are at frame ${reached}, the month was cut off by ${sequence}`)
+    if (reached < sequence) throw new Error(`the tables are at frame ${reached}, and have to come to ${sequence}`)
   }
   return {
     findBilling: (workspaceId) => at(workspaceId, (trx) => findBilling(trx, workspaceId)),
@@ -62,7 +62,10 @@ export const edgeReadModels = (at: ReadInTurn): EdgeReadModels => {
     findKey: (keyId) => valueAt((trx) => findKey(trx, keyId)),
     readReport: (wanted) => at(undefined, (trx) => readReport(trx, wanted)),
     listAdminChanges: (wanted) => at(undefined, (trx) => selectAdminChanges(trx, wanted)),
-    listUnfinished: (month) => at(undefined, (trx) => selectUnfinished(trx, month)),
+    listUnfinished: async (month, sequence) => {
+      if (sequence !== undefined) await reach(sequence)
+      return at(undefined, (trx) => selectUnfinished(trx, month))
+    },
     readInvoiced: async (wanted, sequence) => {
       await reach(sequence)
       return valueAt((trx) => readInvoiced(trx, wanted))

@@ -83,7 +83,7 @@ const checkClosable = async (context: OperationContext, month: string, withExcep
   if (last?.closed === null) throw conflict(`${last.month} is being closed: close it to its end first.`)
   if (last !== null && periodEnd(last).slice(0, month.length) !== month)
     throw conflict(`Close ${periodEnd(last).slice(0, month.length)} first: months are closed one after the other.`)
-  const { value } = await fromTables(readModels.listUnfinished(month))
+  const { value } = await fromTables(readModels.listUnfinished(month, tail.ledger.sequence))
   if (value.length > 0 && !withExceptions) throw conflict(describeUnfinished(month, value))
 }
 

@@ -212,8 +212,12 @@ t.test('a month is closed once what it has is settled, and reopened', async (t) 
   }
   const journal = { digest: 'ab'.repeat(32), totals }
   const unfinished: Unfinished[] = [{ kind: 'open task', workspaceId, id: 'task_1' }]
+  const reached: (number | undefined)[] = []
   const readModels = {
-    listUnfinished: async () => ({ sequence: 9, value: unfinished }),
+    listUnfinished: async (_month: string, sequence?: number) => {
+      reached.push(sequence)
+      return { sequence: 9, value: unfinished }
+    },
     readPeriodJournal: async () => journal,
   }
   const { ask, said } = await start(t, { readModels })
@@ -224,6 +228,7 @@ t.test('a month is closed once what it has is settled, and reopened', async (t) 
   const open = await ask('POST', 'periods/2026-01/close', {})
   t.match(open, { status: 409, body: { error: { message: /open task task_1 of acme/ } } })
   t.same(said(), [])
+  t.ok(reached.length === 1 && reached[0]! > 0, 'by tables that come as far as the log')
   const listed = { object: 'unfinished', kind: 'open task', workspace: workspaceId, id: 'task_1' }
   t.match(await ask('GET', 'periods/2026-01/unfinished'), { status: 200, body: { data: [listed] } })
   t.match(await ask('GET', 'periods/January/unfinished'), refused(404, 'not_found'))
