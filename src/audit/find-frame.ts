@@ -14,6 +14,8 @@ export interface FoundEvent {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 const endings = ['UsageRecorded', 'TaskSettled', 'RequestFailed', 'HoldReleased', 'LateVerdictSeen']
+/** The event itself, or a charge: no later frame has a better one. */
+const rankOfCharge = 2
 
 const matchesId = ({ id, data }: StoredEvent, asked: string): boolean => {
   if (id === asked || !isObject(data)) return id === asked
@@ -33,19 +35,17 @@ const eventsIn = (frame: RawFrame, asked: string): readonly FoundEvent[] =>
 
 /** By its own id, or as the end of the request or task with that id, preferring the charge. Skips unreadable frames. */
 export const findEvent = async (
-  source: Pick<FrameSource, 'read'>,
+  read: AsyncIterable<readonly RawFrame[]>,
   asked: string,
-  from: number,
-  to: number,
 ): Promise<FoundEvent | null> => {
   const mark = Buffer.from(JSON.stringify(asked))
   let best: FoundEvent | null = null
-  for await (const frames of source.read(from, to))
+  for await (const frames of read)
     for (const frame of frames) {
       if (Buffer.from(frame.data.buffer, frame.data.byteOffset, frame.data.length).indexOf(mark) < 0) continue
       for (const found of eventsIn(frame, asked))
         if (best === null || rankOf(found.event, asked) < rankOf(best.event, asked)) best = found
-      if (best !== null && rankOf(best.event, asked) <= 1) return best
+      if (best !== null && rankOf(best.event, asked) <= rankOfCharge) return best
     }
   return best
 }

@@ -33,11 +33,11 @@ const runsOf = (sequences: readonly number[]): readonly (readonly [from: number,
   return runs
 }
 
-async function* readFrames(frames: Frames, sequences: readonly number[]): AsyncGenerator<RawFrame> {
+/** Those of ascending sequences. */
+export async function* readFramesAt(frames: Frames, sequences: readonly number[]): AsyncGenerator<readonly RawFrame[]> {
   const wanted = new Set(sequences)
   for (const [from, to] of runsOf(sequences))
-    for await (const some of frames.read(from, to))
-      for (const frame of some) if (wanted.has(frame.sequence)) yield frame
+    for await (const some of frames.read(from, to)) yield some.filter(({ sequence }) => wanted.has(sequence))
 }
 
 const readEvents = (frame: RawFrame): readonly Event[] => {
@@ -69,8 +69,8 @@ const readSheet = async (
   if (named === null) return null
   const sequence = await tables.findSheetSequence(named.model, named.version)
   if (sequence === undefined) return null
-  for await (const frame of readFrames(frames, [sequence]))
-    for (const { type, data } of readEvents(frame))
+  for await (const some of readFramesAt(frames, [sequence]))
+    for (const { type, data } of some.flatMap(readEvents))
       if (type === 'PricePublished' && data.model === named.model && data.version === named.version)
         return { sequence, published: data }
   return null
@@ -85,7 +85,8 @@ export const readEvidence = async (
 ): Promise<Evidence> => {
   const events: EvidenceEvent[] = []
   const chain = new ChargeChain(id)
-  for await (const frame of readFrames(frames, trace.sequences)) events.push(...readEvidenceEvents(frame, chain, trace))
+  for await (const some of readFramesAt(frames, trace.sequences))
+    for (const frame of some) events.push(...readEvidenceEvents(frame, chain, trace))
   const keyId = findKeyId(events)
   const key = keyId === null ? undefined : await tables.findKey(keyId)
   const sheet = await readSheet(frames, tables, events)

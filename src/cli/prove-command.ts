@@ -5,6 +5,7 @@ import { type BalanceProof, checkBalanceProof, makeBalanceProof } from '../audit
 import { type FoundEvent, findEvent, findSeal } from '../audit/find-frame.ts'
 import type { Verifier } from '../audit/note.ts'
 import { checkProof, makeProof, type Proof, ProofFault } from '../audit/proof.ts'
+import { readFramesAt } from '../audit/read-evidence.ts'
 import type { Seal } from '../audit/seal.ts'
 import { verifyCheckpoint } from '../audit/verified-checkpoints.ts'
 import type { Config } from '../config/config.ts'
@@ -47,8 +48,7 @@ const findBySequence = async (
 const findById = async ({ source, findSequences }: ProofSource, id: string): Promise<FoundFrame | null> => {
   const last = await source.lastSequence()
   const known = (await findSequences(id)).filter((sequence) => sequence <= last)
-  const found = known.length === 0 ? null : await findEvent(source, id, Math.min(...known), Math.max(...known))
-  return found ?? findEvent(source, id, 1, last)
+  return (await findEvent(readFramesAt(source, known), id)) ?? findEvent(source.read(1, last), id)
 }
 
 const sealFor = async (

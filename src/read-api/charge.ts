@@ -3,7 +3,7 @@ import { explainCharge } from '../audit/explain-charge.ts'
 import { type FoundEvent, findEvent, findSeal } from '../audit/find-frame.ts'
 import type { Verifier } from '../audit/note.ts'
 import { makeProof, type Proof } from '../audit/proof.ts'
-import { type ChargeTables, readEvidence } from '../audit/read-evidence.ts'
+import { type ChargeTables, readEvidence, readFramesAt } from '../audit/read-evidence.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import { decodeFrame } from '../events/codec.ts'
 import { type HttpContext, type HttpMiddleware, readableWorkspace } from '../http/context.ts'
@@ -129,11 +129,9 @@ const utf8 = new TextDecoder()
 const holdsOthers = ({ frame }: FoundEvent, workspaceId: string): boolean =>
   decodeFrame(utf8.decode(frame.data)).events.some((event) => isHiddenFromKeys(event, workspaceId))
 
-const found = async ({ frames }: ProofParts, id: string, { sequences }: ChargeTrace): Promise<FoundEvent | null> => {
-  const [first] = sequences
-  const last = sequences.at(-1)
-  return first === undefined || last === undefined ? null : findEvent(frames, id, first, last)
-}
+/** A video takes minutes, and its corrections weeks: what others have between is not read. */
+const found = ({ frames }: ProofParts, id: string, { sequences }: ChargeTrace): Promise<FoundEvent | null> =>
+  findEvent(readFramesAt(frames, sequences), id)
 
 const prove = async ({ frames, verifiers }: ProofParts, event: FoundEvent, trace: ChargeTrace): Promise<Proof> => {
   const at = trace.seals.get(event.frame.sequence)?.sequence

@@ -2,6 +2,7 @@ import t from 'tap'
 import { findEvent, findSeal } from '../../src/audit/find-frame.ts'
 import { createSigner, deriveVerifier } from '../../src/audit/note.ts'
 import { checkProof, makeProof, type Proof, readProof } from '../../src/audit/proof.ts'
+import { readFramesAt } from '../../src/audit/read-evidence.ts'
 import { readSeal, SealBuilder, signSeal } from '../../src/audit/seal.ts'
 import { decodeFrame, encodeFrame } from '../../src/events/codec.ts'
 import { readFrameAt } from '../../src/log/raw-frames.ts'
@@ -121,11 +122,29 @@ t.test('an event is found by its own id, and by what it ended', async (t) => {
     eventsAt(sequence).map((event, indexInFrame) => ({ sequence, event, indexInFrame })),
   )
   for (const { sequence, event, indexInFrame } of all.slice(0, 40)) {
-    const found = await findEvent(source, event.id, 1, log.frames.length)
+    const found = await findEvent(source.read(1, log.frames.length), event.id)
     t.match(found, { indexInFrame, frame: { sequence }, event: { id: event.id } })
   }
   const used = all.find(({ event }) => event.type === 'UsageRecorded')!
   const { requestId } = used.event.data as { requestId: string }
-  t.match(await findEvent(source, requestId, 1, log.frames.length), { event: { id: used.event.id } })
-  t.equal(await findEvent(source, 'nobody', 1, log.frames.length), null)
+  t.match(await findEvent(source.read(1, log.frames.length), requestId), { event: { id: used.event.id } })
+  t.equal(await findEvent(source.read(1, log.frames.length), 'nobody'), null)
+})
+
+t.test('of a charge and its corrections, what others have between is not read', async (t) => {
+  const last = log.frames.length
+  const ranges: (readonly [from: number, to: number])[] = []
+  const counted = {
+    read: (from: number, to: number) => {
+      ranges.push([from, to])
+      return source.read(from, to)
+    },
+  }
+  const sequences: number[] = []
+  for await (const frames of readFramesAt(counted, [1, 3, last])) sequences.push(...frames.map((each) => each.sequence))
+  t.same(sequences, [1, 3, last])
+  t.same(ranges, [
+    [1, 3],
+    [last, last],
+  ])
 })
