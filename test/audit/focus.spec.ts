@@ -3,10 +3,12 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
+import { sql } from 'kysely'
 import t from 'tap'
 import { readFocus } from '../../src/audit/focus.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { atCheckpoint } from '../../src/projections/checkpoint/queries.ts'
+import type { Snapshot } from '../../src/projections/schema/tables.ts'
 import { netPicos, readReport, sumRows } from '../../src/projections/statements/report.ts'
 import { adjusted, credited, opened, planSubscribed, routed, used } from '../roles/projector/facts.ts'
 import { openProjected, project } from '../roles/projector/projecting.ts'
@@ -98,6 +100,17 @@ t.test('tokens are counted by meter and tags; a correction has the tags of what 
     rowsOf('Purchase').map(({ Tags }) => Tags),
     ['{}'],
   )
+})
+
+t.test('it is the same bytes whatever way the server reads the tables', async (t) => {
+  for (const way of ['enable_seqscan', 'enable_indexscan', 'enable_bitmapscan'])
+    for (const others of [[], ['enable_indexscan']]) {
+      const read = async (trx: Snapshot) => {
+        for (const name of [way, ...others]) await sql`select set_config(${name}, 'off', true)`.execute(trx)
+        return text(readFocus(trx, '2026-03'))
+      }
+      t.equal((await atCheckpoint(db, read)).value, csv, [way, ...others].join())
+    }
 })
 
 t.test('its costs come to what the report of the month does', async (t) => {

@@ -50,6 +50,7 @@ interface DebitRow {
   readonly detail: Readonly<Record<string, unknown>> | null
 }
 
+/** By the index of movements other than charges, and in its order: exports of a closed month are the same bytes for ever. */
 export const selectOtherDebits = async (
   db: ReadModels,
   entries: RawBuilder<unknown>,
@@ -57,7 +58,8 @@ export const selectOtherDebits = async (
   const { rows } = await sql<DebitRow>`select e.workspace_id, e.kind, e.time, e.event_time, e.amount, c.detail
     from (${entries}) e
     left join admin_changes c on c.sequence = e.sequence and c.event_index = e.event_index and e.kind = 'adjustment'
-    where e.kind in ('adjustment', 'fee') and e.kind <> 'charge'`.execute(db) // Of the index of movements other than charges.
+    where e.kind in ('adjustment', 'fee') and e.kind <> 'charge'
+    order by e.workspace_id, e.kind, e.sequence, e.event_index, e.line`.execute(db)
   const debits: OtherDebit[] = []
   for (const [workspaceId, some] of Map.groupBy(rows, ({ workspace_id }) => workspace_id)) {
     const ids = some.map(({ detail }) => textIn(detail, 'corrects')).filter((id) => id !== '')
