@@ -12,6 +12,9 @@ type AlertDestination = DestinationEntry & Pick<Alerts, 'smtp'>
 const hasProtocol = (url: string | undefined, pattern: RegExp): boolean =>
   pattern.test(URL.parse(url ?? '')?.protocol ?? '')
 
+/** Of a secret, which the form of Standard Webhooks decodes: other characters add nothing to the key. */
+const base64Characters = (secret: string): number => secret.replace(/^whsec_/, '').match(/[\w+/-]/g)?.length ?? 0
+
 const membersOf = { webhook: ['url', 'secret'], slack: ['url'], email: ['to'] } as const
 
 /** What other processes than schedulers have is not filled in: they use the names alone. */
@@ -26,8 +29,8 @@ const problemsOfDestination = (name: string, entry: DestinationEntry): readonly 
     ...(type !== 'email' && !hasProtocol(url, /^https?:$/)
       ? [{ path: `${path}.url`, message: 'is no http address' }]
       : []),
-    ...(type === 'webhook' && secret.length < least
-      ? [{ path: `${path}.secret`, message: `has fewer than ${least} characters` }]
+    ...(type === 'webhook' && base64Characters(secret) < least
+      ? [{ path: `${path}.secret`, message: `has fewer than ${least} characters of base64` }]
       : []),
     ...(type === 'email' && to === undefined ? [{ path: `${path}.to`, message: 'is required' }] : []),
   ]

@@ -25,13 +25,22 @@ t.test('destinations have what their type needs, and nothing else', async (t) =>
       smtp,
     }),
     [
-      'alerts.destinations.hook.secret has fewer than 16 characters',
+      'alerts.destinations.hook.secret has fewer than 16 characters of base64',
       'alerts.destinations.team.secret is not for slack',
       'alerts.destinations.team.url is no http address',
       'alerts.destinations.post.url is not for email',
       'alerts.destinations.post.to is required',
     ],
   )
+})
+
+t.test('a secret has as much that is decoded as is asked for', async (t) => {
+  const problemsWith = (secret: string) =>
+    problemsOf({ destinations: { hook: { type: 'webhook', url: 'https://ops.example', secret } } })
+  for (const secret of ['whsec_MfKQ9r8GKYqrTwjU', 'MfKQ9r8GKYqrTwjU', 'a-secret-of-a-test', 'a secret of some words'])
+    t.same(problemsWith(secret), [], secret)
+  for (const secret of ['whsec_0123456789', '!'.repeat(40), 'whsec_'])
+    t.same(problemsWith(secret), ['alerts.destinations.hook.secret has fewer than 16 characters of base64'], secret)
 })
 
 t.test('mail needs a server, and the package that sends it', async (t) => {

@@ -77,8 +77,8 @@ const assertPostable = (amountPicos: bigint | null): void => {
 
 const readLine = (fields: Fields, line: Line): readonly ReadRow[] => {
   const { quantityColumns, options } = line
-  const provider = textAt(fields, 'provider')
-  if (provider !== null && provider !== options.provider) return []
+  const provider = textAt(fields, 'provider')?.toLowerCase()
+  if (provider !== undefined && provider !== options.provider.toLowerCase()) return []
   const subject = subjectOf(fields)
   const day = dayOfLine(fields, options.dayOf)
   const model = textAt(fields, 'model')

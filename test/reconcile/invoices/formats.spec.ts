@@ -569,6 +569,13 @@ t.test('bad rows are all told, with their numbers', async (t) => {
   )
 })
 
+t.test('a row of the plain CSV is left out where it names another provider', async (t) => {
+  const rows = ['openai', 'OpenAI', '', 'anthropic'].map((provider, place) => `${provider},r-${place},1`)
+  const { rows: kept, faults } = await all('csv', ['provider,request_id,amount', ...rows].join('\n'))
+  t.same(faults, [])
+  t.same(kept, ['2 request:r-0 1', '3 request:r-1 1', '4 request:r-2 1'])
+})
+
 t.test('the digest is of the bytes that were read as rows', async (t) => {
   const csv = Buffer.from('\uFEFFprovider,model,time,request_id,amount\nopenai,m,2026-03-01T00:00:00Z,r-1,1\n\n')
   const json = Buffer.from(`\n{"object":"page","data":[${' '.repeat(300)}],"has_more":false}\n \n`)
