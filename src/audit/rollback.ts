@@ -30,11 +30,15 @@ export const readRollbacks = ({ sequence, data }: Pick<RawFrame, 'sequence' | 'd
   })
 }
 
+type PreviousHead = Pick<SignedHead, 'origin' | 'size' | 'root'>
+
 interface RollbackParts {
   readonly source: FrameSource
   readonly append: (fact: FactOf<'LogRolledBack'>) => Promise<unknown>
   /** Each has to answer: what one of them still holds would stop the sealing again. */
   readonly stores: readonly SignedHeadStore[]
+  /** Checkpoints that are known elsewhere: after a backup was restored, the stores hold what was signed before it. */
+  readonly published: readonly PreviousHead[]
   readonly origin: string
   readonly size: number
   readonly reason: string
@@ -43,24 +47,28 @@ interface RollbackParts {
 }
 
 /** What was signed under another name: a rollback that was interrupted left some of it. */
-const findPrevious = async ({ stores, origin }: RollbackParts): Promise<SignedHead> => {
+const findPrevious = async ({ stores, published, origin }: RollbackParts): Promise<PreviousHead> => {
   const heads = (await Promise.all(stores.map((store) => store.read()))).filter((head) => head !== null)
-  if (heads.length === 0)
-    throw new RollbackRefused('nothing is known to be signed of this log: there is nothing to go back from')
-  const previous = heads.filter((head) => head.origin !== origin).toSorted((one, other) => other.size - one.size)[0]
-  if (previous === undefined)
+  const isEarlier = (head: PreviousHead): boolean => head.origin !== origin
+  if (heads.length > 0 && !heads.some(isEarlier))
     throw new RollbackRefused(
       `the log needs another name from here on, since ${origin} has signed more than is kept: configure another \`audit.origin\`, and the public key of the present one in \`audit.previous_public_keys\``,
     )
-  return previous
+  const known = [...heads, ...published].filter(isEarlier).toSorted((one, other) => other.size - one.size)
+  if (known[0] === undefined)
+    throw new RollbackRefused('nothing is known to be signed of this log: there is nothing to go back from')
+  return known[0]
 }
+
+const laterKnown =
+  'Where a restored backup has fewer frames than were signed, name a later checkpoint with `--checkpoint`'
 
 interface Trees {
   readonly kept: GrowingTree
   readonly leadsToPrevious: boolean
 }
 
-const readTrees = async (parts: RollbackParts, previous: SignedHead, last: number): Promise<Trees> => {
+const readTrees = async (parts: RollbackParts, previous: PreviousHead, last: number): Promise<Trees> => {
   const { source, size, onProgress } = parts
   const tree = new GrowingTree()
   let kept = tree.copy()
@@ -76,17 +84,19 @@ const readTrees = async (parts: RollbackParts, previous: SignedHead, last: numbe
 }
 
 /** Records the rollback in the log, and then what is signed from there on. Interrupted, it can be repeated. */
-export const rollBack = async (parts: RollbackParts): Promise<SignedHead> => {
+export const rollBack = async (parts: RollbackParts): Promise<PreviousHead> => {
   const { source, append, stores, origin, size, reason, actor } = parts
   const previous = await findPrevious(parts)
   const last = await source.lastSequence()
   if (size > last) throw new RollbackRefused(`the log ends at frame ${last}: it has not ${size} frames`)
   if (size >= previous.size)
-    throw new RollbackRefused(`${previous.size} frames were signed: ${size} frames are not an earlier size`)
+    throw new RollbackRefused(
+      `${previous.size} frames were signed: ${size} frames are not an earlier size. ${laterKnown}`,
+    )
   const { kept, leadsToPrevious } = await readTrees(parts, previous, last)
   if (leadsToPrevious)
     throw new RollbackRefused(
-      `the log still has all the ${previous.size} frames that were signed: nothing was rolled back`,
+      `the log still has all the ${previous.size} frames that were signed: nothing was rolled back. ${laterKnown}`,
     )
   await append({
     type: 'LogRolledBack',

@@ -12,18 +12,11 @@ import { printFindings } from './findings-report.ts'
 import { type Platform, withPlatform } from './platform.ts'
 import { withProgress } from './progress.ts'
 import { publicKeyOption, resolveVerifiers } from './public-keys.ts'
-import { exitCodes, type OutputOptions, printRecords, UsageError } from './report.ts'
+import { exitCodes, type OutputOptions, printRecords } from './report.ts'
 import { createRuntime } from './runtime.ts'
 
 interface Options extends OutputOptions {
   readonly publicKey: readonly string[]
-}
-
-/** Checkpoints of an origin; an archive is of one log. */
-const originOf = (verifiers: readonly Verifier[]): string => {
-  const [origin, ...others] = new Set(verifiers.map(({ name }) => name))
-  if (origin === undefined || others.length > 0) throw new UsageError('the public keys are of different logs')
-  return origin
 }
 
 interface Report extends ArchiveReport {
@@ -49,7 +42,8 @@ const archiveSnapshotOf = async (
 
 /** New frames are archived even where the archive is damaged: they are safer there than nowhere. */
 export const archiveLog = async (config: Config, folder: string, verifiers: readonly Verifier[]): Promise<Report> => {
-  const target = await ArchiveFolder.open(folder, originOf(verifiers))
+  // A log that was rolled back had another name before: the first key is that of now.
+  const target = await ArchiveFolder.open(folder, verifiers[0]!.name)
   try {
     const damaged = await target.damaged()
     return await withPlatform(config, createRuntime('warn'), { readOnly: true }, async (platform) => {

@@ -1,17 +1,23 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import { openCheckpointNote, type PublishedCheckpoint } from '../audit/published-checkpoints.ts'
 import { RollbackRefused, rollBack } from '../audit/rollback.ts'
 import type { Config } from '../config/config.ts'
+import { faultText } from '../errors/gateway-error.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { headStores } from './audit-keys.ts'
 import { resolveOperator } from './operator.ts'
 import { removeSnapshotsBeyond, withPlatform } from './platform.ts'
 import { withProgress } from './progress.ts'
-import { CommandError, type OutputOptions, printRecords } from './report.ts'
+import { collectOption } from './public-keys.ts'
+import { readPublishedCheckpoints } from './published-checkpoints.ts'
+import { CommandError, type OutputOptions, printRecords, UsageError } from './report.ts'
 import { createRuntime } from './runtime.ts'
+import { askWitnesses } from './witness-options.ts'
 
 interface Options extends OutputOptions {
   readonly to: number
   readonly reason: string
+  readonly checkpoint: readonly string[]
 }
 
 const reasonCharactersMax = 500
@@ -30,8 +36,34 @@ const parseReason = (text: string): string => {
   return reason
 }
 
-const rollBackLog = (config: Config, { to: size, reason, json }: Options, actor: string): Promise<void> =>
-  withPlatform(config, createRuntime('warn'), {}, async ({ log, tables, snapshots }) => {
+/** What was signed under the log's earlier name, as it is named and as witnesses know it. Throws UsageError for what is not trusted. */
+const readPublished = async (
+  { audit }: Config,
+  files: readonly string[],
+): Promise<Parameters<typeof rollBack>[0]['published']> => {
+  const { previous, witnesses } = audit
+  const named = files.flatMap(readPublishedCheckpoints)
+  if (previous.length === 0 && named.length > 0)
+    throw new UsageError(
+      '--checkpoint is of the log under its earlier name: its key belongs in `audit.previous_public_keys`',
+    )
+  const cosigned = witnesses === undefined || previous.length === 0 ? [] : await askWitnesses(witnesses, previous)
+  return [...named, ...cosigned].map(({ note, place }: PublishedCheckpoint) => {
+    try {
+      return openCheckpointNote(note, previous)
+    } catch (fault) {
+      throw new UsageError(`${place} holds a checkpoint that is not trusted: ${faultText(fault)}`)
+    }
+  })
+}
+
+const rollBackLog = async (
+  config: Config,
+  { to: size, reason, checkpoint, json }: Options,
+  actor: string,
+): Promise<void> => {
+  const published = await readPublished(config, checkpoint)
+  await withPlatform(config, createRuntime('warn'), {}, async ({ log, tables, snapshots }) => {
     const { origin } = config.audit
     try {
       const previous = await withProgress('roll back', (onProgress) =>
@@ -39,7 +71,7 @@ const rollBackLog = (config: Config, { to: size, reason, json }: Options, actor:
           source: log,
           append: (fact) => log.append([fact]),
           stores: headStores(config, tables),
-          ...{ origin, size, reason, actor },
+          ...{ published, origin, size, reason, actor },
           onProgress,
         }),
       )
@@ -50,6 +82,7 @@ const rollBackLog = (config: Config, { to: size, reason, json }: Options, actor:
       throw fault
     }
   })
+}
 
 export const registerRollback = (audit: Command, configOf: ConfigOf): void => {
   audit
@@ -59,6 +92,12 @@ export const registerRollback = (audit: Command, configOf: ConfigOf): void => {
     )
     .requiredOption('--to <size>', 'how many frames of what was signed are kept', parseSize)
     .requiredOption('--reason <text>', 'why, for the record', parseReason)
+    .option(
+      '--checkpoint <file>',
+      'a checkpoint of what was signed, or the manifest of an archive, where the state of the sealing is older; may be repeated',
+      collectOption,
+      [],
+    )
     .option('--json', 'one JSON object a line', false)
     .action((options: Options, command: Command) =>
       rollBackLog(

@@ -1,7 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
 import { ArchiveSource } from '../adapters/archive/archive-source.ts'
-import { parseManifest } from '../adapters/archive/manifest.ts'
 import { checkBalanceProof, type ProvedBalance, readBalanceProof } from '../audit/balance-proof.ts'
 import { NoteFault, type Verifier, verifierText } from '../audit/note.ts'
 import { checkProof, type Proof, ProofFault, readProof } from '../audit/proof.ts'
@@ -28,6 +27,7 @@ import { cliLimits } from './command-limits.ts'
 import { printFindings } from './findings-report.ts'
 import { type Platform, permittedEventTypes, withPlatform } from './platform.ts'
 import { collectOption, publicKeyOption, readNamedFile, resolveVerifiers } from './public-keys.ts'
+import { readPublishedCheckpoints } from './published-checkpoints.ts'
 import { CommandError, exitCodes, type OutputOptions, printRecords, UsageError } from './report.ts'
 import { createRuntime } from './runtime.ts'
 import { askWitnesses, resolveWitnesses, type WitnessOptions, witnessOptions } from './witness-options.ts'
@@ -38,14 +38,6 @@ interface Options extends OutputOptions, WitnessOptions {
   readonly publicKey: readonly string[]
   readonly proof?: string
   readonly events: boolean
-}
-
-/** A file is one signed note, or the manifest of an archive. */
-const readPublishedCheckpoints = (file: string): readonly PublishedCheckpoint[] => {
-  const text = readNamedFile(file, cliLimits.publishedCheckpointsBytesMax)
-  if (!text.trimStart().startsWith('{')) return [{ note: text, place: file }]
-  const { segments } = parseManifest(text, file)
-  return segments.map((segment) => ({ note: segment.checkpoint, place: `${file} (${segment.file})` }))
 }
 
 type Source = Pick<VerifyParts, 'source' | 'lastCheckpoint' | 'readClock'> & {

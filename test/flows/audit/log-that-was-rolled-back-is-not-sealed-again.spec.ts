@@ -5,6 +5,7 @@ import t from 'tap'
 import { startSandbox } from '../../../sandbox/server.ts'
 import { verifierText } from '../../../src/audit/note.ts'
 import type { SnapshotHead } from '../../../src/audit/seal.ts'
+import { readCheckpoints } from '../../../src/audit/verified-checkpoints.ts'
 import { findLogVerifier } from '../../../src/cli/audit-keys.ts'
 import { type Gateway, startGateway } from '../../../src/cli/gateway.ts'
 import { openPlatform, requireTables } from '../../../src/cli/platform.ts'
@@ -119,4 +120,39 @@ t.test('a log that was rolled back is found, not sealed, and continued only on p
     code: 0,
     out: new RegExp(`rolled back by operator:.* ${kept} were kept: a disk was lost`),
   })
+  const archive = join(dataFolder, 'archive')
+  t.match(await run('archive', archive), { code: 0, out: /frames 1 to \d+ were archived/ })
+  t.match(await run('verify', '--archive', archive), { code: 0, out: /nothing that is sealed was changed/ })
+  t.match(await run('backup', join(dataFolder, 'whole')), { code: 0, out: /frames 1 to \d+ were archived/ })
+
+  const fifth = await start(later)
+  await answer(fifth)
+  await isSealed(later)
+  await fifth.stop()
+  const source = await openOperator(later)
+  const { note } = (await framesOf(source.platform.log)).flatMap(readCheckpoints).at(-1)!
+  await source.stop()
+  const restored = await temporaryFolder(t)
+  const runRestored = (...words: readonly string[]) => runProgram(restored, restored, ...words)
+  await cp(join(dataFolder, 'gateway.yaml'), join(restored, 'gateway.yaml'))
+  const { code, out } = await runRestored('restore', join(dataFolder, 'whole'), '--json')
+  t.equal(code, 0)
+  const { frames } = JSON.parse(out.trim().split('\n').at(-1)!)
+  const previous = [verifierText(findLogVerifier(later)!), publicKey]
+  const audited = { origin: `${laterOrigin}-b`, previous_public_keys: previous }
+  await writeFile(join(restored, 'gateway.yaml'), JSON.stringify({ log: config.log, audit: audited }))
+  await writeFile(join(restored, 'note.txt'), note)
+  await writeFile(join(restored, 'none.txt'), 'no note\n')
+  const again = ['audit', 'rollback', '--to', String(frames), '--reason', 'what came after the backup was lost']
+  t.match(await runRestored(...again), { code: 1, err: /name a later checkpoint with `--checkpoint`/ })
+  t.match(await runRestored(...again, '--checkpoint', 'none.txt'), { code: 2 })
+  t.match(await runRestored(...again, '--checkpoint', 'note.txt'), {
+    code: 0,
+    out: new RegExp(`${frames} .*${laterOrigin}-b`),
+  })
+  t.match(await runRestored(...again, '--checkpoint', 'note.txt'), {
+    code: 1,
+    err: /configure another `audit\.origin`/,
+  })
+  t.notMatch(await runRestored('verify'), { code: 1 }, 'it contradicts nothing that is known')
 })
