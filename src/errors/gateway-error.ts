@@ -57,6 +57,13 @@ export interface ErrorDetails {
   readonly details?: JsonObject
 }
 
+/** Of what quotes a caller's member, which may have megabytes: an error is sent and logged, and is one packet of a call. */
+const messageCharactersMax = 4_096
+const paramCharactersMax = 1_024
+
+const shorten = (text: string, charactersMax: number): string =>
+  text.length > charactersMax ? text.slice(0, charactersMax).toWellFormed() : text
+
 /** An error that is shown to the caller. Anything else that is thrown is an internal fault and shows as 500. */
 export class GatewayError extends Error {
   override readonly name: string = 'GatewayError'
@@ -70,9 +77,9 @@ export class GatewayError extends Error {
   readonly details: JsonObject | undefined
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    super(message, { cause: details.cause })
+    super(shorten(message, messageCharactersMax), { cause: details.cause })
     this.code = code
-    this.param = details.param ?? null
+    this.param = details.param === undefined ? null : shorten(details.param, paramCharactersMax)
     this.status = details.status
     this.retryAfterSeconds = details.retryAfterSeconds
     this.failedAt = details.failedAt

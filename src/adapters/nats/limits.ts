@@ -36,7 +36,6 @@ export const natsLimits = {
   callsPieceBytesMax: 32 * 1024, // Calls on one link take turns; two pieces fill a message.
   callsPieceOverheadBytes: 64, // What a piece costs beside its bytes, so that a window of tiny ones is bounded too.
   callsWindowBytes: 128 * 1024, // Of one call, each way, not consumed by its reader: 10 MB/s at a round trip of 10 ms.
-  callsFaultCharactersMax: 16 * 1024, // Of a fault's message.
   callsFlightBytesMax: 4 * 1024 * 1024, // Of one link, unacknowledged: the server drops a connection with 64 MB pending.
   callsAckBytes: 512 * 1024, // Received and not acknowledged: beyond, an acknowledgement does not wait for the next tick.
   callsCallBytesMax: 128 * 1024 * 1024, // An encoded call: a 20 MB body with numbers written out (1e20) grows fivefold.

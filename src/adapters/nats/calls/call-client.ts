@@ -1,10 +1,11 @@
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { Dispatch, RoutedRequest } from '../../../roles/dispatch.ts'
+import type { AnswerPart, Dispatch } from '../../../roles/dispatch.ts'
 import type { Clock, NewId } from '../../../runtime/clock.ts'
+import { sharedLimits } from '../../../runtime/limits.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import { natsLimits } from '../limits.ts'
 import { ClientCall, type ClientCallParts, type Opened } from './client-call.ts'
-import { encodeCall } from './contents.ts'
+import { encodeCall, encodeLargeCall } from './contents.ts'
 import type { CallLink } from './link.ts'
 import { Links } from './links.ts'
 import {
@@ -64,7 +65,7 @@ class NatsCallClient implements CallClient {
     this.#subjects = buildCallSubjects(options.name)
     this.#callParts = {
       nowMs: options.clock,
-      open: (call, request) => this.#open(call, request),
+      open: (call, request) => this.#open(call, encodeCall(request, options.clock())),
       forget: (number) => {
         this.#calls.delete(number)
         this.#pending.delete(number)
@@ -82,7 +83,10 @@ class NatsCallClient implements CallClient {
     })
   }
 
-  readonly dispatch: Dispatch = (...dispatched) => new ClientCall(this.#callParts, dispatched)
+  readonly dispatch: Dispatch = (...dispatched) =>
+    (dispatched[0].bodyBytes ?? 0) > sharedLimits.turnBytes
+      ? this.#dispatchLarge(dispatched)
+      : new ClientCall(this.#callParts, dispatched)
 
   async close(): Promise<void> {
     this.#isClosed = true
@@ -91,8 +95,13 @@ class NatsCallClient implements CallClient {
     await this.#links.close()
   }
 
-  #open(call: ClientCall, request: RoutedRequest): Opened | 'too_large' | 'refused' {
-    const encoded = encodeCall(request, this.#options.clock())
+  async *#dispatchLarge(dispatched: Parameters<Dispatch>): AsyncGenerator<AnswerPart, void> {
+    const encoded = [await encodeLargeCall(dispatched[0], this.#options.clock)]
+    const open = (call: ClientCall) => this.#open(call, encoded.pop()!) // Held no longer than until it is sent.
+    yield* new ClientCall({ ...this.#callParts, open }, dispatched)
+  }
+
+  #open(call: ClientCall, encoded: Buffer): Opened | 'too_large' | 'refused' {
     if (encoded.length > natsLimits.callsCallBytesMax) return 'too_large'
     if (this.#isClosed) return 'refused'
     this.#lastNumber = (this.#lastNumber % callNumberMax) + 1

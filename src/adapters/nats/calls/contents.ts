@@ -8,11 +8,14 @@ import {
   parseExactJson,
 } from '../../../encoding/json.ts'
 import { readJsonInSteps } from '../../../encoding/read-json.ts'
+import { takeSteps } from '../../../encoding/steps.ts'
+import { jsonPieces } from '../../../encoding/write-json.ts'
 import { type ErrorCode, type ErrorDetails, GatewayError } from '../../../errors/gateway-error.ts'
 import { errorStatusOf, isErrorCode } from '../../../http/error-table.ts'
 import type { AnswerPart, RoutedRequest } from '../../../roles/dispatch.ts'
 import { Collectable } from '../../../runtime/collectable.ts'
-import { natsLimits } from '../limits.ts'
+import { runWhereLarge } from '../../../runtime/large-steps.ts'
+import { sharedLimits } from '../../../runtime/limits.ts'
 
 type AnswerHead = Extract<AnswerPart, { type: 'head' }>
 
@@ -30,6 +33,24 @@ function* bodySteps(payload: Uint8Array, read: (text: string) => unknown): Gener
 export const encodeCall = (call: RoutedRequest, nowMs: number): Buffer =>
   encodeJson({ ...call, deadlineMs: call.deadlineMs - nowMs })
 
+function* encodeInSteps(call: RoutedRequest, nowMs: () => number): Generator<void, Buffer> {
+  const body = call.bodySteps === undefined ? call.body : yield* call.bodySteps()
+  const pieces: Buffer[] = []
+  for (const piece of jsonPieces(body)) {
+    yield
+    pieces.push(Buffer.from(piece))
+  }
+  yield
+  const { body: _written, ...rest } = call
+  const head = JSON.stringify({ ...rest, deadlineMs: call.deadlineMs - nowMs() })
+  return Buffer.concat([Buffer.from(`${head.slice(0, -1)},"body":`), ...pieces, Buffer.from('}')])
+}
+
+export const encodeLargeCall = (call: RoutedRequest, nowMs: () => number): Promise<Buffer> => {
+  const { workspaceId, bodyBytes: bytes = 0 } = call
+  return takeSteps(encodeInSteps(call, nowMs), (step) => runWhereLarge({ workspaceId, bytes }, step))
+}
+
 const isCall = (value: unknown): value is RoutedRequest =>
   isObject(value) &&
   typeof value['requestId'] === 'string' &&
@@ -37,20 +58,41 @@ const isCall = (value: unknown): value is RoutedRequest =>
   isObject(value['body']) &&
   Array.isArray(value['candidates'])
 
-export const decodeCall = (payload: Uint8Array, nowMs: number): RoutedRequest => {
-  const text = asBuffer(payload).toString()
-  const call = parseExactJson(text)
-  if (!isCall(call)) throw new Error('what came is no routed call')
-  const read = exactParserOf(text)
-  const body = new Collectable(() => bodySteps(payload, read), payload.length, call.body)
+type ReadJson = (text: string) => unknown
+
+const toCall = (value: unknown, payload: Uint8Array, read: ReadJson, nowMs: number): RoutedRequest => {
+  if (!isCall(value)) throw new Error('what came is no routed call')
+  const body = new Collectable(() => bodySteps(payload, read), payload.length, value.body)
   return {
-    ...call,
+    ...value,
     get body() {
       return body.value
     },
     bodySteps: () => body.steps(),
-    deadlineMs: call.deadlineMs + nowMs,
+    deadlineMs: value.deadlineMs + nowMs,
   }
+}
+
+function* decodeInSteps(payload: Uint8Array, nowMs: number): Generator<void, RoutedRequest> {
+  const bytes = asBuffer(payload)
+  const read = exactParserOf(bytes.toString('latin1'))
+  yield
+  return toCall(yield* readJsonInSteps(bytes, { read }), payload, read, nowMs)
+}
+
+const workspaceMember = /"workspaceId":"([\w-]+)"/
+const startBytes = 512
+
+/** A large one in steps, in turn with those of its workspace where its first members have it. */
+export const decodeCall = (payload: Uint8Array, nowMs: number): RoutedRequest | Promise<RoutedRequest> => {
+  const { length: bytes } = payload
+  if (bytes > sharedLimits.turnBytes) {
+    const start = asBuffer(payload).toString('latin1', 0, startBytes)
+    const workspaceId = workspaceMember.exec(start)?.[1] ?? ''
+    return takeSteps(decodeInSteps(payload, nowMs), (step) => runWhereLarge({ workspaceId, bytes }, step))
+  }
+  const text = asBuffer(payload).toString()
+  return toCall(parseExactJson(text), payload, exactParserOf(text), nowMs)
 }
 
 export const encodeHead = ({ type: _head, ...head }: AnswerHead): Buffer => encodeJson(head)
@@ -68,7 +110,7 @@ export const encodeFault = (fault: GatewayError): Buffer => {
   const { code, message, param, retryAfterSeconds, failedAt, details, failedResponse } = fault
   return encodeJson({
     code,
-    message: message.slice(0, natsLimits.callsFaultCharactersMax), // It may quote the caller, and is one packet.
+    message,
     param,
     status: errorStatusOf(fault),
     retryAfterSeconds,

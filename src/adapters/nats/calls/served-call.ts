@@ -90,7 +90,8 @@ export class ServedCall implements LinkedCall {
     const { dispatch, clock, logger } = this.#parts
     let requestId = ''
     try {
-      const call = decodeCall(this.#pieces.take(), clock())
+      const decoded = decodeCall(this.#pieces.take(), clock())
+      const call = decoded instanceof Promise ? await decoded : decoded
       requestId = call.requestId
       this.#isCaptured = call.capturedBytesMax !== undefined
       for await (const part of dispatch(call, this.#clientGone.signal, this.#openCalls)) {
