@@ -1,28 +1,24 @@
 import { createHash, type Hash } from 'node:crypto'
-import type { JsonObject } from './json.ts'
 import { type RunStep, takeSteps } from './steps.ts'
 import { hasMembers, jsonPieces } from './write-json.ts'
 
 const isIndex = /^(?:0|[1-9]\d*)$/
 
-type Entry = readonly [string, unknown]
-
 /** Names that look like array indices come first, as in any object: digests that are stored were made so. */
-const sortedEntries = (value: object): readonly Entry[] => {
+const sortedNames = (value: object): readonly string[] => {
   const names = Object.keys(value)
   const hasIndices = isIndex.test(names[0] ?? '')
   names.sort()
-  const entries = names.map((name): Entry => [name, (value as JsonObject)[name]])
-  return hasIndices ? Object.entries(Object.fromEntries(entries)) : entries
+  return hasIndices ? Object.keys(Object.fromEntries(names.map((name) => [name, null]))) : names
 }
 
 const sortAll = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sortAll)
   if (!hasMembers(value)) return value
-  return Object.fromEntries(sortedEntries(value).map(([name, member]) => [name, sortAll(member)]))
+  return Object.fromEntries(sortedNames(value).map((name) => [name, sortAll(value[name])]))
 }
 
-const byName = { all: sortAll, entries: sortedEntries }
+const byName = { all: sortAll, names: sortedNames }
 
 function* digestPieces(pieces: Iterable<string>, digest: Hash): Generator<void, void> {
   for (const piece of pieces) {
