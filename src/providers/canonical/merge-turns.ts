@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../encoding/json.ts'
-import { eachInSteps, mapInSteps } from '../../encoding/steps.ts'
+import { flatMapInSteps, mapInSteps, stepsOfEach } from '../../encoding/steps.ts'
 import type { ConversationPart, ConversationTurn } from './conversation.ts'
 
 export interface WrittenTurn {
@@ -19,9 +19,9 @@ export function* mergeTurns(
   { writePart, isResult }: TurnWriter,
 ): Generator<void, readonly WrittenTurn[]> {
   const merged: { readonly role: WrittenTurn['role']; readonly content: JsonObject[] }[] = []
-  yield* eachInSteps(turns, (turn) => {
+  yield* stepsOfEach(turns, function* (turn) {
     const role = turn.role === 'assistant' ? 'assistant' : 'user'
-    const content = turn.parts.flatMap(writePart)
+    const content = yield* flatMapInSteps(turn.parts, writePart)
     if (content.length === 0) return
     const last = merged.at(-1)
     if (last?.role === role) for (const block of content) last.content.push(block)
