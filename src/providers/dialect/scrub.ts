@@ -16,13 +16,13 @@ const keyPatterns: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, gone],
   [/\bSignature["']?\s*[:=]\s*["']?[0-9a-f]{16,}/gi, gone],
   [/\bx-amz-security-token["']?\s*[:=]\s*["']?[^\s"',]+/gi, gone],
-  [/\b[A-Za-z0-9_-]+\*{3,}[A-Za-z0-9_-]*/g, gone],
+  [/(?<![A-Za-z0-9_-])[A-Za-z0-9_-]+\*{3,}[A-Za-z0-9_-]*/g, gone],
 ]
 
 /** Credentials and queries of an address; the address itself may be shown to an operator. */
 const addressPatterns: readonly (readonly [RegExp, string])[] = [
-  [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s"'`<>)\]/@]+@/gi, `$1${gone}@`],
-  [/(\b[a-z][a-z0-9+.-]*:\/\/[^\s"'`<>)\]?]+)\?[^\s"'`<>)\]]*/gi, `$1?${gone}`],
+  [/(\b[a-z][a-z0-9+.-]{0,30}:\/\/)[^\s"'`<>)\]/@]+@/gi, `$1${gone}@`],
+  [/(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"'`<>)\]?]+)\?[^\s"'`<>)\]]*/gi, `$1?${gone}`],
 ]
 
 /** A signature of AWS without its name; in our own log it is a digest. */
@@ -66,15 +66,17 @@ const formsOf = (secret: string): readonly string[] => [
   ]),
 ]
 
-/** Before a text is cut: of a secret at its end a part would be left. */
-const withoutSecrets = (text: string, secrets: readonly string[]): string =>
-  replaceAll(
-    secrets
-      .filter((secret) => secret !== '')
-      .flatMap(formsOf)
-      .reduce((rest, form) => rest.replaceAll(form, gone), text),
-    keyPatterns,
-  )
+/** Of a message, which may quote a caller's text: what is shown of it, with room for what is removed. */
+const charactersRead = 8 * sharedLimits.upstreamMessageCharactersMax
+
+/** Before a text is cut to what is shown: of a secret at its end a part would be left. */
+const withoutSecrets = (text: string, secrets: readonly string[], charactersMax?: number): string => {
+  const unnamed = secrets
+    .filter((secret) => secret !== '')
+    .flatMap(formsOf)
+    .reduce((rest, form) => rest.replaceAll(form, gone), text)
+  return replaceAll(unnamed.slice(0, charactersMax), keyPatterns)
+}
 
 /** For our own log: without key-like text, without users and queries of addresses, and without the secrets. */
 export const withoutKeys = (text: string, secrets: readonly string[], charactersMax?: number): string =>
@@ -82,6 +84,6 @@ export const withoutKeys = (text: string, secrets: readonly string[], characters
 
 /** An upstream's message without keys, hosts, accounts and organisations. `secrets` are removed wherever they occur. */
 export const scrub = (message: string, secrets: readonly string[]): string => {
-  const whole = replaceAll(withoutSecrets(message, secrets), [signaturePattern])
+  const whole = replaceAll(withoutSecrets(message, secrets, charactersRead), [signaturePattern])
   return replaceAll(whole.slice(0, sharedLimits.upstreamMessageCharactersMax), patterns)
 }

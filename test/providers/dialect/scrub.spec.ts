@@ -1,6 +1,15 @@
 import t from 'tap'
 import { scrub, withoutKeys } from '../../../src/providers/dialect/scrub.ts'
 import { sharedLimits } from '../../../src/runtime/limits.ts'
+import { cpuMsOf } from '../../support/cpu-time.ts'
+
+t.test('a message that quotes a long text of its caller is scrubbed at once', async (t) => {
+  for (const unit of ['a-', 'a.', 'a://', 'a@', 'req_', 'bearer ', 'project ', '-----BEGIN ', '1:']) {
+    const message = `${unit.repeat(64 * 1024)}!`
+    const ms = cpuMsOf(() => scrub(message, ['a-secret-of-ours']))
+    t.ok(ms < 200, `${unit}: ${ms.toFixed(0)} ms`)
+  }
+})
 
 t.test('what must go', async (t) => {
   const table: readonly [string, RegExp][] = [
