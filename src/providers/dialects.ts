@@ -114,16 +114,16 @@ export const storedRequestFor = (
   return provider.dialect === 'azure' ? addressed(provider, null, request) : request
 }
 
-/** Null where the upstream does not count the tokens of messages. Throws as `buildRequest` does. */
-export const countingRequestFor = (
+/** Null where the upstream does not count the tokens of messages. Throws as `buildRequest` does. In steps. */
+export function* countingRequestFor(
   target: Target,
   call: Pick<UpstreamCallRequest, 'body' | 'headers'>,
-): UpstreamRequest | null => {
+): Generator<void, UpstreamRequest | null> {
   switch (target.provider.dialect) {
     case 'anthropic':
-      return countTokensRequest(target, call)
+      return yield* countTokensRequest(target, call)
     case 'vertex':
-      return publisherOf(target) === 'anthropic' ? countTokensRequest(target, call, postToVertex) : null
+      return publisherOf(target) === 'anthropic' ? yield* countTokensRequest(target, call, postToVertex) : null
     default:
       return null
   }

@@ -1,7 +1,8 @@
 import type { Surface } from '../domain/routing/plan.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../encoding/json.ts'
+import { isStepLong } from '../encoding/steps.ts'
 import { capabilitiesOf } from './anthropic/capabilities.ts'
-import type { Target, UpstreamCallRequest } from './dialect/dialect.ts'
+import type { Target } from './dialect/dialect.ts'
 import { promptMedia } from './dialect/media.ts'
 import { leastEffortOf } from './openai/effort.ts'
 import { isSearchModel } from './openai/usage.ts'
@@ -43,7 +44,7 @@ const thinksByItself = (upstreamModel: string): boolean => {
 
 /** Those that the caller runs, on any surface. */
 const callersTypes =
-  /^(?:function|custom|namespace|local_shell|apply_patch|computer(?:_use\w*)?|(?:bash|text_editor|computer|computer_toolset|browser_toolset|memory)_\d{8})$/
+  /^(?:function|custom|namespace|local_shell|apply_patch|computer(?:_use\w{0,32})?|(?:bash|text_editor|computer|computer_toolset|browser_toolset|memory)_\d{8})$/
 
 /** On one surface a caller's own tool has no type. */
 const hasBuiltInTool = ({ tools }: JsonObject): boolean =>
@@ -62,19 +63,35 @@ const hidesBeyondText: { readonly [S in Surface]: (body: JsonObject) => boolean 
     asArray(asObject(generationConfig)['responseModalities']).some((modality) => modality !== 'TEXT'),
 }
 
+interface HidingRequest {
+  readonly asksToThink: boolean | null
+  readonly beyondText: boolean
+}
+
+function* hasMedia(body: JsonObject): Generator<void, boolean> {
+  for (const found of promptMedia(body)) {
+    if (found !== null) return true
+    if (isStepLong()) yield
+  }
+  return false
+}
+
+/** What its body decides, in steps. */
+export function* readHidingRequest(surface: Surface, body: JsonObject): Generator<void, HidingRequest> {
+  const beyondText = hasBuiltInTool(body) || hidesBeyondText[surface](body) || (yield* hasMedia(body))
+  return { asksToThink: asksToThink(body), beyondText }
+}
+
 /** `hasThought`: the model was seen to think, asked or not. */
-export const readHiddenOutput = (
-  surface: Surface,
+export const hiddenOutputOf = (
+  { asksToThink: asked, beyondText }: HidingRequest,
   { upstreamModel }: Pick<Target, 'upstreamModel'>,
-  { body }: Pick<UpstreamCallRequest, 'body'>,
   hasThought: boolean,
 ): HiddenOutput => ({
-  thinking: asksToThink(body) ?? (hasThought || thinksByItself(upstreamModel)),
+  thinking: asked ?? (hasThought || thinksByItself(upstreamModel)),
   beyondText:
+    beyondText ||
     isSearchModel(upstreamModel) ||
     searchingModels.test(upstreamModel) ||
-    mediaModels.test(upstreamModel) ||
-    hasBuiltInTool(body) ||
-    promptMedia(body).next().done !== true ||
-    hidesBeyondText[surface](body),
+    mediaModels.test(upstreamModel),
 })

@@ -1,8 +1,12 @@
 import t from 'tap'
 import type { JsonObject } from '../../src/encoding/json.ts'
-import { readHiddenOutput } from '../../src/providers/hidden-output.ts'
+import { finishSteps } from '../../src/encoding/steps.ts'
+import { hiddenOutputOf, readHidingRequest } from '../../src/providers/hidden-output.ts'
 
-type Surface = Parameters<typeof readHiddenOutput>[0]
+type Surface = Parameters<typeof readHidingRequest>[0]
+const readHiddenOutput = (surface: Surface, upstreamModel: string, body: JsonObject, hasThought: boolean) =>
+  hiddenOutputOf(finishSteps(readHidingRequest(surface, body)), { upstreamModel }, hasThought)
+
 type Row = readonly [surface: Surface, upstreamModel: string, body: JsonObject, thinking: boolean, beyondText: boolean]
 
 const table: readonly Row[] = [
@@ -62,11 +66,11 @@ const table: readonly Row[] = [
 
 for (const [surface, upstreamModel, body, thinking, beyondText] of table)
   t.test(`${surface}, ${upstreamModel}, ${JSON.stringify(body)}`, async (t) => {
-    t.same(readHiddenOutput(surface, { upstreamModel }, { body }, false), { thinking, beyondText })
+    t.same(readHiddenOutput(surface, upstreamModel, body, false), { thinking, beyondText })
   })
 
 t.test('a model that was seen to think thinks, unless it is asked not to', async (t) => {
-  t.match(readHiddenOutput('chat', { upstreamModel: 'mine' }, { body: {} }, true), { thinking: true })
+  t.match(readHiddenOutput('chat', 'mine', {}, true), { thinking: true })
   const body = { reasoning_effort: 'none' }
-  t.match(readHiddenOutput('chat', { upstreamModel: 'mine' }, { body }, true), { thinking: false })
+  t.match(readHiddenOutput('chat', 'mine', body, true), { thinking: false })
 })

@@ -1,5 +1,4 @@
 import { isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
-import { finishSteps } from '../../encoding/steps.ts'
 import type { AnswerFault, Target, UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
 import { makerOf } from '../dialect/provider-mark.ts'
 import { type PostMessages, postTo } from './endpoint.ts'
@@ -26,13 +25,15 @@ const countedBody = (body: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(body).filter(([field]) => countedFields.includes(field)))
 
 /** For POST `/messages/count_tokens`, which is free. Throws `unsupported_parameter` for a file kept by the provider. */
-export const countTokensRequest = (
+export function* countTokensRequest(
   target: Target,
   { body, headers }: Pick<UpstreamCallRequest, 'body' | 'headers'>,
   post: PostMessages = postTo,
-): UpstreamRequest => {
-  finishSteps(refuseAccountReferences(body, target.provider))
-  const messages = finishSteps(ownMessages(makerOf(target), body['messages']))
+): Generator<void, UpstreamRequest> {
+  yield* refuseAccountReferences(body, target.provider)
+  yield
+  const messages = yield* ownMessages(makerOf(target), body['messages'])
+  yield
   const thinking = 'thinking' in body ? { thinking: thinkingWith(body, messages) } : {}
   const counted = {
     ...countedBody(withoutUnpricedMessagesTools(body, target.sheet)),

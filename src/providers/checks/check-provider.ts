@@ -2,6 +2,7 @@ import { isEmbeddingSheet } from '../../domain/pricing/price-book.ts'
 import type { Surface } from '../../domain/routing/plan.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, parseJsonBytes } from '../../encoding/json.ts'
+import { finishSteps } from '../../encoding/steps.ts'
 import type { PriceSheet } from '../../events/types.ts'
 import { addressed } from '../azure/address.ts'
 import type { Target, UpstreamCallRequest, UpstreamDialect, UpstreamRequest } from '../dialect/dialect.ts'
@@ -160,7 +161,7 @@ const checkEmbeddings = async (target: Target, call: CallProvider): Promise<Chec
 const checkCounting = async (target: Target, call: CallProvider): Promise<CheckResult> => {
   const { provider } = target
   try {
-    const request = countingRequestFor(target, { body: { model: target.model, messages } })
+    const request = finishSteps(countingRequestFor(target, { body: { model: target.model, messages } }))
     if (request === null) return skipped('count_tokens', 'the gateway counts by itself')
     const { error } = await call({ ...request, method: 'POST' }, dialectFor(provider, 'messages'))
     return error === null ? succeeded('count_tokens') : failed('count_tokens', error)

@@ -25,12 +25,12 @@ export const mediaKindOf = (mimeType: string): MediaKind | null => {
 export const audioTokensOf = (characters: number): number => Math.ceil(characters / audioCharactersPerToken)
 
 /** Without documents: how many tokens they have is not known here. */
-export const withMedia = (textTokens: number, media: Iterable<MediaPart>): PromptTokens => {
+export const withMedia = (textTokens: number, media: Iterable<MediaPart | null>): PromptTokens => {
   let image = 0
   let audioCharacters = 0
-  for (const { kind, characters } of media)
-    if (kind === 'image') image += promptImageTokens
-    else if (kind === 'audio') audioCharacters += characters
+  for (const part of media)
+    if (part?.kind === 'image') image += promptImageTokens
+    else if (part?.kind === 'audio') audioCharacters += part.characters
   const audio = audioTokensOf(audioCharacters)
   return { total: textTokens + image + audio, image, audio }
 }
@@ -77,14 +77,13 @@ const membersOf = ({ content, output, parts, source, functionResponse }: JsonObj
   asObject(functionResponse)['parts'],
 ]
 
-/** In the format of any surface. */
-export function* promptMedia(body: JsonObject): Generator<MediaPart> {
+/** In the format of any surface; null for each object that is no media, so that a reader may rest. */
+export function* promptMedia(body: JsonObject): Generator<MediaPart | null> {
   const open: unknown[] = promptMembers.map((name) => body[name])
   while (open.length > 0) {
     const value = open.pop()
     if (isObject(value)) {
-      const media = mediaOfPart(value)
-      if (media !== null) yield media
+      yield mediaOfPart(value)
       open.push(...membersOf(value))
     } else for (const each of asArray(value)) open.push(each)
   }

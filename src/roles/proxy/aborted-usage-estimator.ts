@@ -1,9 +1,10 @@
 import { parseUsd } from '../../domain/money.ts'
 import { chargeFor, perTokenPicos } from '../../domain/pricing/charge.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
+import { finishSteps } from '../../encoding/steps.ts'
 import type { PriceSheet, UsageRecorded } from '../../events/types.ts'
 import { readDrainPolicy } from '../../providers/dialect/provider.ts'
-import { readHiddenOutput } from '../../providers/hidden-output.ts'
+import { hiddenOutputOf, readHidingRequest } from '../../providers/hidden-output.ts'
 import type { AnswerRequest } from '../dispatch.ts'
 import type { CalledUpstream, ServedRequest } from './attempt.ts'
 import { proxyLimits } from './limits.ts'
@@ -92,8 +93,12 @@ export class AbortedUsageEstimator {
     return { usage, estimate: { hiddenTokens, thinkingMs, ...rate } }
   }
 
-  #hiddenOutputOf(call: AnswerRequest, { candidate, target }: CalledUpstream): ReturnType<typeof readHiddenOutput> {
-    return readHiddenOutput(call.surface, target, call, this.#tokensPerMinute.has(candidate.model))
+  #hiddenOutputOf(
+    call: AnswerRequest,
+    { candidate, target, hiding }: CalledUpstream,
+  ): ReturnType<typeof hiddenOutputOf> {
+    const request = hiding ?? finishSteps(readHidingRequest(call.surface, call.body))
+    return hiddenOutputOf(request, target, this.#tokensPerMinute.has(candidate.model))
   }
 
   #rateOf(model: string): Pick<HiddenEstimate, 'tokensPerMinute' | 'basis'> {

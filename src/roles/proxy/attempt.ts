@@ -14,6 +14,7 @@ import { joined } from '../../providers/dialect/event-relay.ts'
 import { type Provider, type Providers, policyFor } from '../../providers/dialect/provider.ts'
 import { readUpstreamRequestId } from '../../providers/dialect/upstream-request-id.ts'
 import { dialectFor } from '../../providers/dialects.ts'
+import { type hiddenOutputOf, readHidingRequest } from '../../providers/hidden-output.ts'
 import { type HttpClient, HttpFault, type HttpResponse, readBody } from '../../providers/http.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { runWhereLarge } from '../../runtime/large-steps.ts'
@@ -52,11 +53,15 @@ export interface UpstreamAttemptParts {
   readonly closingUsageMs: number
 }
 
+type HidingRequest = Parameters<typeof hiddenOutputOf>[0]
+
 export interface UpstreamTranslation {
   readonly dialect: UpstreamDialect
   readonly target: Target
   /** See UpstreamRequest. */
   readonly droppedTools?: readonly string[]
+  /** Of a large request alone, whose body is parsed again when it is read. */
+  readonly hiding?: HidingRequest | undefined
 }
 
 interface Prepared extends UpstreamTranslation {
@@ -231,13 +236,13 @@ const withRequestId = async (
 
 const send = async (
   parts: UpstreamAttemptParts,
-  { request: { url, headers, body, droppedTools = [] }, dialect, target }: Prepared,
+  { request: { url, headers, body, droppedTools = [] }, dialect, target, hiding }: Prepared,
   call: AnswerRequest,
   signal: AbortSignal,
   spans: CallSpans | null,
 ): Promise<AttemptOutcome> => {
   const { http, clock, observer } = parts
-  const translation = { dialect, target, droppedTools }
+  const translation = { dialect, target, droppedTools, hiding }
   const timeouts = policyFor(target.provider.timeouts, target.model)
   const { firstByteMs = parts.firstByteMs, idleMs = parts.idleMs, connectMs, answerMs } = timeouts
   const startedMs = performance.now()
@@ -268,6 +273,17 @@ export const targetOf = (provider: Provider, { model, upstreamModel, sheet }: Ca
   return { provider, model, upstreamModel, sheet, calledAtSeconds: nowSeconds(), nowSeconds }
 }
 
+interface Built {
+  readonly request: UpstreamRequest
+  readonly hiding?: HidingRequest
+}
+
+function* buildLarge(dialect: UpstreamDialect, target: Target, call: AnswerRequest): Generator<void, Built> {
+  const request = yield* buildInSteps(dialect, target, call)
+  yield
+  return { request, hiding: yield* readHidingRequest(call.surface, call.body) }
+}
+
 const prepare = async (
   { clock }: UpstreamAttemptParts,
   call: AnswerRequest,
@@ -277,15 +293,16 @@ const prepare = async (
   const dialect = dialectFor(provider, call.surface)
   const target = targetOf(provider, candidate, clock)
   try {
-    const { body, ...request } = await useBody(
+    const { request: built, hiding } = await useBody<Built>(
       call,
-      (read) => dialect.buildRequest(target, read),
-      (read) => buildInSteps(dialect, target, read),
+      (read) => ({ request: dialect.buildRequest(target, read) }),
+      (read) => buildLarge(dialect, target, read),
       signal,
     )
+    const { body, ...request } = built
     // Encoded once, here: the tree would be kept beside its bytes until the upstream answers.
     const bytes = await encodeBody(call, body, signal)
-    return { type: 'prepared', dialect, target, request: { ...request, body: bytes } }
+    return { type: 'prepared', dialect, target, hiding, request: { ...request, body: bytes } }
   } catch (fault) {
     if (fault instanceof GatewayError) return failed(passedOver(fault))
     if (signal.aborted && fault === signal.reason) return failed(abortedUnsent)

@@ -167,9 +167,9 @@ export class CandidateChain {
   async #attempt(called: CalledDeployment, failedProvider: string | null): Promise<ServedRequest | CandidateFailure> {
     const { candidate, deployment, provider } = called
     let calledAtMs = this.#parts.clock()
-    const onCalled = ({ dialect, target }: UpstreamTranslation): void => {
+    const onCalled = ({ dialect, target, hiding }: UpstreamTranslation): void => {
       calledAtMs = this.#parts.clock() // A large request takes long to be built: the model does not think then.
-      this.#lastCalled = { candidate, calledAtMs, dialect, target }
+      this.#lastCalled = { candidate, calledAtMs, dialect, target, hiding }
       this.#run.apply({ type: 'upstream_called' })
     }
     const turn = { called, failedProvider, onCalled, spans: this.#context.spans }

@@ -148,7 +148,7 @@ export const billServed = (
   { candidate, calledAtMs, answered }: ServedRequest,
   { outcome, attempts, aborted, firstTokenMs }: End,
 ): FactOf<'UsageRecorded'> | Promise<FactOf<'UsageRecorded'>> => {
-  const { dialect, target } = answered
+  const { dialect, target, hiding } = answered
   const { delivered, servedWith, storedId = null } = answered.type === 'whole' ? answered.answer : answered.relay
   const reported = reportedBy(answered)
   const bill = { candidate, outcome, attempts, storedId, firstTokenMs }
@@ -159,7 +159,7 @@ export const billServed = (
     outcome === 'client_gone' && !isFinal
       ? settleAborted(
           call,
-          { candidate, calledAtMs, dialect, target, reportedUsage: reported },
+          { candidate, calledAtMs, dialect, target, hiding, reportedUsage: reported },
           counted,
           aborted,
           servedWith,

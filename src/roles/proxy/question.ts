@@ -1,6 +1,6 @@
 import type { Candidate } from '../../domain/routing/plan.ts'
 import { isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
-import { takeSteps } from '../../encoding/steps.ts'
+import { finishSteps } from '../../encoding/steps.ts'
 import { clientGoneError, GatewayError } from '../../errors/gateway-error.ts'
 import { authenticated } from '../../providers/authentication/authenticated.ts'
 import { estimatePrompt } from '../../providers/canonical/estimate.ts'
@@ -37,7 +37,7 @@ import {
 import { proxyLimits } from './limits.ts'
 import { RunSignals } from './run-signals.ts'
 import { tokenCounterFor } from './token-counters.ts'
-import { encodeBody } from './use-body.ts'
+import { encodeBody, useBody } from './use-body.ts'
 
 /** Limits a proxy's queries about tasks that have ended, by vendor account: its pollers need the rest of its rate. */
 export class QueryPace {
@@ -216,20 +216,23 @@ class QuestionRun {
 
   /** Upstreams of the format count, where they can; for all others a tokenizer does. */
   async #countTokens(target: Target): Promise<Replied> {
-    const { body: asked, bodyBytes = 0, surface, workspaceId } = this.#call
+    const { bodyBytes = 0, surface, workspaceId } = this.#call
     const counter = tokenCounterFor(surface)
-    const countedFor = { workspaceId, signal: this.#cancel.signal }
-    const inStep = <T>(step: () => T) => runWhereLarge({ workspaceId, bytes: bodyBytes }, step)
-    const counting = await inStep(() => counter.buildRequest(target, this.#call))
+    const { signal } = this.#cancel
+    const countedFor = { workspaceId, signal }
+    const inSteps = <T>(steps: (call: RoutedRequest) => Generator<void, T>) =>
+      useBody(this.#call, (call) => finishSteps(steps(call)), steps, signal)
+    const counting = await inSteps((call) => counter.buildRequest(target, call))
     if (counting === null) {
-      const conversation = await takeSteps(counter.client.readRequest(asked, makerOf(target)), inStep)
-      return replyWith(counter.writeCount(await inStep(() => estimatePrompt(conversation, countedFor))))
+      const conversation = await inSteps(({ body }) => counter.client.readRequest(body, makerOf(target)))
+      const count = () => estimatePrompt(conversation, countedFor)
+      return replyWith(counter.writeCount(await runWhereLarge({ workspaceId, bytes: bodyBytes }, count)))
     }
-    const body = await encodeBody(this.#call, counting.body)
+    const body = await encodeBody(this.#call, counting.body, signal)
     const response = await this.#request(target, { ...counting, body, method: 'POST' })
     if (absentStatuses.includes(response.status)) {
       response.discard()
-      return replyWith(counter.writeCount(await inStep(() => counter.estimate(asked, countedFor))))
+      return replyWith(counter.writeCount(await useBody(this.#call, (call) => counter.estimate(call.body, countedFor))))
     }
     const translation = { dialect: dialectFor(target.provider, counter.surface), target }
     if (!isSuccess(response)) return failed(await readFailure(translation, response, this.#parts.clock()))

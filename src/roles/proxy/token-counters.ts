@@ -16,8 +16,8 @@ import type { RoutedRequest } from '../dispatch.ts'
 interface TokenCounter {
   readonly surface: Surface
   readonly client: ClientFormat
-  /** Null where the upstream does not count. Throws as that of its dialect does. */
-  buildRequest(target: Target, call: RoutedRequest): UpstreamRequest | null
+  /** Null where the upstream does not count. Throws as that of its dialect does. In steps. */
+  buildRequest(target: Target, call: RoutedRequest): Generator<void, UpstreamRequest | null>
   readCount(body: Uint8Array): { readonly count: JsonObject } | AnswerFault
   /** Where an upstream of the format does not have the address. */
   estimate(body: JsonObject, countedFor: CountedFor): Promise<number>
@@ -41,8 +41,10 @@ const messages: TokenCounter = {
 const gemini: TokenCounter = {
   surface: 'gemini',
   client: geminiClient,
-  buildRequest: (target, { body }) =>
-    target.provider.dialect === 'google' ? countGeminiTokensRequest(target, body) : null,
+  *buildRequest(target, { body }) {
+    yield
+    return target.provider.dialect === 'google' ? countGeminiTokensRequest(target, body) : null
+  },
   readCount: readGeminiTokenCount,
   estimate: countGeminiPrompt,
   writeCount: geminiTokenCount,

@@ -9,10 +9,10 @@ import type { AnswerRequest, JsonRecord, RoutedRequest } from '../dispatch.ts'
  * A large body may have to be parsed again, in steps of its own; what is done with the body is another, or several where
  * `useSteps` is given. Rejects with the reason of `signal` once that is aborted, in place of a further step. A small one is not read here, since most uses do not need it.
  */
-export const useBody = <T>(
-  call: AnswerRequest,
-  use: (call: AnswerRequest) => T | Promise<T>,
-  useSteps?: (call: AnswerRequest) => Generator<void, T>,
+export const useBody = <T, Call extends RoutedRequest = AnswerRequest>(
+  call: Call,
+  use: (call: Call) => T | Promise<T>,
+  useSteps?: (call: Call) => Generator<void, T>,
   signal?: AbortSignal,
 ): T | Promise<T> => {
   const { workspaceId, bodyBytes: bytes = 0 } = call
@@ -34,13 +34,16 @@ const stepsOf =
       return step()
     })
 
-function* readAndUse<T>(call: AnswerRequest, use: (call: AnswerRequest) => Generator<void, T>): Generator<void, T> {
+function* readAndUse<T, Call extends RoutedRequest>(
+  call: Call,
+  use: (call: Call) => Generator<void, T>,
+): Generator<void, T> {
   const body = yield* bodySteps(call)
   yield
   return yield* use({ ...call, body })
 }
 
-function* bodySteps(call: AnswerRequest): Generator<void, JsonRecord> {
+function* bodySteps(call: RoutedRequest): Generator<void, JsonRecord> {
   return call.bodySteps === undefined ? call.body : yield* call.bodySteps()
 }
 

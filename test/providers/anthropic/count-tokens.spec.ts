@@ -1,11 +1,12 @@
 import t from 'tap'
+import { finishSteps } from '../../../src/encoding/steps.ts'
 import { countTokensRequest, readTokenCount } from '../../../src/providers/anthropic/count-tokens.ts'
 import { asSent } from '../../support/as-sent.ts'
 import { askedOf, targetOf } from './target.ts'
 
 t.test('the request is the body without what only an answer needs', async (t) => {
   const { body } = askedOf({ stream: true, temperature: 1, metadata: {}, system: 'Be brief', tools: [] }, true)
-  const request = countTokensRequest(targetOf(), { body, headers: { 'anthropic-beta': 'b' } })
+  const request = finishSteps(countTokensRequest(targetOf(), { body, headers: { 'anthropic-beta': 'b' } }))
   t.equal(request.url, 'https://api.alpha.example/v1/messages/count_tokens')
   t.match(request.headers, { 'x-api-key': 'sk-ant-provider-key-123456', 'anthropic-beta': 'b' })
   t.strictSame(asSent(request.body), {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
+import { finishSteps } from '../../../src/encoding/steps.ts'
 import { countTokensRequest } from '../../../src/providers/anthropic/count-tokens.ts'
 import { anthropicMessages } from '../../../src/providers/anthropic/dialect.ts'
 import { asSent } from '../../support/as-sent.ts'
@@ -171,7 +172,7 @@ t.test('a tool that was dropped is not counted', async (t) => {
     { type: 'code_execution_20260521', name: 'code_execution' },
   ]
   t.strictSame(await counted([own, runs]), await counted([own]))
-  const { body } = countTokensRequest(targetOf(), askedOf({ tools: [own, runs] }))
+  const { body } = finishSteps(countTokensRequest(targetOf(), askedOf({ tools: [own, runs] })))
   t.strictSame(asSent(body).tools, [own])
 })
 
@@ -226,7 +227,7 @@ t.test('a file of the provider’s account is refused, wherever it is named', as
   ]
   for (const [body, param] of table) {
     t.throws(() => sent(body), { code: 'unsupported_parameter', param })
-    t.throws(() => countTokensRequest(targetOf(), askedOf(body)), { code: 'unsupported_parameter', param })
+    t.throws(() => finishSteps(countTokensRequest(targetOf(), askedOf(body))), { code: 'unsupported_parameter', param })
   }
   t.doesNotThrow(() => sent(message({ type: 'tool_use', id: 't', name: 'f', input: { file_id: 'file_1' } })))
 })
