@@ -49,7 +49,7 @@ export interface JsonBounds {
   readonly differentNamesMax?: number
 }
 
-interface JsonFindings {
+export interface JsonFindings {
   readonly tooDeep: boolean
   readonly tooMany: boolean
   readonly tooMuchNamed: boolean
@@ -172,11 +172,4 @@ export class JsonScanner {
     if (end < piece.length) this.#digits = 0
     return end
   }
-}
-
-/** See `JsonScanner`. */
-export const scanJson = (text: string, bounds: JsonBounds): JsonFindings => {
-  const scanner = new JsonScanner(bounds)
-  scanner.push(Buffer.from(text).toString('latin1'))
-  return scanner.findings
 }

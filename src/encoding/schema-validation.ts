@@ -27,7 +27,7 @@ const options = {
 } as const
 const compilers = { first: new Ajv(options), every: new Ajv({ ...options, allErrors: true }) } as const
 
-/** As ajv's own, which counts the characters of every text: of an attachment of 1 MB for 1.7 ms. */
+/** As ajv's own, which counts the characters of every text: of an attachment of 1 MB for 1.7 ms. A long one fails before its pattern is matched. */
 const boundLength = (compiler: Ajv, keyword: 'minLength' | 'maxLength', words: string): void => {
   const isMax = keyword === 'maxLength'
   const code = (context: KeywordCxt): void => {
@@ -36,7 +36,7 @@ const boundLength = (compiler: Ajv, keyword: 'minLength' | 'maxLength', words: s
     // A character is one or two units of a text's length.
     context.fail(
       isMax
-        ? _`${data}.length > ${schema} && ${count}(${data}) > ${schema}`
+        ? _`${data}.length > ${2 * schema} || (${data}.length > ${schema} && ${count}(${data}) > ${schema})`
         : _`${data}.length < ${2 * schema} && ${count}(${data}) < ${schema}`,
     )
   }
@@ -44,7 +44,7 @@ const boundLength = (compiler: Ajv, keyword: 'minLength' | 'maxLength', words: s
   compiler.removeKeyword(keyword)
   compiler.addKeyword({
     ...{ keyword, type: 'string', schemaType: 'number', code },
-    ...(isMax ? {} : { before: 'pattern' }), // An empty text is reported as that.
+    before: 'pattern', // An empty text is reported as that.
     error: { message: ({ schemaCode }) => str`${message} ${schemaCode} characters` },
   })
 }

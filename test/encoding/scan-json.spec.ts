@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { JsonScanner, scanJson } from '../../src/encoding/scan-json.ts'
+import { type JsonBounds, type JsonFindings, JsonScanner } from '../../src/encoding/scan-json.ts'
 import { propertyRuns } from '../support/property-runs.ts'
+
+const scanJson = (text: string, ofText: JsonBounds): JsonFindings => {
+  const scanner = new JsonScanner(ofText)
+  scanner.push(Buffer.from(text).toString('latin1'))
+  return scanner.findings
+}
 
 const depthMax = 8
 const membersMax = 12

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import t from 'tap'
 import { getValidator } from '../../src/encoding/schema-validation.ts'
+import { cpuMsOf } from '../support/cpu-time.ts'
 
 const folder = new URL('../../schemas/', import.meta.url)
 const files = globSync('**/*.json', { cwd: folder })
@@ -50,4 +51,12 @@ t.test('an amount that is no decimal number in quotes is reported as that', asyn
       message: 'must be a decimal number in quotes, zero or more, such as "250.00"',
     })
   }
+})
+
+t.test('a text of any length that is too long is refused at once, whatever its pattern', async (t) => {
+  const value = { model_name: 'm', external_task_id: '中'.repeat(5_000_000) }
+  const ms = cpuMsOf(() => {
+    t.match(getValidator('requests/native-video-request.v1.json')(value), [{ keyword: 'maxLength' }])
+  })
+  t.ok(ms < 50, `${ms.toFixed(0)} ms`)
 })

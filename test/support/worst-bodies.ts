@@ -56,6 +56,11 @@ export const worstMessages = (members: number): WorstBodies => {
       said,
       `,"tools":[${listed(members / 4, (place) => `{"name":"f${place}","input_schema":{"type":"object"}}`)}]`,
     ),
+    // One that has a price comes last, and is what the choice can be met by.
+    'tools without a price': ask(
+      said,
+      `,"tool_choice":{"type":"any"},"tools":[${listed(members / 2 - 5, () => '{"type":"advisor_20260101"}')},{"name":"f","input_schema":{}}]`,
+    ),
     names: ask(said, `,"metadata":{${listed(namesOf(members), (place) => `"k${place}":1`)}}`),
   }
 }
@@ -79,6 +84,10 @@ export const worstResponses = (members: number): WorstBodies => {
     'tools in tools': ask(
       said,
       `,"tools":[${'{"type":"namespace","tools":['.repeat(nestedLevels)}${functions}${']}'.repeat(nestedLevels)}]`,
+    ),
+    'tools without a price': ask(
+      said,
+      `,"tool_choice":"required","tools":[${listed(members / 2 - 5, () => '{"type":"bank_search"}')},{"type":"function","name":"f"}]`,
     ),
     numbers: ask(said, `,"x":[${listed(members, () => '1')}]`),
   }

@@ -1,5 +1,7 @@
 import { asArray, asObject, asText, isObject, type JsonObject, parseExactJson } from '../../encoding/json.ts'
+import { flatMapInSteps } from '../../encoding/steps.ts'
 import { invalidValue } from '../../errors/gateway-error.ts'
+import type { ArgumentBounds } from '../canonical/argument-bounds.ts'
 import type {
   CacheMark,
   ConversationPart,
@@ -17,12 +19,15 @@ import { readCallSignature } from './signatures.ts'
 interface Reading {
   readonly callIds: ReadonlySet<string>
   readonly provider: string
+  readonly argumentBounds: ArgumentBounds
 }
 
-interface BlockContext extends Reading {
+interface PlacedBlock {
   readonly block: JsonObject
   readonly path: string
 }
+
+type BlockContext = Reading & PlacedBlock
 
 type ResultPart = TextPart | ImagePart | DocumentPart
 type BlockReader = (context: BlockContext) => readonly ConversationPart[]
@@ -33,7 +38,7 @@ export const readCacheMark = ({ cache_control: control }: JsonObject): CacheMark
   return control['ttl'] === '1h' ? '1h' : '5m'
 }
 
-const requiredText = ({ block, path }: BlockContext, field: string): string => {
+const requiredText = ({ block, path }: PlacedBlock, field: string): string => {
   const value = block[field]
   if (typeof value !== 'string') throw invalidValue(`${path}.${field}`, 'a string is required')
   return value
@@ -41,7 +46,7 @@ const requiredText = ({ block, path }: BlockContext, field: string): string => {
 
 const readTextBlock = (text: string, cached: CacheMark = null): TextPart => ({ type: 'text', text, cached })
 
-const readText = (context: BlockContext): TextPart =>
+const readText = (context: PlacedBlock): TextPart =>
   readTextBlock(requiredText(context, 'text'), readCacheMark(context.block))
 
 const sourceOf = (context: BlockContext): BlockContext => {
@@ -138,7 +143,7 @@ const readToolUse = (context: BlockContext): ToolCallPart => ({
   type: 'tool_call',
   id: requiredText(context, 'id'),
   name: requiredText(context, 'name'),
-  arguments: JSON.stringify(asObject(context.block['input'])),
+  arguments: context.argumentBounds.write(asObject(context.block['input']), `${context.path}.input`),
   signature: readCallSignature(context.provider, context.block['signature']),
   cached: readCacheMark(context.block),
 })
@@ -229,20 +234,20 @@ const assistantReaders: ReadonlyMap<unknown, BlockReader> = new Map<unknown, Blo
   ...skippedTypes.map((type) => [type, nothing] as const),
 ])
 
-const unknownBlock = ({ block, path }: BlockContext): Error =>
+const unknownBlock = ({ block, path }: PlacedBlock): Error =>
   unsupported(`${path}.type`, `'${shortened(block['type'])}' is not available here for this model`)
 
-/** Throws `unsupported_parameter` or `invalid_value` with the field's path. */
-export const readBlocks = (
+/** Throws `unsupported_parameter`, `invalid_value` or `request_too_large` with the field's path. */
+export function* readBlocks(
   role: 'user' | 'assistant',
   content: unknown,
   path: string,
   reading: Reading,
-): readonly ConversationPart[] => {
+): Generator<void, readonly ConversationPart[]> {
   if (typeof content === 'string') return [readTextBlock(content)]
   if (!Array.isArray(content)) throw invalidValue(path, 'a string or a list of blocks is required')
   const readers = role === 'user' ? userReaders : assistantReaders
-  return content.flatMap((block: unknown, index) => {
+  return yield* flatMapInSteps(content, (block: unknown, index) => {
     const context = { ...reading, block: asObject(block), path: `${path}[${index}]` }
     const read = readers.get(context.block['type'])
     if (read === undefined) throw unknownBlock(context)
@@ -258,7 +263,7 @@ export const readInstructions = (
 ): readonly TextPart[] => {
   if (typeof content === 'string') return content === '' ? [] : [readTextBlock(content)]
   return asArray(content).flatMap((block, index) => {
-    const context = { block: asObject(block), path: `${path}[${index}]`, callIds: new Set<string>(), provider: '' }
+    const context = { block: asObject(block), path: `${path}[${index}]` }
     const type = context.block['type']
     if (type !== 'text' && !wordless.includes(type)) throw unknownBlock(context)
     return type === 'text' ? [readText(context)] : []

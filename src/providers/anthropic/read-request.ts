@@ -1,6 +1,7 @@
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
-import { eachInSteps } from '../../encoding/steps.ts'
+import { stepsOfEach } from '../../encoding/steps.ts'
 import { invalidValue } from '../../errors/gateway-error.ts'
+import { ArgumentBounds } from '../canonical/argument-bounds.ts'
 import type {
   AnswerFormat,
   Conversation,
@@ -46,7 +47,8 @@ function* readMessages(messages: readonly unknown[], provider: string): Generato
   const system: TextPart[] = []
   const turns: ConversationTurn[] = []
   const callIds = new Set<string>()
-  yield* eachInSteps(compactedMessages(messages), ({ message, index }) => {
+  const reading = { callIds, provider, argumentBounds: new ArgumentBounds() }
+  yield* stepsOfEach(compactedMessages(messages), function* ({ message, index }) {
     const { role, content } = message
     const path = `messages[${index}]`
     if (role === 'system') {
@@ -56,7 +58,7 @@ function* readMessages(messages: readonly unknown[], provider: string): Generato
     } else if (role !== 'user' && role !== 'assistant')
       throw invalidValue(`${path}.role`, 'user or assistant is required')
     else {
-      const parts = readBlocks(role, content, `${path}.content`, { callIds, provider })
+      const parts = yield* readBlocks(role, content, `${path}.content`, reading)
       for (const id of callIdsOf(parts)) callIds.add(id)
       turns.push({ role, parts })
     }

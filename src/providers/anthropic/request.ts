@@ -67,6 +67,7 @@ export function* messagesRequest(
   post: PostMessages = postTo,
 ): Generator<void, UpstreamRequest> {
   refuseUnpriced(request.body, target)
+  yield
   const body = withoutUnpricedMessagesTools(request.body, target.sheet)
   const posted = post(target, '/messages', yield* bodyOf(target, { ...request, body }), request)
   return { ...posted, ...droppedTools(request.body, body) }

@@ -25,19 +25,24 @@ const isUnpriced = (tool: unknown, { per_call: prices }: PriceSheet): boolean =>
   return unpricedTypes.test(type) || (searchType.test(type) && prices?.['web_search'] === undefined)
 }
 
-const isDemanded = ({ name }: JsonObject, { tool_choice, tools }: JsonObject, sheet: PriceSheet): boolean => {
+/** Once for all tools: there may be thousands. */
+const findDemands = ({ tool_choice, tools }: JsonObject, sheet: PriceSheet): ((tool: JsonObject) => boolean) => {
   const choice = asObject(tool_choice)
-  if (choice['type'] === 'any') return asArray(tools).every((each) => isUnpriced(each, sheet))
-  return choice['type'] === 'tool' && choice['name'] === name
+  const hasNonePriced = choice['type'] === 'any' && asArray(tools).every((each) => isUnpriced(each, sheet))
+  return ({ name }) => hasNonePriced || (choice['type'] === 'tool' && choice['name'] === name)
 }
 
-const refuseUnpricedTool = (tool: JsonObject, path: string, body: JsonObject, sheet: PriceSheet): void => {
-  const type = typeOf(tool)
-  if (isUnpriced(tool, sheet)) {
-    if (isDemanded(tool, body, sheet))
-      throw unsupported(`${path}.type`, `'${shortened(type)}' has no published price for this model`)
-  } else if (!callersTypes.test(type) && !freeTypes.test(type) && !searchType.test(type))
-    throw unsupported(`${path}.type`, `'${shortened(type)}' is not available`)
+const refuseUnpricedTools = (body: JsonObject, sheet: PriceSheet): void => {
+  const isDemanded = findDemands(body, sheet)
+  for (const [index, each] of asArray(body['tools']).entries()) {
+    const tool = asObject(each)
+    const type = typeOf(tool)
+    const path = `tools[${index}].type`
+    if (isUnpriced(tool, sheet)) {
+      if (isDemanded(tool)) throw unsupported(path, `'${shortened(type)}' has no published price for this model`)
+    } else if (!callersTypes.test(type) && !freeTypes.test(type) && !searchType.test(type))
+      throw unsupported(path, `'${shortened(type)}' is not available`)
+  }
 }
 
 /** The reservation covers the request's `tools`: a tool that is added later may cost nothing. */
@@ -56,10 +61,8 @@ const refuseAdditionsIn = (block: JsonObject, path: string): void => {
 
 /** Throws `unsupported_parameter` for the first tool that is unknown, or that must be called and has no price. */
 export const refuseUnpricedMessagesTools = (body: JsonObject, sheet: PriceSheet): void => {
-  const { tools, messages } = body
-  for (const [index, tool] of asArray(tools).entries())
-    refuseUnpricedTool(asObject(tool), `tools[${index}]`, body, sheet)
-  for (const [index, message] of asArray(messages).entries())
+  refuseUnpricedTools(body, sheet)
+  for (const [index, message] of asArray(body['messages']).entries())
     for (const [place, block] of asArray(asObject(message)['content']).entries())
       if (isObject(block)) refuseAdditionsIn(block, `messages[${index}].content[${place}]`)
 }

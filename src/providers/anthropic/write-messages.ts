@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { JsonObject } from '../../encoding/json.ts'
 import type {
   CacheMark,
@@ -17,8 +18,14 @@ import { inputOf } from './read-blocks.ts'
 export const cacheControl = (cached: CacheMark): JsonObject =>
   cached === null ? {} : { cache_control: { type: 'ephemeral', ttl: cached } }
 
-/** Other vendors' ids may have other characters; the API takes these. */
-export const callId = (id: string): string => id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
+const idCharactersMax = 64
+const digestCharacters = 48
+
+/** Other vendors' ids may have other characters, and more; these APIs take these. */
+export const callId = (id: string): string =>
+  id.length > idCharactersMax
+    ? `call_${createHash('sha256').update(id).digest('hex').slice(0, digestCharacters)}`
+    : id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
 
 /** The API refuses an empty text. */
 export const writeText = ({ text, cached }: TextPart): readonly JsonObject[] =>

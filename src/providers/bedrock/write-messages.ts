@@ -47,6 +47,7 @@ const nameCharactersMax = 100
 /** The API takes letters, digits, single spaces, hyphens, parentheses and brackets. */
 const documentName = (title: string | null): string =>
   (title ?? '')
+    .slice(0, 2 * nameCharactersMax)
     .replaceAll(/[^A-Za-z0-9()[\]-]+/g, ' ')
     .trim()
     .slice(0, nameCharactersMax) || 'document'

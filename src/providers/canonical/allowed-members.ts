@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../encoding/json.ts'
 import { eachInSteps } from '../../encoding/steps.ts'
+import { providerLimits } from '../dialect/limits.ts'
 import { type Provider, providerCapabilities } from '../dialect/provider.ts'
 import { refuseProviderState, unsupported } from './refuse.ts'
 
@@ -41,10 +42,12 @@ const isScalar = (value: unknown): boolean => !isObject(value) && !Array.isArray
 
 const isPlain = (value: unknown): boolean => (Array.isArray(value) ? value.every(isScalar) : isScalar(value))
 
-const isReference = (value: unknown): boolean => typeof value === 'string' && referringText.test(value)
+const isReference = (value: unknown): boolean =>
+  typeof value === 'string' && referringText.test(value.slice(0, providerLimits.addressCharactersMax))
 
 const refers = (name: string, value: unknown): boolean => {
-  if (referringName.test(name) || isReference(value)) return true
+  if (name.length > providerLimits.memberNameCharactersMax || referringName.test(name) || isReference(value))
+    return true
   if (Array.isArray(value)) return value.some((each) => refers('', each))
   return isObject(value) && Object.entries(value).some(([inner, each]) => refers(inner, each))
 }
@@ -64,9 +67,6 @@ const checkUnknown = (name: string, value: unknown, path: string): void => {
   )
 }
 
-/** What is longer is content: base64 without a scheme. */
-const addressCharactersMax = 4_096
-
 const hostOf = (url: string): string => URL.parse(url)?.host ?? ''
 
 const isData = /^data:/i
@@ -76,7 +76,7 @@ const fetchedSchemes: readonly string[] = ['http:', 'https:', 'data:']
 /** Buckets, and the provider's own host, would be read with the gateway's identity. Throws as `checkMembers` does. */
 export const checkAddress = (address: string, path: string, provider: Provider): void => {
   if (isData.test(address)) return // A request may have 25,000, and each would be parsed with the provider's own address.
-  const start = address.slice(0, addressCharactersMax)
+  const start = address.slice(0, providerLimits.addressCharactersMax)
   const url = URL.parse(start)
   if (url === null) {
     if (isReference(start)) throw refuseProviderState(path)

@@ -4,6 +4,10 @@ export const providerLimits = {
   fileSearchesMax: 16, // Of the same kind, over the caller's own files.
   codeRunsMax: 8, // xAI bills each run; OpenAI bills the container, and a container outlives the request.
   generatedImagesMax: 4, // One is usual; each costs as much as thousands of tokens.
+  addressCharactersMax: 4_096, // What is longer is content: base64 without a scheme.
+  memberNameCharactersMax: 256, // No API has one as long, and a pattern takes a time that grows with its square.
+  argumentCharactersMax: 4_000_000, // Of all tool calls of a translated request: as much text as the largest contexts have in all.
+  billedToolsMax: 128, // Of a request, that its provider runs and charges for: there are six kinds.
   imageToolPromptTokensMax: 8_000, // Of each image: OpenAI's own bound is 32,000 characters.
   imageToolImagesMax: 16, // That one image is made from: OpenAI's own bound.
   imageToolImageTokensMax: 1_100, // For each of those: 65, and 129 for a tile of 512 pixels, of which a short side of 512 leaves few.

@@ -58,7 +58,7 @@ const decoded = (text: string): string =>
   text.startsWith(prefixInBase64) ? Buffer.from(text.slice(0, markCharactersMax), 'base64').toString('latin1') : text
 
 const parseMark = (content: string): { readonly maker: string; readonly rest: string } | null => {
-  const end = isMarked(content) ? content.indexOf(':', prefix.length) : -1
+  const end = isMarked(content) ? content.slice(0, markCharactersMax).indexOf(':', prefix.length) : -1
   if (end === -1) return null
   try {
     return { maker: decodeURIComponent(content.slice(prefix.length, end)), rest: content.slice(end + 1) }

@@ -12,6 +12,7 @@ import type {
 } from '../canonical/conversation.ts'
 import { mergeTurns } from '../canonical/merge-turns.ts'
 import { unsupported } from '../canonical/refuse.ts'
+import { providerLimits } from '../dialect/limits.ts'
 import { generationOf } from './generation.ts'
 
 interface Content {
@@ -55,7 +56,8 @@ const mediaTypeOf = ({ protocol, hostname, pathname }: URL): string | undefined 
 
 /** Throws `unsupported_parameter` where the model does not read it, or its media type is not known. */
 const writeLinkedImage = (url: string, upstreamModel: string): JsonObject => {
-  const address = linkingModel.test(upstreamModel) ? URL.parse(url) : null
+  const isShort = url.length <= providerLimits.addressCharactersMax
+  const address = isShort && linkingModel.test(upstreamModel) ? URL.parse(url) : null
   const mimeType = address === null ? undefined : mediaTypeOf(address)
   if (address === null || mimeType === undefined)
     throw unsupported(
@@ -105,9 +107,10 @@ const resultParts = (result: ToolResultPart, writing: Writing): readonly JsonObj
   const text = rendered.flatMap(({ text }) => (text === undefined ? [] : [text])).join('\n')
   const media = rendered.filter((part) => part['text'] === undefined)
   const response = isError ? { error: text } : { output: text }
-  const parts = writing.generation >= 3 ? media.filter((part) => part['inlineData'] !== undefined) : []
+  const isInside = (part: JsonObject): boolean => writing.generation >= 3 && part['inlineData'] !== undefined
+  const parts = media.filter(isInside)
   const inside = parts.length === 0 ? {} : { parts }
-  return [{ functionResponse: { id, name, response, ...inside } }, ...media.filter((part) => !parts.includes(part))]
+  return [{ functionResponse: { id, name, response, ...inside } }, ...media.filter((part) => !isInside(part))]
 }
 
 /** Thinking is not sent back: Google takes the signatures of calls instead. */

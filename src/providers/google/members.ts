@@ -77,7 +77,8 @@ const request: Members = {
 const camelCase = (name: string): string =>
   name.replaceAll(/(?<=[a-z0-9])_([a-z])/g, (_matched, letter: string) => letter.toUpperCase())
 
-const spelled = (name: string, members: Members): string => (Object.hasOwn(members, name) ? name : camelCase(name))
+const spelled = (name: string, members: Members): string =>
+  Object.hasOwn(members, name) || name.length > shownCharactersMax ? name : camelCase(name)
 
 const shownCharactersMax = 64
 

@@ -1,6 +1,8 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import { eachInSteps } from '../../encoding/steps.ts'
+import { flatMapInSteps, stepsOfEach } from '../../encoding/steps.ts'
 import { invalidValue } from '../../errors/gateway-error.ts'
+import { Queue } from '../../runtime/queue.ts'
+import { ArgumentBounds } from '../canonical/argument-bounds.ts'
 import type {
   AudioPart,
   ConversationPart,
@@ -24,8 +26,9 @@ const audioFormats: Readonly<Record<string, AudioPart['format']>> = {
   'audio/mpeg': 'mp3',
 }
 
-/** Elsewhere base64 has one alphabet. */
-const plainBase64 = (data: string): string => data.replaceAll('-', '+').replaceAll('_', '/')
+/** Elsewhere base64 has one alphabet. To replace the letters of the other one by one takes seconds. */
+const plainBase64 = (data: string): string =>
+  /[-_]/.test(data) ? Buffer.from(data, 'base64url').toString('base64') : data
 
 const readMedia = (inlineData: JsonObject, path: string): MediaPart => {
   const mediaType = asText(inlineData['mimeType']).toLowerCase()
@@ -69,24 +72,54 @@ const readResultMedia = (parts: unknown, path: string): readonly (ImagePart | Do
 interface OpenCall {
   readonly id: string
   readonly name: string
+  isOpen: boolean
+}
+
+const push = (calls: Map<string, Queue<OpenCall>>, key: string, call: OpenCall): void => {
+  const queue = calls.get(key) ?? new Queue()
+  queue.push(call)
+  calls.set(key, queue)
+}
+
+const firstOpen = (calls: Queue<OpenCall> | undefined): OpenCall | undefined => {
+  while (calls?.head?.isOpen === false) calls.shift()
+  return calls?.head
+}
+
+/** Calls that wait for their results, which may come in any order, and by name alone. */
+class OpenCalls {
+  readonly #byId = new Map<string, Queue<OpenCall>>()
+  readonly #byName = new Map<string, Queue<OpenCall>>()
+
+  add({ id, name }: Pick<OpenCall, 'id' | 'name'>): void {
+    const call = { id, name, isOpen: true }
+    push(this.#byId, id, call)
+    push(this.#byName, name, call)
+  }
+
+  take(id: string, name: string): OpenCall | undefined {
+    const call = firstOpen(this.#byId.get(id)) ?? firstOpen(this.#byName.get(name))
+    if (call !== undefined) call.isOpen = false
+    return call
+  }
 }
 
 class Transcript {
   readonly turns: ConversationTurn[] = []
   readonly #owner: string
-  /** Their results may come by name alone. */
-  readonly #openCalls: OpenCall[] = []
+  readonly #openCalls = new OpenCalls()
+  readonly #arguments = new ArgumentBounds()
   #calls = 0
 
   constructor(owner: string) {
     this.#owner = owner
   }
 
-  add({ role = 'user', parts }: JsonObject, path: string): void {
+  *add({ role = 'user', parts }: JsonObject, path: string): Generator<void, void> {
     const isModel = role === 'model'
     if (!isModel && role !== 'user' && role !== 'function')
       throw invalidValue(`${path}.role`, 'user or model is expected')
-    const read = asArray(parts).flatMap((part, index) => {
+    const read = yield* flatMapInSteps(asArray(parts), (part, index) => {
       const partPath = `${path}.parts[${index}]`
       return isModel ? this.#readAnswer(asObject(part), partPath) : this.#readQuestion(asObject(part), partPath)
     })
@@ -113,8 +146,9 @@ class Transcript {
     if (asText(name) === '') throw invalidValue(`${path}.functionCall.name`, 'a name is required')
     const call = { id: asText(id) || `call_${this.#calls}`, name: asText(name) }
     this.#calls += 1
-    this.#openCalls.push(call)
-    return { type: 'tool_call', ...call, arguments: JSON.stringify(asObject(args)), signature, cached: null }
+    this.#openCalls.add(call)
+    const given = this.#arguments.write(asObject(args), `${path}.functionCall.args`)
+    return { type: 'tool_call', ...call, arguments: given, signature, cached: null }
   }
 
   #readQuestion(part: JsonObject, path: string): readonly ConversationPart[] {
@@ -127,9 +161,7 @@ class Transcript {
   }
 
   #readResult({ id, name, response, parts }: JsonObject, path: string): ToolResultPart {
-    const at = this.#openCalls.findIndex((call) => (asText(id) === '' ? call.name === name : call.id === id))
-    const byName = at < 0 ? this.#openCalls.findIndex((call) => call.name === name) : at
-    const [call] = byName < 0 ? [] : this.#openCalls.splice(byName, 1)
+    const call = this.#openCalls.take(asText(id), asText(name))
     if (call === undefined) throw invalidValue(path, 'no functionCall before it waits for this result')
     const { text, isError } = readResultText(asObject(response))
     const media = readResultMedia(parts, `${path}.parts`)
@@ -140,6 +172,6 @@ class Transcript {
 /** `owner`: whose model will read them. Throws `invalid_value` and `unsupported_parameter` with the path. */
 export function* readContents(contents: unknown, owner: string): Generator<void, readonly ConversationTurn[]> {
   const transcript = new Transcript(owner)
-  yield* eachInSteps(asArray(contents), (content, index) => transcript.add(asObject(content), `contents[${index}]`))
+  yield* stepsOfEach(asArray(contents), (content, index) => transcript.add(asObject(content), `contents[${index}]`))
   return transcript.turns
 }

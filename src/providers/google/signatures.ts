@@ -41,6 +41,7 @@ export const markSignatures = (owner: string, json: JsonObject): JsonObject =>
 export const mayHaveSignatures = (text: string): boolean => text.includes('"thoughtSignature"')
 
 const separator = ' '
+const sealedMax = 64 // A caller's text may have millions of separators.
 
 /** What a model of another format needs back, in the signature of the part after it. */
 export const sealInSignature = (owner: string, sealed: readonly SealedReasoning[]): string =>
@@ -48,4 +49,6 @@ export const sealInSignature = (owner: string, sealed: readonly SealedReasoning[
 
 /** Nothing for what another provider's model thought. */
 export const openSignature = (owner: string, signature: unknown): readonly SealedReasoning[] =>
-  asArray(decoded(asText(signature))?.split(separator)).flatMap((each) => openSealedReasoning(owner, each) ?? [])
+  asArray(decoded(asText(signature))?.split(separator, sealedMax)).flatMap(
+    (each) => openSealedReasoning(owner, each) ?? [],
+  )

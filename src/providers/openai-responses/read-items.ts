@@ -1,6 +1,7 @@
 import { asArray, asObject, asText, type JsonObject } from '../../encoding/json.ts'
-import { eachInSteps, flatMapInSteps } from '../../encoding/steps.ts'
+import { eachInSteps } from '../../encoding/steps.ts'
 import { invalidValue } from '../../errors/gateway-error.ts'
+import { ArgumentBounds } from '../canonical/argument-bounds.ts'
 import type {
   Conversation,
   ConversationPart,
@@ -10,7 +11,7 @@ import type {
   ToolResultPart,
 } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
-import { type ArgumentText, readArguments, refuseLargeArguments } from '../openai/read-conversation-messages.ts'
+import { readArguments } from '../openai/read-conversation-messages.ts'
 import { readAudio, readFile, readImage, readTextPart, type UserPart } from '../openai/read-conversation-parts.ts'
 import { openSealedReasoning } from './sealed-reasoning.ts'
 
@@ -152,18 +153,17 @@ class Transcript implements Messages {
   }
 }
 
-const argumentsIn = (value: unknown, index: number): readonly ArgumentText[] => {
-  const { type, arguments: given } = asObject(value)
-  return type === 'function_call' ? [{ text: asText(given), path: `input[${index}].arguments` }] : []
-}
-
 /** `provider`: whose model will read it. What only another one can read is left out. */
 export function* readItems({ instructions, input }: JsonObject, provider: string): Generator<void, Messages> {
   const transcript = new Transcript(provider)
   if (asText(instructions) !== '') transcript.system.push(readTextPart(asText(instructions)))
   if (typeof input === 'string') transcript.turns.push({ role: 'user', parts: [readTextPart(input)] })
   const items = asArray(input)
-  refuseLargeArguments(yield* flatMapInSteps(items, argumentsIn))
+  const bounds = new ArgumentBounds()
+  yield* eachInSteps(items, (item, index) => {
+    const { type, arguments: given } = asObject(item)
+    if (type === 'function_call') bounds.check(asText(given), `input[${index}].arguments`)
+  })
   yield* eachInSteps(items, (item, index) => transcript.add(asObject(item), `input[${index}]`))
   return { system: transcript.system, turns: transcript.turns }
 }

@@ -43,7 +43,9 @@ export function* responsesRequest(target: Target, request: UpstreamCallRequest):
   yield
   refuseChargedMembers(target, request.body)
   refuseUnpricedResponsesTools(sheet, provider.profile, request.body)
+  yield
   const body = withoutUnpricedResponsesTools(sheet, request.body)
+  yield
   const posted = postToOpenAI(provider, '/responses', request.stream, yield* bodyOf(target, { ...request, body }))
   return { ...posted, ...droppedTools(request.body, body) }
 }

@@ -9,6 +9,9 @@ export type SealedReasoning =
   | { readonly type: 'redacted_thinking'; readonly data: string }
   | { readonly type: 'call_signature'; readonly callId: string; readonly signature: string }
 
+/** Of what is opened: ten times the longest thinking, encoded. */
+const sealedCharactersMax = 4_000_000
+
 const member = '"encrypted_content"'
 const unmarked = /("encrypted_content"\s*:\s*")(?!gw1:|")/g
 
@@ -33,7 +36,7 @@ const isSealed = (value: unknown): value is JsonObject & SealedReasoning => {
 /** Null for another provider's, and for what we did not seal. */
 export const openSealedReasoning = (provider: string, content: unknown): SealedReasoning | null => {
   const text = asText(content)
-  const sealed = isMarked(text) ? unmark(provider, text) : null
+  const sealed = isMarked(text) && text.length <= sealedCharactersMax ? unmark(provider, text) : null
   const value = sealed === null ? null : parseJson(Buffer.from(sealed, 'base64url').toString())
   return isSealed(value) ? value : null
 }

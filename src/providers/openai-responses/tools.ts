@@ -1,4 +1,5 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
+import { invalidValue } from '../../errors/gateway-error.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
 import { providerLimits } from '../dialect/limits.ts'
 import { imageCallType, imageInputItems, imageInputMax, imageItems, priceableImageTool } from './image-tool.ts'
@@ -32,10 +33,18 @@ export const billedTool = (tool: JsonObject): BilledTool | null => {
   return { itemType, items: items(tool), reads: itemType === imageCallType ? imageInputItems(tool) : [] }
 }
 
-export const billedToolsOf = ({ tools }: JsonObject): readonly BilledTool[] =>
-  asArray(tools)
-    .map((tool) => billedTool(asObject(tool)))
-    .filter((tool) => tool !== null)
+/** Throws `invalid_value` for more than any request has: one image tool alone has the names of twenty prices. */
+export const billedToolsOf = ({ tools }: JsonObject): readonly BilledTool[] => {
+  const billed: BilledTool[] = []
+  for (const tool of asArray(tools)) {
+    const each = billedTool(asObject(tool))
+    if (each === null) continue
+    if (billed.length === providerLimits.billedToolsMax)
+      throw invalidValue('tools', `more than ${providerLimits.billedToolsMax} of them are run by the provider`)
+    billed.push(each)
+  }
+  return billed
+}
 
 export const hasFiles = ({ input }: JsonObject): boolean =>
   asArray(input)

@@ -11,7 +11,7 @@ interface Declared {
 }
 
 /** Run by the caller, or by a server of the caller's; their results are billed as tokens. */
-const freeTypes = /^(?:function|custom|namespace|tool_search|mcp|local_shell|apply_patch|computer(?:_use\w*)?)$/
+const freeTypes = /^(?:function|custom|namespace|tool_search|mcp|local_shell|apply_patch|computer(?:_use\w{0,32})?)$/
 
 /** A shell runs at the caller's, or in a container of the provider, which costs money. */
 const isFree = (tool: JsonObject): boolean =>
@@ -80,15 +80,18 @@ const keptOf = (sheet: PriceSheet, tools: readonly unknown[]): readonly unknown[
 
 const isAllowedTools = (choice: JsonObject): boolean => choice['type'] === 'allowed_tools'
 
-/** Whether a tool of this type must be called, or one of several of which none has a price. */
-const isDemanded = (type: unknown, { tool_choice, tools }: JsonObject, sheet: PriceSheet): boolean => {
+/** Whether one of the type must be called, or one of several without a price. Once for all tools: there may be thousands. */
+const findDemands = (body: JsonObject, kept: readonly unknown[]): ((type: unknown) => boolean) => {
+  const { tool_choice } = body
+  const tools = asArray(body['tools'])
   const choice = asObject(tool_choice)
-  if (choice['type'] === type) return true
-  if (tool_choice !== 'required' && choice['mode'] !== 'required') return false
-  const kept = keptOf(sheet, asArray(tools))
-  if (!isAllowedTools(choice)) return kept.length === 0
-  const dropped = typesDropped(asArray(tools), kept)
-  return asArray(choice['tools']).every((tool) => dropped.has(typeOf(tool)))
+  const isRequired = tool_choice === 'required' || choice['mode'] === 'required'
+  const dropped = isRequired && isAllowedTools(choice) ? typesDropped(tools, kept) : null
+  const needsUnpriced =
+    dropped === null
+      ? isRequired && kept.length === 0
+      : asArray(choice['tools']).every((tool) => dropped.has(typeOf(tool)))
+  return (type) => needsUnpriced || choice['type'] === type
 }
 
 /**
@@ -96,14 +99,20 @@ const isDemanded = (type: unknown, { tool_choice, tools }: JsonObject, sheet: Pr
  * cannot be billed apart, or where one below the top level may cost money.
  */
 export const refuseUnpricedResponsesTools = (sheet: PriceSheet, profile: Profile, body: JsonObject): void => {
+  const tools = asArray(body['tools'])
+  const kept = keptOf(sheet, tools)
+  const priced = new Set(kept)
+  const isDemanded = findDemands(body, kept)
   const known = new Map<string, string>()
-  for (const [index, value] of asArray(body['tools']).entries()) {
+  for (const [index, value] of tools.entries()) {
     const declared = { tool: asObject(value), path: `tools[${index}]` }
-    const billed = billedTool(declared.tool)
-    if (isUnpriced(sheet, declared.tool)) {
-      if (isDemanded(declared.tool['type'], body, sheet))
+    if (!priced.has(value)) {
+      if (isDemanded(declared.tool['type']))
         refuse(declared, 'has no published price for this model and these settings')
-    } else if (billed !== null) refuseUnlike(billed, declared, known)
+      continue
+    }
+    const billed = billedTool(declared.tool)
+    if (billed !== null) refuseUnlike(billed, declared, known)
   }
   for (const declared of nestedTools(body)) if (!isFree(declared.tool)) refuse(declared, 'must be in `tools`')
   if (profile === 'xai') refuseUnpricedFiles(sheet, body)

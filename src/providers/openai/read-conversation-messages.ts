@@ -1,8 +1,7 @@
 import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
-import { scanJson } from '../../encoding/scan-json.ts'
-import { eachInSteps, flatMapInSteps } from '../../encoding/steps.ts'
-import { GatewayError, invalidValue } from '../../errors/gateway-error.ts'
-import { sharedLimits } from '../../runtime/limits.ts'
+import { eachInSteps } from '../../encoding/steps.ts'
+import { invalidValue } from '../../errors/gateway-error.ts'
+import { ArgumentBounds } from '../canonical/argument-bounds.ts'
 import type {
   Conversation,
   ConversationPart,
@@ -15,7 +14,7 @@ import { unsupported } from '../canonical/refuse.ts'
 import { readContentParts, readTextPart, readTexts } from './read-conversation-parts.ts'
 import { readSignature } from './signature.ts'
 
-export interface ArgumentText {
+interface ArgumentText {
   readonly text: string
   readonly path: string
 }
@@ -29,25 +28,6 @@ const argumentsIn = ({ tool_calls, function_call }: JsonObject, path: string): r
     ? [{ text: asText(function_call['arguments']), path: `${path}.function_call.arguments` }]
     : []),
 ]
-
-const tooMany = (param: string): GatewayError =>
-  new GatewayError(
-    'request_too_large',
-    `The arguments of the request's tool calls have more than ${sharedLimits.jsonMembersMax} members and elements in total. Send fewer or smaller calls in one request.`,
-    { param },
-  )
-
-/** Arguments were one string to the body's bounds: parsed, those of a request together have the same bounds. */
-export const refuseLargeArguments = (given: readonly ArgumentText[]): void => {
-  const { jsonDepthMax: depthMax } = sharedLimits
-  let membersMax: number = sharedLimits.jsonMembersMax
-  for (const { text, path } of given) {
-    const { tooDeep, tooMany: hasTooMany, members } = scanJson(text, { depthMax, membersMax })
-    if (hasTooMany) throw tooMany(path)
-    if (tooDeep) throw invalidValue(path, `must not nest deeper than ${depthMax} levels`)
-    membersMax -= members
-  }
-}
 
 type Messages = Pick<Conversation, 'system' | 'turns'>
 
@@ -169,9 +149,10 @@ class Transcript implements Messages {
 }
 
 export function* readMessages(messages: readonly unknown[]): Generator<void, Messages> {
-  refuseLargeArguments(
-    yield* flatMapInSteps(messages, (message, index) => argumentsIn(asObject(message), `messages[${index}]`)),
-  )
+  const bounds = new ArgumentBounds()
+  yield* eachInSteps(messages, (message, index) => {
+    for (const { text, path } of argumentsIn(asObject(message), `messages[${index}]`)) bounds.check(text, path)
+  })
   const transcript = new Transcript()
   yield* eachInSteps(messages, (message, index) => transcript.add(asObject(message), index))
   return { system: transcript.system, turns: transcript.turns }

@@ -10,7 +10,8 @@ interface Inline {
   readonly base64: string
 }
 
-const dataUrlHead = /^data:([\w.+-]+\/[\w.+-]+)(?:;[^,;]{1,128})*;base64,/i
+/** Of a bounded length: what is behind it may have megabytes of anything. */
+const dataUrlHead = /^data:([\w.+-]{1,127}\/[\w.+-]{1,127})(?:;[^,;]{1,128}){0,16};base64,/i
 const details = ['auto', 'low', 'high'] as const
 const audioFormats = ['wav', 'mp3'] as const
 

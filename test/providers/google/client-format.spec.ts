@@ -5,6 +5,7 @@ import { finishSteps } from '../../../src/encoding/steps.ts'
 import type { Reply, ReplyPart } from '../../../src/providers/canonical/reply.ts'
 import { geminiClient } from '../../../src/providers/google/dialect.ts'
 import { readCountMembers, readGeminiMembers } from '../../../src/providers/google/members.ts'
+import { cpuMsOf } from '../../support/cpu-time.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 import { anyReply, eventsOf, replyOf, served, usage } from '../canonical/replies.ts'
 
@@ -100,6 +101,32 @@ t.test('functions without ids are matched by their names, in order', async (t) =
     code: 'invalid_value',
     param: 'contents[0].parts[0].functionResponse',
   })
+})
+
+t.test('results are matched by id in any order, and by name where no call has the id', async (t) => {
+  const call = (id: string): JsonObject => ({ functionCall: { id, name: 'f', args: {} } })
+  const result = (id: string): JsonObject => ({ functionResponse: { id, name: 'f', response: { output: id } } })
+  const { turns } = read({
+    contents: [
+      ...contents,
+      { role: 'model', parts: [call('a'), call('b'), call('c')] },
+      { role: 'user', parts: [result('c'), result('unknown'), result('b')] },
+    ],
+  })
+  t.match(turns[2]?.parts, [{ toolCallId: 'c' }, { toolCallId: 'a' }, { toolCallId: 'b' }])
+})
+
+t.test('other letters of base64, and a signature with many separators, are read at once', async (t) => {
+  const image = { inlineData: { mimeType: 'image/png', data: '-_'.repeat(2_000_000) } }
+  const ms = cpuMsOf(() => {
+    const [turn] = read(withPart(image)).turns
+    t.match(turn?.parts, [{ source: { base64: /^[+]\/[+]\// } }])
+  })
+  t.ok(ms < 200, `${ms.toFixed(0)} ms`)
+  const thoughtSignature = Buffer.from(`gw1:${' '.repeat(5_000_000)}`).toString('base64')
+  const parts = [{ text: 'a', thoughtSignature }]
+  const signedMs = cpuMsOf(() => read({ contents: [...contents, { role: 'model', parts }] }))
+  t.ok(signedMs < 200, `${signedMs.toFixed(0)} ms`)
 })
 
 t.test("Google's schemas become JSON Schema", async (t) => {

@@ -6,6 +6,7 @@ import { checkMembers } from '../../../src/providers/canonical/allowed-members.t
 import type { Provider } from '../../../src/providers/dialect/provider.ts'
 import { chatMembers } from '../../../src/providers/openai/allowed-members.ts'
 import { responsesMembers } from '../../../src/providers/openai-responses/allowed-members.ts'
+import { cpuMsOf } from '../../support/cpu-time.ts'
 import { createProgram, type SdkRequest, sdkMembers } from './sdk-members.ts'
 
 const shapes = { chat: chatMembers, messages: messagesMembers, responses: responsesMembers }
@@ -175,6 +176,19 @@ t.test('what the SDKs’ types do not have', async (t) => {
   ]
   for (const [surface, body, param] of refused)
     t.match(refusalOf(surface, body), { code: 'unsupported_parameter', param }, JSON.stringify(body))
+})
+
+t.test('an unknown name of any length is refused at once', async (t) => {
+  const name = `${'_knowledge'.repeat(200_000)}-`
+  const body = { model: 'm', [name]: 1, inner: { [name]: 1 } }
+  const ms = cpuMsOf(() => t.match(refusalOf('chat', body), { code: 'unsupported_parameter' }))
+  t.ok(ms < 500, `${ms.toFixed(0)} ms`)
+})
+
+t.test('a text of any length is looked at by its begin alone', async (t) => {
+  const body = { model: 'm', unknown: `file-${'a'.repeat(10_000_000)} ` }
+  const ms = cpuMsOf(() => refusalOf('chat', body))
+  t.ok(ms < 50, `${ms.toFixed(0)} ms`)
 })
 
 t.test('an operator permits members that are not known here, and no others', async (t) => {

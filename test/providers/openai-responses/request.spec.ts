@@ -384,6 +384,13 @@ t.test('a bound that the provider may not obey lowers nothing', async (t) => {
   t.strictSame(toolCallsMaxOf({ tools, max_tool_calls: 99 }, false), { web_search: 99, x_search: 99 })
 })
 
+t.test('a request has a bounded number of tools that its provider runs', async (t) => {
+  const tools = (count: number) => ({ tools: Array.from({ length: count }, () => ({ type: 'image_generation' })) })
+  const { billedToolsMax } = providerLimits
+  t.ok(toolCallsMaxOf(tools(billedToolsMax), true))
+  t.throws(() => toolCallsMaxOf(tools(billedToolsMax + 1), true), { code: 'invalid_value', param: 'tools' })
+})
+
 t.test('xAI searches attached files, at a price', async (t) => {
   const body = { input: [user({ type: 'input_file', file_url: 'u' })] }
   t.equal(

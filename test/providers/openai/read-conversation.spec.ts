@@ -6,6 +6,7 @@ import { errorStatusOf } from '../../../src/http/error-table.ts'
 import type { Conversation } from '../../../src/providers/canonical/conversation.ts'
 import { readConversation } from '../../../src/providers/openai/read-conversation.ts'
 import { sharedLimits } from '../../../src/runtime/limits.ts'
+import { cpuMsOf } from '../../support/cpu-time.ts'
 import { assistant, conversation, image, text, toolCall, toolResult, user } from '../canonical/parts.ts'
 
 const hi = { role: 'user', content: 'Hi' }
@@ -326,6 +327,16 @@ t.test('what has no canonical form is refused with its field', async (t) => {
     [of(calling({ id: 'a', type: 'custom' })), 'unsupported_parameter', 'messages[0].tool_calls[0].type'],
   ]
   for (const [more, code, param] of table) t.strictSame(refusalOf(bodyOf(more)), { code, param, status: 400 }, param)
+})
+
+t.test('what is no data URL is refused by its begin, whatever its length', async (t) => {
+  for (const url of [`data:a/b${';a'.repeat(5_000_000)}`, `data:${'a'.repeat(10_000_000)}`]) {
+    const content = [{ type: 'image_url', image_url: { url } }]
+    const ms = cpuMsOf(() =>
+      t.match(refusalOf(bodyOf({ messages: [{ role: 'user', content }] })), { code: 'invalid_value' }),
+    )
+    t.ok(ms < 50, `${ms.toFixed(0)} ms`)
+  }
 })
 
 t.test('arguments have the bounds of a body, all together', async (t) => {
