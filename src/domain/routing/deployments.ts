@@ -11,6 +11,8 @@ export interface DeploymentHealth {
     /** In row, this one included. */
     readonly times: number
     readonly isProbed: boolean
+    /** It is limited for that one alone; absent: for all. One request may be larger than a limit a minute, and is free. */
+    readonly workspaceId?: string
   } | null
 }
 
@@ -27,7 +29,12 @@ export interface Ejection {
 /** `abandoned`: it ended without a verdict, such as when the client left. */
 export type DeploymentEvent =
   | { readonly type: 'called' | 'answered' | 'abandoned' }
-  | { readonly type: 'failed'; readonly reason: DeploymentFailure; readonly retryAfterMs: number | null }
+  | {
+      readonly type: 'failed'
+      readonly reason: DeploymentFailure
+      readonly retryAfterMs: number | null
+      readonly workspaceId?: string
+    }
 
 export const healthy: DeploymentHealth = { failuresInRow: 0, ejected: null }
 
@@ -43,11 +50,21 @@ const ejectionMs: { readonly [R in DeploymentFailure]: { readonly first: number;
 const isTolerated = ({ failuresInRow, ejected }: DeploymentHealth, reason: DeploymentFailure): boolean =>
   reason === 'failed' && ejected === null && failuresInRow + 1 < failuresInRowMax
 
-const eject = (
-  health: DeploymentHealth,
-  { reason, retryAfterMs }: Extract<DeploymentEvent, { type: 'failed' }>,
+type Failed = Extract<DeploymentEvent, { type: 'failed' }>
+
+/** Once another workspace's request was answered so too, the limit is that of all. */
+const limitedAlone = (
+  ejected: DeploymentHealth['ejected'],
+  { reason, workspaceId }: Failed,
   nowMs: number,
-): DeploymentHealth => {
+): { readonly workspaceId?: string } => {
+  if (reason !== 'limited' || workspaceId === undefined) return {}
+  const isLimited = ejected !== null && ejected.untilMs > nowMs && ejected.reason === 'limited'
+  return isLimited && ejected.workspaceId !== workspaceId ? {} : { workspaceId }
+}
+
+const eject = (health: DeploymentHealth, event: Failed, nowMs: number): DeploymentHealth => {
+  const { reason, retryAfterMs } = event
   const failuresInRow = health.failuresInRow + 1
   if (isTolerated(health, reason)) return { failuresInRow, ejected: null }
   const { first, most } = ejectionMs[reason]
@@ -57,7 +74,10 @@ const eject = (
   const untilMs = nowMs + (retryAfterMs ?? Math.min(most, first * 2 ** (times - 1)))
   return {
     failuresInRow,
-    ejected: { reason, untilMs: Math.max(untilMs, ejected?.untilMs ?? 0), times, isProbed: false },
+    ejected: {
+      ...{ reason, untilMs: Math.max(untilMs, ejected?.untilMs ?? 0), times, isProbed: false },
+      ...limitedAlone(ejected, event, nowMs),
+    },
   }
 }
 

@@ -86,7 +86,10 @@ export class Deployments {
     workspaceId: string,
   ): Parameters<typeof chooseDeployment<Deployment>>[0][number] {
     const waits = limitUnits.map((unit) => this.#waitMs(deployment, unit, workspaceId))
-    return { deployment, health: this.#healthOf(deployment, model), waitMs: Math.max(...waits) }
+    const health = this.#healthOf(deployment, model)
+    const { workspaceId: limited = workspaceId } = health.ejected ?? {}
+    const isOthers = limited !== workspaceId
+    return { deployment, health: isOthers ? { ...health, ejected: null } : health, waitMs: Math.max(...waits) }
   }
 
   /** What becomes free of its limits is kept for the workspace, up to its share. */
@@ -188,12 +191,12 @@ const failureKind = ({ reason, retryAfterSeconds, isInferred }: CandidateFailure
 }
 
 /** The verdict of one call on its deployment; the request's own faults are none. */
-const eventOfFailure = (failure: CandidateFailure): DeploymentEvent => {
+const eventOfFailure = (failure: CandidateFailure, workspaceId: string): DeploymentEvent => {
   if (failure.uncallable !== undefined || failure.reason === 'aborted') return { type: 'abandoned' }
   if (failure.refusal !== undefined) return { type: 'answered' }
   const { retryAfterSeconds = 0, repeatAfterMs = 0 } = failure
   const askedMs = Math.max(retryAfterSeconds * 1_000, repeatAfterMs)
-  return { type: 'failed', reason: failureKind(failure), retryAfterMs: askedMs > 0 ? askedMs : null }
+  return { type: 'failed', reason: failureKind(failure), retryAfterMs: askedMs > 0 ? askedMs : null, workspaceId }
 }
 
 const rateLimited = (waitMs: number): CandidateFailure => ({
@@ -272,7 +275,8 @@ export class DeploymentTurns {
 
   ended({ deployment }: CalledDeployment, failure: CandidateFailure | null): void {
     if (deployment === null) return
-    this.#all.note(deployment, this.#candidate.model, failure === null ? { type: 'answered' } : eventOfFailure(failure))
+    const event: DeploymentEvent = failure === null ? { type: 'answered' } : eventOfFailure(failure, this.#workspaceId)
+    this.#all.note(deployment, this.#candidate.model, event)
   }
 
   #chooseNext(nowMs: number, isFirst: boolean): CalledDeployment | CandidateFailure | null {

@@ -152,6 +152,23 @@ t.test('a rate limit moves its requests on for as long as Retry-After says', asy
   t.match(again.attempts, [{ reason: 'rate_limited', status: null }], 'none is called before its time')
 })
 
+t.test("a rate limit that one workspace meets is no other workspace's, until another meets it too", async (t) => {
+  const divided = await startDivided(t)
+  const { upstreams } = divided
+  const limit = (response: ServerResponse): void => void response.writeHead(429, { 'retry-after': '30' }).end('{}')
+  for (const name of names) upstreams[name].behave = limit
+  t.equal((await ask(divided, { workspaceId: 'large' })).error?.status, 429)
+  for (const name of names) upstreams[name].behave = (response) => answer(response)
+  t.equal((await ask(divided, { workspaceId: 'large' })).attempts[0]?.status, null, 'it is not called for the first')
+  t.equal((await ask(divided, { workspaceId: 'other' })).error, null)
+  for (const name of names) upstreams[name].behave = limit
+  t.equal((await ask(divided, { workspaceId: 'other' })).error?.status, 429)
+  for (const name of names) upstreams[name].behave = (response) => answer(response)
+  t.equal((await ask(divided, { workspaceId: 'third' })).error?.status, 429, 'it is for all')
+  divided.advance(30_000)
+  for (const workspaceId of ['large', 'other', 'third']) t.equal((await ask(divided, { workspaceId })).error, null)
+})
+
 t.test('an account is refused at once by a status or a code, and by a text after three', async (t) => {
   const answers = (response: ServerResponse, error: object): void =>
     void response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
