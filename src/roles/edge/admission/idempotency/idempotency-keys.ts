@@ -93,6 +93,10 @@ const isOfRequest = (claim: ClaimedKey): claim is RequestClaim => claim.work.typ
 const isOwn = ({ keyId }: AnsweredKey, { work }: Pick<KeyedRequest, 'work'>): boolean =>
   work.type === 'request' && work.keyId === keyId
 
+const noBytes = new Uint8Array(0)
+
+const ofTheClaim: OutcomeRoom = { settle: () => undefined }
+
 export class IdempotencyKeys {
   readonly #parts: IdempotencyKeyParts
   readonly #quota: OutcomeQuota
@@ -192,11 +196,12 @@ export class IdempotencyKeys {
   /**
    * The claim is taken over before the state of the request is looked up: its previous holder, if it is merely slow,
    * delivers nothing from then on, so that a refunded answer was never received. A task keeps its id, under which it is
-   * created once.
+   * created once, also without room for its answer, which is as short as its claim.
    */
   async #resumeAbandoned(addressed: AddressedRequest, claim: ClaimedKey, revision: number): Promise<StartedKey | null> {
-    if (addressed.room instanceof GatewayError) throw addressed.room
-    if (!isOfRequest(claim)) return this.#claim(addressed, claim.work, revision)
+    const { room } = addressed
+    if (!isOfRequest(claim))
+      return this.#claim({ ...addressed, room: room instanceof GatewayError ? ofTheClaim : room }, claim.work, revision)
     const leaseUntilMs = this.#parts.clock() + this.#parts.outcomeLeaseMs
     const taken = await this.#put(addressed.place, { ...claim, holder: addressed.requestId, leaseUntilMs }, revision)
     if (taken === null) return null
@@ -204,6 +209,10 @@ export class IdempotencyKeys {
       await this.#put(addressed.place, { ...claim, holder: addressed.requestId, leaseUntilMs: 0 }, taken)
       throw fault
     })
+    if (isFree && room instanceof GatewayError) {
+      await this.#free(addressed.place, taken)
+      throw room
+    }
     if (isFree) return this.#claim(addressed, addressed.work, taken)
     const { requestId, digest } = claim
     await this.#put(addressed.place, { state: 'unkept', requestId, digest, why: 'stream' }, taken)
@@ -218,6 +227,11 @@ export class IdempotencyKeys {
     const decision = decideAbandoned(claim, left)
     if (decision === 'give_back' && left.chargedUsd !== null) await orphanedRequests.refund(abandoned, left)
     return decision !== 'stays_charged'
+  }
+
+  async #free(place: OutcomeAddress, revision: number): Promise<void> {
+    const freed = await this.#parts.outcomes.put(place, noBytes, revision, sharedLimits.outcomeWriteMs)
+    if ('revision' in freed) await this.#parts.outcomes.remove(freed.revision)
   }
 
   async #put(place: OutcomeAddress, record: KeyRecord, revision: number): Promise<number | null> {

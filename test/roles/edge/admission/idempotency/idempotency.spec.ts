@@ -492,6 +492,32 @@ t.test('left behind, charged, and not kept: given back, and run anew', async (t)
   t.match(corrections, [{ adjustmentId: `undelivered:${edge.calls[0]?.requestId}`, amount: '0.00002' }])
 })
 
+t.test(
+  'left behind, charged, and no room for another answer: given back all the same, and the key is free',
+  async (t) => {
+    const outcomes = new MemoryOutcomes()
+    const edge = await startEdge(t, { serve: answer, outcomes, bounds: { workspaceOutcomeBytesMax: 1 } })
+    await (await edge.post(plainAsk)).text()
+    await outcomes.put(place, encodeKeyRecord(lapsed(edge, false)), 0)
+    const again = await edge.post(plainAsk, key)
+    t.equal(again.status, 429)
+    t.match(await errorOf(again), { code: 'idempotency_quota_exceeded' })
+    t.equal(edge.calls.length, 1)
+    await until(() => netPicos(edge) === 0n)
+    t.same(outcomes.all, [])
+  },
+)
+
+t.test('left behind as a stream that was charged, and no room for another answer: it stays so', async (t) => {
+  const outcomes = new MemoryOutcomes()
+  const edge = await startEdge(t, { serve: answer, outcomes, bounds: { workspaceOutcomeBytesMax: 1 } })
+  await (await edge.post(plainAsk)).text()
+  await outcomes.put(place, encodeKeyRecord(lapsed(edge, true)), 0)
+  const again = await edge.post({ ...plainAsk, stream: true }, key)
+  t.equal(again.status, 409)
+  t.match(await errorOf(again), { code: 'idempotency_outcome_not_kept' })
+})
+
 t.test('left behind, and given back to the tag whose limit it counted for', async (t) => {
   const metadata = { team: 'search' }
   const outcomes = new MemoryOutcomes()
