@@ -58,6 +58,7 @@ const loggedEventOf = ({ event, sequence, index }: Pick<Applied, 'event' | 'sequ
 export interface TailBounds {
   readonly keepAliveCommentMs: number
   readonly clientStallMs: number
+  readonly liveTailMs: number
 }
 
 interface TailRequest {
@@ -88,6 +89,7 @@ class LiveTail {
   readonly #wanted: TailRequest
   readonly #stallMs: number
   readonly #keepAlive: NodeJS.Timeout
+  readonly #lifetime: NodeJS.Timeout
   #isFull = false
   #keepConnected: (() => void) | null = null
   #missed = 0
@@ -98,7 +100,8 @@ class LiveTail {
     this.#stallMs = bounds.clientStallMs
     this.ended = new Promise((resolve) => response.once('close', resolve))
     this.#keepAlive = setInterval(() => this.#write(': keep-alive\n\n'), bounds.keepAliveCommentMs)
-    response.once('close', () => clearInterval(this.#keepAlive))
+    this.#lifetime = setTimeout(() => this.end('time'), bounds.liveTailMs)
+    response.once('close', () => this.#clearTimers())
     response.on('drain', () => this.#drained())
   }
 
@@ -117,11 +120,16 @@ class LiveTail {
     }
   }
 
-  /** `key`: it is no longer valid; `stop`: this edge is stopping. */
-  end(reason: 'key' | 'stop'): void {
+  /** `key`: it is no longer valid; `stop`: this edge is stopping; `time`: its reader may connect again. */
+  end(reason: 'key' | 'stop' | 'time'): void {
     if (this.#response.writableEnded || this.#response.closed) return
-    clearInterval(this.#keepAlive)
+    this.#clearTimers()
     this.#response.end(sseEvent('end', { reason }))
+  }
+
+  #clearTimers(): void {
+    clearInterval(this.#keepAlive)
+    clearTimeout(this.#lifetime)
   }
 
   #write(text: string): void {

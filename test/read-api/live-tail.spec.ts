@@ -160,6 +160,13 @@ t.test('an edge that stops does not wait for who follows it', async (t) => {
   t.match(tail.text, /event: end\ndata: \{"reason":"stop"\}/)
 })
 
+t.test('no tail is open for ever: its reader connects again', async (t) => {
+  const edge = await startEdge(t, { bounds: { liveTailMs: 50 } })
+  const tail = await follow(ownTail(edge), secret)
+  await until(() => tail.isOver)
+  t.match(tail.text, /event: end\ndata: \{"reason":"time"\}\n\n$/)
+})
+
 t.test('who reads too slowly is told how much was left out, and nothing is kept for them', async (t) => {
   const edge = await startEdge(t)
   const response = await new Promise<IncomingMessage>((resolve) =>

@@ -164,7 +164,7 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const abortedStreams = new AbortedStreams()
   const inference = new Inference({ ...parts, abortedStreams, catalog, dispatch, allowances, rates, requestDeadlineMs })
   const resultUrls = new ResultUrlRefresher({ ...parts, inference })
-  const videoTasks = new VideoTasks({ ...parts, catalog, writer, owner, resultUrls })
+  const videoTasks = new VideoTasks({ ...parts, ...bounds, catalog, writer, owner, resultUrls })
   const keys = new IdempotencyKeys({ ...parts, ...bounds, orphanedRequests: new OrphanedRequestResolver(parts) })
   const requestWatch = new RequestWatch({ ...parts, ...bounds, observer, requestLines })
   const tails = new LiveTails(tail)

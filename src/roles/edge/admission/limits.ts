@@ -5,6 +5,7 @@ export const admissionLimits = {
   abortedStreamsMax: 32, // Of a workspace: read on after their clients have left; more are cancelled and estimated.
   abortedStreamsAllMax: 1_024, // Per edge: a quarter of its open requests.
   shareWaitMs: 10_000, // A workspace that was refused is expected back for so long, by clients that heed Retry-After with back-off.
+  openPayloadBytesMax: 2 * 1024 ** 3, // Of a workspace's open video tasks, per edge: on the log servers' disk, a hundred of the largest.
   workspaceOpenRequestsMax: 2_048, // Per edge: one workspace must leave room for others.
 
   // Allowances

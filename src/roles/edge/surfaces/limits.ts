@@ -1,5 +1,6 @@
 export const surfaceLimits = {
   // Requests
+  requestMembersMax: 1_000, // At its top level, where the largest API has some fifty: the body is copied a few times.
   formPartsMax: 256, // Of a video's form: the native format has some thirty members, and lists of a few items.
   imageTokensMax: 50_000, // Some small models count one image as tens of thousands of tokens.
   audioBytesPerTokenMin: 64, // Of base64. Audio models make 10 tokens of a second, and poor MP3 has 1 KB a second.
@@ -13,6 +14,7 @@ export const surfaceLimits = {
   clientStallMs: 60_000, // A client that does not read a piece for this long is gone.
   answerPieceBytes: 256 * 1024, // Written at once: a poor line takes it within clientStallMs.
   keepAliveCommentMs: 15_000, // Proxies on the way drop connections that are idle for longer.
+  liveTailMs: 3_600_000, // Of a live tail, whose reader then connects again: places that are all taken become free.
   deliveriesMax: 20_000, // Requests in flight, and undelivered ones whose end is awaited.
 
   // Tasks

@@ -1,16 +1,8 @@
-import { findLimitKey } from '../../../../domain/accounts/accounts.ts'
 import { findOrCreateWallet } from '../../../../domain/ledger/ledger.ts'
 import { formatUsd } from '../../../../domain/money.ts'
 import type { WalletRefusal } from '../../../../domain/wallet/decide.ts'
-import {
-  availablePicos,
-  findRemaining,
-  isBelowAvailable,
-  spendablePicos,
-  type Wallet,
-} from '../../../../domain/wallet/wallet.ts'
+import { availablePicos, findRemaining, isBelowAvailable, type Wallet } from '../../../../domain/wallet/wallet.ts'
 import { clientGoneError, GatewayError, logUnavailable } from '../../../../errors/gateway-error.ts'
-import type { LedgerTail } from '../../../../log/ledger-tail.ts'
 import type { WalletOutcome } from '../../../../log/wallet-command-handler.ts'
 import { sharedLimits } from '../../../../runtime/limits.ts'
 import { waitAtMost, withTimeout } from '../../../../runtime/within.ts'
@@ -18,14 +10,9 @@ import type { WorkQueue } from '../../../work-queue.ts'
 import { admissionLimits } from '../../admission/limits.ts'
 import { spendLimitReached } from '../../admission/spender-funds.ts'
 import type { PlaceTaskHold, TaskDraft } from './draft-task.ts'
+import { OpenPayloads } from './open-payloads.ts'
 import { RefusedTasks, type RefusedTasksParts } from './refused-tasks.ts'
-
-interface WantedAmount {
-  readonly workspaceId: string
-  readonly keyId: string
-  readonly day: string
-  readonly amountPicos: bigint
-}
+import { WalletWatch, type WantedAmount } from './wallet-watch.ts'
 
 const wantedBy = (workspaceId: string, { amountPicos, day, order }: PlaceTaskHold): WantedAmount => ({
   workspaceId,
@@ -34,87 +21,16 @@ const wantedBy = (workspaceId: string, { amountPicos, day, order }: PlaceTaskHol
   amountPicos,
 })
 
-class WalletWatch {
-  readonly #tail: LedgerTail
-  readonly #waiters = new Map<string, Set<() => void>>()
-  readonly #stopListening: () => void
-
-  constructor(tail: LedgerTail) {
-    this.#tail = tail
-    this.#stopListening = tail.onApplied((applied) => {
-      if (this.#waiters.size === 0) return
-      for (const { movements } of applied) for (const { workspaceId } of movements) this.#wake(workspaceId)
-    })
-  }
-
-  /** False when not even all open chat allowances hold enough, or they are not returned within `waitMs`. */
-  async covers(wanted: WantedAmount, waitMs: number): Promise<boolean> {
-    const { workspaceId } = wanted
-    const wallet = findOrCreateWallet(this.#tail.ledger, workspaceId)
-    if (isCovered(wallet, wanted)) return true
-    const timeout = AbortSignal.timeout(Math.max(0, waitMs))
-    while (!isCovered(wallet, wanted)) {
-      if (timeout.aborted || !mayCover(wallet, wanted) || this.#isCrowded(workspaceId)) return false
-      await this.#onMovement(workspaceId, timeout)
-    }
-    return true
-  }
-
-  close(): void {
-    this.#stopListening()
-  }
-
-  #isCrowded(workspaceId: string): boolean {
-    return (this.#waiters.get(workspaceId)?.size ?? 0) >= admissionLimits.admissionWaitersMax
-  }
-
-  #onMovement(workspaceId: string, timeout: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const waiters = this.#waiters.get(workspaceId) ?? new Set()
-      this.#waiters.set(workspaceId, waiters)
-      const wake = (): void => {
-        timeout.removeEventListener('abort', wake)
-        waiters.delete(wake)
-        if (waiters.size === 0) this.#waiters.delete(workspaceId)
-        resolve()
-      }
-      waiters.add(wake)
-      timeout.addEventListener('abort', wake, { once: true })
-    })
-  }
-
-  #wake(workspaceId: string): void {
-    for (const wake of [...(this.#waiters.get(workspaceId) ?? [])]) wake()
-  }
-}
-
-const isCovered = (wallet: Wallet, { keyId, day, amountPicos }: WantedAmount): boolean =>
-  spendablePicos(wallet, findRemaining(wallet, [keyId], day)) >= amountPicos
-
-/** True while so much is available, or would be if every allowance were returned unused. */
-const mayCover = (wallet: Wallet, { keyId, day, amountPicos }: WantedAmount): boolean => {
-  const room = findRemaining(wallet, [keyId], day)
-  return (
-    availablePicos(wallet) + allowancesPicos(wallet) >= amountPicos &&
-    (room === null || room.leftPicos + allowancesPicos(wallet, findLimitKey(wallet, keyId)) >= amountPicos)
-  )
-}
-
-const allowancesPicos = ({ holds }: Wallet, keyId?: string): bigint =>
-  [...holds.values()].reduce(
-    (sum, { purpose, remainingPicos, spender }) =>
-      purpose === 'allowance' && (keyId === undefined || spender?.holders.includes(keyId)) ? sum + remainingPicos : sum,
-    0n,
-  )
-
 export interface TaskPlacementParts extends RefusedTasksParts {
   readonly taskQueue: Pick<WorkQueue, 'put' | 'withdraw'>
+  readonly openPayloadBytesMax: number
 }
 
 export class TaskPlacement {
   readonly #parts: TaskPlacementParts
   readonly #watch: WalletWatch
   readonly #refused: RefusedTasks
+  readonly #payloads: OpenPayloads
   readonly #placing = new Map<string, number>()
   /** Releases of holds that no caller learnt of, and withdrawals of refused payloads. */
   readonly #returns = new Set<Promise<void>>()
@@ -123,6 +39,7 @@ export class TaskPlacement {
     this.#parts = parts
     this.#watch = new WalletWatch(parts.tail)
     this.#refused = new RefusedTasks(parts)
+    this.#payloads = new OpenPayloads(parts.tail, parts.openPayloadBytesMax)
   }
 
   /** If the oldest hold is neither placed nor comes back through the tail, later ones would not either. */
@@ -134,13 +51,24 @@ export class TaskPlacement {
   /**
    * Queues the payload, then places the hold: a hold without its payload could not be processed. `repeated`: the task
    * existed, under its id or the caller's. Throws `insufficient_user_quota`, `key_spend_limit_reached`,
-   * `external_task_id_conflict` or `log_unavailable`.
+   * `external_task_id_conflict`, `byte_limit_exceeded` or `log_unavailable`.
    */
   async place(draft: TaskDraft, clientGone: AbortSignal): Promise<'placed' | 'repeated'> {
-    const { command, payload } = draft
+    const { command, payload, workspaceId } = draft
     const untilMs = performance.now() + admissionLimits.admissionWaitMs
     await this.#requireCover(draft, untilMs, clientGone)
-    await this.#queue(command.taskId, payload)
+    this.#payloads.add(command.taskId, workspaceId, payload.length)
+    try {
+      await this.#queue(command.taskId, payload)
+      return await this.#placeQueued(draft, untilMs, clientGone)
+    } catch (fault) {
+      this.#payloads.remove(command.taskId)
+      throw fault
+    }
+  }
+
+  async #placeQueued(draft: TaskDraft, untilMs: number, clientGone: AbortSignal): Promise<'placed' | 'repeated'> {
+    const { command } = draft
     for (;;) {
       const outcome = await this.#placeHold(draft)
       if ('refused' in outcome) await this.#coveredAfter(outcome.refused, draft, untilMs, clientGone)
@@ -157,13 +85,15 @@ export class TaskPlacement {
     this.#watch.close()
     await waitAtMost(Promise.all(this.#returns), waitMs)
     this.#refused.close()
+    this.#payloads.close()
   }
 
   /** The refusal of a task that the wallet would not cover even if every allowance were returned; null otherwise. */
   findShortage({ workspaceId, command }: TaskDraft): GatewayError | null {
-    const wallet = findOrCreateWallet(this.#parts.tail.ledger, workspaceId)
     const wanted = wantedBy(workspaceId, command)
-    return isCovered(wallet, wanted) || mayCover(wallet, wanted) ? null : shortage(wallet, wanted)
+    return this.#watch.mayCover(wanted)
+      ? null
+      : shortage(findOrCreateWallet(this.#parts.tail.ledger, workspaceId), wanted)
   }
 
   /** Another request was faster: waits for money once more, and withdraws the payload where none is freed. */
@@ -193,6 +123,7 @@ export class TaskPlacement {
   /** Only for a task that has no hold for certain. The worker drops a payload that cannot be withdrawn. */
   #withdraw(taskId: string): void {
     const { taskQueue, logger } = this.#parts
+    this.#payloads.remove(taskId)
     const withdrawn = taskQueue.withdraw(taskId).catch((fault: unknown) => {
       logger.log('video.withdraw_failed', { fault, taskId })
     })

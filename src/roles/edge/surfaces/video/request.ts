@@ -36,7 +36,7 @@ const metadataOf = ({ metadata }: VideoGenerationRequest): JsonObject => {
   return value
 }
 
-const dataUrl = /^data:image\/[\w.+-]+;base64,/i
+const dataUrl = /^data:image\/[\w.+-]{1,127};base64,/i
 
 /** OpenAI's clients send an image as a data URL, which the vendor does not take. */
 const referenceOf = (reference: VideoGenerationRequest['input_reference']): unknown => {

@@ -80,6 +80,19 @@ t.test('what a task gives back pays for the next', async (t) => {
   t.ok(await submitted(edge))
 })
 
+t.test('requests of open tasks have a bound in bytes, of each workspace by itself', async (t) => {
+  const edge = await startVideoEdge(t, { bounds: { openPayloadBytesMax: 2_000 } })
+  const large = { ...plainBody, prompt: 'p'.repeat(1_200) }
+  const first = await edge.post(large, {}, generations)
+  t.equal(first.status, 200)
+  const refused = await edge.post(large, {}, generations)
+  t.match([refused.status, await errorOf(refused)], [429, { code: 'byte_limit_exceeded' }])
+  t.equal(edge.queued.size, 1)
+  t.equal((await edge.post(plainBody, {}, generations)).status, 200, 'a small one has room')
+  await edge.tell(settledFact(edge.openTask(String((await bodyOf(first))['id']))))
+  t.equal((await edge.post(large, {}, generations)).status, 200, 'as soon as one has ended')
+})
+
 t.test('money in allowances for chat is waited for', async (t) => {
   const edge = await withSlice(t, '0.5', '0.3')
   const answer = edge.post(plainBody, {}, generations)
