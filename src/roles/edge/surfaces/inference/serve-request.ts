@@ -1,6 +1,6 @@
 import type { UsageBounds } from '../../../../domain/pricing/worst-case.ts'
 import type { RoutePlan, RoutingRequest, Surface } from '../../../../domain/routing/plan.ts'
-import { asObject, WideInteger } from '../../../../encoding/json.ts'
+import { asObject, type JsonObject, WideInteger } from '../../../../encoding/json.ts'
 import { getValidator } from '../../../../encoding/schema-validation.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import {
@@ -14,8 +14,10 @@ import type { FaultReporter } from '../../../../http/errors.ts'
 import { readValid } from '../../../../http/validate.ts'
 import { Collectable } from '../../../../runtime/collectable.ts'
 import type { FairShares } from '../../../../runtime/fair-shares.ts'
+import { runWhereLarge } from '../../../../runtime/large-steps.ts'
 import type { FailedCandidate, JsonRecord, RoutedRequest } from '../../../dispatch.ts'
 import type { KeyLease, RequestOutcome } from '../../admission/idempotency/key-lease.ts'
+import { surfaceLimits } from '../limits.ts'
 import { captureResponse, captureStream } from './capture-answer.ts'
 import type { Inference, InferenceQuestion, InferenceRequest } from './inference.ts'
 import { clientGoneOf, keepAliveComment, type StreamBounds, type StreamFormat, sendAnswer } from './send-answer.ts'
@@ -36,34 +38,36 @@ const routingMember = /^(?:models|route)\b/
 const paramOf = (path: string): string => (routingMember.test(path) ? `extra_body.${path}` : path)
 
 /** Members that are numbers by the schema, as numbers: rounded where they are too wide. */
-const roundMembers = (schemaId: string, value: unknown): unknown => {
-  const validate = getValidator(schemaId)
-  let fitted = value
-  for (;;) {
-    const [problem] = validate(fitted)
-    const member = asObject(fitted)[problem?.path ?? '']
-    if (problem === undefined || !(member instanceof WideInteger)) return fitted
-    fitted = { ...asObject(fitted), [problem.path]: member.rounded }
-  }
+const roundMembers = (schemaId: string, value: JsonObject): JsonObject => {
+  const wide = getValidator(schemaId, { allErrors: true })(value).flatMap(({ path }) => {
+    const member = value[path]
+    return member instanceof WideInteger ? [[path, member.rounded] as const] : []
+  })
+  return { ...value, ...Object.fromEntries(wide) }
 }
 
-const roundAll = (value: unknown): JsonRecord =>
+const roundAll = (value: JsonObject): JsonRecord =>
   Object.fromEntries(
-    Object.entries(asObject(value)).map(([name, member]) => [
-      name,
-      member instanceof WideInteger ? member.rounded : member,
-    ]),
+    Object.entries(value).map(([name, member]) => [name, member instanceof WideInteger ? member.rounded : member]),
   )
 
-/** The reader throws `missing_required_parameter` or `invalid_value` with the path of what is wrong. */
+const tooManyMembers = (): GatewayError =>
+  new GatewayError(
+    'request_too_large',
+    `The request has more than ${surfaceLimits.requestMembersMax} members of its own, beside those of its messages and tools.`,
+  )
+
+/** The reader throws `missing_required_parameter` or `invalid_value` with the path of what is wrong, or `request_too_large`. */
 export const requestReader =
   <Request extends SurfaceRequest>(schemaId: string): ((value: unknown) => Request) =>
   (value) => {
-    const hasWide = Object.values(asObject(value)).some((member) => member instanceof WideInteger)
-    if (!hasWide) return readValid<Request>(schemaId, value, paramOf)
-    readValid<Request>(schemaId, roundAll(value), paramOf) // Its class would pass for an object.
-    const request = readValid<Request>(schemaId, roundMembers(schemaId, value), paramOf)
-    const { seed } = asObject(value)
+    const body = asObject(value)
+    const members = Object.values(body)
+    if (members.length > surfaceLimits.requestMembersMax) throw tooManyMembers()
+    if (!members.some((member) => member instanceof WideInteger)) return readValid<Request>(schemaId, value, paramOf)
+    readValid<Request>(schemaId, roundAll(body), paramOf) // Its class would pass for an object.
+    const request = readValid<Request>(schemaId, roundMembers(schemaId, body), paramOf)
+    const { seed } = body
     // The gateway reads no seed, which may be any integer of 64 bits.
     return seed instanceof WideInteger ? { ...request, seed } : request
   }
@@ -180,14 +184,12 @@ const readerOf = (ctx: HttpContext, parts: SurfaceParts, held: KeyLease | null, 
   return { clientGone: held.lost, capture: (answer) => captureResponse(answer, capture) }
 }
 
-/** Makes it once, and holds what it is made from, a parsed body, no longer than that. */
-const once = <T>(make: () => T): (() => T) => {
-  let pending: (() => T) | null = make
-  let made: T
-  return () => {
-    if (pending !== null) made = pending()
-    pending = null
-    return made
+const tryPrice = (price: PlannedRequest['price']): PricedPlan | GatewayError => {
+  try {
+    return price()
+  } catch (fault) {
+    if (fault instanceof GatewayError) return fault
+    throw fault
   }
 }
 
@@ -195,26 +197,33 @@ const once = <T>(make: () => T): (() => T) => {
 export const serveRequest = (
   ctx: HttpContext,
   parts: SurfaceParts,
-  { price: makePrice, ...planned }: PlannedRequest,
+  { price, ...planned }: PlannedRequest,
+): Promise<void> => {
+  const { workspaceId } = keyOfContext(ctx)
+  const priced = runWhereLarge({ workspaceId, bytes: jsonOfContext(ctx).bytesLength }, () => tryPrice(price))
+  return priced instanceof Promise
+    ? priced.then((found) => servePriced(ctx, parts, planned, found))
+    : servePriced(ctx, parts, planned, priced)
+}
+
+const servePriced = (
+  ctx: HttpContext,
+  parts: SurfaceParts,
+  planned: Omit<PlannedRequest, 'price'>,
+  priced: PricedPlan | GatewayError,
 ): Promise<void> => {
   const { surface, stream } = planned
-  const work = { type: 'request', keyId: keyOfContext(ctx).keyId, surface, stream } as const
-  const price = once(makePrice)
+  const { attribution } = ctx.state
+  const key = keyOfContext(ctx)
+  const work = { type: 'request', keyId: key.keyId, surface, stream } as const
   const findShortage = (): GatewayError | null => {
-    try {
-      const { plan, demand } = price()
-      return parts.inference.findShortage(plan, {
-        demand,
-        key: keyOfContext(ctx),
-        attribution: ctx.state.attribution,
-      })
-    } catch (fault) {
-      if (fault instanceof GatewayError) return fault
-      throw fault
-    }
+    if (priced instanceof GatewayError) return priced
+    return parts.inference.findShortage(priced.plan, { demand: priced.demand, key, attribution })
   }
-  const run = (held: KeyLease | null) =>
-    runAndSend(ctx, parts, { ...planned, ...price() }, readerOf(ctx, parts, held, stream))
+  const run = (held: KeyLease | null): Promise<void> => {
+    if (priced instanceof GatewayError) throw priced
+    return runAndSend(ctx, parts, { ...planned, ...priced }, readerOf(ctx, parts, held, stream))
+  }
   const settled = () => parts.inference.deliveries.waitUntilSettled(ctx.state.requestId)
   return serveIdempotent(ctx, parts, { work, endpoint: planned.endpoint, settled }, run, findShortage)
 }

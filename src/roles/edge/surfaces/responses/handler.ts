@@ -9,6 +9,7 @@ import {
 } from '../../../../http/context.ts'
 import { referencedResponseOf } from '../../../../providers/openai-responses/references.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
+import { runWhereLarge } from '../../../../runtime/large-steps.ts'
 import type { StoredResponseOwner, StoredResponses } from '../../../stored-responses.ts'
 import { candidateAt } from '../inference/inference.ts'
 import {
@@ -107,7 +108,8 @@ const planResponse = async (ctx: HttpContext, parts: ResponsesParts) => {
   const { value, bytesLength } = jsonOfContext(ctx)
   const request = readResponsesRequest(value)
   const key = keyOfContext(ctx)
-  const previous = ownerOfPrevious(parts.owners, key.workspaceId, request)
+  const size = { workspaceId: key.workspaceId, bytes: bytesLength }
+  const previous = runWhereLarge(size, () => ownerOfPrevious(parts.owners, key.workspaceId, request))
   const [found] = await Promise.allSettled([previous])
   const price = () => {
     // First of all: what was answered before is sent to no other key that may not use the model.
