@@ -62,6 +62,12 @@ const manyItems = once(() => {
   const input = Array.from({ length: 30_000 }, () => ({ role: 'user', content: 'Hello!' }))
   return JSON.stringify({ model: 'anthropic/quick', input })
 })
+/** Each was compared with all others, since one of them must be called. */
+const unpricedTools = once(() => {
+  const tools = [...Array(40_000).fill({ type: 'bank_search' }), { type: 'function', name: 'f' }]
+  return JSON.stringify({ model: 'openai/quick', input: 'Hello!', tool_choice: 'required', tools })
+})
+const longName = once(() => chatOf('openai/quick', { [`${'_knowledge'.repeat(150_000)}-`]: 1 }))
 const tokenIds = once(() => JSON.stringify({ model: 'openai/vectors', input: Array(300_000).fill(199_998) }))
 const tokenIdLists = once(() =>
   JSON.stringify({ model: 'openai/vectors', input: Array(2_000).fill(Array(150).fill(199_998)) }),
@@ -241,6 +247,18 @@ export const attacks: readonly Attack[] = [
     connections: 4,
     held: [200, 400, 413, 429, 502, 503],
     attempt: repeats(({ paying }) => requestBytes({ path: '/v1/responses', key: paying, body: manyItems() })),
+  },
+  {
+    name: 'responses: many tools without a price',
+    connections: 4,
+    held: [200, 400, 404, 413, 429, 502, 503],
+    attempt: repeats(({ paying }) => requestBytes({ path: '/v1/responses', key: paying, body: unpricedTools() })),
+  },
+  {
+    name: 'chat: an unknown member with a long name',
+    connections: 4,
+    held: [400, 413, 429],
+    attempt: repeats(({ paying }) => asks({ key: paying, body: longName() })),
   },
   ...[tokenIds, tokenIdLists, manyTexts].map((body, place) => ({
     name: `embeddings: ${['300,000 token ids', '2,000 lists of token ids', '2,048 texts'][place]}`,

@@ -1,4 +1,5 @@
 /** The largest bodies that are accepted, of every surface, as JSON text: made when they are sent. */
+import { providerLimits } from '../../src/providers/dialect/limits.ts'
 import { listenerLimits } from '../../src/roles/edge/http/limits.ts'
 import { surfaceLimits } from '../../src/roles/edge/surfaces/limits.ts'
 import { sharedLimits } from '../../src/runtime/limits.ts'
@@ -41,6 +42,12 @@ const listed = (
   return Array.from({ length: count }, (_, place) => item(text, place)).join()
 }
 
+const argumentsText = (kind: TextKind): string =>
+  JSON.stringify(`{"a":"${fill(kind, providerLimits.argumentCharactersMax - 100)}"}`)
+const namedArguments = JSON.stringify(
+  `{${Array.from({ length: sharedLimits.jsonDifferentNamesMax - 100 }, (_, place) => `"k${place}":1`).join()}}`,
+)
+
 const image = (bytes = bytesMax - 500): string => `data:image/png;base64,${'A'.repeat(bytes - (bytes % 4))}`
 const chain = (models: readonly string[]): string => JSON.stringify(models)
 
@@ -68,6 +75,24 @@ const chats: Makes = [
   ],
 ]
 
+const chatCall = (models: readonly string[], given: string): string =>
+  `{"model":"x","models":${chain(models)},"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":${given}}}]},{"role":"tool","tool_call_id":"c","content":"x"}]}`
+
+const chatsInOne: Makes = [
+  ...perKind(
+    'parts of one message',
+    (kind) => (models) =>
+      `{"model":"x","models":${chain(models)},"messages":[{"role":"user","content":[${listed(3, kind, (text) => `{"type":"text","text":"${text}"}`)}]}]}`,
+  ),
+  ...perKind('arguments', (kind) => (models) => chatCall(models, argumentsText(kind))),
+  ['arguments of many names', (models) => chatCall(models, namedArguments)],
+  [
+    'tools of words',
+    (models) =>
+      `{"model":"x","models":${chain(models)},"messages":[{"role":"user","content":"hi"}],"tools":[${listed(6, 'words', (text, place) => `{"type":"function","function":{"name":"f${place}","description":"${text}","parameters":{}}}`)}]}`,
+  ],
+]
+
 const messages: Makes = [
   ...perKind(
     'one message',
@@ -86,6 +111,29 @@ const messages: Makes = [
   ],
 ]
 
+const messagesCall = (models: readonly string[], input: string): string =>
+  `{"model":"x","max_tokens":16,"models":${chain(models)},"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":${input}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"x"}]}]}`
+
+const messagesInOne: Makes = [
+  ...perKind(
+    'blocks of one message',
+    (kind) => (models) =>
+      `{"model":"x","max_tokens":16,"models":${chain(models)},"messages":[{"role":"user","content":[${listed(3, kind, (text) => `{"type":"text","text":"${text}"}`)}]}]}`,
+  ),
+  ...perKind('input', (kind) => (models) => messagesCall(models, JSON.parse(argumentsText(kind)))),
+  ['input of many names', (models) => messagesCall(models, JSON.parse(namedArguments))],
+  [
+    'images of one result',
+    (models) =>
+      `{"model":"x","max_tokens":16,"models":${chain(models)},"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[${listed(6, 'words', () => '{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA"}}')}]}]}]}`,
+  ],
+  [
+    'tools of words',
+    (models) =>
+      `{"model":"x","max_tokens":16,"models":${chain(models)},"messages":[{"role":"user","content":"hi"}],"tools":[${listed(5, 'words', (text, place) => `{"name":"f${place}","description":"${text}","input_schema":{}}`)}]}`,
+  ],
+]
+
 const responses: Makes = [
   ...perKind(
     'one text',
@@ -96,6 +144,24 @@ const responses: Makes = [
     (kind) => (models) =>
       `{"model":"x","models":${chain(models)},"input":[${listed(3, kind, (text) => `{"role":"user","content":"${text}"}`)}]}`,
   ),
+]
+
+const responsesInOne: Makes = [
+  ...perKind(
+    'parts of one item',
+    (kind) => (models) =>
+      `{"model":"x","models":${chain(models)},"input":[{"role":"user","content":[${listed(3, kind, (text) => `{"type":"input_text","text":"${text}"}`)}]}]}`,
+  ),
+  ...perKind(
+    'arguments',
+    (kind) => (models) =>
+      `{"model":"x","models":${chain(models)},"input":[{"role":"user","content":"hi"},{"type":"function_call","call_id":"c","name":"f","arguments":${argumentsText(kind)}},{"type":"function_call_output","call_id":"c","output":"x"}]}`,
+  ),
+  [
+    'tools of words',
+    (models) =>
+      `{"model":"x","models":${chain(models)},"input":"hi","tools":[${listed(4, 'words', (text, place) => `{"type":"function","name":"f${place}","description":"${text}"}`)}]}`,
+  ],
 ]
 
 const embeddings: Makes = [
@@ -139,6 +205,22 @@ const gemini: Makes = [
       `{"contents":[{"role":"user","parts":[{"inlineData":{"mimeType":"image/png","data":"${image().slice(22)}"}}]}]}`,
   ],
   [
+    'an image in the other alphabet',
+    () =>
+      `{"contents":[{"role":"user","parts":[{"inlineData":{"mimeType":"image/png","data":"${'-_'.repeat((bytesMax - 500) / 2)}"}}]}]}`,
+  ],
+  [
+    'results in the opposite order',
+    () => {
+      const count = Math.floor(membersMax / 10)
+      const calls = Array.from({ length: count }, (_, place) => `{"functionCall":{"id":"c${place}","name":"f"}}`)
+      const results = calls.map(
+        (_, place) => `{"functionResponse":{"id":"c${count - 1 - place}","name":"f","response":{}}}`,
+      )
+      return `{"contents":[{"role":"model","parts":[${calls.join()}]},{"role":"user","parts":[${results.join()}]}]}`
+    },
+  ],
+  [
     'function declarations',
     () =>
       `{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"tools":[{"functionDeclarations":[${listed(4, 'words', (text, place) => `{"name":"f${place}","description":"${text}","parameters":{"type":"OBJECT"}}`)}]}]}`,
@@ -154,9 +236,9 @@ const shapesOf = (surface: string, path: string, makes: Makes): readonly Shape[]
   makes.map(([name, make]) => ({ surface, name, path, make }))
 
 export const shapes: readonly Shape[] = [
-  ...shapesOf('chat', '/v1/chat/completions', [...chats, ...small(worstChats)]),
-  ...shapesOf('messages', '/v1/messages', [...messages, ...small(worstMessages)]),
-  ...shapesOf('responses', '/v1/responses', [...responses, ...small(worstResponses)]),
+  ...shapesOf('chat', '/v1/chat/completions', [...chats, ...chatsInOne, ...small(worstChats)]),
+  ...shapesOf('messages', '/v1/messages', [...messages, ...messagesInOne, ...small(worstMessages)]),
+  ...shapesOf('responses', '/v1/responses', [...responses, ...responsesInOne, ...small(worstResponses)]),
   ...shapesOf('embeddings', '/v1/embeddings', embeddings),
   ...shapesOf('gemini', '/v1beta/models/MODEL:generateContent', gemini),
 ]
