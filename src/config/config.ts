@@ -284,11 +284,7 @@ export const readConfig = (env: Environment, { fileTexts, ...options }: ReadOpti
     dataFolder,
     external,
     natsServerBin: env['NATS_SERVER_BIN'],
-    log: {
-      name: logName,
-      replicas: file.log?.replicas ?? 1,
-      durability: file.log?.durability ?? 'synced',
-    },
+    log: { name: logName, replicas: file.log?.replicas ?? 1, durability: file.log?.durability ?? 'synced' },
     ...providers,
     ...{ files: [...new Set([source, pricesFile, ...variables.files])], fileTexts: variables.texts },
     reread: () => readConfig(env, options),
