@@ -2,7 +2,6 @@
 export type RunStep = <Result>(step: () => Result) => Result | Promise<Awaited<Result>>
 
 const stepMs = 8
-/** Those that are finished at once have no end. */
 let stepEndsMs = Number.POSITIVE_INFINITY
 
 /** True where a generator should yield: items differ in how long they take by a million times. */

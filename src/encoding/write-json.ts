@@ -63,7 +63,6 @@ type Member = readonly [name: string, value: unknown]
 interface Container {
   readonly brackets: readonly [open: string, close: string]
   readonly label: (name: string) => string
-  /** Without brackets; empty where none has a value. */
   readonly write: (members: readonly Member[]) => string
 }
 

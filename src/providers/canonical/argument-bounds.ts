@@ -16,10 +16,7 @@ const tooLarge = (param: string, what: string): GatewayError =>
 const weightOfLongNumbers = 3
 const shortCharacters = 64 * 1024
 
-/**
- * The arguments of a request's tool calls, each of which is parsed or written in one step. Parsed, all together have the
- * bounds of a body, to which each is one text.
- */
+/** Parsed, the arguments of all tool calls of a request have the bounds of a body, to which each is one text. */
 export class ArgumentBounds {
   readonly #scanner = new JsonScanner({
     depthMax: sharedLimits.jsonDepthMax,

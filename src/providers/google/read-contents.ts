@@ -86,7 +86,7 @@ const firstOpen = (calls: Queue<OpenCall> | undefined): OpenCall | undefined => 
   return calls?.head
 }
 
-/** Calls that wait for their results, which may come in any order, and by name alone. */
+/** Their results may come in any order, and by name alone. */
 class OpenCalls {
   readonly #byId = new Map<string, Queue<OpenCall>>()
   readonly #byName = new Map<string, Queue<OpenCall>>()
