@@ -89,7 +89,10 @@ const argumentRow = (argument: Argument): string =>
 
 const renderCommand = ({ path, command }: { path: string; command: Command }): string => {
   const described = command.registeredArguments.filter(({ description }) => description !== '').map(argumentRow)
-  const rows = [...described, ...command.options.filter(({ long }) => long !== '--json').map(optionRow)]
+  const rows = [
+    ...described,
+    ...command.options.filter(({ long, hidden }) => long !== '--json' && !hidden).map(optionRow),
+  ]
   const json = command.options.some(({ long }) => long === '--json') ? ' `--json` prints one JSON object a line.' : ''
   const usage = command.usage().replace('[options]', '').trim()
   const table = rows.length === 0 ? '' : `\n${tableHead('', '')}${rows.join('')}`

@@ -136,7 +136,9 @@ export const registerServe = (program: Command, configOf: ConfigOf): void => {
     )
     .option(
       '--role <roles>',
-      `run one role alone, or ${roleGroups.worker.join(',')} together, on servers that run already`,
+      `run one role alone, or ${Object.values(roleGroups)
+        .map((group) => group.join(','))
+        .join(' or ')} together, on servers that run already`,
       parseRoles,
     )
     .option(
