@@ -208,7 +208,7 @@ const checkServers = async (config: Config, runtime: Runtime, role: ExaminedRole
   try {
     const onFatal = (): void => undefined
     const options = { embedded: 'running', readOnly: true, onFatal } as const
-    const platform = await openPlatform(config, runtime, { role: role === 'gateway' ? 'operator' : role, ...options })
+    const platform = await openPlatform(config, runtime, { role, ...options })
     const check = async () => [
       ...(await checkOpened(platform, config, runtime)),
       ...(await judgeSealing(config, platform, role)),

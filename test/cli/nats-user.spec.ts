@@ -10,6 +10,7 @@ import { type User, users } from '../adapters/nats/cluster.ts'
 import { NatsProcess } from '../adapters/nats/server.ts'
 import { runtime, temporaryFolder } from '../support/gateway.ts'
 import { pickServerPorts } from '../support/ports.ts'
+import { runWords } from '../support/program.ts'
 
 const accounts = fileURLToPath(new URL('../../deploy/nats/accounts.conf', import.meta.url))
 
@@ -65,4 +66,35 @@ t.test('a role that has the NATS user of another is refused, with the user that 
       },
       `${role} as ${user}`,
     )
+})
+
+t.test('doctor checks the log by the user of what it examines, a whole gateway among them', async (t) => {
+  const server = await startServer(t)
+  const folder = await temporaryFolder(t)
+  const file = join(folder, 'gateway.yaml')
+  const configure = (user: User): Promise<void> =>
+    writeFile(
+      file,
+      JSON.stringify({
+        nats: { ...server, user, password: `secret-${user}` },
+        database_url: 'postgres://u@127.0.0.1:1/none',
+        observe: { port: 'off' },
+        listen: { port: 0 },
+        sandbox: true,
+      }),
+    )
+  await configure('operator')
+  const config = readConfig({}, { role: 'operator', file, dataFolder: join(folder, 'data') })
+  const options = { role: 'operator', embedded: 'running', onFatal: () => undefined } as const
+  await (await openPlatform(config, runtime, options)).stop()
+  for (const [user, ...role] of [
+    ['gateway'],
+    ['edge', '--role', 'edge'],
+    ['operator', '--role', 'operator'],
+  ] as const) {
+    await configure(user)
+    const words = ['--config', file, '--data', join(folder, 'data'), 'doctor', '--json', ...role]
+    const { out } = await runWords(folder, words)
+    t.match(out, /"result":"ok","check":"log"/, `as ${user}`)
+  }
 })
