@@ -3,6 +3,7 @@
  * npm, promtool from Debian, helm from Go's module proxy, and systemd's own. Each is fetched into node_modules/.cache.
  * Ends with 1 where one finds something.
  */
+import { deepEqual, equal } from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -10,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Ajv } from 'ajv'
-import { parse } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 
 const repository = fileURLToPath(new URL('../../', import.meta.url))
 const cache = join(repository, 'node_modules', '.cache', 'deploy')
@@ -39,6 +40,17 @@ const fetchHelm = (): string => {
   return program
 }
 
+/** A whole gateway serves with PostgreSQL away and unsealed, which its operators' checks report: a probe must not ask these. */
+const checkProbesOfWorkers = (helm: string): void => {
+  const settings = ['--set', 'mode=workers', '--set', 'config.listen.tls.cert_file=a,config.listen.tls.key_file=b']
+  const [set] = parseAllDocuments(run(helm, ['template', 'gateway', 'helm', '--kube-version', '1.37.0', ...settings]))
+    .map((document) => document.toJS())
+    .filter(({ kind }) => kind === 'StatefulSet')
+  const [{ livenessProbe, readinessProbe }] = set.spec.template.spec.containers
+  equal(livenessProbe, undefined)
+  deepEqual(readinessProbe.httpGet, { path: '/readyz', port: 'http', scheme: 'HTTPS' })
+}
+
 /** In both of its modes: linted, rendered, and each resource against the schemas of Kubernetes. */
 const checkChart = (): void => {
   const helm = fetchHelm()
@@ -51,6 +63,7 @@ const checkChart = (): void => {
     run(validate, ['--kubernetes-version', '1.37.0', '--strict', '--quiet', file])
     report(`helm, mode ${mode}`, '')
   }
+  checkProbesOfWorkers(helm)
 }
 
 const fetchPromtool = (): string => {

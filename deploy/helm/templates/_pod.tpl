@@ -55,10 +55,15 @@ spec:
         {{- if has .name (list "edge" "workers") }}
         - { name: http, containerPort: 8787 }
         {{- end }}
-      # A start without a snapshot replays the log: 30 minutes.
-      startupProbe: { httpGet: { path: /healthz, port: observe }, periodSeconds: 5, failureThreshold: 360 }
+      {{- if eq .name "workers" }}
+      # Whether requests are served: on `observe` a whole gateway fails as well while PostgreSQL is away or nothing is sealed, and would be
+      # withdrawn or restarted for that. Its supervisor replaces processes that end.
+      readinessProbe: { httpGet: { path: /readyz, port: http, scheme: {{ ternary "HTTPS" "HTTP" (hasKey .root.Values.config.listen "tls") }} }, periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 2 }
+      {{- else }}
+      # While a process starts it is alive and not ready.
       livenessProbe: { httpGet: { path: /healthz, port: observe }, periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 }
       readinessProbe: { httpGet: { path: /readyz, port: observe }, periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 2 }
+      {{- end }}
       {{- end }}
       resources: {{- toYaml .root.Values.resources | nindent 8 }}
       volumeMounts:
