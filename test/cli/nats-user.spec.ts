@@ -24,7 +24,7 @@ const startServer = async (t: Test): Promise<{ readonly url: string; readonly mo
     await writeFile(
       file,
       `listen: 127.0.0.1:${port}\nhttp: 127.0.0.1:${monitoringPort}\n` +
-        `jetstream { store_dir: "${folder}/store", sync_interval: always }\ninclude accounts.conf\n`,
+        `jetstream { store_dir: "${folder}/store", sync_interval: always, max_file_store: 64TB }\ninclude accounts.conf\n`,
     )
     await copyFile(accounts, join(folder, 'accounts.conf'))
     const server = new NatsProcess(file, monitoringPort, Object.fromEntries(passwords))

@@ -4,7 +4,7 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .name }}
 {{- end }}
 
-{{- /* Arguments: root, name, user, arguments, secret, variables, tag, and serves: its ports are probed. */}}
+{{- /* Arguments: root, name, user, arguments, secret, variables, tag, resources, and serves: its ports are probed. */}}
 {{- define "gateway.pod" -}}
 metadata:
   labels:
@@ -65,7 +65,7 @@ spec:
       readinessProbe: { httpGet: { path: /readyz, port: observe }, periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 2 }
       {{- end }}
       {{- end }}
-      resources: {{- toYaml .root.Values.resources | nindent 8 }}
+      resources: {{- toYaml (.resources | default .root.Values.resources) | nindent 8 }}
       volumeMounts:
         - { name: config, mountPath: /etc/model-gateway, readOnly: true }
         - { name: secrets, mountPath: /secrets/gateway, readOnly: true }

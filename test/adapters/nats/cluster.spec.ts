@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { statfs } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { createInbox, headers, type NatsConnection } from '@nats-io/transport-node'
 import t from 'tap'
 import { v7 } from 'uuid'
@@ -75,6 +77,14 @@ const collect = async (connection: NatsConnection, subject: string): Promise<num
   }
   return bytes
 }
+
+t.test('the disk alone bounds the store of a node: a restart leaves a large log its room', async (t) => {
+  const { blocks, bsize } = await statfs(tmpdir())
+  for (const url of cluster.monitoringUrls) {
+    const { config } = (await (await fetch(`${url}/jsz?config=true`)).json()) as { config: { max_storage: number } }
+    t.ok(config.max_storage > blocks * bsize, `${config.max_storage} bytes`)
+  }
+})
 
 t.test('only the operator makes the stream', async (t) => {
   await t.rejects(openAs('edge', { create: false }), /the log GATEWAY does not exist on this server/)

@@ -113,6 +113,10 @@ export class NatsCluster {
     return this.#house.ports.map(({ client }) => `tls://localhost:${client}`)
   }
 
+  get monitoringUrls(): readonly string[] {
+    return this.#nodes.map(({ monitoringUrl }) => monitoringUrl)
+  }
+
   /** What a user's connection needs. */
   accessOf(user: User): {
     readonly url: string
