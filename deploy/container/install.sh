@@ -7,7 +7,7 @@ mkdir -p "$2"
 folder=$(realpath "$2")
 cd "$folder"
 [ -e package.json ] || echo '{ "private": true }' > package.json
-npm install --engine-strict --no-audit --no-fund "$package" # With an older Node npm would leave the servers out without a word.
+npm install --engine-strict --no-audit --no-fund "$package" # With an older Node npm would leave the servers out without a message.
 mkdir -p bin
 ln -sfn ../node_modules/.bin/gateway bin/gateway
 chmod -R a+rX,go-w "$folder"

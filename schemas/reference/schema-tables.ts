@@ -30,7 +30,7 @@ export const inCell = (text: string): string =>
   text
     .replaceAll('|', '\\|')
     .replaceAll(/\s*\n\s*/g, ' ')
-    .replaceAll(/`[^`]*`|[^\s`]*<[a-z_=-]+>[^\s`,;]*/g, (part) => (part.startsWith('`') ? part : `\`${part}\``))
+    .replaceAll(/`[^`]*`|[^\s`"(]*<[a-z_=-]+>[^\s`,;")]*/g, (part) => (part.startsWith('`') ? part : `\`${part}\``))
     .replaceAll(/([.:])`(?=\s|$)/g, '`$1')
 
 export const code = (value: unknown): string => `\`${String(value)}\``

@@ -291,7 +291,7 @@ export interface AliasSet {
    */
   readonly alias: string
   /**
-   * `<provider>/<model>`; null: the configuration's word again, if it has one.
+   * `<provider>/<model>`; null: no override, so that the configuration applies.
    */
   readonly model: string | null
 }
@@ -446,7 +446,7 @@ export interface TaskOrder {
    */
   readonly surface: 'video' | 'native-video'
   /**
-   * The vendor's word for what was asked.
+   * What was asked, by the vendor's name for it.
    */
   readonly kind: 'text2video' | 'image2video' | 'omni-video'
   /**
@@ -1729,7 +1729,7 @@ export interface RouterSet {
    */
   readonly router: string
   /**
-   * Null: the configuration's word again, if it has one.
+   * Null: no override, so that the configuration applies.
    */
   readonly candidates: RouterCandidate[] | null
   /**
@@ -1774,7 +1774,7 @@ export interface TaskProgressed {
 }
 
 /**
- * A video task ended by the vendor's word: what it cost, and so what goes back.
+ * A video task ended, as the vendor reported: what it cost, and so what goes back.
  */
 export interface TaskSettled {
   /**

@@ -195,5 +195,5 @@ export const keyOperations: readonly AdminOperation[] = [
     },
   }),
   revoke,
-  { ...revokeByHttp, name: 'key.delete', summary: 'The same', http: { method: 'delete', path: '/admin/v1/keys/:id' } },
+  { ...revokeByHttp, name: 'key.delete', http: { method: 'delete', path: '/admin/v1/keys/:id' } },
 ]
