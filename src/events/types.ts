@@ -9,7 +9,7 @@ export interface AdjustmentApproved {
    */
   readonly adjustmentId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -27,7 +27,7 @@ export interface AdjustmentPosted {
    */
   readonly adjustmentId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -83,7 +83,7 @@ export interface AdjustmentProposed {
    */
   readonly adjustmentId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -125,7 +125,7 @@ export interface AdjustmentRejected {
    */
   readonly adjustmentId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -372,7 +372,7 @@ export interface CheckpointSealed {
  */
 export interface CreditExpired {
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -394,7 +394,7 @@ export interface HoldPlaced {
    */
   readonly holdId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -438,7 +438,7 @@ export interface HoldPlaced {
  */
 export interface TaskOrder {
   /**
-   * The key who asked.
+   * The key that asked.
    */
   readonly keyId: string
   /**
@@ -496,7 +496,7 @@ export interface HoldReleased {
    */
   readonly holdId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -725,7 +725,7 @@ export interface KeyExpirySet {
    */
   readonly keyId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -743,7 +743,7 @@ export interface KeyIssued {
    */
   readonly keyId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -784,7 +784,7 @@ export interface KeyRevoked {
    */
   readonly keyId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -802,7 +802,7 @@ export interface LateVerdictSeen {
    */
   readonly taskId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -832,7 +832,7 @@ export interface LateVerdictSeen {
  */
 export interface LimitsSet {
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -1059,7 +1059,7 @@ export interface PlanCancelled {
    */
   readonly subscriptionId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
 }
@@ -1073,7 +1073,7 @@ export interface PlanEnded {
    */
   readonly subscriptionId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -1117,7 +1117,7 @@ export interface PlanRenewed {
    */
   readonly subscriptionId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -1159,7 +1159,7 @@ export interface PlanSubscribed {
    */
   readonly subscriptionId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -1580,7 +1580,7 @@ export interface RequestFailed {
    */
   readonly requestId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -1651,7 +1651,7 @@ export interface RequestRouted {
    */
   readonly requestId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -1760,7 +1760,7 @@ export interface TaskProgressed {
    */
   readonly taskId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -1782,7 +1782,7 @@ export interface TaskSettled {
    */
   readonly taskId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -1890,7 +1890,7 @@ export interface TaskSubmitted {
    */
   readonly taskId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -1908,7 +1908,7 @@ export interface UsageRecorded {
    */
   readonly requestId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -2119,7 +2119,7 @@ export interface HiddenEstimate {
  */
 export interface WalletCredited {
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -2145,7 +2145,7 @@ export interface WalletCredited {
  */
 export interface WorkspaceChanged {
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -2167,7 +2167,7 @@ export interface WorkspaceChanged {
  */
 export interface WorkspaceClosed {
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
 }
@@ -2177,7 +2177,7 @@ export interface WorkspaceClosed {
  */
 export interface WorkspaceOpened {
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
@@ -2199,7 +2199,7 @@ export interface WorkspaceOpened {
  */
 export interface WorkspaceResumed {
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
 }
@@ -2209,7 +2209,7 @@ export interface WorkspaceResumed {
  */
 export interface WorkspaceSuspended {
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
 }

@@ -69,7 +69,7 @@ const answering: readonly Operation[] = [
     method: 'post',
     path: '/v1/chat/completions',
     tag: 'chat',
-    summary: 'Answer a conversation, in the words of chat completions',
+    summary: 'Answer a conversation, in the format of chat completions',
     request: 'requests/chat-completion-request.json',
     headers: ['Idempotency-Key'],
     answers: { 200: { ...shown('chat-completion'), streams: true } },
@@ -80,7 +80,7 @@ const answering: readonly Operation[] = [
     method: 'post',
     path: '/v1/messages',
     tag: 'messages',
-    summary: 'Answer a conversation, in the words of messages',
+    summary: 'Answer a conversation, in the format of messages',
     request: 'requests/messages-request.v1.json',
     headers: [...versioned, 'Idempotency-Key'],
     answers: { 200: { ...shown('message'), streams: true } },
@@ -102,7 +102,7 @@ const answering: readonly Operation[] = [
     method: 'post',
     path: '/v1/responses',
     tag: 'responses',
-    summary: 'Answer a conversation, in the words of responses',
+    summary: 'Answer a conversation, in the format of responses',
     request: 'requests/responses-request.v1.json',
     headers: ['Idempotency-Key'],
     answers: { 200: { ...shown('response'), streams: true } },
@@ -154,7 +154,7 @@ const geminiModels = (prefix: string): readonly Operation[] => [
   {
     ...gemini,
     path: `${prefix}/models/*model\\:generateContent`,
-    summary: "Answer a conversation, in Google's words",
+    summary: "Answer a conversation, in Google's format",
     request: 'requests/gemini-request.v1.json',
     query: answerFormat,
     headers: ['Idempotency-Key'],
@@ -164,7 +164,7 @@ const geminiModels = (prefix: string): readonly Operation[] => [
   {
     ...gemini,
     path: `${prefix}/models/*model\\:streamGenerateContent`,
-    summary: "Answer a conversation piece by piece, in Google's words",
+    summary: "Answer a conversation piece by piece, in Google's format",
     request: 'requests/gemini-request.v1.json',
     query: answerFormat,
     headers: ['Idempotency-Key'],
@@ -208,7 +208,7 @@ const nativeVideos = (kind: VideoKind): readonly Operation[] => [
   {
     ...submitted,
     path: `/vv/v1/videos/${kind}`,
-    summary: `Submit a video (${kind}), in the vendor's words`,
+    summary: `Submit a video (${kind}), in the vendor's format`,
     request: 'requests/native-video-request.v1.json',
     example: nativeExamples[kind],
     takesMore:
@@ -243,12 +243,12 @@ const videos: readonly Operation[] = [
   {
     ...submitted,
     path: '/v1/videos',
-    summary: "Submit a video, in OpenAI's words",
+    summary: "Submit a video, in OpenAI's format",
     request: 'requests/video-request.v1.json',
     takesForm: true,
     answers: { 200: shown('video') },
   },
-  { ...polled, path: '/v1/videos/:id', summary: "A video, in OpenAI's words", answers: { 200: shown('video') } },
+  { ...polled, path: '/v1/videos/:id', summary: "A video, in OpenAI's format", answers: { 200: shown('video') } },
   {
     ...polled,
     path: '/v1/videos/:id/content',
@@ -288,7 +288,7 @@ const others: readonly Operation[] = [
   {
     ...models,
     path: '/v1beta/models',
-    summary: "The models that can be called, in Google's words",
+    summary: "The models that can be called, in Google's format",
     query: geminiListParameters,
     answers: { 200: shown('gemini-model-list') },
     refusals: ['invalid_api_key', 'access_denied', 'invalid_value', 'unsupported_parameter', ...faults],
@@ -296,7 +296,7 @@ const others: readonly Operation[] = [
   {
     ...models,
     path: '/v1beta/models/*id',
-    summary: "One model, in Google's words",
+    summary: "One model, in Google's format",
     answers: { 200: shown('gemini-model') },
     refusals: ['invalid_api_key', 'access_denied', 'model_not_found', ...faults],
   },

@@ -4,7 +4,7 @@ import { modelPermissionOf } from '../../../../domain/accounts/limits.ts'
 import { allowAllModels, type Catalog, type ModelPermission } from '../../../../domain/routing/plan.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import type { HttpContextWithId, HttpMiddleware } from '../../../../http/context.ts'
-import { limitParameter, modelParameter } from '../../../../http/parameters.ts'
+import { limitParameter, matchingParameter } from '../../../../http/parameters.ts'
 import { readQuery } from '../../../../http/query.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
 import { readCredential } from '../../http/authenticate.ts'
@@ -120,7 +120,10 @@ const serveOne =
     ctx.body = shapesFor(ctx.req.headers).one(findModel(parts, ctx.params.id ?? '', ctx.req.headers))
   }
 
-export const geminiListParameters = { pageSize: limitParameter, pageToken: modelParameter }
+export const geminiListParameters = {
+  pageSize: limitParameter,
+  pageToken: matchingParameter(/^\S{1,256}$/, 'the `nextPageToken` of the answer before'),
+}
 
 /** The models that the surface has, in pages where a size is given; a token is the last model of the page before. */
 const serveGeminiList =
