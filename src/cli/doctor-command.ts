@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
 import { access, constants, open, rm, statfs } from 'node:fs/promises'
+import { get, type IncomingMessage } from 'node:http'
+import { get as getByTls } from 'node:https'
 import { dirname, join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import { type Command, Option } from 'commander'
 import { UndiciClient } from '../adapters/http/client.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
-import { seals } from '../config/roles.ts'
+import { answersClients, seals } from '../config/roles.ts'
 import { findEmbedded } from '../embedded/embedded.ts'
 import { findNatsServer } from '../embedded/nats.ts'
 import { findPostgres } from '../embedded/postgres.ts'
@@ -95,25 +99,37 @@ const checkPermissions = async ({ external, dataFolder, files, exposedFiles }: C
   ])
 }
 
-const isGateway = async (host: string, port: number): Promise<boolean> => {
+interface Port {
+  readonly host: string
+  readonly port: number
+  readonly tls?: object | undefined
+}
+
+const isGateway = async ({ host, port, tls }: Port): Promise<boolean> => {
   try {
-    const signal = AbortSignal.timeout(cliLimits.observeMs)
-    const response = await fetch(`http://${host}:${port}/healthz`, { signal, redirect: 'error' })
-    return typeof Object(await response.json()).status === 'string'
+    const options = { host, port, path: '/healthz', signal: AbortSignal.timeout(cliLimits.observeMs) }
+    // Whose name the certificate has does not matter here.
+    const request = tls === undefined ? get(options) : getByTls({ ...options, rejectUnauthorized: false })
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    return typeof Object(await json(response)).status === 'string'
   } catch {
     return false
   }
 }
 
-const checkPorts = ({ listen, observe }: Config): Promise<readonly Finding[]> => {
+/** What a role does not listen on may be another program's. */
+const checkPorts = ({ listen, observe }: Config, role: ExaminedRole): Promise<readonly Finding[]> => {
   const ports = [
-    { of: 'listen', ...listen },
-    ...(observe === null || observe.port === null ? [] : [{ of: 'observe', ...observe, port: observe.port }]),
+    ...(answersClients(role) ? [{ of: 'listen', ...listen }] : []),
+    ...(observe === null || observe.port === null || role === 'operator'
+      ? []
+      : [{ of: 'observe', host: observe.host, port: observe.port }]),
   ]
   return Promise.all(
-    ports.map(({ of, host, port }) =>
+    ports.map(({ of, ...chosen }) =>
       judge('ports', of, async () => {
-        if (await isGateway(host, port)) return ok(`a gateway listens on ${host}:${port}`)
+        const { host, port } = chosen
+        if (await isGateway(chosen)) return ok(`a gateway listens on ${host}:${port}`)
         await assertPortFree({ host, port, settings: `\`${of}.port\` of the configuration` })
         return ok(`${host}:${port} is free`)
       }),
@@ -248,7 +264,7 @@ const examine = async (read: () => Config, role: ExaminedRole): Promise<readonly
     { check: 'configuration', of: existsSync(file) ? file : 'defaults', ...ok() },
     ...(await checkVersions(config, runtime)),
     ...(await checkPermissions(config)),
-    ...(await checkPorts(config)),
+    ...(await checkPorts(config, role)),
     ...(config.external === null ? await judgeDisk(config.dataFolder) : []),
     ...(await checkServers(config, runtime, role)),
     ...(runsRole(role, 'proxy') ? await checkProviders(config, runtime) : []),

@@ -6,6 +6,8 @@ import t, { type Test } from 'tap'
 import { startSandbox } from '../../sandbox/server.ts'
 import { openHeadFile } from '../../src/adapters/audit-files.ts'
 import { emptyHead } from '../../src/audit/signed-head.ts'
+import { startEdge } from '../roles/edge/edge-fixture.ts'
+import { makeCertificates } from '../support/certificates.ts'
 import { runtime, startTestGateway, temporaryFolder } from '../support/gateway.ts'
 import { runWords } from '../support/program.ts'
 
@@ -126,4 +128,23 @@ t.test('each planted fault is found', async (t) => {
   await writeFile(join(folder, 'gateway.yaml'), JSON.stringify({ listen: { port: 'none' } }))
   const broken = await examine(folder, dataFolder)
   t.match(broken, { code: 1, found: [{ check: 'configuration', result: 'failed', detail: /listen\.port/ }] })
+})
+
+t.test('an edge that serves TLS is known at its port, which other roles need not have', async (t) => {
+  const certificates = await makeCertificates()
+  t.teardown(() => certificates.remove())
+  const { port } = await startEdge(t, { tls: certificates.server })
+  const folder = await temporaryFolder(t)
+  const { certFile: cert_file, keyFile: key_file } = certificates.server
+  const file = (listen: object): Promise<void> =>
+    writeFile(join(folder, 'gateway.yaml'), JSON.stringify({ listen, observe: { port: 'off' }, sandbox: true }))
+  const portsOf = async (role: string): Promise<readonly Found[]> => {
+    const { found } = await examine(folder, join(folder, 'data'), '--role', role)
+    return found.filter(({ check }) => check === 'ports')
+  }
+  await file({ port, tls: { cert_file, key_file } })
+  t.match(await portsOf('edge'), [{ of: 'listen', result: 'ok', detail: /a gateway listens/ }])
+  await file({ port: await takenPort(t) })
+  t.match(await portsOf('edge'), [{ of: 'listen', result: 'failed' }])
+  t.same(await portsOf('projector'), [])
 })
