@@ -12,8 +12,9 @@ const head = `<!-- Generated from src/runtime/log-events.ts by \`make generate\`
 # Log events
 
 The program writes one JSON object a line to standard error. Every line has \`level\` (by name), \`time\`, \`role\` (of this process;
-\`gateway\` where one process runs all roles, \`operator\` for a command), \`instance\` (host and process id), \`version\`, \`event\` (a code of
-the table below), the fields of that code, and \`msg\` (the text of the table). A \`fault\` has \`type\`, \`message\`, \`stack\`, \`cause\`.
+\`gateway\` where one runs all roles or supervises, \`worker\` and \`background\` of what it supervises, \`operator\` for a command),
+\`instance\` (host and process id), \`version\`, \`event\` (a code of the table below), the fields of that code, and \`msg\` (the text of the
+table). A \`fault\` has \`type\`, \`message\`, \`stack\`, \`cause\`.
 
 ## Alerting
 
