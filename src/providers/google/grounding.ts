@@ -11,11 +11,10 @@ const queriesOf = (metadata: JsonObject): readonly string[] =>
     .map((query) => asText(query).trim())
     .filter((query) => query !== '')
 
-/** A model that was given the tool and did not search answers with empty metadata. */
-const hasSearched = (metadata: JsonObject): boolean =>
-  queriesOf(metadata).length > 0 ||
-  asArray(metadata['groundingChunks']).length > 0 ||
-  isObject(metadata['searchEntryPoint'])
+const hasChunks = (metadata: JsonObject): boolean => asArray(metadata['groundingChunks']).length > 0
+
+const isOfSearch = (metadata: JsonObject): boolean =>
+  queriesOf(metadata).length > 0 || isObject(metadata['searchEntryPoint'])
 
 /** Google reports UTF-8 offsets; the result is a UTF-16 one. */
 const characterAt = (text: string, byte: number): number => {
@@ -67,8 +66,9 @@ const rangeWithin = (range: Citation['range'], partStart: number): Citation['ran
 
 /** The text of an answer, and what the answer reports of the searches that it is based on. */
 export class GroundedText implements GroundingUse {
-  isGrounded = false
   readonly #upstreamModel: string
+  #hasSearched = false
+  #hasFetched = false
   readonly #queries = new Set<string>()
   #metadata: JsonObject = {}
   /** Thinking left out, within bounds. */
@@ -80,6 +80,11 @@ export class GroundedText implements GroundingUse {
     this.#upstreamModel = upstreamModel
   }
 
+  /** Without a search the metadata is empty, or its chunks are the addresses that URL context read: never both. */
+  get isGrounded(): boolean {
+    return this.#hasSearched || (hasChunks(this.#metadata) && !this.#hasFetched)
+  }
+
   /** One for the answer, or one for each query; Google charges a repeated query once, and an empty one not at all. */
   get toolCalls(): GroundingUse['toolCalls'] {
     if (!this.isGrounded) return {}
@@ -88,11 +93,12 @@ export class GroundedText implements GroundingUse {
     return calls === 0 ? {} : { [item]: calls }
   }
 
-  note(metadata: unknown): void {
-    if (!isObject(metadata) || !hasSearched(metadata)) return
-    this.isGrounded = true
+  note({ groundingMetadata: metadata, urlContextMetadata }: JsonObject): void {
+    if (isObject(urlContextMetadata)) this.#hasFetched = true
+    if (!isObject(metadata)) return
+    if (isOfSearch(metadata)) this.#hasSearched = true
     for (const query of queriesOf(metadata)) this.#queries.add(query)
-    if (asArray(metadata['groundingChunks']).length > 0) this.#metadata = metadata
+    if (hasChunks(metadata)) this.#metadata = metadata
   }
 
   addText(text: string): void {

@@ -93,8 +93,9 @@ export class GenerateContentReader implements ReplyReader {
   }
 
   /** Usage is repeated and cumulative: the last one counts. True where a charged figure was reported. */
-  #note({ usageMetadata }: JsonObject, { groundingMetadata }: JsonObject): boolean {
-    this.#grounded.note(groundingMetadata)
+  #note({ usageMetadata }: JsonObject, candidate: JsonObject): boolean {
+    const { groundingMetadata } = candidate
+    this.#grounded.note(candidate)
     const reported = readGenerateContentUsage(usageMetadata, this.#grounded)
     if (reported !== null) this.#rawUsage = usageMetadata
     if (reported !== null || isObject(groundingMetadata))

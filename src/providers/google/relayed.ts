@@ -53,8 +53,9 @@ const refuseUnpricedSearch = (body: JsonObject, { sheet, upstreamModel }: Target
   if (!offers(body, 'googleSearch')) return
   if (!Object.hasOwn(sheet.per_call ?? {}, groundingItemOf(upstreamModel)))
     throw unsupported('tools', 'has googleSearch, which has no price for this model')
-  // The tokens that they read are reported as one figure, and charged for one of them alone.
-  if (offers(body, 'urlContext')) throw unsupported('tools', 'has googleSearch and urlContext together')
+  // The tokens that they read are reported as one figure, of which those of a search are not charged.
+  for (const reading of ['urlContext', 'codeExecution'])
+    if (offers(body, reading)) throw unsupported('tools', `has googleSearch and ${reading} together`)
 }
 
 const configFor = ({ generationConfig }: JsonObject, outputCap: number | null): JsonObject => {

@@ -132,10 +132,13 @@ t.test('the wallet limits the output, and nothing that has no price is asked for
   t.same(built({ contents, model: 'x', models: ['y'], serviceTier: 'priority', stream: true }), { contents })
   const search = { contents, tools: [{ googleSearch: {} }] }
   t.same(built(search), search)
-  t.throws(() => built({ contents, tools: [{ googleSearch: {} }, { urlContext: {} }] }), {
-    code: 'unsupported_parameter',
-    param: 'tools',
-  })
+  for (const reading of [{ urlContext: {} }, { codeExecution: {} }]) {
+    t.same(built({ contents, tools: [reading] }), { contents, tools: [reading] })
+    t.throws(() => built({ contents, tools: [{ googleSearch: {} }, reading] }), {
+      code: 'unsupported_parameter',
+      param: 'tools',
+    })
+  }
 })
 
 t.test('a whole answer keeps its bytes, unless it has signatures or no usage', async (t) => {

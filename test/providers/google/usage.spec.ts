@@ -4,6 +4,7 @@ import { chargeFor } from '../../../src/domain/pricing/charge.ts'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
 import type { JsonObject } from '../../../src/encoding/json.ts'
 import { readGenerateContentReply } from '../../../src/providers/google/dialect.ts'
+import { GenerateContentReader } from '../../../src/providers/google/reader.ts'
 import { readGenerateContentUsage } from '../../../src/providers/google/usage.ts'
 import { answerOf, blocked, groundedText, groundingMetadata, usageOf } from './answers.ts'
 import { type Model, sheets, targetOf } from './target.ts'
@@ -185,6 +186,29 @@ t.test('no search, no charge for one', async (t) => {
       const json = answerOf([{ text: 'Hi' }], 'STOP', searched, { groundingMetadata: metadata })
       t.notOk(chargeOf(model, json).lines.some(([item]) => item.startsWith('ground')))
     }
+})
+
+t.test('addresses that were read are input, and no search, whichever event of a stream says so', async (t) => {
+  const web = { uri: 'https://ai.pydantic.dev', title: 'Pydantic AI' }
+  const chunks = { groundingMetadata: { groundingChunks: [{ web }] } }
+  const fetched = { urlContextMetadata: { urlMetadata: [{ retrievedUrl: web.uri }] } }
+  const read = { ...usageOf(32, 41, 47), toolUsePromptTokenCount: 2_395, totalTokenCount: 2_515 }
+  const lines = [
+    ['input', 2_427, '0.0007281'],
+    ['output', 41, '0.0001025'],
+    ['reasoning', 47, '0.0001175'],
+  ] as const
+  const whole = answerOf([{ text: 'Hi' }], 'STOP', read, { ...chunks, ...fetched })
+  t.strictSame(chargeOf('gemini-2.5-flash', whole), { lines, total: parseUsd('0.0009481') })
+  for (const [first, second] of [
+    [fetched, chunks],
+    [chunks, fetched],
+  ] as const) {
+    const reader = new GenerateContentReader(targetOf('gemini-2.5-flash'))
+    reader.take(answerOf([{ text: 'H' }], null, read, first))
+    reader.take(answerOf([{ text: 'i' }], 'STOP', read, second))
+    t.strictSame([reader.usage?.promptTotal, reader.usage?.toolCalls], [2_427, {}])
+  }
 })
 
 t.test('a blocked prompt costs what it was told to have', async (t) => {
