@@ -2,7 +2,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { HttpFault } from '../http.ts'
 import { authenticationLimits } from './limits.ts'
 
-const { credentialRequestMs, renewBeforeMs, renewPauseMs, unusableBeforeMs } = authenticationLimits
+const { credentialRequestMs, refusedPauseMs, renewBeforeMs, renewPauseMs, unusableBeforeMs } = authenticationLimits
 
 export interface Credential<Value> {
   readonly value: Value
@@ -24,7 +24,7 @@ const unissued = (cause: unknown): HttpFault => new HttpFault('authentication', 
 
 /**
  * One credential for all who ask: issued when it is first needed, renewed before it expires, one renewal at a time. While
- * a renewal fails the present one is used as long as it is valid; then every `get` fails at once, until a renewal succeeds.
+ * renewals fail the present one is used as long as it is valid; then only the `get` that begins another one waits for it.
  */
 export class RenewedCredential<Value> {
   readonly #issue: IssueCredential<Value>
@@ -35,6 +35,8 @@ export class RenewedCredential<Value> {
   #renewal: Promise<Value> | null = null
   #lastBeganMs = Number.NEGATIVE_INFINITY
   #lastFault: HttpFault | null = null
+  #isRefused = false
+  #lastRefusedMs = Number.NEGATIVE_INFINITY
 
   constructor(issue: IssueCredential<Value>, clock: Clock, requestMs: number = credentialRequestMs) {
     this.#issue = issue
@@ -51,18 +53,30 @@ export class RenewedCredential<Value> {
   async get(signal: AbortSignal): Promise<Value> {
     const current = this.#current
     if (current === null || this.#isWithin(current, unusableBeforeMs)) return this.#awaitRenewal(signal)
-    if (this.#isWithin(current, renewBeforeMs) && this.#mayRenew) this.#renew().catch(() => undefined)
+    if (this.#isRefused && this.#lastFault === null)
+      return this.#awaitRenewal(signal).catch((fault: unknown) => {
+        if (signal.aborted) throw fault
+        return current.value
+      })
+    if ((this.#isRefused || this.#isWithin(current, renewBeforeMs)) && this.#mayRenew)
+      this.#renew().catch(() => undefined)
     return current.value
   }
 
-  /** Not at once again: a service may refuse every credential. */
+  /** The present one was refused: the next `get` gets a new one, where one can be had. */
   discard(): void {
-    if (this.#mayRenew) this.#current = null
+    if (!this.#mayRenew || !this.#isPast(this.#lastRefusedMs, refusedPauseMs)) return
+    this.#isRefused = true
+    this.#lastRefusedMs = this.#clock()
   }
 
   get #mayRenew(): boolean {
-    const sinceMs = this.#clock() - this.#lastBeganMs
-    return this.#renewal === null && (sinceMs >= renewPauseMs || sinceMs < 0)
+    return this.#renewal === null && this.#isPast(this.#lastBeganMs, renewPauseMs)
+  }
+
+  #isPast(sinceMs: number, ms: number): boolean {
+    const elapsedMs = this.#clock() - sinceMs
+    return elapsedMs >= ms || elapsedMs < 0
   }
 
   #isWithin({ expiresAtMs }: Credential<Value>, ms: number): boolean {
@@ -70,7 +84,7 @@ export class RenewedCredential<Value> {
   }
 
   #awaitRenewal(signal: AbortSignal): Promise<Value> {
-    if (this.#lastFault !== null && !this.#mayRenew && this.#renewal === null) return Promise.reject(this.#lastFault)
+    if (this.#lastFault !== null && !this.#mayRenew) return Promise.reject(this.#lastFault)
     return Promise.race([this.#renew(), untilAborted(signal, () => new HttpFault('aborted', signal.reason, true))])
   }
 
@@ -93,6 +107,8 @@ export class RenewedCredential<Value> {
     } catch (cause) {
       this.#lastFault = cause instanceof HttpFault && cause.kind === 'authentication' ? cause : unissued(cause)
       throw this.#lastFault
+    } finally {
+      this.#isRefused = false
     }
   }
 }

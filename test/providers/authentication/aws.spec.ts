@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { UndiciClient } from '../../../src/adapters/http/client.ts'
+import { authenticationLimits } from '../../../src/providers/authentication/limits.ts'
 import { type Authentication, openAuthenticator } from '../../../src/providers/authentication/open-authenticator.ts'
 import type { Authenticator } from '../../../src/providers/dialect/authenticator.ts'
 import { AwsAccount, bedrockRegion, containerGate, instanceGate, staticKeys } from '../../support/clouds/bedrock.ts'
@@ -83,7 +84,7 @@ t.test('keys of a profile: with their token, and again after the file changed', 
   t.equal(account.problemOf(await callOf(authenticator)), null)
   t.same([...account.usedKeys], [first, second])
   await writeFile(credentialsFile, '[wor')
-  nowMs += 3_000
+  nowMs += authenticationLimits.refusedPauseMs
   authenticator.discard()
   t.equal(account.problemOf(await callOf(authenticator)), null, 'keys of a file that is of no use now are used on')
   const absent = open(t, { ...profile, profile: 'absent' }).authorize(request)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { UndiciClient } from '../../../src/adapters/http/client.ts'
 import { signRs256 } from '../../../src/providers/authentication/google.ts'
+import { authenticationLimits } from '../../../src/providers/authentication/limits.ts'
 import { type AuthenticatorParts, openAuthenticator } from '../../../src/providers/authentication/open-authenticator.ts'
 import type { Authenticator } from '../../../src/providers/dialect/authenticator.ts'
 import { until } from '../../support/clients.ts'
@@ -102,12 +103,12 @@ t.test(
       usable: () => void reports.push('usable'),
       rejected: (_: string, fault: unknown) => void reports.push((fault as Error).message),
     }
-    let nowMs = Date.now()
+    let nowMs = Date.now() - 10 * authenticationLimits.refusedPauseMs // The token endpoint refuses what is issued in the future.
     await writeFile(file, '')
     const authenticator = open(t, file, undefined, { clock: () => nowMs, files })
     await until(() => reports.length === 1)
     const renewed = async () => {
-      nowMs += 3_000
+      nowMs += authenticationLimits.refusedPauseMs
       authenticator.discard()
       return authenticator.authorize(request)
     }

@@ -3,7 +3,7 @@ import { authenticationLimits } from '../../../src/providers/authentication/limi
 import { type Credential, RenewedCredential } from '../../../src/providers/authentication/renewed-credential.ts'
 import { HttpFault } from '../../../src/providers/http.ts'
 
-const { renewBeforeMs, renewPauseMs, unusableBeforeMs } = authenticationLimits
+const { refusedPauseMs, renewBeforeMs, renewPauseMs, unusableBeforeMs } = authenticationLimits
 const lifetimeMs = 3_600_000
 const { signal } = new AbortController()
 
@@ -91,7 +91,52 @@ t.test('a refused one is renewed, but not again and again', async (t) => {
   const second = credential.get(signal)
   issue('second')
   t.equal(await second, 'second')
+  pass(refusedPauseMs - 1)
+  credential.discard()
+  t.equal(await credential.get(signal), 'second', 'what refuses this one too refuses all')
   t.equal(pending.length, 2)
+  pass(1)
+  credential.discard()
+  const third = credential.get(signal)
+  issue('third')
+  t.equal(await third, 'third')
+})
+
+t.test('a refused one is used on where no other can be had, and from then on without a wait', async (t) => {
+  const { credential, pending, pass, issue } = service()
+  const first = credential.get(signal)
+  issue('first')
+  await first
+  pass(renewPauseMs)
+  credential.discard()
+  const leaving = new AbortController()
+  const left = credential.get(leaving.signal)
+  const waits = credential.get(signal)
+  leaving.abort()
+  await t.rejects(left, { message: /aborted/ })
+  pending.at(-1)?.reject(new Error('the service is down'))
+  t.equal(await waits, 'first')
+  pass(refusedPauseMs)
+  credential.discard()
+  t.same(await Promise.all([credential.get(signal), credential.get(signal)]), ['first', 'first'])
+  t.equal(pending.length, 3, 'one renewal, for which nobody waits')
+  issue('second')
+  await new Promise(setImmediate)
+  t.equal(await credential.get(signal), 'second')
+})
+
+t.test('while a service that failed is asked again, others do not wait for it', async (t) => {
+  const { credential, pending, pass, issue } = service()
+  const first = credential.get(signal)
+  pending.at(-1)?.reject(new Error('the service is down'))
+  await t.rejects(first, { message: /authentication/ })
+  pass(renewPauseMs)
+  const asks = credential.get(signal)
+  await t.rejects(credential.get(signal), { message: /authentication/ })
+  t.equal(pending.length, 2)
+  issue('second')
+  t.equal(await asks, 'second')
+  t.equal(await credential.get(signal), 'second')
 })
 
 t.test('one that does not expire is kept', async (t) => {
