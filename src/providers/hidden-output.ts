@@ -23,6 +23,8 @@ const mediaModels = /-(?:audio|image|tts)(?:-|$)/
 
 const offEfforts: readonly unknown[] = ['none', 'off']
 
+type NamedModel = Pick<Target, 'model' | 'upstreamModel'>
+
 const effortOf = (body: JsonObject): unknown => body['reasoning_effort'] ?? asObject(body['reasoning'])['effort']
 
 /** Null where the request leaves it to the model. */
@@ -36,11 +38,15 @@ const asksToThink = (body: JsonObject): boolean | null => {
   return typeof effort === 'string' ? !offEfforts.includes(effort) : null
 }
 
-const thinksByItself = (upstreamModel: string): boolean => {
-  if (upstreamModel.includes('claude-')) return !capabilitiesOf(upstreamModel).canDisableThinking
-  if (plainModels.test(upstreamModel)) return false
-  return thinkingModels.test(upstreamModel) || leastEffortOf(upstreamModel) !== null
+const isThinkerByName = (name: string): boolean | null => {
+  if (name.includes('claude-')) return !capabilitiesOf(name).canDisableThinking
+  if (plainModels.test(name)) return false
+  return thinkingModels.test(name) || leastEffortOf(name) !== null ? true : null
 }
+
+/** A deployment's name, or an ARN, is as its operator likes: then the public name, which has the price, decides. */
+const thinksByItself = ({ model, upstreamModel }: NamedModel): boolean =>
+  isThinkerByName(upstreamModel) ?? isThinkerByName(model.slice(model.indexOf('/') + 1)) ?? false
 
 /** Those that the caller runs, on any surface. */
 const callersTypes =
@@ -85,13 +91,13 @@ export function* readHidingRequest(surface: Surface, body: JsonObject): Generato
 /** `hasThought`: the model was seen to think, asked or not. */
 export const hiddenOutputOf = (
   { asksToThink: asked, beyondText }: HidingRequest,
-  { upstreamModel }: Pick<Target, 'upstreamModel'>,
+  target: NamedModel,
   hasThought: boolean,
 ): HiddenOutput => ({
-  thinking: asked ?? (hasThought || thinksByItself(upstreamModel)),
+  thinking: asked ?? (hasThought || thinksByItself(target)),
   beyondText:
     beyondText ||
-    isSearchModel(upstreamModel) ||
-    searchingModels.test(upstreamModel) ||
-    mediaModels.test(upstreamModel),
+    isSearchModel(target.upstreamModel) ||
+    searchingModels.test(target.upstreamModel) ||
+    mediaModels.test(target.upstreamModel),
 })

@@ -4,8 +4,13 @@ import { finishSteps } from '../../src/encoding/steps.ts'
 import { hiddenOutputOf, readHidingRequest } from '../../src/providers/hidden-output.ts'
 
 type Surface = Parameters<typeof readHidingRequest>[0]
-const readHiddenOutput = (surface: Surface, upstreamModel: string, body: JsonObject, hasThought: boolean) =>
-  hiddenOutputOf(finishSteps(readHidingRequest(surface, body)), { upstreamModel }, hasThought)
+const readHiddenOutput = (
+  surface: Surface,
+  upstreamModel: string,
+  body: JsonObject,
+  hasThought: boolean,
+  model = `provider/${upstreamModel}`,
+) => hiddenOutputOf(finishSteps(readHidingRequest(surface, body)), { model, upstreamModel }, hasThought)
 
 type Row = readonly [surface: Surface, upstreamModel: string, body: JsonObject, thinking: boolean, beyondText: boolean]
 
@@ -74,3 +79,17 @@ t.test('a model that was seen to think thinks, unless it is asked not to', async
   const body = { reasoning_effort: 'none' }
   t.match(readHiddenOutput('chat', 'mine', body, true), { thinking: false })
 })
+
+t.test(
+  'a deployment of any name thinks as the model that it is called by, unless its own name shows better',
+  async (t) => {
+    for (const [model, upstreamModel, thinking] of [
+      ['azure/gpt-5-mini', 'production', true],
+      ['azure/gpt-4o', 'production', false],
+      ['azure/gpt-5', 'our-gpt-5-chat', false],
+      ['azure/fast', 'our-o3-mini', true],
+      ['bedrock/claude-opus-5-5', 'anthropic/arn:aws:bedrock:eu-west-1:1:application-inference-profile/x', true],
+    ] as const)
+      t.match(readHiddenOutput('chat', upstreamModel, {}, false, model), { thinking }, model)
+  },
+)

@@ -52,6 +52,10 @@ const limitToReservation = (sheet: PriceSheet, usage: Usage, reservedUsd: string
   return withOutput(usage, least)
 }
 
+/** Some report it with each event: what was thought before a text that has begun is final. */
+const isThoughtReported = ({ reportedUsage }: CalledUpstream, { outputTotal, outputReasoning }: Usage): boolean =>
+  (reportedUsage?.outputReasoning ?? 0) > 0 && outputTotal > outputReasoning
+
 /** What a cancelled stream did not show: thinking, by its time and how fast its model thought in its last streams. */
 export class AbortedUsageEstimator {
   readonly #tokensPerMinute = new Map<string, number>()
@@ -82,7 +86,8 @@ export class AbortedUsageEstimator {
   /** At most the reservation. `visibleMs`: of the first visible token, or of the cancel where there was none. */
   estimate(call: AnswerRequest, called: CalledUpstream, counted: Usage, visibleMs: number): Estimated {
     const limit = (usage: Usage): Usage => limitToReservation(called.candidate.sheet, usage, call.reserved)
-    if (!this.#hiddenOutputOf(call, called).thinking) return { usage: limit(counted) }
+    if (!this.#hiddenOutputOf(call, called).thinking || isThoughtReported(called, counted))
+      return { usage: limit(counted) }
     const rate = this.#rateOf(called.candidate.model)
     const thinkingMs = Math.max(0, Math.round(visibleMs - called.calledAtMs))
     const thought = Math.round((thinkingMs * rate.tokensPerMinute) / 60_000)

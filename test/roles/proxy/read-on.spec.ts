@@ -175,6 +175,24 @@ t.test('an answer that has begun still owes what was thought before', async (t) 
   t.equal(usage.outputReasoning, estimate?.hiddenTokens)
 })
 
+t.test('thinking that was reported before the text is not estimated as well', async (t) => {
+  const client = await open(
+    t,
+    'google/gemini-2.5-flash;first_chunk_delay_ms=400;reasoning_tokens=7;output_tokens=200;chunk_delay_ms=10',
+    30,
+    {},
+    { drainMs: 50 },
+  )
+  client.leave()
+  await idle(client)
+  t.equal(client.bench.sandbox.calls()[0]?.outcome, 'cancelled')
+  const { source, usage, estimate } = billOf(t, client.bench)
+  t.equal(source, 'estimated')
+  t.equal(usage.outputReasoning, 7)
+  t.ok(usage.outputTotal > 7)
+  t.equal(estimate, undefined)
+})
+
 t.test('no estimate is above the reservation', async (t) => {
   const client = await open(t, 'openai/gpt-5;hang', -1, { ...thinking, reserved: '0.00003' }, { drainMs: 1_000 })
   client.leave()
