@@ -14,7 +14,7 @@ import { outputLimit } from '../canonical/output-limit.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
 import { providerLimits } from '../dialect/limits.ts'
-import { wantedEffort } from '../openai/effort.ts'
+import { namedModelOf, wantedEffort } from '../openai/effort.ts'
 import { sharedMembers } from '../openai/read-conversation.ts'
 import { fitMembers, postToOpenAI } from '../openai/request.ts'
 import { refuseChargedMembers } from '../openai/usage.ts'
@@ -142,7 +142,7 @@ function* bodyOf(
 ): Generator<void, Record<string, unknown>> {
   const { system, turns, outputTokensMax, reasoning, serviceTier, user } = conversation
   const limit = outputLimit(outputTokensMax, asking.outputCap)
-  const effort = wantedEffort(reasoning, target.upstreamModel)
+  const effort = wantedEffort(reasoning, namedModelOf(target))
   const instructions = system.map(({ text }) => text).filter((text) => text !== '')
   const input = yield* flatMapInSteps(turns, turnItems)
   yield

@@ -1,5 +1,6 @@
 import { effortOfBudget, type Reasoning } from '../canonical/conversation.ts'
 import type { Demands } from '../canonical/format.ts'
+import type { Target } from '../dialect/dialect.ts'
 
 /** A dated snapshot is treated as its model. */
 const dated = String.raw`(?:-\d{4}-\d{2}-\d{2})?$`
@@ -22,6 +23,12 @@ export const leastEffortOf = (upstreamModel: string): string | null =>
 
 /** OpenAI refuses an effort of these. */
 const withoutReasoning = /^(?:gpt-3\.5|gpt-4|gpt-5-chat)/
+
+const isKnown = (name: string): boolean => withoutReasoning.test(name) || leastEffortOf(name) !== null
+
+/** A deployment's name is as its operator likes: where it shows nothing, the public name counts. */
+export const namedModelOf = ({ model, upstreamModel }: Pick<Target, 'model' | 'upstreamModel'>): string =>
+  isKnown(upstreamModel) ? upstreamModel : model.slice(model.indexOf('/') + 1)
 
 /** From these on OpenAI takes functions on its chat endpoint only with the effort `none`, sent explicitly (2026-11). */
 const reasonsWithoutFunctions = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])/

@@ -6,7 +6,7 @@ import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
 import { providerLimits } from '../dialect/limits.ts'
 import { type Profile, type Provider, providerCapabilities, stopSequencesMaxOf } from '../dialect/provider.ts'
-import { effortFor, wantedEffort } from './effort.ts'
+import { effortFor, namedModelOf, wantedEffort } from './effort.ts'
 import { capFieldOf, postToOpenAI } from './request.ts'
 import { isSearchModel, refuseUnpricedSearch } from './usage.ts'
 import { writeChatMessages } from './write-conversation-messages.ts'
@@ -45,8 +45,10 @@ const capOf = ({ outputTokensMax }: Conversation, { outputCap }: ReplyRequest, p
   return limit === undefined ? {} : { [capFieldOf(provider)]: limit }
 }
 
-const effortOf = ({ reasoning, tools }: Conversation, upstreamModel: string): string | null =>
-  effortFor(upstreamModel, wantedEffort(reasoning, upstreamModel), tools.length > 0)
+const effortOf = ({ reasoning, tools }: Conversation, target: Target): string | null => {
+  const model = namedModelOf(target)
+  return effortFor(model, wantedEffort(reasoning, model), tools.length > 0)
+}
 
 const formatOf = (format: AnswerFormat): JsonObject => {
   switch (format.type) {
@@ -94,11 +96,8 @@ const streamOf = (provider: Provider): JsonObject => ({
   ...(providerCapabilities(provider).stream_options ? { stream_options: { include_usage: true } } : {}),
 })
 
-function* bodyOf(
-  conversation: Conversation,
-  { provider, upstreamModel }: Target,
-  asking: ReplyRequest,
-): Generator<void, JsonObject> {
+function* bodyOf(conversation: Conversation, target: Target, asking: ReplyRequest): Generator<void, JsonObject> {
+  const { provider, upstreamModel } = target
   const { profile } = provider
   const { temperature, topP, format, webSearch, user } = conversation
   const messages = yield* writeChatMessages(conversation, profile)
@@ -112,7 +111,7 @@ function* bodyOf(
     ...present('top_p', topP),
     ...stopOf(conversation, provider),
     ...formatOf(format),
-    ...present('reasoning_effort', effortOf(conversation, upstreamModel)),
+    ...present('reasoning_effort', effortOf(conversation, target)),
     ...webSearchOf(webSearch, upstreamModel),
     ...userOf(user, profile),
     ...(providerCapabilities(provider).service_tiers.includes('default') ? { service_tier: 'default' } : {}),

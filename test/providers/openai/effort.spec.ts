@@ -1,5 +1,5 @@
 import t from 'tap'
-import { leastEffortOf } from '../../../src/providers/openai/effort.ts'
+import { leastEffortOf, namedModelOf } from '../../../src/providers/openai/effort.ts'
 
 t.test('the least effort that a model knows', async (t) => {
   const table: readonly [string, string | null][] = [
@@ -32,4 +32,15 @@ t.test('the least effort that a model knows', async (t) => {
     ['llama-4', null],
   ]
   for (const [model, effort] of table) t.equal(leastEffortOf(model), effort, model)
+})
+
+t.test('a deployment of another name is the model that it is called by', async (t) => {
+  for (const [model, upstreamModel, expected] of [
+    ['azure/gpt-5.4', 'our-deployment', 'gpt-5.4'],
+    ['azure/gpt-4o', 'our-deployment', 'gpt-4o'],
+    ['azure/fast', 'gpt-5-mini', 'gpt-5-mini'],
+    ['azure/gpt-5', 'gpt-5-chat-latest', 'gpt-5-chat-latest'],
+    ['openrouter/gpt-5.1', 'openai/gpt-5.1', 'gpt-5.1'],
+  ] as const)
+    t.equal(namedModelOf({ model, upstreamModel }), expected, model)
 })

@@ -23,16 +23,22 @@ interface Options {
   readonly prices?: PriceSheet
   /** Its name. */
   readonly provider?: string
+  /** Where the model has another name there. */
+  readonly deployment?: string
 }
 
 const priced: PriceSheet = { ...sheet, per_call: { web_search_low: '0.03', web_search_medium: '0.035' } }
 
 const request = (
   given: Partial<Conversation>,
-  { profile, stream = false, cap, model, prices = priced, provider: name = 'alpha' }: Options = {},
+  { profile, stream = false, cap, model, prices = priced, provider: name = 'alpha', deployment }: Options = {},
 ) => {
   const target = targetOf(profile, model, prices)
-  const named = { ...target, provider: { ...target.provider, name } }
+  const named = {
+    ...target,
+    provider: { ...target.provider, name },
+    upstreamModel: deployment ?? target.upstreamModel,
+  }
   return finishSteps(writeConversation(conversation(given), named, { stream, outputCap: cap ?? null }))
 }
 
@@ -112,6 +118,7 @@ t.test('settings', async (t) => {
     [{ reasoning: { type: 'effort', effort: 'xhigh' } }, { reasoning_effort: 'xhigh' }, reasoner],
     [{ reasoning: { type: 'off' } }, {}],
     [{ reasoning: { type: 'off' } }, { reasoning_effort: 'none' }, { model: 'gpt-5.4-mini' }],
+    [{ reasoning: { type: 'off' } }, { reasoning_effort: 'none' }, { model: 'gpt-5.4-mini', deployment: 'ours' }],
     [{ reasoning: { type: 'adaptive', effort: 'max' } }, { reasoning_effort: 'max' }, reasoner],
     [{ reasoning: { type: 'adaptive', effort: null } }, {}, reasoner],
     [{ reasoning: { type: 'budget', tokens: 1_024 } }, { reasoning_effort: 'low' }, reasoner],
