@@ -1,5 +1,5 @@
 import type { PriceSheet } from '../../events/types.ts'
-import { formatUsd, isUsd } from '../money.ts'
+import { formatUsd, isUsd, parseUsd } from '../money.ts'
 import { isExactPerToken, type LengthRates } from './charge.ts'
 
 type Rates = PriceSheet['per_million_tokens']
@@ -277,6 +277,30 @@ const dropRedundantRates = ({ standard, serviceTiers: tiers }: Reading): void =>
     if (all.every((rates) => (rates[item] ?? rates[kind]) === rates[kind])) for (const rates of all) delete rates[item]
 }
 
+const cacheWrites = ['cache_write_5m', 'cache_write_1h', 'cache_write_12h'] as const
+
+const dropCheapWritesIn = (rates: SomeRates, where: string, leftOut: SkippedPrice[]): void => {
+  const { input = '0' } = rates
+  for (const item of cacheWrites) {
+    const rate = rates[item]
+    if (rate === undefined || parseUsd(rate) >= parseUsd(input)) continue
+    delete rates[item]
+    leftOut.push({
+      field: `${item}${where}`,
+      reason: 'is below that of input: what is written to a cache is charged as input',
+    })
+  }
+}
+
+/** The table has 0, or the rate of a read, where a provider charges nothing beside the input: estimates would be free. */
+const dropCheapWrites = ({ standard, serviceTiers: named, leftOut }: Reading): void => {
+  for (const [tier, { base, tiers }] of [['', standard] as const, ...named]) {
+    const suffix = tier === '' ? '' : ` of service tier ${tier}`
+    dropCheapWritesIn(base, suffix, leftOut)
+    for (const [above, rates] of tiers) dropCheapWritesIn(rates, ` above ${above} tokens${suffix}`, leftOut)
+  }
+}
+
 const gapsOf = (present: SomeRates, priced: SomeRates): readonly string[] =>
   Object.keys(present).filter((item) => !Object.hasOwn(priced, item))
 
@@ -319,6 +343,7 @@ const readFields = (name: string, entry: Entry): Reading => {
   for (const [field, value] of Object.entries(entry)) readField(reading, field, value, name, entry)
   if (isEmbedding(entry)) reading.standard.base.output ??= '0'
   dropRedundantRates(reading)
+  dropCheapWrites(reading)
   dropPartialServiceTiers(reading)
   return reading
 }

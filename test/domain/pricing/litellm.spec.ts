@@ -129,6 +129,26 @@ t.test('long prompts are tiers, which price all that short ones do', async (t) =
   t.match(reasons(read(gap)), [/^cached_input above 200000 tokens: is missing/])
 })
 
+t.test('a write to the cache that costs less than the input it is has no price of its own', async (t) => {
+  const imported = read({
+    ...plain,
+    cache_creation_input_token_cost: 0,
+    cache_read_input_token_cost: 7.5e-8,
+    input_cost_per_token_above_200k_tokens: 3e-7,
+    output_cost_per_token_above_200k_tokens: 1.2e-6,
+    cache_read_input_token_cost_above_200k_tokens: 1.5e-7,
+    cache_creation_input_token_cost_above_200k_tokens: 1.5e-7,
+  })
+  t.same(sheetIn(imported).per_million_tokens, { input: '0.15', output: '0.6', cached_input: '0.075' })
+  t.same(sheetIn(imported).tiers, [
+    { prompt_tokens_above: 200_000, per_million_tokens: { input: '0.3', output: '1.2', cached_input: '0.15' } },
+  ])
+  t.same('leftOut' in imported && imported.leftOut.map(({ field }) => field), [
+    'cache_write_5m',
+    'cache_write_5m above 200000 tokens',
+  ])
+})
+
 t.test('the upper rates of xAI begin at the length itself', async (t) => {
   const tiered = {
     ...plain,
