@@ -80,6 +80,8 @@ export interface UpstreamRefusal {
   readonly message: string
   readonly code: string | null
   readonly param: string | null
+  /** Until a repetition, where the body names that. */
+  readonly retryAfterMs?: number
 }
 
 /** `push`, `end`: the bytes that may be sent now, or null; the closing event waits until the charge is acknowledged. */

@@ -19,6 +19,12 @@ const messageOf = (error: JsonObject, provider: Provider): string => {
 const blamesKey = (error: JsonObject): boolean =>
   asArray(error['details']).some((detail) => asObject(detail)['reason'] === 'API_KEY_INVALID')
 
+const retryAfterOf = (error: JsonObject): Pick<UpstreamRefusal, 'retryAfterMs'> => {
+  const delays = asArray(error['details']).map((detail) => asText(asObject(detail)['retryDelay']))
+  const [seconds] = delays.flatMap((delay) => /^(\d{1,9}(?:\.\d+)?)s$/.exec(delay)?.[1] ?? [])
+  return seconds === undefined ? {} : { retryAfterMs: Math.ceil(Number(seconds) * 1_000) }
+}
+
 const codeOf = (error: JsonObject): string | null => {
   if (blamesKey(error)) return 'invalid_api_key'
   if (/input token count.* exceeds/i.test(asText(error['message']))) return 'context_length_exceeded'
@@ -36,5 +42,6 @@ export const readGoogleError = (provider: Provider, body: Uint8Array): UpstreamR
     message: messageOf(error, provider),
     code: codeOf(error),
     param: null,
+    ...retryAfterOf(error),
   }
 }

@@ -203,7 +203,9 @@ export const readFailure = async (
   nowMs: number,
 ): Promise<CandidateFailure> => {
   const failure = await readStatusFailure(translation, response, nowMs)
-  return failure.reason === 'account' ? failure : { ...failure, ...readRepetition(response, nowMs) }
+  const { repeatAfterMs } = readRepetition(response, nowMs)
+  if (failure.reason === 'account' || repeatAfterMs === undefined) return failure
+  return { ...failure, repeatAfterMs: repeatAfterMs || (failure.retryAfterSeconds ?? 0) * 1_000 }
 }
 
 const readStatusFailure = async (
@@ -212,9 +214,9 @@ const readStatusFailure = async (
   nowMs: number,
 ): Promise<CandidateFailure> => {
   const { status } = response
-  if (status === 429)
-    return rateLimitFailure(await readError(translation, response), readRetryAfterSeconds(response, nowMs))
-  const refusal = blamesCaller(status) ? await readError(translation, response) : null
+  const isLimit = status === 429
+  const refusal = isLimit || blamesCaller(status) ? await readError(translation, response) : null
+  if (isLimit) return rateLimitFailure(refusal, readRetryAfterSeconds(response, nowMs, refusal))
   if (refusal !== null) return refusalFailure(status, refusal)
   response.discard()
   return statusFailure(status)

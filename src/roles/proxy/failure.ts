@@ -12,6 +12,7 @@ import { errorStatusOf, errorTable, isErrorCode } from '../../http/error-table.t
 import type { UpstreamRefusal } from '../../providers/dialect/dialect.ts'
 import { withoutKeys } from '../../providers/dialect/scrub.ts'
 import { type HttpFault, type HttpResponse, readRetryAfterMs } from '../../providers/http.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { UpstreamError } from '../../runtime/observer.ts'
 import type { RoutedRequest } from '../dispatch.ts'
@@ -108,9 +109,15 @@ export const readRepetition = (
     ? { repeatAfterMs: readRetryAfterMs({ headers }, nowMs) ?? 0 }
     : {}
 
-/** Whole seconds, rounded up; 0 where the upstream names none. */
-export const readRetryAfterSeconds = (response: Pick<HttpResponse, 'headers'>, nowMs: number): number =>
-  Math.ceil((readRetryAfterMs(response, nowMs) ?? 0) / 1_000)
+/** Whole seconds, rounded up; 0 where neither a header nor the body names any. */
+export const readRetryAfterSeconds = (
+  response: Pick<HttpResponse, 'headers'>,
+  nowMs: number,
+  refusal: UpstreamRefusal | null = null,
+): number => {
+  const delayMs = readRetryAfterMs(response, nowMs) || (refusal?.retryAfterMs ?? 0)
+  return Math.min(sharedLimits.upstreamRetryAfterSecondsMax, Math.ceil(delayMs / 1_000))
+}
 
 const codeByStatus: { readonly [status: number]: ErrorCode } = {
   404: 'not_found',

@@ -15,6 +15,16 @@ t.test('an error, in a list or not', async (t) => {
   t.match(read({ error: {} }), { message: 'The upstream provider refused the request.', code: null })
 })
 
+t.test('a quota names in its details when to repeat', async (t) => {
+  const limitedBy = (details: unknown) =>
+    read({ error: { code: 429, message: 'No.', status: 'RESOURCE_EXHAUSTED', details } })
+  const quota = { '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: [] }
+  const retry = (retryDelay: unknown) => ({ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay })
+  t.match(limitedBy([quota, retry('34.074824224s')]), { code: 'RESOURCE_EXHAUSTED', retryAfterMs: 34_075 })
+  for (const details of [[quota], [retry('soon')], [retry(3)], 'none', undefined])
+    t.notOk('retryAfterMs' in (limitedBy(details) ?? {}), JSON.stringify(details))
+})
+
 t.test('what is no error of the dialect', async (t) => {
   for (const body of ['<html>', '', '{"detail":"Not Found"}', '[]', 'null', '{"error":"no"}']) t.equal(read(body), null)
 })

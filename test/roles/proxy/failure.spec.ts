@@ -13,7 +13,8 @@ import {
   type Unserved,
 } from '../../../src/roles/proxy/failure.ts'
 import { sharedLimits } from '../../../src/runtime/limits.ts'
-import { callOf } from './forwarding.ts'
+import { startHostileUpstream } from '../../support/hostile-upstream.ts'
+import { ask, callOf, failureOf, startBench } from './forwarding.ts'
 
 t.test('who is at fault', async (t) => {
   for (const status of [400, 404, 405, 413, 415, 422]) t.ok(blamesCaller(status), `${status}`)
@@ -38,6 +39,20 @@ t.test('Retry-After', async (t) => {
   ]
   for (const [header, seconds] of table)
     t.equal(readRetryAfterSeconds({ headers: { 'retry-after': header } }, now), seconds, `${header}`)
+})
+
+t.test('the delay of a quota is in the body of Google’s error alone', async (t) => {
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.07s' }]
+  const error = { code: 429, message: 'You exceeded your current quota.', status: 'RESOURCE_EXHAUSTED', details }
+  const baseUrl = await startHostileUpstream(t, {
+    undefined: (response) => {
+      response.writeHead(429, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
+    },
+  })
+  const bench = await startBench(t, { baseUrl, retries: { max: 3, budgetMs: 20_000 } })
+  const { error: refused } = await ask(bench, 'google/gemini-2.5-flash')
+  t.match(refused, { code: 'rate_limit_exceeded', retryAfterSeconds: 35 })
+  t.equal(failureOf(t, bench).attempts.length, 1, 'and it is not repeated before')
 })
 
 const limited = (seconds: number): CandidateFailure => rateLimitFailure(null, seconds)
