@@ -27,9 +27,9 @@ export const callId = (id: string): string =>
     ? `call_${createHash('sha256').update(id).digest('hex').slice(0, digestCharacters)}`
     : id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
 
-/** The API refuses an empty text. */
+/** The API refuses a blank text. */
 export const writeText = ({ text, cached }: TextPart): readonly JsonObject[] =>
-  text === '' ? [] : [{ type: 'text', text, ...cacheControl(cached) }]
+  text.trim() === '' ? [] : [{ type: 'text', text, ...cacheControl(cached) }]
 
 const writeImage = ({ source, cached }: ImagePart): JsonObject => ({
   type: 'image',

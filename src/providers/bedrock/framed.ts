@@ -1,4 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
+import type { JsonObject } from '../../encoding/json.ts'
 import type { Delivered, StreamRelay, UpstreamDialect } from '../dialect/dialect.ts'
 import { EventStreamFault, EventStreamSplitter, type StreamMessage } from './event-stream.ts'
 
@@ -42,6 +43,10 @@ class FramedRelay implements StreamRelay {
 
   get delivered(): Delivered {
     return this.#relay.delivered
+  }
+
+  get failedResponse(): JsonObject | null {
+    return this.#relay.failedResponse ?? null
   }
 
   push(bytes: Uint8Array): Uint8Array | null {

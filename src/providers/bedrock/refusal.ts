@@ -7,7 +7,7 @@ import { refusalText } from '../dialect/refusal-text.ts'
 
 /** Of the model that is configured, of its region, or of our account. */
 const configurationMessages =
-  /model identifier|on-demand throughput|inference profile|foundation model|end of its life|access to the model|not supported in (?:this|the) region|unable to determine service\/operation/i
+  /model identifier|on-demand throughput|inference profile|foundation model|end of its life|access to the model|service quota|not supported in (?:this|the) region|unable to determine service\/operation/i
 
 const tooLong =
   /\b(?:input|prompt) is too long\b|\btoo many (?:input |total )?tokens\b|\bexceeds? (?:the )?(?:model's )?(?:maximum )?context\b/i

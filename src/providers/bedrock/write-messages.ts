@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, parseExactJson } from '../../encoding/json.ts'
+import { mapInSteps } from '../../encoding/steps.ts'
 import { invalidValue } from '../../errors/gateway-error.ts'
 import { callId } from '../anthropic/write-messages.ts'
 import type {
@@ -49,12 +50,32 @@ const documentName = (title: string | null): string =>
   (title ?? '')
     .slice(0, 2 * nameCharactersMax)
     .replaceAll(/[^A-Za-z0-9()[\]-]+/g, ' ')
-    .trim()
-    .slice(0, nameCharactersMax) || 'document'
+    .slice(0, nameCharactersMax)
+    .trim() || 'document'
 
-const writeDocument = ({ source, title }: DocumentPart): JsonObject => {
+type NameDocument = (title: string | null) => string
+
+/** The API refuses two documents of one name in a conversation, whatever their case. */
+const uniqueNames = (): NameDocument => {
+  const taken = new Set<string>()
+  const nextPlaces = new Map<string, number>()
+  return (title) => {
+    const base = documentName(title)
+    let place = nextPlaces.get(base.toLowerCase()) ?? 1
+    let name = base
+    do {
+      name = place === 1 ? base : `${base} ${place}`
+      place += 1
+    } while (taken.has(name.toLowerCase()))
+    taken.add(name.toLowerCase())
+    nextPlaces.set(base.toLowerCase(), place)
+    return name
+  }
+}
+
+const writeDocument = ({ source, title }: DocumentPart, nameDocument: NameDocument): JsonObject => {
   if ('url' in source) return refuseUrl()
-  const name = documentName(title)
+  const name = nameDocument(title)
   if ('text' in source)
     return { document: { format: 'txt', name, source: { bytes: Buffer.from(source.text).toString('base64') } } }
   const format = documentFormats.get(source.mediaType)
@@ -63,7 +84,7 @@ const writeDocument = ({ source, title }: DocumentPart): JsonObject => {
   return { document: { format, name, source: { bytes: source.base64 } } }
 }
 
-export const writeConverseText = ({ text }: TextPart): readonly JsonObject[] => (text === '' ? [] : [{ text }])
+export const writeConverseText = ({ text }: TextPart): readonly JsonObject[] => (text.trim() === '' ? [] : [{ text }])
 
 const readInput = (id: string, given: string): JsonObject => {
   const input = given.trim() === '' ? {} : parseExactJson(given)
@@ -71,37 +92,40 @@ const readInput = (id: string, given: string): JsonObject => {
   throw invalidValue('messages', `the arguments of the tool call \`${id}\` are no JSON object`)
 }
 
-const writeResultPart = (part: TextPart | ImagePart | DocumentPart): readonly JsonObject[] => {
+const writeResultPart = (
+  part: TextPart | ImagePart | DocumentPart,
+  nameDocument: NameDocument,
+): readonly JsonObject[] => {
   switch (part.type) {
     case 'text':
       return writeConverseText(part)
     case 'image':
       return [writeImage(part)]
     case 'document':
-      return [writeDocument(part)]
+      return [writeDocument(part, nameDocument)]
   }
 }
 
-const writeResult = ({ toolCallId, parts, isError }: ToolResultPart): JsonObject => ({
+const writeResult = ({ toolCallId, parts, isError }: ToolResultPart, nameDocument: NameDocument): JsonObject => ({
   toolResult: {
     toolUseId: callId(toolCallId),
-    content: parts.flatMap(writeResultPart),
+    content: parts.flatMap((part) => writeResultPart(part, nameDocument)),
     ...(isError ? { status: 'error' } : {}),
   },
 })
 
-const writePart = (part: ConversationPart): readonly JsonObject[] => {
+const writePart = (part: ConversationPart, nameDocument: NameDocument): readonly JsonObject[] => {
   switch (part.type) {
     case 'text':
     case 'image':
     case 'document':
-      return writeResultPart(part)
+      return writeResultPart(part, nameDocument)
     case 'audio':
       throw unsupported('messages', 'with audio is not available for this model')
     case 'tool_call':
       return [{ toolUse: { toolUseId: callId(part.id), name: part.name, input: readInput(part.id, part.arguments) } }]
     case 'tool_result':
-      return [writeResult(part)]
+      return [writeResult(part, nameDocument)]
     case 'thinking':
       return part.signature === null
         ? []
@@ -113,14 +137,27 @@ const writePart = (part: ConversationPart): readonly JsonObject[] => {
 
 const isResult = (block: JsonObject): boolean => 'toolResult' in block
 
-export const writeConverseTurns = (
+const textOfDocument = { text: 'See the document.' }
+
+/** The API refuses a message with a document and no text. */
+const withTextOfDocument = ({ role, content }: WrittenTurn): WrittenTurn => {
+  const place = content.findIndex((block) => 'document' in block)
+  const lacksText = place >= 0 && !content.some((block) => 'text' in block)
+  return { role, content: lacksText ? content.toSpliced(place, 0, textOfDocument) : content }
+}
+
+export function* writeConverseTurns(
   turns: readonly ConversationTurn[],
   writePoint: WriteCachePoint,
-): Generator<void, readonly WrittenTurn[]> =>
-  mergeTurns(turns, {
+): Generator<void, readonly WrittenTurn[]> {
+  const nameDocument = uniqueNames()
+  const merged = yield* mergeTurns(turns, {
     writePart: (part) => {
-      const written = writePart(part)
+      const written = writePart(part, nameDocument)
       return written.length === 0 || !('cached' in part) ? written : [...written, ...writePoint(part.cached)]
     },
     isResult,
   })
+  yield
+  return yield* mapInSteps(merged, withTextOfDocument)
+}

@@ -69,7 +69,8 @@ t.test('errors: ours, and those of the request', async (t) => {
   const read = (json: unknown) => readBedrockError(target.provider, Buffer.from(JSON.stringify(json)))
   const onDemand =
     'Invocation of model ID x with on-demand throughput isn’t supported. Retry with an inference profile.'
-  for (const message of [recorded.invalidModel['message'], onDemand, '']) t.equal(read({ message }), null)
+  const quota = 'Your request exceeds the service quota for your account.'
+  for (const message of [recorded.invalidModel['message'], onDemand, quota, '']) t.equal(read({ message }), null)
   t.match(read({ message: 'Input is too long for requested model.' }), { code: 'context_length_exceeded' })
   t.match(read({ Message: '1 validation error detected' }), { message: '1 validation error detected', code: null })
   const arn = read({ message: 'wrong: arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.x' })

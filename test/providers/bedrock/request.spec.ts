@@ -33,6 +33,49 @@ t.test('the model is in the path, the key in one header', async (t) => {
   t.throws(() => chat.buildRequest(targetOf(arn, `bedrock/${arn}`), askedOf()), { code: 'unsupported_parameter' })
 })
 
+t.test('documents have names of their own, whatever their titles', async (t) => {
+  const document = (title?: string) => ({
+    type: 'document',
+    source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' },
+    ...(title === undefined ? {} : { title }),
+  })
+  const titles = [undefined, undefined, 'report_v1.pdf', 'Document', 'document 2', undefined]
+  const result = { type: 'tool_result', tool_use_id: 'c1', content: [document('REPORT v1.pdf')] }
+  const { messages: sent } = asSent(
+    messages.buildRequest(
+      targetOf(nova),
+      askedOf({
+        messages: [
+          { role: 'user', content: [{ type: 'text', text: 'Read' }, ...titles.map(document)] },
+          { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: 'find', input: {} }] },
+          { role: 'user', content: [result] },
+        ],
+        tools: [{ name: 'find', input_schema: { type: 'object' } }],
+      }),
+    ).body,
+  )
+  const [first, , last] = sent
+  t.same(
+    [...first.content.slice(1), ...last.content[0].toolResult.content].map(
+      (block: { readonly document: JsonObject }) => block.document['name'],
+    ),
+    ['document', 'document 2', 'report v1 pdf', 'Document 3', 'document 2 2', 'document 4', 'REPORT v1 pdf 2'],
+  )
+})
+
+t.test('a blank text is left out, and a document alone has one beside it', async (t) => {
+  const document = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } }
+  const contentOf = (content: readonly JsonObject[]) =>
+    messagesBody({ messages: [{ role: 'user', content }] }, nova)['messages'] as readonly JsonObject[]
+  const block = { document: { format: 'pdf', name: 'document', source: { bytes: 'JVBERi0=' } } }
+  t.same(contentOf([document, { type: 'text', text: ' \n' }]), [
+    { role: 'user', content: [{ text: 'See the document.' }, block] },
+  ])
+  t.same(contentOf([document, { type: 'text', text: ' And?' }]), [
+    { role: 'user', content: [block, { text: ' And?' }] },
+  ])
+})
+
 t.test('a conversation as Converse has it', async (t) => {
   t.same(
     chatBody({

@@ -112,6 +112,19 @@ t.test('a recorded stream of Claude in its own format is relayed, without the me
   t.match(chat.reportedUsage, { promptTotal: 12, outputTotal: 100 })
 })
 
+t.test('an error within Claude’s own stream keeps its type', async (t) => {
+  const events = [
+    { type: 'message_start', message: { id: 'msg_1', usage: { input_tokens: 3, output_tokens: 1 } } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'one' } },
+    { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
+  ]
+  const chunks = events.map((event) => ({ bytes: Buffer.from(JSON.stringify(event)).toString('base64') }))
+  const relay = openMessages(claude)
+  relay.push(Buffer.concat(chunks.map((chunk) => frame('event', 'chunk', chunk))))
+  t.match(relay, { state: 'broken', fault: 'error_in_stream', failedResponse: { error: { type: 'overloaded_error' } } })
+})
+
 t.test('an exception breaks a stream: before its first text another candidate serves', async (t) => {
   const exception = await read('stream-exception')
   for (const [open, model] of [
