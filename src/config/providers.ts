@@ -250,11 +250,13 @@ interface ProvidersReading {
 
 const isOfMaker = (model: string): boolean => knownProviders.some(({ name }) => model.startsWith(`${name}/`))
 
-/** Every model is also known by its bare name, unless the file lists aliases: clouds sell it under that name too. */
-const bareNames = ({ prices }: PriceFile): Readonly<Record<string, string>> => {
-  const models = prices.map(({ model }) => model)
-  const ordered = [...models.filter((model) => !isOfMaker(model)), ...models.filter(isOfMaker)]
-  return Object.fromEntries(ordered.map((model) => [model.slice(model.indexOf('/') + 1), model]))
+/** Every model is also known by its bare name, unless the file lists aliases. Clouds that are configured sell it where its maker is not. */
+const bareNames = ({ prices }: PriceFile, configured: Catalog['providers']): Readonly<Record<string, string>> => {
+  const models = prices.map(({ model }) => ({ model, slash: model.indexOf('/') }))
+  const rankOf = ({ model, slash }: (typeof models)[number]): number =>
+    (configured.has(model.slice(0, slash)) ? 2 : 0) + (isOfMaker(model) ? 1 : 0)
+  const ordered = models.toSorted((one, other) => rankOf(one) - rankOf(other))
+  return Object.fromEntries(ordered.map(({ model, slash }) => [model.slice(slash + 1), model]))
 }
 
 export const providersFrom = (
@@ -267,13 +269,14 @@ export const providersFrom = (
   problems.push(...problemsOfCallPolicies(file, prices))
   const sandbox = !isConfigured && isSandboxAllowed
   const providers = callableProviders(file, { folder, role, variables, problems })
+  const catalogProviders = modelsByProvider(file, providers, sandbox)
   return {
     providers,
     videoVendors: videoVendorsFrom(file, role),
     sandbox,
     catalog: {
-      providers: modelsByProvider(file, providers, sandbox),
-      aliases: file.aliases ?? bareNames(prices),
+      providers: catalogProviders,
+      aliases: file.aliases ?? bareNames(prices, catalogProviders),
       routers: file.routers ?? (file.providers === undefined ? defaultRouters : {}),
       acceptSnapshots: file.models?.accept_snapshots ?? false,
     },

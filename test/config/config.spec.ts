@@ -148,6 +148,14 @@ t.test('a model that clouds sell too is known by its bare name as its maker’s'
     t.equal(aliases[model.slice(model.indexOf('/') + 1)], model)
 })
 
+t.test('where its maker is not configured, a bare name is the model of a provider that is', async (t) => {
+  const azure = { dialect: 'azure', base_url: 'https://example.openai.azure.com/openai/v1', api_key: 'k' }
+  const openai = { dialect: 'openai', base_url: 'https://api.openai.com/v1', api_key: 'k' }
+  const aliasesWith = (providers: object) => readConfig({}, { file: fileWith(t, { providers }) }).catalog.aliases
+  t.match(aliasesWith({ azure }), { 'gpt-5-mini': 'azure/gpt-5-mini', 'claude-sonnet-5': 'anthropic/claude-sonnet-5' })
+  t.match(aliasesWith({ azure, openai }), { 'gpt-5-mini': 'openai/gpt-5-mini' })
+})
+
 t.test('the way to a provider: its headers, an HTTP proxy and its authority, for those who call it', async (t) => {
   const authority = await makeCertificates()
   t.teardown(() => authority.remove())
