@@ -61,9 +61,29 @@ export interface RequestPage {
   readonly searchedTo: Date | null
 }
 
-const selectNewest = (db: ReadModels, workspaceId: string | null, span: StatementSpan, id?: string) =>
+/** As the index of the migration has them. */
+const upstreamRequestIds = sql`case when attempts::text like '%\\\\u%' then '[]'
+  else jsonb_path_query_array(attempts::jsonb, '$[*].upstreamRequestId') end`
+
+/** Found before anything else: the planner takes an id for frequent, and would look through the newest requests for it. */
+const selectWithUpstreamId = (db: ReadModels, upstreamRequestId: string) =>
   db
     .selectFrom('requests')
+    .selectAll()
+    .where(sql<boolean>`(${upstreamRequestIds}) @> ${JSON.stringify([upstreamRequestId])}::jsonb`)
+    .offset(0)
+    .as('requests')
+
+type NamedRequest = Pick<RequestQuery, 'id' | 'upstreamRequestId'>
+
+const selectNewest = (
+  db: ReadModels,
+  workspaceId: string | null,
+  span: StatementSpan,
+  { id, upstreamRequestId }: NamedRequest,
+) =>
+  db
+    .selectFrom(upstreamRequestId === undefined ? 'requests' : selectWithUpstreamId(db, upstreamRequestId))
     .selectAll()
     .$if(workspaceId !== null, (query) => query.where('workspace_id', '=', workspaceId!))
     .$if(id !== undefined, (query) => query.where('request_id', '=', id!))
@@ -73,9 +93,9 @@ const selectNewest = (db: ReadModels, workspaceId: string | null, span: Statemen
     .limit(projectionLimits.requestsScannedMax)
 
 const findRows = (db: ReadModels, workspaceId: string | null, span: StatementSpan, wanted: RequestQuery) => {
-  const { id, status, model, key, surface, reason, upstreamRequestId, limit } = wanted
+  const { status, model, key, surface, reason, limit } = wanted
   let query = db
-    .selectFrom(selectNewest(db, workspaceId, span, id).as('asked'))
+    .selectFrom(selectNewest(db, workspaceId, span, wanted).as('asked'))
     .leftJoin('usage_entries as used', (join) =>
       join.on(
         sql<boolean>`(used.workspace_id, used.sequence, used.event_index) = (${workspaceId ?? sql.ref('asked.workspace_id')}, asked.sequence, asked.event_index)`,
@@ -94,10 +114,6 @@ const findRows = (db: ReadModels, workspaceId: string | null, span: StatementSpa
   if (model !== undefined)
     query = query.where((given) =>
       given.or([given('asked.model', '=', storedText(model)), given('asked.served_model', '=', storedText(model))]),
-    )
-  if (upstreamRequestId !== undefined)
-    query = query.where(
-      sql<boolean>`position(${`"upstreamRequestId":${JSON.stringify(upstreamRequestId)}`} in asked.attempts::text) > 0`,
     )
   return query.execute()
 }
@@ -138,9 +154,10 @@ const findScanned = async (
   db: ReadModels,
   workspaceId: string | null,
   span: StatementSpan,
+  named: NamedRequest,
 ): Promise<Pick<RequestPage, 'next' | 'searchedTo'>> => {
   const last = await db
-    .selectFrom(selectNewest(db, workspaceId, span).as('asked'))
+    .selectFrom(selectNewest(db, workspaceId, span, named).as('asked'))
     .select(['sequence', 'event_index', 'closed_at'])
     .offset(projectionLimits.requestsScannedMax - 1)
     .executeTakeFirst()
@@ -169,6 +186,5 @@ export const selectRequests = async (
     const { sequence, eventIndex, closedAt } = last
     return { requests, next: { sequence, eventIndex, line: 0 }, searchedTo: closedAt }
   }
-  if (wanted.id !== undefined) return { requests, next: null, searchedTo: null }
-  return { requests, ...(await findScanned(db, workspaceId, span)) }
+  return { requests, ...(await findScanned(db, workspaceId, span, wanted)) }
 }
