@@ -265,7 +265,7 @@ const eventPages: Readonly<Record<string, { readonly title: string; readonly nam
     title: 'Events of the log: requests and money',
     names: /^(?:Request|Usage|Hold|Adjustment|Credit|WalletCredited)/,
   },
-  'events-videos': { title: 'Events of the log: videos', names: /^(?:Task|LateVerdict)/ },
+  'events-videos': { title: 'Events of the log: videos', names: /^(?:Task|LateVerdict|Callback)/ },
   'events-accounts': {
     title: 'Events of the log: workspaces, keys, limits, plans',
     names: /^(?:Workspace|Key|Limits|Plan)/,

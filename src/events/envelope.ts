@@ -58,6 +58,7 @@ export const currentVersion: { readonly [T in EventType]: number } = {
   TaskProgressed: 1,
   TaskSettled: 1,
   LateVerdictSeen: 1,
+  CallbackFailed: 1,
   AdjustmentPosted: 1,
   AlertRuleSet: 1,
   AlertRuleRemoved: 1,

@@ -14,6 +14,7 @@ const introducedIn: ReadonlyMap<string, number> = new Map(
     'AdjustmentProposed',
     'AdjustmentApproved',
     'AdjustmentRejected',
+    'CallbackFailed',
     'InvoiceIssued',
     'InvoiceReconciled',
     'PeriodClosed',

@@ -297,6 +297,32 @@ export interface AliasSet {
 }
 
 /**
+ * The receiver of a video's callback has not accepted it: at the first try, and where no further one follows.
+ */
+export interface CallbackFailed {
+  /**
+   * The task that has ended.
+   */
+  readonly taskId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  /**
+   * How often it was sent.
+   */
+  readonly tries: number
+  /**
+   * A status or the kind of a fault, without the address.
+   */
+  readonly reason: string
+  /**
+   * Whether it is sent no more.
+   */
+  readonly givenUp: boolean
+}
+
+/**
  * A witness has confirmed that a sealed checkpoint extends every one that it confirmed before.
  */
 export interface CheckpointCosigned {
@@ -2226,6 +2252,7 @@ export interface EventData {
   readonly AlertRuleRemoved: AlertRuleRemoved
   readonly AlertRuleSet: AlertRuleSet
   readonly AliasSet: AliasSet
+  readonly CallbackFailed: CallbackFailed
   readonly CheckpointCosigned: CheckpointCosigned
   readonly CheckpointSealed: CheckpointSealed
   readonly CreditExpired: CreditExpired

@@ -39,7 +39,7 @@ export const manifests = {
     'InvoiceReconciled',
   ],
   proxy: ['UsageRecorded', 'RequestFailed'],
-  'video-poller': ['TaskSubmitted', 'TaskProgressed', 'TaskSettled', 'LateVerdictSeen'],
+  'video-poller': ['TaskSubmitted', 'TaskProgressed', 'TaskSettled', 'LateVerdictSeen', 'CallbackFailed'],
   projector: [],
   scheduler: [
     'HoldReleased',

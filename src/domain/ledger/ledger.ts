@@ -341,6 +341,7 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'TaskSettled':
       return settleOnce(ledger, event, sequence)
     case 'LateVerdictSeen':
+    case 'CallbackFailed':
     case 'CheckpointCosigned':
     case 'LogRolledBack':
     case 'LogFormatRaised':

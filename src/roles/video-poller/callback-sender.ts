@@ -1,4 +1,6 @@
 import { faultText } from '../../errors/gateway-error.ts'
+import type { CallbackFailed } from '../../events/types.ts'
+import type { LogOf } from '../../log/event-log.ts'
 import { type HttpClient, HttpFault } from '../../providers/http.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Check } from '../../runtime/health.ts'
@@ -21,6 +23,7 @@ export interface Webhooks {
 }
 
 interface CallbackSenderParts {
+  readonly log: Pick<LogOf<'CallbackFailed'>, 'append'>
   readonly callbacks: Pick<WorkQueue, 'take'>
   readonly webhooks: Webhooks
   readonly clock: Clock
@@ -129,10 +132,24 @@ export class CallbackSender {
     const { bounds, logger } = this.#parts
     if (outcome === 'delivered' || outcome === 'gone') return item.done()
     const triesMax = outcome === 'refused' ? pollerLimits.callbackRefusedTriesMax : bounds.callbackTriesMax
-    if (item.deliveries < triesMax) return item.again(this.#delayMs(item.deliveries))
+    const givenUp = item.deliveries >= triesMax
+    if (givenUp || item.deliveries === 1) await this.#recordFailure(item, message, { reason, givenUp })
+    if (!givenUp) return item.again(this.#delayMs(item.deliveries))
     const host = hostOf(message)
     logger.log('callback.given_up', { taskId: item.id, outcome, host, reason })
     return item.done()
+  }
+
+  async #recordFailure(
+    { id: taskId, deliveries: tries }: WorkItem,
+    { workspaceId }: CallbackMessage,
+    { reason, givenUp }: Pick<CallbackFailed, 'reason' | 'givenUp'>,
+  ): Promise<void> {
+    try {
+      await this.#parts.log.append([{ type: 'CallbackFailed', data: { taskId, workspaceId, tries, reason, givenUp } }])
+    } catch {
+      // The callback does not depend on it: a log without room for it, or of an older format, keeps none back.
+    }
   }
 
   #delayMs(tries: number): number {

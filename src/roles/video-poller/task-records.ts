@@ -7,7 +7,7 @@ import type { Logger } from '../../runtime/logger.ts'
 import type { Observer } from '../../runtime/observer.ts'
 import type { VendorVerdict } from './next-step.ts'
 
-export type PollerEvent = 'TaskSubmitted' | 'TaskProgressed' | 'TaskSettled' | 'LateVerdictSeen'
+export type PollerEvent = 'TaskSubmitted' | 'TaskProgressed' | 'TaskSettled' | 'LateVerdictSeen' | 'CallbackFailed'
 
 export interface RecordParts {
   readonly log: Pick<LogOf<PollerEvent>, 'append'>

@@ -4,7 +4,15 @@ import { until } from '../../support/clients.ts'
 import { startExternalServers } from '../../support/external-servers.ts'
 import { type Delivered, isSigned, startReceiver } from '../../support/receiver.ts'
 import { startRolesTogether } from '../../support/roles-together.ts'
-import { newVideo, openKnownAccount, pollVideo, queuedItems, videoOptions, walletFigures } from '../../support/video.ts'
+import {
+  eventsOf,
+  newVideo,
+  openKnownAccount,
+  pollVideo,
+  queuedItems,
+  videoOptions,
+  walletFigures,
+} from '../../support/video.ts'
 
 const servers = await startExternalServers(t)
 const { direct, nats, postgres } = servers
@@ -48,6 +56,7 @@ t.test('again when the receiver fails, with the same words', async (t) => {
     t.same([headers['webhook-id'], body], [taskId, deliveriesTo('/failing')[0]!.body])
   await until(async () => (await queuedItems(nats, 'GATEWAY')) === 0)
   t.equal(deliveriesTo('/failing').length, 3, 'and not once it was taken')
+  t.match(await eventsOf(operator, 'CallbackFailed'), [{ taskId, tries: 1, reason: 'status 500', givenUp: false }])
 })
 
 t.test('a receiver that says nothing delays no bill', async (t) => {
@@ -79,6 +88,10 @@ t.test('an address that is not public is not called, where that is not allowed',
   await until(async () => (await walletFigures(guarded.operator, 'acme')).balance === '7.9')
   await until(async () => (await queuedItems(nats, 'GUARDED')) === 0)
   t.same(deliveriesTo('/private'), [])
+  const failures = await eventsOf(guarded.operator, 'CallbackFailed')
+  const givenUp = failures.filter((failure) => failure.givenUp)
+  t.equal(givenUp.length, 5, 'what was given up is in the log')
+  t.ok(givenUp.some(({ tries, reason }) => tries === 2 && reason === 'an address that is not public'))
   t.equal(guarded.sandbox.videos.totals().callbacksAsked, 0)
 })
 

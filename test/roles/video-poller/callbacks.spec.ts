@@ -7,6 +7,7 @@ import { CallbackSender } from '../../../src/roles/video-poller/callback-sender.
 import { noObserver } from '../../../src/runtime/observer.ts'
 import { webhookSignature } from '../../../src/runtime/webhooks.ts'
 import { until } from '../../support/clients.ts'
+import { MemoryLog } from '../../support/memory-log.ts'
 import { FakeQueue } from './fake-queue.ts'
 import { isDone, startProcess, World } from './world.ts'
 
@@ -19,6 +20,7 @@ const sending = (t: Test, answer: Answer, bounds: Partial<PollerBounds> = {}) =>
   const queue = new FakeQueue()
   const requests: HttpRequest[] = []
   const lines: string[] = []
+  const log = new MemoryLog({ checksSchemas: true })
   let nowMs = 1_700_000_000_900
   const request = async (asked: HttpRequest): Promise<HttpResponse> => {
     requests.push(asked)
@@ -27,6 +29,7 @@ const sending = (t: Test, answer: Answer, bounds: Partial<PollerBounds> = {}) =>
     return { status, headers: {}, body: (async function* () {})(), takeArrived: () => [], discard: () => undefined }
   }
   const sender = new CallbackSender({
+    log,
     callbacks: queue,
     webhooks: { http: { request }, secretOf: (workspaceId) => (workspaceId === 'acme' ? secret : 'whsec_AAAA') },
     clock: () => nowMs,
@@ -36,7 +39,7 @@ const sending = (t: Test, answer: Answer, bounds: Partial<PollerBounds> = {}) =>
     bounds: pollerBoundsWith({ stopMs: 20, lastAnswerMs: 200, ...bounds }),
   })
   t.teardown(() => sender.stop())
-  return { queue, requests, lines, sender }
+  return { queue, requests, lines, log, sender }
 }
 
 const put = (queue: FakeQueue, id = 'task_1', workspaceId = 'acme'): Promise<void> =>
@@ -86,7 +89,7 @@ t.test('what is posted, and that its receiver can verify it', async (t) => {
 })
 
 t.test('a receiver that fails is tried again, further and further apart, under the same id', async (t) => {
-  const { queue, requests, lines } = sending(t, () => 500)
+  const { queue, requests, lines, log } = sending(t, () => 500)
   await put(queue)
   await until(isPosted(queue))
   t.same(
@@ -105,7 +108,24 @@ t.test('a receiver that fails is tried again, further and further apart, under t
     t.equal(headers['webhook-signature'], `v1,${createHmac('sha256', key).update(signed).digest('base64')}`)
   }
   t.equal(lines.length, 1, 'it is given up aloud')
-  t.notOk(/hush|whsec/.test(lines.join()), 'addresses and secrets are not told')
+  const failure = { taskId: 'task_1', workspaceId: 'acme', reason: 'status 500' }
+  t.match(
+    log.events.map(({ type, data }) => [type, data]),
+    [
+      ['CallbackFailed', { ...failure, tries: 1, givenUp: false }],
+      ['CallbackFailed', { ...failure, tries: 5, givenUp: true }],
+    ],
+    'the first try and the last are in the log',
+  )
+  t.notOk(/hush|whsec/.test(lines.join() + JSON.stringify(log.events)), 'addresses and secrets are not told')
+})
+
+t.test('a log that does not take the failure keeps no callback back', async (t) => {
+  const { queue, requests, log } = sending(t, (_request, attempt) => (attempt < 3 ? 500 : 200))
+  log.refuse()
+  await put(queue)
+  await until(isPosted(queue))
+  t.equal(requests.length, 3)
 })
 
 t.test('it ends with the first yes, and with 410', async (t) => {
@@ -114,10 +134,11 @@ t.test('it ends with the first yes, and with 410', async (t) => {
     [[410], 1],
     [[404, 200], 2],
   ] as const) {
-    const { queue, requests } = sending(t, (_request, attempt) => answers[attempt - 1]!)
+    const { queue, requests, log } = sending(t, (_request, attempt) => answers[attempt - 1]!)
     await put(queue)
     await until(isPosted(queue))
     t.equal(requests.length, tries)
+    t.equal(log.events.length, answers.length > 1 ? 1 : 0)
   }
 })
 
