@@ -15,7 +15,7 @@ import { version } from './version.ts'
 const permissionDenied = '42501'
 
 /** What was signed last, since the tables may be behind; by the tables where the database has no state of the sealing, or none for its user. */
-const readSealedTo = async (database: Database): Promise<number> => {
+export const readSealedTo = async (database: Pick<Database, 'signedHead' | 'lastSeal'>): Promise<number> => {
   const head = await database
     .signedHead()
     .read()
