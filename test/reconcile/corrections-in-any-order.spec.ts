@@ -38,8 +38,10 @@ const totalPicos = parseUsd('0.01')
 const usage = usageOf({ total: 1_000_000 }, { total: 1_000 })
 /** At the prices of the sheet. */
 const reportedPicos = parseUsd('1.26')
-const refunds = [1n, totalPicos / 3n, totalPicos, reportedPicos]
-const corrections = [-totalPicos, -5n, 7n, totalPicos / 2n, totalPicos]
+const refunds = [1_000n, totalPicos / 4n, totalPicos, reportedPicos]
+const corrections = [-totalPicos, -5_000n, 7_000n, totalPicos / 2n, totalPicos]
+/** Amounts are further apart than what counts as rounding. */
+const goodwillPicos = 3_000n
 const invoices = [0n, 1_950_000n, totalPicos / 2n, totalPicos, reportedPicos, 2n * reportedPicos]
 
 /** What each step has to do: the figure is the last word, what is given back remains, and no step pays for a request. */
@@ -79,7 +81,7 @@ const reconcileModel = (model: Model, invoicePicos: bigint): void => {
 const applyStep = (step: Step, { model, refundPicos, correctionPicos, invoicePicos }: Subject): void => {
   const leftPicos = maxOf(0n, netOf(model))
   if (step === 'refund' && refundPicos <= leftPicos) giveBack(model, refundPicos)
-  if (step === 'goodwill') giveBack(model, 3n)
+  if (step === 'goodwill') giveBack(model, goodwillPicos)
   if (step === 'correct' && correctionPicos <= leftPicos) model.figurePicos -= correctionPicos
   if (step === 'confirm' && !model.isReconciled && !model.isGivenBack && model.figurePicos - reportedPicos <= leftPicos)
     model.figurePicos = reportedPicos
@@ -205,7 +207,7 @@ const takeStep = async (scene: Scene, step: Step, subjects: readonly Subject[]):
   for (const subject of subjects) {
     if (step === 'confirm') await scene.confirm(subject)
     else if (step === 'refund') await scene.adjust(subject, subject.refundPicos, 'refund')
-    else if (step === 'goodwill') await scene.adjust(subject, 3n, 'goodwill')
+    else if (step === 'goodwill') await scene.adjust(subject, goodwillPicos, 'goodwill')
     else await scene.adjust(subject, subject.correctionPicos, 'correction')
   }
   await scene.catchUp()
@@ -253,7 +255,7 @@ for (let seed = 1; seed <= seeds; seed += 1)
       const byLog = await scene.evidence(id)
       for (const evidence of [byTables, byLog])
         if (explainCharge(evidence)?.net !== formatUsd(netOf(model))) t.fail(`${id}: another net`)
-      if (netOf(model) < -3n) t.fail(`${id}: more than its charge was given back, beyond goodwill`)
+      if (netOf(model) < -goodwillPicos) t.fail(`${id}: more than its charge was given back, beyond goodwill`)
       if (!model.isGivenBack && model.givenPicos === 0n && netOf(model) !== lastInvoicePicos)
         t.fail(`${id}: not as invoiced`)
     }
