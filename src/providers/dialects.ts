@@ -13,7 +13,7 @@ import type { Target, UpstreamCallRequest, UpstreamDialect, UpstreamRequest } fr
 import { type Provider, type ProviderDialect, providerCapabilities } from './dialect/provider.ts'
 import { geminiClient, googleUpstream } from './google/dialect.ts'
 import { googleEmbeddings } from './google/embeddings.ts'
-import { googleGenerateContent } from './google/relayed.ts'
+import { countGeminiTokensRequest, googleGenerateContent } from './google/relayed.ts'
 import { chatClient, chatUpstream, openai } from './openai/dialect.ts'
 import { needsResponses } from './openai/effort.ts'
 import { openaiEmbeddings } from './openai/embeddings.ts'
@@ -22,6 +22,7 @@ import { responsesUpstream } from './openai-responses/read-reply.ts'
 import { type StoredResponseQuestion, storedResponseRequest } from './openai-responses/stored.ts'
 import {
   atVertex,
+  countVertexTokensRequest,
   postToVertex,
   publisherOf,
   vertexClaude,
@@ -124,6 +125,21 @@ export function* countingRequestFor(
       return yield* countTokensRequest(target, call)
     case 'vertex':
       return publisherOf(target) === 'anthropic' ? yield* countTokensRequest(target, call, postToVertex) : null
+    default:
+      return null
+  }
+}
+
+/** Null where the upstream does not count the tokens of contents. Throws as `buildRequest` does. */
+export const countingContentsRequestFor = (
+  target: Target,
+  { body }: Pick<UpstreamCallRequest, 'body'>,
+): UpstreamRequest | null => {
+  switch (target.provider.dialect) {
+    case 'google':
+      return countGeminiTokensRequest(target, body)
+    case 'vertex':
+      return publisherOf(target) === 'google' ? countVertexTokensRequest(target, body) : null
     default:
       return null
   }

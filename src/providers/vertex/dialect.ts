@@ -1,4 +1,4 @@
-import { asObject, parseJsonBytes } from '../../encoding/json.ts'
+import { asObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
 import { betasIn, cloudBody, isMessagesError } from '../anthropic/cloud.ts'
 import { messagesDialect, messagesFormat } from '../anthropic/dialect.ts'
 import type { PostMessages } from '../anthropic/endpoint.ts'
@@ -16,7 +16,8 @@ import {
 import { endpointOf, type Provider } from '../dialect/provider.ts'
 import { googleUpstream } from '../google/dialect.ts'
 import { readGoogleError } from '../google/refusal.ts'
-import { googleGenerateContent } from '../google/relayed.ts'
+import { googleGenerateContent, relayedBody } from '../google/relayed.ts'
+import { postToGoogle } from '../google/request.ts'
 
 type Publisher = 'anthropic' | 'google'
 
@@ -91,6 +92,13 @@ export const vertexGenerateContent: UpstreamDialect = {
     return withoutKey(yield* buildInSteps(googleGenerateContent, atPublisher(target), request))
   },
   readRefusal: readVertexError,
+}
+
+/** Not wrapped, as Gemini's own API wants it. https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/count-tokens */
+export const countVertexTokensRequest = (target: Target, body: JsonObject): UpstreamRequest => {
+  const { contents, systemInstruction, tools, generationConfig } = relayedBody(target, body, null)
+  const counted = { contents, systemInstruction, tools, generationConfig }
+  return withoutKey(postToGoogle(atPublisher(target), 'countTokens', false, counted))
 }
 
 export const vertexClaude: UpstreamFormat = { ...messagesFormat(postToVertex), readRefusal: readVertexError }

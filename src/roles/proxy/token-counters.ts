@@ -6,10 +6,10 @@ import { countMessagesPrompt } from '../../providers/anthropic/estimate.ts'
 import type { ClientFormat } from '../../providers/canonical/format.ts'
 import type { AnswerFault, Target, UpstreamRequest } from '../../providers/dialect/dialect.ts'
 import type { CountedFor } from '../../providers/dialect/tokens.ts'
-import { countingRequestFor } from '../../providers/dialects.ts'
+import { countingContentsRequestFor, countingRequestFor } from '../../providers/dialects.ts'
 import { geminiClient } from '../../providers/google/dialect.ts'
 import { countGeminiPrompt } from '../../providers/google/estimate.ts'
-import { countGeminiTokensRequest, geminiTokenCount, readGeminiTokenCount } from '../../providers/google/relayed.ts'
+import { geminiTokenCount, readGeminiTokenCount } from '../../providers/google/relayed.ts'
 import type { RoutedRequest } from '../dispatch.ts'
 
 /** How a surface's question for a count of tokens is answered. */
@@ -41,9 +41,9 @@ const messages: TokenCounter = {
 const gemini: TokenCounter = {
   surface: 'gemini',
   client: geminiClient,
-  *buildRequest(target, { body }) {
+  *buildRequest(target, call) {
     yield
-    return target.provider.dialect === 'google' ? countGeminiTokensRequest(target, body) : null
+    return countingContentsRequestFor(target, call)
   },
   readCount: readGeminiTokenCount,
   estimate: countGeminiPrompt,

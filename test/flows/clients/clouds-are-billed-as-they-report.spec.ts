@@ -62,6 +62,22 @@ t.test('Vertex AI: Gemini and Claude, by a service account, a user and the machi
     t.ok(running.sandbox.calls().some(({ path }) => path === '/v1/messages/count_tokens'))
   })
 
+  t.test('tokens of contents are counted by Gemini, with what is no text; for Claude by us', async (t) => {
+    const countOf = async (model: string, body: object): Promise<unknown> => {
+      const headers = { 'content-type': 'application/json', 'x-goog-api-key': running.account.secret }
+      const url = `${running.gateway.url}/v1beta/models/${model}:countTokens`
+      return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })).json()
+    }
+    const text = { text: 'one two three' }
+    const video = { inlineData: { mimeType: 'video/mp4', data: 'AAAA' } }
+    const systemInstruction = { parts: [{ text: 'four' }] }
+    const safetySettings = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }]
+    const generateContentRequest = { contents: [{ parts: [text, video] }], systemInstruction, safetySettings }
+    t.match(await countOf('vertex-user/gemini-plain', { generateContentRequest }), { totalTokens: 4 })
+    t.equal(running.sandbox.calls().at(-1)?.path, '/v1/models/gemini-plain:countTokens')
+    t.match(await countOf('vertex/claude-plain', { contents: [{ parts: [text] }] }), { totalTokens: Number })
+  })
+
   t.test('embeddings', async (t) => {
     const asked = { model: 'vertex/embedding', input: ['north', 'south'] }
     const { data, usage } = await openaiOf(running).embeddings.create({ ...asked, encoding_format: 'float' })

@@ -98,7 +98,7 @@ const googleError = (code: number, status: string, message: string): CloudAnswer
   json: { error: { code, message, status } },
 })
 
-const geminiPath = /^\/publishers\/google\/models\/([^/]+):(generateContent|streamGenerateContent|predict)$/
+const geminiPath = /^\/publishers\/google\/models\/([^/]+):(generateContent|streamGenerateContent|countTokens|predict)$/
 const claudePath = /^\/publishers\/anthropic\/models\/([^/]+):(rawPredict|streamRawPredict)$/
 const unknownMembers = ['model', 'service_tier', 'inference_geo', 'metadata']
 
@@ -111,6 +111,20 @@ const predict = (body: JsonObject): CloudAnswer => ({
     metadata: { billableCharacterCount: 10 },
   },
 })
+
+const countedMembers = ['contents', 'systemInstruction', 'tools', 'generationConfig']
+
+/** The API of a key takes such a request in a wrapper. */
+const countRequest = (sandboxUrl: string, model: string, body: JsonObject): Forwarded | CloudAnswer => {
+  const unknown = Object.keys(body).filter((member) => !countedMembers.includes(member))
+  if (unknown.length > 0)
+    return googleError(400, 'INVALID_ARGUMENT', `Unknown name "${unknown[0]}": Cannot find field.`)
+  return {
+    url: `${sandboxUrl}/models/${model}:countTokens`,
+    headers: { 'x-goog-api-key': 'sandbox' },
+    body: JSON.stringify({ generateContentRequest: { model: `models/${decodeURIComponent(model)}`, ...body } }),
+  }
+}
 
 const claudeRequest = (
   sandboxUrl: string,
@@ -158,6 +172,7 @@ export const vertexGate =
     const [, model = '', method] = geminiPath.exec(own) ?? []
     if (method === undefined) return googleError(404, 'NOT_FOUND', 'Not found')
     if (method === 'predict') return predict(body)
+    if (method === 'countTokens') return countRequest(sandboxUrl, model, body)
     return {
       url: `${sandboxUrl}/models/${model}:${method}?${query}`,
       headers: { 'x-goog-api-key': 'sandbox' },
