@@ -1,47 +1,102 @@
 // @ts-check
 import { h } from './dom.js'
 
-/** The surfaces of text: where each is, its body, and the texts in its stream. */
+/** @param {unknown} value */
+const quoted = (value) => JSON.stringify(value)
+
+/** @param {boolean} isStream */
+const streamed = (isStream) => (isStream ? { stream: true } : {})
+
+/** @param {string} model */
+const inPath = (model) => model.split('/').map(encodeURIComponent).join('/')
+
+const tokensMax = 500
+
+/** The surfaces of text: where each is, its body, the texts in its stream, and its SDKs: their packages, clients and calls. */
 export const surfaces = /** @type {const} */ ({
   chat: {
     title: 'Chat completions',
-    path: '/v1/chat/completions',
-    /** @param {string} model @param {string} prompt */
-    body: (model, prompt) => ({ model, messages: [{ role: 'user', content: prompt }], max_tokens: 500, stream: true }),
+    path: () => '/v1/chat/completions',
+    /** @param {string} model @param {string} prompt @param {boolean} isStream */
+    body: (model, prompt, isStream) => ({
+      ...{ model, messages: [{ role: 'user', content: prompt }], max_tokens: tokensMax },
+      ...streamed(isStream),
+    }),
     /** @param {any} event */
     text: (event) => event.choices?.[0]?.delta?.content,
+    sdk: 'openai',
+    method: 'client.chat.completions.create',
   },
   responses: {
     title: 'Responses',
-    path: '/v1/responses',
-    /** @param {string} model @param {string} prompt */
-    body: (model, prompt) => ({ model, input: prompt, max_output_tokens: 500, stream: true }),
+    path: () => '/v1/responses',
+    /** @param {string} model @param {string} prompt @param {boolean} isStream */
+    body: (model, prompt, isStream) => ({
+      ...{ model, input: prompt, max_output_tokens: tokensMax },
+      ...streamed(isStream),
+    }),
     /** @param {any} event */
     text: (event) => (event.type === 'response.output_text.delta' ? event.delta : undefined),
+    sdk: 'openai',
+    method: 'client.responses.create',
   },
   messages: {
     title: 'Messages',
-    path: '/v1/messages',
-    /** @param {string} model @param {string} prompt */
-    body: (model, prompt) => ({ model, messages: [{ role: 'user', content: prompt }], max_tokens: 500, stream: true }),
+    path: () => '/v1/messages',
+    /** @param {string} model @param {string} prompt @param {boolean} isStream */
+    body: (model, prompt, isStream) => ({
+      ...{ model, messages: [{ role: 'user', content: prompt }], max_tokens: tokensMax },
+      ...streamed(isStream),
+    }),
     /** @param {any} event */
     text: (event) => event.delta?.text,
+    sdk: 'anthropic',
+    method: 'client.messages.create',
+  },
+  gemini: {
+    title: 'Gemini’s generateContent',
+    /** @param {string} model @param {boolean} isStream */
+    path: (model, isStream) =>
+      `/v1beta/models/${inPath(model)}:${isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    /** @param {string} _model @param {string} prompt */
+    body: (_model, prompt) => ({
+      contents: [{ role: 'user', parts: [{ text: prompt }] }],
+      generationConfig: { maxOutputTokens: tokensMax },
+    }),
+    /** @param {any} event */
+    text: (event) => event.candidates?.[0]?.content?.parts?.map((/** @type {any} */ { text = '' }) => text).join(''),
+    sdk: 'google',
+    method: 'client.models.generateContent',
   },
 })
 
 /** @typedef {keyof typeof surfaces} Surface */
 
-/** @param {unknown} value */
-const quoted = (value) => JSON.stringify(value)
-
-/** @type {Readonly<Record<Surface, (prompt: string) => string>>} */
-const pythonCalls = {
-  chat: (prompt) =>
-    `client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": ${quoted(prompt)}}])`,
-  responses: (prompt) => `client.responses.create(model=MODEL, input=${quoted(prompt)})`,
-  messages: (prompt) =>
-    `client.messages.create(model=MODEL, max_tokens=500, messages=[{"role": "user", "content": ${quoted(prompt)}}])`,
+/** How each SDK is imported and made, for an address of the gateway, in Python and in JavaScript. */
+const sdks = {
+  openai: {
+    python: (/** @type {string} */ origin) =>
+      `from openai import OpenAI\n\nclient = OpenAI(base_url="${origin}/v1", api_key=os.environ["GATEWAY_KEY"])`,
+    javascript: (/** @type {string} */ origin) =>
+      `import OpenAI from "openai"\n\nconst client = new OpenAI({ baseURL: "${origin}/v1", apiKey: process.env.GATEWAY_KEY })`,
+  },
+  anthropic: {
+    python: (/** @type {string} */ origin) =>
+      `from anthropic import Anthropic\n\nclient = Anthropic(base_url="${origin}", api_key=os.environ["GATEWAY_KEY"])`,
+    javascript: (/** @type {string} */ origin) =>
+      `import Anthropic from "@anthropic-ai/sdk"\n\nconst client = new Anthropic({ baseURL: "${origin}", apiKey: process.env.GATEWAY_KEY })`,
+  },
+  google: {
+    python: (/** @type {string} */ origin) =>
+      `from google import genai\n\nclient = genai.Client(api_key=os.environ["GATEWAY_KEY"], http_options={"base_url": "${origin}"})`,
+    javascript: (/** @type {string} */ origin) =>
+      `import { GoogleGenAI } from "@google/genai"\n\nconst client = new GoogleGenAI({ apiKey: process.env.GATEWAY_KEY, httpOptions: { baseUrl: "${origin}" } })`,
+  },
 }
+
+/** What an SDK's call is given: Google's take no body as it is sent. @param {Surface} surface @param {string} model @param {string} prompt */
+const givenOf = (surface, model, prompt) =>
+  surface === 'gemini' ? { model, contents: prompt } : surfaces[surface].body(model, prompt, false)
 
 /**
  * One call as a shell and SDKs make it; the key is left to the environment.
@@ -52,30 +107,39 @@ const pythonCalls = {
  * @returns {readonly (readonly [name: string, text: string])[]}
  */
 export const snippetsOf = (surface, model, prompt) => {
-  const { path, body } = surfaces[surface]
-  const { stream: _stream, ...asked } = body(model, prompt)
-  const library =
-    surface === 'messages' ? ['anthropic', 'Anthropic', '@anthropic-ai/sdk'] : ['openai', 'OpenAI', 'openai']
-  const [python, name, javascript] = library
-  const base = surface === 'messages' ? location.origin : `${location.origin}/v1`
-  const call = pythonCalls[surface](prompt).replace('MODEL', quoted(model))
-  const { model: _model, ...rest } = asked
-  const method = call.slice(0, call.indexOf('('))
+  const { path, body, sdk, method } = surfaces[surface]
+  const { origin } = location
+  const version = surface === 'messages' ? '-H "anthropic-version: 2023-06-01" ' : ''
+  const sent = quoted(body(model, prompt, false)).replaceAll("'", "'\\''")
+  const given = givenOf(surface, model, prompt)
+  const named = Object.entries(given).map(([name, value]) => `${name}=${quoted(value)}`)
+  const pythonMethod = method.replace('generateContent', 'generate_content')
   return [
     [
       'curl',
-      `curl ${location.origin}${path} \\\n  -H "Authorization: Bearer $GATEWAY_KEY" -H "Content-Type: application/json" \\\n  -d '${quoted(asked).replaceAll("'", "'\\''")}'`,
+      `curl '${origin}${path(model, false)}' \\\n  -H "Authorization: Bearer $GATEWAY_KEY" -H "Content-Type: application/json" \\\n  ${version}-d '${sent}'`,
     ],
-    [
-      'Python',
-      `import os\nfrom ${python} import ${name}\n\nclient = ${name}(base_url=${quoted(base)}, api_key=os.environ["GATEWAY_KEY"])\nprint(${call})`,
-    ],
-    [
-      'JavaScript',
-      `import ${name} from ${quoted(javascript)}\n\nconst client = new ${name}({ baseURL: ${quoted(base)}, apiKey: process.env.GATEWAY_KEY })\nconsole.log(await ${method}(${JSON.stringify({ model, ...rest }, null, 2)}))`,
-    ],
+    ['Python', `import os\n${sdks[sdk].python(origin)}\nprint(${pythonMethod}(${named.join(', ')}))`],
+    ['JavaScript', `${sdks[sdk].javascript(origin)}\nconsole.log(await ${method}(${JSON.stringify(given, null, 2)}))`],
   ]
 }
+
+/**
+ * How agents are set up for a model, with the key of the environment.
+ *
+ * @param {string} model
+ * @returns {readonly (readonly [name: string, text: string])[]}
+ */
+export const agentSnippetsOf = (model) => [
+  [
+    'Claude Code',
+    `ANTHROPIC_BASE_URL=${location.origin} ANTHROPIC_AUTH_TOKEN=$GATEWAY_KEY \\\n  ANTHROPIC_MODEL=${quoted(model)} ANTHROPIC_SMALL_FAST_MODEL=${quoted(model)} claude`,
+  ],
+  [
+    'Codex',
+    `# ~/.codex/config.toml\nmodel = ${quoted(model)}\nmodel_provider = "gateway"\n\n[model_providers.gateway]\nname = "gateway"\nbase_url = "${location.origin}/v1"\nenv_key = "GATEWAY_KEY"\nwire_api = "responses"`,
+  ],
+]
 
 /** @param {readonly (readonly [name: string, text: string])[]} snippets */
 export const snippetList = (snippets) =>

@@ -2,7 +2,7 @@
 import { h, pause, replace } from '../dom.js'
 import { compareAmounts } from '../format.js'
 import { section, state, usd } from '../parts.js'
-import { snippetList, snippetsOf } from '../snippets.js'
+import { agentSnippetsOf, snippetList, snippetsOf } from '../snippets.js'
 import { creditButton } from './account.js'
 
 /** @typedef {import('../types.d.ts').Page<import('../types.d.ts').Request>} Requests */
@@ -12,6 +12,7 @@ import { creditButton } from './account.js'
 
 const waitMs = 2_000
 const keysRead = 1_000
+const usualModel = 'openai/gpt-5-mini'
 
 /** @param {Keys['data'][number]} key */
 const isUsable = ({ state: is, expires_at: at }) => is === 'active' && (at === null || Date.parse(at) > Date.now())
@@ -79,12 +80,24 @@ const checklist = (steps) => {
   )
 }
 
+/** One that can be called here by chat. @param {ViewContext} context */
+const findModel = async ({ session, signal }) => {
+  /** @type {{ data: { id: string, supported_endpoint_types: string[] }[] }} */
+  const { data } = await session.get('/v1/models', {}, signal)
+  const ids = data.filter(({ supported_endpoint_types: types }) => types.includes('openai')).map(({ id }) => id)
+  return ids.includes(usualModel) ? usualModel : (ids[0] ?? usualModel)
+}
+
 /** The steps of a workspace that has no request yet, until it has one. @param {ViewContext} context @param {() => void} done called after money came in */
 export const firstUse = (context, done) => {
   const { signal, hrefTo } = context
   const root = h('div')
   const steps = h('div')
   const arrival = h('p', { role: 'status' }, 'Waiting for the first request…')
+  const calls = h('div')
+  /** @param {string} model */
+  const showCalls = (model) =>
+    replace(calls, snippetList([...snippetsOf('chat', model, 'Write a greeting.'), ...agentSnippetsOf(model)]))
   let shown = ''
   /** @returns {Promise<boolean>} whether there is a first request */
   const show = async () => {
@@ -104,18 +117,19 @@ export const firstUse = (context, done) => {
     done()
     void show().catch(() => undefined)
   }
-  const whole = section(
-    h('h2', {}, 'First use'),
-    steps,
-    arrival,
-    snippetList(snippetsOf('chat', 'openai/gpt-5-mini', 'Write a greeting.')),
-  )
+  const whole = section(h('h2', {}, 'First use'), steps, arrival, calls)
   const follow = async () => {
     while (!signal.aborted) {
       // One that fails is made up for by the next.
       const isDone = await show().catch(() => null)
       if (isDone === true) return
-      if (isDone === false && root.firstChild === null) replace(root, whole)
+      if (isDone === false && root.firstChild === null) {
+        replace(root, whole)
+        // One that is not read is as it usually is.
+        void findModel(context)
+          .catch(() => usualModel)
+          .then(showCalls)
+      }
       await pause(waitMs, signal)
     }
   }

@@ -17,28 +17,42 @@ const surfaceNames = { openai: 'Chat', anthropic: 'Messages', 'openai-response':
 /** @typedef {{ id: string, supported_endpoint_types: string[], context_length: number | null, pricing?: { per_million_tokens?: Record<string, string> } }} Model */
 
 const againMs = 500
+/** The tables follow within seconds: a request that is not there is of another workspace. */
+const againsMax = 20
 const detailedMax = 100 // Models in the list: each is read by itself, for its price.
+
+/** Why a stream ends early, in each surface's form. @param {any} event @returns {string | undefined} */
+const faultIn = ({ error, response }) => error?.message ?? response?.error?.message
+
+/** @param {AbortSignal} signal */
+const unreachable = (signal) => (/** @type {unknown} */ fault) => {
+  throw signal.aborted ? fault : new ApiError(0, 'The gateway cannot be reached.')
+}
 
 /**
  * Calls a model with a key and gives the text as it comes. Resolves with the id of the request.
  *
- * @param {{ key: string, surface: Surface, model: string, prompt: string, signal: AbortSignal, onText: (text: string) => void }} call
+ * @param {{ key: string, surface: Surface, model: string, prompt: string, signal: AbortSignal, onText: (text: string) => void, onFault: (message: string) => void }} call
  */
-const callModel = async ({ key, surface, model, prompt, signal, onText }) => {
+const callModel = async ({ key, surface, model, prompt, signal, onText, onFault }) => {
   const { path, body, text } = surfaces[surface]
-  const response = await fetch(path, {
+  const response = await fetch(path(model, true), {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
-    body: JSON.stringify(body(model, prompt)),
+    body: JSON.stringify(body(model, prompt, true)),
     credentials: 'omit',
     signal,
-  })
+  }).catch(unreachable(signal))
   if (!response.ok || response.body === null) {
     const { error } = await response.json().catch(() => ({ error: null }))
     throw new ApiError(response.status, error?.message ?? `The gateway answered ${response.status}.`)
   }
   const read = eventReader((_name, data) => {
-    if (data !== '[DONE]') onText(text(JSON.parse(data)) ?? '')
+    if (data === '[DONE]') return
+    const event = JSON.parse(data)
+    const fault = faultIn(event)
+    if (fault === undefined) onText(text(event) ?? '')
+    else onFault(fault)
   })
   for await (const piece of response.body.pipeThrough(new TextDecoderStream())) read(piece)
   return response.headers.get('x-gateway-request-id') ?? ''
@@ -46,10 +60,12 @@ const callModel = async ({ key, surface, model, prompt, signal, onText }) => {
 
 /** The bill of a request, once its end is in the tables. @param {ViewContext} context @param {string} id @returns {Promise<import('../dom.js').Child[]>} */
 const readBill = async ({ session, scope, signal, hrefTo }, id) => {
-  for (;;) {
+  for (let read = 0; ; read += 1) {
     /** @type {Requests} */
     const { data } = await session.ledger(scope, '/requests', { id }, signal)
     if (data.length > 0) break
+    if (read === againsMax)
+      throw new ApiError(404, `This workspace has no request ${id}. The key may be one of another workspace.`)
     await pause(againMs, signal)
     if (signal.aborted) return []
   }
@@ -101,6 +117,7 @@ export const playground = {
     const prompt = h('textarea', { rows: 4, required: true })
     const send = h('button', { type: 'submit', class: 'primary' }, 'Send')
     const answer = h('p', { class: 'answer', 'aria-live': 'polite' })
+    const broken = h('div')
     const charged = h('div', { class: 'stack' })
     const code = h('div')
     const models = h('div')
@@ -121,8 +138,7 @@ export const playground = {
       event.preventDefault()
       const here = nextSignal()
       send.disabled = true
-      replace(answer)
-      replace(charged)
+      for (const part of [answer, broken, charged]) replace(part)
       try {
         const id = await callModel({
           key: key.value.trim(),
@@ -131,6 +147,7 @@ export const playground = {
           prompt: prompt.value,
           signal: here,
           onText: (text) => answer.append(text),
+          onFault: (message) => replace(broken, errorPanel(new ApiError(502, message), null)),
         })
         await load(
           charged,
@@ -139,7 +156,8 @@ export const playground = {
           (shown) => shown,
         )
       } catch (fault) {
-        if (!here.aborted) replace(charged, errorPanel(fault, null))
+        const shown = fault instanceof TypeError ? new ApiError(0, 'The connection broke.') : fault
+        if (!here.aborted) replace(charged, errorPanel(shown, null))
       }
       send.disabled = false
     }
@@ -164,6 +182,7 @@ export const playground = {
         h('span', { class: 'buttons start' }, send),
       ),
       answer,
+      broken,
       charged,
       section(h('h2', {}, 'The same call'), code),
       section(h('h2', {}, 'Models'), models),

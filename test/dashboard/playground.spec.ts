@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { issueKey, openWorkspace, revokeKey } from '../../src/administration/account-changes.ts'
 import { chat, chatBody } from '../support/clients.ts'
@@ -6,6 +9,15 @@ import { axeViolations, findChromium, openBrowser, openVisitor, signIn, toHash, 
 import { adminToken, openWorld } from './world.ts'
 
 const chromium = findChromium()
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** What a command prints, with a key of the gateway in its environment. */
+const run = async (key: string, program: string, ...words: readonly string[]): Promise<string> => {
+  const { NODE_OPTIONS: _ofTheRunner, ...environment } = process.env
+  const { stdout } = await promisify(execFile)(program, words, { cwd: root, env: { ...environment, GATEWAY_KEY: key } })
+  return stdout
+}
 
 t.test('the playground and the first use', { skip: chromium === null && withoutChromium }, async (t) => {
   const world = await openWorld(t)
@@ -20,7 +32,7 @@ t.test('the playground and the first use', { skip: chromium === null && withoutC
     await page.getByLabel('Key of this workspace').fill(account.secret)
     await page.getByLabel('Model', { exact: true }).fill('openai/plain')
     await page.getByLabel('Prompt').fill('Say "hello".')
-    for (const surface of ['chat', 'responses', 'messages']) {
+    for (const surface of ['chat', 'responses', 'messages', 'gemini']) {
       await page.getByLabel('Surface').selectOption(surface)
       await page.getByRole('button', { name: 'Send' }).click()
       const link = page.getByRole('link', { name: 'The charge, explained' })
@@ -31,16 +43,47 @@ t.test('the playground and the first use', { skip: chromium === null && withoutC
       const answer = await fetch(`${url}/v1/ledger/charges/${id}`, { headers })
       const { charge } = (await answer.json()) as { readonly charge: { readonly total: string } }
       t.match(await page.locator('.total').innerText(), charge.total, `${surface}: the bill`)
+      const [curl = '', , javascript = ''] = await page.locator('pre').allTextContents()
+      t.match(await run(account.secret, 'sh', '-c', curl), /"usage(Metadata)?":/, `${surface}: the same by curl`)
+      t.match(
+        await run(account.secret, process.execPath, '--input-type=module', '-e', javascript),
+        /usage(Metadata)?: /,
+        `${surface}: the same by the SDK`,
+      )
     }
-    t.match(
-      await page.getByRole('region', { name: 'The call in curl' }).innerText(),
-      /\/v1\/messages[\s\S]*openai\/plain/,
-    )
     t.notMatch(await page.content(), account.secret)
     t.same(await axeViolations(page), [])
     await page.getByLabel('Model', { exact: true }).fill('openai/unknown')
     await page.getByRole('button', { name: 'Send' }).click()
     await page.getByRole('alert').getByText('openai/unknown').waitFor()
+  })
+
+  await t.test('a stream that breaks off is shown with its reason and its bill', async (t) => {
+    await page.getByLabel('Surface').selectOption('chat')
+    await page.getByLabel('Model', { exact: true }).fill('openai/plain')
+    const events = [{ choices: [{ delta: { content: 'Hel' } }] }, { error: { message: 'The upstream broke off.' } }]
+    await page.route('**/v1/chat/completions', (route) =>
+      route.fulfill({
+        contentType: 'text/event-stream',
+        headers: { 'x-gateway-request-id': 'request-3-1' },
+        body: events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''),
+      }),
+    )
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByRole('alert').getByText('The upstream broke off.').waitFor()
+    t.equal(await page.locator('.answer').innerText(), 'Hel')
+    const link = page.getByRole('link', { name: 'The charge, explained' })
+    await link.waitFor()
+    t.match(await link.getAttribute('href'), /request-3-1$/)
+    await page.unroute('**/v1/chat/completions')
+  })
+
+  await t.test('a key of another workspace has its bill there', async (t) => {
+    const other = await operator.openAccount('other', '1')
+    await page.getByLabel('Key of this workspace').fill(other.secret)
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByRole('alert').getByText('The key may be one of another workspace.').waitFor()
+    t.same(await axeViolations(page), [])
   })
 
   await t.test('an empty workspace shows the next step and its first request', async (t) => {
@@ -66,6 +109,12 @@ t.test('the playground and the first use', { skip: chromium === null && withoutC
     await step('Credit').getByText('Done').waitFor()
     await step('Key').getByText('Next').waitFor()
     t.equal(await step('Key').getByRole('link').getAttribute('href'), '#/w/fresh/keys')
+    for (const name of ['curl', 'Claude Code'])
+      t.match(
+        await page.getByRole('region', { name: `The call in ${name}`, includeHidden: true }).textContent(),
+        /openai\/plain/,
+        'with a model that can be called here',
+      )
     const { secret } = await issueKey(operator, { workspaceId: 'fresh', name: 'first' }, runtime)
     await step('First request').getByText('Next').waitFor()
     await chat(url, secret, chatBody('openai/plain', false))
