@@ -71,6 +71,9 @@ export const twoLines = (first, second, title) =>
 /** @param {string} id @param {string} href */
 export const idLink = (id, href) => h('a', { href, title: id, class: 'id' }, shortId(id))
 
+/** What explains a request or a video, where all workspaces are shown. @param {string} workspace @param {string} id */
+export const chargeHref = (workspace, id) => `#/w/${encodeURIComponent(workspace)}/charges/${encodeURIComponent(id)}`
+
 /** A view of a workspace, by its name. @param {string} id @param {string} view @param {ReadonlyMap<string, string>} names of workspaces by their ids */
 export const workspaceLink = (id, view, names) =>
   h('a', { href: `#/w/${encodeURIComponent(id)}/${view}`, title: id }, names.get(id) ?? id)
@@ -115,8 +118,11 @@ export const decimalsIn = (columns, rows, least = []) =>
     amount === undefined ? 0 : rows.reduce((most, row) => Math.max(most, decimalsOf(amount(row))), least[place] ?? 0),
   )
 
+/** As many are beside each other on a phone. */
+const narrowColumnsMax = 4
+
 /**
- * A small table, whole. Where the page is narrow it scrolls by itself, or its rows are cards.
+ * A small table, whole. Where the page is narrow, the rows of one that is too wide for it are cards.
  *
  * @template Row
  * @param {string} label
@@ -125,7 +131,13 @@ export const decimalsIn = (columns, rows, least = []) =>
  * @param {string} [empty]
  * @param {{ isCards?: boolean }} [options]
  */
-export const table = (label, columns, rows, empty = 'Nothing here.', { isCards = false } = {}) => {
+export const table = (
+  label,
+  columns,
+  rows,
+  empty = 'Nothing here.',
+  { isCards = columns.length > narrowColumnsMax } = {},
+) => {
   if (rows.length === 0) return h('p', { class: 'empty' }, empty)
   const decimals = decimalsIn(columns, rows)
   /** A table that is shown as cards is none to assistive technology by itself. @param {string} role */

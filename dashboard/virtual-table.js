@@ -56,8 +56,8 @@ class VirtualTable {
   #emptyPages = 0
   /** @type {readonly number[]} */
   #decimals
-  /** The rows in the document. */
-  #shown = { first: -1, last: -1 }
+  /** The rows in the document: what stays in sight stays an element, and so keeps the focus. @type {Map<Row, HTMLTableRowElement>} */
+  #drawn = new Map()
   #rowPixels = rowPixels
   /** Of a card, where the page is narrow: two columns of it share a row. */
   #cardRows
@@ -65,7 +65,7 @@ class VirtualTable {
   #narrowClasses
   #above
   #below
-  #body = h('tbody')
+  #body = h('tbody', { role: 'rowgroup' })
   #grid
   #scroller
   #status = h('p', { class: 'muted small' })
@@ -85,15 +85,18 @@ class VirtualTable {
     this.#below = h('td', { colspan: columns.length })
     this.#grid = h(
       'table',
-      {},
+      { role: 'table' },
       h('caption', { class: 'unseen' }, label),
-      h('thead', {}, h('tr', { 'aria-rowindex': 1 }, ...columns.map(headerOf))),
+      h('thead', { role: 'rowgroup' }, h('tr', { role: 'row', 'aria-rowindex': 1 }, ...columns.map(headerOf))),
       space(this.#above),
       this.#body,
       space(this.#below),
     )
-    const look = `virtual${lines === 2 ? ' tall' : ''}${this.#cardRows > 0 ? ' cards' : ''}`
-    this.#scroller = h('div', { class: look, role: 'region', 'aria-label': label, tabindex: '0' }, this.#grid)
+    this.#scroller = h(
+      'div',
+      { class: lines === 2 ? 'virtual tall' : 'virtual', role: 'region', 'aria-label': label, tabindex: '0' },
+      this.#grid,
+    )
     const search = () => this.#searchFurther()
     this.#further = h('button', { type: 'button', hidden: true, click: search }, 'Search further back')
     const further = h('p', { class: 'buttons start' }, this.#searched, this.#further)
@@ -115,7 +118,7 @@ class VirtualTable {
 
   /** Draws the rows again, with what their cells have now. */
   redraw() {
-    this.#shown = { first: -1, last: -1 }
+    this.#drawn.clear()
     this.#drawSoon()
   }
 
@@ -136,28 +139,44 @@ class VirtualTable {
     }
   }
 
-  /** @param {number} place */
-  #rowAt(place) {
-    const row = /** @type {Row} */ (this.#rows[place])
+  /** @param {Row} row */
+  #elementOf(row) {
     const cells = this.#options.columns.map((column, index) => {
       const cell = cellOf(column, row, this.#decimals[index] ?? 0)
-      // A row that is shown as a card is none to assistive technology by itself.
+      // What is shown as a card is none of a table to assistive technology by itself.
       cell.setAttribute('role', 'cell')
       const narrowClass = this.#narrowClasses[index] ?? null
       if (narrowClass !== null) cell.classList.add(narrowClass)
       if (column.narrow !== undefined) cell.style.order = String(column.narrow)
       return cell
     })
-    return h('tr', { 'aria-rowindex': place + 2, role: 'row' }, ...cells)
+    return h('tr', { role: 'row' }, ...cells)
+  }
+
+  /** @param {number} first @param {number} last no longer in it */
+  #place(first, last) {
+    const drawn = new Map(
+      this.#rows.slice(first, last).map((row) => [row, this.#drawn.get(row) ?? this.#elementOf(row)]),
+    )
+    const wanted = [...drawn.values()]
+    const kept = new Set(wanted)
+    for (const element of [...this.#body.rows]) if (!kept.has(element)) element.remove()
+    for (const [offset, element] of wanted.entries()) {
+      element.setAttribute('aria-rowindex', String(first + offset + 2))
+      // One that is there is not moved, which would take the focus from it.
+      const present = this.#body.rows[offset] ?? null
+      if (present !== element) this.#body.insertBefore(element, present)
+    }
+    this.#drawn = drawn
   }
 
   #measure() {
     const { lines = 1 } = this.#options
     const inCell = lines === 1 ? rowPixels : lines * linePixels + paddingPixels
-    const pixels = isNarrow() && this.#cardRows > 0 ? this.#cardRows * lines * linePixels + paddingPixels : inCell
+    const pixels = isNarrow() ? this.#cardRows * lines * linePixels + paddingPixels : inCell
     if (pixels === this.#rowPixels) return pixels
     this.#rowPixels = pixels
-    this.#shown = { first: -1, last: -1 }
+    this.#drawn.clear()
     this.#scroller.style.setProperty('--row', `${pixels}px`)
     return pixels
   }
@@ -168,11 +187,9 @@ class VirtualTable {
     const first = Math.max(0, Math.floor(scrollTop / rowPixels) - rowsBeyond)
     const last = Math.min(this.#rows.length, Math.ceil((scrollTop + clientHeight) / rowPixels) + rowsBeyond)
     if (last > this.#rows.length - rowsAhead) void this.#readOn()
-    if (first === this.#shown.first && last === this.#shown.last) return
-    this.#shown = { first, last }
     this.#above.style.height = `${first * rowPixels}px`
     this.#below.style.height = `${(this.#rows.length - last) * rowPixels}px`
-    this.#body.replaceChildren(...Array.from({ length: last - first }, (_, place) => this.#rowAt(first + place)))
+    this.#place(first, last)
   }
 
   #drawSoon() {
@@ -188,13 +205,15 @@ class VirtualTable {
   #take({ data, next_cursor }) {
     this.#rows.push(...data)
     this.#cursor = next_cursor
-    this.#decimals = decimalsIn(
+    const decimals = decimalsIn(
       this.#options.columns,
       data.length === 0 ? this.#rows.slice(0, liveRows) : data,
       this.#decimals,
     )
+    if (decimals.some((number, place) => number !== this.#decimals[place])) this.#drawn.clear()
+    this.#decimals = decimals
     this.#showCount()
-    this.redraw()
+    this.#drawSoon()
   }
 
   get #isPaused() {

@@ -52,8 +52,6 @@ export const raisedAlerts = ({ session, scope, signal, hrefTo }) => {
             { name: 'Alert', className: 'wrap', cell: ({ alert }) => alertText(alert) },
           ]),
           raised,
-          undefined,
-          { isCards: true },
         ),
       ),
     ]
@@ -139,7 +137,6 @@ export const alerts = {
         ]),
         found,
         'No alert rule yet: a threshold on spend, balance, runway, error rate or unreconciled invoices, and where it is sent.',
-        { isCards: true },
       )
     root.append(
       heading(

@@ -1,7 +1,7 @@
 // @ts-check
 import { h } from '../dom.js'
 import { localTime } from '../format.js'
-import { heading, idLink, load, section, table, time } from '../parts.js'
+import { chargeHref, heading, idLink, load, section, table, time, workspaceLink } from '../parts.js'
 import { isOfAll } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Finding} Finding */
@@ -35,7 +35,7 @@ const kinds = /** @type {const} */ ([
   [
     'implausible_usage',
     'Implausible usage',
-    'More than any request to the model can have: the reservation is charged until an operator confirms it.',
+    'More than any request to the model can have: the reservation is charged until an operator confirms it, by gateway findings confirm.',
     'Charged, USD',
   ],
   [
@@ -47,13 +47,13 @@ const kinds = /** @type {const} */ ([
   [
     'implausible_deduction',
     'Implausible deductions',
-    "Three times what was held, or not readable: the hold's figure is charged until an operator confirms it.",
+    "Three times what was held, or not readable: the hold's figure is charged until an operator confirms it, by gateway findings confirm.",
     'Charged, USD',
   ],
   [
     'unknown_delivery',
     'Answers with unknown delivery',
-    'Charged when the edge ended without a shutdown: they may not have reached their callers.',
+    'Charged when the edge ended without a shutdown: they may not have reached their callers. gateway findings refund takes one back.',
     'Charged, USD',
   ],
   [
@@ -72,9 +72,9 @@ const kinds = /** @type {const} */ ([
 ])
 
 /** @param {Finding} finding @param {import('../views.d.ts').ViewContext} context */
-const idOf = ({ kind, id }, context) => {
-  const isExplained = kind !== 'adjustment' && kind !== 'overdue_hold' && !isOfAll(context)
-  return isExplained ? idLink(id, context.hrefTo('charges', id)) : h('span', { class: 'id', title: id }, id)
+const idOf = ({ kind, id, workspace }, context) => {
+  if (kind === 'adjustment' || kind === 'overdue_hold') return h('span', { class: 'id', title: id }, id)
+  return idLink(id, isOfAll(context) ? chargeHref(workspace, id) : context.hrefTo('charges', id))
 }
 
 /** @param {Finding} finding */
@@ -120,7 +120,12 @@ export const findings = {
           const columns = [
             { name: 'Time', cell: ({ at }) => time(at) },
             ...(isOfAll(context)
-              ? [{ name: 'Workspace', cell: (/** @type {Finding} */ { workspace }) => workspace }]
+              ? [
+                  {
+                    name: 'Workspace',
+                    cell: (/** @type {Finding} */ { workspace }) => workspaceLink(workspace, 'findings', new Map()),
+                  },
+                ]
               : []),
             { name: 'What', cell: (finding) => idOf(finding, context) },
             { name: 'Detail', cell: detailOf },

@@ -2,7 +2,7 @@
 import { ask } from '../dialogs.js'
 import { h } from '../dom.js'
 import { count } from '../format.js'
-import { acknowledge, field, heading, load, section, state, table, usd } from '../parts.js'
+import { acknowledge, chargeHref, field, heading, idLink, load, section, state, table, usd } from '../parts.js'
 import { readList } from '../session.js'
 import { button, invoice, invoicesTable, previewInvoices } from './invoices.js'
 
@@ -130,7 +130,7 @@ const checklist = (open) => {
         name: 'Workspace',
         cell: ({ workspace }) => h('a', { href: `#/w/${encodeURIComponent(workspace)}/findings` }, workspace),
       },
-      { name: 'Id', cell: ({ id }) => h('span', { class: 'id', title: id }, id) },
+      { name: 'Id', cell: ({ workspace, id }) => idLink(id, chargeHref(workspace, id)) },
     ]),
     open,
   )

@@ -68,7 +68,6 @@ const routeTables = ({ candidates, skipped, order }) => [
     ]),
     candidates,
     'None.',
-    { isCards: true },
   ),
   skipped.length === 0
     ? null
@@ -162,7 +161,7 @@ const deploymentColumns = [
 const deploymentsSection = (session, signal) => {
   const body = h('div')
   const show = (/** @type {Deployment[]} */ all) => [
-    table('Providers and deployments', deploymentColumns, all, 'No provider is configured.', { isCards: true }),
+    table('Providers and deployments', deploymentColumns, all, 'No provider is configured.'),
   ]
   void load(body, signal, () => readList(session, '/admin/v1/deployments', signal), show)
   return section(
@@ -264,7 +263,6 @@ export const routing = {
           ]),
           routers,
           'No router yet: gateway/<router> tries several models, in their order or by weight.',
-          { isCards: true },
         ),
       ),
     ]

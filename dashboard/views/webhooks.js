@@ -1,7 +1,7 @@
 // @ts-check
 import { h } from '../dom.js'
 import { count, words } from '../format.js'
-import { heading, load, section, state, table, time } from '../parts.js'
+import { chargeHref, heading, idLink, load, section, state, table, time } from '../parts.js'
 import { readList } from '../session.js'
 import { virtualTable } from '../virtual-table.js'
 
@@ -89,6 +89,25 @@ const deliveryColumns = [
   },
 ]
 
+/** @type {import('../parts.js').Column<AdminEvent>[]} */
+const callbackColumns = [
+  { name: 'Time', className: 'wide-time', narrow: 1, cell: (event) => time(event.time) },
+  { name: 'Workspace', className: 'kind', narrow: 4, cell: ({ workspace }) => workspace ?? '' },
+  {
+    name: 'Video',
+    className: 'reference',
+    narrow: 3,
+    cell: (event) => idLink(detailOf(event, 'taskId'), chargeHref(event.workspace ?? '', detailOf(event, 'taskId'))),
+  },
+  {
+    name: 'State',
+    className: 'status',
+    narrow: 2,
+    cell: (event) => (detailOf(event, 'givenUp') === 'true' ? state('given up', 'bad') : state('sent again', 'busy')),
+  },
+  { name: 'Why', narrow: 5, cell: (event) => `${words(detailOf(event, 'reason'))}, try ${detailOf(event, 'tries')}` },
+]
+
 /** @type {import('../views.d.ts').View} */
 export const webhooks = {
   name: 'webhooks',
@@ -115,12 +134,20 @@ export const webhooks = {
           empty: 'Nothing was delivered yet.',
         }).element,
       ),
-      h(
-        'p',
-        { class: 'muted' },
-        'Callbacks of videos go to the address that each request has. They are counted in the metrics, and the gateway’s log has those that were given up (',
-        h('code', {}, 'callback.given_up'),
-        ').',
+      section(
+        h('h2', {}, 'Callbacks of videos that failed'),
+        h(
+          'p',
+          { class: 'muted small' },
+          'They go to the address that each request has: a failure is listed at the first try, and where no further one follows.',
+        ),
+        virtualTable({
+          label: 'Failed callbacks',
+          columns: callbackColumns,
+          read: (cursor) => session.get('/admin/v1/events', { type: 'CallbackFailed', cursor, limit: 200 }, signal),
+          signal,
+          empty: 'No callback has failed.',
+        }).element,
       ),
     )
     void load(

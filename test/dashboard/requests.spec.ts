@@ -106,6 +106,27 @@ t.test('requests on the page', { skip: chromium === null && withoutChromium }, a
     t.match(await rowsOf(page).last().innerText(), 'request-failed')
   })
 
+  await t.test('the keyboard goes from row to row, also while they are drawn anew and new ones come', async (t) => {
+    await toHash(page, '#/requests')
+    await page.getByText(/^\d\d rows$/).waitFor()
+    const focusedRow = async () =>
+      page.evaluate(`Number(document.activeElement.closest('tr')?.getAttribute('aria-rowindex'))`)
+    await rowsOf(page).first().getByRole('link').focus()
+    for (let row = 3; row <= 40; row += 1) {
+      await page.keyboard.press('Tab')
+      await page.evaluate('new Promise(requestAnimationFrame)')
+      t.equal(await focusedRow(), row)
+    }
+    await page.locator('.virtual').evaluate((scroller) => scroller.scrollTo(0, 0))
+    const second = rowsOf(page).nth(1).getByRole('link')
+    await second.focus()
+    const focused = await second.getAttribute('href')
+    await sayAgo(world, 0, failedFacts(account.workspaceId, keyId, 'request-later'))
+    await rowsOf(page).filter({ hasText: 'request-later' }).waitFor()
+    t.equal(await page.evaluate('document.activeElement.getAttribute("href")'), focused)
+    t.equal(await focusedRow(), 4)
+  })
+
   await t.test('what the filters choose is exported to the digit', async (t) => {
     await toHash(page, '#/requests?id=request-3-1')
     await page.getByText('1 row', { exact: true }).waitFor()
