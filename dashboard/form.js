@@ -63,11 +63,12 @@ const showExample = (control, example) => {
  * @param {Schema} schema
  * @param {Control} control
  * @param {(text: string) => unknown} toValue
+ * @param {string} [emptied] what is read where nothing is entered
  * @returns {Member}
  */
-const member = (name, schema, control, toValue) => ({
+const member = (name, schema, control, toValue, emptied) => ({
   element: field(labelOf(name, schema), control, schema.description),
-  read: () => (control.value.trim() === '' ? undefined : toValue(control.value.trim())),
+  read: () => (control.value.trim() === '' ? emptied : toValue(control.value.trim())),
   find: () => control,
 })
 
@@ -139,7 +140,11 @@ const memberOf = (name, given, value, required, resolve) => {
   if (schema.enum !== undefined) {
     /** @type {(readonly [string, string])[]} */
     const options = schema.enum.map((word) => [word, words(word)])
-    const control = select(required ? options : [['', 'Default'], ...options], text)
+    const control = select(
+      required && text !== '' ? options : [['', required ? 'Choose' : 'Default'], ...options],
+      text,
+    )
+    control.required = required
     return member(name, schema, control, String)
   }
   if (type === 'boolean') {
@@ -193,7 +198,8 @@ const memberOf = (name, given, value, required, resolve) => {
   const control =
     maxlength > lineCharacters ? h('textarea', { rows: 2, ...bounds }) : h('input', { type: 'text', ...bounds })
   control.value = text
-  return member(name, schema, checked(schema, control), String)
+  const isRemovable = text !== '' && schema.pattern !== undefined && new RegExp(schema.pattern, 'u').test('')
+  return member(name, schema, checked(schema, control), String, isRemovable ? '' : undefined)
 }
 
 /** @param {unknown} value */

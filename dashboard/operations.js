@@ -2,6 +2,7 @@
 import { ask } from './dialogs.js'
 import { h, replace } from './dom.js'
 import { membersOf } from './form.js'
+import { acknowledge } from './parts.js'
 import { ApiError } from './session.js'
 
 /** @typedef {import('./form.js').Schema} Schema */
@@ -30,8 +31,8 @@ const describe = (session) => {
   return /** @type {Promise<Document>} */ (described)
 }
 
-/** Shows a refusal at the control that it names. @param {ReturnType<typeof membersOf>} form @param {unknown} fault */
-const showAt = ({ find }, fault) => {
+/** Shows a refusal at the control that it names. @param {ReturnType<typeof membersOf>['find']} find @param {unknown} fault */
+const showAt = (find, fault) => {
   const param = fault instanceof ApiError ? (fault.param ?? '') : ''
   const path = param.split(/[.[\]]+/).filter((name) => name !== '')
   const control = find(path)
@@ -69,7 +70,7 @@ const showAt = ({ find }, fault) => {
  *   isDangerous?: boolean,
  *   preview?: (body: Body) => Child[] | Promise<Child[]>,
  *   done: (answer: Body, body: Body) => void,
- * }} options `ids` of the path, and how others are `asked` for; members that are `fixed` are sent with their `values`, and others are `required` beside those of the schema; `sourceOf` names the member that the name of a member's file is for; a `preview` is confirmed before anything is sent
+ * }} options `ids` of the address, whose query may have some too, and how others are `asked` for; members that are `fixed` are sent with their `values`, and others are `required` beside those of the schema; `sourceOf` names the member that the name of a member's file is for; a `preview` is confirmed before anything is sent
  */
 export const operationButton = (session, options) => {
   const { label, title = label, operation, permission, isPrimary, isDangerous } = options
@@ -80,12 +81,16 @@ export const operationButton = (session, options) => {
       type: 'button',
       class: isPrimary ? 'primary' : isDangerous ? 'danger' : null,
       'aria-label': title === label ? null : title,
-      'data-operation': operation,
-      click: () => void openOperation(session, options),
+      'data-operation': operation.split('?')[0],
+      click: () => void openOperation(session, options).catch(reportFault),
     },
     label,
   )
 }
+
+/** @param {unknown} fault */
+const reportFault = (fault) =>
+  acknowledge(fault instanceof ApiError ? fault.message : 'The page failed to show this operation.')
 
 /** What was asked for by another name. @param {Record<string, string>} given @param {Readonly<Record<string, string>>} asked */
 const mapped = (given, asked) => Object.fromEntries(Object.entries(asked).map(([name, as]) => [name, given[as] ?? '']))
@@ -108,12 +113,12 @@ const openOperation = async (session, { operation, ids = {}, asked = {}, label, 
   } = options
   const [method, template] = /** @type {['POST' | 'PUT' | 'PATCH' | 'DELETE', string]} */ (operation.split(' '))
   const { paths, components } = await describe(session)
-  const known = paths[template]?.[method.toLowerCase()]
+  const known = paths[template.split('?')[0] ?? '']?.[method.toLowerCase()]
   /** @param {Schema} schema @returns {Schema} */
   const resolve = (schema) =>
     schema.$ref === undefined ? schema : { ...components.schemas[schema.$ref.split('/').at(-1) ?? ''], ...schema }
   const schema = known?.requestBody?.content['application/json'].schema
-  /** Names in the path that are not given are asked for. @type {[string, Schema][]} */
+  /** Names in the address that are not given are asked for. @type {[string, Schema][]} */
   const unnamed = [...template.matchAll(/\{(\w+)\}/g)].flatMap(([, name = '']) =>
     ids[name] === undefined ? [[asked[name] ?? name, { type: 'string', maxLength: 200 }]] : [],
   )
@@ -158,9 +163,12 @@ const openOperation = async (session, { operation, ids = {}, asked = {}, label, 
       try {
         const given = /** @type {Record<string, string>} */ (named.read() ?? {})
         const address = addressOf(template, { ...given, ...mapped(given, asked), ...ids })
-        done(/** @type {Body} */ (await session.change(method, address, schema === undefined ? undefined : body)), body)
+        /** @type {Body & { warnings?: readonly string[] }} */
+        const answer = await session.change(method, address, schema === undefined ? undefined : body)
+        done(answer, body)
+        if (answer.warnings !== undefined) acknowledge(answer.warnings.join(' '))
       } catch (fault) {
-        showAt(form, fault)
+        showAt(([name = '', ...path]) => form.find([name, ...path]) ?? named.find([asked[name] ?? name]), fault)
         throw fault
       }
       return undefined

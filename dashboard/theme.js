@@ -1,6 +1,20 @@
 // @ts-check
 import { h } from './dom.js'
 
+const storedAs = 'theme'
+
+/** A browser that stores nothing for the page keeps none. @param {(storage: Storage) => string | null | void} use */
+const stored = (use) => {
+  try {
+    return use(localStorage)
+  } catch {
+    return null
+  }
+}
+
+const chosen = stored((storage) => storage.getItem(storedAs))
+if (chosen === 'light' || chosen === 'dark') document.documentElement.dataset['theme'] = chosen
+
 const nextTheme = () => {
   const { theme } = document.documentElement.dataset
   const isDark = theme === undefined ? matchMedia('(prefers-color-scheme: dark)').matches : theme === 'dark'
@@ -14,7 +28,9 @@ export const themeSwitch = () => {
     button.setAttribute('aria-label', `Show in ${nextTheme()} colours`)
   }
   button.addEventListener('click', () => {
-    document.documentElement.dataset['theme'] = nextTheme()
+    const theme = nextTheme()
+    document.documentElement.dataset['theme'] = theme
+    stored((storage) => storage.setItem(storedAs, theme))
     showNext()
     document.dispatchEvent(new Event('themechange'))
   })

@@ -64,7 +64,13 @@ export const moneyButtons = (context, done) => [
     operation: 'POST /admin/v1/workspaces/{id}/adjustments',
     label: 'Adjust',
     preview: balanceAfter(context),
-    done,
+    done: ({ status }, { amount }) => {
+      const usdText = `${money(String(amount))} USD`
+      acknowledge(
+        status === 'proposed' ? `${usdText} proposed: it waits for another administrator.` : `${usdText} adjusted.`,
+      )
+      done()
+    },
   }),
 ]
 
@@ -84,6 +90,7 @@ const changeButton = ({ status, name, account, credit_limit }, { session, scope 
     operation: 'PATCH /admin/v1/workspaces/{id}',
     label: 'Change',
     values,
+    required: Object.keys(values).filter((name) => name !== 'account'),
     fixed: [...(mayConfigure ? [] : ['name', 'account']), ...(mayMove ? [] : ['credit_limit'])],
   })
 }

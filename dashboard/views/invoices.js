@@ -3,7 +3,7 @@ import { ask } from '../dialogs.js'
 import { h } from '../dom.js'
 import { download } from '../export.js'
 import { count, sumOf } from '../format.js'
-import { load, table, usd } from '../parts.js'
+import { acknowledge, load, table, usd } from '../parts.js'
 import { ApiError } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Invoice} Invoice */
@@ -87,8 +87,15 @@ export const button = (label, text, click, operation, refusal = null) =>
 /** @param {readonly Invoice[]} invoices @param {ViewContext} context */
 export const invoicesTable = (invoices, { session }) => {
   /** @param {string} id */
-  const save = async (id) =>
-    download([await session.text(`/admin/v1/invoices/${encodeURIComponent(id)}/document`)], 'text/html', `${id}.html`)
+  const save = async (id) => {
+    const path = `/admin/v1/invoices/${encodeURIComponent(id)}/document`
+    try {
+      download([await session.text(path)], 'text/html', `${id}.html`)
+      acknowledge('')
+    } catch (fault) {
+      acknowledge(`${id} cannot be saved: ${fault instanceof ApiError ? fault.message : 'the page failed.'}`)
+    }
+  }
   return table(
     'Invoices',
     /** @type {import('../parts.js').Column<Invoice>[]} */ ([

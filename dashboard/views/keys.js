@@ -5,7 +5,7 @@ import { words } from '../format.js'
 import { operationButton } from '../operations.js'
 import { heading, load, section, state, table, time } from '../parts.js'
 import { readAll, readList } from '../session.js'
-import { limitsText } from './limits.js'
+import { holderName, isOfWorkspace, limitsText } from './limits.js'
 import { utcDay } from './overview.js'
 
 /** @typedef {import('../types.d.ts').Key} Key */
@@ -18,7 +18,7 @@ import { utcDay } from './overview.js'
  * What is known of the keys beside themselves: USD by key, in the UTC day and its month.
  *
  * @typedef {object} Known
- * @property {ReadonlyMap<string | null, StandingLimits>} limits
+ * @property {ReadonlyMap<string, StandingLimits>} limits
  * @property {ReadonlyMap<string, string>} today
  * @property {ReadonlyMap<string, string>} month
  */
@@ -40,6 +40,75 @@ const limitsButton = ({ key, limits }, label, title, { session, scope }, done) =
     done,
   })
 
+const notOfLabels = ['requests_per_minute', 'tokens_per_minute', 'concurrent_requests', 'models', 'allowed_models']
+
+/** @param {StandingLimits} inForce @param {ViewContext} context @param {() => void} again */
+const labelButtons = ({ tag, end_user, limits: { spend } }, { session, scope }, again) => {
+  const of = tag ?? end_user ?? ''
+  const common = { permission: /** @type {const} */ ('configure'), ids: { id: scope ?? '', of }, done: again }
+  const address = /** @type {`/${string}`} */ (
+    `/admin/v1/workspaces/{id}/limits?${tag === undefined ? 'end_user' : 'tag'}={of}`
+  )
+  return h(
+    'span',
+    { class: 'buttons' },
+    operationButton(session, {
+      ...common,
+      operation: `PUT ${address}`,
+      label: 'Change',
+      title: `Change the limits of ${of}`,
+      about: 'An empty field does not limit.',
+      values: { spend },
+      fixed: notOfLabels,
+    }),
+    operationButton(session, {
+      ...common,
+      operation: `DELETE ${address}`,
+      label: 'Remove',
+      title: `Remove the limits of ${of}`,
+      about: `${of} may spend what the wallet has then.`,
+      isDangerous: true,
+    }),
+  )
+}
+
+/** @param {readonly StandingLimits[]} labels of tags and end users @param {ViewContext} context @param {() => void} again */
+const labelsSection = (labels, context, again) => {
+  const { session, scope } = context
+  /** @param {'tag' | 'user'} of @param {string} label @param {string} about */
+  const addButton = (of, label, about) =>
+    operationButton(session, {
+      operation: `PUT /admin/v1/workspaces/{id}/limits?${of}={${of}}`,
+      ids: { id: scope ?? '' },
+      permission: 'configure',
+      label,
+      about,
+      fixed: notOfLabels,
+      done: again,
+    })
+  return section(
+    h('h2', {}, 'Tags and end users'),
+    table(
+      'Limits of tags and end users',
+      /** @type {import('../parts.js').Column<StandingLimits>[]} */ ([
+        { name: 'Of', className: 'name', cell: (each) => holderName(each, new Map()) },
+        { name: 'Limits', className: 'wrap', cell: ({ limits }) => limitsText(limits) },
+        ...(session.may('configure')
+          ? [{ name: 'Change', cell: (/** @type {StandingLimits} */ each) => labelButtons(each, context, again) }]
+          : []),
+      ]),
+      labels,
+      'No tag and no end user has a limit.',
+    ),
+    h(
+      'span',
+      { class: 'buttons start' },
+      addButton('tag', 'Limit a tag', 'What requests with the tag may spend together; one such as team=search.'),
+      addButton('user', 'Limit an end user', 'What an end user may spend, by the name that requests have.'),
+    ),
+  )
+}
+
 /** @param {string} what @param {() => void} again */
 const showKey =
   (what, again) =>
@@ -49,7 +118,7 @@ const showKey =
   }
 
 /** @param {Key} key @param {StandingLimits} inForce @param {ViewContext} context @param {() => void} again */
-const keyButtons = ({ id, name, prefix }, inForce, context, again) => {
+const keyButtons = ({ id, name, prefix, expires_at }, inForce, context, again) => {
   const common = { ids: { id }, permission: /** @type {const} */ ('configure') }
   return h(
     'span',
@@ -69,6 +138,7 @@ const keyButtons = ({ id, name, prefix }, inForce, context, again) => {
       operation: 'PATCH /admin/v1/keys/{id}',
       label: 'Expiry',
       title: `Expiry of ${name}`,
+      values: expires_at === null ? {} : { expires_at },
       done: again,
     }),
     operationButton(context.session, {
@@ -121,7 +191,6 @@ const keysTable = (keys, { limits, today, month }, context, again) =>
     ]),
     keys,
     'No key yet.',
-    { isCards: true },
   )
 
 /** @type {import('../views.d.ts').View} */
@@ -147,16 +216,19 @@ export const keys = {
         await readList(session, `/admin/v1/workspaces/${id}/limits`, signal)
       )
       const day = utcDay(0)
-      const limits = new Map(inForce.map((each) => [each.key, each]))
+      const limits = new Map(
+        inForce.flatMap((each) => (each.key === null ? [] : [/** @type {const} */ ([each.key, each])])),
+      )
       return {
         found,
+        own: inForce.find(isOfWorkspace) ?? { key: null, limits: {} },
+        labels: inForce.filter((each) => each.key === null && !isOfWorkspace(each)),
         known: { limits, today: await spentSince(day), month: await spentSince(`${day.slice(0, 7)}-01`) },
       }
     }
     const again = () => void load(body, signal, read, show)
     /** @param {Awaited<ReturnType<typeof read>>} answer */
-    const show = ({ found, known }) => {
-      const own = known.limits.get(null) ?? { key: null, limits: {} }
+    const show = ({ found, own, labels, known }) => {
       const active = found.filter((key) => key.state === 'active')
       const ended = found.filter((key) => key.state === 'revoked')
       return [
@@ -166,6 +238,7 @@ export const keys = {
           limitsButton(own, 'Change the limits', 'Change the limits of the workspace', context, again),
         ),
         section(h('h2', {}, 'Working keys'), keysTable(active, known, context, again)),
+        labelsSection(labels, context, again),
         ended.length === 0
           ? null
           : h(

@@ -39,8 +39,11 @@ export const limitsText = (limits, sources = {}) => {
 
 const spanNames = /** @type {const} */ ({ day: 'UTC day', month: 'UTC month', total: 'ever' })
 
+/** Whether they are those of the workspace itself. @param {StandingLimits} inForce */
+export const isOfWorkspace = ({ key, tag, end_user }) => (key ?? tag ?? end_user ?? null) === null
+
 /** Who has limits in the workspace. @param {StandingLimits} inForce @param {ReadonlyMap<string, string>} names */
-const holderName = ({ key, tag, end_user }, names) =>
+export const holderName = ({ key, tag, end_user }, names) =>
   key === null ? (tag ?? `end user ${end_user}`) : (names.get(key) ?? key)
 
 /** Spend limits of one holder, each with what was spent under it. @param {StandingLimits} inForce @param {ReadonlyMap<string, string>} names */
@@ -73,7 +76,7 @@ export const limitsUse = ({ session, scope, signal, hrefTo }) => {
   }
   void load(root, signal, read, ({ inForce, keys }) => {
     const names = new Map(keys.map(({ id, name }) => [id, name]))
-    const own = inForce.find(({ key, tag, end_user }) => (key ?? tag ?? end_user ?? null) === null)
+    const own = inForce.find(isOfWorkspace)
     const rows = inForce.flatMap((each) => spendRows(each, names))
     return [
       section(

@@ -11,6 +11,7 @@ import {
   toHash,
   withoutChromium,
 } from './browser.ts'
+import { sayAgo } from './seed.ts'
 import { adminToken, financeToken, openWorld, tablesCaughtUp } from './world.ts'
 
 const chromium = findChromium()
@@ -110,6 +111,26 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     t.same(await axeViolations(page), [])
   })
 
+  await t.test('what is emptied is removed, where it can be', async (t) => {
+    await toHash(page, '#/w/globex/account')
+    const customer = page.locator('.facts div').filter({ hasText: 'Account' }).locator('dd')
+    for (const [account, shown] of [
+      ['globex-corp', 'globex-corp'],
+      ['', 'none'],
+    ] as const) {
+      await button('Change').click()
+      await page.getByLabel('Account').fill(account)
+      await submit(page)
+      await closed(page)
+      await customer.getByText(shown, { exact: true }).waitFor()
+    }
+    await button('Change').click()
+    await page.getByLabel('Name').fill('')
+    await submit(page)
+    t.equal(await page.locator('dialog :invalid[required]').count(), 1, 'a workspace has a name')
+    await page.keyboard.press('Escape')
+  })
+
   await t.test('an adjustment above the amount waits for another administrator', async (t) => {
     await toHash(page, '#/w/globex/account')
     for (const [amount, reason, reference] of [
@@ -118,12 +139,14 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     ] as const) {
       await button('Adjust').click()
       await page.getByLabel('Amount').fill(amount)
+      t.equal(await page.getByLabel('Reason').inputValue(), '', 'none is chosen in advance')
       await page.getByLabel('Reason').selectOption(reason)
       await page.getByLabel('Reference').fill(reference)
       await submit(page)
       await page.getByText('becomes').waitFor()
       await submit(page)
       await closed(page)
+      await page.getByRole('status').getByText('proposed: it waits for another administrator.').waitFor()
     }
     t.match(await read('workspaces/globex'), { balance: '250' })
     await page.getByRole('row', { name: /2,000\.00 goodwill ticket-1 .*admin:ana/ }).waitFor()
@@ -229,6 +252,38 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     t.notMatch(await read('workspaces/acme/limits'), { data: [{ limits: { models: {} } }] })
   })
 
+  await t.test('limits of a tag are its own, and the workspace keeps its', async (t) => {
+    const pace = page.getByLabel('Requests per minute').first()
+    const changePace = async (before: string, after: string) => {
+      await button('Change the limits of the workspace').click()
+      t.equal(await pace.inputValue(), before)
+      await pace.fill(after)
+      await submit(page)
+      await closed(page)
+    }
+    await toHash(page, '#/w/acme/keys')
+    await changePace('', '700')
+    await button('Limit a tag').click()
+    await page.getByLabel('Tag', { exact: true }).fill('search')
+    await page.getByLabel('Day', { exact: true }).fill('5')
+    await submit(page)
+    await page.locator('dialog [aria-invalid=true]').waitFor()
+    await page.getByLabel('Tag', { exact: true }).fill('team=search')
+    await submit(page)
+    await closed(page)
+    await page.getByRole('status').getByText('no request can have this tag').waitFor()
+    await page.getByRole('row', { name: /team=search 5\.00 USD a UTC day/ }).waitFor()
+    await page.getByText('Limits: requests a minute 700').waitFor()
+    t.same(await axeViolations(page), [])
+    await changePace('700', '')
+    await page.getByText('Limits: requests a minute 700').waitFor({ state: 'detached' })
+    t.equal(await page.locator('.view section').first().locator('p').innerText(), 'Limits: none')
+    await button('Remove the limits of team=search').click()
+    await submit(page)
+    await closed(page)
+    await page.getByText('No tag and no end user has a limit.').waitFor()
+  })
+
   await t.test('the overview has limits with what is used of them, to the digit', async (t) => {
     const path = `workspaces/acme/keys/${world.keyId}/limits`
     const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' }
@@ -261,6 +316,19 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     }
     const links = (visitor: Page) => visitor.locator('main').getByRole('link', { name: 'Keys and limits' }).count()
     t.same([await links(page), await links(ofKey.page)], [1, 0], 'only an administrator is led to where they are set')
+  })
+
+  await t.test('why a callback was not accepted is listed, and not among the changes', async (t) => {
+    const failure = { taskId: 'task_failed', workspaceId: 'acme', tries: 5, reason: 'status 500', givenUp: true }
+    await sayAgo(world, 0, [{ type: 'CallbackFailed', data: failure }])
+    await tablesCaughtUp(world)
+    await toHash(page, '#/webhooks')
+    const row = page.getByRole('table', { name: 'Failed callbacks' }).getByRole('row', { name: 'task_failed' })
+    t.match(await row.innerText(), /acme\s+task_failed\s+Given up\s+Status 500, try 5/)
+    t.equal(await row.getByRole('link').getAttribute('href'), '#/w/acme/charges/task_failed')
+    await toHash(page, '#/audit')
+    await page.getByRole('row', { name: 'Wallet credited' }).first().waitFor()
+    t.equal(await page.getByText('Callback failed').count(), 0)
   })
 
   await t.test('it is suspended, resumed and closed', async (t) => {

@@ -504,6 +504,9 @@ const accessible = (world: World, browser: Browser, theme: 'light' | 'dark') => 
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: /^Show in/ }).click()
   await check('the other colours')
+  await page.reload()
+  const other = theme === 'light' ? 'dark' : 'light'
+  t.equal(await page.evaluate('document.documentElement.dataset.theme'), other, 'they are kept')
   t.same(complaints, [])
 }
 
