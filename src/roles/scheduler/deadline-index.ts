@@ -60,8 +60,9 @@ function* openHolds({ wallets }: Ledger): Generator<Hold> {
   for (const { holds } of wallets.values()) yield* holds.values()
 }
 
-export const holdsOwnedBy = (ledger: Ledger, owner: string): readonly Hold[] =>
-  [...openHolds(ledger)].filter((hold) => hold.owner === owner)
+/** Those that an edge spends from. A task goes on without the edge that took it. */
+export const allowancesOwnedBy = (ledger: Ledger, owner: string): readonly Hold[] =>
+  [...openHolds(ledger)].filter((hold) => hold.purpose === 'allowance' && hold.owner === owner)
 
 export const expiredHolds = (tail: DeadlineSource): DeadlineIndex<Hold> =>
   new DeadlineIndex(tail, {

@@ -16,7 +16,7 @@ import type { WatchedRole } from '../role.ts'
 import { defineRole, type RunningRole } from '../role.ts'
 import { Alerter } from './alerter.ts'
 import { Cosigner, type CosignerParts } from './cosigner.ts'
-import { expiredHolds, expiringKeys, holdsOwnedBy } from './deadline-index.ts'
+import { allowancesOwnedBy, expiredHolds, expiringKeys } from './deadline-index.ts'
 import { type DueWallet, DueWallets } from './due-wallets.ts'
 import { schedulerLimits } from './limits.ts'
 import { type SealerParts, startSealer } from './sealer.ts'
@@ -41,7 +41,7 @@ export interface SchedulerParts {
   /** Absent: no alerts are raised. */
   readonly alerting?: Pick<ConstructorParameters<typeof Alerter>[0], 'destinations' | 'http' | 'sendMail' | 'tickMs'>
   readonly requestDeadlineMs: number
-  /** What such a writer held is released at once; without it at the deadline. */
+  /** The allowances of such a writer are released at once; without it at the deadline. */
   readonly endedWriters?: EndedWriters | undefined
   readonly clock: Clock
   /** Never jumps; default: the process's own. */
@@ -58,7 +58,7 @@ const watchEndedWriters = (parts: SchedulerParts, release: (hold: Hold) => Promi
       if (ended.size === 0) return
       await waitForLogEnd(parts, () => new Error('the ledger is behind the log'))
       for (const writer of [...ended]) {
-        await Promise.all(holdsOwnedBy(parts.tail.ledger, writer).map(release))
+        await Promise.all(allowancesOwnedBy(parts.tail.ledger, writer).map(release))
         ended.delete(writer)
       }
     },
