@@ -124,15 +124,11 @@ export const parseConfigContent = (
   reader: SecretReader,
 ): ParsedConfigFile => {
   const unset: ConfigProblem[] = []
-  const filled = fillVariables(withoutUnread(found, reader), '', {
-    file,
-    variables,
-    isUnusedSecret: createUnusedSecretFilter(found, reader),
-    problems: unset,
-  })
+  const isUnusedSecret = createUnusedSecretFilter(found, reader)
+  const filled = fillVariables(withoutUnread(found, reader), '', { file, variables, isUnusedSecret, problems: unset })
   const unsetPaths = new Set(unset.map(({ path }) => path))
   const invalid = [...getValidator('config.json', { allErrors: true })(filled), ...problemsOfKeys(filled)].filter(
-    ({ path }) => !unsetPaths.has(path),
+    ({ path }) => !unsetPaths.has(path) && !isUnusedSecret(path), // `${NAME}` may be shorter than a secret.
   )
   if (invalid.some(({ path }) => path === '')) throw new ConfigError(file, invalid)
   const invalidSections = new Set([...unset, ...invalid].map(({ path }) => sectionOf(path)))
