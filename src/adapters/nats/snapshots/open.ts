@@ -11,7 +11,7 @@ import { faultText } from '../../../errors/gateway-error.ts'
 import { sharedLimits } from '../../../runtime/limits.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import { buildInboxPrefix } from '../connect.ts'
-import { ensureStream } from '../ensure-stream.ts'
+import { ensureStream, retryUntilLed } from '../ensure-stream.ts'
 import { Publisher } from '../publisher.ts'
 import { buildSnapshotNames, snapshotsStream } from '../streams.ts'
 
@@ -31,6 +31,8 @@ export interface SnapshotsOptions {
 interface StoredHead extends SnapshotHead {
   readonly pieces: number
 }
+
+const noLeader = 'the stream of snapshots has no leader'
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 
@@ -74,7 +76,9 @@ class NatsSnapshots implements SnapshotStore {
     const heads: SnapshotHead[] = []
     const sequences = await this.#sequences(`${this.#names.headPrefix}*`)
     for (const sequence of sequences.slice(0, auditLimits.snapshotHeadsReadMax)) {
-      const stored = await this.#readHead(sequence)
+      const data = await this.#find(`${this.#names.headPrefix}${sequence}`)
+      if (data === null) continue // It has made room for a later one meanwhile.
+      const stored = parseHead(sequence, data)
       if (stored === null) {
         this.#logger.log('snapshot.unreadable', { sequence })
         continue
@@ -138,7 +142,10 @@ class NatsSnapshots implements SnapshotStore {
   }
 
   async #sequences(filter: string): Promise<readonly number[]> {
-    const { state } = await this.#jsm.streams.info(this.#names.stream, { subjects_filter: filter })
+    const { state } = await retryUntilLed(
+      () => this.#jsm.streams.info(this.#names.stream, { subjects_filter: filter }),
+      noLeader,
+    )
     const place = filter.split('.').length - (filter.endsWith('.1') ? 2 : 1)
     return Object.keys(state.subjects ?? {})
       .map((subject) => Number(subject.split('.')[place]))
@@ -151,9 +158,19 @@ class NatsSnapshots implements SnapshotStore {
   }
 
   async #get(subject: string): Promise<Uint8Array> {
-    const found = await this.#jsm.streams.getMessage(this.#names.stream, { last_by_subj: subject })
-    if (found === null) throw new SnapshotMissing(`${subject} is not stored`)
-    return found.data
+    const data = await this.#find(subject)
+    if (data === null) throw new SnapshotMissing(`${subject} is not stored`)
+    return data
+  }
+
+  /** One answer that does not come must not have a process replay its log from the start. */
+  async #find(subject: string): Promise<Uint8Array | null> {
+    const query = { last_by_subj: subject }
+    const { found } = await retryUntilLed(
+      async () => ({ found: await this.#jsm.streams.getMessage(this.#names.stream, query) }),
+      noLeader,
+    )
+    return found?.data ?? null
   }
 
   async #purge(filter: string): Promise<void> {

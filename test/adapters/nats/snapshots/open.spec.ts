@@ -46,6 +46,19 @@ t.test('what was written is read, the newest first; the oldest make room', async
   )
 })
 
+t.test('those that make room while they are listed are left out', async (t) => {
+  let isWriting = true
+  const writing = (async () => {
+    for (let sequence = 1_001; sequence <= 1_100; sequence += 1) await store.write(sequence, piecesOf(sequence, 0))
+    isWriting = false
+  })()
+  while (isWriting) await store.list()
+  await writing
+  t.same(await store.list(), [1_100, 1_099, 1_098].map(headOf))
+  await store.removeBeyond(0)
+  for (const sequence of [200, 1_000]) await store.write(sequence, piecesOf(sequence, 3))
+})
+
 t.test('one that was interrupted is not listed, and its pieces go with the next', async (t) => {
   const interrupted = async function* (): AsyncGenerator<Uint8Array, SnapshotHead> {
     yield pieceOf('first')
