@@ -122,6 +122,7 @@ const createProjection = (
 ): ProjectTo => {
   const ledger = initialLedger()
   return async (toSequence) => {
+    if (signal?.aborted) throw new Error('the rebuild was stopped')
     const last = await log.lastSequence()
     if (last < toSequence)
       throw new ForeignTables(`the live tables are at sequence ${toSequence}, but the log ends at ${last}`)

@@ -9,6 +9,9 @@ export const postgresLimits = {
   compareRowsPerRead: 1_000,
   compareDifferencesMax: 20, // Rows shown when a rebuilt table differs.
 
+  swapLockMs: 500, // The projector and all readers wait behind a swap that waits for a lock.
+  swapRetryMs: 1_000,
+
   databaseConnectionsMax: 8,
   databaseReadsMax: 6, // Of them, for what edges read: the projector and the probes have the others. Half are for one workspace.
   databaseConnectMs: 5_000,

@@ -1,10 +1,12 @@
-import type pg from 'pg'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
 import { readModels } from '../../projections/read-models.ts'
 import type { ReadModel } from '../../projections/schema/read-model.ts'
 import { type ProjectionStore, RebuildRunning } from '../../roles/projector/ports.ts'
 import { BulkStore } from './bulk-store.ts'
 import { compareTable, listTables, type TableComparison } from './compare.ts'
 import { onConnection, openPool, type PoolOptions, rebuildSchema, type SchemaLocation } from './connection.ts'
+import { postgresLimits } from './limits.ts'
 import { migrate, migrationsTable } from './migrate.ts'
 import { writeBatch, writeVersions } from './projection-store.ts'
 
@@ -15,6 +17,9 @@ const bulkTables = readModels.flatMap(({ tables }) =>
 )
 
 type ModelVersion = Pick<ReadModel, 'name' | 'version'>
+
+/** SQLSTATE of a lock that was not granted within `lock_timeout`. */
+const lockNotAvailable = '55P03'
 
 /** Loads, index builds and comparisons take as long as they need. */
 const patientPool: PoolOptions = { connectionsMax: bulkTables.length + 1, statementMs: 0 }
@@ -32,10 +37,10 @@ interface RebuildOptions {
 export class Rebuild {
   readonly #live: SchemaLocation
   readonly #fresh: SchemaLocation
-  readonly #retired: string
   readonly #livePool: pg.Pool
   readonly #freshPool: pg.Pool
   readonly #options: Required<RebuildOptions>
+  #lock: pg.ClientBase | null = null
   #tables: readonly string[] = []
   #indexes: readonly string[] = []
 
@@ -43,7 +48,6 @@ export class Rebuild {
     this.#options = { models, isResumable }
     this.#live = live
     this.#fresh = { url: live.url, schema: rebuildSchema(live.schema) }
-    this.#retired = `${live.schema}_retired`
     this.#livePool = openPool(live, patientPool)
     this.#freshPool = openPool(this.#fresh, patientPool)
   }
@@ -59,6 +63,7 @@ export class Rebuild {
     try {
       return await onConnection(rebuild.#livePool, async (client) => {
         await lockRebuild(client, live.schema)
+        rebuild.#lock = client
         await rebuild.#begin()
         const result = await work(rebuild)
         await rebuild.#dropLeftovers()
@@ -114,27 +119,34 @@ export class Rebuild {
     })
   }
 
-  /** At the live checkpoint. A projector waits meanwhile; readers wait only where tables are named, for a moment. */
+  /**
+   * At the live checkpoint. Waits until no transaction reads the tables: that of an operator's command may last for hours. The
+   * projector and other readers wait for moments only.
+   */
   async swap(bringTo: ProjectTo, names: readonly string[] | null = null): Promise<void> {
-    await bringTo(await this.liveSequence())
-    await onConnection(this.#livePool, async (client) => {
-      await client.query('begin')
-      // Writers, and readers of a whole ledger, lock this table first and until their end: this waits for them.
-      await client.query('lock table checkpoint in access exclusive mode')
-      await bringTo(await readSequence(client))
-      const schemas = [this.#live.schema, this.#fresh.schema, this.#retired] as const
-      for (const statement of names === null ? swapOfAll(...schemas) : swapOf(names, ...schemas))
-        await client.query(statement)
-      const { models } = this.#options
-      const swapped = names === null ? models : models.filter((model) => hasAllTables(names, model))
-      await writeVersions(client, swapped, `${this.#live.schema}.read_models`)
-      await client.query('commit')
-    })
+    for (;;) {
+      await bringTo(await this.liveSequence())
+      // A server that crashed has ended this connection, and may have lost rows; without the lock, another rebuild may have begun.
+      await this.#lock?.query('select')
+      const isSwapped = await unlessRead(this.#livePool, async (client) => {
+        // Writers, and readers of a whole ledger, lock this table first and until their end.
+        await client.query('lock table checkpoint in access exclusive mode')
+        await bringTo(await readSequence(client))
+        const schemas = [this.#live.schema, this.#fresh.schema, retiredSchema(this.#live)] as const
+        for (const statement of names === null ? swapOfAll(...schemas) : swapOf(names, ...schemas))
+          await client.query(statement)
+        const { models } = this.#options
+        const swapped = names === null ? models : models.filter((model) => hasAllTables(names, model))
+        await writeVersions(client, swapped, `${this.#live.schema}.read_models`)
+      })
+      if (isSwapped) return
+      await delay(postgresLimits.swapRetryMs)
+    }
   }
 
   async #begin(): Promise<void> {
     const { models, isResumable } = this.#options
-    await dropSchema(this.#livePool, this.#retired)
+    await dropSchema(this.#livePool, retiredSchema(this.#live))
     const [live, fresh] = [this.#live.schema, this.#fresh.schema]
     if (!isResumable || !(await canResume(this.#livePool, live, fresh, models))) {
       await dropSchema(this.#livePool, fresh)
@@ -150,13 +162,30 @@ export class Rebuild {
 
   /** Not in the transaction that renames: it waits for readers of the retired tables. */
   async #dropLeftovers(): Promise<void> {
-    for (const schema of [this.#fresh.schema, this.#retired]) await dropSchema(this.#livePool, schema)
+    for (const schema of [this.#fresh.schema, retiredSchema(this.#live)]) await dropSchema(this.#livePool, schema)
   }
 
   async #close(): Promise<void> {
     await Promise.all([this.#livePool.end(), this.#freshPool.end()])
   }
 }
+
+const retiredSchema = ({ schema }: SchemaLocation): string => `${schema}_retired`
+
+/** In a transaction. False, with nothing changed, where a reader keeps a lock. */
+const unlessRead = (pool: pg.Pool, work: (client: pg.ClientBase) => Promise<void>): Promise<boolean> =>
+  onConnection(pool, async (client) => {
+    try {
+      await client.query(`begin; set local lock_timeout = ${postgresLimits.swapLockMs}`)
+      await work(client)
+      await client.query('commit')
+      return true
+    } catch (fault) {
+      if (!(fault instanceof pg.DatabaseError) || fault.code !== lockNotAvailable) throw fault
+      await client.query('rollback')
+      return false
+    }
+  })
 
 type Schemas = readonly [live: string, fresh: string, retired: string]
 

@@ -1,0 +1,75 @@
+import type { Pool, PoolClient } from 'pg'
+import t, { type Test } from 'tap'
+import { openPool } from '../../../src/adapters/postgres/connection.ts'
+import { openDatabase } from '../../../src/adapters/postgres/database.ts'
+import { Rebuild } from '../../../src/adapters/postgres/rebuild.ts'
+import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
+import { readModels } from '../../../src/projections/read-models.ts'
+import { BatchAccumulator } from '../../../src/roles/projector/batch-accumulator.ts'
+import { until } from '../../support/clients.ts'
+import { startPostgres } from '../../support/postgres.ts'
+
+const postgres = await startPostgres(t)
+
+/** Every reader waits behind a statement that waits for the checkpoint. */
+const isAwaited = 'select from pg_locks where not granted'
+
+interface Swap {
+  readonly pool: Pool
+  /** Of a transaction that has read the checkpoint, until it is ended. */
+  readonly reader: PoolClient
+  readonly swapping: Promise<void>
+}
+
+/** A swap that waits for a reader. */
+const startSwap = async (t: Test, schema: string, names: readonly string[] | null): Promise<Swap> => {
+  const place = { url: postgres.url, schema }
+  const database = openDatabase(place.url, place.schema)
+  t.teardown(() => database.close())
+  await database.projectionStore().load()
+  const pool = openPool(place, { connectionsMax: 2, statementMs: 5_000 })
+  t.teardown(() => pool.end())
+  const reader = await pool.connect()
+  await reader.query('begin isolation level repeatable read')
+  await reader.query('select sequence from checkpoint')
+  const swapping = Rebuild.run(place, async (rebuild) => {
+    await rebuild.store.apply(new BatchAccumulator(0).takeBatch(initialLedger()))
+    await rebuild.finishLoading()
+    await rebuild.swap(async () => {}, names)
+  })
+  await until(async () => (await pool.query(isAwaited)).rowCount !== 0)
+  return { pool, reader, swapping }
+}
+
+const idsOf = async ({ pool }: Pick<Swap, 'pool'>): Promise<unknown> =>
+  (await pool.query(`select 'wallets'::regclass::oid as wallets, 'usage_entries'::regclass::oid as usage`)).rows
+
+for (const names of [null, readModels.flatMap(({ tables }) => Object.keys(tables))])
+  t.test(
+    `a swap of ${names === null ? 'all' : 'named'} tables waits for a reader, and the others do not`,
+    async (t) => {
+      const swap = await startSwap(t, names === null ? 'whole' : 'named', names)
+      const { pool, reader, swapping } = swap
+      const before = await idsOf(swap)
+      for (let read = 0; read < 5; read += 1)
+        t.match((await pool.query('select sequence from checkpoint')).rows, [{ sequence: 0n }])
+      t.same(await idsOf(swap), before)
+      await reader.query('select * from wallets')
+      await reader.query('commit')
+      reader.release()
+      await swapping
+      t.not(JSON.stringify(await idsOf(swap)), JSON.stringify(before))
+    },
+  )
+
+t.test('a rebuild that has lost its connection, as in a crash of the server, swaps nothing', async (t) => {
+  const swap = await startSwap(t, 'lost', null)
+  const { pool, reader, swapping } = swap
+  const before = await idsOf(swap)
+  const rejected = t.rejects(swapping)
+  await pool.query(`select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'`)
+  await rejected
+  await reader.query('commit')
+  reader.release()
+  t.same(await idsOf(swap), before)
+})
