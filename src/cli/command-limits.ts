@@ -47,5 +47,6 @@ export const cliLimits = {
   steadyMs: 10_000, // A process that lived so long was able to work: its successor starts at once.
   restartDelayMs: 500, // Before the third start in a row that was needed sooner than that; then twice as long each time.
   restartDelayMsMax: 30_000,
+  killLateMs: 5_000, // After the time in which a process exits by itself, on a busy machine too.
   endedWritersMax: 1_000, // Kept for a background process that is being replaced itself.
 } as const

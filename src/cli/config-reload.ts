@@ -20,8 +20,7 @@ interface ReloadOptions {
   readonly everyMs?: number | undefined
   /** False for a process whose supervisor watches. Default true. */
   readonly watches?: boolean
-  /** Whether all processes can change to the configuration of that digest; rejects where one of them cannot. */
-  readonly agree?: (digest: string) => Promise<unknown>
+  readonly agree?: (fileTexts: Config['fileTexts']) => Promise<unknown>
   readonly onRejected?: (fault: string) => void
 }
 
@@ -153,8 +152,11 @@ export class ConfigReload {
     const digest = digestOf(this.#current)
     if (this.#candidate !== null || (digest === this.#digest && this.#rejected === null)) return
     try {
-      await this.prepare(digest)
-      await this.#options.agree?.(digest)
+      const { fileTexts } = this.#current.reread()
+      if (digestOf(this.#current) !== digest) throw new Error('its files are being changed')
+      await this.prepare(fileTexts)
+      this.#digest = digest
+      await this.#options.agree?.(fileTexts)
       this.commit()
     } catch (fault) {
       this.#candidate = null
@@ -165,13 +167,11 @@ export class ConfigReload {
     }
   }
 
-  /** Reads what `commit` puts in force. Rejects where it cannot be used, or is not that of the digest. */
-  async prepare(digest: string): Promise<void> {
-    const config = this.#current.reread()
-    if (digestOf(this.#current) !== digest) throw new Error('its files are being changed')
+  /** For `commit`. Rejects where it cannot be used. */
+  async prepare(fileTexts: Config['fileTexts']): Promise<void> {
+    const config = this.#current.reread(fileTexts)
     this.#candidate = config
     for (const preparation of this.#callbacks.before) await preparation(config)
-    this.#digest = digest
   }
 
   commit(): void {

@@ -7,6 +7,8 @@ type StopTimes = Pick<Config, 'withdrawMs' | 'drainMs'>
 
 export const stopMsOf = ({ withdrawMs, drainMs }: StopTimes): number => withdrawMs + 3 * drainMs + cliLimits.shutdownMs
 
+export const killMsOf = (times: StopTimes): number => stopMsOf(times) + cliLimits.killLateMs
+
 export const forceExitAfter = (lastMs: number, { logger }: Pick<Runtime, 'logger'>): void => {
   logger.log('process.stopping', {})
   setTimeout(() => {

@@ -52,9 +52,9 @@ const followReloads = (reload: ConfigReload): void => {
     if (message.type === 'reload_commit') reload.commit()
     if (message.type === 'reload_rejected') reload.noteRejection(message.fault)
     if (message.type !== 'reload_prepare') return
-    const { id, digest } = message
+    const { id, files } = message
     try {
-      await reload.prepare(digest)
+      await reload.prepare(new Map(files))
       send({ type: 'reload_prepared', id, fault: null })
     } catch (fault) {
       send({ type: 'reload_prepared', id, fault: faultText(fault) })

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import type { ServedRole } from '../roles/role.ts'
 import { type Gateway, type GatewayBounds, type RunningProcess, startGateway, startRole } from './gateway.ts'
-import { createFatalExit, forceExitAfter, stopMsOf } from './process-end.ts'
+import { createFatalExit, forceExitAfter, killMsOf, stopMsOf } from './process-end.ts'
 import type { Runtime } from './runtime.ts'
 import { onShutdownSignal } from './shutdown-signal.ts'
 import { type SuperviseOptions, supervise } from './supervise.ts'
@@ -52,18 +52,31 @@ const warnOfConfig = ({ exposedFiles, ineffective }: Config, { logger }: Runtime
   for (const file of exposedFiles) logger.log('config.secret_file_exposed', { file })
 }
 
-/** A terminal that closes sends it too, and ends what was started there. */
-const reloadOnSignal = ({ reload }: Pick<Gateway, 'reload'>): void => {
-  if (!process.stdin.isTTY) process.on('SIGHUP', () => void reload.check())
+interface Signalled extends Pick<Gateway, 'reload'> {
+  restart?(): Promise<void>
+}
+
+/** From before the start, as a signal without a listener ends the process; they do nothing until the result is called. */
+const listenForSignals = ({ logger }: Runtime): ((started: Signalled) => void) => {
+  let running: Signalled | null = null
+  process.on('SIGUSR2', () => {
+    if (running?.restart !== undefined) void running.restart()
+    else if (running !== null) logger.log('process.no_workers', {})
+  })
+  // A terminal that closes sends it too, and ends what was started there.
+  if (!process.stdin.isTTY) process.on('SIGHUP', () => void running?.reload.check())
+  return (started) => {
+    running = started
+  }
 }
 
 /** In several processes; until SIGINT or SIGTERM, also during the start. SIGUSR2 replaces one process after the other. */
 export const serveWorkers = async (config: Config, runtime: Runtime, options: SuperviseOptions): Promise<void> => {
   warnOfConfig(config, runtime)
-  const untilShutdown = onShutdownSignal(() => forceExitAfter(2 * stopMsOf(config), runtime))
+  const untilShutdown = onShutdownSignal(() => forceExitAfter(2 * killMsOf(config), runtime))
+  const onStarted = listenForSignals(runtime)
   const gateway = await supervise(config, runtime, options)
-  process.on('SIGUSR2', () => void gateway.restart())
-  reloadOnSignal(gateway)
+  onStarted(gateway)
   console.log(formatGreeting(gateway))
   await untilShutdown()
   await gateway.stop()
@@ -80,11 +93,12 @@ export const serveGateway = async (
   warnOfConfig(config, runtime)
   const die = createFatalExit(runtime)
   const untilShutdown = onShutdownSignal(() => forceExitAfter(stopMsOf(config), runtime))
+  const onStarted = listenForSignals(runtime)
   const running =
     role === undefined
       ? await startGateway(config, runtime, die, bounds)
       : await startRole(role, config, runtime, die, bounds)
-  reloadOnSignal(running)
+  onStarted(running)
   console.log('role' in running ? roleGreeting(running) : formatGreeting(running))
   await untilShutdown()
   await running.stop()

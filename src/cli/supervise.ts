@@ -7,11 +7,11 @@ import { ConfigReload } from './config-reload.ts'
 import type { Gateway } from './gateway.ts'
 import { listenForOperators } from './observation.ts'
 import { assertListenPortFree } from './ports.ts'
-import { createFatalExit } from './process-end.ts'
+import { createFatalExit, killMsOf } from './process-end.ts'
 import type { Runtime } from './runtime.ts'
 import { ShutdownStack } from './shutdown-stack.ts'
 import { Supervisor } from './supervisor.ts'
-import type { SupervisorMessage } from './supervisor-messages.ts'
+import type { Configured } from './supervisor-messages.ts'
 import { createOverview } from './supervisor-overview.ts'
 
 export interface SuperviseOptions {
@@ -50,6 +50,8 @@ const openOverview = async (
   return listenForOperators(stack.push(listener), observe)
 }
 
+const configuredOf = ({ fileTexts }: Config): Configured => ({ type: 'configured', files: [...fileTexts] })
+
 /** Starts the whole gateway in several processes. Where one cannot start, stops the others and rejects. */
 export const supervise = async (
   config: Config,
@@ -62,33 +64,29 @@ export const supervise = async (
     await startServers(config, runtime, stack)
     const { newToken } = resolveAdministrators(config)
     const sandboxUrl = await startSandbox(config, runtime, stack)
-    let [inForce, rejection]: [Config, string | null] = [config, null]
+    let [configured, rejection]: [Configured, string | null] = [configuredOf(config), null]
     const supervisor = stack.push(
       new Supervisor({
         workers,
         argumentsFor: (role) => argumentsFor(role, sandboxUrl),
-        configured: () => ({ type: 'configured', files: [...inForce.fileTexts] }),
+        configured: () => configured,
         onStarted: (process) => {
           if (rejection !== null) process.send({ type: 'reload_rejected', fault: rejection })
         },
+        stopMs: killMsOf(config),
         runtime,
       }),
     )
-    const agree = async (digest: string): Promise<void> => {
-      for (const process of supervisor.processes) await process.prepareReload(digest)
-    }
-    const sendAll = (message: SupervisorMessage): void => {
-      for (const process of supervisor.processes) process.send(message)
-    }
+    const agree = (fileTexts: Config['fileTexts']): Promise<void> => supervisor.prepareReload([...fileTexts])
     const onRejected = (fault: string): void => {
       rejection = fault
-      sendAll({ type: 'reload_rejected', fault })
+      for (const process of supervisor.processes) process.send({ type: 'reload_rejected', fault })
     }
     const reload = stack.push(new ConfigReload(config, runtime, { agree, onRejected }))
     reload.onChange((changed) => {
-      inForce = changed
+      configured = configuredOf(changed)
       rejection = null
-      sendAll({ type: 'reload_commit' })
+      supervisor.commitReload()
     })
     const observeUrl = await openOverview(config, runtime, { supervisor, reload }, stack)
     const { background, worker } = await supervisor.start()

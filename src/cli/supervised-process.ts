@@ -1,11 +1,19 @@
 import type { ChildProcess } from 'node:child_process'
 import { withTimeout } from '../runtime/within.ts'
 import { cliLimits } from './command-limits.ts'
-import type { ProcessMessage, ProcessObserved, ProcessStarted, SupervisorMessage } from './supervisor-messages.ts'
+import type {
+  Configured,
+  FileTexts,
+  ProcessMessage,
+  ProcessObserved,
+  ProcessStarted,
+  SupervisorMessage,
+} from './supervisor-messages.ts'
 
 export interface ProcessExit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
+  readonly fault?: unknown
 }
 
 type Answer = Exclude<ProcessMessage, ProcessStarted>
@@ -18,17 +26,21 @@ export class SupervisedProcess {
   writer: string | null = null
   readonly #child: ChildProcess
   readonly #answers = new Map<number, (answer: Answer) => void>()
+  #configured: Configured
+  #hasEnded = false
   #lastId = 0
 
-  constructor(name: string, child: ChildProcess) {
+  constructor(name: string, child: ChildProcess, configured: Configured) {
     this.name = name
     this.#child = child
+    this.#configured = configured
     const started = Promise.withResolvers<ProcessStarted>()
     const exited = Promise.withResolvers<ProcessExit>()
     this.started = started.promise
     this.exited = exited.promise
     this.started.catch(() => undefined) // Its readers may come later.
     const end = (exit: ProcessExit): void => {
+      this.#hasEnded = true
       exited.resolve(exit)
       started.reject(new Error(`${name} ended before it had started`))
     }
@@ -38,10 +50,20 @@ export class SupervisedProcess {
         started.resolve(message)
       } else this.#answers.get(message.id)?.(message)
     })
-    child.on('error', () => {
-      if (child.pid === undefined) end({ code: null, signal: null })
+    child.on('error', (fault) => {
+      if (child.pid === undefined) end({ code: null, signal: null, fault })
     })
     child.on('exit', (code, signal) => end({ code, signal }))
+    this.send(configured)
+  }
+
+  /** What it was started with, or has changed to. */
+  get configured(): Configured {
+    return this.#configured
+  }
+
+  get isServing(): boolean {
+    return this.writer !== null && !this.#hasEnded
   }
 
   get pid(): number | undefined {
@@ -57,9 +79,14 @@ export class SupervisedProcess {
     return (await this.#ask((id) => ({ type: 'observe', id }))) as ProcessObserved
   }
 
-  async prepareReload(digest: string): Promise<void> {
-    const answer = await this.#ask((id) => ({ type: 'reload_prepare', id, digest }))
+  async prepareReload(files: FileTexts): Promise<void> {
+    const answer = await this.#ask((id) => ({ type: 'reload_prepare', id, files }))
     if (answer.type === 'reload_prepared' && answer.fault !== null) throw new Error(`${this.name}: ${answer.fault}`)
+  }
+
+  commitReload(configured: Configured): void {
+    this.#configured = configured
+    this.send({ type: 'reload_commit' })
   }
 
   async #ask(createMessage: (id: number) => SupervisorMessage): Promise<Answer> {
@@ -75,12 +102,14 @@ export class SupervisedProcess {
     }
   }
 
-  async stop(): Promise<ProcessExit> {
+  /** Kills it after `withinMs`: a process whose event loop is blocked does not end itself. */
+  async stop(withinMs: number): Promise<ProcessExit> {
     this.send({ type: 'stop' })
-    return this.exited
-  }
-
-  kill(): void {
-    this.#child.kill('SIGKILL')
+    const kill = setTimeout(() => this.#child.kill('SIGKILL'), withinMs)
+    try {
+      return await this.exited
+    } finally {
+      clearTimeout(kill)
+    }
   }
 }

@@ -29,12 +29,19 @@ interface ReloadPrepared {
 /** From a process to its supervisor, and back. Both are of one release. */
 export type ProcessMessage = ProcessStarted | ProcessObserved | ReloadPrepared
 
+export type FileTexts = readonly (readonly [file: string, text: string])[]
+
+/** The first one: the files of the configuration in force, and their texts. */
+export interface Configured {
+  readonly type: 'configured'
+  readonly files: FileTexts
+}
+
 export type SupervisorMessage =
-  /** The first one: the files of the configuration in force, and their texts. */
-  | { readonly type: 'configured'; readonly files: readonly (readonly [file: string, text: string])[] }
+  | Configured
   | { readonly type: 'stop' }
   | { readonly type: 'observe'; readonly id: number }
   | { readonly type: 'writer_ended'; readonly writer: string }
-  | { readonly type: 'reload_prepare'; readonly id: number; readonly digest: string }
+  | { readonly type: 'reload_prepare'; readonly id: number; readonly files: FileTexts }
   | { readonly type: 'reload_commit' }
   | { readonly type: 'reload_rejected'; readonly fault: string }

@@ -6,21 +6,34 @@ import type { ProcessObserved } from './supervisor-messages.ts'
 
 interface Observed {
   readonly name: string
+  readonly isServing: boolean
   /** Null where the process did not answer. */
   readonly seen: ProcessObserved | null
 }
 
 const observeEach = (processes: readonly SupervisedProcess[]): Promise<readonly Observed[]> =>
   Promise.all(
-    processes.map(async (process) => ({ name: process.name, seen: await process.observe().catch(() => null) })),
+    processes.map(async (process) => {
+      const { name, isServing } = process
+      return { name, isServing, seen: isServing ? await process.observe().catch(() => null) : null }
+    }),
   )
 
 const noAnswer: Checks = { process: { ok: false, reason: 'does not answer' } }
 
+/** The supervisor replaces what has ended, and a start may take as long as the log is: no reason to restart all. */
+const starting = {
+  alive: { process: { ok: true, reason: 'is starting' } },
+  ready: { process: { ok: false, reason: 'is starting' } },
+} as const satisfies Readonly<Record<string, Checks>>
+
 const listChecks = (observed: readonly Observed[], which: 'alive' | 'ready'): Readonly<Record<string, Check>> =>
   Object.fromEntries(
-    observed.flatMap(({ name, seen }) =>
-      Object.entries(seen?.[which] ?? noAnswer).map(([check, result]) => [`${name}.${check}`, result]),
+    observed.flatMap(({ name, isServing, seen }) =>
+      Object.entries(seen?.[which] ?? (isServing ? noAnswer : starting[which])).map(([check, result]) => [
+        `${name}.${check}`,
+        result,
+      ]),
     ),
   )
 

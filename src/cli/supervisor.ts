@@ -3,10 +3,10 @@ import cluster from 'node:cluster'
 import type { ServedRole } from '../roles/role.ts'
 import { cliLimits } from './command-limits.ts'
 import { newGenerationMegabytes, processFlags } from './process-flags.ts'
-import { noRestarts, noteEnd, restartDelayMs } from './restart-delay.ts'
+import { ProcessPlace } from './process-place.ts'
 import type { Runtime } from './runtime.ts'
-import { type ProcessExit, SupervisedProcess } from './supervised-process.ts'
-import type { ProcessStarted, SupervisorMessage } from './supervisor-messages.ts'
+import { SupervisedProcess } from './supervised-process.ts'
+import type { Configured, FileTexts, ProcessStarted } from './supervisor-messages.ts'
 
 export const backgroundName = 'background'
 
@@ -14,17 +14,11 @@ interface SupervisorParts {
   readonly workers: number
   /** The arguments after the program's file with which a process of that role is started. */
   readonly argumentsFor: (role: ServedRole) => readonly string[]
-  /** What a process is sent before it starts, so that files that cannot be used by then keep none from starting. */
-  readonly configured: () => SupervisorMessage
+  /** What a process starts with, whatever its files are by then; another object where another one is in force. */
+  readonly configured: () => Configured
   readonly onStarted: (process: SupervisedProcess) => void
+  readonly stopMs: number
   readonly runtime: Pick<Runtime, 'logger'>
-}
-
-interface Place {
-  readonly name: string
-  readonly start: () => SupervisedProcess
-  current: SupervisedProcess
-  history: typeof noRestarts
 }
 
 const programFile = process.argv[1] as string
@@ -35,10 +29,10 @@ const programFile = process.argv[1] as string
  */
 export class Supervisor {
   readonly #parts: SupervisorParts
-  readonly #places = new Map<string, Place>()
-  /** Those that are being replaced too. */
+  readonly #places = new Map<string, ProcessPlace>()
   readonly #running = new Set<SupervisedProcess>()
   readonly #endedWriters = new Set<string>()
+  readonly #prepared = new Set<SupervisedProcess>()
   #isStopping = false
   #restarting: Promise<void> | null = null
 
@@ -67,71 +61,68 @@ export class Supervisor {
     return this.#restarting
   }
 
+  /** Rejects where a process that serves cannot change to the configuration of these files. */
+  async prepareReload(files: FileTexts): Promise<void> {
+    this.#prepared.clear()
+    for (const process of this.processes.filter(({ isServing }) => isServing)) {
+      await process.prepareReload(files)
+      this.#prepared.add(process)
+    }
+  }
+
+  commitReload(): void {
+    for (const place of this.#places.values()) place.commitReload(this.#prepared)
+  }
+
   /** The workers first, so that what they append last is sealed and projected. */
   async stop(): Promise<void> {
     this.#isStopping = true
     const [background = [], workers = []] = [true, false].map((isBackground) =>
       [...this.#running].filter(({ name }) => (name === backgroundName) === isBackground),
     )
-    await Promise.all(workers.map((worker) => worker.stop()))
-    await Promise.all(background.map((process) => process.stop()))
+    for (const group of [workers, background])
+      await Promise.all(group.map((process) => process.stop(this.#parts.stopMs)))
   }
 
-  async #open(name: string, start: () => SupervisedProcess): Promise<ProcessStarted> {
-    const place: Place = { name, start, current: start(), history: noRestarts }
+  #open(name: string, fork: () => SupervisedProcess): Promise<ProcessStarted> {
+    const { configured, stopMs, runtime } = this.#parts
+    const place = new ProcessPlace({
+      ...{ name, fork, configured, stopMs, logger: runtime.logger },
+      isStopping: () => this.#isStopping,
+      onStarting: (process) => this.#running.add(process),
+      onStarted: (process) => this.#onStarted(process),
+      onEnded: (process) => {
+        this.#running.delete(process)
+        this.#onEnded(process)
+      },
+    })
     this.#places.set(name, place)
-    this.#watch(place, place.current)
     return place.current.started
   }
 
   #forkWorker(name: string): SupervisedProcess {
     const execArgv = processFlags(process.execArgv, newGenerationMegabytes / this.#parts.workers)
     cluster.setupPrimary({ exec: programFile, execArgv, args: [...this.#parts.argumentsFor('worker')] })
-    return new SupervisedProcess(name, cluster.fork().process)
+    const worker = cluster.fork()
+    worker.on('error', () => undefined) // Reported by its process too; without a listener here it would end the supervisor.
+    return new SupervisedProcess(name, worker.process, this.#parts.configured())
   }
 
   #forkBackground(): SupervisedProcess {
     const execArgv = processFlags(process.execArgv, 0)
     const args = [...this.#parts.argumentsFor('background')]
-    return new SupervisedProcess(backgroundName, fork(programFile, args, { execArgv }))
+    return new SupervisedProcess(backgroundName, fork(programFile, args, { execArgv }), this.#parts.configured())
   }
 
-  #watch(place: Place, watched: SupervisedProcess): void {
-    const { logger } = this.#parts.runtime
-    const { name } = place
-    const startedMs = performance.now()
-    this.#running.add(watched)
-    watched.send(this.#parts.configured())
-    watched.started.then(
-      () => {
-        this.#parts.onStarted(watched)
-        const ms = Math.round(performance.now() - startedMs)
-        logger.log('supervisor.process_started', { process: name, pid: watched.pid, ms })
-        if (name === backgroundName)
-          for (const writer of this.#endedWriters) watched.send({ type: 'writer_ended', writer })
-      },
-      () => undefined,
-    )
-    void watched.exited.then((exit) => this.#onExit(place, watched, exit, performance.now() - startedMs))
+  #onStarted(process: SupervisedProcess): void {
+    this.#parts.onStarted(process)
+    if (process.name !== backgroundName) return
+    for (const writer of this.#endedWriters) process.send({ type: 'writer_ended', writer })
   }
 
-  #onExit(place: Place, ended: SupervisedProcess, exit: ProcessExit, livedMs: number): void {
-    this.#running.delete(ended)
-    if (ended.writer !== null && place.name !== backgroundName) this.#noteEndedWriter(ended.writer)
-    if (this.#isStopping || place.current !== ended) return
-    this.#parts.runtime.logger.log('supervisor.process_ended', { process: place.name, pid: ended.pid, ...exit })
-    place.history = noteEnd(place.history, livedMs)
-    setTimeout(() => this.#replace(place), restartDelayMs(place.history)).unref()
-  }
-
-  #replace(place: Place): void {
-    if (this.#isStopping) return
-    place.current = place.start()
-    this.#watch(place, place.current)
-  }
-
-  /** The money that it held is released at once, not at its deadline. */
-  #noteEndedWriter(writer: string): void {
+  /** The money that a worker held is released at once, not at its deadline. */
+  #onEnded({ name, writer }: SupervisedProcess): void {
+    if (writer === null || name === backgroundName) return
     this.#endedWriters.add(writer)
     const [oldest] = this.#endedWriters
     if (this.#endedWriters.size > cliLimits.endedWritersMax && oldest !== undefined) this.#endedWriters.delete(oldest)
@@ -140,22 +131,7 @@ export class Supervisor {
 
   async #restartEach(): Promise<void> {
     const startedMs = performance.now()
-    for (const place of [...this.#places.values()].reverse()) {
-      const before = place.current
-      const next = place.start()
-      this.#watch(place, next)
-      try {
-        await next.started
-      } catch {
-        this.#parts.runtime.logger.log('supervisor.restart_failed', { process: place.name, pid: next.pid })
-        return
-      }
-      // It may have ended meanwhile, and have been replaced.
-      const superfluous = place.current === before ? before : next
-      if (superfluous === before) place.current = next
-      await superfluous.stop()
-      if (this.#isStopping) return
-    }
+    for (const place of [...this.#places.values()].reverse()) if (!(await place.renew()) || this.#isStopping) return
     this.#parts.runtime.logger.log('supervisor.restarted', { ms: Math.round(performance.now() - startedMs) })
   }
 }

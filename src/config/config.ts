@@ -26,8 +26,8 @@ export interface Config extends ReturnType<typeof providersFrom> {
   readonly files: readonly string[]
   /** What was in them, secrets too. */
   readonly fileTexts: ReadonlyMap<string, string>
-  /** The same from the present files. Throws ConfigError. */
-  readonly reread: () => Config
+  /** The same from the present files, or from texts in place of them. Throws ConfigError. */
+  readonly reread: (fileTexts?: ReadonlyMap<string, string>) => Config
   /** SHA-256 of each as the file has it; those of `limits` one by one. */
   readonly memberDigests: ReadonlyMap<string, string>
   readonly listen: {
@@ -287,7 +287,7 @@ export const readConfig = (env: Environment, { fileTexts, ...options }: ReadOpti
     log: { name: logName, replicas: file.log?.replicas ?? 1, durability: file.log?.durability ?? 'synced' },
     ...providers,
     ...{ files: [...new Set([source, pricesFile, ...variables.files])], fileTexts: variables.texts },
-    reread: () => readConfig(env, options),
+    reread: (texts?: Config['fileTexts']) => readConfig(env, { ...options, fileTexts: texts }),
     memberDigests: digestMembers(content as object),
     prices,
     requestsPerMinute: file.limits?.requests_per_minute ?? null,

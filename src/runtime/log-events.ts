@@ -268,7 +268,7 @@ export const logEvents = {
   },
   'hold.owner_ended': {
     level: 'info',
-    text: 'A hold of a process that has ended without returning it was released.',
+    text: 'An allowance of a process that has ended without returning it was released.',
     action: 'Nothing.',
     fields: ['workspaceId', 'holdId'],
   },
@@ -392,6 +392,13 @@ export const logEvents = {
     text: 'The process cannot continue and ends.',
     action: 'Restart it, unless a supervisor does. Report the fault if it recurs.',
     fields: ['fault'],
+  },
+  'process.no_workers': {
+    level: 'warn',
+    text: 'SIGUSR2 replaces workers, and this process has none: nothing was done.',
+    action:
+      'Stop it and start it again, or serve with `--workers`: `auto` makes workers where there is more than one core.',
+    fields: [],
   },
   'process.stop_timed_out': {
     level: 'error',
@@ -713,7 +720,7 @@ export const logEvents = {
     level: 'error',
     text: 'A process of the gateway has ended and is replaced.',
     action: 'Read the lines of that process before it; one that was killed is usually short of memory.',
-    fields: ['process', 'pid', 'code', 'signal'],
+    fields: ['process', 'pid', 'code', 'signal', 'fault'],
   },
   'supervisor.process_started': {
     level: 'info',

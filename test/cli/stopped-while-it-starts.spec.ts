@@ -27,3 +27,25 @@ for (const words of [['serve', '--port', '0'], ['servers']])
     t.notOk(seen.some(isAlive))
     t.equal(readRecord(dataFolder), null, 'nothing is left to clear')
   })
+
+t.test('SIGHUP and SIGUSR2 end no gateway without workers, while it starts or later', async (t) => {
+  const dataFolder = join(await temporaryFolder(t), 'data')
+  const child = spawn(process.execPath, [mainFile, 'serve', '--port', '0', '--data', dataFolder], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: programEnvironment(),
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  const exited = once(child, 'exit')
+  let logged = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    logged += text
+  })
+  await until(() => (readRecord(dataFolder)?.servers ?? []).length > 0)
+  await until(() => {
+    child.kill('SIGHUP')
+    child.kill('SIGUSR2')
+    return logged.includes('"process.no_workers"') || child.exitCode !== null || child.signalCode !== null
+  })
+  child.kill('SIGTERM')
+  t.same(await exited, [0, null], logged)
+})

@@ -18,7 +18,6 @@ const bulkTables = readModels.flatMap(({ tables }) =>
 
 type ModelVersion = Pick<ReadModel, 'name' | 'version'>
 
-/** SQLSTATE of a lock that was not granted within `lock_timeout`. */
 const lockNotAvailable = '55P03'
 
 /** Loads, index builds and comparisons take as long as they need. */
@@ -119,10 +118,7 @@ export class Rebuild {
     })
   }
 
-  /**
-   * At the live checkpoint. Waits until no transaction reads the tables: that of an operator's command may last for hours. The
-   * projector and other readers wait for moments only.
-   */
+  /** At the live checkpoint, once no long transaction reads the tables; others wait for moments only. */
   async swap(bringTo: ProjectTo, names: readonly string[] | null = null): Promise<void> {
     for (;;) {
       await bringTo(await this.liveSequence())
