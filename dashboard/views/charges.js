@@ -68,11 +68,14 @@ const showList = ({ session, scope, root, signal, hrefTo }) => {
     event.preventDefault()
     const given = id.value.trim()
     if (given === '') return
-    /** @type {import('../types.d.ts').Page<import('../types.d.ts').Request>} */
-    const called = await session
-      .ledger(scope, '/requests', { upstream_request_id: given, limit: 1 }, signal)
-      .catch(() => ({ data: [], next_cursor: null }))
-    if (!signal.aborted) location.hash = hrefTo('charges', called.data[0]?.id ?? given)
+    /** @param {Record<string, string>} named @returns {Promise<string | undefined>} */
+    const find = (named) =>
+      session.ledger(scope, '/requests', { ...named, limit: 1 }, signal).then(
+        (/** @type {import('../types.d.ts').Page<import('../types.d.ts').Request>} */ { data }) => data[0]?.id,
+        () => undefined,
+      )
+    const found = (await find({ id: given })) ?? (await find({ upstream_request_id: given })) ?? given
+    if (!signal.aborted) location.hash = hrefTo('charges', found)
   }
   root.append(
     heading('Charges'),

@@ -214,10 +214,15 @@ export const requests = {
       /** @param {Record<string, string>} named @param {string | undefined} cursor @returns {Promise<import('../types.d.ts').Page<Request>>} */
       const read = (named, cursor) =>
         session.ledger(scope, '/requests', { ...wanted, ...named, cursor, limit: pageRows }, here)
+      let isOwn = false
       return async (cursor) => {
         if (id === '') return read({}, cursor)
-        const own = cursor === undefined ? await read({ id }, cursor) : { data: [] }
-        return own.data.length > 0 ? /** @type {any} */ (own) : read({ upstream_request_id: id }, cursor)
+        if (cursor === undefined) {
+          const own = await read({ id }, cursor)
+          isOwn = own.data.length > 0 || id.includes('…')
+          if (isOwn) return own
+        }
+        return read(isOwn ? { id } : { upstream_request_id: id }, cursor)
       }
     }
     const show = () => {
@@ -227,7 +232,10 @@ export const requests = {
         columns: columnsOf(context, names, isAll),
         read: reading(here),
         signal: here,
-        empty: 'No request here. Each that was routed to a model appears a moment after its end, failed ones included.',
+        empty:
+          filters.id.value.trim() === ''
+            ? 'No request here. Each that was routed to a model appears a moment after its end, failed ones included.'
+            : 'No request here has this id, nor has a call of a provider. Those that were refused before routing are counted without their ids.',
         live: { idOf: ({ id }) => id, isOn: () => live.checked },
         lines: 2,
       })

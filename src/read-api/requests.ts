@@ -3,12 +3,29 @@ import { canRead, type HttpMiddleware } from '../http/context.ts'
 import { httpLimits } from '../http/limits.ts'
 import { tokenCursor } from '../http/page.ts'
 import * as parameters from '../http/parameters.ts'
-import { readQuery } from '../http/query.ts'
+import { type Parameter, readQuery } from '../http/query.ts'
 import type { RequestPage } from '../projections/requests/listed-requests.ts'
 import { type PagedParts, readCursor, writeCursor } from './positions.ts'
 import { readTables } from './read-tables.ts'
 import { bodyFor } from './reflect-position.ts'
 import type { LedgerRequestsResponse } from './responses.types.ts'
+
+const uuidPlaces = [0, 8, 12, 16, 20, 32]
+
+/** Of the id of an answer that the gateway wrote; any other is that of a request. */
+const toRequestId = (given: string): string => {
+  const digits = /^(?:chatcmpl-|msg_|resp_)([0-9a-f]{8}[0-9a-f-]*)$/.exec(given)?.[1]?.replaceAll('-', '')
+  if (digits === undefined) return given
+  return uuidPlaces.flatMap((place, index) => digits.slice(place, uuidPlaces[index + 1]) || []).join('-')
+}
+
+const requestIdPattern = /^[!-~]{1,256}(?:…[!-~]{1,256})?$/
+
+const requestIdParameter: Parameter<string> = {
+  read: (text) => (requestIdPattern.test(text) ? toRequestId(text) : undefined),
+  form: 'the id of a request or of its answer, or at least its first 8 characters',
+  schema: { type: 'string', pattern: requestIdPattern.source },
+}
 
 export const requestsParameters = {
   from: parameters.instantParameter,
@@ -18,7 +35,7 @@ export const requestsParameters = {
   model: parameters.modelParameter,
   key: parameters.keyParameter,
   surface: parameters.surfaceParameter,
-  id: parameters.matchingParameter(/^[!-~]{1,256}$/, 'the id of a request'),
+  id: requestIdParameter,
   upstream_request_id: parameters.matchingParameter(/^[!-~]{1,256}$/, "the provider's own id of a call"),
   cursor: tokenCursor,
   limit: parameters.limitParameter,

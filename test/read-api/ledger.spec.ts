@@ -32,10 +32,12 @@ const projected = await openProjected(t, postgres)
 const log = new MemoryLog()
 await log.append([opened(), opened('beta'), keyIssued('key-1'), pricePublished('v1')])
 await log.postToWallet(workspaceId, [credited('first', '100'), holdPlaced('hold-1', '2'), holdPlaced('hold-2', '1')])
+const answered = '01a22000-dead-7000-8000-000000000001'
+const idOf = (each: number): string => (each === 23 ? answered : `request-${each}`)
 for (let each = 0; each < 25; each += 1)
   await log.append([
-    routed(`request-${each}`, { allowanceId: 'hold-1', reserved: '0.0005' }),
-    used(`request-${each}`, {
+    routed(idOf(each), { allowanceId: 'hold-1', reserved: '0.0005' }),
+    used(idOf(each), {
       model: each % 5 === 0 ? 'openai/rare' : 'openai/gpt-4o-mini',
       outcome: each === 7 ? 'interrupted' : 'completed',
     }),
@@ -182,6 +184,11 @@ t.test('requests that have ended, failed ones included, by status, model and the
   t.same(await readAll('requests?upstream_request_id=req_%22named'), [all[0]])
   t.match(all[0], { attempts: [{ upstream_request_id: 'req_"named', provider: 'openai', deployment: null }] })
   t.equal((await readAll('requests?upstream_request_id=req_1')).length, 25)
+  t.same(await readAll('requests?id=request-f&limit=3'), [all[0]], 'by what it begins with')
+  t.same(await readAll('requests?id=request-f%E2%80%A6iled'), [all[0]], 'as it is shown in short')
+  t.equal((await readAll('requests?id=request-1&limit=4')).length, 11, 'page by page')
+  for (const id of [`chatcmpl-${answered}`, `msg_${answered.replaceAll('-', '')}`, 'resp_01a22000dead7000'])
+    t.match(await readAll(`requests?id=${id}`), [{ id: answered }], 'by the id of its answer')
   t.same(await readAll(`requests?id=${(all[0] as { readonly id: string }).id}`), [all[0]])
 })
 
@@ -281,7 +288,7 @@ t.test('charges, newest first, and holds', async (t) => {
   const all = await readAll('charges?limit=4')
   t.same(
     all.map(({ id }) => id),
-    Array.from({ length: 25 }, (_, place) => `request-${24 - place}`),
+    Array.from({ length: 25 }, (_, place) => idOf(24 - place)),
   )
   t.match(all[0], { model: 'openai/gpt-4o-mini', prompt_tokens: 120, total: '0.00055', at: /^2026-03-01T.*Z$/ })
   t.match(await readAll('charges?model=openai/rare&limit=2'), { length: 5 })

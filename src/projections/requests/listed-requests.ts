@@ -74,6 +74,16 @@ const selectWithUpstreamId = (db: ReadModels, upstreamRequestId: string) =>
     .offset(0)
     .as('requests')
 
+/** The end of its range in the primary key, whose order is that of bytes. */
+const behind = '\u{10ffff}'
+
+/** By what it begins with, if that is long enough, and, behind a `…`, ends with. */
+const hasId = (id: string) => {
+  if (id.length < projectionLimits.requestIdCharactersMin) return sql<boolean>`request_id = ${id}`
+  const [first = '', last = ''] = id.split('…')
+  return sql<boolean>`request_id >= ${first} and request_id < ${first + behind} and right(request_id, ${last.length}) = ${last}`
+}
+
 type NamedRequest = Pick<RequestQuery, 'id' | 'upstreamRequestId'>
 
 const selectNewest = (
@@ -86,7 +96,7 @@ const selectNewest = (
     .selectFrom(upstreamRequestId === undefined ? 'requests' : selectWithUpstreamId(db, upstreamRequestId))
     .selectAll()
     .$if(workspaceId !== null, (query) => query.where('workspace_id', '=', workspaceId!))
-    .$if(id !== undefined, (query) => query.where('request_id', '=', id!))
+    .$if(id !== undefined, (query) => query.where(hasId(id!)))
     .where(isInSpan(span))
     .orderBy('sequence', 'desc')
     .orderBy('event_index', 'desc')
