@@ -96,21 +96,29 @@ const changeButton = ({ status, name, account, credit_limit }, { session, scope 
 }
 
 /** @param {Workspace} workspace @param {ViewContext} context @param {() => void} again */
-const endingSection = ({ status }, { session, scope }, again) => {
+const endingSection = ({ status, name, balance }, { session, scope }, again) => {
   if (status === 'closed' || !session.may('configure')) return null
   const common = { ids: { id: scope ?? '' }, permission: /** @type {const} */ ('configure'), done: again }
   const [verb, label] = status === 'suspended' ? ['resume', 'Resume'] : ['suspend', 'Suspend']
+  const named = name || (scope ?? '')
+  const balanceText = balance === undefined ? '' : ` Its balance is ${money(balance)} USD, and stays in the books.`
   const buttons = [
     operationButton(session, {
       ...common,
       operation: `POST /admin/v1/workspaces/{id}/${verb}`,
       label,
+      title: `${label} ${named}`,
+      confirm: `${label} the workspace`,
+      about: verb === 'suspend' ? 'Its keys are refused new requests until it is resumed.' : 'Its keys work again.',
       isDangerous: verb === 'suspend',
     }),
     operationButton(session, {
       ...common,
       operation: 'POST /admin/v1/workspaces/{id}/close',
-      label: 'Close',
+      label: 'Close for good',
+      title: `Close ${named} for good`,
+      confirm: 'Close the workspace',
+      about: `It cannot be opened again: its keys are refused and it takes no credit.${balanceText}`,
       isDangerous: true,
     }),
     operationButton(session, {

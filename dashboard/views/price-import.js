@@ -10,7 +10,7 @@ import { errorPanel, section, state, table } from '../parts.js'
 const rowsShownMax = 200
 
 /** `service_tiers.priority.per_million_tokens.cached_input` as "Priority: cached input". @param {string} item */
-const labelOf = (item) => {
+export const labelOf = (item) => {
   const parts = item
     .replace(/^(.*\.)?per_million_tokens\./, '$1')
     .replace(/^service_tiers\.([^.]+)/, '$1')

@@ -1,37 +1,49 @@
 // @ts-check
-import { h, replace } from '../dom.js'
+import { filterForm, h, replace } from '../dom.js'
 import { localDay, localTime, words } from '../format.js'
 import { operationButton } from '../operations.js'
-import { acknowledge, expandable, heading, load, state, table, time } from '../parts.js'
+import { acknowledge, expandable, field, heading, load, state, table, time } from '../parts.js'
 import { readList } from '../session.js'
-import { importDiff } from './price-import.js'
+import { importDiff, labelOf } from './price-import.js'
+import { filterInput } from './spend.js'
 
 /** @typedef {import('../types.d.ts').Price} Price */
 /** @typedef {import('../types.d.ts').Alias} Alias */
 /** @typedef {import('../types.d.ts').Router} Router */
 /** @typedef {import('../views.d.ts').ViewContext} ViewContext */
 
-/** USD per million tokens, or of a unit of a video. @param {Price} price @returns {Readonly<Record<string, string>>} */
+const ratesShown = 2
+
+/** @param {unknown} value @param {string} path @returns {(readonly [item: string, rate: string])[]} */
+const ratesIn = (value, path) => {
+  if (Array.isArray(value))
+    return value.flatMap(({ prompt_tokens_above: above, ...tier }) => ratesIn(tier, `${path}.${above}`))
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).flatMap(([name, inner]) => ratesIn(inner, path === '' ? name : `${path}.${name}`))
+  return typeof value === 'string' ? [[labelOf(path), value]] : []
+}
+
+/** Every rate: USD per million tokens or a call, by tier, or of a unit of a video. @param {Price} price @returns {Readonly<Record<string, string>>} */
 const ratesOf = ({ sheet, video }) =>
-  sheet === undefined
-    ? { unit: video?.unit_price ?? '' }
-    : /** @type {Record<string, string>} */ ({ ...sheet.per_million_tokens })
+  sheet === undefined ? { Unit: video?.unit_price ?? '' } : Object.fromEntries(ratesIn(sheet, ''))
 
 /** @param {Price} price */
 const isFree = (price) => Object.values(ratesOf(price)).every((rate) => Number(rate) === 0)
 
 /** @param {Price} price */
-const otherRates = (price) =>
-  Object.entries(ratesOf(price))
-    .filter(([item]) => item !== 'input' && item !== 'output')
-    .map(([item, rate]) => `${words(item)} ${rate}`)
-    .join(' · ')
+const otherRates = (price) => {
+  const others = Object.entries(ratesOf(price)).filter(([item]) => item !== 'Input' && item !== 'Output')
+  if (others.length === 0) return ''
+  const lines = others.map(([item, rate]) => h('li', {}, `${item} ${rate}`))
+  const list = h('ul', { class: 'plain' }, ...lines)
+  return others.length <= ratesShown ? list : h('details', {}, h('summary', {}, `${others.length} further rates`), list)
+}
 
 /** @param {string} item @returns {import('../parts.js').Column<Price>} */
 const rateColumn = (item) => ({
   name: `${words(item)}, USD`,
   cell: () => null,
-  amount: (price) => ratesOf(price)[item] ?? '',
+  amount: (price) => ratesOf(price)[words(item)] ?? '',
 })
 
 /** @param {Price} price */
@@ -48,7 +60,7 @@ const columnsOf = (name, first) => [
   { name: 'State', cell: stateOf },
   rateColumn('input'),
   rateColumn('output'),
-  { name: 'Other rates', className: 'wrap', cell: (price) => expandable(otherRates(price)) },
+  { name: 'Other rates', className: 'wrap', cell: otherRates },
   { name: 'From', cell: ({ effective_from }) => time(effective_from) },
   { name: 'Source', className: 'wrap', cell: ({ source }) => expandable(source) },
 ]
@@ -97,9 +109,27 @@ export const prices = {
       aliases: /** @type {Alias[]} */ (await readList(session, '/admin/v1/aliases', signal)),
       routers: /** @type {Router[]} */ (await readList(session, '/admin/v1/routers', signal)),
     })
+    const search = filterInput('claude')
+    const list = h('div')
+    /** @type {Price[]} */
+    let known = []
+    const showKnown = () =>
+      replace(
+        list,
+        table(
+          'Prices in force',
+          columnsOf('Model', ({ model }) => h('a', { href: hrefTo('prices', model), title: model }, model)),
+          known.filter(({ model }) => model.toLowerCase().includes(search.value.trim().toLowerCase())),
+          known.length === 0 ? 'No price yet.' : 'No model with a price has this in its name.',
+          { isCards: true },
+        ),
+      )
+    search.addEventListener('input', showKnown)
     const again = () => {
       replace(diff)
       void load(body, signal, read, ({ found, aliases, routers }) => {
+        known = found
+        showKnown()
         const missing = missingOf(found, aliases, routers)
         return [
           missing.length === 0
@@ -110,12 +140,8 @@ export const prices = {
                 h('span', {}, 'Without a price, and so refused: ', h('code', {}, missing.join(', '))),
               ),
           h('p', { class: 'muted' }, 'USD per million tokens, in force now; a model opens its history.'),
-          table(
-            'Prices in force',
-            columnsOf('Model', ({ model }) => h('a', { href: hrefTo('prices', model), title: model }, model)),
-            found,
-            'No price yet.',
-          ),
+          filterForm(field('Model or provider', search)),
+          list,
         ]
       })
     }

@@ -175,6 +175,22 @@ const deploymentsSection = (session, signal) => {
   )
 }
 
+/** As the configuration has one for each model of a single provider. @param {Alias} alias */
+const leadsToItsName = ({ alias, model, source }) =>
+  source !== 'administration' && model !== null && model.slice(model.indexOf('/') + 1) === alias
+
+/** @param {Session} session @param {() => void} done @returns {import('../parts.js').Column<Alias>[]} */
+const aliasColumns = (session, done) => [
+  { name: 'Alias', cell: ({ alias }) => h('code', {}, alias) },
+  { name: 'Leads to', cell: ({ model }) => (model === null ? 'nothing' : h('code', {}, model)) },
+  { name: 'Set by', cell: ({ source }) => words(source) },
+  {
+    name: 'Change',
+    cell: ({ alias: id, model, source }) =>
+      buttons(session, { kind: 'aliases', id, isOverride: source === 'administration', values: { model } }, done),
+  },
+]
+
 /** @type {import('../views.d.ts').View} */
 export const routing = {
   name: 'routing',
@@ -188,85 +204,82 @@ export const routing = {
     })
     const again = () => void load(body, signal, read, show)
     /** @param {Awaited<ReturnType<typeof read>>} answer */
-    const show = ({ aliases, routers }) => [
-      section(
-        h(
-          'div',
-          { class: 'heading' },
-          h('h2', {}, 'Aliases'),
-          operationButton(session, {
-            operation: 'PUT /admin/v1/aliases/{id}',
-            permission: 'configure',
-            label: 'Set an alias',
-            done: again,
-          }),
+    const show = ({ aliases, routers }) => {
+      const folded = aliases.filter(leadsToItsName)
+      const aliasTable = (/** @type {Alias[]} */ rows, /** @type {string} */ empty) =>
+        table('Aliases', aliasColumns(session, again), rows, empty, { isCards: true })
+      return [
+        section(
+          h(
+            'div',
+            { class: 'heading' },
+            h('h2', {}, 'Aliases'),
+            operationButton(session, {
+              operation: 'PUT /admin/v1/aliases/{id}',
+              permission: 'configure',
+              label: 'Set an alias',
+              done: again,
+            }),
+          ),
+          aliasTable(
+            aliases.filter((each) => !leadsToItsName(each)),
+            'No alias yet: a bare name, such as gpt-5-mini, leads to a model of a provider.',
+          ),
+          folded.length === 0
+            ? null
+            : h(
+                'details',
+                {},
+                h('summary', {}, `${count(folded.length)} names of models without their provider`),
+                aliasTable(folded, ''),
+              ),
         ),
-        table(
-          'Aliases',
-          /** @type {import('../parts.js').Column<Alias>[]} */ ([
-            { name: 'Alias', cell: ({ alias }) => h('code', {}, alias) },
-            { name: 'Leads to', cell: ({ model }) => (model === null ? 'nothing' : h('code', {}, model)) },
-            { name: 'Set by', cell: ({ source }) => words(source) },
-            {
-              name: 'Change',
-              cell: ({ alias: id, model, source }) =>
-                buttons(
-                  session,
-                  { kind: 'aliases', id, isOverride: source === 'administration', values: { model } },
-                  again,
-                ),
-            },
-          ]),
-          aliases,
-          'No alias yet: a bare name, such as gpt-5-mini, leads to a model of a provider.',
-          { isCards: true },
-        ),
-      ),
-      section(
-        h(
-          'div',
-          { class: 'heading' },
-          h('h2', {}, 'Routers'),
-          operationButton(session, {
-            operation: 'PUT /admin/v1/routers/{id}',
-            permission: 'configure',
-            label: 'Set a router',
-            done: again,
-          }),
-        ),
-        table(
-          'Routers',
-          /** @type {import('../parts.js').Column<Router>[]} */ ([
-            { name: 'Router', cell: ({ router }) => h('code', {}, `gateway/${router}`) },
-            { name: 'Candidates', cell: candidatesList },
-            { name: 'Order', cell: ({ order }) => (order === null ? '' : words(order)) },
-            { name: 'Set by', cell: ({ source }) => words(source) },
-            {
-              name: 'Change',
-              cell: ({ router: id, candidates, order, source }) =>
-                buttons(
-                  session,
-                  {
-                    kind: 'routers',
-                    id,
-                    isOverride: source === 'administration',
-                    values: {
-                      candidates: candidates?.map(({ model, weight }) =>
-                        order === 'weighted' ? { model, weight } : model,
-                      ),
-                      order,
+        section(
+          h(
+            'div',
+            { class: 'heading' },
+            h('h2', {}, 'Routers'),
+            operationButton(session, {
+              operation: 'PUT /admin/v1/routers/{id}',
+              permission: 'configure',
+              label: 'Set a router',
+              done: again,
+            }),
+          ),
+          table(
+            'Routers',
+            /** @type {import('../parts.js').Column<Router>[]} */ ([
+              { name: 'Router', cell: ({ router }) => h('code', {}, `gateway/${router}`) },
+              { name: 'Candidates', cell: candidatesList },
+              { name: 'Order', cell: ({ order }) => (order === null ? '' : words(order)) },
+              { name: 'Set by', cell: ({ source }) => words(source) },
+              {
+                name: 'Change',
+                cell: ({ router: id, candidates, order, source }) =>
+                  buttons(
+                    session,
+                    {
+                      kind: 'routers',
+                      id,
+                      isOverride: source === 'administration',
+                      values: {
+                        candidates: candidates?.map(({ model, weight }) =>
+                          order === 'weighted' ? { model, weight } : model,
+                        ),
+                        order,
+                      },
                     },
-                  },
-                  again,
-                ),
-            },
-          ]),
-          routers,
-          'No router yet: gateway/<router> tries several models, in their order or by weight.',
+                    again,
+                  ),
+              },
+            ]),
+            routers,
+            'No router yet: gateway/<router> tries several models, in their order or by weight.',
+          ),
         ),
-      ),
-    ]
-    root.append(heading('Routing'), body, deploymentsSection(session, signal), routePreview(session, signal))
+      ]
+    }
+    root.append(heading('Routing'), deploymentsSection(session, signal), routePreview(session, signal), body)
     again()
   },
 }

@@ -338,7 +338,8 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
       ['Resume', 'open'],
       ['Close', 'closed'],
     ] as const) {
-      await button(label).click()
+      await page.getByRole('button', { name: new RegExp(`^${label} `) }).click()
+      if (status === 'closed') await page.getByRole('dialog').getByText('It cannot be opened again').waitFor()
       await submit(page)
       await closed(page)
       t.match(await read('workspaces/globex'), { status })
@@ -474,6 +475,10 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
         { source: 'ours', sheet: { per_million_tokens: { cached_input: '0.5', output: '3' } } },
       ],
     })
+    await toHash(page, '#/prices')
+    await page.getByLabel('Model or provider').fill('NO-PRICE')
+    await page.getByRole('row', { name: /^openai\/no-price-yet/ }).waitFor()
+    t.equal(await page.getByRole('table', { name: 'Prices in force' }).getByRole('row').count(), 2, 'and the header')
     await toHash(page, '#/prices/openai%2Fno-price-yet')
     await page.getByRole('row', { name: /From \w+ \d|From \d/ }).waitFor()
     await page.getByRole('row', { name: /Replaced/ }).waitFor()
