@@ -213,6 +213,9 @@ export const errorPanel = (fault, again) => {
 }
 
 const skeletonAfterMs = 150
+const retryMs = 5_000
+/** No answer, or not now. */
+const passing = [0, 503]
 
 /** Lines where something will be, for what takes longer than a moment.
  *
@@ -246,11 +249,13 @@ export const load = async (root, signal, read, show) => {
     const answer = await read()
     if (!signal.aborted) replace(root, ...show(answer))
   } catch (fault) {
-    if (!signal.aborted)
-      replace(
-        root,
-        errorPanel(fault, () => void load(root, signal, read, show)),
-      )
+    if (signal.aborted) return
+    const again = () => void load(root, signal, read, show)
+    const panel = errorPanel(fault, again)
+    replace(root, panel)
+    // As while the gateway starts again: what is shown then came by another try, or is of another view.
+    if (fault instanceof ApiError && passing.includes(fault.status))
+      setTimeout(() => !signal.aborted && panel.isConnected && again(), retryMs)
   } finally {
     clearTimeout(timer)
     root.removeAttribute('aria-busy')

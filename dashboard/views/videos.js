@@ -85,7 +85,8 @@ export const videos = {
       shown = next
       if (!signal.aborted) replace(rows, element)
     }
-    const isAtRest = () => rows.querySelector('.virtual')?.scrollTop === 0 && !rows.contains(document.activeElement)
+    const isAtRest = () =>
+      (rows.querySelector('.virtual')?.scrollTop ?? 0) === 0 && !rows.contains(document.activeElement)
     const follow = async () => {
       keys = await keyNames(context)
       for (await show(); !signal.aborted; ) {
