@@ -115,7 +115,7 @@ const endingSection = ({ status, name, balance }, { session, scope }, again) => 
     operationButton(session, {
       ...common,
       operation: 'POST /admin/v1/workspaces/{id}/close',
-      label: 'Close for good',
+      label: 'Close',
       title: `Close ${named} for good`,
       confirm: 'Close the workspace',
       about: `It cannot be opened again: its keys are refused and it takes no credit.${balanceText}`,
