@@ -101,7 +101,7 @@ const endingSection = ({ status, name, balance }, { session, scope }, again) => 
   const common = { ids: { id: scope ?? '' }, permission: /** @type {const} */ ('configure'), done: again }
   const [verb, label] = status === 'suspended' ? ['resume', 'Resume'] : ['suspend', 'Suspend']
   const named = name || (scope ?? '')
-  const balanceText = balance === undefined ? '' : ` Its balance is ${money(balance)} USD, and stays in the books.`
+  const balanceText = balance === undefined ? '' : ` Its balance is ${money(balance)} USD, and stays in its statement.`
   const buttons = [
     operationButton(session, {
       ...common,
