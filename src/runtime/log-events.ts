@@ -397,7 +397,7 @@ export const logEvents = {
     level: 'warn',
     text: 'SIGUSR2 replaces workers, and this process has none: nothing was done.',
     action:
-      'Stop it and start it again, or serve with `--workers`: `auto` makes workers where there is more than one core.',
+      'Stop it and start it again, or serve with `--workers`: `auto` makes workers where there are more than two cores.',
     fields: [],
   },
   'process.stop_timed_out': {
