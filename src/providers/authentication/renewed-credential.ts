@@ -102,13 +102,12 @@ export class RenewedCredential<Value> {
       const late = untilAborted(timeout, () => unissued(new Error(`no answer within ${this.#requestMs} ms`)))
       this.#current = await Promise.race([this.#issue(timeout), late])
       this.#lastFault = null
+      this.#isRefused = false
       this.#issued = [this.#current.value, ...this.#issued].slice(0, 2)
       return this.#current.value
     } catch (cause) {
       this.#lastFault = cause instanceof HttpFault && cause.kind === 'authentication' ? cause : unissued(cause)
       throw this.#lastFault
-    } finally {
-      this.#isRefused = false
     }
   }
 }
