@@ -33,6 +33,9 @@ export const namedModelOf = ({ model, upstreamModel }: Pick<Target, 'model' | 'u
 /** From these on OpenAI takes functions on its chat endpoint only with the effort `none`, sent explicitly (2026-11). */
 const reasonsWithoutFunctions = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])/
 
+/** A router's name for a model begins with its maker, and a router calls the maker by the API that takes what was asked. */
+export const isRouted = (upstreamModel: string): boolean => upstreamModel.includes('/')
+
 export const effortFor = (upstreamModel: string, wanted: string | null, hasFunctions: boolean): string | null => {
   if (withoutReasoning.test(upstreamModel)) return null
   const canBeNone = leastEffortOf(upstreamModel) === 'none'

@@ -6,7 +6,7 @@ import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect/dialect.ts'
 import { providerLimits } from '../dialect/limits.ts'
 import { type Profile, type Provider, providerCapabilities, stopSequencesMaxOf } from '../dialect/provider.ts'
-import { effortFor, namedModelOf, wantedEffort } from './effort.ts'
+import { effortFor, isRouted, namedModelOf, wantedEffort } from './effort.ts'
 import { capFieldOf, postToOpenAI } from './request.ts'
 import { isSearchModel, refuseUnpricedSearch } from './usage.ts'
 import { writeChatMessages } from './write-conversation-messages.ts'
@@ -47,7 +47,7 @@ const capOf = ({ outputTokensMax }: Conversation, { outputCap }: ReplyRequest, p
 
 const effortOf = ({ reasoning, tools }: Conversation, target: Target): string | null => {
   const model = namedModelOf(target)
-  return effortFor(model, wantedEffort(reasoning, model), tools.length > 0)
+  return effortFor(model, wantedEffort(reasoning, model), tools.length > 0 && !isRouted(target.upstreamModel))
 }
 
 const formatOf = (format: AnswerFormat): JsonObject => {

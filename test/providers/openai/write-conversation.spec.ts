@@ -197,6 +197,9 @@ t.test(
         efforts,
         model,
       )
+    const routed = { model: 'gpt-5.4', deployment: 'openai/gpt-5.4' }
+    t.equal(sent({ reasoning: high, tools }, routed)['reasoning_effort'], 'high', 'a router is asked as it was')
+    t.notOk('reasoning_effort' in sent({ tools }, routed))
   },
 )
 
