@@ -186,6 +186,7 @@ t.test('requests that have ended, failed ones included, by status, model and the
   t.equal((await readAll('requests?upstream_request_id=req_1')).length, 25)
   t.same(await readAll('requests?id=request-f&limit=3'), [all[0]], 'by what it begins with')
   t.same(await readAll('requests?id=request-f%E2%80%A6iled'), [all[0]], 'as it is shown in short')
+  t.same(await readAll('requests?id=reques%E2%80%A6t-failed'), [], 'not by an end, with a beginning that many have')
   t.equal((await readAll('requests?id=request-1&limit=4')).length, 11, 'page by page')
   for (const id of [`chatcmpl-${answered}`, `msg_${answered.replaceAll('-', '')}`, 'resp_01a22000dead7000'])
     t.match(await readAll(`requests?id=${id}`), [{ id: answered }], 'by the id of its answer')

@@ -79,8 +79,8 @@ const behind = '\u{10ffff}'
 
 /** By what it begins with, if that is long enough, and, behind a `…`, ends with. */
 const hasId = (id: string) => {
-  if (id.length < projectionLimits.requestIdCharactersMin) return sql<boolean>`request_id = ${id}`
   const [first = '', last = ''] = id.split('…')
+  if (first.length < projectionLimits.requestIdCharactersMin) return sql<boolean>`request_id = ${id}`
   return sql<boolean>`request_id >= ${first} and request_id < ${first + behind} and right(request_id, ${last.length}) = ${last}`
 }
 
