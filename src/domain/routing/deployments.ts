@@ -47,28 +47,31 @@ const ejectionMs: { readonly [R in DeploymentFailure]: { readonly first: number;
   limited: { first: 5_000, most: 60_000 },
 }
 
+const isOfAll = (ejected: DeploymentHealth['ejected']): boolean => ejected !== null && ejected.workspaceId === undefined
+
 const isTolerated = ({ failuresInRow, ejected }: DeploymentHealth, reason: DeploymentFailure): boolean =>
-  reason === 'failed' && ejected === null && failuresInRow + 1 < failuresInRowMax
+  reason === 'failed' && !isOfAll(ejected) && failuresInRow + 1 < failuresInRowMax
 
 type Failed = Extract<DeploymentEvent, { type: 'failed' }>
 
-/** Once another workspace's request was answered so too, the limit is that of all. */
+/** Once another workspace's request was answered so too, the limit is that of all; what is ejected for all remains so. */
 const limitedAlone = (
   ejected: DeploymentHealth['ejected'],
   { reason, workspaceId }: Failed,
   nowMs: number,
 ): { readonly workspaceId?: string } => {
   if (reason !== 'limited' || workspaceId === undefined) return {}
-  const isLimited = ejected !== null && ejected.untilMs > nowMs && ejected.reason === 'limited'
-  return isLimited && ejected.workspaceId !== workspaceId ? {} : { workspaceId }
+  const isInForce = ejected !== null && ejected.untilMs > nowMs
+  return isInForce && ejected.workspaceId !== workspaceId ? {} : { workspaceId }
 }
 
 const eject = (health: DeploymentHealth, event: Failed, nowMs: number): DeploymentHealth => {
   const { reason, retryAfterMs } = event
   const failuresInRow = health.failuresInRow + 1
-  if (isTolerated(health, reason)) return { failuresInRow, ejected: null }
+  if (isTolerated(health, reason))
+    return { failuresInRow, ejected: health.ejected && { ...health.ejected, isProbed: false } }
   const { first, most } = ejectionMs[reason]
-  const { ejected } = health
+  const ejected = reason === 'limited' || isOfAll(health.ejected) ? health.ejected : null
   // Calls that were under way when it was ejected are no further failure.
   const times = ejected === null ? 1 : ejected.times + (ejected.untilMs <= nowMs ? 1 : 0)
   const untilMs = nowMs + (retryAfterMs ?? Math.min(most, first * 2 ** (times - 1)))
@@ -89,7 +92,8 @@ export const nextHealth = (health: DeploymentHealth, event: DeploymentEvent, now
         ? health
         : { ...health, ejected: { ...ejected, isProbed: true } }
     case 'answered':
-      return ejected !== null && ejected.untilMs > nowMs ? health : healthy
+      if (ejected === null || ejected.untilMs <= nowMs) return healthy
+      return isOfAll(ejected) ? health : { failuresInRow: 0, ejected }
     case 'abandoned':
       return ejected === null ? health : { ...health, ejected: { ...ejected, isProbed: false } }
     case 'failed':

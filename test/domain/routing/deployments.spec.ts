@@ -209,3 +209,23 @@ for (const [what, statuses, choice] of choices)
     const all = statuses.map(([health, waitMs], deployment) => ({ deployment, health, waitMs }))
     t.same(chooseDeployment(all, 0), choice)
   })
+
+const limitedIn = (workspaceId: string) => ({ ...limited(30_000), workspaceId }) as const
+
+t.test('a limit that one workspace meets opens no deployment that is ejected for all', async (t) => {
+  const { ejected } = nextHealth(down, limitedIn('large'), 1)
+  t.match(ejected, { untilMs: 30_001, workspaceId: undefined }, 'its call was under way')
+})
+
+t.test("while one workspace is limited, the others' failures count as ever", async (t) => {
+  for (const nowMs of [1, 30_001]) {
+    let health = nextHealth(healthy, limitedIn('large'), 0)
+    health = nextHealth(nextHealth(health, called, nowMs), failed, nowMs)
+    t.match(health.ejected, { workspaceId: 'large', untilMs: 30_000, isProbed: false }, 'a single one is normal')
+  }
+  let health = nextHealth(healthy, limitedIn('large'), 0)
+  for (let call = 0; call < 5; call += 1) health = nextHealth(nextHealth(health, failed, 1), answered, 1)
+  t.match(health.ejected, { workspaceId: 'large' }, 'between answers too')
+  for (let call = 0; call < 3; call += 1) health = nextHealth(health, failed, 1)
+  t.match(health.ejected, { reason: 'failed', untilMs: 5_001, workspaceId: undefined }, 'for as long as a failure is')
+})
