@@ -104,7 +104,11 @@ export class SupervisedProcess {
 
   /** Kills it after `withinMs`: a process whose event loop is blocked does not end itself. */
   async stop(withinMs: number): Promise<ProcessExit> {
-    this.send({ type: 'stop' })
+    // Before it is started, as it stops after that alone: a worker of `node:cluster` drops what comes while nothing listens.
+    void this.started.then(
+      () => this.send({ type: 'stop' }),
+      () => undefined,
+    )
     const kill = setTimeout(() => this.#child.kill('SIGKILL'), withinMs)
     try {
       return await this.exited

@@ -3,6 +3,7 @@
  * `behaviour` says when it starts: `serve`, `end` once it has started, `wait` with its start for a file `go`, or `block`
  * when it is to stop.
  */
+import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -17,7 +18,7 @@ export type SupervisorCommand =
   /** Puts another configuration in force, as a reload does. */
   | { readonly type: 'configure'; readonly text: string }
 
-const [role = '', folder = ''] = process.argv.slice(2)
+const [role = '', folder = '', stopMs = ''] = process.argv.slice(2)
 
 const report = (message: object): void => {
   process.send?.(message)
@@ -34,7 +35,7 @@ const direct = async (): Promise<void> => {
     argumentsFor: (name) => [name, folder],
     configured: () => configured,
     onStarted: () => undefined,
-    stopMs: 500,
+    stopMs: Number(stopMs),
     runtime: { logger },
   })
   const configure = async (text: string): Promise<void> => {
@@ -82,12 +83,15 @@ const answer = (message: ProcessMessage): void => report(message)
 
 const serve = async (): Promise<void> => {
   const behaviour = role === 'worker' ? readFileSync(join(folder, 'behaviour'), 'utf8') : 'serve'
-  let [text, next] = ['', '']
+  const [configured] = (await once(process, 'message')) as [Configured]
+  let [text, next] = [configured.files[0]?.[1] ?? '', '']
+  // As the gateway does, which loads its roles first: what comes meanwhile is lost to a worker.
+  if (behaviour === 'wait') {
+    writeFileSync(join(folder, 'waits'), '')
+    while (!existsSync(join(folder, 'go'))) await pause(10)
+  }
   process.on('message', (message: SupervisorMessage) => {
     switch (message.type) {
-      case 'configured':
-        text = message.files[0]?.[1] ?? ''
-        return
       case 'observe': {
         const check = { configuration: { ok: true, reason: text } }
         return answer({ type: 'observed', id: message.id, figures: [], alive: check, ready: check })
@@ -100,14 +104,11 @@ const serve = async (): Promise<void> => {
         return
       case 'stop':
         while (behaviour === 'block') Math.sqrt(2)
+        writeFileSync(join(folder, `${role}-stopped`), '')
         return process.exit(0)
     }
   })
   process.once('disconnect', () => process.exit(0))
-  if (behaviour === 'wait') {
-    writeFileSync(join(folder, 'waits'), '')
-    while (!existsSync(join(folder, 'go'))) await pause(10)
-  }
   answer({ type: 'started', url: null, writer: `${role}:${process.pid}`, offer: null })
   if (behaviour === 'end') process.exit(1)
 }

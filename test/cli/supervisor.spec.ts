@@ -34,18 +34,18 @@ class SupervisorProcess {
   readonly lines: Line[] = []
   readonly #child: ChildProcess
 
-  private constructor(folder: string) {
+  private constructor(folder: string, stopMs: number) {
     this.folder = folder
-    this.#child = fork(program, ['supervisor', folder], { execArgv: [...programFlags] })
+    this.#child = fork(program, ['supervisor', folder, String(stopMs)], { execArgv: [...programFlags] })
     this.#child.on('message', (line: Line) => this.lines.push(line))
     this.#child.once('exit', (code, signal) => this.lines.push({ event: 'exit', result: code ?? signal }))
   }
 
   /** With one worker and a background process, both of which have started. */
-  static async start(t: Test): Promise<SupervisorProcess> {
+  static async start(t: Test, stopMs = 500): Promise<SupervisorProcess> {
     const folder = await temporaryFolder(t)
     writeFileSync(join(folder, 'behaviour'), 'serve')
-    const supervisor = new SupervisorProcess(folder)
+    const supervisor = new SupervisorProcess(folder, stopMs)
     t.teardown(() => supervisor.#child.kill('SIGKILL'))
     await until(() => supervisor.lines.some(({ done }) => done === 'start'))
     return supervisor
@@ -149,6 +149,18 @@ t.test('a worker whose event loop is blocked is killed, and the restart goes on'
   t.equal(supervisor.workers.length, 1)
   t.equal(supervisor.lines.filter(({ event }) => event === 'supervisor.restarted').length, 2)
   await supervisor.do({ type: 'stop' })
+})
+
+t.test('a worker that is starting stops once it has started', async (t) => {
+  const supervisor = await SupervisorProcess.start(t, 600_000)
+  supervisor.behave('wait')
+  process.kill(supervisor.workers[0]!, 'SIGKILL')
+  await until(() => existsSync(join(supervisor.folder, 'waits')))
+  const stopped = supervisor.do({ type: 'stop' })
+  await supervisor.do({ type: 'mend_spawning' }) // It is carried out after the stop was begun.
+  writeFileSync(join(supervisor.folder, 'go'), '')
+  await stopped
+  t.ok(existsSync(join(supervisor.folder, 'worker-stopped')))
 })
 
 t.test('where no process can be started the others serve on, and it is tried again', async (t) => {
