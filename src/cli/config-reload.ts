@@ -34,6 +34,15 @@ const contentOf = (file: string): string => {
 
 const digestOf = ({ files }: Config): string => hash('sha256', files.map(contentOf).join())
 
+/** As of when it was read: a start takes seconds, in which its files may change. */
+const digestAsRead = ({ files, fileTexts }: Config): string => {
+  const contentAsRead = (file: string): string => {
+    const text = fileTexts.get(file)
+    return text === undefined ? contentOf(file) : hash('sha256', text)
+  }
+  return hash('sha256', files.map(contentAsRead).join())
+}
+
 const reloaded: ReadonlySet<string> = new Set([
   ...[
     'providers',
@@ -98,7 +107,7 @@ export class ConfigReload {
     this.#options = options
     this.#rejection = new ThrottledWarning(runtime.logger)
     this.#current = config
-    this.#digest = digestOf(config)
+    this.#digest = digestAsRead(config)
     const { everyMs = cliLimits.configReadMs, watches = true } = options
     const watch = (): void => {
       const rejected = this.#rejected

@@ -55,3 +55,18 @@ t.test('the processes of a supervisor change together, though a role does not re
     t.match(inForce[role]!.admins, [{ name: 'ops', sha256: hash('sha256', after) }], role)
   t.same(inForce['background']!.admins, [], 'it holds no token')
 })
+
+t.test('a file that is changed between its reading and the end of the start is read again', async (t) => {
+  const file = join(await temporaryFolder(t), 'gateway.yaml')
+  const write = (model: string): void => writeFileSync(file, JSON.stringify({ aliases: { small: model } }))
+  write('openai/gpt-4o')
+  const config = readConfig({}, { file, role: 'gateway' })
+  write('openai/gpt-4o-mini')
+  const reload = new ConfigReload(config, runtime, { watches: false })
+  const changes: Config[] = []
+  reload.onChange((changed) => changes.push(changed))
+  await reload.check()
+  await reload.check()
+  t.match(changes, [{ catalog: { aliases: { small: 'openai/gpt-4o-mini' } } }])
+  t.equal(changes.length, 1, 'once')
+})
