@@ -305,7 +305,7 @@ export interface CallbackFailed {
    */
   readonly taskId: string
   /**
-   * The workspace who pays.
+   * The workspace that pays.
    */
   readonly workspaceId: string
   /**
