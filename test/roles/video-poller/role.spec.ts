@@ -10,7 +10,7 @@ import { isDone, isEndedIn, prompt, startProcess, World } from './world.ts'
 t.test('the manifest', async (t) => {
   t.strictSame(
     [videoPoller.name, videoPoller.emits],
-    ['video-poller', ['TaskSubmitted', 'TaskProgressed', 'TaskSettled', 'LateVerdictSeen']],
+    ['video-poller', ['TaskSubmitted', 'TaskProgressed', 'TaskSettled', 'LateVerdictSeen', 'CallbackFailed']],
   )
 })
 
