@@ -1,10 +1,6 @@
-import { once } from 'node:events'
-import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { buffer } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { startSandbox } from '../../../sandbox/server.ts'
-import { configOf, runtime, sheetOf, startTestGateway } from '../../support/gateway.ts'
+import { configOf, sheetOf, startTestGateway } from '../../support/gateway.ts'
+import { startUpstreamBeforeSandbox } from '../../support/upstream-before-sandbox.ts'
 
 const models = ['openai/a', 'anthropic/b', 'gemini/c', 'google/d', 'grok/e']
 /** What a reference has in it, so that it is found wherever it is sent. */
@@ -102,33 +98,8 @@ const surfaces: Readonly<Record<string, Surface>> = {
   },
 }
 
-/** Hands everything on to a sandbox, and keeps the bodies and addresses. */
-const startUpstream = async (t: Test) => {
-  const sandbox = await startSandbox(runtime)
-  const own = new URL(sandbox.url)
-  const received: string[] = []
-  const server = createServer(async (asked, answer) => {
-    const { method, url: path = '', headers } = asked
-    const body = await buffer(asked)
-    received.push(`${method} ${path} ${body}`)
-    const { hostname, port } = new URL(sandbox.url)
-    request({ hostname, port, method, path, headers }, (answered) => {
-      answer.writeHead(answered.statusCode ?? 0, answered.headers)
-      answered.pipe(answer)
-    }).end(body)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(async () => {
-    server.closeAllConnections()
-    server.close()
-    await sandbox.stop()
-  })
-  own.port = String((server.address() as AddressInfo).port)
-  return { url: own.href.replace(/\/$/, ''), received }
-}
-
 const start = async (t: Test) => {
-  const { url, received } = await startUpstream(t)
+  const { url, received } = await startUpstreamBeforeSandbox(t)
   const { providers } = configOf('', url, {})
   const sheets = Object.fromEntries(models.map((model) => [model, sheetOf()]))
   const { gateway, operator, account } = await startTestGateway(t, { sheets, config: { providers } })
@@ -163,7 +134,11 @@ t.test('no request reaches what a provider keeps for our account, on any surface
           servedCount += 1 // A translation leaves out what has no counterpart.
         else t.match(text, /"message"/, 'the refusal explains itself')
         t.equal(sent.length, status === 200 ? 1 : 0, `${name} of ${model}, ${what}: ${status} ${text}`)
-        t.notMatch(sent.join('\n'), kept, `${name} of ${model}, ${what}`)
+        t.notMatch(
+          sent.map(({ asked, body }) => `${asked.url} ${body}`).join('\n'),
+          kept,
+          `${name} of ${model}, ${what}`,
+        )
       }
     }
   const bills = (await operator.events()).filter(({ type }) => type === 'UsageRecorded')

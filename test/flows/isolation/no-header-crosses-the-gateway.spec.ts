@@ -1,10 +1,8 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import t, { type Test } from 'tap'
-import { startSandbox } from '../../../sandbox/server.ts'
+import { type IncomingMessage, request } from 'node:http'
+import t from 'tap'
 import { until } from '../../support/clients.ts'
-import { configOf, runtime, sheetOf, startTestGateway } from '../../support/gateway.ts'
+import { configOf, sheetOf, startTestGateway } from '../../support/gateway.ts'
+import { startUpstreamBeforeSandbox } from '../../support/upstream-before-sandbox.ts'
 import { videoOptions } from '../../support/video.ts'
 
 const planted = 'PLANTED'
@@ -74,32 +72,6 @@ const toldClient = new Set([
   ...['content-length', 'transfer-encoding', 'date', 'connection', 'keep-alive', 'x-accel-buffering', 'vary'],
 ])
 
-/** Hands everything on to a sandbox, as it is, and adds to what that answers. */
-const startUpstream = async (t: Test) => {
-  const sandbox = await startSandbox(runtime)
-  const received: IncomingMessage[] = []
-  const { host, hostname, port } = new URL(sandbox.url)
-  const server = createServer((asked, answer) => {
-    received.push(asked)
-    const { method, url: path, headers } = asked
-    const passed = request({ hostname, port, method, path, headers: { ...headers, host } }, (answered) => {
-      const own = answered.headers['content-type'] ?? 'text/plain'
-      answer.writeHead(answered.statusCode ?? 0, [...upstreamHeaders.flat(), 'Content-Type', own])
-      answered.pipe(answer)
-    })
-    asked.pipe(passed)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(async () => {
-    server.closeAllConnections()
-    server.close()
-    await sandbox.stop()
-  })
-  const own = new URL(sandbox.url)
-  own.port = String((server.address() as AddressInfo).port)
-  return { url: own.href.replace(/\/$/, ''), received }
-}
-
 const messages = [{ role: 'user', content: 'Hello!' }]
 const asks: readonly (readonly [path: string, body: object])[] = [
   ...['openai/a', 'anthropic/b', 'gemini/c'].flatMap((model) =>
@@ -118,7 +90,7 @@ const asks: readonly (readonly [path: string, body: object])[] = [
 ]
 
 t.test('an upstream is told our key and what is asked, a client what is answered', async (t) => {
-  const { url: upstreamUrl, received } = await startUpstream(t)
+  const { url: upstreamUrl, received } = await startUpstreamBeforeSandbox(t, upstreamHeaders)
   const { providers, videoVendors } = configOf('', upstreamUrl, {})
   const sheets = Object.fromEntries(['openai/a', 'anthropic/b', 'gemini/c'].map((model) => [model, sheetOf()]))
   const { gateway, account } = await startTestGateway(t, videoOptions(sheets, { providers, videoVendors }))
@@ -152,9 +124,11 @@ t.test('an upstream is told our key and what is asked, a client what is answered
     if (path === '/v1/responses' && !('stream' in body))
       t.match(await read(await send('GET', `${path}/${JSON.parse(text).id}`)), /completed/)
   }
-  await until(() => received.some(({ method, url }) => method === 'GET' && url?.includes('/videos/') === true))
+  await until(() =>
+    received.some(({ asked: { method, url } }) => method === 'GET' && url?.includes('/videos/') === true),
+  )
   t.ok(received.length >= asks.length)
-  for (const { rawHeaders, url = '', headers } of received) {
+  for (const { rawHeaders, url = '', headers } of received.map(({ asked }) => asked)) {
     t.same(
       Object.keys(headers).filter((name) => !toldUpstream.has(name)),
       [],
