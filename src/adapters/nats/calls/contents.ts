@@ -35,13 +35,13 @@ export const encodeCall = (call: RoutedRequest, nowMs: number): Buffer =>
 
 function* encodeInSteps(call: RoutedRequest, nowMs: () => number): Generator<void, Buffer> {
   const body = call.bodySteps === undefined ? call.body : yield* call.bodySteps()
+  const { body: _written, ...rest } = call // Before a rest, after which reading the body could parse it again, whole.
   const pieces: Buffer[] = []
   for (const piece of jsonPieces(body)) {
     yield
     pieces.push(Buffer.from(piece))
   }
   yield
-  const { body: _written, ...rest } = call
   const head = JSON.stringify({ ...rest, deadlineMs: call.deadlineMs - nowMs() })
   return Buffer.concat([Buffer.from(`${head.slice(0, -1)},"body":`), ...pieces, Buffer.from('}')])
 }
