@@ -253,7 +253,7 @@ export const load = async (root, signal, read, show) => {
     const again = () => void load(root, signal, read, show)
     const panel = errorPanel(fault, again)
     replace(root, panel)
-    // As while the gateway starts again: what is shown then came by another try, or is of another view.
+    // As while the gateway starts again; a panel that is gone has made room for another try, or another view.
     if (fault instanceof ApiError && passing.includes(fault.status))
       setTimeout(() => !signal.aborted && panel.isConnected && again(), retryMs)
   } finally {

@@ -21,7 +21,7 @@ export const openDemo = async (
   dataFolder: string,
   runtime: Runtime,
 ): Promise<string | null> => {
-  const { workspaces, keys, keysBySha256 } = context.tail.ledger.accounts
+  const { workspaces, keys, keysBySha256, keyIdsByWorkspace } = context.tail.ledger.accounts
   const { workspaceId } = demo
   const workspace = workspaces.get(workspaceId)
   if (workspace?.status !== undefined) return null
@@ -29,8 +29,9 @@ export const openDemo = async (
   const kept = existsSync(file) ? readFileSync(file, 'utf8').trim() : ''
   const sha256 = sha256Hex(kept)
   if (keysBySha256.has(sha256)) return kept
-  if ([...keys.values()].some((key) => key.sha256 === sha256)) return null // It was revoked.
-  if ([...workspaces.keys()].some((id) => id !== workspaceId)) return null
+  const ownIds = [...(keyIdsByWorkspace.get(workspaceId) ?? [])]
+  if (ownIds.some((id) => keys.get(id)?.sha256 === sha256)) return null // It was revoked.
+  if (workspaces.size > (workspace === undefined ? 0 : 1)) return null
   if (workspace === undefined) await openWorkspace(context, { workspaceId, name: demo.name, creditLimitPicos: 0n })
   await creditWallet(context, workspaceId, {
     amountPicos: parseUsd(demo.creditUsd),
