@@ -158,6 +158,7 @@ const startScheduler = async (context: ProcessContext, tail: LedgerTail): Promis
       snapshots: { store: platform.snapshots, openLedger: platform.openLedger },
       requestDeadlineMs: config.requestDeadlineMs,
       endedWriters: supervised?.endedWriters,
+      isClockTrusted: () => observation.isClockTrusted,
       ...runtime,
     }),
   )

@@ -114,6 +114,10 @@ export class Observation {
     return watch
   }
 
+  get isClockTrusted(): boolean {
+    return this.#watch?.isClockTrusted ?? false
+  }
+
   watchTail({ ledger }: LedgerTail): void {
     this.#follow('ledger', () => ledger.sequence, sharedLimits.logStalledMs)
     this.add(() => ledgerReadings(ledger))

@@ -36,6 +36,7 @@ interface ClockWatchParts {
 export class ClockWatch {
   readonly #clock: Clock
   readonly #warning: ThrottledWarning
+  #isCompared = false
   #isSkewed = false
   #skewMs = 0
 
@@ -48,6 +49,7 @@ export class ClockWatch {
   async compare(ask: () => Promise<number | null>): Promise<void> {
     const askedMs = this.#clock()
     const serverMs = await ask()
+    this.#isCompared = true
     if (serverMs === null) return
     const ends = [askedMs - serverMs, this.#clock() - serverMs] as const
     this.#note({ leastMs: Math.min(...ends), mostMs: Math.max(...ends) })
@@ -56,6 +58,11 @@ export class ClockWatch {
   get check(): Check {
     const direction = this.#skewMs > 0 ? 'ahead of' : 'behind'
     return checkOf(!this.#isSkewed, `is ${seconds(Math.abs(this.#skewMs))} s ${direction} the log server's`)
+  }
+
+  /** Not before the first comparison; from then on unless the clock is known to be wrong. */
+  get isTrusted(): boolean {
+    return this.#isCompared && !this.#isSkewed
   }
 
   get skewSeconds(): number {

@@ -85,6 +85,11 @@ export class LogWatch {
     return this.#clock.check
   }
 
+  /** See `ClockWatch`. */
+  get isClockTrusted(): boolean {
+    return this.#clock.isTrusted
+  }
+
   inStep(name: string, withinMs: number): Check {
     const ms = this.#lags.get(name)?.ms(performance.now()) ?? 0
     return checkOf(ms <= withinMs, `is behind the log for ${Math.round(ms)} ms`)

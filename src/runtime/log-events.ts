@@ -117,7 +117,7 @@ export const logEvents = {
   },
   'clock.skewed': {
     level: 'error',
-    text: "The clock of this process is more than 5 s from the log server's. The process is not ready.",
+    text: "The clock of this process is more than 5 s from the log server's. The process is not ready; a scheduler lapses, renews and releases nothing.",
     action: 'Synchronise the clocks of both machines (NTP).',
     fields: ['aheadSeconds'],
   },

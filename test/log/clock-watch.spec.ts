@@ -55,3 +55,16 @@ t.test('it is over once the difference is surely below 4 s', async (t) => {
     ],
   )
 })
+
+t.test('a clock is trusted once it was compared, and while it is not known to be wrong', async (t) => {
+  const { watch, compare } = createCompared()
+  t.notOk(watch.isTrusted)
+  await t.rejects(watch.compare(() => Promise.reject(new Error('no connection'))))
+  t.notOk(watch.isTrusted, 'the server has not answered')
+  await compare(0, 0, null)
+  t.ok(watch.isTrusted, 'a server that names no time')
+  await compare(9_000, 9_100)
+  t.notOk(watch.isTrusted)
+  await compare(0, 0)
+  t.ok(watch.isTrusted)
+})

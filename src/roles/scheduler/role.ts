@@ -44,6 +44,8 @@ export interface SchedulerParts {
   /** The allowances of such a writer are released at once; without it at the deadline. */
   readonly endedWriters?: EndedWriters | undefined
   readonly clock: Clock
+  /** While it is not, nothing that a deadline ends is ended: what lapsed early does not come back. Default: always. */
+  readonly isClockTrusted?: () => boolean
   /** Never jumps; default: the process's own. */
   readonly steadyClock?: Clock
   readonly logger: Logger
@@ -67,7 +69,7 @@ const watchEndedWriters = (parts: SchedulerParts, release: (hold: Hold) => Promi
 }
 
 const startExpiry = (parts: SchedulerParts): RunningRole => {
-  const { log, tail, requestDeadlineMs, clock, steadyClock, logger } = parts
+  const { log, tail, requestDeadlineMs, clock, steadyClock, isClockTrusted = () => true, logger } = parts
   const settleMs = Math.max(schedulerLimits.clockSettleMs, 3 * requestDeadlineMs)
   const ends: Pick<LogOf<Expiring>, 'appendToWallet'> = log
   const writer = new WalletCommandHandler(ends, tail)
@@ -99,16 +101,17 @@ const startExpiry = (parts: SchedulerParts): RunningRole => {
         for (const { type } of outcome.facts) logger.log('wallet.expiry_applied', { workspaceId, type })
   }
 
+  const endAt = (nowMs: number): readonly Promise<void>[] => [
+    ...overdue.at(nowMs).map(releaseAs('hold.expired')),
+    ...expiring.at(nowMs).map((key) => revoke(key, nowMs)),
+    ...due.at(nowMs).map(carryOut),
+  ]
+
   const endOverdue = async (): Promise<void> => {
     busy = true
     try {
       const nowMs = settled.nowMs()
-      await Promise.all([
-        ...overdue.at(nowMs).map(releaseAs('hold.expired')),
-        ...expiring.at(nowMs).map((key) => revoke(key, nowMs)),
-        ...due.at(nowMs).map(carryOut),
-        ended.release(),
-      ])
+      await Promise.all([...(isClockTrusted() ? endAt(nowMs) : []), ended.release()])
       warning.clear('scheduler.available', {})
     } catch (fault) {
       warning.raise('scheduler.unavailable', { fault })
