@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import {
+  type Authenticator,
   AuthorizationError,
   type ConnectionOptions,
   connect,
@@ -38,11 +39,28 @@ const userOf = (options: NatsOptions, first: URL | undefined): ConnectionOptions
   return user === '' ? {} : { user, pass }
 }
 
+/**
+ * Read anew at every reconnect, since such files are rotated. What an authenticator throws closes the client for good, so
+ * where the file cannot be used at that moment, what it held before is sent.
+ */
+const authenticateFrom = (credentialsFile: string): Authenticator => {
+  let usable: Uint8Array | null = null
+  return (nonce) => {
+    try {
+      const read = new Uint8Array(readFileSync(credentialsFile))
+      const auth = credsAuthenticator(read)(nonce)
+      usable = read
+      return auth
+    } catch (fault) {
+      if (usable === null) throw fault
+      return credsAuthenticator(usable)(nonce)
+    }
+  }
+}
+
 const credentialsOf = (options: NatsOptions, first: URL | undefined): ConnectionOptions => {
   const { credentialsFile, token } = options
-  // Read anew at every reconnect, since such files are rotated.
-  if (credentialsFile !== undefined)
-    return { authenticator: credsAuthenticator(() => new Uint8Array(readFileSync(credentialsFile))) }
+  if (credentialsFile !== undefined) return { authenticator: authenticateFrom(credentialsFile) }
   return token === undefined ? userOf(options, first) : { token }
 }
 

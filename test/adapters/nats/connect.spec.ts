@@ -1,5 +1,6 @@
-import { copyFile } from 'node:fs/promises'
-import type { NatsConnection } from '@nats-io/transport-node'
+import { copyFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type NatsConnection, nkeys } from '@nats-io/transport-node'
 import t from 'tap'
 import { connectNats } from '../../../src/adapters/nats/connect.ts'
 import { makeCertificates } from '../../support/certificates.ts'
@@ -103,3 +104,31 @@ t.test('files that are renewed are read anew', async (t) => {
   await isBack
   t.equal(connection.info?.tls_verify, true)
 })
+
+const credentialsText = (): string => {
+  const seed = Buffer.from(nkeys.createUser().getSeed()).toString()
+  const section = (noun: string, text: string): string =>
+    `-----BEGIN ${noun}-----\n${text}\n------END ${noun}------\n\n`
+  return section('NATS USER JWT', 'header.claims.signature') + section('USER NKEY SEED', seed)
+}
+
+t.test(
+  'a file of credentials that is being replaced when the server is back does not end the connection',
+  async (t) => {
+    const server = await NatsServer.create()
+    t.teardown(() => server.remove())
+    const credentialsFile = join(t.testdir(), 'edge.creds')
+    await writeFile(credentialsFile, credentialsText())
+    const connection = await connectNats({ url: server.url, name, credentialsFile })
+    t.teardown(() => connection.close())
+    for (const text of ['', credentialsText()]) {
+      const isBack = reconnected(connection)
+      await server.stop()
+      await writeFile(credentialsFile, text)
+      await server.start()
+      await isBack
+      t.equal(connection.isClosed(), false)
+      await connection.flush()
+    }
+  },
+)
