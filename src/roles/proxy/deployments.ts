@@ -28,6 +28,7 @@ type LimitUnit = (typeof limitUnits)[number]
 
 /** What is admitted at an even pace, and what each workspace had of it lately. */
 interface UsedLimit {
+  readonly perMinute: number
   readonly shares: FairRate
   meter: Meter
 }
@@ -139,8 +140,8 @@ export class Deployments {
 
   #waitMs(deployment: Deployment, unit: LimitUnit, workspaceId: string): number {
     const perMinute = this.#limitOf(deployment, unit)
-    const used = this.#used.get(limitIdOf(deployment, unit))
-    if (perMinute === undefined || used === undefined) return 0
+    if (perMinute === undefined) return 0
+    const used = this.#usedOf(deployment, unit, perMinute)
     const kept = keptOf(burstCapacity(perMinute))
     const least = 1 + (used.shares.unitsAhead(workspaceId) < kept ? 0 : kept)
     const decided = decideLease(used.meter, this.#parts.clock(), { held: 0, least, wanted: least }, perMinute)
@@ -161,15 +162,16 @@ export class Deployments {
     return limit === undefined ? undefined : limit / (this.#parts.sharers ?? 1)
   }
 
+  /** Where the configuration has another limit now, its shares begin anew; what was used of it stays. */
   #usedOf(deployment: Deployment, unit: LimitUnit, perMinute: number): UsedLimit {
     const id = limitIdOf(deployment, unit)
     const existing = this.#used.get(id)
-    if (existing !== undefined) return existing
+    if (existing?.perMinute === perMinute) return existing
     const { clock } = this.#parts
     const windowMs = shareWindowMs(unit, perMinute)
     const unitsMax = Math.ceil((perMinute * windowMs) / minuteMs + burstCapacity(perMinute))
     const shares = new FairRate({ unitsMax, windowMs, waitMs: proxyLimits.limitShareWaitMs, steadyMs: clock })
-    const used = { shares, meter: emptyMeter(clock()) }
+    const used = { perMinute, shares, meter: existing?.meter ?? emptyMeter(clock()) }
     this.#used.set(id, used)
     return used
   }

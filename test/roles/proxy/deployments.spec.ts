@@ -394,6 +394,22 @@ t.test('what is ejected is listed until its time is over, or its key was replace
   t.end()
 })
 
+t.test('a limit a minute that the configuration raises is in force for the next request', (t) => {
+  let nowMs = Date.now()
+  const deployments = new Deployments({ clock: () => nowMs, logger: recordingLogger([]), observer: noObserver })
+  const waitsMs = (requestsPerMinute: number, everyMs: number, calls: number): readonly number[] =>
+    Array.from({ length: calls }, () => {
+      nowMs += everyMs
+      const east = { name: 'east', weight: 1, provider: { name: 'openai' } as Provider, requestsPerMinute }
+      const { waitMs } = deployments.statusOf(east, 'openai/a', 'acme')
+      if (waitMs === 0) deployments.noteCalled(east, 'openai/a', 'acme')
+      return waitMs
+    })
+  t.ok(waitsMs(60, 500, 60).some((waitMs) => waitMs > 0))
+  t.same(waitsMs(6_000, 20, 200), Array(200).fill(0))
+  t.end()
+})
+
 t.test('a body is read for the choice of a deployment, and not where there is none', (t) => {
   const deployments = new Deployments({ clock: () => 0, logger: recordingLogger([]), observer: noObserver })
   const unread = {
