@@ -20,6 +20,9 @@ export interface Served {
   readonly p99Ms: number
 }
 
+/** More than it has requests at once while it waits for a fifth of a second. */
+const connectionsOpen = 8
+
 type Send = (body: string) => Promise<number>
 
 const createSend = ({ url, key, keyed }: NeighbourOptions): { readonly send: Send; readonly agent: Agent } => {
@@ -44,25 +47,50 @@ const createSend = ({ url, key, keyed }: NeighbourOptions): { readonly send: Sen
   return { send, agent }
 }
 
-/** Asks at a steady pace, whatever the answers take, so that a slow one does not hide those behind it. */
-export const askSteadily = async (options: NeighbourOptions, ms: number): Promise<Served> => {
-  const { send, agent } = createSend(options)
-  const body = JSON.stringify({ model: options.model, max_tokens: 16, messages: [{ role: 'user', content: 'Hi!' }] })
-  const failed = new Map<number, number>()
-  const tookMs: number[] = []
-  const ask = async (dueMs: number): Promise<void> => {
-    const status = await send(body)
-    tookMs.push(performance.now() - dueMs)
-    if (status !== 200) failed.set(status, (failed.get(status) ?? 0) + 1)
+const asText = (model: string): string =>
+  JSON.stringify({ model, max_tokens: 16, messages: [{ role: 'user', content: 'Hi!' }] })
+
+/** A client that has been there for a while: its connections are open. */
+export class Neighbour {
+  readonly #perSecond: number
+  readonly #body: string
+  readonly #send: Send
+  readonly #agent: Agent
+
+  private constructor({ send, agent }: ReturnType<typeof createSend>, { model, perSecond }: NeighbourOptions) {
+    this.#send = send
+    this.#agent = agent
+    this.#body = asText(model)
+    this.#perSecond = perSecond
   }
-  const began = performance.now()
-  const everyMs = 1_000 / options.perSecond
-  const asked: Promise<void>[] = []
-  for (let dueMs = began; dueMs < began + ms; dueMs += everyMs) {
-    await pause(Math.max(0, dueMs - performance.now()))
-    asked.push(ask(Math.max(dueMs, performance.now() - everyMs))) // Being late ourselves is no delay of the gateway's.
+
+  static async open(options: NeighbourOptions): Promise<Neighbour> {
+    const neighbour = new Neighbour(createSend(options), options)
+    await Promise.all(Array.from({ length: connectionsOpen }, () => neighbour.#send(neighbour.#body)))
+    return neighbour
   }
-  await Promise.all(asked)
-  agent.destroy()
-  return { asked: asked.length, failed, p99Ms: quantile(Float64Array.from(tookMs).sort(), 0.99) }
+
+  /** At a steady pace, whatever the answers take, so that a slow one does not hide those behind it. */
+  async ask(ms: number): Promise<Served> {
+    const failed = new Map<number, number>()
+    const tookMs: number[] = []
+    const askOnce = async (dueMs: number): Promise<void> => {
+      const status = await this.#send(this.#body)
+      tookMs.push(performance.now() - dueMs)
+      if (status !== 200) failed.set(status, (failed.get(status) ?? 0) + 1)
+    }
+    const began = performance.now()
+    const everyMs = 1_000 / this.#perSecond
+    const asked: Promise<void>[] = []
+    for (let dueMs = began; dueMs < began + ms; dueMs += everyMs) {
+      await pause(Math.max(0, dueMs - performance.now()))
+      asked.push(askOnce(Math.max(dueMs, performance.now() - everyMs))) // Being late ourselves is no delay of the gateway's.
+    }
+    await Promise.all(asked)
+    return { asked: asked.length, failed, p99Ms: quantile(Float64Array.from(tookMs).sort(), 0.99) }
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
 }

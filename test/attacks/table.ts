@@ -11,13 +11,14 @@ import { startHostileUpstreamApart } from '../support/hostile-upstream.ts'
 import { videoPrices } from '../support/video.ts'
 import type { Endings, Order } from './attacker.ts'
 import type { Attack, Keys } from './attacks.ts'
-import { askSteadily, type NeighbourOptions, type Served } from './neighbour.ts'
+import { Neighbour, type NeighbourOptions, type Served } from './neighbour.ts'
 import { PacedProcess } from './paced-process.ts'
 
 /** Of a core, for all attackers together. */
 const attackersShare = 0.1
 const neighbourPerSecond = 40
 const providerPerMinute = 1_200
+const upstreamScript = new URL('upstream.ts', import.meta.url)
 const settleMs = 500
 /** Until what is compiled and loaded at first use is: an installation that is attacked has served before. */
 const warmMs = 4_000
@@ -52,12 +53,14 @@ interface Place {
 
 const neighbourAt = (
   { url, neighbourKey: key }: Pick<Place, 'url' | 'neighbourKey'>,
-  { model = 'openai/quick', perSecond = neighbourPerSecond, keyed = false }: NonNullable<Attack['neighbour']> = {},
+  { model = 'neighbour/quick', perSecond = neighbourPerSecond, keyed = false }: NonNullable<Attack['neighbour']> = {},
 ): NeighbourOptions => ({ url, key, model, perSecond, keyed })
 
 const startPlace = async (t: Test, listen: object = {}): Promise<Place> => {
-  const upstream = await startHostileUpstreamApart(t, new URL('upstream.ts', import.meta.url))
-  const priced = ['shared/limited', ...upstream.models.flatMap((name) => [`openai/${name}`, `anthropic/${name}`])]
+  const upstream = await startHostileUpstreamApart(t, upstreamScript)
+  const ofNeighbour = await startHostileUpstreamApart(t, upstreamScript) // The attackers' has a thread, too, and it is busy.
+  const ofAttackers = upstream.models.flatMap((name) => [`openai/${name}`, `anthropic/${name}`])
+  const priced = ['neighbour/quick', 'shared/limited', ...ofAttackers]
   const sheets = Object.fromEntries(priced.map((model) => [model, sheetOf()]))
   const divided = { name: 'shared', dialect: 'openai', profile: 'openai', baseUrl: upstream.url, apiKey: 'sk' } as const
   const shared = { name: 'only', weight: 1, requestsPerMinute: providerPerMinute, provider: divided }
@@ -67,7 +70,10 @@ const startPlace = async (t: Test, listen: object = {}): Promise<Place> => {
   const started = await startGatewayApart(t, {
     upstreamUrl: upstream.url,
     models: Object.fromEntries(upstream.models.map((name) => [name, name])),
-    providers: [{ ...divided, models: {}, deployments: [shared] }],
+    providers: [
+      { ...divided, models: {}, deployments: [shared] },
+      { ...divided, name: 'neighbour', baseUrl: ofNeighbour.url, models: {} },
+    ],
     config: { listen: { host: '127.0.0.1', port: 0, ...listen }, tagNames: ['team'], prices },
     env: turns.env,
   })
@@ -75,7 +81,10 @@ const startPlace = async (t: Test, listen: object = {}): Promise<Place> => {
   const paying = await operator.openAccount('attacker', '10000')
   const penniless = await operator.openAccount('penniless', '0')
   const place = { url: gateway.url, pid: gateway.pid, turns, neighbourKey: account.secret }
-  await askSteadily(neighbourAt(place), warmMs)
+  await operator.tail.stop() // What it reads of the log would delay the neighbour's clients, which are in this process.
+  const first = await Neighbour.open(neighbourAt(place))
+  await first.ask(warmMs)
+  first.close()
   return {
     ...place,
     keys: { paying: paying.secret, penniless: penniless.secret },
@@ -155,17 +164,17 @@ interface Measuring {
 
 /** The neighbour alone and beside the attack, in turn. */
 export const measureAttack = async (attack: Attack, place: Place, { ms, rounds }: Measuring): Promise<Row> => {
-  const neighbour = neighbourAt(place, attack.neighbour)
+  const neighbour = await Neighbour.open(neighbourAt(place, attack.neighbour))
   const order: Order = { attack: attack.name, url: place.url, keys: place.keys, ms: ms / rounds }
   const watch = new MemoryWatch(place.pid)
   const [calms, attackeds, endingsOf, added]: [Served[], Served[], Endings[], number[]] = [[], [], [], []]
   let longestTurnMs = 0
   for (let round = 0; round < rounds; round += 1) {
-    await askSteadily(neighbour, settleMs) // What the attack before has left behind.
-    const calm = await watchCpu(place.pid, () => askSteadily(neighbour, order.ms / 2))
+    await neighbour.ask(settleMs) // What the attack before has left behind.
+    const calm = await watchCpu(place.pid, () => neighbour.ask(order.ms / 2))
     await place.turns.readLongest()
     const { done, cores } = await withAttacker((attacker) =>
-      watchCpu(place.pid, () => Promise.all([askSteadily(neighbour, order.ms), attacker.ask<Endings>(order)])),
+      watchCpu(place.pid, () => Promise.all([neighbour.ask(order.ms), attacker.ask<Endings>(order)])),
     )
     longestTurnMs = Math.max(longestTurnMs, (await place.turns.readLongest()).cpuMs)
     calms.push(calm.done)
@@ -173,6 +182,7 @@ export const measureAttack = async (attack: Attack, place: Place, { ms, rounds }
     endingsOf.push(done[1])
     added.push(Math.max(0, cores - calm.cores))
   }
+  neighbour.close()
   const endings = mergeEndings(endingsOf)
   const found = {
     ...{ name: attack.name, endings, calm: mergeServed(calms), attacked: mergeServed(attackeds), memory: watch.stop() },
