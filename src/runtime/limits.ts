@@ -9,6 +9,8 @@ export const sharedLimits = {
   turnBytes: 64 * 1024, // The steps of a larger body run in turns of their own: a burst of them would delay the next request by its whole length.
   largeStepsAheadMs: 4, // Short ones, such as the check of a piece, follow each other in the next turns.
   stepsPerTurn: 16, // Of requests, in one turn of the event loop: each takes some 0.3 ms. Fewer make more turns, and a frame of the log for each.
+  stepsTurnMs: 2, // Of the steps of one turn, where several workspaces ask: some take 0.1 ms, and some 2.
+  stepsSharedMs: 1_000, // Several ask, where another than before did within this.
   stepBytes: 16 * 1024, // Of the body of a step that counts for two: its tokens are counted in less than 1 ms.
   jsonDepthMax: 128, // No real request nests deeper; a serialiser's stack must not overflow.
   headersTimeoutMs: 10_000, // A slow-loris client sends no headers.

@@ -6,54 +6,98 @@ interface Step {
   readonly begin: () => void
 }
 
+interface Loop {
+  readonly nextTurn: (work: () => void) => void
+  readonly steadyMs: () => number
+}
+
+const ofNode: Loop = { nextTurn: setImmediate, steadyMs: () => performance.now() }
+
+class Askers {
+  #last: string | undefined
+  #changedMs = Number.NEGATIVE_INFINITY
+
+  note(workspaceId: string, nowMs: () => number): void {
+    if (workspaceId === this.#last) return
+    this.#last = workspaceId
+    this.#changedMs = nowMs()
+  }
+
+  areSeveral(nowMs: number): boolean {
+    return nowMs - this.#changedMs < sharedLimits.stepsSharedMs
+  }
+}
+
 /**
  * So many steps of requests begin in one turn of the event loop; the others wait for the next ones, in turn between
- * workspaces. A burst of one workspace costs another's request a turn, and not the whole burst. A step counts for one and
- * for each `sharedLimits.stepBytes` of its body.
+ * workspaces. A request takes some ten turns, so while several workspaces ask no step begins once those before have taken
+ * `sharedLimits.stepsTurnMs`; fewer and longer turns cost less. A step counts for one and for each `sharedLimits.stepBytes`
+ * of its body.
  */
 export class WorkTurns {
   readonly #stepsMax: number
-  readonly #nextTurn: (begin: () => void) => void
+  readonly #loop: Loop
+  readonly #askers = new Askers()
   readonly #waiting = new FairQueue<Step>()
   #begun = 0
-  #isScheduled = false
+  #beganMs = 0
+  #callbacksDue = 0
 
-  constructor(stepsMax: number = sharedLimits.stepsPerTurn, nextTurn: (begin: () => void) => void = setImmediate) {
+  constructor(stepsMax: number, loop: Loop = ofNode) {
     this.#stepsMax = stepsMax
-    this.#nextTurn = nextTurn
+    this.#loop = loop
   }
 
   /** What to wait for; undefined where the step may begin at once. */
   take(workspaceId: string, bytes = 0): Promise<void> | undefined {
-    this.#schedule()
+    this.#askers.note(workspaceId, this.#loop.steadyMs)
     const weight = 1 + Math.floor(bytes / sharedLimits.stepBytes)
-    if (this.#begun < this.#stepsMax && this.#waiting.isEmpty) {
-      this.#begun += weight
+    if (this.#waiting.isEmpty && !this.#isFull) {
+      this.#count(weight)
       return undefined
     }
-    return new Promise((begin) => this.#waiting.push(workspaceId, { weight, begin }))
+    return new Promise((begin) => {
+      this.#waiting.push(workspaceId, { weight, begin })
+      this.#schedule()
+    })
   }
 
+  get #isFull(): boolean {
+    if (this.#begun === 0) return false
+    if (this.#begun >= this.#stepsMax) return true
+    const nowMs = this.#loop.steadyMs()
+    return nowMs - this.#beganMs >= sharedLimits.stepsTurnMs && this.#askers.areSeveral(nowMs)
+  }
+
+  #count(weight: number): void {
+    if (this.#begun === 0) this.#beganMs = this.#loop.steadyMs()
+    this.#begun += weight
+    if (this.#callbacksDue === 0) this.#schedule()
+  }
+
+  /** A callback for each step: between two of them runs all that the first one leads to at once. */
   #schedule(): void {
-    if (this.#isScheduled) return
-    this.#isScheduled = true
-    this.#nextTurn(() => this.#begin())
+    if (this.#callbacksDue === this.#stepsMax) return
+    this.#callbacksDue += 1
+    const isFirst = this.#callbacksDue === 1
+    this.#loop.nextTurn(() => {
+      if (isFirst) this.#begun = this.#callbacksDue = 0
+      this.#beginNext()
+    })
   }
 
-  #begin(): void {
-    this.#isScheduled = false
-    this.#begun = 0
-    while (this.#begun < this.#stepsMax) {
+  #beginNext(): void {
+    if (!this.#isFull) {
       const step = this.#waiting.shift()
-      if (step === undefined) break
+      if (step === undefined) return
+      this.#count(step.weight)
       step.begin()
-      this.#begun += step.weight
     }
-    if (this.#begun > 0) this.#schedule()
+    if (!this.#waiting.isEmpty) this.#schedule()
   }
 }
 
-const ofThisThread = new WorkTurns()
+const ofThisThread = new WorkTurns(sharedLimits.stepsPerTurn)
 
 /** See `WorkTurns.take`. */
 export const takeTurn = (workspaceId: string, bytes?: number): Promise<void> | undefined =>

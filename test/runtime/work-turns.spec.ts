@@ -4,24 +4,29 @@ import { sharedLimits } from '../../src/runtime/limits.ts'
 import { takeTurn, WorkTurns } from '../../src/runtime/work-turns.ts'
 import { propertyRuns } from '../support/property-runs.ts'
 
-/** Turns of an event loop that the test runs by itself. */
-const createLoop = (stepsMax: number) => {
-  let begin: (() => void) | null = null
-  const turns = new WorkTurns(stepsMax, (next) => {
-    begin = next
-  })
+/** Turns of an event loop that the test runs by itself, in which each step takes so long. */
+const createLoop = (stepsMax: number, stepMs = 0) => {
+  let nowMs = 0
+  let due: (() => void)[] = []
+  const turns = new WorkTurns(stepsMax, { nextTurn: (work) => due.push(work), steadyMs: () => nowMs })
   const began: string[] = []
+  const perform = (workspaceId: string): void => {
+    began.push(workspaceId)
+    nowMs += stepMs
+  }
   const ask = (workspaceId: string, bytes = 0): void => {
     const turn = turns.take(workspaceId, bytes)
-    if (turn === undefined) began.push(workspaceId)
-    else void turn.then(() => began.push(workspaceId))
+    if (turn === undefined) perform(workspaceId)
+    else void turn.then(() => perform(workspaceId))
   }
   const runTurn = async (): Promise<boolean> => {
-    const next = begin
-    begin = null
-    next?.()
-    await Promise.resolve()
-    return next !== null
+    const works = due
+    due = []
+    for (const work of works) {
+      work()
+      await Promise.resolve()
+    }
+    return works.length > 0
   }
   return { began, ask, runTurn }
 }
@@ -51,6 +56,31 @@ t.test('a step of a large body counts for several', async (t) => {
   t.same(began, ['hog', 'hog'])
   await runTurn()
   t.same(began, ['hog', 'hog', 'other', 'hog'], 'the other one counts for one, so that there is room for the next')
+})
+
+t.test('while several workspaces ask, no step begins once those before have taken their time', async (t) => {
+  const { began, ask, runTurn } = createLoop(100, sharedLimits.stepsTurnMs / 2)
+  for (const workspaceId of ['other', 'hog', 'hog', 'hog', 'hog']) ask(workspaceId)
+  t.same(began, ['other', 'hog'])
+  ask('other')
+  await runTurn()
+  t.same(began.slice(2), ['hog', 'other'])
+  await runTurn()
+  t.same(began.slice(4), ['hog', 'hog'])
+  ask('hog')
+  t.equal(began.length, 6)
+  while (await runTurn());
+  t.equal(began.length, 7)
+})
+
+t.test('a workspace that asks alone waits for fewer turns', async (t) => {
+  const { began, ask, runTurn } = createLoop(4, sharedLimits.stepsSharedMs)
+  ask('hog')
+  await runTurn()
+  for (let step = 0; step < 8; step += 1) ask('hog')
+  t.equal(began.length, 5)
+  await runTurn()
+  t.equal(began.length, 9)
 })
 
 t.test('every step begins, no more in a turn than may, and those of a workspace in their order', async (t) => {
