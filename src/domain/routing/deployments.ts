@@ -65,7 +65,16 @@ const limitedAlone = (
   return isInForce && ejected.workspaceId !== workspaceId ? {} : { workspaceId }
 }
 
+/** What failed for all is no longer left alone, nor refused to them, for a limit that one workspace's call under way met. */
+const isBesideFailure = ({ ejected }: DeploymentHealth, { reason, workspaceId }: Failed, nowMs: number): boolean =>
+  reason === 'limited' &&
+  workspaceId !== undefined &&
+  isOfAll(ejected) &&
+  ejected?.reason !== 'limited' &&
+  ejected!.untilMs > nowMs
+
 const eject = (health: DeploymentHealth, event: Failed, nowMs: number): DeploymentHealth => {
+  if (isBesideFailure(health, event, nowMs)) return health
   const { reason, retryAfterMs } = event
   const failuresInRow = health.failuresInRow + 1
   if (isTolerated(health, reason))

@@ -212,9 +212,16 @@ for (const [what, statuses, choice] of choices)
 
 const limitedIn = (workspaceId: string) => ({ ...limited(30_000), workspaceId }) as const
 
-t.test('a limit that one workspace meets opens no deployment that is ejected for all', async (t) => {
-  const { ejected } = nextHealth(down, limitedIn('large'), 1)
-  t.match(ejected, { untilMs: 30_001, workspaceId: undefined }, 'its call was under way')
+t.test('a limit that one workspace meets changes nothing of a deployment that failed for all', async (t) => {
+  const hour = { ...limited(3_600_000), workspaceId: 'large' } as const
+  const health = nextHealth(down, hour, 1)
+  t.same(health, down, 'its call was under way, or was made since all have failed')
+  t.match(
+    chooseDeployment([{ deployment: 'only', health, waitMs: 0 }], 1),
+    { type: 'chosen' },
+    'others are still tried',
+  )
+  t.match(nextHealth(down, hour, 5_000).ejected, { reason: 'limited', workspaceId: 'large' }, 'once its time is over')
 })
 
 t.test("while one workspace is limited, the others' failures count as ever", async (t) => {
