@@ -6,7 +6,7 @@ export interface DeploymentHealth {
   readonly failuresInRow: number
   readonly ejected: {
     readonly reason: DeploymentFailure
-    /** Milliseconds since the epoch; from then on one call at a time probes it. */
+    /** By the clock of `nowMs` below, which should not jump; from then on one call at a time probes it. */
     readonly untilMs: number
     /** In row, this one included. */
     readonly times: number

@@ -147,7 +147,7 @@ export class CandidateChain {
     if (stopReasonFor(this.#run.state) !== null) return abortedUnsent
     let last: CandidateFailure = { status: null, reason: 'provider_not_configured' }
     for (let place = 0; ; place += 1) {
-      const called = turns === undefined ? (place === 0 ? last : null) : turns.next(clock())
+      const called = turns === undefined ? (place === 0 ? last : null) : turns.next()
       if (called === null) return last
       if ('reason' in called) {
         this.#recordAttempt(candidate, clock(), called)

@@ -37,6 +37,8 @@ interface DeploymentsParts {
   /** How many processes have the limits together, and an equal part of them each; 1 by default. */
   readonly sharers?: number | undefined
   readonly clock: Clock
+  /** Never jumps; default: the process's own. */
+  readonly steadyClock?: Clock
   readonly logger: Logger
   readonly observer: Observer
 }
@@ -72,13 +74,18 @@ const isOfFormerKey = ({ health, deployment: { provider } }: SeenHealth, deploym
 
 /** Health by deployment and model, and the limits of deployments, as this process has seen them. */
 export class Deployments {
-  readonly #parts: DeploymentsParts
+  readonly #parts: DeploymentsParts & { readonly steadyClock: Clock }
   /** Of those that are not healthy: few, whatever models are asked for. */
   readonly #health = new Map<string, SeenHealth>()
   readonly #used = new Map<string, UsedLimit>()
 
   constructor(parts: DeploymentsParts) {
-    this.#parts = parts
+    this.#parts = { steadyClock: () => performance.now(), ...parts }
+  }
+
+  /** Of all times here: a clock that is set back would keep what is limited or ejected so for as long. */
+  get nowMs(): number {
+    return this.#parts.steadyClock()
   }
 
   statusOf(
@@ -104,9 +111,9 @@ export class Deployments {
   }
 
   note(deployment: Deployment, model: string, event: DeploymentEvent): void {
-    const { clock, observer } = this.#parts
+    const { observer } = this.#parts
     const before = this.#healthOf(deployment, model)
-    const after = nextHealth(before, event, clock())
+    const after = nextHealth(before, event, this.nowMs)
     if (after.failuresInRow === 0 && after.ejected === null) this.#health.delete(`${idOf(deployment)} ${model}`)
     else this.#health.set(`${idOf(deployment)} ${model}`, { health: after, deployment, model })
     if (event.type === 'answered' || event.type === 'failed')
@@ -116,7 +123,8 @@ export class Deployments {
 
   /** Those that wait for their time, of deployments as they are now. */
   ejections(providers: Providers): readonly Ejection[] {
-    const nowMs = this.#parts.clock()
+    const { nowMs } = this
+    const aheadMs = this.#parts.clock() - nowMs
     return [...this.#health.values()].flatMap((seen) => {
       const { health, deployment, model } = seen
       const { name, provider } = deployment
@@ -124,7 +132,7 @@ export class Deployments {
       const ejected = current === undefined || isOfFormerKey(seen, current) ? null : health.ejected
       if (ejected === null || ejected.untilMs <= nowMs) return []
       const { reason, untilMs } = ejected
-      return [{ provider: provider.name, deployment: name, model, reason, until: new Date(untilMs) }]
+      return [{ provider: provider.name, deployment: name, model, reason, until: new Date(untilMs + aheadMs) }]
     })
   }
 
@@ -144,7 +152,7 @@ export class Deployments {
     const used = this.#usedOf(deployment, unit, perMinute)
     const kept = keptOf(burstCapacity(perMinute))
     const least = 1 + (used.shares.unitsAhead(workspaceId) < kept ? 0 : kept)
-    const decided = decideLease(used.meter, this.#parts.clock(), { held: 0, least, wanted: least }, perMinute)
+    const decided = decideLease(used.meter, this.nowMs, { held: 0, least, wanted: least }, perMinute)
     const pacedMs = decided.granted === null ? decided.waitMs : 0
     return used.shares.isFree(workspaceId) ? pacedMs : Math.max(pacedMs, used.shares.freeAfterMs)
   }
@@ -153,7 +161,7 @@ export class Deployments {
     const perMinute = this.#limitOf(deployment, unit)
     if (perMinute === undefined) return
     const used = this.#usedOf(deployment, unit, perMinute)
-    used.meter = settleMeter(used.meter, this.#parts.clock(), units, perMinute)
+    used.meter = settleMeter(used.meter, this.nowMs, units, perMinute)
     used.shares.add(workspaceId, units)
   }
 
@@ -167,20 +175,20 @@ export class Deployments {
     const id = limitIdOf(deployment, unit)
     const existing = this.#used.get(id)
     if (existing?.perMinute === perMinute) return existing
-    const { clock } = this.#parts
+    const { steadyClock: steadyMs } = this.#parts
     const windowMs = shareWindowMs(unit, perMinute)
     const unitsMax = Math.ceil((perMinute * windowMs) / minuteMs + burstCapacity(perMinute))
-    const shares = new FairRate({ unitsMax, windowMs, waitMs: proxyLimits.limitShareWaitMs, steadyMs: clock })
-    const used = { perMinute, shares, meter: existing?.meter ?? emptyMeter(clock()) }
+    const shares = new FairRate({ unitsMax, windowMs, waitMs: proxyLimits.limitShareWaitMs, steadyMs })
+    const used = { perMinute, shares, meter: existing?.meter ?? emptyMeter(this.nowMs) }
     this.#used.set(id, used)
     return used
   }
 
   #logChange(deployment: Deployment, model: string, before: DeploymentHealth, after: DeploymentHealth): void {
-    const { logger, clock, observer } = this.#parts
+    const { logger, observer } = this.#parts
     const fields = { provider: deployment.provider.name, deployment: deployment.name, model }
     if (after.ejected !== null && after.ejected.times !== before.ejected?.times) {
-      const seconds = Math.ceil((after.ejected.untilMs - clock()) / 1_000)
+      const seconds = Math.ceil((after.ejected.untilMs - this.nowMs) / 1_000)
       observer.deploymentEjected(fields.provider, fields.deployment)
       logger.log('upstream.deployment_ejected', { ...fields, reason: after.ejected.reason, seconds })
     } else if (before.ejected !== null && after.ejected === null) logger.log('upstream.deployment_returned', fields)
@@ -266,13 +274,13 @@ export class DeploymentTurns {
   }
 
   /** The first call, or why there is none; further ones while there are, then null. */
-  next(nowMs: number): CalledDeployment | CandidateFailure | null {
+  next(): CalledDeployment | CandidateFailure | null {
     const isFirst = this.#isFirst
     this.#isFirst = false
     if (this.#failure !== null) return isFirst ? this.#failure : null
     if (this.#provider.deployments === undefined)
       return isFirst ? { provider: this.#provider, candidate: this.#candidate, deployment: null } : null
-    return this.#chooseNext(nowMs, isFirst)
+    return this.#chooseNext(isFirst)
   }
 
   ended({ deployment }: CalledDeployment, failure: CandidateFailure | null): void {
@@ -281,11 +289,11 @@ export class DeploymentTurns {
     this.#all.note(deployment, this.#candidate.model, event)
   }
 
-  #chooseNext(nowMs: number, isFirst: boolean): CalledDeployment | CandidateFailure | null {
+  #chooseNext(isFirst: boolean): CalledDeployment | CandidateFailure | null {
     const { model } = this.#candidate
     const choice = chooseDeployment(
       this.#untried.map((each) => this.#all.statusOf(each, model, this.#workspaceId)),
-      nowMs,
+      this.#all.nowMs,
     )
     if (choice.type === 'limited') for (const each of this.#untried) this.#all.noteRefused(each, this.#workspaceId)
     if (choice.type !== 'chosen') return isFirst && choice.type === 'limited' ? rateLimited(choice.waitMs) : null

@@ -54,7 +54,7 @@ export const createForward = (parts: ForwardParts): Dispatch => {
     closingUsageMs: proxyLimits.closingUsageMs,
     closingAckMs: sharedLimits.closingAckMs,
     questionMs: proxyLimits.upstreamQuestionMs,
-    vendorTurns: new QueryPace(parts.clock, parts.sharers),
+    vendorTurns: new QueryPace(() => performance.now(), parts.sharers),
     estimator: new AbortedUsageEstimator(),
     ...parts,
   }

@@ -41,12 +41,12 @@ import { encodeBody, useBody } from './use-body.ts'
 
 /** Limits a proxy's queries about tasks that have ended, by vendor account: its pollers need the rest of its rate. */
 export class QueryPace {
-  readonly #clock: Clock
+  readonly #steadyClock: Clock
   readonly #sharers: number
   readonly #rates = new Map<string, FairRate>()
 
-  constructor(clock: Clock, sharers = 1) {
-    this.#clock = clock
+  constructor(steadyClock: Clock, sharers = 1) {
+    this.#steadyClock = steadyClock
     this.#sharers = sharers
   }
 
@@ -65,7 +65,7 @@ export class QueryPace {
     const { vendorQuestionsMax, vendorQuestionsMs, limitShareWaitMs } = proxyLimits
     const unitsMax = Math.ceil(vendorQuestionsMax / this.#sharers)
     const windowMs = (unitsMax * this.#sharers * vendorQuestionsMs) / vendorQuestionsMax
-    const rate = new FairRate({ unitsMax, windowMs, waitMs: limitShareWaitMs, steadyMs: this.#clock })
+    const rate = new FairRate({ unitsMax, windowMs, waitMs: limitShareWaitMs, steadyMs: this.#steadyClock })
     this.#rates.set(vendor, rate)
     return rate
   }
@@ -174,11 +174,11 @@ class QuestionRun {
 
   async #put(question: Question, candidate: Candidate): Promise<Replied> {
     if (question.type === 'get_video_task') return this.#queryVendor(candidate.provider, question)
-    const { providers, deployments, clock } = this.#parts
+    const { providers, deployments } = this.#parts
     const provider = providers.get(candidate.provider)
     if (provider === undefined) return notConfigured
     const turns = new DeploymentTurns(deployments, provider, candidate, this.#call)
-    const called = turns.next(clock())
+    const called = turns.next()
     if (called === null || 'reason' in called) return called === null ? notConfigured : failed(called)
     const replied = await this.#putTo(called, question)
     turns.ended(called, 'failure' in replied ? replied.failure : null)

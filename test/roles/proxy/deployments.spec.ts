@@ -375,7 +375,8 @@ t.test('prompt caches stay as warm with three deployments as with one', async (t
 
 t.test('what is ejected is listed until its time is over, or its key was replaced', (t) => {
   let nowMs = 0
-  const deployments = new Deployments({ clock: () => nowMs, logger: recordingLogger([]), observer: noObserver })
+  const clock = (): number => nowMs
+  const deployments = new Deployments({ clock, steadyClock: clock, logger: recordingLogger([]), observer: noObserver })
   const named = (name: string): Deployment => ({ name, weight: 1, provider: { name: 'openai' } as Provider })
   const [east, west, north] = [named('east'), named('west'), named('north')]
   const list = (...current: readonly Deployment[]) =>
@@ -395,8 +396,14 @@ t.test('what is ejected is listed until its time is over, or its key was replace
 })
 
 t.test('a limit a minute that the configuration raises is in force for the next request', (t) => {
-  let nowMs = Date.now()
-  const deployments = new Deployments({ clock: () => nowMs, logger: recordingLogger([]), observer: noObserver })
+  let nowMs = 0
+  const steadyClock = (): number => nowMs
+  const deployments = new Deployments({
+    clock: Date.now,
+    steadyClock,
+    logger: recordingLogger([]),
+    observer: noObserver,
+  })
   const waitsMs = (requestsPerMinute: number, everyMs: number, calls: number): readonly number[] =>
     Array.from({ length: calls }, () => {
       nowMs += everyMs
@@ -407,6 +414,30 @@ t.test('a limit a minute that the configuration raises is in force for the next 
     })
   t.ok(waitsMs(60, 500, 60).some((waitMs) => waitMs > 0))
   t.same(waitsMs(6_000, 20, 200), Array(200).fill(0))
+  t.end()
+})
+
+t.test('a wall clock that is set back keeps nothing limited or ejected', (t) => {
+  let [wallMs, steadyMs] = [Date.now(), 0]
+  const clocks = { clock: () => wallMs, steadyClock: () => steadyMs }
+  const deployments = new Deployments({ ...clocks, logger: recordingLogger([]), observer: noObserver })
+  const east: Deployment = { name: 'east', weight: 1, provider: { name: 'openai' } as Provider, requestsPerMinute: 600 }
+  const servedIn = (seconds: number): number => {
+    let served = 0
+    for (const untilMs = steadyMs + seconds * 1_000; steadyMs < untilMs; ) {
+      steadyMs += 100
+      wallMs += 100
+      if (deployments.statusOf(east, 'openai/a', 'acme').waitMs > 0) continue
+      deployments.noteCalled(east, 'openai/a', 'acme')
+      served += 1
+    }
+    return served
+  }
+  t.equal(servedIn(60), 600)
+  deployments.note(east, 'openai/a', { type: 'failed', reason: 'limited', retryAfterMs: 7_000 })
+  wallMs -= 3_600_000
+  t.equal(servedIn(60), 600)
+  t.same(deployments.ejections(new Map([['openai', { ...east.provider, deployments: [east] }]])), [])
   t.end()
 })
 
@@ -422,7 +453,7 @@ t.test('a body is read for the choice of a deployment, and not where there is no
   const provider: Provider = { name: 'openai', dialect: 'openai', profile: 'openai', baseUrl: 'http://a', apiKey: 'k' }
   const only: Deployment = { name: 'east', weight: 1, provider: { ...provider, deployment: 'east' } }
   for (const each of [provider, { ...provider, deployments: [only] }])
-    t.match(new DeploymentTurns(deployments, each, candidates[0]!, unread).next(0), { candidate: candidates[0] })
+    t.match(new DeploymentTurns(deployments, each, candidates[0]!, unread).next(), { candidate: candidates[0] })
   const divided = { ...provider, deployments: [only, { ...only, name: 'west' }] }
   t.throws(() => new DeploymentTurns(deployments, divided, candidates[0]!, unread), /at once/)
   t.end()

@@ -102,7 +102,10 @@ export const startBench = async (t: Test, options: BenchOptions = {}): Promise<B
   providers.set('openai', divided)
   const vendors = new Map([['vv', openVideoVendor({ config: vendorOf(baseUrl), http, clock: Date.now })]])
   const parts = { log, providers, vendors, http, clock, logger, inFlight, ...bounds }
-  const dispatch = createForward({ ...parts, deployments: new Deployments({ observer: noObserver, ...parts }) })
+  const dispatch = createForward({
+    ...parts,
+    deployments: new Deployments({ observer: noObserver, steadyClock: clock, ...parts }),
+  })
   t.teardown(async () => {
     await http.stop()
     await sandbox.stop()
