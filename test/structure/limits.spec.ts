@@ -67,6 +67,8 @@ const ordered: readonly (readonly [keyof typeof limits, keyof typeof limits])[] 
   ['callsMessageBytesMax', 'callsWindowBytes'],
   ['callsWindowBytes', 'callsAckBytes'],
   ['callsAckBytes', 'callsFlightBytesMax'],
+  ['callsTickMs', 'callsRequestMs'],
+  ['callsRequestMs', 'callsPingMs'],
   ['callsPingMs', 'callsAbsentMs'],
   ['callsAbsentMs', 'callsAcceptMs'],
   ['callsAcceptMs', 'callsSilentMs'],

@@ -41,6 +41,7 @@ export const natsLimits = {
   callsCallBytesMax: 128 * 1024 * 1024, // An encoded call: a 20 MB body with numbers written out (1e20) grows fivefold.
   callsTickMs: 100, // How late an acknowledgement, a ping or a loss may be.
   callsTickLateMs: 1_000, // The most of a late tick that counts as silence: a paused process could not receive.
+  callsRequestMs: 500, // What is missing is requested again: longer than a full flight takes to arrive.
   callsPingMs: 1_000, // A peer with open calls that is silent for so long is pinged.
   callsAbsentPingMs: 500, // So is one for which the server reports no responders.
   callsIdlePingMs: 30_000, // A peer without open calls is dropped this long after it is gone.

@@ -51,7 +51,7 @@ export class CallLink {
 
   flush(): void {
     if (this.#isConnectionLost) return
-    if (!this.#outbox.hasUnacknowledged) this.liveness.progress()
+    if (this.#outbox.unacknowledged.length === 0) this.liveness.progress()
     for (let next = this.#outbox.nextMessage(); next !== null; next = this.#outbox.nextMessage())
       this.#publish('packets', next.number, next.bytes)
   }
@@ -63,15 +63,17 @@ export class CallLink {
       if (!this.#outbox.isEmpty) this.#parts.flushSoon(this)
     }
     if (message.type === 'missing')
-      for (const sent of this.#outbox.resend(message.received, this.#parts.nowMs()))
-        this.#publish('packets', sent.number, sent.bytes)
+      for (const sent of this.#outbox.unacknowledged) this.#publish('packets', sent.number, sent.bytes)
+    this.#inbox.notePeerNumber(message.number)
     if (message.type === 'packets') this.#receivePackets(message, bytes)
-    else if (message.type === 'ping') this.#publish(message.number > this.#inbox.received ? 'missing' : 'ack')
-    else this.#noteGap(message.number)
+    if (message.type === 'ping' && this.#inbox.isComplete) this.#publish('ack')
+    else if (message.type === 'ping') this.#requestMissing()
+    else if (this.#inbox.isRequestDue(this.#parts.nowMs())) this.#requestMissing()
   }
 
   tick(): void {
-    if (this.#inbox.hasUnacked) this.#publish('ack')
+    if (this.#inbox.isRequestDue(this.#parts.nowMs())) this.#requestMissing()
+    else if (this.#inbox.hasUnacked) this.#publish('ack')
     if (this.liveness.isPingDue(this.calls.size > 0, !this.#outbox.isEmpty)) this.ping()
   }
 
@@ -88,10 +90,7 @@ export class CallLink {
   }
 
   #receivePackets({ number, packets }: LinkMessage, bytes: number): void {
-    if (!this.#inbox.accept(number, bytes)) {
-      this.#noteGap(number)
-      return
-    }
+    if (!this.#inbox.accept(number, bytes, this.#parts.nowMs())) return
     if (this.#inbox.isAckOverdue) this.#publish('ack')
     for (const packet of packets) {
       const call = this.calls.get(packet.call)
@@ -100,8 +99,9 @@ export class CallLink {
     }
   }
 
-  #noteGap(number: number): void {
-    if (this.#inbox.discoverGap(number)) this.#publish('missing')
+  #requestMissing(): void {
+    this.#inbox.markRequested(this.#parts.nowMs())
+    this.#publish('missing')
   }
 
   #publish(type: MessageType, number = this.#outbox.lastNumber, bytes: Buffer = Buffer.allocUnsafe(headerBytes)): void {

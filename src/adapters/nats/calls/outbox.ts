@@ -11,7 +11,6 @@ export class Outbox {
   readonly #sent: SentMessage[] = []
   #sentBytes = 0
   #lastNumber = 0
-  #lastResend = { received: -1, atMs: 0 }
 
   get lastNumber(): number {
     return this.#lastNumber
@@ -21,8 +20,8 @@ export class Outbox {
     return this.#waiting.length === 0 && this.#sent.length === 0
   }
 
-  get hasUnacknowledged(): boolean {
-    return this.#sent.length > 0
+  get unacknowledged(): readonly SentMessage[] {
+    return this.#sent
   }
 
   add(packet: Packet): void {
@@ -45,14 +44,6 @@ export class Outbox {
     if (oldest === undefined || number < oldest.number || number > this.#lastNumber) return false
     for (const { bytes } of this.#sent.splice(0, number - oldest.number + 1)) this.#sentBytes -= bytes.length
     return true
-  }
-
-  /** What a peer that has received so much lacks, but not twice before it can have noticed. */
-  resend(received: number, nowMs: number): readonly SentMessage[] {
-    const { received: before, atMs } = this.#lastResend
-    if (before === received && nowMs - atMs < natsLimits.callsPingMs / 2) return []
-    this.#lastResend = { received, atMs: nowMs }
-    return this.#sent
   }
 
   #countThatFit(): number {
