@@ -18,6 +18,7 @@ import {
   type Packet,
   protocolVersion,
 } from './message.ts'
+import { PendingCalls } from './pending-calls.ts'
 import { buildCallSubjects, type CallSubjects } from './subjects.ts'
 
 export interface CallOptions {
@@ -34,13 +35,6 @@ export interface CallClient {
   close(): Promise<void>
 }
 
-interface PendingCall {
-  readonly call: ClientCall
-  readonly sinceMs: number
-  /** Null once it was sent. */
-  unsent: Buffer | null
-}
-
 const callNumberMax = 2 ** 32 - 1
 const sweepTicks = 10 // Open calls are checked against their deadlines once in so many ticks.
 
@@ -53,8 +47,7 @@ class NatsCallClient implements CallClient {
   readonly #links: Links
   readonly #callParts: ClientCallParts
   readonly #calls = new Map<number, ClientCall>()
-  /** Not accepted by a proxy yet, oldest first. */
-  readonly #pending = new Map<number, PendingCall>()
+  readonly #pending: PendingCalls
   /** Wraps after weeks, when the call that had the number has long ended. */
   #lastNumber = 0
   #ticks = 0
@@ -68,7 +61,7 @@ class NatsCallClient implements CallClient {
       open: (call, request) => this.#open(call, encodeCall(request, options.clock())),
       forget: (number) => {
         this.#calls.delete(number)
-        this.#pending.delete(number)
+        this.#pending.forget(number)
       },
     }
     this.#links = new Links({
@@ -79,7 +72,17 @@ class NatsCallClient implements CallClient {
       onUnknownCall: (link, packet) => this.#receiveUnknown(link, packet),
       onOpeningRefused: (call, refusal) => this.#refuse(call, refusal),
       onTick: () => this.#tick(),
-      onReconnect: () => this.#sendUnsent(),
+      onReconnect: () => this.#pending.sendUnsent(),
+    })
+    const { time, table } = this.#links
+    this.#pending = new PendingCalls({
+      nowMs: () => time.elapsedMs,
+      send: (number, opening) =>
+        this.#links.publish(this.#subjects.openings, opening, this.#links.subjectOf(String(number))),
+      hasProxy: () => table.all.length > 0,
+      pingProxies: () => {
+        for (const link of table.all) link.ping()
+      },
     })
   }
 
@@ -90,7 +93,7 @@ class NatsCallClient implements CallClient {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const { call } of [...this.#pending.values()]) call.apply({ type: 'refused' })
+    this.#pending.close()
     for (const call of [...this.#calls.values()]) call.apply({ type: 'abandoned' })
     await this.#links.close()
   }
@@ -110,41 +113,25 @@ class NatsCallClient implements CallClient {
     const creditBytes = natsLimits.callsWindowBytes
     const opening = encodeOpening({ call: number, creditBytes, totalBytes: encoded.length, firstPiece })
     this.#calls.set(number, call)
-    const isSent = this.#send(number, opening)
-    this.#pending.set(number, { call, sinceMs: this.#links.time.elapsedMs, unsent: isSent ? null : opening })
+    this.#pending.open(number, call, opening)
     return { number, rest: encoded.subarray(firstPiece.length), link: null }
-  }
-
-  #send(number: number, opening: Buffer): boolean {
-    return this.#links.publish(this.#subjects.openings, opening, this.#links.subjectOf(String(number)))
-  }
-
-  #sendUnsent(): void {
-    for (const [number, awaiting] of this.#pending)
-      if (awaiting.unsent !== null && this.#send(number, awaiting.unsent)) awaiting.unsent = null
   }
 
   #receiveUnknown(link: CallLink, { call, kind, payload }: Packet): void {
     if (kind !== 'accepted') return
-    const awaiting = this.#pending.get(call)
-    this.#pending.delete(call)
-    if (awaiting !== undefined) awaiting.call.accept(link, decodeCredit(payload))
+    const accepted = this.#pending.take(call)
+    if (accepted !== undefined) accepted.accept(link, decodeCredit(payload))
     else link.write({ call, kind: 'cancel', payload: cancelReasons.clientGone })
   }
 
   #refuse(number: number, refusal: Uint8Array | null): void {
-    const call = this.#pending.get(number)?.call
-    if (refusal === null) call?.apply({ type: 'refused' })
-    else if (isVersionRefusal(refusal)) call?.apply({ type: 'refused', cause: otherVersion(openingVersion(refusal)) })
+    if (refusal === null) this.#pending.refuse(number)
+    else if (isVersionRefusal(refusal)) this.#pending.refuse(number, otherVersion(openingVersion(refusal)))
     else this.#options.logger.log('dispatch.malformed_refusal', { number, bytes: refusal.length })
   }
 
   #tick(): void {
-    const beforeMs = this.#links.time.elapsedMs - natsLimits.callsAcceptMs
-    for (const { call, sinceMs } of this.#pending.values()) {
-      if (sinceMs > beforeMs) break
-      call.apply({ type: 'refused' })
-    }
+    this.#pending.tick()
     this.#ticks += 1
     if (this.#ticks % sweepTicks !== 0) return
     const nowMs = performance.now()

@@ -8,7 +8,8 @@ import { AnswerUnread, DispatchLost } from '../../../roles/dispatch.ts'
 export type CallPhase = 'new' | 'opening' | 'sending' | 'answering' | 'capturing' | 'left' | 'over'
 
 export type CallEvent =
-  | { readonly type: 'opened' | 'rest_sent' | 'too_large' | 'connection_lost' }
+  /** `postponed`: no proxy has it, and it is sent again shortly. */
+  | { readonly type: 'opened' | 'postponed' | 'rest_sent' | 'too_large' | 'connection_lost' }
   /** `isWhole`: the proxy has all of the call already. */
   | { readonly type: 'accepted'; readonly isWhole: boolean }
   | { readonly type: 'refused' | 'unreadable'; readonly cause?: unknown }
@@ -82,6 +83,8 @@ export const nextCallStep = (phase: CallPhase, event: CallEvent): CallStep => {
   switch (event.type) {
     case 'opened':
       return enter('opening')
+    case 'postponed':
+      return enter('new')
     case 'accepted':
       return enter(event.isWhole ? 'answering' : 'sending')
     case 'rest_sent':

@@ -41,8 +41,11 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   due: { readonly ms: number; readonly isComplete: boolean }
   readonly #parts: ClientCallParts
   readonly #dispatched: Parameters<Dispatch>
-  readonly #onClientGone = (): void =>
-    this.apply({ type: 'client_gone', isCaptured: this.#dispatched[0].capturedBytesMax !== undefined })
+  readonly #applySignals = (): void => {
+    const [{ capturedBytesMax }, clientGone, openCalls] = this.#dispatched
+    if (clientGone.aborted) this.apply({ type: 'client_gone', isCaptured: capturedBytesMax !== undefined })
+    else if (openCalls?.isShutDown === true) this.shutDown()
+  }
   readonly #answer = new ReaderQueue<AnswerPart>((part) => {
     if (part.type === 'bytes' && this.#phase !== 'over') this.#inflow?.consume(part.bytes)
   })
@@ -65,7 +68,7 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   }
 
   next(): Promise<Result> {
-    if (this.#phase === 'new') this.#open()
+    if (this.#phase === 'new' && this.#opened === null) this.#open()
     const value = this.#answer.shift()
     if (value !== undefined) return Promise.resolve({ done: false, value })
     if (!this.#answer.isAwaited) return this.#answer.wait()
@@ -87,13 +90,11 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
 
   accept(link: CallLink, creditBytes: number): void {
     const { number, rest } = this.#opened!
-    const [, clientGone, openCalls] = this.#dispatched
     this.#opened = { number, rest: noBytes, link }
     this.#inflow = new Inflow(link, number)
     link.calls.set(number, this)
     this.apply({ type: 'accepted', isWhole: rest.length === 0 })
-    if (clientGone.aborted) this.#onClientGone()
-    else if (openCalls?.isShutDown === true) this.shutDown()
+    this.#applySignals()
     if (this.#phase !== 'sending') return
     this.#outflow = new Outflow(link, number, 'piece', creditBytes)
     void Promise.resolve(this.#outflow.send(rest)).then(() => this.apply({ type: 'rest_sent' }))
@@ -135,8 +136,9 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     if (cancel !== null) link?.write({ call: number, kind: 'cancel', payload: cancelPayload(cancel, clientGone) })
     this.#phase = phase
     if (phase === 'left') this.#answer.takeAll()
+    if (event.type === 'postponed') this.#applySignals()
     if (phase !== 'over') return
-    clientGone.removeEventListener('abort', this.#onClientGone)
+    clientGone.removeEventListener('abort', this.#applySignals)
     openCalls?.leave(this)
     this.#outflow?.stop()
     link?.calls.delete(number)
@@ -146,19 +148,17 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   }
 
   #open(): void {
+    this.#applySignals()
+    if (this.#phase !== 'new') return
     const [call, clientGone, openCalls] = this.#dispatched
-    if (clientGone.aborted) this.#onClientGone()
-    else if (openCalls?.isShutDown === true) this.shutDown()
-    else {
-      const opened = this.#parts.open(this, call)
-      if (typeof opened === 'string') {
-        this.apply({ type: opened })
-        return
-      }
-      this.#opened = opened
-      this.apply({ type: 'opened' })
-      clientGone.addEventListener('abort', this.#onClientGone)
-      openCalls?.enter(this)
+    const opened = this.#parts.open(this, call)
+    if (typeof opened === 'string') {
+      this.apply({ type: opened })
+      return
     }
+    this.#opened = opened
+    this.apply({ type: 'opened' })
+    clientGone.addEventListener('abort', this.#applySignals)
+    openCalls?.enter(this)
   }
 }

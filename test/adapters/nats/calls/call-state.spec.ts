@@ -23,6 +23,7 @@ const table: readonly Column[] = [
   [{ type: 'opened' }, { new: 'opening' }],
   [{ type: 'too_large' }, { new: 'over, lost: request_too_large' }],
   [{ type: 'refused' }, { new: 'over, lost: no_available_channel', opening: 'over, lost: no_available_channel' }],
+  [{ type: 'postponed' }, { opening: 'new', over: 'over' }],
   [{ type: 'accepted', isWhole: true }, { opening: 'answering' }],
   [{ type: 'accepted', isWhole: false }, { opening: 'sending' }],
   [
