@@ -48,6 +48,13 @@ export const processBugs: readonly PlantedBug[] = [
     'void sent',
   ),
   bug(
+    'what is lost is requested only once',
+    `${nats}/calls/inbox.ts`,
+    ' || nowMs - this.#requestedMs >= natsLimits.callsRequestMs',
+    '',
+    'lost-packets-are-requested-again.json',
+  ),
+  bug(
     'a lost peer is never noticed',
     `${nats}/calls/liveness.ts`,
     'return isAbsent || (this',
