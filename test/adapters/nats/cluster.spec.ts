@@ -27,10 +27,14 @@ import { randomOf } from '../../support/random.ts'
 import { framesOf } from '../../support/sealing.ts'
 import { NatsCluster, type User, users } from './cluster.ts'
 import { Load } from './load.ts'
+import { LossyProxy } from './lossy-proxy.ts'
 import { adjustment, hold, readAll } from './open.ts'
 
 /** The servers wait 4 to 9 s, each its own time, before they elect another leader; two that clash do so again. */
 const electionMs = 20_000
+
+/** Of the servers' `ping_interval` and `ping_max`. */
+const vanishedMs = 20_000
 
 const cluster = await NatsCluster.create()
 const opened: { close(): Promise<void> }[] = []
@@ -261,6 +265,27 @@ t.test('a call of the edge is answered by a proxy, and refused at once where the
   await serving.stop()
   await edge.close()
   await proxy.close()
+})
+
+t.test('a proxy whose machine vanished gets no calls any more after seconds', async (t) => {
+  const lossy = await LossyProxy.create(Number(new URL(cluster.urls[0]!).port))
+  t.teardown(() => lossy.close())
+  const access = { ...cluster.accessOf('proxy'), url: `tls://localhost:${lossy.port}` }
+  const connection = await connectNats({ ...access, role: 'proxy', name: 'vanishing' })
+  connections.push(connection)
+  const proxy = openCallServer({ connection, name: 'GATEWAY', clock: Date.now, newId: v7, logger: recordingLogger() })
+  proxy.serve(() => answerOf([]))
+  await connection.flush()
+  const asking = await connectAs('edge')
+  const hasProxy = async (): Promise<boolean> => {
+    const failed = await asking.request('gateway.call', '', { timeout: 500 }).catch(String)
+    return !/no responders/.test(String(failed))
+  }
+  await until(hasProxy)
+  lossy.freeze()
+  const frozenMs = Date.now()
+  await until(async () => !(await hasProxy()))
+  t.ok(Date.now() - frozenMs < vanishedMs, `${Date.now() - frozenMs} ms`)
 })
 
 t.test('a cluster whose authority the client does not know is refused', async (t) => {
