@@ -19,7 +19,11 @@ export class TaskQueue {
 
   stored(subject: string, payload: Buffer): void {
     const taskId = itemPattern.exec(subject)?.[1]
-    if (taskId !== undefined) this.#put.set(taskId, Number(/A cat #(\d+)/.exec(payload.toString('latin1'))?.[1]))
+    if (taskId === undefined) return
+    this.#put.set(taskId, Number(/A cat #(\d+)/.exec(payload.toString('latin1'))?.[1]))
+    // By a repeat under the same idempotency key, which has taken over the task.
+    this.#dropped.delete(taskId)
+    this.#done.delete(taskId)
   }
 
   /** Whose payloads were ever queued. */
