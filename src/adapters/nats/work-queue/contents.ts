@@ -41,25 +41,28 @@ export class QueueContents {
   readonly #queue: QueueNames
   readonly #store: QueueStore
   readonly #clock: Clock
+  readonly #isPutOnce: boolean
 
-  constructor(queue: QueueNames, store: QueueStore, clock: Clock) {
+  constructor(queue: QueueNames, store: QueueStore, clock: Clock, isPutOnce: boolean) {
     this.#queue = queue
     this.#store = store
     this.#clock = clock
+    this.#isPutOnce = isPutOnce
   }
 
   /** Large contents are put in pieces before the item, so that its consumer finds them all. */
   async put(id: string, bytes: Uint8Array): Promise<void> {
     assertId(id)
     const subject = `${this.#queue.itemPrefix}${id}`
-    if (bytes.length <= natsLimits.queuePieceBytesMax) return this.#store.put({ subject, bytes })
+    const item = { subject, ...(this.#isPutOnce ? { messageId: subject } : {}) }
+    if (bytes.length <= natsLimits.queuePieceBytesMax) return this.#store.put({ ...item, bytes })
     const pieces = splitIntoPieces(bytes)
     if (pieces.length > natsLimits.queuePiecesMax)
       throw new Error(`${bytes.length} bytes are too many for a work queue`)
     for (const [n, piece] of pieces.entries())
       await this.#store.put({ subject: this.#pieceSubject(id, n), bytes: piece })
     const headers = { [piecesHeader]: String(pieces.length), [sha256Header]: sha256Of(bytes) }
-    await this.#store.put({ subject, bytes: new Uint8Array(), headers })
+    await this.#store.put({ ...item, bytes: new Uint8Array(), headers })
   }
 
   /** Null when it is gone or its SHA-256 differs. Rejects with `log_unavailable`. */

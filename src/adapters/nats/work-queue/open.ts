@@ -52,8 +52,8 @@ type QueueParts = Omit<PullConsumerParts, 'contents'>
 class NatsWorkQueue implements WorkQueue {
   readonly #parts: PullConsumerParts
 
-  constructor(parts: QueueParts, store: QueueStore, clock: Clock) {
-    this.#parts = { ...parts, contents: new QueueContents(parts.consumer.queue, store, clock) }
+  constructor(parts: QueueParts, store: QueueStore, clock: Clock, isPutOnce: boolean) {
+    this.#parts = { ...parts, contents: new QueueContents(parts.consumer.queue, store, clock, isPutOnce) }
   }
 
   put(id: string, bytes: Uint8Array): Promise<void> {
@@ -102,8 +102,8 @@ const assemble = (options: QueueOptions, jsm: JetStreamManager): WorkQueues => {
   const store = new QueueStore(storeParts)
   const parts = { connection, jsm, create, inboxPrefix, link, health, logger }
   return {
-    tasks: new NatsWorkQueue({ ...parts, consumer: tasks }, store, clock),
-    callbacks: new NatsWorkQueue({ ...parts, consumer: callbacks }, store, clock),
+    tasks: new NatsWorkQueue({ ...parts, consumer: tasks }, store, clock, false), // What was withdrawn can be put again at once.
+    callbacks: new NatsWorkQueue({ ...parts, consumer: callbacks }, store, clock, true),
     readings: async () =>
       (
         await link.runWhileUp(() =>

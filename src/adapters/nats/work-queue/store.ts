@@ -20,6 +20,7 @@ export interface QueueStoreParts {
 interface QueueMessage {
   readonly subject: string
   readonly bytes: Uint8Array
+  readonly messageId?: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -35,10 +36,9 @@ export class QueueStore {
 
   /** Resolves when this message, or an earlier one, is stored and synced. Rejects with `log_unavailable`. */
   async put(message: QueueMessage): Promise<void> {
-    const publication = { ...message, messageId: message.subject }
     await this.#retryUntilAnswered(sharedLimits.routedAckMs, async () => {
       try {
-        await this.#parts.publisher.publish(publication)
+        await this.#parts.publisher.publish(message)
       } catch (error) {
         if (!isApiError(error, subjectIsTaken)) throw error
       }

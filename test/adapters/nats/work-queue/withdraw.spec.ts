@@ -44,3 +44,15 @@ t.test('what is withdrawn from its taker is found empty, and ends all the same',
   t.equal(await standing('TAKEN_TASKS'), 0)
   t.match(await jsm.consumers.info('TAKEN_TASKS', 'tasks'), { num_ack_pending: 0, num_pending: 0 })
 })
+
+t.test('what was withdrawn can be put again at once', async (t) => {
+  const { tasks } = await openQueues(t, server, { name: 'AGAIN' })
+  for (const bytes of [megabytes(2), bytesOf('again')]) {
+    await tasks.put('task_again', bytes)
+    await tasks.withdraw('task_again')
+  }
+  await tasks.put('task_again', bytesOf('again'))
+  const taker = new Taker(tasks)
+  t.teardown(() => taker.stop())
+  t.equal(await textOf(await taker.has(1)), 'again')
+})

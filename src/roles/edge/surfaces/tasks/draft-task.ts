@@ -47,6 +47,8 @@ export interface TaskDraft {
   readonly externalIdPath: string
   /** Whether a repeat of the submit finds the task. */
   readonly isFound: boolean
+  /** Whether it repeats a submit under its idempotency key: another repeat may use the payload, too. */
+  readonly isShared: boolean
 }
 
 const callbackProtocols: ReadonlySet<string> = new Set(['http:', 'https:'])
@@ -118,8 +120,9 @@ export const draftTask = (
   {
     taskId,
     isFound,
+    isShared,
     requestDigest,
-  }: Pick<TaskDraft, 'isFound'> & { readonly taskId: string; readonly requestDigest: string },
+  }: Pick<TaskDraft, 'isFound' | 'isShared'> & { readonly taskId: string; readonly requestDigest: string },
   { catalog, tail, clock, random, owner, callbacks, taskDeadlineMs }: TaskDraftParts,
 ): TaskDraft => {
   const { prices, accounts } = tail.ledger
@@ -139,5 +142,5 @@ export const draftTask = (
     owner,
     order: orderOf({ keyId, surface, request: whole, plan, unitsMax, payload, requestDigest }),
   }
-  return { workspaceId, command, payload, externalIdPath: pathOf('external_task_id'), isFound }
+  return { workspaceId, command, payload, externalIdPath: pathOf('external_task_id'), isFound, isShared }
 }

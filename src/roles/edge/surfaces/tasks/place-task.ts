@@ -68,13 +68,12 @@ export class TaskPlacement {
   }
 
   async #placeQueued(draft: TaskDraft, untilMs: number, clientGone: AbortSignal): Promise<'placed' | 'repeated'> {
-    const { command } = draft
     for (;;) {
       const outcome = await this.#placeHold(draft)
       if ('refused' in outcome) await this.#coveredAfter(outcome.refused, draft, untilMs, clientGone)
       else if (outcome.facts.length > 0) return 'placed'
       else {
-        if (this.#belongsToAnother(draft)) this.#withdraw(command.taskId)
+        if (this.#belongsToAnother(draft)) this.#withdraw(draft)
         return 'repeated'
       }
     }
@@ -103,12 +102,12 @@ export class TaskPlacement {
     untilMs: number,
     clientGone: AbortSignal,
   ): Promise<void> {
-    const { taskId, order } = draft.command
+    const { order } = draft.command
     try {
       if (reason === 'external_task_differs') throw conflict(order.externalTaskId ?? '', draft.externalIdPath)
       await this.#requireCover(draft, untilMs, clientGone)
     } catch (fault) {
-      this.#withdraw(taskId)
+      this.#withdraw(draft)
       throw fault
     }
   }
@@ -120,10 +119,11 @@ export class TaskPlacement {
     return existing !== undefined && existing.taskId !== command.taskId
   }
 
-  /** Only for a task that has no hold for certain. The worker drops a payload that cannot be withdrawn. */
-  #withdraw(taskId: string): void {
+  /** Only for a task that has no hold for certain. A payload that stays, or that another submit may use, the poller drops in its time. */
+  #withdraw({ command: { taskId }, isShared }: TaskDraft): void {
     const { taskQueue, logger } = this.#parts
     this.#payloads.remove(taskId)
+    if (isShared) return
     const withdrawn = taskQueue.withdraw(taskId).catch((fault: unknown) => {
       logger.log('video.withdraw_failed', { fault, taskId })
     })

@@ -54,7 +54,8 @@ export class VideoTasks {
     if (existing !== null) return existing
     const taskId = named?.taskId ?? this.newTaskId()
     const isFound = named !== null || submission.request.externalTaskId !== null
-    const draft = draftTask(submission, { taskId, isFound, requestDigest }, this.#parts)
+    const isShared = named?.mayExist === true
+    const draft = draftTask(submission, { taskId, isFound, isShared, requestDigest }, this.#parts)
     this.#placement.refuseWhileStalled()
     await submission.rates?.admitTask(draft.command.order.model)
     const outcome = await this.#placement.place(draft, clientGone)
@@ -68,7 +69,7 @@ export class VideoTasks {
     const { externalTasks } = findOrCreateWallet(this.#parts.tail.ledger, key.workspaceId)
     if (request.externalTaskId !== null && externalTasks.has(request.externalTaskId)) return null
     try {
-      const unnamed = { taskId: '', isFound: false, requestDigest: '' }
+      const unnamed = { taskId: '', isFound: false, isShared: false, requestDigest: '' }
       return this.#placement.findShortage(draftTask(submission, unnamed, this.#parts))
     } catch (fault) {
       if (fault instanceof GatewayError) return fault

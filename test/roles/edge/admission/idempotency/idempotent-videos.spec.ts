@@ -120,3 +120,25 @@ t.test('with the log away in the middle: the task stays, and a repeat finds it',
   t.equal((await bodyOf(again))['id'], edge.holds()[0]?.data.holdId)
   t.notOk(edge.log.events.some(({ type }) => type === 'HoldReleased'))
 })
+
+t.test('a payload that a repeat of its submit may use is not withdrawn', async (t) => {
+  const outcomes = new WatchedOutcomes()
+  const edge = await startVideoEdge(t, { creditUsd: '0.84', outcomes })
+  const submit = (headers = {}) => edge.post(plainBody, headers, '/v1/videos')
+  t.equal((await submit(key)).status, 200)
+  const { digest } = decodeKeyRecord((await outcomes.find(outcomes.place!)).bytes)!.record
+  const taskId = 'task_00000000000000000000000000000abc'
+  const claim = { state: 'claimed', requestId: 'first', holder: 'first', claimedMs: 0, leaseUntilMs: 0 } as const
+  await outcomes.leaveBehind({ ...claim, digest, work: { type: 'task', taskId } })
+  edge.log.stall()
+  const other = submit()
+  await until(() => edge.queued.size === 2)
+  const repeat = submit(key)
+  await until(() => edge.queued.has(taskId))
+  const refused = submit({ 'idempotency-key': 'scene-8' })
+  await until(() => edge.queued.size === 4)
+  edge.log.resume()
+  t.same([(await other).status, (await repeat).status, (await refused).status], [200, 402, 402])
+  await until(() => edge.queued.size === 3)
+  t.ok(edge.queued.has(taskId), 'another repeat may have queued it meanwhile')
+})
