@@ -19,7 +19,8 @@ export interface WorkItem {
   readonly id: string
   /** This time included; if it grows while held, another consumer may have had the item between. */
   readonly deliveries: number
-  readonly putMs: number
+  /** Another consumer may have it, too, although `deliveries` does not show it: a server that was killed may have lost its record. */
+  readonly mayBeShared: boolean
   /** Null when the content is gone. */
   bytes(): Promise<Uint8Array | null>
   /** Renews the lease; false where the queue cannot be reached, or the item is not held any more. */

@@ -5,7 +5,7 @@ export const pollerLimits = {
   // Video poller
   openTasksMax: 20_000, // Of one process: 4 KB each, tasks that wait for late verdicts included.
   taskLeaseTickMs: 1_000, // How late a lease that is due for renewal may be renewed.
-  taskHoldWaitMs: 300_000, // A hold is placed within seconds of its payload, or by an edge that was paused; a payload without one is dropped then.
+  taskHoldWaitMs: 300_000, // From when a poller has its payload. A hold is placed within seconds of it, or by an edge that was paused; then it is dropped.
   taskDoubtMs: 75_000, // After a submit that may have been sent: by then it has timed out on both sides.
   taskPollMs: 5_000, // The vendor's own advice is 5 to 10 s.
   taskPollMaxMs: 30_000, // Of a task that has taken minutes.

@@ -12,7 +12,7 @@ interface VendorCallFailure {
 /** All that a task's next step is decided from. Instants are milliseconds of the steady clock. */
 export interface PollState {
   /** As in the ledger, open or ended; null where it has none, or not yet. */
-  readonly task: Pick<Task, 'status' | 'source' | 'vendorTaskId'> | null
+  readonly task: Pick<Task, 'status' | 'source' | 'vendorTaskId' | 'vendorCode'> | null
   /** How often the item was handed out, this time included. */
   readonly deliveries: number
   /** A hold that has not come by then never comes. */
@@ -87,20 +87,24 @@ const towardsEnd = (state: PollState, task: Known, nowMs: number): PollStep => {
   return failure === null ? { type: 'submit' } : { type: 'settle', verdict: failed(failure) }
 }
 
+/** Otherwise a submit was refused, which leaves its code, or its request was lost: another submit may be with the vendor. */
+const hasVendorVerdict = ({ source, vendorTaskId, vendorCode }: Known): boolean =>
+  source !== null && vendorTaskId !== null && vendorCode === null
+
 /**
- * The callback goes first. A verdict after the hold's end is still awaited: the vendor may bill us, also for a submit that this
- * process does not know of. A nats-server that was killed may count the item's deliveries from less.
+ * The callback goes first. A verdict after the hold's end is still awaited: the vendor may bill us, after a release also for a submit
+ * that this process does not know of. A nats-server that was killed may count the item's deliveries from less.
  */
 const afterEnd = (state: PollState, task: Known, nowMs: number): PollStep => {
   if (!state.callbackQueued) return { type: 'queue_callback' }
   const { verdict, verdictRecorded, lateUntilMs, findFromMs, vendorHasNone, failure } = state
-  if (task.source !== null || verdictRecorded) return { type: 'finish' }
+  if (hasVendorVerdict(task) || verdictRecorded) return { type: 'finish' }
   if (verdict !== null) return { type: 'record_late', verdict }
   if (nowMs >= lateUntilMs) return { type: 'finish' }
   const vendorTaskId = task.vendorTaskId ?? state.vendorTaskId
   if (vendorTaskId !== null) return { type: 'query', vendorTaskId }
   if (findFromMs !== null) return find(findFromMs, nowMs)
-  return vendorHasNone || failure !== null ? { type: 'finish' } : { type: 'find' }
+  return task.source !== null || vendorHasNone || failure !== null ? { type: 'finish' } : { type: 'find' }
 }
 
 export const nextStep = (state: PollState, nowMs: number): PollStep => {

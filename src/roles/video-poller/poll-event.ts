@@ -30,7 +30,7 @@ export type PollEvent =
   | { readonly type: 'lease_renewed'; readonly deliveries: number }
   | { readonly type: 'task_changed'; readonly task: Task | null; readonly change: Event['type'] }
   | { readonly type: 'looked_up'; readonly task: Task | null; readonly askedMs: number }
-  | { readonly type: 'submit_answered'; readonly answer: SubmittedTask }
+  | { readonly type: 'submit_answered'; readonly answer: SubmittedTask; readonly mayBeShared: boolean }
   | { readonly type: 'request_lost' }
   /** `leaseKept`: no other process could submit since the query. */
   | { readonly type: 'find_answered'; readonly status: VendorStatus; readonly leaseKept: boolean }
@@ -140,7 +140,7 @@ const onTaskChanged = (
 
 const onSubmitAnswered = (
   state: TaskPollState,
-  answer: SubmittedTask,
+  { answer, mayBeShared }: Extract<PollEvent, { type: 'submit_answered' }>,
   at: PollMoment,
   bounds: PollerBounds,
 ): PollTransition => {
@@ -149,9 +149,9 @@ const onSubmitAnswered = (
     case 'accepted':
       return then(state, { failures: 0, vendorTaskId: answer.vendorTaskId })
     case 'refused': {
-      // The vendor may refuse the id because it has the task, by an earlier submit that may still be on its way.
+      // The vendor may refuse the id because it has the task, by another submit that may still be on its way.
       const reason = answer.message.slice(0, sharedLimits.upstreamMessageCharactersMax)
-      const findFromMs = state.inDoubt ? doubtedUntilMs : at.steadyMs
+      const findFromMs = state.inDoubt || mayBeShared ? doubtedUntilMs : at.steadyMs
       return then(state, { failure: { reason, code: answer.code }, findFromMs })
     }
     case 'busy':
@@ -244,7 +244,7 @@ export const nextPollState = (
         ? then(state, { absentMs: event.askedMs })
         : refreshTask(state, event.task, 'HoldPlaced', at, bounds)
     case 'submit_answered':
-      return onSubmitAnswered(state, event.answer, at, bounds)
+      return onSubmitAnswered(state, event, at, bounds)
     case 'request_lost':
       return then(state, { failure: { reason: lostRequest, code: null } })
     case 'find_answered':
@@ -267,21 +267,16 @@ export const nextPollState = (
   }
 }
 
-interface TakenItem {
-  readonly deliveries: number
-  readonly putMs: number
-}
-
-/** As an item comes: `task` is what the ledger has of it by then. */
+/** As an item comes: `task` is what the ledger has of it by then. The wait depends on no clock of another machine. */
 export const beginPolling = (
-  { deliveries, putMs }: TakenItem,
+  deliveries: number,
   task: Task | null,
-  { steadyMs, nowMs, chance }: PollMoment,
+  { steadyMs, chance }: PollMoment,
   { taskHoldWaitMs, taskDoubtMs, taskPollMs }: PollerBounds,
 ): TaskPollState => ({
   task,
   deliveries,
-  holdUntilMs: steadyMs + putMs + taskHoldWaitMs - nowMs,
+  holdUntilMs: steadyMs + taskHoldWaitMs,
   absentMs: null,
   inDoubt: deliveries > 1,
   findFromMs: deliveries > 1 ? steadyMs + taskDoubtMs : null,

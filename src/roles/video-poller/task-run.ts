@@ -67,7 +67,7 @@ export class TaskRun {
     this.#parts = parts
     const held = { taskId: item.id, lease: () => this.#lease, isWanted: () => this.#isNext('submit') }
     this.#steps = new TaskSteps(held, parts)
-    this.#state = beginPolling(item, tail.ledger.tasks.get(item.id) ?? null, at, bounds)
+    this.#state = beginPolling(item.deliveries, tail.ledger.tasks.get(item.id) ?? null, at, bounds)
     this.#lease = new Lease(item, bounds.queueLeaseMs, at.steadyMs)
   }
 

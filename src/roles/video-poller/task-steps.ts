@@ -134,7 +134,8 @@ export class TaskSteps {
 
   async #submit(task: Task): Promise<PollEvent> {
     const answer = await this.#vendor.submit(task, () => this.#readPayload(task), this.#held.isWanted)
-    if (answer !== 'lost') return orNothing(answer && { type: 'submit_answered', answer })
+    const { mayBeShared } = this.#held.lease().item
+    if (answer !== 'lost') return orNothing(answer && { type: 'submit_answered', answer, mayBeShared })
     this.#parts.logger.log('video.request_lost', { taskId: this.#held.taskId })
     return { type: 'request_lost' }
   }

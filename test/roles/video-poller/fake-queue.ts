@@ -3,7 +3,6 @@ import { passing } from '../../../src/runtime/health.ts'
 
 interface Entry {
   readonly id: string
-  readonly putMs: number
   bytes: Uint8Array | null
   deliveries: number
   holder: Taker | null
@@ -26,20 +25,22 @@ export class FakeQueue implements WorkQueue {
   renewals = 0
   /** Whether the queue hears of renewals. */
   isUp = true
+  /** Whether it may have lost the record of earlier deliveries. */
+  mayShare = false
   #takers: Taker[] = []
   #handing = false
 
   async put(id: string, bytes: Uint8Array): Promise<void> {
     this.puts.push({ id, text: Buffer.from(bytes).toString() })
-    if (!this.entries.has(id)) this.add(id, bytes, Date.now())
+    if (!this.entries.has(id)) this.add(id, bytes)
   }
 
   async withdraw(id: string): Promise<void> {
     this.entries.delete(id)
   }
 
-  add(id: string, bytes: Uint8Array, putMs: number, deliveries = 0): void {
-    this.entries.set(id, { id, bytes, putMs, deliveries, holder: null })
+  add(id: string, bytes: Uint8Array, deliveries = 0): void {
+    this.entries.set(id, { id, bytes, deliveries, holder: null })
     this.#handOut()
   }
 
@@ -97,13 +98,13 @@ export class FakeQueue implements WorkQueue {
   }
 
   #itemOf(entry: Entry): WorkItem {
-    const { id, putMs, holder } = entry
+    const { id, holder } = entry
     return {
       id,
       get deliveries() {
         return entry.deliveries
       },
-      putMs,
+      mayBeShared: this.mayShare,
       bytes: async () => entry.bytes,
       renew: () => {
         if (this.isUp) this.renewals += 1

@@ -9,7 +9,7 @@ const heldItem = () => {
   const state = { isUp: true, deliveries: 1, renewals: 0 }
   const item = {
     id: 'task_1',
-    putMs: 0,
+    mayBeShared: false,
     get deliveries() {
       return state.deliveries
     },

@@ -22,12 +22,14 @@ const begun: PollState = {
   notBeforeMs: 0,
 }
 
-const open = { status: 'QUEUED', source: null, vendorTaskId: null } as const
-const submitted = { status: 'SUBMITTED', source: null, vendorTaskId: 'v1' } as const
-const released = { status: 'FAILURE', source: null, vendorTaskId: null } as const
+const open = { status: 'QUEUED', source: null, vendorTaskId: null, vendorCode: null } as const
+const submitted = { ...open, status: 'SUBMITTED', vendorTaskId: 'v1' } as const
+const released = { ...open, status: 'FAILURE' } as const
 const releasedLater = { ...released, vendorTaskId: 'v1' } as const
-const settled = { status: 'SUCCESS', source: 'reported', vendorTaskId: 'v1' } as const
-const failedByVendor = { status: 'FAILURE', source: 'reported', vendorTaskId: null } as const
+const settled = { ...submitted, status: 'SUCCESS', source: 'reported' } as const
+const refused = { ...released, source: 'reported', vendorCode: 1301 } as const
+const refusedLater = { ...refused, vendorTaskId: 'v1' } as const
+const lostRequest = { ...refused, vendorCode: null } as const
 const told = { callbackQueued: true }
 const verdict = success('v1')
 const failure = { reason: 'no', code: 1301 }
@@ -102,7 +104,26 @@ const table: readonly (readonly [when: string, standing: Partial<PollState>, ste
   ['settled', { task: settled }, { type: 'queue_callback' }],
   ['settled, and told', { task: settled, ...told }, { type: 'finish' }],
   ['settled by another, with a word of our own', { task: settled, verdict, ...told }, { type: 'finish' }],
-  ['refused by the vendor', { task: failedByVendor, ...told }, { type: 'finish' }],
+
+  // One submit was refused, another may be with the vendor
+  ['refused by the vendor', { task: refused, ...told }, { type: 'finish' }],
+  ['its request was lost', { task: lostRequest, ...told }, { type: 'finish' }],
+  ['refused here, and recorded', { task: refused, failure, verdictRecorded: true, ...told }, { type: 'finish' }],
+  ['refused elsewhere, in doubt here', { task: refused, findFromMs: later, ...told }, wait(later)],
+  ['refused elsewhere, and the doubt can be cleared', { task: refused, findFromMs: now, ...told }, { type: 'find' }],
+  [
+    'refused elsewhere, taken here',
+    { task: refused, vendorTaskId: 'v1', ...told },
+    { type: 'query', vendorTaskId: 'v1' },
+  ],
+  ['refused after the log had it as submitted', { task: refusedLater, ...told }, { type: 'query', vendorTaskId: 'v1' }],
+  [
+    'lost elsewhere, taken here',
+    { task: lostRequest, vendorTaskId: 'v1', ...told },
+    { type: 'query', vendorTaskId: 'v1' },
+  ],
+  ['refused elsewhere, ended here', { task: refused, verdict, ...told }, { type: 'record_late', verdict }],
+  ['the same, recorded', { task: refused, verdict, verdictRecorded: true, ...told }, { type: 'finish' }],
 
   // The hold ended without its word
   ['released', { task: released }, { type: 'queue_callback' }],
@@ -116,7 +137,7 @@ const table: readonly (readonly [when: string, standing: Partial<PollState>, ste
   ['released after it was submitted', { task: releasedLater, ...told }, { type: 'query', vendorTaskId: 'v1' }],
   ['released long ago', { task: releasedLater, lateUntilMs: now, ...told }, { type: 'finish' }],
   ['the vendor’s word after that', { task: releasedLater, verdict, ...told }, { type: 'record_late', verdict }],
-  ['the same, recorded', { task: releasedLater, verdict, verdictRecorded: true, ...told }, { type: 'finish' }],
+  ['that is recorded', { task: releasedLater, verdict, verdictRecorded: true, ...told }, { type: 'finish' }],
 ]
 
 for (const [when, standing, step] of table)

@@ -66,8 +66,8 @@ const task: Task = {
 const submitted: Task = { ...task, vendorTaskId: 'v1', status: 'SUBMITTED', submittedMs: 50_000 }
 const ended: Task = { ...submitted, status: 'FAILURE', finishedMs: 49_000 }
 
-const first = beginPolling({ deliveries: 1, putMs: 50_000 }, null, at, bounds)
-const again = beginPolling({ deliveries: 2, putMs: 49_900 }, submitted, at, bounds)
+const first = beginPolling(1, null, at, bounds)
+const again = beginPolling(2, submitted, at, bounds)
 const held: TaskPollState = { ...first, task, failures: 3, notBeforeMs: 2_000 }
 const polled: TaskPollState = { ...held, task: submitted, vendorTaskId: 'v1' }
 const late: TaskPollState = { ...polled, task: ended, callbackQueued: true }
@@ -84,9 +84,10 @@ const changed = (
   of: Task | null,
   change: 'HoldPlaced' | 'TaskSubmitted' | 'TaskProgressed' | 'HoldReleased' | 'TaskSettled' | 'LateVerdictSeen',
 ): PollEvent => ({ type: 'task_changed', task: of, change })
-const submit = (answer: Extract<PollEvent, { type: 'submit_answered' }>['answer']): PollEvent => ({
+const submit = (answer: Extract<PollEvent, { type: 'submit_answered' }>['answer'], mayBeShared = false): PollEvent => ({
   type: 'submit_answered',
   answer,
+  mayBeShared,
 })
 const find = (status: Extract<PollEvent, { type: 'find_answered' }>['status'], leaseKept = true): PollEvent => ({
   type: 'find_answered',
@@ -212,6 +213,12 @@ const table: readonly Row[] = [
     'the vendor refuses it, which it may have',
     { ...held, inDoubt: true },
     submit(duplicate),
+    { failure: { reason: 'this id was used before', code: 1201 }, findFromMs: doubtedUntil },
+  ],
+  [
+    'the vendor refuses it, and another process may have submitted it',
+    held,
+    submit(duplicate, true),
     { failure: { reason: 'this id was used before', code: 1201 }, findFromMs: doubtedUntil },
   ],
   ['the vendor is busy', held, submit(busy), { failures: 4, notBeforeMs: now + 75 }],
@@ -347,6 +354,6 @@ for (const [when, state, event, then, effects = []] of table)
 
 t.test('an item that comes for the first time may be submitted, one that came before not yet', async (t) => {
   t.match(first, { holdUntilMs: now + 300, findFromMs: null, inDoubt: false, notBeforeMs: now })
-  t.match(again, { holdUntilMs: now + 200, findFromMs: doubtedUntil, inDoubt: true })
+  t.match(again, { holdUntilMs: now + 300, findFromMs: doubtedUntil, inDoubt: true })
   t.equal(again.notBeforeMs, now + 2.5, 'the tasks of a process that died are spread over one pace')
 })

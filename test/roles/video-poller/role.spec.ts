@@ -190,6 +190,38 @@ t.test('a refusal is believed once the vendor does not know the task', async (t)
   t.equal(world.callbacks.puts.length, 1)
 })
 
+t.test('a refusal is doubted while another process may have submitted the task', async (t) => {
+  const world = new World()
+  world.tasks.mayShare = true
+  world.vendor.onSubmit = () => ({ type: 'refused', message: 'invalid parameter', code: 1201 })
+  await startProcess(t, world, { bounds: { taskDoubtMs: 60 } })
+  await world.order()
+  await until(() => world.vendor.calls.length > 0)
+  t.same([world.vendor.calls, world.said()], [['submit'], []])
+  world.vendor.make('task_1')
+  await until(isDone(world))
+  t.same(world.vendor.calls.slice(0, 2), ['submit', 'find'])
+  t.match(world.task(), { status: 'SUCCESS', vendorTaskId: 'vendor-1' })
+})
+
+t.test('of two submits at one time one is refused, and the other is taken: its verdict is recorded', async (t) => {
+  const world = new World()
+  const taken = Promise.withResolvers<void>()
+  await startProcess(t, world, {
+    beforeAppend: async ([fact]) => {
+      if (fact?.type === 'TaskSubmitted') await taken.promise
+    },
+  })
+  await world.order()
+  await until(() => world.vendor.made === 1)
+  await world.refuse()
+  taken.resolve()
+  await until(isDone(world))
+  t.same(world.said(), ['TaskSettled', 'TaskSubmitted', 'LateVerdictSeen'])
+  t.match(world.task(), { status: 'FAILURE', total: '0' })
+  t.same(world.wallet(), { balance: '100', held: '0' })
+})
+
 t.test('a refused duplicate is the task itself', async (t) => {
   const world = new World()
   await world.order()
@@ -457,6 +489,7 @@ t.test('a task that ended before this process began is called back, and done', a
         taskId: 'task_1',
         workspaceId: 'acme',
         outcome: 'FAILURE',
+        vendorTaskId: 'vendor-1',
         failReason: 'no',
         source: 'reported',
         priceVersion: 'prices-1',

@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import { type Applied, applyFrame, initialLedger, type Ledger } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd } from '../../../src/domain/money.ts'
 import type { TaskPayload } from '../../../src/domain/video/request.ts'
+import { decideSettlement } from '../../../src/domain/video/settle.ts'
 import { isEnded, type Task } from '../../../src/domain/video/task.ts'
 import { balancePicos } from '../../../src/domain/wallet/wallet.ts'
 import { getValidator } from '../../../src/encoding/schema-validation.ts'
@@ -139,6 +140,14 @@ export class World {
     ])
   }
 
+  /** As another poller does, whose submit of the task was refused. */
+  async refuse(taskId = 'task_1'): Promise<void> {
+    const open = this.task(taskId)
+    if (open === null) throw new Error(`${taskId} has no hold`)
+    const refusal = { outcome: 'FAILURE', vendorTaskId: null, deduction: null, failReason: 'no', results: [] } as const
+    await this.log.append([decideSettlement(open, { ...refusal, vendorCode: 1301 })])
+  }
+
   folded(): { readonly ledger: Ledger; readonly applied: readonly Applied[] } {
     const ledger = initialLedger()
     return { ledger, applied: this.log.frames.flatMap((frame) => applyFrame(ledger, frame)) }
@@ -247,7 +256,7 @@ const itemOf = (item: WorkItem, life: Life): WorkItem => ({
   get deliveries() {
     return item.deliveries
   },
-  putMs: item.putMs,
+  mayBeShared: item.mayBeShared,
   bytes: () => life.effect(() => item.bytes()),
   renew: () => !life.isOver && item.renew(),
   done: () => life.effect(() => item.done()),

@@ -81,6 +81,7 @@ export class SimConsumer {
       num_redelivered: 0,
       num_waiting: this.#pulls.length,
       num_pending: this.#countFrom(this.#next),
+      ts: new Date(this.#time.wallMs()).toISOString(),
     }
   }
 

@@ -28,7 +28,7 @@ const mended: readonly PlantedBug[] = [
   bug(
     'what another poller submitted before the hold ended is not looked up',
     'roles/video-poller/next-step.ts',
-    "return vendorHasNone || failure !== null ? { type: 'finish' } : { type: 'find' }",
+    "return task.source !== null || vendorHasNone || failure !== null ? { type: 'finish' } : { type: 'find' }",
     "return { type: 'finish' }",
     'hold-ended-before-its-task-was-known.json',
   ),

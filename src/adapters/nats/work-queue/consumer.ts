@@ -1,6 +1,7 @@
 import {
   AckPolicy,
   type ConsumerConfig,
+  type ConsumerInfo,
   DeliverPolicy,
   JetStreamApiCodes,
   type JetStreamManager,
@@ -41,10 +42,10 @@ const forbidden = [
   'priority_groups',
 ] as const
 
-const findOrCreate = async (jsm: JetStreamManager, wanted: ConsumerSpec, create: boolean): Promise<ConsumerConfig> => {
+const findOrCreate = async (jsm: JetStreamManager, wanted: ConsumerSpec, create: boolean): Promise<ConsumerInfo> => {
   const { stream, queue } = wanted
   try {
-    return (await jsm.consumers.info(stream, queue.consumer)).config
+    return await jsm.consumers.info(stream, queue.consumer)
   } catch (error) {
     if (!isApiError(error, JetStreamApiCodes.ConsumerNotFound)) throw error
   }
@@ -53,21 +54,24 @@ const findOrCreate = async (jsm: JetStreamManager, wanted: ConsumerSpec, create:
       `the consumer ${queue.consumer} of ${stream} does not exist; an operator's command, such as \`gateway prices publish\`, or a whole gateway makes it`,
     )
   // Another process may create it first; other settings are then noticed the next time it is found.
-  return (await jsm.consumers.add(stream, consumerConfigOf(wanted))).config
+  return jsm.consumers.add(stream, consumerConfigOf(wanted))
 }
 
 const defaultSettings = { headers_only: false } as const
 
-/** Throws with the differing settings, or with the server's last error when no leader answers within `natsOpenMs`. */
-export const ensureConsumer = async (jsm: JetStreamManager, wanted: ConsumerSpec, create: boolean): Promise<void> => {
+/** The server's time since the epoch. Throws with the differing settings, or its last error when no leader answers within `natsOpenMs`. */
+export const ensureConsumer = async (jsm: JetStreamManager, wanted: ConsumerSpec, create: boolean): Promise<number> => {
   const { stream, queue } = wanted
-  const found = await retryUntilLed(() => findOrCreate(jsm, wanted, create), `the consumer of ${stream} has no leader`)
+  const { config, ts } = await retryUntilLed(
+    () => findOrCreate(jsm, wanted, create),
+    `the consumer of ${stream} has no leader`,
+  )
   const differences = findDifferences<ConsumerConfig>(
     consumerConfigOf(wanted),
-    { ...defaultSettings, ...found },
+    { ...defaultSettings, ...config },
     forbidden,
   )
-  if (differences.length === 0) return
+  if (differences.length === 0) return ts === undefined ? Number.POSITIVE_INFINITY : Date.parse(ts)
   throw new Error(
     `the consumer ${queue.consumer} cannot hand out the work of ${stream}: ${differences.join('; ')}; one that is deleted is made again`,
   )

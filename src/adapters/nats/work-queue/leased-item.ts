@@ -18,7 +18,7 @@ export interface LeasedItemParts {
 interface DeliveredItem {
   readonly location: ItemLocation
   readonly deliveries: number
-  readonly putMs: number
+  readonly mayBeShared: boolean
   readonly reply: string
 }
 
@@ -30,24 +30,28 @@ export const formatNak = (delayMs: number): string =>
 
 export class LeasedItem implements WorkItem {
   readonly id: string
-  readonly putMs: number
   readonly #parts: LeasedItemParts
   readonly #location: ItemLocation
   #reply: string
   #deliveries: number
+  #mayBeShared: boolean
   #state: 'held' | 'ending' | 'over' = 'held'
 
-  constructor(parts: LeasedItemParts, { location, deliveries, putMs, reply }: DeliveredItem) {
+  constructor(parts: LeasedItemParts, { location, deliveries, mayBeShared, reply }: DeliveredItem) {
     this.#parts = parts
     this.#location = location
     this.id = location.id
     this.#deliveries = deliveries
-    this.putMs = putMs
+    this.#mayBeShared = mayBeShared
     this.#reply = reply
   }
 
   get deliveries(): number {
     return this.#deliveries
+  }
+
+  get mayBeShared(): boolean {
+    return this.#mayBeShared
   }
 
   bytes(): Promise<Uint8Array | null> {
@@ -72,6 +76,11 @@ export class LeasedItem implements WorkItem {
     if (this.#state !== 'held') return
     this.#publishAck(formatNak(delayMs))
     this.#end()
+  }
+
+  onSessionRestarted(): void {
+    this.#mayBeShared = true
+    this.renew()
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
-import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node'
+import type { Msg, NatsConnection } from '@nats-io/transport-node'
 import type { QueueConsumer, WorkItem } from '../../../roles/work-queue.ts'
 import { type Check, checkOf } from '../../../runtime/health.ts'
 import { sharedLimits } from '../../../runtime/limits.ts'
@@ -92,6 +92,7 @@ export class PullConsumer implements QueueConsumer {
 
   #open(onEnd: (reason: string) => void): Session {
     const { jsm, connection, consumer, create, health, inboxPrefix } = this.#parts
+    let startedMs = Number.POSITIVE_INFINITY
     const session = new PullSession({
       pace,
       connection,
@@ -99,15 +100,17 @@ export class PullConsumer implements QueueConsumer {
       consumer: consumer.queue.consumer,
       inboxPrefix,
       room: () => (this.#loop.isOver ? 0 : this.#itemsMax - this.#leased.size),
-      onMessage: (message) => this.#receive(message),
+      onMessage: (message) => this.#receive(message, startedMs),
       onEnd,
     })
     return {
-      prepare: () => ensureConsumer(jsm, consumer, create),
+      prepare: async () => {
+        startedMs = await ensureConsumer(jsm, consumer, create)
+      },
       start: () => {
         health.reportSuccess()
         this.#session = session
-        for (const item of this.#leased.values()) item.renew() // Before expired ones are delivered to others.
+        for (const item of this.#leased.values()) item.onSessionRestarted() // Before expired ones are delivered to others.
         session.start()
         this.#isPulling = true
       },
@@ -119,20 +122,21 @@ export class PullConsumer implements QueueConsumer {
     }
   }
 
-  #receive(message: Msg): void {
+  #receive(message: Msg, sessionStartedMs: number): void {
     const id = message.subject.slice(this.#parts.consumer.queue.itemPrefix.length)
     const held = this.#leased.get(id) ?? this.#completing.get(id)
     const reply = message.reply ?? ''
     if (held !== undefined) held.onRedelivered(reply, parseDelivery(reply).deliveries)
     else if (this.#loop.isOver || this.#leased.size >= this.#itemsMax)
       this.#parts.connection.publish(reply, formatNak(0))
-    else this.#lease(id, reply, message.headers)
+    else this.#lease(id, message, sessionStartedMs)
   }
 
-  #lease(id: string, reply: string, headers: MsgHdrs | undefined): void {
+  #lease(id: string, { reply = '', headers }: Msg, sessionStartedMs: number): void {
     const { deliveries, streamSequence, storedMs } = parseDelivery(reply)
     const place = parseItemLocation(id, streamSequence, headers)
-    const item = new LeasedItem(this.#itemParts, { location: place, deliveries, putMs: storedMs, reply })
+    const mayBeShared = storedMs <= sessionStartedMs
+    const item = new LeasedItem(this.#itemParts, { location: place, deliveries, mayBeShared, reply })
     this.#leased.set(id, item)
     this.#onItem(item)
   }

@@ -110,6 +110,30 @@ t.test('items are done though the server forgot that it handed them out', async 
   t.equal(new Set(taker.items.map(({ id }) => id)).size, taker.items.length, 'none came twice')
 })
 
+t.test('an item is another’s, too, as far as a server can have forgotten that it handed it out', async (t) => {
+  const server = await NatsServer.create()
+  t.teardown(() => server.remove())
+  const { tasks } = await openQueues(t, server)
+  await tasks.put('task_before', bytesOf(''))
+  const takers = [new Taker(tasks, 1), new Taker(tasks, 3)] as const
+  t.teardown(() => Promise.all(takers.map((taker) => taker.stop())))
+  await until(() => takers.some(({ items }) => items.length === 1))
+  const first = takers.find(({ items }) => items.length === 1)!
+  t.match(first.items, [{ id: 'task_before', deliveries: 1, mayBeShared: true }])
+  await first.items[0]!.done()
+  await tasks.put('task_held', bytesOf(''))
+  await until(() => takers.some(({ items }) => items.at(-1)?.id === 'task_held'))
+  const held = takers.flatMap(({ items }) => items).find(({ id }) => id === 'task_held')!
+  t.equal(held.mayBeShared, false)
+  await server.stop('SIGKILL')
+  await server.start()
+  await until(() => held.mayBeShared)
+  await tasks.put('task_after', bytesOf(''))
+  await until(() => takers.some(({ items }) => items.at(-1)?.id === 'task_after'))
+  const after = takers.flatMap(({ items }) => items).find(({ id }) => id === 'task_after')!
+  t.match(after, { deliveries: 1, mayBeShared: false })
+})
+
 t.test('an item that is withdrawn is done though the server forgot that it handed it out', async (t) => {
   const server = await NatsServer.create()
   t.teardown(() => server.remove())
