@@ -46,6 +46,8 @@ export interface JsonBounds {
   /** Members and elements at all levels; an empty object or list counts as one. */
   readonly membersMax: number
   readonly nameCharactersMax?: number
+  /** Of one name; a longer one has too many for all of them. */
+  readonly oneNameCharactersMax?: number
   readonly differentNamesMax?: number
 }
 
@@ -87,8 +89,8 @@ export class JsonScanner {
   #hasLongNumber = false
 
   constructor(bounds: JsonBounds) {
-    const unbounded = { nameCharactersMax: Number.POSITIVE_INFINITY, differentNamesMax: Number.POSITIVE_INFINITY }
-    this.#bounds = { ...unbounded, ...bounds }
+    const most = Number.POSITIVE_INFINITY
+    this.#bounds = { nameCharactersMax: most, oneNameCharactersMax: most, differentNamesMax: most, ...bounds }
   }
 
   get findings(): JsonFindings {
@@ -146,7 +148,8 @@ export class JsonScanner {
   }
 
   #readName(bytes: string): void {
-    this.#nameCharacters += bytes.length + 1
+    const isLong = this.#nameStart.length + bytes.length > this.#bounds.oneNameCharactersMax
+    this.#nameCharacters += isLong ? Number.POSITIVE_INFINITY : bytes.length + 1
     if (this.#isInString) this.#nameStart += bytes
     else {
       this.#addName(this.#nameStart + bytes)

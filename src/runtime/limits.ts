@@ -5,6 +5,7 @@ export const sharedLimits = {
   workspaceOpenBytesMax: 64 * 1024 * 1024, // Of those of one workspace: three bodies of the largest size.
   jsonMembersMax: 100_000, // Members and elements, at any depth: each is validated, copied and serialised while all other requests wait.
   jsonNameCharactersMax: 2_000_000, // Of all names of members: each different one is hashed and kept by the parser.
+  jsonOneNameCharactersMax: 16 * 1024, // No API has names of 100; one of megabytes is put together, hashed and kept before it is refused.
   jsonDifferentNamesMax: 20_000, // Of members: no real request has a tenth of it, and 100,000 stop the parser for 80 ms.
   turnBytes: 64 * 1024, // The steps of a larger body run in turns of their own: a burst of them would delay the next request by its whole length.
   largeStepsAheadMs: 4, // Short ones, such as the check of a piece, follow each other in the next turns.

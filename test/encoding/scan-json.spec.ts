@@ -101,6 +101,14 @@ const scanPieces = (
   return scanner.findings
 }
 
+t.test('a name that is too long, before it has ended', async (t) => {
+  const scanner = new JsonScanner({ ...wide, nameCharactersMax: 100, oneNameCharactersMax: 10 })
+  scanner.push(`{"${'n'.repeat(10)}":"${'t'.repeat(20)}","${'n'.repeat(6)}`)
+  t.notOk(scanner.findings.tooMuchNamed)
+  scanner.push('nnnnn')
+  t.ok(scanner.findings.tooMuchNamed)
+})
+
 t.test('finds the same in pieces, wherever they are cut', async (t) => {
   const member = fc.oneof(
     fc.string(),

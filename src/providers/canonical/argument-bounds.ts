@@ -22,6 +22,7 @@ export class ArgumentBounds {
     depthMax: sharedLimits.jsonDepthMax,
     membersMax: sharedLimits.jsonMembersMax,
     nameCharactersMax: sharedLimits.jsonNameCharactersMax,
+    oneNameCharactersMax: sharedLimits.jsonOneNameCharactersMax,
     differentNamesMax: sharedLimits.jsonDifferentNamesMax,
   })
   #characters = 0
@@ -38,7 +39,11 @@ export class ArgumentBounds {
     if (tooMany || members + this.#membersBeside > sharedLimits.jsonMembersMax)
       throw tooLarge(path, `${sharedLimits.jsonMembersMax} members and elements`)
     if (tooManyNames) throw tooLarge(path, `${sharedLimits.jsonDifferentNamesMax} different names`)
-    if (tooMuchNamed) throw tooLarge(path, `${sharedLimits.jsonNameCharactersMax} characters in names`)
+    if (tooMuchNamed)
+      throw tooLarge(
+        path,
+        `${sharedLimits.jsonNameCharactersMax} characters in names (${sharedLimits.jsonOneNameCharactersMax} in one)`,
+      )
     if (tooDeep) throw invalidValue(path, `must not nest deeper than ${sharedLimits.jsonDepthMax} levels`)
   }
 

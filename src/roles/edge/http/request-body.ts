@@ -156,6 +156,7 @@ const jsonBounds = {
   depthMax: sharedLimits.jsonDepthMax,
   membersMax: sharedLimits.jsonMembersMax,
   nameCharactersMax: sharedLimits.jsonNameCharactersMax,
+  oneNameCharactersMax: sharedLimits.jsonOneNameCharactersMax,
   differentNamesMax: sharedLimits.jsonDifferentNamesMax,
 } satisfies JsonBounds
 
@@ -168,7 +169,7 @@ const tooManyMembers = (membersMax: number): GatewayError =>
 const tooLongNames = (): GatewayError =>
   new GatewayError(
     'request_too_large',
-    `The names of the request body's members have more than ${jsonBounds.nameCharactersMax} characters in total.`,
+    `The names of the request body's members have more than ${jsonBounds.nameCharactersMax} characters in total, or one has more than ${jsonBounds.oneNameCharactersMax}.`,
   )
 
 const manyNames = (): GatewayError =>

@@ -45,6 +45,9 @@ t.test('the names of members have a bound in characters', (t) => {
     Buffer.from(`{${Array.from({ length: 1_000 }, (_, place) => `"${String(place).padEnd(characters, 'k')}":1`)}}`)
   t.doesNotThrow(checkJsonBody(named(1_900)))
   t.throws(() => checkJsonBody(named(2_001)), { code: 'request_too_large' })
+  const one = (characters: number): Buffer => Buffer.from(JSON.stringify({ ['k'.repeat(characters)]: 1 }))
+  t.doesNotThrow(checkJsonBody(one(sharedLimits.jsonOneNameCharactersMax)))
+  t.throws(() => checkJsonBody(one(sharedLimits.jsonOneNameCharactersMax + 1)), { code: 'request_too_large' })
   t.end()
 })
 
