@@ -28,6 +28,8 @@ class Askers {
   }
 }
 
+const workspaces = new Askers()
+
 /**
  * So many steps of requests begin in one turn of the event loop; the others wait for the next ones, in turn between
  * workspaces. A request takes some ten turns, so while several workspaces ask no step begins once those before have taken
@@ -37,15 +39,21 @@ class Askers {
 export class WorkTurns {
   readonly #stepsMax: number
   readonly #loop: Loop
-  readonly #askers = new Askers()
+  readonly #askers: Askers
   readonly #waiting = new FairQueue<Step>()
   #begun = 0
   #beganMs = 0
   #callbacksDue = 0
 
-  constructor(stepsMax: number, loop: Loop = ofNode) {
+  constructor(stepsMax: number, loop: Loop = ofNode, askers = new Askers()) {
     this.#stepsMax = stepsMax
     this.#loop = loop
+    this.#askers = askers
+  }
+
+  /** Where several workspaces ask for turns of one kind, they are several for the others. */
+  static ofWorkspaces(stepsMax: number): WorkTurns {
+    return new WorkTurns(stepsMax, ofNode, workspaces)
   }
 
   /** What to wait for; undefined where the step may begin at once. */
@@ -97,7 +105,7 @@ export class WorkTurns {
   }
 }
 
-const ofThisThread = new WorkTurns(sharedLimits.stepsPerTurn)
+const ofThisThread = WorkTurns.ofWorkspaces(sharedLimits.stepsPerTurn)
 
 /** See `WorkTurns.take`. */
 export const takeTurn = (workspaceId: string, bytes?: number): Promise<void> | undefined =>

@@ -20,6 +20,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { runWhereLarge } from '../../runtime/large-steps.ts'
 import type { Observer } from '../../runtime/observer.ts'
 import type { CallSpans } from '../../runtime/tracing.ts'
+import { WorkTurns } from '../../runtime/work-turns.ts'
 import type { AnswerPart, AnswerRequest } from '../dispatch.ts'
 import type { CalledDeployment } from './deployments.ts'
 import {
@@ -76,23 +77,33 @@ export interface WholeAnswer extends UpstreamTranslation {
   readonly bytes: Uint8Array
 }
 
+const chunkTurns = WorkTurns.ofWorkspaces(proxyLimits.chunksPerTurn)
+
 /**
  * Pushes the chunks of a stream into its relay, a large one piece by piece: the events of 64 KB are translated in some 5 ms.
- * What the relay holds back is the begin of a large event, which may end with the next piece. Small chunks wait for no
- * turn: turns of 16 pieces each doubled the CPU of streams.
+ * What the relay holds back is the begin of a large event, which may end with the next piece. A chunk waits where those
+ * before have taken their time of a turn, and then goes with what has arrived behind it.
  */
 export class ChunkPusher {
   readonly #relay: StreamRelay
   readonly #workspaceId: string
+  readonly #takeArrived: HttpResponse['takeArrived']
   #heldBytes = 0
 
-  constructor(relay: StreamRelay, workspaceId: string) {
+  constructor(relay: StreamRelay, workspaceId: string, { takeArrived }: Pick<HttpResponse, 'takeArrived'>) {
     this.#relay = relay
     this.#workspaceId = workspaceId
+    this.#takeArrived = takeArrived
   }
 
   /** Null where nothing comes of it, or `isOver` by its turn. */
   push(chunk: Uint8Array, isOver: () => boolean = () => false): Uint8Array | null | Promise<Uint8Array | null> {
+    const turn = chunkTurns.take(this.#workspaceId)
+    if (turn === undefined) return this.#pushChunk(chunk, isOver)
+    return turn.then(() => this.#pushChunk(Buffer.concat([chunk, ...this.#takeArrived()]), isOver))
+  }
+
+  #pushChunk(chunk: Uint8Array, isOver: () => boolean): Uint8Array | null | Promise<Uint8Array | null> {
     return chunk.length > proxyLimits.chunkPieceBytes ? this.#pushPieces(chunk, isOver) : this.#pushPiece(chunk, isOver)
   }
 
@@ -177,7 +188,7 @@ const openStream = async (
   const { dialect, target } = translation
   const relay = await useBody(call, (read) => dialect.openRelay(target, read))
   const chunks = response.body[Symbol.asyncIterator]()
-  const pusher = new ChunkPusher(relay, call.workspaceId)
+  const pusher = new ChunkPusher(relay, call.workspaceId, response)
   let first: Uint8Array | null = null
   while (!relay.answering && relay.state === 'open') {
     const read = await readChunk(chunks)

@@ -10,7 +10,7 @@ type Chunks = OpenStream['chunks']
 
 const readerOf = (chunks: Chunks, push: (bytes: Uint8Array) => Uint8Array | null): StreamReader => {
   const relay = { state: 'open', delivered: { texts: [] }, push, end: () => null } as unknown as OpenStream['relay']
-  const pusher = new ChunkPusher(relay, 'acme')
+  const pusher = new ChunkPusher(relay, 'acme', { takeArrived: () => [] })
   const stream = { relay, chunks, pusher, first: null } as unknown as OpenStream
   const state = { ...beginRun(true), phase: 'streaming' as const }
   return new StreamReader({ logger: silentLogger, clock: () => 0 }, stream, { state, apply: () => state })
@@ -58,4 +58,16 @@ t.test('a chunk of many events is read piece by piece', async (t) => {
     [1, 1, 1, 0.5].map((part) => part * proxyLimits.chunkPieceBytes),
   )
   t.equal(bytes?.length, 2.5 * proxyLimits.chunkPieceBytes, 'all that came of it')
+})
+
+t.test('a chunk that waits for its turn goes with what has arrived behind it', async (t) => {
+  const relay = { push: (bytes: Uint8Array) => bytes } as unknown as OpenStream['relay']
+  const arrived = ['b', 'c'].map((text) => Buffer.from(text))
+  const pusher = new ChunkPusher(relay, 'acme', { takeArrived: () => arrived.splice(0) })
+  for (let chunk = 0; chunk < proxyLimits.chunksPerTurn; chunk += 1) pusher.push(Buffer.from('.'))
+  const waiting = pusher.push(Buffer.from('a'))
+  t.ok(waiting instanceof Promise)
+  t.equal(Buffer.from((await waiting)!).toString(), 'abc')
+  const next = await new Promise((resolve) => setImmediate(() => resolve(pusher.push(Buffer.from('d')))))
+  t.notOk(next instanceof Promise, 'at once, where nothing waits')
 })
