@@ -22,6 +22,8 @@ const upstreamScript = new URL('upstream.ts', import.meta.url)
 const settleMs = 500
 /** Until what is compiled and loaded at first use is: an installation that is attacked has served before. */
 const warmMs = 4_000
+/** Of each attack, whose ways through the gateway are others than the neighbour's. */
+const rehearsalMs = 1_000
 const timesMax = 2
 const addedMsMax = 50
 
@@ -166,6 +168,7 @@ interface Measuring {
 export const measureAttack = async (attack: Attack, place: Place, { ms, rounds }: Measuring): Promise<Row> => {
   const neighbour = await Neighbour.open(neighbourAt(place, attack.neighbour))
   const order: Order = { attack: attack.name, url: place.url, keys: place.keys, ms: ms / rounds }
+  await withAttacker((attacker) => attacker.ask<Endings>({ ...order, ms: rehearsalMs }))
   const watch = new MemoryWatch(place.pid)
   const [calms, attackeds, endingsOf, added]: [Served[], Served[], Endings[], number[]] = [[], [], [], []]
   let longestTurnMs = 0
