@@ -94,7 +94,7 @@ matrix: node_modules/.installed ## Every surface × dialect × feature by the of
 	echo "$$out" | grep -E '^ *# \||^# \{|^ *not ok'; exit $$status
 
 attacks: node_modules/.installed ## Attack with a tenth of a core, beside a neighbour who pays: ATTACKS_SECONDS (10) each, ATTACKS_ONLY of those whose name has it
-	tap --timeout=1200 test/attacks/main.ts $(ARGS)
+	tap --timeout=1500 test/attacks/main.ts $(ARGS)
 
 stops: node_modules/.installed ## The longest turn of the event loop for the largest bodies that are accepted, at most 60 ms on a quiet machine: STOPS_ROUNDS (3), STOPS_ONLY of those whose name has it
 	tap --timeout=3600 test/stops/main.ts $(ARGS)

@@ -7,7 +7,7 @@ const msEach = 1_000 * Number(process.env['ATTACKS_SECONDS'] ?? 10)
 const rounds = 3
 const only = process.env['ATTACKS_ONLY'] ?? ''
 
-t.test('attacks', { timeout: 900_000 }, async (t) => {
+t.test('attacks', { timeout: 1_200_000 }, async (t) => {
   const placeOf = openPlaces(t)
   const rows: Row[] = []
   for (const attack of attacks.filter(({ name }) => only.split('|').some((each) => name.includes(each)))) {

@@ -19,7 +19,7 @@ const attackersShare = 0.1
 const neighbourPerSecond = 40
 const providerPerMinute = 1_200
 const upstreamScript = new URL('upstream.ts', import.meta.url)
-const settleMs = 500
+const settleMs = 1_000
 /** Until what is compiled and loaded at first use is: an installation that is attacked has served before. */
 const warmMs = 4_000
 /** Of each attack, whose ways through the gateway are others than the neighbour's. */
