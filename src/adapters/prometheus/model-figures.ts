@@ -37,13 +37,19 @@ class Buckets {
   }
 
   observe(value: number, traceId: string | null | undefined): void {
-    const place = this.#bounds.findIndex((bound) => value <= bound)
-    if (place >= 0) this.#counts[place]! += 1
+    const place = this.#placeOf(value)
+    if (place < this.#bounds.length) this.#counts[place]! += 1
     this.#count += 1
     this.#sum += value
     if (!traceId) return
     const timestamp = Date.now() / 1_000
-    this.#exemplars[place < 0 ? this.#bounds.length : place] = { labelSet: { trace_id: traceId }, value, timestamp }
+    this.#exemplars[place] = { labelSet: { trace_id: traceId }, value, timestamp }
+  }
+
+  #placeOf(value: number): number {
+    let place = 0
+    while (place < this.#bounds.length && !(value <= this.#bounds[place]!)) place += 1
+    return place
   }
 
   values(name: string, labels: Value['labels']): readonly Value[] {
@@ -81,6 +87,11 @@ class ModelFigures {
 
   constructor(labels: Labels) {
     this.#labels = labels
+  }
+
+  is(surface: string, model: string, provider: string, deployment: string): boolean {
+    const own = this.#labels
+    return own.model === model && own.surface === surface && own.provider === provider && own.deployment === deployment
   }
 
   count(name: Exclude<CounterName, 'gateway_cost_usd_total'>, label: string, added: number): void {
@@ -126,29 +137,39 @@ interface Definition {
   readonly labels: readonly string[]
 }
 
-/** Made once for each combination of the labels' values. */
+interface Series<Kept> {
+  readonly labels: Value['labels']
+  readonly kept: Kept
+}
+
+/** Made once for each combination of the values of at most two labels: two look-ups cost less than a text of both. */
 class SeriesByLabels<Kept> {
   readonly #names: readonly string[]
   readonly #create: () => Kept
-  readonly #series = new Map<string, { readonly labels: Value['labels']; readonly kept: Kept }>()
+  readonly #series = new Map<string, Map<string, Series<Kept>>>()
 
   constructor(names: readonly string[], create: () => Kept) {
     this.#names = names
     this.#create = create
   }
 
-  of(values: readonly string[]): Kept {
-    const key = values.join('\n')
-    const known = this.#series.get(key)
-    if (known !== undefined) return known.kept
-    const labels = Object.fromEntries(this.#names.map((name, place) => [name, values[place] ?? '']))
-    const kept = this.#create()
-    this.#series.set(key, { labels, kept })
-    return kept
+  of(first = '', second = ''): Kept {
+    return (this.#series.get(first)?.get(second) ?? this.#add(first, second)).kept
   }
 
   read(read: (kept: Kept, labels: Value['labels']) => readonly Value[]): readonly Value[] {
-    return [...this.#series.values()].flatMap(({ labels, kept }) => read(kept, labels))
+    return [...this.#series.values()].flatMap((bySecond) =>
+      [...bySecond.values()].flatMap(({ labels, kept }) => read(kept, labels)),
+    )
+  }
+
+  #add(...values: readonly [string, string]): Series<Kept> {
+    const [first, second] = values
+    const labels = Object.fromEntries(this.#names.map((name, place) => [name, values[place] ?? '']))
+    const series = { labels, kept: this.#create() }
+    const bySecond = this.#series.get(first) ?? new Map<string, Series<Kept>>()
+    this.#series.set(first, bySecond.set(second, series))
+    return series
   }
 }
 
@@ -156,6 +177,7 @@ class SeriesByLabels<Kept> {
 export class RequestFigures {
   readonly #registry: Registry
   readonly #figures = new Map<string, ModelFigures>()
+  #last: ModelFigures | undefined
 
   constructor(registry: Registry) {
     this.#registry = registry
@@ -174,23 +196,23 @@ export class RequestFigures {
   }
 
   /** Adds one, given the values of the labels in their order. */
-  counter(name: string, { help, labels }: Definition): (...of: readonly string[]) => void {
+  counter(name: string, { help, labels }: Definition): (first: string, second: string) => void {
     const series = new SeriesByLabels(labels, () => ({ count: 0 }))
     this.#register({ name, type: 'counter', help }, () =>
       series.read(({ count }, labels) => [{ metricName: name, labels, value: count }]),
     )
-    return (...of) => {
-      series.of(of).count += 1
+    return (first, second) => {
+      series.of(first, second).count += 1
     }
   }
 
   histogram(
     name: string,
     { help, labels, buckets }: Definition & { readonly buckets: readonly number[] },
-  ): (value: number, ...of: readonly string[]) => void {
+  ): (value: number, first?: string, second?: string) => void {
     const series = new SeriesByLabels(labels, () => new Buckets(buckets))
     this.#register({ name, type: 'histogram', help }, () => series.read((kept, labels) => kept.values(name, labels)))
-    return (value, ...of) => series.of(of).observe(value, null)
+    return (value, first, second) => series.of(first, second).observe(value, null)
   }
 
   #register(
@@ -228,6 +250,13 @@ export class RequestFigures {
   }
 
   #figuresOf(surface: string, model: string, provider: string, deployment = ''): ModelFigures {
+    if (this.#last?.is(surface, model, provider, deployment)) return this.#last
+    const figures = this.#findFigures(surface, model, provider, deployment)
+    this.#last = figures
+    return figures
+  }
+
+  #findFigures(surface: string, model: string, provider: string, deployment: string): ModelFigures {
     const key = `${surface}\n${model}\n${provider}\n${deployment}`
     const known = this.#figures.get(key)
     if (known !== undefined) return known
