@@ -1,8 +1,35 @@
 /** `2026-11-21` of `2026-11-21T23:59:59.999Z`. */
 export const utcDayOf = (time: string): string => time.slice(0, 10)
 
-/** The day in UTC, `2026-11-21`, of milliseconds since the epoch. */
-export const utcDayAt = (epochMs: number): string => utcDayOf(new Date(epochMs).toISOString())
+const instantAt = (epochMs: number): string => new Date(epochMs).toISOString()
+
+/** Writes as `Date.toISOString` does; for many instants of the same second, since V8 takes long for each. */
+export const instantWriter = (): ((epochMs: number) => string) => {
+  let second = Number.NaN
+  let text = ''
+  return (epochMs) => {
+    const ms = Math.trunc(epochMs)
+    const its = Math.floor(ms / 1_000)
+    if (its !== second) {
+      text = instantAt(its * 1_000).slice(0, -'000Z'.length)
+      second = its
+    }
+    return `${text}${String(ms - its * 1_000).padStart(3, '0')}Z`
+  }
+}
+
+let lastDay = Number.NaN
+let lastDayText = ''
+
+/** The day in UTC, `2026-11-21`, of milliseconds since the epoch; that of the last one is kept. */
+export const utcDayAt = (epochMs: number): string => {
+  const day = Math.floor(epochMs / dayMs)
+  if (day !== lastDay) {
+    lastDayText = utcDayOf(instantAt(epochMs))
+    lastDay = day
+  }
+  return lastDayText
+}
 
 export const minuteMs = 60_000
 export const hourMs = 3_600_000

@@ -80,7 +80,13 @@ export const currentVersion: { readonly [T in EventType]: number } = {
   InvoiceReconciled: 1,
 }
 
-export const schemaIdOf = (type: EventType): string => `events/${type}.v${currentVersion[type]}.json`
+/** Each is the same text for all events: a text that is made anew is hashed and compared anew. */
+const schemaIds: ReadonlyMap<string, string> = new Map(
+  Object.entries(currentVersion).map(([type, version]) => [type, `events/${type}.v${version}.json`]),
+)
+
+/** Of its current version. */
+export const schemaIdOf = (type: EventType): string => schemaIds.get(type)!
 
 const subjectOf = (fact: Fact): string => {
   switch (fact.type) {

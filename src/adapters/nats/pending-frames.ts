@@ -1,3 +1,4 @@
+import { instantWriter } from '../../domain/instant.ts'
 import { getValidator, problemsText } from '../../encoding/schema-validation.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import { encodeFrame, type FrameId } from '../../events/codec.ts'
@@ -29,9 +30,11 @@ const assertFits = ({ lines, bytes }: EncodedEvents): void => {
     throw new Error(`an append of ${lines.length} events and ${bytes} bytes does not fit into one frame`)
 }
 
+const timeAt = instantWriter()
+
 /** Throws when a fact does not follow its schema, or when they do not fit into one frame. */
 export const wrapFacts = (facts: readonly Fact[], { source, clock, newId }: EnvelopeContext): EncodedEvents => {
-  const time = new Date(clock()).toISOString()
+  const time = timeAt(clock())
   const events = facts.map((fact) => {
     assertValid(fact)
     return wrapEvent(fact, newId(), source, time)
