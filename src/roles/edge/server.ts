@@ -34,6 +34,7 @@ import { limitRate } from './admission/rates/request-rates.ts'
 import { type EdgeBounds, edgeBoundsWith } from './bounds.ts'
 import { attributeRequest } from './http/attribute-request.ts'
 import { type AdminIdentity, authenticate, authenticateAdmin, type PersonSignIn } from './http/authenticate.ts'
+import { serveExact } from './http/exact-routes.ts'
 import { HttpListener, type ListenerPhase, refuseWhileStopping } from './http/listener.ts'
 import {
   allowOrigins,
@@ -107,7 +108,7 @@ interface ServerParts {
 
 type Routers = readonly Router<HttpState, object>[]
 
-/** Inference has a router of its own, before the others: each route before the one that matches costs a comparison. */
+/** Inference has a router of its own, before the others: a router compares a path with each of its routes. */
 const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): Routers => {
   const { inference, keys, tail, rates, readModels, catalog, clock, logger } = parts
   const authenticated = authenticate(tail.ledger.accounts, 'read', parts.sessions, clock)
@@ -272,6 +273,7 @@ const createApp = (parts: ServerParts, bounds: EdgeBounds, phase: () => Listener
   app.use(refuseExpectation())
   app.use(refusePipelined(bounds.pipelinedRequestsMax))
   app.use(refuseWhileStopping(phase))
+  app.use(serveExact(routers))
   for (const router of routers) app.use(router.routes())
   app.use(serveDashboard())
   app.use(refuseUnrouted(routers))
