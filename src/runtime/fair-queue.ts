@@ -12,7 +12,7 @@ export class FairQueue<T> {
   }
 
   get isEmpty(): boolean {
-    return this.#firstDue(() => true) === null
+    return this.#queues.size === 0 || this.#firstDue(() => true) === null
   }
 
   push(key: string, item: T): void {

@@ -58,13 +58,13 @@ export class Allowances {
   }
 
   /**
-   * Reserves the worst case of a request, or, when the wallet cannot cover it and nothing in flight will free more,
+   * Reserves the worst case of a request, at once where an allowance covers it, or, when the wallet cannot cover it and nothing in flight will free more,
    * what is available above the floor. Throws `insufficient_user_quota`, `key_spend_limit_reached`, or
    * `concurrency_limit_exceeded` when requests in flight hold the money for too long.
    */
-  admit(admission: Admission): Promise<Reservation> {
+  admit(admission: Admission): Reservation | Promise<Reservation> {
     if (this.#isClosed) return Promise.reject(stoppingError())
-    if (admission.wantedPicos === 0n) return Promise.resolve({ allowanceId: null, reservedPicos: 0n })
+    if (admission.wantedPicos === 0n) return { allowanceId: null, reservedPicos: 0n }
     return this.#spenderOf(this.funds.spenderOf(admission)).admit(admission)
   }
 

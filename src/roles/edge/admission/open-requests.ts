@@ -96,13 +96,13 @@ export const limitOpenRequests =
   async (ctx, next) => {
     const open = requests.enter(keyOfContext(ctx).workspaceId)
     ctx.state.openBytes = open
-    const closed = new Promise<void>((resolve) => ctx.res.once('close', resolve))
     try {
       const turn = takeTurn(keyOfContext(ctx).workspaceId)
       if (turn !== undefined) await turn
       await next()
     } finally {
-      void closed.then(open.leave)
+      if (ctx.res.closed) open.leave()
+      else ctx.res.once('close', open.leave)
     }
   }
 

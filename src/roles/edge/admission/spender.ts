@@ -112,10 +112,10 @@ export class Spender {
     return this.#waiters.size === 0 && !this.#isBusy && this.allowances.isUnused
   }
 
-  admit(admission: Admission): Promise<Reservation> {
+  admit(admission: Admission): Reservation | Promise<Reservation> {
     if (this.#waiters.size >= admissionLimits.admissionWaitersMax) return Promise.reject(allReserved())
     const allowance = this.#waiters.size === 0 ? this.allowances.covering(admission.wantedPicos) : null
-    if (allowance !== null) return Promise.resolve(this.#reserve(allowance, admission, admission.wantedPicos))
+    if (allowance !== null) return this.#reserve(allowance, admission, admission.wantedPicos)
     return new Promise((resolve, reject) => {
       this.#waiters.add({ ...admission, sinceMs: performance.now(), resolve, reject })
       this.#parts.waiting.add(this)

@@ -61,12 +61,15 @@ const readMetadata = (metadata: JsonObject, names: ReadonlySet<string>): Tags =>
       .map(([name, value]) => [name, checkValue(name, value, `metadata.${name}`)]),
   )
 
+const noTags: Tags = {}
+
 /** Those of the header override those of the metadata. Throws `invalid_value`. */
 export const readTags = (
   { 'x-gateway-tags': given }: IncomingHttpHeaders,
   body: JsonObject,
   names: ReadonlySet<string>,
 ): Tags => {
+  if (given === undefined && body['metadata'] === undefined) return noTags
   const ofHeader = given === undefined ? {} : readHeader(String(given), names)
   const tags = { ...readMetadata(asObject(body['metadata']), names), ...ofHeader }
   const count = Object.keys(tags).length
@@ -89,19 +92,19 @@ interface AttributionParts {
   readonly endUsers: Pick<EndUserIds, 'resolveId'>
 }
 
-const readAttribution = async (
+type Attribution = NonNullable<HttpState['attribution']>
+
+const readAttribution = (
   ctx: Parameters<HttpMiddleware>[0],
   { tagNames, endUsers }: AttributionParts,
   endUserMember: EndUserMember,
-): Promise<NonNullable<HttpState['attribution']>> => {
+): Attribution | Promise<Attribution> => {
   const body = asObject(jsonOfContext(ctx).value)
   const tags = readTags(ctx.req.headers, body, tagNames)
+  const tagged = Object.keys(tags).length === 0 ? {} : { tags }
   const name = readEndUser(body, endUserMember)
-  const endUser = name === null ? null : await endUsers.resolveId(keyOfContext(ctx).workspaceId, name)
-  return {
-    ...(Object.keys(tags).length === 0 ? {} : { tags }),
-    ...(endUser === null ? {} : { endUser }),
-  }
+  if (name === null) return tagged
+  return endUsers.resolveId(keyOfContext(ctx).workspaceId, name).then((endUser) => ({ ...tagged, endUser }))
 }
 
 /**
@@ -110,7 +113,11 @@ const readAttribution = async (
  */
 export const attributeRequest =
   (parts: AttributionParts, endUserMember: EndUserMember): HttpMiddleware =>
-  async (ctx, next) => {
-    ctx.state.attribution = await readAttribution(ctx, parts, endUserMember)
-    await nextWithJson(ctx, next)
+  (ctx, next) => {
+    const read = readAttribution(ctx, parts, endUserMember)
+    const goOn = (attribution: Attribution): Promise<void> => {
+      ctx.state.attribution = attribution
+      return nextWithJson(ctx, next)
+    }
+    return read instanceof Promise ? read.then(goOn) : goOn(read)
   }

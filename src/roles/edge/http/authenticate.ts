@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Accounts, Key } from '../../../domain/accounts/accounts.ts'
 import { GatewayError, truncateName } from '../../../errors/gateway-error.ts'
 import { type AdminRole, isPermitted, type Permission, requirePermission } from '../../../http/admin-roles.ts'
@@ -22,10 +23,25 @@ const presentedKey = (headers: IncomingHttpHeaders): string | undefined => {
 const unlessExpired = (key: Key | undefined, nowMs: number): Key | undefined =>
   key === undefined || (key.expiresAtMs !== null && key.expiresAtMs <= nowMs) ? undefined : key
 
-const findKey = (accounts: Accounts, presented: string, nowMs: number): Key | undefined =>
-  presented.startsWith(keyPrefix)
-    ? unlessExpired(accounts.keysBySha256.get(hash('sha256', presented)), nowMs)
-    : undefined
+type HashOf = (presented: string) => string
+
+const sha256Of: HashOf = (presented) => hash('sha256', presented)
+
+/** Of the last key of each connection, most of whose requests have the same. */
+const lastHashes = new WeakMap<Socket, { readonly presented: string; readonly sha256: string }>()
+
+const sha256On =
+  (socket: Socket): HashOf =>
+  (presented) => {
+    const last = lastHashes.get(socket)
+    if (last?.presented === presented) return last.sha256
+    const sha256 = sha256Of(presented)
+    lastHashes.set(socket, { presented, sha256 })
+    return sha256
+  }
+
+const findKey = (accounts: Accounts, presented: string, nowMs: number, hashOf: HashOf): Key | undefined =>
+  presented.startsWith(keyPrefix) ? unlessExpired(accounts.keysBySha256.get(hashOf(presented)), nowMs) : undefined
 
 /** Browsers send the origin of a page with what its scripts ask of another one. */
 const requireOrigin = ({ origins }: Key, { origin }: IncomingHttpHeaders): void => {
@@ -50,11 +66,16 @@ const requireServed = ({ workspaces }: Accounts, { workspaceId }: Key, use: 'rea
 }
 
 /** Throws `missing_api_key`, `invalid_api_key` or `access_denied`. */
-const identifyKey = (accounts: Accounts, headers: IncomingHttpHeaders, nowMs: number): Key => {
+const identifyKey = (
+  accounts: Accounts,
+  headers: IncomingHttpHeaders,
+  nowMs: number,
+  hashOf: HashOf = sha256Of,
+): Key => {
   const presented = presentedKey(headers)
   if (presented === undefined)
     throw new GatewayError('missing_api_key', 'No API key was sent. Send it as `Authorization: Bearer sk-…`.')
-  const key = findKey(accounts, presented, nowMs)
+  const key = findKey(accounts, presented, nowMs, hashOf)
   if (key === undefined) throw new GatewayError('invalid_api_key', 'The API key is malformed, unknown or revoked.')
   requireOrigin(key, headers)
   return key
@@ -101,7 +122,7 @@ export const authenticate = (
   return (ctx, next) => {
     if (presentedKey(ctx.req.headers) === undefined && sessions.isPresent(ctx))
       return acceptSession(ctx).then(() => next())
-    const key = identifyKey(accounts, ctx.req.headers, clock())
+    const key = identifyKey(accounts, ctx.req.headers, clock(), sha256On(ctx.req.socket))
     accept(ctx, key, () => unlessExpired(accounts.keysBySha256.get(key.sha256), clock()))
     return next()
   }

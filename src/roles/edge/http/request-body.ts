@@ -258,5 +258,5 @@ export const readJson =
     const bytes = await readRequestBody(ctx, boundOf(ctx), check.push)
     const large = largeOf(ctx.state, bytes.length)
     ctx.state.json = await receiveJson(large, bytes, check)
-    await nextWithJson(ctx, next)
+    return nextWithJson(ctx, next) // Not awaited: the check would be kept until the answer.
   }

@@ -58,6 +58,10 @@ t.test('what two readers can read differently is refused, and nothing behind it 
       (name) => [`${name} twice`, chat([`${name}: a`, `${name}: b`, lengthOf, last])] as const,
     ),
     [
+      'a key twice, and another in the address',
+      get('GET /v1/models?key=sk-a HTTP/1.1', ['Authorization: Bearer a', 'Authorization: Bearer b']),
+    ],
+    [
       'more headers than are looked at',
       chat([...Array.from({ length: 100 }, (_, at) => `x-${at}: y`), lengthOf, last]),
     ],

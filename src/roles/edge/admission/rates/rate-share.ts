@@ -120,7 +120,7 @@ export class RateShare {
   }
 
   /** Null, or milliseconds until there are units. Rejects with `log_unavailable` where that is not learnt in time. */
-  take(units: number, perMinute: number): Promise<number | null> {
+  take(units: number, perMinute: number): number | null | Promise<number | null> {
     this.#perMinute = perMinute
     this.#demand.add(units, this.#clock())
     return this.#queue.take(units)

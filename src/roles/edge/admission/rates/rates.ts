@@ -99,7 +99,7 @@ export class Rates {
   }
 
   /** Rejects with `log_unavailable` where the units of other edges cannot be learnt in time. */
-  take(limit: RateLimit, units: number): Promise<TakenUnits | RateRefusal> {
+  take(limit: RateLimit, units: number): TakenUnits | RateRefusal | Promise<TakenUnits | RateRefusal> {
     return limit.measure === 'slots' ? this.#takeSlot(limit) : this.#takeUnits(limit, units)
   }
 
@@ -133,22 +133,26 @@ export class Rates {
     await waitAtMost(Promise.all(shares.map((share) => share.close())), admissionLimits.rateReturnMs)
   }
 
-  async #takeUnits(limit: RateLimit, units: number): Promise<TakenUnits | RateRefusal> {
-    const waitMs = await this.#rateOf(limit).take(units, limit.max)
-    if (waitMs !== null) return { limit, waitMs }
-    return {
+  #takeUnits(limit: RateLimit, units: number): ReturnType<Rates['take']> {
+    const taken: TakenUnits = {
       limit,
       units,
       giveBack: () => this.#rateOf(limit).giveBack(units),
       // The share may have been dropped as idle during a long request.
       settle: (used) => this.#rateOf(limit).settle(used - units),
     }
+    const resultOf = (waitMs: number | null) => (waitMs === null ? taken : { limit, waitMs })
+    const waitMs = this.#rateOf(limit).take(units, limit.max)
+    return waitMs instanceof Promise ? waitMs.then(resultOf) : resultOf(waitMs)
   }
 
-  async #takeSlot(limit: RateLimit): Promise<TakenUnits | RateRefusal> {
+  #takeSlot(limit: RateLimit): ReturnType<Rates['take']> {
     const share = this.#slotsOf(limit)
-    if (!(await share.take(limit.max))) return { limit, waitMs: slotWaitMs }
-    return { limit, units: 1, giveBack: () => share.release(), settle: () => undefined }
+    const taken: TakenUnits = { limit, units: 1, giveBack: () => share.release(), settle: () => undefined }
+    const refusal: RateRefusal = { limit, waitMs: slotWaitMs }
+    const isTaken = share.take(limit.max)
+    if (isTaken instanceof Promise) return isTaken.then((later) => (later ? taken : refusal))
+    return isTaken ? taken : refusal
   }
 
   #rateOf(limit: RateLimit): RateShare {

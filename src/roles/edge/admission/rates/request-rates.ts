@@ -20,21 +20,32 @@ const tighter = (one: RateView, other: RateView): RateView => {
   return one.resetMs >= other.resetMs ? one : other
 }
 
-const rateHeaders = (noun: 'Requests' | 'Tokens', views: readonly RateView[]): Readonly<Record<string, string>> => {
-  if (views.length === 0) return {}
-  const { perMinute, remaining, resetMs } = views.reduce(tighter)
-  return {
-    [`X-RateLimit-Limit-${noun}`]: String(perMinute),
-    [`X-RateLimit-Remaining-${noun}`]: String(remaining),
-    [`X-RateLimit-Reset-${noun}`]: durationText(resetMs),
+const tightestOf = (limits: readonly RateLimit[], measure: RateLimit['measure'], rates: Rates): RateView | null => {
+  let found: RateView | null = null
+  for (const limit of limits) {
+    if (limit.measure !== measure) continue
+    const view = rates.view(limit)
+    found = found === null ? view : tighter(found, view)
   }
+  return found
 }
+
+const headersOf = (noun: 'Requests' | 'Tokens') => ({
+  limit: `X-RateLimit-Limit-${noun}`,
+  remaining: `X-RateLimit-Remaining-${noun}`,
+  reset: `X-RateLimit-Reset-${noun}`,
+})
+
+const shownMeasures = [
+  ['requests', headersOf('Requests')],
+  ['tokens', headersOf('Tokens')],
+] as const
 
 interface RequestRatesParts {
   readonly rates: Rates
   readonly limits: RateLimits
   readonly requestId: string
-  readonly setHeaders: (headers: Readonly<Record<string, string>>) => void
+  readonly setHeader: (name: string, value: string) => void
 }
 
 const refusal = ({ limit, waitMs }: RateRefusal): GatewayError =>
@@ -43,6 +54,8 @@ const refusal = ({ limit, waitMs }: RateRefusal): GatewayError =>
     rateLimitText(limit),
     { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) },
   )
+
+type TakenAll = readonly TakenUnits[] | RateRefusal
 
 const isRefused = (result: readonly TakenUnits[] | RateRefusal): result is RateRefusal => 'waitMs' in result
 
@@ -64,11 +77,9 @@ class RequestRates implements RateLimiter {
   }
 
   /** Throws `rate_limit_exceeded` or `concurrency_limit_exceeded`, and takes nothing then. */
-  async enter(): Promise<void> {
-    const result = await this.#takeAll(this.#parts.limits.ofAllAtOnce, () => 1)
-    if (isRefused(result)) throw refusal(result)
-    this.#entered = result
-    this.#keepSlots(result)
+  enter(): void | Promise<void> {
+    const result = this.#takeAll(this.#parts.limits.ofAllAtOnce, () => 1)
+    return result instanceof Promise ? result.then((later) => this.#keep(later)) : this.#keep(result)
   }
 
   /** Counts the submit of a task against its model's limits. Throws like `enter`. */
@@ -101,6 +112,12 @@ class RequestRates implements RateLimiter {
     return { ...plan, candidates: plan.candidates.filter(({ model }) => byModel.has(model)) }
   }
 
+  #keep(result: readonly TakenUnits[] | RateRefusal): void {
+    if (isRefused(result)) throw refusal(result)
+    this.#entered = result
+    this.#keepSlots(result)
+  }
+
   leave(): void {
     if (!this.#areHeadersSent) this.#sendHeaders()
     giveBack(this.#slots)
@@ -130,14 +147,30 @@ class RequestRates implements RateLimiter {
     return { byModel, refused }
   }
 
-  async #takeAll(
-    wanted: readonly RateLimit[],
-    units: (limit: RateLimit) => number,
-  ): Promise<readonly TakenUnits[] | RateRefusal> {
+  #takeAll(wanted: readonly RateLimit[], units: (limit: RateLimit) => number): TakenAll | Promise<TakenAll> {
     const all: TakenUnits[] = []
+    for (const [place, limit] of wanted.entries()) {
+      const result = this.#parts.rates.take(limit, units(limit))
+      if (result instanceof Promise) return this.#takeLater(all, result, wanted.slice(place + 1), units)
+      if ('waitMs' in result) {
+        giveBack(all)
+        return result
+      }
+      all.push(result)
+    }
+    return all
+  }
+
+  async #takeLater(
+    before: readonly TakenUnits[],
+    first: Promise<TakenUnits | RateRefusal>,
+    others: readonly RateLimit[],
+    units: (limit: RateLimit) => number,
+  ): Promise<TakenAll> {
+    const all = [...before]
     try {
-      for (const limit of wanted) {
-        const result = await this.#parts.rates.take(limit, units(limit))
+      for (const limit of [null, ...others]) {
+        const result = await (limit === null ? first : this.#parts.rates.take(limit, units(limit)))
         if ('waitMs' in result) {
           giveBack(all)
           return result
@@ -159,7 +192,7 @@ class RequestRates implements RateLimiter {
   }
 
   #keepSlots(taken: readonly TakenUnits[]): void {
-    this.#slots = [...this.#slots, ...taken.filter(({ limit }) => limit.measure === 'slots')]
+    for (const each of taken) if (each.limit.measure === 'slots') this.#slots = [...this.#slots, each]
   }
 
   #refuse(refused: RateRefusal): GatewayError {
@@ -175,12 +208,13 @@ class RequestRates implements RateLimiter {
 
   #sendHeaders(): void {
     this.#areHeadersSent = true
-    const viewsOf = (measure: RateLimit['measure']) =>
-      this.#headers.filter((limit) => limit.measure === measure).map((limit) => this.#parts.rates.view(limit))
-    this.#parts.setHeaders({
-      ...rateHeaders('Requests', viewsOf('requests')),
-      ...rateHeaders('Tokens', viewsOf('tokens')),
-    })
+    for (const [measure, names] of shownMeasures) {
+      const view = tightestOf(this.#headers, measure, this.#parts.rates)
+      if (view === null) continue
+      this.#parts.setHeader(names.limit, String(view.perMinute))
+      this.#parts.setHeader(names.remaining, String(view.remaining))
+      this.#parts.setHeader(names.reset, durationText(view.resetMs))
+    }
   }
 }
 
@@ -191,9 +225,13 @@ export const limitRate =
     const limits = rates.limits.find(keyOfContext(ctx))
     if (limits === null) return next()
     const { requestId } = ctx.state
-    const request = new RequestRates({ rates, limits, requestId, setHeaders: (headers) => ctx.set(headers) })
+    const setHeader = (name: string, value: string): void => {
+      if (!ctx.res.headersSent) ctx.res.setHeader(name, value)
+    }
+    const request = new RequestRates({ rates, limits, requestId, setHeader })
     try {
-      await request.enter()
+      const entered = request.enter()
+      if (entered !== undefined) await entered
       ctx.state.rates = request
       await next()
     } finally {

@@ -86,7 +86,7 @@ export class SlotShare {
   }
 
   /** False where no slot became free within `slotWaitMs`. Rejects with `log_unavailable` like a rate. */
-  take(max: number): Promise<boolean> {
+  take(max: number): boolean | Promise<boolean> {
     this.#max = max
     this.#usedAtMs = this.#clock()
     return this.#queue.take(1)

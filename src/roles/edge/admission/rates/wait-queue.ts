@@ -43,9 +43,9 @@ export class WaitQueue<Result> {
   }
 
   /** At once where the units are there and none waits. Rejects with `log_unavailable` after `rateWaitMs`. */
-  take(units: number): Promise<Result> {
+  take(units: number): Result | Promise<Result> {
     const taken = this.#queued.length === 0 ? this.#parts.tryTake(units) : undefined
-    if (taken !== undefined) return Promise.resolve(taken)
+    if (taken !== undefined) return taken
     return new Promise((resolve, reject) => {
       this.#queued.push({ units, sinceMs: performance.now(), resolve, reject })
       void this.run()

@@ -1,5 +1,6 @@
 import type { Key } from '../../../../domain/accounts/accounts.ts'
 import { modelPermissionOf } from '../../../../domain/accounts/limits.ts'
+import { instantWriter } from '../../../../domain/instant.ts'
 import { formatUsd, maxOf } from '../../../../domain/money.ts'
 import { affordableOutputTokens, type UsageBounds, worstCasesPicos } from '../../../../domain/pricing/worst-case.ts'
 import {
@@ -112,6 +113,7 @@ const asTheyCome = <Parts>(parts: Parts): Parts => parts
 
 const admitWithin = async (allowances: Allowances, admission: Admission): Promise<Reservation> => {
   const admitted = allowances.admit(admission)
+  if (!(admitted instanceof Promise)) return admitted
   try {
     return await withTimeout(admitted, admissionLimits.admissionWaitMs + sharedLimits.routedAckMs, () =>
       logUnavailable(),
@@ -386,6 +388,8 @@ const questionCall = (query: InferenceQuestion, deadlineMs: number): RoutedReque
 const affordableCap = (plan: RoutePlan, demand: UsageBounds, budgetPicos: bigint): number =>
   Math.min(...plan.candidates.map(({ sheet }) => affordableOutputTokens(sheet, demand, budgetPicos)))
 
+const deadlineAt = instantWriter()
+
 const routedFact = (request: InferenceRequest, plan: RoutePlan, call: AnswerRequest): FactOf<'RequestRouted'> => ({
   type: 'RequestRouted',
   data: {
@@ -405,7 +409,7 @@ const routedFact = (request: InferenceRequest, plan: RoutePlan, call: AnswerRequ
     allowanceId: call.allowanceId,
     reserved: call.reserved,
     outputCap: call.outputCap,
-    deadline: new Date(call.deadlineMs).toISOString(),
+    deadline: deadlineAt(call.deadlineMs),
     ...request.attribution,
   },
 })

@@ -75,7 +75,7 @@ t.test('what cannot be learnt is refused, and no place is lost by it', async (t)
     await put.apply(records, given)
     throw logUnavailable()
   }
-  await t.rejects(edge.take(1), { code: 'log_unavailable' })
+  await t.rejects(async () => edge.take(1), { code: 'log_unavailable' })
   records.put = put
   t.equal(await edge.take(1), true)
   edge.release()
@@ -87,7 +87,7 @@ t.test('a busy edge of a large limit writes rarely, and keeps nothing that it do
   const records = new MemoryRates()
   const edge = new SlotShare(records, 'limit', 'a', Date.now)
   const max = 40 * admissionLimits.slotSpareDivisor
-  const take = (): Promise<boolean> => edge.take(max)
+  const take = (): boolean | Promise<boolean> => edge.take(max)
   const atOnce = 20
   await Promise.all(Array.from({ length: atOnce }, take))
   const before = records.calls
