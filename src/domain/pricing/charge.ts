@@ -15,17 +15,26 @@ const tokensPerRate = 1_000_000n
 export const isExactPerToken = (usdPerMillion: string, multiplier = '1'): boolean =>
   (parseUsd(usdPerMillion) * parseUsd(multiplier)) % (tokensPerRate * picosPerUsd) === 0n
 
-const perTokenPicosByRate = new Map<string, bigint>()
+interface UnitPrice {
+  readonly picos: bigint
+  readonly usd: string
+}
 
-/** Exact for all that may be published today; older prices with over 6 decimals a million are rounded half up. */
-export const perTokenPicos = (usdPerMillion: string, multiplier = '1'): bigint => {
-  const key = `${usdPerMillion} ${multiplier}`
-  const known = perTokenPicosByRate.get(key)
+const tokenPrices = new Map<string, UnitPrice>()
+
+const tokenPriceOf = (usdPerMillion: string, multiplier: string): UnitPrice => {
+  const key = multiplier === '1' ? usdPerMillion : `${usdPerMillion} ${multiplier}`
+  const known = tokenPrices.get(key)
   if (known !== undefined) return known
   const picos = divideRoundingHalfUp(parseUsd(usdPerMillion) * parseUsd(multiplier), tokensPerRate * picosPerUsd)
-  perTokenPicosByRate.set(key, picos)
-  return picos
+  const price = { picos, usd: formatUsd(picos) }
+  tokenPrices.set(key, price)
+  return price
 }
+
+/** Exact for all that may be published today; older prices with over 6 decimals a million are rounded half up. */
+export const perTokenPicos = (usdPerMillion: string, multiplier = '1'): bigint =>
+  tokenPriceOf(usdPerMillion, multiplier).picos
 
 export type LengthRates = Pick<PriceSheet, 'per_million_tokens' | 'tiers'>
 
@@ -110,14 +119,19 @@ interface PricedLine {
   readonly amountPicos: bigint
 }
 
-const priceLine = (item: string, quantity: number, unitPricePicos: bigint): PricedLine => {
-  const amountPicos = BigInt(quantity) * unitPricePicos
-  return { line: { item, quantity, unitPrice: formatUsd(unitPricePicos), amount: formatUsd(amountPicos) }, amountPicos }
+const priceLine = (item: string, quantity: number, { picos, usd }: UnitPrice): PricedLine => {
+  const amountPicos = BigInt(quantity) * picos
+  return { line: { item, quantity, unitPrice: usd, amount: formatUsd(amountPicos) }, amountPicos }
+}
+
+const unitPriceOf = (usd: string): UnitPrice => {
+  const picos = parseUsd(usd)
+  return { picos, usd: formatUsd(picos) }
 }
 
 /** What is charged for a usage that cannot be, until an operator confirms it. `reserved`: USD. */
 export const chargeReservation = (reserved: string): Charge => {
-  const { line, amountPicos } = priceLine('reservation', 1, parseUsd(reserved))
+  const { line, amountPicos } = priceLine('reservation', 1, unitPriceOf(reserved))
   return { lines: amountPicos === 0n ? [] : [line], totalPicos: amountPicos }
 }
 
@@ -128,10 +142,10 @@ export const chargeFor = (sheet: PriceSheet, usage: Usage): Charge => {
   const priced: PricedLine[] = []
   for (const [item, quantityOf, rateOf] of tokenItems) {
     const quantity = quantityOf(usage)
-    if (quantity > 0) priced.push(priceLine(item, quantity, perTokenPicos(rateOf(rates), multiplier)))
+    if (quantity > 0) priced.push(priceLine(item, quantity, tokenPriceOf(rateOf(rates), multiplier)))
   }
   for (const [tool, calls] of Object.entries(usage.toolCalls))
-    if (calls > 0) priced.push(priceLine(tool, calls, parseUsd(sheet.per_call?.[tool] ?? '0')))
+    if (calls > 0) priced.push(priceLine(tool, calls, unitPriceOf(sheet.per_call?.[tool] ?? '0')))
   return {
     lines: priced.map(({ line }) => line),
     totalPicos: priced.reduce((sum, { amountPicos }) => sum + amountPicos, 0n),

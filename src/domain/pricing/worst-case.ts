@@ -33,6 +33,7 @@ const searchTokensMax = 14_000
 const searchedTokensMax = 64_000
 
 const searchedTokensOf = (sheet: PriceSheet, { toolCallsMax }: UsageBounds): number => {
+  if (sheet.per_call === undefined) return 0
   const searches = Object.entries(toolCallsMax)
     .filter(([tool]) => searchTool.test(tool) && sheet.per_call?.[tool] !== undefined)
     .reduce((sum, [, calls]) => sum + calls, 0)
@@ -70,6 +71,29 @@ const dearest = (sheet: PriceSheet, demand: UsageBounds, prices: readonly (strin
   )
 }
 
+interface RatesPicos {
+  readonly input: bigint
+  readonly output: bigint
+}
+
+/** Of sheets whose rates are the same for any length, by what is asked for alike. */
+const plainRates = new WeakMap<PriceSheet, RatesPicos>()
+
+const isPlain = (sheet: PriceSheet, demand: UsageBounds): boolean =>
+  !demand.audio &&
+  !demand.image &&
+  (sheet.tiers === undefined || sheet.tiers.length === 0) &&
+  serviceRatesOf(sheet, demand) === sheet &&
+  regionMultiplierOf(sheet, demand) === '1'
+
+const ratesPicosOf = (sheet: PriceSheet, demand: UsageBounds): RatesPicos => {
+  const known = isPlain(sheet, demand) ? plainRates.get(sheet) : null
+  if (known) return known
+  const rates = { input: inputRatePicos(sheet, demand), output: outputRatePicos(sheet, demand) }
+  if (known === undefined) plainRates.set(sheet, rates)
+  return rates
+}
+
 const inputRatePicos = (sheet: PriceSheet, demand: UsageBounds): bigint =>
   dearest(
     sheet,
@@ -99,11 +123,15 @@ const outputRatePicos = (sheet: PriceSheet, demand: UsageBounds): bigint =>
 export const maxOutputTokens = (sheet: PriceSheet, demand: UsageBounds): number =>
   Math.min(demand.outputTokensMax ?? sheet.max_output_tokens, sheet.max_output_tokens) * demand.choices
 
-const beforeOutputPicos = (sheet: PriceSheet, demand: UsageBounds): bigint =>
-  Object.entries(demand.toolCallsMax).reduce(
-    (sum, [tool, calls]) => sum + BigInt(calls) * parseUsd(sheet.per_call?.[tool] ?? '0'),
-    BigInt(inputTokensOf(sheet, demand)) * inputRatePicos(sheet, demand),
+const beforeOutputPicos = (sheet: PriceSheet, demand: UsageBounds, { input }: RatesPicos): bigint => {
+  const inputPicos = BigInt(inputTokensOf(sheet, demand)) * input
+  const { per_call: prices } = sheet
+  if (prices === undefined) return inputPicos
+  return Object.entries(demand.toolCallsMax).reduce(
+    (sum, [tool, calls]) => sum + BigInt(calls) * parseUsd(prices[tool] ?? '0'),
+    inputPicos,
   )
+}
 
 /** In picos, for each cap of the output of each answer: the wallet may set one, or none (null). */
 export const worstCasesPicos = (
@@ -112,20 +140,21 @@ export const worstCasesPicos = (
   outputCaps: readonly (number | null)[],
 ): readonly bigint[] => {
   const tokens = maxOutputTokens(sheet, demand)
-  const beforePicos = beforeOutputPicos(sheet, demand)
-  const ratePicos = outputRatePicos(sheet, demand)
+  const rates = ratesPicosOf(sheet, demand)
+  const beforePicos = beforeOutputPicos(sheet, demand, rates)
   return outputCaps.map((cap) => {
     const capped = cap === null ? tokens : Math.min(tokens, cap * demand.choices)
-    return beforePicos + BigInt(capped) * ratePicos
+    return beforePicos + BigInt(capped) * rates.output
   })
 }
 
 /** The output tokens of each answer that `budgetPicos` pays for, at most the model's maximum, never below zero. */
 export const affordableOutputTokens = (sheet: PriceSheet, demand: UsageBounds, budgetPicos: bigint): number => {
-  const remainingPicos = budgetPicos - beforeOutputPicos(sheet, demand)
+  const rates = ratesPicosOf(sheet, demand)
+  const remainingPicos = budgetPicos - beforeOutputPicos(sheet, demand, rates)
   if (remainingPicos < 0n) return 0
   const most = maxOutputTokens(sheet, demand) / demand.choices
-  const rate = outputRatePicos(sheet, demand) * BigInt(demand.choices)
+  const rate = rates.output * BigInt(demand.choices)
   return rate === 0n ? most : Math.min(most, Number(remainingPicos / rate))
 }
 
