@@ -1,5 +1,5 @@
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { once } from 'node:events'
+import { finished } from 'node:stream/promises'
 import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import type { Row } from '../../projections/schema/read-model.ts'
@@ -20,7 +20,17 @@ const insertRows = async (
 ): Promise<void> => {
   const names = Object.keys(definition.columns)
   const copy = client.query(copyFrom(`copy ${table} (${names.join(', ')}) from stdin`))
-  await pipeline(Readable.from(toCopyText(names, rows)), copy)
+  // Not `pipeline`: at each end it aborts a signal, whose error has a stack to be written.
+  const copied = finished(copy)
+  copied.catch(() => undefined) // Awaited below.
+  try {
+    for (const chunk of toCopyText(names, rows))
+      if (!copy.write(chunk)) await Promise.race([once(copy, 'drain'), copied])
+    copy.end()
+  } catch (fault) {
+    copy.destroy(fault as Error)
+  }
+  await copied
 }
 
 const arraysOf = (names: readonly string[], rows: readonly Row[]): readonly (string | null)[][] =>
