@@ -229,8 +229,9 @@ export const policyFor = <Policy extends object>(
   policy: ForModels<Policy> | undefined,
   model: string,
 ): Partial<Policy> => {
+  if (policy?.models === undefined) return policy ?? {}
   const name = model.slice(model.indexOf('/') + 1)
-  const { models = {} } = policy ?? {}
+  const { models } = policy
   const named = [name, withoutSnapshot(name)].find((each) => Object.hasOwn(models, each))
   return Object.assign({}, policy, named === undefined ? {} : models[named])
 }

@@ -28,9 +28,9 @@ const readId = (value: string | string[] | undefined, secrets: readonly string[]
 
 /** The provider's own id of a call, of at most 128 characters; null where it sent none, or one that holds a secret. */
 export const readUpstreamRequestId = (provider: Provider, headers: ResponseHeaders): string | null => {
-  const secrets = providerSecrets(provider)
   for (const name of headerNames) {
-    const id = readId(headers[name], secrets)
+    if (headers[name] === undefined) continue
+    const id = readId(headers[name], providerSecrets(provider))
     if (id !== null) return id
   }
   return null
