@@ -220,12 +220,13 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-export const exchange = (dispatcher: Dispatcher, url: URL, request: HttpRequest): Promise<HttpResponse> => {
+type Target = Pick<Dispatcher.DispatchOptions, 'origin' | 'path'>
+
+export const exchange = (dispatcher: Dispatcher, target: Target, request: HttpRequest): Promise<HttpResponse> => {
   const handler = new Exchange(request)
   dispatcher.dispatch(
     {
-      origin: url.origin,
-      path: url.pathname + url.search,
+      ...target,
       method: request.method,
       headers: { ...request.headers, 'accept-encoding': 'identity' },
       body: request.body ?? null,
@@ -263,12 +264,26 @@ const openAgent = ({ proxyUrl, ca }: Connection): Dispatcher => {
 
 const direct: Connection = {}
 
+const wayOf = ({ proxyUrl = '', ca = '' }: Connection): string => `${proxyUrl} ${ca}`
+const directWay = wayOf(direct)
+
 /** One pool of kept-alive HTTP/1.1 connections per way and origin; ways are the configuration's. */
 export class UndiciClient implements HttpClient {
   readonly #agents = new Map<string, Dispatcher>()
+  readonly #targets = new Map<string, Target>()
 
   request(request: HttpRequest): Promise<HttpResponse> {
-    return exchange(this.#agentFor(request.connection ?? direct), new URL(request.url), request)
+    return exchange(this.#agentFor(request.connection ?? direct), this.#targetOf(request.url), request)
+  }
+
+  #targetOf(url: string): Target {
+    const known = this.#targets.get(url)
+    if (known !== undefined) return known
+    const { origin, pathname, search } = new URL(url)
+    const target = { origin, path: pathname + search }
+    if (this.#targets.size >= httpClientLimits.upstreamTargetsMax) this.#targets.clear()
+    this.#targets.set(url, target)
+    return target
   }
 
   /** Closes every connection; exchanges under way fail with HttpFault `network`. */
@@ -277,7 +292,7 @@ export class UndiciClient implements HttpClient {
   }
 
   #agentFor(connection: Connection): Dispatcher {
-    const way = `${connection.proxyUrl ?? ''} ${connection.ca ?? ''}`
+    const way = connection === direct ? directWay : wayOf(connection)
     const known = this.#agents.get(way)
     if (known !== undefined) return known
     const agent = openAgent(connection)

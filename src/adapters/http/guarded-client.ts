@@ -118,7 +118,7 @@ export class GuardedClient implements HttpClient {
 
   async request(request: HttpRequest): Promise<HttpResponse> {
     const url = this.#parseAllowed(request.url)
-    const response = await exchange(this.#agent, url, request)
+    const response = await exchange(this.#agent, { origin: url.origin, path: url.pathname + url.search }, request)
     return { ...response, body: boundedBody(response) }
   }
 

@@ -99,17 +99,20 @@ const checkValue = (value: unknown, rule: Rule, path: string, provider: Provider
     if (typeof value !== 'string') throw unsupported(path, 'must be an address')
     checkAddress(value, path, provider)
   } else if (isObject(value)) {
-    for (const [name, each] of Object.entries(value))
-      if (!isAbsent(each)) checkMember(name, each, rule.members.get(name), `${path}.${name}`, provider)
+    for (const name of Object.keys(value)) {
+      const inner = rule.members.get(name)
+      if (inner !== 'own' && !isAbsent(value[name])) checkMember(name, value[name], inner, `${path}.${name}`, provider)
+    }
   } else checkValue(value, rule.text, path, provider)
 }
 
 /** Throws `unsupported_parameter` for what the provider keeps in the gateway's account, which every workspace shares. */
 export function* checkMembers(shape: Shape, body: JsonObject, provider: Provider): Generator<void, void> {
   const { allow_members: permitted } = providerCapabilities(provider)
-  for (const [name, value] of Object.entries(body)) {
+  for (const name of Object.keys(body)) {
+    const value = body[name]
     const rule = shape.members.get(name)
-    if (isAbsent(value) || (rule === undefined && permitted.includes(name))) continue
+    if (rule === 'own' || isAbsent(value) || (rule === undefined && permitted.includes(name))) continue
     if (typeof rule === 'object' && Array.isArray(value))
       yield* eachInSteps(value, (each, place) => checkValue(each, rule, `${name}[${place}]`, provider))
     else checkMember(name, value, rule, name, provider)

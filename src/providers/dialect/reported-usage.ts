@@ -23,11 +23,12 @@ const figureName = /^(?:\w+\.)*\w*(?:tokens?|tokencount|requests|calls)$/i
 const addNegative = (found: Map<string, number>, figures: JsonObject, prefix: string): void => {
   for (const member of Object.keys(figures)) {
     const value = figureOf(figures[member])
+    const isNegative = typeof value === 'number' && value <= -1
+    if (!isNegative && (typeof value !== 'object' || value === null)) continue
     const name = prefix + member
     if (name.length > providerLimits.figureNameCharactersMax) continue
-    if (typeof value === 'object' && value !== null) addNegative(found, value as JsonObject, `${name}.`)
-    else if (typeof value === 'number' && value <= -1 && figureName.test(name))
-      found.set(name, Math.max(Math.trunc(value), -Number.MAX_SAFE_INTEGER))
+    if (!isNegative) addNegative(found, value as JsonObject, `${name}.`)
+    else if (figureName.test(name)) found.set(name, Math.max(Math.trunc(value), -Number.MAX_SAFE_INTEGER))
   }
 }
 

@@ -21,13 +21,14 @@ const mediaOfPart = ({ type, image_url, input_audio }: ContentPart): Media => {
 /** Audio of an earlier answer, referenced by its id. */
 const earlierAudio: Media = { ...unmeasured, audio: true }
 
-const mediaOf = ({ messages }: ChatCompletionRequest): Media =>
-  sumOfMedia(
-    messages.flatMap(({ content, audio }) => [
-      ...(Array.isArray(content) ? content.map(mediaOfPart) : []),
-      ...(audio ? [earlierAudio] : []),
-    ]),
-  )
+const mediaOf = ({ messages }: ChatCompletionRequest): Media => {
+  const found: Media[] = []
+  for (const { content, audio } of messages) {
+    if (Array.isArray(content)) for (const part of content) found.push(mediaOfPart(part))
+    if (audio) found.push(earlierAudio)
+  }
+  return sumOfMedia(found)
+}
 
 /** Where two limits are given, vendors differ on which one counts. */
 const outputTokensMaxOf = ({ max_tokens, max_completion_tokens }: ChatCompletionRequest): number | null => {
@@ -47,9 +48,7 @@ export const boundChatUsage = (request: ChatCompletionRequest, bodyBytes: number
     audio: media.audio || (request.modalities ?? []).includes('audio') || Boolean(request.audio),
     image: media.image,
     ...(typeof request.service_tier === 'string' ? { serviceTier: request.service_tier } : {}),
-    toolCallsMax: {
-      ...builtInSearch(search?.search_context_size),
-      ...(search === undefined ? {} : webSearches()),
-    },
+    toolCallsMax:
+      search === undefined ? builtInSearch() : { ...builtInSearch(search?.search_context_size), ...webSearches() },
   }
 }

@@ -47,10 +47,11 @@ const both = (one: Media, other: Media): Media => ({
 
 export const sumOfMedia = (all: readonly Media[]): Media => all.reduce(both, noMedia)
 
+const ordinarySearch: { readonly [item: string]: number } = { web_search_medium: 1 }
+
 /** What models that search the web for every request charge for it; other models have no price under this name. */
-export const builtInSearch = (contextSize = 'medium'): { readonly [item: string]: number } => ({
-  [`web_search_${contextSize}`]: 1,
-})
+export const builtInSearch = (contextSize = 'medium'): { readonly [item: string]: number } =>
+  contextSize === 'medium' ? ordinarySearch : { [`web_search_${contextSize}`]: 1 }
 
 /** The most web searches of a request, under each name that a provider charges them by. */
 export const webSearches = (callsMax: number = sharedLimits.webSearchesMax): { readonly [item: string]: number } => ({
