@@ -262,7 +262,12 @@ export class DeploymentTurns {
     this.#provider = provider
     this.#candidate = candidate
     this.#workspaceId = request.workspaceId
-    const { deployments = [] } = provider
+    const { deployments } = provider
+    if (deployments === undefined) {
+      this.#untried = []
+      this.#failure = null
+      return
+    }
     const serving = servingDeployments(deployments, candidate)
     const keeper = candidate.deployment
     const allowed = keeper === undefined ? serving : deployments.filter(({ name }) => name === keeper)
