@@ -40,9 +40,7 @@ import {
   allowOrigins,
   identifyRequest,
   moveKeyToHeader,
-  normalizeTarget,
-  refuseAmbiguous,
-  refuseExpectation,
+  refuseMalformed,
   refusePipelined,
   renderErrors,
 } from './http/middleware.ts'
@@ -268,9 +266,7 @@ const createApp = (parts: ServerParts, bounds: EdgeBounds, phase: () => Listener
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins))
   app.use(parts.requestWatch.watch)
   app.use(renderErrors(faults))
-  app.use(normalizeTarget())
-  app.use(refuseAmbiguous(bounds.headersCountMax))
-  app.use(refuseExpectation())
+  app.use(refuseMalformed(bounds.headersCountMax))
   app.use(refusePipelined(bounds.pipelinedRequestsMax))
   app.use(refuseWhileStopping(phase))
   app.use(serveExact(routers))

@@ -183,15 +183,15 @@ const openServer = (
       keepAliveTimeout: bounds.idleConnectionMs,
       maxHeaderSize: bounds.headersBytesMax,
       insecureHTTPParser: false, // Whatever flags Node was started with.
-      requireHostHeader: false, // Node's answer has no body and no id; `refuseAmbiguous` refuses the request.
+      requireHostHeader: false, // Node's answer has no body and no id; `refuseMalformed` refuses the request.
     },
     handleInTurns(handler),
     tls,
     { bounds, logger },
   )
   const { server } = opened
-  server.maxHeadersCount = 0 // Node would drop the headers beyond it; `refuseAmbiguous` refuses the request.
-  server.on('checkExpectation', (...exchange) => server.emit('request', ...exchange)) // As with the host: `refuseExpectation`.
+  server.maxHeadersCount = 0 // Node would drop the headers beyond it; `refuseMalformed` refuses the request.
+  server.on('checkExpectation', (...exchange) => server.emit('request', ...exchange)) // As with the host: `refuseMalformed`.
   server.maxConnections = bounds.connectionsMax
   limitAddresses(server, bounds.connectionsPerAddressMax)
   answerClientError(server, newId)

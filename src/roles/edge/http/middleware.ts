@@ -81,14 +81,12 @@ const ambiguityIn = (request: IncomingMessage, headersCountMax: number): string 
 }
 
 /** Ends the connection on what two parsers can read differently: the next request may begin elsewhere. */
-export const refuseAmbiguous =
-  (headersCountMax: number): HttpMiddleware =>
-  (ctx, next) => {
-    const ambiguity = ambiguityIn(ctx.req, headersCountMax)
-    if (ambiguity === null) return next()
-    ctx.set('Connection', 'close')
-    throw new GatewayError('invalid_request', ambiguity)
-  }
+const refuseAmbiguous = (ctx: HttpContext, headersCountMax: number): void => {
+  const ambiguity = ambiguityIn(ctx.req, headersCountMax)
+  if (ambiguity === null) return
+  ctx.set('Connection', 'close')
+  throw new GatewayError('invalid_request', ambiguity)
+}
 
 /** The path of a target in absolute form, as proxies get it; null for anything else that is no path. */
 const pathOf = (target: string): string | null => {
@@ -96,12 +94,11 @@ const pathOf = (target: string): string | null => {
   return url !== null && /^https?:$/.test(url.protocol) ? url.pathname + url.search : null
 }
 
-/** After it every request has a path. Throws `invalid_request`. */
-export const normalizeTarget = (): HttpMiddleware => (ctx, next) => {
-  if (ctx.url.startsWith('/')) return next()
+const normalizeTarget = (ctx: HttpContext): void => {
+  if (ctx.url.startsWith('/')) return
   const path = pathOf(ctx.url)
   ctx.url = path ?? '/'
-  if (path !== null) return next()
+  if (path !== null) return
   throw new GatewayError('invalid_request', 'The target of the request must be a path, or an http:// or https:// URL.')
 }
 
@@ -126,14 +123,23 @@ export const moveKeyToHeader = (request: IncomingMessage): void => {
 /** As Node, which answers it, understands it. */
 const isContinue = /(?:^|\W)100-continue(?:$|\W)/i
 
-/** Throws `invalid_request`, 417, for a request that expects what there is not; HTTP/1.0 knows no expectations. */
-export const refuseExpectation = (): HttpMiddleware => (ctx, next) => {
-  const { headers, httpVersion } = ctx.req
-  if (headers.expect === undefined || isContinue.test(headers.expect) || httpVersion === '1.0') return next()
+/** HTTP/1.0 knows no expectations. */
+const refuseExpectation = ({ headers, httpVersion }: IncomingMessage): void => {
+  if (headers.expect === undefined || isContinue.test(headers.expect) || httpVersion === '1.0') return
   throw new GatewayError('invalid_request', 'The only expectation that is understood is `100-continue`.', {
     status: 417,
   })
 }
+
+/** Throws `invalid_request`, 417 for a request that expects what there is not. After it every request has a path. */
+export const refuseMalformed =
+  (headersCountMax: number): HttpMiddleware =>
+  (ctx, next) => {
+    normalizeTarget(ctx)
+    refuseAmbiguous(ctx, headersCountMax)
+    refuseExpectation(ctx.req)
+    return next()
+  }
 
 /** Node hands on every request that it reads. A refusal is answered in its turn, so reading stops meanwhile. */
 export const refusePipelined = (requestsMax: number): HttpMiddleware => {
