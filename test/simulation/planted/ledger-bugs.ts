@@ -111,8 +111,8 @@ export const ledgerBugs: readonly PlantedBug[] = [
   bug(
     'quantities are off by one',
     'domain/pricing/charge.ts',
-    'const amountPicos = BigInt(quantity) * unitPricePicos',
-    'const amountPicos = BigInt(quantity - 1) * unitPricePicos',
+    'const amountPicos = BigInt(quantity) * picos',
+    'const amountPicos = BigInt(quantity - 1) * picos',
   ),
   bug(
     'output is priced as input',

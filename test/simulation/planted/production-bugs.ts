@@ -35,8 +35,8 @@ export const productionBugs: readonly PlantedBug[] = [
   bug(
     'the worst case of a request leaves its output out',
     'domain/pricing/worst-case.ts',
-    'return beforePicos + BigInt(capped) * ratePicos',
-    'return beforePicos + BigInt(capped) * (ratePicos - ratePicos)',
+    'return beforePicos + BigInt(capped) * rates.output',
+    'return beforePicos + BigInt(capped) * (rates.output - rates.output)',
   ),
   bug(
     'a video holds half of its worst case',
