@@ -4,6 +4,7 @@ import { formatUsd } from '../../src/domain/money.ts'
 import type { PriceFile } from '../../src/domain/pricing/price-file.ts'
 import type { PriceSheet } from '../../src/events/types.ts'
 import { chargeCase } from './charges.ts'
+import { compareClouds } from './clouds.ts'
 import { agreesWithPublished, compareCharge } from './differences.ts'
 import { chargedUsages, recordedUsages } from './recorded.ts'
 import { createCase, createDraws, type OracleCase, type OracleModel } from './usages.ts'
@@ -166,4 +167,23 @@ t.test('calls of other tools cost the published prices, which LiteLLM leaves out
   t.notOk(agreesWithPublished(one, ours, { ...publishedUsd, file_search: '0.003' }))
   t.same(compareCharge(one, ours, 'litellm', { charge: '0.0002' }).causes, ['tools-not-charged'])
   t.equal(compareCharge(one, ours, 'litellm', { charge: '0.0052' }).causes, null)
+})
+
+t.test("a cloud's row is the table's, and an announced one its maker's", async (t) => {
+  const sheetOf = (input: string): PriceSheet => ({ ...sheet, per_million_tokens: { input, output: '10' } })
+  const rowOf = (model: string, from: string, input: string) => ({
+    ...{ model, effective_from: `${from}T00:00:00Z`, source: 'a page' },
+    sheet: sheetOf(input),
+  })
+  const present = rowOf('vertex/gemini-m', '2026-01-01', '1')
+  const announced = rowOf('vertex/gemini-m', '2027-01-01', '2')
+  const table = [{ model: 'vertex/gemini-m', sheet: sheetOf('1') }]
+  const differingOf = (...rows: Parameters<typeof compareClouds>[0]) => compareClouds(rows, table).differing
+  const maker = rowOf('google/gemini-m', '2027-01-01', '2')
+  t.same(differingOf(present, announced, maker), [])
+  t.same(differingOf(rowOf('vertex/gemini-m', '2026-01-01', '3')), ['vertex/gemini-m from 2026-01-01T00:00:00Z'])
+  const wrong = ['vertex/gemini-m from 2027-01-01T00:00:00Z']
+  t.same(differingOf(present, announced), wrong, 'its maker has announced none')
+  t.same(differingOf(present, announced, rowOf('google/gemini-m', '2027-01-01', '3')), wrong)
+  t.same(differingOf(present, rowOf('azure/m', '2027-01-01', '2')), ['azure/m from 2027-01-01T00:00:00Z'])
 })

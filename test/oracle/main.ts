@@ -9,14 +9,14 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { isDeepStrictEqual } from 'node:util'
 import { formatUsd } from '../../src/domain/money.ts'
-import { type LengthRates, serviceRatesOf } from '../../src/domain/pricing/charge.ts'
+import { serviceRatesOf } from '../../src/domain/pricing/charge.ts'
 import { readLiteLlm } from '../../src/domain/pricing/litellm.ts'
 import type { PriceFile } from '../../src/domain/pricing/price-file.ts'
 import { asObject, type JsonObject } from '../../src/encoding/json.ts'
 import type { PriceSheet } from '../../src/events/types.ts'
 import { chargeCase, wholeAnswer } from './charges.ts'
+import { compareClouds } from './clouds.ts'
 import { type Answered, agreesWithPublished, type Calculator, compareCharge, reasons } from './differences.ts'
 import { type Calculators, installCalculators } from './install.ts'
 import { recordedUsages } from './recorded.ts'
@@ -198,25 +198,14 @@ const reportPublished = (cases: readonly OracleCase[]): boolean => {
   return differing.length === 0
 }
 
-const cloudRow = /^(?:azure|bedrock|vertex)\//
-
-/** Members of a shipped sheet that the table's row must have as they are. */
-const cloudFigures = ({ per_million_tokens, tiers }: LengthRates) => ({ per_million_tokens, tiers })
-
-/** The rows of clouds in `prices.json` are taken from the table. */
 const reportClouds = (table: JsonObject): boolean => {
   const { prices }: PriceFile = readJson(new URL('../../prices.json', import.meta.url))
   const rows = readLiteLlm(table, { providers, allowFree: false }).flatMap((row) => ('sheet' in row ? [row] : []))
-  const shipped = prices.filter(({ model }) => cloudRow.test(model))
-  const differing = shipped.filter(({ model, sheet }) => {
-    const theirs = rows.find((row) => row.model === model)?.sheet
-    const tiers = Object.keys(sheet?.service_tiers ?? {})
-    const figuresOf = (from: PriceSheet) =>
-      [from, ...tiers.map((tier) => serviceRatesOf(from, { serviceTier: tier }))].map(cloudFigures)
-    return sheet === undefined || theirs === undefined || !isDeepStrictEqual(figuresOf(sheet), figuresOf(theirs))
-  })
-  console.log(`prices.json: of ${shipped.length} rows of clouds ${differing.length} differ from the table`)
-  show(differing.map(({ model }) => model))
+  const { compared, announced, differing } = compareClouds(prices, rows)
+  console.log(
+    `prices.json: of ${compared} rows of clouds ${differing.length} differ: ${announced} announced ones from those of their makers, the others from the table`,
+  )
+  show(differing)
   return differing.length === 0
 }
 
