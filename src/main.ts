@@ -17,16 +17,11 @@ const countBuffersWithHeap = (): void => {
   if (isKnown) v8.setFlagsFromString('--external-memory-accounted-in-global-limit')
 }
 
-/**
- * What requests in flight hold dies young: V8's new generation grows to its maximum at once where clients are served. Elsewhere it
- * stays as small as it was started, and so does that of a supervisor, whose processes are started with flags of their own.
- */
-const growNewGeneration = (): void => {
+/** V8's new generation stays as small as it was started, but where clients are served: `serve` has it grow. */
+const keepNewGeneration = (): void => {
   const name = '--semi-space-growth-factor'
-  if (process.execArgv.some((flag) => flag.startsWith(name))) return
-  const serves = words.includes('serve') && !words.some((word) => word.startsWith('--workers'))
-  const isStarted = process.execArgv.some((flag) => flag.startsWith('--min-semi-space-size'))
-  if (serves || isStarted) v8.setFlagsFromString(`${name}=${serves ? 64 : 1}`)
+  const has = (flag: string): boolean => process.execArgv.some((each) => each.startsWith(flag))
+  if (has('--min-semi-space-size') && !has(name)) v8.setFlagsFromString(`${name}=1`)
 }
 
 /** Not Node's own default below /tmp, where another user could have put compiled code. */
@@ -40,7 +35,7 @@ if (oldNode !== null) {
   console.log(version)
 } else {
   countBuffersWithHeap()
-  growNewGeneration()
+  keepNewGeneration()
   module.enableCompileCache(compileCacheFolder())
   const { runCommandLine } = await import('./cli/run.ts')
   await runCommandLine(words)

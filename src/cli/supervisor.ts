@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import cluster from 'node:cluster'
 import type { ServedRole } from '../roles/role.ts'
 import { cliLimits } from './command-limits.ts'
-import { newGenerationMegabytes, processFlags } from './process-flags.ts'
+import { processFlags } from './process-flags.ts'
 import { ProcessPlace } from './process-place.ts'
 import type { Runtime } from './runtime.ts'
 import { SupervisedProcess } from './supervised-process.ts'
@@ -101,7 +101,7 @@ export class Supervisor {
   }
 
   #forkWorker(name: string): SupervisedProcess {
-    const execArgv = processFlags(process.execArgv, newGenerationMegabytes / this.#parts.workers)
+    const execArgv = processFlags(process.execArgv, this.#parts.workers)
     cluster.setupPrimary({ exec: programFile, execArgv, args: [...this.#parts.argumentsFor('worker')] })
     const worker = cluster.fork()
     worker.on('error', () => undefined) // Reported by its process too; without a listener here it would end the supervisor.
@@ -109,7 +109,7 @@ export class Supervisor {
   }
 
   #forkBackground(): SupervisedProcess {
-    const execArgv = processFlags(process.execArgv, 0)
+    const execArgv = processFlags(process.execArgv, null)
     const args = [...this.#parts.argumentsFor('background')]
     return new SupervisedProcess(backgroundName, fork(programFile, args, { execArgv }), this.#parts.configured())
   }

@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
 import t from 'tap'
 import { mainFile, programEnvironment, programFlags } from '../support/program.ts'
 
@@ -17,15 +20,29 @@ process.on('exit', () => {
 
 const megabytesOf = async (flags: readonly string[], ...words: readonly string[]): Promise<number> => {
   const probed = [...flags, '--import', `data:text/javascript,${encodeURIComponent(probe)}`, mainFile, ...words]
-  const { stderr } = await promisify(execFile)(process.execPath, probed, { env: programEnvironment() })
+  const stderr = await new Promise<string>((resolve) =>
+    execFile(process.execPath, probed, { env: programEnvironment() }, (_fault, _out, err) => resolve(err)),
+  )
   return Number(/new generation (\d+)/.exec(stderr)?.[1]) / megabyte
 }
 
 t.test("V8's new generation", async (t) => {
-  t.equal(await megabytesOf(programFlags, 'serve', '--help'), 128, 'it grows at once where clients are served')
-  t.equal(await megabytesOf(programFlags, 'serve', '--workers', '2', '--help'), 16, 'not in a supervisor')
+  const used = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => used.close())
+  await once(used, 'listening')
+  const folder = t.testdir()
+  const configOf = (workers: string): string => {
+    const file = join(folder, `${workers}.yaml`)
+    writeFileSync(file, `sandbox: true\nworkers: ${workers}\n`)
+    return file
+  }
+  // It ends where its port is in use, once it knows of its workers.
+  const serve = ['serve', '--data', join(folder, 'data'), '--port', String((used.address() as AddressInfo).port)]
+  t.equal(await megabytesOf(programFlags, ...serve), 128, 'it grows at once where clients are served')
+  t.equal(await megabytesOf(programFlags, ...serve, '--workers', '2'), 16, 'not in a supervisor')
+  t.equal(await megabytesOf(programFlags, ...serve, '--config', configOf('2')), 16, 'nor in one of the configuration')
   t.equal(await megabytesOf(programFlags, 'verify', '--help'), 16, 'nor in a command')
   const own = ['--max-semi-space-size=32', '--semi-space-growth-factor=64']
-  t.equal(await megabytesOf([...programFlags, ...own], 'serve', '--help'), 64, 'flags that come later take precedence')
+  t.equal(await megabytesOf([...programFlags, ...own], ...serve), 64, 'flags that come later take precedence')
   t.ok((await megabytesOf([], 'verify', '--help')) > 16, "without flags it is V8's own")
 })
