@@ -1,9 +1,11 @@
 import { measureRules } from '../../domain/wallet/alerts.ts'
 import { walletLimits } from '../../domain/wallet/limits.ts'
+import type { Wallet } from '../../domain/wallet/wallet.ts'
 import type { AlertRaised } from '../../events/types.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
 import type { WalletCommandHandler } from '../../log/wallet-command-handler.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { Semaphore } from '../../runtime/semaphore.ts'
 import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
 import { waitAtMost } from '../../runtime/within.ts'
 import type { RunningRole } from '../role.ts'
@@ -31,6 +33,22 @@ interface Delivery {
 const retryDelayMs = (tries: number): number =>
   Math.min(schedulerLimits.alertRetryMaxMs, schedulerLimits.alertRetryMs * 2 ** (tries - 1))
 
+const openDestinations = ({ destinations, deliveredTo }: RaisedAlert): readonly string[] =>
+  destinations.filter((destination) => !deliveredTo.includes(destination))
+
+const idOf = ({ alertId }: RaisedAlert, destination: string): string => `${alertId} ${destination}`
+
+const openIdsOf = (watched: readonly Wallet[]): ReadonlySet<string> => {
+  const open = new Set<string>()
+  for (const { alertRules } of watched)
+    for (const { alerts } of alertRules.values())
+      for (const alert of alerts)
+        for (const destination of openDestinations(alert)) open.add(idOf(alert, destination)).add(alert.alertId)
+  return open
+}
+
+const raises = new Semaphore(schedulerLimits.alertsRaisedAtOnceMax)
+
 /**
  * Raises alerts of rules in the log, once however many schedulers there are, and sends what the log does not have as delivered:
  * the process that raised one at once, others when that has had its time. So one is sent again, with its id, where a process
@@ -44,39 +62,54 @@ export class Alerter implements RunningRole {
   readonly #giveUp = new AbortController()
   readonly #warning: ThrottledWarning
   readonly #timer: NodeJS.Timeout
-  #working: Promise<void> | null = null
+  /** By workspace: one that waits for its wallet delays no other. */
+  readonly #raising = new Map<string, Promise<void>>()
+  readonly #failing = new Set<string>()
 
   constructor(parts: AlerterParts) {
     this.#parts = parts
     this.#warning = new ThrottledWarning(parts.logger)
-    this.#timer = setInterval(() => {
-      this.#working ??= this.#work().finally(() => {
-        this.#working = null
-      })
-    }, parts.tickMs ?? schedulerLimits.alertTickMs)
+    this.#timer = setInterval(() => this.#work(), parts.tickMs ?? schedulerLimits.alertTickMs)
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     this.#giveUp.abort()
-    await waitAtMost(Promise.all([this.#working, ...this.#sending]), schedulerLimits.schedulerStopMs)
+    await waitAtMost(Promise.all([...this.#raising.values(), ...this.#sending]), schedulerLimits.schedulerStopMs)
   }
 
-  async #work(): Promise<void> {
+  #work(): void {
     const { tail, clock } = this.#parts
+    const watched = [...tail.ledger.wallets.values()].filter(({ alertRules }) => alertRules.size > 0)
+    const open = openIdsOf(watched)
+    for (const known of [this.#deliveries, this.#own])
+      for (const id of known.keys()) if (!open.has(id)) known.delete(id)
+    const waiting = new Set<string>()
+    for (const wallet of watched) {
+      const { workspaceId } = wallet
+      const alerts = measureRules(wallet, clock(), tail.ledger.reconciled).flatMap(({ due }) => due ?? [])
+      this.#sendAll(wallet)
+      if (alerts.length === 0) continue
+      waiting.add(workspaceId)
+      if (!this.#raising.has(workspaceId)) this.#raising.set(workspaceId, this.#raiseAll(workspaceId, alerts))
+    }
+    for (const workspaceId of this.#failing) if (!waiting.has(workspaceId)) this.#failing.delete(workspaceId)
+    if (this.#failing.size === 0) this.#warning.clear('scheduler.available', {})
+  }
+
+  async #raiseAll(workspaceId: string, alerts: readonly AlertRaised[]): Promise<void> {
     try {
-      const watched = [...tail.ledger.wallets.values()].filter(({ alertRules }) => alertRules.size > 0)
-      const open = new Set<string>()
-      for (const wallet of watched) {
-        for (const { due } of measureRules(wallet, clock(), tail.ledger.reconciled))
-          if (due !== null) await this.#raise(due)
-        for (const { alerts } of wallet.alertRules.values()) for (const alert of alerts) this.#sendTo(alert, open)
-      }
-      for (const known of [this.#deliveries, this.#own])
-        for (const id of known.keys()) if (!open.has(id)) known.delete(id)
-      this.#warning.clear('scheduler.available', {})
+      await raises.run(workspaceId, async () => {
+        for (const alert of alerts) await this.#raise(alert)
+      })
+      this.#failing.delete(workspaceId)
+      const wallet = this.#parts.tail.ledger.wallets.get(workspaceId)
+      if (wallet !== undefined) this.#sendAll(wallet)
     } catch (fault) {
+      this.#failing.add(workspaceId)
       this.#warning.raise('scheduler.unavailable', { fault })
+    } finally {
+      this.#raising.delete(workspaceId)
     }
   }
 
@@ -89,15 +122,17 @@ export class Alerter implements RunningRole {
     logger.log('alert.raised', { workspaceId, alertId, measure, figure, threshold })
   }
 
-  #sendTo(alert: RaisedAlert, open: Set<string>): void {
+  #sendAll({ alertRules }: Wallet): void {
+    for (const { alerts } of alertRules.values()) for (const alert of alerts) this.#send(alert)
+  }
+
+  #send(alert: RaisedAlert): void {
     const { clock, logger } = this.#parts
     const { workspaceId, alertId, raisedAt } = alert
     const nowMs = clock()
     const isPast = nowMs - Date.parse(raisedAt) > walletLimits.alertTriesMs
-    for (const destination of alert.destinations) {
-      if (alert.deliveredTo.includes(destination)) continue
-      const id = `${alertId} ${destination}`
-      open.add(id).add(alertId)
+    for (const destination of openDestinations(alert)) {
+      const id = idOf(alert, destination)
       const delivery = this.#deliveries.get(id) ?? this.#firstOf(alert, isPast)
       this.#deliveries.set(id, delivery)
       if (isPast && !delivery.isOver) logger.log('alert.given_up', { workspaceId, alertId, destination })

@@ -17,6 +17,7 @@ export const schedulerLimits = {
   witnessTickMs: 100,
   witnessTriesMax: 3, // A witness names its size once; another scheduler may be faster once.
   alertTickMs: 5_000,
+  alertsRaisedAtOnceMax: 16, // Workspaces whose alerts are stored at once.
   alertSendMs: 10_000, // Of one try.
   mailsAtOnceMax: 8, // Connections to the mail server, half of them for one address.
   alertRetryMs: 10_000, // After the first, doubled with each further one,

@@ -99,6 +99,35 @@ t.test('two schedulers raise one alert; it is signed, and raised again in the ne
   t.equal(receiver.delivered.length, 4, 'each was sent once')
 })
 
+t.test('alerts of one workspace, whose wallet is in conflict, delay none of others', async (t) => {
+  const { receiver, log, spend, watch, open, events } = await start(t)
+  await watch('ops')
+  const other = 'zeta'
+  const key = { keyId: 'key-2', workspaceId: other }
+  await log.postToWallet(other, [opened(other), credited('c-2', '10', other), keyIssued('key-2', other)])
+  const rule = { rule: 'day', measure: 'spend_day', threshold: '1', destinations: ['ops'] as string[] } as const
+  await log.postToWallet(other, [{ type: 'AlertRuleSet', data: { workspaceId: other, ...rule } }])
+  const changed: MemoryLog = Object.create(log)
+  let isChanged = true
+  changed.appendToWallet = async (id, facts, expected) =>
+    isChanged && id === workspaceId
+      ? { conflict: true, sequence: await log.lastSequence() }
+      : log.appendToWallet(id, facts, expected)
+  await spend('r-1', '2')
+  await log.append([routed('r-2', { ...key, allowanceId: null }), used('r-2', { ...key, total: '2' })])
+  const { codes } = await open(changed)
+  await until(() => codes().includes('scheduler.unavailable') && events('AlertDelivered').length === 1)
+  t.match(
+    receiver.delivered.map(({ body }) => JSON.parse(body)),
+    [{ data: { workspace: other } }],
+  )
+  t.notOk(codes().includes('scheduler.available'))
+  isChanged = false
+  await until(() => events('AlertDelivered').length === 2)
+  await until(() => codes().includes('scheduler.available'))
+  t.equal(events('AlertRaised').length, 2)
+})
+
 t.test('what a scheduler sent and did not record before it was killed is sent again with the same id', async (t) => {
   const { receiver, log, spend, watch, open, events, advance } = await start(t)
   await watch('ops')
