@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { JsonObject } from '../../encoding/json.ts'
 import type {
   CacheMark,
@@ -12,6 +11,7 @@ import type {
 } from '../canonical/conversation.ts'
 import { mergeTurns, type WrittenTurn } from '../canonical/merge-turns.ts'
 import { unsupported } from '../canonical/refuse.ts'
+import { digestedId } from '../dialect/digested-id.ts'
 import { inputOf } from './read-blocks.ts'
 
 /** The default is five minutes; written out, so that the request shows it. */
@@ -19,13 +19,10 @@ export const cacheControl = (cached: CacheMark): JsonObject =>
   cached === null ? {} : { cache_control: { type: 'ephemeral', ttl: cached } }
 
 const idCharactersMax = 64
-const digestCharacters = 48
 
 /** Other vendors' ids may have other characters, and more; these APIs take these. */
 export const callId = (id: string): string =>
-  id.length > idCharactersMax
-    ? `call_${createHash('sha256').update(id).digest('hex').slice(0, digestCharacters)}`
-    : id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
+  id.length > idCharactersMax ? digestedId('call', id) : id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
 
 /** The API refuses a blank text. */
 export const writeText = ({ text, cached }: TextPart): readonly JsonObject[] =>

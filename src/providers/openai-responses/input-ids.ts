@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
+import { digestedId } from '../dialect/digested-id.ts'
 
 /** Items whose type requires an id get a new one, unknown to the account. All others are sent without. */
 const renamedTypes: readonly unknown[] = [
@@ -21,12 +21,10 @@ const links: ReadonlyMap<unknown, string> = new Map([
   ['mcp_call', 'approval_request_id'],
 ])
 
-const digestCharacters = 48
-
 /** Providers derive the kind of an item from the prefix before the first underscore. */
 const renamed = (id: string): string => {
   const [kind = 'item'] = /^[a-z]{1,8}(?=_)/.exec(id) ?? []
-  return `${kind}_${createHash('sha256').update(id).digest('hex').slice(0, digestCharacters)}`
+  return digestedId(kind, id)
 }
 
 export const inlineIdsOf = (input: unknown): ReadonlySet<unknown> =>
