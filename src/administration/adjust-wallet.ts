@@ -92,6 +92,10 @@ const refusalOf = (
         : invalidValue('amount', `of ${corrects}, at most ${formatUsd(refused.leftPicos)} USD can still be posted`)
     case 'charge_corrected':
       return conflict(`${corrects} was corrected in the meantime: try again.`)
+    case 'charge_changed':
+      return conflict(
+        `${corrects} was charged ${formatUsd(refused.beforePicos)} USD when ${reference} was proposed, and ${formatUsd(refused.nowPicos)} USD with the adjustments since: reject it, and propose what is left to correct.`,
+      )
     case 'charge_exceeded': {
       const left = refused.leftPicos === 0n ? 'nothing' : `at most ${formatUsd(refused.leftPicos)} USD`
       return invalidValue(
@@ -135,7 +139,7 @@ export const adjustWallet = async (
 
 /**
  * False when it ended so before. Throws `not_found`, `access_denied` for who proposed it and approves it, and `conflict` where
- * it has ended otherwise or expired.
+ * it has ended otherwise or expired, or the charge that it corrects was adjusted since.
  */
 export const endProposal = async (
   context: AdjustContext,

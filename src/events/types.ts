@@ -103,6 +103,10 @@ export interface AdjustmentProposed {
    */
   readonly corrects?: string
   /**
+   * Of a `correction` of a request or task: USD charged for it with its adjustments by then; not approved once that differs.
+   */
+  readonly charged?: string
+  /**
    * A remark for the statement; may be empty.
    */
   readonly note: string

@@ -14,7 +14,7 @@ export interface ChargeCorrections {
   readonly givenPicos: bigint
   /** Nothing of the charge was left when it was last given back. */
   readonly isGivenBack: boolean
-  /** By an operator: the figure is no estimate. */
+  /** By an operator, also as what it was; not where that is reversed. The figure is no estimate. */
   readonly isNamed: boolean
   /** The last reconciliation that is not reversed. */
   readonly reconciledBy: string | null
@@ -49,7 +49,9 @@ export const foldCorrections = (
     correctedPicos: figurePicos,
     givenPicos,
     isGivenBack,
-    isNamed: [...sums.keys()].some(({ reason }) => reason === 'correction'),
+    isNamed: [...sums].some(
+      ([root, picos]) => root.reason === 'correction' && (picos !== 0n || root.amountPicos === 0n),
+    ),
     reconciledBy: inForce.findLast(({ reason }) => reason === 'reconciliation')?.adjustmentId ?? null,
   }
 }

@@ -56,6 +56,8 @@ export type AdjustmentRefusal =
   | { readonly reason: 'reversal_exceeds'; readonly leftPicos: bigint }
   | { readonly reason: 'charge_exceeded'; readonly leftPicos: bigint }
   | { readonly reason: 'charge_corrected' }
+  /** Since the correction was proposed. */
+  | { readonly reason: 'charge_changed'; readonly beforePicos: bigint; readonly nowPicos: bigint }
   | { readonly reason: 'proposal_differs'; readonly proposedPicos: bigint }
   | { readonly reason: 'proposal_unknown' | 'proposal_rejected' | 'proposal_expired' | 'proposal_approved' }
   | { readonly reason: 'proposal_own'; readonly by: string }
@@ -80,13 +82,15 @@ type Correction = Pick<AdjustCommand, 'amountPicos' | 'corrects' | 'chargedPicos
 
 const boundReasons: ReadonlySet<AdjustmentPosted['reason']> = new Set(['refund', 'correction', 'undelivered'])
 
-/** A refund or a correction of a charge gives back at most what is left of it; what goes beyond is goodwill. */
-const findExcess = (
-  { amountPicos, reason, chargedPicos = 0n }: Correction,
-  chargeId: string,
+const netPicos = (
+  { chargedPicos = 0n, corrects = '' }: Pick<AdjustCommand, 'chargedPicos' | 'corrects'>,
   wallet: WalletDraft,
-): AdjustmentRefusal | null => {
-  const leftPicos = maxOf(0n, chargedPicos - correctedPicos(wallet, chargeId))
+): bigint => chargedPicos - correctedPicos(wallet, corrects)
+
+/** A refund or a correction of a charge gives back at most what is left of it; what goes beyond is goodwill. */
+const findExcess = (correction: Correction, wallet: WalletDraft): AdjustmentRefusal | null => {
+  const { amountPicos, reason } = correction
+  const leftPicos = maxOf(0n, netPicos(correction, wallet))
   return boundReasons.has(reason) && amountPicos > leftPicos ? { reason: 'charge_exceeded', leftPicos } : null
 }
 
@@ -95,8 +99,7 @@ const findRefusal = (correction: Correction, wallet: WalletDraft): AdjustmentRef
   const { corrects, amountPicos } = correction
   if (corrects === undefined) return null
   const reversal = findReversal(wallet, corrects)
-  if (reversal === null)
-    return namesCredit(corrects) ? { reason: 'credit_unknown' } : findExcess(correction, corrects, wallet)
+  if (reversal === null) return namesCredit(corrects) ? { reason: 'credit_unknown' } : findExcess(correction, wallet)
   const leftPicos = -reversal.amountPicos - reversal.reversedPicos
   return exceeds(amountPicos, leftPicos) ? { reason: 'reversal_exceeds', leftPicos } : null
 }
@@ -122,6 +125,10 @@ const findEarlier = (
   return proposedPicos === amountPicos ? { facts: [] } : { refused: { reason: 'proposal_differs', proposedPicos } }
 }
 
+/** A correction of a charge's figure, which another correction makes wrong. */
+const isOfFigure = ({ reason, chargedPicos }: AdjustCommand): boolean =>
+  reason === 'correction' && chargedPicos !== undefined
+
 /** Adds nothing where the reference has adjusted the same amount before, or has it proposed. */
 const adjust = (command: AdjustCommand, wallet: WalletDraft): AdjustmentDecision => {
   const { amountPicos, reason, reference, corrects, note, by, proposedUntilMs } = command
@@ -136,7 +143,8 @@ const adjust = (command: AdjustCommand, wallet: WalletDraft): AdjustmentDecision
   if (proposedUntilMs === undefined)
     return { facts: [{ type: 'AdjustmentPosted', data: { ...data, ...(by === undefined ? {} : { by }) } }] }
   const expiresAt = new Date(proposedUntilMs).toISOString()
-  return { facts: [{ type: 'AdjustmentProposed', data: { ...data, by: by ?? unnamed, expiresAt } }] }
+  const seen = isOfFigure(command) ? { charged: formatUsd(netPicos(command, wallet)) } : {}
+  return { facts: [{ type: 'AdjustmentProposed', data: { ...data, ...seen, by: by ?? unnamed, expiresAt } }] }
 }
 
 const correctCharge = (command: CorrectChargeCommand, wallet: WalletDraft): AdjustmentDecision => {
@@ -159,11 +167,14 @@ const endProposal = (command: EndProposalCommand, wallet: WalletDraft): Adjustme
     return approves ? { facts: [] } : { refused: { reason: 'proposal_approved' } }
   const proposal = wallet.proposals.get(adjustmentId)
   if (proposal === undefined) return { refused: { reason: 'proposal_unknown' } }
-  const { isRejected = false, expiresAt, ...proposed } = proposal
+  const { isRejected = false, expiresAt, charged, ...proposed } = proposal
   if (isRejected) return approves ? { refused: { reason: 'proposal_rejected' } } : { facts: [] }
   if (!approves) return { facts: [{ type: 'AdjustmentRejected', data: { adjustmentId, workspaceId, by } }] }
   if (!isOpen(proposal, nowMs)) return { refused: { reason: 'proposal_expired' } }
   if (proposed.by === by) return { refused: { reason: 'proposal_own', by } }
+  const nowPicos = netPicos({ chargedPicos, corrects: proposed.corrects }, wallet)
+  if (charged !== undefined && parseUsd(charged) !== nowPicos)
+    return { refused: { reason: 'charge_changed', beforePicos: parseUsd(charged), nowPicos } }
   const refused = findRefusal({ ...proposed, amountPicos: parseUsd(proposed.amount), chargedPicos }, wallet)
   if (refused !== null) return { refused }
   return {

@@ -78,9 +78,45 @@ t.test('refunds and corrections of a charge together never exceed it', async (t)
   t.match(adjust(wallet, '0.0002', 'ticket-4', of), [{ amount: '0.0002' }])
   const approval = { type: 'ApproveAdjustment', adjustmentId: 'operator:ticket-2', by: 'admin:bob', nowMs: 0 } as const
   t.same(decideWallet({ ...approval, chargedPicos: of.chargedPicos }, wallet), {
-    refused: { reason: 'charge_exceeded', leftPicos: 0n },
+    refused: { reason: 'charge_changed', beforePicos: parseUsd('0.0001'), nowPicos: 0n },
   })
   t.match(adjust(wallet, '1', 'ticket-5', { ...of, reason: 'goodwill' }), [{ amount: '1' }])
+})
+
+t.test('a proposed correction of a charge is not approved once another one has corrected it', async (t) => {
+  const of = { corrects: 'request-1', chargedPicos: parseUsd('10') }
+  const proposed = { ...of, by: 'admin:ana', proposedUntilMs: 1_000 }
+  const approve = (wallet: Wallet, reference: string) => {
+    const approval = {
+      type: 'ApproveAdjustment',
+      adjustmentId: `operator:${reference}`,
+      by: 'admin:bob',
+      nowMs: 0,
+    } as const
+    return decideWallet({ ...approval, chargedPicos: of.chargedPicos }, wallet)
+  }
+  const reconciled = (amount: string, adjustmentId = 'reconcile:1', corrects = of.corrects): WalletFact => ({
+    type: 'AdjustmentPosted',
+    data: { adjustmentId, workspaceId: 'acme', amount, reason: 'reconciliation', corrects, note: '' },
+  })
+  const wallet = given(credited('100', 'invoice-1'))
+  t.match(adjust(wallet, '-3', 'debit', proposed), [{ amount: '-3', charged: '10' }])
+  adjust(wallet, '2', 'credit', proposed)
+  adjust(wallet, '2', 'refund', { ...proposed, reason: 'refund' })
+  applyToWallet(wallet, reconciled('-3'))
+  const changed = { refused: { reason: 'charge_changed', beforePicos: parseUsd('10'), nowPicos: parseUsd('13') } }
+  t.same(approve(wallet, 'debit'), changed, 'it would be charged twice')
+  t.same(approve(wallet, 'credit'), changed)
+  t.match(approve(wallet, 'refund'), { facts: [{}, { data: { amount: '2' } }] }, 'corrects no figure')
+  t.equal(balance(wallet), '97')
+  const unchanged = given(credited('100', 'invoice-1'))
+  adjust(unchanged, '-3', 'debit', proposed)
+  const { facts = [] } = approve(unchanged, 'debit') as { readonly facts?: readonly WalletFact[] }
+  t.same(
+    facts.map(({ data }) => 'charged' in data),
+    [false, false],
+    'only the proposal has it',
+  )
 })
 
 t.test('the same reference posts once, and another amount under it is refused', async (t) => {
