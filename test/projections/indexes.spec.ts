@@ -1,4 +1,5 @@
 import t from 'tap'
+import { selectAdminChanges } from '../../src/projections/admin-changes/queries.ts'
 import { atCheckpoint } from '../../src/projections/checkpoint/queries.ts'
 import { selectFindings } from '../../src/projections/findings.ts'
 import { selectRequests } from '../../src/projections/requests/listed-requests.ts'
@@ -37,6 +38,10 @@ await projected.query(`
   select 'task-' || n, 'workspace-' || n % 16, 'key-1', 'video', 'text2video', 'vv/v3', 'vv', 'v3', 'v1', '0.14', '3', 0, '', '', 'SUCCESS', 100,
     at, at, at, at, case when n % 2000 = 0 then null else '3' end, case when n % 1000 = 0 then 'estimated' else 'reported' end, '[]', 0, '[]'
   from (select n, timestamptz '2026-03-01T00:00:00Z' + n * interval '1 second' as at from generate_series(1, ${rows}) n) as each`)
+await projected.query(`
+  insert into admin_changes (sequence, event_index, type, workspace_id, subject, actor, detail, time)
+  select n, 0, case when n <= 100 then 'KeyIssued' else 'CallbackFailed' end, 'workspace-' || n % 16, 'subject-' || n, null, '{}', now()
+  from generate_series(1, ${rows}) n`)
 await projected.query(`update checkpoint set sequence = ${rows}`)
 await projected.query(`analyze`)
 
@@ -64,4 +69,13 @@ t.test('what waits for an operator among many videos is found by an index', asyn
   const read = () =>
     atCheckpoint(db, (trx) => selectFindings(trx, { workspaceId: null, overdueBefore: new Date(0), limit: 5 }))
   for (const index of ['tasks_missing_deduction', 'tasks_implausible_deduction']) await untilUsed(index, read)
+})
+
+t.test('changes are listed without the failed callbacks that are newer, and not read through them', async (t) => {
+  const sequences = async (workspaceId?: string) =>
+    (await selectAdminChanges(db, { workspaceId, limit: 2 })).map(({ sequence }) => sequence)
+  t.same(await sequences(), [100, 99])
+  t.same(await sequences('workspace-4'), [100, 84])
+  await untilUsed('admin_changes_listed', () => sequences())
+  await untilUsed('admin_changes_listed_of_a_workspace', () => sequences('workspace-4'))
 })

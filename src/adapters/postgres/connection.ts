@@ -98,3 +98,8 @@ export const nullIfMissing = async <T>(read: Promise<T>): Promise<T | null> => {
     throw fault
   }
 }
+
+const lockNotAvailable = '55P03'
+
+export const isLockTimeout = (fault: unknown): boolean =>
+  fault instanceof pg.DatabaseError && fault.code === lockNotAvailable

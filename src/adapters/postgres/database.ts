@@ -14,11 +14,19 @@ import type { TablesPosition } from '../../roles/projector/ports.ts'
 import type { StoredTasks } from '../../roles/recent-tasks.ts'
 import type { StoredResponseTables } from '../../roles/stored-responses.ts'
 import { Semaphore } from '../../runtime/semaphore.ts'
-import { defaultSchema, nullIfMissing, openPool, type PoolOptions, rebuildSchema } from './connection.ts'
+import {
+  defaultSchema,
+  nullIfMissing,
+  openPool,
+  type PoolOptions,
+  rebuildSchema,
+  type SchemaLocation,
+} from './connection.ts'
 import { edgeReadModels } from './edge-read-models.ts'
 import { postgresLimits } from './limits.ts'
 import { migrate } from './migrate.ts'
 import { PostgresProjectionStore, readPosition } from './projection-store.ts'
+import { Rebuild } from './rebuild.ts'
 import { openHeadTable } from './signed-head.ts'
 
 /** The read models of one schema. Connects on first use, so that processes start while the database is down. */
@@ -55,6 +63,11 @@ const refillSequenceOf = async (pool: pg.Pool, schema: string): Promise<number |
   return found?.rows[0] === undefined ? null : Number(found.rows[0].sequence)
 }
 
+const prepare = async (place: SchemaLocation): Promise<void> => {
+  await migrate(place)
+  await Rebuild.dropRetired(place)
+}
+
 const operator = ''
 
 const servingPool: PoolOptions = {
@@ -84,7 +97,7 @@ export const openDatabase = (
   return {
     db,
     projectionStore: (models = readModels) =>
-      new PostgresProjectionStore({ pool, db, models, prepare: () => migrate(place) }),
+      new PostgresProjectionStore({ pool, db, models, prepare: () => prepare(place) }),
     checkpoint: () => checkpointOf(db),
     position: () => nullIfMissing(readPosition(db)),
     versions: async () => (await nullIfMissing(selectVersions(db))) ?? new Map(),

@@ -5,7 +5,14 @@ import type { ReadModel } from '../../projections/schema/read-model.ts'
 import { type ProjectionStore, RebuildRunning } from '../../roles/projector/ports.ts'
 import { BulkStore } from './bulk-store.ts'
 import { compareTable, listTables, type TableComparison } from './compare.ts'
-import { onConnection, openPool, type PoolOptions, rebuildSchema, type SchemaLocation } from './connection.ts'
+import {
+  isLockTimeout,
+  onConnection,
+  openPool,
+  type PoolOptions,
+  rebuildSchema,
+  type SchemaLocation,
+} from './connection.ts'
 import { postgresLimits } from './limits.ts'
 import { migrate, migrationsTable } from './migrate.ts'
 import { writeBatch, writeVersions } from './projection-store.ts'
@@ -17,8 +24,6 @@ const bulkTables = readModels.flatMap(({ tables }) =>
 )
 
 type ModelVersion = Pick<ReadModel, 'name' | 'version'>
-
-const lockNotAvailable = '55P03'
 
 /** Loads, index builds and comparisons take as long as they need. */
 const patientPool: PoolOptions = { connectionsMax: bulkTables.length + 1, statementMs: 0 }
@@ -61,7 +66,8 @@ export class Rebuild {
     const rebuild = new Rebuild(live, options)
     try {
       return await onConnection(rebuild.#livePool, async (client) => {
-        await lockRebuild(client, live.schema)
+        if (!(await lockRebuild(client, live.schema)))
+          throw new RebuildRunning(`the schema ${live.schema} is being rebuilt by another process`)
         rebuild.#lock = client
         await rebuild.#begin()
         const result = await work(rebuild)
@@ -70,7 +76,24 @@ export class Rebuild {
         return result
       })
     } finally {
-      await rebuild.#close()
+      await Promise.all([rebuild.#livePool.end(), rebuild.#freshPool.end()])
+    }
+  }
+
+  /** Drops what a rebuild that was killed after its swap has left, unless another one is running. What is still read, or another role's, stays. */
+  static async dropRetired(live: SchemaLocation): Promise<void> {
+    const pool = openPool(live, { ...patientPool, connectionsMax: 1 })
+    try {
+      await onConnection(pool, async (client) => {
+        if (!(await lockRebuild(client, live.schema))) return
+        await client.query(`set lock_timeout = ${postgresLimits.swapLockMs}`)
+        await client.query(`drop schema if exists ${retiredSchema(live)} cascade`)
+        await unlockRebuild(client, live.schema)
+      })
+    } catch (fault) {
+      if (!(fault instanceof pg.DatabaseError)) throw fault
+    } finally {
+      await pool.end()
     }
   }
 
@@ -160,10 +183,6 @@ export class Rebuild {
   async #dropLeftovers(): Promise<void> {
     for (const schema of [this.#fresh.schema, retiredSchema(this.#live)]) await dropSchema(this.#livePool, schema)
   }
-
-  async #close(): Promise<void> {
-    await Promise.all([this.#livePool.end(), this.#freshPool.end()])
-  }
 }
 
 const retiredSchema = ({ schema }: SchemaLocation): string => `${schema}_retired`
@@ -177,7 +196,7 @@ const unlessRead = (pool: pg.Pool, work: (client: pg.ClientBase) => Promise<void
       await client.query('commit')
       return true
     } catch (fault) {
-      if (!(fault instanceof pg.DatabaseError) || fault.code !== lockNotAvailable) throw fault
+      if (!isLockTimeout(fault)) throw fault
       await client.query('rollback')
       return false
     }
@@ -230,11 +249,11 @@ const canResume = async (
 }
 
 const lockName = 'hashtext($1)'
-const lockRebuild = async (client: pg.ClientBase, schema: string): Promise<void> => {
+const lockRebuild = async (client: pg.ClientBase, schema: string): Promise<boolean> => {
   const { rows } = await client.query<{ locked: boolean }>(`select pg_try_advisory_lock(${lockName}) as locked`, [
     `rebuild of ${schema}`,
   ])
-  if (!rows[0]?.locked) throw new RebuildRunning(`the schema ${schema} is being rebuilt by another process`)
+  return rows[0]?.locked === true
 }
 
 const unlockRebuild = async (client: pg.ClientBase, schema: string): Promise<void> => {

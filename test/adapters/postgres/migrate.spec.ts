@@ -26,3 +26,25 @@ t.test('the same migrations make the same tables in any schema, and once', async
 t.test('a name that is no schema name is refused', async (t) => {
   await t.rejects(migrate({ url: postgres.url, schema: 'a"; drop schema ledger' }), RangeError)
 })
+
+t.test('a migration does not wait for a reader of its table for long, and those before it are applied', async (t) => {
+  const { url } = await postgres.newDatabase()
+  const place = { url, schema: 'ledger' }
+  const pool = openPool(place, { connectionsMax: 2, statementMs: 5_000 })
+  t.teardown(() => pool.end())
+  const isThere = async (index: string) =>
+    (await pool.query('select where to_regclass($1) is not null', [index])).rowCount === 1
+  await pool.query(`delete from migrations where name >= '0034'`)
+  // Those of 0034 and 0037 were made beforehand, as by an operator who has them built concurrently.
+  await pool.query('drop index requests_by_upstream_request_id')
+  await pool.query('alter table outcomes_by_hour drop column interrupted')
+  const reader = await pool.connect()
+  await reader.query('begin; select from outcomes_by_hour')
+  await t.rejects(migrate(place), /a migration waits for a transaction that uses a table/)
+  t.ok(await isThere('requests_by_upstream_request_id'), 'of the migration before')
+  await pool.query('select from outcomes_by_hour')
+  await reader.query('commit')
+  reader.release()
+  await migrate(place)
+  await pool.query('select interrupted from outcomes_by_hour')
+})

@@ -73,3 +73,32 @@ t.test('a rebuild that has lost its connection, as in a crash of the server, swa
   reader.release()
   t.same(await idsOf(swap), before)
 })
+
+t.test(
+  'tables that a killed rebuild had replaced are dropped at the next start, unless one runs or they are read',
+  async (t) => {
+    const place = { url: postgres.url, schema: 'killed' }
+    const database = openDatabase(place.url, place.schema)
+    t.teardown(() => database.close())
+    const pool = openPool(place, { connectionsMax: 2, statementMs: 5_000 })
+    t.teardown(() => pool.end())
+    const load = () => database.projectionStore().load()
+    const isLeft = async () =>
+      (await pool.query("select where to_regnamespace('killed_retired') is not null")).rowCount === 1
+    await load()
+    await Rebuild.run(place, async () => {
+      await pool.query('create schema killed_retired; create table killed_retired.wallets ()')
+      await load()
+      t.ok(await isLeft(), 'one runs')
+    })
+    await pool.query('create schema killed_retired; create table killed_retired.wallets ()')
+    const reader = await pool.connect()
+    await reader.query('begin; select from killed_retired.wallets')
+    await load()
+    t.ok(await isLeft(), 'they are read')
+    await reader.query('commit')
+    reader.release()
+    await load()
+    t.notOk(await isLeft())
+  },
+)
