@@ -262,6 +262,7 @@ const examine = async (read: () => Config, role: ExaminedRole): Promise<readonly
   const [file = ''] = config.files
   return [
     { check: 'configuration', of: existsSync(file) ? file : 'defaults', ...ok() },
+    ...config.warnings.map(({ path, message }) => ({ check: 'configuration', of: path, ...warning(message) }) as const),
     ...(await checkVersions(config, runtime)),
     ...(await checkPermissions(config)),
     ...(await checkPorts(config, role)),

@@ -47,8 +47,8 @@ const formatGreeting = (gateway: Gateway): string => {
 const roleGreeting = ({ role, url, observeUrl }: RunningProcess): string =>
   [...observeLine(observeUrl), url === null ? `The ${role} works.` : `The ${role} answers at ${url}/v1`].join('\n')
 
-const warnOfConfig = ({ exposedFiles, ineffective }: Config, { logger }: Runtime): void => {
-  for (const { path, message } of ineffective) logger.log('config.member_ineffective', { path, message })
+const warnOfConfig = ({ exposedFiles, warnings }: Config, { logger }: Runtime): void => {
+  for (const { path, message } of warnings) logger.log('config.member_ineffective', { path, message })
   for (const file of exposedFiles) logger.log('config.secret_file_exposed', { file })
 }
 

@@ -20,6 +20,7 @@ import { providersFrom } from './providers.ts'
 import { administers, answersClients, seals, signsCallbacks } from './roles.ts'
 import { type External, externalFrom } from './servers.ts'
 import { type TelemetryConfig, telemetryFrom } from './telemetry.ts'
+import { findConfigWarnings } from './warnings.ts'
 
 export interface Config extends ReturnType<typeof providersFrom> {
   /** Those that it was read from. */
@@ -88,8 +89,8 @@ export interface Config extends ReturnType<typeof providersFrom> {
   readonly telemetry: TelemetryConfig | null
   /** Files with secrets that every user of this machine can read. */
   readonly exposedFiles: readonly string[]
-  /** Members of the file that have no effect as they are. */
-  readonly ineffective: readonly ConfigProblem[]
+  /** Members of the file that act otherwise than they read. */
+  readonly warnings: readonly ConfigProblem[]
 }
 
 interface ObserveConfig {
@@ -203,13 +204,6 @@ const mebibyte = 1024 * 1024
 const bytesOf = (mebibytes: number | undefined): number | undefined =>
   mebibytes === undefined ? undefined : mebibytes * mebibyte
 
-/** A workspace leaves as much for the others as it has: a bound above half is never reached. */
-const ineffectiveOf = ({ limits = {} }: ConfigFile): Config['ineffective'] => {
-  const { open_megabytes: all = sharedLimits.openBytesMax / mebibyte, workspace_open_megabytes: own = 0 } = limits
-  const message = `is more than half of the ${all} MiB of all workspaces (limits.open_megabytes), and acts as half`
-  return 2 * own <= all ? [] : [{ path: 'limits.workspace_open_megabytes', message }]
-}
-
 const msOf = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000)
 
 /** An empty price file, and its problems, where it cannot be used. */
@@ -311,6 +305,6 @@ export const readConfig = (env: Environment, { fileTexts, ...options }: ReadOpti
     ...{ logLevel: file.log_level ?? 'info', demo: file.demo ?? true, workers: file.workers ?? null },
     logRequests: file.log_requests ?? true,
     ...{ admins, observe, telemetry },
-    ...{ exposedFiles: variables.exposed, ineffective: ineffectiveOf(file) },
+    ...{ exposedFiles: variables.exposed, warnings: findConfigWarnings(file, prices) },
   })
 }

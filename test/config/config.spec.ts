@@ -324,17 +324,52 @@ t.test('a workspace never has more than half of the bytes that requests have ope
     openBytesMax: 2_048 * mebibyte,
     workspaceOpenBytesMax: 1_024 * mebibyte,
   })
-  t.match(limitsOf({ open_megabytes: 40 }), { workspaceOpenBytesMax: 64 * mebibyte, ineffective: [] })
+  t.match(limitsOf({ open_megabytes: 40 }), { workspaceOpenBytesMax: 64 * mebibyte, warnings: [] })
   for (const [limits, all] of [
     [{ workspace_open_megabytes: 257 }, 512],
     [{ open_megabytes: 100, workspace_open_megabytes: 51 }, 100],
   ] as const)
-    t.same(limitsOf(limits).ineffective, [
+    t.same(limitsOf(limits).warnings, [
       {
         path: 'limits.workspace_open_megabytes',
         message: `is more than half of the ${all} MiB of all workspaces (limits.open_megabytes), and acts as half`,
       },
     ])
+})
+
+t.test('a provider in a region whose prices the price file does not have', async (t) => {
+  const warningsOf = (providers: object) => readConfig({}, { file: fileWith(t, { providers }) }).warnings
+  const authentication = { type: 'google_credentials' }
+  const at = (host: string, location: string) => ({
+    base_url: `https://${host}/v1/projects/p/locations/${location}`,
+    ...{ dialect: 'vertex', authentication },
+  })
+  const global = at('aiplatform.googleapis.com', 'global')
+  const regional = at('europe-west1-aiplatform.googleapis.com', 'europe-west1')
+  t.same(warningsOf({ vertex: global }), [])
+  t.same(warningsOf({ 'vertex-eu': regional }), [], 'the price file has none under this name')
+  const message =
+    /^is in europe-west1, and \d+ prices of the price file, such as that of vertex\/\S+, are of elsewhere \(The global endpoint\)/
+  t.match(warningsOf({ vertex: regional }), [{ path: 'providers.vertex.base_url', message }])
+  const deployments = [global, regional].map(({ base_url }, place) => ({ name: `d-${place}`, base_url }))
+  t.match(warningsOf({ vertex: { dialect: 'vertex', authentication, deployments } }), [
+    { path: 'providers.vertex.deployments[1].base_url', message },
+  ])
+  const bedrock = (region: string, models = {}) => ({
+    base_url: `https://bedrock-runtime.${region}.amazonaws.com`,
+    ...{ dialect: 'bedrock', api_key: 'key', models },
+  })
+  t.same(warningsOf({ bedrock: bedrock('us-east-1', { sonnet: 'eu.anthropic.claude-sonnet-5' }) }), [])
+  t.match(warningsOf({ bedrock: bedrock('eu-west-1') }), [
+    { path: 'providers.bedrock.base_url', message: / 2 prices .* bedrock\/openai\.gpt-oss-120b-1:0, .*US East/ },
+  ])
+  const name = 'global.anthropic.claude-sonnet-5'
+  t.same(warningsOf({ bedrock: bedrock('us-east-1', { [name]: 'eu.anthropic.claude-sonnet-5' }) }), [
+    {
+      path: `providers.bedrock.models.${name}`,
+      message: `has the price of ${name}, and calls eu.anthropic.claude-sonnet-5`,
+    },
+  ])
 })
 
 const vendor = { dialect: 'vv-video', base_url: 'https://vendor.example/v1/', api_key: 'ak-literal' }

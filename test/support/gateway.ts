@@ -151,7 +151,7 @@ export const configOf = (
   logRequests: true,
   observe: null,
   exposedFiles: [],
-  ineffective: [],
+  warnings: [],
   ...config,
 })
 
