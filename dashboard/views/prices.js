@@ -145,8 +145,11 @@ export const prices = {
         ]
       })
     }
+    /** What was compared last, to be corrected until it is published. @type {Record<string, unknown>} */
+    const values = { dry_run: true }
     /** @param {import('../types.d.ts').PriceImport['published']} rows */
     const published = (rows) => {
+      for (const name of Object.keys(values)) if (name !== 'dry_run') delete values[name]
       const instants = [...new Set(rows.map(({ effective_from }) => localTime(effective_from)))]
       const from = instants.length === 1 ? `, in force from ${instants[0]}` : ''
       acknowledge(`${rows.length} ${rows.length === 1 ? 'price' : 'prices'} published${from}.`)
@@ -161,10 +164,13 @@ export const prices = {
           label: 'Import',
           confirm: 'Compare',
           about: 'The table is compared with the prices in force. Nothing is published before you approve it.',
-          values: { dry_run: true },
+          values,
           fixed: ['dry_run', 'models', 'remove'],
           sourceOf: { table: 'source' },
-          done: (answer, asked) => replace(diff, importDiff(/** @type {any} */ (answer), asked, context, published)),
+          done: (answer, asked) => {
+            Object.assign(values, asked)
+            replace(diff, importDiff(/** @type {any} */ (answer), asked, context, published))
+          },
         }),
       ),
       diff,
