@@ -22,7 +22,7 @@ import type { Observer } from '../../runtime/observer.ts'
 import type { CallSpans } from '../../runtime/tracing.ts'
 import { WorkTurns } from '../../runtime/work-turns.ts'
 import type { AnswerPart, AnswerRequest } from '../dispatch.ts'
-import type { CalledDeployment } from './deployments.ts'
+import type { CalledDeployment } from './deployment-turns.ts'
 import {
   abortedUnsent,
   blamesCaller,

@@ -12,7 +12,8 @@ import {
   type UpstreamAttemptParts,
   type UpstreamTranslation,
 } from './attempt.ts'
-import { type CalledDeployment, type Deployments, DeploymentTurns } from './deployments.ts'
+import { type CalledDeployment, DeploymentTurns } from './deployment-turns.ts'
+import type { Deployments } from './deployments.ts'
 import { abortedUnsent, type CandidateFailure, logFailedAttempt, type Unserved } from './failure.ts'
 import { proxyLimits } from './limits.ts'
 import { callAgainAfterMs, retriesFor } from './retry.ts'

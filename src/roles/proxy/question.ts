@@ -22,7 +22,8 @@ import type { AnswerPart, Question, RoutedRequest } from '../dispatch.ts'
 import { encodeResults } from '../task-results.ts'
 import { isSuccess, readFailure, targetOf } from './attempt.ts'
 import type { CallsInFlight } from './calls-in-flight.ts'
-import { type CalledDeployment, type Deployments, DeploymentTurns } from './deployments.ts'
+import { type CalledDeployment, DeploymentTurns } from './deployment-turns.ts'
+import type { Deployments } from './deployments.ts'
 import {
   type CandidateFailure,
   finalFailure,
