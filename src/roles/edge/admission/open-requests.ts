@@ -107,8 +107,10 @@ export const limitOpenRequests =
   }
 
 interface FollowedClient {
-  /** Fires when the client leaves; with `cancelAtOnce` where its workspace has too many streams that are read on. */
+  /** Fires when the client has left, in its turn; with `cancelAtOnce` where its workspace has too many streams that are read on. */
   readonly gone: AbortSignal
+  /** Lets it fire at once where the client has left. */
+  readonly settle: () => void
   readonly end: () => void
 }
 
@@ -124,19 +126,29 @@ export class AbortedStreams {
 
   follow(workspaceId: string, clientGone: AbortSignal): FollowedClient {
     const followed = new AbortController()
-    let isCounted = false
+    let [isCounted, hasEnded] = [false, false]
     const abort = (): void => {
+      if (hasEnded || followed.signal.aborted) return
       isCounted = this.#places.of(workspaceId) < this.#max && this.#places.take(workspaceId)
       followed.abort(isCounted ? clientGone.reason : cancelAtOnce)
     }
+    const leave = (): void => {
+      const turn = takeTurn(workspaceId)
+      if (turn === undefined) abort()
+      else void turn.then(abort)
+    }
+    const settle = (): void => {
+      if (clientGone.aborted) abort()
+    }
     const end = (): void => {
-      clientGone.removeEventListener('abort', abort)
+      hasEnded = true
+      clientGone.removeEventListener('abort', leave)
       if (isCounted) this.#places.leave(workspaceId)
       isCounted = false
     }
-    if (clientGone.aborted) abort()
-    else clientGone.addEventListener('abort', abort, { once: true })
-    return { gone: followed.signal, end }
+    settle()
+    if (!clientGone.aborted) clientGone.addEventListener('abort', leave, { once: true })
+    return { gone: followed.signal, settle, end }
   }
 }
 

@@ -51,7 +51,7 @@ export type EdgeEvent = (typeof manifests.edge)[number]
 type FollowedClient = ReturnType<AbortedStreams['follow']>
 
 /** A whole answer is always read to its end. */
-const unfollowed = (gone: AbortSignal): FollowedClient => ({ gone, end: () => undefined })
+const unfollowed = (gone: AbortSignal): FollowedClient => ({ gone, settle: () => undefined, end: () => undefined })
 
 interface InferenceParts {
   readonly log: LogOf<EdgeEvent>
@@ -255,6 +255,7 @@ export class Inference {
           readerMs += performance.now() - givenMs
         }
       } finally {
+        client.settle()
         await parts.return?.()
       }
     } catch (fault) {
