@@ -15,10 +15,9 @@ export interface LeasedItemParts {
   readonly onReleased: (item: LeasedItem) => void
 }
 
-interface DeliveredItem {
+interface Delivered {
   readonly location: ItemLocation
   readonly deliveries: number
-  readonly mayBeShared: boolean
   readonly reply: string
 }
 
@@ -31,13 +30,13 @@ export const formatNak = (delayMs: number): string =>
 export class LeasedItem implements WorkItem {
   readonly id: string
   readonly #parts: LeasedItemParts
-  readonly #location: ItemLocation
+  #location: ItemLocation
   #reply: string
   #deliveries: number
   #mayBeShared: boolean
   #state: 'held' | 'ending' | 'over' = 'held'
 
-  constructor(parts: LeasedItemParts, { location, deliveries, mayBeShared, reply }: DeliveredItem) {
+  constructor(parts: LeasedItemParts, { location, deliveries, reply }: Delivered, mayBeShared: boolean) {
     this.#parts = parts
     this.#location = location
     this.id = location.id
@@ -85,9 +84,12 @@ export class LeasedItem implements WorkItem {
 
   /**
    * The lease had ended, or the server lost its record, and the same holder received the item again: no other has it
-   * now, but one may have had it in between. A recreated consumer counts deliveries from one.
+   * now, but one may have had it in between. A recreated consumer counts deliveries from one. Or it was withdrawn and put
+   * again: where the first is done already, the second comes once more.
    */
-  onRedelivered(reply: string, deliveries: number): void {
+  onRedelivered({ location, deliveries, reply }: Delivered): void {
+    if (this.#state === 'ending' && location.sequence !== this.#location.sequence) return
+    this.#location = location
     this.#reply = reply
     this.#deliveries = Math.max(deliveries, this.#deliveries + 1)
   }

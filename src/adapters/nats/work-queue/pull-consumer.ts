@@ -125,19 +125,17 @@ export class PullConsumer implements QueueConsumer {
   #receive(message: Msg, sessionStartedMs: number): void {
     const id = message.subject.slice(this.#parts.consumer.queue.itemPrefix.length)
     const held = this.#leased.get(id) ?? this.#completing.get(id)
-    const reply = message.reply ?? ''
-    if (held !== undefined) held.onRedelivered(reply, parseDelivery(reply).deliveries)
+    const { reply = '', headers } = message
+    const { deliveries, streamSequence, storedMs } = parseDelivery(reply)
+    const delivered = { location: parseItemLocation(id, streamSequence, headers), deliveries, reply }
+    if (held !== undefined) held.onRedelivered(delivered)
     else if (this.#loop.isOver || this.#leased.size >= this.#itemsMax)
       this.#parts.connection.publish(reply, formatNak(0))
-    else this.#lease(id, message, sessionStartedMs)
+    else this.#lease(new LeasedItem(this.#itemParts, delivered, storedMs <= sessionStartedMs))
   }
 
-  #lease(id: string, { reply = '', headers }: Msg, sessionStartedMs: number): void {
-    const { deliveries, streamSequence, storedMs } = parseDelivery(reply)
-    const place = parseItemLocation(id, streamSequence, headers)
-    const mayBeShared = storedMs <= sessionStartedMs
-    const item = new LeasedItem(this.#itemParts, { location: place, deliveries, mayBeShared, reply })
-    this.#leased.set(id, item)
+  #lease(item: LeasedItem): void {
+    this.#leased.set(item.id, item)
     this.#onItem(item)
   }
 

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { until } from '../../../support/clients.ts'
 import { bytesOf, megabytes, openQueues, startQueueServer, Taker, textOf } from './open.ts'
 
 const { server, jsm, standing } = await startQueueServer(t)
@@ -55,4 +56,18 @@ t.test('what was withdrawn can be put again at once', async (t) => {
   const taker = new Taker(tasks)
   t.teardown(() => taker.stop())
   t.equal(await textOf(await taker.has(1)), 'again')
+})
+
+t.test('what was withdrawn from its taker and put again is what the taker has', async (t) => {
+  const { tasks } = await openQueues(t, server, { name: 'RENEWED' })
+  await tasks.put('task_a', megabytes(2))
+  const taker = new Taker(tasks)
+  t.teardown(() => taker.stop())
+  const item = await taker.has(1)
+  await tasks.withdraw('task_a')
+  await tasks.put('task_a', bytesOf('again'))
+  await until(() => item.deliveries === 2)
+  t.equal(await textOf(item), 'again')
+  await item.done()
+  t.equal(await standing('RENEWED_TASKS'), 0)
 })
