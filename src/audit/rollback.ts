@@ -13,7 +13,9 @@ export interface Rollback {
   readonly time: string
   readonly actor: string | null
   readonly size: number
+  readonly origin: string
   readonly previousSize: number
+  readonly previousOrigin: string
   readonly reason: string
 }
 
@@ -25,8 +27,9 @@ export const readRollbacks = ({ sequence, data }: Pick<RawFrame, 'sequence' | 'd
   return decodeStoredEvents(data).flatMap((stored) => {
     const event = readEvent(stored)
     if (event.type !== 'LogRolledBack') return []
-    const { size, previous, reason } = event.data
-    return [{ sequence, time: event.time, actor: event.actor ?? null, size, previousSize: previous.size, reason }]
+    const { size, origin, previous, reason } = event.data
+    const before = { previousSize: previous.size, previousOrigin: previous.origin }
+    return [{ sequence, time: event.time, actor: event.actor ?? null, size, origin, ...before, reason }]
   })
 }
 
@@ -46,18 +49,36 @@ interface RollbackParts {
   readonly onProgress?: (sequence: number, lastSequence: number) => void
 }
 
-/** What was signed under another name: a rollback that was interrupted left some of it. */
-const findPrevious = async ({ stores, published, origin }: RollbackParts): Promise<PreviousHead> => {
+const readFormerOrigins = async ({ source, origin }: RollbackParts): Promise<ReadonlySet<string>> => {
+  const former = new Set<string>()
+  const last = await source.lastSequence()
+  if (last === 0) return former
+  // That of this name was recorded by a rollback that was interrupted, and is repeated now.
+  for await (const frames of source.read(1, last))
+    for (const frame of frames)
+      for (const rollback of readRollbacks(frame)) if (rollback.origin !== origin) former.add(rollback.previousOrigin)
+  return former
+}
+
+/** What was signed under another name, which the log was not given up under before: a rollback that was interrupted left some of it. */
+const findPrevious = async (parts: RollbackParts): Promise<PreviousHead> => {
+  const { stores, published, origin } = parts
   const heads = (await Promise.all(stores.map((store) => store.read()))).filter((head) => head !== null)
   const isEarlier = (head: PreviousHead): boolean => head.origin !== origin
   if (heads.length > 0 && !heads.some(isEarlier))
     throw new RollbackRefused(
       `the log needs another name from here on, since ${origin} has signed more than is kept: configure another \`audit.origin\`, and the public key of the present one in \`audit.previous_public_keys\``,
     )
-  const known = [...heads, ...published].filter(isEarlier).toSorted((one, other) => other.size - one.size)
-  if (known[0] === undefined)
+  const known = [...heads, ...published].filter(isEarlier)
+  const isOfSeveral = new Set(known.map((head) => head.origin)).size > 1
+  const former = isOfSeveral ? await readFormerOrigins(parts) : new Set()
+  const open = known.filter((head) => !former.has(head.origin))
+  const largestOf = (of: readonly PreviousHead[]) => of.toSorted((one, other) => other.size - one.size)[0]
+  const stored = largestOf(heads.filter((head) => open.includes(head)))
+  const previous = largestOf(stored === undefined ? open : open.filter((head) => head.origin === stored.origin))
+  if (previous === undefined)
     throw new RollbackRefused('nothing is known to be signed of this log: there is nothing to go back from')
-  return known[0]
+  return previous
 }
 
 const laterKnown =

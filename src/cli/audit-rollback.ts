@@ -36,7 +36,7 @@ const parseReason = (text: string): string => {
   return reason
 }
 
-/** What was signed under the log's earlier name, as it is named and as witnesses know it. Throws UsageError for what is not trusted. */
+/** What was signed under the log's earlier names, as it is named and as witnesses know it. Throws UsageError for what is not trusted. */
 const readPublished = async (
   { audit }: Config,
   files: readonly string[],
@@ -47,8 +47,9 @@ const readPublished = async (
     throw new UsageError(
       '--checkpoint is of the log under its earlier name: its key belongs in `audit.previous_public_keys`',
     )
-  const cosigned = witnesses === undefined || previous.length === 0 ? [] : await askWitnesses(witnesses, previous)
-  return [...named, ...cosigned].map(({ note, place }: PublishedCheckpoint) => {
+  const ofEach = [...Map.groupBy(previous, ({ name }) => name).values()]
+  const cosigned = witnesses === undefined ? [] : await Promise.all(ofEach.map((keys) => askWitnesses(witnesses, keys)))
+  return [...named, ...cosigned.flat()].map(({ note, place }: PublishedCheckpoint) => {
     try {
       return openCheckpointNote(note, previous)
     } catch (fault) {

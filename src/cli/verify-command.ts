@@ -122,7 +122,11 @@ const recordOf = (found: Verification): Readonly<Record<string, unknown>> => ({
   unsealed: found.unsealed,
   cosigned_to: found.cosignedTo,
   findings: found.total,
-  rollbacks: found.rollbacks.map(({ previousSize, ...rollback }) => ({ ...rollback, previous_size: previousSize })),
+  rollbacks: found.rollbacks.map(({ previousSize, previousOrigin, ...rollback }) => ({
+    ...rollback,
+    previous_size: previousSize,
+    previous_origin: previousOrigin,
+  })),
 })
 
 const conclusion = ({ total, unproven }: Verification): readonly string[] => {
