@@ -50,6 +50,7 @@ export class FollowSession {
   #leaderLogEnd = 0
   #lagTimer: NodeJS.Timeout | undefined
   #isOver = false
+  #deleted: Promise<unknown> | undefined
 
   constructor(parts: FollowSessionParts) {
     this.#parts = parts
@@ -97,6 +98,7 @@ export class FollowSession {
     this.#pulls?.fill()
   }
 
+  /** May be called again. */
   async close(): Promise<void> {
     this.#isOver = true
     clearInterval(this.#lagTimer)
@@ -104,7 +106,8 @@ export class FollowSession {
     const { jsm, link, stream } = this.#parts
     if (this.#consumer === '') return
     // A server that is not reached drops the consumer by itself after `followInactiveMs`.
-    await link.runWhileUp(() => jsm.consumers.delete(stream, this.#consumer)).catch(() => false)
+    this.#deleted ??= link.runWhileUp(() => jsm.consumers.delete(stream, this.#consumer)).catch(() => false)
+    await this.#deleted
   }
 
   /**

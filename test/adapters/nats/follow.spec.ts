@@ -55,6 +55,19 @@ t.test('frames come in order from the sequence asked for, and new ones as they a
   ])
 })
 
+t.test('a follower that stops has its consumer deleted once', async (t) => {
+  const opened = await openOn(server, { name: 'ONCE' })
+  t.teardown(opened.close)
+  await opened.log.append([adjustment('a')])
+  const seen: number[] = []
+  const follower = opened.log.follow(1, ({ sequence }) => void seen.push(sequence))
+  await until(() => seen.length === 1)
+  const before = opened.connection.stats().outMsgs
+  await follower.stop()
+  await opened.connection.flush()
+  t.equal(opened.connection.stats().outMsgs - before, 1)
+})
+
 t.test('a follower reads of its own process what others read from the bytes', async (t) => {
   const opened = await openOn(server, { name: 'OWN' })
   const other = await openOn(server, { name: 'OWN' })
