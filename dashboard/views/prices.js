@@ -147,9 +147,14 @@ export const prices = {
     }
     /** What was compared last, to be corrected until it is published. @type {Record<string, unknown>} */
     const values = { dry_run: true }
+    /** @param {Record<string, unknown>} asked */
+    const keep = (asked) => {
+      for (const name of Object.keys(values)) delete values[name] // Also what was left out of it.
+      Object.assign(values, asked)
+    }
     /** @param {import('../types.d.ts').PriceImport['published']} rows */
     const published = (rows) => {
-      for (const name of Object.keys(values)) if (name !== 'dry_run') delete values[name]
+      keep({ dry_run: true })
       const instants = [...new Set(rows.map(({ effective_from }) => localTime(effective_from)))]
       const from = instants.length === 1 ? `, in force from ${instants[0]}` : ''
       acknowledge(`${rows.length} ${rows.length === 1 ? 'price' : 'prices'} published${from}.`)
@@ -168,7 +173,7 @@ export const prices = {
           fixed: ['dry_run', 'models', 'remove'],
           sourceOf: { table: 'source' },
           done: (answer, asked) => {
-            Object.assign(values, asked)
+            keep(asked)
             replace(diff, importDiff(/** @type {any} */ (answer), asked, context, published))
           },
         }),

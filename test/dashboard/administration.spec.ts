@@ -422,6 +422,14 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     await button('Import').click()
     const compared = await page.getByLabel('Table', { exact: true }).inputValue()
     t.same(JSON.parse(compared), table, 'what was compared can be corrected')
+    const source = () => page.getByRole('dialog').getByLabel('Source', { exact: true })
+    for (const read of ['a draft', '']) {
+      await source().fill(read)
+      await submit(page)
+      await closed(page)
+      await button('Import').click()
+      t.equal(await source().inputValue(), read, 'and left out again')
+    }
     await page.keyboard.press('Escape')
     await page.getByLabel('Publish openai/another').uncheck()
     await button('Publish 1 price').click()
