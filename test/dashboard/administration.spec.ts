@@ -250,6 +250,7 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     await submit(page)
     await closed(page)
     t.notMatch(await read('workspaces/acme/limits'), { data: [{ limits: { models: {} } }] })
+    await page.getByText('Limits: none').first().waitFor() // The next form has what the page shows.
   })
 
   await t.test('limits of a tag are its own, and the workspace keeps its', async (t) => {
