@@ -286,6 +286,7 @@ t.test('a proxy whose machine vanished gets no calls any more after seconds', as
   const frozenMs = Date.now()
   await until(async () => !(await hasProxy()))
   t.ok(Date.now() - frozenMs < vanishedMs, `${Date.now() - frozenMs} ms`)
+  await proxy.close()
 })
 
 t.test('a cluster whose authority the client does not know is refused', async (t) => {
