@@ -754,7 +754,8 @@ t.test('prices', async (t) => {
     await ask('POST', 'prices', { prices: [row('openai/new', '-3')] }),
     refused(400, 'invalid_value', 'prices[0].sheet.per_million_tokens.input'),
   )
-  const long = { ...row('openai/long', '3'), sheet: sheetOf({ per_call: { ['x'.repeat(20_000)]: '1' } }) }
+  const names = { ['x'.repeat(10_000)]: '1', ['y'.repeat(10_000)]: '1' }
+  const long = { ...row('openai/long', '3'), sheet: sheetOf({ per_call: names }) }
   t.match(await ask('POST', 'prices', { prices: [long] }), refused(400, 'invalid_value', 'prices[0]'))
   const listed = await ask('GET', 'prices?limit=2')
   t.match(listed.body, { data: [{ model: 'grok/plain' }, { model: 'openai/new' }] })
