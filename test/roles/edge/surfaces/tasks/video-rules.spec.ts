@@ -352,7 +352,7 @@ t.test('images of every kind that come along are taken', async (t) => {
 
 t.test('a name of the caller’s is shown as far as it tells anything', async (t) => {
   const edge = await startVideoEdge(t)
-  const name = 'x'.repeat(1_000_000)
+  const name = 'x'.repeat(16_000)
   for (const members of [
     { camera_control: { type: 'simple', config: { [name]: 1 } } },
     { camera_control: { type: 'simple', config: { [`\u{1f600}${name}`]: 1 } } },
