@@ -57,7 +57,7 @@ const refusal = ({ limit, waitMs }: RateRefusal): GatewayError =>
 
 type TakenAll = readonly TakenUnits[] | RateRefusal
 
-const isRefused = (result: readonly TakenUnits[] | RateRefusal): result is RateRefusal => 'waitMs' in result
+const isRefused = (result: TakenAll): result is RateRefusal => 'waitMs' in result
 
 const giveBack = (taken: readonly TakenUnits[]): void => {
   for (const each of taken) each.giveBack()
@@ -112,7 +112,7 @@ class RequestRates implements RateLimiter {
     return { ...plan, candidates: plan.candidates.filter(({ model }) => byModel.has(model)) }
   }
 
-  #keep(result: readonly TakenUnits[] | RateRefusal): void {
+  #keep(result: TakenAll): void {
     if (isRefused(result)) throw refusal(result)
     this.#entered = result
     this.#keepSlots(result)
@@ -147,8 +147,12 @@ class RequestRates implements RateLimiter {
     return { byModel, refused }
   }
 
-  #takeAll(wanted: readonly RateLimit[], units: (limit: RateLimit) => number): TakenAll | Promise<TakenAll> {
-    const all: TakenUnits[] = []
+  #takeAll(
+    wanted: readonly RateLimit[],
+    units: (limit: RateLimit) => number,
+    before: readonly TakenUnits[] = [],
+  ): TakenAll | Promise<TakenAll> {
+    const all = [...before]
     for (const [place, limit] of wanted.entries()) {
       const result = this.#parts.rates.take(limit, units(limit))
       if (result instanceof Promise) return this.#takeLater(all, result, wanted.slice(place + 1), units)
@@ -163,25 +167,19 @@ class RequestRates implements RateLimiter {
 
   async #takeLater(
     before: readonly TakenUnits[],
-    first: Promise<TakenUnits | RateRefusal>,
+    next: Promise<TakenUnits | RateRefusal>,
     others: readonly RateLimit[],
     units: (limit: RateLimit) => number,
   ): Promise<TakenAll> {
-    const all = [...before]
     try {
-      for (const limit of [null, ...others]) {
-        const result = await (limit === null ? first : this.#parts.rates.take(limit, units(limit)))
-        if ('waitMs' in result) {
-          giveBack(all)
-          return result
-        }
-        all.push(result)
-      }
+      const result = await next
+      if (!('waitMs' in result)) return this.#takeAll(others, units, [...before, result])
+      giveBack(before)
+      return result
     } catch (fault) {
-      giveBack(all)
+      giveBack(before)
       throw fault
     }
-    return all
   }
 
   /** Estimated from the bytes of the request, and from the last answers unless the caller asks for less. */
