@@ -222,6 +222,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
 type Target = Pick<Dispatcher.DispatchOptions, 'origin' | 'path'>
 
+export const targetOf = ({ origin, pathname, search }: URL): Target => ({ origin, path: pathname + search })
+
 export const exchange = (dispatcher: Dispatcher, target: Target, request: HttpRequest): Promise<HttpResponse> => {
   const handler = new Exchange(request)
   dispatcher.dispatch(
@@ -279,8 +281,7 @@ export class UndiciClient implements HttpClient {
   #targetOf(url: string): Target {
     const known = this.#targets.get(url)
     if (known !== undefined) return known
-    const { origin, pathname, search } = new URL(url)
-    const target = { origin, path: pathname + search }
+    const target = targetOf(new URL(url))
     if (this.#targets.size >= httpClientLimits.upstreamTargetsMax) this.#targets.clear()
     this.#targets.set(url, target)
     return target
