@@ -222,7 +222,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
 type Target = Pick<Dispatcher.DispatchOptions, 'origin' | 'path'>
 
-export const targetOf = ({ origin, pathname, search }: URL): Target => ({ origin, path: pathname + search })
+export const urlTarget = ({ origin, pathname, search }: URL): Target => ({ origin, path: pathname + search })
 
 export const exchange = (dispatcher: Dispatcher, target: Target, request: HttpRequest): Promise<HttpResponse> => {
   const handler = new Exchange(request)
@@ -281,7 +281,7 @@ export class UndiciClient implements HttpClient {
   #targetOf(url: string): Target {
     const known = this.#targets.get(url)
     if (known !== undefined) return known
-    const target = targetOf(new URL(url))
+    const target = urlTarget(new URL(url))
     if (this.#targets.size >= httpClientLimits.upstreamTargetsMax) this.#targets.clear()
     this.#targets.set(url, target)
     return target

@@ -6,7 +6,7 @@ import { Agent } from 'undici'
 import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse } from '../../providers/http.ts'
 import { isCallablePort } from '../../runtime/callback-ports.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
-import { exchange, targetOf } from './client.ts'
+import { exchange, urlTarget } from './client.ts'
 import { httpClientLimits } from './limits.ts'
 
 const v4InV6 = 12
@@ -118,7 +118,7 @@ export class GuardedClient implements HttpClient {
 
   async request(request: HttpRequest): Promise<HttpResponse> {
     const url = this.#parseAllowed(request.url)
-    const response = await exchange(this.#agent, targetOf(url), request)
+    const response = await exchange(this.#agent, urlTarget(url), request)
     return { ...response, body: boundedBody(response) }
   }
 
