@@ -10,6 +10,7 @@ import type {
 } from '../../src/providers/dialect/dialect.ts'
 import { dialects } from '../../src/providers/dialects.ts'
 import { asSent } from '../support/as-sent.ts'
+import { answerBytes } from './answer-bytes.ts'
 import { targetOf } from './openai/target.ts'
 
 const openai = dialects.openai.embeddings
@@ -39,7 +40,8 @@ const answered = (embedding: unknown, usage: unknown = { prompt_tokens: 3, total
   model: 'text-embedding-3-small',
   usage,
 })
-const bodyOf = ({ body }: UpstreamAnswer): unknown => (body === undefined ? undefined : parseJsonBytes(body))
+const bodyOf = ({ body }: UpstreamAnswer): unknown =>
+  body === undefined ? undefined : parseJsonBytes(answerBytes(body))
 
 t.test('what is embedded', async (t) => {
   const rows: readonly (readonly [input: unknown, count: number, texts: readonly string[] | null, tokenIds: number])[] =
@@ -114,7 +116,7 @@ t.test('without usage it is counted, and written into the answer', async (t) => 
   const answer = read(openai, request.body, answered(vector, null))
   const counted = await openai.countUsage(target, request, answer.delivered)
   t.ok(counted.promptTotal >= 3)
-  t.same(parseJsonBytes(openai.completeAnswer(answer, counted, target, request)), {
+  t.same(parseJsonBytes(answerBytes(openai.completeAnswer(answer, counted, target, request))), {
     ...answered(vector),
     usage: { prompt_tokens: counted.promptTotal, total_tokens: counted.promptTotal },
   })

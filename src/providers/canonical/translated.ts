@@ -103,8 +103,8 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Upst
   const impliedBy = (target: Target, request: UpstreamCallRequest): Usage['toolCalls'] =>
     upstream.impliedToolCalls?.(() => finishSteps(readConversation(target, request)), target) ?? {}
 
-  const written = (target: Target, request: UpstreamCallRequest, reply: Reply, usage: Usage): Uint8Array =>
-    Buffer.from(JSON.stringify(client.writeReply({ ...reply, usage }, servedBy(target, request), request.body)))
+  const written = (target: Target, request: UpstreamCallRequest, reply: Reply, usage: Usage): JsonObject =>
+    client.writeReply({ ...reply, usage }, servedBy(target, request), request.body)
 
   const answerOf = (target: Target, request: UpstreamCallRequest, json: JsonObject, reply: Reply): UpstreamAnswer => {
     const delivered = deliveredBy(reply)

@@ -60,6 +60,9 @@ export interface Delivered {
   readonly toolCalls?: Usage['toolCalls']
 }
 
+/** Bytes, or JSON that is yet to be written. */
+export type AnswerBody = Uint8Array | JsonObject
+
 export interface UpstreamAnswer {
   readonly json: JsonObject
   readonly reportedUsage: Usage | null
@@ -69,7 +72,7 @@ export interface UpstreamAnswer {
   /** The id under which the upstream keeps the answer, for later requests; null or absent where it keeps none. */
   readonly storedId?: string | null
   /** The client's body where we write the answer; absent where the upstream's bytes are forwarded. */
-  readonly body?: Uint8Array
+  readonly body?: AnswerBody
 }
 
 export interface AnswerFault {
@@ -115,7 +118,7 @@ export interface UpstreamDialect {
   /** As `buildRequest`, in steps; absent where that is short for each request. */
   buildSteps?(target: Target, request: UpstreamCallRequest): Generator<void, UpstreamRequest>
   readAnswer(target: Target, request: UpstreamCallRequest, body: Uint8Array): UpstreamAnswer | AnswerFault
-  completeAnswer(answer: UpstreamAnswer, counted: Usage, target: Target, request: UpstreamCallRequest): Uint8Array
+  completeAnswer(answer: UpstreamAnswer, counted: Usage, target: Target, request: UpstreamCallRequest): AnswerBody
   openRelay(target: Target, request: UpstreamCallRequest): StreamRelay
   countUsage(target: Target, request: UpstreamCallRequest, delivered: Delivered): Promise<Usage>
   readRefusal(provider: Provider, body: Uint8Array): UpstreamRefusal | null

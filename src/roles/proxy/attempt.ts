@@ -37,7 +37,7 @@ import {
   upstreamErrorOf,
 } from './failure.ts'
 import { proxyLimits } from './limits.ts'
-import { encodeBody, useBody } from './use-body.ts'
+import { encodeAnswer, encodeBody, useBody } from './use-body.ts'
 
 export interface UpstreamAttemptParts {
   readonly providers: Providers
@@ -74,6 +74,7 @@ export interface WholeAnswer extends UpstreamTranslation {
   readonly response: HttpResponse
   readonly type: 'whole'
   readonly answer: UpstreamAnswer
+  /** For the client, where its usage was reported. */
   readonly bytes: Uint8Array
 }
 
@@ -158,9 +159,9 @@ const readWhole = async (
   const { dialect, target } = translation
   const size = { workspaceId: call.workspaceId, bytes: bytes.length }
   const answer = await runWhereLarge(size, () => useBody(call, (read) => dialect.readAnswer(target, read, bytes)))
-  return 'fault' in answer
-    ? failed({ status, reason: answer.fault })
-    : { type: 'whole', ...translation, response, answer, bytes }
+  if ('fault' in answer) return failed({ status, reason: answer.fault })
+  const body = await encodeAnswer(call, bytes.length, answer.body ?? bytes)
+  return { type: 'whole', ...translation, response, answer, bytes: body }
 }
 
 /** Some upstreams answer a stream's request with a page or a JSON body; a response without a type is inspected. */

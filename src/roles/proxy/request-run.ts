@@ -1,6 +1,6 @@
 import { clientGoneError } from '../../errors/gateway-error.ts'
 import type { Attempt } from '../../events/types.ts'
-import type { StreamRelay } from '../../providers/dialect/dialect.ts'
+import type { AnswerBody, StreamRelay } from '../../providers/dialect/dialect.ts'
 import { readDrainPolicy } from '../../providers/dialect/provider.ts'
 import type { AnswerPart, AnswerRequest } from '../dispatch.ts'
 import type { OpenCalls } from '../open-calls.ts'
@@ -21,7 +21,7 @@ import {
   stopReasonFor,
 } from './run-state.ts'
 import { StreamReader } from './stream-reader.ts'
-import { useBody } from './use-body.ts'
+import { encodeAnswer, useBody } from './use-body.ts'
 
 const noBytes = new Uint8Array(0)
 
@@ -99,9 +99,10 @@ export class RequestRun implements RunHandle {
     this.apply({ type: 'whole_read' })
     const counted = await this.#closing.countedUsage()
     if (this.#signals.clientIsGone) throw clientGoneError()
-    if (counted === null) return [headOf(served), { type: 'bytes', bytes: answer.body ?? bytes }]
-    const complete = (call: AnswerRequest): Uint8Array => dialect.completeAnswer(answer, counted, target, call)
-    return [headOf(served), { type: 'bytes', bytes: await useBody(this.#call, complete) }]
+    if (counted === null) return [headOf(served), { type: 'bytes', bytes }]
+    const complete = (call: AnswerRequest): AnswerBody => dialect.completeAnswer(answer, counted, target, call)
+    const body = await useBody(this.#call, complete)
+    return [headOf(served), { type: 'bytes', bytes: await encodeAnswer(this.#call, bytes.length, body) }]
   }
 
   /** From here on any stop of the run bills at once what was delivered. */

@@ -1,5 +1,6 @@
 import { type RunStep, takeSteps } from '../../encoding/steps.ts'
 import { jsonPieces } from '../../encoding/write-json.ts'
+import type { AnswerBody } from '../../providers/dialect/dialect.ts'
 import { useMade } from '../../runtime/collectable.ts'
 import { runWhereLarge } from '../../runtime/large-steps.ts'
 import { sharedLimits } from '../../runtime/limits.ts'
@@ -24,10 +25,7 @@ export const useBody = <T, Call extends RoutedRequest = AnswerRequest>(
 }
 
 const stepsOf =
-  (
-    { workspaceId, bodyBytes: bytes = 0 }: Pick<RoutedRequest, 'workspaceId' | 'bodyBytes'>,
-    signal: AbortSignal | undefined,
-  ): RunStep =>
+  ({ workspaceId, bodyBytes: bytes = 0 }: RequestSize, signal: AbortSignal | undefined): RunStep =>
   (step) =>
     runWhereLarge({ workspaceId, bytes }, () => {
       signal?.throwIfAborted()
@@ -47,15 +45,21 @@ function* bodySteps(call: RoutedRequest): Generator<void, JsonRecord> {
   return call.bodySteps === undefined ? call.body : yield* call.bodySteps()
 }
 
+type RequestSize = Pick<RoutedRequest, 'workspaceId' | 'bodyBytes'>
+
 /** What is sent upstream; of a large request in steps, until `signal` is aborted as in `useBody`. */
-export const encodeBody = (
-  request: Pick<RoutedRequest, 'workspaceId' | 'bodyBytes'>,
-  body: object,
-  signal?: AbortSignal,
-): Buffer | Promise<Buffer> =>
-  (request.bodyBytes ?? 0) > sharedLimits.turnBytes
-    ? takeSteps(encodeInSteps(body), stepsOf(request, signal))
+export const encodeBody = (size: RequestSize, body: object, signal?: AbortSignal): Buffer | Promise<Buffer> =>
+  (size.bodyBytes ?? 0) > sharedLimits.turnBytes
+    ? takeSteps(encodeInSteps(body), stepsOf(size, signal))
     : Buffer.from(JSON.stringify(body))
+
+/** What is sent to the client, which repeats much of its request on some surfaces. */
+export const encodeAnswer = (
+  { workspaceId, bodyBytes = 0 }: RequestSize,
+  upstreamBytes: number,
+  body: AnswerBody,
+): Uint8Array | Promise<Uint8Array> =>
+  body instanceof Uint8Array ? body : encodeBody({ workspaceId, bodyBytes: bodyBytes + upstreamBytes }, body)
 
 function* encodeInSteps(body: object): Generator<void, Buffer> {
   const pieces: Buffer[] = []

@@ -3,6 +3,7 @@ import { asObject, isObject, type JsonObject, parseJson } from '../../../src/enc
 import { anthropicMessages } from '../../../src/providers/anthropic/dialect.ts'
 import type { Target } from '../../../src/providers/dialect/dialect.ts'
 import { asSent } from '../../support/as-sent.ts'
+import { answerBytes } from '../answer-bytes.ts'
 import { askedOf, streamOf, targetOf } from './target.ts'
 
 const atBeta: Target = { ...targetOf(), provider: { ...targetOf().provider, name: 'beta one' } }
@@ -23,7 +24,7 @@ const answered = (target: Target, content: readonly JsonObject[]): string => {
   const bytes = wholeBytes(content)
   const answer = anthropicMessages.readAnswer(target, askedOf(), bytes)
   if ('fault' in answer) throw new Error(answer.fault)
-  return Buffer.from(answer.body ?? bytes).toString()
+  return answerBytes(answer.body ?? bytes).toString()
 }
 
 const contentOf = (json: string): readonly JsonObject[] => {

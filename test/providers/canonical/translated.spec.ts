@@ -17,6 +17,7 @@ import { countTokens } from '../../../src/providers/dialect/tokens.ts'
 import { chatClient } from '../../../src/providers/openai/dialect.ts'
 import { responsesClient } from '../../../src/providers/openai-responses/dialect.ts'
 import { asSent } from '../../support/as-sent.ts'
+import { answerBytes } from '../answer-bytes.ts'
 import { askedOf, targetOf } from '../openai/target.ts'
 
 /** An upstream whose format is the canonical form itself, as JSON. */
@@ -150,7 +151,7 @@ t.test('a whole answer is written by us, with the usage that was told', async (t
   const answer = answerOf(dialect, askedOf(), reply)
   t.strictSame(answer.reportedUsage, usage)
   t.strictSame(answer.delivered.texts, ['Hello'])
-  t.match(parseJson(Buffer.from(answer.body ?? '').toString()), completion(usage))
+  t.match(parseJson(answerBytes(answer.body).toString()), completion(usage))
 })
 
 t.test('or with the usage that was counted', async (t) => {
@@ -159,7 +160,7 @@ t.test('or with the usage that was counted', async (t) => {
   t.strictSame([answer.reportedUsage, answer.body], [null, undefined])
   const counted = { ...usage, promptTotal: 9, inputUncached: 9 }
   const body = dialect.completeAnswer(answer, counted, target, asked)
-  t.match(parseJson(Buffer.from(body).toString()), completion(counted))
+  t.match(parseJson(answerBytes(body).toString()), completion(counted))
 })
 
 t.test('an answer that is none', async (t) => {

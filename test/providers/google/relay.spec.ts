@@ -5,6 +5,7 @@ import { GenerateContentRelay } from '../../../src/providers/google/relay.ts'
 import { googleGenerateContent } from '../../../src/providers/google/relayed.ts'
 import { asSent } from '../../support/as-sent.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
+import { answerBytes } from '../answer-bytes.ts'
 import { answerOf, blocked, parallelCalls, streamOf, usageOf } from './answers.ts'
 import { targetOf } from './target.ts'
 
@@ -148,7 +149,7 @@ t.test('a whole answer keeps its bytes, unless it has signatures or no usage', a
   t.notOk('body' in read(answerOf([{ text: 'Hi' }], 'STOP', usageOf(3, 2))))
   const signed = read(answerOf(parallelCalls, 'STOP', usageOf(3, 2)))
   t.match(signed, { reportedUsage: { promptTotal: 3, outputTotal: 2 } })
-  t.match('body' in signed && Buffer.from(signed.body ?? []).toString(), mark('c2lnbmVk'))
+  t.match('body' in signed && answerBytes(signed.body).toString(), mark('c2lnbmVk'))
   const silent = read(answerOf([{ text: 'Hi' }], 'STOP'))
   t.match(silent, { reportedUsage: null })
 })

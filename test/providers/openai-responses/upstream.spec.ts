@@ -10,6 +10,7 @@ import { geminiClient } from '../../../src/providers/google/dialect.ts'
 import { chatClient } from '../../../src/providers/openai/dialect.ts'
 import { responsesUpstream } from '../../../src/providers/openai-responses/read-reply.ts'
 import { asSent } from '../../support/as-sent.ts'
+import { answerBytes } from '../answer-bytes.ts'
 import { readAnswer, readStream } from '../recorded/content.ts'
 import { askedOf, type Surface, sheet, targetOf } from '../recorded/targets.ts'
 import { recordedAnswers, recordedStreams, targetFor } from '../recorded/traffic.ts'
@@ -43,7 +44,7 @@ t.test('a recorded response says and costs the same on each other surface', asyn
         Buffer.from(JSON.stringify(recorded.body)),
       )
       if ('fault' in read || 'fault' in whole) return t.fail(recorded.from)
-      const { tokens, ...said } = readAnswer(surface, asObject(parseJsonBytes(read.body ?? new Uint8Array())))
+      const { tokens, ...said } = readAnswer(surface, asObject(parseJsonBytes(answerBytes(read.body))))
       t.match(content, said, `${recorded.from} on ${surface}`)
       t.strictSame(tokens, native, `${recorded.from} on ${surface}: tokens`)
       t.equal(
@@ -189,7 +190,7 @@ t.test('what the model encrypted comes back to it with the result of its call', 
   const answer = dialect.readAnswer(target, { ...asked, body }, Buffer.from(JSON.stringify(response)))
   if ('fault' in answer) return t.fail(answer.fault)
   t.match(answer.reportedUsage, { promptTotal: 50, cacheRead: 10, outputTotal: 30, outputReasoning: 20 })
-  const { content, stop_reason } = asObject(parseJsonBytes(answer.body ?? new Uint8Array()))
+  const { content, stop_reason } = asObject(parseJsonBytes(answerBytes(answer.body)))
   t.equal(stop_reason, 'tool_use')
   t.match(content, [
     { type: 'redacted_thinking', data: 'gw1:openai:gAAAA==' },
@@ -242,7 +243,7 @@ t.test('an answer that is cut off, refused, or failed', async (t) => {
   t.match(relayed(openOn('chat'), unsaid, 50), /"arguments":"\{\}"/)
   const plain = { ...response, output: [{ type: 'message', role: 'assistant', content: 'Sunny' }] }
   const read = dialects.chat.readAnswer(target, askedOf('chat', target, false), Buffer.from(JSON.stringify(plain)))
-  t.match('fault' in read ? read : asObject(parseJsonBytes(read.body ?? new Uint8Array())), {
+  t.match('fault' in read ? read : asObject(parseJsonBytes(answerBytes(read.body))), {
     choices: [{ message: { content: 'Sunny' }, finish_reason: 'stop' }],
   })
   for (const failure of [{ type: 'response.failed', response: { ...response, status: 'failed' } }, { type: 'error' }]) {

@@ -6,6 +6,7 @@ import { asObject, type JsonObject, parseJsonBytes } from '../../../src/encoding
 import type { StreamRelay, UpstreamAnswer } from '../../../src/providers/dialect/dialect.ts'
 import { dialectFor } from '../../../src/providers/dialects.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
+import { answerBytes } from '../answer-bytes.ts'
 import { jsonEventsOf, readAnswer, readStream } from './content.ts'
 import { problemsOfAnswer, problemsOfEvent, problemsOfMessages } from './contracts.ts'
 import { askedOf, type Surface, sheet, surfaces, targetOf } from './targets.ts'
@@ -30,7 +31,7 @@ const answerOn = (recorded: RecordedAnswer, surface: Surface): readonly [bigint 
   if ('fault' in answer) throw new Error(`${recorded.from} on ${surface}: ${answer.fault}`)
   const body =
     answer.reportedUsage === null ? dialect.completeAnswer(answer, noUsage, target, asked) : (answer.body ?? bytes)
-  return [billOf(answer), asObject(parseJsonBytes(body))]
+  return [billOf(answer), asObject(parseJsonBytes(answerBytes(body)))]
 }
 
 const isLong = propertyRuns(1).numRuns > 1
