@@ -66,6 +66,7 @@ type TakePiece = (piece: Buffer) => unknown
 
 const collect = (request: IncomingMessage, takePiece: TakePiece): Promise<void> =>
   new Promise((resolve, reject) => {
+    if (request.destroyed) return reject(endedEarly()) // Its `close` may be over.
     let taken: unknown
     const leave = (): void => {
       request.off('data', take).off('end', finish).off('close', breakOff)

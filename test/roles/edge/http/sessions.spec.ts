@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { request as send } from 'node:http'
 import t from 'tap'
 import type { AdminIdentity } from '../../../../src/roles/edge/http/authenticate.ts'
 import { MemoryEndUserKeys } from '../../../support/memory-end-users.ts'
@@ -192,3 +193,33 @@ t.test(
     }
   },
 )
+
+t.test('a client that leaves while the key of sessions is read leaves its place to the next request', async (t) => {
+  const endUserKeys = new MemoryEndUserKeys()
+  const session = await openSession((await startEdge(t, { endUserKeys })).url, secret)
+  const reading = Promise.withResolvers<void>()
+  const read = Promise.withResolvers<void>()
+  class SlowKeys extends MemoryEndUserKeys {
+    override async find(name: string): Promise<string | null> {
+      reading.resolve()
+      await read.promise
+      return endUserKeys.find(name)
+    }
+  }
+  const edge = await startEdge(t, {
+    endUserKeys: new SlowKeys(),
+    requestLines: true,
+    bounds: { workspaceOpenRequestsMax: 1 },
+  })
+  const leaving = send(`${edge.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { ...session, 'content-type': 'application/json' },
+  })
+  leaving.on('error', () => undefined).end(JSON.stringify(plainAsk))
+  await reading.promise
+  leaving.destroy()
+  while (!edge.logged.some(({ event }) => event === 'request.served')) await new Promise(setImmediate)
+  read.resolve()
+  await fetch(edge.url + wallet, { headers: session }) // What waited for the key is served before.
+  t.equal((await edge.post(plainAsk)).status, 200)
+})
