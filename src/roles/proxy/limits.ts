@@ -16,7 +16,7 @@ export const proxyLimits = {
   upstreamQuestionMs: 30_000, // A count, or a stored response: nothing is generated.
   upstreamBodyBytesMax: 64 * 1024 * 1024, // Generated audio and images come inline.
   upstreamErrorBodyBytesMax: 64 * 1024,
-  chunksPerTurn: 128, // Of all streams: what bounds a turn is the time that they take, some 0.04 ms each.
+  chunksPerTurn: 1_024, // Of all streams. Where several workspaces ask, their time bounds a turn, some 0.04 ms each; more turns make more frames of the log.
   chunkPieceBytes: 16 * 1024, // Of a stream, read in one step: more come at once where events are many or large.
   droppedToolsMax: 32, // Named to the caller, who can offer any number of any length: they are sent to an edge in one message.
   upstreamFailedEventMs: 1_000, // After an error within a stream: its failed response comes with it, or not at all.
