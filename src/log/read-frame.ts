@@ -40,7 +40,7 @@ export const readEvent = (stored: StoredEvent): Event => {
   return event
 }
 
-const headerLineOf = (data: Uint8Array): string =>
+export const headerLineOf = (data: Uint8Array): string =>
   Buffer.from(data.buffer, data.byteOffset, Math.max(0, data.indexOf(lineFeed))).toString('latin1')
 
 /** Read from the frame's first line. Throws where that is no frame's header. */

@@ -85,7 +85,7 @@ export class FrameStore {
         frame.sends += 1
         const bytes = frame.encode()
         bytesLength = bytes.length
-        recent.remember(id, bytes, frame.events)
+        recent.remember({ ...frame.id, events: frame.events }, bytes)
         return publisher.publish({ subject, bytes, messageId: id, expectedSequence })
       })
       this.#refusal = null

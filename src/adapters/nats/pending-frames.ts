@@ -31,6 +31,7 @@ const assertFits = ({ lines, bytes }: EncodedEvents): void => {
 }
 
 const timeAt = instantWriter()
+const utf8 = new TextEncoder()
 
 /** Throws when a fact does not follow its schema, or when they do not fit into one frame. */
 export const wrapFacts = (facts: readonly Fact[], { source, clock, newId }: EnvelopeContext): EncodedEvents => {
@@ -70,7 +71,7 @@ export class PendingFrame {
   }
 
   encode(): Uint8Array {
-    return Buffer.from(encodeFrame(this.id, this.#lines))
+    return utf8.encode(encodeFrame(this.id, this.#lines))
   }
 }
 

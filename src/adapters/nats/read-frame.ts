@@ -1,4 +1,4 @@
-import { frameIdText } from '../../events/codec.ts'
+import type { FrameId } from '../../events/codec.ts'
 import type { Event } from '../../events/envelope.ts'
 import type { Frame } from '../../log/event-log.ts'
 import {
@@ -6,6 +6,7 @@ import {
   assertBelongs,
   decodeEvents,
   frameIdOf,
+  headerLineOf,
   parseSubject,
   type SubjectOwner,
   unreadable,
@@ -19,48 +20,56 @@ export interface LogMessage {
   /** In milliseconds since the epoch. */
   readonly storedMs: number
   readonly data: Uint8Array
+  /** As the first follower has read it: followers that share a source receive the same message. */
+  frame?: Frame
+}
+
+interface DecodedFrame extends FrameId {
+  readonly events: readonly Event[]
 }
 
 interface RecentFrame {
   readonly bytes: Uint8Array
-  readonly events: readonly Event[]
+  readonly frame: DecodedFrame
 }
 
 /** A view would keep alive all that its connection read at once, 64 KB and more. */
 const copyIfView = (bytes: Uint8Array): Uint8Array =>
   bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 
-/** The frames that this process has sent and not received: their events need no parsing. */
+/** The frames that this process has sent and not received: nothing of them needs parsing. */
 export class RecentFrames {
-  readonly #frames = new Map<string, RecentFrame>()
+  readonly #byHeader = new Map<string, RecentFrame>()
   #bytes = 0
 
-  remember(id: string, bytes: Uint8Array, events: readonly Event[]): void {
-    this.#bytes += bytes.length - (this.#frames.get(id)?.bytes.length ?? 0)
-    this.#frames.set(id, { bytes: copyIfView(bytes), events })
-    for (const [oldest, frame] of this.#frames) {
+  remember(frame: DecodedFrame, bytes: Uint8Array): void {
+    const header = headerLineOf(bytes)
+    this.#bytes += bytes.length - (this.#byHeader.get(header)?.bytes.length ?? 0)
+    this.#byHeader.set(header, { bytes: copyIfView(bytes), frame })
+    for (const [oldest, { bytes: kept }] of this.#byHeader) {
       if (this.#bytes <= natsLimits.recentFramesBytesMax) return
-      this.#frames.delete(oldest)
-      this.#bytes -= frame.bytes.length
+      this.#byHeader.delete(oldest)
+      this.#bytes -= kept.length
     }
   }
 
-  /** The events where the bytes are the same; forgets the frame. */
-  take(id: string, bytes: Uint8Array): readonly Event[] | undefined {
-    const frame = this.#frames.get(id)
-    if (frame === undefined) return undefined
-    this.#frames.delete(id)
-    this.#bytes -= frame.bytes.length
-    return Buffer.compare(frame.bytes, bytes) === 0 ? frame.events : undefined
+  /** The frame where the bytes are the same; forgets it. */
+  take(bytes: Uint8Array): DecodedFrame | undefined {
+    const header = headerLineOf(bytes)
+    const recent = this.#byHeader.get(header)
+    if (recent === undefined) return undefined
+    this.#byHeader.delete(header)
+    this.#bytes -= recent.bytes.length
+    return Buffer.compare(recent.bytes, bytes) === 0 ? recent.frame : undefined
   }
 }
+
+const decode = (data: Uint8Array): DecodedFrame => ({ ...frameIdOf(data), events: decodeEvents(data) })
 
 export class FrameReader {
   readonly #names: LogNames
   readonly #recent: RecentFrames
   readonly #permittedTypes: AllowedWriters | undefined
-  /** Followers that share a source receive the same message. */
-  readonly #read = new WeakMap<LogMessage, Frame>()
 
   constructor(names: LogNames, recent: RecentFrames, permittedTypes?: AllowedWriters) {
     this.#names = names
@@ -70,20 +79,16 @@ export class FrameReader {
 
   /** Validates and upcasts every event. Throws when the frame cannot be decoded or is not of its subject. */
   read(message: LogMessage): Frame {
-    const known = this.#read.get(message)
-    if (known !== undefined) return known
-    const frame = this.#decode(message)
-    this.#read.set(message, frame)
-    return frame
+    message.frame ??= this.#decode(message)
+    return message.frame
   }
 
   #decode({ sequence, subject, data }: LogMessage): Frame {
     try {
-      const id = frameIdOf(data)
-      const events = this.#recent.take(frameIdText(id), data) ?? decodeEvents(data)
+      const { writer, counter, events } = this.#recent.take(data) ?? decode(data)
       const parsedSubject = this.#parseSubject(subject)
       assertBelongs(events, parsedSubject, this.#permittedTypes)
-      return { sequence, walletSubject: parsedSubject.wallet, ...id, events }
+      return { sequence, walletSubject: parsedSubject.wallet, writer, counter, events }
     } catch (cause) {
       throw unreadable(sequence, cause)
     }

@@ -17,13 +17,21 @@ const heldBytes = (): number => {
   return process.memoryUsage().arrayBuffers
 }
 
+const bytesOf = (counter: number, memory: Buffer = Buffer.alloc(frameBytes)): Buffer => {
+  memory.fill(`counter ${counter}`)
+  memory.write(`frame ${counter}\n`)
+  return memory
+}
+
+const frameOf = (counter: number) => ({ writer: 'writer', counter, events: [] })
+
 t.test('a frame is kept without what its connection read beside it', async (t) => {
   const recent = new RecentFrames()
   const before = heldBytes()
-  for (let frame = 0; frame < frames; frame += 1)
-    recent.remember(`writer:${frame}`, Buffer.from(new ArrayBuffer(readAtOnceBytes), 0, frameBytes).fill(frame), [])
+  for (let counter = 1; counter <= frames; counter += 1)
+    recent.remember(frameOf(counter), bytesOf(counter, Buffer.from(new ArrayBuffer(readAtOnceBytes), 0, frameBytes)))
   await until(() => heldBytes() - before < 2 * frames * frameBytes)
-  t.same(recent.take('writer:7', Buffer.alloc(frameBytes, 7)), [])
-  t.equal(recent.take('writer:7', Buffer.alloc(frameBytes, 7)), undefined, 'once')
-  t.equal(recent.take('writer:8', Buffer.alloc(frameBytes, 7)), undefined, 'other bytes')
+  t.same(recent.take(bytesOf(7)), frameOf(7))
+  t.equal(recent.take(bytesOf(7)), undefined, 'once')
+  t.equal(recent.take(bytesOf(8).fill('other', 100)), undefined, 'other bytes')
 })
