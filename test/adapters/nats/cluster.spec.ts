@@ -245,7 +245,7 @@ t.test('the operator raises the log to each format that there is', async (t) => 
     t.match((await operator.request(`gateway.journal.format-${format}`, '', options)).string(), /wrong last sequence/)
 })
 
-t.test('a call of the edge is answered by a proxy, and refused at once where there is none', async (t) => {
+t.test('a call of the edge is answered by a proxy, and refused where there is none', async (t) => {
   const options = { name: 'GATEWAY', clock: Date.now, newId: v7, logger: recordingLogger() }
   const edge = openCallClient({ connection: await connectAs('edge'), ...options })
   const proxyConnection = await connectAs('proxy')

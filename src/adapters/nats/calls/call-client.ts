@@ -79,7 +79,8 @@ class NatsCallClient implements CallClient {
       nowMs: () => time.elapsedMs,
       send: (number, opening) =>
         this.#links.publish(this.#subjects.openings, opening, this.#links.subjectOf(String(number))),
-      hasProxy: () => table.all.length > 0,
+      // An edge that has just started has received from none yet.
+      mayHaveProxy: () => table.all.length > 0 || time.elapsedMs < natsLimits.callsAbsentMs,
       pingProxies: () => {
         for (const link of table.all) link.ping()
       },

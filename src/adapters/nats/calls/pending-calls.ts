@@ -4,7 +4,7 @@ import type { ClientCall } from './client-call.ts'
 interface PendingCallsParts {
   readonly nowMs: () => number
   readonly send: (number: number, opening: Buffer) => boolean
-  readonly hasProxy: () => boolean
+  readonly mayHaveProxy: () => boolean
   readonly pingProxies: () => void
 }
 
@@ -49,7 +49,7 @@ export class PendingCalls {
     if (pending.refusal === null) this.#parts.pingProxies()
     pending.isSent = false
     pending.refusal = { cause }
-    pending.call.apply(this.#parts.hasProxy() ? { type: 'postponed' } : { type: 'refused', cause })
+    pending.call.apply(this.#parts.mayHaveProxy() ? { type: 'postponed' } : { type: 'refused', cause })
   }
 
   sendUnsent(): void {
@@ -62,7 +62,7 @@ export class PendingCalls {
     let isTried = false
     for (const [number, pending] of this.#pending) {
       const isRefused = !pending.isSent && pending.refusal !== null
-      if (pending.sinceMs <= beforeMs || (isRefused && !this.#parts.hasProxy()))
+      if (pending.sinceMs <= beforeMs || (isRefused && !this.#parts.mayHaveProxy()))
         pending.call.apply({ type: 'refused', ...pending.refusal })
       else if (isRefused && !isTried) {
         this.#send(number, pending)

@@ -53,6 +53,21 @@ t.test('calls wait for a proxy that connects again', async (t) => {
   t.equal(served.count, 21, 'each is served once')
 })
 
+t.test('calls of an edge that has just started wait for a proxy that connects again', async (t) => {
+  const edge = await openEdge(server.url)
+  const heard = Array.from({ length: 20 }, () => hear(edge.dispatch(routedCall(), stay())))
+  await edge.connection.flush()
+  const proxy = await openProxy(server.url, () => answerOf([answer]))
+  t.teardown(async () => {
+    await edge.close()
+    await proxy.close()
+  })
+  for (const { bytes, fault } of await Promise.all(heard)) {
+    t.equal(fault, undefined)
+    t.ok(bytes.equals(answer))
+  }
+})
+
 t.test('calls do not wait longer than a proxy is waited for, and then not at all', async (t) => {
   const { edge, cut } = await openCuttable(t)
   await cut()
