@@ -3,6 +3,7 @@ import { sharedLimits } from '../runtime/limits.ts'
 import type { ConfigProblem } from './config-error.ts'
 import type { ConfigFile } from './config-file.types.ts'
 import { entryOfDeployment, entryOfProvider } from './deployments.ts'
+import { mebibyte } from './units.ts'
 
 type Entry = NonNullable<ConfigFile['providers']>[string]
 type PriceRow = PriceFile['prices'][number]
@@ -49,8 +50,6 @@ const findForeignPrices = ({ providers = {} }: ConfigFile, { prices }: PriceFile
       ...problemsOfProfiles(path, entry),
     ]
   })
-
-const mebibyte = 1024 * 1024
 
 /** A workspace leaves as much for the others as it has: a bound above half is never reached. */
 const findUnreachedBounds = ({ limits = {} }: ConfigFile): readonly ConfigProblem[] => {
