@@ -5,6 +5,7 @@ import { startGateway } from '../gateway.ts'
 import type { Gateway } from '../installation.ts'
 import { type Books, countAnswered, ledgerLine } from '../ledger.ts'
 import type { Load } from '../load.ts'
+import { openBenchLog } from '../open-log.ts'
 import { benchModel } from '../price.ts'
 import { treeBytes } from '../procfs.ts'
 import { temporaryFolder } from '../run.ts'
@@ -17,6 +18,8 @@ export interface Side {
   readonly gateway: Gateway
   readonly books: Books
   load(asked: Asked): Promise<LoadResult>
+  /** Of its log, so far. */
+  frames(): Promise<number>
   ledger(): Promise<string>
 }
 
@@ -36,7 +39,8 @@ export const startSide = async (
   const { openBooks, reconcile }: typeof import('../ledger.ts') = await import(join(bench, 'ledger.ts'))
   const folder = await temporaryFolder(parent, stack)
   const gateway = stack.adopt(await startGateway(install(folder, upstreamUrl, name), ...words), (each) => each.stop())
-  const { books } = await openBooks(gateway, stack)
+  const { books, addresses } = await openBooks(gateway, stack)
+  const { log } = stack.adopt(await openBenchLog(addresses, 'GATEWAY'), (each) => each.close())
   const child: BenchProcess = stack.adopt(startProcess('load.ts'), (each) => each.stop())
   const { url, key } = gateway
   let delivered = 0
@@ -47,6 +51,7 @@ export const startSide = async (
       delivered += result.answers
       return result
     },
+    frames: () => log.lastSequence(),
     ledger: async () =>
       `${name}: ${ledgerLine(await reconcile(books, gateway, await countAnswered(upstreamUrl, name), delivered))}`,
   }
