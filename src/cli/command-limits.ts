@@ -36,6 +36,7 @@ export const cliLimits = {
   diskMs: 3_000, // For all of them, on a slow disk.
   diskSlowMs: 10, // Every request waits for an append: beyond this it is felt.
   diskFreeBytesMin: 1024 * 1024 * 1024, // A few hundred thousand requests.
+  silenceMsMax: 30_000, // Of a connection to nats-server: each call to a proxy that vanished is 503 after 5 s.
 
   // Backup
   backupTries: 10,

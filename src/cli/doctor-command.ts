@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
 import { access, constants, open, rm, statfs } from 'node:fs/promises'
-import { get, type IncomingMessage } from 'node:http'
-import { get as getByTls } from 'node:https'
 import { dirname, join } from 'node:path'
-import { json } from 'node:stream/consumers'
 import { type Command, Option } from 'commander'
 import { UndiciClient } from '../adapters/http/client.ts'
+import { readSilenceMs } from '../adapters/nats/server-health.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { answersClients, seals } from '../config/roles.ts'
@@ -21,7 +18,7 @@ import type { ConfigOf } from './audit-command.ts'
 import { cliLimits } from './command-limits.ts'
 import { withDatabaseErrors } from './database-errors.ts'
 import { openPlatform, type Platform } from './platform.ts'
-import { assertPortFree } from './ports.ts'
+import { assertPortFree, isGateway } from './ports.ts'
 import { checkReach } from './provider-command.ts'
 import { exitCodes, type OutputOptions, printRecords } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
@@ -43,6 +40,7 @@ interface Finding extends Judged {
     | 'disk'
     | 'log'
     | 'clock'
+    | 'connections'
     | 'tables'
     | 'sealing'
     | 'provider'
@@ -99,24 +97,6 @@ const checkPermissions = async ({ external, dataFolder, files, exposedFiles }: C
   ])
 }
 
-interface Port {
-  readonly host: string
-  readonly port: number
-  readonly tls?: object | undefined
-}
-
-const isGateway = async ({ host, port, tls }: Port): Promise<boolean> => {
-  try {
-    const options = { host, port, path: '/healthz', signal: AbortSignal.timeout(cliLimits.observeMs) }
-    // Whose name the certificate has does not matter here.
-    const request = tls === undefined ? get(options) : getByTls({ ...options, rejectUnauthorized: false })
-    const [response] = (await once(request, 'response')) as [IncomingMessage]
-    return typeof Object(await json(response)).status === 'string'
-  } catch {
-    return false
-  }
-}
-
 /** What a role does not listen on may be another program's. */
 const checkPorts = ({ listen, observe }: Config, role: ExaminedRole): Promise<readonly Finding[]> => {
   const ports = [
@@ -135,6 +115,14 @@ const checkPorts = ({ listen, observe }: Config, role: ExaminedRole): Promise<re
       }),
     ),
   )
+}
+
+const checkSilentConnections = async ({ nats }: NonNullable<Config['external']>): Promise<Judged> => {
+  if (nats.monitoringUrl === undefined) return { result: 'skipped', detail: 'no `nats.monitoring_url` is configured' }
+  const silenceMs = await readSilenceMs(nats.monitoringUrl)
+  const detail = `a process whose machine vanished is found after ${Math.ceil(silenceMs / 1_000)} s`
+  if (silenceMs <= cliLimits.silenceMsMax) return ok(detail)
+  return warning(`${detail}, and calls go to a vanished proxy until then: set \`ping_interval: 5s\``)
 }
 
 const existingFolder = (folder: string): string => (existsSync(folder) ? folder : existingFolder(dirname(folder)))
@@ -259,14 +247,19 @@ const examine = async (read: () => Config, role: ExaminedRole): Promise<readonly
     if (!(fault instanceof ConfigError)) throw fault
     return [{ check: 'configuration', of: 'file', ...failed(fault.message) }]
   }
-  const [file = ''] = config.files
+  const {
+    external,
+    files: [file = ''],
+  } = config
   return [
     { check: 'configuration', of: existsSync(file) ? file : 'defaults', ...ok() },
     ...config.warnings.map(({ path, message }) => ({ check: 'configuration', of: path, ...warning(message) }) as const),
     ...(await checkVersions(config, runtime)),
     ...(await checkPermissions(config)),
     ...(await checkPorts(config, role)),
-    ...(config.external === null ? await judgeDisk(config.dataFolder) : []),
+    ...(external === null
+      ? await judgeDisk(config.dataFolder)
+      : [await judge('connections', 'nats-server', () => checkSilentConnections(external))]),
     ...(await checkServers(config, runtime, role)),
     ...(runsRole(role, 'proxy') ? await checkProviders(config, runtime) : []),
   ]

@@ -1,6 +1,11 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { get as getByTls } from 'node:https'
 import { createServer } from 'node:net'
+import { json } from 'node:stream/consumers'
 import type { Config } from '../config/config.ts'
 import { faultCode } from '../errors/gateway-error.ts'
+import { cliLimits } from './command-limits.ts'
 import { CommandError } from './report.ts'
 
 interface ChosenPort {
@@ -40,3 +45,21 @@ export const assertPortFree = async (chosen: ChosenPort): Promise<void> => {
 
 export const assertListenPortFree = ({ listen }: Pick<Config, 'listen'>): Promise<void> =>
   assertPortFree({ ...listen, settings: '--port, or `listen.port` of the configuration' })
+
+interface Port {
+  readonly host: string
+  readonly port: number
+  readonly tls?: object | undefined
+}
+
+export const isGateway = async ({ host, port, tls }: Port): Promise<boolean> => {
+  try {
+    const options = { host, port, path: '/healthz', signal: AbortSignal.timeout(cliLimits.observeMs) }
+    // Whose name the certificate has does not matter here.
+    const request = tls === undefined ? get(options) : getByTls({ ...options, rejectUnauthorized: false })
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    return typeof Object(await json(response)).status === 'string'
+  } catch {
+    return false
+  }
+}

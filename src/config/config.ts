@@ -20,7 +20,7 @@ import { providersFrom } from './providers.ts'
 import { administers, answersClients, seals, signsCallbacks } from './roles.ts'
 import { type External, externalFrom } from './servers.ts'
 import { type TelemetryConfig, telemetryFrom } from './telemetry.ts'
-import { bytesOf, msOf } from './units.ts'
+import { mebibyte } from './units.ts'
 import { findConfigWarnings } from './warnings.ts'
 
 export interface Config extends ReturnType<typeof providersFrom> {
@@ -199,6 +199,11 @@ const problemsOfPorts = (
     { path: 'observe.port', message: `is the port of the API, ${listen.port}: metrics and health have their own` },
   ]
 }
+
+const bytesOf = (mebibytes: number | undefined): number | undefined =>
+  mebibytes === undefined ? undefined : mebibytes * mebibyte
+
+const msOf = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000)
 
 /** An empty price file, and its problems, where it cannot be used. */
 const pricesFrom = (file: string, variables: EnvironmentVariables, problems: ConfigProblem[]): PriceFile => {

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { startSandbox } from '../../sandbox/server.ts'
 import { openHeadFile } from '../../src/adapters/audit-files.ts'
 import { emptyHead } from '../../src/audit/signed-head.ts'
+import { NatsServer } from '../adapters/nats/server.ts'
 import { startEdge } from '../roles/edge/edge-fixture.ts'
 import { makeCertificates } from '../support/certificates.ts'
 import { runtime, startTestGateway, temporaryFolder } from '../support/gateway.ts'
@@ -128,6 +129,20 @@ t.test('each planted fault is found', async (t) => {
   await writeFile(join(folder, 'gateway.yaml'), JSON.stringify({ listen: { port: 'none' } }))
   const broken = await examine(folder, dataFolder)
   t.match(broken, { code: 1, found: [{ check: 'configuration', result: 'failed', detail: /listen\.port/ }] })
+})
+
+t.test('a nats-server that keeps the connections of vanished machines for minutes is warned of', async (t) => {
+  const folder = await temporaryFolder(t)
+  const connectionsOf = async (pingInterval?: string): Promise<Found | undefined> => {
+    const server = await NatsServer.create(pingInterval === undefined ? {} : { pingInterval })
+    t.teardown(() => server.remove())
+    const nats = { url: server.url, monitoring_url: server.monitoringUrl }
+    await writeFile(join(folder, 'gateway.yaml'), JSON.stringify({ observe: { port: 'off' }, sandbox: true, nats }))
+    const { found } = await examine(folder, join(folder, 'data'), '--role', 'proxy')
+    return found.find(({ check }) => check === 'connections')
+  }
+  t.match(await connectionsOf(), { result: 'warning', detail: /after 360 s, .* `ping_interval: 5s`/ })
+  t.match(await connectionsOf('5s'), { result: 'ok', detail: /after 15 s/ })
 })
 
 t.test('an edge that serves TLS is known at its port, which other roles need not have', async (t) => {

@@ -23,6 +23,8 @@ export interface NatsServerOptions {
   readonly domain?: string
   /** The server's `leafnodes` block. */
   readonly leafnodes?: string
+  /** As the server's configuration has it, such as `5s`. */
+  readonly pingInterval?: string
   /** Where its folder is made; the system's own for such by default. */
   readonly below?: string
 }
@@ -45,6 +47,7 @@ host: 127.0.0.1
 port: ${port}
 http: "127.0.0.1:${monitoringPort}"
 jetstream { store_dir: "${folder}/store"${options.syncAlways === false ? '' : ', sync_interval: always'}${storeBytesMax === null ? '' : `, max_file_store: ${storeBytesMax}`}${options.domain === undefined ? '' : `, domain: ${options.domain}`} }
+${options.pingInterval === undefined ? '' : `ping_interval: ${options.pingInterval}`}
 ${options.leafnodes === undefined ? '' : `leafnodes { ${options.leafnodes} }`}
 ${options.authorization === undefined ? '' : `authorization { ${options.authorization} }`}
 ${options.certificates === undefined ? '' : tlsText(options.certificates)}
