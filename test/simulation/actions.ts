@@ -52,9 +52,8 @@ export class Actions {
   }
 
   async act(action: Action): Promise<void> {
-    const edges = this.#parts.processes.edges()
-    const [process, port] = edges[Math.floor(this.#parts.simulator.random() * edges.length)] ?? []
-    if (process === undefined || port === undefined) return
+    const edges = await this.#findEdges()
+    const [process, port] = edges[Math.floor(this.#parts.simulator.random() * edges.length)]!
     if (action.type === 'command') await this.#command(action)
     else if (action.type === 'chat') await this.#chat(action, process, port)
     else if (action.type === 'video') await this.#submitVideo(action, process, port)
@@ -62,6 +61,16 @@ export class Actions {
       await Promise.all(
         edges.map(([, each]) => (each === port || action.isRepeated ? this.#administer(action, each) : undefined)),
       )
+  }
+
+  /** Where none listens, all try again until one does. */
+  async #findEdges(): Promise<ReturnType<Processes['edges']>> {
+    for (;;) {
+      const edges = this.#parts.processes.edges()
+      if (edges.length > 0) return edges
+      const { time, random } = this.#parts.simulator
+      await time.sleep(restartMs * (0.5 + random()))
+    }
   }
 
   async #chat(action: ChatAction, edge: SimProcess, port: number): Promise<void> {
@@ -170,7 +179,10 @@ export class Actions {
           ? action.id
           : null
     if (name !== null) this.#checkRecorded(action.type, name)
-    if (action.type === 'rotate_key') this.#checkRecorded(action.type, `${path.split('/').at(-2)} by ${id}`)
+    if (action.type !== 'rotate_key') return
+    const rotated = path.split('/').at(-2)!
+    this.#parts.keys.rotate(action.workspace, rotated, { keyId: id, secret })
+    this.#checkRecorded(action.type, `${rotated} by ${id}`)
   }
 
   #checkRecorded(type: string, name: string): void {

@@ -5,8 +5,24 @@ import { drawVideo, type VideoAction } from './video-plan.ts'
 /** Bytes of an answer, and how many come in a millisecond. */
 const leavesAfterMax = 1_500
 const leavesBytesOfMs = 10
-/** An operator or a client that had no answer. */
-const retryWithinMs = 25_000
+/** More than any answer has. */
+const maxTokens = 1_100
+/** An operator or a client that had no answer: most try again at once, some after the lease of an edge that died. */
+const retryWithinMs = 2_000
+const retryLateWithinMs = 20_000
+const lateShare = 0.3
+/** Those come together. */
+const lateEveryMs = 1_000
+/** Between two actions of a burst. */
+const burstEveryMs = 2
+
+/** How fast clients follow each other. */
+export interface Pace {
+  /** On average between two actions. */
+  readonly everyMs: number
+  /** So many come at once, on average. */
+  readonly burst: number
+}
 
 const modes: readonly (readonly [AttemptMode, number])[] = [
   ['answers', 72],
@@ -32,8 +48,9 @@ const chat = (random: Random, number: number): ChatAction => ({
   workspace: drawWhole(random, workspacesCount),
   number,
   isLimitedKey: random() < 0.3,
-  newKey: random() < 0.15 ? random() : null,
-  maxTokens: random() < 0.1 ? Math.ceil(number / 2) : 2_500,
+  newKey: random() < 0.12 ? Math.sqrt(random()) : null,
+
+  maxTokens: random() < 0.1 ? Math.ceil(number / 2) : maxTokens,
   stream: random() < 0.5,
   router: random() < 0.3,
   attempts: [drawWeighted(random, modes), drawWeighted(random, modes)],
@@ -41,7 +58,11 @@ const chat = (random: Random, number: number): ChatAction => ({
   isRepeatable: random() < 0.15,
 })
 
-const administer = (random: Random, number: number): AdminAction => {
+/** From a third of what a workspace asks for up to three times as much. */
+const drawRequestsPerMinute = (random: Random, everyMs: number): number =>
+  Math.ceil((60_000 / everyMs / workspacesCount) * 3 ** (2 * random() - 1))
+
+const administer = (random: Random, number: number, everyMs: number): AdminAction => {
   const workspace = drawWhole(random, workspacesCount)
   const isRepeated = random() < 0.3
   return drawWeighted<() => AdminAction>(random, [
@@ -54,14 +75,14 @@ const administer = (random: Random, number: number): AdminAction => {
         reference: `credit-${number}`,
         lapsesAfterMs: random() < 0.4 ? random() * 20_000 : null,
       }),
-      5,
+      8,
     ],
     [
       () => ({
         type: 'limits',
         isRepeated,
         workspace,
-        requestsPerMinute: random() < 0.5 ? null : 20 + drawWhole(random, 600),
+        requestsPerMinute: random() < 0.5 ? null : drawRequestsPerMinute(random, everyMs),
       }),
       2,
     ],
@@ -103,13 +124,21 @@ const videos = (random: Random, atMs: number, number: number): readonly At<Video
 const mayRetry = (action: AdminAction): boolean =>
   action.type === 'subscribe' || (action.type === 'credit' && action.lapsesAfterMs === null)
 
-export const drawActions = (random: Random, count: number, everyMs: number): readonly At<Action>[] => {
+const drawRetryMs = (random: Random, atMs: number): number =>
+  random() < lateShare
+    ? Math.ceil((atMs + random() * retryLateWithinMs) / lateEveryMs) * lateEveryMs
+    : atMs + random() * retryWithinMs
+
+const drawGap = (random: Random, { everyMs, burst }: Pace): number =>
+  random() * 2 * (random() < 1 / burst ? everyMs * burst : burstEveryMs)
+
+export const drawActions = (random: Random, count: number, pace: Pace): readonly At<Action>[] => {
   const actions: At<Action>[] = []
   let atMs = 0
   for (let number = 1; actions.length < count; number += 1) {
-    atMs += random() * 2 * everyMs
-    if (random() < 0.06) {
-      const what = administer(random, number)
+    atMs += drawGap(random, pace)
+    if (random() < 0.09) {
+      const what = administer(random, number, pace.everyMs)
       actions.push({ atMs, what })
       if (what.type === 'credit' && random() < 0.3)
         actions.push({ atMs, what: { ...what, isRepeated: false, reference: `${what.reference}-beside` } })
@@ -121,7 +150,7 @@ export const drawActions = (random: Random, count: number, everyMs: number): rea
             what: { ...chat(random, ++number), workspace, newKey },
           })
         }
-      if (mayRetry(what) && random() < 0.4) actions.push({ atMs: atMs + random() * retryWithinMs, what })
+      if (mayRetry(what) && random() < 0.4) actions.push({ atMs: drawRetryMs(random, atMs), what })
       continue
     }
     if (random() < 0.04) {
@@ -139,7 +168,7 @@ export const drawActions = (random: Random, count: number, everyMs: number): rea
     const { leavesAfterMs: _, ...staying } = what
     if (what.isRepeatable)
       for (let repeat = drawWhole(random, 3); repeat > 0; repeat -= 1)
-        actions.push({ atMs: atMs + random() * retryWithinMs, what: { ...staying, leavesAfter: null } })
+        actions.push({ atMs: drawRetryMs(random, atMs), what: { ...staying, leavesAfter: null } })
   }
   return actions.toSorted((one, other) => one.atMs - other.atMs)
 }

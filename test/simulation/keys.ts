@@ -7,7 +7,7 @@ export interface IssuedKey {
 
 /** The keys of each workspace, as its operator and its clients know them. */
 export class SimKeys {
-  readonly #founding: { readonly first: IssuedKey; readonly limited: IssuedKey }[] = []
+  readonly #founding: { readonly first: IssuedKey; limited: IssuedKey }[] = []
   /** Issued or rotated since; some of them are revoked. */
   readonly #issued: IssuedKey[][] = Array.from({ length: workspacesCount }, () => [])
 
@@ -17,6 +17,14 @@ export class SimKeys {
 
   add(workspace: number, key: IssuedKey): void {
     this.#issued[workspace]!.push(key)
+  }
+
+  /** Its clients go over to the fresh one, of which some learn late. */
+  rotate(workspace: number, keyId: string, fresh: IssuedKey): void {
+    const founding = this.#founding[workspace]!
+    if (founding.limited.keyId !== keyId) return
+    this.add(workspace, founding.limited)
+    founding.limited = fresh
   }
 
   first(workspace: number): IssuedKey {

@@ -40,10 +40,11 @@ const actions = numberOf('SIMULATE_ACTIONS', 1_000)
 
 const runSeed = async (seed: number): Promise<SeedResult> => {
   const began = process.cpuUsage()
-  const { violations, simulatedMs, frames, portCalls, crashes, events } = await runPlan(makePlan(seed, actions))
+  const plan = makePlan(seed, actions)
+  const { violations, simulatedMs, frames, moves, portCalls, crashes, events } = await runPlan(plan)
   const { user, system } = process.cpuUsage(began)
   return {
-    ...{ seed, violations, simulatedMs, frames, cpuMs: (user + system) / 1_000 },
+    ...{ seed, violations, simulatedMs, frames, moves, faults: plan.faults.length, cpuMs: (user + system) / 1_000 },
     ...{ portCalls: [...portCalls], crashes: [...crashes], events: [...events] },
   }
 }

@@ -106,6 +106,8 @@ export interface At<What> {
 
 export interface Plan {
   readonly seed: number
+  /** The most that a packet takes on its way; absent: 2. */
+  readonly latencyMs?: number
   readonly hosts: readonly HostKind[]
   readonly actions: readonly At<Action>[]
   readonly faults: readonly At<Fault>[]

@@ -58,6 +58,8 @@ const ordinary: ReadonlySet<string> = new Set([
 /** The processes of the gateway, from their starts to their ends; each starts again. */
 export class Processes {
   isNight = false
+  /** Before, there are only the accounts. */
+  areStarted = false
   readonly #parts: ProcessesParts
   readonly #hosts: readonly Host[]
   readonly #sharedHeads: SimHeadStore
@@ -82,6 +84,7 @@ export class Processes {
   }
 
   startAll(): void {
+    this.areStarted = true
     for (const host of this.#hosts) void this.#start(host)
   }
 

@@ -5,6 +5,8 @@ export interface Report {
   readonly frames: number
   readonly portCalls: ReadonlyMap<string, number>
   readonly crashes: ReadonlyMap<string, number>
+  /** Actions that moved money or a limit of it, as the log has them. */
+  readonly moves: number
   /** Requests by their status; 0 for none. */
   readonly statuses: ReadonlyMap<number, number>
   /** Of the log, and of the processes' own logs, by type and code. */

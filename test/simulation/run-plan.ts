@@ -15,6 +15,7 @@ export const runPlan = async (plan: Plan, options: RunOptions = {}): Promise<Rep
   return simulate(
     {
       seed: plan.seed,
+      latencyMs: plan.latencyMs,
       rule: random() < 0.5 ? 'duplicate_first' : 'sequence_first',
       duplicateWindowMs: random() < 0.5 ? 3_000 : undefined,
       faults: {
@@ -28,10 +29,10 @@ export const runPlan = async (plan: Plan, options: RunOptions = {}): Promise<Rep
     async (simulator) => {
       world = new World(plan, simulator, options)
       await Promise.race([world.run(), ...(options.endsAtViolation ? [world.violated] : [])])
-      const { violations, ports, statuses, events, observer } = world
+      const { violations, ports, statuses, events, moves, observer } = world
       const { nowMs: simulatedMs, steps } = simulator.time
       return {
-        ...{ violations, simulatedMs, steps, statuses, events },
+        ...{ violations, simulatedMs, steps, statuses, events, moves },
         frames: observer.frames.length,
         portCalls: ports.calls,
         crashes: ports.crashes,

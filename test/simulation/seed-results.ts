@@ -12,13 +12,16 @@ export interface SeedResult {
   readonly simulatedMs: number
   readonly cpuMs: number
   readonly frames: number
+  /** Actions that moved money or a limit of it. */
+  readonly moves: number
+  readonly faults: number
   readonly portCalls: Counts
   readonly crashes: Counts
   readonly events: Counts
 }
 
 export const failedSeed = (seed: number, fault: unknown): SeedResult => ({
-  ...{ seed, simulatedMs: 0, cpuMs: 0, frames: 0, portCalls: [], crashes: [], events: [] },
+  ...{ seed, simulatedMs: 0, cpuMs: 0, frames: 0, moves: 0, faults: 0, portCalls: [], crashes: [], events: [] },
   violations: [`the run ended with ${String(fault)}`],
 })
 
@@ -84,6 +87,20 @@ export const findMissed = (results: readonly SeedResult[]): readonly string[] =>
 const hoursOf = (results: readonly SeedResult[]): number =>
   results.reduce((hours, { simulatedMs }) => hours + simulatedMs / 3_600_000, 0)
 
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length)
+
+const printMoves = (results: readonly SeedResult[], name: string): void => {
+  const moves = results.map(({ moves }) => moves).toSorted((one, other) => one - other)
+  if (moves.length === 0) return
+  const bills = results.map(({ events }) => events.find(([type]) => type === 'UsageRecorded')?.[1] ?? 0)
+  const means = [moves, bills, results.map(({ faults }) => faults)].map((values) => mean(values).toFixed(0))
+  const [tenth, half] = [0.1, 0.5].map((share) => moves[Math.floor(share * moves.length)])
+  console.log(
+    `${moves.length} seeds ${name}: on average ${means[0]} actions moved money or a limit of it, with ${means[1]} bills and ${means[2]} faults; half of them moved it by ${half} or more, nine of ten by ${tenth}`,
+  )
+}
+
 export const printResults = (results: readonly SeedResult[], actions: number): void => {
   const ports = sum(results.map(({ portCalls }) => portCalls))
   const crashes = sum(results.map(({ crashes }) => crashes))
@@ -98,6 +115,10 @@ export const printResults = (results: readonly SeedResult[], actions: number): v
   if (missed.length > 0) console.log(`never reached: ${missed.join(', ')}`)
   const events = [...sum(results.map(({ events }) => events))].toSorted()
   console.log(`events: ${events.map(([name, count]) => `${name} ${count}`).join(', ')}`)
+  for (const hasFaults of [false, true]) {
+    const these = results.filter(({ faults }) => faults > 0 === hasFaults)
+    printMoves(these, hasFaults ? 'with faults' : 'without faults')
+  }
   const frames = results.reduce((count, each) => count + each.frames, 0)
   const died = [...crashes.values()].reduce((count, each) => count + each, 0)
   const cpuMs = results.reduce((ms, each) => ms + each.cpuMs, 0)

@@ -20,10 +20,11 @@ export interface SimulatorOptions {
   readonly rule?: DuplicateRule
   /** Shorter than the streams ask for: what is repeated later is stored again. */
   readonly duplicateWindowMs?: number | undefined
+  /** The most that a packet takes on its way. */
+  readonly latencyMs?: number | undefined
   readonly faults?: NatsFaults
 }
 
-const latencyMaxMs = 2
 const noFaults: NatsFaults = { acknowledgement: () => ({ isLost: false, delayMs: 0 }) }
 
 /** Runs the work in a world of its own: its time, its network with one nats-server, and nothing of the real one. */
@@ -31,10 +32,10 @@ export const simulate = async <T>(
   options: SimulatorOptions,
   work: (simulator: Simulator) => Promise<T>,
 ): Promise<T> => {
-  const { seed, rule = 'sequence_first', duplicateWindowMs, faults = noFaults } = options
+  const { seed, rule = 'sequence_first', duplicateWindowMs, latencyMs = 2, faults = noFaults } = options
   const random = randomOf(seed)
   const time = new VirtualTime()
-  const network = new Network(time, () => 0.05 + random() * latencyMaxMs)
+  const network = new Network(time, () => 0.05 + random() * latencyMs)
   const endThread = takeThreadImmediates((run) => time.scheduleFor(undefined, 0, run))
   const uninstall = [time.install(randomOf(seed + 1)), network.install()]
   try {

@@ -3,6 +3,7 @@ import { createSigner, deriveVerifier, type Verifier } from '../../src/audit/not
 import { emptyHead } from '../../src/audit/signed-head.ts'
 import { permittedEventTypes } from '../../src/cli/platform.ts'
 import { faultText } from '../../src/errors/gateway-error.ts'
+import type { Event } from '../../src/events/envelope.ts'
 import { Actions, adminToken } from './actions.ts'
 import { audit } from './auditor.ts'
 import { simBounds } from './bounds.ts'
@@ -37,6 +38,17 @@ const lapseMs = 30_000
 /** Between a limit that lets a request through and its place in the log. */
 const calmWaitMs = 1_000
 
+const moving: ReadonlySet<string> = new Set([
+  'LimitsSet',
+  'PlanSubscribed',
+  'UsageRecorded',
+  'WalletCredited',
+  'WorkspaceChanged',
+])
+
+const movesMoney = (event: Event): boolean =>
+  moving.has(event.type) || (event.type === 'HoldPlaced' && event.data.purpose === 'task')
+
 /** What a plan runs in, and what is checked of it. */
 export class World {
   readonly violations: string[] = []
@@ -48,6 +60,8 @@ export class World {
   readonly observer: Observer
   readonly statuses = new Map<number, number>()
   readonly events = new Map<string, number>()
+  /** Bills, videos that were accepted, credits, plans that were begun and limits, without those of the first accounts. */
+  moves = 0
   /** When something is violated for the first time. */
   readonly violated: Promise<void>
   readonly #plan: Plan
@@ -254,6 +268,7 @@ export class World {
       this.#openRequests.take(frame, this.#sender, this.#simulator.time.nowMs)
       for (const event of frame.events) {
         this.#count(event.type)
+        if (this.#processes.areStarted && movesMoney(event)) this.moves += 1
         if (event.type === 'KeyRevoked') this.#revokedMs.set(event.data.keyId, this.#simulator.time.nowMs)
         if (event.type === 'HoldPlaced' && event.data.purpose === 'task') this.#queue.held(event.data.holdId)
       }
