@@ -1,10 +1,11 @@
 import { statfsSync } from 'node:fs'
-import { registerHooks } from 'node:module'
+import { createRequire, registerHooks } from 'node:module'
 
 /**
- * Loaded before a suite or spec. The runner would record every module that a test loads, for coverage and `--changed`, which are not used
- * here: `test-env` in package.json excludes all of them. No program that a test starts loads the recorder either.
+ * Loaded before a suite or spec. The runner puts its recorder of modules, for coverage and `--changed`, which are not used here, into every
+ * process that a test starts: there it takes as long as the start itself.
  */
+createRequire(import.meta.url)('process-on-spawn').removeAllListeners()
 delete process.env.NODE_OPTIONS
 
 const faultDomainUrl = new URL('fault-domain.ts', import.meta.url).href
