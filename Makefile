@@ -10,7 +10,7 @@ PROGRAM_BUNDLE := $(CURDIR)/node_modules/.cache/program
 PEERS := out/peers
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check package package-test deploy-check spelling site leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-beside bench-peers bench-scale bench-all generate clients matrix chaos workers faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness upgrade-test structure request-path journals month example-month practice-month
+.PHONY: help run test test-long check package package-test deploy-check spelling site leavers attacks stops bench bench-apart bench-video bench-audit bench-start bench-guards bench-streams bench-workers bench-beside bench-peers bench-scale bench-all generate clients matrix chaos workers faults tamper simulate simulate-planted reconcile-seeds openapi-seeds properties fuzz page oracle witness upgrade-test structure request-path journals month example-month practice-month
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -31,6 +31,10 @@ $(PROGRAM_BUNDLE): node_modules/.installed test/support/bundle.ts test/support/p
 test: export PROGRAM_BUNDLE := $(PROGRAM_BUNDLE)
 test: node_modules/.installed $(PROGRAM_BUNDLE) ## Run the tests on embedded servers; one suite by ARGS=test/domain.test.ts, one spec by ARGS=test/domain/money.spec.ts
 	tap $(ARGS)
+
+test-long: export PROGRAM_BUNDLE := $(PROGRAM_BUNDLE)
+test-long: node_modules/.installed $(PROGRAM_BUNDLE) ## The specs that try a part in make test, with all that they have
+	TEST_LONG=1 tap -t 3600 -j 2 $$(grep -rl long-form --include=*.spec.ts test) $(ARGS)
 
 check: node_modules/.installed ## Types, lint, format, import rules, generated files, dependencies
 	tsc -p .
@@ -109,13 +113,13 @@ clients: node_modules/.installed ## Claude Code, Codex, Gemini CLI and the tool 
 	node test/clients/main.ts
 
 chaos: node_modules/.installed ## The long forms of the kill tests
-	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 'test/flows/{kills,outages}/**/*.spec.ts' test/embedded/killed-gateway.spec.ts test/flows/audit/log-is-sealed-while-it-grows.spec.ts test/flows/isolation/forged-rows-decide-nothing.spec.ts $(ARGS)
+	TEST_LONG=1 CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 'test/flows/{kills,outages}/**/*.spec.ts' test/embedded/killed-gateway.spec.ts test/flows/audit/log-is-sealed-while-it-grows.spec.ts test/flows/isolation/forged-rows-decide-nothing.spec.ts $(ARGS)
 
 workers: node_modules/.installed ## The flow tests of several edges, with the workers of one gateway as their edges
 	EDGES_AS_WORKERS=1 tap -t 1200 -j 1 'test/flows/**/{concurrency-limits,rate-limits,operator-changes,repeated-requests,keys-never,concurrent-submits}-*.spec.ts' $(ARGS)
 
 faults: node_modules/.installed ## The long forms of the fault tests: FAULTS_STREAMS (5000), FAULTS_EVENTS (1000000)
-	FAULTS_STREAMS=$${FAULTS_STREAMS:-5000} FAULTS_EVENTS=$${FAULTS_EVENTS:-1000000} tap -t 3600 -j 1 'test/flows/faults/**/*.spec.ts' test/flows/billing/thousands-of-left-streams-exceed-no-bound.spec.ts test/embedded/full-disk.spec.ts $(ARGS)
+	TEST_LONG=1 FAULTS_STREAMS=$${FAULTS_STREAMS:-5000} FAULTS_EVENTS=$${FAULTS_EVENTS:-1000000} tap -t 3600 -j 1 'test/flows/faults/**/*.spec.ts' test/flows/billing/thousands-of-left-streams-exceed-no-bound.spec.ts test/embedded/full-disk.spec.ts $(ARGS)
 
 tamper: node_modules/.installed ## The long form of the tests of tampering, printed as a table by kind: TAMPER_RUNS (10000), TAMPER_SEED
 	@out=$$(TAMPER_RUNS=$${TAMPER_RUNS:-10000} TAMPER_SEED=$${TAMPER_SEED:-$$(date +%s)} tap --reporter=tap -t 3600 test/audit/tamper.spec.ts test/audit/verify.spec.ts $(ARGS)); status=$$?; \

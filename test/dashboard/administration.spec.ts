@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { until } from '../support/clients.ts'
+import { isLong } from '../support/long-form.ts'
 import {
   axeViolations,
   findChromium,
@@ -59,7 +60,7 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     for (const interval of ['hour', 'week', 'month']) {
       await page.getByLabel('Interval').selectOption(interval)
       await until(async () => (await page.locator('.legend li').count()) >= 2)
-      t.same(await axeViolations(page), [], interval)
+      if (isLong) t.same(await axeViolations(page), [], interval)
     }
     await page.getByLabel('Stacked by', { exact: true }).selectOption('tag')
     await page.getByLabel('Tag’s name').fill('team')
@@ -197,7 +198,7 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     ] as const) {
       await toHash(page, hash)
       await page.getByRole('table', { name: 'Raised alerts' }).getByRole('row', { name: row }).waitFor()
-      t.same(await axeViolations(page), [], hash)
+      if (isLong) t.same(await axeViolations(page), [], hash)
     }
     await page.getByRole('link', { name: 'Last alerts, 7 days' }).click()
     await page.getByRole('heading', { level: 1, name: 'Alerts' }).waitFor()
@@ -275,7 +276,7 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     await page.getByRole('status').getByText('no request can have this tag').waitFor()
     await page.getByRole('row', { name: /team=search 5\.00 USD a UTC day/ }).waitFor()
     await page.getByText('Limits: requests a minute 700').waitFor()
-    t.same(await axeViolations(page), [])
+    if (isLong) t.same(await axeViolations(page), [])
     await changePace('700', '')
     await page.getByText('Limits: requests a minute 700').waitFor({ state: 'detached' })
     t.equal(await page.locator('.view section').first().locator('p').innerText(), 'Limits: none')
@@ -313,7 +314,7 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
           ['ever', digits(spent?.['total']), '0', '100'],
         ],
       )
-      t.same(await axeViolations(visitor), [])
+      if (isLong) t.same(await axeViolations(visitor), [])
     }
     const links = (visitor: Page) => visitor.locator('main').getByRole('link', { name: 'Keys and limits' }).count()
     t.same([await links(page), await links(ofKey.page)], [1, 0], 'only an administrator is led to where they are set')
@@ -401,7 +402,7 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     await page.getByLabel('Asked for').fill('gateway/none')
     await page.keyboard.press('Enter')
     await page.getByText(/The model `gateway\/none` does not exist/).waitFor()
-    t.same(await axeViolations(page), [])
+    if (isLong) t.same(await axeViolations(page), [])
   })
 
   await t.test('prices are compared before they are published', async (t) => {
@@ -445,7 +446,7 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     await page.getByRole('heading', { level: 1, name: 'Prices of openai/no-price-yet' }).waitFor()
     await page.getByRole('columnheader', { name: 'Version' }).waitFor()
     await page.getByRole('row', { name: /In force/ }).waitFor()
-    t.same(await axeViolations(page), [])
+    if (isLong) t.same(await axeViolations(page), [])
   })
 
   await t.test('a price file is imported; what it does not have is kept unless its removal is chosen', async (t) => {

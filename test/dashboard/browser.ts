@@ -71,6 +71,7 @@ export const openVisitor = async (
     locale,
     timezoneId: timeZone,
     acceptDownloads: true,
+    reducedMotion: 'reduce', // What moves while it waits is drawn anew sixty times a second.
   })
   t.teardown(() => context.close())
   const page = await context.newPage()

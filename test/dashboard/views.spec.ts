@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { until } from '../support/clients.ts'
+import { isLong } from '../support/long-form.ts'
 import { axeViolations, findChromium, openBrowser, openVisitor, signIn, toHash, withoutChromium } from './browser.ts'
 import { adminToken, openWorld, type World } from './world.ts'
 
@@ -12,9 +13,9 @@ const pictureBytesMax = 100_000
 const widths = [390, 1_440, 2_560]
 const themes = ['light', 'dark'] as const
 
-/** `make pictures` looks at every width in both themes, and the tests of every commit at each width and theme once at least. */
+/** `make pictures` and `make test-long` look at every width in both themes, and the tests of every commit at two widths, each in another theme. */
 const isLookedAt = (width: number, theme: (typeof themes)[number]): boolean =>
-  picturesFolder !== '' || (width === 1_440 ? theme === 'light' : theme === 'dark')
+  picturesFolder !== '' || isLong || (width === 1_440 && theme === 'light') || (width === 390 && theme === 'dark')
 
 interface Visit {
   readonly name: string
