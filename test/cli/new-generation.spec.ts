@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { isLong } from '../support/long-form.ts'
 import { mainFile, programEnvironment, programFlags } from '../support/program.ts'
 
 const megabyte = 2 ** 20
@@ -40,8 +41,9 @@ t.test("V8's new generation", async (t) => {
   const serve = ['serve', '--data', join(folder, 'data'), '--port', String((used.address() as AddressInfo).port)]
   t.equal(await megabytesOf(programFlags, ...serve), 128, 'it grows at once where clients are served')
   t.equal(await megabytesOf(programFlags, ...serve, '--workers', '2'), 16, 'not in a supervisor')
-  t.equal(await megabytesOf(programFlags, ...serve, '--config', configOf('2')), 16, 'nor in one of the configuration')
   t.equal(await megabytesOf(programFlags, 'verify', '--help'), 16, 'nor in a command')
+  if (!isLong) return
+  t.equal(await megabytesOf(programFlags, ...serve, '--config', configOf('2')), 16, 'nor in one of the configuration')
   const own = ['--max-semi-space-size=32', '--semi-space-growth-factor=64']
   t.equal(await megabytesOf([...programFlags, ...own], ...serve), 64, 'flags that come later take precedence')
   t.ok((await megabytesOf([], 'verify', '--help')) > 16, "without flags it is V8's own")

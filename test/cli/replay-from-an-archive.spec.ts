@@ -65,7 +65,7 @@ const cases = [
   { events: 2_100 * times, batches: [Math.min(1_000 * times, 20_000)] },
 ]
 
-for (const [index, { events, batches }] of cases.entries())
+for (const [index, { events, batches }] of (times > 1 ? cases : cases.slice(0, 1)).entries())
   t.test(`the digests of ${events} events, in batches of ${batches.join(', ')}`, async (t) => {
     const log = sealedLog({ frames: events / 10, random: randomOf(51 + index), eventsMax: 20, sealEveryMax: 10 })
     const live = await liveLogOf(log, `DIGESTS${index}`)

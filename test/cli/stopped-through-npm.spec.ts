@@ -7,6 +7,7 @@ import { endProcess, isAlive, type ProcessIdentity } from '../../src/embedded/pr
 import { readRecord } from '../../src/embedded/record.ts'
 import { prepareDataFolder } from '../support/clusters.ts'
 import { temporaryFolder } from '../support/gateway.ts'
+import { inLongForm } from '../support/long-form.ts'
 import { programEnvironment } from '../support/program.ts'
 
 const repository = fileURLToPath(new URL('../../', import.meta.url))
@@ -69,7 +70,7 @@ const stops = [
   { name: 'SIGINT to all, as Ctrl-C sends it', group: true, signal: 'SIGINT' },
 ] as const
 
-for (const { name, group, signal } of stops)
+for (const { name, group, signal } of inLongForm(stops, ({ group }) => !group))
   t.test(`run by npm: ${name}, lets an answer end and leaves no process`, async (t) => {
     const run = await startByNpm(t)
     const exited = once(run.npm, 'exit')

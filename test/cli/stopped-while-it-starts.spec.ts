@@ -6,9 +6,10 @@ import { endProcess, isAlive } from '../../src/embedded/processes.ts'
 import { readRecord } from '../../src/embedded/record.ts'
 import { until } from '../support/clients.ts'
 import { temporaryFolder } from '../support/gateway.ts'
+import { inLongForm } from '../support/long-form.ts'
 import { mainFile, programEnvironment } from '../support/program.ts'
 
-for (const words of [['serve', '--port', '0'], ['servers']])
+for (const words of inLongForm([['serve', '--port', '0'], ['servers']], ([word]) => word === 'serve'))
   t.test(`${words[0]}: SIGTERM while the embedded servers start leaves none behind`, async (t) => {
     const dataFolder = join(await temporaryFolder(t), 'data')
     const child = spawn(process.execPath, [mainFile, ...words, '--data', dataFolder], {

@@ -23,6 +23,7 @@ import { ledgerOf, openProjected, project } from '../roles/projector/projecting.
 import { silentLogger } from '../support/log-lines.ts'
 import { MemoryLog } from '../support/memory-log.ts'
 import { startPostgres } from '../support/postgres.ts'
+import { propertyRuns } from '../support/property-runs.ts'
 import { randomOf } from '../support/random.ts'
 import { pricesOf, sheet } from './ledger.ts'
 
@@ -213,7 +214,7 @@ const takeStep = async (scene: Scene, step: Step, subjects: readonly Subject[]):
   await scene.catchUp()
 }
 
-const seeds = Number(process.env['CORRECTION_SEEDS'] ?? 2)
+const { numRuns: seeds } = propertyRuns(1)
 
 for (let seed = 1; seed <= seeds; seed += 1)
   t.test(`corrections of one charge in every order, seed ${seed}`, async (t) => {

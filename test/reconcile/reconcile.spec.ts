@@ -43,7 +43,7 @@ import {
 } from './ledger.ts'
 import { written } from './written.ts'
 
-const seeds = Number(process.env['RECONCILE_SEEDS'] ?? 60)
+const seeds = Number(process.env['RECONCILE_SEEDS'] ?? 25)
 const firstSeed = Number(process.env['RECONCILE_SEED'] ?? 1)
 
 const providers = ['alpha', 'beta', 'gamma']

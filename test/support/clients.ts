@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Test } from 'tap'
+import { isLong } from './long-form.ts'
 import { startTurnClock } from './turn-clock.ts'
 
 /** What a client saw of one request. */
@@ -75,7 +76,7 @@ export class Clients {
   }
 }
 
-const thinkMs = 20
+const thinkMs = isLong ? 20 : 50
 const refusedPauseMs = 50
 
 /** Eight clients of plain answers, until the end of the test at the latest, who leave most of the machine to what happens under their load. */

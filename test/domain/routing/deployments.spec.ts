@@ -54,10 +54,11 @@ for (const weights of divisions) {
   t.test(`of 1,000 workspaces each share of ${named} is as near as chance makes it: within 3 deviations`, async (t) => {
     assertShares(t, weights, 1_000, (share) => 3 * deviationOf(1_000, share))
   })
-  t.test(`of 100,000 workspaces each share of ${named} is within 5 % of its weight`, async (t) => {
-    assertShares(t, weights, 100_000, (share) => 0.05 * share * 100_000)
-  })
 }
+
+t.test('of 100,000 workspaces each share is within 5 % of its weight', async (t) => {
+  assertShares(t, [70, 20, 10], 100_000, (share) => 0.05 * share * 100_000)
+})
 
 t.test('where one is gone, its own workspaces alone move', async () => {
   const weight = fc.integer({ min: 1, max: 100 })

@@ -162,7 +162,7 @@ const keepsItsWord = (parts: Parts) =>
   )
 
 t.test('whatever happens, holds are covered, end once and cost what the vendor took', async () => {
-  fc.assert(keepsItsWord(soundParts), propertyRuns(600))
+  fc.assert(keepsItsWord(soundParts), propertyRuns(200))
 })
 
 /** What each hold was and how it ended, kept beside a ledger for the defects that need it. */

@@ -83,7 +83,7 @@ t.test('the tables are rebuilt from the log under load, compared row by row, and
   const ask = async () => {
     turn += 1
     const seen = await chat(gateway.url, account.secret, chatBody(kinds[turn % kinds.length]!, turn % 3 === 0))
-    await pause(20) // The rebuild runs in the same process.
+    await pause(60) // The rebuild runs in the same process.
     return seen
   }
   const clients = new Clients(8, ask)

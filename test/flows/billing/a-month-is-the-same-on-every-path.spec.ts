@@ -27,7 +27,7 @@ import { type Ended, runProgram } from '../../support/program.ts'
 const execute = promisify(execFile)
 /** `make month` names the folder of beancount, and has hledger on PATH; without them the texts are summed. */
 const programs = process.env['JOURNAL_PROGRAMS']
-const requests = Number(process.env['MONTH_REQUESTS'] ?? 1_000)
+const requests = Number(process.env['MONTH_REQUESTS'] ?? 500)
 const days = 27
 const dayMs = 86_400_000
 const now = new Date()

@@ -6,6 +6,7 @@ import { problemsOfResponse, problemsOfResponsesEvent } from '../../reference/re
 import { billOf, checkReservations, countLasting, startBilling } from '../../support/bills.ts'
 import { until } from '../../support/clients.ts'
 import { sheetOf, startTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { inLongForm } from '../../support/long-form.ts'
 
 /** Every provider has every model. */
 const models = {
@@ -23,6 +24,7 @@ const models = {
   broken: 'broken;output_tokens=20;break_after=8',
 }
 const providers = ['openai', 'grok', 'google', 'gemini', 'anthropic']
+const isOfAnotherDialect = (provider: string): boolean => provider !== 'grok' && provider !== 'google'
 const perCall = { web_search: '0.01', grounded_prompt: '0.035', grounding_query: '0.014' }
 const sheets = Object.fromEntries(
   providers.flatMap((provider) =>
@@ -254,7 +256,7 @@ t.test('any model on chat and messages, over HTTP, on real servers', async (t) =
     }
   })
 
-  for (const provider of ['openai', 'grok', 'google', 'gemini'])
+  for (const provider of inLongForm(['openai', 'grok', 'google', 'gemini'], isOfAnotherDialect))
     t.test(`messages with ${provider}`, async (t) => {
       const ask = (model: string, change: Partial<MessagesAsk> = {}): MessagesAsk => ({
         model: `${provider}/${model}`,
@@ -356,7 +358,7 @@ t.test('any model on chat and messages, over HTTP, on real servers', async (t) =
       })
     })
 
-  for (const provider of ['anthropic', 'gemini', 'google'])
+  for (const provider of inLongForm(['anthropic', 'gemini', 'google'], isOfAnotherDialect))
     t.test(`responses with ${provider}`, async (t) => {
       const ask = (model: string, change: Partial<ResponsesAsk> = {}): ResponsesAsk => ({
         model: `${provider}/${model}`,

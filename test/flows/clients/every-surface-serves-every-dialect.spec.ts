@@ -53,11 +53,11 @@ type Cell = (client: SurfaceClient, provider: string) => Promise<unknown>
 /** `make matrix` has every pair. */
 const isWhole = process.env['MATRIX_WHOLE'] !== undefined
 
-/** The short form has two of them for a provider, and each of them for two providers. */
+/** The short form has one of them for a provider, and each of them for one provider. */
 const othersOf = (provider: string, others: readonly string[]): readonly string[] => {
   const place = providers.indexOf(provider)
   const inTurn = [...providers.slice(place + 1), ...providers.slice(0, place)].filter((each) => others.includes(each))
-  return isWhole ? inTurn : inTurn.slice(0, 2)
+  return isWhole ? inTurn : inTurn.slice(0, 1)
 }
 
 /** A conversation that others began, with their reasoning and calls. */

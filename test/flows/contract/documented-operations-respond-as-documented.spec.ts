@@ -14,7 +14,7 @@ import { quick, videoOptions } from '../../support/video.ts'
 
 const seed = Number(process.env['OPENAPI_SEED'] ?? Date.now() % 100_000)
 /** Invalid requests to each operation. */
-const runs = Number(process.env['OPENAPI_RUNS'] ?? 2)
+const runs = Number(process.env['OPENAPI_RUNS'] ?? 1)
 /** Until the tables have followed, and a video is made. */
 const followedMs = 60_000
 const signer = createSigner('gateway.test/ledger', Buffer.alloc(32, 7))

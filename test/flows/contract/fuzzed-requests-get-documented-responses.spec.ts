@@ -19,7 +19,7 @@ import { eventsOf, quick, videoOptions } from '../../support/video.ts'
 const megabyte = 1024 * 1024
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 100_000)
 /** The long form, `make fuzz`, has 100,000. */
-const runs = Number(process.env['FUZZ_RUNS'] ?? 300)
+const runs = Number(process.env['FUZZ_RUNS'] ?? 150)
 /** Of the runs, before memory is measured for the first time: caches, pools and the allocator have had their peaks by then. */
 const warmUp = 0.5
 /** Only a run that is long enough tells growth from noise. */

@@ -10,14 +10,10 @@ const msMin = 100
 const triesMax = 4
 
 const cases: readonly (readonly [surface: string, name: string, way: Way])[] = [
-  ['chat', 'messages of words', 'each candidate refuses'],
   ['chat', 'messages of Chinese letters', 'an idempotency key'],
   ['messages', 'many tool calls', 'an answer without usage'],
-  ['responses', 'many tools in tools', 'each candidate refuses'],
   ['responses', 'many tools without a price', 'each candidate refuses'],
-  ['embeddings', 'texts of line ends', 'each candidate refuses'],
   ['embeddings', 'lists of token ids', 'an answer without usage'],
-  ['gemini', 'contents of words', 'an answer without usage'],
   ['gemini', 'results in the opposite order', 'each candidate refuses'],
 ]
 

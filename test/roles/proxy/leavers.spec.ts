@@ -11,6 +11,7 @@ import {
   type Row,
   shareOfTenthMax,
 } from '../../leavers/table.ts'
+import { isLong } from '../../support/long-form.ts'
 import type { Bench } from './forwarding.ts'
 
 /** Hidden tokens are estimated from times: where a busy machine stops this process for as long, they are measured anew. */
@@ -33,9 +34,8 @@ const measured = async (
 for (const layout of layouts) {
   t.test(`who leaves pays what the provider bills, within the bound: edge and proxy ${layout}`, async (t) => {
     const open = await openLayout(t, layout)
-    const some = kinds.filter(
-      ({ name, surface }) => ['plain', 'reasoning', 'image'].includes(name) && surface !== 'responses',
-    )
+    const names = layout === 'together' || isLong ? ['plain', 'reasoning', 'image'] : ['plain']
+    const some = kinds.filter(({ name, surface }) => names.includes(name) && surface !== 'responses')
     for (const kind of some)
       for (const row of await measured(t, open, [kind, ['before head', 'after a tool call']], isWithin))
         t.ok(isWithin(row), `${row.surface}, ${row.kind}, ${row.moment}: ${row.ratio.toFixed(3)}`)

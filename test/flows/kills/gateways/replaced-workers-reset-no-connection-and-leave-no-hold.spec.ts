@@ -8,12 +8,13 @@ import { chatBody, until } from '../../../support/clients.ts'
 import { prepareDataFolder } from '../../../support/clusters.ts'
 import { configOf, openOperator, runtime, sheetOf, temporaryFolder } from '../../../support/gateway.ts'
 import { GatewayProcess } from '../../../support/gateway-process.ts'
+import { isLong } from '../../../support/long-form.ts'
 import { scrape } from '../../../support/metrics.ts'
 
 const restarts = Number(process.env['CHAOS_ROUNDS'] ?? 1)
 const clients = 4
 /** Between a client's requests: most of the machine is for the processes that start. */
-const thinkMs = 20
+const thinkMs = isLong ? 20 : 80
 const limitedPerMinute = 240
 
 interface ProcessLine {
