@@ -6,7 +6,7 @@ import { readStartTime } from '../../src/embedded/processes.ts'
 import { readRecord } from '../../src/embedded/record.ts'
 import { recordingLogger, silentLogger } from '../support/log-lines.ts'
 import { publish, readMessages, readRows, showSetting, writeRow } from './clients.ts'
-import { freshFolder } from './fresh-folder.ts'
+import { freshFolder, preparedDataFolder } from './fresh-folder.ts'
 import { spawnGateway } from './spawn-gateway.ts'
 
 const freshDataFolder = (test: Test) => join(freshFolder(test), 'data')
@@ -61,7 +61,7 @@ t.test('the servers are set up as the design says', async (test) => {
 })
 
 t.test('a wrong password is refused by both servers', async (test) => {
-  const embedded = await start(freshDataFolder(test))
+  const embedded = await start(await preparedDataFolder(test))
   test.teardown(() => embedded.stop())
   const wrong = (url: string) => Object.assign(new URL(url), { password: 'wrong' }).href
   const stranger = { ...embedded, databaseUrl: wrong(embedded.databaseUrl), natsUrl: wrong(embedded.natsUrl) }
@@ -70,7 +70,7 @@ t.test('a wrong password is refused by both servers', async (test) => {
 })
 
 t.test('a second gateway on the folder is refused, and told whose it is', async (test) => {
-  const folder = freshDataFolder(test)
+  const folder = await preparedDataFolder(test)
   const embedded = await start(folder)
   test.teardown(() => embedded.stop())
   const message = `the data folder ${folder} is in use by the gateway with pid ${process.pid}: stop it first, or choose another folder`
@@ -83,7 +83,7 @@ t.test('a second gateway on the folder is refused, and told whose it is', async 
 })
 
 t.test('another process finds the servers of a living gateway only', async (test) => {
-  const folder = freshDataFolder(test)
+  const folder = await preparedDataFolder(test)
   const find = async () => {
     const process = spawnGateway('find', folder)
     const line = await process.nextLine()
@@ -100,7 +100,7 @@ t.test('another process finds the servers of a living gateway only', async (test
 })
 
 t.test('a server that dies is told', async (test) => {
-  const folder = freshDataFolder(test)
+  const folder = await preparedDataFolder(test)
   const { promise, resolve } = Promise.withResolvers<ServerExit>()
   const logger = recordingLogger()
   const embedded = await startEmbedded({ dataFolder: folder, clock: Date.now, logger, onChildExit: resolve })
@@ -115,7 +115,7 @@ t.test('a server that dies is told', async (test) => {
 })
 
 t.test('Ctrl-C reaches the gateway and not its servers', async (test) => {
-  const folder = freshDataFolder(test)
+  const folder = await preparedDataFolder(test)
   const gateway = spawnGateway('serve', folder)
   await gateway.nextLine()
   const pids = pidsOf(folder)

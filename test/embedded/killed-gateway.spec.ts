@@ -10,7 +10,7 @@ import { pidsWithArguments, readStartTime } from '../../src/embedded/processes.t
 import { readRecord, writeRecord } from '../../src/embedded/record.ts'
 import { databaseIdentity } from '../../src/embedded/run-as.ts'
 import { publish, readMessages, readRows, writeRow } from './clients.ts'
-import { freshFolder } from './fresh-folder.ts'
+import { freshFolder, preparedDataFolder } from './fresh-folder.ts'
 import { type GatewayProcess, spawnGateway } from './spawn-gateway.ts'
 
 /** `make chaos` sets it. */
@@ -43,7 +43,7 @@ const livingServers = (folder: string) => ({
 })
 
 t.test(`${rounds} gateways killed one after the other lose nothing`, async (test) => {
-  const folder = join(freshFolder(test), 'data')
+  const folder = await preparedDataFolder(test)
   let left: number[] = []
   const expected: number[] = []
   for (let round = 1; round <= rounds; round++) {
@@ -102,7 +102,7 @@ const killServers = (folder: string) => {
 }
 
 t.test('servers killed together with their gateway start again', async (test) => {
-  const folder = join(freshFolder(test), 'data')
+  const folder = await preparedDataFolder(test)
   const first = spawnGateway('serve', folder)
   const before = (await first.nextLine<Addresses>())!
   await writeRow(before, 1)
@@ -117,7 +117,7 @@ t.test('servers killed together with their gateway start again', async (test) =>
 })
 
 t.test('a pid that a killed PostgreSQL had and a stranger has now is no obstacle', async (test) => {
-  const folder = join(freshFolder(test), 'data')
+  const folder = await preparedDataFolder(test)
   const first = spawnGateway('serve', folder)
   await first.nextLine()
   await kill(first)
@@ -133,7 +133,7 @@ t.test('a pid that a killed PostgreSQL had and a stranger has now is no obstacle
 })
 
 t.test('a stranger that has the pid of a recorded server is left alone', async (test) => {
-  const folder = join(freshFolder(test), 'data')
+  const folder = await preparedDataFolder(test)
   const first = spawnGateway('serve', folder)
   await first.nextLine()
   await kill(first)
