@@ -524,7 +524,8 @@ const narrow = (world: World, browser: Browser) => async (t: Test) => {
   t.notOk(await page.evaluate(isTooWide), 'sign in fits')
   await signIn(page, world.url, world.account.secret)
   await heading(page, 'Overview').waitFor()
-  for (const name of ownViews)
+  // One of the widths of views.spec.ts is hardly wider.
+  for (const name of isLong ? ownViews : [])
     await view(
       `#/${name === 'Live tail' ? 'tail' : name.toLowerCase()}`,
       name === 'Live tail' ? '.tail' : 'table:visible, .empty',

@@ -6,7 +6,7 @@ import { measureAttack, openPlaces } from '../../attacks/table.ts'
 const timesMax = 10
 const graceMs = 250
 const triesMax = 5
-const names = ['unknown keys', 'penniless callers', 'refused requests']
+const names = ['unknown keys', 'penniless callers']
 
 t.test('attackers are refused, and a neighbour who pays is served', async (t) => {
   const placeOf = openPlaces(t)
