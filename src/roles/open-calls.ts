@@ -1,10 +1,12 @@
+import { TransientMap } from '../runtime/transient-map.ts'
+
 export interface EndableCall {
   /** Ends the call in its current state, read or not. */
   shutDown(): void
 }
 
 export class OpenCalls {
-  readonly #calls = new Set<EndableCall>()
+  readonly #calls = new TransientMap<EndableCall, EndableCall>()
   #isShutDown = false
 
   get isEmpty(): boolean {
@@ -16,7 +18,7 @@ export class OpenCalls {
   }
 
   enter(call: EndableCall): void {
-    this.#calls.add(call)
+    this.#calls.set(call, call)
     if (this.#isShutDown) call.shutDown()
   }
 
@@ -26,6 +28,6 @@ export class OpenCalls {
 
   shutDown(): void {
     this.#isShutDown = true
-    for (const call of [...this.#calls]) call.shutDown()
+    for (const call of [...this.#calls.values()]) call.shutDown()
   }
 }

@@ -26,6 +26,7 @@ export class FairQueue<T> {
     if (first === null) return undefined
     const { key, queue } = first
     const item = queue.shift()
+    if (queue.length > 0 && this.#queues.size === 1) return item
     this.#queues.delete(key)
     if (queue.length > 0) this.#queues.set(key, queue)
     return item

@@ -23,6 +23,7 @@ export class Queue<T> {
 
   take(count: number): readonly T[] {
     const taken = this.peek(count)
+    this.#items.fill(undefined as T, this.#taken, this.#taken + taken.length)
     this.#taken += taken.length
     if (this.#taken >= chunk && this.#taken * 2 >= this.#items.length) {
       this.#items = this.#items.slice(this.#taken)

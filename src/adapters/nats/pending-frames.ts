@@ -4,6 +4,7 @@ import { GatewayError } from '../../errors/gateway-error.ts'
 import { encodeFrame, type FrameId } from '../../events/codec.ts'
 import { type Event, type Fact, schemaIdOf, wrapEvent } from '../../events/envelope.ts'
 import type { Clock, NewId } from '../../runtime/clock.ts'
+import { TransientMap } from '../../runtime/transient-map.ts'
 import { natsLimits } from './limits.ts'
 
 export interface EncodedEvents {
@@ -76,13 +77,13 @@ export class PendingFrame {
 }
 
 export class PendingFrames {
-  readonly #frames = new Set<PendingFrame>()
+  readonly #frames = new TransientMap<FrameId, PendingFrame>()
   readonly #onEmpty = new Set<() => void>()
   #events = 0
 
   open(id: FrameId): PendingFrame {
     const frame = new PendingFrame(id)
-    this.#frames.add(frame)
+    this.#frames.set(id, frame)
     return frame
   }
 
@@ -94,7 +95,7 @@ export class PendingFrames {
   }
 
   remove(frame: PendingFrame): void {
-    this.#frames.delete(frame)
+    this.#frames.delete(frame.id)
     this.#events -= frame.events.length
     if (this.#frames.size > 0) return
     for (const wake of this.#onEmpty) wake()
@@ -102,8 +103,7 @@ export class PendingFrames {
   }
 
   oldestAgeMs(): number {
-    // A set keeps the order of insertion: its first frame is the oldest.
-    const [oldest] = this.#frames
+    const [oldest] = this.#frames.values()
     return oldest === undefined ? 0 : performance.now() - oldest.openedMs
   }
 

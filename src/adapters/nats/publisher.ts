@@ -7,6 +7,7 @@ import {
   PermissionViolationError,
   TimeoutError,
 } from '@nats-io/transport-node'
+import { TransientMap } from '../../runtime/transient-map.ts'
 import { natsLimits } from './limits.ts'
 
 interface Acknowledgement {
@@ -62,7 +63,7 @@ export class Publisher {
   readonly #stream: string
   readonly #inbox: string
   /** Oldest first, since all have the same timeout. */
-  readonly #pending = new Map<string, PendingPublish>()
+  readonly #pending = new TransientMap<string, PendingPublish>()
   #lastToken = 0
   #timer: NodeJS.Timeout | undefined
   #isSubscribed = false

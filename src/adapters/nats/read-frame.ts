@@ -11,6 +11,7 @@ import {
   type SubjectOwner,
   unreadable,
 } from '../../log/read-frame.ts'
+import { TransientMap } from '../../runtime/transient-map.ts'
 import { natsLimits } from './limits.ts'
 import type { LogNames } from './streams.ts'
 
@@ -39,7 +40,7 @@ const copyIfView = (bytes: Uint8Array): Uint8Array =>
 
 /** The frames that this process has sent and not received: nothing of them needs parsing. */
 export class RecentFrames {
-  readonly #byHeader = new Map<string, RecentFrame>()
+  readonly #byHeader = new TransientMap<string, RecentFrame>()
   #bytes = 0
 
   remember(frame: DecodedFrame, bytes: Uint8Array): void {

@@ -58,7 +58,7 @@ export interface Ledger {
   /** Set over the configuration's aliases and routers; a new object after each change. */
   routing: RoutingOverlay
   readonly wallets: Map<string, Wallet>
-  readonly openRequests: OpenRequestMap
+  openRequests: OpenRequestMap
   readonly tasks: Map<string, Task>
   /** By the id of the event: a row of the tables that names its frame must not make it the end of the task. */
   readonly lateEnds: Map<string, LateEnd>
@@ -373,6 +373,8 @@ const post = (ledger: Ledger, event: Event, { closed, movements }: Effect): stri
   return wallet.postedAt
 }
 
+const openRequestsRenewedAfter = 64 // Frames: see `TransientMap`.
+
 /** A frame that was stored twice has no effect the second time. Throws when a frame is missing. */
 export const applyFrame = (ledger: Ledger, frame: LedgerFrame): readonly Applied[] => {
   if (frame.sequence !== ledger.sequence + 1)
@@ -380,6 +382,8 @@ export const applyFrame = (ledger: Ledger, frame: LedgerFrame): readonly Applied
   ledger.sequence = frame.sequence
   if (frame.walletSubject !== null) findOrCreateWallet(ledger, frame.walletSubject).subjectSequence = frame.sequence
   if (!isNewFrame(ledger, frame)) return []
+  if (frame.sequence % Math.max(openRequestsRenewedAfter, ledger.openRequests.size) === 0)
+    ledger.openRequests = new Map(ledger.openRequests)
   return frame.events.map((event, index) => {
     const effect = applyEvent(ledger, event, frame.sequence)
     return { event, sequence: frame.sequence, index, ...effect, postedAt: post(ledger, event, effect) }

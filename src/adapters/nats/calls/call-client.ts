@@ -3,6 +3,7 @@ import type { AnswerPart, Dispatch } from '../../../roles/dispatch.ts'
 import type { Clock, NewId } from '../../../runtime/clock.ts'
 import { sharedLimits } from '../../../runtime/limits.ts'
 import type { Logger } from '../../../runtime/logger.ts'
+import { TransientMap } from '../../../runtime/transient-map.ts'
 import { natsLimits } from '../limits.ts'
 import { ClientCall, type ClientCallParts, type Opened } from './client-call.ts'
 import { encodeCall, encodeLargeCall } from './contents.ts'
@@ -46,7 +47,7 @@ class NatsCallClient implements CallClient {
   readonly #subjects: CallSubjects
   readonly #links: Links
   readonly #callParts: ClientCallParts
-  readonly #calls = new Map<number, ClientCall>()
+  readonly #calls = new TransientMap<number, ClientCall>()
   readonly #pending: PendingCalls
   /** Wraps after weeks, when the call that had the number has long ended. */
   #lastNumber = 0

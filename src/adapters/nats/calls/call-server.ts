@@ -2,6 +2,7 @@ import type { Msg, Subscription } from '@nats-io/transport-node'
 import type { Dispatch } from '../../../roles/dispatch.ts'
 import type { CallSource, ServedCalls } from '../../../roles/proxy/role.ts'
 import { type Check, checkOf } from '../../../runtime/health.ts'
+import { TransientMap } from '../../../runtime/transient-map.ts'
 import { waitAtMost } from '../../../runtime/within.ts'
 import { natsLimits } from '../limits.ts'
 import type { CallOptions } from './call-client.ts'
@@ -23,7 +24,7 @@ class CallAcceptor implements ServedCalls {
   readonly #dispatch: Dispatch
   readonly #subscription: Subscription
   readonly #onIdle: (() => void)[] = []
-  readonly #open = new Set<ServedCall>()
+  readonly #open = new TransientMap<ServedCall, ServedCall>()
   #hasGivenUp = false
 
   constructor(options: CallOptions, subjects: CallSubjects, links: Links, dispatch: Dispatch) {
@@ -54,7 +55,7 @@ class CallAcceptor implements ServedCalls {
 
   giveUp(): void {
     this.#hasGivenUp = true
-    for (const served of [...this.#open]) served.giveUp()
+    for (const served of [...this.#open.values()]) served.giveUp()
   }
 
   #take({ data, reply = '' }: Msg): void {
@@ -77,7 +78,7 @@ class CallAcceptor implements ServedCalls {
     const { call, firstPiece } = opening
     const onEnd = (ended: ServedCall): void => this.#onCallEnded(ended)
     const served = new ServedCall({ ...this.#options, dispatch: this.#dispatch, onEnd }, link, opening)
-    this.#open.add(served)
+    this.#open.set(served, served)
     link.calls.set(call, served)
     link.write({ call, kind: 'accepted', payload: encodeCredit(natsLimits.callsWindowBytes) })
     served.addPiece(firstPiece)

@@ -1,3 +1,4 @@
+import { TransientMap } from '../../../runtime/transient-map.ts'
 import { Inbox } from './inbox.ts'
 import { Liveness } from './liveness.ts'
 import { headerBytes, type LinkMessage, type MessageType, type Packet, stamp } from './message.ts'
@@ -25,7 +26,7 @@ export class CallLink {
   readonly incarnation: number
   /** 0 until the first message from the peer. */
   peerIncarnation = 0
-  readonly calls = new Map<number, LinkedCall>()
+  readonly calls = new TransientMap<number, LinkedCall>()
   readonly liveness: Liveness
   readonly #parts: LinkParts
   readonly #outbox = new Outbox()

@@ -1,3 +1,4 @@
+import { TransientMap } from '../../../runtime/transient-map.ts'
 import { natsLimits } from '../limits.ts'
 import type { ClientCall } from './client-call.ts'
 
@@ -20,7 +21,7 @@ interface PendingCall {
 /** Calls that no proxy has accepted yet, oldest first. */
 export class PendingCalls {
   readonly #parts: PendingCallsParts
-  readonly #pending = new Map<number, PendingCall>()
+  readonly #pending = new TransientMap<number, PendingCall>()
 
   constructor(parts: PendingCallsParts) {
     this.#parts = parts

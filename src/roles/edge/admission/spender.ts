@@ -2,6 +2,7 @@ import type { Labels } from '../../../domain/wallet/holders.ts'
 import { GatewayError, logUnavailable } from '../../../errors/gateway-error.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Logger } from '../../../runtime/logger.ts'
+import { TransientMap } from '../../../runtime/transient-map.ts'
 import { type AllowanceView, nextAllowanceStep } from './allowance-step.ts'
 import type { Allowance, AllowanceStore } from './allowance-store.ts'
 import { admissionLimits } from './limits.ts'
@@ -31,7 +32,7 @@ interface Reserved {
 }
 
 export class Reservations {
-  readonly #byRequest = new Map<string, Reserved>()
+  readonly #byRequest = new TransientMap<string, Reserved>()
   #onEnded: (() => void)[] = []
 
   add(requestId: string, reserved: Reserved): Reservation {

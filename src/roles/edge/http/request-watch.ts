@@ -4,6 +4,7 @@ import type { LedgerTail } from '../../../log/ledger-tail.ts'
 import { withoutKeys } from '../../../providers/dialect/scrub.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import type { ObservedStatus, ObservedSurface, Observer, Reading } from '../../../runtime/observer.ts'
+import { TransientMap } from '../../../runtime/transient-map.ts'
 import { listenerLimits } from './limits.ts'
 import { originalRequestHeader } from './middleware.ts'
 import { Refusals } from './refusals.ts'
@@ -81,9 +82,9 @@ interface Watched {
 /** Counts an edge's requests, from their heads to the ends of their answers, and writes a line for each. */
 export class RequestWatch {
   readonly #parts: RequestWatchParts
-  readonly #open = new Map<string, Watched>()
+  readonly #open = new TransientMap<string, Watched>()
   /** Answered, and their lines wait for what the ledger makes of them; the oldest first. */
-  readonly #unclosed = new Map<string, Watched>()
+  readonly #unclosed = new TransientMap<string, Watched>()
   readonly #refusals: Refusals
   readonly #unlisten: () => void
   readonly #sweepTimer: NodeJS.Timeout

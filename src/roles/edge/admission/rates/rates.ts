@@ -4,6 +4,7 @@ import type { ClosingEvent } from '../../../../domain/ledger/requests.ts'
 import { type RateLimit, type RateLimits, rateLimitsOf } from '../../../../domain/rates/rate-limits.ts'
 import type { LedgerTail } from '../../../../log/ledger-tail.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
+import { TransientMap } from '../../../../runtime/transient-map.ts'
 import { waitAtMost } from '../../../../runtime/within.ts'
 import type { RateRecords } from '../../../rate-records.ts'
 import { admissionLimits } from '../limits.ts'
@@ -85,7 +86,7 @@ export class Rates {
   readonly limits: KeyLimits
   readonly #rates = new Map<string, RateShare>()
   readonly #slots = new Map<string, SlotShare>()
-  readonly #open = new Map<string, MeteredRequest & { readonly untilMs: number }>()
+  readonly #open = new TransientMap<string, MeteredRequest & { readonly untilMs: number }>()
   readonly #stopListening: () => void
   readonly #sweepTimer: NodeJS.Timeout
 

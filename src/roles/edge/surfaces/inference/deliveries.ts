@@ -5,6 +5,7 @@ import type { UsageRecorded } from '../../../../events/types.ts'
 import type { LogOf } from '../../../../log/event-log.ts'
 import type { LedgerTail } from '../../../../log/ledger-tail.ts'
 import type { Logger } from '../../../../runtime/logger.ts'
+import { TransientMap } from '../../../../runtime/transient-map.ts'
 import { surfaceLimits } from '../limits.ts'
 
 interface DeliveryParts {
@@ -28,7 +29,7 @@ interface Delivery {
 /** Only the edge knows both what was delivered and which closing event counted, so refunds are made here. */
 export class Deliveries {
   readonly #parts: DeliveryParts
-  readonly #deliveries = new Map<string, Delivery>()
+  readonly #deliveries = new TransientMap<string, Delivery>()
   readonly #refunds = new Map<string, Promise<unknown>>()
   readonly #stopListening: () => void
 
