@@ -38,3 +38,31 @@ export class BulkStore implements Pick<ProjectionStore, 'apply'> {
     })
   }
 }
+
+const dropKeys = async (pool: pg.Pool, tables: readonly string[]): Promise<readonly string[]> => {
+  const { rows } = await pool.query<{ table: string; name: string; definition: string }>(
+    `select conrelid::regclass::text as table, conname as name, pg_get_constraintdef(oid) as definition
+     from pg_constraint
+     where contype = 'p' and conrelid = any($1::regclass[])`,
+    [tables],
+  )
+  for (const { table, name } of rows) await pool.query(`alter table ${table} drop constraint ${name}`)
+  return rows.map(({ table, name, definition }) => `alter table ${table} add constraint ${name} ${definition}`)
+}
+
+const dropPlainIndexes = async (pool: pg.Pool): Promise<readonly string[]> => {
+  const { rows } = await pool.query<{ name: string; definition: string }>(
+    `select i.indexname as name, i.indexdef as definition
+     from pg_indexes i
+     where i.schemaname = current_schema
+       and not exists (select from pg_constraint c where c.conindid = format('%I.%I', i.schemaname, i.indexname)::regclass)`,
+  )
+  for (const { name } of rows) await pool.query(`drop index ${name}`)
+  return rows.map(({ definition }) => definition)
+}
+
+/** Returns the statements that recreate them. Bulk tables are not searched by key meanwhile: theirs go too. */
+export const dropIndexes = async (pool: pg.Pool, bulkTables: readonly string[]): Promise<readonly string[]> => [
+  ...(await dropKeys(pool, bulkTables)),
+  ...(await dropPlainIndexes(pool)),
+]

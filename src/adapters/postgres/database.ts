@@ -65,7 +65,7 @@ const refillSequenceOf = async (pool: pg.Pool, schema: string): Promise<number |
 
 const prepare = async (place: SchemaLocation): Promise<void> => {
   await migrate(place)
-  await Rebuild.dropRetired(place)
+  await Rebuild.dropAbandoned(place)
 }
 
 const operator = ''

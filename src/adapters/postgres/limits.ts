@@ -11,7 +11,7 @@ export const postgresLimits = {
 
   swapLockMs: 500, // The projector and all readers wait behind a swap that waits for a lock.
   swapRetryMs: 1_000,
-  migrationLockMs: 1_500, // The same of a migration. An autovacuum makes way only after PostgreSQL's `deadlock_timeout`, 1 s by default.
+  tableLockMs: 1_500, // The same of a migration, and of a swap that has no reader. An autovacuum makes way only after PostgreSQL's `deadlock_timeout`, 1 s by default.
 
   databaseConnectionsMax: 8,
   databaseReadsMax: 6, // Of them, for what edges read: the projector and the probes have the others. Half are for one workspace.

@@ -19,7 +19,7 @@ const isMade = async (client: pg.Client, schema: string): Promise<boolean> => {
 /** Readers of a table wait behind a migration that waits for one of them: it does not wait for long. */
 const waitForOthers = async (client: pg.Client): Promise<void> => {
   await client.query(`select pg_advisory_lock(${PG_MIGRATE_LOCK_ID})`)
-  await client.query(`set lock_timeout = ${postgresLimits.migrationLockMs}`)
+  await client.query(`set lock_timeout = ${postgresLimits.tableLockMs}`)
 }
 
 /** Creates or updates a schema, of several processes at once too. Rejects where the database, or a lock within it, cannot be had. */

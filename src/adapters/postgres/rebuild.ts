@@ -3,10 +3,11 @@ import pg from 'pg'
 import { readModels } from '../../projections/read-models.ts'
 import type { ReadModel } from '../../projections/schema/read-model.ts'
 import { type ProjectionStore, RebuildRunning } from '../../roles/projector/ports.ts'
-import { BulkStore } from './bulk-store.ts'
+import { BulkStore, dropIndexes } from './bulk-store.ts'
 import { compareTable, listTables, type TableComparison } from './compare.ts'
 import {
   isLockTimeout,
+  nullIfMissing,
   onConnection,
   openPool,
   type PoolOptions,
@@ -80,14 +81,16 @@ export class Rebuild {
     }
   }
 
-  /** Drops what a rebuild that was killed after its swap has left, unless another one is running. What is still read, or another role's, stays. */
-  static async dropRetired(live: SchemaLocation): Promise<void> {
+  /** Drops what a killed rebuild has left, unless another one is running or goes on. What is still read, or another role's, stays. */
+  static async dropAbandoned(live: SchemaLocation): Promise<void> {
     const pool = openPool(live, { ...patientPool, connectionsMax: 1 })
     try {
       await onConnection(pool, async (client) => {
         if (!(await lockRebuild(client, live.schema))) return
         await client.query(`set lock_timeout = ${postgresLimits.swapLockMs}`)
         await client.query(`drop schema if exists ${retiredSchema(live)} cascade`)
+        const fresh = rebuildSchema(live.schema)
+        if (!(await isFilledOn(client, fresh))) await client.query(`drop schema if exists ${fresh} cascade`)
         await unlockRebuild(client, live.schema)
       })
     } catch (fault) {
@@ -151,6 +154,7 @@ export class Rebuild {
         // Writers, and readers of a whole ledger, lock this table first and until their end.
         await client.query('lock table checkpoint in access exclusive mode')
         await bringTo(await readSequence(client))
+        await client.query(`set local lock_timeout = ${postgresLimits.tableLockMs}`)
         const schemas = [this.#live.schema, this.#fresh.schema, retiredSchema(this.#live)] as const
         for (const statement of names === null ? swapOfAll(...schemas) : swapOf(names, ...schemas))
           await client.query(statement)
@@ -174,9 +178,8 @@ export class Rebuild {
     }
     const tables = await onConnection(this.#freshPool, (client) => listTables(client, unprojectedTables))
     this.#tables = tables.map(({ name }) => name)
-    // Their versions mark tables whose filling can be resumed.
     if (isResumable) await writeVersions(this.#freshPool, models)
-    else this.#indexes = [...(await dropKeys(this.#freshPool)), ...(await dropIndexes(this.#freshPool))]
+    else this.#indexes = await dropIndexes(this.#freshPool, bulkTables)
   }
 
   /** Not in the transaction that renames: it waits for readers of the retired tables. */
@@ -225,6 +228,12 @@ const dropSchema = async (pool: pg.Pool, schema: string): Promise<void> => {
   await pool.query(`drop schema if exists ${schema} cascade`)
 }
 
+/** Versions mark tables whose filling can be resumed. */
+const isFilledOn = async (client: pg.Pool | pg.ClientBase, fresh: string): Promise<boolean> => {
+  const { rowCount } = (await nullIfMissing(client.query(`select from ${fresh}.read_models`))) ?? { rowCount: 0 }
+  return rowCount !== 0
+}
+
 /** Fresh tables of these versions, made by the live ones' migrations and from their log, and not beyond them. */
 const canResume = async (
   pool: pg.Pool,
@@ -232,8 +241,7 @@ const canResume = async (
   fresh: string,
   models: readonly ReadModel[],
 ): Promise<boolean> => {
-  const { rowCount } = await pool.query('select where to_regclass($1) is not null', [`${fresh}.read_models`])
-  if (rowCount === 0) return false
+  if (!(await isFilledOn(pool, fresh))) return false
   const migrations = (schema: string): string =>
     `(select array_agg(name order by id) from ${schema}.${migrationsTable})`
   const { rows } = await pool.query<ModelVersion>(
@@ -263,30 +271,6 @@ const unlockRebuild = async (client: pg.ClientBase, schema: string): Promise<voi
 const readSequence = async (client: pg.Pool | pg.ClientBase): Promise<number> => {
   const { rows } = await client.query<{ sequence: bigint }>('select sequence from checkpoint')
   return Number(rows[0]?.sequence)
-}
-
-/** Bulk tables are not searched by key meanwhile. Returns the statements that recreate the keys. */
-const dropKeys = async (pool: pg.Pool): Promise<readonly string[]> => {
-  const { rows } = await pool.query<{ table: string; name: string; definition: string }>(
-    `select conrelid::regclass::text as table, conname as name, pg_get_constraintdef(oid) as definition
-     from pg_constraint
-     where contype = 'p' and conrelid = any($1::regclass[])`,
-    [bulkTables],
-  )
-  for (const { table, name } of rows) await pool.query(`alter table ${table} drop constraint ${name}`)
-  return rows.map(({ table, name, definition }) => `alter table ${table} add constraint ${name} ${definition}`)
-}
-
-/** Drops every index that backs no constraint. Returns the statements that recreate them. */
-const dropIndexes = async (pool: pg.Pool): Promise<readonly string[]> => {
-  const { rows } = await pool.query<{ name: string; definition: string }>(
-    `select i.indexname as name, i.indexdef as definition
-     from pg_indexes i
-     where i.schemaname = current_schema
-       and not exists (select from pg_constraint c where c.conindid = format('%I.%I', i.schemaname, i.indexname)::regclass)`,
-  )
-  for (const { name } of rows) await pool.query(`drop index ${name}`)
-  return rows.map(({ definition }) => definition)
 }
 
 const inSnapshot = <T>(pool: pg.Pool, work: (client: pg.ClientBase) => Promise<T>): Promise<T> =>

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { openPool } from '../../../src/adapters/postgres/connection.ts'
 import { migrate } from '../../../src/adapters/postgres/migrate.ts'
-import { until } from '../../support/clients.ts'
 import { startPostgres } from '../../support/postgres.ts'
+import { vacuumSlowly } from './slow-vacuum.ts'
 
 const postgres = await startPostgres(t)
 
@@ -57,22 +57,7 @@ t.test('an autovacuum, which may take hours, makes way for a migration', async (
   t.teardown(() => pool.end())
   await pool.query(`delete from migrations where name >= '0036'`)
   await pool.query('alter table outcomes_by_hour drop column interrupted')
-  const columns = `requests, failed, ${[125, 250, 500, 1000, 2000, 4000, 8000, 16000, 32000, 64000, 'above'].map((column) => `first_token_${column}`).join(', ')}`
-  await pool.query(
-    `insert into outcomes_by_hour (hour, workspace_id, model, key_id, ${columns})
-     select now(), n, 'model', 'key', ${'1, '.repeat(12)} 1 from generate_series(1, 20000) n`,
-  )
-  await pool.query(
-    `alter table outcomes_by_hour set (autovacuum_vacuum_insert_threshold = 1, autovacuum_vacuum_insert_scale_factor = 0,
-       autovacuum_vacuum_cost_delay = 100, autovacuum_vacuum_cost_limit = 1)`,
-  )
-  await pool.query("alter system set autovacuum_naptime = '1s'")
-  await pool.query('select pg_reload_conf()')
-  await until(
-    async () =>
-      (await pool.query(`select from pg_stat_progress_vacuum where relid = 'outcomes_by_hour'::regclass`)).rowCount ===
-      1,
-  )
+  await vacuumSlowly(pool)
   await migrate(place)
   await pool.query('select interrupted from outcomes_by_hour')
 })

@@ -6,8 +6,10 @@ import { Rebuild } from '../../../src/adapters/postgres/rebuild.ts'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import { readModels } from '../../../src/projections/read-models.ts'
 import { BatchAccumulator } from '../../../src/roles/projector/batch-accumulator.ts'
+import { withTimeout } from '../../../src/runtime/within.ts'
 import { until } from '../../support/clients.ts'
 import { startPostgres } from '../../support/postgres.ts'
+import { vacuumSlowly } from './slow-vacuum.ts'
 
 const postgres = await startPostgres(t)
 
@@ -102,3 +104,42 @@ t.test(
     t.notOk(await isLeft())
   },
 )
+
+t.test('what a killed replay had filled is dropped at the next start, and what is filled on is not', async (t) => {
+  const place = { url: postgres.url, schema: 'replayed' }
+  const database = openDatabase(place.url, place.schema)
+  t.teardown(() => database.close())
+  const pool = openPool(place, { connectionsMax: 1, statementMs: 5_000 })
+  t.teardown(() => pool.end())
+  const load = () => database.projectionStore().load()
+  const isLeft = async () =>
+    (await pool.query("select where to_regnamespace('replayed_rebuild') is not null")).rowCount === 1
+  await load()
+  const kill = (isResumable: boolean) =>
+    t.rejects(Rebuild.run(place, () => Promise.reject(new Error('killed')), { isResumable }))
+  await kill(false)
+  t.ok(await isLeft())
+  await load()
+  t.notOk(await isLeft())
+  await kill(true)
+  await load()
+  t.ok(await isLeft())
+})
+
+t.test('an autovacuum, which may take hours, makes way for a swap', async (t) => {
+  const { url } = await postgres.newDatabase()
+  const place = { url, schema: 'ledger' }
+  const pool = openPool(place, { connectionsMax: 2, statementMs: 5_000 })
+  t.teardown(() => pool.end())
+  await vacuumSlowly(pool)
+  await Rebuild.run(place, async (rebuild) => {
+    await rebuild.store.apply(new BatchAccumulator(0).takeBatch(initialLedger()))
+    await rebuild.finishLoading()
+    await withTimeout(
+      rebuild.swap(async () => {}, ['outcomes_by_hour']),
+      10_000,
+      () => new Error('not swapped'),
+    )
+  })
+  t.match((await pool.query('select count(*) from outcomes_by_hour')).rows, [{ count: 0n }])
+})
