@@ -1,8 +1,7 @@
 import t from 'tap'
 import { pollerLimits } from '../../../src/roles/video-poller/limits.ts'
 
-import { latePollDelayMs, pollDelayMs, retryDelayMs } from '../../../src/roles/video-poller/pace.ts'
-import { progressOf } from '../../../src/roles/video-poller/poll-event.ts'
+import { latePollDelayMs, pollDelayMs, progressOf, retryDelayMs } from '../../../src/roles/video-poller/pace.ts'
 
 const middle = (): number => 0.5
 
