@@ -101,6 +101,11 @@ export class Observer {
     return frame
   }
 
+  /** The first end of a task that its vendor never had. */
+  isRefusal(event: EventOf<'TaskSettled'>): boolean {
+    return event.data.vendorTaskId === undefined && this.tasks.get(event.data.taskId)?.end === event
+  }
+
   /** A decision is stored once, whatever its writer had to repeat; of other frames the fold accepts the first. */
   #checkFrameId(id: string): void {
     if (this.#frameIds.has(id)) this.#onViolation(`frame ${id} was stored twice`)

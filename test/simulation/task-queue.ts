@@ -31,7 +31,7 @@ export class TaskQueue {
     return [...this.#put].flatMap(([taskId, each]) => (each === number ? [taskId] : []))
   }
 
-  /** Ended tasks of which no verdict is to come, and that are not done. */
+  /** Tasks that were settled, or whose verdict came late, and that are not done. */
   left(): readonly string[] {
     return [...this.#put.keys()].filter(
       (taskId) => !this.#done.has(taskId) && this.#observer.tasks.get(taskId)?.hasVerdict,

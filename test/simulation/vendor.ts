@@ -16,6 +16,8 @@ export interface VendorTask {
   /** Ours. */
   readonly taskId: string
   readonly action: VideoAction
+  /** When the submit began that made it. */
+  readonly submittedMs: number
   /** Infinite where it never ends. */
   readonly endsMs: number
   /** Every verdict that was sent. */
@@ -37,6 +39,12 @@ interface Reply {
   readonly body: object | string
   /** A task of which it shows the end. */
   readonly verdict?: readonly [VendorTask, Verdict]
+}
+
+interface Submit {
+  readonly taskId: string
+  readonly number: number
+  readonly submittedMs: number
 }
 
 interface SubmitBody {
@@ -80,6 +88,10 @@ export class SimVendor {
   readonly #submits = new Map<number, number>()
   /** Submits that may have been done, and after which the vendor was not asked for the task. */
   readonly #doubts = new Map<string, { readonly process: SimProcess | undefined; readonly atMs: number }>()
+  /** When each process last looked a task up. */
+  readonly #lookUps = new Map<string, Map<string | undefined, number>>()
+  /** When the poller that settled a task as refused had last looked it up. */
+  readonly #refusals = new Map<string, number>()
   /** Tasks that it has, and did not find once. */
   readonly #denied = new Set<string>()
   /** Submits that it takes, though it has no task of them yet. */
@@ -100,6 +112,17 @@ export class SimVendor {
     const isFirst = reported.length === 0 || !contradicts
     const succeeds = (end === 'succeeds') === isFirst
     return { outcome: succeeds ? 'SUCCESS' : 'FAILURE', deduction: succeeds ? deductionText(deduction, seconds) : null }
+  }
+
+  /** As its end in the log. */
+  refusalStored(taskId: string, process: SimProcess | undefined): void {
+    const lookedUpMs = this.#lookUps.get(taskId)?.get(process?.name)
+    if (lookedUpMs !== undefined) this.#refusals.set(taskId, lookedUpMs)
+  }
+
+  /** It had the task, or was taking it, when it was looked up for the last time. */
+  isWronglyRefused({ taskId, submittedMs }: VendorTask): boolean {
+    return submittedMs < (this.#refusals.get(taskId) ?? 0)
   }
 
   async #request(request: HttpRequest): Promise<HttpResponse> {
@@ -125,18 +148,20 @@ export class SimVendor {
     const tried = this.#submits.get(number) ?? 0
     this.#submits.set(number, tried + 1)
     const mode = this.#parts.isDraining() ? 'accepts' : (this.#parts.actionOf(number)?.submits[tried] ?? 'accepts')
-    await waitForAnswer(this.#parts.time, request, 10 + this.#parts.random() * 150)
     const { time, violate } = this.#parts
+    const submittedMs = time.nowMs
+    await waitForAnswer(time, request, 10 + this.#parts.random() * 150)
     if (mode === 'is_busy') return { status: 429, body: envelope(1303, 'too many tasks') }
     // Another process cannot know of it where the nats-server has lost the lease: the vendor refuses it then.
     const process = currentProcess()
     if (process !== undefined && this.#doubts.get(taskId)?.process === process)
       violate(`${taskId} is submitted again, and was not looked up`)
     this.#doubts.set(taskId, { process, atMs: time.nowMs })
-    return this.#answerSubmit(request, mode, taskId, number)
+    return this.#answerSubmit(request, mode, { taskId, number, submittedMs })
   }
 
-  async #answerSubmit(request: HttpRequest, mode: SubmitMode, taskId: string, number: number): Promise<Reply> {
+  async #answerSubmit(request: HttpRequest, mode: SubmitMode, submit: Submit): Promise<Reply> {
+    const { taskId } = submit
     if (mode === 'never_arrives') throw new HttpFault('network')
     // That it has the task already is not always what it names.
     const taken = this.#parts.random() < 0.5 ? 'external_task_id exists' : 'invalid parameter'
@@ -154,24 +179,24 @@ export class SimVendor {
     if (mode === 'accepts_late') {
       // The vendor works on, also when its caller has given up.
       this.#pending.add(taskId)
-      time.scheduleFor(undefined, random() * 2_500, () => this.#make(taskId, number))
+      time.scheduleFor(undefined, random() * 2_500, () => this.#make(submit))
       await waitForAnswer(this.#parts.time, request, 2_600)
       return this.#accepted(this.tasks.get(taskId)!)
     }
-    const task = this.#make(taskId, number)
+    const task = this.#make(submit)
     if (mode === 'loses_answer') throw new HttpFault('network')
     if (mode === 'fails_after') return { status: 500, body: envelope(5000, 'internal error') }
     return mode === 'names_another' ? this.#accepted({ ...task, taskId: 'another' }) : this.#accepted(task)
   }
 
-  #make(taskId: string, number: number): VendorTask {
+  #make({ taskId, number, submittedMs }: Submit): VendorTask {
     const { time, actionOf } = this.#parts
     const present = this.tasks.get(taskId)
     const action = actionOf(number)
     if (present !== undefined || action === undefined) return present!
     const vendorTaskId = `v${this.tasks.size + 1}`
     const endsMs = action.end === 'never' ? Number.POSITIVE_INFINITY : time.nowMs + action.takesMs
-    const task = { vendorTaskId, taskId, action, endsMs, reported: [] }
+    const task = { vendorTaskId, taskId, action, submittedMs, endsMs, reported: [] }
     this.tasks.set(taskId, task)
     this.#byOwnId.set(vendorTaskId, task)
     return task
@@ -207,6 +232,8 @@ export class SimVendor {
   }
 
   #noteLookUp(taskId: string): void {
+    const lookUps = this.#lookUps.get(taskId) ?? new Map<string | undefined, number>()
+    this.#lookUps.set(taskId, lookUps.set(currentProcess()?.name, this.#parts.time.nowMs))
     const doubt = this.#doubts.get(taskId)
     this.#doubts.delete(taskId)
     if (doubt?.process === currentProcess() && this.#parts.time.nowMs - (doubt?.atMs ?? 0) < lookUpAfterMs)

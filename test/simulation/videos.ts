@@ -93,12 +93,22 @@ export class VideoClients {
     for (const task of this.#parts.vendor.tasks.values()) this.#checkVendorTask(task)
   }
 
-  /** Tasks that the vendor has ended and the log does not know as ended. */
+  /** Tasks that the vendor has ended, and of which the log has no verdict of its. */
   unrecorded(): readonly string[] {
-    const { observer, vendor } = this.#parts
+    const { vendor } = this.#parts
     return [...vendor.tasks.values()].flatMap(({ taskId, endsMs }) =>
-      endsMs === Number.POSITIVE_INFINITY || observer.tasks.get(taskId)?.hasVerdict ? [] : [taskId],
+      endsMs < Number.POSITIVE_INFINITY && this.#isAwaited(taskId) ? [taskId] : [],
     )
+  }
+
+  /** Ended tasks of which no verdict is to come, and that are not done in their queue. */
+  left(): readonly string[] {
+    return this.#parts.queue.left().filter((taskId) => !this.#isAwaited(taskId))
+  }
+
+  #isAwaited(taskId: string): boolean {
+    const { observer, vendor } = this.#parts
+    return vendor.tasks.has(taskId) && !observer.tasks.get(taskId)?.verdicts.length
   }
 
   #taskIdOf(response: SimResponse | null): string | null {
@@ -144,12 +154,13 @@ export class VideoClients {
     }
   }
 
-  #checkVendorTask({ taskId, reported }: VendorTask): void {
-    const { observer, violate } = this.#parts
+  #checkVendorTask(made: VendorTask): void {
+    const { taskId, reported } = made
+    const { observer, vendor, violate } = this.#parts
     const task = observer.tasks.get(taskId)
     if (task === undefined) violate(`the vendor has ${taskId}, for which no hold was placed`)
-    if (task?.end?.type === 'TaskSettled' && task.verdicts.length === 0)
-      violate(`the vendor has ${taskId}, which is settled as one that it never had`)
+    if (vendor.isWronglyRefused(made))
+      violate(`the vendor had ${taskId}, or was taking it, when it was looked up and then settled as refused`)
     for (const verdict of task?.verdicts ?? []) {
       const { outcome, deduction = null } = verdict.data
       if (!reported.some((each) => each.outcome === outcome && each.deduction === deduction))

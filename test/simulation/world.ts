@@ -205,7 +205,7 @@ export class World {
     this.faults.end()
     const untilMs = time.nowMs + drainMs
     while (time.nowMs < untilMs && !this.#isQuiet()) await time.sleep(drainStepMs)
-    for (const taskId of this.#queue.left()) this.violate(`task ${taskId} has ended, and stays in its queue`)
+    for (const taskId of this.videos.left()) this.violate(`task ${taskId} has ended, and stays in its queue`)
     if (this.#open > 0) this.violate(`${this.#open} clients wait for ever`)
   }
 
@@ -224,7 +224,7 @@ export class World {
     const isProjected = this.tables.sequence === ledger.sequence
     const isEnded =
       this.#open === 0 && this.#openRequests.unended().length === 0 && this.videos.unrecorded().length === 0
-    const isDone = this.#queue.left().length === 0 && this.#overdue().length === 0
+    const isDone = this.videos.left().length === 0 && this.#overdue().length === 0
     return isEnded && !this.#processes.isNight && !holds && isProjected && isDone && this.#isSealed()
   }
 
@@ -271,6 +271,8 @@ export class World {
         if (this.#processes.areStarted && movesMoney(event)) this.moves += 1
         if (event.type === 'KeyRevoked') this.#revokedMs.set(event.data.keyId, this.#simulator.time.nowMs)
         if (event.type === 'HoldPlaced' && event.data.purpose === 'task') this.#queue.held(event.data.holdId)
+        if (event.type === 'TaskSettled' && this.observer.isRefusal(event))
+          this.vendor.refusalStored(event.data.taskId, this.#sender)
       }
       this.#note('log', () => `${frame.sequence} ${frame.events.map(({ type }) => type).join(' ')}`)
     } catch (fault) {

@@ -12,20 +12,21 @@ interface VendorCallFailure {
 /** All that a task's next step is decided from. Instants are milliseconds of the steady clock. */
 export interface PollState {
   /** As in the ledger, open or ended; null where it has none, or not yet. */
-  readonly task: Pick<Task, 'status' | 'source' | 'vendorTaskId' | 'vendorCode'> | null
+  readonly task: Pick<Task, 'status' | 'vendorTaskId'> | null
   /** How often the item was handed out, this time included. */
   readonly deliveries: number
   /** A hold that has not come by then never comes. */
   readonly holdUntilMs: number
   /** When the log, read to its end, last had no such task; null: not checked. */
   readonly absentMs: number | null
-  /** Set while a submit of unknown outcome may have been sent: from then on the vendor is only queried. */
+  /** A submit of another process, or one whose outcome is not known, may have reached the vendor. */
+  readonly inDoubt: boolean
+  /** Set while the vendor is to be asked for the task before anything else is done: not before then. */
   readonly findFromMs: number | null
-  /** Asked since the last submit, the vendor had no such task. */
-  readonly vendorHasNone: boolean
   readonly vendorTaskId: string | null
   readonly submittedRecorded: boolean
   readonly failure: VendorCallFailure | null
+  readonly failureRecorded: boolean
   readonly verdict: VendorVerdict | null
   readonly verdictRecorded: boolean
   readonly callbackQueued: boolean
@@ -75,8 +76,8 @@ const find = (findFromMs: number, nowMs: number): PollStep => (nowMs < findFromM
 
 /** Submits the task once, then polls it. */
 const towardsEnd = (state: PollState, task: Known, nowMs: number): PollStep => {
-  const { verdict, verdictRecorded, failure, findFromMs, submittedRecorded } = state
-  if (verdictRecorded) return wait(Number.POSITIVE_INFINITY) // Until the tail delivers it.
+  const { verdict, verdictRecorded, failure, failureRecorded, findFromMs, submittedRecorded } = state
+  if (verdictRecorded || failureRecorded) return wait(Number.POSITIVE_INFINITY) // Until the tail delivers it.
   if (verdict !== null) return { type: 'settle', verdict }
   const vendorTaskId = task.vendorTaskId ?? state.vendorTaskId
   if (vendorTaskId !== null)
@@ -87,24 +88,19 @@ const towardsEnd = (state: PollState, task: Known, nowMs: number): PollStep => {
   return failure === null ? { type: 'submit' } : { type: 'settle', verdict: failed(failure) }
 }
 
-/** Otherwise a submit was refused, which leaves its code, or its request was lost: another submit may be with the vendor. */
-const hasVendorVerdict = ({ source, vendorTaskId, vendorCode }: Known): boolean =>
-  source !== null && vendorTaskId !== null && vendorCode === null
-
 /**
- * The callback goes first. A verdict after the hold's end is still awaited: the vendor may bill us, after a release also for a submit
- * that this process does not know of. A nats-server that was killed may count the item's deliveries from less.
+ * The callback goes first. The item, by which another process would continue, stays until the vendor's verdict is in the log, or
+ * none is to come: no submit can have reached the vendor, or it has none of the task once all from before the end have timed out.
  */
 const afterEnd = (state: PollState, task: Known, nowMs: number): PollStep => {
   if (!state.callbackQueued) return { type: 'queue_callback' }
-  const { verdict, verdictRecorded, lateUntilMs, findFromMs, vendorHasNone, failure } = state
-  if (hasVendorVerdict(task) || verdictRecorded) return { type: 'finish' }
+  const { verdict, verdictRecorded, lateUntilMs, findFromMs, inDoubt } = state
+  if (verdictRecorded) return { type: 'finish' }
   if (verdict !== null) return { type: 'record_late', verdict }
   if (nowMs >= lateUntilMs) return { type: 'finish' }
   const vendorTaskId = task.vendorTaskId ?? state.vendorTaskId
   if (vendorTaskId !== null) return { type: 'query', vendorTaskId }
-  if (findFromMs !== null) return find(findFromMs, nowMs)
-  return task.source !== null || vendorHasNone || failure !== null ? { type: 'finish' } : { type: 'find' }
+  return inDoubt && findFromMs !== null ? find(findFromMs, nowMs) : { type: 'finish' }
 }
 
 export const nextStep = (state: PollState, nowMs: number): PollStep => {

@@ -8,8 +8,8 @@ import { nextPollDelayMs, progressOf, retryDelayMs } from './pace.ts'
 
 export interface TaskPollState extends PollState {
   readonly task: Task | null
-  /** A submit of another process, or one whose end is not known, may have reached the vendor. */
-  readonly inDoubt: boolean
+  /** Asked since the last submit, or the end, the vendor had no such task. */
+  readonly vendorHasNone: boolean
   readonly failures: number
   /** Since when the vendor does not know a task that it took; infinite once that is reported. */
   readonly missingSinceMs: number | null
@@ -23,14 +23,21 @@ interface PollMoment {
   readonly nowMs: number
   /** From 0 to 1, for the jitter of what is decided then. */
   readonly chance: number
+  /** Another process may have the item, too. */
+  readonly mayBeShared: boolean
 }
 
 export type PollEvent =
   | { readonly type: 'lease_returned' }
   | { readonly type: 'lease_renewed'; readonly deliveries: number }
-  | { readonly type: 'task_changed'; readonly task: Task | null; readonly change: Event['type'] }
+  | {
+      readonly type: 'task_changed'
+      readonly task: Task | null
+      readonly change: Event['type']
+      readonly hasVerdict: boolean
+    }
   | { readonly type: 'looked_up'; readonly task: Task | null; readonly askedMs: number }
-  | { readonly type: 'submit_answered'; readonly answer: SubmittedTask; readonly mayBeShared: boolean }
+  | { readonly type: 'submit_answered'; readonly answer: SubmittedTask }
   | { readonly type: 'request_lost' }
   /** `leaseKept`: no other process could submit since the query. */
   | { readonly type: 'find_answered'; readonly status: VendorStatus; readonly leaseKept: boolean }
@@ -80,12 +87,16 @@ const backOff = (
   return then(state, { failures, notBeforeMs: untilMs })
 }
 
+/** Otherwise a submit was refused, which leaves its code, or its request was lost: another submit may be with the vendor. */
+const hasVendorVerdict = ({ source, vendorTaskId, vendorCode }: Task): boolean =>
+  source !== null && vendorTaskId !== null && vendorCode === null
+
 const refreshTask = (
   state: TaskPollState,
   task: Task,
   change: Event['type'],
   { steadyMs, nowMs }: PollMoment,
-  { lateVerdictWindowMs }: PollerBounds,
+  { lateVerdictWindowMs, taskDoubtMs }: PollerBounds,
 ): PollTransition => {
   const fresh = { task, failures: 0, notBeforeMs: steadyMs }
   if (isEnded(task))
@@ -94,6 +105,8 @@ const refreshTask = (
       {
         ...fresh,
         lateUntilMs: steadyMs + (task.finishedMs ?? nowMs) + lateVerdictWindowMs - nowMs,
+        verdictRecorded: state.verdictRecorded || hasVendorVerdict(task),
+        findFromMs: steadyMs + taskDoubtMs,
         vendorHasNone: false,
       },
       wake,
@@ -105,19 +118,17 @@ const refreshTask = (
 /** The ledger drops a task once its verdict is recorded. */
 const onTaskChanged = (
   state: TaskPollState,
-  { task, change }: Extract<PollEvent, { type: 'task_changed' }>,
+  { task, change, hasVerdict }: Extract<PollEvent, { type: 'task_changed' }>,
   at: PollMoment,
   bounds: PollerBounds,
 ): PollTransition => {
   if (task !== null) return refreshTask(state, task, change, at, bounds)
-  return change === 'TaskSettled' || change === 'LateVerdictSeen'
-    ? then(state, { verdictRecorded: true }, wake)
-    : then(state, {})
+  return hasVerdict ? then(state, { verdictRecorded: true }, wake) : then(state, {})
 }
 
 const onSubmitAnswered = (
   state: TaskPollState,
-  { answer, mayBeShared }: Extract<PollEvent, { type: 'submit_answered' }>,
+  answer: SubmittedTask,
   at: PollMoment,
   bounds: PollerBounds,
 ): PollTransition => {
@@ -128,7 +139,7 @@ const onSubmitAnswered = (
     case 'refused': {
       // The vendor may refuse the id because it has the task, by another submit that may still be on its way.
       const reason = answer.message.slice(0, sharedLimits.upstreamMessageCharactersMax)
-      const findFromMs = state.inDoubt || mayBeShared ? doubtedUntilMs : at.steadyMs
+      const findFromMs = state.inDoubt ? doubtedUntilMs : at.steadyMs
       return then(state, { failure: { reason, code: answer.code }, findFromMs })
     }
     case 'busy':
@@ -200,13 +211,7 @@ const onQueryAnswered = (
   }
 }
 
-/** What is known of a task after an event. What is done then is `nextStep`. */
-export const nextPollState = (
-  state: TaskPollState,
-  event: PollEvent,
-  at: PollMoment,
-  bounds: PollerBounds,
-): PollTransition => {
+const transition = (state: TaskPollState, event: PollEvent, at: PollMoment, bounds: PollerBounds): PollTransition => {
   switch (event.type) {
     case 'lease_renewed': {
       const { deliveries } = event
@@ -221,7 +226,7 @@ export const nextPollState = (
         ? then(state, { absentMs: event.askedMs })
         : refreshTask(state, event.task, 'HoldPlaced', at, bounds)
     case 'submit_answered':
-      return onSubmitAnswered(state, event, at, bounds)
+      return onSubmitAnswered(state, event.answer, at, bounds)
     case 'request_lost':
       return then(state, { failure: { reason: lostRequest, code: null } })
     case 'find_answered':
@@ -234,7 +239,7 @@ export const nextPollState = (
         notBeforeMs: at.steadyMs + nextPollDelayMs(state.task, at.nowMs, bounds, () => at.chance),
       })
     case 'verdict_recorded':
-      return then(state, { verdictRecorded: true })
+      return then(state, state.verdict === null ? { failureRecorded: true } : { verdictRecorded: true })
     case 'callback_queued':
       return then(state, { callbackQueued: true })
     case 'step_failed':
@@ -244,23 +249,38 @@ export const nextPollState = (
   }
 }
 
+/** A failure that is not recorded yet is judged again: another process may submit the task from now on. */
+const noteSharing = (state: TaskPollState, at: PollMoment, { taskDoubtMs }: PollerBounds): TaskPollState => {
+  if (state.inDoubt || !at.mayBeShared) return state
+  return { ...state, inDoubt: true, findFromMs: state.failure === null ? state.findFromMs : at.steadyMs + taskDoubtMs }
+}
+
+/** What is known of a task after an event. What is done then is `nextStep`. */
+export const nextPollState = (
+  state: TaskPollState,
+  event: PollEvent,
+  at: PollMoment,
+  bounds: PollerBounds,
+): PollTransition => transition(noteSharing(state, at, bounds), event, at, bounds)
+
 /** As an item comes: `task` is what the ledger has of it by then. The wait depends on no clock of another machine. */
 export const beginPolling = (
   deliveries: number,
   task: Task | null,
-  { steadyMs, chance }: PollMoment,
+  { steadyMs, chance, mayBeShared }: PollMoment,
   { taskHoldWaitMs, taskDoubtMs, taskPollMs }: PollerBounds,
 ): TaskPollState => ({
   task,
   deliveries,
   holdUntilMs: steadyMs + taskHoldWaitMs,
   absentMs: null,
-  inDoubt: deliveries > 1,
+  inDoubt: deliveries > 1 || mayBeShared,
   findFromMs: deliveries > 1 ? steadyMs + taskDoubtMs : null,
   vendorHasNone: false,
   vendorTaskId: null,
   submittedRecorded: false,
   failure: null,
+  failureRecorded: false,
   failures: 0,
   missingSinceMs: null,
   verdict: null,

@@ -12,7 +12,7 @@ import { VendorAccount, type VideoVendorAccount } from './vendor-account.ts'
 
 interface PollerParts
   extends Omit<TaskRunParts, 'accountOf' | 'payloadReads' | 'signal' | 'tail' | 'logUnavailableWarning'> {
-  readonly tail: Pick<LedgerTail, 'ledger' | 'onApplied'>
+  readonly tail: Pick<LedgerTail, 'ledger' | 'onApplied' | 'waitForSequence'>
   readonly tasks: Pick<WorkQueue, 'take'>
   readonly vendors: ReadonlyMap<string, VideoVendorAccount>
 }

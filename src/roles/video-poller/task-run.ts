@@ -35,7 +35,7 @@ export class Lease {
 }
 
 export interface TaskRunParts extends TaskStepParts {
-  readonly tail: Pick<LedgerTail, 'ledger'>
+  readonly tail: Pick<LedgerTail, 'ledger' | 'waitForSequence'>
   readonly clock: Clock
   readonly random: PaceRandom
   readonly bounds: PollerBounds
@@ -44,10 +44,11 @@ export interface TaskRunParts extends TaskStepParts {
 /** Still recorded when the poller stops: a result must not be fetched twice. */
 const lastSteps: ReadonlySet<PollStep['type']> = new Set(['record_submitted', 'settle', 'record_late'])
 
-const readMoment = ({ steadyMs, clock, random }: TaskRunParts) => ({
+const readMoment = ({ steadyMs, clock, random }: TaskRunParts, { mayBeShared }: WorkItem) => ({
   steadyMs: steadyMs(),
   nowMs: clock(),
   chance: random(),
+  mayBeShared,
 })
 
 /** One task, from the moment its item is in hand until it is done or another process has it. */
@@ -62,7 +63,7 @@ export class TaskRun {
 
   constructor(item: WorkItem, parts: TaskRunParts) {
     const { tail, bounds } = parts
-    const at = readMoment(parts)
+    const at = readMoment(parts, item)
     this.taskId = item.id
     this.#parts = parts
     const held = { taskId: item.id, lease: () => this.#lease, isWanted: () => this.#isNext('submit') }
@@ -92,7 +93,9 @@ export class TaskRun {
   }
 
   onTaskChanged({ event, task }: Pick<Applied, 'event' | 'task'>): void {
-    this.#apply({ type: 'task_changed', task, change: event.type })
+    const { type, data } = event
+    const hasVerdict = (type === 'TaskSettled' || type === 'LateVerdictSeen') && data.vendorTaskId !== undefined
+    this.#apply({ type: 'task_changed', task, change: type, hasVerdict })
   }
 
   keepLease(): void {
@@ -136,7 +139,8 @@ export class TaskRun {
 
   /** Returns the effects that take a step. */
   #apply(event: PollEvent): ReturnType<typeof nextPollState>['effects'] {
-    const { state, effects } = nextPollState(this.#state, event, readMoment(this.#parts), this.#parts.bounds)
+    const at = readMoment(this.#parts, this.#lease.item)
+    const { state, effects } = nextPollState(this.#state, event, at, this.#parts.bounds)
     this.#state = state
     for (const { type } of effects)
       if (type === 'wake') {

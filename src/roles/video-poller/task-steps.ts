@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto'
 import type { TaskPayload } from '../../domain/video/request.ts'
 import type { Task } from '../../domain/video/task.ts'
 import { asObject, asText, parseJson } from '../../encoding/json.ts'
-import { GatewayError } from '../../errors/gateway-error.ts'
+import { GatewayError, logUnavailable } from '../../errors/gateway-error.ts'
 import type { FactOf } from '../../events/envelope.ts'
+import type { EventLog } from '../../log/event-log.ts'
+import { type LedgerTail, waitForLogEnd } from '../../log/ledger-tail.ts'
 import type { Semaphore } from '../../runtime/semaphore.ts'
 import type { ThrottledWarning } from '../../runtime/throttled-warning.ts'
 import type { RecentTasks } from '../recent-tasks.ts'
@@ -37,6 +39,8 @@ const readWorkspaceId = (bytes: Uint8Array | null): string | null =>
 const unknownWorkspace = ''
 
 export interface TaskStepParts extends RecordParts, VendorClientParts {
+  readonly log: RecordParts['log'] & Pick<EventLog, 'lastSequence'>
+  readonly tail: Pick<LedgerTail, 'waitForSequence'>
   /** Knows tasks that ended before this process followed the log. */
   readonly recentTasks: Pick<RecentTasks, 'find'>
   /** Null where no callbacks are sent. */
@@ -100,8 +104,10 @@ export class TaskSteps {
         return this.#submit(task)
       case 'find': {
         const lease = this.#held.lease()
+        const { mayBeShared } = lease.item
         const status = await this.#vendor.find(task)
-        return orNothing(status && { type: 'find_answered', status, leaseKept: lease === this.#held.lease() })
+        const leaseKept = lease === this.#held.lease() && lease.item.mayBeShared === mayBeShared
+        return orNothing(status && { type: 'find_answered', status, leaseKept })
       }
       case 'query': {
         const status = await this.#vendor.query(task, step.vendorTaskId)
@@ -133,11 +139,16 @@ export class TaskSteps {
   }
 
   async #submit(task: Task): Promise<PollEvent> {
-    const answer = await this.#vendor.submit(task, () => this.#readPayload(task), this.#held.isWanted)
-    const { mayBeShared } = this.#held.lease().item
-    if (answer !== 'lost') return orNothing(answer && { type: 'submit_answered', answer, mayBeShared })
+    const answer = await this.#vendor.submit(task, () => this.#readRequest(task), this.#held.isWanted)
+    if (answer !== 'lost') return orNothing(answer && { type: 'submit_answered', answer })
     this.#parts.logger.log('video.request_lost', { taskId: this.#held.taskId })
     return { type: 'request_lost' }
+  }
+
+  /** Another process may have ended the task, and be done with the item: nothing of it is submitted any more. */
+  async #readRequest(task: Task): Promise<TaskPayload | null> {
+    if (this.#held.lease().item.mayBeShared) await waitForLogEnd(this.#parts, logUnavailable)
+    return this.#readPayload(task)
   }
 
   async #recordSubmitted({ taskId, workspaceId }: Task, vendorTaskId: string): Promise<void> {

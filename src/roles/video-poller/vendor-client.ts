@@ -26,7 +26,7 @@ export class VendorClient {
     this.#permit?.cancel()
   }
 
-  /** `read` runs once the permit is granted: null when the request is lost. Then `isWanted` is checked again. */
+  /** `read` runs once the permit is granted: null when the request is lost. Before that counts, `isWanted` is checked again. */
   submit(
     called: VendorResult,
     read: () => Promise<TaskPayload | null>,
@@ -34,8 +34,8 @@ export class VendorClient {
   ): Promise<SubmittedTask | 'lost' | null> {
     return this.#withPermit('submit', called, async (account) => {
       const payload = await read()
-      if (payload === null) return 'lost'
       if (!isWanted()) return null
+      if (payload === null) return 'lost'
       const answer = await this.#call(called, () => account.vendor.submit(payload, this.#parts.signal))
       account.onSubmitted(answer)
       return answer

@@ -99,12 +99,15 @@ export class FakeQueue implements WorkQueue {
 
   #itemOf(entry: Entry): WorkItem {
     const { id, holder } = entry
+    const mayBeShared = (): boolean => this.mayShare
     return {
       id,
       get deliveries() {
         return entry.deliveries
       },
-      mayBeShared: this.mayShare,
+      get mayBeShared() {
+        return mayBeShared()
+      },
       bytes: async () => entry.bytes,
       renew: () => {
         if (this.isUp) this.renewals += 1

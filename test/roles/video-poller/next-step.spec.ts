@@ -10,11 +10,12 @@ const begun: PollState = {
   deliveries: 1,
   holdUntilMs: later,
   absentMs: null,
+  inDoubt: false,
   findFromMs: null,
-  vendorHasNone: false,
   vendorTaskId: null,
   submittedRecorded: false,
   failure: null,
+  failureRecorded: false,
   verdict: null,
   verdictRecorded: false,
   callbackQueued: false,
@@ -22,14 +23,11 @@ const begun: PollState = {
   notBeforeMs: 0,
 }
 
-const open = { status: 'QUEUED', source: null, vendorTaskId: null, vendorCode: null } as const
-const submitted = { ...open, status: 'SUBMITTED', vendorTaskId: 'v1' } as const
-const released = { ...open, status: 'FAILURE' } as const
-const releasedLater = { ...released, vendorTaskId: 'v1' } as const
-const settled = { ...submitted, status: 'SUCCESS', source: 'reported' } as const
-const refused = { ...released, source: 'reported', vendorCode: 1301 } as const
-const refusedLater = { ...refused, vendorTaskId: 'v1' } as const
-const lostRequest = { ...refused, vendorCode: null } as const
+const open = { status: 'QUEUED', vendorTaskId: null } as const
+const submitted = { status: 'SUBMITTED', vendorTaskId: 'v1' } as const
+const ended = { status: 'FAILURE', vendorTaskId: null } as const
+const endedLater = { ...ended, vendorTaskId: 'v1' } as const
+const settled = { ...submitted, status: 'SUCCESS' } as const
 const told = { callbackQueued: true }
 const verdict = success('v1')
 const failure = { reason: 'no', code: 1301 }
@@ -101,43 +99,53 @@ const table: readonly (readonly [when: string, standing: Partial<PollState>, ste
     { type: 'settle', verdict },
   ],
   ['its word is in the log', { task: submitted, verdict, verdictRecorded: true }, wait(Number.POSITIVE_INFINITY)],
-  ['settled', { task: settled }, { type: 'queue_callback' }],
-  ['settled, and told', { task: settled, ...told }, { type: 'finish' }],
-  ['settled by another, with a word of our own', { task: settled, verdict, ...told }, { type: 'finish' }],
-
-  // One submit was refused, another may be with the vendor
-  ['refused by the vendor', { task: refused, ...told }, { type: 'finish' }],
-  ['its request was lost', { task: lostRequest, ...told }, { type: 'finish' }],
-  ['refused here, and recorded', { task: refused, failure, verdictRecorded: true, ...told }, { type: 'finish' }],
-  ['refused elsewhere, in doubt here', { task: refused, findFromMs: later, ...told }, wait(later)],
-  ['refused elsewhere, and the doubt can be cleared', { task: refused, findFromMs: now, ...told }, { type: 'find' }],
+  ['its refusal is in the log', { task: open, failure, failureRecorded: true }, wait(Number.POSITIVE_INFINITY)],
+  ['settled', { task: settled, verdictRecorded: true }, { type: 'queue_callback' }],
+  ['settled, and told', { task: settled, verdictRecorded: true, ...told }, { type: 'finish' }],
   [
-    'refused elsewhere, taken here',
-    { task: refused, vendorTaskId: 'v1', ...told },
+    'settled by another, with a word of our own',
+    { task: settled, verdict, verdictRecorded: true, ...told },
+    { type: 'finish' },
+  ],
+
+  // It ended without a word of the vendor: refused, lost, or released
+  ['ended', { task: ended }, { type: 'queue_callback' }],
+  ['ended, the callback not queued yet', { task: ended, notBeforeMs: later }, wait(later)],
+  ['no submit can be with the vendor', { task: ended, findFromMs: later, ...told }, { type: 'finish' }],
+  [
+    'the only submit was refused, and that is in the log',
+    { task: ended, failure, failureRecorded: true, findFromMs: later, ...told },
+    { type: 'finish' },
+  ],
+  [
+    'refused here, and another submit may be with the vendor',
+    { task: ended, failure, failureRecorded: true, inDoubt: true, findFromMs: later, ...told },
+    wait(later),
+  ],
+  ['another submit may be with the vendor', { task: ended, inDoubt: true, findFromMs: later, ...told }, wait(later)],
+  [
+    'another submit may be with the vendor, and has timed out',
+    { task: ended, inDoubt: true, findFromMs: now, ...told },
+    { type: 'find' },
+  ],
+  ['the vendor has none', { task: ended, inDoubt: true, ...told }, { type: 'finish' }],
+  ['ended long ago, in doubt', { task: ended, inDoubt: true, lateUntilMs: now, ...told }, { type: 'finish' }],
+  ['taken here', { task: ended, vendorTaskId: 'v1', ...told }, { type: 'query', vendorTaskId: 'v1' }],
+  [
+    'refused and found here',
+    { task: ended, failure, vendorTaskId: 'v1', ...told },
     { type: 'query', vendorTaskId: 'v1' },
   ],
-  ['refused after the log had it as submitted', { task: refusedLater, ...told }, { type: 'query', vendorTaskId: 'v1' }],
+  ['ended after the log had it as submitted', { task: endedLater, ...told }, { type: 'query', vendorTaskId: 'v1' }],
   [
-    'lost elsewhere, taken here',
-    { task: lostRequest, vendorTaskId: 'v1', ...told },
+    'refused here after another had submitted it',
+    { task: endedLater, failure, failureRecorded: true, ...told },
     { type: 'query', vendorTaskId: 'v1' },
   ],
-  ['refused elsewhere, ended here', { task: refused, verdict, ...told }, { type: 'record_late', verdict }],
-  ['the same, recorded', { task: refused, verdict, verdictRecorded: true, ...told }, { type: 'finish' }],
-
-  // The hold ended without its word
-  ['released', { task: released }, { type: 'queue_callback' }],
-  ['released, the callback not queued yet', { task: released, notBeforeMs: later }, wait(later)],
-  ['released, and not submitted by this process', { task: released, ...told }, { type: 'find' }],
-  ['released, and not at the vendor', { task: released, vendorHasNone: true, ...told }, { type: 'finish' }],
-  ['released, refused', { task: released, failure, ...told }, { type: 'finish' }],
-  ['released in doubt', { task: released, findFromMs: later - 1, ...told }, wait(later - 1)],
-  ['released in doubt that can be cleared', { task: released, findFromMs: now, ...told }, { type: 'find' }],
-  ['released, found since', { task: released, vendorTaskId: 'v1', ...told }, { type: 'query', vendorTaskId: 'v1' }],
-  ['released after it was submitted', { task: releasedLater, ...told }, { type: 'query', vendorTaskId: 'v1' }],
-  ['released long ago', { task: releasedLater, lateUntilMs: now, ...told }, { type: 'finish' }],
-  ['the vendor’s word after that', { task: releasedLater, verdict, ...told }, { type: 'record_late', verdict }],
-  ['that is recorded', { task: releasedLater, verdict, verdictRecorded: true, ...told }, { type: 'finish' }],
+  ['ended long ago', { task: endedLater, lateUntilMs: now, ...told }, { type: 'finish' }],
+  ['the vendor’s word after that', { task: endedLater, verdict, ...told }, { type: 'record_late', verdict }],
+  ['that is recorded', { task: endedLater, verdict, verdictRecorded: true, ...told }, { type: 'finish' }],
+  ['another has recorded it', { task: endedLater, verdictRecorded: true, ...told }, { type: 'finish' }],
 ]
 
 for (const [when, standing, step] of table)

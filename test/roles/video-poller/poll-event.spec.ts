@@ -24,7 +24,8 @@ const bounds = pollerBoundsWith({
 })
 
 /** A chance of a half is no jitter of a poll, and three quarters of a back-off. */
-const at = { steadyMs: 1_000, nowMs: 50_000, chance: 0.5 }
+const at = { steadyMs: 1_000, nowMs: 50_000, chance: 0.5, mayBeShared: false }
+const shared = { ...at, mayBeShared: true }
 const now = at.steadyMs
 const doubtedUntil = now + 75
 const firstRetry = now + 15
@@ -65,6 +66,8 @@ const task: Task = {
 }
 const submitted: Task = { ...task, vendorTaskId: 'v1', status: 'SUBMITTED', submittedMs: 50_000 }
 const ended: Task = { ...submitted, status: 'FAILURE', finishedMs: 49_000 }
+const settled: Task = { ...ended, source: 'reported' }
+const refused: Task = { ...settled, vendorCode: 1301 }
 
 const first = beginPolling(1, null, at, bounds)
 const again = beginPolling(2, submitted, at, bounds)
@@ -79,15 +82,16 @@ const running = { ...open, status: 'IN_PROGRESS' } as const
 const verdict = success('v1')
 const over = { type: 'ended', verdict } as const
 const notFound = { type: 'not_found' } as const
+const failure = { reason: 'this id was used before', code: 1201 }
 
 const changed = (
   of: Task | null,
   change: 'HoldPlaced' | 'TaskSubmitted' | 'TaskProgressed' | 'HoldReleased' | 'TaskSettled' | 'LateVerdictSeen',
-): PollEvent => ({ type: 'task_changed', task: of, change })
-const submit = (answer: Extract<PollEvent, { type: 'submit_answered' }>['answer'], mayBeShared = false): PollEvent => ({
+  hasVerdict = false,
+): PollEvent => ({ type: 'task_changed', task: of, change, hasVerdict })
+const submit = (answer: Extract<PollEvent, { type: 'submit_answered' }>['answer']): PollEvent => ({
   type: 'submit_answered',
   answer,
-  mayBeShared,
 })
 const find = (status: Extract<PollEvent, { type: 'find_answered' }>['status'], leaseKept = true): PollEvent => ({
   type: 'find_answered',
@@ -108,6 +112,7 @@ type Row = readonly [
 ]
 
 const progress = { failures: 0, notBeforeMs: now + 5 }
+const afterEnd = { failures: 0, notBeforeMs: now, lateUntilMs: now + 9_000, findFromMs: doubtedUntil }
 
 const table: readonly Row[] = [
   // The item
@@ -144,54 +149,56 @@ const table: readonly Row[] = [
     { task: submitted },
   ],
   ['its own progress comes back: the pace stays', polled, changed(submitted, 'TaskProgressed'), {}],
-  [
-    'the hold ends',
-    polled,
-    changed(ended, 'HoldReleased'),
-    { task: ended, failures: 0, notBeforeMs: now, lateUntilMs: now + 9_000 },
-    ['wake'],
-  ],
+  ['the hold ends', polled, changed(ended, 'HoldReleased'), { task: ended, ...afterEnd }, ['wake']],
   [
     'the hold ends after the vendor did not find it',
     { ...polled, vendorHasNone: true },
     changed(ended, 'HoldReleased'),
-    { task: ended, failures: 0, notBeforeMs: now, lateUntilMs: now + 9_000, vendorHasNone: false },
+    { task: ended, ...afterEnd, vendorHasNone: false },
     ['wake'],
   ],
   [
     'it is settled',
     polled,
-    changed(ended, 'TaskSettled'),
-    { task: ended, failures: 0, notBeforeMs: now, lateUntilMs: now + 9_000 },
+    changed(settled, 'TaskSettled', true),
+    { task: settled, ...afterEnd, verdictRecorded: true },
+    ['wake'],
+  ],
+  [
+    'it is settled as refused, though the log had it as submitted',
+    polled,
+    changed(refused, 'TaskSettled'),
+    { task: refused, ...afterEnd },
     ['wake'],
   ],
   [
     'it ended without an instant',
     polled,
     changed({ ...ended, finishedMs: null }, 'HoldReleased'),
-    { task: { ...ended, finishedMs: null }, failures: 0, notBeforeMs: now, lateUntilMs: now + 10_000 },
+    { task: { ...ended, finishedMs: null }, ...afterEnd, lateUntilMs: now + 10_000 },
     ['wake'],
   ],
   [
     'the verdict of a task that the ledger has dropped',
     late,
-    changed(null, 'LateVerdictSeen'),
+    changed(null, 'LateVerdictSeen', true),
     { verdictRecorded: true },
     ['wake'],
   ],
   [
     'the settlement of a task that the ledger has dropped',
     late,
-    changed(null, 'TaskSettled'),
+    changed(null, 'TaskSettled', true),
     { verdictRecorded: true },
     ['wake'],
   ],
+  ['a refusal of a task that the ledger has dropped', late, changed(null, 'TaskSettled'), {}],
   ['progress of a task that the ledger has dropped', late, changed(null, 'TaskProgressed'), {}],
   [
     'a look-up finds it',
     first,
     { type: 'looked_up', task: ended, askedMs: 900 },
-    { task: ended, lateUntilMs: now + 9_000 },
+    { task: ended, lateUntilMs: now + 9_000, findFromMs: doubtedUntil },
     ['wake'],
   ],
   ['a look-up finds nothing', first, { type: 'looked_up', task: null, askedMs: 900 }, { absentMs: 900 }],
@@ -203,23 +210,12 @@ const table: readonly Row[] = [
     submit({ type: 'accepted', vendorTaskId: 'v1' }),
     { failures: 0, vendorTaskId: 'v1' },
   ],
-  [
-    'the vendor refuses it',
-    held,
-    submit(duplicate),
-    { failure: { reason: 'this id was used before', code: 1201 }, findFromMs: now },
-  ],
+  ['the vendor refuses it', held, submit(duplicate), { failure, findFromMs: now }],
   [
     'the vendor refuses it, which it may have',
     { ...held, inDoubt: true },
     submit(duplicate),
-    { failure: { reason: 'this id was used before', code: 1201 }, findFromMs: doubtedUntil },
-  ],
-  [
-    'the vendor refuses it, and another process may have submitted it',
-    held,
-    submit(duplicate, true),
-    { failure: { reason: 'this id was used before', code: 1201 }, findFromMs: doubtedUntil },
+    { failure, findFromMs: doubtedUntil },
   ],
   ['the vendor is busy', held, submit(busy), { failures: 4, notBeforeMs: now + 75 }],
   ['the vendor is busy for a while', held, submit(busyFor(400)), { failures: 4, notBeforeMs: now + 420 }],
@@ -335,7 +331,8 @@ const table: readonly Row[] = [
   ],
 
   // The end
-  ['the verdict is recorded', polled, { type: 'verdict_recorded' }, { verdictRecorded: true }],
+  ['the verdict is recorded', { ...polled, verdict }, { type: 'verdict_recorded' }, { verdictRecorded: true }],
+  ['the refusal is recorded', { ...held, failure }, { type: 'verdict_recorded' }, { failureRecorded: true }],
   ['the callback is queued', late, { type: 'callback_queued' }, { callbackQueued: true }],
   ['a step fails', { ...polled, failures: 0 }, { type: 'step_failed' }, { failures: 1, notBeforeMs: firstRetry }],
   ['a step fails before the hold comes', first, { type: 'step_failed' }, { failures: 1, notBeforeMs: firstRetry }],
@@ -356,4 +353,18 @@ t.test('an item that comes for the first time may be submitted, one that came be
   t.match(first, { holdUntilMs: now + 300, findFromMs: null, inDoubt: false, notBeforeMs: now })
   t.match(again, { holdUntilMs: now + 300, findFromMs: doubtedUntil, inDoubt: true })
   t.equal(again.notBeforeMs, now + 2.5, 'the tasks of a process that died are spread over one pace')
+})
+
+t.test('from when another process may have the item, what is known here alone is in doubt', async (t) => {
+  const states: readonly (readonly [TaskPollState, PollEvent, Partial<TaskPollState>])[] = [
+    [held, { type: 'nothing_new' }, { findFromMs: null }],
+    [held, submit(duplicate), { failure, findFromMs: doubtedUntil }],
+    [{ ...held, failure }, { type: 'step_failed' }, { findFromMs: doubtedUntil }],
+    [{ ...held, failure, findFromMs: 900 }, find(notFound, false), { findFromMs: doubtedUntil }],
+    [{ ...held, failure }, changed(ended, 'HoldReleased'), { findFromMs: doubtedUntil }],
+    [{ ...held, failure, inDoubt: true, findFromMs: 900 }, { type: 'nothing_new' }, { findFromMs: 900 }],
+  ]
+  for (const [state, event, known] of states)
+    t.match(nextPollState(state, event, shared, bounds).state, { inDoubt: true, ...known }, event.type)
+  t.match(beginPolling(1, null, shared, bounds), { inDoubt: true, findFromMs: null })
 })

@@ -229,6 +229,61 @@ t.test('of two submits at one time one is refused, and the other is taken: its v
   t.same(world.wallet(), { balance: '100', held: '0' })
 })
 
+t.test('a refusal that is recorded when another process may have submitted the task: it is looked for', async (t) => {
+  for (const isShared of [true, false]) {
+    const world = new World()
+    world.vendor.onSubmit = () => ({ type: 'refused', message: 'no', code: 1301 })
+    await startProcess(t, world, {
+      beforeAppend: async ([fact]) => {
+        if (fact?.type === 'TaskSettled') world.tasks.mayShare = isShared
+      },
+    })
+    await world.order()
+    await until(isEndedIn(world))
+    if (isShared) world.vendor.make('task_1')
+    await until(isDone(world))
+    t.same(world.said(), isShared ? ['TaskSettled', 'LateVerdictSeen'] : ['TaskSettled'])
+    t.equal(world.vendor.count('find'), isShared ? 2 : 1)
+    t.match(world.task(), { status: 'FAILURE', total: '0' })
+    t.equal(world.callbacks.puts.length, 1)
+  }
+})
+
+t.test(
+  'of two processes that were refused the second does not end the search for what a third submitted',
+  async (t) => {
+    const world = new World()
+    world.tasks.mayShare = true
+    world.vendor.onSubmit = () => ({ type: 'refused', message: 'no', code: 1301 })
+    await startProcess(t, world, { bounds: { taskDoubtMs: 60 } })
+    await world.order()
+    await until(isEndedIn(world))
+    world.vendor.make('task_1')
+    await world.refuse()
+    await until(isDone(world))
+    t.same(world.said(), ['TaskSettled', 'TaskSettled', 'LateVerdictSeen'])
+  },
+)
+
+t.test('what another process has ended is not submitted, though it is open in the ledger of this one', async (t) => {
+  const world = new World()
+  world.tasks.mayShare = true
+  const payload = world.payload()
+  const { tail } = await startProcess(t, world)
+  await world.hold()
+  await until(() => tail.ledger.tasks.has('task_1'))
+  world.log.deliver(false)
+  await world.refuse()
+  const lastSequence = world.log.lastSequence.bind(world.log)
+  world.log.lastSequence = () => {
+    world.log.deliver(true)
+    return lastSequence()
+  }
+  await world.tasks.put('task_1', payload)
+  await until(isDone(world))
+  t.equal(world.vendor.count('submit'), 0)
+})
+
 t.test('a refused duplicate is the task itself', async (t) => {
   const world = new World()
   await world.order()

@@ -256,7 +256,9 @@ const itemOf = (item: WorkItem, life: Life): WorkItem => ({
   get deliveries() {
     return item.deliveries
   },
-  mayBeShared: item.mayBeShared,
+  get mayBeShared() {
+    return item.mayBeShared
+  },
   bytes: () => life.effect(() => item.bytes()),
   renew: () => !life.isOver && item.renew(),
   done: () => life.effect(() => item.done()),

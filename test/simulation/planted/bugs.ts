@@ -28,7 +28,7 @@ const mended: readonly PlantedBug[] = [
   bug(
     'what another poller submitted before the hold ended is not looked up',
     'roles/video-poller/next-step.ts',
-    "return task.source !== null || vendorHasNone || failure !== null ? { type: 'finish' } : { type: 'find' }",
+    "return inDoubt && findFromMs !== null ? find(findFromMs, nowMs) : { type: 'finish' }",
     "return { type: 'finish' }",
     'hold-ended-before-its-task-was-known.json',
   ),
@@ -38,6 +38,13 @@ const mended: readonly PlantedBug[] = [
     'const isLast = state.vendorHasNone ||',
     'const isLast = true ||',
     'vendor-denies-an-ended-video.json',
+  ),
+  bug(
+    'what another poller has submitted when a refusal is stored is not followed',
+    'roles/video-poller/poll-event.ts',
+    'if (state.inDoubt || !at.mayBeShared) return state',
+    'if (state.deliveries > 0) return state',
+    'refusal-is-stored-after-another-submit.json',
   ),
 ]
 

@@ -21,7 +21,7 @@ export const readerBugs: readonly PlantedBug[] = [
   bug(
     'a refusal in doubt is final',
     `${poller}/poll-event.ts`,
-    'const findFromMs = state.inDoubt || mayBeShared ? doubtedUntilMs : at.steadyMs',
+    'const findFromMs = state.inDoubt ? doubtedUntilMs : at.steadyMs',
     'const findFromMs = null',
     'vendor-denies-what-it-has.json',
   ),

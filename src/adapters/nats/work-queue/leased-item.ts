@@ -77,9 +77,9 @@ export class LeasedItem implements WorkItem {
     this.#end()
   }
 
-  onSessionRestarted(): void {
+  /** A server that was killed may have lost the record of its delivery, and deliver it to another before this session has its next. */
+  onSessionEnded(): void {
     this.#mayBeShared = true
-    this.renew()
   }
 
   /**

@@ -110,12 +110,13 @@ export class PullConsumer implements QueueConsumer {
       start: () => {
         health.reportSuccess()
         this.#session = session
-        for (const item of this.#leased.values()) item.onSessionRestarted() // Before expired ones are delivered to others.
+        for (const item of this.#leased.values()) item.renew() // Before expired ones are delivered to others.
         session.start()
         this.#isPulling = true
       },
       close: () => {
         this.#isPulling = false
+        for (const item of this.#leased.values()) item.onSessionEnded()
         // Where it fails the connection is gone, and the subscription with it.
         if (!this.#loop.isOver) void session.drain().catch(() => {})
       },
@@ -131,7 +132,7 @@ export class PullConsumer implements QueueConsumer {
     if (held !== undefined) held.onRedelivered(delivered)
     else if (this.#loop.isOver || this.#leased.size >= this.#itemsMax)
       this.#parts.connection.publish(reply, formatNak(0))
-    else this.#lease(new LeasedItem(this.#itemParts, delivered, storedMs <= sessionStartedMs))
+    else this.#lease(new LeasedItem(this.#itemParts, delivered, storedMs <= sessionStartedMs || !this.#isPulling))
   }
 
   #lease(item: LeasedItem): void {

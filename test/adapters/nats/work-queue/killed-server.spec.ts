@@ -126,8 +126,9 @@ t.test('an item is another’s, too, as far as a server can have forgotten that 
   const held = takers.flatMap(({ items }) => items).find(({ id }) => id === 'task_held')!
   t.equal(held.mayBeShared, false)
   await server.stop('SIGKILL')
-  await server.start()
   await until(() => held.mayBeShared)
+  await server.start()
+  await until(() => takers.every(({ check }) => check.ok))
   await tasks.put('task_after', bytesOf(''))
   await until(() => takers.some(({ items }) => items.at(-1)?.id === 'task_after'))
   const after = takers.flatMap(({ items }) => items).find(({ id }) => id === 'task_after')!

@@ -4,8 +4,8 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import type { Test } from 'tap'
 import { connectNats } from '../../../../src/adapters/nats/connect.ts'
 import { openWorkQueues, type QueueOptions, type WorkQueues } from '../../../../src/adapters/nats/work-queue/open.ts'
-import type { RunningRole } from '../../../../src/roles/role.ts'
-import type { WorkItem, WorkQueue } from '../../../../src/roles/work-queue.ts'
+import type { QueueConsumer, WorkItem, WorkQueue } from '../../../../src/roles/work-queue.ts'
+import type { Check } from '../../../../src/runtime/health.ts'
 import { recordingLogger } from '../../../support/log-lines.ts'
 import { NatsServer } from '../server.ts'
 
@@ -54,9 +54,9 @@ export const openQueues = async (
 }
 
 /** Takes items and keeps them, in the order in which they came. */
-export class Taker implements RunningRole {
+export class Taker implements QueueConsumer {
   readonly items: WorkItem[] = []
-  readonly #running: RunningRole
+  readonly #running: QueueConsumer
   readonly #waiting = new Set<{ readonly count: number; readonly resolve: () => void }>()
 
   constructor(queue: WorkQueue, itemsMax = 100) {
@@ -78,6 +78,10 @@ export class Taker implements RunningRole {
       this.#waiting.delete(waiter)
     })
     return this.items[count - 1]!
+  }
+
+  get check(): Check {
+    return this.#running.check
   }
 
   stop(): Promise<void> {
