@@ -7,7 +7,7 @@ import { type Account, sheetOf, startTestGateway } from '../../support/gateway.t
 const clients = 500
 const paidFor = 120
 /** So few that all are answered, one after another, before the last has waited for as long as a request waits for money. */
-const roomyFor = 40
+const roomyFor = 20
 
 // Each answer costs 20 words at 2 USD per million; the prompt is free, so that the worst case is the cost.
 const exact = sheetOf({ per_million_tokens: { input: '0', output: '2' } })
