@@ -31,6 +31,7 @@ export const productionBugs: readonly PlantedBug[] = [
     'domain/ledger/ledger.ts',
     '  applyCreditLimit(findOrCreateWallet(ledger, event.data.workspaceId), ledger.accounts)',
     "  if (event.type === 'WorkspaceOpened') applyCreditLimit(findOrCreateWallet(ledger, event.data.workspaceId), ledger.accounts)",
+    'credit-limit-is-lowered.json',
   ),
   bug(
     'the worst case of a request leaves its output out',

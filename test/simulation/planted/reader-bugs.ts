@@ -145,6 +145,7 @@ export const readerBugs: readonly PlantedBug[] = [
     'domain/wallet/evolve.ts',
     'return isNext ? beginPeriod(wallet, data, nextAnchorDay(current), current.renews) : []',
     "return isNext ? beginPeriod(wallet, { ...data, includedCredit: '0' }, nextAnchorDay(current), current.renews) : []",
+    'two-schedulers-renew.json',
   ),
   bug(
     'what a refund returns is not free for its key',
