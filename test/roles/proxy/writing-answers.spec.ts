@@ -18,13 +18,14 @@ for (const directive of ['', ';no_usage=1'])
     t.teardown(() => {
       clearImmediate(counting)
     })
-    const readIn = new Set<number>()
+    /** The tools of each turn: their counting reads them as well, one in a turn. */
+    const readIn = new Map<number, Set<number>>()
     const tools = Array.from({ length: toolsCount }, (_, place) => ({
       type: 'function',
       name: `f${place}`,
       parameters: {
         get description() {
-          if (bench.sandbox.calls().length > 0) readIn.add(turn)
+          if (bench.sandbox.calls().length > 0) readIn.set(turn, (readIn.get(turn) ?? new Set()).add(place))
           return 'x'.repeat(textCharacters)
         },
       },
@@ -36,4 +37,6 @@ for (const directive of ['', ';no_usage=1'])
     })
     t.equal(asArray(asObject(parseJson(text))['tools']).length, toolsCount)
     t.ok(readIn.size >= toolsCount, `in ${readIn.size} turns`)
+    const most = Math.max(...[...readIn.values()].map(({ size }) => size))
+    t.ok(most < toolsCount, `at most ${most} in one`)
   })
