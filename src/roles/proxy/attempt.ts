@@ -73,7 +73,7 @@ interface Prepared extends UpstreamTranslation {
 export interface WholeAnswer extends UpstreamTranslation {
   readonly response: HttpResponse
   readonly type: 'whole'
-  readonly answer: UpstreamAnswer
+  readonly answer: Omit<UpstreamAnswer, 'body'>
   /** For the client, where its usage was reported. */
   readonly bytes: Uint8Array
 }
@@ -158,10 +158,10 @@ const readWhole = async (
   if (bytes === null) return failed({ status, reason: 'answer_too_large' })
   const { dialect, target } = translation
   const size = { workspaceId: call.workspaceId, bytes: bytes.length }
-  const answer = await runWhereLarge(size, () => useBody(call, (read) => dialect.readAnswer(target, read, bytes)))
-  if ('fault' in answer) return failed({ status, reason: answer.fault })
-  const body = await encodeAnswer(call, bytes.length, answer.body ?? bytes)
-  return { type: 'whole', ...translation, response, answer, bytes: body }
+  const read = await runWhereLarge(size, () => useBody(call, (asked) => dialect.readAnswer(target, asked, bytes)))
+  if ('fault' in read) return failed({ status, reason: read.fault })
+  const { body = bytes, ...answer } = read // JSON refers to the parsed request, which is larger than its bytes.
+  return { type: 'whole', ...translation, response, answer, bytes: await encodeAnswer(call, bytes.length, body) }
 }
 
 /** Some upstreams answer a stream's request with a page or a JSON body; a response without a type is inspected. */
