@@ -126,6 +126,35 @@ t.test('what a killed replay had filled is dropped at the next start, and what i
   t.ok(await isLeft())
 })
 
+t.test('a swap that would wait for a reader which waits for it is tried again', async (t) => {
+  const place = { url: postgres.url, schema: 'dumped' }
+  const database = openDatabase(place.url, place.schema)
+  t.teardown(() => database.close())
+  await database.projectionStore().load()
+  const pool = openPool(place, { connectionsMax: 2, statementMs: 5_000 })
+  const reader = await pool.connect()
+  t.teardown(async () => {
+    reader.release(true)
+    await pool.end()
+  })
+  await reader.query("set deadlock_timeout = '1min'") // The server ends the swap's wait, as it does where the reader's is the older one.
+  await reader.query('begin; lock table wallets in access share mode')
+  let [brought, reading]: [number, Promise<unknown>] = [0, Promise.resolve()]
+  await Rebuild.run(place, async (rebuild) => {
+    await rebuild.store.apply(new BatchAccumulator(0).takeBatch(initialLedger()))
+    await rebuild.finishLoading()
+    const bringTo = async () => {
+      brought += 1
+      if (brought !== 2) return
+      reading = reader.query('select from checkpoint').then(() => reader.query('commit'))
+      await until(async () => (await pool.query(isAwaited)).rowCount !== 0)
+    }
+    await rebuild.swap(bringTo, ['wallets'])
+  })
+  await reading
+  t.equal(brought, 4)
+})
+
 t.test('an autovacuum, which may take hours, makes way for a swap', async (t) => {
   const { url } = await postgres.newDatabase()
   const place = { url, schema: 'ledger' }
