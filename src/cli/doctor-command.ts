@@ -120,6 +120,7 @@ const checkPorts = ({ listen, observe }: Config, role: ExaminedRole): Promise<re
 const checkSilentConnections = async ({ nats }: NonNullable<Config['external']>): Promise<Judged> => {
   if (nats.monitoringUrl === undefined) return { result: 'skipped', detail: 'no `nats.monitoring_url` is configured' }
   const silenceMs = await readSilenceMs(nats.monitoringUrl)
+  if (silenceMs === null) return failed('`nats.monitoring_url` does not report `ping_interval` here')
   const detail = `a process whose machine vanished is found after ${Math.ceil(silenceMs / 1_000)} s`
   if (silenceMs <= cliLimits.silenceMsMax) return ok(detail)
   return warning(`${detail}, and calls go to a vanished proxy until then: set \`ping_interval: 5s\``)

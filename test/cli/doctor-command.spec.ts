@@ -133,16 +133,17 @@ t.test('each planted fault is found', async (t) => {
 
 t.test('a nats-server that keeps the connections of vanished machines for minutes is warned of', async (t) => {
   const folder = await temporaryFolder(t)
-  const connectionsOf = async (pingInterval?: string): Promise<Found | undefined> => {
+  const connectionsOf = async (pingInterval?: string, isMonitored = true): Promise<Found | undefined> => {
     const server = await NatsServer.create(pingInterval === undefined ? {} : { pingInterval })
     t.teardown(() => server.remove())
-    const nats = { url: server.url, monitoring_url: server.monitoringUrl }
+    const nats = { url: server.url, monitoring_url: isMonitored ? server.monitoringUrl : 'http://127.0.0.1:1' }
     await writeFile(join(folder, 'gateway.yaml'), JSON.stringify({ observe: { port: 'off' }, sandbox: true, nats }))
     const { found } = await examine(folder, join(folder, 'data'), '--role', 'proxy')
     return found.find(({ check }) => check === 'connections')
   }
   t.match(await connectionsOf(), { result: 'warning', detail: /after 360 s, .* `ping_interval: 5s`/ })
   t.match(await connectionsOf('5s'), { result: 'ok', detail: /after 15 s/ })
+  t.match(await connectionsOf('5s', false), { result: 'failed', detail: /monitoring_url. does not report/ })
 })
 
 t.test('an edge that serves TLS is known at its port, which other roles need not have', async (t) => {
