@@ -219,6 +219,7 @@ const swapOf = (names: readonly string[], ...[live, fresh, retired]: Schemas): r
     `alter table ${live}.${name} set schema ${retired}`,
     `alter table ${fresh}.${name} set schema ${live}`,
   ]),
+  `delete from ${fresh}.read_models`,
 ]
 
 const hasAllTables = (names: readonly string[], { tables }: ReadModel): boolean =>

@@ -115,8 +115,12 @@ t.test('what a killed replay had filled is dropped at the next start, and what i
   const isLeft = async () =>
     (await pool.query("select where to_regnamespace('replayed_rebuild') is not null")).rowCount === 1
   await load()
+  const killed = new Error('killed')
   const kill = (isResumable: boolean) =>
-    t.rejects(Rebuild.run(place, () => Promise.reject(new Error('killed')), { isResumable }))
+    t.rejects(
+      Rebuild.run(place, () => Promise.reject(killed), { isResumable }),
+      killed,
+    )
   await kill(false)
   t.ok(await isLeft())
   await load()
@@ -124,6 +128,14 @@ t.test('what a killed replay had filled is dropped at the next start, and what i
   await kill(true)
   await load()
   t.ok(await isLeft())
+  const swapAndKill = async (rebuild: Rebuild): Promise<void> => {
+    await rebuild.finishLoading()
+    await rebuild.swap(async () => {}, ['wallets'])
+    throw killed
+  }
+  await t.rejects(Rebuild.run(place, swapAndKill, { isResumable: true }), killed)
+  await load()
+  t.notOk(await isLeft(), 'its tables are live')
 })
 
 t.test('a swap that would wait for a reader which waits for it is tried again', async (t) => {
