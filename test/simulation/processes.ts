@@ -14,6 +14,8 @@ interface Host {
   readonly kind: HostKind
   readonly heads: SimHeadStore
   process: SimProcess | null
+  /** Settles once the process is started or cannot start. */
+  started: Promise<void>
   /** It is being stopped. */
   stopping: SimProcess | null
   stops: { stop(): Promise<unknown> }[]
@@ -78,6 +80,7 @@ export class Processes {
       kind,
       heads: newHeads('file'),
       process: null,
+      started: Promise.resolve(),
       stopping: null,
       stops: [],
     }))
@@ -179,12 +182,17 @@ export class Processes {
     return this.#hosts[index % this.#hosts.length]!
   }
 
-  async #start(host: Host): Promise<void> {
+  #start(host: Host): Promise<void> {
     const process = new SimProcess(host.name)
     host.process = process
     host.stops = []
     this.#parts.note(host.name, () => 'starts')
     process.onDeath(() => this.#onDeath(host, process))
+    host.started = this.#run(host, process)
+    return host.started
+  }
+
+  async #run(host: Host, process: SimProcess): Promise<void> {
     try {
       await runIn(process, () => hostStarters[host.kind](this.startOf(process, host.name, host)))
       this.#parts.note(host.name, () => 'is started')
@@ -205,19 +213,20 @@ export class Processes {
     })
   }
 
-  /** As on SIGTERM; then the host starts again. */
+  /** As on SIGTERM, which has its effect once the process is started; then the host starts again. */
   async #stop(host: Host): Promise<void> {
-    const { process, stops } = host
+    const { process, started, stops } = host
     if (process === null) return
     const { time } = this.#parts.simulator
-    const beganMs = time.nowMs
     this.#parts.note(host.name, () => 'is stopped')
     host.process = null
     host.stopping = process
+    const death = new Promise<void>((resolve) => process.onDeath(resolve))
+    await Promise.race([started, death])
+    const beganMs = time.nowMs
     this.#listening.delete(process)
     try {
       await runIn(process, async () => {
-        const death = new Promise<void>((resolve) => process.onDeath(resolve))
         for (const part of stops.reverse()) await Promise.race([part.stop(), death])
       })
     } catch (fault) {
