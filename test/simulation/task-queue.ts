@@ -1,6 +1,8 @@
 import type { Observer } from './observer.ts'
 
 const itemPattern = /\.task\.([^.]+)$/
+/** A verdict is awaited for a day after the end, by clocks that jump by seconds. */
+const verdictAwaitedMs = 24 * 60 * 60 * 1_000 - 10_000
 
 /** What must hold of the queue of videos, whose items are known by the ids of their tasks. */
 export class TaskQueue {
@@ -11,6 +13,8 @@ export class TaskQueue {
   readonly #done = new Set<string>()
   /** Without a hold. */
   readonly #dropped = new Set<string>()
+  /** A day after their end. */
+  readonly #lapsed = new Set<string>()
 
   constructor(observer: Pick<Observer, 'tasks'>, violate: (text: string) => void) {
     this.#observer = observer
@@ -38,14 +42,20 @@ export class TaskQueue {
     )
   }
 
-  /** As done. */
-  removed(subject: string): void {
+  /** Its vendor's verdict was awaited for a day. */
+  isLapsed(taskId: string): boolean {
+    return this.#lapsed.has(taskId)
+  }
+
+  /** As done, by a process whose clock shows `wallMs`. */
+  removed(subject: string, wallMs: number): void {
     const taskId = itemPattern.exec(subject)?.[1]
     if (taskId === undefined) return
     this.#done.add(taskId)
     const task = this.#observer.tasks.get(taskId)
     if (task === undefined) this.#dropped.add(taskId)
     else if (task.end === undefined) this.#violate(`task ${taskId} is done in its queue, and has no end in the log`)
+    else if (wallMs - Date.parse(task.end.time) >= verdictAwaitedMs) this.#lapsed.add(taskId)
   }
 
   held(taskId: string): void {

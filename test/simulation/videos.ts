@@ -93,7 +93,7 @@ export class VideoClients {
     for (const task of this.#parts.vendor.tasks.values()) this.#checkVendorTask(task)
   }
 
-  /** Tasks that the vendor has ended, and of which the log has no verdict of its. */
+  /** Tasks that the vendor has ended, and of which the log has no verdict of its, unless it came too late. */
   unrecorded(): readonly string[] {
     const { vendor } = this.#parts
     return [...vendor.tasks.values()].flatMap(({ taskId, endsMs }) =>
@@ -107,8 +107,8 @@ export class VideoClients {
   }
 
   #isAwaited(taskId: string): boolean {
-    const { observer, vendor } = this.#parts
-    return vendor.tasks.has(taskId) && !observer.tasks.get(taskId)?.verdicts.length
+    const { observer, vendor, queue } = this.#parts
+    return vendor.tasks.has(taskId) && !observer.tasks.get(taskId)?.verdicts.length && !queue.isLapsed(taskId)
   }
 
   #taskIdOf(response: SimResponse | null): string | null {

@@ -256,7 +256,7 @@ export class World {
   }
 
   removed(stream: string, subject: string): void {
-    if (stream === `${logName}_TASKS`) this.#queue.removed(subject)
+    if (stream === `${logName}_TASKS`) this.#queue.removed(subject, this.#simulator.time.wallMs(this.#sender))
   }
 
   stored(stream: string, message: Parameters<Observer['take']>[0]): void {

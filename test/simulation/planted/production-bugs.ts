@@ -46,6 +46,13 @@ export const productionBugs: readonly PlantedBug[] = [
     'amountPicos: unitsPicosRoundingHalfUp(unitsMax, plan.sheet.unit_price) / 2n,',
   ),
   bug(
+    'late verdicts are awaited for half of their time',
+    'roles/video-poller/poll-event.ts',
+    '(task.finishedMs ?? nowMs) + lateVerdictWindowMs - nowMs',
+    '(task.finishedMs ?? nowMs) + lateVerdictWindowMs / 2 - nowMs',
+    'verdict-comes-after-its-time.json',
+  ),
+  bug(
     'half of what was not delivered is given back',
     'domain/wallet/undelivered.ts',
     '    amount: total,',
