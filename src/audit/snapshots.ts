@@ -15,10 +15,10 @@ export interface SnapshotStore {
   /** The last that are stored whole, the newest first. */
   list(): Promise<readonly SnapshotHead[]>
   read(head: SnapshotHead): AsyncIterable<Uint8Array>
-  /** Stored once it resolves; until then `list` does not have it. Older ones are removed beyond `snapshotsKept`. */
+  /** Stored once it resolves; until then `list` does not have it. Of all only the newest `snapshotsKept` stay. */
   write(sequence: number, pieces: AsyncGenerator<Uint8Array, SnapshotHead>): Promise<SnapshotHead>
-  /** Those of later sequences, as of a longer history that was given up. */
-  removeBeyond(sequence: number): Promise<void>
+  /** Those beyond the end of the log, as of a longer history that was given up; it is read after they are listed. */
+  removeBeyond(readLast: () => Promise<number>): Promise<void>
 }
 
 /** What a store throws where the bytes of a snapshot that it lists are not there. */

@@ -271,9 +271,11 @@ const throwFatal = (fault: Error): void => {
 
 /** After going back to that many frames. Those that stay all the same are refused: nothing confirms them. */
 export const removeSnapshotsBeyond = ({ snapshots }: Pick<Platform, 'snapshots'>, frames: number): Promise<void> =>
-  snapshots.removeBeyond(frames).catch((fault: unknown) => {
-    console.error(`snapshots of a longer history were not removed, and are not used: ${faultText(fault)}`)
-  })
+  snapshots
+    .removeBeyond(async () => frames)
+    .catch((fault: unknown) => {
+      console.error(`snapshots of a longer history were not removed, and are not used: ${faultText(fault)}`)
+    })
 
 type OperatorOptions = Pick<PlatformOptions, 'readOnly' | 'queueLeaseMs'>
 

@@ -136,7 +136,7 @@ export class EvidenceLog {
     'snapshot removed': async () => {
       const store = this.#newStore()
       const last = this.#stored.at(-1)!.head.sequence
-      await store.removeBeyond(this.#pick([last - 1, 0]))
+      await store.removeBeyond(async () => this.#pick([last - 1, 0]))
       return expectUnproven(await this.#verifyStore(store), new RegExp(`snapshot of sequence ${last},.* is not stored`))
     },
     'snapshots not readable': async () => {

@@ -24,7 +24,8 @@ export class MemorySnapshots implements SnapshotStore {
     }
   }
 
-  async removeBeyond(last: number): Promise<void> {
+  async removeBeyond(readLast: () => Promise<number>): Promise<void> {
+    const last = await readLast()
     for (const sequence of this.#stored.keys()) if (sequence > last) this.#stored.delete(sequence)
   }
 

@@ -21,7 +21,7 @@ export interface SnapshotWriterParts {
 
 /** What a longer history left, as before a restore, would be kept in place of what is written now. */
 const writeSnapshot = async ({ log, store }: SnapshotWriterParts, ledger: Ledger): Promise<SnapshotHead> => {
-  await store.removeBeyond(await log.lastSequence())
+  await store.removeBeyond(() => log.lastSequence())
   return store.write(ledger.sequence, encodeSnapshot(ledger))
 }
 

@@ -372,7 +372,7 @@ t.test('the same user makes the other streams where they are missing, and puts a
   await ensureOutcomes({ ...options, durability: 'synced', create: true })
   await ensureEndUsers(options)
   const store = await openSnapshots({ ...options, create: true })
-  await store.removeBeyond(head.sequence)
+  await store.removeBeyond(async () => head.sequence)
   await store.write(head.sequence, written())
   const reader = await openSnapshots({ ...options, connection: await connectAs('edge'), role: 'edge', create: false })
   t.same(await reader.list(), [head])

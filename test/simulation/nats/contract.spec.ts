@@ -237,7 +237,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     const listed = await store.list()
     const texts: string[] = []
     for await (const piece of store.read(listed[0]!)) texts.push(Buffer.from(piece).toString())
-    await store.removeBeyond(30)
+    await store.removeBeyond(async () => 30)
     return { listed, texts, left: await store.list() }
   },
 

@@ -46,6 +46,13 @@ const mended: readonly PlantedBug[] = [
     'if (state.deliveries > 0) return state',
     'refusal-is-stored-after-another-submit.json',
   ),
+  bug(
+    'a snapshot that another sealer is writing is removed',
+    `${nats}/snapshots/open.ts`,
+    '(sequence) => sequence < oldestKept',
+    '(sequence) => sequence < (stored.heads[0] ?? 0) && !stored.heads.slice(0, auditLimits.snapshotsKept).includes(sequence)',
+    'two-sealers-write-snapshots.json',
+  ),
 ]
 
 export const plantedBugs: readonly PlantedBug[] = [

@@ -32,6 +32,11 @@ interface StoredHead extends SnapshotHead {
   readonly pieces: number
 }
 
+interface StoredSequences {
+  readonly heads: readonly number[]
+  readonly firstPieces: readonly number[]
+}
+
 const noLeader = 'the stream of snapshots has no leader'
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
@@ -116,29 +121,31 @@ class NatsSnapshots implements SnapshotStore {
     const head: StoredHead = { ...next.value, pieces: count }
     const subject = `${this.#names.headPrefix}${sequence}`
     await this.#publisher.publish({ subject, bytes: Buffer.from(JSON.stringify(head)) })
-    await this.#removeOld(sequence)
+    await this.#removeOld()
     return next.value
   }
 
-  async removeBeyond(last: number): Promise<void> {
-    await this.#remove((sequence) => sequence > last)
+  async removeBeyond(readLast: () => Promise<number>): Promise<void> {
+    const stored = await this.#findStored()
+    const last = await readLast()
+    await this.#remove(stored, (sequence) => sequence > last)
   }
 
-  /** Pieces of later sequences may be those of another sealer, which is writing. */
-  async #removeOld(written: number): Promise<void> {
+  /** Another sealer may be writing one: what is newer than the oldest that is kept stays, with a head or without. */
+  async #removeOld(): Promise<void> {
+    const stored = await this.#findStored()
+    const oldestKept = stored.heads[auditLimits.snapshotsKept - 1] ?? 0
+    await this.#remove(stored, (sequence) => sequence < oldestKept)
+  }
+
+  async #findStored(): Promise<StoredSequences> {
     const heads = await this.#sequences(`${this.#names.headPrefix}*`)
-    const others = heads.filter((sequence) => sequence !== written)
-    const kept = new Set([written, ...others.slice(0, auditLimits.snapshotsKept - 1)])
-    const [newest = 0] = heads
-    await this.#remove((sequence) => sequence <= newest && !kept.has(sequence))
+    return { heads, firstPieces: await this.#sequences(`${this.#names.piecePrefix}*.1`) }
   }
 
-  async #remove(isRemoved: (sequence: number) => boolean): Promise<void> {
-    const { headPrefix, piecePrefix } = this.#names
-    for (const sequence of (await this.#sequences(`${headPrefix}*`)).filter(isRemoved))
-      await this.#purge(`${headPrefix}${sequence}`)
-    for (const sequence of (await this.#sequences(`${piecePrefix}*.1`)).filter(isRemoved))
-      await this.#purge(`${piecePrefix}${sequence}.*`)
+  async #remove({ heads, firstPieces }: StoredSequences, isRemoved: (sequence: number) => boolean): Promise<void> {
+    for (const sequence of heads.filter(isRemoved)) await this.#purge(`${this.#names.headPrefix}${sequence}`)
+    for (const sequence of firstPieces.filter(isRemoved)) await this.#purge(`${this.#names.piecePrefix}${sequence}.*`)
   }
 
   async #sequences(filter: string): Promise<readonly number[]> {

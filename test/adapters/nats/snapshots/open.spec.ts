@@ -29,6 +29,8 @@ const read = async (sequence: number): Promise<Buffer> => {
   return Buffer.concat(pieces)
 }
 
+const listed = async (): Promise<readonly number[]> => (await store.list()).map(({ sequence }) => sequence)
+
 const storedSubjects = async (): Promise<readonly string[]> => {
   const { state } = await jsm.streams.info('GATEWAY_SNAPSHOTS', { subjects_filter: '>' })
   return Object.keys(state.subjects ?? {})
@@ -55,11 +57,11 @@ t.test('those that make room while they are listed are left out', async (t) => {
   while (isWriting) await store.list()
   await writing
   t.same(await store.list(), [1_100, 1_099, 1_098].map(headOf))
-  await store.removeBeyond(0)
+  await store.removeBeyond(async () => 0)
   for (const sequence of [200, 1_000]) await store.write(sequence, piecesOf(sequence, 3))
 })
 
-t.test('one that was interrupted is not listed, and its pieces go with the next', async (t) => {
+t.test('one that was interrupted is not listed, and its pieces go once newer ones are kept', async (t) => {
   const interrupted = async function* (): AsyncGenerator<Uint8Array, SnapshotHead> {
     yield pieceOf('first')
     throw new Error('killed')
@@ -67,23 +69,39 @@ t.test('one that was interrupted is not listed, and its pieces go with the next'
   await t.rejects(store.write(2_000, interrupted()), { message: 'killed' })
   t.same((await store.list())[0], headOf(1_000))
   t.ok((await storedSubjects()).includes('gateway.snapshot-part.2000.1'))
-  await store.write(2_001, piecesOf(2_001, 1))
+  for (const sequence of [2_001, 2_002, 2_003]) await store.write(sequence, piecesOf(sequence, 1))
   t.notOk((await storedSubjects()).includes('gateway.snapshot-part.2000.1'))
-  t.same(
-    (await store.list()).map(({ sequence }) => sequence),
-    [2_001, 1_000, 200],
-  )
+  t.same(await listed(), [2_003, 2_002, 2_001])
 })
 
-const listed = async (): Promise<readonly number[]> => (await store.list()).map(({ sequence }) => sequence)
+/** While it is written, another sealer writes those of `others`. */
+async function* piecesBeside(sequence: number, others: readonly number[]): AsyncGenerator<Uint8Array, SnapshotHead> {
+  yield pieceOf(`${sequence}`)
+  for (const other of others) await store.write(other, piecesOf(other, 1))
+  return headOf(sequence)
+}
 
-t.test('what is written stays beside those of later sequences, which are removed on demand', async (t) => {
-  await store.write(2_002, piecesOf(2_002, 1))
-  await store.write(500, piecesOf(500, 1))
-  t.same(await listed(), [2_002, 2_001, 500])
-  await store.removeBeyond(2_001)
-  t.same(await listed(), [2_001, 500])
-  t.notOk((await storedSubjects()).some((subject) => subject.includes('.2002')))
+t.test('one that is written while another sealer stores a newer one is whole', async (t) => {
+  await store.write(2_004, piecesBeside(2_004, [2_005]))
+  t.same(await listed(), [2_005, 2_004, 2_003])
+  t.same(await read(2_004), pieceOf('2004'))
+})
+
+t.test('nothing is left of one that is older, once written, than those that are kept', async (t) => {
+  await store.write(2_006, piecesBeside(2_006, [2_007, 2_008, 2_009]))
+  t.same(await listed(), [2_009, 2_008, 2_007])
+  t.notOk((await storedSubjects()).some((subject) => subject.includes('.2006')))
+})
+
+t.test('those beyond the end of the log are removed on demand, but not what is written meanwhile', async (t) => {
+  await store.removeBeyond(async () => {
+    await store.write(2_010, piecesOf(2_010, 1))
+    return 2_008
+  })
+  t.same(await listed(), [2_010, 2_008])
+  t.notOk((await storedSubjects()).some((subject) => subject.includes('.2009')))
+  await store.removeBeyond(async () => 0)
+  for (const sequence of [500, 2_001]) await store.write(sequence, piecesOf(sequence, 1))
 })
 
 t.test('what is not a head is left out with a warning, and no more than so many are read', async (t) => {
@@ -100,7 +118,7 @@ t.test('what is not a head is left out with a warning, and no more than so many 
   )
   for (let head = 0; head < auditLimits.snapshotHeadsReadMax; head += 1) await publish(4_000 + head, '{')
   t.same(await listed(), [])
-  await store.removeBeyond(2_500)
+  await store.removeBeyond(async () => 2_500)
   t.same(await listed(), [2_001, 500])
 })
 
