@@ -38,6 +38,8 @@ export interface EventLog {
 export interface Follower {
   /** Resolves when it was stopped, or the log closed. */
   readonly done: Promise<void>
+  /** Since when it may lack what the log has, by `performance.now()`; null while the log's end comes as it is stored. */
+  readonly behindSinceMs: number | null
   stop(): Promise<void>
 }
 

@@ -26,6 +26,10 @@ export class LedgerTail {
     return this.#follower.done
   }
 
+  get behindSinceMs(): number | null {
+    return this.#follower.behindSinceMs
+  }
+
   /** Calls back after every frame with the effects of its events; returns the function that stops it. */
   onApplied(listener: (applied: readonly Applied[]) => void): () => void {
     this.#listeners.add(listener)

@@ -16,6 +16,7 @@ export const frameFromRaw = ({ sequence, subject, data }: RawFrame, permittedTyp
 
 class SourceFollower implements Follower {
   readonly done: Promise<void>
+  readonly behindSinceMs = null
   readonly #stopped = Promise.withResolvers<void>()
   #isOver = false
 

@@ -11,7 +11,7 @@ const silentLog = (): Pick<EventLog, 'follow' | 'lastSequence'> => ({
   lastSequence: async () => 1,
   follow: () => {
     const ended = Promise.withResolvers<void>()
-    return { done: ended.promise, stop: async () => ended.resolve() }
+    return { done: ended.promise, behindSinceMs: null, stop: async () => ended.resolve() }
   },
 })
 

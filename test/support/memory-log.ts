@@ -48,6 +48,8 @@ export class MemoryLog implements EventLog, RawFrames {
   #stall: { readonly sinceMs: number; readonly gate: PromiseWithResolvers<void>; waiting: number } | null = null
   #delivering = true
   #refusing = false
+  /** Of its followers. */
+  behindSinceMs: number | null = null
   /** Facts that were handed over, stored or not. */
   appended = 0
 
@@ -129,8 +131,12 @@ export class MemoryLog implements EventLog, RawFrames {
     const done = turn()
       .then(deliver)
       .finally(() => this.#wakers.delete(waker))
+    const behindSinceMs = (): number | null => this.behindSinceMs
     return {
       done,
+      get behindSinceMs() {
+        return behindSinceMs()
+      },
       stop: async () => {
         stopped = true
         wake()

@@ -56,8 +56,8 @@ export class FollowSession {
     this.#parts = parts
   }
 
-  /** Throws a LogFault when the stream does not reach `fromSequence` or no longer holds it. */
-  async start(fromSequence: number): Promise<void> {
+  /** Resolves with the log's last sequence. Throws a LogFault when it does not reach `fromSequence` or no longer holds it. */
+  async start(fromSequence: number): Promise<number> {
     const { jsm, stream } = this.#parts
     const end = await this.#assertReaches(fromSequence - 1)
     const info = await jsm.consumers.add(stream, {
@@ -79,7 +79,10 @@ export class FollowSession {
     this.#logEnd = info.delivered.stream_seq + info.num_pending
     if (next < fromSequence || this.#logEnd < end - natsLimits.followLagFramesMax)
       throw new Error(this.#describeLag(end))
-    if (this.#isOver) return this.close()
+    if (this.#isOver) {
+      await this.close()
+      return end
+    }
     this.#pulls = new PullSession({
       ...this.#parts,
       consumer: this.#consumer,
@@ -91,6 +94,7 @@ export class FollowSession {
     this.#lagTimer = setInterval(() => void this.#checkLag(), natsLimits.followLagCheckMs)
     this.#pulls.start()
     this.#leaderLogEnd = end
+    return end
   }
 
   fill(): void {

@@ -118,6 +118,10 @@ export class LogFollower implements Follower, SourceReader {
     return this.#isOver
   }
 
+  get behindSinceMs(): number | null {
+    return this.#source.behindSinceMs
+  }
+
   get room(): number {
     return this.#queue.room
   }

@@ -31,6 +31,26 @@ export interface SourceReader {
   stop(): Promise<void>
 }
 
+/** Since when a source may lack what the log has: null once it has what the log had when the session began. */
+class Behind {
+  sinceMs: number | null = performance.now()
+  #logEnd = Number.POSITIVE_INFINITY
+
+  begin(logEnd: number, received: number): void {
+    this.#logEnd = logEnd
+    this.reach(received)
+  }
+
+  reach(received: number): void {
+    if (received >= this.#logEnd) this.sinceMs = null
+  }
+
+  end(): void {
+    this.#logEnd = Number.POSITIVE_INFINITY
+    this.sinceMs ??= performance.now()
+  }
+}
+
 /**
  * One consumer of the log, across restarts, for all readers of this process that are at the same position: a message
  * comes once, however many read it. A reader that has no room while others have some continues with a source of its own.
@@ -41,6 +61,7 @@ export class LogSource {
   readonly #loop: SessionLoop
   #received: number
   #session: FollowSession | undefined
+  readonly #behind = new Behind()
 
   constructor(parts: LogSourceParts, received: number, reader: SourceReader) {
     this.#parts = parts
@@ -56,6 +77,10 @@ export class LogSource {
     })
     parts.sources.add(this)
     void this.#run()
+  }
+
+  get behindSinceMs(): number | null {
+    return this.#behind.sinceMs
   }
 
   fill(): void {
@@ -91,10 +116,18 @@ export class LogSource {
       onEnd,
     })
     this.#session = session
+    let isClosed = false
     return {
-      prepare: () => session.start(this.#received + 1),
+      prepare: async () => {
+        const end = await session.start(this.#received + 1)
+        if (!isClosed) this.#behind.begin(end, this.#received)
+      },
       start: () => undefined,
-      close: () => void session.close(),
+      close: () => {
+        isClosed = true
+        this.#behind.end()
+        void session.close()
+      },
     }
   }
 
@@ -113,6 +146,7 @@ export class LogSource {
   #handOn(message: LogMessage): void {
     if (this.#readers.size > 1) this.#releaseFullReaders()
     this.#received = message.sequence
+    this.#behind.reach(message.sequence)
     for (const reader of this.#readers) reader.receive(message)
     if (this.#parts.sources.size > 1) this.#takeReadersAtSamePosition()
   }

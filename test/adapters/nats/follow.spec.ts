@@ -347,6 +347,31 @@ t.test('a follower goes on after lost messages, silence, a cut connection and a 
   t.ok(reasons(logger).includes('delivery 2 did not come'), reasons(logger).join('; '))
 })
 
+t.test('a follower that is cut off is behind until it has what the log had when it came back', async (t) => {
+  const proxy = await LossyProxy.create(server.port)
+  const opened = await openOn(server, { name: 'BEHIND', url: proxy.url })
+  const writer = await openOn(server, { name: 'BEHIND' })
+  t.teardown(async () => {
+    await opened.close()
+    await writer.close()
+    await proxy.close()
+  })
+  const seen: number[] = []
+  const follower = opened.log.follow(1, ({ sequence }) => void seen.push(sequence))
+  t.ok(follower.behindSinceMs !== null, 'before it has begun')
+  await until(() => follower.behindSinceMs === null)
+  const beforeMs = performance.now()
+  proxy.dropReplies()
+  const { sequence } = await writer.log.append([adjustment('a')])
+  await until(() => follower.behindSinceMs !== null)
+  t.ok(follower.behindSinceMs! > beforeMs)
+  t.same(seen, [])
+  proxy.passReplies()
+  proxy.cut()
+  await until(() => follower.behindSinceMs === null)
+  await until(() => seen.at(-1) === sequence)
+})
+
 t.test('a frame that is read alone is the same as among others; one that is not there yet is awaited', async (t) => {
   const opened = await openOn(server, { name: 'SINGLE' })
   t.teardown(opened.close)

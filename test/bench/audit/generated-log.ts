@@ -79,6 +79,7 @@ export class GeneratedLog implements Pick<EventLog, 'follow'> {
     }
     return {
       done: turn().then(run),
+      behindSinceMs: null,
       stop: async () => {
         stopped = true
       },

@@ -25,6 +25,13 @@ export const edgeBugs: readonly PlantedBug[] = [
     'requests-are-recorded-too-late.json',
   ),
   bug(
+    'an edge that does not follow the log serves',
+    `${edge}/surfaces/inference/inference.ts`,
+    'if (behindMs > sharedLimits.logStalledMs)',
+    'if (behindMs < 0)',
+    'edge-returns-with-an-old-ledger.json',
+  ),
+  bug(
     'an undelivered answer stays charged',
     `${edge}/surfaces/inference/inference.ts`,
     'if (isUndelivered) this.deliveries.markUndelivered(call.requestId)',

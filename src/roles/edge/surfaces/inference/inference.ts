@@ -164,9 +164,11 @@ export class Inference {
     if (!this.check.ok) throw logUnavailable()
   }
 
-  /** Whether the log acknowledges, and our own frames come back through the tail. */
+  /** Whether the log is followed and acknowledges, and our own frames come back through the tail. */
   get check(): Check {
     const { log, tail } = this.#parts
+    const behindMs = tail.behindSinceMs === null ? 0 : performance.now() - tail.behindSinceMs
+    if (behindMs > sharedLimits.logStalledMs) return checkOf(false, 'the log is not followed')
     if (this.#awaited !== null && tail.ledger.sequence >= this.#awaited.sequence) this.#awaited = null
     const tailStalled = this.#awaited !== null && performance.now() - this.#awaited.sinceMs > sharedLimits.logStalledMs
     if (tailStalled) return checkOf(false, 'frames that were acknowledged do not come back')

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { GatewayError } from '../../../../../src/errors/gateway-error.ts'
 import { sharedLimits } from '../../../../../src/runtime/limits.ts'
+import { until } from '../../../../support/clients.ts'
 import {
   completionText,
   errorOf,
@@ -258,4 +259,16 @@ t.test('acknowledged frames that do not come back: what is known may be old, so 
   log.deliver(true)
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
   t.equal((await post(ask)).status, 200)
+})
+
+t.test('a log that is not followed: what is known may be old, so nothing is served', async (t) => {
+  const { post, log, url } = await startEdge(t)
+  log.behindSinceMs = performance.now()
+  t.equal((await post(plainAsk)).status, 200, 'a consumer may be replaced')
+  log.behindSinceMs -= sharedLimits.logStalledMs
+  await until(() => performance.now() - log.behindSinceMs! > sharedLimits.logStalledMs)
+  t.equal((await post(plainAsk)).status, 503)
+  t.equal((await fetch(`${url}/readyz`)).status, 503)
+  log.behindSinceMs = null
+  t.equal((await post(plainAsk)).status, 200)
 })
