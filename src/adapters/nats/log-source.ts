@@ -116,15 +116,13 @@ export class LogSource {
       onEnd,
     })
     this.#session = session
-    let isClosed = false
+    let logEnd = Number.POSITIVE_INFINITY
     return {
       prepare: async () => {
-        const end = await session.start(this.#received + 1)
-        if (!isClosed) this.#behind.begin(end, this.#received)
+        logEnd = await session.start(this.#received + 1)
       },
-      start: () => undefined,
+      start: () => this.#behind.begin(logEnd, this.#received),
       close: () => {
-        isClosed = true
         this.#behind.end()
         void session.close()
       },
