@@ -102,5 +102,5 @@ export const nullIfMissing = async <T>(read: Promise<T>): Promise<T | null> => {
 const lockNotAvailable = '55P03'
 const deadlockDetected = '40P01'
 
-export const isLockTimeout = (fault: unknown): boolean =>
+export const isLockFault = (fault: unknown): boolean =>
   fault instanceof pg.DatabaseError && (fault.code === lockNotAvailable || fault.code === deadlockDetected)

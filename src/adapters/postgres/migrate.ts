@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { PG_MIGRATE_LOCK_ID, runner } from 'node-pg-migrate'
 import pg from 'pg'
-import { assertSchemaName, isLockTimeout, type SchemaLocation } from './connection.ts'
+import { assertSchemaName, isLockFault, type SchemaLocation } from './connection.ts'
 import { postgresLimits } from './limits.ts'
 
 const migrationsFolder = fileURLToPath(new URL('../../../migrations', import.meta.url))
@@ -44,7 +44,7 @@ export const migrate = async ({ url, schema }: SchemaLocation): Promise<void> =>
       logger: silent,
     })
   } catch (fault) {
-    if (!isLockTimeout(fault)) throw fault
+    if (!isLockFault(fault)) throw fault
     throw new Error('a migration waits for a transaction that uses a table which it changes', { cause: fault })
   } finally {
     await client.end()

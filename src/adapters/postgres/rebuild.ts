@@ -6,7 +6,7 @@ import { type ProjectionStore, RebuildRunning } from '../../roles/projector/port
 import { BulkStore, dropIndexes } from './bulk-store.ts'
 import { compareTable, listTables, type TableComparison } from './compare.ts'
 import {
-  isLockTimeout,
+  isLockFault,
   nullIfMissing,
   onConnection,
   openPool,
@@ -199,7 +199,7 @@ const unlessRead = (pool: pg.Pool, work: (client: pg.ClientBase) => Promise<void
       await client.query('commit')
       return true
     } catch (fault) {
-      if (!isLockTimeout(fault)) throw fault
+      if (!isLockFault(fault)) throw fault
       await client.query('rollback')
       return false
     }
