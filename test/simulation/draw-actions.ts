@@ -49,7 +49,6 @@ const chat = (random: Random, number: number): ChatAction => ({
   number,
   isLimitedKey: random() < 0.3,
   newKey: random() < 0.12 ? Math.sqrt(random()) : null,
-
   maxTokens: random() < 0.1 ? Math.ceil(number / 2) : maxTokens,
   stream: random() < 0.5,
   router: random() < 0.3,
