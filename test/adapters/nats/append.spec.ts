@@ -4,7 +4,7 @@ import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
 import { until } from '../../support/clients.ts'
 import { LossyProxy } from './lossy-proxy.ts'
-import { adjustment, adjustmentIdsOf, bill, hold, openOn, readAll } from './open.ts'
+import { adjustment, adjustmentIdsOf, bill, hold, openOn, openThroughLossy, readAll } from './open.ts'
 import { NatsServer } from './server.ts'
 
 const server = await NatsServer.create()
@@ -82,14 +82,7 @@ t.test('an append that is at fault is rejected, and the others are stored', asyn
 })
 
 t.test('a frame whose acknowledgement is lost is sent again under its id and stands once', async (t) => {
-  const proxy = await LossyProxy.create(server.port)
-  const opened = await openOn(server, { name: 'LOSTACK', url: proxy.url })
-  const witness = await openOn(server, { name: 'LOSTACK' })
-  t.teardown(async () => {
-    await opened.close()
-    await witness.close()
-    await proxy.close()
-  })
+  const { proxy, opened, beside: witness } = await openThroughLossy(t, server, { name: 'LOSTACK' })
   proxy.dropReplies()
   const appended = opened.log.append([adjustment('once')])
   await until(async () => (await witness.log.lastSequence()) === 1)

@@ -11,8 +11,7 @@ import { wrapEvent } from '../../../src/events/envelope.ts'
 import type { Frame } from '../../../src/log/event-log.ts'
 import { until } from '../../support/clients.ts'
 import { type RecordingLogger, recordingLogger } from '../../support/log-lines.ts'
-import { LossyProxy } from './lossy-proxy.ts'
-import { adjustment, adjustmentIdsOf, bill, hold, type Opened, openOn, readAll } from './open.ts'
+import { adjustment, adjustmentIdsOf, bill, hold, type Opened, openOn, openThroughLossy, readAll } from './open.ts'
 import { NatsServer } from './server.ts'
 
 const server = await NatsServer.create()
@@ -314,15 +313,8 @@ t.test('a gap in the stream, before or behind the start, is a fault', async (t) 
 })
 
 t.test('a follower goes on after lost messages, silence, a cut connection and a lost consumer', async (t) => {
-  const proxy = await LossyProxy.create(server.port)
   const logger = recordingLogger()
-  const opened = await openOn(server, { name: 'TROUBLE', url: proxy.url, logger })
-  const writer = await openOn(server, { name: 'TROUBLE' })
-  t.teardown(async () => {
-    await opened.close()
-    await writer.close()
-    await proxy.close()
-  })
+  const { proxy, opened, beside: writer } = await openThroughLossy(t, server, { name: 'TROUBLE', logger })
   const seen: number[] = []
   opened.log.follow(1, ({ sequence }) => void seen.push(sequence))
   const appendUntilSeen = async (id: string): Promise<void> => {
@@ -348,14 +340,7 @@ t.test('a follower goes on after lost messages, silence, a cut connection and a 
 })
 
 t.test('a follower that is cut off is behind until it has what the log had when it came back', async (t) => {
-  const proxy = await LossyProxy.create(server.port)
-  const opened = await openOn(server, { name: 'BEHIND', url: proxy.url })
-  const writer = await openOn(server, { name: 'BEHIND' })
-  t.teardown(async () => {
-    await opened.close()
-    await writer.close()
-    await proxy.close()
-  })
+  const { proxy, opened, beside: writer } = await openThroughLossy(t, server, { name: 'BEHIND' })
   const seen: number[] = []
   const follower = opened.log.follow(1, ({ sequence }) => void seen.push(sequence))
   t.ok(follower.behindSinceMs !== null, 'before it has begun')

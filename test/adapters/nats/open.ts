@@ -1,10 +1,12 @@
 import type { NatsConnection } from '@nats-io/transport-node'
+import type { Test } from 'tap'
 import { v7 } from 'uuid'
 import { connectNats } from '../../../src/adapters/nats/connect.ts'
 import { type LogOptions, type OpenLog, openLog } from '../../../src/adapters/nats/log.ts'
 import type { EventOf, Fact, FactOf } from '../../../src/events/envelope.ts'
 import type { Frame } from '../../../src/log/event-log.ts'
 import { recordingLogger } from '../../support/log-lines.ts'
+import { LossyProxy } from './lossy-proxy.ts'
 import type { NatsServer } from './server.ts'
 
 export interface Opened {
@@ -47,6 +49,23 @@ export const openOn = async (
     await connection.close()
     throw error
   }
+}
+
+/** One log opened twice: through a proxy that can lose what passes, and beside it. */
+export const openThroughLossy = async (
+  t: Test,
+  server: NatsServer,
+  options: Pick<LogOptions, 'name'> & Partial<LogOptions>,
+) => {
+  const proxy = await LossyProxy.create(server.port)
+  const opened = await openOn(server, { ...options, url: proxy.url })
+  const beside = await openOn(server, { name: options.name })
+  t.teardown(async () => {
+    await opened.close()
+    await beside.close()
+    await proxy.close()
+  })
+  return { proxy, opened, beside }
 }
 
 export const adjustment = (adjustmentId: string, workspaceId = 'acme'): FactOf<'AdjustmentPosted'> => ({

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { until } from '../../support/clients.ts'
 import { LossyProxy } from './lossy-proxy.ts'
-import { adjustment, hold, openOn, readAll } from './open.ts'
+import { adjustment, hold, openOn, openThroughLossy, readAll } from './open.ts'
 import { NatsServer } from './server.ts'
 
 const server = await NatsServer.create()
@@ -49,14 +49,7 @@ t.test('of many that decide on the same sequence one is stored', async (t) => {
 })
 
 t.test('a lost acknowledgement is found behind another writer’s frame', async (t) => {
-  const proxy = await LossyProxy.create(server.port)
-  const unlucky = await openOn(server, { name: 'TRAP', url: proxy.url })
-  const lucky = await openOn(server, { name: 'TRAP' })
-  t.teardown(async () => {
-    await unlucky.close()
-    await lucky.close()
-    await proxy.close()
-  })
+  const { proxy, opened: unlucky, beside: lucky } = await openThroughLossy(t, server, { name: 'TRAP' })
   proxy.dropReplies()
   const appended = unlucky.log.appendToWallet('acme', [hold('mine')], 0)
   await until(async () => (await lucky.log.lastSequence()) === 1)
@@ -68,14 +61,7 @@ t.test('a lost acknowledgement is found behind another writer’s frame', async 
 })
 
 t.test('a frame that never reached the server conflicts when another writer came first', async (t) => {
-  const proxy = await LossyProxy.create(server.port)
-  const unlucky = await openOn(server, { name: 'LATE', url: proxy.url })
-  const lucky = await openOn(server, { name: 'LATE' })
-  t.teardown(async () => {
-    await unlucky.close()
-    await lucky.close()
-    await proxy.close()
-  })
+  const { proxy, opened: unlucky, beside: lucky } = await openThroughLossy(t, server, { name: 'LATE' })
   proxy.refuse()
   proxy.cut()
   const appended = unlucky.log.appendToWallet('acme', [hold('mine')], 0)

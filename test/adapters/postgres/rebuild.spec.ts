@@ -76,17 +76,22 @@ t.test('a rebuild that has lost its connection, as in a crash of the server, swa
   t.same(await idsOf(swap), before)
 })
 
+/** `isLeft`: whether there is the schema that a killed rebuild leaves. */
+const openKilled = (t: Test, schema: string, leftover: string) => {
+  const place = { url: postgres.url, schema }
+  const database = openDatabase(place.url, place.schema)
+  t.teardown(() => database.close())
+  const pool = openPool(place, { connectionsMax: 2, statementMs: 5_000 })
+  t.teardown(() => pool.end())
+  const isLeft = async (): Promise<boolean> =>
+    (await pool.query('select where to_regnamespace($1) is not null', [leftover])).rowCount === 1
+  return { place, pool, load: () => database.projectionStore().load(), isLeft }
+}
+
 t.test(
   'tables that a killed rebuild had replaced are dropped at the next start, unless one runs or they are read',
   async (t) => {
-    const place = { url: postgres.url, schema: 'killed' }
-    const database = openDatabase(place.url, place.schema)
-    t.teardown(() => database.close())
-    const pool = openPool(place, { connectionsMax: 2, statementMs: 5_000 })
-    t.teardown(() => pool.end())
-    const load = () => database.projectionStore().load()
-    const isLeft = async () =>
-      (await pool.query("select where to_regnamespace('killed_retired') is not null")).rowCount === 1
+    const { place, pool, load, isLeft } = openKilled(t, 'killed', 'killed_retired')
     await load()
     await Rebuild.run(place, async () => {
       await pool.query('create schema killed_retired; create table killed_retired.wallets ()')
@@ -106,14 +111,7 @@ t.test(
 )
 
 t.test('what a killed replay had filled is dropped at the next start, and what is filled on is not', async (t) => {
-  const place = { url: postgres.url, schema: 'replayed' }
-  const database = openDatabase(place.url, place.schema)
-  t.teardown(() => database.close())
-  const pool = openPool(place, { connectionsMax: 1, statementMs: 5_000 })
-  t.teardown(() => pool.end())
-  const load = () => database.projectionStore().load()
-  const isLeft = async () =>
-    (await pool.query("select where to_regnamespace('replayed_rebuild') is not null")).rowCount === 1
+  const { place, load, isLeft } = openKilled(t, 'replayed', 'replayed_rebuild')
   await load()
   const killed = new Error('killed')
   const kill = (isResumable: boolean) =>
