@@ -16,10 +16,13 @@ const inForceMs = 1_000
 /** As documented: a thirtieth of a limit at once, and what an edge has leased and not spent, a sixtieth. */
 const burstShare = 1 / 30 + 1 / 60
 
+/** Of the UUID of version 7 that a request has from its arrival. */
+const arrivalMs = (requestId: string): number => Number.parseInt(requestId.replace('-', '').slice(0, 12), 16)
+
 /** No workspace sends more requests than its limit lets through, by the log, over all edges together. */
 export class RateChecks {
   readonly #violate: (text: string) => void
-  /** How long after it was let through a request may be routed. */
+  /** How long after it arrived a request is routed, unless it waits for money. */
   readonly #waitMs: number
   readonly #meters = new Map<string, Meter>()
   #isOver = false
@@ -43,7 +46,7 @@ export class RateChecks {
     if (this.#isOver) return
     for (const { type, time, data } of events)
       if (type === 'LimitsSet' && data.keyId === undefined) this.#set(data, Date.parse(time))
-      else if (type === 'RequestRouted') this.#pass(data.workspaceId, Date.parse(time))
+      else if (type === 'RequestRouted') this.#pass(data, Date.parse(time))
   }
 
   #set({ workspaceId, limits }: Extract<Event, { type: 'LimitsSet' }>['data'], setMs: number): void {
@@ -53,9 +56,11 @@ export class RateChecks {
     else this.#meters.set(workspaceId, { perMinute, fromMs, level: 0, atMs: fromMs })
   }
 
-  #pass(workspaceId: string, routedMs: number): void {
+  #pass({ workspaceId, requestId }: Extract<Event, { type: 'RequestRouted' }>['data'], routedMs: number): void {
     const meter = this.#meters.get(workspaceId)
     if (meter === undefined || routedMs < meter.fromMs) return
+    // Those that waited for money were let through before, and are routed together once there is some.
+    if (routedMs - arrivalMs(requestId) > this.#waitMs) return
     const { perMinute } = meter
     const passedMs = Math.max(0, routedMs - meter.atMs)
     meter.level = Math.max(0, meter.level - (passedMs * perMinute) / minuteMs) + 1
