@@ -20,8 +20,8 @@ node_modules/.installed: package.json package-lock.json
 	tap build # Without its TypeScript plugin: Node runs the tests as they are.
 	@touch $@
 
-run: node_modules/.installed ## Start everything: PostgreSQL, NATS, the gateway, a demo workspace
-	@exec node $(NODE_FLAGS) src/main.ts serve $(ARGS)
+run: node_modules/.installed ## Start everything on all cores: PostgreSQL, NATS, the gateway, a demo workspace
+	@exec node $(NODE_FLAGS) src/main.ts serve $(if $(filter --role% --workers%,$(ARGS)),,--workers auto) $(ARGS)
 
 # A test that starts the program loads few files, and not two thousand modules, which is a third of the cost of a start.
 $(PROGRAM_BUNDLE): node_modules/.installed test/support/bundle.ts test/support/program-host.ts test/support/serve-with-bounds.ts $(shell find src sandbox -name '*.ts')

@@ -20,8 +20,8 @@ t.test('a number of workers', async (t) => {
     t.throws(() => parseWorkers(text), { message: /from 1 to 64, or auto/ }, text)
   t.same(
     [1, 2, 3, 4].map((cores) => countWorkers('auto', cores)),
-    [null, null, 3, 4],
-    'workers pay from three cores on',
+    [null, 1, 2, 3],
+    'one core is left for what runs behind them',
   )
   t.same(
     [null, 1, 2].map((workers) => countWorkers(workers, 4)),
