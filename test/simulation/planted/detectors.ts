@@ -4,8 +4,8 @@ import { findPlanted } from './plant.ts'
 
 /** A run takes seconds. */
 const runMsMax = 180_000
-/** Of one process, which keeps the program with each of them in memory. */
-const bugsMax = 20
+/** Of one process, which keeps in memory what each of them affects. */
+const bugsMax = 40
 /** Room for garbage; code that runs seldom is compiled the first time. */
 const flags = [
   '--min-semi-space-size=64',

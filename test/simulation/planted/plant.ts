@@ -7,10 +7,8 @@ type RunPlan = typeof import('../run-plan.ts')
 
 const root = new URL('../../../', import.meta.url).href
 const parameter = '?planted='
-/** They replace functions of Node, once for the thread. */
-const shared: ReadonlySet<string> = new Set(
-  ['thread-immediates.ts', 'deterministic-zlib.ts'].map((name) => new URL(`../${name}`, import.meta.url).href),
-)
+const worldUrl = new URL('../run-plan.ts', import.meta.url).href
+const importOf = /\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g
 
 export const findPlanted = (name: string): PlantedBug => {
   const planted = plantedBugs.find((each) => each.name === name)
@@ -47,9 +45,33 @@ const readStripped = (url: string): string => {
   return source
 }
 
+/** Of each file of the world and the program, those that import it. */
+const findImporters = (entry: string): ReadonlyMap<string, readonly string[]> => {
+  const importers = new Map<string, string[]>([[entry, []]])
+  for (const file of importers.keys())
+    for (const [, specifier = ''] of readStripped(file).matchAll(importOf)) {
+      const imported = new URL(specifier, file).href
+      if (importers.has(imported)) importers.get(imported)?.push(file)
+      else if (imported.endsWith('.ts')) importers.set(imported, [file])
+    }
+  return importers
+}
+
+let importers: ReadonlyMap<string, readonly string[]> | undefined
+
+/** The file of a bug, and all that has it by its imports. */
+const findAffected = (planted: PlantedBug): ReadonlySet<string> => {
+  importers ??= findImporters(worldUrl)
+  const affected = new Set([urlOf(planted)])
+  for (const file of affected) for (const importer of importers.get(file) ?? []) affected.add(importer)
+  return affected
+}
+
+const affectedBy = new Map<string, ReadonlySet<string>>()
+
 let isHooked = false
 
-/** Modules that are imported by one with the parameter have it, too: the program and its world are loaded once for each bug. */
+/** A module that a bug affects has the parameter where one with it imports it; the others are loaded once for all bugs. */
 const hook = (): void => {
   if (isHooked) return
   isHooked = true
@@ -57,8 +79,7 @@ const hook = (): void => {
     resolve: (specifier, context, next) => {
       const resolved = next(specifier, context)
       const [, index] = context.parentURL?.split(parameter) ?? []
-      const isOwn = resolved.url.startsWith(root) && !resolved.url.includes('/node_modules/')
-      if (index === undefined || !isOwn || shared.has(resolved.url)) return resolved
+      if (index === undefined || !affectedBy.get(index)?.has(resolved.url)) return resolved
       return { ...resolved, url: `${resolved.url}${parameter}${index}` }
     },
     load: (url, context, next) => {
@@ -74,5 +95,8 @@ const hook = (): void => {
 /** The world with the program that has the bug; those of others may be in the same process. */
 export const loadPlantedWorld = (name: string): Promise<RunPlan> => {
   hook()
-  return import(`../run-plan.ts${parameter}${plantedBugs.indexOf(findPlanted(name))}`) as Promise<RunPlan>
+  const planted = findPlanted(name)
+  const index = String(plantedBugs.indexOf(planted))
+  affectedBy.set(index, findAffected(planted))
+  return import(`${worldUrl}${parameter}${index}`) as Promise<RunPlan>
 }
