@@ -9,7 +9,7 @@ import pg from 'pg'
 import { defaultSchema } from '../../src/adapters/postgres/connection.ts'
 import { migrate } from '../../src/adapters/postgres/migrate.ts'
 import type { Certificates } from './certificates.ts'
-import { copyOf } from './clusters.ts'
+import { copyOf, dropDatabaseTemplate } from './clusters.ts'
 import { pickServerPorts } from './ports.ts'
 
 /** A PostgreSQL server of one test file, on a free port of the loopback interface. */
@@ -180,7 +180,7 @@ class Server {
   async newDatabase(): Promise<TestDatabase> {
     this.#databases += 1
     const name = `test_${this.#databases}`
-    await query(this.url, `create database ${name} template ${template}`)
+    await query(this.url, `create database ${name} template ${template} strategy file_copy`)
     return {
       url: this.#urlOf(name),
       drop: () => query(this.url, `drop database ${name} with (force)`),
@@ -190,6 +190,7 @@ class Server {
   async makeTemplate(): Promise<void> {
     await query(this.url, `create database ${template}`)
     await migrate({ url: this.#urlOf(template), schema: defaultSchema })
+    await dropDatabaseTemplate('template0', (text) => query(this.url, text))
   }
 
   #urlOf(database: string): string {
