@@ -8,9 +8,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SupervisedProcess } from '../../src/cli/supervised-process.ts'
-import { Supervisor } from '../../src/cli/supervisor.ts'
 import type { Configured, ProcessMessage, SupervisorMessage } from '../../src/cli/supervisor-messages.ts'
-import { createOverview } from '../../src/cli/supervisor-overview.ts'
 import type { Logger } from '../../src/runtime/logger.ts'
 
 export type SupervisorCommand =
@@ -27,6 +25,9 @@ const report = (message: object): void => {
 const configuredOf = (text: string): Configured => ({ type: 'configured', files: [['gateway.yaml', text]] })
 
 const direct = async (): Promise<void> => {
+  // A worker starts sooner without them.
+  const { Supervisor } = await import('../../src/cli/supervisor.ts')
+  const { createOverview } = await import('../../src/cli/supervisor-overview.ts')
   const { execPath } = process
   let configured = configuredOf('first')
   const logger: Logger = { log: (event, fields) => report({ event, ...fields }) }
