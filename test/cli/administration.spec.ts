@@ -4,6 +4,7 @@ import t from 'tap'
 import { startGateway } from '../../src/cli/gateway.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { until } from '../support/clients.ts'
+import { prepareDataFolder } from '../support/clusters.ts'
 import { runtime, temporaryFolder } from '../support/gateway.ts'
 import { type Ended, runProgram } from '../support/program.ts'
 
@@ -14,6 +15,7 @@ interface List {
 t.test('workspaces, keys, aliases, routers and imported prices through the command line', async (t) => {
   const folder = await temporaryFolder(t)
   const dataFolder = join(folder, 'data')
+  await prepareDataFolder(dataFolder)
   const running = await startGateway(readConfig({}, { dataFolder, port: 0 }), runtime, (fault) => t.fail(fault.message))
   t.teardown(() => running.stop())
   const gateway = (...words: readonly string[]): Promise<Ended> => runProgram(folder, dataFolder, ...words)

@@ -9,6 +9,7 @@ import { startGateway } from '../../src/cli/gateway.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { findEmbedded } from '../../src/embedded/embedded.ts'
 import { until } from '../support/clients.ts'
+import { prepareDataFolder } from '../support/clusters.ts'
 import { runtime, temporaryFolder } from '../support/gateway.ts'
 import { recordingLogger } from '../support/log-lines.ts'
 import { type Ended, runProgram } from '../support/program.ts'
@@ -55,7 +56,9 @@ t.test('new keys are of the log that is named, or of the one that the configurat
 
 t.test('an embedded gateway makes a key of its own, seals, and reports how far', async (t) => {
   const folder = await temporaryFolder(t)
-  const config = readConfig({}, { dataFolder: join(folder, 'data'), port: 0 })
+  const dataFolder = join(folder, 'data')
+  await prepareDataFolder(dataFolder)
+  const config = readConfig({}, { dataFolder, port: 0 })
   const running = await startGateway(config, runtime, (fault) => t.fail(fault.message))
   t.teardown(() => running.stop())
   const { out } = await gateway(folder, 'audit', 'key')

@@ -4,6 +4,7 @@ import t from 'tap'
 import { startGateway } from '../../src/cli/gateway.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { until } from '../support/clients.ts'
+import { prepareDataFolder } from '../support/clusters.ts'
 import { runtime, temporaryFolder } from '../support/gateway.ts'
 import { runProgram } from '../support/program.ts'
 
@@ -13,6 +14,7 @@ const inSeconds = (seconds: number): string => new Date(runtime.clock() + second
 t.test('plans and credits that lapse through the command line, beside a running gateway', async (t) => {
   const folder = await temporaryFolder(t)
   const dataFolder = join(folder, 'data')
+  await prepareDataFolder(dataFolder)
   const running = await startGateway(readConfig({}, { dataFolder, port: 0 }), runtime, (fault) => t.fail(fault.message))
   t.teardown(() => running.stop())
   const gateway = (...words: readonly string[]) => runProgram(folder, dataFolder, ...words)

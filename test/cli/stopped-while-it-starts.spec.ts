@@ -5,6 +5,7 @@ import t from 'tap'
 import { endProcess, isAlive } from '../../src/embedded/processes.ts'
 import { readRecord } from '../../src/embedded/record.ts'
 import { until } from '../support/clients.ts'
+import { prepareDataFolder } from '../support/clusters.ts'
 import { temporaryFolder } from '../support/gateway.ts'
 import { inLongForm } from '../support/long-form.ts'
 import { mainFile, programEnvironment } from '../support/program.ts'
@@ -30,7 +31,8 @@ for (const words of inLongForm([['serve', '--port', '0'], ['servers']], ([word])
   })
 
 t.test('SIGHUP and SIGUSR2 end no gateway without workers, while it starts or later', async (t) => {
-  const dataFolder = join(await temporaryFolder(t), 'data')
+  const dataFolder = await temporaryFolder(t)
+  await prepareDataFolder(dataFolder)
   const child = spawn(process.execPath, [mainFile, 'serve', '--port', '0', '--data', dataFolder], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: programEnvironment(),

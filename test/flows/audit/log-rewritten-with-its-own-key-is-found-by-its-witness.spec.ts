@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { startSandbox } from '../../../sandbox/server.ts'
@@ -7,6 +7,7 @@ import { createSigner, deriveVerifier, type Verifier, verifierText } from '../..
 import { type Gateway, startGateway } from '../../../src/cli/gateway.ts'
 import type { AuditConfig } from '../../../src/config/audit.ts'
 import { chat, chatBody, until } from '../../support/clients.ts'
+import { prepareDataFolder } from '../../support/clusters.ts'
 import { configOf, openOperator, runtime, temporaryFolder } from '../../support/gateway.ts'
 import { recordingLogger } from '../../support/log-lines.ts'
 import { runProgram } from '../../support/program.ts'
@@ -43,7 +44,7 @@ const placeOf = async (t: Test, name: Name, sandboxUrl: string) => {
       : await startOutside(t, outside, log)
   const logger = recordingLogger()
   const dataFolder = join(folder, 'data')
-  await mkdir(dataFolder)
+  await prepareDataFolder(dataFolder)
   const start = (witnesses: AuditConfig['witnesses']): Promise<Gateway> => {
     const known = { sealing: true, origin: signer.name, signer, verifier: deriveVerifier(signer), previous: [] }
     const audit = witnesses === undefined ? known : { ...known, witnesses }
@@ -99,7 +100,7 @@ t.test('a log that is rewritten and sealed with its own key is found by its witn
   }
 
   await rm(a.dataFolder, { recursive: true })
-  await mkdir(a.dataFolder)
+  await prepareDataFolder(a.dataFolder)
   const rewritten = await a.start(undefined)
   await answer(t, rewritten, 12)
   await rewritten.stop()
@@ -119,7 +120,7 @@ t.test('a log that is rewritten and sealed with its own key is found by its witn
   await sent.stop()
 
   await rm(a.dataFolder, { recursive: true })
-  await mkdir(a.dataFolder)
+  await prepareDataFolder(a.dataFolder)
   const shorter = await a.start(by(b))
   await until(() => a.logger.lines.some(({ event }) => event === 'seal.stopped'))
   t.match(a.errors().at(-1), {

@@ -11,6 +11,7 @@ import { type Gateway, startGateway } from '../../../src/cli/gateway.ts'
 import { openPlatform, requireTables } from '../../../src/cli/platform.ts'
 import type { Config } from '../../../src/config/config.ts'
 import { chat, chatBody, until } from '../../support/clients.ts'
+import { prepareDataFolder } from '../../support/clusters.ts'
 import { configOf, openOperator, runtime, temporaryFolder } from '../../support/gateway.ts'
 import { recordingLogger } from '../../support/log-lines.ts'
 import { runProgram } from '../../support/program.ts'
@@ -29,6 +30,7 @@ t.test('a log that was rolled back is found, not sealed, and continued only on p
   const sandbox = await startSandbox(runtime)
   t.teardown(() => sandbox.stop())
   const dataFolder = await temporaryFolder(t)
+  await prepareDataFolder(dataFolder)
   const sealed = { sealing: true, origin, signer: null, verifier: null, previous: [] }
   const config = configOf(dataFolder, sandbox.url, { config: { audit: sealed } })
   const [store, backup] = [join(dataFolder, 'nats'), join(dataFolder, 'backup')]

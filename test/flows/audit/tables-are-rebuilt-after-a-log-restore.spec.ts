@@ -7,6 +7,7 @@ import { type Gateway, startGateway } from '../../../src/cli/gateway.ts'
 import { requireTables } from '../../../src/cli/platform.ts'
 import type { Logger } from '../../../src/runtime/logger.ts'
 import { chat, chatBody, until } from '../../support/clients.ts'
+import { prepareDataFolder } from '../../support/clusters.ts'
 import { configOf, openOperator, runtime, temporaryFolder } from '../../support/gateway.ts'
 import { type LogLine, recordingLogger } from '../../support/log-lines.ts'
 
@@ -20,6 +21,7 @@ t.test('the log of an earlier day under tables of a later one', async (t) => {
   const sandbox = await startSandbox(runtime)
   t.teardown(() => sandbox.stop())
   const dataFolder = await temporaryFolder(t)
+  await prepareDataFolder(dataFolder)
   const config = configOf(dataFolder, sandbox.url, {})
   const [store, backup] = [join(dataFolder, 'nats'), join(dataFolder, 'backup')]
   const start = (logger: Logger = runtime.logger): ReturnType<typeof startGateway> =>

@@ -10,6 +10,7 @@ import type { CatalogProvider } from '../../../src/domain/routing/plan.ts'
 import { until } from '../../support/clients.ts'
 import { bedrockRegion } from '../../support/clouds/bedrock.ts'
 import { type CloudGate, startCloud } from '../../support/clouds/cloud.ts'
+import { prepareDataFolder } from '../../support/clusters.ts'
 import { configOf, openOperator, pricesOf, runtime, sheetOf, temporaryFolder } from '../../support/gateway.ts'
 import { GatewayProcess } from '../../support/gateway-process.ts'
 import { failing, healthAt, scrape } from '../../support/metrics.ts'
@@ -201,6 +202,7 @@ const configWith = (dataFolder: string, sandboxUrl: string, cloudUrl: string): C
 
 t.test('after a run with every kind of outcome, no planted secret is anywhere on disk', async (t) => {
   const dataFolder = await temporaryFolder(t)
+  await prepareDataFolder(dataFolder)
   const settingsFolder = await temporaryFolder(t)
   const sandbox = await startSandbox(runtime)
   t.teardown(() => sandbox.stop())
