@@ -17,6 +17,10 @@ const themes = ['light', 'dark'] as const
 const isLookedAt = (width: number, theme: (typeof themes)[number]): boolean =>
   picturesFolder !== '' || isLong || (width === 1_440 && theme === 'light') || (width === 390 && theme === 'dark')
 
+/** axe-core takes most of the time of a visit: `make test` has it look at each view in one of both themes, at every second in light. */
+const isExamined = (place: number, theme: (typeof themes)[number]): boolean =>
+  picturesFolder !== '' || isLong || (place % 2 === 0) === (theme === 'light')
+
 interface Visit {
   readonly name: string
   readonly hash: string
@@ -94,29 +98,35 @@ const takePicture = async (page: Page, name: string): Promise<number> => {
   return picture.length
 }
 
-const visit = async (t: Test, page: Page, { name, hash }: Visit, width: number, theme: string): Promise<void> => {
+const visit = async (
+  t: Test,
+  page: Page,
+  [place, { name, hash }]: readonly [number, Visit],
+  width: number,
+  theme: (typeof themes)[number],
+): Promise<void> => {
   await toHash(page, hash)
   await until(() => page.evaluate(settled))
   const what = `${name}, ${width} pixels, ${theme}`
   t.notOk(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), `${what}: fits`)
   t.same(await page.evaluate(overlaps), [], `${what}: nothing overlaps`)
-  t.same(await axeViolations(page), [], `${what}: axe-core finds nothing`)
+  if (isExamined(place, theme)) t.same(await axeViolations(page), [], `${what}: axe-core finds nothing`)
   const isPictured = (width === 1_440 && theme === 'light') || (width === 390 && theme === 'dark')
   if (picturesFolder === '' || !isPictured) return
   t.ok((await takePicture(page, `${name}-${width}`)) <= pictureBytesMax, `${what}: a small picture`)
 }
 
-const allViews = (world: World, browser: Browser, width: number, theme: 'light' | 'dark') => async (t: Test) => {
+const allViews = (world: World, browser: Browser, width: number, theme: (typeof themes)[number]) => async (t: Test) => {
   const { page, complaints } = await openVisitor(t, browser, { width, theme })
   page.on('console', (message) => {
     if (message.type() === 'error') complaints.push(message.text())
   })
   await signIn(page, world.url, world.account.secret)
   await page.locator('.view').waitFor()
-  for (const each of ownVisits) await visit(t, page, each, width, theme)
+  for (const each of ownVisits.entries()) await visit(t, page, each, width, theme)
   await signIn(page, world.url, adminToken)
   await page.locator('.view').waitFor()
-  for (const each of adminVisits) await visit(t, page, each, width, theme)
+  for (const each of adminVisits.entries()) await visit(t, page, each, width, theme)
   t.same(complaints, [], 'the console has no errors')
 }
 
