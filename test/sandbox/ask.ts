@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts'
 
@@ -104,5 +105,5 @@ export const contentOf = (chunks: readonly Chunk[]): string =>
 
 /** Resolves once the condition holds; the test's own time-out is the bound. */
 export const until = async (holds: () => boolean): Promise<void> => {
-  while (!holds()) await new Promise((resolve) => setImmediate(resolve))
+  while (!holds()) await pause(1)
 }

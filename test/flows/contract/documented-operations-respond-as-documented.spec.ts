@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { createSigner, deriveVerifier } from '../../../src/audit/note.ts'
 import { openOperatorPlatform } from '../../../src/cli/platform.ts'
@@ -17,6 +18,7 @@ const seed = Number(process.env['OPENAPI_SEED'] ?? Date.now() % 100_000)
 const runs = Number(process.env['OPENAPI_RUNS'] ?? 1)
 /** Until the tables have followed, and a video is made. */
 const followedMs = 60_000
+const againMs = 50
 const signer = createSigner('gateway.test/ledger', Buffer.alloc(32, 7))
 const audit = { sealing: true, origin: signer.name, signer, verifier: deriveVerifier(signer), previous: [] }
 const token = 'a-token-of-ana-that-nobody-can-guess'
@@ -55,6 +57,7 @@ t.test('valid requests are served, invalid ones refused, each as the document sa
       if (received.status < 400) return ''
       const comes = received.status === 404 || (received.status === 409 && sent.path.endsWith('/proof'))
       if (!comes || Date.now() > giveUpAtMs) return `${received.status}: ${received.text}`
+      await pause(againMs)
     }
   }
   for (const operation of client.operations) {
