@@ -240,14 +240,14 @@ const showLoading = (root) => {
  * @param {HTMLElement} root
  * @param {AbortSignal} signal
  * @param {() => Promise<Answer>} read
- * @param {(answer: Answer) => readonly Child[]} show
+ * @param {(answer: Answer, shown: AbortSignal) => readonly Child[]} show
  */
 export const load = async (root, signal, read, show) => {
   root.setAttribute('aria-busy', 'true')
   const timer = setTimeout(() => showLoading(root), skeletonAfterMs)
   try {
     const answer = await read()
-    if (!signal.aborted) replace(root, ...show(answer))
+    if (!signal.aborted) replace(root, ...show(answer, signal))
   } catch (fault) {
     if (signal.aborted) return
     const again = () => void load(root, signal, read, show)

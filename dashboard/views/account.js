@@ -225,7 +225,7 @@ export const account = {
         h('span', { class: 'buttons start' }, ...moneyButtons(context, again), changeButton(workspace, context, again)),
         ...(session.may('read_money')
           ? [
-              proposals(context, id, again),
+              proposals(context, { workspace: id, done: again, load }),
               planSection(plan, context, again),
               section(h('h2', {}, 'Changes'), auditTable(session, { workspace: id }, signal)),
             ]

@@ -28,8 +28,8 @@ const alertText = ({ measure, period, figure, raised_at, destinations, delivered
 
 const shownDays = 7
 
-/** Of each rule the last alert, and those that are not delivered; shown where there are any. @param {import('../views.d.ts').ViewContext} context */
-export const raisedAlerts = ({ session, scope, signal, hrefTo }) => {
+/** Of each rule the last alert, and those that are not delivered; shown where there are any. @param {import('../views.d.ts').ViewContext} context @param {import('../refresh.js').Load} load */
+export const raisedAlerts = ({ session, scope, signal, hrefTo }, load) => {
   const root = h('div')
   const since = new Date(Date.now() - shownDays * dayMs).toISOString()
   /** @param {AlertRule[]} rules */
@@ -56,7 +56,7 @@ export const raisedAlerts = ({ session, scope, signal, hrefTo }) => {
       ),
     ]
   }
-  void load(
+  load(
     root,
     signal,
     () => readList(session, '/admin/v1/alert-rules', signal, scope === null ? {} : { workspace: scope }),

@@ -1,7 +1,8 @@
 // @ts-check
 import { filterForm, h, onFilter, renewed, replace } from '../dom.js'
 import { compareAmounts, count, dayMs, money, msText, shareText, sumOf, utcDayAt } from '../format.js'
-import { field, heading, load, section, select, state, table, workspaceLink } from '../parts.js'
+import { field, heading, section, select, state, table, workspaceLink } from '../parts.js'
+import { refreshed } from '../refresh.js'
 import { ApiError, workspaceNames } from '../session.js'
 import { raisedAlerts } from './alerts.js'
 import { proposals } from './proposals.js'
@@ -95,8 +96,8 @@ const changesTable = (rows, names) => {
   )
 }
 
-/** @param {ViewContext} context @param {HTMLElement} root */
-const showOperation = ({ session, signal }, root) =>
+/** @param {ViewContext} context @param {HTMLElement} root @param {import('../refresh.js').Load} load */
+const showOperation = ({ session, signal }, root, load) =>
   load(
     root,
     signal,
@@ -153,6 +154,7 @@ export const home = {
   permission: 'read_money',
   show: (context) => {
     const { session, root, signal } = context
+    const { load, note, shared } = refreshed(signal)
     const operation = h('div')
     const tiles = h('div')
     const changes = h('div')
@@ -183,19 +185,19 @@ export const home = {
         return
       }
       const group = part.value === 'tag' ? `tag:${name}` : part.value
-      void load(
+      load(
         chart,
         here,
         () => Promise.all([read(monthsOf[each], `${each},${group === 'provider' ? 'model' : group}`, here), named]),
-        ([rows, names]) => stacked(rows, { interval: each, part: group, names, signal: here }),
+        ([rows, names], shown) => stacked(rows, { interval: each, part: group, names, signal: shown }),
       )
     }
     root.append(
-      heading('Home'),
+      heading('Home', note),
       operation,
       tiles,
-      raisedAlerts(context),
-      proposals(context),
+      raisedAlerts(context, load),
+      proposals(context, { load }),
       section(
         h('h2', {}, 'Spend of all workspaces (UTC)'),
         filterForm(field('Interval', interval), field('Stacked by', part), tagField),
@@ -203,12 +205,12 @@ export const home = {
       ),
       section(h('h2', {}, 'Largest changes, whole UTC days'), changes),
     )
-    void showOperation(context, operation)
-    const daily = read(2, 'day,workspace,model', signal)
-    void load(
+    showOperation(context, operation, load)
+    const daily = shared(() => read(2, 'day,workspace,model', signal))
+    load(
       tiles,
       signal,
-      () => Promise.all([daily, readOutcomes(context)]),
+      () => Promise.all([daily(), readOutcomes(context)]),
       ([rows, outcomes]) => {
         const today = utcDayAt(Date.now())
         const [before = '', month = ''] = lastMonths(2)
@@ -227,10 +229,10 @@ export const home = {
         ]
       },
     )
-    void load(
+    load(
       changes,
       signal,
-      () => Promise.all([daily, named]),
+      () => Promise.all([daily(), named]),
       ([rows, names]) => [changesTable(rows, names)],
     )
     onFilter([interval, part, tag], signal, show)

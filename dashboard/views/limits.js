@@ -1,7 +1,7 @@
 // @ts-check
 import { h } from '../dom.js'
 import { money } from '../format.js'
-import { load, section, table } from '../parts.js'
+import { section, table } from '../parts.js'
 import { readAll } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Key} Key */
@@ -64,8 +64,8 @@ const keyLines = (inForce, names) =>
     return [h('p', {}, `Of the key ${holderName(each, names)}: ${limitsText(others)}.`)]
   })
 
-/** The limits of a workspace, and what is used of them. @param {import('../views.d.ts').ViewContext} context */
-export const limitsUse = ({ session, scope, signal, hrefTo }) => {
+/** The limits of a workspace, and what is used of them. @param {import('../views.d.ts').ViewContext} context @param {import('../refresh.js').Load} load */
+export const limitsUse = ({ session, scope, signal, hrefTo }, load) => {
   const root = h('div')
   const read = async () => {
     const [inForce, keys] = await Promise.all([
@@ -74,7 +74,7 @@ export const limitsUse = ({ session, scope, signal, hrefTo }) => {
     ])
     return { inForce: /** @type {StandingLimits[]} */ (inForce), keys: /** @type {Key[]} */ (keys) }
   }
-  void load(root, signal, read, ({ inForce, keys }) => {
+  load(root, signal, read, ({ inForce, keys }) => {
     const names = new Map(keys.map(({ id, name }) => [id, name]))
     const own = inForce.find(isOfWorkspace)
     const rows = inForce.flatMap((each) => spendRows(each, names))

@@ -15,7 +15,8 @@ import {
   utcDayAt,
   words,
 } from '../format.js'
-import { day, facts, heading, idLink, load, section, table, time, usd } from '../parts.js'
+import { day, facts, heading, idLink, section, table, time, usd } from '../parts.js'
+import { refreshed } from '../refresh.js'
 import { readAll } from '../session.js'
 import { moneyButtons } from './account.js'
 import { raisedAlerts } from './alerts.js'
@@ -149,32 +150,34 @@ export const overview = {
     const spend = h('div')
     const outcomes = h('div')
     const holds = h('div')
-    const readWallet = () => void load(wallet, signal, () => session.ledger(scope, '/wallet', {}, signal), figures)
+    const { load, note } = refreshed(signal)
+    const readWallet = () => load(wallet, signal, () => session.ledger(scope, '/wallet', {}, signal), figures)
     root.append(
       heading(
         'Overview',
+        note,
         session.isAdmin ? h('span', { class: 'buttons' }, ...moneyButtons(context, readWallet)) : null,
       ),
       wallet,
-      session.isAdmin ? raisedAlerts(context) : '',
+      session.isAdmin ? raisedAlerts(context, load) : '',
       firstUse(context, readWallet),
-      limitsUse(context),
+      limitsUse(context, load),
       section(h('h2', {}, `Spend, last ${chartDays} days (UTC)`), spend),
       section(h('h2', {}, 'Requests, last 24 hours'), outcomes),
       section(h('h2', {}, 'Open holds'), holds),
     )
-    const first = utcDay(chartDays - 1)
+    const first = () => utcDay(chartDays - 1)
     /** @returns {Promise<Refusals[]>} */
     const readRefusals = () => {
       const from = new Date(Date.now() - dayMs).toISOString()
       return readAll((cursor) => session.ledger(scope, '/refusals', { from, limit: 1000, cursor }, signal))
     }
     readWallet()
-    void load(
+    load(
       spend,
       signal,
-      () => readAll((cursor) => session.ledger(scope, '/usage', { group_by: 'day', from: first, cursor }, signal)),
-      (/** @type {UsageRow[]} */ rows) => {
+      () => readAll((cursor) => session.ledger(scope, '/usage', { group_by: 'day', from: first(), cursor }, signal)),
+      (/** @type {UsageRow[]} */ rows, shown) => {
         const total = sumOf(rows.map((row) => row.net))
         if (rows.length === 0)
           return [
@@ -187,20 +190,20 @@ export const overview = {
         const label = `Spend by day in UTC over ${duration(chartDays * dayMs)}: ${money(total)} USD in total. The view Spend has it as a table.`
         return [
           h('p', { class: 'muted' }, usd(total), ' USD in total'),
-          dayChart(everyDay(rows, first, utcDay(0)), {
-            ...{ label, signal },
+          dayChart(everyDay(rows, first(), utcDay(0)), {
+            ...{ label, signal: shown },
             hrefOf: (day) => `${hrefTo('charges')}?from=${day}&to=${day}`,
           }),
         ]
       },
     )
-    void load(
+    load(
       outcomes,
       signal,
       () => Promise.all([session.ledger(scope, '/outcomes', {}, signal), readRefusals()]),
       (/** @type {[Outcomes, Refusals[]]} */ [found, refused]) => [outcomeFacts(found, refused, hrefTo)],
     )
-    void load(
+    load(
       holds,
       signal,
       () => readAll((cursor) => session.ledger(scope, '/holds', { cursor, limit: 1000 }, signal), 1_000),

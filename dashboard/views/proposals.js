@@ -1,7 +1,7 @@
 // @ts-check
 import { h } from '../dom.js'
 import { operationButton } from '../operations.js'
-import { load, section, table, time } from '../parts.js'
+import { section, table, time } from '../parts.js'
 import { readList } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Proposal} Proposal */
@@ -9,13 +9,12 @@ import { readList } from '../session.js'
 /** Adjustments that wait for another administrator; shown where there are any.
  *
  * @param {import('../views.d.ts').ViewContext} context
- * @param {string} [workspace] all, where there is none
- * @param {() => void} [done] after one was posted or rejected
+ * @param {{ workspace?: string, done?: () => void, load: import('../refresh.js').Load }} options all, where there is no `workspace`; `done` is called after one was posted or rejected
  */
-export const proposals = ({ session, signal }, workspace, done) => {
+export const proposals = ({ session, signal }, { workspace, done, load }) => {
   const root = h('div')
   const show = () =>
-    void load(
+    load(
       root,
       signal,
       () => readList(session, '/admin/v1/proposals', signal, workspace === undefined ? {} : { workspace }),

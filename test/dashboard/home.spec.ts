@@ -204,5 +204,56 @@ t.test('all workspaces on the page', { skip }, async (t) => {
       .waitFor()
     t.same(await axeViolations(page), [])
   })
+
+  await t.test(
+    'home and overview are refreshed while they are in sight, and what has the focus keeps it',
+    async (t) => {
+      const spend = async (id: string) => {
+        await sayAgo(
+          world,
+          0,
+          requestFacts({ workspaceId: 'north' }, { id, keyId: 'key-north', model: 'm/x', tokens: 1_000 }),
+        )
+        await tablesCaughtUp(world)
+      }
+      const focused = () => page.evaluate('document.activeElement.textContent')
+      let reads = 0
+      page.on('request', () => {
+        reads += 1
+      })
+      await page.clock.install()
+      await toHash(page, '#/home')
+      const today = page.getByRole('link', { name: /^Today/ })
+      await page.getByRole('table', { name: 'Spend by model' }).waitFor()
+      t.match(await today.innerText(), '2 requests charged')
+      await today.focus()
+      await page.evaluate('scrollTo(0, 80)')
+      await page.evaluate(`Object.defineProperty(document, 'hidden', { value: true, configurable: true })`)
+      await spend('later')
+      reads = 0
+      await page.clock.fastForward(31_000)
+      await page.evaluate(`fetch('/dashboard/icon.svg').then(() => undefined)`)
+      t.equal(reads, 1, 'nothing else is read while it is hidden')
+      await page.evaluate(`delete document.hidden, document.dispatchEvent(new Event('visibilitychange'))`)
+      await page.getByText('3 requests charged').first().waitFor()
+      await page.getByRole('row', { name: /^m\/x 1 / }).waitFor()
+      t.match(await focused(), /^Today.*3 requests/)
+      t.equal(await page.evaluate('scrollY'), 80)
+      t.same(await axeViolations(page), [])
+
+      await toHash(page, '#/w/north/overview')
+      const charged = page.locator('.facts div').filter({ hasText: 'Charged' }).locator('dd')
+      t.equal(await charged.innerText(), '0.006')
+      await page.getByRole('button', { name: 'Add credit' }).click()
+      await spend('latest')
+      await page.clock.fastForward(31_000)
+      await page.keyboard.press('Escape')
+      t.equal(await charged.innerText(), '0.006', 'not under a dialog')
+      t.equal(await focused(), 'Add credit')
+      await page.clock.fastForward(31_000)
+      await charged.getByText('0.007', { exact: true }).waitFor()
+      t.equal(await focused(), 'Add credit')
+    },
+  )
   t.same(complaints, [])
 })
