@@ -69,8 +69,9 @@ const showAt = (find, fault) => {
  *   isPrimary?: boolean,
  *   isDangerous?: boolean,
  *   preview?: (body: Body) => Child[] | Promise<Child[]>,
+ *   keep?: (body: Body) => void,
  *   done: (answer: Body, body: Body) => void,
- * }} options `ids` of the address, whose query may have some too, and how others are `asked` for; members that are `fixed` are sent with their `values`, and others are `required` beside those of the schema; `sourceOf` names the member that the name of a member's file is for; a `preview` is confirmed before anything is sent
+ * }} options `ids` of the address, whose query may have some too, and how others are `asked` for; members that are `fixed` are sent with their `values`, and others are `required` beside those of the schema; `sourceOf` names the member that the name of a member's file is for; a `preview` is confirmed before anything is sent; `keep` gets what is sent, also where it is refused
  */
 export const operationButton = (session, options) => {
   const { label, title = label, operation, permission, isPrimary, isDangerous } = options
@@ -109,6 +110,7 @@ const openOperation = async (session, { operation, ids = {}, asked = {}, label, 
     confirm = label,
     required = [],
     sourceOf = {},
+    keep,
     done,
   } = options
   const [method, template] = /** @type {['POST' | 'PUT' | 'PATCH' | 'DELETE', string]} */ (operation.split(' '))
@@ -160,6 +162,7 @@ const openOperation = async (session, { operation, ids = {}, asked = {}, label, 
         )
         return 'stay'
       }
+      keep?.(body)
       try {
         const given = /** @type {Record<string, string>} */ (named.read() ?? {})
         const address = addressOf(template, { ...given, ...mapped(given, asked), ...ids })

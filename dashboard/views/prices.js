@@ -145,7 +145,7 @@ export const prices = {
         ]
       })
     }
-    /** What was compared last, to be corrected until it is published. @type {Record<string, unknown>} */
+    /** What was sent last, to be corrected until it is published. @type {Record<string, unknown>} */
     const values = { dry_run: true }
     /** @param {Record<string, unknown>} asked */
     const keep = (asked) => {
@@ -172,10 +172,8 @@ export const prices = {
           values,
           fixed: ['dry_run', 'models', 'remove'],
           sourceOf: { table: 'source' },
-          done: (answer, asked) => {
-            keep(asked)
-            replace(diff, importDiff(/** @type {any} */ (answer), asked, context, published))
-          },
+          keep,
+          done: (answer, asked) => replace(diff, importDiff(/** @type {any} */ (answer), asked, context, published)),
         }),
       ),
       diff,
