@@ -66,7 +66,7 @@ export class TaskRun {
     const at = readMoment(parts, item)
     this.taskId = item.id
     this.#parts = parts
-    const held = { taskId: item.id, lease: () => this.#lease, isWanted: () => this.#isNext('submit') }
+    const held = { taskId: item.id, lease: () => this.#lease, isNext: (type: PollStep['type']) => this.#isNext(type) }
     this.#steps = new TaskSteps(held, parts)
     this.#state = beginPolling(item.deliveries, tail.ledger.tasks.get(item.id) ?? null, at, bounds)
     this.#lease = new Lease(item, bounds.queueLeaseMs, at.steadyMs)
@@ -77,7 +77,7 @@ export class TaskRun {
       this.#checkLease()
       const nowMs = this.#parts.steadyMs()
       const step = nextStep(this.#state, nowMs)
-      if (this.#state.stopping && !lastSteps.has(step.type)) break
+      if (!this.#isTaken(step)) break
       if (step.type === 'wait') await this.#sleeper.sleep(step.untilMs - nowMs)
       else if (step.type === 'drop' || step.type === 'finish') await this.#finish(step.type)
       else await this.#attempt(step)
@@ -126,9 +126,14 @@ export class TaskRun {
     this.#apply({ type: 'lease_renewed', deliveries: item.deliveries })
   }
 
+  #isTaken({ type }: PollStep): boolean {
+    return !this.#state.stopping || lastSteps.has(type)
+  }
+
   #isNext(type: PollStep['type']): boolean {
     this.#checkLease()
-    return !this.#state.stopping && nextStep(this.#state, this.#parts.steadyMs()).type === type
+    const step = nextStep(this.#state, this.#parts.steadyMs())
+    return step.type === type && this.#isTaken(step)
   }
 
   async #attempt(step: Parameters<TaskSteps['perform']>[0]): Promise<void> {

@@ -59,8 +59,7 @@ interface HeldItem {
   readonly taskId: string
   /** As it is held then. */
   readonly lease: () => { readonly item: WorkItem }
-  /** A submit is still the next step. */
-  readonly isWanted: () => boolean
+  readonly isNext: (step: PollStep['type']) => boolean
 }
 
 const orNothing = (event: PollEvent | null): PollEvent => event ?? { type: 'nothing_new' }
@@ -120,6 +119,7 @@ export class TaskSteps {
         await this.#parts.log.append([step.fact])
         return { type: 'nothing_new' }
       case 'settle':
+        if (step.verdict.vendorTaskId === null && !(await this.#isStillRefused())) return { type: 'nothing_new' }
         await recordSettled(this.#parts, task, step.verdict)
         return { type: 'verdict_recorded' }
       case 'record_late':
@@ -139,7 +139,11 @@ export class TaskSteps {
   }
 
   async #submit(task: Task): Promise<PollEvent> {
-    const answer = await this.#vendor.submit(task, () => this.#readRequest(task), this.#held.isWanted)
+    const answer = await this.#vendor.submit(
+      task,
+      () => this.#readRequest(task),
+      () => this.#held.isNext('submit'),
+    )
     if (answer !== 'lost') return orNothing(answer && { type: 'submit_answered', answer })
     this.#parts.logger.log('video.request_lost', { taskId: this.#held.taskId })
     return { type: 'request_lost' }
@@ -149,6 +153,13 @@ export class TaskSteps {
   async #readRequest(task: Task): Promise<TaskPayload | null> {
     if (this.#held.lease().item.mayBeShared) await waitForLogEnd(this.#parts, logUnavailable)
     return this.#readPayload(task)
+  }
+
+  /** Another process may have submitted it, and been accepted, while this one could not reach the log. */
+  async #isStillRefused(): Promise<boolean> {
+    const { mayBeShared } = this.#held.lease().item
+    await waitForLogEnd(this.#parts, logUnavailable)
+    return this.#held.lease().item.mayBeShared === mayBeShared && this.#held.isNext('settle')
   }
 
   async #recordSubmitted({ taskId, workspaceId }: Task, vendorTaskId: string): Promise<void> {

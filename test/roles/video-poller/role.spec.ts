@@ -5,7 +5,7 @@ import { genericTask, nativeTask } from '../../../src/roles/task-views.ts'
 import { videoPoller } from '../../../src/roles/video-poller/role.ts'
 import { until } from '../../support/clients.ts'
 import { busy, busyWithThis, success, unknown } from './scripted-vendor.ts'
-import { isDone, isEndedIn, prompt, startProcess, World } from './world.ts'
+import { isDone, isEndedIn, prompt, startProcess, World, workspaceId } from './world.ts'
 
 t.test('the manifest', async (t) => {
   t.strictSame(
@@ -282,6 +282,34 @@ t.test('what another process has ended is not submitted, though it is open in th
   await world.tasks.put('task_1', payload)
   await until(isDone(world))
   t.equal(world.vendor.count('submit'), 0)
+})
+
+t.test('a refusal that waits for the log gives way to what another process has submitted', async (t) => {
+  for (const isRecorded of [true, false]) {
+    const world = new World()
+    const other = { vendorTaskId: '' }
+    const reachLog = async (): Promise<void> => {
+      if (other.vendorTaskId !== '') return
+      world.tasks.mayShare = true
+      other.vendorTaskId = world.vendor.make('task_1')
+      const data = { taskId: 'task_1', workspaceId, ...other }
+      if (isRecorded) await world.log.append([{ type: 'TaskSubmitted', data }])
+      world.log.deliver(true)
+    }
+    const lastSequence = world.log.lastSequence.bind(world.log)
+    world.log.lastSequence = () => reachLog().then(lastSequence)
+    world.vendor.onSubmit = () => ({ type: 'refused', message: 'no', code: 1301 })
+    world.vendor.onFind = (_taskId, call) => {
+      if (call === 1) world.log.deliver(false)
+      return null
+    }
+    await startProcess(t, world, { bounds: { taskDoubtMs: 60 }, beforeAppend: reachLog })
+    await world.order()
+    await until(isDone(world))
+    t.match(world.task(), { status: 'SUCCESS', ...other })
+    t.equal(world.events('TaskSettled').length, 1)
+    t.same(world.wallet(), { balance: '99.58', held: '0' })
+  }
 })
 
 t.test('a refused duplicate is the task itself', async (t) => {
