@@ -30,7 +30,8 @@ export interface PollState {
   readonly verdict: VendorVerdict | null
   readonly verdictRecorded: boolean
   readonly callbackQueued: boolean
-  readonly lateUntilMs: number
+  /** The vendor was asked after the time for a late verdict was over. */
+  readonly askedLast: boolean
   readonly notBeforeMs: number
 }
 
@@ -94,10 +95,10 @@ const towardsEnd = (state: PollState, task: Known, nowMs: number): PollStep => {
  */
 const afterEnd = (state: PollState, task: Known, nowMs: number): PollStep => {
   if (!state.callbackQueued) return { type: 'queue_callback' }
-  const { verdict, verdictRecorded, lateUntilMs, findFromMs, inDoubt } = state
+  const { verdict, verdictRecorded, askedLast, findFromMs, inDoubt } = state
   if (verdictRecorded) return { type: 'finish' }
   if (verdict !== null) return { type: 'record_late', verdict }
-  if (nowMs >= lateUntilMs) return { type: 'finish' }
+  if (askedLast) return { type: 'finish' }
   const vendorTaskId = task.vendorTaskId ?? state.vendorTaskId
   if (vendorTaskId !== null) return { type: 'query', vendorTaskId }
   return inDoubt && findFromMs !== null ? find(findFromMs, nowMs) : { type: 'finish' }

@@ -13,6 +13,7 @@ export interface TaskPollState extends PollState {
   readonly failures: number
   /** Since when the vendor does not know a task that it took; infinite once that is reported. */
   readonly missingSinceMs: number | null
+  readonly lateUntilMs: number
   /** The item was returned: no step begins any more, but for a result's. */
   readonly stopping: boolean
 }
@@ -211,6 +212,10 @@ const onQueryAnswered = (
   }
 }
 
+/** A verdict that comes before that time and after the look before must not be missed. */
+const noteLast = (next: PollTransition, { steadyMs }: PollMoment): PollTransition =>
+  steadyMs < next.state.lateUntilMs ? next : then(next.state, { askedLast: true, notBeforeMs: steadyMs }, next.effects)
+
 const transition = (state: TaskPollState, event: PollEvent, at: PollMoment, bounds: PollerBounds): PollTransition => {
   switch (event.type) {
     case 'lease_renewed': {
@@ -230,9 +235,9 @@ const transition = (state: TaskPollState, event: PollEvent, at: PollMoment, boun
     case 'request_lost':
       return then(state, { failure: { reason: lostRequest, code: null } })
     case 'find_answered':
-      return onFindAnswered(state, event.status, event.leaseKept, at, bounds)
+      return noteLast(onFindAnswered(state, event.status, event.leaseKept, at, bounds), at)
     case 'query_answered':
-      return onQueryAnswered(state, event.status, at, bounds)
+      return noteLast(onQueryAnswered(state, event.status, at, bounds), at)
     case 'submit_recorded':
       return then(state, {
         submittedRecorded: true,
@@ -288,6 +293,7 @@ export const beginPolling = (
   callbackQueued: false,
   stopping: false,
   lateUntilMs: Number.POSITIVE_INFINITY,
+  askedLast: false,
   // The tasks of a process that died come together.
   notBeforeMs: (task?.vendorTaskId ?? null) === null ? steadyMs : steadyMs + chance * taskPollMs,
 })

@@ -19,7 +19,7 @@ const begun: PollState = {
   verdict: null,
   verdictRecorded: false,
   callbackQueued: false,
-  lateUntilMs: later,
+  askedLast: false,
   notBeforeMs: 0,
 }
 
@@ -129,7 +129,7 @@ const table: readonly (readonly [when: string, standing: Partial<PollState>, ste
     { type: 'find' },
   ],
   ['the vendor has none', { task: ended, inDoubt: true, ...told }, { type: 'finish' }],
-  ['ended long ago, in doubt', { task: ended, inDoubt: true, lateUntilMs: now, ...told }, { type: 'finish' }],
+  ['ended long ago, in doubt', { task: ended, inDoubt: true, askedLast: true, ...told }, { type: 'finish' }],
   ['taken here', { task: ended, vendorTaskId: 'v1', ...told }, { type: 'query', vendorTaskId: 'v1' }],
   [
     'refused and found here',
@@ -142,7 +142,7 @@ const table: readonly (readonly [when: string, standing: Partial<PollState>, ste
     { task: endedLater, failure, failureRecorded: true, ...told },
     { type: 'query', vendorTaskId: 'v1' },
   ],
-  ['ended long ago', { task: endedLater, lateUntilMs: now, ...told }, { type: 'finish' }],
+  ['ended long ago', { task: endedLater, askedLast: true, ...told }, { type: 'finish' }],
   ['the vendor’s word after that', { task: endedLater, verdict, ...told }, { type: 'record_late', verdict }],
   ['that is recorded', { task: endedLater, verdict, verdictRecorded: true, ...told }, { type: 'finish' }],
   ['another has recorded it', { task: endedLater, verdictRecorded: true, ...told }, { type: 'finish' }],

@@ -284,6 +284,13 @@ const table: readonly Row[] = [
     { failures: 2, notBeforeMs: secondRetry },
   ],
 
+  [
+    'the time for a late verdict is over when the vendor does not find it',
+    { ...late, vendorTaskId: null, findFromMs: 900, lateUntilMs: now },
+    find(notFound),
+    { failures: 0, findFromMs: now + 100, vendorHasNone: true, notBeforeMs: now, askedLast: true },
+  ],
+
   // The polls
   ['it waits at the vendor', polled, query(open), progress],
   ['it is being made', polled, query(running), progress, ['record_progress']],
@@ -296,6 +303,18 @@ const table: readonly Row[] = [
     { ...late, failures: 0 },
     query(unknown),
     { failures: 1, notBeforeMs: now + 100 },
+  ],
+  [
+    'the time for a late verdict is over: it was asked for the last time',
+    { ...late, lateUntilMs: now },
+    query(open),
+    { failures: 0, notBeforeMs: now, askedLast: true },
+  ],
+  [
+    'the last poll fails',
+    { ...late, failures: 0, lateUntilMs: now },
+    query(unknown),
+    { failures: 1, notBeforeMs: now, askedLast: true },
   ],
   [
     'the vendor does not know it',

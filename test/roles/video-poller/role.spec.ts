@@ -508,6 +508,22 @@ t.test('the wait for a late verdict ends', async (t) => {
   t.equal(world.events('LateVerdictSeen').length, 0)
 })
 
+t.test('a verdict that comes between the last poll and the end of the wait is recorded', async (t) => {
+  const world = new World()
+  let expiredMs = Number.POSITIVE_INFINITY
+  world.vendor.onQuery = (vendorTaskId) =>
+    performance.now() < expiredMs + 50
+      ? { type: 'open', vendorTaskId, status: 'IN_PROGRESS' }
+      : { type: 'ended', verdict: success(vendorTaskId) }
+  await startProcess(t, world, { bounds: { lateVerdictWindowMs: 100, latePollMs: 200, latePollMaxMs: 200 } })
+  await world.order()
+  await until(() => world.vendor.count('query') > 2)
+  await world.expire()
+  expiredMs = performance.now()
+  await until(isDone(world))
+  t.equal(world.events('LateVerdictSeen').length, 1)
+})
+
 t.test('a deadline that comes between a lost submit and its look-up: the verdict is still looked for', async (t) => {
   const world = new World()
   world.vendor.onSubmit = () => 'lost'

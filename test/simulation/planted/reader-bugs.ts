@@ -31,12 +31,7 @@ export const readerBugs: readonly PlantedBug[] = [
     "if (status.type === 'not_found') return onMissing(state, at, bounds)",
     "if (status.type === 'not_found') return then(state, { verdict: { outcome: 'FAILURE', vendorTaskId: 'none', deduction: null, failReason: null, vendorCode: null, results: [] } })",
   ),
-  bug(
-    'late verdicts are not awaited',
-    `${poller}/next-step.ts`,
-    'if (nowMs >= lateUntilMs) return',
-    'if (nowMs >= 0) return',
-  ),
+  bug('late verdicts are not awaited', `${poller}/next-step.ts`, 'if (askedLast) return', 'if (nowMs >= 0) return'),
   bug(
     'a payload is dropped before its hold can come',
     `${poller}/next-step.ts`,
