@@ -1,4 +1,5 @@
 import { formatUsd, parseUsd } from '../domain/money.ts'
+import type { EventOf } from '../events/envelope.ts'
 import type { TaskOrder } from '../events/types.ts'
 import { type Evidence, type EvidenceEvent, type EvidenceEventOf, hasEventType } from './evidence.ts'
 import { explainCommon, explainKey } from './explain-parts.ts'
@@ -90,10 +91,16 @@ const endedOf = (end: End): TaskExplanation['ended'] => {
   }
 }
 
-/** A second settlement is as late as a verdict that the poller itself found to be too late. */
+type VendorVerdict = Pick<EventOf<'TaskSettled'>['data'], 'vendorTaskId' | 'outcome' | 'deduction'>
+
+const isSameVerdict = (one: VendorVerdict, other: VendorVerdict): boolean =>
+  one.vendorTaskId === other.vendorTaskId && one.outcome === other.outcome && one.deduction === other.deduction
+
+/** A second settlement is as late as a verdict that the poller itself found to be too late. Several pollers may record the same one. */
 const lateVerdicts = ({ events }: Evidence, { end }: TaskEvents): TaskExplanation['late_verdicts'] =>
   events
     .filter(hasEventType('TaskSettled', 'LateVerdictSeen'))
+    .filter(({ event }, place, all) => all.findIndex((each) => isSameVerdict(each.event.data, event.data)) === place)
     .filter((recorded) => recorded !== end)
     .map(({ sequence, event: { data, time } }) => ({
       at: time,

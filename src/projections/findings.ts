@@ -7,6 +7,7 @@ import { parsePicos } from './schema/columns.ts'
 import { restoredText } from './schema/stored-text.ts'
 import type { ReadModels } from './schema/tables.ts'
 import { textIn } from './statements/allocations.ts'
+import { isNewVerdict } from './tasks/late-verdicts.ts'
 
 const findingKinds = [
   'open_request',
@@ -99,7 +100,8 @@ const findOverdueHolds: Finder = async (db, { workspaceId, overdueBefore, limit 
 
 const findLateVerdicts: Finder = async (db, { workspaceId, limit }) => {
   let query = db
-    .selectFrom('late_verdicts')
+    .selectFrom('late_verdicts as v')
+    .where(sql<boolean>`(${sql.raw(isNewVerdict)})`)
     .select(['workspace_id', 'task_id', 'outcome', 'cost', 'time'])
     .orderBy('sequence', 'desc')
     .orderBy('event_index', 'desc')

@@ -425,6 +425,11 @@ t.test('tasks, however they end', async (t) => {
       [holdReleased('task-1', workspaceId, 'expired'), settled()],
       { state: 'given_back', charge: null, net: '0', ended: { given_back: '1.4' }, late_verdicts: [{ cost: '0.63' }] },
     ],
+    [
+      'in success, as two pollers recorded, and then with another figure',
+      [settled(), settled(), settled(beyond), settled(beyond)],
+      { state: 'charged', net: '0.63', late_verdicts: { length: 1, 0: { cost: '1.68' } } },
+    ],
     ['not yet', [], { state: 'open', ended: null, submitted: { vendor_task_id: 'vendor-task-1' } }],
   ]
   for (const [what, end, expected] of cases) {

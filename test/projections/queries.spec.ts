@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseUsd } from '../../src/domain/money.ts'
+import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { type Fact, wrapEvent } from '../../src/events/envelope.ts'
 import { selectKeys, selectWorkspaces } from '../../src/projections/accounts/queries.ts'
 import { selectFindings } from '../../src/projections/findings.ts'
@@ -18,6 +18,7 @@ import {
   opened,
   pricePublished,
   routed,
+  taskFailed,
   taskPlaced,
   taskSettled,
   taskSubmitted,
@@ -165,6 +166,31 @@ t.test('tasks', async (t) => {
     { eventIndex: 2, eventType: 'TaskSettled', taskId: 'task-9', vendorTaskId: 'vendor-task-9' },
   ])
   t.same(await selectLateVerdicts(db, verdicts[0]), verdicts.slice(1))
+})
+
+t.test('a verdict that several pollers recorded is found once, and not at all where it was charged', async (t) => {
+  const log = new MemoryLog()
+  await log.postToWallet('acme', [taskPlaced('charged'), taskPlaced('late'), taskPlaced('failed')])
+  await log.append([taskSettled('charged'), taskSettled('charged'), taskFailed('failed'), taskFailed('failed')])
+  await log.postToWallet('acme', [holdReleased('late', 'acme', 'expired')])
+  const verdict = lateVerdict('late', { deduction: '4.5' })
+  await log.append([verdict, verdict, taskSettled('late')])
+  await log.append([lateVerdict('failed', { deduction: '3', cost: '0.42' })])
+  await log.append([taskSettled('charged', { deduction: '5', total: '0.7' }), lateVerdict('late')])
+  const projected = await openProjected(t, postgres)
+  await project(log, projected.store, 500)
+  const wanted = { workspaceId: null, overdueBefore: new Date(0), limit: 10 }
+  const { findings } = await selectFindings(projected.database.db, wanted)
+  t.same(
+    findings.map(({ kind, id, amountPicos }) => [kind, id, formatUsd(amountPicos)]),
+    [
+      ['late_verdict', 'late', '0.63'],
+      ['late_verdict', 'charged', '0.7'],
+      ['late_verdict', 'failed', '0.42'],
+      ['late_verdict', 'late', '0.63'],
+    ],
+    'another figure is another verdict',
+  )
 })
 
 t.test(

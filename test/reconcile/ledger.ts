@@ -223,11 +223,12 @@ class Traffic {
     this.tasks.push({ ...common, estimated, lines, totalPicos, units })
   }
 
-  /** The vendor may yet say that it succeeded. */
+  /** Its vendor reports a success later, which two pollers record. */
   filmThatFails(id: string, queuedMs: number, lateMs: number): void {
     const workspaceId = this.#queueFilm(id, queuedMs)
     this.#writing.add(queuedMs + hourMs, taskFailed(id, { workspaceId, held: filmHeld }))
-    this.#writing.add(lateMs, lateVerdict(id, { workspaceId, deduction: '3', cost: '0.42' }))
+    const verdict = lateVerdict(id, { workspaceId, deduction: '3', cost: '0.42' })
+    for (const atMs of [lateMs, lateMs + secondMs]) this.#writing.add(atMs, verdict)
   }
 
   filmWithoutEnd(id: string, queuedMs: number): void {

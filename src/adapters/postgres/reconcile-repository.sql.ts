@@ -1,3 +1,4 @@
+import { isNewVerdict } from '../../projections/tasks/late-verdicts.ts'
 import type { SubjectKind } from '../../reconcile/invoices/row.ts'
 
 /** $1: the provider, $2 and $3: the first and the last day, $4: the time zone of the days, in every query here. */
@@ -231,7 +232,7 @@ export const lateVerdicts = `
   select v.task_id, v.workspace_id, v.vendor_task_id, v.outcome, v.cost, v.time
   from late_verdicts v
   join tasks t on t.task_id = v.task_id
-  where t.provider = $1 and v.time >= ${start} and v.time < ${end}
+  where t.provider = $1 and v.time >= ${start} and v.time < ${end} and ${isNewVerdict}
   order by v.sequence, v.event_index`
 
 export const estimatedCharges = `

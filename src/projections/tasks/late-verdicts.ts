@@ -20,6 +20,17 @@ interface LateVerdict {
   readonly time: Date
 }
 
+/** SQL, of the row `v`: a poller that dies before it is done with a task leaves it to another, which records the same verdict. */
+export const isNewVerdict = `not exists (
+    select from late_verdicts earlier
+    where earlier.task_id = v.task_id and (earlier.sequence, earlier.event_index) < (v.sequence, v.event_index)
+      and (earlier.vendor_task_id, earlier.outcome, earlier.deduction) is not distinct from (v.vendor_task_id, v.outcome, v.deduction)
+  ) and not exists (
+    select from tasks
+    where tasks.task_id = v.task_id and tasks.source is not null
+      and (tasks.vendor_task_id, tasks.status, tasks.deduction) is not distinct from (v.vendor_task_id, v.outcome, v.deduction)
+  )`
+
 type LateVerdictCursor = Pick<LateVerdict, 'sequence' | 'eventIndex'>
 
 const start: LateVerdictCursor = { sequence: 0, eventIndex: 0 }
