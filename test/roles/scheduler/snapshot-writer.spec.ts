@@ -5,15 +5,17 @@ import { SignedHeads } from '../../../src/audit/signed-heads.ts'
 import { restoreLedger, type SnapshotStore } from '../../../src/audit/snapshots.ts'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import { snapshotFormat } from '../../../src/domain/ledger/snapshot.ts'
+import { wrapEvent } from '../../../src/events/envelope.ts'
 import { LedgerTail } from '../../../src/log/ledger-tail.ts'
 import { schedulerLimits } from '../../../src/roles/scheduler/limits.ts'
 import { scheduler } from '../../../src/roles/scheduler/role.ts'
+import { SnapshotWriter } from '../../../src/roles/scheduler/snapshot-writer.ts'
 import { until } from '../../support/clients.ts'
 import { recordingLogger } from '../../support/log-lines.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
 import { checkpointsOf, MemoryHeadStore } from '../../support/sealing.ts'
 import { MemorySnapshots } from '../../support/snapshots.ts'
-import { credited, opened, workspaceId } from '../projector/facts.ts'
+import { checkpointSealed, credited, opened, workspaceId } from '../projector/facts.ts'
 import { ledgerOf } from '../projector/projecting.ts'
 
 const signer = createSigner('example.com/log', Buffer.alloc(32, 7))
@@ -90,6 +92,35 @@ t.test('a stop writes the end of the log; one without news writes nothing', asyn
   t.equal(head?.sequence, before)
   t.same(await confirmedIn(log), [head])
   t.equal(log.frames.length, before + 1)
+})
+
+t.test('of several sealers one writes the snapshot of a sequence: the last to have sealed by then', async (t) => {
+  const log = new MemoryLog()
+  const written: string[] = []
+  const writers = ['one', 'two'].map((writer) => {
+    const write: SnapshotStore['write'] = async (sequence) => {
+      written.push(`${sequence} ${writer}`)
+      return { sequence, format: snapshotFormat, sha256: '' }
+    }
+    const store = { write, removeBeyond: async () => {} }
+    const follow: MemoryLog['follow'] = (from, onFrame) => log.follow(from, onFrame)
+    const parts = {
+      store,
+      openLedger: async () => initialLedger(),
+      everyMs: 0,
+      clock: () => 0,
+      logger: recordingLogger(),
+    }
+    return new SnapshotWriter({ ...parts, log: { writer, follow, lastSequence: () => log.lastSequence() } })
+  })
+  for (const [index, writer] of ['', 'one', '', 'two', '', 'one', 'two', 'one', '', '', 'two', ''].entries()) {
+    const fact = writer === '' ? opened(`workspace-${index}`) : checkpointSealed(index)
+    const event = wrapEvent(fact, `event-${index}`, '/gateway/test', new Date(index).toISOString())
+    log.store({ walletSubject: null, writer, counter: index, events: [event] })
+  }
+  await Promise.all(writers.map((each) => each.stop()))
+  const bySequence = written.toSorted((one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10))
+  t.same(bySequence, ['2 one', '3 one', '4 two', '5 two', '6 one', '9 one', '10 one', '11 two', '12 two'])
 })
 
 t.test('what a longer history left is removed when a snapshot is written', async (t) => {
