@@ -1,8 +1,9 @@
-import type { Applied, Ledger, LedgerFrame } from '../../domain/ledger/ledger.ts'
+import { type Applied, applyFrame, type Ledger, type LedgerFrame } from '../../domain/ledger/ledger.ts'
 import { frameIdText } from '../../events/codec.ts'
 import { readModels } from '../../projections/read-models.ts'
 import type { ReadModel, RowAccumulator } from '../../projections/schema/read-model.ts'
 import { versionsOf } from '../../projections/versions.ts'
+import { projectorLimits } from './limits.ts'
 import type { ProjectionBatch, TableChanges } from './ports.ts'
 
 interface ModelRows {
@@ -34,6 +35,8 @@ export class BatchAccumulator {
   #size = 0
   #rows: readonly ModelRows[]
   #room = Promise.withResolvers<void>()
+  #gathered: LedgerFrame[] = []
+  #gatheredEvents = 0
 
   constructor(sequence: number, models: readonly ReadModel[] = readModels, eventsMax = Number.POSITIVE_INFINITY) {
     this.#fromSequence = sequence
@@ -48,6 +51,24 @@ export class BatchAccumulator {
 
   get isFull(): boolean {
     return this.#size >= this.#eventsMax
+  }
+
+  /** To be folded with others: one by one, each frame finds the processor's caches cold. */
+  gather(frame: LedgerFrame, ledger: Ledger): void {
+    this.#gathered.push(frame)
+    this.#gatheredEvents += Math.max(1, frame.events.length)
+    if (this.#gatheredEvents >= Math.min(projectorLimits.gatheredEventsMax, this.#eventsMax - this.#size))
+      this.fold(ledger)
+  }
+
+  fold(ledger: Ledger): void {
+    const frames = this.#gathered
+    this.#gathered = []
+    this.#gatheredEvents = 0
+    for (const frame of frames) {
+      const applied = applyFrame(ledger, frame)
+      if (frame.sequence > this.#fromSequence) this.add(frame, applied)
+    }
   }
 
   add(frame: LedgerFrame, applied: readonly Applied[]): void {

@@ -1,4 +1,4 @@
-import { applyFrame, type Ledger } from '../../domain/ledger/ledger.ts'
+import type { Ledger } from '../../domain/ledger/ledger.ts'
 import type { EventLog, Follower, Frame } from '../../log/event-log.ts'
 import type { ReadModel } from '../../projections/schema/read-model.ts'
 import { Sleeper } from '../../runtime/sleeper.ts'
@@ -47,10 +47,7 @@ export class ProjectionRun {
     const yieldAfter = yieldEvery(projectorLimits.projectionSliceEventsMax)
     this.#parts = { ...parts, toSequence }
     this.#accumulated = new BatchAccumulator(fromSequence, models, batchEventsMax)
-    this.#follower = log.follow(
-      ledger.sequence + 1,
-      (frame) => this.#take(frame, fromSequence) ?? yieldAfter(frame.events.length),
-    )
+    this.#follower = log.follow(ledger.sequence + 1, (frame) => this.#take(frame) ?? yieldAfter(frame.events.length))
     this.#follower.done.catch((fault) => this.#fail(fault))
     this.#endIfDone()
   }
@@ -71,11 +68,10 @@ export class ProjectionRun {
     if (!this.#committing) this.#end({ reason: 'lost' })
   }
 
-  #take(frame: Frame, writtenSequence: number): Promise<void> | undefined {
+  #take(frame: Frame): Promise<void> | undefined {
     if (this.#phase !== 'running' || frame.sequence > this.#parts.toSequence) return undefined
     try {
-      const applied = applyFrame(this.#parts.ledger, frame)
-      if (frame.sequence > writtenSequence) this.#accumulated.add(frame, applied)
+      this.#accumulated.gather(frame, this.#parts.ledger)
     } catch (fault) {
       this.#fail(fault)
       return undefined
@@ -88,9 +84,8 @@ export class ProjectionRun {
 
   async #commitAccumulated(): Promise<void> {
     this.#committing = true
-    while (!this.#accumulated.isEmpty && this.#phase !== 'over') {
-      const batch = this.#takeBatch()
-      if (batch !== null) await this.#commit(batch)
+    for (let batch = this.#takeBatch(); batch !== null; batch = this.#takeBatch()) {
+      await this.#commit(batch)
       await this.#throttle()
     }
     this.#committing = false
@@ -106,8 +101,10 @@ export class ProjectionRun {
   }
 
   #takeBatch(): ProjectionBatch | null {
+    if (this.#phase === 'over') return null
     try {
-      return this.#accumulated.takeBatch(this.#parts.ledger)
+      this.#accumulated.fold(this.#parts.ledger)
+      return this.#accumulated.isEmpty ? null : this.#accumulated.takeBatch(this.#parts.ledger)
     } catch (fault) {
       this.#fail(fault)
       return null

@@ -73,8 +73,8 @@ export const productionBugs: readonly PlantedBug[] = [
   ),
   bug(
     'the last frame in the tables is written again after a start',
-    'roles/projector/projection-run.ts',
-    'if (frame.sequence > writtenSequence) this.#accumulated.add',
-    'if (frame.sequence >= writtenSequence) this.#accumulated.add',
+    'roles/projector/batch-accumulator.ts',
+    'if (frame.sequence > this.#fromSequence) this.add',
+    'if (frame.sequence >= this.#fromSequence) this.add',
   ),
 ]
