@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import pg from 'pg'
 import t from 'tap'
 import { MemoryLog } from '../../support/memory-log.ts'
 import { startPostgres } from '../../support/postgres.ts'
@@ -42,6 +43,34 @@ import { openProjected, type Projected, project } from './projecting.ts'
 const postgres = await startPostgres(t)
 
 const newProjected = (): Promise<Projected> => openProjected(t, postgres)
+
+t.test('few rows take few statements, of however many tables they are', async (t) => {
+  const [projected, other] = [await newProjected(), await newProjected()]
+  const log = new MemoryLog()
+  await log.append([opened()])
+  await project(log, projected.store, 10_000)
+  const { query } = pg.Client.prototype
+  let statements = 0
+  t.intercept(pg.Client.prototype, 'query', {
+    value(this: pg.Client, ...words: readonly unknown[]): unknown {
+      statements += 1
+      return Reflect.apply(query, this, words)
+    },
+  })
+  const countOf = async (number: number): Promise<number> => {
+    const first = log.frames.length
+    for (let place = 0; place < number; place += 1)
+      await log.append([routed(`request-${first}-${place}`), used(`request-${first}-${place}`)])
+    statements = 0
+    await project(log, projected.store, 10_000)
+    return statements
+  }
+  const none = await countOf(0)
+  t.equal((await countOf(1)) - none, 5, 'begin, checkpoint, merged rows, copied rows, commit')
+  t.ok((await countOf(300)) - none > 10, 'many rows are copied table by table, as they are made')
+  await project(log, other.store, 500)
+  t.same(await projected.texts(), await other.texts())
+})
 
 t.test('accounts: a workspace is opened once, a revoked key stays listed', async (t) => {
   const { store, rows } = bound(await newProjected())
