@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises'
 import t from 'tap'
-import { isLong } from '../support/long-form.ts'
 import { keptFolder, readPlan } from './kept-plans.ts'
 import { makePlan } from './make-plan.ts'
 import { simulatedPorts } from './ports.ts'
@@ -8,7 +7,7 @@ import type { Report } from './report.ts'
 import { runPlan } from './run-plan.ts'
 import { TraceHash } from './trace.ts'
 
-const seeds = isLong ? 20 : 12
+const seeds = 20
 const actions = 100
 /** Of the requests, in spite of all faults: a world in which little is served shows little. */
 const servedMin = 0.4
