@@ -107,10 +107,16 @@ t.test('the connections to NATS and PostgreSQL go silent under load', async (t) 
   const before = clients.journal.length
   await until(() => clients.journal.slice(before).some(({ status }) => status === 503))
   postgres.wire.freeze() // No transaction is open by now: only the server's own keep-alive would end that.
-  await until(async () => failing(await healthAt(gateway.observeUrl, '/readyz')).includes('log'))
-  await until(async () => failing(await healthAt(gateway.observeUrl, '/readyz')).includes('database'))
-  t.comment('/readyz:', (await healthAt(gateway.observeUrl, '/readyz')).checks)
-  t.ok((await scrape(gateway.observeUrl)).value('gateway_log_unacknowledged_seconds')! > 2)
+  // On a slow machine the log may be back before the database is missed.
+  const missed = new Set<string>()
+  let unacknowledgedSeconds = 0
+  await until(async () => {
+    for (const name of failing(await healthAt(gateway.observeUrl, '/readyz'))) missed.add(name)
+    const seconds = (await scrape(gateway.observeUrl)).value('gateway_log_unacknowledged_seconds') ?? 0
+    unacknowledgedSeconds = Math.max(unacknowledgedSeconds, seconds)
+    return missed.has('log') && missed.has('database')
+  })
+  t.ok(unacknowledgedSeconds > 2, `${unacknowledgedSeconds} s without an acknowledgement`)
 
   await until(async () => (await healthAt(gateway.observeUrl, '/readyz')).httpStatus === 200)
   t.comment(`all is well again after ${Math.round(performance.now() - frozenMs)} ms`)
