@@ -274,7 +274,18 @@ export type DeploymentResponse = {
  */
 export type EventResponse = {
   readonly object: 'event'
+  /**
+   * Of the event itself; null while tables of an earlier release are read.
+   */
+  readonly id: string | null
+  /**
+   * Of its frame in the log.
+   */
   readonly sequence: number
+  /**
+   * Among the events of its frame.
+   */
+  readonly index: number
   readonly type: string
   readonly workspace: string | null
   readonly subject: string | null

@@ -51,15 +51,17 @@ export const ownEventList = ({ noun, summary, type, render }: OwnEvents): AdminO
 
 const cursor = placeCursor('events')
 
-const renderEvent = ({ sequence, type, workspaceId, subject, actor, time, detail }: AdminChange): EventResponse => ({
+const renderEvent = ({ eventId, sequence, eventIndex, workspaceId, time, ...change }: AdminChange): EventResponse => ({
   object: 'event',
+  id: eventId,
   sequence,
-  type,
+  index: eventIndex,
+  type: change.type,
   workspace: workspaceId,
-  subject,
-  actor,
+  subject: change.subject,
+  actor: change.actor,
   time: time.toISOString(),
-  detail,
+  detail: change.detail,
 })
 
 export const eventOperations: readonly AdminOperation[] = [
@@ -71,6 +73,7 @@ export const eventOperations: readonly AdminOperation[] = [
       type: parameters.typesParameter,
       actor: parameters.actorParameter,
       after: parameters.sequenceParameter,
+      before: parameters.sequenceParameter,
       cursor: cursor.parameter,
       limit: ledgerParameters.limitParameter,
     },

@@ -21,7 +21,7 @@ const isChange = ({ event: { type }, movements, isVoid }: Applied): boolean =>
   isVoid !== true && administrative.has(type) && (!movedOnce.has(type) || movements.length > 0)
 
 const adminChangeRow = ({ event, sequence, index }: Applied): RowOf<'admin_changes'> => {
-  const { type, data, subject, actor = null, time } = event
+  const { id, type, data, subject, actor = null, time } = event
   return {
     sequence,
     event_index: index,
@@ -31,12 +31,13 @@ const adminChangeRow = ({ event, sequence, index }: Applied): RowOf<'admin_chang
     actor: storedOrNull(actor),
     detail: JSON.stringify(detailOf(data)),
     time,
+    event_id: storedText(id),
   }
 }
 
 export const adminChangesReadModel = defineReadModel({
   name: 'admin-changes',
-  version: 3,
+  version: 4,
   tables: adminChangeTables,
   startBatch: () => {
     const rows: RowOf<'admin_changes'>[] = []

@@ -47,6 +47,8 @@ export const administrativeTypes = [
 export interface AdminChange {
   readonly sequence: number
   readonly eventIndex: number
+  /** Null until the tables were filled by a release that has it. */
+  readonly eventId: string | null
   readonly type: string
   readonly workspaceId: string | null
   readonly subject: string
@@ -66,6 +68,7 @@ export interface AdminChangeQuery {
   /** Of invoices, those of this month. */
   readonly month?: string | undefined
   readonly after?: number | undefined
+  readonly before?: number | undefined
   readonly readOn?: AdminChangeCursor | undefined
   readonly limit: number
 }
@@ -90,6 +93,7 @@ export const selectPeriods = async (db: ReadModels): Promise<Periods> => {
 const changeOf = (row: StoredRow<'admin_changes'>): AdminChange => ({
   sequence: Number(row.sequence),
   eventIndex: row.event_index,
+  eventId: restoredOrNull(row.event_id),
   type: row.type,
   workspaceId: row.workspace_id,
   subject: restoredText(row.subject),
@@ -101,7 +105,7 @@ const changeOf = (row: StoredRow<'admin_changes'>): AdminChange => ({
 /** Newest first. */
 export const selectAdminChanges = async (
   db: ReadModels,
-  { workspaceId, types, actor, subject, month, after, readOn, limit }: AdminChangeQuery,
+  { workspaceId, types, actor, subject, month, after, before, readOn, limit }: AdminChangeQuery,
 ): Promise<readonly AdminChange[]> => {
   let query = db.selectFrom('admin_changes').selectAll().orderBy('sequence', 'desc').orderBy('event_index', 'desc')
   if (workspaceId !== undefined) query = query.where('workspace_id', '=', workspaceId)
@@ -113,6 +117,7 @@ export const selectAdminChanges = async (
   // As text: PostgreSQL cannot read a member of JSON that has U+0000 anywhere. Within texts of it quotes are escaped.
   if (month !== undefined) query = query.where(sql<boolean>`detail::text like ${`%"month":"${month}"%`}`)
   if (after !== undefined) query = query.where('sequence', '>', BigInt(after))
+  if (before !== undefined) query = query.where('sequence', '<', BigInt(before))
   if (readOn !== undefined)
     query = query.where(sql<boolean>`(sequence, event_index) < (${BigInt(readOn.sequence)}, ${readOn.eventIndex})`)
   return (await query.limit(limit).execute()).map(changeOf)

@@ -15,6 +15,7 @@ export const adminChangeTables = defineTables({
       /** The event's data without long and sensitive fields. */
       detail: json<Readonly<Record<string, unknown>>>(),
       time: instant(),
+      event_id: nullable(freeText()),
     },
   },
 })

@@ -313,7 +313,7 @@ t.test('a closed month is invoiced once', async (t) => {
 
   const { subject, data: detail } = event!
   const place = { sequence: 9, eventIndex: 0, type: 'InvoiceIssued', workspaceId, subject, actor: null }
-  changes.push({ ...place, detail: { ...detail }, time: new Date() })
+  changes.push({ ...place, eventId: 'event-9', detail: { ...detail }, time: new Date() })
   t.match(await ask('GET', 'invoices'), { status: 200, body: { data: [figures], next_cursor: null } })
   const shown = await ask('GET', 'invoices/INV-000001')
   t.match(shown.body, { ...figures, seller, lines: [{ model: 'openai/m', amount: '1.505' }], exact: '1.505' })
@@ -665,6 +665,7 @@ t.test('lists from the tables: credits and events', async (t) => {
   const changes: AdminChange[] = [9, 8, 7].map((sequence) => ({
     sequence,
     eventIndex: 0,
+    eventId: `event-${sequence}`,
     type: 'WalletCredited',
     workspaceId,
     subject: workspaceId,
@@ -686,13 +687,15 @@ t.test('lists from the tables: credits and events', async (t) => {
   t.match(rest.body, { data: [{ reference: 'r-7' }], next_cursor: null })
   const events = await ask(
     'GET',
-    `events?workspace=${workspaceId}&type=WalletCredited,KeyIssued&after=3&actor=admin:ana`,
+    `events?workspace=${workspaceId}&type=WalletCredited,KeyIssued&after=3&before=12&actor=admin:ana`,
   )
   t.match(events.body, {
     data: [
       {
         object: 'event',
+        id: 'event-9',
         sequence: 9,
+        index: 0,
         type: 'WalletCredited',
         workspace: workspaceId,
         actor: 'admin:ana',
@@ -704,6 +707,7 @@ t.test('lists from the tables: credits and events', async (t) => {
     workspaceId,
     types: ['WalletCredited', 'KeyIssued'],
     after: 3,
+    before: 12,
     actor: 'admin:ana',
     limit: 101,
   })

@@ -156,6 +156,12 @@ t.test('changes: who said what, without hashes and sheets; a credit that moved n
     { type: 'AliasSet', workspace_id: null, subject: 'mini', detail: { model: 'openai/gpt-4o' } },
   ])
   t.equal(changes.length, 5)
+  const ids = log.frames.map(({ events }) => events.map(({ id }) => id))
+  t.same(
+    changes.map(({ event_id }) => event_id),
+    changes.map(({ sequence, event_index }) => ids[Number(sequence) - 1]?.[Number(event_index)]),
+    'each by the id of its event',
+  )
   t.notMatch(JSON.stringify(changes), /sha256|per_million/)
 })
 
