@@ -202,6 +202,12 @@ export const dayMs = 86_400_000
  */
 export const utcDayAt = (epochMs) => new Date(epochMs).toISOString().slice(0, 10)
 
+/** @param {string} month such as 2026-11 @param {number} by */
+export const monthAfter = (month, by) => {
+  const [year = 0, number = 0] = month.split('-').map(Number)
+  return new Date(Date.UTC(year, number - 1 + by)).toISOString().slice(0, 7)
+}
+
 /** The viewer's time zone by its name. */
 export const ownTimeZone = () => new Intl.DateTimeFormat().resolvedOptions().timeZone
 

@@ -2,12 +2,10 @@
 import { filterForm, h, renewed, replace } from '../dom.js'
 import { field, heading, time } from '../parts.js'
 import { virtualTable } from '../virtual-table.js'
+import { changeHref, showChange, typeText } from './change.js'
 import { filterInput } from './spend.js'
 
 /** @typedef {import('../types.d.ts').AdminEvent} AdminEvent */
-
-/** `WalletCredited` → `Wallet credited` @param {string} type */
-const typeText = (type) => type.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
 /** @param {object} detail */
 const detailText = (detail) =>
@@ -31,7 +29,12 @@ const columnsOf = (/** @type {boolean} */ isOfOne) => [
     narrow: 2,
     cell: ({ actor }) => h('span', { title: actor ?? '' }, actor ?? 'the gateway'),
   },
-  { name: 'Change', className: 'reference', narrow: 3, cell: ({ type }) => typeText(type) },
+  {
+    name: 'Change',
+    className: 'reference',
+    narrow: 3,
+    cell: (event) => h('a', { href: changeHref(event) }, typeText(event.type)),
+  },
   ...(isOfOne ? [] : ofWorkspaces),
   { name: 'Details', narrow: 5, cell: ({ detail }) => h('span', { title: detailText(detail) }, detailText(detail)) },
 ]
@@ -51,15 +54,32 @@ export const audit = {
   name: 'audit',
   title: 'Audit trail',
   permission: 'read_money',
-  show: ({ session, root, signal }) => {
-    const workspace = filterInput('acme')
-    const actor = filterInput('admin:ana')
+  show: (context) => {
+    if (context.parameter !== '') {
+      showChange(context)
+      return
+    }
+    const { session, root, signal, hrefTo } = context
+    const filters = { workspace: filterInput('acme'), actor: filterInput('admin:ana') }
     const rows = h('div')
     const nextSignal = renewed(signal)
-    const show = () =>
-      replace(rows, auditTable(session, { workspace: workspace.value.trim(), actor: actor.value.trim() }, nextSignal()))
-    root.append(heading('Audit trail'), filterForm(field('Workspace’s id', workspace), field('Who', actor)), rows)
-    for (const control of [workspace, actor]) control.addEventListener('change', show)
+    const chosen = () => Object.fromEntries(Object.entries(filters).map(([name, { value }]) => [name, value.trim()]))
+    const show = () => replace(rows, auditTable(session, chosen(), nextSignal()))
+    const change = () => {
+      const query = new URLSearchParams(Object.entries(chosen()).filter(([, value]) => value !== '')).toString()
+      history.replaceState(null, '', `${hrefTo('audit')}${query === '' ? '' : `?${query}`}`)
+      show()
+    }
+    root.append(
+      heading('Audit trail'),
+      filterForm(field('Workspace’s id', filters.workspace), field('Who', filters.actor)),
+      rows,
+    )
+    const asked = new URLSearchParams(location.hash.split('?')[1] ?? '')
+    for (const [name, control] of Object.entries(filters)) {
+      control.value = asked.get(name) ?? ''
+      control.addEventListener('change', change)
+    }
     show()
   },
 }

@@ -1,10 +1,11 @@
 // @ts-check
 import { ask } from '../dialogs.js'
 import { h } from '../dom.js'
-import { count } from '../format.js'
+import { count, monthAfter } from '../format.js'
 import { acknowledge, chargeHref, field, heading, idLink, load, section, state, table, usd } from '../parts.js'
 import { readList } from '../session.js'
 import { button, invoice, invoicesTable, previewInvoices } from './invoices.js'
+import { showMonth } from './month.js'
 
 /** @typedef {import('../types.d.ts').Period} Period */
 /** @typedef {import('../types.d.ts').Report} Report */
@@ -12,12 +13,6 @@ import { button, invoice, invoicesTable, previewInvoices } from './invoices.js'
 /** @typedef {import('../types.d.ts').Invoice} Invoice */
 /** @typedef {import('./invoices.js').Previewed} Previewed */
 /** @typedef {import('../views.d.ts').ViewContext} ViewContext */
-
-/** @param {string} month such as 2026-11 @param {number} by */
-const monthAfter = (month, by) => {
-  const [year = 0, number = 0] = month.split('-').map(Number)
-  return new Date(Date.UTC(year, number - 1 + by)).toISOString().slice(0, 7)
-}
 
 /** The one after the last that is closed; where none is, the last that is over.
  *
@@ -143,7 +138,7 @@ const periodsTable = (periods, previewed, context, again) => {
   return table(
     'Closed months',
     /** @type {import('../parts.js').Column<Period>[]} */ ([
-      { name: 'Month (UTC)', cell: ({ month }) => month },
+      { name: 'Month (UTC)', cell: ({ month }) => h('a', { href: context.hrefTo('months', month) }, month) },
       { name: 'State', cell: (period) => state(period.state, period.state === 'closed' ? 'good' : 'busy') },
       { name: 'Charges, USD', cell: () => null, amount: ({ totals }) => totals?.charges ?? '0' },
       { name: 'Corrections, USD', cell: () => null, amount: ({ totals }) => totals?.corrections ?? '0' },
@@ -194,6 +189,10 @@ export const months = {
   title: 'Months',
   permission: 'read_money',
   show: (context) => {
+    if (context.parameter !== '') {
+      showMonth(context)
+      return
+    }
     const { session, root, signal } = context
     const body = h('div', { class: 'stack' })
     root.append(heading('Months'), body)

@@ -105,6 +105,11 @@ const filtersOf = () => {
       field('Kind', kind),
       field('Order', order),
     ),
+    /** @param {URLSearchParams} asked the days of the address */
+    fill: (asked) => {
+      from.value = asked.get('from') ?? ''
+      to.value = asked.get('to') ?? ''
+    },
     showsHeld: () => withHeld.has(kind.value),
     query: () => ({
       ...rangeOf(from.value, to.value),
@@ -122,7 +127,7 @@ export const statement = {
   title: 'Statement',
   permission: 'read_money',
   show: ({ session, scope, root, signal, hrefTo }) => {
-    const { controls, form, query, showsHeld, fileName } = filtersOf()
+    const { controls, form, fill, query, showsHeld, fileName } = filtersOf()
     const sums = h('div')
     const rows = h('div')
     const nextSignal = renewed(signal)
@@ -153,6 +158,7 @@ export const statement = {
       signal,
     })
     root.append(heading('Statement', button), form, status, sums, rows)
+    fill(new URLSearchParams(location.hash.split('?')[1] ?? ''))
     for (const control of controls) control.addEventListener('change', show)
     show()
   },

@@ -6,6 +6,7 @@ import {
   axeViolations,
   findChromium,
   goTo,
+  heading,
   openBrowser,
   openVisitor,
   signIn,
@@ -131,6 +132,40 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     t.equal(await page.locator('dialog :invalid[required]').count(), 1, 'a workspace has a name')
     await page.keyboard.press('Escape')
   })
+
+  await t.test(
+    'a change is opened from the audit trail, with what was before it and where it is in the log',
+    async (t) => {
+      await tablesCaughtUp(world)
+      await toHash(page, '#/audit')
+      await page.getByLabel('Workspace’s id').fill('globex')
+      await page.keyboard.press('Tab')
+      await page.getByText('4 rows', { exact: true }).waitFor()
+      await page.getByRole('link', { name: 'Wallet credited' }).press('Enter')
+      await heading(page, 'Wallet credited').waitFor()
+      const fact = (name: string) => page.locator('.facts div').filter({ hasText: name }).locator('dd')
+      await fact('Balance after').getByText('250.00', { exact: true }).waitFor()
+      t.equal(await fact('Balance before').innerText(), '0.00')
+      t.equal(await fact('Who').innerText(), 'admin:ana')
+      const { data } = (await read('events?workspace=globex&type=WalletCredited')) as {
+        readonly data: readonly { readonly id: string; readonly sequence: number; readonly index: number }[]
+      }
+      t.equal(await fact('Event').innerText(), data[0]?.id)
+      await page.getByText(`gateway prove ${data[0]?.sequence} --index ${data[0]?.index}`).waitFor()
+      t.same(await axeViolations(page), [])
+      await page.getByRole('link', { name: '← Audit trail' }).click()
+      t.equal(await page.getByLabel('Workspace’s id').inputValue(), 'globex', 'back with the filter')
+      await page.setViewportSize({ width: 390, height: 900 })
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await page.getByRole('link', { name: 'Workspace changed' }).first().click()
+      await heading(page, 'Workspace changed').waitFor()
+      await page.getByRole('row', { name: /Account.*globex-corp.*not set/ }).waitFor()
+      t.notOk(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), 'it fits a phone')
+      t.same(await axeViolations(page), [])
+      await page.setViewportSize({ width: 1_280, height: 900 })
+      await page.emulateMedia({ colorScheme: 'light' })
+    },
+  )
 
   await t.test('an adjustment above the amount waits for another administrator', async (t) => {
     await toHash(page, '#/w/globex/account')
@@ -463,13 +498,17 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
     const importFile = async (name: string, content: unknown) => {
       await toHash(page, '#/prices')
       await button('Import').click()
-      const buffer = Buffer.from(JSON.stringify(content))
+      const text = JSON.stringify(content)
+      const buffer = Buffer.from(text)
       await page.getByLabel('Table: a file').setInputFiles({ name, mimeType: 'application/json', buffer })
-      await until(async () => (await page.getByLabel('Table', { exact: true }).inputValue()) !== '')
+      await until(async () => (await page.getByLabel('Table', { exact: true }).inputValue()) === text)
       await submit(page)
     }
     await importFile('naive.json', { 'openai/x': { input: '1' } })
     await page.getByRole('dialog').getByText('is no table of prices').first().waitFor()
+    await page.keyboard.press('Escape')
+    await button('Import').click()
+    t.match(await page.getByLabel('Table', { exact: true }).inputValue(), 'openai/x', 'what was refused is kept')
     await page.keyboard.press('Escape')
     const from = new Date(Date.now() + 3_600_000).toISOString()
     await importFile('ours.json', { prices: [{ ...entry, effective_from: new Date().toISOString() }] })

@@ -1,13 +1,14 @@
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { opened, routed, used } from '../roles/projector/facts.ts'
+import { invoiceReconciled, opened, routed, used } from '../roles/projector/facts.ts'
 import { startTestGateway } from '../support/gateway.ts'
 import { videoOptions } from '../support/video.ts'
 import {
   axeViolations,
   findChromium,
   goTo,
+  heading,
   openBrowser,
   openVisitor,
   signIn,
@@ -41,6 +42,7 @@ t.test('a month is closed and invoiced, and a balance adjusted, on the page', { 
     routed('done', ids),
     used('done', { ...ids, total: '2.345' }),
     routed('open-at-its-end', ids),
+    invoiceReconciled({ from: `${month}-01`, to: `${month}-10`, unreconciled: '0', differences: 0 }),
   ])
   await tablesCaughtUp(world)
   const { page, complaints } = await openVisitor(t, await openBrowser(chromium!))
@@ -98,6 +100,39 @@ t.test('a month is closed and invoiced, and a balance adjusted, on the page', { 
   const listed = await (await fetch(`${url}/admin/v1/workspaces/billed/adjustments`, { headers })).json()
   t.match(listed, { data: [{ id: 'operator:ticket-118', amount: '0.345', reason: 'refund', of: 'done' }] })
 
+  const fits = '!(document.documentElement.scrollWidth > innerWidth)'
+  await toHash(page, '#/months')
+  await page.setViewportSize({ width: 390, height: 900 })
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await page
+    .getByRole('region', { name: 'Closed months' })
+    .getByRole('link', { name: month, exact: true })
+    .press('Enter')
+  await heading(page, `Month ${month} (UTC)`).waitFor()
+  const fact = (name: string) => page.locator('.facts div').filter({ hasText: name }).locator('dd')
+  const period = (await (await fetch(`${url}/admin/v1/periods/${month}`, { headers })).json()) as { digest: string }
+  await page.getByText(period.digest, { exact: true }).waitFor()
+  t.equal(await fact('By').innerText(), 'admin:ana')
+  t.equal(await fact('Charges, USD').innerText(), '2.345')
+  t.equal(await fact('Open when closed').innerText(), '1')
+  await page.getByRole('region', { name: 'Invoices' }).getByText('INV-000001').waitFor()
+  await page.getByText('Nothing was adjusted in this month.').waitFor()
+  t.match(await page.getByRole('row', { name: /openai/ }).innerText(), /In part\s+10 of \d\d/)
+  t.ok(await page.evaluate(fits), 'the month fits a phone')
+  t.same(await axeViolations(page), [], 'the month')
+  await page.getByRole('link', { name: 'Period closed' }).click()
+  await heading(page, 'Period closed').waitFor()
+  await page.getByRole('link', { name: `Month ${month}` }).click()
+  await page.getByRole('link', { name: 'billed', exact: true }).click()
+  await heading(page, 'Statement').waitFor()
+  t.equal(await page.getByLabel('From (UTC)').inputValue(), `${month}-01`, 'the statement of the month')
+  await toHash(page, `#/months/${now.toISOString().slice(0, 7)}`)
+  await page
+    .getByRole('row', { name: /0\.345.*Refund/s })
+    .getByRole('link', { name: 'done' })
+    .waitFor()
+
+  await page.setViewportSize({ width: 1_280, height: 900 })
   await signIn(page, url, auditorToken)
   await goTo(page, 'Months')
   await button('Save INV-000001').waitFor()
