@@ -19,6 +19,8 @@ const keptIn = join(root, 'node_modules', '.cache', 'clusters')
 /** What decides how a cluster looks: where any of it changes, another is made. */
 const sources = (): readonly string[] => [
   'package-lock.json',
+  'src/adapters/postgres/migrate.ts',
+  'src/embedded/embedded.ts',
   'src/embedded/postgres.ts',
   'test/support/postgres.ts',
   'test/support/clusters.ts',

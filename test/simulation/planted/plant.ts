@@ -59,11 +59,12 @@ const findImporters = (entry: string): ReadonlyMap<string, readonly string[]> =>
 
 let importers: ReadonlyMap<string, readonly string[]> | undefined
 
-/** The file of a bug, and all that has it by its imports. */
+/** The file of a bug, and all that has it by its imports. Throws where the world has it not. */
 const findAffected = (planted: PlantedBug): ReadonlySet<string> => {
   importers ??= findImporters(worldUrl)
   const affected = new Set([urlOf(planted)])
   for (const file of affected) for (const importer of importers.get(file) ?? []) affected.add(importer)
+  if (!affected.has(worldUrl)) throw new Error(`the world does not import ${planted.file}`)
   return affected
 }
 
