@@ -13,6 +13,7 @@ export const surfaceLimits = {
   // Answers
   clientStallMs: 60_000, // A client that does not read a piece for this long is gone.
   answerPieceBytes: 256 * 1024, // Written at once: a poor line takes it within clientStallMs.
+  begunResponseBytesMax: 1024 * 1024, // Kept for the event of a failure, in which it is repeated: parsed and written while all other requests wait.
   keepAliveCommentMs: 15_000, // Proxies on the way drop connections that are idle for longer.
   liveTailMs: 3_600_000, // Of a live tail, whose reader then connects again: places that are all taken become free.
   deliveriesMax: 20_000, // Requests in flight, and undelivered ones whose end is awaited.

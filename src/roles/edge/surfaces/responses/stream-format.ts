@@ -1,10 +1,11 @@
 import { asObject, type JsonObject, parseExactJson } from '../../../../encoding/json.ts'
 import type { GatewayError } from '../../../../errors/gateway-error.ts'
 import { errorBody } from '../../../../http/errors.ts'
-import { SseSplitter } from '../../../../providers/dialect/sse.ts'
+import { SseEventTooLarge, SseSplitter } from '../../../../providers/dialect/sse.ts'
 import { sseEvent } from '../../../../providers/dialect/sse-event.ts'
 import { bareResponse } from '../../../../providers/openai-responses/response.ts'
 import { keepAliveComment, type StreamFormat } from '../inference/send-answer.ts'
+import { surfaceLimits } from '../limits.ts'
 
 /** In both forms that clients read: flat, and under `error`. `sequence` is its number in the stream, from 0. */
 export const responsesErrorEvent = (failure: GatewayError, sequence: number): string => {
@@ -44,8 +45,8 @@ export class ResponsesStreamFormat implements StreamFormat {
   readonly keepAlive = keepAliveComment
   readonly #unseen: UnseenResponse
   /** Null once the first event has come. */
-  #opening: SseSplitter | null = new SseSplitter()
-  /** The data of the first event: the response as it began. Parsed on demand. */
+  #opening: SseSplitter | null = new SseSplitter(surfaceLimits.begunResponseBytesMax)
+  /** The data of the first event: the response as it began. Parsed on demand. Empty where it is too large. */
   #begun = ''
   #last = -1
   /** A piece with a whole number, parsed on demand: errors are rare, and pieces many. */
@@ -80,9 +81,13 @@ export class ResponsesStreamFormat implements StreamFormat {
   }
 
   #readOpening(opening: SseSplitter, piece: Uint8Array): void {
-    const first = opening.push(piece).find(({ data }) => data !== null)
-    if (first === undefined) return
-    this.#begun = first.data ?? ''
+    try {
+      const first = opening.push(piece).find(({ data }) => data !== null)
+      if (first === undefined) return
+      this.#begun = first.data ?? ''
+    } catch (fault) {
+      if (!(fault instanceof SseEventTooLarge)) throw fault
+    }
     this.#opening = null
   }
 

@@ -52,6 +52,18 @@ t.test('an error is numbered as the next event', async (t) => {
   t.equal(numberAfter([Buffer.from('data: {"metadata":{"sequence_number":"12"},"sequence_number":5}\n\n')]), 6)
 })
 
+t.test('a response that repeats many megabytes of tools is not kept for an error', async (t) => {
+  const tools = [{ type: 'function', name: 'f', description: 'x'.repeat(20_000_000) }]
+  const begun = Buffer.from(sse({ type: 'response.created', response: responseOf([], { tools }), sequence_number: 0 }))
+  const pieceBytes = 256 * 1024
+  const pieces = Array.from({ length: Math.ceil(begun.length / pieceBytes) }, (_, place) =>
+    begun.subarray(place * pieceBytes, (place + 1) * pieceBytes),
+  )
+  const [error, failed] = endAfter([...pieces, Buffer.from(eventOf(1, 'a'))])
+  t.equal(error?.['sequence_number'], 2)
+  t.match(failed, { response: { model: unseen.model, tools: [], status: 'failed' } })
+})
+
 t.test('wherever the bytes are cut', async () => {
   const bytes = Buffer.from([0, 1, 22, 333].map((sequence) => eventOf(sequence, 'Grüezi')).join(''))
   fc.assert(
