@@ -38,7 +38,7 @@ export const readResponsesAnswer = (
   const marked = withMarks(target, bytes)
   const body = marked === bytes ? {} : { body: marked }
   const servedWith = readServedTier(json['service_tier'])
-  return { json, reportedUsage, servedWith, delivered, storedId: storedIdOf(request, json), ...body }
+  return { json, reportedUsage, servedWith, delivered, storedId: storedIdOf(request.body, json), ...body }
 }
 
 export const completeResponsesAnswer = ({ json }: UpstreamAnswer, counted: Usage, target: Target): Uint8Array =>

@@ -46,23 +46,6 @@ const asCalls = (tool: JsonObject, tokens: { readonly [R in Reading]?: number })
 
 const figure = (figures: unknown, name: string): number => countOf(asObject(figures)[name]) ?? 0
 
-/** Null where `toolUsage` has no figures. Input of an unreported kind counts as images, the more expensive kind. */
-export const reportedReading = (body: JsonObject, toolUsage: unknown): ToolCalls | null => {
-  const reported = asObject(asObject(toolUsage)['image_gen'])
-  const input = figure(reported, 'input_tokens')
-  if (input === 0) return null
-  const text = Math.min(input, figure(reported['input_tokens_details'], 'text_tokens'))
-  const cachedText = Math.min(text, figure(reported['cached_tokens_details'], 'cached_text_tokens'))
-  const cachedImage = Math.min(input - text, figure(reported['cached_tokens_details'], 'cached_image_tokens'))
-  return asCalls(imageToolsOf(body)[0] ?? {}, {
-    input_text: text - cachedText,
-    cached_input_text: cachedText,
-    input_image: input - text - cachedImage,
-    cached_input_image: cachedImage,
-    output_text: figure(reported['output_tokens_details'], 'text_tokens'),
-  })
-}
-
 const partsOf = (value: unknown): readonly unknown[] => (isObject(value) ? [value] : asArray(value))
 
 const imageParts: readonly unknown[] = ['input_image', 'computer_screenshot']
@@ -87,14 +70,42 @@ const leastImageTokens = (tool: JsonObject): number => 65 + 129 + (isFaithful(to
 
 const charactersPerToken = 4
 
-/** Where the answer broke off before its `tool_usage`, or has none: made from all images, unless it was generated. */
-export const imageInputMin = (body: JsonObject, item: JsonObject): ToolCalls => {
-  const tool = imageToolsOf(body)[0] ?? {}
-  const images = item['action'] === 'generate' ? 0 : imagesGivenIn(body)
-  return asCalls(tool, {
-    input_text: Math.ceil(asText(item['revised_prompt']).length / charactersPerToken),
-    input_image: images * leastImageTokens(tool),
-  })
+/** What the image tool of a request reads: kept without the request, which may be large. */
+export class ImageReading {
+  readonly #tool: JsonObject
+  readonly #imagesGiven: number
+
+  constructor(body: JsonObject) {
+    const { model, input_fidelity } = asObject(imageToolsOf(body)[0])
+    this.#tool = { model, input_fidelity }
+    this.#imagesGiven = imagesGivenIn(body)
+  }
+
+  /** Null where `toolUsage` has no figures. Input of an unreported kind counts as images, the more expensive kind. */
+  reported(toolUsage: unknown): ToolCalls | null {
+    const reported = asObject(asObject(toolUsage)['image_gen'])
+    const input = figure(reported, 'input_tokens')
+    if (input === 0) return null
+    const text = Math.min(input, figure(reported['input_tokens_details'], 'text_tokens'))
+    const cachedText = Math.min(text, figure(reported['cached_tokens_details'], 'cached_text_tokens'))
+    const cachedImage = Math.min(input - text, figure(reported['cached_tokens_details'], 'cached_image_tokens'))
+    return asCalls(this.#tool, {
+      input_text: text - cachedText,
+      cached_input_text: cachedText,
+      input_image: input - text - cachedImage,
+      cached_input_image: cachedImage,
+      output_text: figure(reported['output_tokens_details'], 'text_tokens'),
+    })
+  }
+
+  /** Where the answer broke off before its `tool_usage`, or has none: made from all images, unless it was generated. */
+  least(item: JsonObject): ToolCalls {
+    const images = item['action'] === 'generate' ? 0 : this.#imagesGiven
+    return asCalls(this.#tool, {
+      input_text: Math.ceil(asText(item['revised_prompt']).length / charactersPerToken),
+      input_image: images * leastImageTokens(this.#tool),
+    })
+  }
 }
 
 /** Each call may read the given images and those made before, up to its bound. */

@@ -55,14 +55,14 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
   servedWith: StreamRelay['servedWith']
   storedId: string | null = null
   failedResponse: JsonObject | null = null
-  readonly #called: { readonly target: Target; readonly request: UpstreamCallRequest }
+  readonly #called: { readonly target: Target; readonly storing: JsonObject }
   readonly #tools: StreamedTools
   readonly #items = new StreamedItems()
   #terminal: SseEvent | null = null
 
   constructor(target: Target, request: UpstreamCallRequest) {
     super()
-    this.#called = { target, request }
+    this.#called = { target, storing: { store: request.body['store'] } }
     this.#tools = new StreamedTools(request.body)
     this.delivered = new DeliveredOutput(() => this.#tools.calls)
   }
@@ -112,7 +112,7 @@ export class ResponsesRelay extends EventRelay implements StreamRelay {
   #relay(event: SseEvent, json: JsonObject, type: string): void {
     this.answering ||= !promises.includes(type)
     const response = asObject(json['response'])
-    this.storedId ??= storedIdOf(this.#called.request, response)
+    this.storedId ??= storedIdOf(this.#called.storing, response)
     this.servedWith = readServedTier(response['service_tier']) ?? this.servedWith
     if (ends.includes(type)) {
       this.#noteUsage(response)

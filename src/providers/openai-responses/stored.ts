@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../encoding/json.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
-import type { UpstreamCallRequest, UpstreamRequest } from '../dialect/dialect.ts'
+import type { UpstreamRequest } from '../dialect/dialect.ts'
 import { endpointOf, type Provider, type ProviderDialect, providerCapabilities } from '../dialect/provider.ts'
 
 export interface StoredResponseQuestion {
@@ -12,7 +12,7 @@ export interface StoredResponseQuestion {
 const idPattern = /^[\w-]{1,256}$/
 
 /** The id by which a later request may name the answer; null where the provider does not keep it. */
-export const storedIdOf = ({ body }: UpstreamCallRequest, { id, store }: JsonObject): string | null =>
+export const storedIdOf = (body: JsonObject, { id, store }: JsonObject): string | null =>
   body['store'] !== false && store !== false && typeof id === 'string' && idPattern.test(id) ? id : null
 
 const storingDialects: readonly ProviderDialect[] = ['openai', 'azure']

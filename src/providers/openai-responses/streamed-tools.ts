@@ -22,14 +22,12 @@ const sketchOf = ({ type, name, id, container_id, action, quality, size }: JsonO
 
 /** A stream may break off anywhere: a container is charged from its first event, a search or an image once complete. */
 export class StreamedTools {
-  readonly #body: JsonObject
   #whole: ToolTally
   readonly #open = new Map<ItemKey, JsonObject>()
   readonly #ended = new Set<ItemKey>()
 
   constructor(body: JsonObject) {
-    this.#body = body
-    this.#whole = new ToolTally(body)
+    this.#whole = ToolTally.of(body)
   }
 
   get calls(): ToolCalls {
@@ -82,7 +80,7 @@ export class StreamedTools {
 
   #replace(items: readonly unknown[]): void {
     this.#open.clear()
-    this.#whole = new ToolTally(this.#body)
+    this.#whole = this.#whole.emptied()
     for (const item of items) this.#whole.add(item)
   }
 }

@@ -1,7 +1,7 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import { providerLimits } from '../dialect/limits.ts'
-import { imageCallType, imageInputMin, reportedReading } from './image-tool.ts'
+import { ImageReading, imageCallType } from './image-tool.ts'
 import { type BilledTool, billedTool, billedToolsOf } from './tools.ts'
 
 export type ToolCalls = Usage['toolCalls']
@@ -53,16 +53,20 @@ const addTo = (sums: Map<string, number>, added: ToolCalls): void => {
 }
 
 export class ToolTally {
-  readonly #body: JsonObject
   readonly #declared: readonly BilledTool[]
+  readonly #imageReading: ImageReading
   readonly #calls = new Map<string, number>()
   readonly #sessions = new Set<string>()
   readonly #leastRead = new Map<string, number>()
   #reportedCalls: ToolCalls | null = null
 
-  constructor(body: JsonObject) {
-    this.#body = body
-    this.#declared = billedToolsOf(body)
+  private constructor(declared: readonly BilledTool[], imageReading: ImageReading) {
+    this.#declared = declared
+    this.#imageReading = imageReading
+  }
+
+  static of(body: JsonObject): ToolTally {
+    return new ToolTally(billedToolsOf(body), new ImageReading(body))
   }
 
   get calls(): ToolCalls {
@@ -81,11 +85,15 @@ export class ToolTally {
   }
 
   addUsage(toolUsage: unknown): void {
-    this.#reportedCalls = reportedReading(this.#body, toolUsage)
+    this.#reportedCalls = this.#imageReading.reported(toolUsage)
+  }
+
+  emptied(): ToolTally {
+    return new ToolTally(this.#declared, this.#imageReading)
   }
 
   copy(): ToolTally {
-    const tally = new ToolTally(this.#body)
+    const tally = this.emptied()
     addTo(tally.#calls, Object.fromEntries(this.#calls))
     addTo(tally.#leastRead, Object.fromEntries(this.#leastRead))
     for (const session of this.#sessions) tally.#sessions.add(session)
@@ -99,7 +107,7 @@ export class ToolTally {
     const tool = this.#declared.find((declared) => declared.itemType === itemType) ?? undeclared(itemType)
     if (tool === null || (itemType === codeCallType && !this.#isNewSession(item))) return
     addTo(this.#calls, { [itemsOf(item, tool).at(place) ?? '']: 1 })
-    if (itemType === imageCallType && place === -1) addTo(this.#leastRead, imageInputMin(this.#body, item))
+    if (itemType === imageCallType && place === -1) addTo(this.#leastRead, this.#imageReading.least(item))
   }
 
   /** A container is billed once, however often code runs in it. */
@@ -112,7 +120,7 @@ export class ToolTally {
 }
 
 export const countToolCalls = (body: JsonObject, output: unknown, toolUsage?: unknown): ToolCalls => {
-  const tally = new ToolTally(body)
+  const tally = ToolTally.of(body)
   for (const item of asArray(output)) tally.add(item)
   tally.addUsage(toolUsage)
   return tally.calls

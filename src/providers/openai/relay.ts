@@ -2,6 +2,7 @@ import type { Usage } from '../../domain/usage/usage.ts'
 import { asArray, asObject, isObject, type JsonObject, parseExactJson, parseJson } from '../../encoding/json.ts'
 import type { StreamRelay, Target, UpstreamCallRequest } from '../dialect/dialect.ts'
 import { EventRelay, joined } from '../dialect/event-relay.ts'
+import type { Profile } from '../dialect/provider.ts'
 import { readServedTier } from '../dialect/reported-usage.ts'
 import type { SseEvent } from '../dialect/sse.ts'
 import { DeliveredText } from './delivered.ts'
@@ -21,11 +22,16 @@ const writeWithoutUsage = ({ data }: SseEvent): Uint8Array => {
 const usageEvent = (identity: JsonObject, usage: Usage): Uint8Array =>
   asEvent({ ...identity, object: 'chat.completion.chunk', choices: [], usage: chatUsageOnWire(usage) })
 
+interface Asked {
+  readonly profile: Profile
+  readonly choices: number
+  readonly searchCalls: Usage['toolCalls']
+}
+
 export class ChatRelay extends EventRelay implements StreamRelay {
   readonly delivered = new DeliveredText()
   reportedUsage: Usage | null = null
-  readonly #target: Target
-  readonly #request: UpstreamCallRequest
+  readonly #asked: Asked
   readonly #wantsUsage: boolean
   servedWith: StreamRelay['servedWith']
   #identity: JsonObject = {}
@@ -35,8 +41,12 @@ export class ChatRelay extends EventRelay implements StreamRelay {
 
   constructor(target: Target, request: UpstreamCallRequest) {
     super()
-    this.#target = target
-    this.#request = request
+    const { n } = request.body
+    this.#asked = {
+      profile: target.provider.profile,
+      choices: typeof n === 'number' ? n : 1,
+      searchCalls: countChatSearchCalls(target, request),
+    }
     this.#wantsUsage = wantsUsage(request.body)
   }
 
@@ -45,8 +55,7 @@ export class ChatRelay extends EventRelay implements StreamRelay {
   }
 
   get contentIsOver(): boolean {
-    const choices = this.#request.body['n']
-    return this.delivered.finishedChoices >= (typeof choices === 'number' ? choices : 1)
+    return this.delivered.finishedChoices >= this.#asked.choices
   }
 
   closing(counted: Usage | null): Uint8Array {
@@ -99,8 +108,7 @@ export class ChatRelay extends EventRelay implements StreamRelay {
   }
 
   #noteUsage(raw: JsonObject): void {
-    const { profile } = this.#target.provider
-    const toolCalls = countChatSearchCalls(this.#target, this.#request)
+    const { profile, searchCalls: toolCalls } = this.#asked
     const reported = readChatUsage(raw, profile, { toolCalls, servedWith: this.servedWith })
     if (reported === null) return
     this.reportedUsage = reported

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { storedIdOf, storedResponseRequest } from '../../../src/providers/openai-responses/stored.ts'
 import { targetOf } from '../openai/target.ts'
-import { askedOf } from './fixtures.ts'
 
 const { provider } = targetOf()
 
@@ -38,6 +37,5 @@ t.test('the id of an answer that is kept', async (t) => {
     ['r'.repeat(256), undefined, undefined, 'r'.repeat(256)],
     ['r'.repeat(257), undefined, undefined, null],
   ]
-  for (const [id, asked, told, expected] of table)
-    t.equal(storedIdOf(askedOf({ store: asked }), { id, store: told }), expected)
+  for (const [id, asked, told, expected] of table) t.equal(storedIdOf({ store: asked }, { id, store: told }), expected)
 })

@@ -113,7 +113,7 @@ t.test('a tool that was not declared is not free', async (t) => {
 })
 
 t.test('many containers are counted in bounded memory', async (t) => {
-  const tally = new ToolTally({ tools: [code] })
+  const tally = ToolTally.of({ tools: [code] })
   for (let at = 0; at < 10_000; at += 1) tally.add(codeRun(`ci_${at}`, `cntr_${at}`))
   t.strictSame(tally.calls, { code_interpreter: 10_000 })
 })
