@@ -32,6 +32,12 @@ export const finishSteps = <Result>(steps: Generator<void, Result>): Result => {
   }
 }
 
+/** What is short for each request, where others take steps. */
+export function* inOneStep<Result>(take: () => Result): Generator<void, Result> {
+  yield
+  return take()
+}
+
 /** Each takes some microseconds, and the step a few milliseconds. */
 const itemsPerStep = 1_000
 

@@ -8,11 +8,18 @@ import type { LongestTurn } from './turn-watch.ts'
 import { watchTurns } from './watch-turns.ts'
 
 const providers = ['openai', 'grok', 'google', 'gemini', 'anthropic'] as const
+const streamers = ['openai', 'google', 'anthropic'] as const
 const embedders = ['openai', 'gemini', 'google', 'grok'] as const
 
 /** What becomes of a request. */
-export type Way = 'each candidate refuses' | 'an answer without usage' | 'an idempotency key'
-export const ways: readonly Way[] = ['each candidate refuses', 'an answer without usage', 'an idempotency key']
+export type Way = 'each candidate refuses' | 'an answer without usage' | 'an idempotency key' | 'a stream'
+const wholeWays: readonly Way[] = ['each candidate refuses', 'an answer without usage', 'an idempotency key']
+
+/** What is read again to open a stream, or repeated in it, and one text for comparison. */
+const streamedShape = /tools|declarations|names|^one .* of words|^contents of words|many (?:user messages|items)/
+
+export const waysOf = ({ surface, name }: Shape): readonly Way[] =>
+  surface !== 'embeddings' && streamedShape.test(name) ? [...wholeWays, 'a stream'] : wholeWays
 
 export interface Stop extends LongestTurn {
   readonly shape: Shape
@@ -24,11 +31,30 @@ export interface Stop extends LongestTurn {
 const modelsOf = ({ surface }: Shape, way: Way): readonly string[] => {
   const [names, mute] = surface === 'embeddings' ? [embedders, 'openai/mute-vectors'] : [providers, 'google/mute']
   const name = surface === 'embeddings' ? 'vectors' : 'plain'
+  if (way === 'a stream') return streamers.map((provider) => `${provider}/streamed`)
   return way === 'an answer without usage' ? [mute] : names.map((provider) => `${provider}/${name}`)
 }
 
-const pathsOf = ({ path }: Shape, models: readonly string[]): readonly string[] =>
-  path.includes('MODEL') ? models.map((model) => path.replace('MODEL', model)) : [path]
+interface Ask {
+  readonly path: string
+  readonly make: (make: Shape['make']) => string
+}
+
+/** A request for all candidates, or one for each: a stream and a path have one. */
+const asksOf = (shape: Shape, way: Way): readonly Ask[] => {
+  const { path } = shape
+  const models = modelsOf(shape, way)
+  const isStream = way === 'a stream'
+  if (path.includes('MODEL')) {
+    const named = isStream ? path.replace('generateContent', 'streamGenerateContent?alt=sse') : path
+    return models.map((model) => ({ path: named.replace('MODEL', model), make: (make) => make([model]) }))
+  }
+  if (!isStream) return [{ path, make: (make) => make(models) }]
+  return models.map((model) => ({ path, make: (make) => make([model]).replace('{', '{"stream":true,') }))
+}
+
+const errorBytesMax = 4_096
+const isBrokenOff = (text: Buffer): boolean => text.subarray(-errorBytesMax).includes('"error":{')
 
 export interface StopsPlace {
   measure(shape: Shape, way: Way): Promise<Stop>
@@ -41,10 +67,11 @@ export const startStopsPlace = async (t: Test): Promise<StopsPlace> => {
   const { env, readLongest } = await watchTurns(t)
   const { process: gateway, operator } = await startGatewayApart(t, {
     upstreamUrl: upstream.url,
-    models: { plain: 'plain', mute: 'mute', vectors: 'vectors', 'mute-vectors': 'mute' },
+    models: { plain: 'plain', mute: 'mute', streamed: 'streamed', vectors: 'vectors', 'mute-vectors': 'mute' },
     sheets: {
       ...Object.fromEntries(providers.map((provider) => [`${provider}/plain`, sheetOf()])),
       ...Object.fromEntries(embedders.map((provider) => [`${provider}/vectors`, vectorSheet])),
+      ...Object.fromEntries(streamers.map((provider) => [`${provider}/streamed`, sheetOf()])),
       'google/mute': sheetOf(),
       'openai/mute-vectors': vectorSheet,
     },
@@ -64,8 +91,8 @@ export const startStopsPlace = async (t: Test): Promise<StopsPlace> => {
       },
       body,
     })
-    await response.arrayBuffer()
-    return response.status
+    const text = Buffer.from(await response.arrayBuffer())
+    return response.ok && isBrokenOff(text) ? 0 : response.status
   }
   // Its usage is counted: the tokenizer, which is loaded some time after the start, is there when it is answered.
   await send(`${gateway.url}/v1/chat/completions`, smallBodies['chat']!(['google/mute']), 'an answer without usage')
@@ -74,22 +101,22 @@ export const startStopsPlace = async (t: Test): Promise<StopsPlace> => {
   const warm = async (shape: Shape, way: Way): Promise<void> => {
     if (warmed.has(shape.surface + way)) return
     warmed.add(shape.surface + way)
-    const models = modelsOf(shape, way)
-    for (const path of pathsOf(shape, models)) await send(gateway.url + path, smallBodies[shape.surface]!(models), way)
+    for (const { path, make } of asksOf(shape, way))
+      await send(gateway.url + path, make(smallBodies[shape.surface]!), way)
   }
   return {
     measure: async (shape, way) => {
       await warm(shape, way)
-      const models = modelsOf(shape, way)
-      const body = shape.make(models)
-      let [longest, status]: [LongestTurn, number] = [{ cpuMs: 0, ms: 0 }, 0]
-      for (const path of pathsOf(shape, models)) {
+      const stops: Stop[] = []
+      for (const { path, make } of asksOf(shape, way)) {
+        const body = make(shape.make)
         await readLongest()
-        status = await send(gateway.url + path, body, way)
-        const { cpuMs, ms } = await readLongest()
-        longest = { cpuMs: Math.max(longest.cpuMs, cpuMs), ms: Math.max(longest.ms, ms) }
+        const status = await send(gateway.url + path, body, way)
+        stops.push({ shape, way, status, bytes: Buffer.byteLength(body), ...(await readLongest()) })
       }
-      return { shape, way, status, bytes: Buffer.byteLength(body), ...longest }
+      const longest = (measure: keyof LongestTurn): number => Math.max(...stops.map((stop) => stop[measure]))
+      const shown = stops.find(({ status }) => status !== 200) ?? stops[0]!
+      return { ...shown, cpuMs: longest('cpuMs'), ms: longest('ms') }
     },
   }
 }

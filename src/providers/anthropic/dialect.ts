@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJsonBytes } from '../../encoding/json.ts'
-import { finishSteps } from '../../encoding/steps.ts'
+import { finishSteps, inOneStep } from '../../encoding/steps.ts'
 import type { ClientFormat, UpstreamFormat } from '../canonical/format.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import { makerOf } from '../dialect/provider-mark.ts'
@@ -45,7 +45,7 @@ export const messagesDialect = (post: PostMessages): UpstreamDialect => ({
   buildSteps: (target, request) => messagesRequest(target, request, post),
   readAnswer: readMessagesAnswer,
   completeAnswer: completeMessagesAnswer,
-  openRelay: (target) => new MessagesRelay(makerOf(target)),
+  openRelay: (target) => inOneStep(() => new MessagesRelay(makerOf(target))),
   countUsage: (target, request, delivered) => {
     const body = withoutUnpricedMessagesTools(request.body, target.sheet)
     return countMessagesUsage(target, { ...request, body }, delivered)
@@ -59,7 +59,7 @@ export const messagesClient: Required<ClientFormat> = {
   readRequest,
   readDemands,
   writeReply: writeMessagesReply,
-  openWriter: (served) => new MessagesWriter(served),
+  openWriter: (served) => inOneStep(() => new MessagesWriter(served)),
 }
 
 export const messagesFormat = (post: PostMessages): UpstreamFormat => ({

@@ -71,5 +71,7 @@ class FramedRelay implements StreamRelay {
 
 export const framed = (dialect: UpstreamDialect, write: WriteSse): UpstreamDialect => ({
   ...dialect,
-  openRelay: (target, request) => new FramedRelay(dialect.openRelay(target, request), write),
+  *openRelay(target, request) {
+    return new FramedRelay(yield* dialect.openRelay(target, request), write)
+  },
 })

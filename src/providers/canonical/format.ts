@@ -30,13 +30,16 @@ export interface ClientFormat {
   /** Without reading its messages; throws as `readRequest` does. Absent where the provider of the format has one API. */
   readDemands?(body: JsonObject): Demands
   writeReply(reply: Reply & { readonly usage: Usage }, served: Served, body: JsonObject): JsonObject
-  openWriter(served: Served, body: JsonObject): ReplyWriter
+  /** In steps. The writer keeps nothing of `body` but short texts, and others that it has written. */
+  openWriter(served: Served, body: JsonObject): Generator<void, ReplyWriter>
 }
 
 /** Writes a streamed answer as the SSE events of a format. An empty text where the format has no event for it. */
 export interface ReplyWriter {
+  /** What comes before the first event, and may repeat a large request. */
+  begin?(): readonly Uint8Array[]
   write(event: ReplyEvent): string
-  close(usage: Usage): string
+  close(usage: Usage): string | readonly Uint8Array[]
 }
 
 export interface ReplyRequest {
@@ -52,7 +55,7 @@ export interface UpstreamFormat {
   /** Whether it searches the web as the conversation asks. Absent: it always does. */
   offersSearch?(conversation: Conversation, target: Target): boolean
   /** Calls of built-in tools that every answer to the conversation makes without reporting them: part of each usage. */
-  impliedToolCalls?(readConversation: () => Conversation, target: Target): Usage['toolCalls']
+  impliedToolCalls?(target: Target): ((conversation: Conversation) => Usage['toolCalls']) | null
   readRefusal(provider: Provider, body: Uint8Array): UpstreamRefusal | null
 }
 

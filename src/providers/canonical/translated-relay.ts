@@ -24,6 +24,7 @@ export class TranslatedRelay extends EventRelay implements StreamRelay {
     this.#reader = reader
     this.#writer = writer
     this.#billed = billed
+    for (const bytes of writer.begin?.() ?? []) this.keep(bytes, 0)
   }
 
   /** Usage that was reported at the start alone is not final. */
@@ -42,7 +43,8 @@ export class TranslatedRelay extends EventRelay implements StreamRelay {
   closing(counted: Usage | null): Uint8Array {
     const usage = counted ?? this.reportedUsage
     if (usage === null) throw new Error('a stream is closed with the usage that is billed')
-    return Buffer.from(this.#writer.close(usage))
+    const closing = this.#writer.close(usage)
+    return typeof closing === 'string' ? Buffer.from(closing) : Buffer.concat(closing)
   }
 
   protected override take(event: SseEvent): void {

@@ -100,8 +100,10 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Upst
     return droppedTools.length === 0 ? written : { ...written, droppedTools }
   }
 
-  const impliedBy = (target: Target, request: UpstreamCallRequest): Usage['toolCalls'] =>
-    upstream.impliedToolCalls?.(() => finishSteps(readConversation(target, request)), target) ?? {}
+  function* impliedBy(target: Target, request: UpstreamCallRequest): Generator<void, Usage['toolCalls']> {
+    const implied = upstream.impliedToolCalls?.(target) ?? null
+    return implied === null ? {} : implied(yield* readConversation(target, request))
+  }
 
   const written = (target: Target, request: UpstreamCallRequest, reply: Reply, usage: Usage): JsonObject =>
     client.writeReply({ ...reply, usage }, servedBy(target, request), request.body)
@@ -109,7 +111,7 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Upst
   const answerOf = (target: Target, request: UpstreamCallRequest, json: JsonObject, reply: Reply): UpstreamAnswer => {
     const delivered = deliveredBy(reply)
     if (reply.usage === null) return { json, reportedUsage: null, delivered }
-    const reportedUsage = withToolCalls(reply.usage, impliedBy(target, request))
+    const reportedUsage = withToolCalls(reply.usage, finishSteps(impliedBy(target, request)))
     return { json, reportedUsage, delivered, body: written(target, request, reply, reportedUsage) }
   }
 
@@ -129,16 +131,16 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Upst
       if ('fault' in reply) throw new Error('a response can be read only once')
       return written(target, request, reply, counted)
     },
-    openRelay: (target, request) => {
-      const implied = impliedBy(target, request)
-      const writer = client.openWriter(servedBy(target, request), request.body)
+    *openRelay(target, request) {
+      const implied = yield* impliedBy(target, request)
+      const writer = yield* client.openWriter(servedBy(target, request), request.body)
       return new TranslatedRelay(upstream.openReader(target), writer, (reported) => withToolCalls(reported, implied))
     },
     countUsage: async (target, request, delivered) => {
       const { workspaceId = '', bodyBytes: bytes = 0 } = request
       const inStep: RunStep = (step) => runWhereLarge({ workspaceId, bytes }, step)
       const conversation = await takeSteps(readConversation(target, request), inStep)
-      const implied = upstream.impliedToolCalls?.(() => conversation, target) ?? {}
+      const implied = upstream.impliedToolCalls?.(target)?.(conversation) ?? {}
       const counted = await countConversationUsage(conversation, delivered, implied, request)
       return { ...counted, ...requestedTier(target, conversation.serviceTier) }
     },

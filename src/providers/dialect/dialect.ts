@@ -119,7 +119,7 @@ export interface UpstreamDialect {
   buildSteps?(target: Target, request: UpstreamCallRequest): Generator<void, UpstreamRequest>
   readAnswer(target: Target, request: UpstreamCallRequest, body: Uint8Array): UpstreamAnswer | AnswerFault
   completeAnswer(answer: UpstreamAnswer, counted: Usage, target: Target, request: UpstreamCallRequest): AnswerBody
-  openRelay(target: Target, request: UpstreamCallRequest): StreamRelay
+  openRelay(target: Target, request: UpstreamCallRequest): Generator<void, StreamRelay>
   countUsage(target: Target, request: UpstreamCallRequest, delivered: Delivered): Promise<Usage>
   readRefusal(provider: Provider, body: Uint8Array): UpstreamRefusal | null
 }

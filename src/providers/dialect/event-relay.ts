@@ -61,9 +61,10 @@ export abstract class EventRelay
     return data !== null && isObject(parseJson(data))
   }
 
-  protected keep(bytes: Uint8Array): void {
+  /** `upstreamBytes`: as many of them as the upstream decides. */
+  protected keep(bytes: Uint8Array, upstreamBytes: number = bytes.length): void {
     this.#ready.push(bytes)
-    if (!this.answering) this.hold(bytes.length)
+    if (!this.answering) this.hold(upstreamBytes)
   }
 
   /** The usage just reported covers all content so far. */

@@ -1,4 +1,5 @@
 import { asArray, type JsonObject } from '../../encoding/json.ts'
+import { inOneStep } from '../../encoding/steps.ts'
 import type { ClientFormat, UpstreamFormat } from '../canonical/format.ts'
 import type { Citation, Reply, ReplyEvent, ReplyPart } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect/dialect.ts'
@@ -76,5 +77,5 @@ export const geminiClient: Required<ClientFormat> = {
   readRequest: readGeminiConversation,
   readDemands: readGeminiDemands,
   writeReply: writeGeminiReply,
-  openWriter: (served, body) => new GeminiReplyWriter(served, body),
+  openWriter: (served, body) => inOneStep(() => new GeminiReplyWriter(served, body)),
 }

@@ -9,12 +9,16 @@ import {
 } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
 
-/** A tool that the caller runs, under the one name by which models of other formats call it. */
-export interface CallableTool {
-  readonly definition: ToolDefinition
+/** A tool that the caller runs, as its calls name it. */
+export interface CalledTool {
   readonly kind: 'function' | 'custom'
   readonly name: string
   readonly namespace: string | null
+}
+
+/** Under the one name by which models of other formats call it. */
+interface CallableTool extends CalledTool {
+  readonly definition: ToolDefinition
 }
 
 interface Listed {
@@ -43,13 +47,17 @@ const describeCustom = ({ description, format }: JsonObject): string => {
 const callableName = ({ tool, namespace }: Listed): string =>
   namespace === null ? asText(tool['name']) : `${namespace}__${asText(tool['name'])}`
 
+const calledOf = ({ tool, namespace }: Listed): CalledTool => ({
+  kind: tool['type'] === 'custom' ? 'custom' : 'function',
+  name: asText(tool['name']),
+  namespace,
+})
+
 const callableOf = (listed: Listed): CallableTool => {
-  const { tool, namespace } = listed
+  const { tool } = listed
   const isCustom = tool['type'] === 'custom'
   return {
-    kind: isCustom ? 'custom' : 'function',
-    name: asText(tool['name']),
-    namespace,
+    ...calledOf(listed),
     definition: {
       name: callableName(listed),
       description: isCustom ? describeCustom(tool) : textOrNull(tool['description']),
@@ -83,13 +91,14 @@ const isSearchType = ({ type }: JsonObject): boolean => asText(type).startsWith(
 const isWebSearch = ({ tool }: Listed): boolean => isSearchType(tool)
 
 /** By the name by which the model calls it. */
-export const callableTools = (body: JsonObject): ReadonlyMap<string, CallableTool> =>
+const byName = <Tool>(body: JsonObject, read: (listed: Listed) => Tool): ReadonlyMap<string, Tool> =>
   new Map(
     allTools(body)
       .filter(isCallable)
-      .map(callableOf)
-      .map((tool) => [tool.definition.name, tool]),
+      .map((each) => [callableName(each), read(each)]),
   )
+
+export const calledTools = (body: JsonObject): ReadonlyMap<string, CalledTool> => byName(body, calledOf)
 
 const contextSizes = ['low', 'medium', 'high'] as const
 
@@ -155,7 +164,7 @@ export const readResponsesTools = (body: JsonObject): ConversationTools => {
   const { toolChoice, allowed, search } = readChoice(body['tool_choice'])
   const declaredSearch = search === 'off' ? undefined : all.find(isWebSearch)
   const builtIn = all.filter((each) => !isCallable(each) && !isWebSearch(each))
-  const tools = [...callableTools(body).values()]
+  const tools = [...byName(body, callableOf).values()]
     .map(({ definition }) => definition)
     .filter(({ name }) => allowed === null || allowed.has(name))
   const isForced = search === 'forced' || (demandsTool(toolChoice) && tools.length === 0)

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 import type { Citation, ReplyEvent } from '../canonical/reply.ts'
 import { providerLimits } from '../dialect/limits.ts'
-import type { CallableTool } from './declared-tools.ts'
+import type { CalledTool } from './declared-tools.ts'
 
 export type ItemStatus = 'completed' | 'incomplete'
 
@@ -230,11 +230,11 @@ const customInput = (given: string): string => {
 export class CallItem implements OpenItem {
   readonly #place: ItemPlace
   readonly #call: Call
-  readonly #tool: Pick<CallableTool, 'kind' | 'name' | 'namespace'>
+  readonly #tool: CalledTool
   #arguments = ''
 
   /** `tool`: undefined where the model calls what was not declared. */
-  constructor(place: ItemPlace, call: Call, tool: CallableTool | undefined) {
+  constructor(place: ItemPlace, call: Call, tool: CalledTool | undefined) {
     this.#place = place
     this.#call = call
     this.#tool = tool ?? { kind: 'function', name: call.name, namespace: null }

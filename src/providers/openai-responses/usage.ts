@@ -31,7 +31,7 @@ const responsesUsageOnWire = (usage: Usage): JsonObject => ({
   total_tokens: usage.promptTotal + usage.outputTotal,
 })
 
-export const withUsage = (response: JsonObject, counted: Usage): JsonObject => ({
+export const withUsage = <Response extends JsonObject>(response: Response, counted: Usage) => ({
   ...response,
   usage: responsesUsageOnWire(counted),
 })

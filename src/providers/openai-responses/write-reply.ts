@@ -1,5 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import type { JsonObject } from '../../encoding/json.ts'
+import { jsonPieces } from '../../encoding/write-json.ts'
 import type { ReplyWriter, Served } from '../canonical/format.ts'
 import {
   eventsOfParts,
@@ -12,7 +13,7 @@ import {
 import { providerLimits } from '../dialect/limits.ts'
 import { countWebSearches } from '../dialect/reported-usage.ts'
 import { sseEvent } from '../dialect/sse-event.ts'
-import { type CallableTool, callableTools } from './declared-tools.ts'
+import { type CalledTool, calledTools } from './declared-tools.ts'
 import {
   CallItem,
   type ItemPlace,
@@ -33,14 +34,14 @@ type Events = readonly JsonObject[]
 class OutputWriter {
   readonly items: JsonObject[] = []
   readonly #served: Served
-  readonly #tools: ReadonlyMap<string, CallableTool>
+  readonly #tools: ReadonlyMap<string, CalledTool>
   #open: OpenItem | null = null
   #searches = 0
   #seenCalls: Usage['toolCalls'] = {}
 
-  constructor(served: Served, body: JsonObject) {
+  constructor(served: Served, tools: ReadonlyMap<string, CalledTool>) {
     this.#served = served
-    this.#tools = callableTools(body)
+    this.#tools = tools
   }
 
   write(event: ReplyEvent): Events {
@@ -159,17 +160,16 @@ const incompleteReasons: { readonly [S in StopReason]?: string } = {
   filtered: 'content_filter',
 }
 
-const endedResponse = (
-  begun: JsonObject,
+const endingOf = (
   output: readonly JsonObject[],
   { stop, usage, served }: { readonly stop: StopReason; readonly usage: Usage; readonly served: Served },
-): JsonObject => {
+) => {
   const reason = incompleteReasons[stop]
   const end =
     reason === undefined
       ? { status: 'completed', completed_at: served.nowSeconds() }
       : { status: 'incomplete', incomplete_details: { reason } }
-  return withUsage({ ...begun, ...end, output }, usage)
+  return withUsage({ ...end, output }, usage)
 }
 
 export const writeResponsesReply = (
@@ -177,53 +177,129 @@ export const writeResponsesReply = (
   served: Served,
   body: JsonObject,
 ): JsonObject => {
-  const writer = new OutputWriter(served, body)
+  const writer = new OutputWriter(served, calledTools(body))
   writer.addSearches(usage.toolCalls)
   for (const event of eventsOfParts(parts)) writer.write(event)
   const reason = openaiStop(stop, parts.some(isRefusalPart))
   writer.write({ type: 'stop', reason, stopSequence: null })
-  return endedResponse(begunResponse(served, body), writer.items, { stop: reason, usage, served })
+  return { ...begunResponse(served, body), ...endingOf(writer.items, { stop: reason, usage, served }) }
+}
+
+const differing = ['completed_at', 'incomplete_details', 'output', 'usage'] as const
+
+type Differing = (typeof differing)[number]
+
+const isDiffering = (name: string): name is Differing => differing.some((each) => each === name)
+
+type Piece = string | Uint8Array
+
+/** Without the braces; in steps, which encode all but the last of several pieces. */
+function* writeMembers(members: JsonObject): Generator<void, readonly Piece[]> {
+  const encoded: Uint8Array[] = []
+  let text = ''
+  for (const piece of jsonPieces(members)) {
+    if (text !== '') {
+      encoded.push(Buffer.from(encoded.length === 0 ? text.slice(1) : text))
+      yield
+    }
+    text = piece
+  }
+  return encoded.length === 0 ? [text.slice(1, -1)] : [...encoded, text.slice(0, -1)]
+}
+
+const encodePieces = (pieces: readonly Piece[]): readonly Uint8Array[] => {
+  const encoded: Uint8Array[] = []
+  let text = ''
+  for (const piece of pieces)
+    if (typeof piece === 'string') text += piece
+    else {
+      encoded.push(Buffer.from(text), piece)
+      text = ''
+    }
+  return [...encoded, Buffer.from(text)]
+}
+
+/** The JSON of the response that three events of a stream repeat: the tools in it, which may have megabytes, are written once. */
+class RepeatedResponse {
+  readonly #same: readonly (readonly Piece[])[]
+  readonly #begun: { readonly [D in Differing]?: unknown }
+
+  private constructor(same: readonly (readonly Piece[])[], begun: { readonly [D in Differing]?: unknown }) {
+    this.#same = same
+    this.#begun = begun
+  }
+
+  static *write(response: JsonObject): Generator<void, RepeatedResponse> {
+    const same: (readonly Piece[])[] = []
+    const begun: { [D in Differing]?: unknown } = {}
+    let members: Record<string, unknown> = {}
+    for (const [name, value] of Object.entries(response)) {
+      if (!isDiffering(name)) members[name] = value
+      else {
+        same.push(yield* writeMembers(members))
+        begun[name] = value
+        members = {}
+      }
+    }
+    return new RepeatedResponse([...same, yield* writeMembers(members)], begun)
+  }
+
+  with({ status, ...given }: { readonly status: string } & { readonly [D in Differing]?: unknown }): readonly Piece[] {
+    const [first = [], ...others] = this.#same
+    const pieces: Piece[] = ['{', ...first]
+    for (const [place, same] of others.entries()) {
+      const name = differing[place]!
+      pieces.push(`,"${name}":${JSON.stringify(name in given ? given[name] : this.#begun[name])},`, ...same)
+    }
+    pieces.push(`,"status":"${status}"}`)
+    return pieces
+  }
 }
 
 export class ResponsesReplyWriter implements ReplyWriter {
   readonly #served: Served
-  readonly #begun: JsonObject
+  readonly #response: RepeatedResponse
   readonly #output: OutputWriter
   #sequence = 0
   #stop: StopReason = 'end'
   #hasRefused = false
 
-  constructor(served: Served, body: JsonObject) {
+  private constructor(served: Served, response: RepeatedResponse, tools: ReadonlyMap<string, CalledTool>) {
     this.#served = served
-    this.#begun = begunResponse(served, body)
-    this.#output = new OutputWriter(served, body)
+    this.#response = response
+    this.#output = new OutputWriter(served, tools)
+  }
+
+  static *open(served: Served, body: JsonObject): Generator<void, ResponsesReplyWriter> {
+    const tools = calledTools(body)
+    yield
+    return new ResponsesReplyWriter(served, yield* RepeatedResponse.write(begunResponse(served, body)), tools)
+  }
+
+  begin(): readonly Uint8Array[] {
+    const begun = { status: 'in_progress' }
+    return encodePieces([
+      ...this.#responseEvent('response.created', begun),
+      ...this.#responseEvent('response.in_progress', begun),
+    ])
   }
 
   write(event: ReplyEvent): string {
     if (event.type === 'text' && event.refusal === true) this.#hasRefused = true
-    if (event.type !== 'stop') return this.#begin() + this.#numbered(this.#output.write(event))
+    if (event.type !== 'stop') return this.#numbered(this.#output.write(event))
     this.#stop = openaiStop(event.reason, this.#hasRefused)
-    return this.#begin() + this.#numbered(this.#output.write({ ...event, reason: this.#stop }))
+    return this.#numbered(this.#output.write({ ...event, reason: this.#stop }))
   }
 
-  close(usage: Usage): string {
-    const last = [...this.#output.end('completed'), ...this.#output.addSearches(usage.toolCalls)]
-    const ended = this.#begin() + this.#numbered(last)
-    const response = endedResponse(this.#begun, this.#output.items, {
-      stop: this.#stop,
-      usage,
-      served: this.#served,
-    })
-    return ended + this.#numbered([{ type: `response.${response['status']}`, response }])
+  close(usage: Usage): readonly Uint8Array[] {
+    const last = this.#numbered([...this.#output.end('completed'), ...this.#output.addSearches(usage.toolCalls)])
+    const ending = endingOf(this.#output.items, { stop: this.#stop, usage, served: this.#served })
+    return encodePieces([last, ...this.#responseEvent(`response.${ending.status}`, ending)])
   }
 
-  #begin(): string {
-    if (this.#sequence > 0) return ''
-    const response = { ...this.#begun, status: 'in_progress' }
-    return this.#numbered([
-      { type: 'response.created', response },
-      { type: 'response.in_progress', response },
-    ])
+  #responseEvent(type: string, differing: Parameters<RepeatedResponse['with']>[0]): readonly Piece[] {
+    const numbered = `"type":"${type}","sequence_number":${this.#sequence++}`
+    return [`event: ${type}\ndata: {${numbered},"response":`, ...this.#response.with(differing), '}\n\n']
   }
 
   #numbered(events: readonly JsonObject[]): string {

@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJsonBytes } from '../../encoding/json.ts'
-import { finishSteps } from '../../encoding/steps.ts'
+import { finishSteps, inOneStep } from '../../encoding/steps.ts'
 import type { ClientFormat, UpstreamFormat } from '../canonical/format.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import { readServedTier } from '../dialect/reported-usage.ts'
@@ -45,7 +45,7 @@ export const openai: UpstreamDialect = {
   buildSteps: chatRequest,
   readAnswer: readChatAnswer,
   completeAnswer: completeChatAnswer,
-  openRelay: (target, request) => new ChatRelay(target, request),
+  openRelay: (target, request) => inOneStep(() => new ChatRelay(target, request)),
   countUsage: countChatUsage,
   readRefusal: readOpenAIError,
 }
@@ -54,7 +54,7 @@ export const chatClient: Required<ClientFormat> = {
   readRequest: readConversation,
   readDemands: readChatDemands,
   writeReply: writeChatReply,
-  openWriter: (served, body) => new ChatReplyWriter(served, body),
+  openWriter: (served, body) => inOneStep(() => new ChatReplyWriter(served, body)),
 }
 
 export const chatUpstream: UpstreamFormat = {
@@ -62,7 +62,9 @@ export const chatUpstream: UpstreamFormat = {
   readReply: readChatReply,
   openReader: (target) => new ChatReplyReader(target),
   offersSearch: (_conversation, { upstreamModel }) => isSearchModel(upstreamModel),
-  impliedToolCalls: (readConversation, target) =>
-    isSearchModel(target.upstreamModel) ? searchCallsOf(target, readConversation().webSearch?.contextSize ?? null) : {},
+  impliedToolCalls: (target) =>
+    isSearchModel(target.upstreamModel)
+      ? ({ webSearch }) => searchCallsOf(target, webSearch?.contextSize ?? null)
+      : null,
   readRefusal: readOpenAIError,
 }

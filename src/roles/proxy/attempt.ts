@@ -1,5 +1,6 @@
 import type { Candidate } from '../../domain/routing/plan.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
+import { finishSteps } from '../../encoding/steps.ts'
 import { GatewayError, truncateName } from '../../errors/gateway-error.ts'
 import { authenticated } from '../../providers/authentication/authenticated.ts'
 import {
@@ -187,7 +188,11 @@ const openStream = async (
     return failed({ status: response.status, reason: 'not_a_stream' })
   }
   const { dialect, target } = translation
-  const relay = await useBody(call, (read) => dialect.openRelay(target, read))
+  const relay = await useBody<StreamRelay>(
+    call,
+    (read) => finishSteps(dialect.openRelay(target, read)),
+    (read) => dialect.openRelay(target, read),
+  )
   const chunks = response.body[Symbol.asyncIterator]()
   const pusher = new ChunkPusher(relay, call.workspaceId, response)
   let first: Uint8Array | null = null

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import type { Usage } from '../../../src/domain/usage/usage.ts'
 import { asArray, asObject, isObject, type JsonObject } from '../../../src/encoding/json.ts'
+import { finishSteps } from '../../../src/encoding/steps.ts'
 import type { Reply, ReplyEvent, ReplyPart } from '../../../src/providers/canonical/reply.ts'
 import { responsesClient } from '../../../src/providers/openai-responses/dialect.ts'
+import { begunResponse } from '../../../src/providers/openai-responses/response.ts'
 import { openSealedReasoning } from '../../../src/providers/openai-responses/sealed-reasoning.ts'
+import { ResponsesReplyWriter } from '../../../src/providers/openai-responses/write-reply.ts'
 import { problemsOfResponse, problemsOfResponsesEvent } from '../../reference/responses-contract.ts'
 import { anyReply, eventsOf, replyOf, served, usage } from '../canonical/replies.ts'
 
@@ -23,10 +27,14 @@ const body = {
 const whole = (reply: Parameters<typeof responsesClient.writeReply>[0]): JsonObject =>
   responsesClient.writeReply(reply, served, body)
 
-const streamed = (reply: Reply, billed = usage, first: readonly ReplyEvent[] = []): readonly JsonObject[] => {
-  const writer = responsesClient.openWriter(served, body)
-  const text = [...first, ...eventsOf(reply)].map((event) => writer.write(event)).join('') + writer.close(billed)
-  return text
+const writeStream = (events: readonly ReplyEvent[], billed: Usage, asked: JsonObject = body): string => {
+  const writer = finishSteps(ResponsesReplyWriter.open(served, asked))
+  const written = [...writer.begin(), ...events.map((event) => Buffer.from(writer.write(event)))]
+  return Buffer.concat([...written, ...writer.close(billed)]).toString()
+}
+
+const streamed = (reply: Reply, billed = usage, first: readonly ReplyEvent[] = []): readonly JsonObject[] =>
+  writeStream([...first, ...eventsOf(reply)], billed)
     .split('\n\n')
     .filter((event) => event !== '')
     .map((event) => {
@@ -35,7 +43,6 @@ const streamed = (reply: Reply, billed = usage, first: readonly ReplyEvent[] = [
       if (name !== `event: ${json['type']}`) throw new Error(`${name} has the type ${json['type']}`)
       return json
     })
-}
 
 const call = (name: string, given: string, signature: string | null = null): ReplyPart => ({
   type: 'tool_call',
@@ -46,6 +53,32 @@ const call = (name: string, given: string, signature: string | null = null): Rep
 })
 const itemsOf = (...parts: readonly ReplyPart[]): readonly JsonObject[] =>
   asArray(whole(replyOf(parts))['output']).filter(isObject)
+
+t.test('the response of each event is written as its JSON', async (t) => {
+  const asked: JsonObject = {
+    ...body,
+    instructions: 'Grüße, "中" 🙂\n',
+    tools: [...body.tools, { type: 'function', name: 'long', description: '中"\\'.repeat(200_000) }],
+    user: 'u',
+    reasoning: { effort: 'low' },
+    text: { verbosity: 'low' },
+    top_p: undefined,
+  }
+  for (const stop of ['end', 'length'] as const) {
+    const reply = replyOf([{ type: 'text', text: 'A', citations: [] }], { stop })
+    const text = writeStream(eventsOf(reply), usage, asked)
+    const begun = { ...begunResponse(served, asked), status: 'in_progress' }
+    const responses = [begun, begun, responsesClient.writeReply(reply, served, asked)]
+    const events = text.split('\n\n').filter((event) => event.includes('"response":{"id"'))
+    t.equal(events.length, responses.length)
+    for (const [place, response] of responses.entries()) {
+      const [name = '', data = ''] = (events[place] ?? '').split('\ndata: ')
+      const { type, sequence_number } = asObject(JSON.parse(data))
+      t.equal(name, `event: ${type}`)
+      t.ok(data === JSON.stringify({ type, sequence_number, response }), `${stop}: ${type}`)
+    }
+  }
+})
 
 t.test('text with its citations', async (t) => {
   const citation = { url: 'https://a.example', title: null, citedText: null }

@@ -196,7 +196,7 @@ const collect = (events: readonly ReplyEvent[]): readonly ReplyPart[] => {
 }
 
 const streamBack = (reply: UsedReply): UsedReply => {
-  const writer = chatClient.openWriter(served, { stream_options: { include_usage: true } })
+  const writer = finishSteps(chatClient.openWriter(served, { stream_options: { include_usage: true } }))
   const stream = [...eventsOf(reply).map((event) => writer.write(event)), writer.close(reply.usage)].join('')
   const reader = chatUpstream.openReader(targetOf())
   const events = new SseSplitter().push(Buffer.from(stream)).flatMap((event) => {
@@ -229,12 +229,11 @@ t.test('a search model searches once for each request', async (t) => {
   const priced = { ...sheet, per_call: { web_search_low: '0.03', web_search_medium: '0.035' } }
   const webSearch = { usesMax: null, allowedDomains: [], blockedDomains: [], userLocation: null }
   const implied = (contextSize: 'low' | 'high' | null, model = 'gpt-4o-search-preview') =>
-    chatUpstream.impliedToolCalls?.(
-      () => conversation({ webSearch: { ...webSearch, contextSize } }),
-      targetOf('openai', model, priced),
+    chatUpstream.impliedToolCalls?.(targetOf('openai', model, priced))?.(
+      conversation({ webSearch: { ...webSearch, contextSize } }),
     )
   t.strictSame(implied(null), { web_search_medium: 1 })
   t.strictSame(implied('low'), { web_search_low: 1 })
   t.strictSame(implied('high'), { web_search_high: 1 })
-  t.strictSame(implied('low', 'gpt-4o'), {})
+  t.equal(implied('low', 'gpt-4o'), undefined)
 })
