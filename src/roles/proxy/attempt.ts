@@ -75,8 +75,8 @@ export interface WholeAnswer extends UpstreamTranslation {
   readonly response: HttpResponse
   readonly type: 'whole'
   readonly answer: Omit<UpstreamAnswer, 'body'>
-  /** For the client, where its usage was reported. */
-  readonly bytes: Uint8Array
+  /** For the client, where its usage was reported. A promise while they are written, in turns. */
+  readonly bytes: Uint8Array | Promise<Uint8Array>
 }
 
 const chunkTurns = WorkTurns.ofWorkspaces(proxyLimits.chunksPerTurn)
@@ -162,7 +162,9 @@ const readWhole = async (
   const read = await runWhereLarge(size, () => useBody(call, (asked) => dialect.readAnswer(target, asked, bytes)))
   if ('fault' in read) return failed({ status, reason: read.fault })
   const { body = bytes, ...answer } = read // JSON refers to the parsed request, which is larger than its bytes.
-  return { type: 'whole', ...translation, response, answer, bytes: await encodeAnswer(call, bytes.length, body) }
+  const written = encodeAnswer(call, bytes.length, body)
+  if (written instanceof Promise) written.catch(() => undefined) // Its fault is that of what awaits it: the bill comes first.
+  return { type: 'whole', ...translation, response, answer, bytes: written }
 }
 
 /** Some upstreams answer a stream's request with a page or a JSON body; a response without a type is inspected. */

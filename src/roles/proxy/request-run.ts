@@ -99,10 +99,11 @@ export class RequestRun implements RunHandle {
     this.apply({ type: 'whole_read' })
     const counted = await this.#closing.countedUsage()
     if (this.#signals.clientIsGone) throw clientGoneError()
-    if (counted === null) return [headOf(served), { type: 'bytes', bytes }]
+    const written = await bytes
+    if (counted === null) return [headOf(served), { type: 'bytes', bytes: written }]
     const complete = (call: AnswerRequest): AnswerBody => dialect.completeAnswer(answer, counted, target, call)
     const body = await useBody(this.#call, complete)
-    return [headOf(served), { type: 'bytes', bytes: await encodeAnswer(this.#call, bytes.length, body) }]
+    return [headOf(served), { type: 'bytes', bytes: await encodeAnswer(this.#call, written.length, body) }]
   }
 
   /** From here on any stop of the run bills at once what was delivered. */

@@ -13,6 +13,8 @@ const textCharacters = 300_000
 const toolsCount = 8
 
 interface ToolReads {
+  /** Of each tool: whether it was read once more when the bill was stored. */
+  readonly billed: readonly boolean[]
   /** The tools that were read in each turn of the event loop: their counting reads them as well, one in a turn. */
   readonly inTurns: ReadonlyMap<number, ReadonlySet<number>>
   readonly tools: readonly object[]
@@ -30,17 +32,19 @@ const watchTools = (t: Test, bench: Bench): ToolReads => {
     clearImmediate(counting)
   })
   const inTurns = new Map<number, Set<number>>()
+  const billed: boolean[] = []
   const tools = Array.from({ length: toolsCount }, (_, place) => ({
     type: 'function',
     name: `f${place}`,
     parameters: {
       get description() {
+        billed[place] = bench.log.events.length > 0
         if (bench.sandbox.calls().length > 0) inTurns.set(turn, (inTurns.get(turn) ?? new Set()).add(place))
         return 'x'.repeat(textCharacters)
       },
     },
   }))
-  return { inTurns, tools }
+  return { inTurns, billed, tools }
 }
 
 const writtenIn = (text: string): readonly JsonObject[] =>
@@ -61,7 +65,7 @@ for (const [model, stream] of [
 ] as const)
   t.test(`what repeats the tools is written in turns: ${model}${stream ? ', a stream' : ''}`, async (t) => {
     const bench = await startBench(t)
-    const { inTurns, tools } = watchTools(t, bench)
+    const { inTurns, billed, tools } = watchTools(t, bench)
     const { text, error } = await ask(bench, model, {
       surface: 'responses',
       stream,
@@ -76,6 +80,7 @@ for (const [model, stream] of [
     t.ok(inTurns.size >= toolsCount, `in ${inTurns.size} turns`)
     const most = Math.max(...[...inTurns.values()].map(({ size }) => size))
     t.ok(most < toolsCount, `at most ${most} in one`)
+    if (!stream) t.ok(billed.at(-1), 'the bill does not wait for it')
   })
 
 const parameters = { type: 'object', properties: {} }
