@@ -6,8 +6,8 @@ export const postgresLimits = {
 
   mergeRowsPerStatement: 1_000, // Some 20 ms of making arrays for the widest table; then the event loop turns.
   copyRowsPerChunk: 500, // About 150 KB of text; the event loop turns between chunks.
-  rowsTogetherMax: 500, // Of all tables, written in two round trips: their text is made in one turn of the event loop.
-  sharedStatementsMax: 32, // Kept by the server for each connection; which tables change together hardly varies.
+  rowsTogetherMax: 500, // Of all tables, in one statement: their arrays are made in one turn of the event loop.
+  sharedStatementsMax: 32, // Kept by the server for each connection.
   compareRowsPerRead: 1_000,
   compareDifferencesMax: 20, // Rows shown when a rebuilt table differs.
 

@@ -13,15 +13,13 @@ interface NamedTable {
   readonly definition: TableDefinition
 }
 
-const copyText = (table: string, names: readonly string[]): string => `copy ${table} (${names.join(', ')}) from stdin`
-
 const insertRows = async (
   client: pg.ClientBase,
   { table, definition }: NamedTable,
   rows: readonly Row[],
 ): Promise<void> => {
   const names = Object.keys(definition.columns)
-  const copy = client.query(copyFrom(copyText(table, names)))
+  const copy = client.query(copyFrom(`copy ${table} (${names.join(', ')}) from stdin`))
   // Not `pipeline`: at each end it aborts a signal, whose error has a stack to be written.
   const copied = finished(copy)
   copied.catch(() => undefined) // Awaited below.
@@ -35,52 +33,6 @@ const insertRows = async (
   await copied
 }
 
-interface Copy {
-  readonly text: string
-  readonly rows: Buffer
-}
-
-const lengthBytes = 4
-const copyDone = Buffer.from([0x63, 0, 0, 0, lengthBytes]) // CopyDone and CopyData of PostgreSQL's protocol.
-
-const copyData = ({ length }: Buffer): Buffer => {
-  const head = Buffer.from([0x64, 0, 0, 0, 0])
-  head.writeUInt32BE(length + lengthBytes, 1)
-  return head
-}
-
-/** Several COPYs in one round trip: the server need not ask for their rows. After a fault it ignores those it has not read. */
-class CopyQuery implements pg.Submittable {
-  /** Found and replaced by the client where a query has a time-out. */
-  callback: (fault?: Error | null) => void
-  readonly #copies: readonly Copy[]
-
-  constructor(copies: readonly Copy[], callback: (fault?: Error | null) => void) {
-    this.#copies = copies
-    this.callback = callback
-  }
-
-  submit(connection: pg.Connection): void {
-    const { stream } = connection
-    stream.cork()
-    connection.query(this.#copies.map(({ text }) => text).join('; '))
-    for (const { rows } of this.#copies) for (const bytes of [copyData(rows), rows, copyDone]) stream.write(bytes)
-    stream.uncork()
-  }
-
-  handleCopyInResponse(): void {}
-
-  handleCommandComplete(): void {}
-
-  handleReadyForQuery(): void {
-    this.callback()
-  }
-
-  handleError(fault: Error): void {
-    this.callback(fault)
-  }
-}
-
 const arraysOf = (names: readonly string[], rows: readonly Row[]): readonly (string | null)[][] =>
   names.map((name) => rows.map((row) => toColumnText(row[name]!)))
 
@@ -92,7 +44,6 @@ const buildUnnest = ({ columns }: TableDefinition, names: readonly string[], fir
   return `select ${typed.join(', ')} from unnest(${arrays.join(', ')}) as given (${names.join(', ')})`
 }
 
-type MergeVerb = Exclude<TableDefinition['write'], 'insert'>
 type Merge = (table: string, column: string) => string
 
 const merges = {
@@ -107,16 +58,18 @@ const changeOf = ({ table, definition }: NamedTable, merge: Merge | null): strin
   return `update set ${changed.map((name) => merge(table, name)).join(', ')}`
 }
 
-const mergeText = (named: NamedTable, verb: MergeVerb, firstParameter = 1): string => {
+const writeText = (named: NamedTable, firstParameter = 1): string => {
   const { table, definition } = named
+  const { write } = definition
   const names = columnsOf(named)
   const into = `insert into ${table} (${names.join(', ')})`
   const given = buildUnnest(definition, names, firstParameter)
   const [key] = definition.key
-  if (verb === 'rise')
+  if (write === 'insert') return `${into} ${given}`
+  if (write === 'rise')
     return `${into} select * from (${given}) as rising
      where ${key} > coalesce((select max(${key}) from ${table}), '-infinity')`
-  return `${into} ${given} on conflict (${definition.key.join(', ')}) do ${changeOf(named, merges[verb])}`
+  return `${into} ${given} on conflict (${definition.key.join(', ')}) do ${changeOf(named, merges[write])}`
 }
 
 /** A text that never changes has a name: the server parses it once per connection, and soon stops planning it. */
@@ -154,44 +107,30 @@ const writeRows = (client: pg.ClientBase, { written, ...named }: TableChanges): 
   const { table, definition } = named
   const { write } = definition
   if (write === 'insert') return insertRows(client, named, written)
-  return runOnRows(client, { name: `${write} ${table}`, text: mergeText(named, write) }, columnsOf(named), written)
+  return runOnRows(client, { name: `${write} ${table}`, text: writeText(named) }, columnsOf(named), written)
 }
 
 const sharedNames = new Map<string, string>()
 
+/** One for each set of tables that change together: it hardly varies. */
 const sharedNameOf = (text: string): Pick<Statement, 'name'> => {
   if (!sharedNames.has(text) && sharedNames.size < postgresLimits.sharedStatementsMax)
-    sharedNames.set(text, `merge ${sharedNames.size}`)
+    sharedNames.set(text, `write ${sharedNames.size}`)
   const name = sharedNames.get(text)
   return name === undefined ? {} : { name }
 }
 
-const mergeTogether = async (client: pg.ClientBase, changes: readonly TableChanges[]): Promise<void> => {
+/** Each statement is a message and its answer, for which both sides are woken: of few rows that is most of the cost. */
+const writeTogether = async (client: pg.ClientBase, changes: readonly TableChanges[]): Promise<void> => {
   if (changes.length === 0) return
   const values: (string | null)[][] = []
   const parts: string[] = []
   for (const { written, ...named } of changes) {
-    parts.push(`part${parts.length} as (${mergeText(named, named.definition.write as MergeVerb, values.length + 1)})`)
+    parts.push(`part${parts.length} as (${writeText(named, values.length + 1)})`)
     values.push(...arraysOf(columnsOf(named), written))
   }
   const text = `with ${parts.join(', ')} select`
   await client.query({ ...sharedNameOf(text), text, values })
-}
-
-/** Each statement is a message and its answer, for which both sides are woken: of few rows that is most of the cost. */
-const writeTogether = async (client: pg.ClientBase, changes: readonly TableChanges[]): Promise<void> => {
-  const { copied = [], merged = [] } = Object.groupBy(changes, ({ definition }) =>
-    definition.write === 'insert' ? 'copied' : 'merged',
-  )
-  await mergeTogether(client, merged)
-  if (copied.length === 0) return
-  const copies = copied.map(({ written, ...named }) => {
-    const names = columnsOf(named)
-    return { text: copyText(named.table, names), rows: Buffer.concat([...toCopyText(names, written)]) }
-  })
-  await new Promise<void>((resolve, reject) => {
-    client.query(new CopyQuery(copies, (fault) => (fault instanceof Error ? reject(fault) : resolve())))
-  })
 }
 
 export const writeChanges = async (client: pg.ClientBase, changes: readonly TableChanges[]): Promise<void> => {
