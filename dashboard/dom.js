@@ -56,11 +56,13 @@ export const replace = (parent, ...children) => {
  */
 export const pause = (ms, signal) =>
   new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
+    const end = () => {
       clearTimeout(timer)
+      signal.removeEventListener('abort', end)
       resolve()
-    })
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
   })
 
 /** Signals one after the other: each ends the one before, and all end with the view.

@@ -14,9 +14,14 @@ const focusable = 'a[href], button, input, select, summary, [tabindex]'
 /** Resolves once the page is in sight, or the view is left. @param {AbortSignal} signal @returns {Promise<void>} */
 const inSight = (signal) =>
   new Promise((resolve) => {
-    if (!document.hidden) resolve()
-    document.addEventListener('visibilitychange', () => resolve(), { once: true, signal })
-    signal.addEventListener('abort', () => resolve())
+    const end = () => {
+      document.removeEventListener('visibilitychange', end)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    if (!document.hidden || signal.aborted) return resolve()
+    document.addEventListener('visibilitychange', end)
+    signal.addEventListener('abort', end)
   })
 
 /** Whether a change is seen and disturbs nothing: text that is selected, or a dialog, which goes back to what opened it. */
@@ -58,15 +63,14 @@ const exchange = (root, children) => {
  * @param {AbortSignal} signal of the view
  */
 export const refreshed = (signal) => {
-  /** @type {Map<HTMLElement, () => Promise<void>>} */
+  /** Each reads again: whether what is shown is what was read. @type {Map<HTMLElement, () => Promise<boolean>>} */
   const parts = new Map()
+  /** Parts whose first read has not succeeded. @type {Set<HTMLElement>} */
+  const awaited = new Set()
   const note = h('span', { class: 'muted small' })
   let round = 0
-  /** @param {boolean} isWhole */
-  const showNote = (isWhole) =>
-    isWhole
-      ? replace(note, 'As of ', clock(new Date().toISOString()))
-      : (note.querySelector('.state') ?? note.append(' ', state('not refreshed', 'bad')))
+  const showTime = () => replace(note, 'As of ', clock(new Date().toISOString()))
+  const showFailed = () => note.querySelector('.state') ?? note.append(' ', state('not refreshed', 'bad'))
   /** @type {Load} */
   const loadPart = (root, here, read, show) => {
     let known = ''
@@ -77,31 +81,38 @@ export const refreshed = (signal) => {
       drawn = next
       known = JSON.stringify(answer)
     }
+    awaited.add(root)
     void load(root, here, read, (answer) => {
       const next = new AbortController()
       keep(answer, next)
+      awaited.delete(root)
+      if (awaited.size === 0 && note.childNodes.length === 0) showTime()
       return show(answer, AbortSignal.any([here, next.signal]))
     })
     parts.set(root, async () => {
-      if (here.aborted) return
+      if (here.aborted) return true
       const answer = await read().catch((fault) => {
         if (!here.aborted) throw fault
       })
-      if (answer === undefined || here.aborted || JSON.stringify(answer) === known || !isAtRest()) return
+      if (answer === undefined || here.aborted || JSON.stringify(answer) === known) return true
+      if (!isAtRest()) return false
       const next = new AbortController()
-      if (exchange(root, show(answer, AbortSignal.any([here, next.signal])))) keep(answer, next)
+      const isShown = exchange(root, show(answer, AbortSignal.any([here, next.signal])))
+      if (isShown) keep(answer, next)
       else next.abort()
+      return isShown
     })
   }
   const follow = async () => {
-    showNote(true)
     while (!signal.aborted) {
       await pause(refreshMs, signal)
       await inSight(signal)
       if (signal.aborted || !isAtRest()) continue
       round += 1
       const results = await Promise.allSettled([...parts.values()].map((again) => again()))
-      if (!signal.aborted) showNote(results.every(({ status }) => status === 'fulfilled'))
+      if (signal.aborted) return
+      if (results.some(({ status }) => status === 'rejected')) showFailed()
+      else if (results.every((each) => each.status === 'fulfilled' && each.value)) showTime()
     }
   }
   void follow()

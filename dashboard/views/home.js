@@ -1,6 +1,6 @@
 // @ts-check
 import { filterForm, h, onFilter, renewed, replace } from '../dom.js'
-import { compareAmounts, count, dayMs, money, msText, shareText, sumOf, utcDayAt } from '../format.js'
+import { compareAmounts, count, dayMs, money, monthAfter, msText, shareText, sumOf, utcDayAt } from '../format.js'
 import { field, heading, section, select, state, table, workspaceLink } from '../parts.js'
 import { refreshed } from '../refresh.js'
 import { ApiError, workspaceNames } from '../session.js'
@@ -165,12 +165,25 @@ export const home = {
     const tagField = field('Tag’s name', tag)
     const nextSignal = renewed(signal)
     const named = workspaceNames(session, signal)
+    /** Reports of months that are over: what is posted later is in a later month. @type {Map<string, Report>} */
+    const kept = new Map()
+    /** @param {string} month @param {string} groups @param {AbortSignal} here @returns {Promise<Report | ApiError>} */
+    const readMonth = async (month, groups, here) => {
+      const key = `${month} ${groups}`
+      const known = kept.get(key)
+      if (known !== undefined) return known
+      try {
+        /** @type {Report} */
+        const report = await session.get('/admin/v1/reports', { month, group_by: groups }, here)
+        if (Date.now() > Date.parse(`${monthAfter(month, 1)}-01`) + dayMs) kept.set(key, report)
+        return report
+      } catch (fault) {
+        return asMonthWithoutTag(groups)(fault)
+      }
+    }
     /** @param {number} months @param {string} groups @param {AbortSignal} here @returns {Promise<Row[]>} */
     const read = async (months, groups, here) => {
-      /** @param {string} month @returns {Promise<Report | ApiError>} */
-      const readMonth = (month) =>
-        session.get('/admin/v1/reports', { month, group_by: groups }, here).catch(asMonthWithoutTag(groups))
-      const reports = await Promise.all(lastMonths(months).map(readMonth))
+      const reports = await Promise.all(lastMonths(months).map((month) => readMonth(month, groups, here)))
       const found = reports.flatMap((report) => (report instanceof ApiError ? [] : [report]))
       if (found.length === 0) throw reports[0]
       return found.flatMap(({ rows }) => rows)

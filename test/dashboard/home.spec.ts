@@ -217,10 +217,13 @@ t.test('all workspaces on the page', { skip }, async (t) => {
         await tablesCaughtUp(world)
       }
       const focused = () => page.evaluate('document.activeElement.textContent')
-      let reads = 0
-      page.on('request', () => {
-        reads += 1
+      const note = page.locator('.heading .muted')
+      let reads: URL[] = []
+      page.on('request', (request) => {
+        reads.push(new URL(request.url()))
       })
+      /** A request that comes after those that a round of the refresh has made. */
+      const readOnce = () => page.evaluate(`fetch('/dashboard/icon.svg').then(() => undefined)`)
       await page.clock.install()
       await toHash(page, '#/home')
       const today = page.getByRole('link', { name: /^Today/ })
@@ -230,23 +233,44 @@ t.test('all workspaces on the page', { skip }, async (t) => {
       await page.evaluate('scrollTo(0, 80)')
       await page.evaluate(`Object.defineProperty(document, 'hidden', { value: true, configurable: true })`)
       await spend('later')
-      reads = 0
+      reads = []
       await page.clock.fastForward(31_000)
-      await page.evaluate(`fetch('/dashboard/icon.svg').then(() => undefined)`)
-      t.equal(reads, 1, 'nothing else is read while it is hidden')
+      await readOnce()
+      t.equal(reads.length, 1, 'nothing else is read while it is hidden')
       await page.evaluate(`delete document.hidden, document.dispatchEvent(new Event('visibilitychange'))`)
       await page.getByText('3 requests charged').first().waitFor()
       await page.getByRole('row', { name: /^m\/x 1 / }).waitFor()
       t.match(await focused(), /^Today.*3 requests/)
       t.equal(await page.evaluate('scrollY'), 80)
       t.same(await axeViolations(page), [])
+      const over = new Date(Date.now() - 86_400_000).toISOString().slice(0, 7)
+      const months = reads.flatMap(({ searchParams }) => searchParams.get('month') ?? [])
+      t.same(
+        months.filter((month) => month < over),
+        [],
+        'months that are over are not read again',
+      )
 
+      const outcomes = '**/ledger/outcomes'
+      await page.route(outcomes, (route) => route.fulfill({ status: 500, json: {} }))
       await toHash(page, '#/w/north/overview')
+      await page.getByText('Nothing is set aside right now.').waitFor()
+      await page.getByRole('button', { name: 'Try again' }).focus()
+      t.equal(await note.innerText(), '', 'no time beside what could not be read')
+      await page.unroute(outcomes)
+      await Promise.all([page.waitForResponse(outcomes), page.clock.fastForward(31_000)])
+      await readOnce()
+      t.equal(await note.innerText(), '', 'nor where what has the focus is left as it is')
+      await page.getByRole('button', { name: 'Try again' }).press('Enter')
+      await note.getByText('As of').waitFor()
       const charged = page.locator('.facts div').filter({ hasText: 'Charged' }).locator('dd')
       t.equal(await charged.innerText(), '0.006')
       await page.getByRole('button', { name: 'Add credit' }).click()
       await spend('latest')
+      reads = []
       await page.clock.fastForward(31_000)
+      await readOnce()
+      t.equal(reads.length, 1, 'nothing else is read under a dialog')
       await page.keyboard.press('Escape')
       t.equal(await charged.innerText(), '0.006', 'not under a dialog')
       t.equal(await focused(), 'Add credit')
