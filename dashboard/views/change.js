@@ -50,7 +50,10 @@ const settings = {
 const settingOf = ({ type }) => settings[type] ?? { types: [], of: [], set: [] }
 
 const ofWallet = new Set(['WalletCredited', 'AdjustmentPosted', 'CreditExpired'])
-const earlierMax = 1_000
+const pageRows = 1_000
+const earlierMax = 5_000
+/** What the configuration sets where no event does, as an event without a value has it. */
+const ofConfiguration = new Set(['AliasSet', 'RouterSet'])
 
 /** Each value in it, by its path. @param {unknown} value @param {string} path @returns {(readonly [path: string, text: string])[]} */
 const valuesIn = (value, path) => {
@@ -79,27 +82,35 @@ const only = (detail, names) => Object.fromEntries(Object.entries(detail).filter
 /** @param {AdminEvent} event */
 const detailOf = ({ detail }) => /** @type {Detail} */ (detail)
 
-/** The event that set the same before, null where none did. @param {AdminEvent} event @param {ViewContext} context */
+/** The event that set the same before, null where none of as many as are read did; `isFirst`: no event ever did. @param {AdminEvent} event @param {ViewContext} context */
 const readEarlier = async (event, { session, signal }) => {
   const { types, of } = settingOf(event)
-  if (types.length === 0) return null
-  const query = {
-    ...{ type: types.join(','), workspace: event.workspace ?? undefined },
-    ...{ before: event.sequence + 1, limit: earlierMax },
-  }
-  /** @type {import('../types.d.ts').Page<AdminEvent>} */
-  const { data } = await session.get('/admin/v1/events', query, signal)
+  if (types.length === 0) return { earlier: null, isFirst: true }
+  const query = { type: types.join(','), workspace: event.workspace ?? undefined, before: event.sequence + 1 }
   const isEarlier = (/** @type {AdminEvent} */ { sequence, index }) => sequence < event.sequence || index < event.index
   const isSame = (/** @type {AdminEvent} */ other) =>
     of.every((name) => detailOf(other)[name] === detailOf(event)[name])
-  return data.find((each) => isEarlier(each) && isSame(each)) ?? null
+  /** @type {string | undefined} */
+  let cursor
+  for (let rows = 0; rows < earlierMax; rows += pageRows) {
+    /** @type {import('../types.d.ts').Page<AdminEvent>} */
+    const { data, next_cursor: next } = await session.get(
+      '/admin/v1/events',
+      { ...query, cursor, limit: pageRows },
+      signal,
+    )
+    const earlier = data.find((each) => isEarlier(each) && isSame(each))
+    if (earlier !== undefined || next === null) return { earlier: earlier ?? null, isFirst: earlier === undefined }
+    cursor = next
+  }
+  return { earlier: null, isFirst: false }
 }
 
 /** The wallet's balance before and after what moved it. @param {AdminEvent} event @param {ViewContext} context */
 const readBalances = async ({ type, workspace, time: from, sequence, index }, { session, signal }) => {
   if (!ofWallet.has(type) || workspace === null) return null
   /** @type {import('../types.d.ts').Statement} */
-  const { opening, data } = await session.ledger(workspace, '/statement', { from, limit: earlierMax }, signal)
+  const { opening, data } = await session.ledger(workspace, '/statement', { from, limit: pageRows }, signal)
   const isOf = (/** @type {import('../types.d.ts').Movement} */ row) =>
     row.sequence === sequence && row.event_index === index
   const first = data.findIndex(isOf)
@@ -107,6 +118,8 @@ const readBalances = async ({ type, workspace, time: from, sequence, index }, { 
   if (last === undefined) return null
   return { before: data[first - 1]?.balance_after ?? opening.balance, after: last.balance_after }
 }
+
+/** @typedef {Awaited<ReturnType<typeof read>>} Answer */
 
 /** @param {ViewContext} context */
 const read = async (context) => {
@@ -120,17 +133,31 @@ const read = async (context) => {
       : await session.get('/admin/v1/events', { after: Math.max(0, of - 1), before: of + 1, limit: 1_000 }, signal)
   const event = data.find((each) => each.sequence === of && each.index === Number(index))
   if (event === undefined) throw new ApiError(404, 'The audit trail has no such change.')
-  const [earlier, balances, health] = await Promise.all([
+  const [{ earlier, isFirst }, balances, health] = await Promise.all([
     readEarlier(event, context),
-    readBalances(event, context),
-    /** @type {Promise<import('../types.d.ts').Health>} */ (session.ledger(null, '/health', {}, signal)),
+    readBalances(event, context).catch(() => null),
+    /** @type {Promise<import('../types.d.ts').Health>} */ (session.ledger(null, '/health', {}, signal)).catch(
+      () => null,
+    ),
   ])
-  return { event, earlier, balances, sealed: health.sealed?.size ?? 0 }
+  return { event, earlier, isFirst, balances, sealed: health?.sealed?.size ?? null }
 }
 
-/** @param {AdminEvent} event @param {AdminEvent | null} earlier */
-const settingTable = (event, earlier) => {
+/** @param {Answer} answer */
+const earlierText = ({ event, earlier, isFirst }) => {
+  if (earlier !== null)
+    return ['Before: as ', h('a', { href: changeHref(earlier) }, 'it was set'), ' ', time(earlier.time), '.']
+  if (!isFirst) return [`What set it before is not among the last ${count(earlierMax)} changes of its kind.`]
+  return ofConfiguration.has(event.type)
+    ? ['No earlier change set it: before, it was as the configuration file has it, if it is there.']
+    : ['No earlier change set it.']
+}
+
+/** @param {Answer} answer */
+const settingTable = ({ event, earlier, isFirst }) => {
   const { set } = settingOf(event)
+  const absent = ofConfiguration.has(event.type) ? 'as configured' : 'not set'
+  const absentBefore = earlier === null && !isFirst ? 'not known' : absent
   const [before, after] = [earlier, event].map(
     (each) => new Map(each === null ? [] : valuesIn(only(detailOf(each), set), '')),
   )
@@ -139,13 +166,13 @@ const settingTable = (event, earlier) => {
     'Before and after',
     /** @type {import('../parts.js').Column<string>[]} */ ([
       { name: 'What', className: 'wrap', cell: pathText },
-      { name: 'Before', className: 'wrap', cell: (path) => before?.get(path) ?? 'not set' },
+      { name: 'Before', className: 'wrap', cell: (path) => before?.get(path) ?? absentBefore },
       {
         name: 'After',
         className: 'wrap',
         cell: (path) => {
-          const text = after?.get(path) ?? 'not set'
-          return text === (before?.get(path) ?? 'not set') ? text : h('strong', {}, text)
+          const text = after?.get(path) ?? absent
+          return text === (before?.get(path) ?? absentBefore) ? text : h('strong', {}, text)
         },
       },
     ]),
@@ -166,8 +193,10 @@ const linksOf = ({ type, workspace, time: at, detail, subject }) => {
   return ofWallet.has(type) ? [['Statement of the day', `${of}/statement?from=${day}&to=${day}`]] : []
 }
 
-/** @param {Awaited<ReturnType<typeof read>>} answer */
-const story = ({ event, earlier, balances, sealed }) => {
+/** @param {Answer} answer */
+const story = (answer) => {
+  const { event, balances, sealed } = answer
+  const isSealed = sealed !== null && event.sequence <= sealed
   const { id, sequence, index, actor, workspace, subject, time: at } = event
   const { set } = settingOf(event)
   const others = Object.entries(detailOf(event)).filter(([name]) => !set.includes(name) && name !== 'workspaceId')
@@ -199,18 +228,8 @@ const story = ({ event, earlier, balances, sealed }) => {
       ? null
       : section(
           h('h2', {}, 'Before and after'),
-          earlier === null
-            ? h('p', { class: 'muted small' }, 'No earlier change set it.')
-            : h(
-                'p',
-                { class: 'muted small' },
-                'Before: as ',
-                h('a', { href: changeHref(earlier) }, 'it was set'),
-                ' ',
-                time(earlier.time),
-                '.',
-              ),
-          settingTable(event, earlier),
+          h('p', { class: 'muted small' }, ...earlierText(answer)),
+          settingTable(answer),
         ),
     others.length === 0
       ? null
@@ -232,9 +251,12 @@ const story = ({ event, earlier, balances, sealed }) => {
         ['Event', h('code', {}, id ?? 'not known until the tables are filled')],
         ['Frame of the log', count(sequence)],
         ['Place in the frame', count(index)],
-        ['Sealed', sequence <= sealed ? state('by a checkpoint', 'good') : state('not yet', 'busy')],
+        [
+          'Sealed',
+          isSealed ? state('by a checkpoint', 'good') : state(sealed === null ? 'not known' : 'by no checkpoint'),
+        ],
       ]),
-      h('p', {}, 'To prove it: ', h('code', {}, `gateway prove ${sequence} --index ${index}`)),
+      isSealed ? h('p', {}, 'To prove it: ', h('code', {}, `gateway prove ${sequence} --index ${index}`)) : null,
       h(
         'details',
         {},

@@ -160,10 +160,38 @@ t.test('what an administrator changes on the page', { skip: chromium === null &&
       await page.getByRole('link', { name: 'Workspace changed' }).first().click()
       await heading(page, 'Workspace changed').waitFor()
       await page.getByRole('row', { name: /Account.*globex-corp.*not set/ }).waitFor()
+      await page.getByText('it was set').waitFor()
       t.notOk(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), 'it fits a phone')
       t.same(await axeViolations(page), [])
       await page.setViewportSize({ width: 1_280, height: 900 })
       await page.emulateMedia({ colorScheme: 'light' })
+
+      const { hash } = new URL(page.url())
+      let pages = 0
+      let isFull = true
+      const isEarlier = ({ pathname, searchParams }: URL) =>
+        pathname === '/admin/v1/events' && searchParams.get('type') === 'WorkspaceChanged,WorkspaceOpened'
+      await page.route(isEarlier, async (route) => {
+        pages += 1
+        if (isFull || pages === 1) await route.fulfill({ json: { object: 'list', data: [], next_cursor: 'next' } })
+        else await route.continue({ url: route.request().url().replace('cursor=next&', '') })
+      })
+      const isHealth = '**/admin/v1/ledger/health'
+      await page.route(isHealth, (route) => route.fulfill({ status: 503, json: {} }))
+      await toHash(page, '#/audit')
+      await toHash(page, hash)
+      await page.getByText('What set it before is not among the last 5,000 changes of its kind.').waitFor()
+      t.equal(pages, 5)
+      t.equal(await fact('Sealed').innerText(), 'Not known', 'also where the health cannot be read')
+      t.equal(await page.getByText('gateway prove').count(), 0)
+      isFull = false
+      pages = 0
+      await toHash(page, '#/audit')
+      await toHash(page, hash)
+      await page.getByText('it was set').waitFor()
+      t.equal(pages, 2, 'its second page has it')
+      await page.unroute(isEarlier)
+      await page.unroute(isHealth)
     },
   )
 
