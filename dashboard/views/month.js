@@ -23,28 +23,23 @@ const daysOf = (month) => ({
 /** @param {AdminEvent} event */
 const detailOf = ({ detail }) => /** @type {Readonly<Record<string, string>>} */ (detail)
 
-/** @param {ViewContext} context */
-const read = async ({ session, parameter: month, signal }) => {
-  const path = `/admin/v1/periods/${encodeURIComponent(month)}`
-  /** @type {Period} */
-  const period = await session.get(path, {}, signal)
-  /** @param {string} type @returns {Promise<AdminEvent[]>} */
-  const events = (type) => readList(session, '/admin/v1/events', signal, { type })
-  /** @param {string} groups @returns {Promise<Report>} */
-  const report = (groups) => session.get('/admin/v1/reports', { month, group_by: groups }, signal)
-  const [changes, reconciled, own, all, byWorkspace, byModel] = await Promise.all([
-    events('PeriodCutOff,PeriodClosed,PeriodReopened'),
-    events('InvoiceReconciled'),
-    readList(session, '/admin/v1/invoices', signal, { month }),
-    readList(session, '/admin/v1/invoices', signal),
-    report('workspace'),
-    report('model'),
-  ])
-  const later = /** @type {Invoice[]} */ (all).filter((each) => each.month !== month && each.covers.includes(month))
-  return { period, changes, reconciled, invoices: [.../** @type {Invoice[]} */ (own), ...later], byWorkspace, byModel }
+/**
+ * What several sections show is read once; after a failure, another try reads again.
+ *
+ * @template Answer
+ * @param {() => Promise<Answer>} read
+ */
+const once = (read) => {
+  /** @type {Promise<Answer> | null} */
+  let answer = null
+  return () => {
+    answer ??= read().catch((fault) => {
+      answer = null
+      throw fault
+    })
+    return answer
+  }
 }
-
-/** @typedef {Awaited<ReturnType<typeof read>>} Answer */
 
 /** In which month what is posted at an event is: not in one that was closed before it. @param {AdminEvent} event @param {readonly AdminEvent[]} changes of months, newest first */
 const monthOf = ({ time: at, sequence }, changes) => {
@@ -56,8 +51,8 @@ const monthOf = ({ time: at, sequence }, changes) => {
   return own < first ? first : own
 }
 
-/** The adjustments that were posted in the month, newest first. @param {Answer} answer @param {ViewContext} context */
-const adjustmentsTable = ({ period, changes }, { session, signal, parameter: month }) =>
+/** The adjustments that were posted in the month, newest first. @param {Period} period @param {readonly AdminEvent[]} changes of months, newest first @param {ViewContext} context */
+const adjustmentsTable = (period, changes, { session, signal, parameter: month }) =>
   virtualTable({
     label: 'Adjustments',
     columns: /** @type {import('../parts.js').Column<AdminEvent>[]} */ ([
@@ -125,8 +120,8 @@ const recordsOf = (reconciled, provider) => {
   return kept
 }
 
-/** Each provider that was charged for or reconciled, with how far. @param {Answer} answer @param {string} month */
-const providersOf = ({ reconciled, byModel }, month) => {
+/** Each provider that was charged for or reconciled, with how far. @param {readonly AdminEvent[]} reconciled newest first @param {Report} byModel @param {string} month */
+const providersOf = (reconciled, byModel, month) => {
   const { from, to } = daysOf(month)
   const days = daysBetween(from, to)
   const ofMonth = reconciled.filter(
@@ -251,15 +246,12 @@ const exportCommands = (month) =>
     `gateway export focus --month ${month} --out ${month}.csv`,
   ].join('\n')
 
-/** @param {Answer} answer @param {ViewContext} context */
-const story = (answer, context) => {
-  const { period, changes, invoices, byWorkspace } = answer
-  const { month, totals, digest, sequence, exceptions } = period
-  const own = changes.filter((each) => detailOf(each)['month'] === month)
-  const closed = period.state === 'closed' ? own.find(({ type }) => type === 'PeriodClosed') : undefined
+/** @param {Period} period @param {readonly AdminEvent[]} own its changes, newest first */
+const closing = ({ state: periodState, totals, digest, sequence, exceptions }, own) => {
+  const closed = periodState === 'closed' ? own.find(({ type }) => type === 'PeriodClosed') : undefined
   return [
     facts([
-      ['State', state(period.state, period.state === 'closed' ? 'good' : 'busy')],
+      ['State', state(periodState, periodState === 'closed' ? 'good' : 'busy')],
       ...(closed === undefined
         ? []
         : [
@@ -271,32 +263,84 @@ const story = (answer, context) => {
     ]),
     digest === null ? null : h('p', { class: 'small' }, 'Digest of its statements: ', h('code', {}, digest)),
     totals === null ? null : section(h('h2', {}, 'Totals, as it was closed'), totalsFacts(totals)),
-    section(h('h2', {}, 'Workspaces, with their statements'), workspacesTable(byWorkspace, month)),
-    section(h('h2', {}, 'Invoices'), invoicesTable(invoices, context)),
-    section(h('h2', {}, 'Adjustments'), adjustmentsTable(answer, context)),
-    section(h('h2', {}, 'Reconciliation with the providers’ invoices'), providersTable(providersOf(answer, month))),
-    section(
-      h('h2', {}, 'Exports'),
-      h('p', { class: 'muted small' }, 'Commands write them:'),
-      h('pre', { tabindex: '0', role: 'region', 'aria-label': 'Commands that export it' }, exportCommands(month)),
-    ),
-    section(h('h2', {}, 'Who changed it'), historyTable(own)),
   ]
 }
 
 /** One month, as it was closed. @param {ViewContext} context */
 export const showMonth = (context) => {
-  const { root, signal, parameter, backTo } = context
-  const body = h('div', { class: 'stack' })
+  const { session, root, signal, parameter: month, backTo } = context
+  /** @param {string} type @returns {Promise<AdminEvent[]>} */
+  const events = (type) => readList(session, '/admin/v1/events', signal, { type })
+  /** @param {string} groups @returns {Promise<Report>} */
+  const report = (groups) => session.get('/admin/v1/reports', { month, group_by: groups }, signal)
+  const readPeriod = once(
+    () => /** @type {Promise<Period>} */ (session.get(`/admin/v1/periods/${encodeURIComponent(month)}`, {}, signal)),
+  )
+  const readChanges = once(() => events('PeriodCutOff,PeriodClosed,PeriodReopened'))
+  /** @param {readonly AdminEvent[]} changes */
+  const ownOf = (changes) => changes.filter((each) => detailOf(each)['month'] === month)
+  const readInvoices = async () => {
+    /** @type {Invoice[][]} */
+    const [own = [], all = []] = await Promise.all([
+      readList(session, '/admin/v1/invoices', signal, { month }),
+      readList(session, '/admin/v1/invoices', signal),
+    ])
+    return [...own, ...all.filter((each) => each.month !== month && each.covers.includes(month))]
+  }
+  /**
+   * @template Answer
+   * @param {() => Promise<Answer>} read
+   * @param {(answer: Answer) => readonly import('../dom.js').Child[]} show
+   */
+  const part = (read, show) => {
+    const place = h('div', { class: 'stack' })
+    void load(place, signal, read, show)
+    return place
+  }
   root.append(
     h('p', { class: 'small' }, h('a', { href: backTo('months') }, '← All months')),
-    heading(`Month ${parameter} (UTC)`),
-    body,
-  )
-  void load(
-    body,
-    signal,
-    () => read(context),
-    (answer) => story(answer, context),
+    heading(`Month ${month} (UTC)`),
+    h(
+      'div',
+      { class: 'stack' },
+      part(
+        () => Promise.all([readPeriod(), readChanges().catch(() => [])]),
+        ([period, changes]) => closing(period, ownOf(changes)),
+      ),
+      section(
+        h('h2', {}, 'Workspaces, with their statements'),
+        part(
+          () => report('workspace'),
+          (byWorkspace) => [workspacesTable(byWorkspace, month)],
+        ),
+      ),
+      section(
+        h('h2', {}, 'Invoices'),
+        part(readInvoices, (invoices) => [invoicesTable(invoices, context)]),
+      ),
+      section(
+        h('h2', {}, 'Adjustments'),
+        part(
+          () => Promise.all([readPeriod(), readChanges()]),
+          ([period, changes]) => [adjustmentsTable(period, changes, context)],
+        ),
+      ),
+      section(
+        h('h2', {}, 'Reconciliation with the providers’ invoices'),
+        part(
+          () => Promise.all([events('InvoiceReconciled'), report('model')]),
+          ([reconciled, byModel]) => [providersTable(providersOf(reconciled, byModel, month))],
+        ),
+      ),
+      section(
+        h('h2', {}, 'Exports'),
+        h('p', { class: 'muted small' }, 'Commands write them:'),
+        h('pre', { tabindex: '0', role: 'region', 'aria-label': 'Commands that export it' }, exportCommands(month)),
+      ),
+      section(
+        h('h2', {}, 'Who changed it'),
+        part(readChanges, (changes) => [historyTable(ownOf(changes))]),
+      ),
+    ),
   )
 }
