@@ -52,6 +52,7 @@ const adminVisits: readonly Visit[] = [
   ...['keys', 'account'].map((name) => ({ name, hash: `#/w/acme/${name}` })),
   { name: 'requests-of-all', hash: '#/requests' },
   { name: 'first-use', hash: '#/w/empty/overview' },
+  { name: 'month', hash: `#/months/${new Date().toISOString().slice(0, 7)}` },
 ]
 
 /** True once a view shows what it read. */
@@ -116,6 +117,14 @@ const visit = async (
   t.ok((await takePicture(page, `${name}-${width}`)) <= pictureBytesMax, `${what}: a small picture`)
 }
 
+/** A change of which the page shows what was before it. */
+const changeVisit = async ({ url }: World): Promise<Visit> => {
+  const headers = { authorization: `Bearer ${adminToken}` }
+  const answer = await fetch(`${url}/admin/v1/events?type=AlertRuleSet`, { headers })
+  const { data } = (await answer.json()) as { readonly data: readonly { sequence: number; index: number }[] }
+  return { name: 'change', hash: `#/audit/${data[0]!.sequence}-${data[0]!.index}` }
+}
+
 const allViews = (world: World, browser: Browser, width: number, theme: (typeof themes)[number]) => async (t: Test) => {
   const { page, complaints } = await openVisitor(t, browser, { width, theme })
   page.on('console', (message) => {
@@ -126,7 +135,8 @@ const allViews = (world: World, browser: Browser, width: number, theme: (typeof 
   for (const each of ownVisits.entries()) await visit(t, page, each, width, theme)
   await signIn(page, world.url, adminToken)
   await page.locator('.view').waitFor()
-  for (const each of adminVisits.entries()) await visit(t, page, each, width, theme)
+  const visits = [...adminVisits, await changeVisit(world)]
+  for (const each of visits.entries()) await visit(t, page, each, width, theme)
   t.same(complaints, [], 'the console has no errors')
 }
 
