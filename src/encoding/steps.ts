@@ -32,7 +32,6 @@ export const finishSteps = <Result>(steps: Generator<void, Result>): Result => {
   }
 }
 
-/** What is short for each request, where others take steps. */
 export function* inOneStep<Result>(take: () => Result): Generator<void, Result> {
   yield
   return take()

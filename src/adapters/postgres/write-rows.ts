@@ -112,7 +112,6 @@ const writeRows = (client: pg.ClientBase, { written, ...named }: TableChanges): 
 
 const sharedNames = new Map<string, string>()
 
-/** One for each set of tables that change together: it hardly varies. */
 const sharedNameOf = (text: string): Pick<Statement, 'name'> => {
   if (!sharedNames.has(text) && sharedNames.size < postgresLimits.sharedStatementsMax)
     sharedNames.set(text, `write ${sharedNames.size}`)

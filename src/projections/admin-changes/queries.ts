@@ -47,7 +47,6 @@ export const administrativeTypes = [
 export interface AdminChange {
   readonly sequence: number
   readonly eventIndex: number
-  /** Null until the tables were filled by a release that has it. */
   readonly eventId: string | null
   readonly type: string
   readonly workspaceId: string | null

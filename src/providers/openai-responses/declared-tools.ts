@@ -16,7 +16,6 @@ export interface CalledTool {
   readonly namespace: string | null
 }
 
-/** Under the one name by which models of other formats call it. */
 interface CallableTool extends CalledTool {
   readonly definition: ToolDefinition
 }
