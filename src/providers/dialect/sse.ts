@@ -71,7 +71,14 @@ function* lineEndsOf(chunk: Uint8Array, from: number): Generator<number, void, u
   }
 }
 
-export class SseEventTooLarge extends Error {}
+export class SseEventTooLarge extends Error {
+  readonly begin: readonly Uint8Array[]
+
+  constructor(eventBytesMax: number, begin: readonly Uint8Array[]) {
+    super(`an event of more than ${eventBytesMax} bytes`)
+    this.begin = begin
+  }
+}
 
 /** The bytes may be cut anywhere. Lines end with LF, CRLF or CR. Throws SseEventTooLarge beyond `eventBytesMax`. */
 export class SseSplitter {
@@ -128,15 +135,13 @@ export class SseSplitter {
 
   #carry(piece: Uint8Array): void {
     this.#carriedBytes += piece.length
-    if (this.#carriedBytes > this.eventBytesMax)
-      throw new SseEventTooLarge(`an event of more than ${this.eventBytesMax} bytes`)
     this.#carried.push(piece)
+    if (this.#carriedBytes > this.eventBytesMax) throw new SseEventTooLarge(this.eventBytesMax, this.#carried)
   }
 
   #complete(piece: Uint8Array): SseEvent {
     const whole = this.#carriedBytes === 0 ? piece : this.#join(piece)
-    if (whole.length > this.eventBytesMax)
-      throw new SseEventTooLarge(`an event of more than ${this.eventBytesMax} bytes`)
+    if (whole.length > this.eventBytesMax) throw new SseEventTooLarge(this.eventBytesMax, [whole])
     const event = parse(whole, this.#lines)
     this.#lines = 0
     return event

@@ -1,4 +1,4 @@
-import { asObject, type JsonObject, parseExactJson } from '../../../../encoding/json.ts'
+import { asObject, type JsonObject, parseExactJson, parseJson } from '../../../../encoding/json.ts'
 import type { GatewayError } from '../../../../errors/gateway-error.ts'
 import { errorBody } from '../../../../http/errors.ts'
 import { SseEventTooLarge, SseSplitter } from '../../../../providers/dialect/sse.ts'
@@ -34,6 +34,19 @@ const lastNumberIn = (bytes: Buffer): number | null => {
   return digits === undefined ? null : Number(digits)
 }
 
+const identityMembers = ['id', 'created_at', 'model']
+
+/** Of a response of which only the begin is kept: the tools in it have members of these names too. */
+const identityIn = (begin: string): JsonObject => {
+  const [text = ''] = begin.split('"tools":', 1)
+  return Object.fromEntries(
+    identityMembers.flatMap((name) => {
+      const [, value] = new RegExp(`"${name}":\\s*("(?:[^"\\\\]|\\\\.){0,256}"|\\d{1,15})\\s*,`).exec(text) ?? []
+      return value === undefined ? [] : [[name, parseJson(value)]]
+    }),
+  )
+}
+
 interface UnseenResponse {
   readonly requestId: string
   readonly model: string
@@ -46,7 +59,7 @@ export class ResponsesStreamFormat implements StreamFormat {
   readonly #unseen: UnseenResponse
   /** Null once the first event has come. */
   #opening: SseSplitter | null = new SseSplitter(surfaceLimits.begunResponseBytesMax)
-  /** The data of the first event: the response as it began. Parsed on demand. Empty where it is too large. */
+  /** The data of the first event: the response as it began. Parsed on demand. Its identity alone where it is too large. */
   #begun = ''
   #last = -1
   /** A piece with a whole number, parsed on demand: errors are rare, and pieces many. */
@@ -87,6 +100,7 @@ export class ResponsesStreamFormat implements StreamFormat {
       this.#begun = first.data ?? ''
     } catch (fault) {
       if (!(fault instanceof SseEventTooLarge)) throw fault
+      this.#begun = JSON.stringify({ response: identityIn(Buffer.concat(fault.begin).toString()) })
     }
     this.#opening = null
   }

@@ -53,15 +53,19 @@ t.test('an error is numbered as the next event', async (t) => {
 })
 
 t.test('a response that repeats many megabytes of tools is not kept for an error', async (t) => {
-  const tools = [{ type: 'function', name: 'f', description: 'x'.repeat(20_000_000) }]
-  const begun = Buffer.from(sse({ type: 'response.created', response: responseOf([], { tools }), sequence_number: 0 }))
+  const instructions = 'You are "model":"none", "id":"none".'
+  const tools = [{ type: 'function', name: 'f', model: 'none', id: 'none', description: 'x'.repeat(20_000_000) }]
+  const response = responseOf([], { instructions, tools })
+  const begun = Buffer.from(sse({ type: 'response.created', response, sequence_number: 0 }))
   const pieceBytes = 256 * 1024
   const pieces = Array.from({ length: Math.ceil(begun.length / pieceBytes) }, (_, place) =>
     begun.subarray(place * pieceBytes, (place + 1) * pieceBytes),
   )
   const [error, failed] = endAfter([...pieces, Buffer.from(eventOf(1, 'a'))])
   t.equal(error?.['sequence_number'], 2)
-  t.match(failed, { response: { model: unseen.model, tools: [], status: 'failed' } })
+  const { id, created_at, model, tools: repeated, status } = asObject(failed?.['response'])
+  t.strictSame([id, created_at, model], [response['id'], response['created_at'], response['model']])
+  t.strictSame([repeated, status], [[], 'failed'])
 })
 
 t.test('wherever the bytes are cut', async () => {
