@@ -56,11 +56,14 @@ const imagesOfItem = (item: unknown): number => {
   return [...partsOf(content), ...partsOf(output)].filter((part) => imageParts.includes(asObject(part)['type'])).length
 }
 
-const imagesGivenIn = ({ input }: JsonObject): number =>
-  Math.min(
-    providerLimits.imageToolImagesMax,
-    asArray(input).reduce<number>((sum, item) => sum + imagesOfItem(item), 0),
-  )
+const imagesGivenIn = ({ input }: JsonObject): number => {
+  let images = 0
+  for (const item of asArray(input)) {
+    images += imagesOfItem(item)
+    if (images >= providerLimits.imageToolImagesMax) return providerLimits.imageToolImagesMax
+  }
+  return images
+}
 
 const isFaithful = ({ input_fidelity: fidelity }: JsonObject): boolean =>
   fidelity !== undefined && fidelity !== null && fidelity !== 'low'
@@ -76,9 +79,10 @@ export class ImageReading {
   readonly #imagesGiven: number
 
   constructor(body: JsonObject) {
-    const { model, input_fidelity } = asObject(imageToolsOf(body)[0])
+    const [tool] = imageToolsOf(body)
+    const { model, input_fidelity } = tool ?? {}
     this.#tool = { model, input_fidelity }
-    this.#imagesGiven = imagesGivenIn(body)
+    this.#imagesGiven = tool === undefined ? 0 : imagesGivenIn(body)
   }
 
   /** Null where `toolUsage` has no figures. Input of an unreported kind counts as images, the more expensive kind. */

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
 import type { JsonObject } from '../../../src/encoding/json.ts'
+import { providerLimits } from '../../../src/providers/dialect/limits.ts'
 import type { Profile } from '../../../src/providers/dialect/provider.ts'
 import { readResponsesAnswer } from '../../../src/providers/openai-responses/dialect.ts'
 import { countToolCalls, ToolTally } from '../../../src/providers/openai-responses/tool-calls.ts'
@@ -110,6 +111,21 @@ t.test('a tool that was not declared is not free', async (t) => {
       x_search: 1,
     },
   )
+})
+
+t.test('the images of the input are read as far as they count, for a tool that makes images', async (t) => {
+  let reads = 0
+  const item = {
+    get type() {
+      reads += 1
+      return 'image_generation_call'
+    },
+  }
+  const input = Array.from({ length: 1_000 }, () => item)
+  ToolTally.of({ tools: [code], input })
+  t.equal(reads, 0)
+  ToolTally.of({ tools: [images()], input })
+  t.equal(reads, providerLimits.imageToolImagesMax)
 })
 
 t.test('many containers are counted in bounded memory', async (t) => {
