@@ -32,11 +32,6 @@ export const finishSteps = <Result>(steps: Generator<void, Result>): Result => {
   }
 }
 
-export function* inOneStep<Result>(take: () => Result): Generator<void, Result> {
-  yield
-  return take()
-}
-
 /** Each takes some microseconds, and the step a few milliseconds. */
 const itemsPerStep = 1_000
 

@@ -6,7 +6,7 @@ import { anthropicEmbeddings } from './anthropic/embeddings.ts'
 import { addressed } from './azure/address.ts'
 import { atAzure, azureUpstream } from './azure/dialect.ts'
 import { bedrock, bedrockEmbeddings } from './bedrock/dialect.ts'
-import type { ClientFormat } from './canonical/format.ts'
+import type { ChoosingFormat } from './canonical/format.ts'
 import { translated } from './canonical/translated.ts'
 import { byTarget } from './dialect/by-target.ts'
 import type { Target, UpstreamCallRequest, UpstreamDialect, UpstreamRequest } from './dialect/dialect.ts'
@@ -33,7 +33,7 @@ import {
 import { vertexEmbeddings } from './vertex/embeddings.ts'
 
 /** By OpenAI's Responses API what its chat endpoint does not take. Settings that cannot be translated are left to it. */
-const overResponses = (client: Required<ClientFormat>, chat: UpstreamDialect): UpstreamDialect => {
+const overResponses = (client: ChoosingFormat, chat: UpstreamDialect): UpstreamDialect => {
   const responses = translated(client, responsesUpstream)
   const isNeeded = ({ provider, upstreamModel }: Target, { body }: UpstreamCallRequest): boolean => {
     if (provider.profile !== 'openai' || !providerCapabilities(provider).responses) return false

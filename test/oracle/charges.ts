@@ -1,7 +1,6 @@
 import { chargeFor } from '../../src/domain/pricing/charge.ts'
 import type { Usage } from '../../src/domain/usage/usage.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
-import { finishSteps } from '../../src/encoding/steps.ts'
 import type { Target, UpstreamCallRequest, UpstreamDialect } from '../../src/providers/dialect/dialect.ts'
 import type { Provider } from '../../src/providers/dialect/provider.ts'
 import { dialects } from '../../src/providers/dialects.ts'
@@ -201,7 +200,7 @@ const streamOf = (each: OracleCase): Uint8Array => {
 }
 
 const readStream = (each: OracleCase): Usage | null => {
-  const relay = finishSteps(dialectOf(each).openRelay(targetOf(each.model), asked(each, true)))
+  const relay = dialectOf(each).openRelay(targetOf(each.model), asked(each, true))
   relay.push(streamOf(each))
   relay.end()
   if (relay.fault !== null) throw new Error(relay.fault)

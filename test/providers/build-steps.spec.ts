@@ -124,7 +124,7 @@ t.test('functions of a model that reasons choose the API without the texts of th
     const watched = watchedItems(body, member, () => {
       reads += 1
     })
-    finishSteps(dialect.openRelay(reasoning, asked({ ...withFunctions, [member]: watched })))
+    dialect.openRelay(reasoning, asked({ ...withFunctions, [member]: watched }))
     const each = surface === 'messages' ? 2 : 0 // Of a message its role and content: it may change the tools.
     t.equal(reads, each * items, surface)
   }

@@ -1,7 +1,7 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJsonBytes } from '../../encoding/json.ts'
-import { finishSteps, inOneStep } from '../../encoding/steps.ts'
-import type { ClientFormat, UpstreamFormat } from '../canonical/format.ts'
+import { finishSteps } from '../../encoding/steps.ts'
+import type { ChoosingFormat, UpstreamFormat } from '../canonical/format.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import { makerOf } from '../dialect/provider-mark.ts'
 import { DeliveredBlocks } from './delivered.ts'
@@ -45,7 +45,7 @@ export const messagesDialect = (post: PostMessages): UpstreamDialect => ({
   buildSteps: (target, request) => messagesRequest(target, request, post),
   readAnswer: readMessagesAnswer,
   completeAnswer: completeMessagesAnswer,
-  openRelay: (target) => inOneStep(() => new MessagesRelay(makerOf(target))),
+  openRelay: (target) => new MessagesRelay(makerOf(target)),
   countUsage: (target, request, delivered) => {
     const body = withoutUnpricedMessagesTools(request.body, target.sheet)
     return countMessagesUsage(target, { ...request, body }, delivered)
@@ -55,11 +55,11 @@ export const messagesDialect = (post: PostMessages): UpstreamDialect => ({
 
 export const anthropicMessages = messagesDialect(postTo)
 
-export const messagesClient: Required<ClientFormat> = {
+export const messagesClient: ChoosingFormat = {
   readRequest,
   readDemands,
   writeReply: writeMessagesReply,
-  openWriter: (served) => inOneStep(() => new MessagesWriter(served)),
+  openWriter: (served) => new MessagesWriter(served),
 }
 
 export const messagesFormat = (post: PostMessages): UpstreamFormat => ({

@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import type { JsonObject } from '../../encoding/json.ts'
-import type { Delivered, StreamRelay, UpstreamDialect } from '../dialect/dialect.ts'
+import { type Delivered, openInSteps, type StreamRelay, type UpstreamDialect } from '../dialect/dialect.ts'
 import { EventStreamFault, EventStreamSplitter, type StreamMessage } from './event-stream.ts'
 
 export type WriteSse = (message: StreamMessage) => string
@@ -71,7 +71,8 @@ class FramedRelay implements StreamRelay {
 
 export const framed = (dialect: UpstreamDialect, write: WriteSse): UpstreamDialect => ({
   ...dialect,
-  *openRelay(target, request) {
-    return new FramedRelay(yield* dialect.openRelay(target, request), write)
+  openRelay: (target, request) => new FramedRelay(dialect.openRelay(target, request), write),
+  *openSteps(target, request) {
+    return new FramedRelay(yield* openInSteps(dialect, target, request), write)
   },
 })

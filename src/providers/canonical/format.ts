@@ -27,11 +27,17 @@ export interface ClientFormat {
    * for what has no canonical form. In steps.
    */
   readRequest(body: JsonObject, provider: string): Generator<void, Conversation>
-  /** Without reading its messages; throws as `readRequest` does. Absent where the provider of the format has one API. */
-  readDemands?(body: JsonObject): Demands
   writeReply(reply: Reply & { readonly usage: Usage }, served: Served, body: JsonObject): JsonObject
-  /** In steps. The writer keeps nothing of `body` but short texts, and others that it has written. */
-  openWriter(served: Served, body: JsonObject): Generator<void, ReplyWriter>
+  /** The writer keeps nothing of `body` but short texts, and others that it has written. */
+  openWriter(served: Served, body: JsonObject): ReplyWriter
+  /** As `openWriter`, in steps; absent where that is short for each request. */
+  openWriterSteps?(served: Served, body: JsonObject): Generator<void, ReplyWriter>
+}
+
+/** Of a surface whose requests choose among the APIs of a provider. */
+export interface ChoosingFormat extends ClientFormat {
+  /** Without reading its messages; throws as `readRequest` does. */
+  readDemands(body: JsonObject): Demands
 }
 
 /** Writes a streamed answer as the SSE events of a format. An empty text where the format has no event for it. */

@@ -4,6 +4,7 @@ import { eachInSteps, finishSteps, type RunStep, takeSteps } from '../../encodin
 import { runWhereLarge } from '../../runtime/large-steps.ts'
 import type {
   AnswerFault,
+  StreamRelay,
   Target,
   UpstreamAnswer,
   UpstreamCallRequest,
@@ -105,6 +106,16 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Upst
     return implied === null ? {} : implied(yield* readConversation(target, request))
   }
 
+  function* openSteps(target: Target, request: UpstreamCallRequest): Generator<void, StreamRelay> {
+    const implied = yield* impliedBy(target, request)
+    const served = servedBy(target, request)
+    const writer =
+      client.openWriterSteps === undefined
+        ? client.openWriter(served, request.body)
+        : yield* client.openWriterSteps(served, request.body)
+    return new TranslatedRelay(upstream.openReader(target), writer, (reported) => withToolCalls(reported, implied))
+  }
+
   const written = (target: Target, request: UpstreamCallRequest, reply: Reply, usage: Usage): JsonObject =>
     client.writeReply({ ...reply, usage }, servedBy(target, request), request.body)
 
@@ -131,11 +142,8 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Upst
       if ('fault' in reply) throw new Error('a response can be read only once')
       return written(target, request, reply, counted)
     },
-    *openRelay(target, request) {
-      const implied = yield* impliedBy(target, request)
-      const writer = yield* client.openWriter(servedBy(target, request), request.body)
-      return new TranslatedRelay(upstream.openReader(target), writer, (reported) => withToolCalls(reported, implied))
-    },
+    openRelay: (target, request) => finishSteps(openSteps(target, request)),
+    openSteps,
     countUsage: async (target, request, delivered) => {
       const { workspaceId = '', bodyBytes: bytes = 0 } = request
       const inStep: RunStep = (step) => runWhereLarge({ workspaceId, bytes }, step)

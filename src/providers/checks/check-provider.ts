@@ -141,7 +141,7 @@ const askWhole = (target: Target, call: CallProvider): Promise<Asked> => {
 const askStream = (target: Target, call: CallProvider): Promise<Asked> => {
   const request = requestOf({ model: target.model, messages, stream: true }, true)
   return ask('stream', 'chat', { target, request, call }, (dialect, bytes) => {
-    const relay = finishSteps(dialect.openRelay(target, request))
+    const relay = dialect.openRelay(target, request)
     relay.push(bytes)
     if (relay.state === 'open') relay.end()
     if (relay.state === 'broken' || !relay.answering) return { fault: relay.fault ?? 'it ends without an answer' }

@@ -1,4 +1,4 @@
-import { buildInSteps, type Target, type UpstreamCallRequest, type UpstreamDialect } from './dialect.ts'
+import { buildInSteps, openInSteps, type Target, type UpstreamCallRequest, type UpstreamDialect } from './dialect.ts'
 
 /** For a provider whose models speak several formats: that of the target, or of the request. Errors are its own. */
 export const byTarget = (
@@ -15,6 +15,7 @@ export const byTarget = (
   completeAnswer: (answer, counted, target, request) =>
     choose(target, request).completeAnswer(answer, counted, target, request),
   openRelay: (target, request) => choose(target, request).openRelay(target, request),
+  openSteps: (target, request) => openInSteps(choose(target, request), target, request),
   countUsage: (target, request, delivered) => choose(target, request).countUsage(target, request, delivered),
   readRefusal,
 })

@@ -119,7 +119,9 @@ export interface UpstreamDialect {
   buildSteps?(target: Target, request: UpstreamCallRequest): Generator<void, UpstreamRequest>
   readAnswer(target: Target, request: UpstreamCallRequest, body: Uint8Array): UpstreamAnswer | AnswerFault
   completeAnswer(answer: UpstreamAnswer, counted: Usage, target: Target, request: UpstreamCallRequest): AnswerBody
-  openRelay(target: Target, request: UpstreamCallRequest): Generator<void, StreamRelay>
+  openRelay(target: Target, request: UpstreamCallRequest): StreamRelay
+  /** As `openRelay`, in steps; absent where that is short for each request. */
+  openSteps?(target: Target, request: UpstreamCallRequest): Generator<void, StreamRelay>
   countUsage(target: Target, request: UpstreamCallRequest, delivered: Delivered): Promise<Usage>
   readRefusal(provider: Provider, body: Uint8Array): UpstreamRefusal | null
 }
@@ -132,4 +134,14 @@ export function* buildInSteps(
   return dialect.buildSteps === undefined
     ? dialect.buildRequest(target, request)
     : yield* dialect.buildSteps(target, request)
+}
+
+export function* openInSteps(
+  dialect: UpstreamDialect,
+  target: Target,
+  request: UpstreamCallRequest,
+): Generator<void, StreamRelay> {
+  return dialect.openSteps === undefined
+    ? dialect.openRelay(target, request)
+    : yield* dialect.openSteps(target, request)
 }

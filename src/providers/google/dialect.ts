@@ -1,6 +1,5 @@
 import { asArray, type JsonObject } from '../../encoding/json.ts'
-import { inOneStep } from '../../encoding/steps.ts'
-import type { ClientFormat, UpstreamFormat } from '../canonical/format.ts'
+import type { ChoosingFormat, UpstreamFormat } from '../canonical/format.ts'
 import type { Citation, Reply, ReplyEvent, ReplyPart } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect/dialect.ts'
 import { readGeminiConversation, readGeminiDemands } from './read-request.ts'
@@ -73,9 +72,9 @@ export const googleUpstream: UpstreamFormat = {
   readRefusal: readGoogleError,
 }
 
-export const geminiClient: Required<ClientFormat> = {
+export const geminiClient: ChoosingFormat = {
   readRequest: readGeminiConversation,
   readDemands: readGeminiDemands,
   writeReply: writeGeminiReply,
-  openWriter: (served, body) => inOneStep(() => new GeminiReplyWriter(served, body)),
+  openWriter: (served, body) => new GeminiReplyWriter(served, body),
 }

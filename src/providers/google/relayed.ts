@@ -1,6 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asArray, asObject, isObject, type JsonObject, parseJsonBytes } from '../../encoding/json.ts'
-import { inOneStep } from '../../encoding/steps.ts'
 import { DeliveredReply } from '../canonical/delivered.ts'
 import { outputLimit } from '../canonical/output-limit.ts'
 import { unsupported } from '../canonical/refuse.ts'
@@ -116,7 +115,7 @@ export const googleGenerateContent: UpstreamDialect = {
   },
   readAnswer: readRelayedAnswer,
   completeAnswer: completeRelayedAnswer,
-  openRelay: (target) => inOneStep(() => new GenerateContentRelay(target)),
+  openRelay: (target) => new GenerateContentRelay(target),
   countUsage: countGeminiUsage,
   readRefusal: readGoogleError,
 }

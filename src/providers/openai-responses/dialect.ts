@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJsonBytes } from '../../encoding/json.ts'
-import { finishSteps, inOneStep } from '../../encoding/steps.ts'
+import { finishSteps } from '../../encoding/steps.ts'
 import type { ClientFormat } from '../canonical/format.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import { readServedTier } from '../dialect/reported-usage.ts'
@@ -47,7 +47,8 @@ export const completeResponsesAnswer = ({ json }: UpstreamAnswer, counted: Usage
 export const responsesClient: ClientFormat = {
   readRequest: readResponsesConversation,
   writeReply: writeResponsesReply,
-  openWriter: ResponsesReplyWriter.open,
+  openWriter: (served, body) => finishSteps(ResponsesReplyWriter.open(served, body)),
+  openWriterSteps: ResponsesReplyWriter.open,
 }
 
 /** As the upstream was asked: it calls no other tools. */
@@ -61,7 +62,7 @@ export const openaiResponses: UpstreamDialect = {
   buildSteps: responsesRequest,
   readAnswer: (target, request, bytes) => readResponsesAnswer(target, asSent(target, request), bytes),
   completeAnswer: completeResponsesAnswer,
-  openRelay: (target, request) => inOneStep(() => new ResponsesRelay(target, asSent(target, request))),
+  openRelay: (target, request) => new ResponsesRelay(target, asSent(target, request)),
   countUsage: (target, request, delivered) => countResponsesUsage(target, asSent(target, request), delivered),
   readRefusal: readOpenAIError,
 }

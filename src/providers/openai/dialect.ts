@@ -1,7 +1,7 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJsonBytes } from '../../encoding/json.ts'
-import { finishSteps, inOneStep } from '../../encoding/steps.ts'
-import type { ClientFormat, UpstreamFormat } from '../canonical/format.ts'
+import { finishSteps } from '../../encoding/steps.ts'
+import type { ChoosingFormat, UpstreamFormat } from '../canonical/format.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect/dialect.ts'
 import { readServedTier } from '../dialect/reported-usage.ts'
 import { DeliveredText } from './delivered.ts'
@@ -45,16 +45,16 @@ export const openai: UpstreamDialect = {
   buildSteps: chatRequest,
   readAnswer: readChatAnswer,
   completeAnswer: completeChatAnswer,
-  openRelay: (target, request) => inOneStep(() => new ChatRelay(target, request)),
+  openRelay: (target, request) => new ChatRelay(target, request),
   countUsage: countChatUsage,
   readRefusal: readOpenAIError,
 }
 
-export const chatClient: Required<ClientFormat> = {
+export const chatClient: ChoosingFormat = {
   readRequest: readConversation,
   readDemands: readChatDemands,
   writeReply: writeChatReply,
-  openWriter: (served, body) => inOneStep(() => new ChatReplyWriter(served, body)),
+  openWriter: (served, body) => new ChatReplyWriter(served, body),
 }
 
 export const chatUpstream: UpstreamFormat = {

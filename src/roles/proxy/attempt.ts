@@ -1,10 +1,10 @@
 import type { Candidate } from '../../domain/routing/plan.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
-import { finishSteps } from '../../encoding/steps.ts'
 import { GatewayError, truncateName } from '../../errors/gateway-error.ts'
 import { authenticated } from '../../providers/authentication/authenticated.ts'
 import {
   buildInSteps,
+  openInSteps,
   type StreamRelay,
   type Target,
   type UpstreamAnswer,
@@ -184,6 +184,7 @@ const openStream = async (
   translation: UpstreamTranslation,
   call: AnswerRequest,
   response: HttpResponse,
+  signal: AbortSignal,
 ): Promise<AttemptOutcome> => {
   if (isNoStream(response)) {
     response.discard()
@@ -192,8 +193,9 @@ const openStream = async (
   const { dialect, target } = translation
   const relay = await useBody<StreamRelay>(
     call,
-    (read) => finishSteps(dialect.openRelay(target, read)),
     (read) => dialect.openRelay(target, read),
+    (read) => openInSteps(dialect, target, read),
+    signal,
   )
   const chunks = response.body[Symbol.asyncIterator]()
   const pusher = new ChunkPusher(relay, call.workspaceId, response)
@@ -244,10 +246,12 @@ const readStatusFailure = async (
 const withRequestId = async (
   provider: Provider,
   response: HttpResponse,
+  signal: AbortSignal,
   read: () => Promise<AttemptOutcome>,
 ): Promise<AttemptOutcome> => {
   const outcome = await read().catch((fault: unknown) => {
     if (fault instanceof HttpFault) return failed(httpFailure(fault))
+    if (signal.aborted && fault === signal.reason) return failed(httpFailure(new HttpFault('aborted')))
     throw fault
   })
   if (outcome.type !== 'failed') return outcome
@@ -283,9 +287,9 @@ const send = async (
   })
   spans?.firstByte()
   observer.stageEnded('upstream_first_byte', call.surface, (performance.now() - startedMs) / 1_000)
-  return withRequestId(target.provider, response, async () => {
+  return withRequestId(target.provider, response, signal, async () => {
     if (!isSuccess(response)) return failed(await readFailure(translation, response, clock()))
-    return call.stream ? openStream(translation, call, response) : readWhole(translation, call, response)
+    return call.stream ? openStream(translation, call, response, signal) : readWhole(translation, call, response)
   })
 }
 

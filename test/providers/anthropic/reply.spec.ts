@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import t from 'tap'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
 import { isObject, type JsonObject } from '../../../src/encoding/json.ts'
-import { finishSteps } from '../../../src/encoding/steps.ts'
 import { messagesClient, messagesUpstream } from '../../../src/providers/anthropic/dialect.ts'
 import type { Reply, ReplyEvent, ReplyPart } from '../../../src/providers/canonical/reply.ts'
 import { unmark } from '../../../src/providers/dialect/provider-mark.ts'
@@ -61,7 +60,7 @@ const streamed = (
   stop: Reply['stop'] = 'tool_calls',
   stopSequence: string | null = null,
 ) => {
-  const writer = finishSteps(messagesClient.openWriter(served, {}))
+  const writer = messagesClient.openWriter(served, {})
   const events: readonly ReplyEvent[] = [
     { type: 'start', id: 'x', usage: started },
     ...said.flatMap(eventsOf),
@@ -157,10 +156,10 @@ t.test('the official SDK reads the stream as the whole answer', async (t) => {
 })
 
 t.test('a stream without a start, or with nothing said, is one all the same', async (t) => {
-  const bare = finishSteps(messagesClient.openWriter(served, {}))
+  const bare = messagesClient.openWriter(served, {})
   const stream = bare.write({ type: 'text', text: 'Hi' }) + bare.close(usage)
   t.match(await accumulated(stream), { content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn' })
-  const silent = finishSteps(messagesClient.openWriter(served, {}))
+  const silent = messagesClient.openWriter(served, {})
   t.match(await accumulated(silent.write({ type: 'text', text: '' }) + silent.close(usage)), { content: [] })
 })
 

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { asObject, isObject, type JsonObject, parseJson } from '../../../src/encoding/json.ts'
-import { finishSteps } from '../../../src/encoding/steps.ts'
 import { anthropicMessages } from '../../../src/providers/anthropic/dialect.ts'
 import type { Target } from '../../../src/providers/dialect/dialect.ts'
 import { asSent } from '../../support/as-sent.ts'
@@ -34,7 +33,7 @@ const contentOf = (json: string): readonly JsonObject[] => {
 }
 
 const streamed = (target: Target, events: readonly JsonObject[]): string => {
-  const relay = finishSteps(anthropicMessages.openRelay(target, askedOf({}, true)))
+  const relay = anthropicMessages.openRelay(target, askedOf({}, true))
   const start = streamOf([{ type: 'message_start', message: { ...message, content: [] } }])
   return [relay.push(Buffer.from(start + streamOf(events))), relay.end()]
     .map((bytes) => Buffer.from(bytes ?? '').toString())

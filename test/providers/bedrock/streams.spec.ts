@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { asArray, asObject, asText, parseJson } from '../../../src/encoding/json.ts'
-import { finishSteps } from '../../../src/encoding/steps.ts'
 import { EventStreamSplitter } from '../../../src/providers/bedrock/event-stream.ts'
 import type { StreamRelay } from '../../../src/providers/dialect/dialect.ts'
 import { dialects } from '../../../src/providers/dialects.ts'
@@ -12,9 +11,9 @@ import { askedOf, claude, nova, targetOf } from './target.ts'
 const read = (name: string): Promise<Buffer> => readFile(new URL(`recorded/${name}.bin`, import.meta.url))
 
 const openChat = (model: string = nova): StreamRelay =>
-  finishSteps(dialects.bedrock.chat.openRelay(targetOf(model), askedOf({ stream: true }, true)))
+  dialects.bedrock.chat.openRelay(targetOf(model), askedOf({ stream: true }, true))
 const openMessages = (model: string): StreamRelay =>
-  finishSteps(dialects.bedrock.messages.openRelay(targetOf(model), askedOf({ stream: true }, true)))
+  dialects.bedrock.messages.openRelay(targetOf(model), askedOf({ stream: true }, true))
 
 /** All that a client gets of it. */
 const relayed = (relay: StreamRelay, bytes: Uint8Array, pieceBytes: number): string => {

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
 import { asObject, type JsonObject, parseJson } from '../../../src/encoding/json.ts'
-import { finishSteps } from '../../../src/encoding/steps.ts'
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import { DeliveredReply } from '../../../src/providers/canonical/delivered.ts'
 import type { ReplyReader, UpstreamFormat } from '../../../src/providers/canonical/format.ts'
@@ -184,7 +183,7 @@ interface Relayed {
 }
 
 const relayed = (pieces: readonly Uint8Array[], body: JsonObject = {}, spoken = dialect): Relayed => {
-  const relay = finishSteps(spoken.openRelay(target, askedOf(body, true)))
+  const relay = spoken.openRelay(target, askedOf(body, true))
   const given = [...pieces.map((piece) => relay.push(piece)), relay.end()].filter((bytes) => bytes !== null)
   return { relay, given: Buffer.concat(given).toString() }
 }
@@ -210,7 +209,7 @@ t.test('a stream is written as it comes, its end held back', async (t) => {
 })
 
 t.test('nothing is released before the first content: another candidate may serve', async (t) => {
-  const open = finishSteps(dialect.openRelay(target, askedOf({}, true)))
+  const open = dialect.openRelay(target, askedOf({}, true))
   t.equal(open.push(Buffer.from(`: wait\n\n${start}${told}`)), null)
   t.strictSame([open.answering, open.state], [false, 'open'])
   const first = Buffer.from(open.push(Buffer.from(text('Hi'))) ?? '').toString()
@@ -243,7 +242,7 @@ t.test('streams that end badly, and some that do not', async (t) => {
 })
 
 t.test('an event that is too large', async (t) => {
-  const open = finishSteps(dialect.openRelay(target, askedOf({}, true)))
+  const open = dialect.openRelay(target, askedOf({}, true))
   const piece = Buffer.alloc(providerLimits.translatedEventBytesMax / 2, 'x')
   for (let pushed = 0; pushed < 3; pushed += 1) t.equal(open.push(piece), null)
   t.strictSame([open.state, open.fault], ['broken', 'event_too_large'])

@@ -171,7 +171,7 @@ const whole = (reply: Parameters<typeof geminiClient.writeReply>[0], body = show
   geminiClient.writeReply(reply, served, body)
 
 const streamed = (reply: Reply, body = shows): readonly JsonObject[] => {
-  const writer = finishSteps(geminiClient.openWriter(served, body))
+  const writer = geminiClient.openWriter(served, body)
   const text =
     eventsOf(reply)
       .map((event) => writer.write(event))

@@ -2,7 +2,6 @@ import t from 'tap'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
 import { asArray, asObject, type JsonObject, parseJsonBytes } from '../../../src/encoding/json.ts'
-import { finishSteps } from '../../../src/encoding/steps.ts'
 import { messagesClient } from '../../../src/providers/anthropic/dialect.ts'
 import { translated } from '../../../src/providers/canonical/translated.ts'
 import type { StreamRelay, Target, UpstreamDialect } from '../../../src/providers/dialect/dialect.ts'
@@ -75,18 +74,14 @@ t.test('and a recorded stream, in pieces of every size', async (t) => {
       const target = targetFor(recorded)
       const asked = askedOf(surface, target, true)
       const bytes = Buffer.from(recorded.text)
-      const relay = finishSteps(dialects[surface].openRelay(target, asked))
+      const relay = dialects[surface].openRelay(target, asked)
       const sse = relayed(relay, bytes, bytes.length)
       t.equal(relay.state, 'done', recorded.from)
       const { tokens, ...said } = readStream(surface, sse)
       t.match(content, said, `${recorded.from} on ${surface}`)
       t.strictSame(tokens, native, `${recorded.from} on ${surface}: tokens`)
       for (const pieceBytes of [1, 7, 64])
-        t.equal(
-          relayed(finishSteps(dialects[surface].openRelay(target, asked)), bytes, pieceBytes),
-          sse,
-          `pieces of ${pieceBytes}`,
-        )
+        t.equal(relayed(dialects[surface].openRelay(target, asked), bytes, pieceBytes), sse, `pieces of ${pieceBytes}`)
     }
   }
 })
@@ -223,7 +218,7 @@ const added = { type: 'response.output_item.added', output_index: 0, item: { ...
 
 t.test('an answer that is cut off, refused, or failed', async (t) => {
   const target = openaiAt(sol)
-  const openOn = (surface: Client) => finishSteps(dialects[surface].openRelay(target, askedOf(surface, target, true)))
+  const openOn = (surface: Client) => dialects[surface].openRelay(target, askedOf(surface, target, true))
   const text = { type: 'response.output_text.delta', output_index: 0, delta: 'Well' }
   const cut = { ...response, status: 'incomplete', output: [], incomplete_details: { reason: 'max_output_tokens' } }
   const ended = relayed(openOn('messages'), streamOf(created, text, { type: 'response.incomplete', response: cut }), 50)

@@ -4,7 +4,6 @@ import { formatUsd } from '../../../src/domain/money.ts'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
 import type { Usage } from '../../../src/domain/usage/usage.ts'
 import type { JsonObject } from '../../../src/encoding/json.ts'
-import { finishSteps } from '../../../src/encoding/steps.ts'
 import { providerCapabilities } from '../../../src/providers/dialect/provider.ts'
 import { readUpstreamRequestId } from '../../../src/providers/dialect/upstream-request-id.ts'
 import { openai } from '../../../src/providers/openai/dialect.ts'
@@ -65,7 +64,7 @@ for (const [name, [usd, usage]] of Object.entries(streamed))
     const bytes = readFileSync(new URL(`recorded/${name}.sse`, import.meta.url))
     const asked = askedOf({ stream_options: { include_usage: true } }, true)
     for (const size of [1, 7, 61, bytes.length]) {
-      const relay = finishSteps(openai.openRelay(targetAt(name), asked))
+      const relay = openai.openRelay(targetAt(name), asked)
       const given: (Uint8Array | null)[] = []
       for (let at = 0; at < bytes.length; at += size) given.push(relay.push(bytes.subarray(at, at + size)))
       given.push(relay.end(), relay.closing(null))
@@ -80,7 +79,7 @@ for (const [name, [usd, usage]] of Object.entries(streamed))
 
 t.test('what OpenRouter itself charged for a recorded stream is our bill at the price of its model', async (t) => {
   const text = readFileSync(new URL('recorded/openrouter.sse', import.meta.url), 'utf8')
-  const relay = finishSteps(openai.openRelay(targetAt('openrouter'), askedOf({}, true)))
+  const relay = openai.openRelay(targetAt('openrouter'), askedOf({}, true))
   relay.push(Buffer.from(text))
   const [, cost] = /"cost":([\d.]+)/.exec(text) ?? []
   const haiku = { ...sheet, per_million_tokens: { input: '1', cached_input: '0.1', output: '5' } }

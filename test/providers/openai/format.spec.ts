@@ -196,7 +196,7 @@ const collect = (events: readonly ReplyEvent[]): readonly ReplyPart[] => {
 }
 
 const streamBack = (reply: UsedReply): UsedReply => {
-  const writer = finishSteps(chatClient.openWriter(served, { stream_options: { include_usage: true } }))
+  const writer = chatClient.openWriter(served, { stream_options: { include_usage: true } })
   const stream = [...eventsOf(reply).map((event) => writer.write(event)), writer.close(reply.usage)].join('')
   const reader = chatUpstream.openReader(targetOf())
   const events = new SseSplitter().push(Buffer.from(stream)).flatMap((event) => {

@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import OpenAI from 'openai'
 import t from 'tap'
 import { asArray, asObject, isObject, type JsonObject, parseJson } from '../../../src/encoding/json.ts'
-import { finishSteps } from '../../../src/encoding/steps.ts'
 import type { ReplyEvent, ReplyPart } from '../../../src/providers/canonical/reply.ts'
 import { providerLimits } from '../../../src/providers/dialect/limits.ts'
 import { chatClient } from '../../../src/providers/openai/dialect.ts'
@@ -36,7 +35,7 @@ const functions = { functions: [{ name: 'find' }] }
 const written = (reply: UsedReply, body: JsonObject = {}): JsonObject => chatClient.writeReply(reply, served, body)
 
 const streamed = (reply: UsedReply, body: JsonObject = {}): string => {
-  const writer = finishSteps(chatClient.openWriter(served, body))
+  const writer = chatClient.openWriter(served, body)
   return [...eventsOf(reply).map((event) => writer.write(event)), writer.close(reply.usage)].join('')
 }
 
@@ -139,7 +138,7 @@ t.test('citations stand where they stand in the whole content', async (t) => {
 })
 
 t.test('citations of the first text of a stream begin where it begins', async (t) => {
-  const writer = finishSteps(chatClient.openWriter(served, {}))
+  const writer = chatClient.openWriter(served, {})
   const events: readonly ReplyEvent[] = [
     { type: 'text', text: 'One. ' },
     { type: 'citation', citation: cite('u', 'U', { start: 0, end: 4 }) },
@@ -194,7 +193,7 @@ t.test('the chunks of a stream', async (t) => {
 })
 
 t.test('the end belongs to close', async (t) => {
-  const writer = finishSteps(chatClient.openWriter(served, { stream_options: { include_usage: true } }))
+  const writer = chatClient.openWriter(served, { stream_options: { include_usage: true } })
   const open = eventsOf(replyOf([said('Hi')])).map((event) => writer.write(event))
   t.notOk(open.join('').includes('[DONE]'))
   t.equal(writer.write({ type: 'usage', usage }), '')

@@ -3,7 +3,6 @@ import t from 'tap'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
 import { asObject, type JsonObject, parseJsonBytes } from '../../../src/encoding/json.ts'
-import { finishSteps } from '../../../src/encoding/steps.ts'
 import type { StreamRelay, UpstreamAnswer } from '../../../src/providers/dialect/dialect.ts'
 import { dialectFor } from '../../../src/providers/dialects.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
@@ -63,7 +62,7 @@ const isWhole = ({ from }: RecordedStream): boolean => !failed.includes(from)
 
 const openOn = (recorded: RecordedStream, surface: Surface): StreamRelay => {
   const target = targetFor(recorded)
-  return finishSteps(dialectFor(target.provider, surface).openRelay(target, askedOf(surface, target, true)))
+  return dialectFor(target.provider, surface).openRelay(target, askedOf(surface, target, true))
 }
 
 const textOf = (bytes: Uint8Array | null): string => Buffer.from(bytes ?? []).toString()
@@ -118,7 +117,7 @@ t.test('a recorded stream of Bedrock says and costs the same on every surface', 
   for (const name of converse) {
     const bytes = readFileSync(new URL(`../bedrock/recorded/converse-stream-${name}.bin`, import.meta.url))
     const [first, ...others] = surfaces.map((surface) => {
-      const relay = finishSteps(dialectFor(target.provider, surface).openRelay(target, askedOf(surface, target, true)))
+      const relay = dialectFor(target.provider, surface).openRelay(target, askedOf(surface, target, true))
       return [readStream(surface, relayed(relay, bytes, 100) + closed(relay)), billOf(relay)] as const
     })
     for (const [index, other] of others.entries()) t.strictSame(other, first, `${name} on ${surfaces[index + 1]}`)

@@ -41,6 +41,27 @@ t.test('a client that leaves while its request is built stops the steps, and cos
   t.equal(bench.sandbox.calls().length, 0)
 })
 
+t.test('nor are further steps taken to open a stream that is given up', async (t) => {
+  const bench = await startBench(t, { drainMs: 1 })
+  const gone = new AbortController()
+  const call = callOf('openai/a', { stream: true, bodyBytes })
+  let parsed = 0
+  let isOpened = false
+  function* bodySteps() {
+    parsed += 1
+    const opens = parsed === 2 // After it was built, and before it is counted.
+    for (let step = 0; opens && step < 2_000; step += 1) {
+      if (step === 1) gone.abort()
+      yield
+    }
+    isOpened ||= opens
+    return call.body
+  }
+  t.match((await hear(bench.dispatch({ ...call, bodySteps }, gone.signal))).error, { status: 499 })
+  t.match(billOf(t, bench), { outcome: 'client_gone' })
+  t.equal(isOpened, false)
+})
+
 const deploymentAt = (name: string): Deployment => ({
   name,
   weight: 1,
