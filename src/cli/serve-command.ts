@@ -63,10 +63,10 @@ export const parseWorkers = (text: string): number | 'auto' => {
   return workers
 }
 
-/** Null: one process serves all. One core is left for the background process and the servers (docs/performance.md). */
+/** Null: one process serves all, which two cores do as well in less memory (docs/performance.md). */
 export const countWorkers = (workers: number | 'auto' | null, cores: number): number | null => {
   if (workers !== 'auto') return workers
-  return cores === 1 ? null : cores - 1
+  return cores <= 2 ? null : cores - 1
 }
 
 /** How a supervisor starts a process: as it was started itself, but for what it keeps. */
@@ -136,7 +136,7 @@ export const registerServe = (program: Command, configOf: ConfigOf): void => {
     .option('--observe-port <port>', 'port of metrics and health: 0 for any that is free, or off', observePortOf)
     .option(
       '--workers <count>',
-      'processes that serve clients, or auto for one less than there are cores (default: one process for all)',
+      'processes that serve clients, or auto for one less than there are cores, from three on (default: one process for all)',
       parseWorkers,
     )
     .option(

@@ -769,7 +769,7 @@ export interface ConfigFile {
    */
   readonly demo?: boolean
   /**
-   * How many processes serve clients, where roles share a process; auto: one less than there are cores, and one process for all on one core. Default: one process for all. The option --workers takes precedence.
+   * How many processes serve clients, where roles share a process; auto: one less than there are cores, and one process for all on one or two. Default: one process for all. The option --workers takes precedence.
    */
   readonly workers?: number | 'auto'
   /**
