@@ -42,7 +42,7 @@ export class OpenRequests {
   isEndLost(requestId: string): boolean {
     const { journal, processes } = this.#parts
     const response = journal.find((each) => each.response?.headers.get('x-request-id') === requestId)?.response
-    const isUnknown = !response?.isComplete || response.status >= 500 || response.body.includes('data: {"error"')
+    const isUnknown = !response?.isComplete || response.status >= 400 || response.body.includes('data: {"error"')
     return isUnknown && processes.hasLostSince(this.#routedMs.get(requestId) ?? 0)
   }
 
