@@ -65,6 +65,15 @@ export const pause = (ms, signal) =>
     signal.addEventListener('abort', end)
   })
 
+/** What the address asks of its view: the query of its hash. */
+export const readAddress = () => new URLSearchParams(location.hash.split('?')[1] ?? '')
+
+/** Puts filters into the address, without those that are empty. @param {string} href of the view @param {Readonly<Record<string, string>>} filters */
+export const keepInAddress = (href, filters) => {
+  const query = new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== '')).toString()
+  history.replaceState(null, '', `${href}${query === '' ? '' : `?${query}`}`)
+}
+
 /** Signals one after the other: each ends the one before, and all end with the view.
  *
  * @param {AbortSignal} signal

@@ -1,5 +1,5 @@
 // @ts-check
-import { filterForm, h, renewed, replace } from '../dom.js'
+import { filterForm, h, keepInAddress, readAddress, renewed, replace } from '../dom.js'
 import { field, heading, time } from '../parts.js'
 import { virtualTable } from '../virtual-table.js'
 import { changeHref, showChange, typeText } from './change.js'
@@ -66,8 +66,7 @@ export const audit = {
     const chosen = () => Object.fromEntries(Object.entries(filters).map(([name, { value }]) => [name, value.trim()]))
     const show = () => replace(rows, auditTable(session, chosen(), nextSignal()))
     const change = () => {
-      const query = new URLSearchParams(Object.entries(chosen()).filter(([, value]) => value !== '')).toString()
-      history.replaceState(null, '', `${hrefTo('audit')}${query === '' ? '' : `?${query}`}`)
+      keepInAddress(hrefTo('audit'), chosen())
       show()
     }
     root.append(
@@ -75,7 +74,7 @@ export const audit = {
       filterForm(field('Workspace’s id', filters.workspace), field('Who', filters.actor)),
       rows,
     )
-    const asked = new URLSearchParams(location.hash.split('?')[1] ?? '')
+    const asked = readAddress()
     for (const [name, control] of Object.entries(filters)) {
       control.value = asked.get(name) ?? ''
       control.addEventListener('change', change)

@@ -1,5 +1,5 @@
 // @ts-check
-import { h, onFilter, renewed, replace } from '../dom.js'
+import { h, keepInAddress, onFilter, readAddress, renewed, replace } from '../dom.js'
 import { count, rangeOf, words } from '../format.js'
 import { field, heading, idLink, select, time } from '../parts.js'
 import { readAll } from '../session.js'
@@ -45,9 +45,7 @@ const showList = ({ session, scope, root, signal, hrefTo }) => {
       Object.fromEntries(Object.entries(controls).map(([name, { value }]) => [name, value.trim()]))
     )
   const change = () => {
-    const given = Object.entries(chosen()).filter(([, value]) => value !== '')
-    const query = new URLSearchParams(given).toString()
-    history.replaceState(null, '', `${hrefTo('charges')}${query === '' ? '' : `?${query}`}`)
+    keepInAddress(hrefTo('charges'), chosen())
     show()
   }
   const show = () => {
@@ -113,7 +111,7 @@ const showList = ({ session, scope, root, signal, hrefTo }) => {
     .catch(() => undefined)
     .then(() => {
       if (signal.aborted) return
-      const asked = new URLSearchParams(location.hash.split('?')[1] ?? '')
+      const asked = readAddress()
       for (const [name, control] of Object.entries(controls)) control.value = asked.get(name) ?? ''
       rows.removeAttribute('aria-busy')
       show()

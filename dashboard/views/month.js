@@ -1,7 +1,7 @@
 // @ts-check
 import { daysBetween } from '../charts.js'
 import { h } from '../dom.js'
-import { count, monthAfter, sumOf, words } from '../format.js'
+import { count, monthAfter, sumOf, utcDayAt, words } from '../format.js'
 import { chargeHref, facts, heading, idLink, load, section, state, table, time, usd } from '../parts.js'
 import { readList } from '../session.js'
 import { virtualTable } from '../virtual-table.js'
@@ -17,7 +17,7 @@ import { invoicesTable } from './invoices.js'
 /** The days of a month, such as 2026-11, both included. @param {string} month */
 const daysOf = (month) => ({
   from: `${month}-01`,
-  to: new Date(Date.parse(`${monthAfter(month, 1)}-01`) - 1).toISOString().slice(0, 10),
+  to: utcDayAt(Date.parse(`${monthAfter(month, 1)}-01`) - 1),
 })
 
 /** @param {AdminEvent} event */
@@ -173,25 +173,12 @@ const providersTable = (providers) =>
     'No provider was charged for.',
   )
 
-/** @param {Report} report @param {string} month */
-const workspacesTable = ({ rows }, month) => {
-  const { from, to } = daysOf(month)
-  return table(
-    'Workspaces',
+/** What workspaces come to in a month. @param {string} label @param {Report['rows']} rows @param {Omit<import('../parts.js').Column<Report['rows'][number]>, 'name'>} workspaces how each is shown */
+export const sumsTable = (label, rows, workspaces) =>
+  table(
+    label,
     /** @type {import('../parts.js').Column<Report['rows'][number]>[]} */ ([
-      {
-        name: 'Workspace',
-        className: 'name',
-        cell: ({ group: { workspace = '' } }) =>
-          h(
-            'a',
-            {
-              href: `#/w/${encodeURIComponent(workspace)}/statement?from=${from}&to=${to}`,
-              title: `The statement of ${workspace}`,
-            },
-            workspace,
-          ),
-      },
+      { name: 'Workspace', ...workspaces },
       { name: 'Charges, USD', cell: () => null, amount: ({ charges }) => charges },
       { name: 'Corrections, USD', cell: () => null, amount: ({ corrections }) => corrections },
       { name: 'Fees, USD', cell: () => null, amount: ({ fees }) => fees },
@@ -200,6 +187,22 @@ const workspacesTable = ({ rows }, month) => {
     rows,
     'No workspace has a movement in it.',
   )
+
+/** @param {Report} report @param {string} month */
+const workspacesTable = ({ rows }, month) => {
+  const { from, to } = daysOf(month)
+  return sumsTable('Workspaces', rows, {
+    className: 'name',
+    cell: ({ group: { workspace = '' } }) =>
+      h(
+        'a',
+        {
+          href: `#/w/${encodeURIComponent(workspace)}/statement?from=${from}&to=${to}`,
+          title: `The statement of ${workspace}`,
+        },
+        workspace,
+      ),
+  })
 }
 
 /** @param {readonly AdminEvent[]} changes of the month, newest first */

@@ -5,7 +5,7 @@ import { count, monthAfter } from '../format.js'
 import { acknowledge, chargeHref, field, heading, idLink, load, section, state, table, usd } from '../parts.js'
 import { readList } from '../session.js'
 import { button, invoice, invoicesTable, previewInvoices } from './invoices.js'
-import { showMonth } from './month.js'
+import { showMonth, sumsTable } from './month.js'
 
 /** @typedef {import('../types.d.ts').Period} Period */
 /** @typedef {import('../types.d.ts').Report} Report */
@@ -33,18 +33,7 @@ const sums = (month, { session, signal }) => {
     () => session.get('/admin/v1/reports', { month, group_by: 'workspace' }, signal),
     (/** @type {Report} */ { rows, total }) => [
       h('p', {}, `${workspacesText(rows.length)}, `, usd(total.net), ' USD in total.'),
-      table(
-        `Sums of ${month}`,
-        /** @type {import('../parts.js').Column<Report['rows'][number]>[]} */ ([
-          { name: 'Workspace', cell: ({ group }) => group['workspace'] },
-          { name: 'Charges, USD', cell: () => null, amount: ({ charges }) => charges },
-          { name: 'Corrections, USD', cell: () => null, amount: ({ corrections }) => corrections },
-          { name: 'Fees, USD', cell: () => null, amount: ({ fees }) => fees },
-          { name: 'Total, USD', cell: () => null, amount: ({ net }) => net },
-        ]),
-        rows,
-        'No workspace has a movement in it.',
-      ),
+      sumsTable(`Sums of ${month}`, rows, { cell: ({ group }) => group['workspace'] }),
     ],
   )
   return place

@@ -1,5 +1,5 @@
 // @ts-check
-import { filterForm, h, onFilter, renewed, replace } from '../dom.js'
+import { filterForm, h, keepInAddress, onFilter, readAddress, renewed, replace } from '../dom.js'
 import { csvExport } from '../export.js'
 import { count, msText, rangeOf, words } from '../format.js'
 import { field, heading, idLink, select, state, time, twoLines, workspaceLink } from '../parts.js'
@@ -182,7 +182,7 @@ export const requests = {
       else known.textContent = name
     }
     const fillFromAddress = () => {
-      const asked = new URLSearchParams(location.hash.split('?')[1] ?? '')
+      const asked = readAddress()
       const key = asked.get('key') ?? ''
       if (key !== '') nameKey(key, key)
       for (const [name, control] of controls) control.value = asked.get(name) ?? ''
@@ -244,9 +244,7 @@ export const requests = {
       redrawRows = redraw
     }
     const change = () => {
-      const given = Object.entries(chosen()).filter(([, value]) => value !== '')
-      const query = new URLSearchParams(given).toString()
-      history.replaceState(null, '', `${hrefTo('requests')}${query === '' ? '' : `?${query}`}`)
+      keepInAddress(hrefTo('requests'), chosen())
       show()
     }
     const { button, status } = csvExport({

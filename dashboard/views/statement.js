@@ -1,5 +1,5 @@
 // @ts-check
-import { filterForm, h, renewed, replace } from '../dom.js'
+import { filterForm, h, readAddress, renewed, replace } from '../dom.js'
 import { csvExport } from '../export.js'
 import { rangeOf, words } from '../format.js'
 import { facts, field, heading, idLink, select, time, usd } from '../parts.js'
@@ -158,7 +158,7 @@ export const statement = {
       signal,
     })
     root.append(heading('Statement', button), form, status, sums, rows)
-    fill(new URLSearchParams(location.hash.split('?')[1] ?? ''))
+    fill(readAddress())
     for (const control of controls) control.addEventListener('change', show)
     show()
   },
