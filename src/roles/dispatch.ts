@@ -1,6 +1,7 @@
 import type { Candidate, Surface } from '../domain/routing/plan.ts'
 import type { VideoKind } from '../domain/video/request.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
+import type { Collectable } from '../runtime/collectable.ts'
 import type { TraceContext } from '../runtime/tracing.ts'
 import type { OpenCalls } from './open-calls.ts'
 
@@ -41,6 +42,24 @@ export interface RoutedRequest {
   readonly deadlineMs: number
   /** Of its edge's span; absent: it is not traced there. */
   readonly trace?: TraceContext
+}
+
+/**
+ * For each getter of a literal V8 makes an object of the old generation, which keeps all that the getter refers to until the
+ * whole heap is collected: only a call with a large body has one.
+ */
+export const withBody = <Call extends object>(
+  call: Call,
+  body: Collectable<JsonRecord>,
+): Call & Pick<RoutedRequest, 'body' | 'bodySteps'> => {
+  if (body.isKept) return { ...call, body: body.value }
+  return {
+    ...call,
+    get body() {
+      return body.value
+    },
+    bodySteps: () => body.steps(),
+  }
 }
 
 export type AnswerRequest = RoutedRequest & { readonly surface: Surface; readonly question?: never }

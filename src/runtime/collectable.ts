@@ -20,6 +20,10 @@ export class Collectable<Value> {
     else this.#kept = { value }
   }
 
+  get isKept(): boolean {
+    return this.#kept !== undefined
+  }
+
   get value(): Value {
     return this.#kept === undefined ? finishSteps(this.steps()) : this.#kept.value
   }

@@ -12,7 +12,7 @@ import { takeSteps } from '../../../encoding/steps.ts'
 import { jsonPieces } from '../../../encoding/write-json.ts'
 import { type ErrorCode, type ErrorDetails, GatewayError } from '../../../errors/gateway-error.ts'
 import { errorStatusOf, isErrorCode } from '../../../http/error-table.ts'
-import type { AnswerPart, RoutedRequest } from '../../../roles/dispatch.ts'
+import { type AnswerPart, type RoutedRequest, withBody } from '../../../roles/dispatch.ts'
 import { Collectable } from '../../../runtime/collectable.ts'
 import { runWhereLarge } from '../../../runtime/large-steps.ts'
 import { sharedLimits } from '../../../runtime/limits.ts'
@@ -63,14 +63,7 @@ type ReadJson = (text: string) => unknown
 const toCall = (value: unknown, payload: Uint8Array, read: ReadJson, nowMs: number): RoutedRequest => {
   if (!isCall(value)) throw new Error('what came is no routed call')
   const body = new Collectable(() => bodySteps(payload, read), payload.length, value.body)
-  return {
-    ...value,
-    get body() {
-      return body.value
-    },
-    bodySteps: () => body.steps(),
-    deadlineMs: value.deadlineMs + nowMs,
-  }
+  return withBody({ ...value, deadlineMs: value.deadlineMs + nowMs }, body)
 }
 
 function* decodeInSteps(payload: Uint8Array, nowMs: number): Generator<void, RoutedRequest> {

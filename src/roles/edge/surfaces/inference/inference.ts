@@ -36,6 +36,7 @@ import {
   type JsonRecord,
   type Question,
   type RoutedRequest,
+  withBody,
 } from '../../../dispatch.ts'
 import type { manifests } from '../../../manifests.ts'
 import type { Allowances } from '../../admission/allowances.ts'
@@ -304,15 +305,11 @@ export class Inference {
     outputCap: number | null,
   ): AnswerRequest {
     const { requestId, key, surface, body, bodyBytes, stream, headers, capture, trace } = request
-    return {
+    const call = {
       requestId,
       workspaceId: key.workspaceId,
       keyId: key.keyId,
       surface,
-      get body() {
-        return body.value
-      },
-      bodySteps: () => body.steps(),
       bodyBytes,
       stream,
       ...(headers === undefined ? {} : { headers }),
@@ -325,6 +322,7 @@ export class Inference {
       deadlineMs: this.#parts.clock() + this.#parts.requestDeadlineMs,
       ...(trace.span === undefined ? {} : { trace: trace.span.context }),
     }
+    return withBody(call, body)
   }
 
   /** Runs before dispatch: no upstream may cost money for a request that is not in the log. */
