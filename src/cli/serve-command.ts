@@ -104,10 +104,7 @@ const growNewGeneration = (): void => {
   if (!process.execArgv.some((flag) => flag.startsWith(name))) setFlagsFromString(`${name}=64`)
 }
 
-/**
- * Where most objects of a place in the program have outlived collections, V8 makes later ones in the old generation. There
- * each keeps all of its request that it refers to, until the whole heap is collected.
- */
+/** What V8 makes in the old generation, since earlier objects lived long, keeps its whole request until a full collection. */
 const makeObjectsYoung = (): void => setFlagsFromString('--no-allocation-site-pretenuring')
 
 const serve = async (options: ServeOptions, command: Command, configOf: ConfigOf): Promise<void> => {

@@ -44,10 +44,7 @@ export interface RoutedRequest {
   readonly trace?: TraceContext
 }
 
-/**
- * For each getter of a literal V8 makes an object of the old generation, which keeps all that the getter refers to until the
- * whole heap is collected: only a call with a large body has one.
- */
+/** A getter of a literal is in V8's old generation each time, and keeps its request there: only a large body has one. */
 export const withBody = <Call extends object>(
   call: Call,
   body: Collectable<JsonRecord>,
