@@ -74,6 +74,7 @@ export const measureStructure = (sources: readonly SourceFile[]): Readonly<Recor
       sources,
       ({ functions }) => functions.filter(({ lines }) => lines > functionLinesMax).length,
     ),
+    'accessors in object literals': count(sources, ({ literalAccessors }) => literalAccessors),
     'pairs of folders that import each other': twoWayFolders(sources).length,
   }
 }

@@ -70,6 +70,10 @@ t.test('a figure that grew is found, and so is one that is not measured', async 
     'classes above 20 members: 1, 0 allowed',
   ])
   t.same(findFigureProblems(sources, { ...none, figuresMax: { 'classes above 20 members': 1 } }), [])
+  const literal = parseSource('src/a/two.ts', 'export const made = { get one() { return 1 }, two() {} }\n')
+  t.same(findFigureProblems([...sources, literal], { ...none, figuresMax: { 'accessors in object literals': 0 } }), [
+    'accessors in object literals: 1, 0 allowed',
+  ])
   t.same(findFigureProblems(sources, { ...none, figuresMax: { unheard: 1 } }), ['unheard: not measured, 1 allowed'])
 })
 

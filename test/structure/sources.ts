@@ -30,6 +30,8 @@ export interface SourceFile {
   /** Members of each class and lines of each function, by name. */
   readonly classes: readonly { readonly name: string; readonly members: number }[]
   readonly functions: readonly { readonly name: string; readonly lines: number }[]
+  /** Getters and setters of object literals. */
+  readonly literalAccessors: number
 }
 
 const isExported = (node: ts.Node): boolean =>
@@ -90,16 +92,18 @@ const isFunction = (node: ts.Node): node is ts.FunctionLikeDeclaration =>
   ts.isMethodDeclaration(node) ||
   ts.isConstructorDeclaration(node)
 
-const sizesOf = (source: ts.SourceFile): Pick<SourceFile, 'classes' | 'functions'> => {
+const sizesOf = (source: ts.SourceFile): Pick<SourceFile, 'classes' | 'functions' | 'literalAccessors'> => {
   const classes: { name: string; members: number }[] = []
   const functions: { name: string; lines: number }[] = []
+  let literalAccessors = 0
   const visit = (node: ts.Node): void => {
     if (ts.isClassLike(node)) classes.push({ name: node.name?.text ?? '(anonymous)', members: node.members.length })
     if (isFunction(node)) functions.push({ name: nameOf(node), lines: linesOf(source, node) })
+    if (ts.isAccessor(node) && ts.isObjectLiteralExpression(node.parent)) literalAccessors += 1
     ts.forEachChild(node, visit)
   }
   visit(source)
-  return { classes, functions }
+  return { classes, functions, literalAccessors }
 }
 
 /** Import and shorthand names are left out: they repeat a name that is declared elsewhere. */
