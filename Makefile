@@ -2,7 +2,7 @@
 NODE_VERSION := 24
 NPM := npm exec --yes --package=node@$(NODE_VERSION) -- npm
 # Of V8's new generation, where the garbage of requests in flight dies; src/main.ts sets how it grows.
-NODE_FLAGS := --min-semi-space-size=8 --max-semi-space-size=64
+NODE_FLAGS := --min-semi-space-size=8 --max-semi-space-size=128
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 # The tests start the program some hundred times; what V8 made of its modules is kept between the starts.
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8

@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --min-semi-space-size=8 --max-semi-space-size=64
+#!/usr/bin/env -S node --min-semi-space-size=8 --max-semi-space-size=128
 import module from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'

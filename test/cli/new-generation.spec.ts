@@ -39,7 +39,7 @@ t.test("V8's new generation", async (t) => {
   }
   // It ends where its port is in use, once it knows of its workers.
   const serve = ['serve', '--data', join(folder, 'data'), '--port', String((used.address() as AddressInfo).port)]
-  t.equal(await megabytesOf(programFlags, ...serve), 128, 'it grows at once where clients are served')
+  t.equal(await megabytesOf(programFlags, ...serve), 256, 'it grows at once where clients are served')
   t.equal(await megabytesOf(programFlags, ...serve, '--workers', '2'), 16, 'not in a supervisor')
   t.equal(await megabytesOf(programFlags, 'verify', '--help'), 16, 'nor in a command')
   if (!isLong) return

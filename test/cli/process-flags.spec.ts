@@ -5,7 +5,7 @@ const maximumOf = (flags: readonly string[], workers: number | null): string | u
   processFlags(flags, workers).findLast((flag) => flag.startsWith('--max'))
 
 t.test("V8's new generation in a process of a supervisor", async (t) => {
-  const program = ['--min-semi-space-size=8', '--max-semi-space-size=64']
+  const program = ['--min-semi-space-size=8', '--max-semi-space-size=128']
   t.same(processFlags(program, 3), [...program, '--max-semi-space-size=16', '--semi-space-growth-factor=64'])
   for (const [flags, workers, maximum] of [
     [[], 1, 64],

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
 /** Node's own, with which the Makefile starts the program. */
-export const programFlags = ['--min-semi-space-size=8', '--max-semi-space-size=64'] as const
+export const programFlags = ['--min-semi-space-size=8', '--max-semi-space-size=128'] as const
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const bundle = process.env['PROGRAM_BUNDLE'] ?? ''

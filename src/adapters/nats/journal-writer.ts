@@ -44,14 +44,21 @@ export class JournalWriter {
     return gathered
   }
 
-  /** At the end of the event loop's turn, so that what all its callbacks append is sent together. */
+  /** At the end of the event loop's turn, so that what all its callbacks append is sent together; where many append, some turns later. */
   #flushSoon(): void {
     if (this.#flushIsDue || this.#inFlight === natsLimits.framesInFlightMax) return
     this.#flushIsDue = true
-    setImmediate(() => {
-      this.#flushIsDue = false
-      this.#flush()
-    })
+    setImmediate(() => this.#endTurn(natsLimits.frameTurnsMax - 1))
+  }
+
+  #endTurn(turnsLeft: number): void {
+    const events = this.#queued[0]?.frame.events.length ?? 0
+    if (turnsLeft > 0 && events >= natsLimits.frameGatheredEventsMin && events < natsLimits.frameGatheredEventsMax) {
+      setImmediate(() => this.#endTurn(turnsLeft - 1))
+      return
+    }
+    this.#flushIsDue = false
+    this.#flush()
   }
 
   #flush(): void {

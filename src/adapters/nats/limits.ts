@@ -3,6 +3,9 @@ export const natsLimits = {
   frameEventsMax: 512, // 512 events of 1 KB stay well below the server's 1 MB.
   frameBytesMax: 512 * 1024, // nats-server's default max_payload is 1 MB.
   frameHeadersBytesMax: 1_024, // The frame's first line and the message's headers, beside the events.
+  frameTurnsMax: 2, // A frame costs what a dozen events cost: where many append, it is filled over turns of the event loop.
+  frameGatheredEventsMin: 6,
+  frameGatheredEventsMax: 48,
   framesInFlightMax: 1, // More only grows the tail behind one fsync.
   appendQueueEventsMax: 50_000, // Beyond this an append is refused: memory is bounded when the log is away.
   frameAckMs: 2_000, // Then the frame is sent again with the same id.

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { natsLimits } from '../../../src/adapters/nats/limits.ts'
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
@@ -32,6 +33,25 @@ t.test('a thousand concurrent appends travel in far fewer frames and can be read
   )
   t.ok(frames.every(({ writer, walletSubject }) => writer === opened.log.writer && walletSubject === null))
   t.equal(opened.log.oldestUnacknowledgedMs(), 0)
+})
+
+t.test('where many append, a frame is filled over two turns of the event loop', async (t) => {
+  const opened = await openOn(server, { name: 'TURNS' })
+  t.teardown(opened.close)
+  const appendOverTurns = async (countsOfTurns: readonly number[]): Promise<readonly number[]> => {
+    const before = await opened.log.lastSequence()
+    const appended: Promise<unknown>[] = []
+    for (const count of countsOfTurns) {
+      for (const index of numbers(count)) appended.push(opened.log.append([bill(`request-${index}`)]))
+      await nextTurn()
+    }
+    await Promise.all(appended)
+    return (await readAll(opened.log)).slice(before).map(({ events }) => events.length)
+  }
+  const { frameGatheredEventsMin: many, frameGatheredEventsMax: full } = natsLimits
+  t.same(await appendOverTurns([many, 3]), [many + 3], 'what is appended in the next turn is in it')
+  t.same(await appendOverTurns([many - 1, 3]), [many - 1, 3], 'few are sent at once')
+  t.same(await appendOverTurns([full, 3]), [full, 3], 'so is a frame that is full')
 })
 
 t.test('an event carries its envelope', async (t) => {
