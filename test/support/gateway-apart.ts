@@ -23,6 +23,8 @@ export interface ApartOptions extends TestOptions {
   readonly servers?: ExternalServers
   /** Of the gateway's process. */
   readonly env?: Readonly<Record<string, string>>
+  /** Of Node in that process. */
+  readonly flags?: readonly string[]
 }
 
 /** A whole gateway in a process of its own, whose memory can be measured, on servers that a test can do things to. */
@@ -34,7 +36,13 @@ export interface GatewayApart {
 }
 
 export const startGatewayApart = async (t: Test, options: ApartOptions = {}): Promise<GatewayApart> => {
-  const { servers = await startExternalServers(t), externalOf = ({ direct }) => direct, bounds, env = {} } = options
+  const {
+    servers = await startExternalServers(t),
+    externalOf = ({ direct }) => direct,
+    bounds,
+    env = {},
+    flags = [],
+  } = options
   const sandbox = await startSandbox(runtime)
   t.teardown(() => sandbox.stop())
   const config = configOf(await temporaryFolder(t), options.upstreamUrl ?? sandbox.url, {
@@ -44,7 +52,7 @@ export const startGatewayApart = async (t: Test, options: ApartOptions = {}): Pr
   const operator = await openOperator({ ...config, external: servers.direct }, bounds)
   t.teardown(() => operator.stop())
   await publishPrices(operator, config.prices)
-  const process = await GatewayProcess.start(config, { bounds, env })
+  const process = await GatewayProcess.start(config, { bounds, env, flags })
   t.teardown(async () => {
     await process.end('SIGTERM')
   })

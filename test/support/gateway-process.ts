@@ -11,10 +11,10 @@ import type { External } from '../../src/config/servers.ts'
 import type { RoleName } from '../../src/roles/role.ts'
 import { boundedFile, mainFile, programEnvironment, programFlags } from './program.ts'
 
-const programOf = (bounds: GatewayBounds | undefined): readonly string[] =>
+const programOf = (flags: readonly string[], bounds: GatewayBounds | undefined): readonly string[] =>
   bounds === undefined
-    ? [...programFlags, mainFile, 'serve']
-    : [...programFlags, boundedFile, '--bounds', JSON.stringify(bounds)]
+    ? [...programFlags, ...flags, mainFile, 'serve']
+    : [...programFlags, ...flags, boundedFile, '--bounds', JSON.stringify(bounds)]
 
 type ProviderOfTest = Config['providers'][number]
 
@@ -121,6 +121,8 @@ export interface ProcessOptions {
   readonly settingsFolder?: string
   readonly logLevel?: string
   readonly env?: Readonly<Record<string, string>>
+  /** Of Node, after the program's own. */
+  readonly flags?: readonly string[]
   /** In place of the program's own. */
   readonly bounds?: GatewayBounds | undefined
 }
@@ -157,7 +159,15 @@ export class GatewayProcess {
 
   /** Resolves when it answers; rejects when it ends before. */
   static async start(config: Config, options: ProcessOptions = {}): Promise<GatewayProcess> {
-    const { role, workers, settingsFolder = config.dataFolder, logLevel = 'warn', env = {}, bounds } = options
+    const {
+      role,
+      workers,
+      settingsFolder = config.dataFolder,
+      logLevel = 'warn',
+      env = {},
+      flags = [],
+      bounds,
+    } = options
     const pricesFile = join(settingsFolder, 'prices.json')
     const configFile = join(settingsFolder, `${role ?? 'gateway'}.yaml`)
     await writeFile(pricesFile, JSON.stringify(config.prices))
@@ -165,7 +175,7 @@ export class GatewayProcess {
     const roleWords = role === undefined ? [] : ['--role', role]
     const workerWords = workers === undefined ? [] : ['--workers', String(workers)]
     const dataWords = ['--config', configFile, '--data', config.dataFolder]
-    const words = [...programOf(bounds), ...dataWords, ...roleWords, ...workerWords]
+    const words = [...programOf(flags, bounds), ...dataWords, ...roleWords, ...workerWords]
     const child = spawn(process.execPath, words, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: programEnvironment(env),

@@ -10,8 +10,11 @@ const requests = 1_500
 const roundsMax = 3
 
 t.test('what an answered request held is collected with the new generation', async (t) => {
-  const options = { config: { logRequests: false }, models: { slow: 'plain;delay_ms=2000' } }
-  const { process: gateway, account } = await startGatewayApart(t, options)
+  const { process: gateway, account } = await startGatewayApart(t, {
+    config: { logRequests: false },
+    models: { slow: 'plain;delay_ms=2000' },
+    flags: ['--max-semi-space-size=64'], // Some four collections in a round.
+  })
   const { url, observeUrl } = gateway
   const ask = async (model: string, connections: number, count: number): Promise<void> => {
     const request = requestOf({ url, key: account.secret, format: 'chat', model, stream: false })
