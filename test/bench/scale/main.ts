@@ -33,6 +33,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '3' },
+    warm: { type: 'string', default: '12000' }, // Answers of each worker before the first round: V8 compiles meanwhile.
     workers: { type: 'string', default: '3' }, // What is predicted.
     connections: { type: 'string', default: '96' },
     streams: { type: 'boolean', default: false },
@@ -41,6 +42,7 @@ const { values } = parseArgs({
 })
 const seconds = numberOf(values.seconds)
 const rounds = numberOf(values.rounds)
+const warm = numberOf(values.warm)
 const named = { workers: numberOf(values.workers), connections: numberOf(values.connections) }
 const fitted = { workers: [1, 2], connections: [4, 64, 256] } as const
 const apartConnections = 64
@@ -70,6 +72,15 @@ const startSide = async (
   const gateway = stack.adopt(await start(installation), (each) => each.stop())
   const { books, addresses } = await openBooks(gateway, stack)
   return { name, workers, gateway, books, log: await openSize(addresses, stack), delivered: 0 }
+}
+
+const endless = 3_600
+
+const warmUp = async ({ load }: Clients, side: Side): Promise<void> => {
+  const { url, key } = side.gateway
+  const [connections, requests] = [64 * side.workers, warm * side.workers]
+  const asked = { url, key, format: 'chat', model: benchModel, stream: values.streams, connections, requests }
+  side.delivered += (await load.ask<LoadResult>({ ...asked, seconds: endless })).answers
 }
 
 const openSize = async (addresses: Addresses, stack: AsyncDisposableStack): Promise<Side['log']> =>
@@ -159,13 +170,16 @@ const report = await runToEnd(async (stack) => {
   const sides: Side[] = []
   for (const workers of fitted.workers) sides.push(await withWorkers(workers))
   const apart = await startSide('apart', 1, startRoles, upstreamUrl, stack)
+  for (const side of [...sides, apart]) await warmUp(clients, side)
   const asked = sides.flatMap((side) => fitted.connections.map((connections) => ({ side, connections })))
   const all = await measureAll(clients, [...asked, { side: apart, connections: apartConnections }])
   const points = all.slice(0, asked.length)
   const model: Model = modelOf(points)
   const predicted = predict(model, named)
   console.log(`${costTable(model, points)}\n${rolesLine(all.at(-1)!)}\n\n${cellsTable(model)}\n`)
-  const side = sides.find(({ workers }) => workers === named.workers) ?? (await withWorkers(named.workers))
+  const known = sides.find(({ workers }) => workers === named.workers)
+  const side = known ?? (await withWorkers(named.workers))
+  if (known === undefined) await warmUp(clients, side)
   const reference = points.find(({ workers, connections }) => workers === 2 && connections === 64)!
   const [measured, again] = await measureAll(clients, [
     { side, connections: named.connections },
