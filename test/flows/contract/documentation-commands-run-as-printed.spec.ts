@@ -173,6 +173,8 @@ t.test('every command of the documentation and of the banner runs as printed', a
       t.equal(blocks.filter(({ commands }) => commands.includes(part)).length, 1, `one block is not run: ${reason}`)
     const run = blocks.filter(({ commands }) => !notRun.some(([part]) => commands.includes(part)))
     t.ok(run.length > 0, `${run.length} blocks are run`)
+    // Its first seal is due within a second.
+    await until(async () => (await runShell(folder, 'npm run -s gateway -- verify')).code === 0)
     const script = run.map(({ commands }) => `${commands}printf '${endOfBlock}'\n`).join('')
     const { code, out, err } = await runShell(folder, script.replaceAll(printedAddress, url!))
     t.equal(code, 0, 'every command', { lastCommands: err.slice(-2_000) })

@@ -8,8 +8,8 @@ import { beginStream, closingEvents, startHostileUpstream, wordsEvent } from '..
 import { scrape } from '../../../support/metrics.ts'
 
 const events = Number(process.env['FAULTS_EVENTS'] ?? 100_000)
-/** Of the gateway, for what the flood may take of it at any moment: its buffers, and garbage that is not collected yet. */
-const growthBytesMax = 256 * 1024 * 1024
+/** Of the gateway, for what the flood may take of it at any moment: its buffers, both halves of V8's new generation, and garbage beside it. */
+const growthBytesMax = 384 * 1024 * 1024
 const goesOn = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
     const go = (): void => {
