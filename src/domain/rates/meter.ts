@@ -53,6 +53,10 @@ const filled = ({ level, atMs }: Meter, units: number, perMinute: number): Meter
   atMs,
 })
 
+/** Of units leased so long ago, what can still be returned: the rest has drained, and would drain twice. */
+export const returnableUnits = (units: number, agoMs: number, perMinute: number): number =>
+  Math.max(0, units - (Math.max(0, agoMs) * perMinute) / minuteMs)
+
 /** Corrects an estimate by the difference: a positive one is owed, a negative one is given back. */
 export const settleMeter = (meter: Meter, nowMs: number, units: number, perMinute: number): Meter =>
   filled(drained(meter, nowMs, perMinute), units, perMinute)

@@ -6,6 +6,7 @@ import {
   type Meter,
   msUntilReset,
   remainingUnits,
+  returnableUnits,
   settleMeter,
 } from '../../../src/domain/rates/meter.ts'
 
@@ -62,6 +63,13 @@ t.test('what turns out otherwise is counted, up to ten minutes of a limit', asyn
   t.equal(remainingUnits(settleMeter(meter, 0, -500, 600), 0, 600), 20, 'never more than nobody had asked for')
   t.equal(msUntilReset(settleMeter(meter, 0, 50, 600), 0, 600), 6_000)
   t.equal(msUntilReset(settleMeter(meter, 0, 1_000_000, 600), 0, 600), 602_000)
+})
+
+t.test('of a lease, what has drained is not returned', async (t) => {
+  t.equal(returnableUnits(30, 0, 600), 30)
+  t.equal(returnableUnits(30, 1_000, 600), 20)
+  t.equal(returnableUnits(30, 3_500, 600), 0)
+  t.equal(returnableUnits(30, -1_000, 600), 30, 'a clock that was set back')
 })
 
 t.test('a raised limit counts at once', async (t) => {

@@ -4,6 +4,7 @@ import {
   type Meter,
   msUntilReset,
   remainingUnits,
+  returnableUnits,
   settleMeter,
 } from '../../../../domain/rates/meter.ts'
 import { isObject } from '../../../../encoding/json.ts'
@@ -27,9 +28,18 @@ const isMeter = (value: unknown): value is Meter =>
 class LeasedUnits {
   #units = 0
   #sinceMs = 0
+  #lapsed: readonly { readonly units: number; readonly sinceMs: number }[] = []
 
   get units(): number {
     return this.#units
+  }
+
+  get lapses(): number {
+    return this.#lapsed.length
+  }
+
+  returnable(nowMs: number, perMinute: number): number {
+    return this.#lapsed.reduce((sum, { units, sinceMs }) => sum + returnableUnits(units, nowMs - sinceMs, perMinute), 0)
   }
 
   spend(units: number): boolean {
@@ -47,16 +57,19 @@ class LeasedUnits {
     this.#sinceMs = nowMs
   }
 
-  /** Takes out units leased too long ago, which must not be spent: they would come on top of a whole minute. */
-  expire(nowMs: number): number {
+  /** Units leased too long ago must not be spent: they would come on top of a whole minute. */
+  expire(nowMs: number): void {
     const agoMs = nowMs - this.#sinceMs
-    return agoMs >= 0 && agoMs < admissionLimits.rateLeaseMs ? 0 : this.clear() // A clock may be set back.
+    if (agoMs < 0 || agoMs >= admissionLimits.rateLeaseMs) this.lapse() // A clock may be set back.
   }
 
-  clear(): number {
-    const units = this.#units
+  lapse(): void {
+    if (this.#units !== 0) this.#lapsed = [...this.#lapsed, { units: this.#units, sinceMs: this.#sinceMs }]
     this.#units = 0
-    return units
+  }
+
+  forget(lapses: number): void {
+    this.#lapsed = this.#lapsed.slice(lapses)
   }
 }
 
@@ -98,16 +111,16 @@ export class RateShare {
   readonly #clock: Clock
   readonly #leased = new LeasedUnits()
   readonly #demand: RecentDemand
-  /** Units not in the record yet: positive for those admitted without a lease, negative for those to return. */
+  /** Units not in the record yet: positive where more was used than was taken, negative where less was. */
   #owed = 0
   #perMinute: number
   #expectedOutput = 0
   readonly #queue = new WaitQueue<number | null>({
     tryTake: (units) => {
-      this.#owed -= this.#leased.expire(this.#clock())
+      this.#leased.expire(this.#clock())
       return this.#leased.spend(units) ? null : undefined
     },
-    hasMore: () => this.#owed !== 0,
+    hasMore: () => this.#owed !== 0 || this.#leased.lapses > 0,
     step: (first) => this.#step(first),
   })
 
@@ -146,7 +159,8 @@ export class RateShare {
 
   view(perMinute: number): RateView {
     const nowMs = this.#clock()
-    const meter = settleMeter(this.#record.value, nowMs, this.#owed - this.#leased.units, perMinute)
+    const unused = this.#leased.units + this.#leased.returnable(nowMs, perMinute)
+    const meter = settleMeter(this.#record.value, nowMs, this.#owed - unused, perMinute)
     return {
       perMinute,
       remaining: remainingUnits(meter, nowMs, perMinute),
@@ -156,26 +170,28 @@ export class RateShare {
 
   /** Returns unused units, and records what is owed; what fails is recorded with the next sweep. */
   sweep(): void {
-    this.#owed -= this.#leased.expire(this.#clock())
+    this.#leased.expire(this.#clock())
     void this.#queue.run()
   }
 
   /** Resolves when this edge holds no units any more, or they cannot be returned. */
   async close(): Promise<void> {
-    this.#owed -= this.#leased.clear()
+    this.#leased.lapse()
     await this.#queue.run()
   }
 
   /** Unused, and without anything that is not in the record. */
   get isIdle(): boolean {
     const isQuiet = this.#clock() - this.#demand.lastMs > admissionLimits.rateIdleMs
-    return isQuiet && !this.#queue.isRunning && this.#leased.units === 0 && this.#owed === 0
+    const isSettled = this.#leased.units === 0 && this.#leased.lapses === 0 && this.#owed === 0
+    return isQuiet && !this.#queue.isRunning && isSettled
   }
 
   async #step(first: Waiter | undefined): Promise<void> {
     const nowMs = this.#clock()
-    this.#owed -= this.#leased.expire(nowMs)
-    const meter = settleMeter(this.#record.value, nowMs, this.#owed, this.#perMinute)
+    this.#leased.expire(nowMs)
+    const owed = this.#owed - this.#leased.returnable(nowMs, this.#perMinute)
+    const meter = settleMeter(this.#record.value, nowMs, owed, this.#perMinute)
     if (first === undefined) return this.#write(meter, 0, nowMs)
     const held = this.#leased.units
     const least = first.units - held
@@ -190,9 +206,11 @@ export class RateShare {
 
   async #write(meter: Meter, granted: number, nowMs: number): Promise<void> {
     const reported = this.#owed
+    const { lapses } = this.#leased
     if (!(await this.#record.write(meter))) return
     this.#owed -= reported
-    this.#leased.add(granted, nowMs)
+    this.#leased.forget(lapses)
+    if (granted > 0) this.#leased.add(granted, nowMs)
     this.#queue.serve()
   }
 }

@@ -36,6 +36,11 @@ class World {
     Promise.resolve(edge.take(units, perMinute)).then(pass, (fault) => t.equal(fault.code, 'log_unavailable'))
   }
 
+  /** Until every record has come and gone. */
+  async settled(): Promise<void> {
+    for (let turns = 0; turns < 40; turns += 1) await turn()
+  }
+
   /** The most that passed in any minute. */
   get mostInAMinute(): number {
     let first = 0
@@ -64,6 +69,47 @@ t.test(`in no minute more than the limit and its burst, whatever several edges d
     const most = perMinute + Math.max(1, perMinute / 20)
     t.ok(world.mostInAMinute <= most, `${world.mostInAMinute} of ${perMinute} at ${world.edges.length} edges`)
   }
+})
+
+t.test('a lease that drained before its return leaves no room for others', async (t) => {
+  const world = new World(3, () => 0)
+  const [one, other, third] = world.edges
+  world.ask(one!, 6_000, 75)
+  await world.settled()
+  t.match(one!.view(6_000), { remaining: 125 }, '75 more were leased')
+
+  world.nowMs += 2_000
+  world.ask(other!, 6_000, 200)
+  await world.settled()
+  one!.sweep()
+  await world.settled()
+  world.ask(third!, 6_000, 75)
+  await world.settled()
+  t.equal(world.passes.filter((atMs) => atMs === world.nowMs).length, 200, 'a burst')
+  t.match([other!.view(6_000), third!.view(6_000)], [{ remaining: 0 }, { remaining: 0 }])
+})
+
+t.test('a lease lapses after its second, also where used tokens are recorded meanwhile', async (t) => {
+  const world = new World(3, () => 0)
+  const settleFor2Seconds = async (): Promise<void> => {
+    for (let step = 0; step < 4; step += 1) {
+      world.nowMs += 500
+      for (const edge of world.edges.slice(0, 2)) {
+        edge.settle(1)
+        edge.sweep()
+      }
+      await world.settled()
+    }
+  }
+  for (const edge of world.edges.slice(0, 2)) {
+    world.ask(edge, 6_000, 75)
+    await world.settled()
+    await settleFor2Seconds()
+  }
+  for (const [index, edge] of world.edges.entries()) world.ask(edge, 6_000, [75, 75, 195][index])
+  await world.settled()
+  const atOnce = world.passes.filter((atMs) => atMs === world.nowMs).length
+  t.ok(atOnce <= 200, `${atOnce} at once, where a burst is 200`)
 })
 
 t.test('under pressure not less than 95 %', async (t) => {
