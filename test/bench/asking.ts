@@ -4,6 +4,9 @@ import { quantile } from './figures.ts'
 import { ResponseReader } from './response-reader.ts'
 import { openSocket } from './sockets.ts'
 
+/** Of a load that ends by its number of requests. */
+export const endlessSeconds = 3_600
+
 export interface LoadResult {
   /** Answers within the time. */
   readonly perSecond: number

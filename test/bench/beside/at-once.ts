@@ -1,4 +1,4 @@
-import type { LoadResult } from '../asking.ts'
+import { endlessSeconds, type LoadResult } from '../asking.ts'
 import { type Cpu, cpuEachOf, cpuOf, spent, total } from '../cpu.ts'
 import { median } from '../figures.ts'
 import { progress } from '../run.ts'
@@ -13,15 +13,13 @@ interface Measured {
   readonly frames: number
 }
 
-const endless = 3_600
-
 /** The rounds of each side: all have the same load in the same seconds. */
 const measureRounds = async (sides: readonly Side[], asked: Omit<Asked, 'seconds'>, rounds: number) => {
   const measured = sides.map((): Measured[] => [])
   for (let round = 1; round <= rounds; round += 1) {
     const before = sides.map(({ gateway }) => cpuOf(gateway))
     const framesBefore = await Promise.all(sides.map((side) => side.frames()))
-    const results = await Promise.all(sides.map((side) => side.load({ ...asked, seconds: endless })))
+    const results = await Promise.all(sides.map((side) => side.load({ ...asked, seconds: endlessSeconds })))
     const bytes = sides.map(bytesOf)
     for (const { books } of sides) await books.settled()
     const frames = await Promise.all(sides.map((side) => side.frames()))
@@ -63,7 +61,7 @@ export const compareAtOnce = async (
   sides: readonly Side[],
   { rounds, warm, ...asked }: Omit<Asked, 'seconds'> & { readonly rounds: number; readonly warm: number },
 ): Promise<string> => {
-  await Promise.all(sides.map((side) => side.load({ ...asked, requests: warm, seconds: endless })))
+  await Promise.all(sides.map((side) => side.load({ ...asked, requests: warm, seconds: endlessSeconds })))
   for (const { books } of sides) await books.settled()
   const measured = await measureRounds(sides, asked, rounds)
   const rows = sides.map(({ name }, place) => rowOf(name, measured[place]!, measured[0]!))

@@ -1,4 +1,4 @@
-import type { LoadResult } from '../asking.ts'
+import { endlessSeconds, type LoadResult } from '../asking.ts'
 import { cpuOf, spent, total } from '../cpu.ts'
 import { median } from '../figures.ts'
 import { progress } from '../run.ts'
@@ -18,8 +18,6 @@ export interface TurnsOptions extends Omit<Asked, 'connections' | 'requests'> {
   readonly warm: number
   readonly connections: readonly number[]
 }
-
-const endless = 3_600
 
 const measure = async (side: Side, asked: Asked): Promise<Measured> => {
   const before = cpuOf(side.gateway)
@@ -52,7 +50,7 @@ const rowOf = (side: Side, connections: number, own: readonly Measured[], first:
 export const compareInTurn = async (sides: readonly Side[], options: TurnsOptions): Promise<string> => {
   const { rounds, warm, connections: loads, ...asked } = options
   const most = Math.max(...loads)
-  for (const side of sides) await side.load({ ...asked, connections: most, requests: warm, seconds: endless })
+  for (const side of sides) await side.load({ ...asked, connections: most, requests: warm, seconds: endlessSeconds })
   const keyOf = ({ name }: Side, connections: number): string => `${name} ${connections}`
   const measured = new Map(
     loads.flatMap((connections) => sides.map((side) => [keyOf(side, connections), [] as Measured[]])),

@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util'
 import type { Addresses } from '../../../src/embedded/embedded.ts'
 import { startRoles } from '../apart/roles.ts'
-import type { LoadResult } from '../asking.ts'
+import { endlessSeconds, type LoadResult } from '../asking.ts'
 import { type BenchProcess, type ServerAddress, startProcess } from '../child.ts'
 import { type Cpu, cpuOf, spent } from '../cpu.ts'
 import { median } from '../figures.ts'
@@ -65,22 +65,17 @@ const startSide = async (
   name: string,
   workers: number,
   start: (installation: Installation) => Promise<Gateway>,
-  upstreamUrl: string,
+  { load, upstreamUrl }: { readonly load: BenchProcess; readonly upstreamUrl: string },
   stack: AsyncDisposableStack,
 ): Promise<Side> => {
   const installation = install(await temporaryFolder(values.folder, stack), upstreamUrl, name)
   const gateway = stack.adopt(await start(installation), (each) => each.stop())
   const { books, addresses } = await openBooks(gateway, stack)
-  return { name, workers, gateway, books, log: await openSize(addresses, stack), delivered: 0 }
-}
-
-const endless = 3_600
-
-const warmUp = async ({ load }: Clients, side: Side): Promise<void> => {
-  const { url, key } = side.gateway
-  const [connections, requests] = [64 * side.workers, warm * side.workers]
+  const { url, key } = gateway
+  const [connections, requests] = [64 * workers, warm * workers]
   const asked = { url, key, format: 'chat', model: benchModel, stream: values.streams, connections, requests }
-  side.delivered += (await load.ask<LoadResult>({ ...asked, seconds: endless })).answers
+  const { answers } = await load.ask<LoadResult>({ ...asked, seconds: endlessSeconds })
+  return { name, workers, gateway, books, log: await openSize(addresses, stack), delivered: answers }
 }
 
 const openSize = async (addresses: Addresses, stack: AsyncDisposableStack): Promise<Side['log']> =>
@@ -165,21 +160,18 @@ const report = await runToEnd(async (stack) => {
   const { url: upstreamUrl } = await clients.upstream.ask<ServerAddress>()
   const withWorkers = (workers: number): Promise<Side> => {
     const start = (installation: Installation) => startGateway(installation, '--workers', String(workers))
-    return startSide(`workers-${workers}`, workers, start, upstreamUrl, stack)
+    return startSide(`workers-${workers}`, workers, start, { load: clients.load, upstreamUrl }, stack)
   }
   const sides: Side[] = []
   for (const workers of fitted.workers) sides.push(await withWorkers(workers))
-  const apart = await startSide('apart', 1, startRoles, upstreamUrl, stack)
-  for (const side of [...sides, apart]) await warmUp(clients, side)
+  const apart = await startSide('apart', 1, startRoles, { load: clients.load, upstreamUrl }, stack)
   const asked = sides.flatMap((side) => fitted.connections.map((connections) => ({ side, connections })))
   const all = await measureAll(clients, [...asked, { side: apart, connections: apartConnections }])
   const points = all.slice(0, asked.length)
   const model: Model = modelOf(points)
   const predicted = predict(model, named)
   console.log(`${costTable(model, points)}\n${rolesLine(all.at(-1)!)}\n\n${cellsTable(model)}\n`)
-  const known = sides.find(({ workers }) => workers === named.workers)
-  const side = known ?? (await withWorkers(named.workers))
-  if (known === undefined) await warmUp(clients, side)
+  const side = sides.find(({ workers }) => workers === named.workers) ?? (await withWorkers(named.workers))
   const reference = points.find(({ workers, connections }) => workers === 2 && connections === 64)!
   const [measured, again] = await measureAll(clients, [
     { side, connections: named.connections },
